@@ -33,6 +33,7 @@ use crate::future::{BoxFuture, Spawner};
 use crate::jobs::{Jobs, Kept, Parts};
 use crate::notice::Notify;
 use crate::options::Options;
+use crate::page::Page;
 use crate::payload::Form;
 use crate::registry::{Handler, Registry};
 use crate::run::Run;
@@ -65,6 +66,7 @@ pub struct Builder {
     future_max: usize,
     spawner: Option<Spawner>,
     log: Option<File>,
+    pub(crate) page: Page,
 }
 
 impl fmt::Debug for Builder {
@@ -107,6 +109,7 @@ impl Builder {
             future_max: USUAL_FUTURES,
             spawner: None,
             log: None,
+            page: Page::default(),
         }
     }
 
@@ -214,6 +217,7 @@ impl Builder {
             thread_max,
             futures: self.spawner.map(|spawner| (spawner, future_max)),
             log: self.log,
+            page: self.page,
         })
     }
 

@@ -38,6 +38,7 @@ use crate::client::{Client, Followed, name_of};
 use crate::error::Error;
 use crate::future::Spawner;
 use crate::handlers::Handlers;
+use crate::page::{Beside, Page};
 use crate::registry::Registry;
 use crate::simulation::{ManualClock, Simulation};
 
@@ -75,6 +76,7 @@ pub(crate) struct Parts {
     /// What hands futures to a runtime, and how many at a time.
     pub(crate) futures: Option<(Spawner, usize)>,
     pub(crate) log: Option<File>,
+    pub(crate) page: Page,
 }
 
 #[derive(Debug)]
@@ -87,6 +89,7 @@ struct Loop {
     caller: Caller,
     thread: Mutex<Option<JoinHandle<Result<(), ServerError>>>>,
     reader: Mutex<Option<Box<dyn Reader + Send>>>,
+    beside: Mutex<Option<Beside>>,
 }
 
 impl std::fmt::Debug for Loop {
@@ -97,7 +100,7 @@ impl std::fmt::Debug for Loop {
 
 impl Jobs {
     pub(crate) fn start(parts: Parts) -> Result<Jobs, Error> {
-        let Parts { kept, registry, catalogue, definitions, thread_max, futures, log } = parts;
+        let Parts { kept, registry, catalogue, definitions, thread_max, futures, log, page } = parts;
         let (place, directory) = match kept {
             Kept::In { place, directory } => (place, directory),
             Kept::Simulated(clock) => {
@@ -114,8 +117,10 @@ impl Jobs {
         let log_path = PathBuf::from("/dev/null");
         let log =
             log.map_or_else(|| File::options().write(true).open(log_path), Ok).map_err(setup("the log"))?;
-        let serving = serving(place.clone(), execution, Host::Program { calls, jobs: definitions, log })?;
         let (store, lease) = open_store(&directory, &place).map_err(Error::Store)?;
+        let (listener, beside) = page.begin(&place)?;
+        let host = Host::Program { calls, jobs: definitions, log };
+        let serving = serving(place, execution, host, listener)?;
         let reader = Mutex::new(Some(Box::new(store.reader()) as Box<dyn Reader + Send>));
         // The lock of a folder lasts: no lease ages.
         let asked = Duration::ZERO;
@@ -129,7 +134,15 @@ impl Jobs {
         };
         let thread = thread::Builder::new().name("mainspring".to_owned()).spawn(run);
         let thread = Mutex::new(Some(thread.map_err(setup("a thread"))?));
-        Ok(Jobs { client, running: Arc::new(Running::Loop(Loop { caller, thread, reader })) })
+        Ok(Jobs {
+            client,
+            running: Arc::new(Running::Loop(Loop {
+                caller,
+                thread,
+                reader,
+                beside: Mutex::new(Some(beside)),
+            })),
+        })
     }
 
     /// The latest runs of a job, or of what was submitted under a name, at most so many, the latest first.
@@ -205,7 +218,10 @@ impl Loop {
         match thread {
             // The last clone was dropped with a handler, by the loop: that ends in any case.
             Some(thread) if thread.thread().id() != thread::current().id() => {
-                thread.join().expect("a panic of the loop is a fault of ours").map_err(Error::Open)
+                let ended = thread.join().expect("a panic of the loop is a fault of ours");
+                let beside = self.beside.lock().expect("nothing panics while it holds this lock").take();
+                beside.into_iter().for_each(Beside::finish);
+                ended.map_err(Error::Open)
             }
             _ => Ok(()),
         }
@@ -221,7 +237,7 @@ impl Drop for Loop {
 }
 
 /// What the loop serves in a program: no files, and clients of the socket that look and operate.
-fn serving(place: Place, execution: Box<Handlers>, host: Host) -> Result<Serving, Error> {
+fn serving(place: Place, execution: Box<Handlers>, host: Host, listener: Listener) -> Result<Serving, Error> {
     let ourselves = Account::ourselves();
     let setup = |source| Error::Open(ServerError::Setup { what: "our own account", source });
     let users = Users::new(ourselves.map_err(setup)?);
@@ -235,7 +251,7 @@ fn serving(place: Place, execution: Box<Handlers>, host: Host) -> Result<Serving
         keeping: Keeping::OnDisk,
         execution,
         host,
-        listener: Listener::default(),
+        listener,
         log: Style::default(),
     })
 }

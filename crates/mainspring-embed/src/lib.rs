@@ -56,6 +56,8 @@
 #![forbid(unsafe_code)]
 #![warn(missing_debug_implementations)]
 
+#[cfg(feature = "page")]
+mod asked_page;
 mod builder;
 mod catalogue;
 mod client;
@@ -66,6 +68,8 @@ mod handlers;
 mod jobs;
 mod notice;
 mod options;
+#[cfg_attr(not(feature = "page"), path = "no_page.rs")]
+mod page;
 mod payload;
 mod pool;
 mod registry;

@@ -7,6 +7,8 @@
 mod folder;
 mod handlers;
 mod month;
+#[cfg(feature = "page")]
+mod page;
 mod rules;
 
 use std::path::PathBuf;

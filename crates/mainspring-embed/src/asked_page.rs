@@ -1,0 +1,18 @@
+//! How a program asks for the page: the feature `page`.
+//!
+//! Cost: none.
+//!
+//! Does not serve it: see [`page`](crate::page).
+
+use crate::builder::Builder;
+use crate::page::Page;
+
+impl Builder {
+    /// Serves the page and the HTTP API of `mainspring serve` at a loopback address such as
+    /// `127.0.0.1:7411`, or at `unix:` and an absolute path, for as long as the jobs run. Needs the feature
+    /// `page`. A simulation has none.
+    pub fn page(mut self, address: impl Into<String>) -> Builder {
+        self.page = Page::at(address.into());
+        self
+    }
+}

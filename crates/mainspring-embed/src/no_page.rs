@@ -1,0 +1,32 @@
+//! A program without the feature `page`: nothing is served over HTTP.
+//!
+//! Cost: none.
+//!
+//! Does not pull in a crate of HTTP.
+
+use mainspring_server::place::Place;
+use mainspring_server::server::listener::Listener;
+
+use crate::error::Error;
+
+/// No page is asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Page;
+
+/// Nothing serves beside the loop.
+#[derive(Debug, Default)]
+pub(crate) struct Beside;
+
+impl Page {
+    /// Serves nothing.
+    #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "with the feature it may fail")]
+    pub(crate) fn begin(self, _place: &Place) -> Result<(Listener, Beside), Error> {
+        Ok((Listener::default(), Beside))
+    }
+}
+
+impl Beside {
+    /// Waits for nothing.
+    #[expect(clippy::unused_self, reason = "with the feature there is something to wait for")]
+    pub(crate) fn finish(self) {}
+}
