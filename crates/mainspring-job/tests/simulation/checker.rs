@@ -14,6 +14,7 @@ mod quarantine;
 mod rest;
 mod sentences;
 mod starting;
+mod told;
 
 use crate::simulation::checker::attempts::Stories;
 use crate::simulation::event::Event;
@@ -57,6 +58,7 @@ pub(crate) const CHECKS: &[(&str, Check)] = &[
     ("coverage::check", Check::Whole(|world, _| coverage::check(world))),
     ("following::check", Check::Whole(|world, _| following::check(world))),
     ("overlap::watch", Check::Watch(overlap::watch)),
+    ("told::check", Check::Whole(|world, _| told::check(world))),
     ("overlap::watch_kills", Check::Watch(overlap::watch_kills)),
     ("places::watch", Check::Watch(places::watch)),
     ("places::watch_order", Check::Watch(places::watch_order)),

@@ -84,6 +84,14 @@ const FORGERIES: &[(&str, &str, Forge)] = &[
         world.disk.commit(lease, &batch).unwrap();
         Some(())
     }),
+    ("told::check", "a failure is not reported", |world| {
+        remove(world, |event| match event {
+            Event::Wrote { operation: Operation::Submit(once), .. } => {
+                once.name.as_str().contains(":failed:")
+            }
+            _ => false,
+        })
+    }),
     ("rest::check_pauses", "a run starts after a pause", |world| {
         let index = started(world, |key, _| Script::index(&key.job).is_some())?;
         let Event::Started { at, .. } = world.log[index] else { return None };
