@@ -3,7 +3,7 @@
 //! A takeover waits for a lease of 15 s, as in earnest: its length is no option.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use nix::sys::signal::Signal;
 
@@ -21,12 +21,20 @@ struct Member {
 }
 
 impl Member {
-    fn start(folder: &std::path::Path, name: &str, database: &Database) -> Member {
-        let (data, file, store) = (folder.join(name), folder.join("jobs.toml"), folder.join("store"));
+    fn start(folder: &Path, name: &str, database: &Database) -> Member {
+        Member::serving(folder, name, database, &["jobs.toml"])
+    }
+
+    /// One that was given these files of the folder.
+    fn serving(folder: &Path, name: &str, database: &Database, files: &[&str]) -> Member {
+        let (data, store) = (folder.join(name), folder.join("store"));
         fs::write(&store, database.url() + "\n").unwrap();
-        let texts = [&data, &file, &store].map(|path| path.to_str().unwrap().to_owned());
-        let [data_text, file_text, store_text] = texts.each_ref().map(String::as_str);
-        let running = Running::any(&["serve", "--data", data_text, "--store-file", store_text, file_text]);
+        let paths = [&data, &store].map(|path| path.to_str().unwrap().to_owned());
+        let files: Vec<String> =
+            files.iter().map(|file| folder.join(file).to_str().unwrap().to_owned()).collect();
+        let mut arguments = vec!["serve", "--data", &paths[0], "--store-file", &paths[1]];
+        arguments.extend(files.iter().map(String::as_str));
+        let running = Running::any(&arguments);
         Member { data, running }
     }
 
@@ -41,8 +49,12 @@ impl Member {
     }
 
     fn begins(&mut self) {
+        self.begins_with("2 jobs");
+    }
+
+    fn begins_with(&mut self, count: &str) {
         self.running.wait_for(&["this server owns the jobs now"]);
-        self.running.wait_for(&["mainspring", "2 jobs"]);
+        self.running.wait_for(&["mainspring", count]);
     }
 }
 
@@ -127,6 +139,45 @@ fn an_owner_that_loses_the_database_ends_what_runs_before_its_lease_does() {
     one.says(&["show", "later"], "pending");
     assert_eq!(one.running.stop().0.code(), Some(0));
     assert_eq!(started_twice(&database), "0");
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn a_new_owner_keeps_the_jobs_of_the_store_and_its_old_files_bring_none_back() {
+    let Some((folder, database)) = prepared("cluster-files") else { return };
+    let file = folder.join("jobs.toml");
+    let path = file.to_str().unwrap().to_owned();
+    write(&folder.join("more.toml"), "[jobs.more]\nat = 2100-01-01T00:00:00Z\nshell = 'true'\n");
+    write(&folder.join("gone.toml"), "[jobs.gone]\nat = 2100-01-01T00:00:00Z\nshell = 'true'\n");
+    let mut one = Member::serving(&folder, "one", &database, &["jobs.toml", "more.toml", "gone.toml"]);
+    one.begins_with("4 jobs");
+    // The other has files of an older release, and was not given all.
+    let mut other = Member::serving(&folder, "other", &database, &["jobs.toml", "gone.toml"]);
+    other.running.wait_for(&["note ", "standing by: process"]);
+    write(&file, "[jobs.newer]\nat = 2100-01-01T00:00:00Z\nshell = 'true'\n");
+    write(&folder.join("gone.toml"), "");
+    one.running.wait_for(&["jobs.toml", "1 added"]);
+    one.running.wait_for(&["gone.toml", "1 removed"]);
+    other.running.signal(Signal::SIGSTOP);
+    assert_eq!(one.running.stop().0.code(), Some(0));
+    write(&file, JOBS);
+    write(&folder.join("gone.toml"), "[jobs.gone]\nat = 2100-01-01T00:00:00Z\nshell = 'true'\n");
+    other.running.signal(Signal::SIGCONT);
+    other.begins_with("2 jobs");
+    let listed = other.ask(&["list"]).stdout;
+    for (name, is_there) in [("newer", true), ("more", true), ("gone", false), ("often", false)] {
+        assert_eq!(listed.contains(name), is_there, "{name}: {listed}");
+    }
+    other.says(&["status"], "differs from what the database holds, which stays in force");
+    // A person may say that the file is right after all.
+    other.says(&["apply", "--prune", &path], "added");
+    let (listed, status) = (other.ask(&["list"]).stdout, other.ask(&["status"]).stdout);
+    assert!(listed.contains("often") && !listed.contains("newer"), "{listed}");
+    assert!(!status.contains(&format!("{path} differs")), "{status}");
+    // So it does when the file changes under the owner.
+    write(&file, "[jobs.last]\nat = 2100-01-01T00:00:00Z\nshell = 'true'\n");
+    other.running.wait_for(&["jobs.toml", "1 added"]);
+    assert_eq!(other.running.stop().0.code(), Some(0));
     let _ = fs::remove_dir_all(&folder);
 }
 

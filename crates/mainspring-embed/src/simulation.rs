@@ -26,13 +26,14 @@ use mainspring_job::{
     Command, Definitions, Failure, Input, Lease, Limits, MemoryStore, Outcome, Output, Owner, Planner,
     Reader, Reply, Shard, Start, Store, StoreError, Ticket, turn,
 };
+use mainspring_server::server::calls::audit;
 
 use crate::catalogue::Catalogue;
 use crate::client::{Client, Follow, Followed};
 use crate::error::Error;
-use crate::failed::{Failed, outcome};
+use crate::failed::Failed;
 use crate::future::{BoxFuture, Guarded};
-use crate::registry::{Handler, Registry, call};
+use crate::registry::{Handler, Registry, call, made};
 use crate::run::Run;
 
 /// A clock that stands still until a test moves it. Clones are the same clock.
@@ -212,10 +213,7 @@ impl Simulation {
         let run = Run::new(start, self.now(), self.client.clone(), None);
         match &**handler {
             Handler::Function(function) => call(function, &run, &body),
-            Handler::Future(make) => match make(run.clone(), &body) {
-                Ok(future) => wait_for(run, future),
-                Err(failed) => outcome(Ok(Err(failed))),
-            },
+            Handler::Future(_) => wait_for(run.clone(), made(Arc::clone(handler), run, body)),
         }
     }
 }
@@ -228,7 +226,10 @@ impl Follow for Simulation {
     fn command(&self, command: Command) -> Result<Reply, Error> {
         let mut state = self.lock();
         state.last_ticket += 1;
-        let ticket = Ticket(state.last_ticket);
+        let (ticket, now) = (Ticket(state.last_ticket), state.now);
+        if let Some(audit) = audit(&command, now) {
+            state.tell(Input::Audit(audit))?;
+        }
         state.tell(Input::Command { ticket, command })?;
         let index = state.replies.iter().position(|(of, _)| *of == ticket);
         Ok(state.replies.swap_remove(index.expect("each command has a reply")).1)

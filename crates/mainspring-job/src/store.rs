@@ -55,6 +55,7 @@
 //! The feature `contract` has the suite that tests a store by this contract:
 //! `mainspring_job::contract::exercise`.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -352,6 +353,16 @@ pub trait Reader {
     /// # Errors
     /// When they cannot be read.
     fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, Option<PauseTerms>), StoreError>;
+
+    /// The sources from which a definition was ever kept, if several servers share the store: it says then
+    /// which definitions are in force, and the files of a new owner do not. `None`: what the owner reads is
+    /// in force.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn shared_sources(&mut self) -> Result<Option<BTreeSet<String>>, StoreError> {
+        Ok(None)
+    }
 
     /// Open runs after a key, at most `limit` and [`MAX_PAGE`], in the order of keys.
     ///

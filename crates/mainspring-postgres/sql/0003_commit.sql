@@ -84,6 +84,12 @@ BEGIN
     answer := 'N';
 END $$;
 
+-- The run that an operation names. One query and no volatile part, so that the planner puts it into the statement that asks.
+CREATE FUNCTION mainspring.run_of(op jsonb) RETURNS SETOF mainspring.run LANGUAGE sql STABLE AS $$
+    SELECT * FROM mainspring.run AS r
+        WHERE r.job = op ->> 'job' AND r.nominal = (op ->> 'nominal')::int8 AND r.series = (op ->> 'series')::int8
+$$;
+
 -- Changes the state of a run, of which the caller knows that it may.
 CREATE FUNCTION mainspring.begin_attempt(p_epoch int8, p_server uuid, op jsonb, INOUT counts int8[], OUT answer text)
 LANGUAGE plpgsql AS $$
@@ -91,8 +97,7 @@ DECLARE
     run mainspring.run;
     number int8 := (op ->> 'attempt')::int8;
 BEGIN
-    SELECT * INTO run FROM mainspring.run AS r
-        WHERE r.job = op ->> 'job' AND r.nominal = (op ->> 'nominal')::int8 AND r.series = (op ->> 'series')::int8;
+    SELECT * INTO run FROM mainspring.run_of(op);
     IF NOT FOUND THEN
         answer := 'M';
     ELSIF number <= run.attempt THEN
@@ -115,8 +120,7 @@ DECLARE
     run mainspring.run;
     is_open bool := mainspring.is_open(op ->> 'state');
 BEGIN
-    SELECT * INTO run FROM mainspring.run AS r
-        WHERE r.job = op ->> 'job' AND r.nominal = (op ->> 'nominal')::int8 AND r.series = (op ->> 'series')::int8;
+    SELECT * INTO run FROM mainspring.run_of(op);
     IF NOT FOUND THEN
         answer := 'M';
     ELSIF run.attempt <> (op ->> 'attempt')::int8 OR run.state <> 'running' OR NOT (op ->> 'is_allowed')::bool THEN
@@ -142,8 +146,7 @@ DECLARE
     was_open bool := mainspring.is_open(op ->> 'from');
     is_open bool := mainspring.is_open(op ->> 'to');
 BEGIN
-    SELECT * INTO run FROM mainspring.run AS r
-        WHERE r.job = op ->> 'job' AND r.nominal = (op ->> 'nominal')::int8 AND r.series = (op ->> 'series')::int8;
+    SELECT * INTO run FROM mainspring.run_of(op);
     IF NOT FOUND THEN
         answer := 'M';
     ELSIF run.state <> op ->> 'from' OR NOT (op ->> 'is_allowed')::bool THEN
@@ -267,8 +270,7 @@ BEGIN
     WHEN 'clear' THEN
         UPDATE mainspring.run AS r SET deaths = 0 WHERE r.job = op ->> 'job' AND r.nominal = (op ->> 'nominal')::int8
             AND r.series = (op ->> 'series')::int8 AND r.attempt = (op ->> 'attempt')::int8 AND r.state = 'running';
-        answer := CASE WHEN FOUND THEN 'N' WHEN EXISTS (SELECT FROM mainspring.run AS r WHERE r.job = op ->> 'job'
-            AND r.nominal = (op ->> 'nominal')::int8 AND r.series = (op ->> 'series')::int8) THEN 'G' ELSE 'M' END;
+        answer := CASE WHEN FOUND THEN 'N' WHEN EXISTS (SELECT FROM mainspring.run_of(op)) THEN 'G' ELSE 'M' END;
     WHEN 'move' THEN
         SELECT m.counts, m.answer INTO counts, answer FROM mainspring.move_run(op, counts) AS m;
     WHEN 'define' THEN

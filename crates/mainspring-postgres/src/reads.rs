@@ -9,6 +9,8 @@
 //!
 //! Does not know what a question means.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use mainspring_job::{
     Attempt, AuditQuery, Audited, Counts, JobName, JobRecord, Once, OnceId, PauseTerms, Query, Reader, Run,
@@ -46,6 +48,10 @@ macro_rules! reads_by_asking {
 
             fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, Option<PauseTerms>), StoreError> {
                 read::jobs(&mut self.connection, shard)
+            }
+
+            fn shared_sources(&mut self) -> Result<Option<BTreeSet<String>>, StoreError> {
+                read::sources(&mut self.connection).map(Some)
             }
 
             fn open_runs(

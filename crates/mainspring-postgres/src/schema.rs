@@ -17,17 +17,20 @@ use mainspring_job::StoreError;
 use super::connection::Connection;
 
 /// The version that the steps lead to.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The oldest version whose programs may go on writing.
 const FLOOR: u32 = 1;
 
 /// What leads from each version to the next.
-const STEPS: [&[&str]; VERSION as usize] = [&[
-    include_str!("../sql/0001_tables.sql"),
-    include_str!("../sql/0002_ownership.sql"),
-    include_str!("../sql/0003_commit.sql"),
-]];
+const STEPS: [&[&str]; VERSION as usize] = [
+    &[
+        include_str!("../sql/0001_tables.sql"),
+        include_str!("../sql/0002_ownership.sql"),
+        include_str!("../sql/0003_commit.sql"),
+    ],
+    &[include_str!("../sql/0004_sources.sql")],
+];
 
 /// Of the lock that servers take which start at once: the letters `mainspri`.
 const LOCK: i64 = 0x6d61_696e_7370_7269;

@@ -133,11 +133,17 @@ impl Database {
 
     /// How a program connects.
     pub(crate) fn url(&self) -> String {
-        self.url_at(&self.directory)
+        Database::url_at(&self.directory)
     }
 
-    fn url_at(&self, socket: &Path) -> String {
+    /// The same where its socket, or another's before it, is in that folder.
+    pub(crate) fn url_at(socket: &Path) -> String {
         format!("host={} port={PORT} user=mainspring dbname=mainspring", socket.display())
+    }
+
+    /// Where it listens.
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.directory.join(format!(".s.PGSQL.{PORT}"))
     }
 
     /// Starts a pooler in transaction mode before it, and says how a program connects to that; `None` where
@@ -176,7 +182,7 @@ impl Database {
             let mut command = self.command("psql");
             command.arg("-h").arg(&pool).args(["-p", PORT, "-qAtX", "-d", "mainspring", "-c", "SELECT 1"]);
             if command.output().unwrap().status.success() {
-                return Some(self.url_at(&pool));
+                return Some(Database::url_at(&pool));
             }
         }
         panic!("the pooler does not answer: {}", fs::read_to_string(pool.join("log")).unwrap());

@@ -4,4 +4,5 @@
 
 mod contract;
 mod database;
+mod relay;
 mod trouble;

@@ -10,6 +10,7 @@ use mainspring_job::{
 use mainspring_postgres::{FORMAT_VERSION, Identity, Location, PostgresStore, preview};
 
 use super::database::Database;
+use super::relay::Relay;
 
 /// How often something is tried that the database needs a moment for. Each try takes some milliseconds at
 /// least.
@@ -84,6 +85,80 @@ fn a_batch_whose_session_ended_in_the_commit_is_done_once_when_it_is_sent_again(
         "it is on disk: the same number, the same answers"
     );
     assert_eq!(store.counts(Shard::WHOLE).unwrap().runs, 1);
+}
+
+/// Operations of all kinds that are not the same when they are done twice.
+fn cycle(number: u64) -> Batch {
+    let nominal = at(i64::try_from(number).unwrap() * 60);
+    let key = RunKey::new("job".parse().unwrap(), nominal);
+    let id = OnceId { due: nominal, number };
+    let once = Once::new(id, at(0), Work::new(Action::new("mail", "to: ada").unwrap()));
+    let mut operations = plan(number).operations;
+    operations.push(Operation::Begin { key, attempt: 1, at: nominal });
+    operations.push(Operation::Submit(once));
+    Batch::new(number, operations)
+}
+
+#[test]
+fn a_batch_whose_answer_was_swallowed_is_done_once_and_answered_alike() {
+    let Some(database) = Database::start() else { return };
+    let relay = Relay::before(&database);
+    let mut one = PostgresStore::open(&Location::parse(&relay.url()).unwrap(), Identity::default()).unwrap();
+    let lease = acquired(&mut one);
+    for number in 1..=20 {
+        // Of every second batch the second answer is lost too.
+        for lost in 0..=number % 2 {
+            let before = relay.swallowed();
+            relay.swallow(1);
+            let answered = one.commit(lease, &cycle(number));
+            assert!(matches!(answered, Err(StoreError::Unknown)), "{number}, {lost}: {answered:?}");
+            assert_eq!(relay.swallowed(), before + 1, "it was the answer that was lost");
+            assert_eq!(
+                database.ask("SELECT count(*) FROM mainspring.run"),
+                number.to_string(),
+                "it is on disk"
+            );
+            one.renew(lease).unwrap();
+        }
+        assert_eq!(tried(&mut one, lease, &cycle(number)), [Answer::New; 3], "{number}");
+    }
+    let counts = one.counts(Shard::WHOLE).unwrap();
+    assert_eq!((counts.runs, counts.open, counts.pending), (20, 20, 20));
+    assert_eq!(database.ask("SELECT count(*), max(number) FROM mainspring.attempt"), "20|1");
+    // Of a renewal or a release only the answer is lost.
+    relay.swallow(1);
+    assert!(matches!(one.renew(lease), Err(StoreError::Unknown)));
+    assert!(one.renew(lease).is_ok());
+    relay.swallow(1);
+    assert!(matches!(one.release(lease), Err(StoreError::Unknown)));
+    assert!(matches!(one.release(lease), Err(StoreError::Fenced)), "it is given up");
+}
+
+#[test]
+fn a_batch_whose_owner_was_cut_off_is_done_once_or_never_and_not_after_another_took_over() {
+    let Some(database) = Database::start() else { return };
+    let relay = Relay::before(&database);
+    let mut one = PostgresStore::open(&Location::parse(&relay.url()).unwrap(), Identity::default()).unwrap();
+    let lease = acquired(&mut one);
+    relay.swallow(1);
+    assert!(matches!(one.commit(lease, &cycle(1)), Err(StoreError::Unknown)));
+    relay.cut();
+    assert!(matches!(one.commit(lease, &cycle(1)), Err(StoreError::Busy | StoreError::Unknown)));
+    assert!(matches!(one.commit(lease, &cycle(2)), Err(StoreError::Busy | StoreError::Unknown)));
+    database.ask("UPDATE mainspring.shard SET until = '-infinity'");
+    let mut other = opened(&database);
+    let new = other.acquire(Shard::WHOLE, &Owner::new("other")).unwrap();
+    assert_eq!(other.counts(Shard::WHOLE).unwrap().runs, 1, "the first was done, the second never was");
+    relay.mend();
+    for number in 1..=2 {
+        let fenced = (0..MAX_TRIES).find_map(|_| match one.commit(lease, &cycle(number)) {
+            Err(StoreError::Busy | StoreError::Unknown) => None,
+            other => Some(other),
+        });
+        assert!(matches!(fenced, Some(Err(StoreError::Fenced))), "{fenced:?}");
+    }
+    assert_eq!(tried(&mut other, new, &cycle(2)), [Answer::New; 3]);
+    assert_eq!(other.counts(Shard::WHOLE).unwrap().runs, 2);
 }
 
 #[test]

@@ -26,6 +26,7 @@ mod audit;
 mod expression;
 mod health;
 mod job;
+mod line;
 mod metrics;
 mod page;
 mod power;
@@ -230,20 +231,6 @@ pub enum Response {
     Metrics(Box<MetricsWire>),
     LoginCode(LoginWire),
     Changes(ChangesWire),
-}
-
-impl Response {
-    /// The line that answers a request: what [`Answered`] is as JSON, with the end of the line. Serde would
-    /// copy each field of an answer before it writes a flattened one, which took half the time of a list.
-    ///
-    /// # Panics
-    ///
-    /// Never: the types have string keys and finite numbers.
-    pub fn line(&self, id: u64) -> String {
-        let body = serde_json::to_string(self).expect("wire types have string keys and finite numbers");
-        let rest = body.strip_prefix('{').expect("each answer is an object with one field");
-        format!("{{\"id\":{id},{rest}\n")
-    }
 }
 
 /// Nothing more to say.
@@ -470,8 +457,10 @@ mod tests {
             Response::Planned { run: "a".into() },
         ];
         for response in answers {
-            let line = response.line(7);
-            assert_eq!(line, serde_json::to_string(&Answered { id: 7, response }).unwrap() + "\n");
+            let mut unsent = b"before\n".to_vec();
+            response.write_line(7, &mut unsent);
+            let line = serde_json::to_string(&Answered { id: 7, response }).unwrap();
+            assert_eq!(String::from_utf8(unsent).unwrap(), format!("before\n{line}\n"));
         }
         let done = Answered { id: 0, response: Response::Done(Done {}) };
         assert_eq!(serde_json::from_str::<Answered>(&serde_json::to_string(&done).unwrap()).unwrap(), done);

@@ -76,6 +76,7 @@ mod record;
 mod reload;
 mod reports;
 pub mod room;
+mod sources;
 pub mod standby;
 mod stop;
 mod store_thread;
@@ -162,7 +163,7 @@ impl Server {
             if self.is_done(now) {
                 return self.finish();
             }
-            self.listener.meters.turn(Moment::now().since(began));
+            self.listener.meters.turn(|| Moment::now().since(began));
             self.wait(now)?;
         }
     }

@@ -6,6 +6,8 @@
 //!
 //! Source: the conventions of <https://clig.dev>.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use mainspring_web::settings::{Address, DEFAULT_ADDRESS, Network, PublicUrl};
 
@@ -21,6 +23,9 @@ pub struct ListenArgs {
     /// From where that proxy connects; without it only this machine is listened to
     #[arg(long, value_name = "NETWORK/BITS", requires = "listen")]
     pub behind_proxy: Option<Network>,
+    /// Whom that proxy signs in, by a header: its secret, and what its groups may do
+    #[arg(long, value_name = "FILE", requires = "behind_proxy")]
+    pub proxy_users: Option<PathBuf>,
     /// Lets nobody change anything over HTTP
     #[arg(long, requires = "listen")]
     pub read_only: bool,

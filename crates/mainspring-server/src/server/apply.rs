@@ -27,7 +27,7 @@ impl Server {
         let mut claimants = Vec::new();
         for file in files {
             let format = if file.system { Format::System } else { Format::User };
-            let origin = self.files.origin_of(&file.name);
+            let origin = self.origin_of(&file.name);
             let source = Source::new(file.name, file.text);
             let mut loaded = Loaded::parse(&source, format, &self.files.reader().zone);
             loaded.notify_by_default(&self.files.reader().notify);

@@ -152,6 +152,7 @@ impl Server {
         let Some(last) = sets.pop() else {
             return self.clients.answer(asker, Response::Applied(AppliedWire::default()));
         };
+        sets.iter().chain([&last]).for_each(|set| self.is_applied(&set.source));
         let mut applied = AppliedWire::default();
         for set in sets {
             let before = self.changes(&set);

@@ -179,15 +179,21 @@ impl Server {
     }
 
     fn restore(&mut self, stored: Stored, own: Option<Definitions>, now: Moment) -> Result<(), Error> {
-        let Stored { mut records, paused, pages, heard } = stored;
+        let Stored { mut records, paused, sources, pages, heard } = stored;
+        self.files.is_shared = sources.is_some();
         self.know_as_served(&mut records);
-        let is_first = records.iter().all(|record| record.source.is_none());
+        let is_known = sources.as_ref().is_some_and(|sources| !sources.is_empty());
+        let is_first = !is_known && records.iter().all(|record| record.source.is_none());
         let taken = self.take_all(&records, now);
         let is_all_good = taken.len() == self.files.served.len();
         self.files.served.iter().for_each(Served::say_problems);
         if is_first && !is_all_good {
             return Err(self.refuse());
         }
+        let taken = match &sources {
+            Some(sources) => self.unknown_files(taken, sources, &records, now),
+            None => taken,
+        };
         let good: Vec<Origin> =
             taken.iter().map(|(index, _)| self.files.served[*index].origin.clone()).collect();
         let sets: Vec<Definitions> = taken
@@ -296,14 +302,12 @@ impl Server {
 
     /// Reads all files, on top of what is known.
     fn take_all(&mut self, records: &[JobRecord], now: Moment) -> Vec<(usize, Loaded)> {
-        let is_retired =
-            |origin: &Origin| matches!(origin, Origin::Served(_)) && !self.files.are_given(origin);
         let (mut held, mut retired) = (BTreeMap::new(), BTreeSet::new());
         let mut retired_sources = BTreeSet::new();
         for record in records {
             let Some(source) = &record.source else { continue };
             let (name, origin) = (record.mark.job.clone(), Origin::of(source));
-            if is_retired(&origin) {
+            if self.files.are_retired(&origin) {
                 retired.insert(name);
                 retired_sources.insert(source.clone());
             } else {
@@ -363,7 +367,7 @@ impl Server {
         for record in records {
             let Some(source) = &record.source else { continue };
             let origin = Origin::of(source);
-            if matches!(origin, Origin::Served(_)) && !self.files.are_given(&origin) {
+            if self.files.are_retired(&origin) {
                 names.entry(source.clone()).or_default().push(record.mark.job.as_str());
             }
         }

@@ -56,6 +56,8 @@ pub(super) struct Served {
     pub(super) problems: String,
     /// What that would end a server with.
     pub(super) exit: Exit,
+    /// It says other things than the store, whose definitions are in force.
+    pub(super) is_unapplied: bool,
 }
 
 /// What standard input is called among the paths.
@@ -76,6 +78,7 @@ impl Served {
             job_count: 0,
             problems: String::new(),
             exit: Exit::Ok,
+            is_unapplied: false,
         }
     }
 
@@ -92,6 +95,21 @@ impl Served {
             // It could not be read at all, and its problem has no place in it.
             _ => say(&format!("{PROGRAM}: {}", self.problems)),
         }
+    }
+
+    /// What people are told of a file that says other things than the store.
+    pub(super) fn unapplied_text(&self) -> String {
+        let path = &self.path;
+        format!(
+            "{path} differs from what the database holds, which stays in force: mainspring apply --prune {path} puts \
+             the file into force"
+        )
+    }
+
+    /// What is wrong with it, for people who ask.
+    pub(super) fn shown_problems(&self) -> String {
+        let is_good = self.problems.is_empty();
+        if self.is_unapplied && is_good { self.unapplied_text() } else { self.problems.clone() }
     }
 
     /// The path without symbolic links, if it leads to a file.
@@ -115,6 +133,8 @@ pub(super) struct Files {
     reader: Reader,
     inotify: Option<Inotify>,
     changed: Option<Moment>,
+    /// Several servers share the store, and each may have been given others.
+    pub(super) is_shared: bool,
 }
 
 impl Files {
@@ -128,7 +148,7 @@ impl Files {
             }
         }
         let inotify = Inotify::init(InitFlags::IN_NONBLOCK | InitFlags::IN_CLOEXEC).ok();
-        let files = Files { served, reader, inotify, changed: None };
+        let files = Files { served, reader, inotify, changed: None, is_shared: false };
         files.watch();
         files
     }
@@ -204,6 +224,7 @@ impl Files {
             (file.problems, file.exit) = (loaded.problems_text(), Exit::Invalid);
             if loaded.is_good() {
                 (file.read, file.job_count, file.exit) = (Some(now), loaded.jobs.len(), Exit::Ok);
+                file.is_unapplied = false;
                 good.push((index, loaded));
             }
         }
@@ -227,6 +248,12 @@ impl Files {
     /// Whether a file that is given has this origin.
     pub(super) fn are_given(&self, origin: &Origin) -> bool {
         self.served.iter().any(|file| file.origin == *origin)
+    }
+
+    /// Whether jobs of this origin go, because their file is not given any more. Of a shared store another
+    /// server may have the file.
+    pub(super) fn are_retired(&self, origin: &Origin) -> bool {
+        !self.is_shared && matches!(origin, Origin::Served(_)) && !self.are_given(origin)
     }
 
     /// Watches all directories that matter now. One that cannot be watched is looked at now and then.

@@ -4,6 +4,8 @@
 //!
 //! Does not read pending one-shot jobs: the planner asks for those that are near.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use mainspring_job::{JobName, JobRecord, MAX_PAGE, PauseTerms, Run, Shard, Store, StoreError};
 
@@ -13,6 +15,8 @@ pub(super) struct Stored {
     pub(super) records: Vec<JobRecord>,
     /// How long everything is paused, if it is.
     pub(super) paused: Option<PauseTerms>,
+    /// Where definitions ever came from, if the store says which are in force.
+    pub(super) sources: Option<BTreeSet<String>>,
     /// The open runs.
     pub(super) pages: Vec<Vec<Run>>,
     /// When runs of those jobs last succeeded whose silence is told.
@@ -27,13 +31,14 @@ impl Stored {
     /// When the store cannot be read.
     pub(super) fn read(store: &mut dyn Store, shard: Shard) -> Result<Stored, StoreError> {
         let (records, paused) = store.jobs(shard)?;
+        let sources = store.shared_sources()?;
         let mut pages: Vec<Vec<Run>> = Vec::new();
         loop {
             let last = pages.last().and_then(|page| page.last()).map(|run| run.key.clone());
             let page = store.open_runs(shard, last.as_ref(), MAX_PAGE)?;
             if page.is_empty() {
                 let heard = Stored::heard(&records);
-                return Ok(Stored { records, paused, pages, heard });
+                return Ok(Stored { records, paused, sources, pages, heard });
             }
             pages.push(page);
         }

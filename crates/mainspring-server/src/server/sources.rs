@@ -1,0 +1,96 @@
+//! Files of jobs where several servers share the store: the store says what is in force.
+//!
+//! | a file that the owner was given | is applied |
+//! |---|---|
+//! | the store never had a definition of it | when the server becomes the owner |
+//! | it changes while the server is the owner | then |
+//! | `apply`, or SIGHUP | then |
+//! | otherwise it says other things than the store | not: that is only shown |
+//!
+//! So while servers get a new file one after another, no takeover brings an old one back. A job whose file
+//! the new owner was not given stays.
+//!
+//! Cost: one comparison of texts for each job of a file, when the server becomes the owner.
+//!
+//! Does not know which of two texts is newer.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mainspring_job::JobRecord;
+
+use super::Server;
+use crate::message::counted;
+use mainspring_exec::clock::Moment;
+use mainspring_file::loaded::Loaded;
+use mainspring_file::origin::Origin;
+
+impl Server {
+    /// Those of the files that come into force now: the store has none of their name. It is said where one of
+    /// the others differs.
+    pub(super) fn unknown_files(
+        &mut self,
+        taken: Vec<(usize, Loaded)>,
+        sources: &BTreeSet<String>,
+        records: &[JobRecord],
+        now: Moment,
+    ) -> Vec<(usize, Loaded)> {
+        let mut unknown = Vec::new();
+        for (index, loaded) in taken {
+            let source = self.files.served[index].origin.source();
+            let kept: BTreeMap<&str, &str> = of_source(records, &source)
+                .map(|record| (record.mark.job.as_str(), record.text.as_str()))
+                .collect();
+            if kept.is_empty() && !sources.contains(&source) {
+                unknown.push((index, loaded));
+                continue;
+            }
+            let says_so = |name: &str, text: &str| kept.get(name).is_some_and(|kept| *kept == text);
+            let is_alike = kept.len() == loaded.jobs.len()
+                && loaded.jobs.iter().all(|placed| says_so(placed.job.name.as_str(), &placed.job.text));
+            let file = &mut self.files.served[index];
+            (file.job_count, file.read, file.is_unapplied) = (kept.len(), None, !is_alike);
+            if !is_alike {
+                let text = file.unapplied_text();
+                self.note(now.wall, &text);
+            }
+        }
+        self.say_not_given(records, now);
+        unknown
+    }
+
+    /// Jobs stay whose file is not given here.
+    fn say_not_given(&mut self, records: &[JobRecord], now: Moment) {
+        let mut counts: BTreeMap<Origin, usize> = BTreeMap::new();
+        for source in records.iter().filter_map(|record| record.source.as_ref()) {
+            let origin = Origin::of(source);
+            if matches!(origin, Origin::Served(_)) && !self.files.are_given(&origin) {
+                *counts.entry(origin).or_default() += 1;
+            }
+        }
+        for (origin, count) in counts {
+            let count = counted(count, "job");
+            self.note(now.wall, &format!("{origin} is not given here: its {count} stay in force"));
+        }
+    }
+
+    /// The origin of a file that is applied: that of the served one if it is one, here or at another server.
+    pub(super) fn origin_of(&self, path: &str) -> Origin {
+        let found = self.files.origin_of(path);
+        let served = Origin::served(path);
+        let source = served.source();
+        let is_elsewhere = || self.owner.planner().jobs().any(|(job, _)| job.source == source);
+        let is_served = matches!(found, Origin::Applied(_)) && self.files.is_shared && is_elsewhere();
+        if is_served { served } else { found }
+    }
+
+    /// A file of that source was applied: what it says was decided by a person.
+    pub(super) fn is_applied(&mut self, source: &str) {
+        for file in self.files.served.iter_mut().filter(|file| file.origin.source() == source) {
+            file.is_unapplied = false;
+        }
+    }
+}
+
+fn of_source<'r>(records: &'r [JobRecord], source: &str) -> impl Iterator<Item = &'r JobRecord> {
+    records.iter().filter(move |record| record.source.as_deref() == Some(source))
+}
