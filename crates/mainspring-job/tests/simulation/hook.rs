@@ -1,4 +1,5 @@
-//! The hook of the jobs in a history: one notification for each notice that the manual promises, to one target.
+//! The hook of the jobs in a history: one notification for each notice that the manual promises, to one
+//! target.
 
 use std::time::Duration;
 
