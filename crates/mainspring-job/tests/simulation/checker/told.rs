@@ -53,7 +53,9 @@ struct Silences {
     present: BTreeMap<JobName, Timestamp>,
     /// When this server began, and got definitions.
     began: BTreeSet<Timestamp>,
+    /// What was asked for, and what of it was made.
     told: BTreeSet<(JobName, Timestamp)>,
+    made: BTreeSet<(JobName, Timestamp)>,
     /// How many may have been reported among others, in one report that says that there are more.
     unnamed_count: usize,
 }
@@ -227,8 +229,11 @@ impl Silences {
         ensure!(once.id.due <= once.submitted, "early: {job} is silent since {}", once.id.due);
         let since = once.id.due - silent_after.unwrap();
         ensure!(self.is_since(job, since), "untrue: {job} is silent since {since}");
-        let is_new = self.told.insert((job.clone(), once.id.due));
-        ensure!(is_new || *answer != Answer::New, "doubled: the silence of {job} since {since} is reported");
+        let told = (job.clone(), once.id.due);
+        // One that met an older one which waits was not made, and the next server may make it.
+        let is_first = *answer != Answer::New || self.made.insert(told.clone());
+        ensure!(is_first, "doubled: the silence of {job} since {since} is reported");
+        self.told.insert(told);
         Ok(())
     }
 
