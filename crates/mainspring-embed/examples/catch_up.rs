@@ -1,4 +1,4 @@
-//! A job with a schedule, in a program that is away for a while: what it missed it makes good for.
+//! A job with a schedule, in a program that is away for a while: it catches up on what it missed.
 
 use std::error::Error;
 use std::sync::mpsc::channel;

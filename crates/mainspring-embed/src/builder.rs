@@ -165,9 +165,10 @@ impl Builder {
         Builder { thread_max: count.clamp(1, MAX_THREADS), ..self }
     }
 
-    /// Hands futures to the program's runtime, at most so many at a time as [`futures`](Self::futures) says:
-    /// `|future| drop(tokio::spawn(future))`, or with a handle of the runtime where jobs are started outside
-    /// of it.
+    /// Hands futures to the program's runtime, at most so many at a time as [`futures`](Self::futures) says.
+    /// It is called by a thread of the jobs, which is in no runtime. So it takes a handle with it:
+    /// `let runtime = tokio::runtime::Handle::current();`, and then
+    /// `move |future| drop(runtime.spawn(future))`. A run whose spawner panics has failed.
     pub fn spawner(self, spawn: impl Fn(BoxFuture<()>) + Send + Sync + 'static) -> Builder {
         Builder { spawner: Some(Spawner::new(spawn)), ..self }
     }

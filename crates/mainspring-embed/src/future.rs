@@ -15,6 +15,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::thread;
 
 use mainspring_job::{Failure, Outcome};
 
@@ -39,8 +40,10 @@ impl Spawner {
         Spawner(Arc::new(spawn))
     }
 
+    /// A spawner that panics has dropped the future, which tells its end then.
     pub(crate) fn spawn(&self, future: BoxFuture<()>) {
-        (self.0)(future);
+        let spawned = catch_unwind(AssertUnwindSafe(|| (self.0)(future)));
+        drop(spawned);
     }
 }
 
@@ -92,7 +95,10 @@ impl<F: FnOnce(Outcome) + Unpin> Future for Guarded<F> {
 
 impl<F: FnOnce(Outcome)> Drop for Guarded<F> {
     fn drop(&mut self) {
-        let reason = "the program's runtime dropped it before it was done".to_owned();
-        self.end(Outcome::Failed(Failure::Other(reason)));
+        let reason = match thread::panicking() {
+            true => "the spawner panicked: it has no runtime to hand the future to",
+            false => "the program's runtime dropped it before it was done",
+        };
+        self.end(Outcome::Failed(Failure::Other(reason.to_owned())));
     }
 }

@@ -34,10 +34,9 @@ use mainspring_server::server::execution::{Attempted, Begun, Executes, Execution
 
 use crate::catalogue::Catalogue;
 use crate::client::Client;
-use crate::failed::outcome;
 use crate::future::{Guarded, Spawner};
 use crate::pool::Pool;
-use crate::registry::{Handler, Registry, call};
+use crate::registry::{Handler, Registry, call, made};
 use crate::run::{Line, Run, Said};
 
 /// How many functions may be left to themselves before no more are started: each holds a thread that is lost.
@@ -273,11 +272,9 @@ impl Execution for Handlers {
                 given.map_err(|error| NotStarted::Now(format!("cannot start a thread: {error}")))?;
                 false
             }
-            (Handler::Future(make), Some(spawner)) => {
-                match make(run.clone(), &body) {
-                    Ok(future) => spawner.spawn(Box::pin(Guarded::new(run.clone(), future, tell))),
-                    Err(failed) => tell(outcome(Ok(Err(failed)))),
-                }
+            (Handler::Future(_), Some(spawner)) => {
+                let future = made(Arc::clone(&handler), run.clone(), body);
+                spawner.spawn(Box::pin(Guarded::new(run.clone(), future, tell)));
                 true
             }
             (Handler::Future(_), None) => return Err(NotStarted::ever("there is no spawner for futures")),

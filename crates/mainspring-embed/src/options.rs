@@ -116,7 +116,7 @@ impl Options {
         self
     }
 
-    /// What becomes of occurrences whose time passed while no program ran: the latest is made good for,
+    /// What becomes of occurrences whose time passed while no program ran: the latest is caught up,
     /// unless told.
     #[must_use]
     pub fn misfire(mut self, catch_up: CatchUp) -> Options {
@@ -124,7 +124,7 @@ impl Options {
         self
     }
 
-    /// How old what is made good for may be, and within how long after the start it begins: a day and two
+    /// How old what is caught up may be, and within how long after the start it begins: a day and two
     /// minutes, unless told.
     #[must_use]
     pub fn misfire_within(mut self, window: Duration, spread: Duration) -> Options {

@@ -65,3 +65,14 @@ impl Registry {
 pub(crate) fn call(function: &Function, run: &Run, body: &HandlerBody) -> Outcome {
     outcome(catch_unwind(AssertUnwindSafe(|| function(run, body))))
 }
+
+/// The future of a handler. The payload is read, and the program's future made, when it is polled: what
+/// panics there does so on the program's runtime, and not in the loop.
+pub(crate) fn made(handler: Arc<Handler>, run: Run, body: HandlerBody) -> BoxFuture<Result<(), Failed>> {
+    Box::pin(async move {
+        match &*handler {
+            Handler::Future(make) => make(run, &body)?.await,
+            Handler::Function(function) => function(&run, &body),
+        }
+    })
+}

@@ -103,7 +103,7 @@ impl Run {
         self.inner.attempt
     }
 
-    /// Why there is a run: its schedule, a submission, a person, a misfire that is made good for.
+    /// Why there is a run: its schedule, a submission, a person, a misfire that is caught up.
     pub fn cause(&self) -> Cause {
         self.inner.cause
     }

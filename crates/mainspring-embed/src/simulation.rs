@@ -30,9 +30,9 @@ use mainspring_job::{
 use crate::catalogue::Catalogue;
 use crate::client::{Client, Follow, Followed};
 use crate::error::Error;
-use crate::failed::{Failed, outcome};
+use crate::failed::Failed;
 use crate::future::{BoxFuture, Guarded};
-use crate::registry::{Handler, Registry, call};
+use crate::registry::{Handler, Registry, call, made};
 use crate::run::Run;
 
 /// A clock that stands still until a test moves it. Clones are the same clock.
@@ -212,10 +212,7 @@ impl Simulation {
         let run = Run::new(start, self.now(), self.client.clone(), None);
         match &**handler {
             Handler::Function(function) => call(function, &run, &body),
-            Handler::Future(make) => match make(run.clone(), &body) {
-                Ok(future) => wait_for(run, future),
-                Err(failed) => outcome(Ok(Err(failed))),
-            },
+            Handler::Future(_) => wait_for(run.clone(), made(Arc::clone(handler), run, body)),
         }
     }
 }

@@ -178,3 +178,33 @@ fn futures_run_on_the_programs_runtime_and_are_dropped_when_they_do_not_stop() {
     wait_until(stuck.job(), &jobs, |record| record.state == RunState::Scheduled && record.attempt == 1);
     jobs.shutdown(LONG).unwrap();
 }
+
+#[test]
+fn a_panic_before_there_is_a_future_and_one_of_the_spawner_are_failures() {
+    struct Bad;
+    impl<'de> serde::Deserialize<'de> for Bad {
+        fn deserialize<D: serde::Deserializer<'de>>(_: D) -> Result<Bad, D::Error> {
+            panic!("of the payload")
+        }
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
+    let handle = runtime.handle().clone();
+    let spawns = std::sync::atomic::AtomicBool::new(true);
+    let jobs = Jobs::open(folder("early-panic"))
+        .unwrap()
+        .spawner(move |future| {
+            assert!(spawns.swap(false, std::sync::atomic::Ordering::SeqCst), "there is no runtime");
+            drop(handle.spawn(future));
+        })
+        .async_handler("panic", |_: Run, _: Bad| async { Done::Ok(()) })
+        .handler("fine", |_: &Run, (): ()| -> Done { Ok(()) })
+        .start()
+        .unwrap();
+    let outcome = |submitted: &Submitted| ended(&jobs, submitted).outcome.unwrap().to_string();
+    let payload = jobs.once("panic").submit().unwrap();
+    assert_eq!(outcome(&payload), "failed: panicked: of the payload");
+    let spawner = jobs.once("panic").submit().unwrap();
+    assert_eq!(outcome(&spawner), "failed: the spawner panicked: it has no runtime to hand the future to");
+    let good = jobs.once("fine").submit().unwrap();
+    assert_eq!(ended(&jobs, &good).state, RunState::Succeeded, "the loop lives on");
+}

@@ -19,7 +19,7 @@ use mainspring_job::{
 use serde_json::{Map, Value, json};
 
 use super::escape::kept;
-use super::row::{nanoseconds, number};
+use mainspring_rows::{nanoseconds, number};
 
 /// The document of an operation.
 pub(super) fn operation(operation: &Operation) -> Value {

@@ -32,9 +32,9 @@ pub(super) fn kept(text: &str) -> Cow<'_, str> {
 }
 
 /// What was kept, as it was.
-pub(super) fn read(text: String) -> String {
+pub(super) fn read(text: &str) -> Cow<'_, str> {
     if !text.contains(MARK) {
-        return text;
+        return Cow::Borrowed(text);
     }
     let mut read = String::with_capacity(text.len());
     let mut letters = text.chars();
@@ -44,7 +44,7 @@ pub(super) fn read(text: String) -> String {
             (other, false) => read.push(other),
         }
     }
-    read
+    Cow::Owned(read)
 }
 
 #[cfg(test)]
@@ -56,7 +56,7 @@ mod tests {
         for text in ["", "plain", "a\0b", "\0\0", "\u{f8ff}", "\u{f8ff}0\0\u{f8ff}1", "é\u{10ffff}"] {
             let kept = kept(text).into_owned();
             assert!(!kept.contains('\0'), "{text:?}");
-            assert_eq!(read(kept), text);
+            assert_eq!(read(&kept), text);
         }
     }
 }

@@ -61,8 +61,3 @@ pub(super) fn ends_session(error: &Error) -> bool {
         }
     }
 }
-
-/// A value that no version of the program writes.
-pub(super) fn unreadable(what: &str, value: &str) -> StoreError {
-    StoreError::Corrupt(format!("`{value}` is no {what}"))
-}

@@ -12,13 +12,11 @@ use mainspring_job::{
     Attempt, AuditQuery, Audited, Counts, Cursor, JobName, JobRecord, MAX_PAGE, Once, OnceId, Order,
     PauseTerms, Query, Run, RunKey, Shard, StoreError,
 };
-use tokio_postgres::Row;
+use mainspring_rows::{self as columns, AUDIT, Columns, JOB, PENDING, RUN, Read, nanoseconds, number};
 
 use super::connection::Connection;
-use super::row::{self, AUDIT, JOB, PENDING, RUN, nanoseconds, number, unsigned};
+use super::row::Found;
 use super::value::Value;
-
-type Asked<T> = Result<T, StoreError>;
 
 /// All rows of an answer.
 fn rows<T>(
@@ -26,14 +24,14 @@ fn rows<T>(
     what: &str,
     sql: &str,
     values: &[Value],
-    read: fn(&Row) -> Asked<T>,
-) -> Asked<Vec<T>> {
+    read: fn(&dyn Columns) -> Read<T>,
+) -> Read<Vec<T>> {
     // A question whose answer was lost was not answered, and nothing else.
     let found = connection.call(what, sql, values).map_err(|error| match error {
         StoreError::Unknown => StoreError::Busy,
         other => other,
     });
-    found?.iter().map(read).collect()
+    found?.iter().map(|row| read(&Found(row))).collect()
 }
 
 fn page(limit: usize) -> Value {
@@ -63,9 +61,9 @@ pub(super) fn load(
     after: OnceId,
     up_to: Timestamp,
     limit: usize,
-) -> Asked<Vec<Once>> {
+) -> Read<Vec<Once>> {
     let sql = format!("SELECT {PENDING} {IN_RANGE}");
-    rows(connection, "load", &sql, &range(shard, after, up_to, limit), row::once)
+    rows(connection, "load", &sql, &range(shard, after, up_to, limit), columns::once)
 }
 
 pub(super) fn load_ids(
@@ -74,23 +72,23 @@ pub(super) fn load_ids(
     after: OnceId,
     up_to: Timestamp,
     limit: usize,
-) -> Asked<Vec<OnceId>> {
+) -> Read<Vec<OnceId>> {
     let sql = format!("SELECT due, number {IN_RANGE}");
-    rows(connection, "load ids", &sql, &range(shard, after, up_to, limit), row::once_id)
+    rows(connection, "load ids", &sql, &range(shard, after, up_to, limit), columns::once_id)
 }
 
-pub(super) fn jobs(connection: &mut Connection, shard: Shard) -> Asked<(Vec<JobRecord>, Option<PauseTerms>)> {
+pub(super) fn jobs(connection: &mut Connection, shard: Shard) -> Read<(Vec<JobRecord>, Option<PauseTerms>)> {
     let sql = format!("SELECT {JOB} FROM mainspring.job WHERE shard = $1 ORDER BY name");
-    let jobs = rows(connection, "jobs", &sql, &[of(shard)], row::job)?;
+    let jobs = rows(connection, "jobs", &sql, &[of(shard)], columns::job)?;
     let sql = "SELECT pause_until, pause_note FROM mainspring.shard WHERE shard = $1 AND is_paused";
-    let paused = rows(connection, "pause", sql, &[of(shard)], |found| row::pause_terms(found, 0))?.pop();
+    let paused = rows(connection, "pause", sql, &[of(shard)], |found| columns::pause_terms(found, 0))?.pop();
     Ok((jobs, paused))
 }
 
 /// All sources from which definitions ever came.
-pub(super) fn sources(connection: &mut Connection) -> Asked<BTreeSet<String>> {
+pub(super) fn sources(connection: &mut Connection) -> Read<BTreeSet<String>> {
     let sql = "SELECT name FROM mainspring.source";
-    let read = |found: &Row| Ok(super::escape::read(found.get(0)));
+    let read = |found: &dyn Columns| Ok(found.maybe_text(0)?.unwrap_or_default().into_owned());
     Ok(rows(connection, "sources", sql, &[], read)?.into_iter().collect())
 }
 
@@ -99,19 +97,19 @@ pub(super) fn open_runs(
     shard: Shard,
     after: Option<&RunKey>,
     limit: usize,
-) -> Asked<Vec<Run>> {
+) -> Read<Vec<Run>> {
     let first = || [Value::Text(String::new()), Value::Int(i64::MIN), Value::Int(0)];
     let [job, nominal, series] = after.map_or_else(first, key_values);
     let sql = format!(
         "SELECT {RUN} FROM mainspring.run WHERE state IN ('scheduled', 'queued', 'running') AND shard = $1
             AND (job, nominal, series) > ($2, $3, $4) ORDER BY job, nominal, series LIMIT $5"
     );
-    rows(connection, "open runs", &sql, &[of(shard), job, nominal, series, page(limit)], row::run)
+    rows(connection, "open runs", &sql, &[of(shard), job, nominal, series, page(limit)], columns::run)
 }
 
-pub(super) fn find(connection: &mut Connection, query: &Query) -> Asked<Vec<Run>> {
+pub(super) fn find(connection: &mut Connection, query: &Query) -> Read<Vec<Run>> {
     let (sql, values) = find_sql(query);
-    rows(connection, "find", &sql, &values, row::run)
+    rows(connection, "find", &sql, &values, columns::run)
 }
 
 fn find_sql(query: &Query) -> (String, Vec<Value>) {
@@ -174,7 +172,7 @@ fn find_sql(query: &Query) -> (String, Vec<Value>) {
 }
 
 /// The row of a job has its last run; for what has no row its runs are looked at.
-pub(super) fn last_ended(connection: &mut Connection, jobs: &[JobName]) -> Asked<Vec<Run>> {
+pub(super) fn last_ended(connection: &mut Connection, jobs: &[JobName]) -> Read<Vec<Run>> {
     let columns: Vec<String> = RUN.split(", ").map(|column| format!("r.{}", column.trim())).collect();
     let sql = format!(
         "SELECT {} FROM unnest($1) AS wanted (name) LEFT JOIN mainspring.job AS j ON j.name = wanted.name
@@ -185,21 +183,21 @@ pub(super) fn last_ended(connection: &mut Connection, jobs: &[JobName]) -> Asked
         columns.join(", ")
     );
     let names = jobs.iter().map(ToString::to_string).collect();
-    rows(connection, "last runs", &sql, &[Value::Texts(names)], row::run)
+    rows(connection, "last runs", &sql, &[Value::Texts(names)], columns::run)
 }
 
-pub(super) fn run(connection: &mut Connection, key: &RunKey) -> Asked<Option<Run>> {
+pub(super) fn run(connection: &mut Connection, key: &RunKey) -> Read<Option<Run>> {
     let sql = format!("SELECT {RUN} FROM mainspring.run WHERE job = $1 AND nominal = $2 AND series = $3");
-    Ok(rows(connection, "run", &sql, &key_values(key), row::run)?.pop())
+    Ok(rows(connection, "run", &sql, &key_values(key), columns::run)?.pop())
 }
 
-pub(super) fn attempts(connection: &mut Connection, key: &RunKey) -> Asked<Vec<Attempt>> {
+pub(super) fn attempts(connection: &mut Connection, key: &RunKey) -> Read<Vec<Attempt>> {
     let sql = "SELECT number, started, ended, state, outcome FROM mainspring.attempt
         WHERE job = $1 AND nominal = $2 AND series = $3 ORDER BY number";
-    rows(connection, "attempts", sql, &key_values(key), row::attempt)
+    rows(connection, "attempts", sql, &key_values(key), columns::attempt)
 }
 
-pub(super) fn pending_named(connection: &mut Connection, name: &JobName) -> Asked<Option<Once>> {
+pub(super) fn pending_named(connection: &mut Connection, name: &JobName) -> Read<Option<Once>> {
     let (condition, values) = match name.as_str().parse::<OnceId>() {
         Ok(id) => {
             let values = [Value::Int(nanoseconds(id.due)), Value::Int(number(id.number))];
@@ -208,24 +206,17 @@ pub(super) fn pending_named(connection: &mut Connection, name: &JobName) -> Aske
         Err(_) => ("name = $1 AND is_named", vec![Value::text(name.as_str())]),
     };
     let sql = format!("SELECT {PENDING} FROM mainspring.pending WHERE {condition}");
-    let found = rows(connection, "pending job", &sql, &values, row::once)?.pop();
+    let found = rows(connection, "pending job", &sql, &values, columns::once)?.pop();
     Ok(found.filter(|once| once.name == *name))
 }
 
 /// What the batches have added up.
-pub(super) fn counts(connection: &mut Connection, shard: Shard) -> Asked<Counts> {
+pub(super) fn counts(connection: &mut Connection, shard: Shard) -> Read<Counts> {
     let sql = "SELECT jobs, pending, open, runs, dead FROM mainspring.shard WHERE shard = $1";
-    let read = |found: &Row| {
-        let count = |index| unsigned(found.get::<_, i64>(index));
-        let mut counts = Counts::default();
-        (counts.jobs, counts.pending, counts.open) = (count(0), count(1), count(2));
-        (counts.runs, counts.dead) = (count(3), count(4));
-        Ok(counts)
-    };
-    Ok(rows(connection, "counts", sql, &[of(shard)], read)?.pop().unwrap_or_default())
+    Ok(rows(connection, "counts", sql, &[of(shard)], columns::counts)?.pop().unwrap_or_default())
 }
 
-pub(super) fn audit(connection: &mut Connection, query: &AuditQuery) -> Asked<Vec<Audited>> {
+pub(super) fn audit(connection: &mut Connection, query: &AuditQuery) -> Read<Vec<Audited>> {
     let sql = format!(
         "SELECT {AUDIT} FROM mainspring.audit WHERE ($1 IS NULL OR actor = $1) AND ($2 IS NULL OR target = $2)
             AND ($3 IS NULL OR $3 <= at) AND number < $4 ORDER BY number DESC LIMIT $5"
@@ -238,5 +229,5 @@ pub(super) fn audit(connection: &mut Connection, query: &AuditQuery) -> Asked<Ve
         Value::Int(before.map_or(i64::MAX, number)),
         page(*limit),
     ];
-    rows(connection, "audit", &sql, &values, row::audited)
+    rows(connection, "audit", &sql, &values, columns::audited)
 }

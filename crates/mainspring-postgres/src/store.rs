@@ -27,8 +27,8 @@ use super::connection::Connection;
 use super::document;
 use super::location::Location;
 use super::reader::PostgresReader;
+use super::schema;
 use super::value::Value;
-use super::{row, schema};
 
 /// How long a lease lasts without a renewal: a restart of the database and some lost packets fit into it, and
 /// a takeover is not later than that and two seconds.
@@ -117,7 +117,7 @@ impl PostgresStore {
     /// When it does not answer.
     pub fn now(&mut self) -> Result<Timestamp, StoreError> {
         let rows = self.connection.call("read the time", "SELECT mainspring.now_ns()", &[])?;
-        Ok(row::time(number(rows.first().ok_or(StoreError::Busy)?, 0)?))
+        Ok(mainspring_rows::time(number(rows.first().ok_or(StoreError::Busy)?, 0)?))
     }
 
     fn lease_ms(&self) -> Value {
@@ -127,7 +127,7 @@ impl PostgresStore {
     /// The first three places of each statement of an owner. `Fenced` if it never was one here.
     fn fence(&self, lease: Lease) -> Result<[Value; 3], StoreError> {
         let token = self.tokens.get(&(lease.shard, lease.epoch)).ok_or(StoreError::Fenced)?;
-        let epoch = Value::Int(row::number(lease.epoch));
+        let epoch = Value::Int(mainspring_rows::number(lease.epoch));
         Ok([Value::Int(i64::from(lease.shard.0)), epoch, Value::text(token)])
     }
 
@@ -141,12 +141,12 @@ impl PostgresStore {
 
 fn text(row: &Row, index: usize) -> Result<String, StoreError> {
     let found = row.try_get::<_, Option<String>>(index);
-    Ok(found.map_err(|_| super::fault::unreadable("text", &index.to_string()))?.unwrap_or_default())
+    Ok(found.map_err(|_| mainspring_rows::unreadable("text", &index.to_string()))?.unwrap_or_default())
 }
 
 fn number(row: &Row, index: usize) -> Result<i64, StoreError> {
     let found = row.try_get::<_, Option<i64>>(index);
-    Ok(found.map_err(|_| super::fault::unreadable("number", &index.to_string()))?.unwrap_or_default())
+    Ok(found.map_err(|_| mainspring_rows::unreadable("number", &index.to_string()))?.unwrap_or_default())
 }
 
 impl Store for PostgresStore {
@@ -170,7 +170,7 @@ impl Store for PostgresStore {
         if text(&answered, 0)? == "held" {
             let left = u64::try_from(number(&answered, 5)?).unwrap_or(0);
             return Err(StoreError::Held {
-                by: super::escape::read(text(&answered, 4)?),
+                by: super::escape::read(&text(&answered, 4)?).into_owned(),
                 left: Duration::from_millis(left),
             });
         }
@@ -185,7 +185,7 @@ impl Store for PostgresStore {
             "rebooted" => Takeover::Rebooted,
             _ => Takeover::Unclean,
         };
-        let mut lease = Lease::new(shard, row::unsigned(epoch), takeover);
+        let mut lease = Lease::new(shard, mainspring_rows::unsigned(epoch), takeover);
         lease.lasts = Some(self.lasts);
         self.tokens.insert((shard, lease.epoch), text(&answered, 2)?);
         Ok(lease)
@@ -196,7 +196,7 @@ impl Store for PostgresStore {
         let sql = "SELECT status, now FROM mainspring.renew_1($1, $2, $3, $4)";
         let answered = self.ask("renew", sql, &[shard, epoch, token, self.lease_ms()])?;
         let mut renewed = Renewed::default();
-        (renewed.now, renewed.lasts) = (Some(row::time(number(&answered, 1)?)), Some(self.lasts));
+        (renewed.now, renewed.lasts) = (Some(mainspring_rows::time(number(&answered, 1)?)), Some(self.lasts));
         Ok(renewed)
     }
 
@@ -220,13 +220,13 @@ impl Store for PostgresStore {
             epoch,
             token,
             self.lease_ms(),
-            Value::Int(row::number(batch.number)),
+            Value::Int(mainspring_rows::number(batch.number)),
             Value::Documents(operations),
         ];
         let sql = "SELECT status, answers, now FROM mainspring.commit_1($1, $2, $3, $4, $5, $6)";
         let answered = self.ask("commit", sql, &values)?;
-        let mut committed = Committed::new(row::answers(&text(&answered, 1)?)?);
-        committed.now = Some(row::time(number(&answered, 2)?));
+        let mut committed = Committed::new(mainspring_rows::answers(&text(&answered, 1)?)?);
+        committed.now = Some(mainspring_rows::time(number(&answered, 2)?));
         if committed.answers.len() != batch.operations.len() {
             return Err(StoreError::Corrupt("a batch has not as many answers as operations".to_owned()));
         }

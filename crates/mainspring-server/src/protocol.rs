@@ -233,16 +233,31 @@ pub enum Response {
 }
 
 impl Response {
-    /// The line that answers a request: what [`Answered`] is as JSON, with the end of the line. Serde would
-    /// copy each field of an answer before it writes a flattened one, which took half the time of a list.
+    /// The line of [`write_line`](Self::write_line) alone.
     ///
     /// # Panics
     ///
     /// Never: the types have string keys and finite numbers.
     pub fn line(&self, id: u64) -> String {
-        let body = serde_json::to_string(self).expect("wire types have string keys and finite numbers");
-        let rest = body.strip_prefix('{').expect("each answer is an object with one field");
-        format!("{{\"id\":{id},{rest}\n")
+        let mut line = Vec::new();
+        self.write_line(id, &mut line);
+        String::from_utf8(line).expect("JSON is UTF-8")
+    }
+
+    /// Adds the line that answers a request to what is to be sent: what [`Answered`] is as JSON, with the end
+    /// of the line. Serde would copy each field of an answer before it writes a flattened one, which took half
+    /// the time of a list; and a page of a list is a quarter of a megabyte, so it is written in its place.
+    ///
+    /// # Panics
+    ///
+    /// Never: the types have string keys and finite numbers.
+    pub fn write_line(&self, id: u64, unsent: &mut Vec<u8>) {
+        unsent.extend_from_slice(format!("{{\"id\":{id}").as_bytes());
+        let body = unsent.len();
+        serde_json::to_writer(&mut *unsent, self).expect("wire types have string keys and finite numbers");
+        assert_eq!(unsent[body], b'{', "each answer is an object with one field");
+        unsent[body] = b',';
+        unsent.push(b'\n');
     }
 }
 
@@ -470,8 +485,10 @@ mod tests {
             Response::Planned { run: "a".into() },
         ];
         for response in answers {
-            let line = response.line(7);
-            assert_eq!(line, serde_json::to_string(&Answered { id: 7, response }).unwrap() + "\n");
+            let mut unsent = b"before\n".to_vec();
+            response.write_line(7, &mut unsent);
+            let line = serde_json::to_string(&Answered { id: 7, response }).unwrap();
+            assert_eq!(String::from_utf8(unsent).unwrap(), format!("before\n{line}\n"));
         }
         let done = Answered { id: 0, response: Response::Done(Done {}) };
         assert_eq!(serde_json::from_str::<Answered>(&serde_json::to_string(&done).unwrap()).unwrap(), done);

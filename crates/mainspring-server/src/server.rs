@@ -163,7 +163,7 @@ impl Server {
             if self.is_done(now) {
                 return self.finish();
             }
-            self.listener.meters.turn(Moment::now().since(began));
+            self.listener.meters.turn(|| Moment::now().since(began));
             self.wait(now)?;
         }
     }

@@ -13,8 +13,8 @@ use rusqlite::{Connection, OptionalExtension, Params, params};
 use super::fault::mapped;
 use super::last;
 use super::read;
-use super::row::{PENDING, RUN, nanoseconds, number};
 use super::tally::Tally;
+use mainspring_rows::{PENDING, RUN, nanoseconds, number};
 
 const DELETE_PENDING: &str = "DELETE FROM pending WHERE due = ?1 AND number = ?2";
 
@@ -243,7 +243,7 @@ fn standing(connection: &Connection, key: &RunKey) -> Result<Option<Standing>, S
     let found =
         statement.query_row(params![job, nominal, series], |row| Ok((row.get::<_, String>(0)?, row.get(1)?)));
     let Some((state, attempt)) = found.optional().map_err(mapped)? else { return Ok(None) };
-    let unreadable = || super::fault::unreadable("state of a run", &state);
+    let unreadable = || mainspring_rows::unreadable("state of a run", &state);
     Ok(Some(Standing { state: RunState::from_name(&state).ok_or_else(unreadable)?, attempt }))
 }
 

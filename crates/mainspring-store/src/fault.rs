@@ -33,8 +33,3 @@ pub(super) fn is_write(error: &StoreError) -> bool {
     let StoreError::Io(source) = error else { return false };
     source.downcast_ref().and_then(extended) == Some(ffi::SQLITE_IOERR_WRITE)
 }
-
-/// A value that no version of the program writes.
-pub(super) fn unreadable(what: &str, value: &str) -> StoreError {
-    StoreError::Corrupt(format!("`{value}` is no {what}"))
-}

@@ -16,7 +16,7 @@ use mainspring_job::{JobName, RunKey, RunState, StoreError};
 use rusqlite::{Connection, params};
 
 use super::fault::mapped;
-use super::row::nanoseconds;
+use mainspring_rows::nanoseconds;
 
 /// A run is over.
 pub(super) fn came(

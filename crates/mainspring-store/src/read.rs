@@ -5,24 +5,25 @@ use mainspring_job::{
     Attempt, AuditQuery, Audited, Counts, Cursor, JobName, JobRecord, MAX_PAGE, Once, OnceId, Order,
     PauseTerms, Query, Run, RunKey, Shard, StoreError,
 };
+use mainspring_rows::{self as columns, AUDIT, Columns, JOB, PENDING, RUN, Read, nanoseconds, number};
 use rusqlite::types::Value;
-use rusqlite::{Connection, Params, Row, params, params_from_iter};
+use rusqlite::{Connection, Params, params, params_from_iter};
 
 use super::fault::mapped;
-use super::row::{self, AUDIT, JOB, PENDING, RUN, nanoseconds, number};
+use super::row::Found;
 
 /// All rows of an answer.
 fn rows<T>(
     connection: &Connection,
     sql: &str,
     values: impl Params,
-    read: fn(&Row<'_>) -> Result<T, StoreError>,
-) -> Result<Vec<T>, StoreError> {
+    read: fn(&dyn Columns) -> Read<T>,
+) -> Read<Vec<T>> {
     let mut statement = connection.prepare_cached(sql).map_err(mapped)?;
     let mut rows = statement.query(values).map_err(mapped)?;
     let mut found = Vec::new();
     while let Some(row) = rows.next().map_err(mapped)? {
-        found.push(read(row)?);
+        found.push(read(&Found(row))?);
     }
     Ok(found)
 }
@@ -45,7 +46,7 @@ pub(super) fn load(
     limit: usize,
 ) -> Result<Vec<Once>, StoreError> {
     let values = params![nanoseconds(after.due), number(after.number), nanoseconds(up_to), page(limit)];
-    rows(connection, &load_sql(), values, row::once)
+    rows(connection, &load_sql(), values, columns::once)
 }
 
 /// The question behind `load_ids`, which the order of the table answers without a job.
@@ -60,16 +61,16 @@ pub(super) fn load_ids(
     limit: usize,
 ) -> Result<Vec<OnceId>, StoreError> {
     let values = params![nanoseconds(after.due), number(after.number), nanoseconds(up_to), page(limit)];
-    rows(connection, load_ids_sql(), values, row::once_id)
+    rows(connection, load_ids_sql(), values, columns::once_id)
 }
 
 pub(super) fn jobs(
     connection: &Connection,
     shard: Shard,
 ) -> Result<(Vec<JobRecord>, Option<PauseTerms>), StoreError> {
-    let jobs = rows(connection, &format!("SELECT {JOB} FROM job ORDER BY name"), [], row::job)?;
+    let jobs = rows(connection, &format!("SELECT {JOB} FROM job ORDER BY name"), [], columns::job)?;
     let sql = "SELECT pause_until, pause_note FROM shard WHERE shard = ?1 AND is_paused";
-    let paused = rows(connection, sql, params![shard.0], |row| row::pause_terms(row, 0))?.pop();
+    let paused = rows(connection, sql, params![shard.0], |row| columns::pause_terms(row, 0))?.pop();
     Ok((jobs, paused))
 }
 
@@ -87,12 +88,12 @@ pub(super) fn open_runs(
 ) -> Result<Vec<Run>, StoreError> {
     let (job, nominal, series) =
         after.map_or(("", i64::MIN, 0), |key| (key.job.as_str(), nanoseconds(key.nominal), key.series));
-    rows(connection, &open_runs_sql(), params![job, nominal, series, page(limit)], row::run)
+    rows(connection, &open_runs_sql(), params![job, nominal, series, page(limit)], columns::run)
 }
 
 pub(super) fn find(connection: &Connection, query: &Query) -> Result<Vec<Run>, StoreError> {
     let (sql, values) = find_sql(query);
-    rows(connection, &sql, params_from_iter(values), row::run)
+    rows(connection, &sql, params_from_iter(values), columns::run)
 }
 
 /// The question behind `find`, for the test that looks at its plan too.
@@ -163,7 +164,12 @@ pub(super) fn audit(connection: &Connection, query: &AuditQuery) -> Result<Vec<A
     );
     let AuditQuery { actor, target, since, before, limit, .. } = query;
     let before = before.map_or(i64::MAX, number);
-    rows(connection, &sql, params![actor, target, since.map(nanoseconds), before, page(*limit)], row::audited)
+    rows(
+        connection,
+        &sql,
+        params![actor, target, since.map(nanoseconds), before, page(*limit)],
+        columns::audited,
+    )
 }
 
 /// The question behind `last_ended`, for the test that looks at its plan too: all jobs in one, because a
@@ -191,30 +197,30 @@ pub(super) fn last_ended_sql() -> String {
 pub(super) fn last_ended(connection: &Connection, jobs: &[JobName]) -> Result<Vec<Run>, StoreError> {
     // A name has no character that JSON would escape.
     let names: Vec<String> = jobs.iter().map(|job| format!("\"{job}\"")).collect();
-    rows(connection, &last_ended_sql(), params![format!("[{}]", names.join(","))], row::run)
+    rows(connection, &last_ended_sql(), params![format!("[{}]", names.join(","))], columns::run)
 }
 
 pub(super) fn run(connection: &Connection, key: &RunKey) -> Result<Option<Run>, StoreError> {
     let sql = format!("SELECT {RUN} FROM run WHERE job = ?1 AND nominal = ?2 AND series = ?3");
     let values = params![key.job.as_str(), nanoseconds(key.nominal), key.series];
-    Ok(rows(connection, &sql, values, row::run)?.pop())
+    Ok(rows(connection, &sql, values, columns::run)?.pop())
 }
 
 /// Runs by a question whose columns are those of a run.
 pub(super) fn runs(connection: &Connection, sql: &str, values: impl Params) -> Result<Vec<Run>, StoreError> {
-    rows(connection, sql, values, row::run)
+    rows(connection, sql, values, columns::run)
 }
 
 /// The pending one-shot job of that id.
 pub(super) fn pending(connection: &Connection, id: OnceId) -> Result<Option<Once>, StoreError> {
     let sql = format!("SELECT {PENDING} FROM pending WHERE due = ?1 AND number = ?2");
-    Ok(rows(connection, &sql, params![nanoseconds(id.due), number(id.number)], row::once)?.pop())
+    Ok(rows(connection, &sql, params![nanoseconds(id.due), number(id.number)], columns::once)?.pop())
 }
 
 pub(super) fn attempts(connection: &Connection, key: &RunKey) -> Result<Vec<Attempt>, StoreError> {
     let sql = "SELECT number, started, ended, state, outcome FROM attempt
         WHERE job = ?1 AND nominal = ?2 AND series = ?3 ORDER BY number";
-    rows(connection, sql, params![key.job.as_str(), nanoseconds(key.nominal), key.series], row::attempt)
+    rows(connection, sql, params![key.job.as_str(), nanoseconds(key.nominal), key.series], columns::attempt)
 }
 
 pub(super) fn pending_named(connection: &Connection, name: &JobName) -> Result<Option<Once>, StoreError> {
@@ -222,7 +228,7 @@ pub(super) fn pending_named(connection: &Connection, name: &JobName) -> Result<O
         Ok(id) => pending(connection, id)?,
         Err(_) => {
             let sql = format!("SELECT {PENDING} FROM pending WHERE name = ?1 AND is_named = 1");
-            rows(connection, &sql, params![name.as_str()], row::once)?.pop()
+            rows(connection, &sql, params![name.as_str()], columns::once)?.pop()
         }
     };
     Ok(found.filter(|once| once.name == *name))
@@ -254,17 +260,6 @@ pub(super) fn miscounted(connection: &Connection) -> Result<Vec<String>, StoreEr
         .collect())
 }
 
-fn counts_by(connection: &Connection, sql: &str) -> Result<Counts, StoreError> {
-    let mut statement = connection.prepare_cached(sql).map_err(mapped)?;
-    let counts = statement.query_row([], |row| {
-        let count = |index| row.get::<_, i64>(index).map(|count| u64::try_from(count).unwrap_or(0));
-        let mut counts = Counts::default();
-        counts.jobs = count(0)?;
-        counts.pending = count(1)?;
-        counts.open = count(2)?;
-        counts.runs = count(3)?;
-        counts.dead = count(4)?;
-        Ok(counts)
-    });
-    counts.map_err(mapped)
+fn counts_by(connection: &Connection, sql: &str) -> Read<Counts> {
+    Ok(rows(connection, sql, [], columns::counts)?.pop().unwrap_or_default())
 }

@@ -35,7 +35,7 @@ use super::fault::{is_write, mapped};
 use super::footing::Footprints;
 use super::reader::{Beside, SqliteReader};
 use super::tally::Tally;
-use super::{apply, read, row, schema};
+use super::{apply, read, schema};
 
 /// So much is written to see whether there is room: more than a page, and little.
 const PROBE_BYTES: usize = 16 << 10;
@@ -173,8 +173,8 @@ impl SqliteStore {
     fn commit_batch(&mut self, lease: Lease, batch: &Batch) -> Result<Vec<Answer>, StoreError> {
         within_transaction(&self.connection, |connection| {
             let (number, answers) = owned(connection, lease)?;
-            if number == row::number(batch.number) {
-                return row::answers(&answers);
+            if number == mainspring_rows::number(batch.number) {
+                return mainspring_rows::answers(&answers);
             }
             let mut answers = Vec::with_capacity(batch.operations.len());
             let mut tally = Tally::default();
@@ -184,7 +184,8 @@ impl SqliteStore {
             let sql = "UPDATE shard SET batch = ?2, answers = ?3, jobs = jobs + ?4, pending = pending + ?5,
                 open = open + ?6, runs = runs + ?7, dead = dead + ?8 WHERE shard = ?1";
             let Tally { jobs, pending, open, runs, dead } = tally;
-            let (number, answers_text) = (row::number(batch.number), row::answers_text(&answers));
+            let (number, answers_text) =
+                (mainspring_rows::number(batch.number), mainspring_rows::answers_text(&answers));
             let values = params![lease.shard.0, number, answers_text, jobs, pending, open, runs, dead];
             connection.prepare_cached(sql).map_err(mapped)?.execute(values).map_err(mapped)?;
             Ok(answers)
@@ -266,7 +267,7 @@ fn within_transaction<T>(
 /// The last batch of the owner, if the lease is the owner's.
 fn owned(connection: &Connection, lease: Lease) -> Result<(i64, String), StoreError> {
     let sql = "SELECT batch, answers FROM shard WHERE shard = ?1 AND epoch = ?2";
-    let values = params![lease.shard.0, row::number(lease.epoch)];
+    let values = params![lease.shard.0, mainspring_rows::number(lease.epoch)];
     let mut statement = connection.prepare_cached(sql).map_err(mapped)?;
     let found = statement.query_row(values, |row| Ok((row.get(0)?, row.get(1)?)));
     found.optional().map_err(mapped)?.ok_or(StoreError::Fenced)

@@ -12,19 +12,17 @@
 //!
 //! Does not decide what a job does: the loop has the last word, and these are its documents.
 
-use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_exec::clock::Moment;
-use mainspring_file::jobfile::JobFile;
-use mainspring_file::source::Source;
-use mainspring_job::{After, Ending, Timetable, Trigger};
 use mainspring_server::protocol::{ChangesWire, HistoryWire, JobWire, ListWire, Request, Response, RunWire};
 
 use crate::lock::locked;
+use crate::plan::{Plan, name_of, read};
 use crate::pool::Pool;
 use crate::problem::{Code, Problem};
 
@@ -36,40 +34,6 @@ const MAX_ASKED_ALONE: usize = 200;
 
 /// How many runs of a job are looked at for its medians.
 const RECENT_RUNS: usize = 100;
-
-/// What the definition of a job says.
-#[derive(Debug)]
-pub struct Plan {
-    /// When it is due.
-    pub timetable: Timetable,
-    /// The zone of its first trigger.
-    pub zone: TimeZone,
-    sentences: OnceLock<Vec<String>>,
-}
-
-impl Plan {
-    /// What each trigger means, in words.
-    pub fn sentences(&self, now: Timestamp) -> &[String] {
-        self.sentences.get_or_init(|| {
-            let of_triggers = self.timetable.triggers().iter().filter_map(|trigger| match trigger {
-                Trigger::Schedule(schedule) => Some(schedule.explain(now).sentence),
-                Trigger::After(after) => Some(after_text(after)),
-                _ => None,
-            });
-            let at_boot = self.timetable.is_at_boot() && self.timetable.triggers().is_empty();
-            of_triggers.chain(at_boot.then(|| "At each start of the server.".to_owned())).collect()
-        })
-    }
-}
-
-fn after_text(after: &After) -> String {
-    let what = match after.ending {
-        Ending::Succeeded => "has succeeded",
-        Ending::Failed => "has failed for good",
-        _ => "has ended for good",
-    };
-    format!("After {} {what}.", after.job)
-}
 
 /// A job.
 #[derive(Debug)]
@@ -128,9 +92,25 @@ struct Kept {
     is_watched: bool,
     /// What changed since.
     stale: Stale,
-    /// By the text of the definition.
+    /// By the text of the definition; those of [`jobs`](Self::jobs) alone.
     plans: HashMap<String, Option<Arc<Plan>>>,
     recent: HashMap<String, (Mark, Arc<Recent>)>,
+}
+
+impl Kept {
+    /// Forgets the definitions and the runs that no job has any more: a job that is defined anew again and again
+    /// would leave one of each behind.
+    fn prune(&mut self, jobs: &[Arc<Known>]) {
+        // Each job has one of each at most, so that the look at all of them is worth it only beyond that.
+        if jobs.len() < self.plans.len() {
+            let texts: HashSet<&str> = jobs.iter().map(|known| known.definition.as_str()).collect();
+            self.plans.retain(|text, _| texts.contains(text.as_str()));
+        }
+        if jobs.len() < self.recent.len() {
+            let names: HashSet<&str> = jobs.iter().map(|known| known.wire.name.as_str()).collect();
+            self.recent.retain(|name, _| names.contains(name.as_str()));
+        }
+    }
 }
 
 /// What is known of the jobs.
@@ -225,7 +205,9 @@ impl Catalogue {
             _ => self.all(pool).await?,
         };
         asking.end();
-        locked(&self.kept).jobs = Some((now, Arc::clone(&jobs)));
+        let mut kept = locked(&self.kept);
+        kept.prune(&jobs);
+        kept.jobs = Some((now, Arc::clone(&jobs)));
         Ok(jobs)
     }
 
@@ -306,8 +288,6 @@ impl Catalogue {
             }
         }
         kept.plans = plans;
-        let names: std::collections::HashSet<&str> = wires.iter().map(|wire| wire.name.as_str()).collect();
-        kept.recent.retain(|name, _| names.contains(name.as_str()));
         let known = |wire: JobWire| {
             let (definition, plan) = by_name.remove(&wire.name).unwrap_or_default();
             Arc::new(Known { wire, definition, plan })
@@ -386,20 +366,6 @@ pub async fn history(
     Ok(found)
 }
 
-/// The name in `[jobs.NAME]`, with which each definition begins.
-fn name_of(text: &str) -> Option<String> {
-    let name = text.trim_start().strip_prefix("[jobs.")?.split(']').next()?;
-    Some(name.trim_matches(['"', '\'']).to_owned())
-}
-
-fn read(text: &str, zone: &TimeZone) -> Option<Arc<Plan>> {
-    let file = JobFile::parse(&Source::new("definition", text), zone);
-    let job = file.jobs.into_iter().next()?.job;
-    let first = job.timetable.triggers().first().and_then(Trigger::schedule);
-    let zone = first.map_or_else(|| zone.clone(), |schedule| schedule.zone().clone());
-    Some(Arc::new(Plan { timetable: job.timetable, zone, sentences: OnceLock::new() }))
-}
-
 /// A time between two instants in text, in milliseconds.
 pub fn between_ms(from: Option<&String>, to: Option<&String>) -> Option<u64> {
     let time = |text: &String| text.parse::<Timestamp>().ok();
@@ -462,14 +428,19 @@ mod tests {
     }
 
     #[test]
-    fn a_definition_has_a_name_a_zone_and_sentences() {
-        let text = "[jobs.\"a.b\"]\ncron = \"30 2 * * *\"\nzone = \"Europe/Berlin\"\nrun = [\"/bin/true\"]\n";
-        assert_eq!(name_of(text).as_deref(), Some("a.b"));
-        assert_eq!(name_of("[jobs.a]\n").as_deref(), Some("a"));
-        let plan = read(text, &TimeZone::UTC).unwrap();
-        assert_eq!(plan.zone.iana_name(), Some("Europe/Berlin"));
-        assert_eq!(plan.sentences(Timestamp::UNIX_EPOCH).len(), 1);
-        assert!(read("[jobs.a]\nnonsense\n", &TimeZone::UTC).is_none());
+    fn a_job_that_is_defined_anew_leaves_nothing_behind() {
+        let catalogue = Catalogue::new(TimeZone::UTC);
+        let definition = |hours: u32| format!("[jobs.a]\nevery = \"{hours}h\"\nrun = [\"true\"]\n");
+        let wire = |hours| JobWire { definition: definition(hours), name: "a".into(), ..JobWire::default() };
+        let mut jobs = Vec::new();
+        for hours in 1..=5 {
+            jobs = vec![catalogue.known(wire(hours))];
+            locked(&catalogue.kept).recent.insert(format!("gone-{hours}"), Default::default());
+            locked(&catalogue.kept).prune(&jobs);
+        }
+        let kept = locked(&catalogue.kept);
+        assert_eq!(kept.plans.keys().collect::<Vec<_>>(), [&definition(5)]);
+        assert!(kept.recent.len() <= jobs.len(), "{:?}", kept.recent);
     }
 
     #[test]

@@ -29,6 +29,7 @@ pub mod lock;
 pub mod meter;
 pub mod metrics;
 pub mod openapi;
+pub mod plan;
 pub mod pool;
 pub mod problem;
 pub mod route;

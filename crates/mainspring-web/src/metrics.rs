@@ -29,7 +29,7 @@ use prometheus_client::registry::Registry;
 use crate::app::App;
 use crate::catalogue::{Known, strange};
 use crate::problem::{Code, Problem};
-use crate::view::{is_mismatched, state_code, zone_name, zone_of};
+use crate::view::{state_code, zone_name, zone_of};
 
 /// What a metric is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -227,7 +227,7 @@ pub async fn text(app: &App, _: Moment) -> Result<String, Problem> {
     of_jobs(app, &mut sheet, &known);
     let Response::Metrics(counted) = app.pool.look(Request::Metrics).await? else { return Err(strange()) };
     of_runs(&mut sheet, &known, *counted);
-    let mismatched = jobs.iter().filter(|known| is_mismatched(&known.wire)).count();
+    let mismatched = jobs.iter().filter(|known| known.wire.is_mismatched()).count();
     sheet.gauge("agenda_mismatches", number(mismatched as u64));
     of_server(&mut sheet, &status);
     sheet.gauge("disk_free_bytes", number(health.free_bytes.unwrap_or(0)));

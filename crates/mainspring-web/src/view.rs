@@ -143,7 +143,7 @@ fn troubles(wire: &JobWire) -> Vec<Value> {
         }
         _ => Vec::new(),
     };
-    if is_mismatched(wire) {
+    if wire.is_mismatched() {
         let text = match &wire.armed {
             None => "Its timetable names a next time, and the server will not look at it.".to_owned(),
             Some(armed) => {
@@ -154,21 +154,6 @@ fn troubles(wire: &JobWire) -> Vec<Value> {
         found.push(json!({ "code": "mismatched", "text": text, "hint": hint, "since": null, "run": null }));
     }
     found
-}
-
-/// Whether a job is due before the server looks at it. A look before that is none: far away times are looked
-/// at in steps.
-pub fn is_mismatched(wire: &JobWire) -> bool {
-    let time = |text: &Option<String>| text.as_ref()?.parse::<Timestamp>().ok();
-    wire.next != wire.armed
-        && time(&wire.next).is_some_and(|next| time(&wire.armed).is_none_or(|armed| next < armed))
-}
-
-/// Whether a person should look at a job.
-pub fn is_troubled(wire: &JobWire) -> bool {
-    0 < wire.failures
-        || matches!(wire.state_code, JobState::PausedAfterFailures | JobState::PausedAfterCrashes)
-        || is_mismatched(wire)
 }
 
 fn pause(wire: &JobWire, zone: &TimeZone) -> Value {

@@ -108,7 +108,7 @@ running at once.
 
 NAME in --durations is a job's name as it is printed, or * for all others. A run takes exactly that
 long and succeeds, or ends at its timeout; without a duration it ends at once. With --off the server
-dies and what ran is abandoned; the next one makes good for what was due, as the misfire policy
+dies and what ran is abandoned; the next one catches up on what was due, as the misfire policy
 says. With --set-clock the clock is set, forward or back. Not part of the simulation: slow starts,
 and commands that fail. A simulation ends early, with a message and exit code 1, after 1000000
 events.

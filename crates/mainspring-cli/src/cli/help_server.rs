@@ -23,7 +23,7 @@ pub(super) const SERVE: &str = "\
 The server runs the jobs of the files and of the commands `at`, `every` and `apply`, keeps what happens
 in its data directory, and answers the other commands on a socket there. A job is acknowledged only
 when it is on disk, and one start record of a run is on disk before anything starts. What was due while
-no server ran is made good for as the job's misfire policy says, or recorded as missed.
+no server ran is caught up as the job's misfire policy says, or recorded as missed.
 
 Files that end in .toml are job files, others are crontabs; see examples/jobs.toml. Above an entry of a
 crontab a comment may give it a name and policies: # mainspring: name=backup timeout=1h retry=3

@@ -26,7 +26,7 @@ use mainspring_server::protocol::{
 
 pub(super) fn list(args: &ListArgs) -> Result<Exit, Error> {
     let mut client = Looking::open(&args.ask.server.address())?;
-    let jobs = if args.pending { Vec::new() } else { all_jobs(&mut client, &args.label)? };
+    let jobs = if args.pending { Vec::new() } else { all_jobs(&args.label, |request| client.ask(request))? };
     let count = args.count as usize;
     // One more than is shown tells whether there are more.
     let mut pending = first_pending(&mut client, count + 1)?;
@@ -44,15 +44,16 @@ pub(super) fn list(args: &ListArgs) -> Result<Exit, Error> {
     Ok(Exit::Ok)
 }
 
-fn all_jobs(client: &mut Looking, labels: &[String]) -> Result<Vec<JobWire>, Error> {
+/// All jobs that have these labels, a page at a time over `ask`.
+pub(super) fn all_jobs(
+    labels: &[String],
+    mut ask: impl FnMut(Request) -> Result<Response, Error>,
+) -> Result<Vec<JobWire>, Error> {
     let mut found = Vec::new();
     let mut next = None;
     loop {
-        let Response::Jobs { jobs, after } =
-            client.ask(Request::List(ListWire { after: next, labels: labels.to_vec() }))?
-        else {
-            return Ok(found);
-        };
+        let request = Request::List(ListWire { after: next, labels: labels.to_vec() });
+        let Response::Jobs { jobs, after } = ask(request)? else { return Ok(found) };
         found.extend(jobs);
         next = after;
         if next.is_none() {

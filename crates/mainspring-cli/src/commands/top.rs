@@ -20,14 +20,13 @@ use mainspring_exec::clock::Moment;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::message::with_causes;
-use mainspring_server::protocol::{
-    HistoryWire, JobWire, LineWire, ListWire, MAX_ROWS, Request, Response, RunWire,
-};
+use mainspring_server::protocol::{HistoryWire, LineWire, MAX_ROWS, Request, Response, RunWire};
 use mainspring_server::waiting::{is_readable, wait_for};
 use nix::sys::signal::{Signal, raise};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGWINCH};
 use signal_hook::low_level::pipe;
 
+use super::look::all_jobs;
 use super::zone_or_system;
 use crate::cli::serve::TopArgs;
 use crate::client::{Address, Client};
@@ -193,7 +192,7 @@ impl Top {
             self.board.snapshot.status = Some(*status);
         }
         match self.board.view.clone() {
-            View::Jobs => self.board.snapshot.jobs = self.jobs()?,
+            View::Jobs => self.board.snapshot.jobs = all_jobs(&[], |request| self.ask(request))?,
             View::Running => self.board.snapshot.runs = self.runs(&["running", "queued", "scheduled"])?,
             View::History => self.board.snapshot.runs = self.runs(&[])?,
             View::Dead => self.board.snapshot.runs = self.runs(&["dead"])?,
@@ -214,22 +213,6 @@ impl Top {
             self.client = Some(client);
         }
         answer
-    }
-
-    fn jobs(&mut self) -> Result<Vec<JobWire>, Error> {
-        let (mut found, mut after) = (Vec::new(), None);
-        loop {
-            let Response::Jobs { jobs, after: next } =
-                self.ask(Request::List(ListWire { after, ..ListWire::default() }))?
-            else {
-                return Ok(found);
-            };
-            found.extend(jobs);
-            after = next;
-            if after.is_none() {
-                return Ok(found);
-            }
-        }
     }
 
     fn runs(&mut self, states: &[&str]) -> Result<Vec<RunWire>, Error> {

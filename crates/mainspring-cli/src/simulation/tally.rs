@@ -21,7 +21,7 @@ pub enum What {
     },
     /// An occurrence did not run, because an earlier run was in the way.
     Skipped,
-    /// Occurrences passed while no server could run them, and are not made good for.
+    /// Occurrences passed while no server could run them, and are not caught up.
     Missed {
         /// How many; beyond [`MAX_COUNTED`](mainspring_job::MAX_COUNTED) at least so many.
         count: u64,

@@ -57,11 +57,6 @@ impl Order {
     }
 }
 
-fn is_troubled(job: &JobWire) -> bool {
-    use mainspring_server::protocol::JobState::{PausedAfterCrashes, PausedAfterFailures};
-    0 < job.failures || matches!(job.state_code, PausedAfterFailures | PausedAfterCrashes)
-}
-
 impl Snapshot {
     /// The jobs whose names have a part, in an order.
     pub fn jobs(&self, part: &str, order: Order) -> Vec<&JobWire> {
@@ -71,7 +66,7 @@ impl Snapshot {
             Order::Name => {}
             Order::Next => jobs.sort_by_cached_key(|job| next(job)),
             Order::Trouble => {
-                jobs.sort_by_cached_key(|job| (!is_troubled(job), Reverse(job.running), next(job)));
+                jobs.sort_by_cached_key(|job| (!job.is_troubled(), Reverse(job.running), next(job)));
             }
         }
         jobs
@@ -84,7 +79,7 @@ impl Snapshot {
 
     /// How many jobs somebody should look at.
     pub fn troubled(&self) -> usize {
-        self.jobs.iter().filter(|job| is_troubled(job)).count()
+        self.jobs.iter().filter(|job| job.is_troubled()).count()
     }
 }
 
@@ -99,6 +94,7 @@ mod tests {
             failures,
             running,
             next: Some(next.into()),
+            armed: Some(next.into()),
             ..JobWire::default()
         };
         let snapshot = Snapshot {
@@ -115,5 +111,8 @@ mod tests {
         assert_eq!(names(Order::Next), ["b", "a", "c", "d"]);
         assert_eq!(names(Order::Name), ["a", "b", "c", "d"]);
         assert_eq!((snapshot.troubled(), snapshot.jobs("c", Order::Name).len()), (1, 1));
+        let mut late = snapshot;
+        late.jobs[0].armed = None;
+        assert_eq!(late.troubled(), 2, "a job that the server will not look at is in trouble");
     }
 }

@@ -1,4 +1,4 @@
-//! The order of a job's runs: in which they are due, and one after the other where they make good for what
+//! The order of a job's runs: in which they are due, and one after the other where they catch up on what
 //! was missed.
 
 use super::*;
@@ -21,7 +21,7 @@ fn all_that_is_made_good_for_runs_in_order_and_one_after_the_other() {
         let mut hourly = job("j", "*/10 * * * *", &policies);
         hourly.timetable = hourly.timetable.between(None, Some(at("2026-01-01T11:00:00Z"))).unwrap();
         let mut shell = Shell::new("2026-01-01T10:05:00Z", vec![hourly]);
-        // Two looks, the second before what the first made good for is due: it lines up behind.
+        // Two looks, the second before what the first caught up is due: it lines up behind.
         shell.wake("2026-01-01T10:35:00Z");
         shell.wake("2026-01-01T10:59:50Z");
         let expected = [10, 20, 30, 40, 50].map(|minute| at(&format!("2026-01-01T10:{minute}:00Z")));
@@ -41,13 +41,13 @@ fn what_is_on_time_runs_beside_what_is_made_good_for_only_where_that_is_allowed(
     assert_eq!(
         shell.states("j"),
         "running queued running",
-        "10:10 is made good for, 10:20 waits, 10:30 is on time"
+        "10:10 is caught up, 10:20 waits, 10:30 is on time"
     );
 }
 
 #[test]
 fn what_comes_due_with_another_of_its_job_is_judged_when_that_has_its_place() {
-    // At 10:30 the run of 10:10 is made good for, and that of 10:30 is on time.
+    // At 10:30 the run of 10:10 is caught up, and that of 10:30 is on time.
     let cases = [
         ("skip", "running missed skipped_overlap", 0),
         ("queue-one", "running missed queued", 0),

@@ -60,7 +60,7 @@ fn a_run_of_a_removed_job_ends_as_it_ends_and_is_not_tried_again() {
 
 #[test]
 fn what_comes_due_with_its_removal_is_cancelled_too() {
-    // At 10:30 the run of 10:10 is made good for, and that of 10:30 is on time: it is judged when the first
+    // At 10:30 the run of 10:10 is caught up, and that of 10:30 is on time: it is judged when the first
     // has its place.
     let policies = "misfire=earliest,spread=0s overlap=kill-old";
     let mut shell = Shell::new("2026-01-01T10:05:00Z", vec![job("j", "*/10 * * * *", policies)]);

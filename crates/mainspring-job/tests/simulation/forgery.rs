@@ -244,7 +244,7 @@ const FORGERIES: &[(&str, &str, Forge)] = &[
     ("places::watch_side_by_side", "a run starts beside another of its job", |world| {
         remove(world, |event| matches!(event, Event::Ended { .. }))
     }),
-    ("places::watch_catching_up", "a run is made good for beside another", |world| {
+    ("places::watch_catching_up", "a catch-up run is beside another", |world| {
         let is_catch_up = |key: &RunKey| {
             world.log.iter().any(|event| matches!(event, Event::Started { key: other, cause: Cause::CatchUp, .. } if other == key))
         };

@@ -180,7 +180,7 @@ const KEEP_ALL: &str = "retention=keep=1000000,days=36525";
 const OTHERS: [&str; 5] =
     ["", "", "jitter=20s", "jitter=50s pause-after=3", "pause-after=2 dead-letters=never"];
 
-/// One history in so many is a crowd: two jobs of each second make good for a thousand occurrences each.
+/// One history in so many is a crowd: two jobs of each second catch up on a thousand occurrences each.
 const CROWD_IN: u64 = 2_000;
 
 impl Script {

@@ -2,11 +2,13 @@
 //!
 //! Cost: none.
 //!
-//! Does not find the state of a job: `describe` does.
+//! Does not find the state of a job: `describe` does. It judges whether a person should look at one, for all
+//! that show jobs.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::RunWire;
@@ -114,4 +116,51 @@ pub struct JobWire {
     /// The definition as a table of a job file; in `show` alone.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub definition: String,
+}
+
+impl JobWire {
+    /// Whether the job is due before the server looks at it, which is a fault of the server. A look before
+    /// that is none: far away times are looked at in steps.
+    pub fn is_mismatched(&self) -> bool {
+        let time = |text: &Option<String>| text.as_ref()?.parse::<Timestamp>().ok();
+        self.next != self.armed
+            && time(&self.next).is_some_and(|next| time(&self.armed).is_none_or(|armed| next < armed))
+    }
+
+    /// Whether a person should look at the job.
+    pub fn is_troubled(&self) -> bool {
+        0 < self.failures
+            || matches!(self.state_code, JobState::PausedAfterFailures | JobState::PausedAfterCrashes)
+            || self.is_mismatched()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_that_failed_or_will_be_looked_at_too_late_is_troubled() {
+        let job = |next: Option<&str>, armed: Option<&str>| JobWire {
+            next: next.map(str::to_owned),
+            armed: armed.map(str::to_owned),
+            ..JobWire::default()
+        };
+        let (soon, late) = (Some("2026-11-22T12:00:00.5Z"), Some("2026-11-22T12:00:01Z"));
+        for (next, armed, is_mismatched) in [
+            (None, None, false),
+            (soon, soon, false),
+            (late, soon, false),
+            (None, soon, false),
+            (soon, late, true),
+            (soon, None, true),
+        ] {
+            let job = job(next, armed);
+            assert_eq!(job.is_mismatched(), is_mismatched, "{next:?} {armed:?}");
+            assert_eq!(job.is_troubled(), is_mismatched);
+        }
+        assert!(JobWire { failures: 1, ..JobWire::default() }.is_troubled());
+        assert!(JobWire { state_code: JobState::PausedAfterCrashes, ..JobWire::default() }.is_troubled());
+        assert!(!JobWire { state_code: JobState::Paused, ..JobWire::default() }.is_troubled());
+    }
 }

@@ -55,18 +55,22 @@ pub(super) fn job(
         None if next.is_none() && !may_be_due(job, mark) => JobState::Done,
         None => JobState::Active,
     };
-    let (work, zone) = (&job.work, zone_of(job));
-    let next_civil = next.map(|next| civil(next, &zone));
+    let (work, zone, origin) = (&job.work, zone_of(job), Origin::of(&job.source));
+    let both = |time: Timestamp| (time.to_string(), civil(time, &zone));
+    let (next_text, next_civil) = next.map(both).unzip();
+    // A list writes this for each job, and they are the same time for most.
+    let (armed_text, armed_civil) = match armed {
+        Some(armed) if Some(armed) != next => Some(both(armed)).unzip(),
+        Some(_) => (next_text.clone(), next_civil.clone()),
+        None => (None, None),
+    };
     JobWire {
-        name: job.name.to_string(),
+        name: job.name.as_str().to_owned(),
         state: state.to_string(),
         state_code: state,
-        next: next.map(|next| next.to_string()),
-        armed: armed.map(|armed| armed.to_string()),
-        armed_civil: match armed {
-            Some(armed) if Some(armed) != next => Some(civil(armed, &zone)),
-            armed => armed.and(next_civil.clone()),
-        },
+        next: next_text,
+        armed: armed_text,
+        armed_civil,
         next_civil,
         pause_terms: mark
             .pause
@@ -76,10 +80,10 @@ pub(super) fn job(
         triggers: job.timetable.triggers().iter().map(ToString::to_string).collect(),
         action: texts.action.clone(),
         policies: texts.policies.clone(),
-        group: work.group.as_ref().map(ToString::to_string),
+        group: work.group.as_ref().map(|group| group.as_str().to_owned()),
         priority: work.priority,
-        source: Origin::of(&job.source).to_string(),
-        source_code: match Origin::of(&job.source) {
+        source: origin.to_string(),
+        source_code: match origin {
             Origin::Command => SourceCode::Command,
             Origin::Program => SourceCode::Program,
             Origin::Applied(_) | Origin::Served(_) => SourceCode::File,

@@ -41,8 +41,8 @@ impl Server {
 
     /// Carries out a start whose record is on disk.
     pub(super) fn begin(&mut self, start: Start, now: Moment) {
-        let is_defined = self.owner.planner().job(&start.key.job).is_some();
-        self.listener.meters.start(&start, is_defined, now.wall);
+        let planner = self.owner.planner();
+        self.listener.meters.start(&start, |name| planner.job(name).is_some(), now.wall);
         self.owner.tell_all(self.work.start(start, now, now, &mut self.log));
     }
 }

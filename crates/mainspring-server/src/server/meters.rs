@@ -87,13 +87,13 @@ impl Meters {
         self.jobs.get_mut(job).expect("it was just inserted")
     }
 
-    /// An attempt begins.
-    pub(super) fn start(&mut self, start: &Start, is_defined: bool, now: Timestamp) {
+    /// An attempt begins. `is_defined` says whether a job has a name.
+    pub(super) fn start(&mut self, start: &Start, is_defined: impl Fn(&JobName) -> bool, now: Timestamp) {
         if !self.is_on {
             return;
         }
         let is_once = start.cause == Cause::Once;
-        let of = self.of(&start.key.job, is_once, is_defined);
+        let of = self.of(&start.key.job, is_once, is_defined(&start.key.job));
         if start.attempt == 1 {
             count(&mut of.started, start.cause.name(), 1);
             self.lateness.add(between(start.due, now));
@@ -103,10 +103,10 @@ impl Meters {
         self.going.insert(start.key.clone(), Going { started: now, is_once });
     }
 
-    /// A turn of the loop is over.
-    pub(super) fn turn(&mut self, took: Duration) {
+    /// A turn of the loop is over. The time is asked for only if it is counted.
+    pub(super) fn turn(&mut self, took: impl FnOnce() -> Duration) {
         if self.is_on {
-            self.turn.add(took);
+            self.turn.add(took());
         }
     }
 
@@ -227,7 +227,7 @@ mod tests {
         assert!(meters.going.is_empty());
         let mut off = Meters::default();
         off.note(&Batch::new(1, vec![end("a", 2)]), |_| true);
-        off.turn(Duration::from_secs(1));
+        off.turn(|| unreachable!("nothing asks how long a turn took"));
         assert_eq!(off.told(known.iter()), MetricsWire::default());
     }
 

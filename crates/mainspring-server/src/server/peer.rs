@@ -128,7 +128,7 @@ impl Peer {
     /// Queues an answer.
     #[expect(clippy::needless_pass_by_value, reason = "an answer is sent once")]
     pub(super) fn answer(&mut self, id: u64, response: Response) {
-        self.unsent.extend_from_slice(response.line(id).as_bytes());
+        response.write_line(id, &mut self.unsent);
     }
 
     /// Ends the feed with a last answer.

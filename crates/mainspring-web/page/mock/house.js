@@ -461,7 +461,7 @@ export class House {
       policy_words: [
         {
           code: "misfire",
-          text: "After a pause of the server the latest missed time is made good for, if it is at most 24 hours old."
+          text: "After a pause of the server the latest missed time is caught up, if it is at most 24 hours old."
         },
         {
           code: "overlap",

@@ -265,7 +265,7 @@ export function findings() {
       subject: "clock",
       level: "warning",
       text: "the clock was set forward by 41 s at 23:58:12",
-      hint: "Runs that were due in between are recorded as missed or made good for; see whether time synchronisation works",
+      hint: "Runs that were due in between are caught up or recorded as missed; see whether time synchronisation works",
       code: "clock_jumped"
     },
     { subject: "store", level: "ok", text: "it answers; the last commit took 2 ms", code: "store" },

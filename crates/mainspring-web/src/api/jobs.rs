@@ -17,9 +17,10 @@ use serde_json::{Value, json};
 use super::define::job_answer;
 use crate::app::App;
 use crate::call::{Asked, Call, Reply, ok};
-use crate::catalogue::{Known, Plan, Recent, between_ms, history, percentile};
+use crate::catalogue::{Known, Recent, between_ms, history, percentile};
+use crate::plan::Plan;
 use crate::problem::{Code, Problem};
-use crate::view::{civil, instant, is_mismatched, is_troubled, job, state_code, zone_of};
+use crate::view::{civil, instant, job, state_code, zone_of};
 
 /// The longest page.
 const MAX_ROWS: usize = 1_000;
@@ -48,8 +49,8 @@ fn matches(known: &Known, asked: &Asked, states: &[String]) -> bool {
         "paused" => code.starts_with("paused"),
         "running" => 0 < wire.running,
         "failing" => 0 < wire.failures,
-        "troubled" => is_troubled(wire),
-        "mismatched" => is_mismatched(wire),
+        "troubled" => wire.is_troubled(),
+        "mismatched" => wire.is_mismatched(),
         other => other == code,
     };
     (states.is_empty() || states.iter().any(is_in))

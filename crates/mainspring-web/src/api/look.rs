@@ -17,7 +17,7 @@ use crate::feed::MAX_STREAMS;
 use crate::pool::CONNECTIONS;
 use crate::problem::{Code, Problem};
 use crate::sessions::Who;
-use crate::view::{add_actor, civils, fields, is_troubled, paused, state_code, zone_name};
+use crate::view::{add_actor, civils, fields, paused, state_code, zone_name};
 
 /// The longest page of the audit, here and in the store.
 const MAX_ENTRIES: usize = 1_000;
@@ -45,7 +45,7 @@ pub async fn status_of(app: &App, who: &Who, now: Timestamp) -> Result<Map<Strin
     let Response::Status(wire) = app.pool.look(Request::Status).await? else { return Err(strange()) };
     let jobs = app.catalogue.jobs(&app.pool).await?;
     let next_job = jobs.iter().find(|known| wire.next.is_some() && known.wire.next == wire.next);
-    let troubled = jobs.iter().filter(|known| is_troubled(&known.wire)).count();
+    let troubled = jobs.iter().filter(|known| known.wire.is_troubled()).count();
     let resting = jobs.iter().filter(|known| state_code(known.wire.state_code).starts_with("paused")).count();
     let queued: usize = jobs.iter().map(|known| known.wire.queued).sum();
     let mut document = fields(&wire);

@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 
 use super::jobs::moment;
 use crate::call::{Call, Reply, ok};
-use crate::catalogue::{Known, Plan};
+use crate::catalogue::Known;
+use crate::plan::Plan;
 use crate::problem::{Code, Problem};
 use crate::view::{civil, state_code, zone_name};
 

@@ -257,7 +257,7 @@ impl Reader<'_> {
         let rule = &policies.misfire;
         ensure!(
             is_whole || is_part,
-            "out of policy: {name} by {rule} at {now} made good for {nominals:?}, on time {on_time_nominal:?}, \
+            "out of policy: {name} by {rule} at {now} caught up {nominals:?}, on time {on_time_nominal:?}, \
              instead of {expected:?}"
         );
         for run in on_time {

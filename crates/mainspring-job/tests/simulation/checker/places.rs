@@ -44,7 +44,7 @@ impl<'m> Ahead<'m> {
     }
 }
 
-/// For each job what is ahead in it: of all its runs, and of those that make good for a misfire.
+/// For each job what is ahead in it: of all its runs, and of its catch-up runs.
 fn ahead<'m>(model: &'m Model<'_>) -> BTreeMap<&'m JobName, [Ahead<'m>; 2]> {
     let mut ahead: BTreeMap<&JobName, [Ahead<'_>; 2]> = BTreeMap::new();
     for view in model.open.iter().map(|key| &model.runs[key]).filter(|view| view.is_in_the_way()) {
@@ -113,7 +113,7 @@ pub(crate) fn watch_order(model: &Model<'_>, event: &Event) -> Verdict {
     Ok(())
 }
 
-/// What `all` makes good for runs in the order of its nominal times, one after the other. Holds the last of
+/// The catch-up runs of `all` run in the order of their nominal times, one after the other. Holds the last of
 /// each job that started.
 #[derive(Default)]
 pub(crate) struct CatchingUp {
@@ -131,7 +131,7 @@ impl CatchingUp {
             other.job == key.job && model.runs[other].run.cause == Cause::CatchUp
         };
         let beside = model.alive.iter().find(runs);
-        ensure!(beside.is_none(), "out of policy: {key} makes good for a misfire beside {beside:?}");
+        ensure!(beside.is_none(), "out of policy: {key} is a catch-up run beside {beside:?}");
         if *attempt == 1 {
             let planned = view.run.planned;
             let before = self.last.insert(key.job.clone(), (view.era, planned, key.nominal));
@@ -139,7 +139,7 @@ impl CatchingUp {
             let is_late = before.is_some_and(|(era, looked, last)| {
                 era == view.era && planned <= looked && key.nominal < last
             });
-            ensure!(!is_late, "out of policy: {key} is made good for after a later one");
+            ensure!(!is_late, "out of policy: {key} is caught up after a later one");
         }
         Ok(())
     }
