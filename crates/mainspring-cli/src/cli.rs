@@ -40,7 +40,7 @@ use value::{parse_time, parse_zone};
 /// Runs jobs at their times, durably; checks, simulates and explains schedules.
 #[derive(Debug, Parser)]
 #[command(name = "mainspring", version, max_term_width = 100, arg_required_else_help = true)]
-#[command(after_help = format!("{EXAMPLES}\n\n{}", help_server::EXIT_CODES))]
+#[command(after_help = format!("{EXAMPLES}\n\n{}", help_server::all_codes()))]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -51,78 +51,78 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Runs the jobs of files and of the commands below, until stopped
-    #[command(after_help = with_codes(help_server::SERVE))]
+    #[command(after_help = help_server::with_codes(help_server::SERVE, help_server::OF_SERVE))]
     Serve(ServeArgs),
     /// Shows the jobs, when each is due next, and how it went last
-    #[command(after_help = with_codes(help_server::LIST))]
+    #[command(after_help = help_server::with_codes(help_server::LIST, help_server::ASKING))]
     List(ListArgs),
     /// Shows one job
-    #[command(after_help = with_codes(help_server::SHOW))]
+    #[command(after_help = help_server::with_codes(help_server::SHOW, help_server::NAMING))]
     Show(JobArgs),
     /// Shows what ran, and what did not and why
-    #[command(after_help = with_codes(help_server::HISTORY))]
+    #[command(after_help = help_server::with_codes(help_server::HISTORY, help_server::NAMING))]
     History(HistoryArgs),
     /// Shows what a run wrote
-    #[command(after_help = with_codes(help_server::LOGS))]
+    #[command(after_help = help_server::with_codes(help_server::LOGS, help_server::NAMING))]
     Logs(LogsArgs),
     /// Runs a job now
-    #[command(after_help = with_codes(help_server::RUN))]
+    #[command(after_help = help_server::with_codes(help_server::RUN, help_server::OF_RUN))]
     Run(RunArgs),
     /// Runs a command once, at a time
-    #[command(after_help = with_codes(help_server::AT))]
+    #[command(after_help = help_server::with_codes(help_server::AT, help_server::TAKING))]
     At(AtArgs),
     /// Runs a command again and again
-    #[command(after_help = with_codes(help_server::EVERY))]
+    #[command(after_help = help_server::with_codes(help_server::EVERY, help_server::TAKING))]
     Every(EveryArgs),
     /// Pauses a job, or all
-    #[command(after_help = with_codes(help_server::PAUSE))]
+    #[command(after_help = help_server::with_codes(help_server::PAUSE, help_server::NAMING))]
     Pause(PauseArgs),
     /// Lets a job go on, or all
-    #[command(after_help = with_codes(help_server::RESUME))]
+    #[command(after_help = help_server::with_codes(help_server::RESUME, help_server::NAMING))]
     Resume(ScopeArgs),
     /// Ends a run, or withdraws one that waits
-    #[command(after_help = with_codes(help_server::CANCEL))]
+    #[command(after_help = help_server::with_codes(help_server::CANCEL, help_server::NAMING))]
     Cancel(CancelArgs),
     /// Removes a job that came by command
-    #[command(after_help = with_codes(help_server::REMOVE))]
+    #[command(after_help = help_server::with_codes(help_server::REMOVE, help_server::NAMING_AND_TAKING))]
     Remove(RemoveArgs),
     /// Runs a job for times that have passed, after a preview
-    #[command(after_help = with_codes(help_server::BACKFILL))]
+    #[command(after_help = help_server::with_codes(help_server::BACKFILL, help_server::NAMING))]
     Backfill(BackfillArgs),
     /// Plans a job from now on that waits because the clock was ahead, after a preview
-    #[command(after_help = with_codes(help_server::REWIND))]
+    #[command(after_help = help_server::with_codes(help_server::REWIND, help_server::NAMING_AND_TAKING))]
     Rewind(RewindArgs),
     /// Shows, retries and drops runs that failed for good
-    #[command(subcommand, after_help = with_codes(help_server::DEAD))]
+    #[command(subcommand, after_help = help_server::with_codes(help_server::DEAD, help_server::NAMING))]
     Dead(DeadCommand),
     /// Gives the server files of jobs
-    #[command(after_help = with_codes(help_server::APPLY))]
+    #[command(after_help = help_server::with_codes(help_server::APPLY, help_server::OF_APPLY))]
     Apply(ApplyArgs),
     /// Prints all jobs as a job file, or the history
-    #[command(after_help = with_codes(help_server::EXPORT))]
+    #[command(after_help = help_server::with_codes(help_server::EXPORT, help_server::ASKING))]
     Export(ExportArgs),
     /// Shows how the server is
-    #[command(after_help = with_codes(help_server::STATUS))]
+    #[command(after_help = help_server::with_codes(help_server::STATUS, help_server::ASKING))]
     Status(AskArgs),
     /// Opens the page of the server in a browser, signed in
     #[cfg(feature = "web")]
-    #[command(after_help = with_codes(help_server::OPEN))]
+    #[command(after_help = help_server::with_codes(help_server::OPEN, help_server::TAKING))]
     Open(token::OpenArgs),
     /// Makes, shows and takes away tokens for the HTTP API
     #[cfg(feature = "web")]
-    #[command(subcommand, after_help = with_codes(help_server::TOKEN))]
+    #[command(subcommand, after_help = help_server::with_codes(help_server::TOKEN, help_server::OF_TOKEN))]
     Token(token::TokenCommand),
     /// Shows who asked for what
-    #[command(after_help = with_codes(help_server::AUDIT))]
+    #[command(after_help = help_server::with_codes(help_server::AUDIT, help_server::ASKING))]
     Audit(AuditArgs),
     /// Shows the server live in the terminal: jobs, runs, output
-    #[command(after_help = with_codes(help_server::TOP))]
+    #[command(after_help = help_server::with_codes(help_server::TOP, help_server::ASKING))]
     Top(TopArgs),
     /// Looks for trouble
-    #[command(after_help = with_codes(help_server::DOCTOR))]
+    #[command(after_help = help_server::with_codes(help_server::DOCTOR, help_server::ASKING))]
     Doctor(AskArgs),
     /// Asks the server how it is, and nothing else: for a container's health check
-    #[command(after_help = with_codes(help_server::HEALTH))]
+    #[command(after_help = help_server::with_codes(help_server::HEALTH, help_server::ASKING))]
     Health(AskArgs),
     /// Shows every problem and warning in job files and crontabs, and runs nothing
     #[command(after_help = format!("{CHECK}\n\n{EXIT_CODES}"))]
@@ -145,10 +145,6 @@ pub enum Command {
     /// Prints the manual page, or writes one for each command
     #[command(after_help = help_server::MAN)]
     Man(ManArgs),
-}
-
-fn with_codes(text: &str) -> String {
-    format!("{text}\n\n{}", help_server::EXIT_CODES)
 }
 
 /// The arguments of `check`.

@@ -47,6 +47,9 @@ enum Channel {
     Http(Box<Http>),
 }
 
+/// How much is read from the server at once: a page of a list is a quarter of a megabyte.
+const READ_BYTES: usize = 64 << 10;
+
 #[derive(Debug)]
 struct Socket {
     reader: BufReader<UnixStream>,
@@ -67,7 +70,8 @@ impl Client {
                 let path = place.socket();
                 match UnixStream::connect(&path) {
                     Ok(stream) => {
-                        Channel::Socket(Socket { reader: BufReader::new(stream), path, wait: None })
+                        let reader = BufReader::with_capacity(READ_BYTES, stream);
+                        Channel::Socket(Socket { reader, path, wait: None })
                     }
                     Err(source) => return Err(Error::Unreachable { path, source }),
                 }

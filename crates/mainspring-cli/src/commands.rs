@@ -21,6 +21,7 @@ mod expression;
 mod inbox;
 #[cfg_attr(not(feature = "web"), path = "commands/no_listen.rs")]
 mod listen;
+mod logs;
 mod look;
 mod manual;
 mod memory;
@@ -52,7 +53,7 @@ pub fn execute(command: Command) -> Result<Exit, Error> {
         Command::List(args) => look::list(&args),
         Command::Show(args) => look::show_job(&args),
         Command::History(args) => look::history(&args),
-        Command::Logs(args) => look::logs(&args),
+        Command::Logs(args) => logs::logs(&args),
         Command::Run(args) => act::run(&args),
         Command::At(args) => act::at(&args),
         Command::Every(args) => act::every(&args),

@@ -53,7 +53,7 @@ impl Member {
     }
 
     fn begins_with(&mut self, count: &str) {
-        self.running.wait_for_error("this server owns the jobs now");
+        self.running.wait_for(&["this server owns the jobs now"]);
         self.running.wait_for(&["mainspring", count]);
     }
 }
@@ -71,7 +71,7 @@ fn a_standby_says_who_owns_the_jobs_and_takes_over_when_that_is_killed() {
     let mut one = Member::start(&folder, "one", &database);
     one.begins();
     let mut other = Member::start(&folder, "other", &database);
-    other.running.wait_for_error("standing by: process");
+    other.running.wait_for(&["note ", "standing by: process"]);
     // What has more than one answer is the owner's alone.
     let told = other.ask(&["logs", "long"]);
     assert_ne!(told.code, 0);
@@ -86,7 +86,7 @@ fn a_standby_says_who_owns_the_jobs_and_takes_over_when_that_is_killed() {
     other.says(&["show", "later"], "pending");
     // One that leaves in good order is not waited for.
     let mut third = Member::start(&folder, "third", &database);
-    third.running.wait_for_error("standing by: process");
+    third.running.wait_for(&["note ", "standing by: process"]);
     assert_eq!(other.running.stop().0.code(), Some(0));
     third.begins();
     assert_eq!(third.running.stop().0.code(), Some(0));
@@ -100,7 +100,7 @@ fn an_owner_that_stood_still_for_longer_than_its_lease_ends_what_runs_and_stands
     let mut one = Member::start(&folder, "one", &database);
     one.begins();
     let mut other = Member::start(&folder, "other", &database);
-    other.running.wait_for_error("standing by: process");
+    other.running.wait_for(&["note ", "standing by: process"]);
     one.says(&["run", "long"], "long@");
     let start = one.running.wait_for(&["long", "start  pid "]);
     let pid: i32 = start.split("pid ").nth(1).unwrap().split(',').next().unwrap().parse().unwrap();
@@ -109,7 +109,7 @@ fn an_owner_that_stood_still_for_longer_than_its_lease_ends_what_runs_and_stands
     one.running.signal(Signal::SIGCONT);
     one.running.wait_for(&["SIGKILL to what runs"]);
     one.running.wait_for(&["the jobs were given up"]);
-    one.running.wait_for_error("standing by: process");
+    one.running.wait_for(&["note ", "standing by: process"]);
     assert!(nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), None).is_err(), "the run is gone");
     assert!(one.ask(&["logs", "long"]).stderr.contains("this server stands by"));
     // It may be the owner again, and hears a request to stop.
@@ -154,7 +154,7 @@ fn a_new_owner_keeps_the_jobs_of_the_store_and_its_old_files_bring_none_back() {
     one.begins_with("4 jobs");
     // The other has files of an older release, and was not given all.
     let mut other = Member::serving(&folder, "other", &database, &["jobs.toml", "gone.toml"]);
-    other.running.wait_for_error("standing by: process");
+    other.running.wait_for(&["note ", "standing by: process"]);
     write(&file, "[jobs.newer]\nat = 2100-01-01T00:00:00Z\nshell = 'true'\n");
     write(&folder.join("gone.toml"), "");
     one.running.wait_for(&["jobs.toml", "1 added"]);
@@ -188,7 +188,7 @@ fn commands_work_from_a_standby_and_transactions_submit_what_they_commit() {
     let mut one = Member::start(&folder, "one", &database);
     one.begins();
     let mut other = Member::start(&folder, "other", &database);
-    other.running.wait_for_error("standing by: process");
+    other.running.wait_for(&["note ", "standing by: process"]);
     other.says(&["list"], "often");
     other.says(&["at", "+1h", "--name", "later", "--", "true"], "later");
     one.says(&["show", "later"], "pending");

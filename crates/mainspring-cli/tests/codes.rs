@@ -23,7 +23,7 @@ fn ends(args: &[&str], code: i32) {
 #[test]
 fn the_manual_lists_the_codes_that_the_help_lists() {
     let manual = fs::read_to_string(root().join("docs/manual.md")).unwrap();
-    let help = mainspring(&["list", "--help"]).stdout;
+    let help = mainspring(&["--help"]).stdout;
     for code in [0, 1, 2, 3, 4, 5, 6, 7, 75, 124] {
         assert!(manual.contains(&format!("\n| {code} | ")), "{code}");
         assert!(
@@ -31,6 +31,20 @@ fn the_manual_lists_the_codes_that_the_help_lists() {
             "{code}: {help}"
         );
     }
+}
+
+#[test]
+fn a_help_lists_the_codes_of_its_own_command_alone() {
+    let codes = |command: &str| -> Vec<String> {
+        let help = mainspring(&[command, "--help"]).stdout;
+        let rows = help.split_once("Exit codes:\n").map_or("", |(_, rows)| rows);
+        rows.lines().filter_map(|row| Some(row.split_whitespace().next()?.to_owned())).collect()
+    };
+    assert_eq!(codes("list"), ["0", "1", "2", "3", "7", "75"]);
+    assert_eq!(codes("show"), ["0", "1", "2", "3", "4", "7", "75"]);
+    assert_eq!(codes("run"), ["0", "1", "2", "3", "4", "7", "75", "124"]);
+    assert_eq!(codes("serve"), ["0", "1", "2", "5", "6", "7", "75"]);
+    assert_eq!(codes("apply"), ["0", "1", "2", "3", "5", "6", "7", "75"]);
 }
 
 #[test]

@@ -47,6 +47,16 @@ fn what_somebody_should_look_at_is_a_warning_and_what_is_broken_is_bad() {
 }
 
 #[test]
+fn doctor_says_how_many_runs_the_server_was_given_and_not_how_many_the_files_allow() {
+    let folder = folder("doctor-places");
+    write(&folder.join("jobs.toml"), IDLE);
+    let served = Served::start_in(folder, &["--max-running", "3"]);
+    assert_eq!(finding(&served.json(&["doctor", "--json"]), "places")["text"], "at most 3 runs at a time");
+    served.says(&["doctor"], 0, "ok       places      at most 3 runs");
+    served.stop();
+}
+
+#[test]
 fn without_a_server_the_store_itself_is_read() {
     let jobs =
         format!("{IDLE}[jobs.bad]\nat_boot = true\ncwd = '/'\nshell = 'exit 3'\ndead_letters = 'always'\n");

@@ -10,7 +10,9 @@ use crate::served::folder;
 
 /// Runs a tool; `None` and a word where it is not installed.
 fn tool(name: &str, args: &[&str]) -> Option<Output> {
-    match Command::new(name).args(args).output() {
+    // For the units of users, systemd-analyze wants a folder that it does not use.
+    let command = Command::new(name).args(args).env("XDG_RUNTIME_DIR", std::env::temp_dir()).output();
+    match command {
         Ok(output) => Some(output),
         Err(error) => {
             println!("skipped: {name}: {error}");
@@ -24,13 +26,19 @@ fn text(output: &Output) -> String {
 }
 
 #[test]
-fn systemd_has_nothing_against_the_unit() {
-    let folder = folder("unit");
-    let unit = fs::read_to_string(root().join("docs/mainspring.service")).unwrap();
+fn systemd_has_nothing_against_the_units() {
+    for (name, of) in [("mainspring.service", "--system"), ("mainspring-user.service", "--user")] {
+        verify(name, of);
+    }
+}
+
+fn verify(name: &str, of: &str) {
+    let folder = folder(name);
+    let unit = fs::read_to_string(root().join("docs").join(name)).unwrap();
     let unit = unit.replace("/usr/local/bin/mainspring", env!("CARGO_BIN_EXE_mainspring"));
     let path = folder.join("mainspring.service");
     fs::write(&path, unit).unwrap();
-    if let Some(verified) = tool("systemd-analyze", &["verify", "--man=no", path.to_str().unwrap()]) {
+    if let Some(verified) = tool("systemd-analyze", &["verify", of, "--man=no", path.to_str().unwrap()]) {
         let said = text(&verified);
         let about_it: Vec<&str> = said.lines().filter(|line| line.contains("mainspring")).collect();
         assert!(verified.status.success() && about_it.is_empty(), "{said}");
@@ -67,6 +75,8 @@ fn the_package_has_the_program_its_unit_its_pages_and_its_completions() {
     is_there("usr/share/fish/vendor_completions.d/mainspring.fish");
     let unit = fs::read_to_string(installed.join("usr/lib/systemd/system/mainspring.service")).unwrap();
     assert!(unit.starts_with("[Unit]") && unit.contains("ExecStart=/usr/bin/mainspring serve"), "{unit}");
+    let unit = fs::read_to_string(installed.join("usr/lib/systemd/user/mainspring.service")).unwrap();
+    assert!(unit.starts_with("[Unit]") && unit.contains("ExecStart=/usr/bin/mainspring serve %h/"), "{unit}");
     // What it installs runs, and takes the jobs that it installs.
     let program = installed.join("usr/bin/mainspring");
     let jobs = installed.join("etc/mainspring/jobs.toml");

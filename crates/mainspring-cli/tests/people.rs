@@ -83,6 +83,62 @@ fn a_line_that_is_longer_than_a_piece_comes_back_as_one() {
 }
 
 #[test]
+fn the_last_lines_of_a_run_are_shown_alone_and_followed() {
+    let jobs = "[jobs.long]\nat_boot = true\ncwd = '/'\n\
+                shell = 'seq 50; head -c 20000 /dev/zero | tr \\\\0 y; echo; while [ ! -e go ]; do sleep 0.1; done; echo last'\n";
+    let own = folder("last-lines");
+    write(&own.join("jobs.toml"), &jobs.replace("cwd = '/'", &format!("cwd = '{}'", own.display())));
+    let mut served = Served::start_in(own, &[]);
+    served.running.wait_for(&["long", "stdout y"]);
+    let long = "y".repeat(20_000);
+    assert_eq!(served.ask(&["logs", "-n", "2", "long"]).stdout, format!("50\n{long}\n"));
+    assert_eq!(served.ask(&["logs", "-n", "0", "long"]).stdout, "");
+    let data = served.data();
+    let mut following = Running::any(&["logs", "--data", &data, "-f", "-n", "1", "long"]);
+    following.wait_for(&[&long]);
+    write(&served.folder.join("go"), "");
+    following.wait_for(&["last"]);
+    let (_, lines, _) = following.stop();
+    assert_eq!(lines, [long.as_str(), "last"]);
+    served.running.wait_for(&["long", "end    exit status 0"]);
+    assert_eq!(served.ask(&["logs", "-n", "1", "long"]).stdout, "last\n");
+    let (folder, data) = (served.folder.clone(), served.data());
+    served.running.stop();
+    assert_eq!(mainspring(&["logs", "--count", "1", "long", "--data", &data]).stdout, "last\n");
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn a_script_on_standard_input_runs_once_and_as_the_user_that_is_named() {
+    let mut served = Served::start("script", IDLE);
+    let data = served.data();
+    let at = |args: &str, script: &str| {
+        let line = format!("printf '{script}' | exec \"$0\" at --data '{data}' {args}");
+        let output = std::process::Command::new("sh")
+            .args(["-c", &line, env!("CARGO_BIN_EXE_mainspring")])
+            .output()
+            .unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    assert_eq!(at("now --name two", "echo one\\necho $((1 + 1))\\n"), (Some(0), String::new()));
+    served.running.wait_for(&["two", "stdout 2"]);
+    let (code, errors) = at("now", " \\n");
+    assert_eq!(code, Some(2));
+    assert!(errors.contains("no script on standard input"), "{errors}");
+    for command in [
+        &["at", "now", "--user", "no-such-user", "--", "id"][..],
+        &["every", "1h", "--name", "e", "--user", "no-such-user", "--", "id"],
+    ] {
+        served.says(command, 2, "cannot run as user `no-such-user`");
+    }
+    if nix::unistd::Uid::effective().is_root() {
+        served.says(&["at", "now", "--name", "who", "--user", "nobody", "--", "id", "-un"], 0, "who is due");
+        served.running.wait_for(&["who", "stdout nobody"]);
+    }
+    served.stop();
+}
+
+#[test]
 fn a_signal_that_ended_a_run_is_called_by_its_name() {
     let jobs = "[jobs.fault]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\nshell = 'kill -SEGV $$'\n";
     let served = Served::start("signal-name", jobs);

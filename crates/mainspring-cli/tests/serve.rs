@@ -236,7 +236,8 @@ fn one_server_at_a_time_has_the_data_directory() {
     assert_eq!(second.code, 5, "{}", second.stderr);
     assert!(second.stderr.contains(&served.running.pid().to_string()), "{}", second.stderr);
     let mut standby = Running::any(&["serve", "--data", &data, "--standby"]);
-    standby.wait_for_error(&format!("standing by: another server (process {})", served.running.pid()));
+    let owner = format!("standing by: another server (process {})", served.running.pid());
+    standby.wait_for(&["mainspring ", "note ", &owner]);
     served.says(&["list"], 0, "idle");
     let (status, _, _) = served.running.stop();
     assert_eq!(status.code(), Some(0));
@@ -327,10 +328,9 @@ fn the_socket_is_for_its_owner_and_bad_requests_end_their_connection() {
         BufReader::new(stream).lines().map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect();
     assert_eq!((&answers[0]["id"], answers.len()), (&5.into(), 2));
     assert_eq!(answers[1]["error"]["kind"], "usage");
-    assert!(
-        answers[1]["error"]["message"].as_str().unwrap().contains("unknown variant `dance`"),
-        "{answers:?}"
-    );
+    let message = answers[1]["error"]["message"].as_str().unwrap();
+    let (said, version) = ("unknown variant `dance`", env!("CARGO_PKG_VERSION"));
+    assert!(message.contains(said) && message.contains(&format!("server, version {version}")), "{message}");
     // A request without an end, beyond the limit.
     let mut stream = UnixStream::connect(data.join("mainspring.sock")).unwrap();
     let piece = vec![b'x'; 1 << 20];

@@ -22,7 +22,7 @@ use mainspring_file::crontab::Format;
 use mainspring_file::loaded::Reader as FileReader;
 use mainspring_host::accounts::Account;
 use mainspring_host::accounts::users::Users;
-use mainspring_job::{Definitions, Once, OnceId, Query, Reader, Run, Shard};
+use mainspring_job::{AuditQuery, Audited, Definitions, Once, OnceId, Query, Reader, Run, Shard};
 use mainspring_server::error::Error as ServerError;
 use mainspring_server::log::Style;
 use mainspring_server::place::Place;
@@ -157,6 +157,15 @@ impl Jobs {
     pub fn waiting(&self, most: usize) -> Result<Vec<Once>, Error> {
         let first = OnceId::first_at(Timestamp::MIN);
         self.read(|reader| reader.load(Shard::WHOLE, first, Timestamp::MAX, most))
+    }
+
+    /// Who asked for what, the latest first, at most so much: people by the commands, and this program by
+    /// [`run_now`](Client::run_now) and its like, as the actor `program`. Submissions are not among it.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or the jobs are shut down.
+    pub fn audit(&self, most: usize) -> Result<Vec<Audited>, Error> {
+        self.read(|reader| reader.audit(Shard::WHOLE, &AuditQuery::new(most)))
     }
 
     fn read<T>(

@@ -26,6 +26,7 @@ use mainspring_job::{
     Command, Definitions, Failure, Input, Lease, Limits, MemoryStore, Outcome, Output, Owner, Planner,
     Reader, Reply, Shard, Start, Store, StoreError, Ticket, turn,
 };
+use mainspring_server::server::calls::audit;
 
 use crate::catalogue::Catalogue;
 use crate::client::{Client, Follow, Followed};
@@ -225,7 +226,10 @@ impl Follow for Simulation {
     fn command(&self, command: Command) -> Result<Reply, Error> {
         let mut state = self.lock();
         state.last_ticket += 1;
-        let ticket = Ticket(state.last_ticket);
+        let (ticket, now) = (Ticket(state.last_ticket), state.now);
+        if let Some(audit) = audit(&command, now) {
+            state.tell(Input::Audit(audit))?;
+        }
         state.tell(Input::Command { ticket, command })?;
         let index = state.replies.iter().position(|(of, _)| *of == ticket);
         Ok(state.replies.swap_remove(index.expect("each command has a reply")).1)

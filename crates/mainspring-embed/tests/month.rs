@@ -112,3 +112,45 @@ fn a_future_is_polled_until_it_is_ready() {
     clock.advance(DAY);
     assert_eq!(jobs.runs_of("tick", 100).unwrap().len(), 24);
 }
+
+/// What the audit log says, the first first.
+fn audited(jobs: &Jobs) -> Vec<String> {
+    let rows = jobs.audit(100).unwrap();
+    let text = |row: &mainspring_job::Audited| {
+        format!("{} {} {}", row.audit.actor, row.audit.action, row.audit.target)
+    };
+    rows.iter().rev().map(text).collect()
+}
+
+#[test]
+fn what_the_program_asks_for_is_in_the_audit_log() {
+    let on_disk = Jobs::open(folder("audit")).unwrap();
+    let clock = clock();
+    for builder in [on_disk, Jobs::simulated(&clock)] {
+        let jobs = builder
+            .job("tick", Every::hours(24 * 365), |_: &Run| -> Done { Ok(()) })
+            .handler("once", |_: &Run, (): ()| -> Done { Ok(()) })
+            .start()
+            .unwrap();
+        jobs.pause("tick").unwrap();
+        jobs.resume("tick").unwrap();
+        let once = jobs.once("once").after(LONG * 60).submit().unwrap().id.unwrap();
+        jobs.withdraw(once).unwrap();
+        let run = jobs.run_now("tick").unwrap();
+        let cancelled = match jobs.cancel(&run) {
+            Ok(()) => Some(format!("program cancel {run}")),
+            // It has ended before. What is refused leaves no row.
+            Err(_) => None,
+        };
+        jobs.forget("tick").unwrap();
+        let mut expected = vec![
+            "program pause tick".to_owned(),
+            "program resume tick".to_owned(),
+            format!("program cancel {once}"),
+            "program run tick".to_owned(),
+        ];
+        expected.extend(cancelled);
+        expected.push("program remove tick".to_owned());
+        assert_eq!(audited(&jobs), expected);
+    }
+}

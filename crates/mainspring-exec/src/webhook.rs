@@ -40,6 +40,9 @@ use mainspring_host::regular::open_regular;
 /// The largest file of certificates that is read: a whole bundle of roots has 220 KiB.
 pub const MAX_CA_BYTES: u64 = 1 << 20;
 
+/// The name that rustls has for a receiver whose own certificate is one for signing others.
+const CA_AS_RECEIVER: &str = "CaUsedAsEndEntity";
+
 const USER_AGENT: &str = concat!("mainspring/", env!("CARGO_PKG_VERSION"));
 
 /// A webhook to be.
@@ -310,8 +313,18 @@ fn reason(error: &Error) -> String {
     match error {
         Error::Timeout(_) => "the timeout is over".to_owned(),
         Error::HostNotFound => "the host is not known".to_owned(),
-        Error::Io(error) => error.to_string(),
-        error => error.to_string(),
+        Error::Io(error) => certificate_reason(error.to_string()),
+        error => certificate_reason(error.to_string()),
+    }
+}
+
+/// What rustls says of a certificate, in words where it only has a name for it.
+fn certificate_reason(text: String) -> String {
+    match text.contains(CA_AS_RECEIVER) {
+        true => {
+            "the certificate of the receiver is that of a CA: give it one that this CA has signed".to_owned()
+        }
+        false => text,
     }
 }
 

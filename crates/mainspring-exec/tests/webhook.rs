@@ -244,6 +244,31 @@ fn certificates_are_checked() {
     assert!(was_refused && request.starts_with("POST / HTTP/1.1"), "{request}");
 }
 
+#[test]
+fn a_receiver_that_shows_the_certificate_of_a_ca_is_told_from_one_that_is_not_known() {
+    let mut params = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let signing_key = rcgen::KeyPair::generate().unwrap();
+    let made = params.self_signed(&signing_key).unwrap();
+    let key = rustls::pki_types::PrivateKeyDer::try_from(signing_key.serialize_der()).unwrap();
+    let config = rustls::ServerConfig::builder()
+        .with_no_client_auth()
+        .with_single_cert(vec![made.der().clone()], key)
+        .unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://localhost:{}/", listener.local_addr().unwrap().port());
+    let serve = move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        rustls::ServerConnection::new(Arc::new(config)).unwrap().complete_io(&mut stream).is_err()
+    };
+    let server = thread::Builder::new().spawn(serve).unwrap();
+    let ca_file = Some(file("self.pem", &made.pem()));
+    let delivered = deliver(&WebhookSpec { ca_file, ..WebhookSpec::new(template(&url)) }, values(), 0);
+    let said = delivered.outcome.to_string();
+    assert!(said.contains("is that of a CA: give it one that this CA has signed"), "{said}");
+    assert!(server.join().unwrap());
+}
+
 #[derive(Default)]
 struct Heard {
     lines: Vec<String>,

@@ -1,9 +1,10 @@
-//! The programs, folders and files that a job needs on its machine, and which of them are missing.
+//! The programs, folders and files that a job needs on its machine, and which of them are missing or open to
+//! other users.
 //!
 //! ```text
 //! run = ["/usr/local/bin/backup"]   ─▶ is there such a program
 //! run = ["backup", "--all"]         ─▶ is it in a folder of PATH: the job's own, or the usual one
-//! cwd, interpreter, secrets, ca_file, signing_secret ─▶ are they there
+//! cwd, interpreter, secrets, ca_file, signing_secret ─▶ are they there, and for whom
 //! ```
 //!
 //! Cost: a system call or some for each name.
@@ -18,7 +19,13 @@ use std::path::Path;
 use mainspring_action::body::{Body, ProcessBody, WebhookBody};
 use mainspring_action::names::DEFAULT_PATH;
 
-/// What is not there, one sentence for each.
+/// The right of other users to write a file.
+const WRITABLE: u32 = 0o002;
+
+/// Their rights to read and to write it.
+const OPEN: u32 = 0o006;
+
+/// What is not there, or is open to other users, one sentence for each.
 pub fn missing(body: &Body) -> Vec<String> {
     match body {
         Body::Process(process) => of_process(process),
@@ -55,20 +62,30 @@ fn of_process(process: &ProcessBody) -> Vec<String> {
     if let Some(cwd) = process.cwd.as_ref().filter(|cwd| !cwd.is_dir()) {
         found.push(format!("there is no folder `{}` here", cwd.display()));
     }
-    found.extend(process.env_file.iter().filter_map(|path| no_file("variables", path)));
-    found.extend(process.secrets.iter().filter_map(|secret| no_file("a secret", &secret.path)));
+    found.extend(process.env_file.iter().filter_map(|path| file_fault("variables", path, WRITABLE)));
+    found.extend(process.secrets.iter().filter_map(|secret| file_fault("a secret", &secret.path, OPEN)));
     found
 }
 
 fn of_webhook(webhook: &WebhookBody) -> Vec<String> {
-    let secrets = webhook.secrets.iter().map(|secret| ("a secret", &secret.path));
-    let others = [("a signing_secret", &webhook.signing_secret), ("a ca_file", &webhook.ca_file)];
-    let others = others.into_iter().filter_map(|(what, path)| Some((what, path.as_ref()?)));
-    secrets.chain(others).filter_map(|(what, path)| no_file(what, path)).collect()
+    let secrets = webhook.secrets.iter().map(|secret| ("a secret", &secret.path, OPEN));
+    let others =
+        [("a signing_secret", &webhook.signing_secret, OPEN), ("a ca_file", &webhook.ca_file, WRITABLE)];
+    let others = others.into_iter().filter_map(|(what, path, mode)| Some((what, path.as_ref()?, mode)));
+    secrets.chain(others).filter_map(|(what, path, mode)| file_fault(what, path, mode)).collect()
 }
 
-fn no_file(what: &str, path: &Path) -> Option<String> {
-    (!path.exists()).then(|| format!("the file `{}` of {what} is not here", path.display()))
+/// That a file is not there, or that other users have one of the rights `mode` to it.
+fn file_fault(what: &str, path: &Path, mode: u32) -> Option<String> {
+    let Ok(found) = fs::metadata(path) else {
+        return Some(format!("the file `{}` of {what} is not here", path.display()));
+    };
+    let right = match found.permissions().mode() & mode {
+        0 => return None,
+        mode if mode & WRITABLE != 0 => "write",
+        _ => "read",
+    };
+    Some(format!("other users may {right} the file `{}` of {what}", path.display()))
 }
 
 fn is_in(name: &str, path: &str) -> bool {
@@ -96,5 +113,27 @@ mod tests {
         assert_eq!(process(&["echo hi"], "/"), [hint]);
         assert_eq!(process(&["/no/such"], "/").len(), 1);
         assert_eq!(process(&["bin/here"], "/"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_secret_that_other_users_may_read_is_named() {
+        let path = std::env::temp_dir().join(format!("mainspring-presence-{}", std::process::id()));
+        fs::write(&path, "hunter22").unwrap();
+        let said = |mode: u32| {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            let body = WebhookBody {
+                signing_secret: Some(path.clone()),
+                ca_file: Some(path.clone()),
+                ..WebhookBody::default()
+            };
+            let found = missing(&Body::Webhook(body));
+            let words: Vec<String> =
+                found.iter().map(|text| text.split(" the file").next().unwrap().to_owned()).collect();
+            words
+        };
+        assert_eq!(said(0o640), Vec::<String>::new());
+        assert_eq!(said(0o644), ["other users may read"]);
+        assert_eq!(said(0o666), ["other users may write", "other users may write"]);
+        fs::remove_file(&path).unwrap();
     }
 }

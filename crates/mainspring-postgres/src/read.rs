@@ -88,8 +88,9 @@ pub(super) fn jobs(connection: &mut Connection, shard: Shard) -> Read<(Vec<JobRe
 /// All sources from which definitions ever came.
 pub(super) fn sources(connection: &mut Connection) -> Read<BTreeSet<String>> {
     let sql = "SELECT name FROM mainspring.source";
-    let read = |found: &dyn Columns| Ok(found.maybe_text(0)?.unwrap_or_default().into_owned());
-    Ok(rows(connection, "sources", sql, &[], read)?.into_iter().collect())
+    Ok(rows(connection, "sources", sql, &[], |found| Ok(columns::text(found, 0)?.into_owned()))?
+        .into_iter()
+        .collect())
 }
 
 pub(super) fn open_runs(

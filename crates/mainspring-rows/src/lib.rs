@@ -57,7 +57,11 @@ fn missing(index: usize) -> StoreError {
     StoreError::Corrupt(format!("column {index} of a row holds nothing"))
 }
 
-fn text(row: &dyn Columns, index: usize) -> Read<Cow<'_, str>> {
+/// The text at an index.
+///
+/// # Errors
+/// When the column is missing, or holds no text.
+pub fn text(row: &dyn Columns, index: usize) -> Read<Cow<'_, str>> {
     row.maybe_text(index)?.ok_or_else(|| missing(index))
 }
 

@@ -109,13 +109,21 @@ fn server(status: &StatusWire, health: &HealthWire, now: Timestamp) -> Vec<Findi
         let text = format!("{} requests were refused, because clients asked too fast", status.refused);
         findings.push(Finding::warning("rate", text, "serve --max-changes and --max-connection-changes"));
     }
-    if let Some(count) = health.running_max.filter(|count| *count < MAX_RUNNING as u64) {
-        let limit = health.open_files_max.unwrap_or_default();
-        let text = format!("the server's limit is {limit}, so at most {count} runs go on at a time");
-        let hint = format!("ulimit -Hn {} before it starts, for {MAX_RUNNING}", descriptors::NEEDED);
-        findings.push(Finding::warning("open files", text, hint));
-    }
+    findings.extend(health.running_max.map(|count| room_for_runs(count, health.open_files_max)));
     findings
+}
+
+/// How many runs there may be at one time, and why there may not be more.
+fn room_for_runs(count: u64, open_files_max: Option<u64>) -> Finding {
+    let text = format!("at most {} at a time", counted(usize::try_from(count).unwrap_or(usize::MAX), "run"));
+    match open_files_max.filter(|limit| descriptors::runs_at_once(*limit) as u64 <= count) {
+        Some(limit) if count < MAX_RUNNING as u64 => {
+            let text = format!("the server's limit is {limit}, so {text}");
+            let hint = format!("ulimit -Hn {} before it starts, for {MAX_RUNNING}", descriptors::NEEDED);
+            Finding::warning("open files", text, hint)
+        }
+        _ => Finding::ok("places", text),
+    }
 }
 
 fn files(status: &StatusWire) -> Vec<Finding> {

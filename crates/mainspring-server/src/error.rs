@@ -101,24 +101,22 @@ impl From<FileError> for Error {
     }
 }
 
+/// Whether a folder or a file system lets nothing be written.
+fn is_denied(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+}
+
 impl Error {
     /// The exit code that tells a script what kind of error it was.
     pub fn exit(&self) -> Exit {
         match self {
-            Error::Data { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => Exit::Denied,
+            Error::Data { source, .. } if is_denied(source) => Exit::Denied,
             Error::File(FileError::Distrusted { .. }) => Exit::Denied,
             Error::Files { exit, .. } => *exit,
             Error::Directory(DirectoryError::Taken { .. }) | Error::Store(StoreError::Fenced) => {
                 Exit::Conflict
             }
-            Error::Directory(DirectoryError::Io { source, .. })
-                if matches!(
-                    source.kind(),
-                    io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
-                ) =>
-            {
-                Exit::Denied
-            }
+            Error::Directory(DirectoryError::Io { source, .. }) if is_denied(source) => Exit::Denied,
             Error::Store(StoreError::Busy | StoreError::Unknown | StoreError::Full(_)) => Exit::Temporary,
             Error::Unreachable { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 Exit::Denied

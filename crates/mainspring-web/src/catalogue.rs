@@ -98,8 +98,8 @@ struct Kept {
 }
 
 impl Kept {
-    /// Forgets the definitions and the runs that no job has any more: a job that is defined anew again and again
-    /// would leave one of each behind.
+    /// Forgets the definitions and the runs that no job has any more: a job that is defined anew again and
+    /// again would leave one of each behind.
     fn prune(&mut self, jobs: &[Arc<Known>]) {
         // Each job has one of each at most, so that the look at all of them is worth it only beyond that.
         if jobs.len() < self.plans.len() {

@@ -45,14 +45,17 @@ pub struct AtArgs {
     /// Policies, such as retry=3,backoff=10s or timeout=1h
     #[arg(long = "policy", value_name = "NAME=VALUE")]
     pub policies: Vec<String>,
+    /// Runs it as this user, NAME or NAME:GROUP; only if the server runs as root
+    #[arg(long, value_name = "USER", conflicts_with = "webhook")]
+    pub user: Option<String>,
     /// Sends a request to this URL instead of running a command
     #[arg(long, value_name = "URL", conflicts_with = "command")]
     pub webhook: Option<String>,
     /// What the request says
     #[arg(long, value_name = "TEXT", requires = "webhook")]
     pub body: Option<String>,
-    /// The command and its arguments
-    #[arg(last = true, required_unless_present = "webhook", value_name = "COMMAND")]
+    /// The command and its arguments [default: a script for /bin/sh on standard input]
+    #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for the text of the help")]
@@ -74,6 +77,9 @@ pub struct EveryArgs {
     /// Policies, such as retry=3,backoff=10s or timeout=1h
     #[arg(long = "policy", value_name = "NAME=VALUE")]
     pub policies: Vec<String>,
+    /// Runs it as this user, NAME or NAME:GROUP; only if the server runs as root
+    #[arg(long, value_name = "USER")]
+    pub user: Option<String>,
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<String>,

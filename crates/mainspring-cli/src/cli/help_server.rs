@@ -6,18 +6,56 @@
 //!
 //! Source: the conventions of <https://clig.dev>.
 
-pub(super) const EXIT_CODES: &str = "\
-Exit codes:
-  0    done; for serve: ended in order after a signal; for run --wait: the run succeeded
-  1    failed; for run --wait: the run failed
-  2    the command line was not understood
-  3    no server answers at the data directory
-  4    there is no such job or run
-  5    a name or key is taken, or the data directory is in use
-  6    a file has a problem
-  7    a permission is missing, or a file is not safe to run
-  75   not now: the server is full or still starting; try again later
-  124  for run --wait: the run took longer than its timeout";
+/// Every exit code and what it says, as the manual has them.
+const EXIT_CODES: [(u8, &str); 10] = [
+    (0, "done"),
+    (1, "failed"),
+    (2, "the command line was not understood"),
+    (3, "no server answers at the data directory"),
+    (4, "there is no such job or run"),
+    (5, "a name or key is taken, or the data directory is in use"),
+    (6, "a file has a problem"),
+    (7, "a permission is missing, or a file is not safe to run"),
+    (75, "not now: the server is full or still starting; try again later"),
+    (124, "run --wait: the run took longer than its timeout"),
+];
+
+/// The codes of each command that talks to a server.
+pub(super) const ASKING: &[u8] = &[0, 1, 2, 3, 7, 75];
+
+/// Those of a command that names a job or a run.
+pub(super) const NAMING: &[u8] = &[0, 1, 2, 3, 4, 7, 75];
+
+/// Those of a command that takes a name which may be taken.
+pub(super) const TAKING: &[u8] = &[0, 1, 2, 3, 5, 7, 75];
+
+/// Those of a command that does both.
+pub(super) const NAMING_AND_TAKING: &[u8] = &[0, 1, 2, 3, 4, 5, 7, 75];
+
+pub(super) const OF_SERVE: &[u8] = &[0, 1, 2, 5, 6, 7, 75];
+
+pub(super) const OF_RUN: &[u8] = &[0, 1, 2, 3, 4, 7, 75, 124];
+
+pub(super) const OF_APPLY: &[u8] = &[0, 1, 2, 3, 5, 6, 7, 75];
+
+#[cfg(feature = "web")]
+pub(super) const OF_TOKEN: &[u8] = &[0, 1, 2, 4, 5, 7];
+
+/// All of them.
+pub(super) fn all_codes() -> String {
+    table_of(&EXIT_CODES)
+}
+
+/// The help of a command, and the exit codes that it can end with.
+pub(super) fn with_codes(text: &str, codes: &[u8]) -> String {
+    let own: Vec<(u8, &str)> = EXIT_CODES.into_iter().filter(|(code, _)| codes.contains(code)).collect();
+    format!("{text}\n\n{}", table_of(&own))
+}
+
+fn table_of(codes: &[(u8, &str)]) -> String {
+    let rows: Vec<String> = codes.iter().map(|(code, says)| format!("\n  {code:<4} {says}")).collect();
+    format!("Exit codes:{}", rows.concat())
+}
 
 pub(super) const SERVE: &str = "\
 The server runs the jobs of the files and of the commands `at`, `every` and `apply`, keeps what happens
@@ -103,16 +141,18 @@ Examples:
 pub(super) const LOGS: &str = "\
 Lines of standard error are marked with `!`, and notes about the output with `~`: of an output beyond
 output_bytes the beginning and the end are kept. Secrets are not in them. Without a server the files of
-the data directory are read; -f follows a server.
+the data directory are read; -f follows a server. The output of all jobs together is the log of serve.
 
 Examples:
   mainspring logs backup
   mainspring logs -f backup
+  mainspring logs -n 20 backup
   mainspring logs backup@2026-11-21T03:00:00Z";
 
 pub(super) const RUN: &str = "\
 The run waits for its place like any other: under an overlap policy other than allow, behind the run
-that is running. Its name is printed as soon as it is on disk.
+that is running. Its name is printed as soon as it is on disk. With --wait the success of the run
+is the exit code: 0, 1 if it failed, 124 if it took longer than its timeout.
 
 Examples:
   mainspring run backup
@@ -120,14 +160,16 @@ Examples:
 
 pub(super) const AT: &str = "\
 The command runs once, without a shell, in the current directory, with the current PATH and otherwise
-the environment of a cron job. It is on disk when its name is printed. With --key a second submission
-with the same key is answered with the name of the first. A time that is past is refused, because it is
-more often a mistake than meant: exit code 2. With --even-if-past the command then runs at once.
-With --webhook a POST request is sent instead; its URL and its body are templates.
+the environment of a cron job. Without a command, standard input is a script for /bin/sh. It is on disk
+when its name is printed. With --key a second submission with the same key is answered with the name of
+the first. A time that is past is refused, because it is more often a mistake than meant: exit code 2.
+With --even-if-past the command then runs at once. With --webhook a POST request is sent instead; its
+URL and its body are templates.
 
 Examples:
   mainspring at +10m -- notify-send 'tea is ready'
   mainspring at 17:30 --name home -- echo 'time to go'
+  mainspring at 'tomorrow 9:00' < script.sh
   mainspring at '2026-12-31 23:59' --policy retry=3 -- /usr/local/bin/close-books
   mainspring at +1h --webhook https://example.com/hooks/{job} --body 'it is {nominal}'";
 

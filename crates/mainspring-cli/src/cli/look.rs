@@ -102,6 +102,9 @@ pub struct LogsArgs {
     /// Goes on with what is written from now on, of later runs of the job too
     #[arg(short, long)]
     pub follow: bool,
+    /// Only the last so many lines of what is there
+    #[arg(short = 'n', long)]
+    pub count: Option<u32>,
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub ask: AskArgs,

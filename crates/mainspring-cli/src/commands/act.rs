@@ -6,7 +6,7 @@
 //! Does not check what the server checks better.
 
 use std::env;
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, BufRead, IsTerminal, Read, Write};
 
 use jiff::tz::TimeZone;
 use mainspring_job::{Policies, RunState};
@@ -33,6 +33,9 @@ use mainspring_server::relative::relative;
 
 /// How far a time may be past for `at`: the minute that a clock shows is not over.
 const MAX_PAST_SECONDS: i64 = 60;
+
+/// The longest script that `at` takes: half of what one argument of a program may have in Linux.
+const MAX_SCRIPT_BYTES: u64 = 64 << 10;
 
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Error> {
     let mut client = Client::connect(&args.ask.server.address())?;
@@ -71,7 +74,8 @@ pub(super) fn at(args: &AtArgs) -> Result<Exit, Error> {
     }
     let work = match &args.webhook {
         Some(url) => request(url, args.body.as_deref()),
-        None => command(&args.command),
+        None if args.command.is_empty() => script(args.user.clone())?,
+        None => command(&args.command, args.user.clone()),
     };
     let submission = SubmitWire {
         due: due.to_string(),
@@ -88,19 +92,44 @@ pub(super) fn every(args: &EveryArgs) -> Result<Exit, Error> {
         name: args.name.as_ref().map_or_else(word, ToString::to_string),
         period: args.period.clone(),
         replace: args.replace,
-        work: WorkWire { policies: policies(&args.policies)?.to_string(), ..command(&args.command) },
+        work: WorkWire {
+            policies: policies(&args.policies)?.to_string(),
+            ..command(&args.command, args.user.clone())
+        },
     };
     ask(&args.ask, Request::Every(Box::new(definition)))
 }
 
 /// A command, started where the caller is and found as the caller finds it.
-fn command(words: &[String]) -> WorkWire {
-    let process = ProcessBody {
-        run: words.to_vec(),
-        cwd: env::current_dir().ok(),
-        env: search_path().into_iter().collect(),
-        ..ProcessBody::default()
-    };
+fn command(words: &[String], user: Option<String>) -> WorkWire {
+    process(ProcessBody { run: words.to_vec(), user, ..ProcessBody::default() })
+}
+
+/// A script for `/bin/sh` on standard input, as at(1) takes one.
+fn script(user: Option<String>) -> Result<WorkWire, Error> {
+    let input = io::stdin();
+    if input.is_terminal() {
+        let text = "there is no command: `at TIME -- COMMAND`, or a script on standard input";
+        return Err(Error::Usage(text.to_owned()));
+    }
+    let mut text = String::new();
+    let read = input.lock().take(MAX_SCRIPT_BYTES + 1).read_to_string(&mut text);
+    read.map_err(|error| Error::Usage(format!("the script on standard input cannot be read: {error}")))?;
+    if MAX_SCRIPT_BYTES < text.len() as u64 {
+        let most = MAX_SCRIPT_BYTES;
+        return Err(Error::Usage(format!("the script on standard input is longer than {most} bytes")));
+    }
+    if text.trim().is_empty() {
+        let text = "there is no command behind --, and no script on standard input";
+        return Err(Error::Usage(text.to_owned()));
+    }
+    Ok(process(ProcessBody { shell: Some(text), user, ..ProcessBody::default() }))
+}
+
+/// A process, started where the caller is and with what the caller finds programs by.
+fn process(body: ProcessBody) -> WorkWire {
+    let process =
+        ProcessBody { cwd: env::current_dir().ok(), env: search_path().into_iter().collect(), ..body };
     WorkWire { process, ..WorkWire::default() }
 }
 

@@ -25,11 +25,12 @@ use mainspring_postgres::{Entry, Inbox, Location};
 use crate::client::{Address, Client};
 use mainspring_exec::clock::Moment;
 use mainspring_server::error::Error;
-use mainspring_server::message::{PROGRAM, say};
+use mainspring_server::log::Style;
 use mainspring_server::place::Place;
 use mainspring_server::protocol::{
     Answered, Asked, ErrorKind, ErrorWire, MAX_REQUEST_BYTES, Request, Response,
 };
+use mainspring_server::server::standby;
 use mainspring_server::waiting::wait_for;
 
 /// How often the owner looks for requests.
@@ -54,7 +55,7 @@ const MAX_CLIENTS: usize = 8;
 ///
 /// # Errors
 /// When the operating system gives no thread.
-pub(super) fn work(location: &Location, place: &Place) -> Result<Sender<()>, Error> {
+pub(super) fn work(location: &Location, place: &Place, style: Style) -> Result<Sender<()>, Error> {
     let setup = |source| Error::Setup { what: "a thread for the inbox", source };
     let (ends, ended) = channel();
     let mut inbox = Inbox::new(location).map_err(Error::Store)?;
@@ -62,7 +63,7 @@ pub(super) fn work(location: &Location, place: &Place) -> Result<Sender<()>, Err
     let work = move || {
         while !is_over(&ended) {
             // Whatever the database says passes, or the loop is told it too.
-            let _ = turn(&mut inbox, &place);
+            let _ = turn(&mut inbox, &place, style);
         }
     };
     thread::Builder::new().name("inbox".to_owned()).spawn(work).map_err(setup)?;
@@ -74,7 +75,7 @@ fn is_over(ended: &Receiver<()>) -> bool {
 }
 
 /// Does the first requests.
-fn turn(inbox: &mut Inbox, place: &Place) -> Result<(), StoreError> {
+fn turn(inbox: &mut Inbox, place: &Place, style: Style) -> Result<(), StoreError> {
     let entries = inbox.waiting()?;
     if entries.is_empty() {
         return Ok(());
@@ -101,7 +102,7 @@ fn turn(inbox: &mut Inbox, place: &Place) -> Result<(), StoreError> {
             Response::Error(error) if error.kind == ErrorKind::Temporary => return Ok(()),
             Response::Error(error) => {
                 let (id, message) = (entry.id, &error.message);
-                say(&format!("{PROGRAM}: request {id} of {} cannot be done: {message}\n", entry.actor));
+                standby::note(style, &format!("request {id} of {} cannot be done: {message}", entry.actor));
                 inbox.refuse(id, message)?;
             }
             _ => inbox.refuse(entry.id, "only submissions come without somebody who waits")?,

@@ -1,27 +1,26 @@
-//! The commands that only look: `list`, `show`, `history`, `audit`, `logs`, `status`, `export`.
+//! The commands that only look: `list`, `show`, `history`, `audit`, `status`, `export`. `logs` has a file of
+//! its own.
 //!
 //! Cost: one connection, and one request per [`MAX_ROWS`] rows.
 //!
 //! Does not change anything.
 
 use std::io::{self, Write};
-use std::os::fd::AsFd;
 
-use super::ask::{Looking, View, ask, jobs_text, line_text, show};
+use super::ask::{Looking, View, ask, jobs_text, show};
 use super::progress::Progress;
 use super::upcoming::{defined, upcoming};
 use super::{beyond, json_line, print, print_faithfully, print_json, print_painted, printed, zone_or_system};
-use crate::cli::look::{AuditArgs, HistoryArgs, JobArgs, ListArgs, LogsArgs};
+use crate::cli::look::{AuditArgs, HistoryArgs, JobArgs, ListArgs};
 use crate::cli::serve::{AskArgs, ExportArgs};
 use crate::cli::value;
-use crate::client::Client;
 use crate::wire::Listed;
 use mainspring_exec::clock::Moment;
 use mainspring_file::plain;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::protocol::{
-    AuditAskWire, HistoryWire, JobWire, LineWire, ListWire, MAX_ROWS, OnceWire, Request, Response, RunWire,
+    AuditAskWire, HistoryWire, JobWire, ListWire, MAX_ROWS, OnceWire, Request, Response, RunWire,
 };
 
 pub(super) fn list(args: &ListArgs) -> Result<Exit, Error> {
@@ -148,49 +147,6 @@ pub(super) fn audit(args: &AuditArgs) -> Result<Exit, Error> {
             return show(&args.ask, &Response::Audit { rows: found, before: next });
         }
     }
-}
-
-pub(super) fn logs(args: &LogsArgs) -> Result<Exit, Error> {
-    let address = args.ask.server.address();
-    let mut begun: Option<String> = None;
-    let mut show = |response: &Response| match response {
-        Response::Line(line) if args.ask.json => print(&json_line(line)),
-        Response::Line(line) => print_faithfully(&pieced(&mut begun, line)),
-        response => show(&args.ask, response).map(drop),
-    };
-    // What is written from now on is written by a server.
-    let looking = match args.follow {
-        true => Looking::Server(Client::connect(&address)?),
-        false => Looking::open(&address)?,
-    };
-    let mut client = match looking {
-        Looking::Server(client) => client,
-        Looking::Alone(mut alone) => return alone.logs(&args.of, &mut show).map(|()| Exit::Ok),
-    };
-    let mut response = client.ask(Request::Logs { of: args.of.clone(), follow: args.follow })?;
-    while let Response::Line(_) = &response {
-        show(&response)?;
-        if args.follow && !client.waits_with_reader(io::stdout().as_fd())? {
-            break;
-        }
-        response = client.next_answer()?;
-    }
-    Ok(Exit::Ok)
-}
-
-/// A line as it is printed, after what was printed of a longer one: `begun` is the stream of that.
-fn pieced(begun: &mut Option<String>, line: &LineWire) -> String {
-    let before = begun.take();
-    let text = match before {
-        Some(stream) if stream == line.stream => format!("{}\n", line.text),
-        Some(_) => format!("\n{}", line_text(line)),
-        None => line_text(line),
-    };
-    if !line.goes_on {
-        return text;
-    }
-    *begun = Some(line.stream.clone());
-    text.trim_end_matches('\n').to_owned()
 }
 
 pub(super) fn export(args: &ExportArgs) -> Result<Exit, Error> {

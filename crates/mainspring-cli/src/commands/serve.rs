@@ -27,7 +27,7 @@ use mainspring_server::message::{PROGRAM, say};
 use mainspring_server::place::Place;
 use mainspring_server::server::commands::Commands;
 use mainspring_server::server::rate::Rates;
-use mainspring_server::server::{Host, Keeping, Server, Serving, Stopping, Stores};
+use mainspring_server::server::{Host, Keeping, Server, Serving, Stopping, Stores, standby};
 use mainspring_server::takeover::take;
 use mainspring_store::{Directory, DirectoryError};
 
@@ -90,13 +90,13 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     let place = args.place.place();
     place.make()?;
     if let Some(location) = location {
-        return shared::serve(&location, &place, serving);
+        return shared::serve(&location, &place, log, serving);
     }
     // A standby waits without limit, and says so first.
     let taken = if args.standby { Directory::open(place.directory()) } else { take(&place) };
     let directory = match taken {
         Err(error @ DirectoryError::Taken { .. }) if args.standby => {
-            say(&format!("mainspring: standing by: {error}\n"));
+            standby::note(log, &format!("standing by: {error}"));
             Directory::wait(place.directory())
         }
         other => other,

@@ -18,6 +18,7 @@ use super::inbox::{forward, work};
 use super::listen::Beside;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
+use mainspring_server::log::Style;
 use mainspring_server::message::{PROGRAM, say};
 use mainspring_server::place::Place;
 use mainspring_server::server::{Server, Serving, Stores, standby};
@@ -65,6 +66,7 @@ pub(super) fn location(
 pub(super) fn serve(
     location: &Location,
     place: &Place,
+    style: Style,
     serving: impl Fn(Place, &mut Beside) -> Result<Serving, Error>,
 ) -> Result<Exit, Error> {
     let directory = take(place).map_err(Error::Directory)?;
@@ -80,6 +82,7 @@ pub(super) fn serve(
     loop {
         let acquired = standby::wait(
             place,
+            style,
             || {
                 let mut store = match opened.take() {
                     Some(store) => store,
@@ -92,12 +95,12 @@ pub(super) fn serve(
             |client, text| forward(location, &owner.name, client, text),
         )?;
         let (Some((lease, asked)), Some(store)) = (acquired, opened.take()) else { break };
-        say(&format!("{PROGRAM}: {location}: this server owns the jobs now, epoch {}\n", lease.epoch));
+        standby::note(style, &format!("{location}: this server owns the jobs now, epoch {}", lease.epoch));
         let reader = Box::new(store.reader().map_err(Error::Store)?);
         let stores = Stores { store: Box::new(store), reader: Some(reader), asked };
         let mut beside = Beside::default();
         // It ends when this is dropped.
-        let inbox = work(location, place)?;
+        let inbox = work(location, place, style)?;
         let ended = serving(place.clone(), &mut beside)
             .and_then(|serving| Server::prepare(serving, stores, lease))
             .and_then(Server::run);
@@ -105,7 +108,7 @@ pub(super) fn serve(
         drop(inbox);
         match ended {
             Err(Error::Store(error @ (StoreError::Fenced | StoreError::Busy | StoreError::Unknown))) => {
-                say(&format!("{PROGRAM}: {location}: {error}\n"));
+                standby::note(style, &format!("{location}: {error}"));
             }
             other => {
                 other?;

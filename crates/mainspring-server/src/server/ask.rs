@@ -257,7 +257,10 @@ impl Server {
                 let missing = || not_found(&format!("run `{run}`"));
                 Ok(Next::End(run_key(&run).ok_or_else(missing)?))
             }
-            Request::Submit(submission) => submit(*submission).map(Next::Command),
+            Request::Submit(submission) => {
+                self.check_user(&submission.work)?;
+                submit(*submission).map(Next::Command)
+            }
             Request::Every(wire) => self.every(*wire),
             Request::Define { text, replace } => self.define(&text, replace),
             Request::Remove { job } => self.remove(&job),
@@ -326,6 +329,7 @@ impl Server {
 
     fn every(&mut self, wire: EveryWire) -> Asking {
         let EveryWire { name, period, replace, work } = wire;
+        self.check_user(&work)?;
         let (body, policies) = work_of(work)?;
         let every = format!("@every {period}");
         let expression = Expression::parse(&every).map_err(|error| usage(error.to_string()))?;
@@ -336,6 +340,13 @@ impl Server {
         let job = definition.job(&source).map_err(|error| usage(error.to_string()))?;
         self.check_free(&job.name, replace)?;
         Ok(Next::Command(Command::Apply(Definitions::new(source, vec![job]))))
+    }
+
+    /// Refuses a user that the server cannot start processes as.
+    fn check_user(&self, work: &WorkWire) -> Result<(), ErrorWire> {
+        let Some(user) = work.process.user.as_ref().filter(|_| work.webhook.is_none()) else { return Ok(()) };
+        let found = self.files.reader().users.account(user);
+        found.map(drop).map_err(|refusal| usage(format!("cannot run as user `{user}`: {refusal}")))
     }
 
     /// Refuses a name that another job has, unless that came by command and is to be replaced.

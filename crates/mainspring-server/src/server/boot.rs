@@ -54,7 +54,7 @@ use mainspring_file::origin::Origin;
 use mainspring_file::source::Source;
 
 /// The width of the log's second column.
-const SUBJECT_WIDTH: usize = 16;
+pub(super) const SUBJECT_WIDTH: usize = 16;
 
 /// The source of the group of all notifications.
 const NOTIFICATIONS: &str = "notifications";

@@ -17,9 +17,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use mainspring_job::{Command, Reply};
+use jiff::Timestamp;
+use mainspring_job::{Audit, Command, Reply, Scope};
 
 use mainspring_exec::bell::{Bell, Ring, bell};
+
+/// The actor of what the program's own code asks for.
+const ACTOR: &str = "program";
 
 /// What becomes of a call.
 pub type Answered = Result<Reply, Refused>;
@@ -154,6 +158,25 @@ impl Future for Promise {
             }
         }
     }
+}
+
+/// What the audit log keeps of a call, under the word that the same request has over the socket. Of a
+/// submission the job itself is the record: there may be thousands a second.
+pub fn audit(command: &Command, at: Timestamp) -> Option<Audit> {
+    let of_scope = |scope: &Scope| match scope {
+        Scope::Job(name) => name.to_string(),
+        _ => String::new(),
+    };
+    let (action, target) = match command {
+        Command::Trigger(name) => ("run", name.to_string()),
+        Command::Pause(scope, _) => ("pause", of_scope(scope)),
+        Command::Resume(scope) => ("resume", of_scope(scope)),
+        Command::Cancel(key) => ("cancel", key.to_string()),
+        Command::Withdraw(id) => ("cancel", id.to_string()),
+        Command::Remove(name) => ("remove", name.to_string()),
+        _ => return None,
+    };
+    Some(Audit::new(at, ACTOR, action, target))
 }
 
 /// Makes both ends.

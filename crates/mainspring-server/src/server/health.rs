@@ -29,7 +29,7 @@ impl Server {
         health.free_bytes = free_bytes(self.place.directory());
         let limit = descriptors::limit();
         health.open_files_max = Some(limit);
-        health.running_max = Some(descriptors::runs_at_once(limit) as u64);
+        health.running_max = Some(self.work.capacity() as u64);
         query(move |reader| {
             match reader.counts(Shard::WHOLE) {
                 Ok(counts) => health.dead = counts.dead,

@@ -19,9 +19,9 @@ use std::collections::{BTreeSet, HashSet};
 use std::fs::File;
 use std::time::{Duration, Instant};
 
-use mainspring_job::{Action, Command, Definitions, JobName, JobRecord};
+use mainspring_job::{Action, Command, Definitions, Input, JobName, JobRecord};
 
-use super::calls::{Answer, Call, Calls, Refused};
+use super::calls::{Answer, Call, Calls, Refused, audit};
 use super::peer::TURN_TIME;
 use super::phase::{Phase, Stopping};
 use super::purpose::Purpose;
@@ -79,6 +79,9 @@ impl Server {
         };
         if let Some(refused) = refused {
             return answer.give(Err(refused));
+        }
+        if let Some(audit) = audit(&command, now.wall) {
+            self.owner.tell(Input::Audit(audit));
         }
         let ticket = self.clients.ticket(Purpose::Call(answer));
         self.owner.command(ticket, command);

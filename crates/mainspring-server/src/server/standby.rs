@@ -15,8 +15,10 @@ use std::time::Duration;
 
 use mainspring_job::{Lease, StoreError};
 
+use super::boot::SUBJECT_WIDTH;
 use crate::error::Error;
-use crate::message::{PROGRAM, say};
+use crate::log::{Kind, Log, Style};
+use crate::message::PROGRAM;
 use crate::place::Place;
 use crate::signals::Signals;
 use crate::waiting::wait_for;
@@ -32,6 +34,7 @@ const ASK_INTERVAL: Duration = Duration::from_secs(1);
 /// When the operating system refuses something, or the store cannot be used.
 pub fn wait(
     place: &Place,
+    style: Style,
     mut acquire: impl FnMut() -> Result<Lease, StoreError>,
     answer: impl Fn(UnixStream, &str),
 ) -> Result<Option<(Lease, Duration)>, Error> {
@@ -53,7 +56,7 @@ pub fn wait(
             Err(error) => return Err(Error::Store(error)),
         };
         if text != said {
-            say(&format!("{PROGRAM}: standing by: {text}\n"));
+            note(style, &format!("standing by: {text}"));
             said.clone_from(&text);
         }
         if listener.is_none() {
@@ -79,6 +82,14 @@ pub fn wait(
             }
         }
     }
+}
+
+/// Writes a line of the log of a server that does not run yet, to standard output as the server does.
+pub fn note(style: Style, text: &str) {
+    let now = Moment::now().wall;
+    let mut log = Log::new(std::io::stdout(), SUBJECT_WIDTH).in_style(style);
+    log.line(now, &PROGRAM, Kind::Note, text);
+    log.flush(now);
 }
 
 fn listen(place: &Place) -> Result<UnixListener, Error> {

@@ -49,6 +49,11 @@ impl Work {
         Work { execution, postponed, started, latest, outputs }
     }
 
+    /// How many runs there may be at one time.
+    pub(super) fn capacity(&self) -> usize {
+        self.execution.capacity()
+    }
+
     /// Does all that can be done without waiting. Returns what has ended.
     pub(super) fn turn(&mut self, now: Moment, log: &mut Log<File>) -> Vec<Input> {
         let mut heard = Heard::new(now.wall, log, &mut self.outputs, &self.started);

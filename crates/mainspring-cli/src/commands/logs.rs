@@ -1,0 +1,162 @@
+//! `mainspring logs`: what a run wrote, all of it or the last lines, and what follows.
+//!
+//! ```text
+//! logs JOB           every line
+//! logs -n 3 JOB      every line is read, and the last three are shown
+//! logs -f -n 3 JOB   the same, then the lines are asked for again, without those that were left out
+//! ```
+//!
+//! Cost: one request, and with `-f -n` two; with `-n` the memory of so many lines.
+//!
+//! Does not read files: the server does, or the store if no server runs.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::AsFd;
+
+use super::ask::{Looking, line_text, show};
+use super::{json_line, print, print_faithfully};
+use crate::cli::look::LogsArgs;
+use crate::cli::serve::AskArgs;
+use crate::client::Client;
+use mainspring_server::error::Error;
+use mainspring_server::exit::Exit;
+use mainspring_server::protocol::{LineWire, Request, Response};
+
+pub(super) fn logs(args: &LogsArgs) -> Result<Exit, Error> {
+    let address = args.ask.server.address();
+    // What is written from now on is written by a server.
+    let looking = match args.follow {
+        true => Looking::Server(Client::connect(&address)?),
+        false => Looking::open(&address)?,
+    };
+    let mut printer = Printer { ask: &args.ask, begun: None };
+    let mut tail = args.count.map(Tail::of);
+    let mut client = match looking {
+        Looking::Server(client) => client,
+        Looking::Alone(mut alone) => {
+            alone.logs(&args.of, &mut |response| take(response, &mut tail, &mut printer))?;
+            return end(tail, &mut printer);
+        }
+    };
+    if let (Some(tail), true) = (&mut tail, args.follow) {
+        let mut response = client.ask(Request::Logs { of: args.of.clone(), follow: false })?;
+        while let Response::Line(line) = response {
+            tail.push(line);
+            response = client.next_answer()?;
+        }
+        return follow(args, &mut client, Some(tail), &mut printer);
+    }
+    if args.follow {
+        return follow(args, &mut client, None, &mut printer);
+    }
+    let mut response = client.ask(Request::Logs { of: args.of.clone(), follow: false })?;
+    while let Response::Line(_) = &response {
+        take(&response, &mut tail, &mut printer)?;
+        response = client.next_answer()?;
+    }
+    end(tail, &mut printer)
+}
+
+/// Shows a line, or keeps it if only the last ones are shown.
+fn take(response: &Response, tail: &mut Option<Tail>, printer: &mut Printer<'_>) -> Result<(), Error> {
+    match (response, tail) {
+        (Response::Line(line), Some(tail)) => {
+            tail.push(line.clone());
+            Ok(())
+        }
+        (response, _) => printer.show(response),
+    }
+}
+
+/// Shows the lines that were kept.
+fn end(tail: Option<Tail>, printer: &mut Printer<'_>) -> Result<Exit, Error> {
+    let kept = tail.map(|tail| tail.kept).unwrap_or_default();
+    kept.into_iter().try_for_each(|line| printer.show(&Response::Line(line)))?;
+    Ok(Exit::Ok)
+}
+
+/// Shows lines until nobody reads them. Those that stand before `tail` are left out.
+fn follow(
+    args: &LogsArgs,
+    client: &mut Client,
+    tail: Option<&mut Tail>,
+    printer: &mut Printer<'_>,
+) -> Result<Exit, Error> {
+    // A file of output only grows, so the same lines come first again, unless a newer run has begun since.
+    let (run, mut left_out) = tail.map_or((String::new(), 0), |tail| (tail.run.clone(), tail.left_out));
+    let mut response = client.ask(Request::Logs { of: args.of.clone(), follow: true })?;
+    while let Response::Line(line) = &response {
+        if 0 < left_out && line.run == run {
+            left_out -= 1;
+        } else {
+            printer.show(&response)?;
+            if !client.waits_with_reader(io::stdout().as_fd())? {
+                break;
+            }
+        }
+        response = client.next_answer()?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// The last lines of an output.
+struct Tail {
+    count: usize,
+    kept: VecDeque<LineWire>,
+    /// How many of those that are kept end a line: a long line comes in pieces.
+    whole_count: usize,
+    /// How many pieces stand before those that are kept.
+    left_out: u64,
+    run: String,
+}
+
+impl Tail {
+    fn of(count: u32) -> Tail {
+        let count = count as usize;
+        Tail { count, kept: VecDeque::new(), whole_count: 0, left_out: 0, run: String::new() }
+    }
+
+    fn push(&mut self, line: LineWire) {
+        self.run.clone_from(&line.run);
+        self.whole_count += usize::from(!line.goes_on);
+        self.kept.push_back(line);
+        while self.count < self.whole_count {
+            let first = self.kept.pop_front().expect("a line that was counted is kept");
+            self.whole_count -= usize::from(!first.goes_on);
+            self.left_out += 1;
+        }
+    }
+}
+
+/// Prints answers.
+struct Printer<'a> {
+    ask: &'a AskArgs,
+    /// The stream of a line of which only the beginning is printed.
+    begun: Option<String>,
+}
+
+impl Printer<'_> {
+    fn show(&mut self, response: &Response) -> Result<(), Error> {
+        match response {
+            Response::Line(line) if self.ask.json => print(&json_line(line)),
+            Response::Line(line) => print_faithfully(&pieced(&mut self.begun, line)),
+            response => show(self.ask, response).map(drop),
+        }
+    }
+}
+
+/// A line as it is printed, after what was printed of a longer one: `begun` is the stream of that.
+fn pieced(begun: &mut Option<String>, line: &LineWire) -> String {
+    let before = begun.take();
+    let text = match before {
+        Some(stream) if stream == line.stream => format!("{}\n", line.text),
+        Some(_) => format!("\n{}", line_text(line)),
+        None => line_text(line),
+    };
+    if !line.goes_on {
+        return text;
+    }
+    *begun = Some(line.stream.clone());
+    text.trim_end_matches('\n').to_owned()
+}
