@@ -342,6 +342,7 @@ fn what_is_not_there_is_called_by_its_name() {
         2,
         "FROM is after TO",
     );
+    served.says(&["dead", "list", "--state", "failed"], 2, "mainspring history --state");
     served.stop();
 }
 
