@@ -95,7 +95,8 @@ impl Server {
     }
 
     pub(super) fn take_answer(&mut self, answered: Answered) {
-        let Answered { asker, asking } = answered;
+        let Answered { asker, asking, took } = answered;
+        self.listener.meters.query(took);
         self.clients.end_question(asker);
         self.go_on(asker, asking);
     }
@@ -289,7 +290,7 @@ impl Server {
                 query(move |reader| queries::found(reader, &key))
             }
             // They were answered before.
-            Request::Metrics | Request::LoginCode | Request::Redeem { .. } | Request::Watch => {
+            Request::Metrics { .. } | Request::LoginCode | Request::Redeem { .. } | Request::Watch => {
                 Ok(Next::Nothing)
             }
         }
