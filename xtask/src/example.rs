@@ -4,6 +4,7 @@
 //! | command | example | prints |
 //! |---|---|---|
 //! | `cargo xtask crash --rounds 200 --seed 1` | `crash` | a last line as below |
+//! | `cargo xtask chaos --rounds 12` | `chaos` | the same for several servers |
 //! | `cargo xtask bench-serve` | `bench_serve` | a table of figures |
 //!
 //! ```text

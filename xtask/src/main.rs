@@ -6,7 +6,7 @@ use xtask::{bare, ci, dependencies, example, fuzz, instructions, package, simula
 
 const USAGE: &str = "usage: cargo xtask ci | tidy | package | instructions [--accept] | simulate --histories N [--from SEED]
        cargo xtask dependencies | trials | address | bare | fuzz [--seconds N]
-       cargo xtask crash --rounds N [--seed S] | bench-serve | page | contract [OPTION..]
+       cargo xtask crash --rounds N [--seed S] | chaos --rounds N [--seed S] | bench-serve | page | contract [OPTION..]
 
   ci            the gate: formatting, clippy, documentation and all tests
   tidy          only what a machine can check of STYLE.md and ARCHITECTURE.md
@@ -16,6 +16,7 @@ const USAGE: &str = "usage: cargo xtask ci | tidy | package | instructions [--ac
   instructions  fails where the default queue takes 10 % more instructions than are stored; --accept stores them anew
   simulate      histories of jobs beyond those of the tests
   crash         kills the real server at random, N times, and checks what it promised
+  chaos         three servers on a real PostgreSQL, a fault in each of N rounds, and what was promised checked
   bench-serve   the figures of the durable server, beside beanstalkd if that is there
   page          the page in a browser: types, unit tests, accessibility, keys, hostile text
   contract      the HTTP API against its OpenAPI description, with schemathesis; options of its `run`
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         ["page"] => web::page(&root),
         ["contract", rest @ ..] => web::contract(&root, rest),
         ["crash", rest @ ..] => example::run(&root, "crash", rest),
+        ["chaos", rest @ ..] => example::run(&root, "chaos", rest),
         ["bench-serve", rest @ ..] => example::run(&root, "bench_serve", rest),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");

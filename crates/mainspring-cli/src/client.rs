@@ -102,8 +102,17 @@ impl Client {
     ///
     /// When the connection breaks off, and the server's own errors as [`Error::Refused`].
     pub fn ask(&mut self, request: Request) -> Result<Response, Error> {
+        self.ask_with(request, None)
+    }
+
+    /// The same with a comment, which is kept with a change.
+    ///
+    /// # Errors
+    ///
+    /// As [`ask`](Self::ask).
+    pub fn ask_with(&mut self, request: Request, comment: Option<String>) -> Result<Response, Error> {
         self.last_id += 1;
-        let asked = Asked { id: self.last_id, actor: None, comment: None, request };
+        let asked = Asked { id: self.last_id, actor: None, comment, request };
         let text = serde_json::to_string(&asked).expect("requests have string keys and finite numbers");
         let sent = match &mut self.channel {
             Channel::Socket(socket) => socket.send(&text),

@@ -18,6 +18,7 @@ mod check;
 mod doctor;
 mod explain;
 mod expression;
+mod inbox;
 #[cfg_attr(not(feature = "web"), path = "commands/no_listen.rs")]
 mod listen;
 mod logs;

@@ -72,7 +72,8 @@ fn a_standby_says_who_owns_the_jobs_and_takes_over_when_that_is_killed() {
     one.begins();
     let mut other = Member::start(&folder, "other", &database);
     other.running.wait_for(&["note ", "standing by: process"]);
-    let told = other.ask(&["list"]);
+    // What has more than one answer is the owner's alone.
+    let told = other.ask(&["logs", "long"]);
     assert_ne!(told.code, 0);
     assert!(told.stderr.contains("this server stands by: process"), "{}", told.stderr);
     one.says(&["at", "+1h", "--name", "later", "--", "true"], "later");
@@ -110,7 +111,7 @@ fn an_owner_that_stood_still_for_longer_than_its_lease_ends_what_runs_and_stands
     one.running.wait_for(&["the jobs were given up"]);
     one.running.wait_for(&["note ", "standing by: process"]);
     assert!(nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), None).is_err(), "the run is gone");
-    assert!(one.ask(&["list"]).stderr.contains("this server stands by"));
+    assert!(one.ask(&["logs", "long"]).stderr.contains("this server stands by"));
     // It may be the owner again, and hears a request to stop.
     assert_eq!(other.running.stop().0.code(), Some(0));
     one.begins();
@@ -179,6 +180,63 @@ fn a_new_owner_keeps_the_jobs_of_the_store_and_its_old_files_bring_none_back() {
     other.running.wait_for(&["jobs.toml", "1 added"]);
     assert_eq!(other.running.stop().0.code(), Some(0));
     let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn commands_work_from_a_standby_and_transactions_submit_what_they_commit() {
+    let Some((folder, database)) = prepared("cluster-inbox") else { return };
+    let mut one = Member::start(&folder, "one", &database);
+    one.begins();
+    let mut other = Member::start(&folder, "other", &database);
+    other.running.wait_for(&["note ", "standing by: process"]);
+    other.says(&["list"], "often");
+    other.says(&["at", "+1h", "--name", "later", "--", "true"], "later");
+    one.says(&["show", "later"], "pending");
+    other.says(&["run", "long"], "long@");
+    one.running.wait_for(&["long", "stdout ready"]);
+    assert_eq!(other.ask(&["show", "nothing"]).code, 4, "there is no such job");
+    one.says(&["audit"], "asked for by process");
+    let submit = |text: &str, rest: &str| {
+        format!(
+            "SELECT mainspring.submit('{{\"process\": {{\"run\": [\"/bin/echo\", \"{text}\"]}}}}' {rest})"
+        )
+    };
+    database.ask(&format!("BEGIN; {}; ROLLBACK", submit("never", ", key => 'never'")));
+    assert_eq!(database.ask(&submit("via sql", ", key => 'k'")), "k");
+    one.running.wait_for(&["stdout via sql"]);
+    database.ask(&submit("via sql", ", key => 'k'"));
+    database.ask(&submit("refused", "::jsonb || '{\"policies\": \"nonsense=1\"}'"));
+    until(&database, "SELECT count(*) FROM mainspring.inbox WHERE refusal = ''", "0");
+    assert_ne!(database.ask("SELECT refusal FROM mainspring.inbox"), "", "what cannot be done is kept");
+    assert_eq!(
+        database.ask(
+            "SELECT string_agg(key, ' ' ORDER BY key) FROM mainspring.once_key WHERE key IN ('k', 'never')"
+        ),
+        "k"
+    );
+    assert_eq!(database.ask("SELECT count(*) FROM mainspring.run WHERE body LIKE '%via sql%'"), "1");
+    // Without an owner it waits for one.
+    assert_eq!(other.running.stop().0.code(), Some(0));
+    assert_eq!(one.running.stop().0.code(), Some(0));
+    database.ask(&submit("at last", ""));
+    let mut third = Member::start(&folder, "third", &database);
+    third.begins();
+    third.running.wait_for(&["stdout at last"]);
+    assert_eq!(third.running.stop().0.code(), Some(0));
+    let _ = fs::remove_dir_all(&folder);
+}
+
+/// Asks until that is answered. Each question takes some milliseconds.
+fn until(database: &Database, sql: &str, answer: &str) {
+    const MAX_TRIES: u32 = 3_000;
+    let mut last = String::new();
+    for _ in 0..MAX_TRIES {
+        last = database.ask(sql);
+        if last == answer {
+            return;
+        }
+    }
+    panic!("{sql}: {last}");
 }
 
 /// How many attempts are beside a run that knows nothing of them. Of one attempt there cannot be two records.

@@ -3,7 +3,8 @@
 //! ```text
 //!  server one ─┐  acquire_1, renew_1, commit_1: each one statement, one transaction, one round trip
 //!  server two ─┼─▶ schema mainspring ─┬─ shard     who owns it: epoch, token, until; the last batch with its answers
-//!  psql       ─┘                      └─ job, pending, run, attempt, audit
+//!  psql       ─┘                      ├─ job, pending, run, attempt, audit, source
+//!                                                └─ inbox, reply: what the owner is asked from elsewhere
 //! ```
 //!
 //! What a batch does is a function in the database (`sql/0003_commit.sql`): a statement for each operation
@@ -27,6 +28,7 @@ mod connection;
 mod document;
 mod escape;
 mod fault;
+mod inbox;
 mod read;
 mod reader;
 mod reads;
@@ -34,6 +36,7 @@ mod row;
 mod schema;
 mod value;
 
+pub use inbox::{Entry, Inbox};
 pub use location::Location;
 pub use reader::PostgresReader;
 pub use schema::{VERSION as FORMAT_VERSION, preview};

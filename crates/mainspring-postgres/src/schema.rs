@@ -17,7 +17,7 @@ use mainspring_job::StoreError;
 use super::connection::Connection;
 
 /// The version that the steps lead to.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// The oldest version whose programs may go on writing.
 const FLOOR: u32 = 1;
@@ -30,6 +30,7 @@ const STEPS: [&[&str]; VERSION as usize] = [
         include_str!("../sql/0003_commit.sql"),
     ],
     &[include_str!("../sql/0004_sources.sql")],
+    &[include_str!("../sql/0005_inbox.sql")],
 ];
 
 /// Of the lock that servers take which start at once: the letters `mainspri`.

@@ -9,7 +9,7 @@ use super::database::Database;
 /// All tables, as if nothing had ever been written.
 const EMPTY: &str =
     "TRUNCATE mainspring.shard, mainspring.job, mainspring.pending, mainspring.once_key, mainspring.run,
-    mainspring.attempt, mainspring.audit, mainspring.source RESTART IDENTITY; ALTER SEQUENCE mainspring.epoch RESTART";
+    mainspring.attempt, mainspring.audit, mainspring.source, mainspring.inbox, mainspring.reply RESTART IDENTITY; ALTER SEQUENCE mainspring.epoch RESTART";
 
 struct Shared<'d> {
     database: &'d Database,

@@ -33,6 +33,7 @@ pub mod plan;
 pub mod pool;
 pub mod problem;
 pub mod proxy_users;
+pub mod resources;
 pub mod route;
 pub mod router;
 pub mod routes;

@@ -64,6 +64,7 @@ impl Beside {
             public_url: args.public_url.clone(),
             is_read_only: args.read_only,
             is_defining: args.define_over_http,
+            metered_jobs_max: args.metrics_max_jobs,
         };
         let (bound, listener) = prepare(settings).map_err(failed)?;
         self.0 = Some(bound.serve(place.clone(), zone.clone()).map_err(failed)?);

@@ -14,6 +14,7 @@ use std::path::Path;
 use mainspring_job::{Owner, Shard, Store, StoreError};
 use mainspring_postgres::{Identity, Location, PostgresStore};
 
+use super::inbox::{forward, work};
 use super::listen::Beside;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
@@ -79,24 +80,32 @@ pub(super) fn serve(
     let mut opened = Some(PostgresStore::open(location, identity).map_err(Error::Store)?);
     let identity = opened.as_ref().map(PostgresStore::identity).unwrap_or_default();
     loop {
-        let acquired = standby::wait(place, style, || {
-            let mut store = match opened.take() {
-                Some(store) => store,
-                None => PostgresStore::open(location, identity.clone()).map_err(passing)?,
-            };
-            let lease = store.acquire(Shard::WHOLE, &owner);
-            opened = Some(store);
-            lease
-        })?;
+        let acquired = standby::wait(
+            place,
+            style,
+            || {
+                let mut store = match opened.take() {
+                    Some(store) => store,
+                    None => PostgresStore::open(location, identity.clone()).map_err(passing)?,
+                };
+                let lease = store.acquire(Shard::WHOLE, &owner);
+                opened = Some(store);
+                lease
+            },
+            |client, text| forward(location, &owner.name, client, text),
+        )?;
         let (Some((lease, asked)), Some(store)) = (acquired, opened.take()) else { break };
         standby::note(style, &format!("{location}: this server owns the jobs now, epoch {}", lease.epoch));
         let reader = Box::new(store.reader().map_err(Error::Store)?);
         let stores = Stores { store: Box::new(store), reader: Some(reader), asked };
         let mut beside = Beside::default();
+        // It ends when this is dropped.
+        let inbox = work(location, place, style)?;
         let ended = serving(place.clone(), &mut beside)
             .and_then(|serving| Server::prepare(serving, stores, lease))
             .and_then(Server::run);
         beside.finish();
+        drop(inbox);
         match ended {
             Err(Error::Store(error @ (StoreError::Fenced | StoreError::Busy | StoreError::Unknown))) => {
                 standby::note(style, &format!("{location}: {error}"));

@@ -1,14 +1,13 @@
-//! A server that stands by: it waits for the shard, and tells clients who has it.
+//! A server that stands by: it waits for the shard.
 //!
 //! ```text
-//!  acquire ── Held ──▶ answer clients for ASK_INTERVAL ──▶ acquire ── a lease ──▶ the loop
+//!  acquire ── Held ──▶ hand clients over for ASK_INTERVAL ──▶ acquire ── a lease ──▶ the loop
 //! ```
 //!
 //! Cost: a question to the store each second.
 //!
-//! Does not read files, and answers no question but with the name of the owner.
+//! Does not read files, and answers no client itself.
 
-use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -21,7 +20,6 @@ use crate::error::Error;
 use crate::log::{Kind, Log, Style};
 use crate::message::PROGRAM;
 use crate::place::Place;
-use crate::protocol::{Answered, Asked, ErrorKind, ErrorWire};
 use crate::signals::Signals;
 use crate::waiting::wait_for;
 use mainspring_exec::clock::{Moment, boot_time};
@@ -29,14 +27,8 @@ use mainspring_exec::clock::{Moment, boot_time};
 /// How often the shard is asked for.
 const ASK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How long a client has for its request.
-const CLIENT_WAIT: Duration = Duration::from_millis(200);
-
-/// The longest request that is read: it is not obeyed, and only its number is used.
-const MAX_REQUEST_BYTES: u64 = 1 << 20;
-
-/// Waits until `acquire` gives a lease. Returns it with the boot time before it was asked for; `None` if a
-/// signal asked to stop.
+/// Waits until `acquire` gives a lease, and hands clients to `answer` with the reason why there is none yet.
+/// Returns it with the boot time before it was asked for; `None` if a signal asked to stop.
 ///
 /// # Errors
 /// When the operating system refuses something, or the store cannot be used.
@@ -44,6 +36,7 @@ pub fn wait(
     place: &Place,
     style: Style,
     mut acquire: impl FnMut() -> Result<Lease, StoreError>,
+    answer: impl Fn(UnixStream, &str),
 ) -> Result<Option<(Lease, Duration)>, Error> {
     let setup = |what| move |source| Error::Setup { what, source };
     let mut signals = Signals::register().map_err(setup("signals"))?;
@@ -85,8 +78,7 @@ pub fn wait(
                 return Ok(None);
             }
             if let Some((stream, _)) = listener.as_ref().and_then(|listener| listener.accept().ok()) {
-                // A client that has gone is told nothing.
-                let _ = answer(&stream, &text);
+                answer(stream, &text);
             }
         }
     }
@@ -109,19 +101,4 @@ fn listen(place: &Place) -> Result<UnixListener, Error> {
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).map_err(failed)?;
     listener.set_nonblocking(true).map_err(failed)?;
     Ok(listener)
-}
-
-/// Tells a client who owns the jobs.
-fn answer(stream: &UnixStream, text: &str) -> std::io::Result<()> {
-    stream.set_nonblocking(false)?;
-    stream.set_read_timeout(Some(CLIENT_WAIT))?;
-    stream.set_write_timeout(Some(CLIENT_WAIT))?;
-    let mut line = String::new();
-    BufReader::new(stream.take(MAX_REQUEST_BYTES)).read_line(&mut line)?;
-    let id = serde_json::from_str::<Asked>(&line).map_or(0, |asked| asked.id);
-    let message = format!("this server stands by: {text}");
-    let answered = Answered { id, response: ErrorWire::response(ErrorKind::Temporary, message) };
-    let text = serde_json::to_string(&answered).map_err(std::io::Error::other)?;
-    let mut stream = stream;
-    writeln!(stream, "{text}")
 }

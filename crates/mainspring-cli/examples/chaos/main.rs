@@ -1,0 +1,95 @@
+//! Three servers on a real database, and a fault in each round: what was promised is checked at last.
+//!
+//! ```text
+//! round:   submissions, acknowledged by a server or by a transaction ── fault ── submissions until one is acknowledged again
+//! at last: all is mended and settles; then what was acknowledged × the database × the lines that jobs wrote
+//! ```
+//!
+//! | fault | what |
+//! |---|---|
+//! | kill | SIGKILL of the owner, which is started anew |
+//! | stop | the owner stands still until another has taken over, then goes on |
+//! | cut | no session between the owner and the database until another has taken over |
+//! | lose | the next answers of the database to the owner are swallowed, each with its session |
+//! | crash | the database ends at once and begins again |
+//! | leave | the owner is asked to end, and is started anew |
+//!
+//! Counts decide, not times: a round ends when a submission was acknowledged after the fault.
+//!
+//! Cost: some 20 s for a round whose fault costs the lease, 2 s for another.
+//!
+//! Does not fail over to a standby of the database, and does not cut a network, but sessions.
+
+#![allow(clippy::unwrap_used, reason = "what cannot go on has failed, and says where")]
+
+mod check;
+#[path = "../../../mainspring-postgres/tests/database.rs"]
+#[allow(dead_code, reason = "the tests of the store use the rest")]
+mod database;
+#[path = "../crash/dice.rs"]
+#[allow(dead_code, reason = "the crash test uses the rest")]
+mod dice;
+mod pool;
+#[path = "../../../mainspring-postgres/tests/relay.rs"]
+#[allow(dead_code, reason = "the tests of the store use the rest")]
+mod relay;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use dice::Dice;
+use pool::Pool;
+
+/// The most rounds: the server keeps the history of so many submissions.
+const MAX_ROUNDS: u64 = 400;
+
+/// What may happen in a round.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Fault {
+    Kill,
+    Stop,
+    Cut,
+    Lose,
+    Crash,
+    Leave,
+}
+
+const FAULTS: [Fault; 6] = [Fault::Kill, Fault::Stop, Fault::Cut, Fault::Lose, Fault::Crash, Fault::Leave];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let texts: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let read = |text: &str| text.parse::<u64>().ok();
+    let (program, rounds, seed) = match texts.as_slice() {
+        [program, "--rounds", rounds] => (program, read(rounds), Some(1)),
+        [program, "--rounds", rounds, "--seed", seed] => (program, read(rounds), read(seed)),
+        _ => (&"", None, None),
+    };
+    let (Some(rounds @ 1..=MAX_ROUNDS), Some(seed)) = (rounds, seed) else {
+        eprintln!("usage: chaos SERVER --rounds N [--seed S], at most {MAX_ROUNDS} rounds");
+        return ExitCode::from(2);
+    };
+    let Some(mut pool) = Pool::start(PathBuf::from(program)) else { return ExitCode::SUCCESS };
+    let mut dice = Dice::new(seed);
+    let first = dice.below(6);
+    for round in 0..rounds {
+        pool.submit();
+        // Each kind comes before one comes again.
+        let fault = FAULTS[usize::try_from((round + first) % 6).unwrap_or(0)];
+        pool.suffer(fault, &mut dice);
+        pool.submit_until_acknowledged();
+        println!("chaos: round {} {fault:?}: {} acknowledged", round + 1, pool.acknowledged.len());
+    }
+    pool.settle();
+    let verdict = check::check(&pool);
+    for complaint in &verdict.complaints {
+        println!("chaos: {complaint}");
+    }
+    println!("chaos: rounds {rounds} {} (seed {seed})", verdict.summary);
+    if verdict.complaints.is_empty() {
+        pool.remove();
+        return ExitCode::SUCCESS;
+    }
+    println!("chaos: everything is left in {}", pool.folder.display());
+    ExitCode::FAILURE
+}

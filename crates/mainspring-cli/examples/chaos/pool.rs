@@ -1,0 +1,231 @@
+//! Three servers, each with a relay of its own before the database.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::Fault;
+use super::database::Database;
+use super::dice::Dice;
+use super::relay::Relay;
+
+/// How many servers there are.
+const SERVERS: usize = 3;
+
+/// How often something is asked for that takes a lease at most; a question takes some milliseconds.
+const MAX_TRIES: usize = 20_000;
+
+/// How many submissions a round begins with.
+const SUBMISSIONS: usize = 5;
+
+/// A line each when the run begins and ends: which, its attempt, and when.
+const SCRIPT: &str = "echo \"start $MAINSPRING_RUN $MAINSPRING_ATTEMPT $(date +%s%N)\" >> \"$0\"; sleep 0.05; \
+    echo \"end $MAINSPRING_RUN $MAINSPRING_ATTEMPT $(date +%s%N)\" >> \"$0\"";
+
+/// What the database notes of itself: the owner of each start, judged in the transaction of the start.
+const WATCH: &str = "CREATE TABLE violation (what text);
+    CREATE FUNCTION watch() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF NEW.epoch IS DISTINCT FROM (SELECT epoch FROM mainspring.shard WHERE shard = 0) THEN
+            INSERT INTO violation VALUES (format('%s started by epoch %s', NEW.job, NEW.epoch));
+        END IF; RETURN NULL; END $$;
+    CREATE TRIGGER watch AFTER INSERT ON mainspring.attempt FOR EACH ROW EXECUTE FUNCTION watch();
+    CREATE FUNCTION watch_shard() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF NEW.epoch < OLD.epoch OR (NEW.epoch = OLD.epoch AND NEW.batch NOT IN (OLD.batch, OLD.batch + 1)) THEN
+            INSERT INTO violation VALUES (format('%s.%s after %s.%s', NEW.epoch, NEW.batch, OLD.epoch, OLD.batch));
+        END IF; RETURN NULL; END $$;
+    CREATE TRIGGER watch AFTER UPDATE ON mainspring.shard FOR EACH ROW EXECUTE FUNCTION watch_shard()";
+
+struct Member {
+    data: PathBuf,
+    relay: Relay,
+    child: Child,
+}
+
+/// All of it.
+pub(crate) struct Pool {
+    program: PathBuf,
+    pub(crate) folder: PathBuf,
+    // Before the database, which ends last.
+    members: Vec<Member>,
+    pub(crate) database: Database,
+    /// The keys of what was acknowledged.
+    pub(crate) acknowledged: BTreeSet<String>,
+    submitted_count: usize,
+}
+
+fn started(program: &Path, folder: &Path, data: &Path) -> Child {
+    let log = fs::OpenOptions::new().create(true).append(true).open(data.with_extension("log")).unwrap();
+    let mut command = Command::new(program);
+    command.args(["serve", "--data"]).arg(data).arg("--store-file").arg(data.with_extension("store"));
+    command.arg(folder.join("jobs.toml")).stdin(Stdio::null());
+    command.stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap()
+}
+
+impl Pool {
+    /// Starts the database and the servers; `None` where there is no PostgreSQL.
+    pub(crate) fn start(program: PathBuf) -> Option<Pool> {
+        let database = Database::start()?;
+        let folder = std::env::temp_dir().join(format!("mainspring-chaos-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).unwrap();
+        let often = format!(
+            "[jobs.often]\nevery = '1s'\nretention = 'keep=100000'\nrun = ['/bin/sh', '-c', '''{SCRIPT}''', '{}']\n",
+            folder.join("lines").display()
+        );
+        fs::write(folder.join("jobs.toml"), often).unwrap();
+        let members = (0..SERVERS).map(|index| {
+            let data = folder.join(format!("server{index}"));
+            let relay = Relay::before(&database);
+            fs::write(data.with_extension("store"), relay.url()).unwrap();
+            let child = started(&program, &folder, &data);
+            Member { data, relay, child }
+        });
+        let members = members.collect();
+        let (acknowledged, submitted_count) = (BTreeSet::new(), 0);
+        let mut pool = Pool { program, folder, members, database, acknowledged, submitted_count };
+        pool.submit_until_acknowledged();
+        assert!(pool.database.psql("mainspring", WATCH).status.success(), "the database watches");
+        Some(pool)
+    }
+
+    /// What a question is answered with, empty while the database does not answer.
+    pub(crate) fn ask(&self, sql: &str) -> String {
+        String::from_utf8_lossy(&self.database.psql("mainspring", sql).stdout).trim().to_owned()
+    }
+
+    /// Submits some jobs, each through a server or in a transaction. What is acknowledged is noted.
+    pub(crate) fn submit(&mut self) {
+        for _ in 0..SUBMISSIONS {
+            self.submit_one();
+        }
+    }
+
+    fn submit_one(&mut self) -> bool {
+        self.submitted_count += 1;
+        let key = format!("key-{}", self.submitted_count);
+        let lines = self.folder.join("lines").display().to_string();
+        let which = self.submitted_count % (SERVERS + 1);
+        let is_done = if which == SERVERS {
+            let script = SCRIPT.replace('"', "\\\"").replace('\'', "''");
+            let sql = format!(
+                "SELECT mainspring.submit('{{\"process\": {{\"run\": [\"/bin/sh\", \"-c\", \"{script}\", \"{lines}\"]}}}}', key => '{key}')"
+            );
+            self.database.psql("mainspring", &sql).status.success()
+        } else {
+            let mut command = Command::new(&self.program);
+            command.arg("at").arg("--data").arg(&self.members[which].data).args(["now", "--key", &key, "--"]);
+            command.args(["/bin/sh", "-c", SCRIPT, &lines]).stdin(Stdio::null());
+            command.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap().success()
+        };
+        if is_done {
+            self.acknowledged.insert(key);
+        }
+        is_done
+    }
+
+    /// Submits until a server has acknowledged: so there is an owner.
+    pub(crate) fn submit_until_acknowledged(&mut self) {
+        for _ in 0..MAX_TRIES {
+            // What a transaction submits needs no owner.
+            if self.submit_one() && self.submitted_count % (SERVERS + 1) != SERVERS {
+                return;
+            }
+        }
+        panic!("no server acknowledges any more: see {}", self.folder.display());
+    }
+
+    /// Which member owns the jobs.
+    fn owner(&self) -> usize {
+        for _ in 0..MAX_TRIES {
+            let owner =
+                self.ask("SELECT owner FROM mainspring.shard WHERE shard = 0 AND clock_timestamp() < until");
+            let is_it = |member: &Member| owner.starts_with(&format!("process {} on ", member.child.id()));
+            if let Some(index) = self.members.iter().position(is_it) {
+                return index;
+            }
+        }
+        panic!("no server owns the jobs: see {}", self.folder.display());
+    }
+
+    /// Removes what the servers left.
+    pub(crate) fn remove(&self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+
+    fn signal(&self, index: usize, signal: Signal) {
+        let id = i32::try_from(self.members[index].child.id()).unwrap();
+        kill(Pid::from_raw(id), signal).unwrap();
+    }
+
+    fn wait_for_another(&self, before: usize) {
+        assert!((0..MAX_TRIES).any(|_| self.owner() != before), "another takes over");
+    }
+
+    /// Has it happen.
+    pub(crate) fn suffer(&mut self, fault: Fault, dice: &mut Dice) {
+        let owner = self.owner();
+        match fault {
+            Fault::Kill | Fault::Leave => {
+                self.signal(
+                    owner,
+                    if matches!(fault, Fault::Kill) { Signal::SIGKILL } else { Signal::SIGTERM },
+                );
+                self.members[owner].child.wait().unwrap();
+                let child = started(&self.program, &self.folder, &self.members[owner].data);
+                self.members[owner].child = child;
+            }
+            Fault::Stop => {
+                self.signal(owner, Signal::SIGSTOP);
+                self.wait_for_another(owner);
+                self.signal(owner, Signal::SIGCONT);
+            }
+            Fault::Cut => {
+                self.members[owner].relay.cut();
+                self.wait_for_another(owner);
+                self.members[owner].relay.mend();
+            }
+            Fault::Lose => {
+                let relay = &self.members[owner].relay;
+                let before = relay.swallowed();
+                let count = 1 + usize::try_from(dice.below(3)).unwrap();
+                relay.swallow(count);
+                assert!(
+                    (0..MAX_TRIES).any(|_| {
+                        self.ask("SELECT 1");
+                        before + count <= relay.swallowed()
+                    }),
+                    "the owner asks the database"
+                );
+            }
+            Fault::Crash => {
+                self.database.kill();
+                self.database.begin();
+            }
+        }
+    }
+
+    /// Waits until all that was acknowledged has ended, and stops the servers.
+    pub(crate) fn settle(&mut self) {
+        let open =
+            "SELECT (SELECT count(*) FROM mainspring.inbox) + (SELECT count(*) FROM mainspring.pending)
+            + (SELECT count(*) FROM mainspring.run WHERE cause = 'once' AND mainspring.is_open(state))";
+        assert!((0..MAX_TRIES).any(|_| self.ask(open) == "0"), "all ends: see {}", self.folder.display());
+        for index in 0..SERVERS {
+            self.signal(index, Signal::SIGTERM);
+            self.members[index].child.wait().unwrap();
+        }
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        for member in &mut self.members {
+            let _ = member.child.kill();
+            let _ = member.child.wait();
+        }
+    }
+}

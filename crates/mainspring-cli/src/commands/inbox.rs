@@ -1,0 +1,214 @@
+//! What comes to the owner through the database: the owner's side, and that of a server that stands by.
+//!
+//! ```text
+//!  client ─▶ standby: forward ─▶ inbox ─▶ owner: work ─▶ its own socket ─▶ the loop
+//!         ◀────────────────────  reply ◀──────────────
+//! ```
+//!
+//! The owner's thread is a client of its own server, so that the loop knows nothing of this.
+//!
+//! Cost: a question to the database each [`INTERVAL`] at the owner. At a standby a thread and a session for
+//! each client.
+//!
+//! Does not forward what has more than one answer, such as the output of a run.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use mainspring_job::StoreError;
+use mainspring_postgres::{Entry, Inbox, Location};
+
+use crate::client::{Address, Client};
+use mainspring_exec::clock::Moment;
+use mainspring_server::error::Error;
+use mainspring_server::log::Style;
+use mainspring_server::place::Place;
+use mainspring_server::protocol::{
+    Answered, Asked, ErrorKind, ErrorWire, MAX_REQUEST_BYTES, Request, Response,
+};
+use mainspring_server::server::standby;
+use mainspring_server::waiting::wait_for;
+
+/// How often the owner looks for requests.
+const INTERVAL: Duration = Duration::from_millis(250);
+
+/// How long the owner's server has for an answer.
+const ANSWER_WAIT: Duration = Duration::from_secs(10);
+
+/// How long a standby waits for a reply: a look at the inbox, the answer, and some time to spare.
+const REPLY_WAIT: Duration = Duration::from_secs(15);
+
+/// How often it looks for one.
+const REPLY_INTERVAL: Duration = Duration::from_millis(50);
+
+/// How long a client of a standby may be silent.
+const CLIENT_WAIT: Duration = Duration::from_secs(30);
+
+/// How many clients a standby serves at once: each has a session of the database meanwhile.
+const MAX_CLIENTS: usize = 8;
+
+/// Does what is in the inbox until the sender is dropped.
+///
+/// # Errors
+/// When the operating system gives no thread.
+pub(super) fn work(location: &Location, place: &Place, style: Style) -> Result<Sender<()>, Error> {
+    let setup = |source| Error::Setup { what: "a thread for the inbox", source };
+    let (ends, ended) = channel();
+    let mut inbox = Inbox::new(location).map_err(Error::Store)?;
+    let place = place.clone();
+    let work = move || {
+        while !is_over(&ended) {
+            // Whatever the database says passes, or the loop is told it too.
+            let _ = turn(&mut inbox, &place, style);
+        }
+    };
+    thread::Builder::new().name("inbox".to_owned()).spawn(work).map_err(setup)?;
+    Ok(ends)
+}
+
+fn is_over(ended: &Receiver<()>) -> bool {
+    ended.recv_timeout(INTERVAL) != Err(RecvTimeoutError::Timeout)
+}
+
+/// Does the first requests.
+fn turn(inbox: &mut Inbox, place: &Place, style: Style) -> Result<(), StoreError> {
+    let entries = inbox.waiting()?;
+    if entries.is_empty() {
+        return Ok(());
+    }
+    // Nothing is taken out before there is somebody to do it.
+    let connected = Client::connect(&Address::Here(place.clone())).and_then(|mut client| {
+        client.answers_within(ANSWER_WAIT)?;
+        Ok(client)
+    });
+    let Ok(mut client) = connected else { return Ok(()) };
+    for entry in entries {
+        if entry.waits {
+            // Taken out first: a command is never done twice.
+            if inbox.take(entry.id)? {
+                let response = done(&mut client, &entry);
+                let text = serde_json::to_string(&response).unwrap_or_default();
+                inbox.reply(entry.id, &text)?;
+            }
+            continue;
+        }
+        match done(&mut client, &entry) {
+            // A duplicate was done before, and not taken out then.
+            Response::Submitted { .. } | Response::Duplicate { .. } => drop(inbox.take(entry.id)?),
+            Response::Error(error) if error.kind == ErrorKind::Temporary => return Ok(()),
+            Response::Error(error) => {
+                let (id, message) = (entry.id, &error.message);
+                standby::note(style, &format!("request {id} of {} cannot be done: {message}", entry.actor));
+                inbox.refuse(id, message)?;
+            }
+            _ => inbox.refuse(entry.id, "only submissions come without somebody who waits")?,
+        }
+    }
+    Ok(())
+}
+
+/// Asks this process's own server.
+fn done(client: &mut Client, entry: &Entry) -> Response {
+    let request = match serde_json::from_str::<Asked>(&entry.request) {
+        Ok(Asked { request, .. }) => request,
+        Err(error) => return ErrorWire::response(ErrorKind::Usage, error.to_string()),
+    };
+    // In a transaction only submissions are asked for.
+    if !is_forwarded(&request) || !(entry.waits || matches!(request, Request::Submit(_))) {
+        return ErrorWire::response(ErrorKind::Usage, "this does not come through the database");
+    }
+    let comment = Some(format!("asked for by {}", entry.actor));
+    match client.ask_with(request, comment) {
+        Ok(response) => response,
+        Err(Error::Refused(error)) => Response::Error(error),
+        Err(error) => ErrorWire::response(ErrorKind::Temporary, error.to_string()),
+    }
+}
+
+/// Whether a request has one answer, and comes from a person.
+fn is_forwarded(request: &Request) -> bool {
+    !matches!(
+        request,
+        Request::Logs { .. }
+            | Request::Run { wait: true, .. }
+            | Request::Wait { .. }
+            | Request::Metrics { .. }
+            | Request::LoginCode
+            | Request::Redeem { .. }
+            | Request::Watch
+    )
+}
+
+/// Serves a client of a standby on a thread of its own. `standing` says why this server does not answer
+/// itself.
+pub(super) fn forward(location: &Location, actor: &str, client: UnixStream, standing: &str) {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let (location, actor, standing) = (location.clone(), actor.to_owned(), standing.to_owned());
+    // A client too many is hung up on.
+    if MAX_CLIENTS <= COUNT.fetch_add(1, Ordering::SeqCst) {
+        COUNT.fetch_sub(1, Ordering::SeqCst);
+        return;
+    }
+    let serve = move || {
+        // A client that has gone is told nothing.
+        let _ = answer_all(&location, &actor, &client, &standing);
+        COUNT.fetch_sub(1, Ordering::SeqCst);
+    };
+    if thread::Builder::new().name("a client".to_owned()).spawn(serve).is_err() {
+        COUNT.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+fn answer_all(location: &Location, actor: &str, client: &UnixStream, standing: &str) -> std::io::Result<()> {
+    client.set_nonblocking(false)?;
+    client.set_read_timeout(Some(CLIENT_WAIT))?;
+    client.set_write_timeout(Some(CLIENT_WAIT))?;
+    let mut reader = BufReader::new(client);
+    let mut inbox = Inbox::new(location).map_err(std::io::Error::other)?;
+    loop {
+        let mut line = String::new();
+        if reader.by_ref().take(MAX_REQUEST_BYTES as u64).read_line(&mut line)? == 0 {
+            return Ok(());
+        }
+        let asked = serde_json::from_str::<Asked>(&line);
+        let id = asked.as_ref().map_or(0, |asked| asked.id);
+        let response = match asked {
+            Ok(asked) if is_forwarded(&asked.request) => replied(&mut inbox, &line, actor, standing),
+            Ok(_) => temporary(format!("this server stands by: {standing}")),
+            Err(error) => ErrorWire::response(ErrorKind::Usage, error.to_string()),
+        };
+        let text = serde_json::to_string(&Answered { id, response }).map_err(std::io::Error::other)?;
+        let mut writer = client;
+        writeln!(writer, "{text}")?;
+    }
+}
+
+/// Asks the owner, and waits for its reply.
+fn replied(inbox: &mut Inbox, request: &str, actor: &str, standing: &str) -> Response {
+    let id = match inbox.ask(request, actor) {
+        Ok(id) => id,
+        Err(error) => return temporary(format!("this server stands by: {standing}: {error}")),
+    };
+    let began = Moment::now();
+    while Moment::now().since(began) < REPLY_WAIT {
+        if let Ok(Some(text)) = inbox.take_reply(id) {
+            let broken = |error: serde_json::Error| temporary(error.to_string());
+            return serde_json::from_str(&text).unwrap_or_else(broken);
+        }
+        if wait_for(&[], &[], Some(REPLY_INTERVAL)).is_err() {
+            break;
+        }
+    }
+    match inbox.take(id) {
+        Ok(true) => temporary(format!("this server stands by, and no owner took the request: {standing}")),
+        _ => temporary(format!("the owner has not replied, and may have done it: {standing}")),
+    }
+}
+
+fn temporary(message: String) -> Response {
+    ErrorWire::response(ErrorKind::Temporary, message)
+}
