@@ -180,3 +180,43 @@ fn files_and_definitions_go_the_same_way_by_both() {
     assert_eq!(String::from_utf8(export.body).unwrap(), site.served.ask(&["export"]).stdout);
     site.stop();
 }
+
+#[test]
+fn a_job_is_made_of_json_and_its_work_is_done_once_more() {
+    let site = Site::start("http-once-job", IDLE, &["--define-over-http"]);
+    let (mara, otto) = (site.token("mara", Scope::Define), site.token("otto", Scope::Operate));
+    let job = json!({ "every": "1h", "run": ["sh", "-c", "echo \"made of json\""], "retry": { "max": 2 } });
+    let made = site.post("/api/v1/jobs", &mara, &json!({ "name": "new", "job": job }).to_string());
+    assert_eq!(made.status, 201, "{made:?}");
+    let definition = made.json()["definition"].as_str().unwrap().to_owned();
+    for line in ["every = \"1h\"", "made of json"] {
+        assert!(definition.contains(line), "{line} is not in {definition}");
+    }
+    let wrong = json!({ "name": "bad", "job": { "every": "1h", "run": ["true"], "colour": "red" } });
+    let wrong = site.post("/api/v1/jobs", &mara, &wrong.to_string());
+    assert!(wrong.status == 422 && wrong.json().to_string().contains("colour"), "{wrong:?}");
+    let both = json!({ "name": "bad", "toml": "[jobs.bad]" }).to_string();
+    assert_eq!(site.post("/api/v1/jobs", &mara, &both).status, 422);
+    // The work of a job is defined already, work of one's own is not.
+    let once = |token: &str, body: Value| site.post("/api/v1/once", token, &body.to_string());
+    let first = once(&otto, json!({ "in": "0s", "job": "new", "name": "again" }));
+    assert_eq!(first.status, 201, "{first:?}");
+    let own = json!({ "in": "1h", "work": { "process": { "run": ["true"], "cwd": "/" } } });
+    assert_eq!((once(&otto, own.clone()).status, once(&mara, own).status), (403, 201));
+    assert_eq!(once(&otto, json!({ "in": "1h", "job": "none" })).status, 404);
+    assert_eq!(once(&otto, json!({ "in": "1h", "job": "new", "work": {} })).status, 422);
+    assert_eq!(once(&otto, json!({ "in": "1h" })).status, 422);
+    let batch = json!({ "items": [{ "in": "1h", "job": "new" }, { "in": "1h", "work": { "process": { "run": ["true"] } } }] });
+    let batch = site.post("/api/v1/once/batch", &otto, &batch.to_string()).json();
+    let statuses: Vec<_> =
+        batch["items"].as_array().unwrap().iter().map(|item| item["status"].clone()).collect();
+    assert_eq!(statuses, [json!(201), json!(403)]);
+    while !site.served.ask(&["history", "--state", "succeeded"]).stdout.contains("again") {}
+    site.served.says(&["logs", "again"], 0, "made of json");
+    let bearer = format!("Bearer {mara}");
+    let headers = [("Authorization", bearer.as_str())];
+    let dropping = site.send("DELETE", "/api/v1/jobs/new?history=drop", &headers, "");
+    assert_eq!(dropping.status, 400, "a history that would be kept is not said to be dropped: {dropping:?}");
+    assert_eq!(site.send("DELETE", "/api/v1/jobs/new?history=keep", &headers, "").status, 204);
+    site.stop();
+}

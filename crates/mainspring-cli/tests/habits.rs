@@ -34,6 +34,40 @@ fn help_that_cannot_be_written_is_a_failure() {
 }
 
 #[test]
+fn no_command_says_done_where_its_output_cannot_be_written() {
+    let served = Served::start("full-output", IDLE);
+    served.says(&["run", "idle", "--wait"], 0, "succeeded");
+    let data = served.data();
+    let words = [
+        "list",
+        "list --json",
+        "show idle",
+        "history",
+        "logs idle",
+        "status",
+        "doctor",
+        "health",
+        "audit",
+        "export",
+        "export --history",
+        "dead list",
+        "run idle",
+        "at +1h -- true",
+    ];
+    for words in words {
+        let (command, rest) = words.split_once(' ').unwrap_or((words, ""));
+        let (command, rest) = match (command, rest) {
+            ("dead", _) => ("dead list", ""),
+            other => other,
+        };
+        let (code, text) = shell(&format!("\"$0\" {command} --data '{data}' {rest} > /dev/full"));
+        assert_eq!(code, 1, "{words}: {text}");
+        assert!(text.contains("cannot write to standard output"), "{words}: {text}");
+    }
+    served.stop();
+}
+
+#[test]
 fn a_time_zone_that_is_not_known_is_spoken_of_at_the_start() {
     let mut running = Running::start_with(&[("TZ", "Bad/Zone")], &[], "0 1 * * * true\n");
     running.wait_for(&["1 job"]);

@@ -391,3 +391,36 @@ fn nothing_is_changed_over_a_server_that_is_for_reading() {
     );
     site.stop();
 }
+
+#[test]
+fn a_silent_job_is_in_trouble_and_jobs_beyond_the_limit_are_metered_together() {
+    let job = |name: &str, more: &str| {
+        format!("[jobs.{name}]\nat = 2100-01-01T00:00:00Z\nrun = ['true']\n{more}\n")
+    };
+    let jobs = [job("a", "silent_after = '1s'\nnotify = 'true'"), job("b", ""), job("c", "")].concat();
+    let site = Site::start("http-silent", &jobs, &["--metrics-max-jobs=2"]);
+    let token = site.token("mara", Scope::Look);
+    let troubled = || site.get("/api/v1/jobs?state=troubled", &token).json();
+    while troubled()["items"].as_array().unwrap().is_empty() {}
+    let found = troubled();
+    assert_eq!(
+        (found["items"][0]["name"].as_str(), found["total"].as_u64()),
+        (Some("a"), Some(1)),
+        "{found}"
+    );
+    assert_eq!(found["items"][0]["troubles"][0]["code"], "silent");
+    let metrics = String::from_utf8(site.get("/metrics", &token).body).unwrap();
+    let value = |name: &str| metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    assert_eq!(value("mainspring_job_silent{job=\"a\"}"), Some("1.0"));
+    assert_eq!(value("mainspring_job_silent{job=\"b\"}"), Some("0.0"));
+    assert_eq!(value("mainspring_job_silent{job=\"c\"}"), None, "beyond --metrics-max-jobs");
+    assert_eq!(value("mainspring_clock_jumps_total{direction=\"back\"}"), Some("0"));
+    assert_eq!(value("mainspring_output_lost_bytes_total"), Some("0"));
+    for name in ["reader_query_seconds_count", "process_open_fds", "process_cpu_seconds_total"] {
+        let value: f64 =
+            value(&format!("mainspring_{name}")).unwrap_or_else(|| panic!("{metrics}")).parse().unwrap();
+        assert!(0.0 < value, "{name}");
+    }
+    assert!(metrics.contains("mainspring_tzdata_info{version="), "{metrics}");
+    site.stop();
+}

@@ -90,7 +90,7 @@ fn the_package_has_the_program_its_unit_its_pages_and_its_completions() {
 fn blocks(heading: &str, language: &str) -> Vec<String> {
     let manual = fs::read_to_string(root().join("docs/manual.md")).unwrap();
     let (_, chapter) = manual.split_once(&format!("{heading}\n")).unwrap();
-    let chapter = chapter.split("\n## ").next().unwrap();
+    let chapter = chapter.split("\n##").next().unwrap();
     let fence = format!("```{language}\n");
     chapter.split(&fence).skip(1).map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
 }

@@ -29,6 +29,7 @@ mod install;
 mod json;
 mod live;
 mod locked;
+mod logs;
 mod meaning;
 mod names;
 mod next;

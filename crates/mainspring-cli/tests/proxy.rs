@@ -4,6 +4,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -11,7 +12,7 @@ use mainspring_web::scope::Scope;
 
 use crate::program::BOUND;
 use crate::served::{IDLE, Served, folder, write};
-use crate::site::{Answer, read_answer, read_head};
+use crate::site::{Answer, Site, read_answer, read_head};
 
 const BASE: &str = "/tools/mainspring/";
 
@@ -157,4 +158,34 @@ fn a_proxy_that_comes_by_a_socket_in_a_folder() {
         let upstream = |_: &Served, listen: &str| format!("http://{listen}:{BASE}");
         try_proxy("proxy-socket", "unix:FOLDER/web.sock", upstream);
     }
+}
+
+#[test]
+fn a_user_whom_the_proxy_signed_in_acts_under_their_name() {
+    let folder = folder("proxy-users");
+    let secret = "5e2a7c90d1b44f3f8a6e0c9b7d215e43";
+    let users = folder.join("users");
+    write(&users, &format!("secret {secret}\neverybody look\ngroup ops operate\n"));
+    fs::set_permissions(&users, fs::Permissions::from_mode(0o600)).unwrap();
+    write(&folder.join("jobs.toml"), IDLE);
+    let options = ["--listen=127.0.0.1:0", "--behind-proxy=127.0.0.0/8", "--proxy-users"];
+    let served = Served::start_in(folder, &[&options[..], &[users.to_str().unwrap()]].concat());
+    let address = served.ask(&["open", "--print"]).stdout;
+    let host = address.trim().trim_start_matches("http://").split('/').next().unwrap().to_owned();
+    let site = Site { served, host };
+    let (known, user) = (("X-Mainspring-Proxy-Secret", secret), ("X-Forwarded-User", "mara@example.com"));
+    let ops = ("X-Forwarded-Groups", "cooks,ops");
+    let own = ("Sec-Fetch-Site", "same-origin");
+    let run = |headers: &[(&str, &str)]| site.send("POST", "/api/v1/jobs/idle/run", headers, "{}").status;
+    assert_eq!(site.send("GET", "/api/v1/jobs", &[known, user], "").status, 200);
+    assert_eq!(site.send("GET", "/api/v1/jobs", &[user], "").status, 401, "without the secret");
+    assert_eq!(site.send("GET", "/api/v1/jobs", &[("X-Mainspring-Proxy-Secret", "x"), user], "").status, 401);
+    assert_eq!(run(&[known, user, own]), 403, "everybody only looks");
+    assert_eq!(run(&[known, user, ops]), 403, "a page of another site could have made the browser ask");
+    assert_eq!(run(&[known, user, ops, own]), 202);
+    let audit = site.served.json(&["audit", "--json"]);
+    assert_eq!(audit["audit"]["rows"][0]["actor"], "mara@example.com", "{audit}");
+    site.stop();
+    let alone = ["serve", "--listen", "--proxy-users", users.to_str().unwrap(), "jobs.toml"];
+    assert_eq!(crate::program::mainspring(&alone).code, 2, "a secret alone names nobody");
 }

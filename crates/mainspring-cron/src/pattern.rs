@@ -350,7 +350,10 @@ fn first_unit(text: Word<'_>, words: &[Word<'_>], dialect: Dialect) -> Result<us
         words if words.len() < least => {
             let end = text.text.trim_end().len();
             let whole = text.text.trim().to_owned() + &" *".repeat(least - words.len());
-            Err(ParseError::new(end..end, format!("{expected}, found {}", words.len())).with_hint(whole))
+            let error = ParseError::new(end..end, format!("{expected}, found {}", words.len()));
+            // A name or a sentence is no beginning of an expression.
+            let is_begun = words[0].text.starts_with(|c: char| c.is_ascii_digit() || "*?~".contains(c));
+            Err(if is_begun { error.with_hint(whole) } else { error })
         }
         [.., last] if UNITS.len() < words.len() => {
             let span = words[UNITS.len()].start..last.end();

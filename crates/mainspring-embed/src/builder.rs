@@ -10,17 +10,17 @@
 //!
 //! Does not start a thread: [`Jobs`](crate::Jobs) does.
 
+use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
 use mainspring_action::body::{Body, HandlerBody};
-use mainspring_cron::Schedule;
 use mainspring_file::definition::Definition;
 use mainspring_file::jobfile::written::group_table;
 use mainspring_file::origin::Origin;
-use mainspring_job::{Action, Definitions, Group, Job, Work};
+use mainspring_job::{Action, Definitions, Group, Hooks, Job, JobName, Work, circle};
 use mainspring_server::error::Error as ServerError;
 use mainspring_server::place::Place;
 use mainspring_server::takeover::take;
@@ -31,11 +31,13 @@ use crate::error::Error;
 use crate::failed::Failed;
 use crate::future::{BoxFuture, Spawner};
 use crate::jobs::{Jobs, Kept, Parts};
+use crate::notice::Notify;
 use crate::options::Options;
 use crate::payload::Form;
 use crate::registry::{Handler, Registry};
 use crate::run::Run;
 use crate::simulation::ManualClock;
+use crate::when::When;
 
 /// How many functions run at a time, unless told: most handlers wait for something else than a processor.
 const USUAL_THREADS: usize = 8;
@@ -53,6 +55,10 @@ pub struct Builder {
     registry: Registry,
     catalogue: Catalogue,
     jobs: Vec<Job>,
+    /// What each of them wants told.
+    notify: Vec<Notify>,
+    /// Which job follows which.
+    follows: Vec<(String, String)>,
     groups: Vec<Group>,
     wrong: Option<Error>,
     thread_max: usize,
@@ -93,6 +99,8 @@ impl Builder {
             registry: Registry::default(),
             catalogue: Catalogue::default(),
             jobs: Vec::new(),
+            notify: Vec::new(),
+            follows: Vec::new(),
             groups: Vec::new(),
             wrong: None,
             thread_max: USUAL_THREADS,
@@ -104,7 +112,7 @@ impl Builder {
 
     /// Defines a job with a schedule, and the function that carries its runs out. It may be submitted to as
     /// well.
-    pub fn job<F, E>(self, options: impl Into<Options>, trigger: impl Into<Schedule>, function: F) -> Builder
+    pub fn job<F, E>(self, options: impl Into<Options>, trigger: impl Into<When>, function: F) -> Builder
     where
         F: Fn(&Run) -> Result<(), E> + Send + Sync + 'static,
         E: Into<Failed>,
@@ -117,7 +125,7 @@ impl Builder {
     pub fn async_job<F, R, E>(
         self,
         options: impl Into<Options>,
-        trigger: impl Into<Schedule>,
+        trigger: impl Into<When>,
         function: F,
     ) -> Builder
     where
@@ -187,10 +195,11 @@ impl Builder {
     ///
     /// # Errors
     /// When a definition is wrong, or the store cannot be used.
-    pub fn start(self) -> Result<Jobs, Error> {
+    pub fn start(mut self) -> Result<Jobs, Error> {
         if let Some(wrong) = self.wrong {
             return Err(wrong);
         }
+        self.finish()?;
         if self.registry.has_futures() && self.spawner.is_none() {
             let reason = "futures need a spawner, which hands them to the program's runtime".to_owned();
             return Err(Error::Definition { name: "async_handler".to_owned(), reason });
@@ -208,13 +217,8 @@ impl Builder {
         })
     }
 
-    fn add(
-        mut self,
-        options: Options,
-        schedule: Option<Schedule>,
-        handler: impl FnOnce(Form) -> Handler,
-    ) -> Builder {
-        if let Err(error) = self.try_add(options, schedule, handler) {
+    fn add(mut self, options: Options, when: Option<When>, handler: impl FnOnce(Form) -> Handler) -> Builder {
+        if let Err(error) = self.try_add(options, when, handler) {
             self.wrong.get_or_insert(error);
         }
         self
@@ -223,7 +227,7 @@ impl Builder {
     fn try_add(
         &mut self,
         mut options: Options,
-        schedule: Option<Schedule>,
+        when: Option<When>,
         handler: impl FnOnce(Form) -> Handler,
     ) -> Result<(), Error> {
         let (name, group) = (options.job_name()?, options.job_group()?);
@@ -233,17 +237,9 @@ impl Builder {
         let mut work = Work::new(Action::new("", "").expect("two empty texts are short"));
         work = work.with_policies(options.policies.clone());
         (work.group, work.priority) = (group.as_ref().map(|group| group.name.clone()), options.priority);
-        if let Some(schedule) = schedule {
-            let mut definition = Definition::new(name, schedule, Body::Handler(body));
-            definition.policies.clone_from(&options.policies);
-            definition.group.clone_from(&work.group);
-            (definition.priority, definition.max_runs) = (options.priority, options.max_runs);
-            let mut job = definition.job(&Origin::Program.source()).map_err(Error::Action)?;
-            if let Some(group) = &group {
-                writeln!(job.text, "group = \"{}\"", group.name).expect("a string can be written");
-                job.text.push_str(&group_table(group));
-            }
-            self.jobs.push(job);
+        match when {
+            Some(when) => self.add_job(name, &when, body, &work, &options, group.as_ref())?,
+            None => options.check_handler()?,
         }
         self.take_group(group);
         let (version, form) = (options.version, options.form());
@@ -251,6 +247,61 @@ impl Builder {
         match self.catalogue.add(&options.name, Entry { version, work }) {
             true => Ok(()),
             false => Err(options.wrong("the name is taken by another job or handler")),
+        }
+    }
+
+    fn add_job(
+        &mut self,
+        name: JobName,
+        when: &When,
+        body: HandlerBody,
+        work: &Work,
+        options: &Options,
+        group: Option<&Group>,
+    ) -> Result<(), Error> {
+        let timetable = when.timetable(&name).map_err(|error| options.wrong(error))?;
+        let mut definition = Definition::of(name, timetable, Body::Handler(body));
+        definition.policies.clone_from(&work.policies);
+        definition.group.clone_from(&work.group);
+        definition.labels.clone_from(&options.labels);
+        (definition.priority, definition.max_runs) = (work.priority, options.max_runs);
+        let mut job = definition.job(&Origin::Program.source()).map_err(Error::Action)?;
+        if let Some(group) = group {
+            writeln!(job.text, "group = \"{}\"", group.name).expect("a string can be written");
+            job.text.push_str(&group_table(group));
+        }
+        self.follows.extend(when.follows().map(|after| (options.name.clone(), after.job.clone())));
+        self.notify.push(options.notify.clone());
+        self.jobs.push(job);
+        Ok(())
+    }
+
+    /// Gives jobs the hooks whose handlers may have been defined after them, and checks that what is followed
+    /// is there, and that no circle of jobs follow each other.
+    fn finish(&mut self) -> Result<(), Error> {
+        for (job, notify) in self.jobs.iter_mut().zip(&self.notify) {
+            if !notify.is_empty() {
+                job.hooks = Some(Hooks::new(notify.hook(&self.catalogue)?));
+            }
+        }
+        let mut follows: BTreeMap<JobName, Vec<JobName>> = BTreeMap::new();
+        for (name, followed) in &self.follows {
+            let wrong = |reason: String| Error::Definition { name: name.clone(), reason };
+            let of = |name: &str| self.jobs.iter().find(|job| job.name.as_str() == name);
+            let (Some(job), Some(followed)) = (of(name), of(followed)) else {
+                return Err(wrong(format!(
+                    "it follows `{followed}`, and there is no such job with a schedule"
+                )));
+            };
+            follows.entry(job.name.clone()).or_default().push(followed.name.clone());
+        }
+        match circle(&follows) {
+            None => Ok(()),
+            Some(names) => {
+                let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+                let reason = format!("these jobs follow each other in a circle: {}", names.join(", "));
+                Err(Error::Definition { name: names[0].clone(), reason })
+            }
         }
     }
 

@@ -64,6 +64,7 @@ mod failed;
 mod future;
 mod handlers;
 mod jobs;
+mod notice;
 mod options;
 mod payload;
 mod pool;
@@ -73,6 +74,7 @@ mod simulation;
 mod stop;
 mod submission;
 mod trigger;
+mod when;
 
 pub use builder::Builder;
 pub use client::Client;
@@ -80,15 +82,18 @@ pub use error::Error;
 pub use failed::Failed;
 pub use future::{BoxFuture, Spawner};
 pub use jobs::Jobs;
+pub use notice::Notice;
 pub use options::Options;
 pub use run::Run;
 pub use simulation::ManualClock;
 pub use submission::{Once, Submitted};
 pub use trigger::{Cron, Every};
+pub use when::{After, When};
 
 pub use jiff;
 pub use mainspring_job::{
-    self, Attempt, CatchUp, DeadLetters, JobName, Outcome, Overlap, Policies, Reason, RunKey, RunState,
+    self, Attempt, CatchUp, DeadLetters, JobName, NoticeKind, Outcome, Overlap, Policies, Reason, RunKey,
+    RunState,
 };
 
 #[cfg(doctest)]

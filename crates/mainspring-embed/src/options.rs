@@ -4,14 +4,18 @@
 //!
 //! Does not explain the rules: the pages of [`Policies`] and its parts do.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use mainspring_job::{CatchUp, DeadLetters, Group, JobName, Overlap, Policies};
+use mainspring_file::hook::MAX_TARGETS;
+use mainspring_file::jobfile::check_labels;
+use mainspring_job::{CatchUp, DeadLetters, Group, JobName, NoticeKind, Overlap, Policies};
 use serde_json::Value;
 
 use crate::error::Error;
 use crate::failed::Failed;
+use crate::notice::Notify;
 use crate::payload::{Form, Upgrade};
 
 /// A name and the rules for its runs. A text alone is a name with the usual rules.
@@ -37,6 +41,8 @@ pub struct Options {
     pub(crate) max_runs: Option<u64>,
     pub(crate) version: u32,
     pub(crate) upgrade: Option<Upgrade>,
+    pub(crate) labels: BTreeMap<String, String>,
+    pub(crate) notify: Notify,
 }
 
 impl fmt::Debug for Options {
@@ -68,6 +74,8 @@ impl Options {
             max_runs: None,
             version: 0,
             upgrade: None,
+            labels: BTreeMap::new(),
+            notify: Notify::default(),
         }
     }
 
@@ -187,6 +195,31 @@ impl Options {
         Options { max_runs: Some(count.max(1)), ..self }
     }
 
+    /// A word about a job with a schedule, by which `mainspring list --label` chooses: at most 16 of at most
+    /// 64 bytes each.
+    #[must_use]
+    pub fn label(mut self, name: impl Into<String>, text: impl Into<String>) -> Options {
+        self.labels.insert(name.into(), text.into());
+        self
+    }
+
+    /// Which handler of the program is told when something of these kinds happens to a job with a schedule:
+    /// it gets a [`Notice`](crate::Notice) as its payload, at least once by its own rules. At most
+    /// four handlers.
+    #[must_use]
+    pub fn notify(mut self, handler: impl Into<String>, of: impl IntoIterator<Item = NoticeKind>) -> Options {
+        self.notify.targets.push((handler.into(), of.into_iter().collect()));
+        self
+    }
+
+    /// How long no run of a job with a schedule may have succeeded before that is told as
+    /// [`NoticeKind::Silent`], once until one succeeds.
+    #[must_use]
+    pub fn silent_after(mut self, longest: Duration) -> Options {
+        self.notify.silent_after = Some(longest);
+        self
+    }
+
     /// The version of the payload's form, 0 unless told. Submissions carry it. A run of a newer version waits
     /// for a program that knows it.
     #[must_use]
@@ -219,10 +252,27 @@ impl Options {
 
     /// Checks that the policies could have been read from a text, which has their limits.
     pub(crate) fn check(&self) -> Result<(), Error> {
+        check_labels(&self.labels).map_err(|error| self.wrong(error))?;
+        if MAX_TARGETS < self.notify.targets.len() {
+            return Err(self.wrong(format!("at most {MAX_TARGETS} handlers are told")));
+        }
         let again: Policies = self.policies.to_string().parse().map_err(|error| self.wrong(error))?;
         match again == self.policies {
             true => Ok(()),
             false => Err(self.wrong("the policies cannot be kept as they are")),
+        }
+    }
+
+    /// Checks that nothing is said of a handler without a schedule that only a job with one does.
+    pub(crate) fn check_handler(&self) -> Result<(), Error> {
+        let of_jobs = [
+            ("labels", !self.labels.is_empty()),
+            ("notify", !self.notify.is_empty()),
+            ("max_runs", self.max_runs.is_some()),
+        ];
+        match of_jobs.iter().find(|(_, is_said)| *is_said) {
+            Some((what, _)) => Err(self.wrong(format!("`{what}` is for jobs with a schedule"))),
+            None => Ok(()),
         }
     }
 

@@ -2,12 +2,13 @@
 //!
 //! Cost: an expression is parsed once.
 //!
-//! Does not know more kinds than these two: any other [`Schedule`] is taken as it is.
+//! Does not combine them: see [`When`](crate::When).
 
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
-use mainspring_cron::{Expression, ParseError, Schedule};
+use mainspring_cron::{Expression, ParseError, ParseOptions, Schedule};
+use mainspring_job::JobName;
 
 /// A cron expression in a time zone.
 ///
@@ -22,8 +23,9 @@ use mainspring_cron::{Expression, ParseError, Schedule};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Cron {
-    expression: Expression,
-    zone: TimeZone,
+    /// It can be read, with any name of a job.
+    text: String,
+    pub(crate) zone: TimeZone,
 }
 
 impl Cron {
@@ -33,7 +35,8 @@ impl Cron {
     /// # Errors
     /// When it cannot be understood; the message says where.
     pub fn parse(text: &str) -> Result<Cron, ParseError> {
-        Ok(Cron { expression: Expression::parse(text)?, zone: TimeZone::UTC })
+        Expression::parse(text)?;
+        Ok(Cron { text: text.to_owned(), zone: TimeZone::UTC })
     }
 
     /// The same in another zone, by its IANA name.
@@ -45,9 +48,12 @@ impl Cron {
     }
 }
 
-impl From<Cron> for Schedule {
-    fn from(cron: Cron) -> Schedule {
-        Schedule::new(cron.expression, cron.zone)
+impl Cron {
+    /// The schedule of the job of this name, of which `H` and `~` are made.
+    pub(crate) fn schedule(&self, name: &JobName) -> Schedule {
+        let options = ParseOptions::new().with_job_name(name.as_str());
+        let expression = Expression::parse_with(&self.text, &options);
+        Schedule::new(expression.expect("it was read before"), self.zone.clone())
     }
 }
 
@@ -83,10 +89,10 @@ impl Every {
     }
 }
 
-impl From<Every> for Schedule {
-    fn from(Every(period): Every) -> Schedule {
-        let text = format!("@every {}s", period.min(MAX_PERIOD).as_secs());
+impl Every {
+    pub(crate) fn schedule(self, zone: TimeZone) -> Schedule {
+        let text = format!("@every {}s", self.0.min(MAX_PERIOD).as_secs());
         let expression = Expression::parse(&text).expect("a period of whole seconds is an expression");
-        Schedule::new(expression, TimeZone::UTC)
+        Schedule::new(expression, zone)
     }
 }

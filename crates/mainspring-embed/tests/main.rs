@@ -7,6 +7,7 @@
 mod folder;
 mod handlers;
 mod month;
+mod rules;
 
 use std::path::PathBuf;
 use std::sync::mpsc::Receiver;

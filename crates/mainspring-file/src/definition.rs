@@ -14,23 +14,22 @@
 //!
 //! Does not check the body: the reader of the file does, and so does the executor.
 
+use std::collections::BTreeMap;
+
 use mainspring_action::body::Body;
-use mainspring_cron::{Expression, Schedule};
+use mainspring_cron::Schedule;
 use mainspring_job::{Job, JobError, JobName, Policies, Timetable, Work};
 
 use crate::hook::JobHook;
 use crate::jobfile::written::Table;
 
-/// What an expression that names a period begins with.
-const EVERY: &str = "@every ";
-
-/// One trigger, one thing to do, and the rules.
+/// When, one thing to do, and the rules.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Definition {
     /// The job's name.
     pub name: JobName,
-    /// When it is due, in which zone.
-    pub schedule: Schedule,
+    /// When it is due. Its schedules and exclusions are in one zone.
+    pub timetable: Timetable,
     /// What `H` and `~` in the schedule are made from.
     pub hash_text: String,
     /// What it does.
@@ -43,17 +42,28 @@ pub struct Definition {
     pub priority: i8,
     /// After how many runs it is done.
     pub max_runs: Option<u64>,
+    /// Words about it.
+    pub labels: BTreeMap<String, String>,
     /// Who gets what it writes; all else of a hook is for job files.
     pub hook: JobHook,
 }
 
 impl Definition {
-    /// A job without rules of its own.
+    /// A job with one schedule, without rules of its own.
+    ///
+    /// # Panics
+    /// Never: one trigger is neither none nor too many.
     pub fn new(name: JobName, schedule: Schedule, body: Body) -> Definition {
+        let timetable = Timetable::new([schedule]).expect("one trigger is neither none nor too many");
+        Definition::of(name, timetable, body)
+    }
+
+    /// A job with a timetable, without rules of its own.
+    pub fn of(name: JobName, timetable: Timetable, body: Body) -> Definition {
         let hash_text = name.to_string();
         let (policies, group, priority, max_runs) = (Policies::default(), None, 0, None);
-        let hook = JobHook::default();
-        Definition { name, schedule, hash_text, body, policies, group, priority, max_runs, hook }
+        let (labels, hook) = (BTreeMap::new(), JobHook::default());
+        Definition { name, timetable, hash_text, body, policies, group, priority, max_runs, labels, hook }
     }
 
     /// The job, from a source.
@@ -64,10 +74,8 @@ impl Definition {
         let text = self.text();
         let mut work = Work::new(self.body.encode()?).with_policies(self.policies);
         (work.group, work.priority) = (self.group, self.priority);
-        let timetable =
-            Timetable::new(vec![self.schedule]).expect("one trigger is neither none nor too many");
-        let mut job = Job::new(self.name, timetable, work);
-        job.max_runs = self.max_runs;
+        let mut job = Job::new(self.name, self.timetable, work);
+        (job.max_runs, job.labels) = (self.max_runs, self.labels);
         (job.source, job.text) = (source.to_owned(), text);
         Ok(job)
     }
@@ -76,20 +84,8 @@ impl Definition {
     /// stands.
     fn text(&self) -> String {
         let mut table = Table::new(self.name.as_str());
-        let expression = self.schedule.expression();
-        let text = expression.to_string();
-        match expression {
-            Expression::Reboot => table.raw("at_boot", "true"),
-            Expression::At(moment) => table.text("at", &moment.to_string()),
-            Expression::Every(_) => table.text("every", text.trim_start_matches(EVERY)),
-            _ => table.text("cron", &text),
-        }
-        if text.contains(['H', '~']) {
-            table.text("hash", &self.hash_text);
-        }
-        if let Some(zone) = self.schedule.zone().iana_name() {
-            table.text("zone", zone);
-        }
+        table.timetable(&self.timetable, &self.hash_text);
+        table.labels(&self.labels);
         table.policies(&self.policies);
         if self.priority != 0 {
             table.raw("priority", &self.priority.to_string());
@@ -113,6 +109,8 @@ mod tests {
     use crate::source::Source;
     use jiff::tz::TimeZone;
     use mainspring_action::body::{HandlerBody, ProcessBody, SecretBody, WebhookBody};
+    use mainspring_cron::Expression;
+    use mainspring_job::{After, Ending, Exclusion, Trigger};
 
     fn definition(expression: &str, body: Body) -> Definition {
         let expression = Expression::parse(expression).unwrap();
@@ -152,6 +150,37 @@ mod tests {
         assert_is_read_again(definition("0 3 * * mon-fri", Body::Handler(handler)));
         let plain = HandlerBody { name: "invoices".into(), ..HandlerBody::default() };
         assert_is_read_again(definition("@every 5m", Body::Handler(plain)));
+    }
+
+    #[test]
+    fn a_timetable_is_read_again_as_it_was_meant() {
+        let zone = TimeZone::get("Europe/Berlin").unwrap();
+        let schedule = |text: &str| Schedule::new(Expression::parse(text).unwrap(), zone.clone());
+        let holidays = [("2026-12-24", "2026-12-26"), ("2027-01-01", "2027-01-01")].map(|(first, last)| {
+            let (first, last) = (first.parse().unwrap(), last.parse().unwrap());
+            Exclusion::Dates { first, last, zone: zone.clone() }
+        });
+        let lunch = Exclusion::Times(Box::new(schedule("* 12 * * *")));
+        let after = |job: &str, ending| Trigger::from(After::new(job.parse().unwrap(), ending));
+        let triggers = vec![
+            Trigger::from(schedule("30 2 * * mon")),
+            Trigger::from(schedule("0 11 * * sat")),
+            Trigger::from(schedule("@every 90s")),
+            after("extract", Ending::Succeeded),
+            after("load.2", Ending::Any),
+        ];
+        let timetable = Timetable::new(triggers).unwrap();
+        let timetable = timetable.without([lunch].into_iter().chain(holidays).collect()).unwrap();
+        let start = "2026-11-22T00:00:00Z".parse().ok();
+        let timetable = timetable.between(start, "2036-11-22T00:00:00Z".parse().ok()).unwrap();
+        let handler = Body::Handler(HandlerBody { name: "one".into(), ..HandlerBody::default() });
+        let labels = BTreeMap::from([("team".to_owned(), "ops \"2\"".to_owned())]);
+        let definition = Definition { timetable, labels, ..definition("@daily", handler) };
+        let job = definition.clone().job("test").unwrap();
+        let again = JobFile::parse(&Source::new("test", job.text.clone()), &TimeZone::UTC);
+        assert!(again.problems.is_empty(), "{}: {:?}", job.text, again.problems);
+        assert_eq!(again.jobs[0].job.labels, job.labels);
+        assert_is_read_again(definition);
     }
 
     #[test]

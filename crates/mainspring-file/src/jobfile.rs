@@ -59,7 +59,7 @@ pub mod written;
 
 use fields::{Faults, Fields};
 
-pub use labels::Selector;
+pub use labels::{Selector, check_labels};
 
 /// The most jobs of one file: what fits into [`MAX_FILE_BYTES`](crate::source::MAX_FILE_BYTES) with a line or
 /// two each.

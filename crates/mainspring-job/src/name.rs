@@ -113,7 +113,7 @@ impl fmt::Display for NameError {
             NameError::Character(c) => write!(
                 f,
                 "`{}` may not stand there in a name: letters, digits and ._+-:@~ may, beginning with a letter or digit",
-                c.escape_default()
+                c.escape_debug()
             ),
         }
     }

@@ -48,3 +48,11 @@ fn a_key_is_read_back_from_its_text() {
         assert_eq!(text.parse::<RunKey>(), Err(KeyError::Run), "{text}");
     }
 }
+
+#[test]
+fn a_character_that_may_not_stand_in_a_name_is_shown_as_it_is() {
+    for (text, shown) in [("ü", "`ü` may"), ("日", "`日` may"), ("\u{1b}", "`\\u{1b}` may")] {
+        let message = JobName::new(text).unwrap_err().to_string();
+        assert!(message.starts_with(shown), "{message}");
+    }
+}

@@ -16,6 +16,7 @@ mod checker;
 mod event;
 mod fault;
 mod forgery;
+mod hook;
 mod model;
 mod random;
 mod script;

@@ -41,7 +41,7 @@ pub use expression::{
 };
 pub use health::{HealthWire, MAX_NAMED, NamesWire};
 pub use job::{JobState, JobWire, PauseTermsWire, SourceCode};
-pub use metrics::{BOUNDS_S, HistogramWire, JobMetricsWire, MAX_METERED_JOBS, MetricsWire};
+pub use metrics::{BOUNDS_S, HistogramWire, JobMetricsWire, MAX_METERED_JOBS, METERED_JOBS, MetricsWire};
 pub use page::{AttemptWire, ChangesWire, FoundWire, LoginWire, RunChangeWire};
 pub use power::Power;
 pub use question::{HistoryWire, ListWire, PauseWire};
@@ -131,7 +131,7 @@ pub enum Request {
     /// How the latest runs of a job went.
     Stats { job: String },
     /// What was counted and measured since the server began. The server's own listener alone may ask.
-    Metrics,
+    Metrics { jobs_max: usize },
     /// A code with which a browser signs in.
     LoginCode,
     /// Whether a code is good, once. The server's own listener alone may ask.

@@ -152,6 +152,9 @@ impl Server {
         loop {
             let mut now = Moment::now();
             let began = now;
+            if self.listener.meters.look_at_clock(now) {
+                self.listener.changes.clock_was_set();
+            }
             self.hear(now);
             self.act(now)?;
             // What clients ask meanwhile is read when they have their answers: what they ask for next comes

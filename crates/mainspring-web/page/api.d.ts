@@ -175,6 +175,8 @@ export interface Job {
    * or null beside it, is a fault, and stands in `troubles`. */
   armed: Instant | null;
   armed_civil?: Civil;
+  /** Since when no run has succeeded, if that is longer than `silent_after` says. */
+  silent_since?: Instant;
   pause_terms?: PauseTerms;
   triggers: string[];
   /** (+) Beside each trigger: what it means. */
@@ -595,7 +597,7 @@ export interface Events {
   "job.changed": { job: string };
   "file.changed": { file: string };
   "once.changed": { id: string };
-  "clock.jumped": { by_ms: number };
+  "clock.jumped": Record<string, never>;
   "audit.added": Record<string, never>;
   "server.ending": Record<string, never>;
   /** Every 15 seconds, without an id: by this the page knows that the stream lives. */

@@ -10,11 +10,13 @@
 //! Does not know HTTP.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use axum::body::Bytes;
+use axum::http::HeaderMap;
 use jiff::tz::TimeZone;
 use mainspring_exec::clock::Moment;
 use mainspring_server::message::say;
@@ -121,6 +123,19 @@ impl App {
         Ok(found.map(|token| {
             self.allowed(Who { name: token.name.clone(), scope: token.scope, token: Some(token) })
         }))
+    }
+
+    /// Whom the proxy names; `None` where it names nobody.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with what it says.
+    pub fn who_comes_by_proxy(
+        &self,
+        from: Option<IpAddr>,
+        headers: &HeaderMap,
+    ) -> Result<Option<Who>, String> {
+        Ok(self.settings.user_of_proxy(from, headers)?.map(|who| self.allowed(who)))
     }
 
     /// Whose session a cookie is. One of a token ends with it.

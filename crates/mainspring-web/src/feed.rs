@@ -130,6 +130,9 @@ impl Feed {
         if changes.audit {
             ring.add("audit.added", &json!({}));
         }
+        if changes.clock {
+            ring.add("clock.jumped", &json!({}));
+        }
         if changes.is_cut_short {
             ring.add("reset", &json!({}));
         }

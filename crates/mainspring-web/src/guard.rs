@@ -3,9 +3,9 @@
 //! | check | asks | else |
 //! |---|---|---|
 //! | host | is it one of ours? A page of another site whose name points here has that site's name | 421 |
-//! | identity | a token, or a session that has not ended | 401 |
+//! | identity | a user whom the proxy names, a token, or a session that has not ended | 401 |
 //! | scope | that of the route, at least | 403 |
-//! | site | what changes something with a cookie comes from our own page | 403 |
+//! | site | what changes something without a token comes from our own page | 403 |
 //! | body | is JSON, and not too long | 415, 413 |
 //!
 //! A token in a header needs no check of the site: no browser sends it by itself. A same-origin GET has no
@@ -16,6 +16,8 @@
 //! Does not answer across origins: there is no CORS header at all.
 //!
 //! Source: RFC 9110, section 7.4; Fetch Metadata Request Headers, W3C.
+
+use std::net::IpAddr;
 
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, HOST, ORIGIN};
 use axum::http::{HeaderMap, HeaderValue, Method, Uri};
@@ -31,7 +33,12 @@ use crate::sessions::Who;
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
                       form-action 'none'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";
 
-/// What stands in every answer.
+/// The policy of the page with a style sheet in it, of which this is the SHA-256.
+pub fn page_policy(style_hash: &str) -> String {
+    POLICY.replace("style-src 'self'", &format!("style-src 'sha256-{style_hash}'"))
+}
+
+/// What stands in every answer, unless the answer has its own.
 const HEADERS: [(&str, &str); 6] = [
     ("content-security-policy", POLICY),
     ("x-content-type-options", "nosniff"),
@@ -44,7 +51,9 @@ const HEADERS: [(&str, &str); 6] = [
 /// Adds what stands in every answer.
 pub fn add_headers(headers: &mut HeaderMap) {
     for (name, value) in HEADERS {
-        headers.insert(name, HeaderValue::from_static(value));
+        if !headers.contains_key(name) {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
     }
     if !headers.contains_key("cache-control") {
         headers.insert("cache-control", HeaderValue::from_static("no-store"));
@@ -89,6 +98,8 @@ pub enum Proof {
     Bearer,
     /// A cookie, which a browser sends whichever page made it ask.
     Cookie(String),
+    /// The proxy says so, whichever page made the browser ask.
+    Proxy,
 }
 
 /// Who asks, and how that is known.
@@ -96,8 +107,17 @@ pub enum Proof {
 /// # Errors
 ///
 /// 401 if nobody is known by what the request has.
-pub fn identify(app: &App, headers: &HeaderMap, now: Moment) -> Result<(Who, Proof), Problem> {
+pub fn identify(
+    app: &App,
+    from: Option<IpAddr>,
+    headers: &HeaderMap,
+    now: Moment,
+) -> Result<(Who, Proof), Problem> {
     let unknown = |text: &str| Problem::new(Code::Unauthenticated, text);
+    // Before the token, because proxies hand on those of their own.
+    if let Some(who) = app.who_comes_by_proxy(from, headers).map_err(|why| unknown(&why))? {
+        return Ok((who, Proof::Proxy));
+    }
     if let Some(value) = only(headers, AUTHORIZATION).map_err(|()| unknown("there are two tokens"))? {
         let (kind, token) = value.split_once(' ').unwrap_or((value, ""));
         if !kind.eq_ignore_ascii_case("bearer") {

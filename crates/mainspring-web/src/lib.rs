@@ -32,6 +32,8 @@ pub mod openapi;
 pub mod plan;
 pub mod pool;
 pub mod problem;
+pub mod proxy_users;
+pub mod resources;
 pub mod route;
 pub mod router;
 pub mod routes;

@@ -44,7 +44,7 @@ use crate::feed::REST;
 use crate::lock::locked;
 use crate::openapi::document;
 use crate::pool::{Actor, CONNECTIONS, Connection, Pool};
-use crate::router::{Port, router, serve};
+use crate::router::{Peer, router, serve};
 use crate::settings::{Address, Settings};
 use crate::write_timeout::WriteTimeout;
 
@@ -283,7 +283,8 @@ async fn accept(app: Arc<App>, router: Router, connections: Arc<Connections>, so
                 match listener.accept().await {
                     Ok((stream, from)) if app.settings.takes(from.ip()) => {
                         let _ = stream.set_nodelay(true);
-                        begin(&app, &router, &connections, Port(Some(port)), stream);
+                        let peer = Peer { port: Some(port), from: Some(from.ip()) };
+                        begin(&app, &router, &connections, peer, stream);
                     }
                     Ok((_, from)) => say_refused(from.ip()),
                     Err(_) => sleep(ACCEPT_REST).await,
@@ -294,7 +295,9 @@ async fn accept(app: Arc<App>, router: Router, connections: Arc<Connections>, so
             let Ok(listener) = tokio::net::UnixListener::from_std(listener) else { return };
             loop {
                 match listener.accept().await {
-                    Ok((stream, _)) => begin(&app, &router, &connections, Port(None), stream),
+                    Ok((stream, _)) => {
+                        begin(&app, &router, &connections, Peer { port: None, from: None }, stream);
+                    }
                     Err(_) => sleep(ACCEPT_REST).await,
                 }
             }
@@ -309,7 +312,7 @@ fn say_refused(from: IpAddr) {
 }
 
 /// Serves one connection on a task of its own, if there is room.
-fn begin<S>(app: &Arc<App>, router: &Router, connections: &Arc<Connections>, port: Port, stream: S)
+fn begin<S>(app: &Arc<App>, router: &Router, connections: &Arc<Connections>, peer: Peer, stream: S)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -322,7 +325,7 @@ where
             let busy = Busy::new(&is_busy);
             let (app, router) = (Arc::clone(&app), router.clone());
             async move {
-                let answer = serve(app, router, port, request.map(Body::new)).await;
+                let answer = serve(app, router, peer, request.map(Body::new)).await;
                 answer.map(|answer| answer.map(|body| Held { body, _busy: busy }))
             }
         });

@@ -2,7 +2,7 @@
 //!
 //! The table is [`ROWS`]: the manual's list and the check of the shipped rules are made of it. A job has its
 //! series as long as it exists, from its definition on, so that an alert does not wait for the first failure.
-//! Beyond [`MAX_METERED_JOBS`] jobs the rest has one together, `_other`; one-shot jobs are `_once`.
+//! Beyond `--metrics-max-jobs` jobs the rest has one together, `_other`; one-shot jobs are `_once`.
 //!
 //! Cost: the list of jobs, and some strings for each.
 //!
@@ -15,8 +15,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use mainspring_exec::clock::Moment;
 use mainspring_server::protocol::{
-    BOUNDS_S, HistogramWire, JobMetricsWire, JobWire, MAX_METERED_JOBS, MetricsWire, Request, Response,
-    StatusWire,
+    BOUNDS_S, HistogramWire, JobMetricsWire, JobWire, MetricsWire, Request, Response, StatusWire,
 };
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{EncodeMetric, MetricEncoder};
@@ -29,6 +28,7 @@ use prometheus_client::registry::Registry;
 use crate::app::App;
 use crate::catalogue::{Known, strange};
 use crate::problem::{Code, Problem};
+use crate::resources::{Resources, zones_version};
 use crate::view::{state_code, zone_name, zone_of};
 
 /// What a metric is.
@@ -73,6 +73,14 @@ pub const ROWS: &[(&str, Kind, &str, &str)] = &[
     ("loop_turn_seconds", Kind::Histogram, "", "How long the turns of the loop took, between two waits"),
     ("commit_seconds", Kind::Histogram, "", "How long batches took to be on disk"),
     ("commit_operations", Kind::Counter, "", "Changes in those batches"),
+    ("reader_query_seconds", Kind::Histogram, "", "How long questions of the store took"),
+    (
+        "clock_jumps",
+        Kind::Counter,
+        "direction",
+        "How often the clock of the system was set, or the machine slept",
+    ),
+    ("output_lost_bytes", Kind::Counter, "", "What runs wrote and could not be kept"),
     ("agenda_mismatches", Kind::Gauge, "", "Jobs that are due before the server looks at them: a fault"),
     ("job_runs", Kind::Counter, "job", "Occurrences that became runs since the job was defined"),
     (
@@ -88,6 +96,7 @@ pub const ROWS: &[(&str, Kind, &str, &str)] = &[
         "When a run of the job last succeeded, if its last run did",
     ),
     ("job_failures_in_a_row", Kind::Gauge, "job", "How many runs failed since the last success"),
+    ("job_silent", Kind::Gauge, "job", "1 while no run has succeeded for longer than silent_after"),
     ("job_paused", Kind::Gauge, "job, reason", "1 while the job is paused"),
     ("job_info", Kind::Gauge, "job, group, source, zone", "1 for each job"),
     ("runs_running", Kind::Gauge, "job", "Runs that go on"),
@@ -113,6 +122,12 @@ pub const ROWS: &[(&str, Kind, &str, &str)] = &[
     ("http_connections", Kind::Gauge, "", "Connections over HTTP that are open"),
     ("http_requests", Kind::Counter, "route, method, code", "Answers over HTTP"),
     ("build_info", Kind::Gauge, "version", "1"),
+    ("tzdata_info", Kind::Gauge, "version", "1; unknown where the system's zones do not say it"),
+    ("process_cpu_seconds", Kind::Counter, "", "Processor time of the server itself, without its jobs"),
+    ("process_resident_memory_bytes", Kind::Gauge, "", "Memory of the server that is in RAM"),
+    ("process_open_fds", Kind::Gauge, "", "Files that the server has open"),
+    ("process_max_fds", Kind::Gauge, "", "How many files it may have open"),
+    ("process_threads", Kind::Gauge, "", "Threads of the server"),
 ];
 
 type Labels = Vec<(String, String)>;
@@ -222,10 +237,13 @@ pub async fn text(app: &App, _: Moment) -> Result<String, Problem> {
     let Response::Status(status) = app.pool.look(Request::Status).await? else { return Err(strange()) };
     let Response::Health(health) = app.pool.look(Request::Health).await? else { return Err(strange()) };
     let jobs = app.catalogue.jobs(&app.pool).await?;
+    let jobs_max = app.settings.metered_jobs_max;
     let mut sheet = Sheet(Registry::with_prefix("mainspring"));
-    let known: Vec<&Known> = jobs.iter().take(MAX_METERED_JOBS).map(|known| &**known).collect();
+    let known: Vec<&Known> = jobs.iter().take(jobs_max).map(|known| &**known).collect();
     of_jobs(app, &mut sheet, &known);
-    let Response::Metrics(counted) = app.pool.look(Request::Metrics).await? else { return Err(strange()) };
+    let Response::Metrics(counted) = app.pool.look(Request::Metrics { jobs_max }).await? else {
+        return Err(strange());
+    };
     of_runs(&mut sheet, &known, *counted);
     let mismatched = jobs.iter().filter(|known| known.wire.is_mismatched()).count();
     sheet.gauge("agenda_mismatches", number(mismatched as u64));
@@ -239,6 +257,11 @@ pub async fn text(app: &App, _: Moment) -> Result<String, Problem> {
     });
     sheet.counters("http_requests", answers);
     sheet.gauges("build_info", [(vec![label("version", env!("CARGO_PKG_VERSION"))], 1.0)]);
+    sheet.gauges(
+        "tzdata_info",
+        [(vec![label("version", zones_version().as_deref().unwrap_or("unknown"))], 1.0)],
+    );
+    of_process(&mut sheet, health.open_files_max);
     let mut text = String::new();
     encode(&mut text, &sheet.0)
         .map_err(|error| Problem::new(Code::Failed, format!("the metrics cannot be written: {error}")))?;
@@ -264,6 +287,7 @@ fn of_jobs(app: &App, sheet: &mut Sheet, jobs: &[&Known]) {
     sheet.gauges("job_failures_in_a_row", of(|wire| Some(f64::from(wire.failures))));
     sheet.gauges("runs_running", of(|wire| Some(number(wire.running as u64))));
     sheet.gauges("runs_queued", of(|wire| Some(number(wire.queued as u64))));
+    sheet.gauges("job_silent", of(|wire| Some(f64::from(u8::from(wire.silent_since.is_some())))));
     let paused = jobs.iter().map(|known| {
         let reason = state_code(known.wire.state_code);
         let is_paused = reason.starts_with("paused");
@@ -284,7 +308,12 @@ fn of_jobs(app: &App, sheet: &mut Sheet, jobs: &[&Known]) {
 /// What was counted since the start. A job that has done nothing yet has its series, so that an alert sees
 /// the first failure as a change.
 fn of_runs(sheet: &mut Sheet, jobs: &[&Known], counted: MetricsWire) {
-    let MetricsWire { jobs: mut by_name, others, once, lateness, turn, commit, operations } = counted;
+    let MetricsWire { jobs: mut by_name, others, once, lateness, turn, commit, operations, query, .. } =
+        counted;
+    sheet.histogram("reader_query_seconds", &query);
+    sheet.counter("output_lost_bytes", counted.output_lost_bytes);
+    let jumps = [("forward", counted.jumps_forward), ("back", counted.jumps_back)];
+    sheet.counters("clock_jumps", jumps.map(|(to, count)| (vec![label("direction", to)], count)));
     let mut of: Vec<(String, JobMetricsWire)> = Vec::with_capacity(jobs.len() + 2);
     for known in jobs {
         let name = &known.wire.name;
@@ -344,6 +373,25 @@ fn of_server(sheet: &mut Sheet, status: &StatusWire) {
         .iter()
         .filter_map(|file| Some((vec![label("file", &file.name)], seconds(file.read.as_ref())?)));
     sheet.gauges("config_last_reload_success_timestamp_seconds", read.collect::<Vec<_>>());
+}
+
+/// What the process uses, as far as the kernel says it.
+fn of_process(sheet: &mut Sheet, open_files_max: Option<u64>) {
+    let Resources { cpu, resident_bytes, threads, open_files } = Resources::own();
+    if let Some(cpu) = cpu {
+        let name = "process_cpu_seconds";
+        sheet.0.register(name, help(name), ConstCounter::new(cpu.as_secs_f64()));
+    }
+    for (name, value) in [
+        ("process_resident_memory_bytes", resident_bytes),
+        ("process_threads", threads),
+        ("process_open_fds", open_files),
+        ("process_max_fds", open_files_max),
+    ] {
+        if let Some(value) = value {
+            sheet.gauge(name, number(value));
+        }
+    }
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@
 
 use std::collections::HashMap;
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,7 +27,9 @@ use tokio::time::timeout;
 
 use crate::app::App;
 use crate::call::{Call, Reply};
-use crate::guard::{add_headers, check_host, check_media_type, check_scope, check_site, identify, is_safe};
+use crate::guard::{
+    Proof, add_headers, check_host, check_media_type, check_scope, check_site, identify, is_safe,
+};
 use crate::problem::{Code, Problem};
 use crate::route::{Access, Route};
 use crate::routes::ROUTES;
@@ -38,9 +41,14 @@ const BODY_PATIENCE: Duration = Duration::from_secs(30);
 /// How many characters of a hash tell one answer from the next.
 const TAG_CHARS: usize = 32;
 
-/// The port of the connection that a request came over; `None` for a socket in a folder.
+/// The connection that a request came over.
 #[derive(Clone, Copy, Debug)]
-pub struct Port(pub Option<u16>);
+pub struct Peer {
+    /// Our port; `None` for a socket in a folder.
+    pub port: Option<u16>,
+    /// From where it was made; `None` as before.
+    pub from: Option<IpAddr>,
+}
 
 /// The router over all routes.
 pub fn router(app: &Arc<App>) -> Router {
@@ -80,16 +88,17 @@ async fn no_method(path: &'static str) -> Response<Body> {
 pub async fn serve(
     app: Arc<App>,
     router: Router,
-    port: Port,
+    peer: Peer,
     request: Request,
 ) -> Result<Response<Body>, Infallible> {
     let (mut parts, body) = request.into_parts();
-    let mut response = match check_host(&app, port.0, &parts.uri, &parts.headers) {
+    let mut response = match check_host(&app, peer.port, &parts.uri, &parts.headers) {
         Err(problem) => problem.response(),
         Ok(()) => match without_prefix(&parts.uri, app.settings.prefix()) {
             Err(response) => *response,
             Ok(uri) => {
                 parts.uri = uri;
+                parts.extensions.insert(peer);
                 let mut router = router;
                 let request = Request::from_parts(parts, body);
                 tower_call(&mut router, request).await
@@ -174,9 +183,10 @@ async fn checked(app: Arc<App>, route: &'static Route, request: Request) -> Repl
     let mut who = None;
     let mut proof = None;
     if let Access::Needs(scope) = route.access {
-        let (found, how) = identify(&app, &parts.headers, now)?;
+        let from = parts.extensions.get::<Peer>().and_then(|peer| peer.from);
+        let (found, how) = identify(&app, from, &parts.headers, now)?;
         check_scope(&found, scope)?;
-        if changes_something && matches!(how, crate::guard::Proof::Cookie(_)) {
+        if changes_something && how != Proof::Bearer {
             check_site(&app, &parts.headers)?;
         }
         (who, proof) = (Some(found), Some(how));

@@ -170,11 +170,16 @@ pub const ROUTES: &[Route] = &[
     Route::get(LOOK, "/api/v1/once", "one-shot jobs that wait", |call| Box::pin(once::list(call)))
         .with_query(&["after", "limit"])
         .with_answers(&[(200, Some("OnceList"))]),
-    Route::post(DEFINE, "/api/v1/once", "does something once", |call| Box::pin(once::create(call)))
-        .with_body("OnceAsked")
-        .with_answers(&[(200, Some("Submitted")), (201, Some("Submitted"))])
-        .with_refusals(&[409]),
-    Route::post(DEFINE, "/api/v1/once/batch", "does many things once each", |call| {
+    Route::post(
+        OPERATE,
+        "/api/v1/once",
+        "does once what a job does; work of its own needs `define`",
+        |call| Box::pin(once::create(call)),
+    )
+    .with_body("OnceAsked")
+    .with_answers(&[(200, Some("Submitted")), (201, Some("Submitted"))])
+    .with_refusals(&[409]),
+    Route::post(OPERATE, "/api/v1/once/batch", "does many things once each, as the route before", |call| {
         Box::pin(once::create_many(call))
     })
     .with_body("OnceBatch")

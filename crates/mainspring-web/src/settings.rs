@@ -14,7 +14,12 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use axum::http::Uri;
+use axum::http::{HeaderMap, Uri};
+
+use mainspring_server::protocol::METERED_JOBS;
+
+use crate::proxy_users::ProxyUsers;
+use crate::sessions::Who;
 
 /// Where a server listens if nothing else is said: this machine alone.
 pub const DEFAULT_ADDRESS: &str = "127.0.0.1:7411";
@@ -127,18 +132,36 @@ impl fmt::Display for PublicUrl {
 }
 
 /// How the server is reached.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Where it listens.
     pub addresses: Vec<Address>,
     /// The proxy in front of it: nobody else may connect from another machine.
     pub proxy: Option<Network>,
+    /// Whom that proxy may name as the user.
+    pub proxy_users: Option<ProxyUsers>,
     /// What people type.
     pub public_url: Option<PublicUrl>,
     /// Whether nothing may be changed over HTTP.
     pub is_read_only: bool,
     /// Whether who has the scope may say what runs.
     pub is_defining: bool,
+    /// How many jobs have metrics of their own.
+    pub metered_jobs_max: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            addresses: Vec::new(),
+            proxy: None,
+            proxy_users: None,
+            public_url: None,
+            is_read_only: false,
+            is_defining: false,
+            metered_jobs_max: METERED_JOBS,
+        }
+    }
 }
 
 impl Settings {
@@ -149,6 +172,9 @@ impl Settings {
     ///
     /// What is missing.
     pub fn check(&self) -> Result<(), String> {
+        if self.proxy_users.is_some() && self.proxy.is_none() {
+            return Err("--proxy-users needs --behind-proxy: a secret alone names nobody".to_owned());
+        }
         for address in &self.addresses {
             if let Address::Tcp(address) = address
                 && !address.ip().is_loopback()
@@ -167,6 +193,16 @@ impl Settings {
     pub fn takes(&self, from: IpAddr) -> bool {
         let from = from.to_canonical();
         from.is_loopback() || self.proxy.is_some_and(|proxy| proxy.has(from))
+    }
+
+    /// Whom the proxy names as the user; `None` for a request that does not come from its network.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with what it says.
+    pub fn user_of_proxy(&self, from: Option<IpAddr>, headers: &HeaderMap) -> Result<Option<Who>, String> {
+        let is_proxy = from.zip(self.proxy).is_some_and(|(from, proxy)| proxy.has(from));
+        self.proxy_users.as_ref().filter(|_| is_proxy).map_or(Ok(None), |users| users.find(headers))
     }
 
     /// Whether a host is one of ours, on this port.
@@ -268,6 +304,23 @@ mod tests {
             assert!(!settings.is_own_origin(origin, Some("localhost:7411")), "{origin}");
         }
         assert_eq!((settings.prefix(), settings.cookie_name()), ("/m/", "__Host-mainspring"));
+    }
+
+    #[test]
+    fn a_user_is_named_from_the_network_of_the_proxy_alone() {
+        let secret = "0123456789abcdef0123456789abcdef";
+        let users = ProxyUsers::parse(&format!("secret {secret}\neverybody look")).unwrap();
+        let proxy = Some("10.0.0.0/8".parse().unwrap());
+        let settings = Settings { proxy, proxy_users: Some(users), ..Settings::default() };
+        let mut headers = HeaderMap::new();
+        headers.insert("x-mainspring-proxy-secret", secret.parse().unwrap());
+        headers.insert("x-forwarded-user", "mara".parse().unwrap());
+        let find =
+            |from: Option<&str>| settings.user_of_proxy(from.map(|from| from.parse().unwrap()), &headers);
+        assert_eq!(find(Some("10.1.2.3")).unwrap().unwrap().name, "mara");
+        assert_eq!(find(Some("127.0.0.1")), Ok(None), "another user of this machine");
+        assert_eq!(find(None), Ok(None), "a socket in a folder");
+        assert!(Settings { proxy: None, ..settings.clone() }.check().unwrap_err().contains("--behind-proxy"));
     }
 
     #[test]

@@ -128,7 +128,12 @@ impl Tokens {
     }
 }
 
-fn read(path: &Path) -> io::Result<Vec<Token>> {
+/// The text of a file that nobody else may read or could have written.
+///
+/// # Errors
+///
+/// When one of that is not so, it is longer than this, or cannot be read.
+pub fn private_text(path: &Path, bytes_max: u64) -> io::Result<String> {
     let opened = open_regular(path)?;
     opened.judge(None)?;
     if opened.mode & OF_OTHERS != 0 {
@@ -140,10 +145,15 @@ fn read(path: &Path) -> io::Result<Vec<Token>> {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
     }
     let mut text = String::new();
-    opened.file.take(MAX_FILE_BYTES + 1).read_to_string(&mut text)?;
-    if MAX_FILE_BYTES < text.len() as u64 {
-        return Err(wrong(format!("it is longer than {MAX_FILE_BYTES} bytes")));
+    opened.file.take(bytes_max + 1).read_to_string(&mut text)?;
+    if bytes_max < text.len() as u64 {
+        return Err(wrong(format!("it is longer than {bytes_max} bytes")));
     }
+    Ok(text)
+}
+
+fn read(path: &Path) -> io::Result<Vec<Token>> {
+    let text = private_text(path, MAX_FILE_BYTES)?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let tokens: Vec<Token> = lines
         .map(|(index, line)| parse(line).map_err(|why| wrong(format!("line {}: {why}", index + 1))))

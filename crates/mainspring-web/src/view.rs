@@ -143,6 +143,11 @@ fn troubles(wire: &JobWire) -> Vec<Value> {
         }
         _ => Vec::new(),
     };
+    if let Some(since) = &wire.silent_since {
+        let hint = "Look whether it runs: its timetable, its pause, the ends of its last runs.";
+        let text = "No run has succeeded for longer than its silent_after says.";
+        found.push(json!({ "code": "silent", "text": text, "hint": hint, "since": since, "run": null }));
+    }
     if wire.is_mismatched() {
         let text = match &wire.armed {
             None => "Its timetable names a next time, and the server will not look at it.".to_owned(),

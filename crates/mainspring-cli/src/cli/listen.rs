@@ -6,7 +6,11 @@
 //!
 //! Source: the conventions of <https://clig.dev>.
 
+use std::path::PathBuf;
+
 use clap::Args;
+use clap::builder::RangedU64ValueParser;
+use mainspring_server::protocol::{MAX_METERED_JOBS, METERED_JOBS};
 use mainspring_web::settings::{Address, DEFAULT_ADDRESS, Network, PublicUrl};
 
 /// Where to listen.
@@ -21,6 +25,13 @@ pub struct ListenArgs {
     /// From where that proxy connects; without it only this machine is listened to
     #[arg(long, value_name = "NETWORK/BITS", requires = "listen")]
     pub behind_proxy: Option<Network>,
+    /// Whom that proxy signs in, by a header: its secret, and what its groups may do
+    #[arg(long, value_name = "FILE", requires = "behind_proxy")]
+    pub proxy_users: Option<PathBuf>,
+    /// How many jobs have metrics of their own; the others have those of `_other` together
+    #[arg(long, value_name = "N", requires = "listen", default_value_t = METERED_JOBS,
+        value_parser = RangedU64ValueParser::<usize>::new().range(0..=MAX_METERED_JOBS as u64))]
+    pub metrics_max_jobs: usize,
     /// Lets nobody change anything over HTTP
     #[arg(long, requires = "listen")]
     pub read_only: bool,

@@ -260,6 +260,10 @@ fn is_confirmed(said: &str, asked: &str) -> Result<bool, Error> {
 
 pub(super) fn dead(command: DeadCommand) -> Result<Exit, Error> {
     match command {
+        DeadCommand::List(args) if !args.state.is_empty() => {
+            let text = "dead letters are in the state dead: `mainspring history --state` shows others";
+            Err(Error::Usage(text.to_owned()))
+        }
         DeadCommand::List(mut args) => {
             args.state = vec![RunState::Dead];
             super::look::history(&args)

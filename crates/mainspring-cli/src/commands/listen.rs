@@ -26,6 +26,7 @@ use mainspring_server::place::Place;
 use mainspring_server::protocol::{ErrorKind, ErrorWire, LoginWire, Request, Response};
 use mainspring_server::server::listener::Listener;
 use mainspring_web::listen::{Serving, prepare};
+use mainspring_web::proxy_users::ProxyUsers;
 use mainspring_web::settings::Settings;
 use mainspring_web::tokens::{self, Tokens};
 
@@ -52,12 +53,18 @@ impl Beside {
         if args.listen.is_empty() {
             return Ok(Listener::default());
         }
+        let users = args
+            .proxy_users
+            .as_ref()
+            .map(|path| ProxyUsers::open(path).map_err(|source| Error::Data { path: path.clone(), source }));
         let settings = Settings {
+            proxy_users: users.transpose()?,
             addresses: args.listen.clone(),
             proxy: args.behind_proxy,
             public_url: args.public_url.clone(),
             is_read_only: args.read_only,
             is_defining: args.define_over_http,
+            metered_jobs_max: args.metrics_max_jobs,
         };
         let (bound, listener) = prepare(settings).map_err(failed)?;
         self.0 = Some(bound.serve(place.clone(), zone.clone()).map_err(failed)?);

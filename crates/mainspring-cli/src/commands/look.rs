@@ -207,8 +207,9 @@ fn export_history(client: &mut Looking) -> Result<Exit, Error> {
         let Response::Runs { runs, cursor } = client.ask(request)? else { return Ok(Exit::Failed) };
         let mut output = io::stdout().lock();
         for run in &runs {
-            if output.write_all(json_line(run).as_bytes()).is_err() {
-                return printed(output.flush()).map(|()| Exit::Ok);
+            let written = output.write_all(json_line(run).as_bytes());
+            if written.is_err() {
+                return printed(written).map(|()| Exit::Ok);
             }
         }
         progress.add(runs.len());

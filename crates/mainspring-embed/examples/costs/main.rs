@@ -12,6 +12,7 @@
 //!
 //! Does not compare: `cargo xtask bench-serve` has the same figures of the server.
 
+#[path = "../../../mainspring-cli/examples/bench_serve/clock.rs"]
 mod clock;
 
 use std::error::Error;

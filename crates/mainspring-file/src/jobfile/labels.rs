@@ -25,10 +25,25 @@ pub(super) fn read(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> BTreeMap
             labels.insert(name.get_ref().to_string(), text.value.to_owned());
         }
         if labels.len() == MAX_LABELS + 1 {
-            faults.push(Fault::new(name.span(), format!("a job has at most {MAX_LABELS} labels")));
+            faults.push(Fault::new(name.span(), too_many()));
         }
     }
     labels
+}
+
+/// Whether a job may have these labels.
+///
+/// # Errors
+/// What is wrong with one of them, or that there are too many.
+pub fn check_labels(labels: &BTreeMap<String, String>) -> Result<(), String> {
+    if MAX_LABELS < labels.len() {
+        return Err(too_many());
+    }
+    labels.iter().try_for_each(|(name, text)| check(name, text))
+}
+
+fn too_many() -> String {
+    format!("a job has at most {MAX_LABELS} labels")
 }
 
 /// Whether a label may be so.

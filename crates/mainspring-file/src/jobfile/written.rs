@@ -14,14 +14,19 @@
 //!
 //! Source: TOML 1.0, <https://toml.io/en/v1.0.0>.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use jiff::tz::TimeZone;
-use mainspring_job::{Group, JobName, Once, Policies};
+use mainspring_cron::{Expression, Schedule};
+use mainspring_job::{After, Exclusion, Group, JobName, Once, Policies, Timetable, Trigger};
 use toml::de::DeValue;
 
 use super::fields::Fields;
 use mainspring_action::body::{Body, HandlerBody, ProcessBody, SecretBody, WebhookBody};
+
+/// What an expression that names a period begins with.
+const EVERY: &str = "@every ";
 
 /// The table of a job, and that of its group.
 pub(super) fn job_table(
@@ -129,6 +134,80 @@ impl Table {
     /// Adds a string.
     pub fn text(&mut self, name: &str, value: &str) {
         self.raw(name, &quoted(value));
+    }
+
+    /// Adds a string, or several as a list.
+    fn texts(&mut self, name: &str, values: &[String]) {
+        match values {
+            [] => {}
+            [value] => self.text(name, value),
+            values => self.raw(name, &list(values.iter().map(|value| quoted(value)))),
+        }
+    }
+
+    /// Adds when a job is due. Its schedules and exclusions are in one zone. A rule of a program has no text.
+    pub fn timetable(&mut self, timetable: &Timetable, hash: &str) {
+        let schedules = || timetable.triggers().iter().filter_map(Trigger::schedule);
+        let mut of_key: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for expression in schedules().map(Schedule::expression) {
+            let text = expression.to_string();
+            match expression {
+                Expression::Reboot => {
+                    of_key.insert("at_boot", Vec::new());
+                }
+                Expression::At(moment) => of_key.entry("at").or_default().push(moment.to_string()),
+                Expression::Every(_) => {
+                    of_key.entry("every").or_default().push(text.trim_start_matches(EVERY).to_owned());
+                }
+                Expression::OnCalendar(_) => of_key.entry("oncalendar").or_default().push(text),
+                _ => of_key.entry("cron").or_default().push(text),
+            }
+        }
+        for (key, texts) in &of_key {
+            if texts.is_empty() { self.raw(key, "true") } else { self.texts(key, texts) }
+        }
+        let after = |after: &After| {
+            let (job, ending) = (quoted(after.job.as_str()), after.ending.name());
+            format!("{{ job = {job}, on = \"{ending}\" }}")
+        };
+        let follows: Vec<String> = timetable.follows().map(after).collect();
+        if !follows.is_empty() {
+            self.raw("after", &list(follows.into_iter()));
+        }
+        if of_key.values().flatten().any(|text| text.contains(['H', '~'])) {
+            self.text("hash", hash);
+        }
+        let zone_of = |exclusion: &Exclusion| match exclusion {
+            Exclusion::Dates { zone, .. } => Some(zone.clone()),
+            Exclusion::Times(schedule) => Some(schedule.zone().clone()),
+            _ => None,
+        };
+        let zones = schedules().map(|schedule| schedule.zone().clone());
+        let zone = zones.chain(timetable.exclusions().iter().filter_map(zone_of)).next();
+        if let Some(zone) = zone.as_ref().and_then(TimeZone::iana_name) {
+            self.text("zone", zone);
+        }
+        self.exclusions(timetable);
+        timetable.start().iter().for_each(|start| self.text("start", &start.to_string()));
+        timetable.end().iter().for_each(|end| self.text("end", &end.to_string()));
+    }
+
+    fn exclusions(&mut self, timetable: &Timetable) {
+        let (mut times, mut dates) = (Vec::new(), Vec::new());
+        for exclusion in timetable.exclusions() {
+            match exclusion {
+                Exclusion::Times(schedule) => times.push(schedule.expression().to_string()),
+                Exclusion::Dates { first, last, .. } => dates.push(format!("{first}..{last}")),
+                _ => {}
+            }
+        }
+        self.texts("exclude", &times);
+        self.texts("exclude_dates", &dates);
+    }
+
+    /// Adds words about a job.
+    pub fn labels(&mut self, labels: &BTreeMap<String, String>) {
+        self.inline("labels", labels.iter().map(|(name, text)| format!("{} = {}", key(name), quoted(text))));
     }
 
     /// Adds the policies that are not the usual ones.

@@ -53,7 +53,21 @@ impl Planner {
     }
 
     pub(super) fn tell_of_missed(&mut self, now: Timestamp, key: &RunKey, count: u64, reason: &Reason) {
-        let Some(hooks) = self.hooks(&key.job) else { return };
+        let hooks = self.hooks(&key.job);
+        self.tell_hooks_of_missed(now, hooks, key, count, reason);
+    }
+
+    /// The same by given hooks: a job that was removed while no server ran has only those of its former
+    /// definition.
+    pub(super) fn tell_hooks_of_missed(
+        &mut self,
+        now: Timestamp,
+        hooks: Option<Hooks>,
+        key: &RunKey,
+        count: u64,
+        reason: &Reason,
+    ) {
+        let Some(hooks) = hooks else { return };
         let mut notice = Notice::new(key.job.clone(), NoticeKind::Missed, now);
         (notice.run, notice.count, notice.detail) = (Some(key.clone()), count, reason.to_string());
         self.tell(now, now, &hooks, &notice);

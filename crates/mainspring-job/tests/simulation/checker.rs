@@ -14,6 +14,7 @@ mod quarantine;
 mod rest;
 mod sentences;
 mod starting;
+mod told;
 
 use crate::simulation::checker::attempts::Stories;
 use crate::simulation::event::Event;
@@ -51,11 +52,13 @@ pub(crate) const CHECKS: &[(&str, Check)] = &[
     ("attempts::check_failures", Check::Whole(attempts::check_failures)),
     ("acknowledged::check", Check::Whole(acknowledged::check)),
     ("rest::check_pauses", Check::Whole(|world, _| rest::check_pauses(world))),
+    ("rest::check_kept", Check::Whole(|world, _| rest::check_kept(world))),
     ("rest::check_batches", Check::Whole(|world, _| rest::check_batches(world))),
     ("starting::check_boots", Check::Whole(|world, _| starting::check_boots(world))),
     ("quarantine::check", Check::Whole(quarantine::check)),
     ("coverage::check", Check::Whole(|world, _| coverage::check(world))),
     ("following::check", Check::Whole(|world, _| following::check(world))),
+    ("told::check", Check::Whole(|world, _| told::check(world))),
     ("overlap::watch", Check::Watch(overlap::watch)),
     ("overlap::watch_kills", Check::Watch(overlap::watch_kills)),
     ("places::watch", Check::Watch(places::watch)),

@@ -68,10 +68,12 @@ pub(crate) enum Flaw {
     CrashesForgotten,
     /// A restart forgets the attempts of a dead letter that were forgiven when it was tried again.
     ForgivenessForgotten,
+    /// A restart does not know when runs last succeeded.
+    SuccessForgotten,
 }
 
 impl Flaw {
-    pub(crate) const ALL: [Flaw; 16] = [
+    pub(crate) const ALL: [Flaw; 17] = [
         Flaw::EffectBeforeCommit,
         Flaw::WatermarkForgotten,
         Flaw::WatermarkMovedBack,
@@ -88,6 +90,7 @@ impl Flaw {
         Flaw::CrashesOverlooked,
         Flaw::CrashesForgotten,
         Flaw::ForgivenessForgotten,
+        Flaw::SuccessForgotten,
     ];
 
     /// What a broken server makes of what it reads.

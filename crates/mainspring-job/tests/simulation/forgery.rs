@@ -3,8 +3,8 @@
 
 use jiff::SignedDuration;
 use mainspring_job::{
-    Answer, Batch, Cause, Command, Operation, Owner, PauseTerms, Reason, Reply, Run, RunKey, RunState, Scope,
-    Shard, Store, Ticket,
+    Answer, Batch, Cause, Command, Operation, Owner, Pause, PauseTerms, Reason, Reply, Run, RunKey, RunState,
+    Scope, Shard, Store, Ticket,
 };
 
 use crate::simulation::checker::{CHECKS, Check, judge};
@@ -84,6 +84,14 @@ const FORGERIES: &[(&str, &str, Forge)] = &[
         world.disk.commit(lease, &batch).unwrap();
         Some(())
     }),
+    ("told::check", "a failure is not reported", |world| {
+        remove(world, |event| match event {
+            Event::Wrote { operation: Operation::Submit(once), .. } => {
+                once.name.as_str().contains(":failed:")
+            }
+            _ => false,
+        })
+    }),
     ("rest::check_pauses", "a run starts after a pause", |world| {
         let index = started(world, |key, _| Script::index(&key.job).is_some())?;
         let Event::Started { at, .. } = world.log[index] else { return None };
@@ -91,6 +99,20 @@ const FORGERIES: &[(&str, &str, Forge)] = &[
         let reply = Reply::Done;
         world.log.insert(index, Event::Acknowledged { ticket, command: command.clone(), reply });
         world.log.insert(index, Event::Asked { at, ticket, command });
+        Some(())
+    }),
+    ("rest::check_kept", "a job that was paused after failures goes on by itself", |world| {
+        let index = position(world, |event| match event {
+            Event::Wrote { operation: Operation::Mark(mark), answer: Answer::New, .. } => {
+                mark.pause == Some(Pause::Failures)
+            }
+            _ => false,
+        })?;
+        let mut forged = world.log[index].clone();
+        if let Event::Wrote { operation: Operation::Mark(mark), .. } = &mut forged {
+            mark.pause = None;
+        }
+        world.log.insert(index + 1, forged);
         Some(())
     }),
     ("rest::check_batches", "a batch is larger than one commit", |world| {

@@ -2,13 +2,15 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use mainspring_cron::{Expression, Schedule};
-use mainspring_job::{Action, After, Ending, Exclusion, Job, JobName, Timetable, Trigger, Work};
+use mainspring_job::{Action, After, Ending, Exclusion, Hooks, Job, JobName, Timetable, Trigger, Work};
 
 use crate::simulation::calendar::Calendar;
 use crate::simulation::fault::Fault;
+use crate::simulation::hook::Tells;
 use crate::simulation::random::Random;
 
 /// When a subject is due: the expression, and the same as arithmetic. An expression alone: at each start of
@@ -33,6 +35,10 @@ const REVIVED: u64 = 0x7265_7669_7665_6400;
 const FOLLOWED_IN: u64 = 4;
 const FOLLOWED: u64 = 0x666f_6c6c_6f77_6564;
 
+/// One seed in so many has jobs with hooks.
+const HOOKED_IN: u64 = 4;
+const HOOKED: u64 = 0x686f_6f6b_6564_0000;
+
 /// A job of a history.
 #[derive(Clone, Debug)]
 pub(crate) struct Subject {
@@ -46,6 +52,8 @@ pub(crate) struct Subject {
     pub max_runs: Option<u64>,
     /// Each start of it kills the server.
     pub is_poison: bool,
+    /// What it wants done about its failures and its silence.
+    pub hook: Option<Tells>,
 }
 
 #[derive(Clone, Debug)]
@@ -228,6 +236,14 @@ impl Script {
         if seed % FOLLOWED_IN == 1 && !is_crowd {
             follow(&mut Random(seed ^ FOLLOWED), &mut subjects);
         }
+        // In some histories the end of a run is reported, and so are missed occurrences and silence.
+        if seed % HOOKED_IN == 2 {
+            let mut random = Random(seed ^ HOOKED);
+            for subject in &mut subjects {
+                let silent_after = random.pick(&[None, Some(600), Some(7_200)]).map(Duration::from_secs);
+                subject.hook = (!random.one_in(4)).then_some(Tells { silent_after });
+            }
+        }
         Script {
             group_limit: 1 + random.below(2) as u32,
             max_running: 1 + random.below(5) as usize,
@@ -287,6 +303,7 @@ fn jobs(index: usize, subject: &Subject) -> [Job; 2] {
         let timetable = timetable.without(excluded.into_iter().collect()).unwrap();
         let mut job = Job::new(Script::name(index), timetable, Arc::clone(&work));
         job.max_runs = subject.max_runs;
+        job.hooks = subject.hook.map(Hooks::new);
         job
     })
 }
@@ -302,6 +319,7 @@ fn subject(random: &mut Random) -> Subject {
         priority: random.pick(&[0, 0, 5, -5]),
         max_runs: random.one_in(8).then_some(3),
         is_poison: random.one_in(12),
+        hook: None,
     }
 }
 

@@ -8,9 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 use mainspring_job::{
-    Action, Answer, Command, Definitions, Failure, Group, Input, JobName, Lease, Limits, MemoryStore, OnceId,
-    Operation, Outcome, Output, Owner, PauseTerms, Planner, Policies, Prune, Query, Reader, Reply, Run,
-    RunKey, RunState, Scope, Shard, Store, StoreError, Submission, Takeover, Ticket, Work,
+    Action, Answer, Command, Definitions, Failure, Group, Input, JobName, JobRecord, Lease, Limits,
+    MemoryStore, OnceId, Operation, Outcome, Output, Owner, PauseTerms, Planner, Policies, Prune, Query,
+    Reader, Reply, Run, RunKey, RunState, Scope, Shard, Store, StoreError, Submission, Takeover, Ticket,
+    Work,
 };
 
 use crate::simulation::event::Event;

@@ -43,8 +43,8 @@ pub struct HealthWire {
     pub free_bytes: Option<u64>,
     /// How many files the server may have open.
     pub open_files_max: Option<u64>,
-    /// How many runs there may be at one time: as `--max-running` says, and fewer if the limit of open files has
-    /// no room for them.
+    /// How many runs there may be at one time: as `--max-running` says, and fewer if the limit of open files
+    /// has no room for them.
     pub running_max: Option<u64>,
 }
 

@@ -93,6 +93,9 @@ pub struct JobWire {
     /// The same as civil time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub armed_civil: Option<String>,
+    /// Since when no run has succeeded, if that is longer than `silent_after` says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silent_since: Option<String>,
     /// How long the pause lasts, if somebody paused it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause_terms: Option<PauseTermsWire>,
@@ -131,6 +134,7 @@ impl JobWire {
     pub fn is_troubled(&self) -> bool {
         0 < self.failures
             || matches!(self.state_code, JobState::PausedAfterFailures | JobState::PausedAfterCrashes)
+            || self.silent_since.is_some()
             || self.is_mismatched()
     }
 }
@@ -161,6 +165,7 @@ mod tests {
         }
         assert!(JobWire { failures: 1, ..JobWire::default() }.is_troubled());
         assert!(JobWire { state_code: JobState::PausedAfterCrashes, ..JobWire::default() }.is_troubled());
+        assert!(JobWire { silent_since: soon.map(str::to_owned), ..JobWire::default() }.is_troubled());
         assert!(!JobWire { state_code: JobState::Paused, ..JobWire::default() }.is_troubled());
     }
 }

@@ -9,8 +9,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// How many jobs are told of by name: each costs a monitoring system memory for weeks.
-pub const MAX_METERED_JOBS: usize = 200;
+/// How many jobs are told of by name unless somebody says how many: each costs a monitoring system memory for
+/// weeks.
+pub const METERED_JOBS: usize = 200;
+
+/// How many may be asked for: with more than that a scrape is some ten megabytes.
+pub const MAX_METERED_JOBS: usize = 10_000;
 
 /// The upper bounds of the buckets of a histogram, in seconds; one more has all that is longer. From a
 /// tenth of a millisecond, which a turn of the loop takes, to a day, which a long run takes.
@@ -97,6 +101,18 @@ pub struct MetricsWire {
     pub commit: HistogramWire,
     /// How many operations those batches had.
     pub operations: u64,
+    /// How long questions of the store took.
+    #[serde(default)]
+    pub query: HistogramWire,
+    /// How often the system's clock was set forward by a second and more, or the machine slept.
+    #[serde(default)]
+    pub jumps_forward: u64,
+    /// How often it was set back by a second and more.
+    #[serde(default)]
+    pub jumps_back: u64,
+    /// How many bytes of output could not be kept.
+    #[serde(default)]
+    pub output_lost_bytes: u64,
 }
 
 #[cfg(test)]

@@ -52,6 +52,9 @@ pub struct ChangesWire {
     /// Whether somebody asked for a change.
     #[serde(default)]
     pub audit: bool,
+    /// Whether the system's clock was set.
+    #[serde(default)]
+    pub clock: bool,
     /// Whether there were more than are told.
     pub is_cut_short: bool,
 }

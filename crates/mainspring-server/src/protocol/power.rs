@@ -48,7 +48,9 @@ impl Request {
             | Request::Define { .. }
             | Request::Remove { .. }
             | Request::Apply { .. } => Power::Defines,
-            Request::Metrics | Request::LoginCode | Request::Redeem { .. } | Request::Watch => Power::Local,
+            Request::Metrics { .. } | Request::LoginCode | Request::Redeem { .. } | Request::Watch => {
+                Power::Local
+            }
         }
     }
 }

@@ -35,7 +35,7 @@ impl Request {
             Request::Find { run } => ("find", Some(run)),
             Request::Audit(_) => ("audit", None),
             Request::Stats { job } => ("stats", Some(job)),
-            Request::Metrics => ("metrics", None),
+            Request::Metrics { .. } => ("metrics", None),
             Request::LoginCode => ("login_code", None),
             Request::Redeem { .. } => ("redeem", None),
             Request::Watch => ("watch", None),

@@ -95,7 +95,8 @@ impl Server {
     }
 
     pub(super) fn take_answer(&mut self, answered: Answered) {
-        let Answered { asker, asking } = answered;
+        let Answered { asker, asking, took } = answered;
+        self.listener.meters.query(took);
         self.clients.end_question(asker);
         self.go_on(asker, asking);
     }
@@ -257,10 +258,7 @@ impl Server {
                 let missing = || not_found(&format!("run `{run}`"));
                 Ok(Next::End(run_key(&run).ok_or_else(missing)?))
             }
-            Request::Submit(submission) => {
-                self.check_user(&submission.work)?;
-                submit(*submission).map(Next::Command)
-            }
+            Request::Submit(submission) => self.submit(*submission),
             Request::Every(wire) => self.every(*wire),
             Request::Define { text, replace } => self.define(&text, replace),
             Request::Remove { job } => self.remove(&job),
@@ -292,7 +290,7 @@ impl Server {
                 query(move |reader| queries::found(reader, &key))
             }
             // They were answered before.
-            Request::Metrics | Request::LoginCode | Request::Redeem { .. } | Request::Watch => {
+            Request::Metrics { .. } | Request::LoginCode | Request::Redeem { .. } | Request::Watch => {
                 Ok(Next::Nothing)
             }
         }
@@ -325,6 +323,11 @@ impl Server {
         self.check_free(&job.name, replace)?;
         let definitions = Definitions::new(Origin::Command.source(), jobs).with_groups(file.groups);
         Ok(Next::Command(Command::Apply(definitions)))
+    }
+
+    fn submit(&self, wire: SubmitWire) -> Asking {
+        self.check_user(&wire.work)?;
+        submission(wire).map(Next::Command)
     }
 
     fn every(&mut self, wire: EveryWire) -> Asking {
@@ -472,7 +475,7 @@ fn adds(request: &Request) -> bool {
     )
 }
 
-fn submit(wire: SubmitWire) -> Result<Command, ErrorWire> {
+fn submission(wire: SubmitWire) -> Result<Command, ErrorWire> {
     let SubmitWire { due, name, key, work } = wire;
     let (body, policies) = work_of(work)?;
     let action = body.encode().map_err(|error| usage(error.to_string()))?;

@@ -8,11 +8,13 @@
 //! Cost: none.
 
 use std::fmt;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use mainspring_job::{Command, Definitions, JobName, Reader, RunKey};
 
 use crate::protocol::{ErrorKind, ErrorWire, Response};
+use mainspring_exec::clock::Moment;
 
 /// What a request leads to.
 pub(super) enum Next {
@@ -94,7 +96,9 @@ pub(super) struct Question {
 
 impl Question {
     pub(super) fn answer(self, reader: &mut dyn Reader) -> Answered {
-        Answered { asker: self.asker, asking: (self.query)(reader) }
+        let began = Moment::now();
+        let asking = (self.query)(reader);
+        Answered { asker: self.asker, asking, took: Moment::now().since(began) }
     }
 }
 
@@ -102,6 +106,8 @@ impl Question {
 pub(super) struct Answered {
     pub(super) asker: Asker,
     pub(super) asking: Asking,
+    /// How long the store took.
+    pub(super) took: Duration,
 }
 
 impl fmt::Debug for Question {

@@ -38,6 +38,7 @@ pub(super) struct Changes {
     is_all: bool,
     once: bool,
     audit: bool,
+    clock: bool,
     is_cut_short: bool,
     /// The request that waits.
     waiting: Option<Asker>,
@@ -52,6 +53,11 @@ impl Changes {
         self.is_cut_short |= !self.is_watched;
         self.is_watched = true;
         self.waiting = Some(asker);
+    }
+
+    /// Notes that the system's clock was set.
+    pub(super) fn clock_was_set(&mut self) {
+        self.clock = self.is_watched;
     }
 
     /// Notes what a batch changes.
@@ -104,7 +110,7 @@ impl Changes {
 
     /// The client that waits and what there is to tell, if there is both.
     pub(super) fn take(&mut self, now: Moment) -> Option<(Asker, ChangesWire)> {
-        let is_told = self.is_all || self.once || self.audit || self.is_cut_short;
+        let is_told = self.is_all || self.once || self.audit || self.clock || self.is_cut_short;
         let has_any = is_told || !self.runs.is_empty() || !self.jobs.is_empty();
         let asker = self.waiting.take_if(|_| has_any)?;
         self.told = Some(now);
@@ -120,6 +126,7 @@ impl Changes {
         }
         wire.once = std::mem::take(&mut self.once);
         wire.audit = std::mem::take(&mut self.audit);
+        wire.clock = std::mem::take(&mut self.clock);
         wire.is_cut_short = std::mem::take(&mut self.is_cut_short);
         Some((asker, wire))
     }

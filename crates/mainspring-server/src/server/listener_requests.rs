@@ -9,7 +9,7 @@ use mainspring_job::Audit;
 
 use super::Server;
 use super::asking::{Asker, Asking, Next};
-use crate::protocol::{ErrorKind, ErrorWire, LoginWire, MetricsWire, Request, Response};
+use crate::protocol::{ErrorKind, ErrorWire, LoginWire, MAX_METERED_JOBS, MetricsWire, Request, Response};
 use mainspring_exec::clock::Moment;
 
 impl Server {
@@ -23,7 +23,7 @@ impl Server {
             Request::LoginCode => {
                 Some(self.listener.codes.give(now).map(|login| Next::Answer(Response::LoginCode(login))))
             }
-            Request::Metrics | Request::Redeem { .. } | Request::Watch
+            Request::Metrics { .. } | Request::Redeem { .. } | Request::Watch
                 if !self.clients.is_listener(asker) =>
             {
                 denied()
@@ -35,10 +35,13 @@ impl Server {
                 }))),
                 false => Err(ErrorWire::new(ErrorKind::Denied, "the code is not known, or was used")),
             }),
-            Request::Metrics => {
+            Request::Metrics { jobs_max } => {
                 let jobs = self.owner.planner().jobs().map(|(job, _)| &job.name);
-                let told =
-                    MetricsWire { commit: self.owner.commits().clone(), ..self.listener.meters.told(jobs) };
+                let told = MetricsWire {
+                    commit: self.owner.commits().clone(),
+                    output_lost_bytes: self.work.output_lost_bytes(),
+                    ..self.listener.meters.told(jobs, (*jobs_max).min(MAX_METERED_JOBS))
+                };
                 Some(Ok(Next::Answer(Response::Metrics(Box::new(told)))))
             }
             Request::Watch => {

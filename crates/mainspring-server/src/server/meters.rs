@@ -14,10 +14,15 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use mainspring_job::{Batch, Cause, JobName, Operation, Reason, Run, RunKey, RunState, Start};
 
-use crate::protocol::{HistogramWire, JobMetricsWire, MAX_METERED_JOBS, MetricsWire};
+use crate::protocol::{HistogramWire, JobMetricsWire, MetricsWire};
+use mainspring_exec::clock::Moment;
+
+/// By how much the two clocks may differ between two turns before one of them was set: more than the rate of
+/// either is ever adjusted in that time.
+const MIN_JUMP: SignedDuration = SignedDuration::from_secs(1);
 
 /// A run that goes on.
 #[derive(Debug)]
@@ -39,6 +44,11 @@ pub(super) struct Meters {
     lateness: HistogramWire,
     turn: HistogramWire,
     operations: u64,
+    query: HistogramWire,
+    /// When the last turn began.
+    looked: Option<Moment>,
+    jumps_forward: u64,
+    jumps_back: u64,
 }
 
 /// A length of time; none if the clock was set back meanwhile.
@@ -103,6 +113,24 @@ impl Meters {
         self.going.insert(start.key.clone(), Going { started: now, is_once });
     }
 
+    /// A turn of the loop begins. Says whether the system's clock was set since the last one, or the machine
+    /// slept.
+    pub(super) fn look_at_clock(&mut self, now: Moment) -> bool {
+        let Some(last) = self.looked.replace(now) else { return false };
+        let waited = SignedDuration::try_from(now.since(last)).unwrap_or(SignedDuration::MAX);
+        let ahead = now.wall.duration_since(last.wall).saturating_sub(waited);
+        self.jumps_forward += u64::from(MIN_JUMP <= ahead);
+        self.jumps_back += u64::from(ahead <= -MIN_JUMP);
+        MIN_JUMP <= ahead.abs()
+    }
+
+    /// A question of the store was answered.
+    pub(super) fn query(&mut self, took: Duration) {
+        if self.is_on {
+            self.query.add(took);
+        }
+    }
+
     /// A turn of the loop is over. The time is asked for only if it is counted.
     pub(super) fn turn(&mut self, took: impl FnOnce() -> Duration) {
         if self.is_on {
@@ -154,19 +182,23 @@ impl Meters {
         }
     }
 
-    /// All that was counted, with the first of these jobs by name. Jobs that are gone are not told of.
-    pub(super) fn told<'j>(&self, jobs: impl Iterator<Item = &'j JobName>) -> MetricsWire {
+    /// All that was counted, with the first so many of these jobs by name. Jobs that are gone are not told
+    /// of.
+    pub(super) fn told<'j>(&self, jobs: impl Iterator<Item = &'j JobName>, jobs_max: usize) -> MetricsWire {
         let mut wire = MetricsWire {
             once: self.once.clone(),
             others: self.unnamed.clone(),
             lateness: self.lateness.clone(),
             turn: self.turn.clone(),
             operations: self.operations,
+            query: self.query.clone(),
+            jumps_forward: self.jumps_forward,
+            jumps_back: self.jumps_back,
             ..MetricsWire::default()
         };
         for (index, name) in jobs.enumerate() {
             let Some(found) = self.jobs.get(name) else { continue };
-            if index < MAX_METERED_JOBS {
+            if index < jobs_max {
                 wire.jobs.insert(name.to_string(), found.clone());
             } else {
                 wire.others.merge(found);
@@ -219,7 +251,7 @@ mod tests {
         let names: Vec<&str> = meters.jobs.keys().map(JobName::as_str).collect();
         assert_eq!(names, ["a", "b"], "a name that no job has is not kept");
         assert_eq!(meters.unnamed.ended.values().sum::<u64>(), 2);
-        let told = meters.told(known.iter());
+        let told = meters.told(known.iter(), 200);
         assert_eq!((told.jobs["a"].ended["failed"], told.once.ended["failed"]), (1, 1));
         assert_eq!(told.jobs["b"].skipped["earlier_running"], 1);
         assert!((told.jobs["a"].duration.sum_s - 2.0).abs() < 1e-9);
@@ -228,16 +260,38 @@ mod tests {
         let mut off = Meters::default();
         off.note(&Batch::new(1, vec![end("a", 2)]), |_| true);
         off.turn(|| unreachable!("nothing asks how long a turn took"));
-        assert_eq!(off.told(known.iter()), MetricsWire::default());
+        assert_eq!(off.told(known.iter(), 200), MetricsWire::default());
+    }
+
+    #[test]
+    fn a_clock_that_is_set_is_noticed_in_both_directions_and_a_slow_one_is_not() {
+        let mut meters = Meters::new(true);
+        let start = Moment::now();
+        let at = |waited_ms: u64, wall_ms: i64| Moment {
+            monotonic: start.monotonic + Duration::from_millis(waited_ms),
+            wall: start.wall + SignedDuration::from_millis(wall_ms),
+        };
+        let steps = [
+            (at(0, 0), false),
+            (at(60_000, 60_000), false),
+            (at(61_000, 61_900), false),
+            (at(62_000, 3_662_900), true),
+            (at(63_000, 3_663_900), false),
+            (at(64_000, 64_900), true),
+        ];
+        for (now, is_set) in steps {
+            assert_eq!(meters.look_at_clock(now), is_set, "{now:?}");
+        }
+        assert_eq!((meters.jumps_forward, meters.jumps_back), (1, 1));
     }
 
     #[test]
     fn jobs_beyond_the_limit_are_told_together() {
         let mut meters = Meters::new(true);
-        let names: Vec<String> = (0..MAX_METERED_JOBS + 3).map(|number| format!("j{number:04}")).collect();
+        let names: Vec<String> = (0..203).map(|number| format!("j{number:04}")).collect();
         meters.note(&Batch::new(1, names.iter().map(|name| end(name, 1)).collect()), |_| true);
         let known: Vec<JobName> = names.iter().map(|name| JobName::new(name).unwrap()).collect();
-        let told = meters.told(known.iter());
-        assert_eq!((told.jobs.len(), told.others.ended["failed"]), (MAX_METERED_JOBS, 3));
+        let told = meters.told(known.iter(), 200);
+        assert_eq!((told.jobs.len(), told.others.ended["failed"]), (200, 3));
     }
 }

@@ -51,6 +51,8 @@ pub(super) struct Outputs {
     open: HashMap<RunKey, BufWriter<File>>,
     /// Runs of which lines were lost, as is known.
     lost: HashSet<RunKey>,
+    /// How many bytes that were.
+    pub(super) lost_bytes: u64,
     once_ended_count: u64,
     /// Whether lines are kept; if not they are lost, and the log has them.
     pub(super) keeps: bool,
@@ -58,7 +60,14 @@ pub(super) struct Outputs {
 
 impl Outputs {
     pub(super) fn new(root: PathBuf) -> Outputs {
-        Outputs { root, open: HashMap::new(), lost: HashSet::new(), once_ended_count: 0, keeps: true }
+        Outputs {
+            root,
+            open: HashMap::new(),
+            lost: HashSet::new(),
+            lost_bytes: 0,
+            once_ended_count: 0,
+            keeps: true,
+        }
     }
 
     /// Where the lines of a run are. `is_once` says that it is a one-shot job's.
@@ -81,16 +90,16 @@ impl Outputs {
         piece: &Piece<'_>,
     ) -> io::Result<()> {
         if !self.keeps {
+            self.lost_bytes += piece.text.len() as u64;
             return Ok(());
         }
         let written = self.file(key, is_once).and_then(|file| {
             let (stream, mark) = (stream_name(stream), if piece.goes_on { GOES_ON } else { "" });
             writeln!(file, "{now:.3} {attempt} {stream}{mark} {}", piece.text)
         });
-        match written {
-            Err(error) if self.lost.insert(key.clone()) => Err(error),
-            _ => Ok(()),
-        }
+        let Err(error) = written else { return Ok(()) };
+        self.lost_bytes += piece.text.len() as u64;
+        if self.lost.insert(key.clone()) { Err(error) } else { Ok(()) }
     }
 
     fn file(&mut self, key: &RunKey, is_once: bool) -> io::Result<&mut BufWriter<File>> {
@@ -117,7 +126,8 @@ impl Outputs {
         for (key, _) in &found {
             // What waits would be tried again in every turn, and more would come to it.
             if let Some(file) = self.open.remove(key) {
-                let (file, _lost) = file.into_parts();
+                let (file, lost) = file.into_parts();
+                self.lost_bytes += lost.map_or(0, |lost| lost.len() as u64);
                 self.open.insert(key.clone(), BufWriter::new(file));
             }
         }

@@ -1,15 +1,13 @@
 //! What the store holds when a server starts.
 //!
-//! Cost: a page of open runs at a time; one question for each job whose silence is told.
+//! Cost: a page of open runs at a time.
 //!
 //! Does not read pending one-shot jobs: the planner asks for those that are near.
 
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use mainspring_job::{
-    JobName, JobRecord, MAX_PAGE, PauseTerms, Query, Run, RunState, Shard, Store, StoreError,
-};
+use mainspring_job::{JobName, JobRecord, MAX_PAGE, PauseTerms, Run, Shard, Store, StoreError};
 
 /// What the store held at the start.
 pub(super) struct Stored {
@@ -39,26 +37,32 @@ impl Stored {
             let last = pages.last().and_then(|page| page.last()).map(|run| run.key.clone());
             let page = store.open_runs(shard, last.as_ref(), MAX_PAGE)?;
             if page.is_empty() {
-                let heard = Stored::heard(store, shard, &records)?;
+                let heard = Stored::heard(&records);
                 return Ok(Stored { records, paused, sources, pages, heard });
             }
             pages.push(page);
         }
     }
 
-    /// Asks the store for each job whose definition says that its silence is told.
-    fn heard(
-        store: &mut dyn Store,
-        shard: Shard,
-        records: &[JobRecord],
-    ) -> Result<Vec<(JobName, Timestamp)>, StoreError> {
-        let mut found = Vec::new();
-        for record in records.iter().filter(|record| record.text.contains("silent_after")) {
-            let mut query = Query::new(1).of(record.mark.job.clone());
-            query.states = vec![RunState::Succeeded];
-            let last = store.find(shard, &query)?.first().and_then(|run| run.ended);
-            found.extend(last.map(|at| (record.mark.job.clone(), at)));
-        }
-        Ok(found)
+    /// When the jobs last succeeded whose definition says that their silence is told. The record knows it of
+    /// runs that are not kept any more, too.
+    fn heard(records: &[JobRecord]) -> Vec<(JobName, Timestamp)> {
+        let told = records.iter().filter(|record| record.text.contains("silent_after"));
+        told.filter_map(|record| Some((record.mark.job.clone(), record.last_success?))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mainspring_job::Mark;
+
+    #[test]
+    fn a_success_whose_run_is_not_kept_any_more_is_known() {
+        let (job, at) = (JobName::new("backup").unwrap(), Timestamp::UNIX_EPOCH);
+        let mark = Mark::new(job.clone(), at, String::new());
+        let mut record = JobRecord::new(mark, Some("jobs.toml".to_owned()));
+        (record.text, record.last_success) = ("silent_after = \"2d\"".to_owned(), Some(at));
+        assert_eq!(Stored::heard(&[record]), [(job, at)]);
     }
 }

@@ -205,6 +205,11 @@ impl Work {
         self.outputs.path(key, is_once)
     }
 
+    /// How many bytes of output could not be kept.
+    pub(super) fn output_lost_bytes(&self) -> u64 {
+        self.outputs.lost_bytes
+    }
+
     /// Says whether output is kept from now on.
     pub(super) fn keep_output(&mut self, keeps: bool) {
         self.outputs.keeps = keeps;

@@ -182,8 +182,8 @@ export function word(code) {
 
 const TONES = new Map(
   Object.entries({
-    bad: "failed timed_out dead abandoned bad failing problems problem unreadable",
-    warn: "missed warning differs silent mismatched behind",
+    bad: "failed timed_out dead abandoned bad failing problems problem unreadable mismatched",
+    warn: "missed warning differs silent behind",
     ok: "succeeded ok applied",
     run: "running",
     rest: "paused paused_failures paused_crashes"

@@ -211,7 +211,19 @@ export class Mock {
     const found = this.files.get(name);
     if (found === undefined || (!isIndex && !path.startsWith("assets/")))
       throw new Refusal(404, "not_found", "there is nothing here");
-    const body = isIndex ? found.toString().replaceAll("@HASH@", this.hash) : found;
+    const style = (this.files.get("page.css") ?? "").toString();
+    const body = isIndex
+      ? found
+          .toString()
+          .replace(/<link rel="stylesheet".*?>/, () => `<style>${style}</style>`)
+          .replaceAll("@HASH@", this.hash)
+      : found;
+    const digest = createHash("sha256").update(style).digest("base64");
+    if (isIndex)
+      response.setHeader(
+        "content-security-policy",
+        POLICY.replace("style-src 'self'", `style-src 'sha256-${digest}'`)
+      );
     response
       .writeHead(200, {
         "content-type": TYPES[name.split(".").at(-1) ?? ""] ?? "",

@@ -17,7 +17,7 @@ use mainspring_file::loaded::Loaded;
 use mainspring_file::source::Source;
 use mainspring_server::protocol::{FileWire, JobState, MAX_APPLIED_FILES, Request, Response as Answer};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::files::fault;
 use super::look::last_pause;
@@ -33,7 +33,21 @@ const TAG_CHARS: usize = 32;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DefineAsked {
-    toml: String,
+    toml: Option<String>,
+    name: Option<String>,
+    job: Option<Map<String, Value>>,
+}
+
+impl DefineAsked {
+    /// The definition as text. `name` is the one in the address, if it has one.
+    fn text(self, name: Option<&str>) -> Result<String, Problem> {
+        let name = self.name.or_else(|| name.filter(|_| self.job.is_some()).map(str::to_owned));
+        match (self.toml, name, self.job) {
+            (Some(toml), None, None) => Ok(toml),
+            (None, Some(name), Some(job)) => table_text(&name, &job),
+            _ => Err(Problem::new(Code::Invalid, "expected `toml`, or `name` and `job`")),
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -118,6 +132,39 @@ fn one_job(call: &Call, toml: &str) -> Result<String, Problem> {
     }
 }
 
+/// The table of a job file that has the same keys.
+fn table_text(name: &str, job: &Map<String, Value>) -> Result<String, Problem> {
+    let mut text = format!("[jobs.{}]\n", json!(name));
+    for (key, value) in job {
+        let _ = writeln!(text, "{} = {}", json!(key), toml_value(key, value)?);
+    }
+    Ok(text)
+}
+
+/// A value of JSON as TOML has it: the same but for tables and for null. A time is a text, which a job file
+/// takes too.
+fn toml_value(key: &str, value: &Value) -> Result<String, Problem> {
+    Ok(match value {
+        Value::Null => {
+            return Err(Problem::new(Code::Invalid, format!("`{key}` is null: leave it out")));
+        }
+        Value::Array(items) => {
+            let items: Vec<String> =
+                items.iter().map(|item| toml_value(key, item)).collect::<Result<_, _>>()?;
+            format!("[{}]", items.join(", "))
+        }
+        Value::Object(fields) => {
+            let of =
+                |(key, value): (&String, &Value)| Ok(format!("{} = {}", json!(key), toml_value(key, value)?));
+            let fields: Vec<String> = fields.iter().map(of).collect::<Result<_, Problem>>()?;
+            format!("{{ {} }}", fields.join(", "))
+        }
+        // JSON escapes nothing that TOML does not, but leaves DEL as it is, which TOML takes only escaped.
+        Value::String(text) => json!(text).to_string().replace('\u{7f}', "\\u007f"),
+        Value::Number(_) | Value::Bool(_) => value.to_string(),
+    })
+}
+
 /// Makes a job.
 ///
 /// # Errors
@@ -125,7 +172,7 @@ fn one_job(call: &Call, toml: &str) -> Result<String, Problem> {
 /// 409 if there is one of that name, 422 with what is wrong in it, and what the loop says.
 pub async fn create(call: Call) -> Reply {
     call.asked()?;
-    let DefineAsked { toml } = call.document()?;
+    let toml = call.document::<DefineAsked>()?.text(None)?;
     let name = one_job(&call, &toml)?;
     // The request has no name of its own: the audit has it as the note.
     call.app.change(call.who()?, Some(name.clone()), Request::Define { text: toml, replace: false }).await?;
@@ -141,7 +188,7 @@ pub async fn create(call: Call) -> Reply {
 /// As [`create`], 409 also for a job of a file, and 412 where it is another one than `If-Match` says.
 pub async fn replace(call: Call) -> Reply {
     call.asked()?;
-    let DefineAsked { toml } = call.document()?;
+    let toml = call.document::<DefineAsked>()?.text(Some(call.parameter("job")))?;
     let name = one_job(&call, &toml)?;
     if name != call.parameter("job") {
         let text = format!("the definition is of `{name}`, and the address of `{}`", call.parameter("job"));
@@ -157,9 +204,14 @@ pub async fn replace(call: Call) -> Reply {
 ///
 /// # Errors
 ///
-/// 404 if there is none, 409 for one of a file, 412 as [`replace`], and what the loop says.
+/// 400 for a history that is not kept, 404 if there is none, 409 for one of a file, 412 as [`replace`], and
+/// what the loop says.
 pub async fn remove(call: Call) -> Reply {
-    call.asked()?;
+    let asked = call.asked()?;
+    if asked.get("history").is_some_and(|history| history != "keep") {
+        let text = "`history` must be keep: retention lets go of the runs of a job that is gone";
+        return Err(Problem::new(Code::Usage, text));
+    }
     let name = call.parameter("job").to_owned();
     check_match(&call, &name).await?;
     call.app.change(call.who()?, None, Request::Remove { job: name.clone() }).await?;
@@ -269,6 +321,18 @@ pub async fn export(call: Call) -> Reply {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_job_in_json_is_the_table_with_its_keys() {
+        let job = json!({
+            "every": "1h", "run": ["echo", "a \"b\" \\ \u{1}\u{7f}"], "retry": { "max": 3 }, "pause": true, "note": "ä"
+        });
+        let text = table_text("a.b", job.as_object().unwrap()).unwrap();
+        let table: Vec<&str> = text.lines().collect();
+        assert!(table.contains(&r#""run" = ["echo", "a \"b\" \\ \u0001\u007f"]"#), "{text}");
+        assert!(table.contains(&r#""retry" = { "max" = 3 }"#) && table[0] == r#"[jobs."a.b"]"#, "{text}");
+        assert!(table_text("a", json!({ "run": [null] }).as_object().unwrap()).is_err());
+    }
 
     #[test]
     fn a_difference_says_which_lines_go_and_come() {

@@ -16,6 +16,7 @@ use crate::catalogue::strange;
 use crate::feed::MAX_STREAMS;
 use crate::pool::CONNECTIONS;
 use crate::problem::{Code, Problem};
+use crate::resources::zones_version;
 use crate::sessions::Who;
 use crate::view::{add_actor, civils, fields, paused, state_code, zone_name};
 
@@ -68,7 +69,7 @@ pub async fn status_of(app: &App, who: &Who, now: Timestamp) -> Result<Map<Strin
         ("host", json!(host())),
         ("next_job", json!(next_job.map(|known| &known.wire.name))),
         ("zone", json!(zone_name(&app.zone))),
-        ("tzdata", json!("of the system, or the program's own")),
+        ("tzdata", json!(zones_version().unwrap_or_else(|| "of the program or the system".to_owned()))),
         ("troubled", json!(troubled)),
         ("resting", json!(resting)),
         ("queued", json!(queued)),

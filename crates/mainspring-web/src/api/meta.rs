@@ -5,14 +5,14 @@
 //! Does not know jobs.
 
 use axum::http::HeaderValue;
-use axum::http::header::{CACHE_CONTROL, SET_COOKIE};
+use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, SET_COOKIE};
 use mainspring_server::protocol::{Request, Response};
 use serde::Deserialize;
 
 use crate::app::SignIn;
 use crate::call::{Call, Reply, nothing, text};
 use crate::catalogue::strange;
-use crate::guard::Proof;
+use crate::guard::{Proof, page_policy};
 use crate::metrics;
 use crate::problem::{Code, Problem};
 use crate::sessions::LIFE;
@@ -23,8 +23,11 @@ use crate::sessions::LIFE;
 ///
 /// None.
 pub async fn index(call: Call) -> Reply {
-    let mut response = text("text/html; charset=utf-8", call.app.assets.index.clone());
+    let assets = &call.app.assets;
+    let mut response = text("text/html; charset=utf-8", assets.index.clone());
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    let policy = HeaderValue::from_str(&page_policy(&assets.style_hash)).ok();
+    response.headers_mut().extend(policy.map(|policy| (CONTENT_SECURITY_POLICY, policy)));
     Ok(response)
 }
 

@@ -1,7 +1,8 @@
 //! One-shot jobs: those that wait, one that is asked for, a thousand at once, one that is withdrawn.
 //!
 //! `Idempotency-Key` is the key of `mainspring at --key`: the same again changes nothing, and is answered
-//! with the first.
+//! with the first. What is done is the work of a job, for which the scope `operate` is enough, or work of
+//! one's own, which can be any command.
 //!
 //! Cost: one question of the loop for each.
 //!
@@ -10,14 +11,18 @@
 use axum::http::header::LOCATION;
 use axum::http::{HeaderValue, StatusCode};
 use jiff::{SignedDuration, Timestamp};
-use mainspring_action::body::{ProcessBody, WebhookBody};
+use mainspring_action::body::{Body, ProcessBody, WebhookBody};
+use mainspring_file::jobfile::JobFile;
+use mainspring_file::source::Source;
 use mainspring_server::protocol::{OnceWire, Request, Response, SubmitWire, WorkWire};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::call::{Call, Reply, json as answer, nothing, ok};
 use crate::catalogue::strange;
+use crate::guard::check_scope;
 use crate::problem::{Code, Problem};
+use crate::scope::Scope;
 use crate::view::{civils, fields};
 
 /// The longest page.
@@ -34,7 +39,8 @@ const KEY: &str = "idempotency-key";
 struct OnceAsked {
     at: Option<String>,
     r#in: Option<String>,
-    work: Work,
+    job: Option<String>,
+    work: Option<Work>,
     name: Option<String>,
     key: Option<String>,
     #[serde(default)]
@@ -92,7 +98,9 @@ pub async fn show(call: Call) -> Reply {
     }
 }
 
-fn submission(call: &Call, asked: OnceAsked, key: Option<String>) -> Result<SubmitWire, Problem> {
+/// What is asked for, as the loop takes it. Work of one's own needs the scope `define`; that of a job is
+/// defined already.
+async fn submission(call: &Call, asked: OnceAsked, key: Option<String>) -> Result<SubmitWire, Problem> {
     let wrong = |text: &str| Problem::new(Code::Invalid, text);
     let due = match (asked.at, asked.r#in) {
         (Some(at), None) => at.parse::<Timestamp>().map_err(|_| wrong("`at` must be a time in RFC 3339"))?,
@@ -103,14 +111,45 @@ fn submission(call: &Call, asked: OnceAsked, key: Option<String>) -> Result<Subm
         }
         _ => return Err(wrong("expected `at` or `in`")),
     };
-    let (process, webhook) = match (asked.work.process, asked.work.webhook) {
+    let work = match (asked.job, asked.work) {
+        (Some(job), None) if asked.policies.is_empty() => of_job(call, &job).await?,
+        (Some(_), None) => return Err(wrong("`policies` are those of the job")),
+        (None, Some(work)) => {
+            check_scope(call.who()?, Scope::Define)?;
+            own(work, asked.policies)?
+        }
+        _ => return Err(wrong("expected `job` or `work`")),
+    };
+    Ok(SubmitWire { due: due.to_string(), name: asked.name, key: asked.key.or(key), work })
+}
+
+/// Work that stands in the request.
+fn own(work: Work, policies: String) -> Result<WorkWire, Problem> {
+    let (process, webhook) = match (work.process, work.webhook) {
         (Some(process), None) => (process, None),
         (None, Some(webhook)) => (ProcessBody::default(), Some(webhook)),
-        _ => return Err(wrong("expected `work.process` or `work.webhook`")),
+        _ => return Err(Problem::new(Code::Invalid, "expected `work.process` or `work.webhook`")),
     };
-    let key = asked.key.or(key);
-    let work = WorkWire { process, webhook, policies: asked.policies };
-    Ok(SubmitWire { due: due.to_string(), name: asked.name, key, work })
+    Ok(WorkWire { process, webhook, policies })
+}
+
+/// The work of a job, with its policies.
+async fn of_job(call: &Call, name: &str) -> Result<WorkWire, Problem> {
+    let known = call.app.catalogue.job(&call.app.pool, name).await?;
+    let unreadable = || Problem::new(Code::Failed, format!("the definition of `{name}` cannot be read"));
+    let read = JobFile::parse(&Source::new("definition", known.definition.as_str()), &call.app.zone);
+    let job = read.jobs.into_iter().next().ok_or_else(unreadable)?.job;
+    let policies = job.work.policies.to_string();
+    match Body::decode(&job.work.action).map_err(|_| unreadable())? {
+        Body::Process(process) => Ok(WorkWire { process, webhook: None, policies }),
+        Body::Webhook(webhook) => {
+            Ok(WorkWire { process: ProcessBody::default(), webhook: Some(webhook), policies })
+        }
+        Body::Mail(_) | Body::Handler(_) => {
+            let text = format!("`{name}` starts no process and calls no webhook: run it instead");
+            Err(Problem::new(Code::Invalid, text))
+        }
+    }
 }
 
 /// What came of one: its status, and its document.
@@ -131,12 +170,13 @@ async fn submit(call: &Call, submission: SubmitWire) -> Result<(StatusCode, Valu
 ///
 /// # Errors
 ///
-/// 409 for a name that is taken, 422 for what cannot be understood, and what the loop says.
+/// 403 for work of one's own without the scope `define`, 409 for a name that is taken, 422 for what cannot be
+/// understood, and what the loop says.
 pub async fn create(call: Call) -> Reply {
     call.asked()?;
     let key = call.headers.get(KEY).map(|value| value.to_str().map(str::to_owned)).transpose();
     let key = key.map_err(|_| Problem::new(Code::Usage, "the key must be plain text"))?;
-    let (status, document) = submit(&call, submission(&call, call.document()?, key)?).await?;
+    let (status, document) = submit(&call, submission(&call, call.document()?, key).await?).await?;
     let mut response = answer(status, &document)?;
     let place = format!("api/v1/once/{}", document["id"].as_str().unwrap_or_default());
     response.headers_mut().extend(HeaderValue::from_str(&place).ok().map(|place| (LOCATION, place)));
@@ -156,7 +196,7 @@ pub async fn create_many(call: Call) -> Reply {
     }
     let mut answers = Vec::with_capacity(items.len());
     for asked in items {
-        let found = match submission(&call, asked, None) {
+        let found = match submission(&call, asked, None).await {
             Ok(submission) => submit(&call, submission).await,
             Err(problem) => Err(problem),
         };

@@ -58,7 +58,12 @@ fn paid(owed: &[Owed]) -> Verdict {
 }
 
 /// Whether the batch goes on with another attempt.
-fn is_tried_again(rest: &[Event], batch: Option<(u64, u64)>, key: &RunKey, ended: RunState) -> bool {
+pub(super) fn is_tried_again(
+    rest: &[Event],
+    batch: Option<(u64, u64)>,
+    key: &RunKey,
+    ended: RunState,
+) -> bool {
     let same = rest.iter().map_while(|event| match event {
         Event::Wrote { batch: of, operation, .. } if Some(*of) == batch => Some(operation),
         _ => None,

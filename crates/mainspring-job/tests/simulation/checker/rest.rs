@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use mainspring_job::jiff::Timestamp;
 use mainspring_job::{
-    Answer, CatchUp, Cause, Command, JobName, MAX_BATCH_OPERATIONS, Operation, Reply, RunState, Scope, Ticket,
+    Answer, CatchUp, Cause, Command, JobName, MAX_BATCH_OPERATIONS, Operation, Pause, Reply, RunState, Scope,
+    Ticket,
 };
 
 use crate::simulation::calendar::age;
@@ -55,6 +56,49 @@ pub(crate) fn check_pauses(world: &World<'_>) -> Verdict {
             }
             _ => (),
         }
+    }
+    Ok(())
+}
+
+/// A pause for failures or crashes stays until somebody asks to resume the job, or pauses it without an end.
+pub(crate) fn check_kept(world: &World<'_>) -> Verdict {
+    let is_kept = |pause| matches!(pause, Some(Pause::Failures | Pause::Crashes));
+    let has_begun = |event: &Event| match event {
+        Event::Wrote { operation: Operation::Mark(mark), .. } => is_kept(mark.pause),
+        _ => false,
+    };
+    if !world.log.iter().any(has_begun) {
+        return Ok(());
+    }
+    let mut model = Model::new(world.script);
+    // Who may go on, and whether that was asked since all was on disk: it may be about a pause that is
+    // written only now.
+    let mut lifted: BTreeMap<JobName, bool> = BTreeMap::new();
+    for event in &world.log {
+        match event {
+            Event::Asked { command: Command::Resume(Scope::Job(name)), .. } => {
+                lifted.insert(name.clone(), true);
+            }
+            Event::Asked { command: Command::Pause(Scope::Job(name), terms), .. }
+                if terms.until.is_none() =>
+            {
+                lifted.insert(name.clone(), true);
+            }
+            Event::Settled { .. } => lifted.values_mut().for_each(|is_recent| *is_recent = false),
+            Event::Wrote { operation: Operation::Mark(mark), answer: Answer::New, .. } => {
+                let known = model.jobs.get(&mark.job).filter(|job| job.is_defined);
+                if known.is_some_and(|job| is_kept(job.mark.pause)) {
+                    let may = is_kept(mark.pause) || lifted.contains_key(&mark.job);
+                    ensure!(may, "out of policy: {} goes on, and nobody has resumed it", mark.job);
+                } else if is_kept(mark.pause) && lifted.get(&mark.job) == Some(&false) {
+                    lifted.remove(&mark.job);
+                }
+                let ends = is_kept(mark.pause) && mark.pause_terms.until.is_some();
+                ensure!(!ends, "out of policy: the pause of {} ends by itself", mark.job);
+            }
+            _ => (),
+        }
+        model.apply(event);
     }
     Ok(())
 }

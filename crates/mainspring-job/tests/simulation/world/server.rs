@@ -64,6 +64,7 @@ impl World<'_> {
         (limits.page, limits.per_turn) = (3, 16);
         self.planner = Planner::new(self.lease.epoch, limits);
         let (jobs, paused) = self.disk.jobs(Shard::WHOLE).unwrap();
+        let heard = if self.flaw == Flaw::SuccessForgotten { Vec::new() } else { self.heard(&jobs) };
         let mut runs = Vec::new();
         loop {
             let page = self.disk.open_runs(Shard::WHOLE, runs.last().map(|run: &Run| &run.key), 4).unwrap();
@@ -79,8 +80,9 @@ impl World<'_> {
         let definitions = self.definitions();
         self.log.push(Event::Asked { at: self.now, ticket: Ticket(0), command: definitions.clone() });
         let definitions = Input::Command { ticket: Ticket(0), command: definitions };
+        let begin = [definitions, Input::Begin { takeover }];
         let mut outputs = Vec::new();
-        for input in [restore, definitions, Input::Begin { takeover }] {
+        for input in [restore].into_iter().chain(heard).chain(begin) {
             self.planner.handle(self.now, input, &mut outputs);
         }
         self.told_count += 1;
@@ -88,5 +90,17 @@ impl World<'_> {
         self.perform(outputs)?;
         self.write()?;
         self.tick()
+    }
+
+    /// When runs last succeeded, as the disk has it, of the jobs whose silence is reported.
+    fn heard(&self, jobs: &[JobRecord]) -> Vec<Input> {
+        let told = jobs.iter().filter(|record| {
+            let hook = Script::index(&record.mark.job).and_then(|index| self.script.subjects[index].hook);
+            hook.is_some_and(|hook| hook.silent_after.is_some())
+        });
+        let heard = |record: &JobRecord| {
+            Some(Input::Heard { job: record.mark.job.clone(), at: record.last_success? })
+        };
+        told.filter_map(heard).collect()
     }
 }

@@ -1,16 +1,10 @@
 // The page over the real program, at $MAINSPRING: what the server of fixtures promises is what the program answers.
 
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { test } from "node:test";
+import { PROGRAM, served } from "../program.js";
 import { ARGUMENTS, CHROMIUM, settled } from "../setting.js";
 
-const PROGRAM = process.env.MAINSPRING ?? "";
 const playwright = await import("playwright-core").catch(() => null);
 const skip =
   PROGRAM === "" ? "$MAINSPRING names no program" : playwright === null && "playwright-core is not installed";
@@ -30,33 +24,8 @@ every = "1m"
 run = ["true"]
 `;
 
-/** Starts the program, and gives a way to ask it.
- * @param {(site: {address: string, ask: (...args: string[]) => string}) => Promise<void>} run */
-async function served(run) {
-  const folder = mkdtempSync(join(tmpdir(), "mainspring-page-"));
-  const [data, file] = [join(folder, "data"), join(folder, "jobs.toml")];
-  writeFileSync(file, JOBS, { mode: 0o644 });
-  const options = ["--data", data, "--listen=127.0.0.1:0", "--define-over-http", file];
-  const server = spawn(PROGRAM, ["serve", ...options], { stdio: ["ignore", "pipe", "inherit"] });
-  const ended = once(server, "exit");
-  try {
-    for await (const line of createInterface(server.stdout)) if (line.includes("jobs, data in")) break;
-    server.stdout.resume();
-    const ask = (/** @type {string[]} */ ...args) =>
-      execFileSync(PROGRAM, [...args, "--data", data], {
-        encoding: "utf8",
-        stdio: ["ignore", "pipe", "ignore"]
-      });
-    await run({ address: ask("open", "--print").trim(), ask });
-  } finally {
-    server.kill("SIGTERM");
-    await ended;
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
 test("every page shows what the real program answers, and a day's work is done on it", { skip }, () =>
-  served(async ({ address, ask }) => {
+  served(JOBS, async ({ address, ask }) => {
     ask("run", "greet", "--wait");
     const browser = await playwright?.chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS });
     assert.ok(browser);

@@ -35,6 +35,10 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
     ("`--note TEXT` tells others the reason: `show`, `status` and `audit` show it.", &[]),
     ("A new `pause` replaces the one before.", &["rest::check_pauses"]),
     ("A pause with `--until` gives way to a pause for failures or crashes.", &["quarantine::check"]),
+    (
+        "Such a pause ends only when a person resumes the job: `pause --until` sets its note, and no end.",
+        &["rest::check_kept", "rules/pause::a_pause_for_a_while_gives_way_to_one_after_failures"],
+    ),
     ("The pause of a job in quarantine does not end by itself.", &["quarantine::check"]),
     (
         "A clock that is set forward is handled like a time without a server: see [Misfire](#misfire).",

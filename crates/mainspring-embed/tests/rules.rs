@@ -1,0 +1,200 @@
+//! The rules of job files, as a program says them, on a clock that a test moves.
+
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, OnceLock};
+
+use mainspring_embed::{
+    After, Cron, DeadLetters, Every, ManualClock, Notice, NoticeKind, Options, Run, When,
+};
+
+use super::*;
+
+const DAY: Duration = Duration::from_secs(86_400);
+
+fn clock() -> ManualClock {
+    ManualClock::at("2026-12-20T00:00:00Z".parse().unwrap())
+}
+
+fn done(_: &Run) -> Done {
+    Ok(())
+}
+
+/// The nominal times of a job's runs, the first first.
+fn times(jobs: &Jobs, job: &str) -> Vec<String> {
+    jobs.runs_of(job, 1_000).unwrap().iter().rev().map(|run| run.key.nominal.to_string()).collect()
+}
+
+fn cron(text: &str) -> Cron {
+    Cron::parse(text).unwrap()
+}
+
+#[test]
+fn a_job_follows_the_success_the_failure_and_the_end_of_another() {
+    let clock = clock();
+    let extract =
+        |run: &Run| if run.nominal().as_second() % (2 * 86_400) == 0 { Err("even") } else { Ok(()) };
+    let jobs = Jobs::simulated(&clock)
+        .job("load", After::success_of("extract"), done)
+        .job("alarm", After::failure_of("extract"), done)
+        .job("clean", After::end_of("extract"), done)
+        .job("report", After::success_of("load"), done)
+        .job("extract", cron("0 0 * * *"), extract)
+        .start()
+        .unwrap();
+    clock.advance(4 * DAY);
+    let counts = ["extract", "load", "alarm", "clean", "report"].map(|job| times(&jobs, job).len());
+    assert_eq!(counts, [4, 2, 2, 4, 2]);
+}
+
+#[test]
+fn what_is_followed_is_there_and_in_no_circle() {
+    let clock = clock();
+    let wrong = |builder: mainspring_embed::Builder| builder.start().unwrap_err().to_string();
+    let open = || Jobs::simulated(&clock);
+    let found = wrong(open().job("a", After::end_of("b"), done));
+    assert!(found.contains("`a`: it follows `b`, and there is no such job"), "{found}");
+    let circle = open().job("a", After::end_of("b"), done).job("b", After::end_of("a"), done);
+    let found = wrong(circle);
+    assert!(found.contains("follow each other in a circle: a, b"), "{found}");
+}
+
+#[test]
+fn exclusions_a_start_and_an_end_leave_occurrences_out() {
+    let clock = clock();
+    let when = When::on(cron("0 11,12 * * *").zone("Europe/Berlin").unwrap())
+        .except(cron("* 12 * * *").zone("Europe/Berlin").unwrap())
+        .except_dates("2026-12-24".parse().unwrap(), "2026-12-26".parse().unwrap())
+        .starting("2026-12-23T00:00:00Z".parse().unwrap())
+        .ending("2026-12-28T00:00:00Z".parse().unwrap());
+    let jobs = Jobs::simulated(&clock)
+        .job("a", when, done)
+        .job("b", When::on(Every::hours(24)).or(cron("30 6 20 12 *")), done)
+        .start()
+        .unwrap();
+    clock.advance(10 * DAY);
+    assert_eq!(times(&jobs, "a"), ["2026-12-23T10:00:00Z", "2026-12-27T10:00:00Z"]);
+    assert_eq!(times(&jobs, "b")[..2], ["2026-12-20T06:30:00Z", "2026-12-21T00:00:00Z"]);
+    let mixed = When::on(cron("0 1 * * *")).or(cron("0 2 * * *").zone("Europe/Berlin").unwrap());
+    let wrong = Jobs::simulated(&clock).job("c", mixed, done).start().unwrap_err().to_string();
+    assert!(wrong.contains("in one time zone"), "{wrong}");
+}
+
+#[test]
+fn a_hash_in_an_expression_is_that_of_the_jobs_name() {
+    let clock = clock();
+    let mut builder = Jobs::simulated(&clock);
+    let names: Vec<String> = (0..20).map(|number| format!("job-{number}")).collect();
+    for name in &names {
+        builder = builder.job(name.as_str(), cron("H 3 * * *"), done);
+    }
+    let jobs = builder.start().unwrap();
+    clock.advance(DAY);
+    let mut minutes: Vec<String> = names.iter().flat_map(|name| times(&jobs, name)).collect();
+    minutes.sort();
+    minutes.dedup();
+    assert!(10 < minutes.len(), "they are spread over the hour: {minutes:?}");
+}
+
+#[test]
+fn a_handler_is_told_of_failures_recovery_and_silence() {
+    let clock = clock();
+    let (told, notices) = channel();
+    let all = [NoticeKind::Failed, NoticeKind::Recovered, NoticeKind::Missed, NoticeKind::Silent];
+    let is_broken = Arc::new(AtomicBool::new(true));
+    let broken = Arc::clone(&is_broken);
+    let jobs = Jobs::simulated(&clock)
+        .job(
+            Options::new("backup").notify("page", all).silent_after(3 * DAY),
+            cron("0 3 * * *"),
+            move |_: &Run| if broken.load(SeqCst) { Err("full") } else { Ok(()) },
+        )
+        .handler(Options::new("page").retry(2).backoff(DAY / 24), move |run: &Run, notice: Notice| {
+            // What tells is tried again by its own rules.
+            if run.attempt() == 1 {
+                Err("busy".to_owned())
+            } else {
+                told.send(notice).map_err(|e| e.to_string())
+            }
+        })
+        .start()
+        .unwrap();
+    let heard = || -> Vec<(String, u32)> {
+        notices.try_iter().map(|notice: Notice| (notice.kind, notice.failures)).collect()
+    };
+    clock.advance(DAY);
+    assert_eq!(heard(), [("failed".to_owned(), 1)]);
+    clock.advance(4 * DAY);
+    assert_eq!(heard(), [("failed".to_owned(), 2), ("silent".to_owned(), 3), ("failed".to_owned(), 4)]);
+    is_broken.store(false, SeqCst);
+    clock.advance(DAY);
+    assert_eq!(heard(), [("recovered".to_owned(), 0)]);
+    assert_eq!(jobs.runs_of("backup", 100).unwrap().len(), 6);
+}
+
+#[test]
+fn a_notice_needs_a_handler_and_a_job_with_a_schedule() {
+    let clock = clock();
+    let open = || Jobs::simulated(&clock);
+    let notified = || Options::new("backup").notify("page", [NoticeKind::Failed]);
+    let none = open().job(notified(), Every::hours(1), done).start().unwrap_err().to_string();
+    assert_eq!(none, "there is no handler `page`");
+    let nothing = |_: &Run, (): ()| -> Done { Ok(()) };
+    for (options, expected) in [
+        (notified(), "`backup`: `notify` is for jobs with a schedule"),
+        (Options::new("a").label("team", "ops"), "`a`: `labels` is for jobs with a schedule"),
+        (Options::new("a").max_runs(1), "`a`: `max_runs` is for jobs with a schedule"),
+    ] {
+        assert_eq!(open().handler(options, nothing).start().unwrap_err().to_string(), expected);
+    }
+    let bad = open().job(Options::new("a").label("te am", "ops"), Every::hours(1), done).start();
+    assert!(bad.unwrap_err().to_string().contains("is no name of a label"));
+    let ended = Options::new("a").notify("page", [NoticeKind::Ended]);
+    let page = |_: &Run, _: Notice| -> Done { Ok(()) };
+    let bad = open().job(ended, Every::hours(1), done).handler("page", page).start();
+    assert!(bad.unwrap_err().to_string().contains("not of ended"));
+}
+
+#[test]
+fn a_group_has_no_more_runs_at_once_than_its_limit() {
+    let clock = clock();
+    let own: Arc<OnceLock<Jobs>> = Arc::default();
+    let most = Arc::new(AtomicUsize::new(0));
+    let (seen, asked) = (Arc::clone(&most), Arc::clone(&own));
+    let jobs = Jobs::simulated(&clock)
+        .handler(Options::new("charge").group("bank", 3), move |_: &Run, (): ()| -> Done {
+            let runs = asked.get().unwrap().runs(100).unwrap();
+            seen.fetch_max(runs.iter().filter(|run| is_running(run)).count(), SeqCst);
+            Ok(())
+        })
+        .start()
+        .unwrap();
+    own.set(jobs.clone()).unwrap();
+    for _ in 0..20 {
+        jobs.once("charge").submit().unwrap();
+    }
+    clock.advance(DAY);
+    assert_eq!(most.load(SeqCst), 3);
+    assert_eq!(jobs.runs(100).unwrap().iter().filter(|run| run.state == RunState::Succeeded).count(), 20);
+}
+
+#[test]
+fn history_is_kept_for_as_long_as_its_rule_says() {
+    let clock = clock();
+    let jobs = Jobs::simulated(&clock)
+        .job(Options::new("often").retention(5, 90), Every::hours(1), done)
+        .job(
+            Options::new("dead").retry(1).backoff(DAY / 24).dead_letters(DeadLetters::Never).pause_after(2),
+            Every::hours(6),
+            |_: &Run| Err("no"),
+        )
+        .start()
+        .unwrap();
+    clock.advance(31 * DAY);
+    let kept = times(&jobs, "often").len();
+    assert!((5..100).contains(&kept), "{kept} of 744 are kept");
+    let failed = jobs.runs_of("dead", 10).unwrap();
+    assert!(failed.iter().all(|run| run.state == RunState::Failed), "{failed:?}");
+    assert_eq!(failed.len(), 2, "two in a row pause it");
+}

@@ -1,0 +1,264 @@
+//! Each failure, recovery, stretch of missed occurrences and silence of a job with a hook is reported, in the
+//! batch that records it, as often as the manual says; and nothing else is.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use mainspring_job::{
+    Answer, Cause, Command, JobName, NoticeKind, Once, OnceId, Operation, Run, RunKey, RunState,
+};
+
+use crate::simulation::checker::following::is_tried_again;
+use crate::simulation::checker::{Verdict, ensure};
+use crate::simulation::event::Event;
+use crate::simulation::model::Model;
+use crate::simulation::script::Script;
+use crate::simulation::world::World;
+
+/// So many notifications a target gets one by one in a minute, as the manual says.
+const MOST_IN_A_MINUTE: u32 = 10;
+
+/// A report that has to be made: the name of the one-shot job, and what it says.
+#[derive(Debug, PartialEq)]
+struct Owed {
+    name: String,
+    text: String,
+}
+
+/// What is known of the reports of a history.
+#[derive(Default)]
+struct Reports {
+    /// Those of the batch that is read.
+    owed: Vec<Owed>,
+    /// How many of them one report stands for that says that there are more.
+    more_count: usize,
+    /// How many runs of a job have failed in a row.
+    failures: BTreeMap<JobName, u32>,
+    /// The reports that wait.
+    pending: BTreeMap<OnceId, JobName>,
+    /// The present minute, and how many were made in it by this server.
+    minute: (i64, u32),
+    silences: Silences,
+}
+
+/// Since when jobs are silent, and what was said of it.
+#[derive(Default)]
+struct Silences {
+    /// When a run last succeeded, as the disk has it: of a job that was removed, too.
+    recorded: BTreeMap<JobName, Timestamp>,
+    /// The same when this server began.
+    latest: BTreeMap<JobName, Timestamp>,
+    /// In this server.
+    present: BTreeMap<JobName, Timestamp>,
+    /// When this server began, and got definitions.
+    began: BTreeSet<Timestamp>,
+    /// What was asked for, and what of it was made.
+    told: BTreeSet<(JobName, Timestamp)>,
+    made: BTreeSet<(JobName, Timestamp)>,
+    /// How many may have been reported among others, in one report that says that there are more.
+    unnamed_count: usize,
+}
+
+pub(crate) fn check(world: &World<'_>) -> Verdict {
+    if world.script.subjects.iter().all(|subject| subject.hook.is_none()) {
+        return Ok(());
+    }
+    let mut model = Model::new(world.script);
+    let mut reports = Reports::default();
+    let mut open = None;
+    for (index, event) in world.log.iter().enumerate() {
+        let batch = if let Event::Wrote { batch, .. } = event { Some(*batch) } else { None };
+        if open != batch {
+            reports.settle()?;
+            open = batch;
+        }
+        match event {
+            Event::Began { at, .. } => reports.begin(*at),
+            Event::Asked { at, command: Command::Apply(_), .. } => drop(reports.silences.began.insert(*at)),
+            Event::Wrote { operation, answer, .. } => {
+                let is_final = |key: &RunKey, state: RunState| {
+                    !is_tried_again(&world.log[index + 1..], batch, key, state)
+                };
+                reports.write(&model, operation, answer, is_final)?;
+            }
+            Event::LookedLast { at } => reports.silences.all_are_told(&model, *at)?,
+            _ => (),
+        }
+        model.apply(event);
+    }
+    reports.settle()
+}
+
+impl Reports {
+    fn begin(&mut self, at: Timestamp) {
+        self.minute = (0, 0);
+        let silences = &mut self.silences;
+        silences.present.clear();
+        silences.latest.clone_from(&silences.recorded);
+        silences.began = BTreeSet::from([at]);
+    }
+
+    /// All reports of a batch are made. One that says that there are more may stand for a silence, too.
+    fn settle(&mut self) -> Verdict {
+        let owed = self.owed.len();
+        ensure!(owed <= self.more_count, "lost: {:?} are owed, {} more", self.owed, self.more_count);
+        self.silences.unnamed_count += self.more_count - owed;
+        self.owed.clear();
+        self.more_count = 0;
+        Ok(())
+    }
+
+    fn write(
+        &mut self,
+        model: &Model<'_>,
+        operation: &Operation,
+        answer: &Answer,
+        is_final: impl Fn(&RunKey, RunState) -> bool,
+    ) -> Verdict {
+        match operation {
+            Operation::End { key, state, at, .. } if *answer == Answer::New => {
+                let run = &model.runs[key].run;
+                if run.cause != Cause::Once && *state == RunState::Succeeded {
+                    let last = self.silences.recorded.entry(key.job.clone()).or_insert(*at);
+                    *last = (*at).max(*last);
+                }
+                if run.cause != Cause::Once && is_final(key, *state) {
+                    self.end(model, run, *state, *at);
+                }
+            }
+            Operation::Plan(run) if run.state == RunState::Missed && run.cause != Cause::Once => {
+                self.missed(model, run, run.span.map_or(1, |span| span.count));
+            }
+            Operation::Move { key, to: RunState::Missed, .. } => {
+                let run = &model.runs[key].run;
+                if run.cause != Cause::Once {
+                    self.missed(model, run, 1);
+                }
+            }
+            Operation::Define { mark, .. } | Operation::Mark(mark) | Operation::Rewind(mark) => {
+                self.failures.insert(mark.job.clone(), mark.failures);
+            }
+            Operation::Submit(once) if once.name.as_str().starts_with("notify:") => {
+                return self.submit(model, once, answer);
+            }
+            Operation::Fire { id, .. } | Operation::Withdraw { id, .. } => {
+                self.pending.remove(id);
+            }
+            _ => (),
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, model: &Model<'_>, run: &Run, state: RunState, at: Timestamp) {
+        let job = &run.key.job;
+        let before = self.failures.get(job).copied().unwrap_or(0);
+        let policies = &model.runs[&run.key].policies;
+        let after = match state {
+            RunState::Succeeded => 0,
+            RunState::Failed | RunState::TimedOut => before + 1,
+            RunState::Abandoned if policies.retry.on.abandoned => before + 1,
+            _ => before,
+        };
+        if hook_silence(model, job).is_none() {
+            return;
+        }
+        self.failures.insert(job.clone(), after);
+        let has_failed = matches!(state, RunState::Failed | RunState::TimedOut | RunState::Abandoned);
+        if has_failed && (after == before || after.is_power_of_two()) {
+            self.owe(run, NoticeKind::Failed, 1);
+        }
+        if state == RunState::Succeeded {
+            self.silences.present.insert(job.clone(), at);
+            if 0 < before {
+                self.owe(run, NoticeKind::Recovered, 1);
+            }
+        }
+    }
+
+    fn missed(&mut self, model: &Model<'_>, run: &Run, count: u64) {
+        if hook_silence(model, &run.key.job).is_some() {
+            self.owe(run, NoticeKind::Missed, count);
+        }
+    }
+
+    fn owe(&mut self, run: &Run, kind: NoticeKind, count: u64) {
+        let name = format!("notify:{}:{}:1", run.key.job, kind.name());
+        self.owed.push(Owed { name, text: format!("{} {count}", run.key) });
+    }
+
+    fn submit(&mut self, model: &Model<'_>, once: &Once, answer: &Answer) -> Verdict {
+        let name = once.name.as_str();
+        let waits = self.pending.values().any(|pending| *pending == once.name);
+        if *answer == Answer::New {
+            ensure!(!waits, "doubled: {name} waits already");
+            self.pending.insert(once.id, once.name.clone());
+        }
+        let minute = once.submitted.as_second().div_euclid(60);
+        self.minute = if self.minute.0 == minute { (minute, self.minute.1 + 1) } else { (minute, 1) };
+        let is_one_too_many = MOST_IN_A_MINUTE < self.minute.1;
+        if name.starts_with("notify:more:") {
+            ensure!(is_one_too_many, "out of policy: {name} is the {}th in a minute", self.minute.1);
+            self.more_count += 1;
+            return Ok(());
+        }
+        ensure!(!is_one_too_many, "out of policy: {name} is the {}th in a minute", self.minute.1);
+        if let Some(job) = name.strip_suffix(":silent:1").and_then(|name| name.strip_prefix("notify:")) {
+            return self.silences.submit(model, &JobName::new(job).unwrap(), once, answer);
+        }
+        let text = once.work.action.body();
+        let place = self.owed.iter().position(|owed| owed.name == name && owed.text == text);
+        ensure!(place.is_some(), "untrue: {name} reports {text}, and {:?} are owed", self.owed);
+        self.owed.remove(place.unwrap());
+        Ok(())
+    }
+}
+
+impl Silences {
+    /// Since when a job is silent: the last success, or when this server first knew it.
+    fn is_since(&self, job: &JobName, since: Timestamp) -> bool {
+        match self.present.get(job).or(self.latest.get(job)) {
+            Some(last) => *last == since,
+            None => self.began.contains(&since),
+        }
+    }
+
+    fn submit(&mut self, model: &Model<'_>, job: &JobName, once: &Once, answer: &Answer) -> Verdict {
+        let silent_after = hook_silence(model, job).flatten();
+        ensure!(silent_after.is_some(), "out of policy: the silence of {job} is reported");
+        ensure!(once.id.due <= once.submitted, "early: {job} is silent since {}", once.id.due);
+        let since = once.id.due - silent_after.unwrap();
+        ensure!(self.is_since(job, since), "untrue: {job} is silent since {since}");
+        let told = (job.clone(), once.id.due);
+        // One that met an older one which waits was not made, and the next server may make it.
+        let is_first = *answer != Answer::New || self.made.insert(told.clone());
+        ensure!(is_first, "doubled: the silence of {job} since {since} is reported");
+        self.told.insert(told);
+        Ok(())
+    }
+
+    /// Every silence that is too long by now was reported.
+    fn all_are_told(&self, model: &Model<'_>, now: Timestamp) -> Verdict {
+        let mut untold = Vec::new();
+        for job in model.jobs.keys() {
+            let Some(silent_after) = hook_silence(model, job).flatten() else { continue };
+            let is_told = |since: &Timestamp| self.told.contains(&(job.clone(), *since + silent_after));
+            let is_over = |since: &Timestamp| *since + silent_after <= now;
+            let holds = match self.present.get(job).or(self.latest.get(job)) {
+                Some(last) => !is_over(last) || is_told(last),
+                None => self.began.iter().any(|since| !is_over(since) || is_told(since)),
+            };
+            untold.extend((!holds).then_some(job));
+        }
+        let is_told = untold.len() <= self.unnamed_count;
+        ensure!(is_told, "lost: the silence of {untold:?} is not reported at {now}");
+        Ok(())
+    }
+}
+
+/// The limit of silence of a job that is defined and has a hook; `Some(None)` if it has a hook and no limit.
+fn hook_silence(model: &Model<'_>, job: &JobName) -> Option<Option<Duration>> {
+    model.jobs.get(job).filter(|job| job.is_defined)?;
+    let hook = model.script.subjects[Script::index(job)?].hook?;
+    Some(hook.silent_after)
+}

@@ -1,0 +1,74 @@
+//! What the process of the server uses, as the kernel says it, and which zone data the system has.
+//!
+//! Cost: some small files of /proc, and one for each thread.
+//!
+//! Does not count what jobs use: they are processes of their own.
+//!
+//! Source: proc(5).
+
+use std::fs::{self, DirEntry};
+use std::io;
+use std::time::Duration;
+
+/// What a process uses. What the kernel does not say is `None`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resources {
+    /// Processor time of all threads that there are.
+    pub cpu: Option<Duration>,
+    /// Memory that is in RAM.
+    pub resident_bytes: Option<u64>,
+    /// How many threads it has.
+    pub threads: Option<u64>,
+    /// Files that it has open.
+    pub open_files: Option<u64>,
+}
+
+impl Resources {
+    /// Those of this process.
+    pub fn own() -> Resources {
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let of = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+            line.split_whitespace().next()?.parse::<u64>().ok()
+        };
+        let tasks = fs::read_dir("/proc/self/task").ok();
+        Resources {
+            cpu: tasks.map(|tasks| Duration::from_nanos(tasks.filter_map(cpu_ns).sum())),
+            resident_bytes: of("VmRSS:").map(|kib| kib << 10),
+            threads: of("Threads:"),
+            open_files: fs::read_dir("/proc/self/fd").ok().map(|files| files.count() as u64),
+        }
+    }
+}
+
+/// The processor time of a thread, of which schedstat has nanoseconds: no unit of the kernel's configuration.
+fn cpu_ns(task: io::Result<DirEntry>) -> Option<u64> {
+    let text = fs::read_to_string(task.ok()?.path().join("schedstat")).ok()?;
+    text.split_whitespace().next()?.parse().ok()
+}
+
+/// The version of the system's zone data, such as `2026b`; `None` where nothing says it.
+pub fn zones_version() -> Option<String> {
+    let first = |path: &str| {
+        let text = fs::read_to_string(path).ok()?;
+        let version = text.lines().next()?.trim_start_matches("# version ").trim().to_owned();
+        let is_one = !version.is_empty() && version.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+        is_one.then_some(version)
+    };
+    ["/usr/share/zoneinfo/+VERSION", "/usr/share/zoneinfo/tzdata.zi"].into_iter().find_map(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_uses_something_of_everything() {
+        let Resources { cpu, resident_bytes, threads, open_files } = Resources::own();
+        assert!(cpu.is_some_and(|cpu| !cpu.is_zero()), "{cpu:?}");
+        for count in [resident_bytes, threads, open_files] {
+            assert!(count.is_some_and(|count| 0 < count), "{count:?}");
+        }
+        assert!(zones_version().is_none_or(|version| version.starts_with("20")));
+    }
+}
