@@ -11,7 +11,7 @@ use crate::database::Database;
 use crate::program::{Ended, Running, mainspring};
 use crate::served::{folder, write};
 
-const JOBS: &str = "[jobs.long]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\non_server_death = 'kill'\nshell = 'echo ready; exec sleep 1000'\n\
+const JOBS: &str = "[jobs.long]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\non_server_death = 'kill'\nshell = 'echo ready $MAINSPRING_FENCE; exec sleep 1000'\n\
     [jobs.often]\nevery = '1s'\nretention = 'keep=100000'\nshell = 'true'\n";
 
 /// A server with a data directory of its own.
@@ -78,12 +78,16 @@ fn a_standby_says_who_owns_the_jobs_and_takes_over_when_that_is_killed() {
     assert!(told.stderr.contains("this server stands by: process"), "{}", told.stderr);
     one.says(&["at", "+1h", "--name", "later", "--", "true"], "later");
     one.says(&["run", "long"], "long@");
-    one.running.wait_for(&["long", "stdout ready"]);
+    one.running.wait_for(&["long", "stdout ready 0.1"]);
     one.running.signal(Signal::SIGKILL);
     assert_eq!(one.running.end().0.code(), None);
     other.begins();
     other.running.wait_for(&["long", "abandoned: ", "the server died while it ran"]);
     other.says(&["show", "later"], "pending");
+    other.says(&["run", "long"], "long@");
+    other.running.wait_for(&["long", "stdout ready 0.2"]);
+    other.says(&["cancel", "long"], "");
+    other.running.wait_for(&["long", "end "]);
     // One that leaves in good order is not waited for.
     let mut third = Member::start(&folder, "third", &database);
     third.running.wait_for(&["note ", "standing by: process"]);

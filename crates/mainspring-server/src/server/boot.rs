@@ -110,8 +110,9 @@ impl Server {
     ///
     /// When a served file is not there, the store cannot be read, or the operating system refuses something.
     pub fn prepare(serving: Serving, mut stores: Stores, lease: Lease) -> Result<Server, Error> {
-        let Serving { place, files, reader, stopping, rates, keeping, execution, host, listener, log } =
+        let Serving { place, files, reader, stopping, rates, keeping, mut execution, host, listener, log } =
             serving;
+        execution.owned_by(lease);
         let stored = Stored::read(&mut *stores.store, lease.shard).map_err(Error::Store)?;
         let setup = |what| move |source| Error::Setup { what, source };
         let began = Moment::now();

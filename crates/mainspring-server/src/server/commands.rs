@@ -1,8 +1,9 @@
 //! What the server carries out: processes, mails by way of a process, and webhooks.
 //!
-//! A process gets the variables MAINSPRING_JOB, MAINSPRING_RUN, MAINSPRING_NOMINAL, MAINSPRING_ATTEMPT and
-//! MAINSPRING_KEY; the last is the same for all attempts of a run. A webhook has the same as variables of its
-//! templates. A handler is a function of a program, which the server has not: its runs wait for that program.
+//! A process gets the variables MAINSPRING_JOB, MAINSPRING_RUN, MAINSPRING_NOMINAL, MAINSPRING_ATTEMPT,
+//! MAINSPRING_KEY, which is the same for all attempts of a run, and MAINSPRING_FENCE, which grows with each
+//! owner of the jobs. A webhook has all but the last as variables of its templates. A handler is a function of
+//! a program, which the server has not: its runs wait for that program.
 //!
 //! Cost: a spawn, or a thread, per start; a turn is a few system calls for each process.
 //!
@@ -14,7 +15,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
-use mainspring_job::{Action, Start};
+use mainspring_job::{Action, Lease, Start};
 
 use super::execution::{Attempted, Begun, Executes, Execution, NotStarted};
 use mainspring_action::body::{Body, HANDLER, PROCESS};
@@ -38,6 +39,8 @@ pub struct Commands {
     reaps_orphans: bool,
     /// Where the cgroups of its processes are, if each has one.
     cgroup_note: Option<String>,
+    /// What a receiver tells a process of an older owner by: `SHARD.EPOCH`.
+    fence: String,
 }
 
 impl Commands {
@@ -60,6 +63,7 @@ impl Commands {
             executor: Executor::of_at_most(capacity).with_cgroups(cgroups),
             deliveries: Deliveries::of_at_most(capacity)?,
             users,
+            fence: String::new(),
             reaps_orphans: orphans::fall_to_us(),
         })
     }
@@ -72,6 +76,10 @@ impl Execution for Commands {
 
     fn capacity(&self) -> usize {
         self.capacity
+    }
+
+    fn owned_by(&mut self, lease: Lease) {
+        self.fence = format!("{}.{}", lease.shard.0, lease.epoch);
     }
 
     fn executes(&self) -> Executes {
@@ -115,7 +123,7 @@ impl Execution for Commands {
             }
         };
         let spec = spec.map_err(NotStarted::ever)?;
-        let started = self.executor.start(&spec, &variables(&values), attempted, now);
+        let started = self.executor.start(&spec, &variables(&values, &self.fence), attempted, now);
         let pid = started.map_err(|error| NotStarted::for_reason(error.is_shortage(), &error))?;
         Ok(Begun::As(format!("pid {pid}")))
     }
@@ -189,13 +197,14 @@ fn values(start: &Start) -> Values {
     }
 }
 
-fn variables(values: &Values) -> Vec<(String, String)> {
-    let pairs = [
+fn variables(values: &Values, fence: &str) -> Vec<(String, String)> {
+    let pairs: [(&str, &str); 6] = [
         ("MAINSPRING_JOB", &values.job),
         ("MAINSPRING_RUN", &values.run),
         ("MAINSPRING_NOMINAL", &values.nominal),
         ("MAINSPRING_ATTEMPT", &values.attempt),
         ("MAINSPRING_KEY", &values.key),
+        ("MAINSPRING_FENCE", fence),
     ];
-    pairs.map(|(name, value)| (name.to_owned(), value.clone())).to_vec()
+    pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec()
 }

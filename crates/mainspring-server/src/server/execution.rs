@@ -17,7 +17,7 @@ use std::fmt::{self, Debug};
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-use mainspring_job::{Action, RunKey, Start};
+use mainspring_job::{Action, Lease, RunKey, Start};
 
 use mainspring_exec::clock::Moment;
 use mainspring_exec::run::Reports;
@@ -62,6 +62,9 @@ impl NotStarted {
 pub trait Execution: Debug + Send {
     /// What people are told of it when the loop begins.
     fn note(&self) -> Option<String>;
+
+    /// By what the server owns the jobs, before it starts any. What has no use for that does nothing.
+    fn owned_by(&mut self, _lease: Lease) {}
 
     /// How many attempts may go on at a time.
     fn capacity(&self) -> usize;
