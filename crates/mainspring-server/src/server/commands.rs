@@ -2,8 +2,8 @@
 //!
 //! A process gets the variables MAINSPRING_JOB, MAINSPRING_RUN, MAINSPRING_NOMINAL, MAINSPRING_ATTEMPT,
 //! MAINSPRING_KEY, which is the same for all attempts of a run, and MAINSPRING_FENCE, which grows with each
-//! owner of the jobs. A webhook has all but the last as variables of its templates. A handler is a function of
-//! a program, which the server has not: its runs wait for that program.
+//! owner of the jobs. A webhook has all but the last as variables of its templates. A handler is a function
+//! of a program, which the server has not: its runs wait for that program.
 //!
 //! Cost: a spawn, or a thread, per start; a turn is a few system calls for each process.
 //!
