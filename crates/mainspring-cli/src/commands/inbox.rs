@@ -136,7 +136,7 @@ fn is_forwarded(request: &Request) -> bool {
         Request::Logs { .. }
             | Request::Run { wait: true, .. }
             | Request::Wait { .. }
-            | Request::Metrics
+            | Request::Metrics { .. }
             | Request::LoginCode
             | Request::Redeem { .. }
             | Request::Watch
