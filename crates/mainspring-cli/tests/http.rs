@@ -397,7 +397,7 @@ fn a_silent_job_is_in_trouble_and_jobs_beyond_the_limit_are_metered_together() {
     let job = |name: &str, more: &str| {
         format!("[jobs.{name}]\nat = 2100-01-01T00:00:00Z\nrun = ['true']\n{more}\n")
     };
-    let jobs = [job("a", "silent_after = '1s'\nnotify = 'true'"), job("b", ""), job("c", "")].concat();
+    let jobs = [job("a", "silent_after = '1s'"), job("b", ""), job("c", "")].concat();
     let site = Site::start("http-silent", &jobs, &["--metrics-max-jobs=2"]);
     let token = site.token("mara", Scope::Look);
     let troubled = || site.get("/api/v1/jobs?state=troubled", &token).json();

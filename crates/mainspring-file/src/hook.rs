@@ -156,10 +156,11 @@ impl Default for JobHook {
 }
 
 impl JobHook {
-    /// Whether it ever does anything.
+    /// Whether it ever does anything. The page and the metrics show a silence also where nothing tells of it.
     pub fn is_needed(&self) -> bool {
         self.targets.as_ref().is_some_and(|targets| !targets.is_empty())
             || self.ping_url.is_some()
+            || self.silent_after.is_some()
             || !self.mail_output.is_empty()
     }
 

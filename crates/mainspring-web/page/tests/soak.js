@@ -2,8 +2,8 @@
 //
 //   MAINSPRING=target/release/mainspring node tests/soak.js [SECONDS]      half an hour if nothing else is said
 //
-// In each round some browsers sign in, look at every page, follow what happens and go, half of them in the middle of
-// it, while a job runs each second. What the server has after the first tenth of the time is what it may have at the
+// In each round one browser signs in, looks at every page and follows what happens, and three load the page and go,
+// while a job runs each second. What the server has after the first tenth of the time is what it may have at the
 // end, and a little more: an allocator keeps pieces.
 
 import assert from "node:assert/strict";
