@@ -143,7 +143,7 @@ fn the_environment_is_that_of_the_crontab_and_nothing_else() {
         .filter_map(|line| line.strip_prefix("stdout ")?.split_once('='))
         .map(|(name, _)| name)
         .collect();
-    let own = ["ATTEMPT", "JOB", "KEY", "NOMINAL", "RUN"].map(|name| format!("MAINSPRING_{name}"));
+    let own = ["ATTEMPT", "FENCE", "JOB", "KEY", "NOMINAL", "RUN"].map(|name| format!("MAINSPRING_{name}"));
     let own = own.iter().map(String::as_str);
     let expected: Vec<&str> = ["GREETING", "HOME", "LOGNAME"].into_iter().chain(own).collect();
     assert_eq!(names, [&expected[..], &["PATH", "PWD", "SHELL", "USER"]].concat());

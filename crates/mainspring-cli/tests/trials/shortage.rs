@@ -26,7 +26,7 @@ fn every_run_is_run_and_its_output_kept_however_few_files_may_be_open() {
     for number in 0..24 {
         assert_eq!(ground.ask(&["logs", &format!("j{number}")]).stdout, "done\n", "{number}");
     }
-    assert!(ground.ask(&["doctor"]).stdout.contains("at most 1 runs go on at a time"));
+    assert!(ground.ask(&["doctor"]).stdout.contains("at most 1 run at a time"));
     let (_, lines, _) = server.stop();
     assert!(!lines.iter().any(|line| line.contains("refuse")), "{lines:#?}");
 }
