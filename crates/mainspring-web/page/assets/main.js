@@ -115,6 +115,7 @@ const rowOf = (key) => main.querySelector(`tr[data-key="${CSS.escape(key)}"] .op
 
 /** Asks for what the address names, and shows it. @param {boolean} isFresh @param {boolean} [isMoved] */
 async function show(isFresh, isMoved = false) {
+  if (isSignedOut) return;
   loading.abort();
   loading = new AbortController();
   const { signal } = loading;
@@ -472,6 +473,8 @@ async function signIn(proof) {
 function signedOut() {
   if (isSignedOut) return;
   isSignedOut = true;
+  // What was asked for before would be shown when it comes.
+  loading.abort();
   shown = null;
   picked.clear();
   drawSelection();

@@ -113,15 +113,23 @@ test("a token signs in, and all tabs go on with what they showed", { skip }, () 
   })
 );
 
-test("signing out takes away what was shown", { skip }, () =>
-  stage({ scope: null }, async ({ url, context }) => {
+test("signing out takes away what was shown, and what was on its way", { skip }, () =>
+  stage({ scope: null }, async ({ url, context, mock }) => {
     const page = await context.newPage();
     await page.goto(`${url}#code=code-2`);
     await page.waitForSelector(".summary");
+    let release = () => {};
+    mock.gate = new Promise((resolve) => (release = () => resolve()));
+    await page.click("nav a:has-text('Runs')");
+    await page.waitForSelector("main[aria-busy=true]");
     await page.click("[data-do=help]");
     await page.click("[data-do=sign-out]");
     await page.waitForSelector("h1:has-text('Sign in')");
+    release();
+    // What is asked for later is answered later.
+    await page.evaluate(async () => void (await (await fetch(location.href)).text()));
     assert.equal(await page.locator(".summary, tbody tr").count(), 0);
+    await page.waitForSelector("h1:has-text('Sign in')");
     await page.reload();
     await page.waitForSelector("h1:has-text('Sign in')");
   })
