@@ -154,8 +154,9 @@ impl Work {
 
     /// The same, and what cannot be killed is given up. Returns what has ended.
     pub(super) fn kill_all_at_once(&mut self, now: Moment, log: &mut Log<File>) -> Vec<Input> {
-        let mut inputs = self.ask_all_to_end(now);
+        // First, because a process that is killed already is not asked: it would answer if it were quick.
         self.kill_processes_at_once(now);
+        let mut inputs = self.ask_all_to_end(now);
         let mut heard = Heard::new(now.wall, log, &mut self.outputs, &self.started);
         self.execution.give_all_up(now, &mut heard);
         let ends = heard.into_ends();
