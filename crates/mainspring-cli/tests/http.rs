@@ -224,6 +224,20 @@ fn a_pause_has_a_note_and_an_end_for_one_for_many_and_for_everything() {
 }
 
 #[test]
+fn a_run_that_waits_for_its_next_attempt_is_told_once() {
+    let jobs =
+        "[jobs.again]\nat = 2100-01-01T00:00:00Z\nrun = ['false']\nretry = { max = 1, backoff = '1h' }\n";
+    let site = Site::start("http-retry", jobs, &[]);
+    let token = site.token("mara", Scope::Look);
+    site.served.says(&["run", "again"], 0, "again@");
+    let runs = || site.get("/api/v1/runs?job=again", &token).json();
+    while runs()["items"][0]["ended"].is_null() {}
+    let found = runs();
+    assert_eq!((&found["total"], &found["items"][0]["state"]), (&json!(1), &json!("scheduled")), "{found}");
+    site.stop();
+}
+
+#[test]
 fn runs_are_told_by_their_ends_page_by_page() {
     let site = Site::start("http-order", IDLE, &[]);
     let token = site.token("mara", Scope::Look);

@@ -119,7 +119,10 @@ pub async fn page(
                 return Err(strange());
             };
             seen_count += found.len();
-            runs.extend(found.into_iter().filter(|run| has_words(app, run, asked)));
+            // One that waits for its next attempt has the end of the last, and was found among those that are
+            // open.
+            let is_own = |run: &RunWire| question.order.is_none() || !OPEN.contains(&run.state.as_str());
+            runs.extend(found.into_iter().filter(|run| is_own(run) && has_words(app, run, asked)));
             if limit < runs.len() {
                 runs.truncate(limit);
                 let next = runs.last().map(|last| place(last, &question));
