@@ -11,7 +11,7 @@ use crate::error::Error;
 
 /// No page is asked for.
 #[derive(Debug, Default)]
-pub(crate) struct Page;
+pub(crate) struct Page(());
 
 /// Nothing serves beside the loop.
 #[derive(Debug, Default)]
