@@ -79,7 +79,7 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
         let (files, reader) = (files.clone(), reader.clone());
         let commands = Commands::new(running_max, reader.users.clone());
         let execution = commands.map_err(|source| Error::Setup { what: "a socket pair", source })?;
-        let (execution, host) = (Box::new(execution), Host::Process);
+        let (execution, host) = (Box::new(execution), Host::Process(None));
         Ok(Serving { place, files, reader, stopping, rates, keeping, execution, host, listener, log })
     };
     if args.memory {

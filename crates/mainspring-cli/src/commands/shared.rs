@@ -21,7 +21,7 @@ use mainspring_server::exit::Exit;
 use mainspring_server::log::Style;
 use mainspring_server::message::{PROGRAM, say};
 use mainspring_server::place::Place;
-use mainspring_server::server::{Server, Serving, Stores, standby};
+use mainspring_server::server::{Host, Server, Serving, Stores, standby};
 use mainspring_server::takeover::{owner, take};
 
 /// Where the database is, if one is shared, unless it is left out.
@@ -94,7 +94,7 @@ pub(super) fn serve(
             },
             |client, text| forward(location, &owner.name, client, text),
         )?;
-        let (Some((lease, asked)), Some(store)) = (acquired, opened.take()) else { break };
+        let (Some((lease, asked, signals)), Some(store)) = (acquired, opened.take()) else { break };
         standby::note(style, &format!("{location}: this server owns the jobs now, epoch {}", lease.epoch));
         let reader = Box::new(store.reader().map_err(Error::Store)?);
         let stores = Stores { store: Box::new(store), reader: Some(reader), asked };
@@ -102,6 +102,7 @@ pub(super) fn serve(
         // It ends when this is dropped.
         let inbox = work(location, place, style)?;
         let ended = serving(place.clone(), &mut beside)
+            .map(|serving| Serving { host: Host::Process(Some(signals)), ..serving })
             .and_then(|serving| Server::prepare(serving, stores, lease))
             .and_then(Server::run);
         beside.finish();

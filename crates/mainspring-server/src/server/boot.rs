@@ -120,7 +120,8 @@ impl Server {
         let (signals, calls, own, output) = match host {
             // From here on a signal ends the loop and not the process, so nothing that was started is left
             // behind.
-            Host::Process => (Signals::register(), None, None, standard_output()),
+            Host::Process(None) => (Signals::register(), None, None, standard_output()),
+            Host::Process(Some(signals)) => (Ok(signals), None, None, standard_output()),
             Host::Program { calls, jobs, log } => (Signals::none(), Some(calls), Some(jobs), Ok(log)),
         };
         let signals = signals.map_err(setup("signals"))?;

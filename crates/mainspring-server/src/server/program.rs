@@ -29,6 +29,7 @@ use super::{LOOK_INTERVAL, Server};
 use crate::error::Error;
 use crate::message::counted;
 use crate::protocol::{ErrorKind, ErrorWire, MAX_NAMED, Power, Request};
+use crate::signals::Signals;
 use crate::supervisor;
 use mainspring_action::body::Body;
 use mainspring_exec::clock::Moment;
@@ -38,7 +39,8 @@ use mainspring_file::origin::Origin;
 #[derive(Debug)]
 pub enum Host {
     /// The server's own: signals end it, its log is standard output, and a service manager is told how it is.
-    Process,
+    /// A server that stood by hands its signals on: one may have come while it became the owner.
+    Process(Option<Signals>),
     /// Another program's, which has jobs of its own.
     Program {
         /// What it asks.

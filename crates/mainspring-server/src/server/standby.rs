@@ -28,7 +28,8 @@ use mainspring_exec::clock::{Moment, boot_time};
 const ASK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Waits until `acquire` gives a lease, and hands clients to `answer` with the reason why there is none yet.
-/// Returns it with the boot time before it was asked for; `None` if a signal asked to stop.
+/// Returns it with the boot time before it was asked for, and the signals, in which one may have come
+/// meanwhile; `None` if a signal asked to stop.
 ///
 /// # Errors
 /// When the operating system refuses something, or the store cannot be used.
@@ -37,7 +38,7 @@ pub fn wait(
     style: Style,
     mut acquire: impl FnMut() -> Result<Lease, StoreError>,
     answer: impl Fn(UnixStream, &str),
-) -> Result<Option<(Lease, Duration)>, Error> {
+) -> Result<Option<(Lease, Duration, Signals)>, Error> {
     let setup = |what| move |source| Error::Setup { what, source };
     let mut signals = Signals::register().map_err(setup("signals"))?;
     let mut listener: Option<UnixListener> = None;
@@ -49,7 +50,7 @@ pub fn wait(
                 if listener.is_some() {
                     let _ = std::fs::remove_file(place.socket());
                 }
-                return Ok(Some((lease, asked)));
+                return Ok(Some((lease, asked, signals)));
             }
             Err(StoreError::Held { by, .. }) => format!("{by} owns the jobs"),
             Err(error @ (StoreError::Busy | StoreError::Unknown | StoreError::Full(_))) => error.to_string(),
