@@ -178,7 +178,7 @@ pub const ROUTES: &[Route] = &[
     )
     .with_body("OnceAsked")
     .with_answers(&[(200, Some("Submitted")), (201, Some("Submitted"))])
-    .with_refusals(&[409]),
+    .with_refusals(&[404, 409]),
     Route::post(OPERATE, "/api/v1/once/batch", "does many things once each, as the route before", |call| {
         Box::pin(once::create_many(call))
     })
