@@ -28,7 +28,7 @@ use mainspring_server::error::Error;
 use mainspring_server::log::Style;
 use mainspring_server::place::Place;
 use mainspring_server::protocol::{
-    Answered, Asked, ErrorKind, ErrorWire, MAX_REQUEST_BYTES, Request, Response,
+    Answered, Asked, ErrorKind, ErrorWire, MAX_REQUEST_BYTES, Power, Request, Response,
 };
 use mainspring_server::server::standby;
 use mainspring_server::waiting::wait_for;
@@ -131,16 +131,9 @@ fn done(client: &mut Client, entry: &Entry) -> Response {
 
 /// Whether a request has one answer, and comes from a person.
 fn is_forwarded(request: &Request) -> bool {
-    !matches!(
-        request,
-        Request::Logs { .. }
-            | Request::Run { wait: true, .. }
-            | Request::Wait { .. }
-            | Request::Metrics { .. }
-            | Request::LoginCode
-            | Request::Redeem { .. }
-            | Request::Watch
-    )
+    let has_one_answer =
+        !matches!(request, Request::Logs { .. } | Request::Run { wait: true, .. } | Request::Wait { .. });
+    has_one_answer && request.power() != Power::Local
 }
 
 /// Serves a client of a standby on a thread of its own. `standing` says why this server does not answer

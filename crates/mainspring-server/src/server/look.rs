@@ -98,8 +98,9 @@ impl Server {
     fn job(&self, job: &Job, mark: &Mark, armed: Option<Timestamp>, load: Load, now: Moment) -> JobWire {
         let mut wire = describe::job(job, mark, armed, &self.work_texts.of(job), now.wall);
         (wire.queued, wire.running) = (load.queued, load.running);
-        wire.silent_since =
-            self.owner.planner().silent_since(&job.name, now.wall).map(|since| since.to_string());
+        // A list asks for each job, and few have hooks.
+        let silent = job.hooks.as_ref().and_then(|_| self.owner.planner().silent_since(&job.name, now.wall));
+        wire.silent_since = silent.map(|since| since.to_string());
         if self.owner.planner().is_paused() {
             describe::pause_with_all(&mut wire);
         }

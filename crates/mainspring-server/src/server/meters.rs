@@ -116,6 +116,9 @@ impl Meters {
     /// A turn of the loop begins. Says whether the system's clock was set since the last one, or the machine
     /// slept.
     pub(super) fn look_at_clock(&mut self, now: Moment) -> bool {
+        if !self.is_on {
+            return false;
+        }
         let Some(last) = self.looked.replace(now) else { return false };
         let waited = SignedDuration::try_from(now.since(last)).unwrap_or(SignedDuration::MAX);
         let ahead = now.wall.duration_since(last.wall).saturating_sub(waited);
