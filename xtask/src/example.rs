@@ -3,12 +3,13 @@
 //!
 //! | command | example | prints |
 //! |---|---|---|
-//! | `cargo xtask crash --rounds 200 --seed 1` | `crash` | a last line as below |
+//! | `cargo xtask crash --rounds 200 --seed 1` | `crash`, and a test of `mainspring-embed` | lines as below |
 //! | `cargo xtask chaos --rounds 12` | `chaos` | the same for several servers |
 //! | `cargo xtask bench-serve` | `bench_serve` | a table of figures |
 //!
 //! ```text
 //! crash: rounds N acknowledged A lost L doubled D early E (seed S)
+//! embedded: rounds N acknowledged A starts S again R (seed S)
 //! ```
 //!
 //! The exit code is that of the example: 1 if anything is wrong.
@@ -19,6 +20,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use crate::program::{conclude, succeed};
+
+/// Kills the real server, and then a program with jobs of its own, as often.
+pub fn crash(root: &Path, arguments: &[&str]) -> ExitCode {
+    let ended = run(root, "crash", arguments);
+    if ended != ExitCode::SUCCESS {
+        return ended;
+    }
+    let test = ["test", "--quiet", "-p", "mainspring-embed", "--test", "crash", "--"];
+    conclude(succeed(Command::new("cargo").args(test).args(arguments).current_dir(root)))
+}
 
 /// Builds the program and `example` in `root`, and runs the example on the program with further arguments.
 pub fn run(root: &Path, example: &str, arguments: &[&str]) -> ExitCode {

@@ -13,7 +13,8 @@
 //! cargo xtask instructions [--accept]    instructions of the default queue against those that are stored
 //! cargo xtask package                    each library's archive, unpacked and tested
 //! cargo xtask simulate --histories N     more of them than the tests run
-//! cargo xtask crash --rounds N [--seed S]    kills the real server at random, and checks what it promised
+//! cargo xtask simulate --owners N        the same of several servers that share a store
+//! cargo xtask crash --rounds N [--seed S]    kills the real server, then a program with jobs, and checks
 //! cargo xtask address                    the tests of the queues under AddressSanitizer
 //! cargo xtask fuzz [--seconds N]         each fuzz target a fixed number of times, or a search of N seconds
 //! cargo xtask bench-serve                the figures of the durable server

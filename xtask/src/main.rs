@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use xtask::{bare, ci, dependencies, example, fuzz, instructions, package, simulate, tidy, trials, web};
 
 const USAGE: &str = "usage: cargo xtask ci | tidy | package | instructions [--accept] | simulate --histories N [--from SEED]
+       cargo xtask simulate --owners N [--from SEED]
        cargo xtask dependencies | trials | address | bare | fuzz [--seconds N]
        cargo xtask crash --rounds N [--seed S] | chaos --rounds N [--seed S] | bench-serve | page | contract [OPTION..]
 
@@ -14,8 +15,8 @@ const USAGE: &str = "usage: cargo xtask ci | tidy | package | instructions [--ac
   dependencies  their licences and sources, and whether anything is known against them, with cargo-deny
   trials        what another user of the machine would do to a server of root's: as root, or those are skipped
   instructions  fails where the default queue takes 10 % more instructions than are stored; --accept stores them anew
-  simulate      histories of jobs beyond those of the tests
-  crash         kills the real server at random, N times, and checks what it promised
+  simulate      histories of jobs beyond those of the tests; --owners: of several servers at one store
+  crash         kills the real server at random, N times, then a program with jobs, and checks what they promised
   chaos         three servers on a real PostgreSQL, a fault in each of N rounds, and what was promised checked
   bench-serve   the figures of the durable server, beside beanstalkd if that is there
   page          the page in a browser: types, unit tests, accessibility, keys, hostile text
@@ -37,13 +38,15 @@ fn main() -> ExitCode {
         ["package"] => package::run(&root),
         ["simulate", "--histories", histories] => simulate::run(&root, histories, "0"),
         ["simulate", "--histories", histories, "--from", from] => simulate::run(&root, histories, from),
+        ["simulate", "--owners", owners] => simulate::run_owners(&root, owners, "0"),
+        ["simulate", "--owners", owners, "--from", from] => simulate::run_owners(&root, owners, from),
         ["bare"] => bare::run(&root),
         ["address"] => fuzz::address(&root),
         ["fuzz"] => fuzz::fuzz(&root, None),
         ["fuzz", "--seconds", seconds] => fuzz::fuzz(&root, Some(seconds)),
         ["page"] => web::page(&root),
         ["contract", rest @ ..] => web::contract(&root, rest),
-        ["crash", rest @ ..] => example::run(&root, "crash", rest),
+        ["crash", rest @ ..] => example::crash(&root, rest),
         ["chaos", rest @ ..] => example::run(&root, "chaos", rest),
         ["bench-serve", rest @ ..] => example::run(&root, "bench_serve", rest),
         ["help" | "--help" | "-h"] => {

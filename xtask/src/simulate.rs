@@ -4,7 +4,11 @@
 //! failing history prints its seed and its shortest script; `SEED=n cargo test -p mainspring-job simulation`
 //! runs one again.
 //!
-//! Cost: half a millisecond of one core for each history; all cores share them.
+//! With `--owners 100000` in the place of `--histories` they are histories of two or three servers that share
+//! a store.
+//!
+//! Cost: half a millisecond of one core for each history, some milliseconds for one of several servers; all
+//! cores share them.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -13,8 +17,17 @@ use crate::program::{conclude, succeed};
 
 /// Runs `histories` of them, from the seed `from` on.
 pub fn run(root: &Path, histories: &str, from: &str) -> ExitCode {
+    test(root, "simulation::no_history", ("HISTORIES", histories), from)
+}
+
+/// Runs so many histories of several servers that share one store.
+pub fn run_owners(root: &Path, owners: &str, from: &str) -> ExitCode {
+    test(root, "simulation::owners::no_history", ("OWNERS", owners), from)
+}
+
+fn test(root: &Path, name: &str, count: (&str, &str), from: &str) -> ExitCode {
     let arguments = ["test", "--release", "-q", "-p", "mainspring-job", "--test", "main", "--"];
     let mut test = Command::new("cargo");
-    test.args(arguments).args(["simulation::no_history", "--nocapture"]);
-    conclude(succeed(test.envs([("HISTORIES", histories), ("FROM", from)]).current_dir(root)))
+    test.args(arguments).args([name, "--nocapture"]);
+    conclude(succeed(test.envs([count, ("FROM", from)]).current_dir(root)))
 }

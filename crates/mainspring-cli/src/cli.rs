@@ -21,6 +21,7 @@ pub mod listen;
 pub mod look;
 pub mod serve;
 pub mod simulate;
+pub mod store;
 #[cfg(feature = "web")]
 pub mod token;
 pub mod value;
@@ -112,6 +113,9 @@ pub enum Command {
     #[cfg(feature = "web")]
     #[command(subcommand, after_help = help_server::with_codes(help_server::TOKEN, help_server::OF_TOKEN))]
     Token(token::TokenCommand),
+    /// Copies a store into one of the other kind, or makes the tables of a database
+    #[command(subcommand, after_help = help_server::with_codes(help_server::STORE, help_server::ASKING))]
+    Store(store::StoreCommand),
     /// Shows who asked for what
     #[command(after_help = help_server::with_codes(help_server::AUDIT, help_server::ASKING))]
     Audit(AuditArgs),

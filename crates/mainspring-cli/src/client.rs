@@ -16,7 +16,7 @@ use crate::client::http::{Http, Site};
 use mainspring_exec::span::Span;
 use mainspring_server::error::Error;
 use mainspring_server::place::Place;
-use mainspring_server::protocol::{Answered, Asked, Request, Response};
+use mainspring_server::protocol::{Answered, Asked, ErrorKind, ErrorWire, Request, Response};
 use mainspring_server::waiting::{is_left, is_readable, wait_for_any};
 
 pub mod http;
@@ -153,8 +153,7 @@ impl Client {
                 Ok(_) => {}
                 Err(error) => return Err(self.broken(error)),
             }
-            let answered: Answered =
-                serde_json::from_str(&line).map_err(|error| self.broken(error.into()))?;
+            let answered: Answered = serde_json::from_str(&line).map_err(|error| self.unread(error))?;
             match answered.response {
                 // The server may say something about the connection as a whole.
                 Response::Error(error) => return Err(Error::Refused(error)),
@@ -181,6 +180,18 @@ impl Client {
                 .map_err(|error| self.broken(error))?;
         }
         Ok(true)
+    }
+
+    /// An answer that breaks off in the middle is a connection that does; any other comes from a server of
+    /// another version, or from another program.
+    fn unread(&self, error: serde_json::Error) -> Error {
+        if error.is_eof() {
+            return self.broken(error.into());
+        }
+        let version = env!("CARGO_PKG_VERSION");
+        let text =
+            format!("the answer of the server cannot be read by this client, version {version}: {error}");
+        Error::Refused(ErrorWire::new(ErrorKind::Failed, text))
     }
 
     fn broken(&self, source: io::Error) -> Error {
@@ -211,7 +222,6 @@ impl Socket {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mainspring_server::protocol::{ErrorKind, ErrorWire};
     use std::os::unix::net::UnixListener;
 
     #[test]

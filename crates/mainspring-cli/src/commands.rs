@@ -15,6 +15,7 @@ mod act;
 mod apply;
 mod ask;
 mod check;
+mod cluster_text;
 mod doctor;
 mod explain;
 mod expression;
@@ -31,6 +32,7 @@ mod progress;
 mod serve;
 mod shared;
 mod simulate;
+mod store;
 mod takeover;
 mod top;
 mod translate;
@@ -71,6 +73,7 @@ pub fn execute(command: Command) -> Result<Exit, Error> {
         Command::Open(args) => listen::open(&args),
         #[cfg(feature = "web")]
         Command::Token(command) => listen::token(&command),
+        Command::Store(command) => store::store(&command),
         Command::Audit(args) => look::audit(&args),
         Command::Top(args) => top::top(&args),
         Command::Doctor(args) => doctor::doctor(&args),

@@ -5,10 +5,15 @@ use std::process::ExitCode;
 use clap::Parser;
 use mainspring_cli::cli::Cli;
 use mainspring_cli::commands;
+use mainspring_exec::keeper;
 use mainspring_server::exit::Exit;
 use mainspring_server::message;
 
 fn main() -> ExitCode {
+    // What a server starts beside itself. It is no command for people, and none is asked for by that word.
+    if std::env::args_os().nth(1).is_some_and(|word| word == keeper::COMMAND) {
+        return if keeper::keep().is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
     let done = match Cli::try_parse() {
         Ok(cli) => commands::execute(cli.command),
         // It repeats what was typed, such as the name of a file that another user gave it.

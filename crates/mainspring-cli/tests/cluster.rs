@@ -11,7 +11,7 @@ use crate::database::Database;
 use crate::program::{Ended, Running, mainspring};
 use crate::served::{folder, write};
 
-const JOBS: &str = "[jobs.long]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\non_server_death = 'kill'\nshell = 'echo ready $MAINSPRING_FENCE; exec sleep 1000'\n\
+const JOBS: &str = "[jobs.long]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\nshell = 'sleep 1000 & echo ready $MAINSPRING_FENCE $!; wait'\n\
     [jobs.often]\nevery = '1s'\nretention = 'keep=100000'\nshell = 'true'\n";
 
 /// A server with a data directory of its own.
@@ -27,6 +27,11 @@ impl Member {
 
     /// One that was given these files of the folder.
     fn serving(folder: &Path, name: &str, database: &Database, files: &[&str]) -> Member {
+        Member::after("true", folder, name, database, files)
+    }
+
+    /// The same from a shell that has done something to itself before.
+    fn after(shell_text: &str, folder: &Path, name: &str, database: &Database, files: &[&str]) -> Member {
         let (data, store) = (folder.join(name), folder.join("store"));
         fs::write(&store, database.url() + "\n").unwrap();
         let paths = [&data, &store].map(|path| path.to_str().unwrap().to_owned());
@@ -34,7 +39,7 @@ impl Member {
             files.iter().map(|file| folder.join(file).to_str().unwrap().to_owned()).collect();
         let mut arguments = vec!["serve", "--data", &paths[0], "--store-file", &paths[1]];
         arguments.extend(files.iter().map(String::as_str));
-        let running = Running::any(&arguments);
+        let running = Running::after(shell_text, &arguments);
         Member { data, running }
     }
 
@@ -48,6 +53,15 @@ impl Member {
         assert!(format!("{stdout}{stderr}").contains(part), "{arguments:?}: {stdout}{stderr}");
     }
 
+    /// Waits for the line of a run of the job `long` with that beginning. Returns its process, and one in its
+    /// background.
+    fn runs_as(&mut self, ready: &str) -> [u32; 2] {
+        let start = self.running.wait_for(&["long", "start  pid "]);
+        let pid = start.split("pid ").nth(1).unwrap().split(',').next().unwrap().parse().unwrap();
+        let line = self.running.wait_for(&["long", ready]);
+        [pid, line.rsplit(' ').next().unwrap().parse().unwrap()]
+    }
+
     fn begins(&mut self) {
         self.begins_with("2 jobs");
     }
@@ -56,6 +70,12 @@ impl Member {
         self.running.wait_for(&["this server owns the jobs now"]);
         self.running.wait_for(&["mainspring", count]);
     }
+}
+
+/// Whether a process has ended, also if its parent has not looked at it yet.
+fn is_gone(pid: u32) -> bool {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    text.rsplit(") ").next().unwrap_or_default().chars().next().is_none_or(|state| "ZX".contains(state))
 }
 
 fn prepared(name: &str) -> Option<(PathBuf, Database)> {
@@ -78,10 +98,11 @@ fn a_standby_says_who_owns_the_jobs_and_takes_over_when_that_is_killed() {
     assert!(told.stderr.contains("this server stands by: process"), "{}", told.stderr);
     one.says(&["at", "+1h", "--name", "later", "--", "true"], "later");
     one.says(&["run", "long"], "long@");
-    one.running.wait_for(&["long", "stdout ready 0.1"]);
+    let pids = one.runs_as("stdout ready 0.1");
     one.running.signal(Signal::SIGKILL);
     assert_eq!(one.running.end().0.code(), None);
     other.begins();
+    assert_eq!(pids.map(is_gone), [true; 2], "the run was over before another server had the jobs");
     other.running.wait_for(&["long", "abandoned: ", "the server died while it ran"]);
     other.says(&["show", "later"], "pending");
     other.says(&["run", "long"], "long@");
@@ -107,15 +128,14 @@ fn an_owner_that_stood_still_for_longer_than_its_lease_ends_what_runs_and_stands
     let mut other = Member::start(&folder, "other", &database);
     other.running.wait_for(&["note ", "standing by: process"]);
     one.says(&["run", "long"], "long@");
-    let start = one.running.wait_for(&["long", "start  pid "]);
-    let pid: i32 = start.split("pid ").nth(1).unwrap().split(',').next().unwrap().parse().unwrap();
+    let pids = one.runs_as("stdout ready");
     one.running.signal(Signal::SIGSTOP);
     other.begins();
+    assert_eq!(pids.map(is_gone), [true; 2], "the run was over before another server had the jobs");
     one.running.signal(Signal::SIGCONT);
     one.running.wait_for(&["SIGKILL to what runs"]);
     one.running.wait_for(&["the jobs were given up"]);
     one.running.wait_for(&["note ", "standing by: process"]);
-    assert!(nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), None).is_err(), "the run is gone");
     assert!(one.ask(&["logs", "long"]).stderr.contains("this server stands by"));
     // It may be the owner again, and hears a request to stop.
     assert_eq!(other.running.stop().0.code(), Some(0));
@@ -175,8 +195,11 @@ fn a_new_owner_keeps_the_jobs_of_the_store_and_its_old_files_bring_none_back() {
         assert_eq!(listed.contains(name), is_there, "{name}: {listed}");
     }
     other.says(&["status"], "differs from what the database holds, which stays in force");
-    // A person may say that the file is right after all.
-    other.says(&["apply", "--prune", &path], "added");
+    // A person may say that the file is right after all. What it does not say stays, so that it still
+    // differs.
+    other.says(&["apply", &path], "added");
+    other.says(&["status"], &format!("{path} differs"));
+    other.says(&["apply", "--prune", &path], "removed");
     let (listed, status) = (other.ask(&["list"]).stdout, other.ask(&["status"]).stdout);
     assert!(listed.contains("often") && !listed.contains("newer"), "{listed}");
     assert!(!status.contains(&format!("{path} differs")), "{status}");
@@ -201,6 +224,10 @@ fn commands_work_from_a_standby_and_transactions_submit_what_they_commit() {
     one.running.wait_for(&["long", "stdout ready"]);
     assert_eq!(other.ask(&["show", "nothing"]).code, 4, "there is no such job");
     one.says(&["audit"], "asked for by process");
+    // Each says what the servers are like, the standby as the owner sees it.
+    other.says(&["status"], "taken over: 1 clean");
+    one.says(&["doctor"], "whose lease lasts");
+    one.says(&["doctor"], "synchronous_commit on, no standby");
     let submit = |text: &str, rest: &str| {
         format!(
             "SELECT mainspring.submit('{{\"process\": {{\"run\": [\"/bin/echo\", \"{text}\"]}}}}' {rest})"
@@ -228,6 +255,41 @@ fn commands_work_from_a_standby_and_transactions_submit_what_they_commit() {
     third.begins();
     third.running.wait_for(&["stdout at last"]);
     assert_eq!(third.running.stop().0.code(), Some(0));
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn a_server_with_another_clock_starts_jobs_by_that_of_the_database() {
+    let Some(library) = crate::live::faketime_or_skip() else { return };
+    let Some((folder, database)) = prepared("cluster-clock") else { return };
+    let shifted = |shift: &str, name: &str| {
+        let text = format!(
+            "export LD_PRELOAD={} FAKETIME={shift} FAKETIME_DONT_FAKE_MONOTONIC=1",
+            library.display()
+        );
+        Member::after(&text, &folder, name, &database, &["jobs.toml"])
+    };
+    let mut ahead = shifted("+3600", "ahead");
+    ahead.begins();
+    ahead.running.wait_for(&["the clock of this machine is", "ahead of the store's"]);
+    ahead.says(&["at", "+30m", "--name", "later", "--", "true"], "later");
+    for _ in 0..2 {
+        ahead.running.wait_for(&["often", "end "]);
+    }
+    ahead.says(&["show", "later"], "pending");
+    assert_eq!(ahead.running.stop().0.code(), Some(0));
+    assert_eq!(database.ask("SELECT count(*) FROM mainspring.attempt WHERE started < nominal"), "0", "early");
+    assert_eq!(
+        database.ask("SELECT count(*) FROM mainspring.attempt WHERE mainspring.now_ns() < started"),
+        "0"
+    );
+    let mut behind = shifted("-3600", "behind");
+    behind.begins();
+    behind.running.wait_for(&["the clock of this machine is", "behind the store's"]);
+    behind.says(&["at", "now", "--", "echo", "at", "last"], "");
+    behind.running.wait_for(&["stdout at last"]);
+    assert_eq!(behind.running.stop().0.code(), Some(0));
+    assert_eq!(database.ask("SELECT count(*) FROM mainspring.attempt WHERE started < nominal"), "0", "early");
     let _ = fs::remove_dir_all(&folder);
 }
 

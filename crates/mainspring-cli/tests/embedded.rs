@@ -4,9 +4,9 @@
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use mainspring_embed::{Cron, Jobs, Options, Run};
+use mainspring_embed::{Cron, Every, Jobs, Options, Run};
 
-use crate::program::mainspring;
+use crate::program::{Running, mainspring};
 
 /// What only a hang reaches.
 const LONG: Duration = Duration::from_secs(60);
@@ -64,4 +64,78 @@ fn the_commands_know_the_jobs_of_a_program_also_when_it_does_not_run() {
     jobs.shutdown(LONG).unwrap();
     drop(jobs);
     look();
+}
+
+#[test]
+fn one_program_at_a_time_has_a_folder_and_a_server_keeps_it_while_it_is_away() {
+    let folder = std::env::temp_dir().join(format!("mainspring-kept-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    let data = folder.to_str().unwrap();
+    let (sender, receiver) = channel();
+    let open = || {
+        let sender = sender.clone();
+        let tick = move |run: &Run| sender.send(run.key().to_string());
+        Jobs::open(&folder)
+            .unwrap()
+            .job("tick", Every::hours(24 * 365), tick)
+            .handler("remind", |_: &Run, _: String| Ok::<(), String>(()))
+            .start()
+            .unwrap()
+    };
+    let refused = |words: &[&str], code: i32, part: &str| {
+        let ended = mainspring(&[words, &["--data", data]].concat());
+        assert_eq!(ended.code, code, "{words:?}: {}{}", ended.stdout, ended.stderr);
+        assert!(ended.stderr.contains(part), "{words:?}: {}", ended.stderr);
+        assert_eq!(ended.stderr.lines().count(), 1, "{words:?}: {}", ended.stderr);
+    };
+    let jobs = open();
+    jobs.once("remind").payload("pay").name("rent").after(LONG * 60).submit().unwrap();
+    let owner = format!("another server (process {}) uses the data directory", std::process::id());
+    assert!(Jobs::open(&folder).unwrap_err().to_string().starts_with(&owner));
+    refused(&["serve"], 5, &owner);
+    refused(&["open"], 5, "--listen");
+    for words in [&["doctor"][..], &["health"]] {
+        asked(data, words);
+    }
+    asked(data, &["pause", "tick", "--note", "rest"]);
+    let look = || {
+        assert!(asked(data, &["list"]).contains("paused"));
+        assert!(asked(data, &["list", "--pending"]).contains("rent"));
+        assert!(asked(data, &["show", "rent"]).contains("handler"));
+        let audit = asked(data, &["audit"]);
+        assert!(audit.contains("pause") && audit.contains("tick") && audit.contains("rest"), "{audit}");
+    };
+    look();
+    jobs.shutdown(LONG).unwrap();
+    drop(jobs);
+    // Nobody has it: what looks reads the store, and what acts says so.
+    look();
+    asked(data, &["doctor"]);
+    for words in [&["run", "tick"][..], &["resume", "tick"], &["dead", "retry", "--all"], &["open"]] {
+        refused(words, 3, "no server answers at");
+    }
+    kept_by_a_server(data, &look);
+    assert!(receiver.try_recv().is_err(), "the server has no handlers");
+    let jobs = open();
+    let key = receiver.recv_timeout(LONG).unwrap();
+    assert!(key.starts_with("tick@"), "{key}");
+    jobs.shutdown(LONG).unwrap();
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
+/// What a server makes of the folder: it shows everything, and runs wait for the program.
+fn kept_by_a_server(data: &str, look: &dyn Fn()) {
+    let page: &[&str] = if cfg!(feature = "web") { &["--listen=127.0.0.1:0"] } else { &[] };
+    let mut server = Running::any(&[&["serve", "--data", data], page].concat());
+    server.wait_for(&[", data in "]);
+    look();
+    asked(data, &["resume", "tick"]);
+    asked(data, &["run", "tick"]);
+    let status = asked(data, &["status"]);
+    assert!(status.contains("tick") && status.contains("handler"), "what waits, and for what: {status}");
+    if cfg!(feature = "web") {
+        assert!(asked(data, &["open", "--print"]).starts_with("http://127.0.0.1:"));
+    }
+    let (status, lines, _) = server.stop();
+    assert_eq!(status.code(), Some(0), "{lines:#?}");
 }

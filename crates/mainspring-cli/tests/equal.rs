@@ -1,15 +1,74 @@
 //! One table: what a command prints with `--json`, and what the HTTP API answers, have the same values under
 //! the same names.
 //!
-//! Commands that only change something have no row: the routes send the same requests, and `remote.rs`
-//! compares what comes back. Nor have `simulate`, which asks no server, and `open` and `token`, which are for
-//! who is at the machine.
+//! The commands are those of the help: a new one with `--json` that is neither compared nor in [`ELSEWHERE`]
+//! fails.
+
+use std::collections::BTreeSet;
 
 use mainspring_web::scope::Scope;
 use serde_json::{Value, json};
 
 use crate::served::IDLE;
 use crate::site::Site;
+
+/// Commands with `--json` that are not compared, and why.
+const ELSEWHERE: [(&str, &str); 16] = [
+    ("run", "a change: the routes send the same request, and remote.rs compares what comes back"),
+    ("at", "a change"),
+    ("every", "a change"),
+    ("pause", "a change"),
+    ("resume", "a change"),
+    ("cancel", "a change"),
+    ("remove", "a change"),
+    ("backfill", "a change"),
+    ("rewind", "a change"),
+    ("apply", "a change"),
+    ("dead retry", "a change"),
+    ("dead drop", "a change"),
+    ("simulate", "it asks no server"),
+    ("open", "for a person at the machine"),
+    ("token list", "for a person at the machine"),
+    ("doctor", "it looks at the machine as well: what both say is compared"),
+];
+
+/// The commands below one that have `--json`, as the help names them.
+fn with_json(above: &[&str]) -> Vec<String> {
+    let help = |words: &[&str]| crate::program::mainspring(&[words, &["--help"]].concat()).stdout;
+    let text = help(above);
+    let Some((_, list)) = text.split_once("Commands:\n") else {
+        return if text.contains("--json") { vec![above.join(" ")] } else { Vec::new() };
+    };
+    let names = list.lines().take_while(|line| !line.is_empty());
+    let names = names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
+    names.flat_map(|name| with_json(&[above, &[name]].concat())).collect()
+}
+
+#[test]
+fn every_command_with_json_is_compared_or_says_why_not() {
+    let mut compared: Vec<&str> = COMPARED.to_vec();
+    compared.extend(ELSEWHERE.map(|(command, _)| command));
+    compared.sort_unstable();
+    let mut found = with_json(&[]);
+    found.sort_unstable();
+    assert_eq!(found, compared);
+}
+
+/// Those that the tests of this file compare.
+const COMPARED: [&str; 12] = [
+    "list",
+    "show",
+    "history",
+    "logs",
+    "status",
+    "audit",
+    "health",
+    "check",
+    "next",
+    "explain",
+    "translate",
+    "dead list",
+];
 
 /// Whether each field of one document stands in the other with the same value.
 fn assert_within(ours: &Value, theirs: &Value, at: &str) {
@@ -35,7 +94,9 @@ type Row<'r> = (&'r [&'r str], &'r str, &'r str, &'r str, Value, &'r str);
 
 fn assert_same(site: &Site, token: &str, (command, part, method, path, body, other): Row<'_>) {
     let ours = match command[0] {
-        "explain" | "translate" => serde_json::from_str(&crate::program::mainspring(command).stdout).unwrap(),
+        "explain" | "translate" | "next" => {
+            serde_json::from_str(&crate::program::mainspring(command).stdout).unwrap()
+        }
         _ => site.served.json(command),
     };
     let path = format!("/api/v1{path}");
@@ -48,6 +109,31 @@ fn assert_same(site: &Site, token: &str, (command, part, method, path, body, oth
     let ours = ours.pointer(part).unwrap_or_else(|| panic!("{command:?}: {ours}"));
     assert!(!ours.as_array().is_some_and(Vec::is_empty), "{command:?} has nothing to compare");
     assert_within(ours, theirs, &path);
+}
+
+/// What has another shape in a stream of lines, in a list with civil times, and in a count.
+fn assert_texts_agree(site: &Site, token: &str, run: &str, next: &[&str], asked: &Value) {
+    let lines = site.served.ask(&["logs", "idle", "--json"]).stdout;
+    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let output = String::from_utf8(site.get(&format!("/api/v1{run}/output"), token).body).unwrap();
+    assert_eq!(lines.len(), output.lines().count());
+    for (line, told) in lines.iter().zip(output.lines()) {
+        let text = |name: &str| line[name].as_str().unwrap();
+        assert_eq!(told, format!("{} {} {} {}", text("time"), line["attempt"], text("stream"), text("text")));
+    }
+    let ours: Value = serde_json::from_str(&crate::program::mainspring(next).stdout).unwrap();
+    let theirs = site.post("/api/v1/explain", token, &asked.to_string()).json();
+    let time = |value: &Value| value.as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
+    let ours: Vec<_> = ours["times"].as_array().unwrap().iter().map(time).collect();
+    let theirs: Vec<_> = theirs["times"].as_array().unwrap().iter().map(|at| time(&at["at"])).collect();
+    assert_eq!((ours.len(), &ours), (3, &theirs));
+    let file = site.served.file();
+    let ours = crate::program::mainspring(&["check", file.to_str().unwrap(), "--json"]).stdout;
+    let ours = serde_json::from_str::<Value>(&ours).unwrap()["files"][0].clone();
+    let sent = json!({ "files": [{ "path": "jobs.toml", "text": std::fs::read_to_string(&file).unwrap() }] });
+    let theirs = site.post("/api/v1/check", token, &sent.to_string()).json()["files"][0].clone();
+    assert_eq!(ours["jobs"], json!(theirs["jobs"].as_array().unwrap().len()));
+    assert_eq!(ours["problems"], json!(theirs["faults"].as_array().unwrap().len()));
 }
 
 fn assert_doctor_and_health_agree(site: &Site, token: &str) {
@@ -81,7 +167,11 @@ fn the_api_says_what_the_command_line_says() {
     let nothing = Value::Null;
     site.served.says(&["pause", "dying", "--until", "2099-01-01T00:00:00Z", "--note", "new disk"], 0, "");
     let by_end = ["history", "--by-end", "--cause", "request", "--json"];
-    let rows: [Row<'_>; 15] = [
+    let next = [&["next", expression, "-n", "3"][..], &options].concat();
+    let rows: [Row<'_>; 18] = [
+        (&["health", "--json"], "/level", "GET", "/health", nothing.clone(), "/level"),
+        (&["health", "--json"], "/asked", "GET", "/health", nothing.clone(), "/asked"),
+        (&next, "/day_rule", "POST", "/explain", asked.clone(), "/day_rule"),
         (&["show", "dying", "--json"], "/job", "GET", "/jobs/dying", nothing.clone(), ""),
         (&["audit", "--json"], "/audit/rows", "GET", "/audit", nothing.clone(), "/items"),
         (
@@ -107,11 +197,19 @@ fn the_api_says_what_the_command_line_says() {
             "/items",
         ),
         (&["history", "idle", "-n", "1", "--json"], "/runs/runs/0", "GET", &one_run, nothing.clone(), ""),
-        (&["dead", "list", "--json"], "/runs/runs", "GET", "/runs?state=dead", nothing, "/items"),
+        (&["dead", "list", "--json"], "/runs/runs", "GET", "/runs?state=dead", nothing.clone(), "/items"),
         (&explain, "/explanation", "POST", "/explain", asked.clone(), "/explanation"),
         (&explain, "/from", "POST", "/explain", asked.clone(), "/from"),
-        (&translate, "/translation", "POST", "/explain", asked, "/translations/1/translation"),
+        (&translate, "/translation", "POST", "/explain", asked.clone(), "/translations/1/translation"),
     ];
+    let commands = rows.iter().map(|(command, ..)| match command[0] {
+        "dead" => command[..2].join(" "),
+        name => name.to_owned(),
+    });
+    let by_hand = ["logs", "check"].map(str::to_owned);
+    let done: BTreeSet<String> = commands.chain(by_hand).collect();
+    assert_eq!(done, COMPARED.map(str::to_owned).into(), "the list and the rows");
+    assert_texts_agree(&site, &token, &one_run, &next, &asked);
     rows.into_iter().for_each(|row| assert_same(&site, &token, row));
     assert_doctor_and_health_agree(&site, &token);
     let missing = site.get("/api/v1/jobs/none", &token);
@@ -215,8 +313,7 @@ fn a_job_is_made_of_json_and_its_work_is_done_once_more() {
     site.served.says(&["logs", "again"], 0, "made of json");
     let bearer = format!("Bearer {mara}");
     let headers = [("Authorization", bearer.as_str())];
-    let dropping = site.send("DELETE", "/api/v1/jobs/new?history=drop", &headers, "");
-    assert_eq!(dropping.status, 400, "a history that would be kept is not said to be dropped: {dropping:?}");
+    assert_eq!(site.send("DELETE", "/api/v1/jobs/new?history=burn", &headers, "").status, 400);
     assert_eq!(site.send("DELETE", "/api/v1/jobs/new?history=keep", &headers, "").status, 204);
     site.stop();
 }

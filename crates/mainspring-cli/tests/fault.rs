@@ -125,6 +125,17 @@ impl Small {
         mainspring(&[command, "--data", self.seen.to_str().unwrap()])
     }
 
+    /// The options with which a command asks the listener. Its token is written into a file.
+    fn site(&self, token_file: &Path) -> Vec<String> {
+        let data = self.seen.to_str().unwrap();
+        let address = mainspring(&["open", "--print", "--data", data]).stdout;
+        let token = mainspring(&["token", "add", "mara", "--scope", "operate", "--data", data]).stdout;
+        fs::write(token_file, token).unwrap();
+        fs::set_permissions(token_file, fs::Permissions::from_mode(0o600)).unwrap();
+        let url = address.trim().split('#').next().unwrap();
+        ["--url", url, "--token-file", token_file.to_str().unwrap()].map(str::to_owned).to_vec()
+    }
+
     /// Takes all the room that there is.
     fn fill(&self) {
         let mut file = fs::File::create(self.seen.join("filler")).unwrap();
@@ -151,10 +162,19 @@ fn on_a_full_disk_new_work_is_refused_and_all_goes_on_when_there_is_room() {
     fs::write(folder.join("jobs.toml"), job).unwrap();
     let script = "mount -t tmpfs -o size=8m,mode=0700 tmpfs \"$2\" || exit 99; \
         head -c 4194304 /dev/zero >\"$2/filler\"; \
-        \"$1\" serve --data \"$2\" \"$3/../jobs.toml\"; code=$?; cp -r \"$2\" \"$3\"; exit $code";
-    let Some(mut small) = Small::start(script, &data, &saved) else { return };
+        \"$1\" serve --data \"$2\" LISTEN \"$3/../jobs.toml\"; code=$?; cp -r \"$2\" \"$3\"; exit $code";
+    let listen = if cfg!(feature = "web") { "--listen=127.0.0.1:0" } else { "" };
+    let Some(mut small) = Small::start(&script.replace("LISTEN", listen), &data, &saved) else { return };
     fs::create_dir(&saved).unwrap();
     small.running.wait_for(&[", data in"]);
+    let site = cfg!(feature = "web").then(|| small.site(&folder.join("token")));
+    let over_http = |words: &[&str], code: i32, part: &str| {
+        let Some(site) = &site else { return };
+        let site: Vec<&str> = site.iter().map(String::as_str).collect();
+        let ended = mainspring(&[words, &site].concat());
+        let text = format!("{}{}", ended.stdout, ended.stderr);
+        assert!(ended.code == code && text.contains(part), "{words:?}: {} {text}", ended.code);
+    };
     let mut submitter = Submitter::connect(&small.seen);
     let said = submitter.submit_until_refused();
     let refusal: Value = serde_json::from_str(&said).unwrap();
@@ -183,12 +203,16 @@ fn on_a_full_disk_new_work_is_refused_and_all_goes_on_when_there_is_room() {
     assert!(status.stdout.contains("nothing can be recorded"), "{} {}", status.stdout, status.stderr);
     let ended = mainspring(&["pause", "tick", "--data", small.seen.to_str().unwrap()]);
     assert_eq!(ended.code, 75, "{}", ended.stderr);
+    over_http(&["status"], 0, "nothing can be recorded");
+    over_http(&["pause", "tick"], 75, "nothing can be recorded");
+    over_http(&["run", "tick"], 75, "nothing can be recorded");
     small.free();
     fs::remove_file(small.seen.join("first")).unwrap();
     small.running.wait_for(&["there is room on the disk again: all goes on"]);
     small.running.wait_for(&["end    exit status 0"]);
     small.running.wait_for(&["output is kept, and new work taken"]);
     submitter.submit().unwrap();
+    over_http(&["pause", "tick"], 0, "");
     assert_eq!(small.ask("doctor").stdout.matches("trouble").count(), 0);
     small.stop();
     let (status, _, errors) = small.running.end();

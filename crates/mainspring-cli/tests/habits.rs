@@ -3,11 +3,12 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use nix::unistd::Uid;
 
-use crate::program::Running;
+use crate::program::{Running, root};
 use crate::served::{IDLE, Served, folder, write};
 
 /// A user with no entry in the list of users, as an image's `--user` has it.
@@ -19,6 +20,13 @@ fn shell(line: &str) -> (i32, String) {
     let output = command.args(["-c", line, env!("CARGO_BIN_EXE_mainspring")]).output().unwrap();
     let text = [output.stdout, output.stderr].concat();
     (output.status.code().unwrap(), String::from_utf8(text).unwrap())
+}
+
+/// Copies the program by another program: a copy that is open for writing here would be so in what other
+/// tests start meanwhile, and could not be executed.
+fn copy_program(path: &Path) {
+    let copied = Command::new("cp").args([Path::new(env!("CARGO_BIN_EXE_mainspring")), path]).status();
+    assert!(copied.unwrap().success());
 }
 
 #[test]
@@ -83,6 +91,18 @@ fn a_time_zone_that_is_not_known_is_spoken_of_at_the_start() {
 }
 
 #[test]
+fn a_time_zone_of_tz_that_is_not_known_is_spoken_of_once_by_each_command() {
+    let check = format!("check '{}'", root().join("examples/crontab").display());
+    for command in ["next '0 1 * * *'", "explain '0 1 * * *'", check.as_str()] {
+        let (code, said) = shell(&format!("TZ=Bad/Zone \"$0\" {command} 2>&1 >/dev/null"));
+        assert_eq!(code, 0, "{command}: {said}");
+        assert_eq!(said.matches("the time zone of TZ is not known, and UTC is used").count(), 1, "{said}");
+        let (_, said) = shell(&format!("TZ=Bad/Zone \"$0\" {command} --tz Asia/Tokyo 2>&1 >/dev/null"));
+        assert_eq!(said, "", "{command}");
+    }
+}
+
+#[test]
 fn a_reader_of_followed_logs_that_goes_ends_them() {
     let served = Served::start("logs-reader", IDLE);
     served.says(&["run", "idle", "--wait"], 0, "");
@@ -96,7 +116,7 @@ fn a_reader_of_followed_logs_that_goes_ends_them() {
 fn without_a_home_the_program_says_what_names_the_folder() {
     let place = folder("no-home");
     let program = place.join("mainspring");
-    fs::copy(env!("CARGO_BIN_EXE_mainspring"), &program).unwrap();
+    copy_program(&program);
     write(&place.join("jobs.toml"), IDLE);
     let mut command = Command::new(&program);
     command.arg("serve").arg(place.join("jobs.toml")).env_clear().current_dir("/");
@@ -118,7 +138,7 @@ fn a_shared_volume_of_a_container_is_refused_with_a_folder_that_will_do() {
     }
     let place = folder("volume");
     let program = place.join("mainspring");
-    fs::copy(env!("CARGO_BIN_EXE_mainspring"), &program).unwrap();
+    copy_program(&program);
     write(&place.join("jobs.toml"), IDLE);
     let volume = place.join("volume");
     fs::create_dir(&volume).unwrap();

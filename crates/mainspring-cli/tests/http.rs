@@ -423,6 +423,7 @@ fn a_silent_job_is_in_trouble_and_jobs_beyond_the_limit_are_metered_together() {
         "{found}"
     );
     assert_eq!(found["items"][0]["troubles"][0]["code"], "silent");
+    site.served.says(&["run", "b", "--wait"], 0, "");
     let metrics = String::from_utf8(site.get("/metrics", &token).body).unwrap();
     let value = |name: &str| metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     assert_eq!(value("mainspring_job_silent{job=\"a\"}"), Some("1.0"));
@@ -430,7 +431,32 @@ fn a_silent_job_is_in_trouble_and_jobs_beyond_the_limit_are_metered_together() {
     assert_eq!(value("mainspring_job_silent{job=\"c\"}"), None, "beyond --metrics-max-jobs");
     assert_eq!(value("mainspring_clock_jumps_total{direction=\"back\"}"), Some("0"));
     assert_eq!(value("mainspring_output_lost_bytes_total"), Some("0"));
-    for name in ["reader_query_seconds_count", "process_open_fds", "process_cpu_seconds_total"] {
+    // Those that only servers have which share a database.
+    let of_cluster = [
+        "shards_owned",
+        "lease_seconds_left",
+        "takeovers",
+        "fenced",
+        "inbox_oldest_seconds",
+        "clock_offset_seconds",
+        "servers",
+    ];
+    let own = |row: &&(&str, _, _, _)| !of_cluster.contains(&row.0);
+    for (name, kind, _, _) in mainspring_web::metric_rows::ROWS.iter().filter(own) {
+        let kind = format!("{kind:?}").to_lowercase();
+        let told = format!("# TYPE mainspring_{name} {kind}");
+        assert!(metrics.lines().any(|line| line == told), "{told} is not in {metrics}");
+    }
+    let once = "mainspring_once_oldest_overdue_seconds";
+    assert_eq!((value(once), value("mainspring_dead_letters{job=\"b\"}")), (Some("0.0"), Some("0.0")));
+    for name in [
+        "reader_query_seconds_count{query=\"list\"}",
+        "store_bytes{part=\"database\"}",
+        "http_request_duration_seconds_count{route=\"/api/v1/jobs\"}",
+        "commit_batch_operations_sum",
+        "process_open_fds",
+        "process_cpu_seconds_total",
+    ] {
         let value: f64 =
             value(&format!("mainspring_{name}")).unwrap_or_else(|| panic!("{metrics}")).parse().unwrap();
         assert!(0.0 < value, "{name}");

@@ -32,6 +32,30 @@ fn systemd_has_nothing_against_the_units() {
     }
 }
 
+#[test]
+fn systemd_has_nothing_against_the_sockets_beside_the_service() {
+    let folder = folder("sockets");
+    let names = ["mainspring.service", "mainspring.socket", "mainspring-http.socket"];
+    for name in names {
+        let unit = fs::read_to_string(root().join("docs").join(name)).unwrap();
+        let unit = unit.replace("/usr/local/bin/mainspring", env!("CARGO_BIN_EXE_mainspring"));
+        fs::write(folder.join(name), unit).unwrap();
+    }
+    let paths = names.map(|name| folder.join(name).to_str().unwrap().to_owned());
+    let arguments = [&["verify", "--man=no"][..], &paths.each_ref().map(String::as_str)].concat();
+    if let Some(verified) = tool("systemd-analyze", &arguments) {
+        let said = text(&verified);
+        let about_it: Vec<&str> = said.lines().filter(|line| line.contains("mainspring")).collect();
+        assert!(verified.status.success() && about_it.is_empty(), "{said}");
+    }
+    let service = fs::read_to_string(root().join("docs/mainspring.service")).unwrap();
+    let socket = fs::read_to_string(root().join("docs/mainspring.socket")).unwrap();
+    let data = service.split(" --data ").nth(1).unwrap().split(' ').next().unwrap();
+    assert!(socket.contains(&format!("\nListenStream={data}/mainspring.sock\n")), "{data}: {socket}");
+    assert!(socket.contains("\nSocketMode=0600\n"), "{socket}");
+    let _ = fs::remove_dir_all(&folder);
+}
+
 fn verify(name: &str, of: &str) {
     let folder = folder(name);
     let unit = fs::read_to_string(root().join("docs").join(name)).unwrap();
@@ -75,6 +99,10 @@ fn the_package_has_the_program_its_unit_its_pages_and_its_completions() {
     is_there("usr/share/fish/vendor_completions.d/mainspring.fish");
     let unit = fs::read_to_string(installed.join("usr/lib/systemd/system/mainspring.service")).unwrap();
     assert!(unit.starts_with("[Unit]") && unit.contains("ExecStart=/usr/bin/mainspring serve"), "{unit}");
+    for name in ["mainspring.socket", "mainspring-http.socket"] {
+        let unit = fs::read_to_string(installed.join("usr/lib/systemd/system").join(name)).unwrap();
+        assert!(!unit.contains("/usr/local/") && unit.contains("\nListenStream="), "{name}: {unit}");
+    }
     let unit = fs::read_to_string(installed.join("usr/lib/systemd/user/mainspring.service")).unwrap();
     assert!(unit.starts_with("[Unit]") && unit.contains("ExecStart=/usr/bin/mainspring serve %h/"), "{unit}");
     // What it installs runs, and takes the jobs that it installs.

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::program::mainspring;
+use crate::served::{IDLE, Served, write};
 
 fn document(args: &[&str]) -> Value {
     let ended = mainspring(args);
@@ -116,4 +117,19 @@ fn a_document_that_a_limit_cuts_short_says_so() {
         (&found["is_cut_short"], &found["times"][999_999]),
         (&true.into(), &"2026-01-12T13:46:40+00:00".into())
     );
+}
+
+#[test]
+fn a_job_of_a_served_file_has_the_line_on_which_it_stands() {
+    let served = Served::start("source-line", IDLE);
+    let line = |served: &Served| served.json(&["show", "idle", "--json"])["job"]["source_line"].clone();
+    assert_eq!(line(&served), 1);
+    let file = format!("{}:1", served.file().display());
+    served.says(&["show", "idle"], 0, &file);
+    write(&served.file(), &format!("# a comment\n\n{IDLE}"));
+    served.running.signal(nix::sys::signal::Signal::SIGHUP);
+    while line(&served) != 3 {}
+    served.says(&["every", "5h", "--name", "other", "--", "true"], 0, "");
+    assert_eq!(served.json(&["show", "other", "--json"])["job"]["source_line"], Value::Null);
+    served.stop();
 }

@@ -24,6 +24,7 @@ use std::thread;
 use jiff::Timestamp;
 
 use crate::program::{Running, root};
+use crate::served::{folder, write};
 
 /// Each job has a name. The last tells the test what time it is: it is due in every second.
 const CRONTAB: &str = "\
@@ -95,13 +96,7 @@ const PASSAGES: &[Passage] = &[
 
 #[test]
 fn both_changes_of_new_york_are_lived_through_by_debians_rule() {
-    let Some(library) = faketime() else {
-        let message = "the test of a shifted clock needs the Debian package libfaketime";
-        assert!(std::env::var_os("CI").is_none(), "{message}");
-        // Past the capture of test output, so that nobody takes a skipped test for one that passed.
-        let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("SKIPPED: {message}\n").as_bytes());
-        return;
-    };
+    let Some(library) = faketime_or_skip() else { return };
     thread::scope(|scope| {
         for passage in PASSAGES {
             let library = &library;
@@ -141,6 +136,46 @@ fn the_passages_expect_what_debians_cron_did() {
         }
     }
     assert_eq!(compared_count, 2 + 5 + 1 + 3);
+}
+
+#[test]
+fn a_clock_that_is_set_forward_is_told_before_what_it_passed_over() {
+    let Some(library) = faketime_or_skip() else { return };
+    let folder = folder("clock-set");
+    let shift = folder.join("shift");
+    std::fs::write(&shift, "+0").unwrap();
+    let environment = [
+        ("LD_PRELOAD", library.to_str().unwrap()),
+        ("FAKETIME_TIMESTAMP_FILE", shift.to_str().unwrap()),
+        ("FAKETIME_NO_CACHE", "1"),
+        ("FAKETIME_DONT_FAKE_MONOTONIC", "1"),
+    ];
+    let mut running =
+        Running::start_with(&environment, &[], "# mainspring: name=tick misfire=none\n@every 1s true\n");
+    running.wait_for(&[" tick ", " start "]);
+    // Renamed, so that it is there as a whole.
+    write(&shift, "+7200");
+    let line = running.wait_for(&["note", "the clock was set forward by "]);
+    assert!(line.contains("by 2 h 0 min") || line.contains("by 1 h 59 min"), "{line}");
+    running.wait_for(&[" tick ", "missed: "]);
+    let (status, lines, _) = running.stop();
+    let missed: Vec<&String> = lines.iter().filter(|line| line.contains("missed: ")).collect();
+    assert!(missed.iter().all(|line| line.contains("the clock was set forward")), "{missed:#?}");
+    assert!(missed.iter().all(|line| !line.contains("the server was not running")), "{missed:#?}");
+    assert_eq!(status.code(), Some(0), "{lines:#?}");
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
+/// The library; without it the test says that it is skipped, and fails where all must run.
+pub(crate) fn faketime_or_skip() -> Option<PathBuf> {
+    let library = faketime();
+    if library.is_none() {
+        let message = "the test of a shifted clock needs the Debian package libfaketime";
+        assert!(std::env::var_os("CI").is_none(), "{message}");
+        // Past the capture of test output, so that nobody takes a skipped test for one that passed.
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("SKIPPED: {message}\n").as_bytes());
+    }
+    library
 }
 
 /// Where Debian puts the library, for any architecture.

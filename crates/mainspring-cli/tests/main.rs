@@ -5,11 +5,17 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod activation;
 mod after;
+mod bad_input;
 mod cgroups;
+#[path = "../examples/chaos/history.rs"]
+mod chaos_history;
 mod check;
+mod checker;
 mod cluster;
 mod codes;
+mod copy;
 #[path = "../../mainspring-postgres/tests/database.rs"]
 #[allow(dead_code, reason = "the tests of the store use the rest")]
 mod database;
@@ -39,6 +45,8 @@ mod program;
 #[cfg(feature = "web")]
 mod proxy;
 #[cfg(feature = "web")]
+mod purge;
+#[cfg(feature = "web")]
 mod remote;
 mod run;
 mod serve;
@@ -48,3 +56,4 @@ mod site;
 mod top;
 mod typed;
 mod usage;
+mod versions;

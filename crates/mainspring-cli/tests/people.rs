@@ -424,11 +424,23 @@ fn who_asked_for_what_is_kept_with_it_and_told_without_a_server_too() {
     assert_eq!(told, [format!("uid {uid} resume idle "), format!("uid {uid} pause idle new disk")]);
     let text = served.ask(&["audit", "idle", "-n", "1"]).stdout;
     assert!(text.contains("resume") && !text.contains("new disk"), "{text}");
+    served.says(&["audit", "--actor", "nobody"], 0, "nothing was asked");
+    served.says(&["audit", "--actor", &format!("uid {uid}")], 0, "new disk");
     let (folder, data) = (served.folder.clone(), served.data());
     served.running.stop();
     let text = mainspring(&["audit", "--data", &data]).stdout;
     assert!(text.contains("new disk"), "{text}");
     let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn a_range_without_an_occurrence_is_said_to_be_one() {
+    let served = Served::start("empty-range", IDLE);
+    let ended = served.ask(&["backfill", "idle", "2026-01-01 00:00", "2026-01-02 00:00"]);
+    assert_eq!((ended.code, ended.stdout.as_str()), (0, ""), "{}", ended.stderr);
+    let said = "idle is due at no time from 2026-01-01T00:00:00Z to 2026-01-02T00:00:00Z\n";
+    assert!(ended.stderr.ends_with(said), "{}", ended.stderr);
+    served.stop();
 }
 
 #[test]

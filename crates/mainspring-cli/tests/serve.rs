@@ -247,6 +247,21 @@ fn one_server_at_a_time_has_the_data_directory() {
 }
 
 #[test]
+fn a_standby_that_is_asked_to_stop_ends_as_a_server_does() {
+    let served = Served::start("standby-stop", IDLE);
+    for signal in [Signal::SIGTERM, Signal::SIGINT] {
+        let mut standby = Running::any(&["serve", "--data", &served.data(), "--standby"]);
+        standby.wait_for(&["standing by: another server"]);
+        standby.signal(signal);
+        let (status, lines, errors) = standby.end();
+        assert_eq!((status.code(), errors.as_str()), (Some(0), ""), "{signal}: {lines:#?}");
+        assert!(lines.last().unwrap().ends_with("stopped"), "{lines:#?}");
+    }
+    served.says(&["list"], 0, "idle");
+    served.stop();
+}
+
+#[test]
 fn without_a_server_the_commands_say_so() {
     let data = folder("none").to_str().unwrap().to_owned();
     assert_eq!(mainspring(&["run", "--data", &data, "x"]).code, 3);
@@ -329,7 +344,7 @@ fn the_socket_is_for_its_owner_and_bad_requests_end_their_connection() {
     assert_eq!((&answers[0]["id"], answers.len()), (&5.into(), 2));
     assert_eq!(answers[1]["error"]["kind"], "usage");
     let message = answers[1]["error"]["message"].as_str().unwrap();
-    let (said, version) = ("unknown variant `dance`", env!("CARGO_PKG_VERSION"));
+    let (said, version) = ("does not know `dance`", env!("CARGO_PKG_VERSION"));
     assert!(message.contains(said) && message.contains(&format!("server, version {version}")), "{message}");
     // A request without an end, beyond the limit.
     let mut stream = UnixStream::connect(data.join("mainspring.sock")).unwrap();

@@ -30,10 +30,11 @@ use crate::catalogue::{Catalogue, Entry};
 use crate::error::Error;
 use crate::failed::Failed;
 use crate::future::{BoxFuture, Spawner};
-use crate::jobs::{Jobs, Kept, Parts};
+use crate::jobs::{Jobs, Kept};
 use crate::notice::Notify;
 use crate::options::Options;
 use crate::page::Page;
+use crate::parts::Parts;
 use crate::payload::Form;
 use crate::registry::{Handler, Registry};
 use crate::run::Run;
@@ -52,7 +53,7 @@ const USUAL_FUTURES: usize = 1_000;
 /// Jobs that are being defined.
 #[must_use = "nothing runs before start is called"]
 pub struct Builder {
-    kept: Kept,
+    pub(crate) kept: Kept,
     registry: Registry,
     catalogue: Catalogue,
     jobs: Vec<Job>,
@@ -61,7 +62,7 @@ pub struct Builder {
     /// Which job follows which.
     follows: Vec<(String, String)>,
     groups: Vec<Group>,
-    wrong: Option<Error>,
+    pub(crate) wrong: Option<Error>,
     thread_max: usize,
     future_max: usize,
     spawner: Option<Spawner>,
@@ -95,7 +96,7 @@ impl Jobs {
 }
 
 impl Builder {
-    fn new(kept: Kept) -> Builder {
+    pub(crate) fn new(kept: Kept) -> Builder {
         Builder {
             kept,
             registry: Registry::default(),
@@ -209,8 +210,7 @@ impl Builder {
         }
         let definitions = Definitions::new(Origin::Program.source(), self.jobs).with_groups(self.groups);
         let (thread_max, future_max) = (self.thread_max, self.future_max);
-        Jobs::start(Parts {
-            kept: self.kept,
+        let parts = Parts {
             registry: self.registry,
             catalogue: Arc::new(self.catalogue),
             definitions,
@@ -218,7 +218,8 @@ impl Builder {
             futures: self.spawner.map(|spawner| (spawner, future_max)),
             log: self.log,
             page: self.page,
-        })
+        };
+        Jobs::start(self.kept, parts)
     }
 
     fn add(mut self, options: Options, when: Option<When>, handler: impl FnOnce(Form) -> Handler) -> Builder {

@@ -6,6 +6,7 @@
 
 use std::fmt::Debug;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use mainspring_exec::clock::Moment;
@@ -14,14 +15,28 @@ use mainspring_server::server::calls::Caller;
 
 use crate::catalogue::Catalogue;
 use crate::error::Error;
+use crate::member::Member;
 
 /// Who follows commands.
 #[derive(Clone, Debug)]
 pub(crate) enum Followed {
     /// The loop, on its thread.
-    ByLoop(Caller),
+    Loop(Caller),
+    /// The owner of a database, which may be this program or another.
+    Member(Member),
     /// The simulation, on this thread.
-    BySimulation(Weak<dyn Follow>),
+    Simulation(Weak<dyn Follow>),
+}
+
+impl Followed {
+    /// Has the jobs end: what runs is told at once, and has so long.
+    pub(crate) fn stop(&self, patience: Duration) {
+        match self {
+            Followed::Loop(caller) => caller.stop(patience),
+            Followed::Member(member) => member.stop(patience),
+            Followed::Simulation(_) => {}
+        }
+    }
 }
 
 /// What follows commands on the thread that gives them.
@@ -105,16 +120,17 @@ impl Client {
     /// What time it is to the jobs.
     pub(crate) fn now(&self) -> Result<Timestamp, Error> {
         match &self.followed {
-            Followed::ByLoop(_) => Ok(Moment::now().wall),
-            Followed::BySimulation(simulation) => Ok(simulation.upgrade().ok_or(Error::Stopped)?.now()),
+            Followed::Loop(_) | Followed::Member(_) => Ok(Moment::now().wall),
+            Followed::Simulation(simulation) => Ok(simulation.upgrade().ok_or(Error::Stopped)?.now()),
         }
     }
 
     /// Has a command followed, and waits until what it says is on disk.
     pub(crate) fn command(&self, command: Command) -> Result<Reply, Error> {
         answered(match &self.followed {
-            Followed::ByLoop(caller) => caller.command(command).wait()?,
-            Followed::BySimulation(simulation) => {
+            Followed::Loop(caller) => caller.command(command).wait()?,
+            Followed::Member(member) => member.command(command)?,
+            Followed::Simulation(simulation) => {
                 simulation.upgrade().ok_or(Error::Stopped)?.command(command)?
             }
         })
@@ -123,8 +139,9 @@ impl Client {
     /// The same as a future.
     pub(crate) async fn command_async(&self, command: Command) -> Result<Reply, Error> {
         answered(match &self.followed {
-            Followed::ByLoop(caller) => caller.command(command).await?,
-            Followed::BySimulation(simulation) => {
+            Followed::Loop(caller) => caller.command(command).await?,
+            Followed::Member(member) => member.command_async(command).await?,
+            Followed::Simulation(simulation) => {
                 simulation.upgrade().ok_or(Error::Stopped)?.command(command)?
             }
         })

@@ -9,38 +9,27 @@
 //!
 //! Does not handle signals: the program calls [`shutdown`](Jobs::shutdown) when it likes.
 
-use std::fs::File;
 use std::ops::Deref;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
-use mainspring_file::crontab::Format;
-use mainspring_file::loaded::Reader as FileReader;
-use mainspring_host::accounts::Account;
-use mainspring_host::accounts::users::Users;
-use mainspring_job::{AuditQuery, Audited, Definitions, Once, OnceId, Query, Reader, Run, Shard};
+use mainspring_job::{AuditQuery, Audited, Once, OnceId, Query, Reader, Run, Shard};
 use mainspring_server::error::Error as ServerError;
-use mainspring_server::log::Style;
 use mainspring_server::place::Place;
-use mainspring_server::server::calls::{Caller, calls};
-use mainspring_server::server::listener::Listener;
-use mainspring_server::server::rate::Rates;
-use mainspring_server::server::{Host, Keeping, Server, Serving, Stopping, Stores};
+use mainspring_server::server::Stores;
+use mainspring_server::server::calls::calls;
 use mainspring_server::takeover::open_store;
 use mainspring_store::Directory;
 
-use crate::catalogue::Catalogue;
 use crate::client::{Client, Followed, name_of};
 use crate::error::Error;
-use crate::future::Spawner;
-use crate::handlers::Handlers;
-use crate::page::{Beside, Page};
-use crate::registry::Registry;
+use crate::joined::Joined;
+use crate::page::Beside;
+use crate::parts::{Parts, setup};
 use crate::simulation::{ManualClock, Simulation};
+use crate::started::Started;
 
 /// Jobs that run. They end when the last clone is dropped, or by [`shutdown`](Self::shutdown). All that a
 /// [`Client`] can do, it does.
@@ -61,22 +50,13 @@ impl Deref for Jobs {
 /// Where jobs are kept.
 #[derive(Debug)]
 pub(crate) enum Kept {
-    In { place: Place, directory: Arc<Directory> },
+    In {
+        place: Place,
+        directory: Arc<Directory>,
+    },
+    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "it is made with the feature alone"))]
+    Shared(Box<Joined>),
     Simulated(ManualClock),
-}
-
-/// What jobs are started from.
-#[derive(Debug)]
-pub(crate) struct Parts {
-    pub(crate) kept: Kept,
-    pub(crate) registry: Registry,
-    pub(crate) catalogue: Arc<Catalogue>,
-    pub(crate) definitions: Definitions,
-    pub(crate) thread_max: usize,
-    /// What hands futures to a runtime, and how many at a time.
-    pub(crate) futures: Option<(Spawner, usize)>,
-    pub(crate) log: Option<File>,
-    pub(crate) page: Page,
 }
 
 #[derive(Debug)]
@@ -86,7 +66,7 @@ enum Running {
 }
 
 struct Loop {
-    caller: Caller,
+    followed: Followed,
     thread: Mutex<Option<JoinHandle<Result<(), ServerError>>>>,
     reader: Mutex<Option<Box<dyn Reader + Send>>>,
     beside: Mutex<Option<Beside>>,
@@ -99,33 +79,29 @@ impl std::fmt::Debug for Loop {
 }
 
 impl Jobs {
-    pub(crate) fn start(parts: Parts) -> Result<Jobs, Error> {
-        let Parts { kept, registry, catalogue, definitions, thread_max, futures, log, page } = parts;
+    pub(crate) fn start(kept: Kept, parts: Parts) -> Result<Jobs, Error> {
         let (place, directory) = match kept {
             Kept::In { place, directory } => (place, directory),
+            Kept::Shared(joined) => {
+                let Started { client, member, thread, reader } = joined.start(parts)?;
+                return Ok(Jobs::running(client, Followed::Member(member), thread, reader, None));
+            }
             Kept::Simulated(clock) => {
+                let Parts { registry, catalogue, definitions, .. } = parts;
                 let simulation = Simulation::start(&clock, registry, catalogue, definitions)?;
                 let client = simulation.client().clone();
                 return Ok(Jobs { client, running: Arc::new(Running::Simulated(simulation)) });
             }
         };
-        let setup = |what| move |source| Error::Open(ServerError::Setup { what, source });
         let (caller, calls) = calls().map_err(setup("a socket pair"))?;
-        let client = Client::new(Followed::ByLoop(caller.clone()), catalogue);
-        let handlers = Handlers::new(registry, thread_max, futures, client.clone());
-        let execution = Box::new(handlers.map_err(setup("a socket pair"))?);
-        let log_path = PathBuf::from("/dev/null");
-        let log =
-            log.map_or_else(|| File::options().write(true).open(log_path), Ok).map_err(setup("the log"))?;
+        let followed = Followed::Loop(caller);
+        let client = Client::new(followed.clone(), Arc::clone(&parts.catalogue));
         let (store, lease) = open_store(&directory, &place).map_err(Error::Store)?;
-        let (listener, beside) = page.begin(&place)?;
-        let host = Host::Program { calls, jobs: definitions, log };
-        let serving = serving(place, execution, host, listener)?;
-        let reader = Mutex::new(Some(Box::new(store.reader()) as Box<dyn Reader + Send>));
+        let reader = Box::new(store.reader());
         // The lock of a folder lasts: no lease ages.
         let asked = Duration::ZERO;
         let stores = Stores { reader: Some(Box::new(store.reader())), store: Box::new(store), asked };
-        let server = Server::prepare(serving, stores, lease).map_err(Error::Open)?;
+        let (server, beside) = parts.server(&place, client.clone(), calls, stores, lease)?;
         let run = move || {
             let ended = server.run();
             // The lock of the folder goes last.
@@ -133,16 +109,23 @@ impl Jobs {
             ended
         };
         let thread = thread::Builder::new().name("mainspring".to_owned()).spawn(run);
-        let thread = Mutex::new(Some(thread.map_err(setup("a thread"))?));
-        Ok(Jobs {
-            client,
-            running: Arc::new(Running::Loop(Loop {
-                caller,
-                thread,
-                reader,
-                beside: Mutex::new(Some(beside)),
-            })),
-        })
+        Ok(Jobs::running(client, followed, thread.map_err(setup("a thread"))?, reader, Some(beside)))
+    }
+
+    fn running(
+        client: Client,
+        followed: Followed,
+        thread: JoinHandle<Result<(), ServerError>>,
+        reader: Box<dyn Reader + Send>,
+        beside: Option<Beside>,
+    ) -> Jobs {
+        let running = Loop {
+            followed,
+            thread: Mutex::new(Some(thread)),
+            reader: Mutex::new(Some(reader)),
+            beside: Mutex::new(beside),
+        };
+        Jobs { client, running: Arc::new(Running::Loop(running)) }
     }
 
     /// The latest runs of a job, or of what was submitted under a name, at most so many, the latest first.
@@ -211,7 +194,7 @@ impl Jobs {
 
 impl Loop {
     fn end(&self, patience: Duration) -> Result<(), Error> {
-        self.caller.stop(patience);
+        self.followed.stop(patience);
         let reader = self.reader.lock().expect("nothing panics while it holds this lock").take();
         drop(reader);
         let thread = self.thread.lock().expect("nothing panics while it holds this lock").take();
@@ -234,24 +217,4 @@ impl Drop for Loop {
         // There is nobody left to tell.
         let _ = self.end(Duration::ZERO);
     }
-}
-
-/// What the loop serves in a program: no files, and clients of the socket that look and operate.
-fn serving(place: Place, execution: Box<Handlers>, host: Host, listener: Listener) -> Result<Serving, Error> {
-    let ourselves = Account::ourselves();
-    let setup = |source| Error::Open(ServerError::Setup { what: "our own account", source });
-    let users = Users::new(ourselves.map_err(setup)?);
-    let reader = FileReader { format: Format::User, zone: TimeZone::UTC, users, notify: Vec::new() };
-    Ok(Serving {
-        place,
-        files: Vec::new(),
-        reader,
-        stopping: Stopping { drain: Duration::ZERO, grace: Duration::ZERO },
-        rates: Rates::default(),
-        keeping: Keeping::OnDisk,
-        execution,
-        host,
-        listener,
-        log: Style::default(),
-    })
 }

@@ -61,20 +61,34 @@ mod asked_page;
 mod builder;
 mod catalogue;
 mod client;
+#[cfg(feature = "postgres")]
+mod connect;
 mod error;
 mod failed;
+#[cfg(feature = "postgres")]
+mod forward;
+#[cfg(feature = "postgres")]
+mod forwarded;
 mod future;
 mod handlers;
+#[cfg(feature = "postgres")]
+mod inbox;
 mod jobs;
+#[cfg_attr(not(feature = "postgres"), path = "no_joined.rs")]
+mod joined;
+#[cfg_attr(not(feature = "postgres"), path = "no_member.rs")]
+mod member;
 mod notice;
 mod options;
 #[cfg_attr(not(feature = "page"), path = "no_page.rs")]
 mod page;
+mod parts;
 mod payload;
 mod pool;
 mod registry;
 mod run;
 mod simulation;
+mod started;
 mod stop;
 mod submission;
 mod trigger;

@@ -20,7 +20,7 @@ pub(crate) struct Beside;
 impl Page {
     /// Serves nothing.
     #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "with the feature it may fail")]
-    pub(crate) fn begin(self, _place: &Place) -> Result<(Listener, Beside), Error> {
+    pub(crate) fn begin(&self, _place: &Place) -> Result<(Listener, Beside), Error> {
         Ok((Listener::default(), Beside))
     }
 }

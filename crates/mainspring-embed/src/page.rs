@@ -11,6 +11,7 @@
 //! Does not encrypt: see [`Settings::check`].
 
 use jiff::tz::TimeZone;
+use mainspring_server::activation::Handed;
 use mainspring_server::error::Error as ServerError;
 use mainspring_server::place::Place;
 use mainspring_server::server::listener::Listener;
@@ -36,12 +37,12 @@ impl Page {
     }
 
     /// Binds, and serves from now on.
-    pub(crate) fn begin(self, place: &Place) -> Result<(Listener, Beside), Error> {
-        let Some(address) = self.address else { return Ok((Listener::default(), Beside::default())) };
+    pub(crate) fn begin(&self, place: &Place) -> Result<(Listener, Beside), Error> {
+        let Some(address) = &self.address else { return Ok((Listener::default(), Beside::default())) };
         let wrong = |reason: String| Error::Definition { name: address.clone(), reason };
         let addresses = vec![address.parse().map_err(wrong)?];
         let failed = |source| Error::Open(ServerError::Setup { what: "the page", source });
-        let bound = prepare(Settings { addresses, ..Settings::default() });
+        let bound = prepare(Settings { addresses, ..Settings::default() }, &Handed::default());
         let (bound, listener) = bound.map_err(|error| wrong(error.to_string()))?;
         let serving = bound.serve(place.clone(), TimeZone::system()).map_err(failed)?;
         Ok((listener, Beside(Some(serving))))

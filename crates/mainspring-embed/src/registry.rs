@@ -34,7 +34,7 @@ pub(crate) enum Handler {
 }
 
 /// All handlers of a program.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Registry {
     handlers: HashMap<String, Arc<Handler>>,
 }

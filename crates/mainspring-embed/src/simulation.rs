@@ -149,7 +149,7 @@ impl Simulation {
         };
         let simulation = Arc::new_cyclic(|weak: &Weak<Simulation>| Simulation {
             state: Mutex::new(state),
-            client: Client::new(Followed::BySimulation(Weak::<Simulation>::clone(weak)), catalogue),
+            client: Client::new(Followed::Simulation(Weak::<Simulation>::clone(weak)), catalogue),
             registry,
         });
         simulation.command(Command::Apply(definitions))?;

@@ -148,6 +148,11 @@ impl Cgroup {
         self.entry.as_fd()
     }
 
+    /// Where it is.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Whether a process is in it; one that has ended and waits to be reaped is not.
     pub(crate) fn is_populated(&self) -> bool {
         fs::read_to_string(self.folder.join("cgroup.events")).is_ok_and(|text| text.contains("populated 1"))

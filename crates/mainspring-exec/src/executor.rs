@@ -24,6 +24,7 @@ use std::{fmt, io};
 
 use crate::cgroup::{Cgroup, Cgroups};
 use crate::clock::Moment;
+use crate::keeper::Keeper;
 use crate::pipe::{MIN_READ_BYTES, READ_BYTES};
 use crate::process::{LATER_START_WAIT, START_WAIT, StartError};
 use crate::run::{KillCause, Reports, Run};
@@ -77,6 +78,8 @@ pub struct Executor<K> {
     capacity: usize,
     buffer: Vec<u8>,
     cgroups: Option<Cgroups>,
+    /// What ends the runs where this process cannot.
+    keeper: Option<Keeper>,
 }
 
 /// A run with its wait.
@@ -104,12 +107,23 @@ impl<K> Executor<K> {
             capacity: capacity.min(MAX_RUNNING),
             buffer: vec![0; READ_BYTES],
             cgroups: None,
+            keeper: None,
         }
     }
 
     /// The same with a cgroup for each run.
     pub fn with_cgroups(self, cgroups: Option<Cgroups>) -> Executor<K> {
         Executor { cgroups, ..self }
+    }
+
+    /// From now on runs are ended by this if this process cannot end them.
+    pub fn set_keeper(&mut self, keeper: Keeper) {
+        self.keeper = Some(keeper);
+    }
+
+    /// What runs may go on until this boot time, if it has a keeper.
+    pub fn holds_until(&mut self, until: Duration) {
+        self.keeper.iter_mut().for_each(|keeper| keeper.holds_until(until));
     }
 }
 
@@ -135,6 +149,9 @@ impl<K: PartialEq> Executor<K> {
         let cgroup = self.cgroup(spec).map_err(Refused::Start)?;
         let run = Run::start(spec, variables, key, (now, wait), cgroup).map_err(Refused::Start)?;
         let pid = run.pid();
+        if let Some(keeper) = &mut self.keeper {
+            keeper.add(pid, run.cgroup_folder());
+        }
         self.last_number += 1;
         self.runs.push(Held { number: self.last_number, run, armed: None });
         self.arm(now);
@@ -165,12 +182,13 @@ impl<K: PartialEq> Executor<K> {
         if let Some(at) = self.runs.iter().position(|held| held.run.is_lingering()) {
             let mut held = self.runs.remove(at);
             self.waits.arm(&mut held.armed, None, held.number, now);
-            close(held, &mut self.cgroups, now, reports);
+            close(held, (&mut self.cgroups, &mut self.keeper), now, reports);
         }
     }
 
     /// Does all that can be done without waiting, and forgets the runs that are over.
     pub fn turn(&mut self, now: Moment, reports: &mut dyn Reports<K>) {
+        self.keeper.iter_mut().for_each(Keeper::turn);
         let share = (READ_BYTES / self.runs.len().max(1)).max(MIN_READ_BYTES);
         for Held { run, .. } in &mut self.runs {
             run.advance(now, &mut self.buffer, share, reports);
@@ -183,7 +201,7 @@ impl<K: PartialEq> Executor<K> {
         }
         for mut held in self.runs.extract_if(.., |held| held.run.is_over()) {
             self.waits.arm(&mut held.armed, None, held.number, now);
-            close(held, &mut self.cgroups, now, reports);
+            close(held, (&mut self.cgroups, &mut self.keeper), now, reports);
         }
         self.arm(now);
     }
@@ -248,12 +266,19 @@ impl<K: PartialEq> Executor<K> {
     pub fn close(&mut self, now: Moment, reports: &mut dyn Reports<K>) {
         self.waits = Waits::default();
         for held in self.runs.drain(..) {
-            close(held, &mut self.cgroups, now, reports);
+            close(held, (&mut self.cgroups, &mut self.keeper), now, reports);
         }
     }
 }
 
-fn close<K>(held: Held<K>, cgroups: &mut Option<Cgroups>, now: Moment, reports: &mut dyn Reports<K>) {
+fn close<K>(
+    held: Held<K>,
+    (cgroups, keeper): (&mut Option<Cgroups>, &mut Option<Keeper>),
+    now: Moment,
+    reports: &mut dyn Reports<K>,
+) {
+    // Before its number can be another's.
+    keeper.iter_mut().for_each(|keeper| keeper.remove(held.run.pid()));
     let cgroup = held.run.close(now, reports);
     if let (Some(cgroup), Some(cgroups)) = (cgroup, cgroups) {
         cgroups.remove(cgroup);

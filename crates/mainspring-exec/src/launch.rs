@@ -30,6 +30,10 @@ use crate::sys::Launch;
 /// Where programs are where PATH is not set, as execvp(3) has it.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
+/// What the service manager tells the server, and none of the processes that inherit the server's variables.
+const OF_THE_SERVICE: [&str; 6] =
+    ["NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"];
+
 /// The variables of a run, by their names.
 type Environment = BTreeMap<OsString, OsString>;
 
@@ -40,7 +44,10 @@ pub(crate) fn environment(
 ) -> Result<(Environment, Masks), SecretError> {
     let mut environment = match spec.inheritance {
         Inheritance::Clean => Environment::new(),
-        Inheritance::Inherited => std::env::vars_os().collect(),
+        Inheritance::Inherited => {
+            let is_ours = |name: &OsString| OF_THE_SERVICE.iter().any(|of_service| name == of_service);
+            std::env::vars_os().filter(|(name, _)| !is_ours(name)).collect()
+        }
     };
     let user = spec.account.identity.as_ref().map(|identity| identity.uid.as_raw());
     let own = |(name, value): &(String, String)| (OsString::from(name), OsString::from(value));

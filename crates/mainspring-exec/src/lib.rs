@@ -26,6 +26,7 @@ pub mod deliveries;
 pub mod descriptors;
 mod env_file;
 pub mod executor;
+pub mod keeper;
 mod launch;
 pub mod orphans;
 pub mod output;

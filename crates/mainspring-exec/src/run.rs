@@ -19,6 +19,7 @@
 
 use std::fmt;
 use std::os::fd::BorrowedFd;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -328,6 +329,11 @@ impl<K> Run<K> {
         if let (Signal::SIGKILL, Some(cgroup)) = (signal, &self.cgroup) {
             cgroup.kill();
         }
+    }
+
+    /// Where its cgroup is, if it has one.
+    pub(crate) fn cgroup_folder(&self) -> Option<&Path> {
+        self.cgroup.as_ref().map(Cgroup::folder)
     }
 
     /// Whether it is being killed and something that it started is still there, in its cgroup.

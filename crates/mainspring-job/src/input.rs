@@ -261,6 +261,10 @@ pub enum Command {
     },
     /// Remove a job: what runs goes on to its end, what waits is cancelled, and its record is dropped.
     Remove(JobName),
+    /// Remove a job if it is defined, and drop the oldest [`MAX_PRUNED`](crate::MAX_PRUNED) of its ended
+    /// runs. Dead letters stay. Refused while the job has an open run. The shell reads the store after the
+    /// reply, and asks again until no ended run is left, so that no commit takes long.
+    Purge(JobName),
 }
 
 /// A set of definitions from one source.

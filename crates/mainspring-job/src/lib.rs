@@ -168,8 +168,8 @@ pub use state::RunState;
 pub use store::contract;
 #[doc(inline)]
 pub use store::{
-    Committed, Counts, Cursor, Hint, Lease, MAX_PAGE, MemoryStore, Order, Owner, Query, Reader, Renewed,
-    Shard, Spread, Stats, Store, StoreError,
+    Committed, Counts, Cursor, Hint, LEASE_MARGIN, Lease, LeaseAge, LeaseDeadlines, MAX_PAGE, MemoryStore,
+    Order, Owner, Query, Reader, Renewed, Shard, Spread, Stats, Store, StoreError,
 };
 #[doc(inline)]
 pub use timetable::{

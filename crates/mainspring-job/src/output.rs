@@ -262,6 +262,8 @@ pub enum Refusal {
     DueOutOfRange,
     /// The note is longer than [`MAX_NOTE_BYTES`](crate::MAX_NOTE_BYTES).
     NoteTooLong,
+    /// The job has open runs: wait for their ends, or cancel them.
+    OpenRuns,
     /// The server has not finished starting.
     NotReady,
 }
@@ -280,6 +282,7 @@ impl fmt::Display for Refusal {
             Refusal::KeyTooLong => "the idempotency key is too long",
             Refusal::DueOutOfRange => "the due time is too far away",
             Refusal::NoteTooLong => "the note is too long",
+            Refusal::OpenRuns => "the job has runs that have not ended",
             Refusal::NotReady => "the server is still starting",
         })
     }
@@ -372,6 +375,8 @@ pub enum Note {
         /// The name that no job has.
         of: JobName,
     },
+    /// Ended runs of a job were dropped because a command asked for it; their output is to go with them.
+    Purged(JobName),
     /// The store knew the run already, and it was not started a second time. Only another owner of the store,
     /// or a fault, can cause this.
     Refused(RunKey),

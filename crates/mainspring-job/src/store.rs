@@ -15,7 +15,8 @@
 //! 1. A batch is atomic and durable: when `commit` returns `Ok`, all its operations are on disk, and a crash
 //!    at any moment before leaves all of them or none.
 //! 2. A batch is applied once: the same number again, in the same epoch, returns the same answers and changes
-//!    nothing.
+//!    nothing. A lower number is [`StoreError::Fenced`] and changes nothing: it is a request that its owner
+//!    has given up and sent again, and that comes after a later batch.
 //! 3. An owner that acquires has an epoch greater than every earlier one; from then on every call with an
 //!    earlier one is [`StoreError::Fenced`] and changes nothing. Its lease says whether the owner before it
 //!    had released the shard.
@@ -43,6 +44,7 @@
 //! | `Fenced` | no | stops at once: another one owns the jobs now |
 //! | `Busy` | no | sends the same batch again a little later, and takes nothing new meanwhile |
 //! | `Held`, of `acquire` alone | | stands by, and tries again when the lease of the other may have run out |
+//! | `TimedOut`, of a question to a reader alone | | tells who asked |
 //! | `Unknown` | perhaps | sends the same batch again until it is told |
 //! | `Full` | no | performs none of its effects, and sends the same batch again when there may be room, or stops |
 //! | `Io`, `Corrupt` | perhaps | stops: after a failed flush it is unknown what is on disk until it is read again |
@@ -70,10 +72,14 @@ use crate::state::RunState;
 
 #[cfg(feature = "contract")]
 pub mod contract;
+mod deadlines;
 mod error;
+mod lending;
 mod memory;
 mod query;
 
+#[doc(inline)]
+pub use deadlines::{LEASE_MARGIN, LeaseAge, LeaseDeadlines};
 #[doc(inline)]
 pub use error::StoreError;
 #[doc(inline)]
@@ -167,12 +173,14 @@ pub struct Lease {
     /// How long it lasts without a renewal, counted by the owner's boot time from before it asked. `None`: as
     /// long as the store is open.
     pub lasts: Option<Duration>,
+    /// The store's time when it was given, as in [`Committed::now`].
+    pub now: Option<Timestamp>,
 }
 
 impl Lease {
     /// A lease that lasts as long as the store is open.
     pub fn new(shard: Shard, epoch: u64, takeover: Takeover) -> Lease {
-        Lease { shard, epoch, takeover, lasts: None }
+        Lease { shard, epoch, takeover, lasts: None, now: None }
     }
 }
 
@@ -361,6 +369,15 @@ pub trait Reader {
     /// # Errors
     /// When they cannot be read.
     fn shared_sources(&mut self) -> Result<Option<BTreeSet<String>>, StoreError> {
+        Ok(None)
+    }
+
+    /// What the servers are like that share the store, for people: a JSON document whose fields the shell
+    /// knows. `None`: it is not shared.
+    ///
+    /// # Errors
+    /// When that cannot be read.
+    fn cluster(&mut self, _shard: Shard) -> Result<Option<String>, StoreError> {
         Ok(None)
     }
 

@@ -1,5 +1,9 @@
 //! The store in memory keeps the contract, and stores that are broken on purpose are caught.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
 use jiff::Timestamp;
 use mainspring_job::{
     Answer, Attempt, AuditQuery, Audited, Batch, Committed, Counts, Hint, JobName, JobRecord, Lease,
@@ -275,4 +279,94 @@ fn a_broken_store_is_caught() {
         let found = contract::exercise(&mut Broken(flaw), 500);
         assert!(found.is_err(), "{flaw:?} was not caught");
     }
+}
+
+/// One store in memory that lends its shard, as several connections see it.
+#[derive(Clone)]
+struct Lent(Rc<RefCell<MemoryStore>>);
+
+struct Lending;
+
+impl contract::Ground for Lending {
+    type Store = Lent;
+
+    fn fresh(&mut self) -> Lent {
+        Lent(Rc::new(RefCell::new(MemoryStore::lending(Duration::from_secs(15), Timestamp::UNIX_EPOCH))))
+    }
+
+    fn reopened(&mut self, store: Lent) -> Lent {
+        store
+    }
+
+    fn beside(&mut self, store: &Lent) -> Option<Lent> {
+        Some(store.clone())
+    }
+
+    fn lapse(&mut self, store: &Lent) {
+        store.0.borrow_mut().lapse();
+    }
+}
+
+impl Store for Lent {
+    fn acquire(&mut self, shard: Shard, owner: &Owner) -> Result<Lease, StoreError> {
+        self.0.borrow_mut().acquire(shard, owner)
+    }
+    fn renew(&mut self, lease: Lease) -> Result<Renewed, StoreError> {
+        self.0.borrow_mut().renew(lease)
+    }
+    fn release(&mut self, lease: Lease) -> Result<(), StoreError> {
+        self.0.borrow_mut().release(lease)
+    }
+    fn hints(&mut self) -> Vec<Hint> {
+        self.0.borrow_mut().hints()
+    }
+    fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Committed, StoreError> {
+        self.0.borrow_mut().commit(lease, batch)
+    }
+}
+
+impl Reader for Lent {
+    fn load(
+        &mut self,
+        shard: Shard,
+        after: OnceId,
+        up_to: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<Once>, StoreError> {
+        self.0.borrow_mut().load(shard, after, up_to, limit)
+    }
+    fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, Option<PauseTerms>), StoreError> {
+        self.0.borrow_mut().jobs(shard)
+    }
+    fn open_runs(
+        &mut self,
+        shard: Shard,
+        after: Option<&RunKey>,
+        limit: usize,
+    ) -> Result<Vec<Run>, StoreError> {
+        self.0.borrow_mut().open_runs(shard, after, limit)
+    }
+    fn find(&mut self, shard: Shard, query: &Query) -> Result<Vec<Run>, StoreError> {
+        self.0.borrow_mut().find(shard, query)
+    }
+    fn run(&mut self, shard: Shard, key: &RunKey) -> Result<Option<Run>, StoreError> {
+        self.0.borrow_mut().run(shard, key)
+    }
+    fn attempts(&mut self, shard: Shard, key: &RunKey) -> Result<Vec<Attempt>, StoreError> {
+        self.0.borrow_mut().attempts(shard, key)
+    }
+    fn pending_named(&mut self, shard: Shard, name: &JobName) -> Result<Option<Once>, StoreError> {
+        self.0.borrow_mut().pending_named(shard, name)
+    }
+    fn counts(&mut self, shard: Shard) -> Result<Counts, StoreError> {
+        self.0.borrow_mut().counts(shard)
+    }
+    fn audit(&mut self, shard: Shard, query: &AuditQuery) -> Result<Vec<Audited>, StoreError> {
+        self.0.borrow_mut().audit(shard, query)
+    }
+}
+
+#[test]
+fn the_store_in_memory_that_lends_its_shard_keeps_the_contract() {
+    assert_eq!(contract::exercise(&mut Lending, 200), Ok(()));
 }

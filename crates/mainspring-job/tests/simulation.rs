@@ -18,6 +18,7 @@ mod fault;
 mod forgery;
 mod hook;
 mod model;
+mod owners;
 mod random;
 mod script;
 mod world;

@@ -8,20 +8,26 @@
 //! The runtime is this connection's own and has no threads: it runs while a call waits. Between calls nothing
 //! is read, so that a session that ended meanwhile is noticed by the next call.
 //!
+//! A connection may listen to a channel: `wait` ends when something was told there. A pooler in transaction
+//! mode tells nothing, and then the wait is over when its time is.
+//!
 //! Cost: a round trip for each call; three for a new session.
 //!
 //! Does not try again: what may be tried again is known to the caller.
 
+use std::future::poll_fn;
+use std::sync::Arc;
 use std::time::Duration;
 
 use mainspring_job::StoreError;
 use tokio::runtime::{Builder, Runtime};
+use tokio::sync::Notify;
 use tokio::time::timeout;
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Client, NoTls, Row};
+use tokio_postgres::{AsyncMessage, Client, NoTls, Row};
 
 use super::fault::{Reach, ends_session, lost, mapped};
-use super::location::Location;
+use super::location::{Location, OF_OWNER};
 use super::value::Value;
 
 /// How long an answer is waited for. Three tries fit into the time that an owner has without a renewal. What
@@ -34,9 +40,17 @@ const SCRIPT_TIMEOUT: Duration = Duration::from_secs(600);
 /// A session, and how to make another.
 pub(super) struct Connection {
     location: Location,
+    /// What is asked of each session.
+    session: &'static str,
     /// A pooler refuses what is asked of a session when it begins.
     is_pooled: bool,
+    /// What each session listens to, if anything.
+    channel: Option<&'static str>,
+    /// Something was told there.
+    told: Arc<Notify>,
     client: Option<Client>,
+    /// How long a call may take.
+    patience: Duration,
     runtime: Runtime,
 }
 
@@ -51,14 +65,51 @@ impl Connection {
     ///
     /// # Errors
     /// When the operating system gives no event queue.
-    pub(super) fn new(location: &Location) -> Result<Connection, StoreError> {
+    pub(super) fn new(location: &Location, session: &'static str) -> Result<Connection, StoreError> {
         let runtime = Builder::new_current_thread().enable_all().build();
         Ok(Connection {
             location: location.clone(),
+            session,
             is_pooled: false,
+            channel: None,
+            told: Arc::new(Notify::new()),
             client: None,
+            patience: CALL_TIMEOUT,
             runtime: runtime.map_err(|error| StoreError::Io(error.into()))?,
         })
+    }
+
+    /// The same for calls that take as long as a step of the schema, such as counting all rows.
+    pub(super) fn patient(self) -> Connection {
+        Connection { patience: SCRIPT_TIMEOUT, ..self }
+    }
+
+    /// Whether the session is there that the last call had: a transaction of several calls is lost with it.
+    pub(super) fn is_open(&self) -> bool {
+        self.client.as_ref().is_some_and(|client| !client.is_closed())
+    }
+
+    /// A connection that listens.
+    ///
+    /// # Errors
+    /// The same.
+    pub(super) fn listening(location: &Location, channel: &'static str) -> Result<Connection, StoreError> {
+        Ok(Connection { channel: Some(channel), ..Connection::new(location, OF_OWNER)? })
+    }
+
+    /// Whether a pooler stands before the database, as far as the session has shown it.
+    pub(super) fn is_pooled(&self) -> bool {
+        self.is_pooled
+    }
+
+    /// Waits until something is told on the channel, at most so long. Returns whether there may have been
+    /// something: a new session knows nothing of before.
+    pub(super) fn wait(&mut self, longest: Duration) -> bool {
+        if self.client.as_ref().is_none_or(Client::is_closed) && self.connect().is_ok() {
+            return true;
+        }
+        let told = &self.told;
+        self.runtime.block_on(async { timeout(longest, told.notified()).await.is_ok() })
     }
 
     /// Connects now, so that people are told what is wrong with the address.
@@ -94,7 +145,7 @@ impl Connection {
         let Some(client) = &self.client else { return Err(StoreError::Busy) };
         let bound: Vec<(&(dyn ToSql + Sync), Type)> = values.iter().map(Value::bound).collect();
         let answer =
-            self.runtime.block_on(async { timeout(CALL_TIMEOUT, client.query_typed(sql, &bound)).await });
+            self.runtime.block_on(async { timeout(self.patience, client.query_typed(sql, &bound)).await });
         match answer {
             Ok(Ok(rows)) => Ok(rows),
             Ok(Err(error)) => {
@@ -149,12 +200,23 @@ impl Connection {
 
     fn try_connect(&mut self) -> Result<(), Option<tokio_postgres::Error>> {
         self.client = None;
-        let config = self.location.config(self.is_pooled);
+        let config = self.location.config(self.session, self.is_pooled);
+        let listen = self.channel.filter(|_| !self.is_pooled).map(|channel| format!("LISTEN {channel}"));
+        let told = Arc::clone(&self.told);
         let made = self.runtime.block_on(async {
-            let (client, session) =
+            let (client, mut session) =
                 timeout(CALL_TIMEOUT, config.connect(NoTls)).await.map_err(|_| None)??;
             // It ends with the client; what it fails with each call is told.
-            tokio::spawn(async move { drop(session.await) });
+            tokio::spawn(async move {
+                while let Some(Ok(message)) = poll_fn(|context| session.poll_message(context)).await {
+                    if matches!(message, AsyncMessage::Notification(_)) {
+                        told.notify_one();
+                    }
+                }
+            });
+            if let Some(listen) = listen {
+                timeout(CALL_TIMEOUT, client.batch_execute(&listen)).await.map_err(|_| None)??;
+            }
             Ok::<Client, Option<tokio_postgres::Error>>(client)
         });
         self.client = Some(made?);

@@ -1,24 +1,32 @@
 //! What the owner is asked through the database: a table of requests, and one of replies.
 //!
 //! ```text
-//!  SELECT mainspring.submit(..) ─┐                ┌─ done under its key, then removed; or its refusal is kept
+//!  SELECT mainspring.submit(..) ─┐                ┌─ done and removed in one commit; or its refusal is kept
 //!  a command at another server  ─┴─▶ inbox ─▶ owner ┴─ removed, then done ─▶ reply ─▶ the command
 //! ```
 //!
-//! What a transaction submitted is done at least once, and its key makes that once. What a person waits for
-//! is done at most once: where no reply comes, the person is told that it is unknown.
+//! What a transaction submitted is done once: the commit that has the job takes the request out, by its key.
+//! What a person waits for is done at most once: where no reply comes, the person is told that it is unknown.
 //!
 //! Cost: a round trip for each call; the question for requests reads an index that has only open ones.
 //!
 //! Does not read a request: the server does.
 
+use std::time::Duration;
+
 use mainspring_job::StoreError;
 use tokio_postgres::Row;
 
 use super::connection::Connection;
-use super::escape::read;
+use super::escape::{kept, read};
 use super::location::Location;
 use super::value::Value;
+
+/// The channel on which a server tells that it has asked something.
+const ASKED: &str = "mainspring_asked";
+
+/// The channel on which the owner tells that it has replied.
+const REPLIED: &str = "mainspring_replied";
 
 /// The most requests that are taken at once.
 const MAX_TAKEN: i64 = 64;
@@ -43,12 +51,28 @@ pub struct Inbox {
 }
 
 impl Inbox {
-    /// Connects with the first call.
+    /// That of the owner, which waits for requests. Connects with the first call.
     ///
     /// # Errors
     /// When the operating system gives no event queue.
-    pub fn new(location: &Location) -> Result<Inbox, StoreError> {
-        Ok(Inbox { connection: Connection::new(location)? })
+    pub fn of_owner(location: &Location) -> Result<Inbox, StoreError> {
+        Ok(Inbox { connection: Connection::listening(location, ASKED)? })
+    }
+
+    /// That of another server, which waits for replies. Connects with the first call.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn of_asker(location: &Location) -> Result<Inbox, StoreError> {
+        Ok(Inbox { connection: Connection::listening(location, REPLIED)? })
+    }
+
+    /// Waits until something was told, at most so long. Returns whether there may be something new.
+    ///
+    /// What a transaction submits is not told of: to tell it would make the commits of all wait for each
+    /// other.
+    pub fn wait(&mut self, longest: Duration) -> bool {
+        self.connection.wait(longest)
     }
 
     /// The first requests that are to be done, in their order.
@@ -92,8 +116,11 @@ impl Inbox {
     /// When the database does not answer.
     pub fn reply(&mut self, id: i64, response: &str) -> Result<(), StoreError> {
         let sql = "WITH old AS (DELETE FROM mainspring.reply WHERE at < clock_timestamp() - interval '1 h')
-            INSERT INTO mainspring.reply (id, response) VALUES ($1, $2) ON CONFLICT DO NOTHING";
-        self.connection.call("reply", sql, &[Value::Int(id), Value::text(response)]).map(drop)
+            , told AS (SELECT pg_notify($3, ''))
+            INSERT INTO mainspring.reply (id, response) SELECT $1, $2 FROM told ON CONFLICT DO NOTHING";
+        self.connection
+            .call("reply", sql, &[Value::Int(id), Value::text(response), Value::text(REPLIED)])
+            .map(drop)
     }
 
     /// Asks the owner something, and returns the number of that.
@@ -101,8 +128,11 @@ impl Inbox {
     /// # Errors
     /// When the database does not answer; `Unknown` if the request may be there.
     pub fn ask(&mut self, request: &str, actor: &str) -> Result<i64, StoreError> {
-        let sql = "INSERT INTO mainspring.inbox (request, actor, waits) VALUES ($1, $2, true) RETURNING id";
-        let rows = self.connection.call("ask", sql, &[Value::text(request), Value::text(actor)])?;
+        let sql = "WITH asked AS (
+                INSERT INTO mainspring.inbox (request, actor, waits) VALUES ($1, $2, true) RETURNING id)
+            SELECT id, pg_notify($3, '')::text FROM asked";
+        let values = [Value::text(request), Value::text(actor), Value::text(ASKED)];
+        let rows = self.connection.call("ask", sql, &values)?;
         Ok(rows.first().ok_or(StoreError::Busy)?.get(0))
     }
 
@@ -114,5 +144,49 @@ impl Inbox {
         let sql = "DELETE FROM mainspring.reply WHERE id = $1 RETURNING response";
         let rows = self.connection.call("take a reply", sql, &[Value::Int(id)])?;
         Ok(rows.first().map(|row| read(row.get(0)).into_owned()))
+    }
+
+    /// Leaves replies, and takes the requests out that are there still: at once, or not at all.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub fn reply_all(&mut self, replies: &[(i64, String)]) -> Result<(), StoreError> {
+        if replies.is_empty() {
+            return Ok(());
+        }
+        let sql = "WITH old AS (DELETE FROM mainspring.reply WHERE at < clock_timestamp() - interval '1 h'),
+            answered AS (SELECT id::int8, response FROM unnest($1::text[], $2::text[]) AS a (id, response)),
+            done AS (DELETE FROM mainspring.inbox WHERE id IN (SELECT id FROM answered))
+            INSERT INTO mainspring.reply (id, response) SELECT id, response FROM answered ON CONFLICT DO NOTHING";
+        let ids = replies.iter().map(|(id, _)| id.to_string()).collect();
+        let responses = replies.iter().map(|(_, response)| kept(response).into_owned()).collect();
+        self.connection.call("reply", sql, &[Value::Texts(ids), Value::Texts(responses)]).map(drop)
+    }
+
+    /// Asks the owner several things, all or none of them, and returns their numbers in the same order.
+    ///
+    /// # Errors
+    /// When the database does not answer; `Unknown` if the requests may be there.
+    pub fn ask_all(&mut self, requests: &[&str], actor: &str) -> Result<Vec<i64>, StoreError> {
+        let sql = "INSERT INTO mainspring.inbox (request, actor, waits)
+            SELECT request, $2, true FROM unnest($1::text[]) WITH ORDINALITY AS r (request, place) ORDER BY place
+            RETURNING id";
+        let requests: Vec<String> = requests.iter().map(|request| kept(request).into_owned()).collect();
+        let rows = self.connection.call("ask", sql, &[Value::Texts(requests), Value::text(actor)])?;
+        // Numbers are drawn in the order of the rows.
+        let mut ids: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
+        ids.sort_unstable();
+        Ok(ids)
+    }
+
+    /// The replies that there are to some requests, each once.
+    ///
+    /// # Errors
+    /// When the database does not answer; `Unknown` if they may be taken.
+    pub fn take_replies(&mut self, ids: &[i64]) -> Result<Vec<(i64, String)>, StoreError> {
+        let sql = "DELETE FROM mainspring.reply WHERE id IN (SELECT unnest($1::text[])::int8) RETURNING id, response";
+        let ids = ids.iter().map(ToString::to_string).collect();
+        let rows = self.connection.call("take replies", sql, &[Value::Texts(ids)])?;
+        Ok(rows.iter().map(|row| (row.get(0), read(row.get(1)).into_owned())).collect())
     }
 }

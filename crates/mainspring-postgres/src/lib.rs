@@ -25,6 +25,7 @@ pub mod location;
 pub mod store;
 
 mod connection;
+mod copy;
 mod document;
 mod escape;
 mod fault;
@@ -32,12 +33,15 @@ mod inbox;
 mod read;
 mod reader;
 mod reads;
+mod releases;
 mod row;
 mod schema;
 mod value;
 
+pub use copy::PostgresCopy;
 pub use inbox::{Entry, Inbox};
 pub use location::Location;
 pub use reader::PostgresReader;
-pub use schema::{VERSION as FORMAT_VERSION, preview};
+pub use releases::Releases;
+pub use schema::{VERSION as FORMAT_VERSION, found, migrate, preview};
 pub use store::{Identity, LEASE, PostgresStore};

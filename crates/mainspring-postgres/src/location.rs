@@ -23,7 +23,11 @@ const USER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What a session is asked for, where no pooler stands between: a statement of ours is never longer than an
 /// owner can be without its lease. Locks are waited for by the functions, each of which says how long.
-const SESSION: &str = "-c statement_timeout=10000 -c idle_in_transaction_session_timeout=10000";
+pub(super) const OF_OWNER: &str = "-c statement_timeout=10000 -c idle_in_transaction_session_timeout=10000";
+
+/// The same of a session that answers people: a question that takes longer keeps others waiting. Behind a
+/// pooler the connection gives up after `CALL_TIMEOUT`.
+pub(super) const OF_READER: &str = "-c statement_timeout=2000 -c idle_in_transaction_session_timeout=10000";
 
 /// Where the database is.
 #[derive(Clone)]
@@ -64,11 +68,11 @@ impl Location {
     }
 
     /// How to connect, with what is asked of the session if that may be asked.
-    pub(super) fn config(&self, is_pooled: bool) -> Config {
+    pub(super) fn config(&self, session: &str, is_pooled: bool) -> Config {
         let mut config = self.config.clone();
         if !is_pooled {
             let given = config.get_options().unwrap_or_default().to_owned();
-            config.options(format!("{SESSION} {given}"));
+            config.options(format!("{session} {given}"));
         }
         config
     }

@@ -85,6 +85,14 @@ pub(super) fn jobs(connection: &mut Connection, shard: Shard) -> Read<(Vec<JobRe
     Ok((jobs, paused))
 }
 
+/// The servers and the database, as a document.
+pub(super) fn cluster(connection: &mut Connection, shard: Shard) -> Read<Option<String>> {
+    let sql = "SELECT mainspring.cluster_1($1, $2 <> 0)";
+    let values = [Value::Int(i64::from(shard.0)), Value::Int(i64::from(connection.is_pooled()))];
+    let found = rows(connection, "cluster", sql, &values, |found| Ok(columns::text(found, 0)?.into_owned()))?;
+    Ok(found.into_iter().next())
+}
+
 /// All sources from which definitions ever came.
 pub(super) fn sources(connection: &mut Connection) -> Read<BTreeSet<String>> {
     let sql = "SELECT name FROM mainspring.source";

@@ -7,7 +7,7 @@
 use mainspring_job::StoreError;
 
 use super::connection::Connection;
-use super::location::Location;
+use super::location::{Location, OF_READER};
 
 /// Answers questions over a session of its own, from the primary: a commit does not wait for it.
 #[derive(Debug)]
@@ -17,6 +17,6 @@ pub struct PostgresReader {
 
 impl PostgresReader {
     pub(super) fn new(location: &Location) -> Result<PostgresReader, StoreError> {
-        Ok(PostgresReader { connection: Connection::new(location)? })
+        Ok(PostgresReader { connection: Connection::new(location, OF_READER)? })
     }
 }

@@ -54,6 +54,10 @@ macro_rules! reads_by_asking {
                 read::sources(&mut self.connection).map(Some)
             }
 
+            fn cluster(&mut self, shard: Shard) -> Result<Option<String>, StoreError> {
+                read::cluster(&mut self.connection, shard)
+            }
+
             fn open_runs(
                 &mut self,
                 shard: Shard,

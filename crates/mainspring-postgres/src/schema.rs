@@ -15,9 +15,10 @@
 use mainspring_job::StoreError;
 
 use super::connection::Connection;
+use super::location::{Location, OF_OWNER};
 
 /// The version that the steps lead to.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 5;
 
 /// The oldest version whose programs may go on writing.
 const FLOOR: u32 = 1;
@@ -31,10 +32,15 @@ const STEPS: [&[&str]; VERSION as usize] = [
     ],
     &[include_str!("../sql/0004_sources.sql")],
     &[include_str!("../sql/0005_inbox.sql")],
+    &[include_str!("../sql/0006_once.sql")],
+    &[include_str!("../sql/0007_cluster.sql")],
 ];
 
 /// Of the lock that servers take which start at once: the letters `mainspri`.
 const LOCK: i64 = 0x6d61_696e_7370_7269;
+
+/// What a person is told whose role may not make tables.
+const MAY_NOT: &str = "the tables have to be made before, by a role that may: `mainspring store migrate --preview` prints the SQL";
 
 /// All that leads from a version to this one, for people whose role may not make tables.
 pub fn preview(found: u32) -> String {
@@ -55,6 +61,28 @@ pub fn preview(found: u32) -> String {
     text + &keep + "COMMIT;\n"
 }
 
+/// Which version a database has; 0 if it has none yet. Nothing is changed.
+///
+/// # Errors
+/// When it does not answer; `TooNew` if this program is older than the oldest that may go on.
+pub fn found(location: &Location) -> Result<u32, StoreError> {
+    let mut connection = Connection::new(location, OF_OWNER)?;
+    connection.open()?;
+    version(&mut connection)
+}
+
+/// Makes what is missing, and returns the version that was there.
+///
+/// # Errors
+/// When it does not answer, the role may not, or the database is of a newer version.
+pub fn migrate(location: &Location) -> Result<u32, StoreError> {
+    let mut connection = Connection::new(location, OF_OWNER)?;
+    connection.open()?;
+    let found = version(&mut connection)?;
+    prepare(&mut connection)?;
+    Ok(found)
+}
+
 /// Makes what is missing.
 ///
 /// # Errors
@@ -66,6 +94,7 @@ pub(super) fn prepare(connection: &mut Connection) -> Result<(), StoreError> {
     }
     match connection.script("migrate", &preview(found)) {
         Ok(()) => Ok(()),
+        Err(StoreError::Io(error)) => Err(StoreError::Io(format!("{error}: {MAY_NOT}").into())),
         // Another server may have been faster.
         Err(_) if version(connection).is_ok_and(|found| VERSION <= found) => Ok(()),
         Err(error) => Err(error),

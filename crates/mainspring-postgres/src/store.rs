@@ -25,8 +25,9 @@ use tokio_postgres::Row;
 
 use super::connection::Connection;
 use super::document;
-use super::location::Location;
+use super::location::{Location, OF_OWNER};
 use super::reader::PostgresReader;
+use super::releases::FREE;
 use super::schema;
 use super::value::Value;
 
@@ -56,6 +57,8 @@ pub struct PostgresStore {
     location: Location,
     identity: Identity,
     lasts: Duration,
+    /// What the owner is called that it last acquired for.
+    name: String,
     /// The other half of each fence.
     tokens: HashMap<(Shard, u64), String>,
 }
@@ -79,7 +82,7 @@ impl PostgresStore {
         identity: Identity,
         lasts: Duration,
     ) -> Result<PostgresStore, StoreError> {
-        let mut connection = Connection::new(location)?;
+        let mut connection = Connection::new(location, OF_OWNER)?;
         connection.open()?;
         schema::prepare(&mut connection)?;
         let sql = "SELECT current_setting('synchronous_commit'), gen_random_uuid()::text";
@@ -95,7 +98,7 @@ impl PostgresStore {
             identity.server = text(answered, 1)?;
         }
         let (location, tokens) = (location.clone(), HashMap::new());
-        Ok(PostgresStore { connection, location, identity, lasts, tokens })
+        Ok(PostgresStore { connection, location, identity, lasts, name: String::new(), tokens })
     }
 
     /// A second session, for another thread.
@@ -131,11 +134,18 @@ impl PostgresStore {
         Ok([Value::Int(i64::from(lease.shard.0)), epoch, Value::text(token)])
     }
 
-    /// Does one of our functions, whose first column is a status.
+    /// Does one of our functions, whose first column is a status. Without a row it was not called: the caller
+    /// is fenced out.
     fn ask(&mut self, what: &str, sql: &str, values: &[Value]) -> Result<Row, StoreError> {
         let rows = self.connection.call(what, sql, values)?;
-        let answered = rows.into_iter().next().ok_or(StoreError::Busy)?;
-        if text(&answered, 0)? == "fenced" { Err(StoreError::Fenced) } else { Ok(answered) }
+        if let Some(answered) = rows.into_iter().next()
+            && text(&answered, 0)? != "fenced"
+        {
+            return Ok(answered);
+        }
+        // It is counted if the database answers: nothing rests on it.
+        let _ = self.connection.call("count", "SELECT mainspring.count_1('fenced')::text", &[]);
+        Err(StoreError::Fenced)
     }
 }
 
@@ -151,7 +161,7 @@ fn number(row: &Row, index: usize) -> Result<i64, StoreError> {
 
 impl Store for PostgresStore {
     fn acquire(&mut self, shard: Shard, owner: &Owner) -> Result<Lease, StoreError> {
-        let sql = "SELECT status, epoch, token, takeover, held_by, left_ms
+        let sql = "SELECT status, epoch, token, takeover, held_by, left_ms, now, mainspring.seen_1($5, $3, $4, $8)::text
             FROM mainspring.acquire_1($1, $2, $3, $4, $5, $6, $7)";
         let values = [
             Value::Int(i64::from(shard.0)),
@@ -161,9 +171,11 @@ impl Store for PostgresStore {
             Value::text(&self.identity.server),
             Value::text(&self.identity.machine),
             Value::text(&owner.machine_start),
+            Value::text(env!("CARGO_PKG_VERSION")),
         ];
+        self.name.clone_from(&owner.name);
         let answered = match self.ask("acquire", sql, &values) {
-            // It may be ours now: it is free again when that lease has run out.
+            // It may be ours now: asked again, the database knows this process by its identity.
             Err(StoreError::Unknown) => return Err(StoreError::Busy),
             other => other?,
         };
@@ -187,27 +199,35 @@ impl Store for PostgresStore {
         };
         let mut lease = Lease::new(shard, mainspring_rows::unsigned(epoch), takeover);
         lease.lasts = Some(self.lasts);
+        lease.now = Some(mainspring_rows::time(number(&answered, 6)?));
         self.tokens.insert((shard, lease.epoch), text(&answered, 2)?);
         Ok(lease)
     }
 
     fn renew(&mut self, lease: Lease) -> Result<Renewed, StoreError> {
         let [shard, epoch, token] = self.fence(lease)?;
-        let sql = "SELECT status, now FROM mainspring.renew_1($1, $2, $3, $4)";
-        let answered = self.ask("renew", sql, &[shard, epoch, token, self.lease_ms()])?;
+        let sql = "SELECT status, now, mainspring.seen_1($5, $6, $7, $8)::text
+            FROM mainspring.renew_1($1, $2, $3, $4)";
+        let [id, name, address] =
+            [self.identity.server.as_str(), &self.name, &self.identity.address].map(Value::text);
+        let version = Value::text(env!("CARGO_PKG_VERSION"));
+        let values = [shard, epoch, token, self.lease_ms(), id, name, address, version];
+        let answered = self.ask("renew", sql, &values)?;
         let mut renewed = Renewed::default();
         (renewed.now, renewed.lasts) = (Some(mainspring_rows::time(number(&answered, 1)?)), Some(self.lasts));
         Ok(renewed)
     }
 
     fn release(&mut self, lease: Lease) -> Result<(), StoreError> {
-        let values = self.fence(lease)?;
-        self.ask("release", "SELECT status FROM mainspring.release_1($1, $2, $3)", &values)?;
+        let [shard, epoch, token] = self.fence(lease)?;
+        let sql = "SELECT status, CASE status WHEN 'done' THEN pg_notify($4, '')::text END
+            FROM mainspring.release_1($1, $2, $3)";
+        self.ask("release", sql, &[shard, epoch, token, Value::text(FREE)])?;
         self.tokens.remove(&(lease.shard, lease.epoch));
         Ok(())
     }
 
-    /// None: a standby asks each second.
+    /// None: a standby hears of them by [`Releases`](super::Releases), and asks each second.
     fn hints(&mut self) -> Vec<Hint> {
         Vec::new()
     }
@@ -223,7 +243,12 @@ impl Store for PostgresStore {
             Value::Int(mainspring_rows::number(batch.number)),
             Value::Documents(operations),
         ];
-        let sql = "SELECT status, answers, now FROM mainspring.commit_1($1, $2, $3, $4, $5, $6)";
+        // A batch before the last is a request that was given up and comes late: it finds no row. The row is
+        // locked first, and the function takes the number from it, so that it is not called without a row.
+        let sql = "WITH held AS MATERIALIZED (SELECT $5 AS number FROM mainspring.shard AS s
+                WHERE s.shard = $1 AND (s.epoch <> $2 OR s.batch <= $5) FOR NO KEY UPDATE)
+            SELECT c.status, c.answers, c.now
+            FROM held, LATERAL mainspring.commit_1($1, $2, $3, $4, held.number, $6) AS c";
         let answered = self.ask("commit", sql, &values)?;
         let mut committed = Committed::new(mainspring_rows::answers(&text(&answered, 1)?)?);
         committed.now = Some(mainspring_rows::time(number(&answered, 2)?));

@@ -4,5 +4,6 @@
 
 mod contract;
 mod database;
+mod model;
 mod relay;
 mod trouble;

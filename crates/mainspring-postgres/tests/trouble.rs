@@ -7,7 +7,7 @@ use mainspring_job::{
     Action, Answer, Batch, Cause, Lease, Once, OnceId, Operation, Owner, Reader, Run, RunKey, RunState,
     Shard, Store, StoreError, Takeover, Work,
 };
-use mainspring_postgres::{FORMAT_VERSION, Identity, Location, PostgresStore, preview};
+use mainspring_postgres::{FORMAT_VERSION, Identity, Inbox, Location, PostgresStore, Releases, preview};
 
 use super::database::Database;
 use super::relay::Relay;
@@ -207,6 +207,127 @@ fn a_lease_runs_out_by_the_clock_of_the_database() {
 }
 
 #[test]
+fn an_owner_that_lost_the_answer_takes_its_shard_again_and_knows_how_it_came_to_it() {
+    let Some(database) = Database::start() else { return };
+    let relay = Relay::before(&database);
+    let mut dead = opened(&database);
+    acquired(&mut dead);
+    database.ask("UPDATE mainspring.shard SET until = '-infinity'");
+    let mut one = PostgresStore::open(&Location::parse(&relay.url()).unwrap(), Identity::default()).unwrap();
+    relay.swallow(1);
+    let lost = one.acquire(Shard::WHOLE, &Owner::new("one"));
+    assert!(matches!(lost, Err(StoreError::Busy)), "{lost:?}");
+    assert_eq!(database.ask("SELECT owner FROM mainspring.shard"), "one", "it has the shard");
+    let lease = acquired(&mut one);
+    assert_eq!(lease.takeover, Takeover::Unclean, "the owner before it died, whoever heard that");
+    assert_eq!(tried(&mut one, lease, &plan(1)), [Answer::New]);
+    let other = opened(&database).acquire(Shard::WHOLE, &Owner::new("other"));
+    assert!(matches!(other, Err(StoreError::Held { .. })), "{other:?}");
+    // It has committed: what ran it has ended itself.
+    let again = acquired(&mut one);
+    assert_eq!(again.takeover, Takeover::Clean);
+    assert!(
+        matches!(one.commit(lease, &plan(2)), Err(StoreError::Fenced)),
+        "what was sent before is refused"
+    );
+}
+
+#[test]
+fn a_request_of_the_inbox_goes_in_the_commit_that_does_it() {
+    let Some(database) = Database::start() else { return };
+    let mut store = opened(&database);
+    let lease = acquired(&mut store);
+    let submit = |key: &str| {
+        database.ask(&format!("SELECT mainspring.submit('{{\"process\": {{}}}}', key => '{key}')"));
+    };
+    let once = |number: u64, key: &str| {
+        let id = OnceId { due: at(60), number };
+        let mut once = Once::new(id, at(0), Work::new(Action::new("process", "{}").unwrap()));
+        once.key = Some(key.to_owned());
+        Operation::Submit(once)
+    };
+    submit("a");
+    submit("b");
+    assert_eq!(tried(&mut store, lease, &Batch::new(1, vec![once(1, "a")])), [Answer::New]);
+    assert_eq!(database.ask("SELECT key FROM mainspring.inbox"), "b");
+    // Of two requests under one key the second is done already.
+    submit("a");
+    let duplicate = tried(&mut store, lease, &Batch::new(2, vec![once(2, "a")]));
+    assert_eq!(duplicate, [Answer::Duplicate(Some(OnceId { due: at(60), number: 1 }))]);
+    assert_eq!(database.ask("SELECT key FROM mainspring.inbox"), "b");
+    // A refusal is kept for people.
+    submit("c");
+    database.ask("UPDATE mainspring.inbox SET refusal = 'no' WHERE key = 'c'");
+    assert_eq!(tried(&mut store, lease, &Batch::new(3, vec![once(3, "c")])), [Answer::New]);
+    assert_eq!(database.ask("SELECT string_agg(key, ' ' ORDER BY key) FROM mainspring.inbox"), "b c");
+}
+
+#[test]
+fn servers_takeovers_refused_writes_and_the_inbox_are_told_in_one_document() {
+    let Some(database) = Database::start() else { return };
+    let (mut one, mut other) = (opened(&database), opened(&database));
+    let old = acquired(&mut one);
+    let held = other.acquire(Shard::WHOLE, &Owner::new("other"));
+    assert!(matches!(held, Err(StoreError::Held { .. })), "{held:?}");
+    database.ask("SELECT mainspring.submit('{\"process\": {}}')");
+    database.ask("UPDATE mainspring.shard SET until = '-infinity'");
+    other.acquire(Shard::WHOLE, &Owner::new("other")).unwrap();
+    assert!(matches!(one.commit(old, &plan(1)), Err(StoreError::Fenced)));
+    let text = other.cluster(Shard::WHOLE).unwrap().unwrap();
+    let found: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(found["owner"], "other");
+    assert_eq!(found["takeovers"], serde_json::json!({ "clean": 1, "unclean": 1 }));
+    assert_eq!((&found["fenced"], &found["inbox_waiting"]), (&1.into(), &1.into()));
+    let servers = found["servers"].as_array().unwrap();
+    let names: Vec<_> = servers.iter().map(|server| (&server["name"], &server["is_owner"])).collect();
+    assert_eq!(names, [(&"one".into(), &false.into()), (&"other".into(), &true.into())]);
+    assert_eq!(found["database"]["synchronous_commit"], "on");
+    assert_eq!(
+        (&found["database"]["may_migrate"], &found["database"]["is_pooled"]),
+        (&true.into(), &false.into())
+    );
+}
+
+/// What a test waits for that comes at once; nothing is decided by it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[test]
+fn a_release_and_what_is_asked_through_the_database_are_heard_of_at_once() {
+    let Some(database) = Database::start() else { return };
+    let location = Location::parse(&database.url()).unwrap();
+    let mut store = opened(&database);
+    let lease = acquired(&mut store);
+    let mut releases = Releases::new(&location).unwrap();
+    assert!(releases.wait(Duration::ZERO), "it knows nothing of what was before");
+    store.renew(lease).unwrap();
+    assert!(!releases.wait(Duration::ZERO));
+    store.release(lease).unwrap();
+    assert!(releases.wait(PATIENCE));
+    let (mut owner, mut asker) = (Inbox::of_owner(&location).unwrap(), Inbox::of_asker(&location).unwrap());
+    assert_eq!(owner.waiting().unwrap(), []);
+    let id = asker.ask("a request", "somebody").unwrap();
+    assert!(owner.wait(PATIENCE), "its time was not over");
+    assert_eq!(owner.waiting().unwrap().len(), 1);
+    assert!(owner.take(id).unwrap());
+    owner.reply(id, "a reply").unwrap();
+    assert!(asker.wait(PATIENCE));
+    assert_eq!(asker.take_reply(id).unwrap().as_deref(), Some("a reply"));
+}
+
+#[test]
+fn through_a_pooler_in_transaction_mode_nothing_is_told_and_all_is_found() {
+    let Some(mut database) = Database::start() else { return };
+    let Some(url) = database.pooled() else { return };
+    let location = Location::parse(&url).unwrap();
+    drop(opened(&database));
+    let (mut owner, mut asker) = (Inbox::of_owner(&location).unwrap(), Inbox::of_asker(&location).unwrap());
+    assert_eq!(owner.waiting().unwrap(), []);
+    let id = asker.ask("a request", "somebody").unwrap();
+    assert!(!owner.wait(Duration::ZERO));
+    assert_eq!(owner.waiting().unwrap()[0].id, id);
+}
+
+#[test]
 fn the_same_process_that_takes_its_shard_again_suspects_nothing() {
     let Some(database) = Database::start() else { return };
     let mut store = opened(&database);
@@ -251,6 +372,32 @@ fn a_schema_that_is_too_new_is_left_alone_and_one_that_still_serves_is_used() {
     assert!(matches!(refused, Err(StoreError::TooNew { found: 99, known: FORMAT_VERSION })), "{refused:?}");
 }
 
+/// All that made format 3.
+const FORMAT_3: [&str; 5] = [
+    include_str!("../sql/0001_tables.sql"),
+    include_str!("../sql/0002_ownership.sql"),
+    include_str!("../sql/0003_commit.sql"),
+    include_str!("../sql/0004_sources.sql"),
+    include_str!("../sql/0005_inbox.sql"),
+];
+
+#[test]
+fn a_database_of_format_3_is_taken_over_with_its_owner_and_its_inbox() {
+    let Some(database) = Database::start() else { return };
+    let steps = FORMAT_3.concat();
+    database.ask(&format!(
+        "CREATE SCHEMA mainspring; {steps} INSERT INTO mainspring.meta (version, floor) VALUES (3, 1)"
+    ));
+    database.ask("SELECT mainspring.submit('{\"process\": {}}', key => 'a')");
+    database.ask("INSERT INTO mainspring.shard (shard, owner, batch) VALUES (0, 'one of format 3', 7)");
+    let mut store = opened(&database);
+    assert_eq!(database.ask("SELECT version FROM mainspring.meta"), FORMAT_VERSION.to_string());
+    let lease = acquired(&mut store);
+    assert_eq!(lease.takeover, Takeover::Unclean, "it did not leave in good order");
+    assert_eq!(tried(&mut store, lease, &plan(1)), [Answer::New]);
+    assert_eq!(database.ask("SELECT count(*) FROM mainspring.inbox"), "1", "what waits is kept");
+}
+
 #[test]
 fn what_is_previewed_makes_the_tables() {
     let Some(database) = Database::start() else { return };
@@ -258,4 +405,21 @@ fn what_is_previewed_makes_the_tables() {
     let mut store = opened(&database);
     let lease = acquired(&mut store);
     assert_eq!(tried(&mut store, lease, &plan(1)), [Answer::New]);
+}
+
+/// What a session sent that its client gave up may be read by the database when others have gone on.
+#[test]
+fn a_batch_that_comes_after_a_later_one_changes_nothing() {
+    let Some(database) = Database::start() else { return };
+    let (mut early, mut late) = (opened(&database), opened(&database));
+    let lease = acquired(&mut early);
+    assert_eq!(tried(&mut early, lease, &cycle(1)), [Answer::New; 3]);
+    assert_eq!(tried(&mut early, lease, &cycle(2)), [Answer::New; 3]);
+    assert!(matches!(early.commit(lease, &cycle(1)), Err(StoreError::Fenced)));
+    assert!(
+        matches!(late.commit(lease, &cycle(1)), Err(StoreError::Fenced)),
+        "it has no token of that lease"
+    );
+    assert_eq!(tried(&mut early, lease, &cycle(2)), [Answer::New; 3], "it is still the last");
+    assert_eq!(database.ask("SELECT batch FROM mainspring.shard"), "2");
 }

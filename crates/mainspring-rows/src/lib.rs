@@ -15,6 +15,8 @@
 
 #![forbid(unsafe_code)]
 
+pub mod copy;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 

@@ -4,6 +4,9 @@
 //! set(08:00) ──▶ polls as readable at 08:00 by the wall clock, after a suspend too, and whenever the clock is set
 //! ```
 //!
+//! In a thread that follows the clock of its store the timer is on the boot time, and stays right however the
+//! system's clock is set. When a reading has moved the followed clock, it is to be set again.
+//!
 //! A timeout of poll(2) cannot be used: its clock stands still in a suspend, and does not follow a clock that
 //! is set.
 //!
@@ -21,17 +24,23 @@ use jiff::Timestamp;
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 
+use mainspring_exec::clock::boot_time_of;
+
 /// The timer.
 #[derive(Debug)]
 pub struct Alarm {
     timer: TimerFd,
+    clock: ClockId,
     /// What it is set to, so that the same again costs nothing.
-    set_to: Option<Timestamp>,
+    set_to: Option<TimeSpec>,
 }
 
 /// Until when a timer can be set: beyond any due time that will be asked for, and far from the kernel's own
 /// limit.
 const FAR_SECONDS: i64 = 1 << 33;
+
+/// The first time that a timer can be set to: at zero it is not set.
+const SOON: Duration = Duration::from_nanos(1);
 
 impl Alarm {
     /// A timer that is not set. It hears of changes of the clock only while it is.
@@ -41,7 +50,9 @@ impl Alarm {
     /// When the operating system has none to give.
     pub fn new() -> io::Result<Alarm> {
         let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
-        Ok(Alarm { timer: TimerFd::new(ClockId::CLOCK_REALTIME, flags)?, set_to: None })
+        let follows = boot_time_of(Timestamp::UNIX_EPOCH).is_some();
+        let clock = if follows { ClockId::CLOCK_BOOTTIME } else { ClockId::CLOCK_REALTIME };
+        Ok(Alarm { timer: TimerFd::new(clock, flags)?, clock, set_to: None })
     }
 
     /// Lets it ring at a time; at once if that has passed, and for `None` only when the clock is set.
@@ -50,14 +61,23 @@ impl Alarm {
     ///
     /// None is known for a timer that exists.
     pub fn set(&mut self, at: Option<Timestamp>) -> io::Result<()> {
-        let far = Timestamp::from_second(FAR_SECONDS).expect("the constant lies within the calendar");
-        let at = at.unwrap_or(far).clamp(Timestamp::UNIX_EPOCH + Duration::from_nanos(1), far);
+        let (at, flags) = match self.clock {
+            ClockId::CLOCK_BOOTTIME => {
+                let far = Duration::from_secs(FAR_SECONDS.unsigned_abs());
+                let at = at.and_then(boot_time_of).unwrap_or(far);
+                (TimeSpec::from(at.clamp(SOON, far)), TimerSetTimeFlags::TFD_TIMER_ABSTIME)
+            }
+            _ => {
+                let far = Timestamp::from_second(FAR_SECONDS).expect("the constant lies within the calendar");
+                let at = at.unwrap_or(far).clamp(Timestamp::UNIX_EPOCH + SOON, far);
+                let at = TimeSpec::new(at.as_second(), i64::from(at.subsec_nanosecond()));
+                (at, TimerSetTimeFlags::TFD_TIMER_ABSTIME | TimerSetTimeFlags::TFD_TIMER_CANCEL_ON_SET)
+            }
+        };
         if self.set_to == Some(at) {
             return Ok(());
         }
-        let nanoseconds = i64::from(at.subsec_nanosecond());
-        let flags = TimerSetTimeFlags::TFD_TIMER_ABSTIME | TimerSetTimeFlags::TFD_TIMER_CANCEL_ON_SET;
-        self.timer.set(Expiration::OneShot(TimeSpec::new(at.as_second(), nanoseconds)), flags)?;
+        self.timer.set(Expiration::OneShot(at), flags)?;
         self.set_to = Some(at);
         Ok(())
     }
@@ -81,7 +101,7 @@ impl AsFd for Alarm {
 mod tests {
     use super::*;
     use crate::waiting::wait_for;
-    use mainspring_exec::clock::Moment;
+    use mainspring_exec::clock::{Moment, Reading, boot_time, follow, follow_system};
     use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
     fn rings(alarm: &Alarm) -> bool {
@@ -99,6 +119,23 @@ mod tests {
         assert!(at <= Moment::now().wall && rings(&alarm));
         alarm.quiet();
         assert!(!rings(&alarm));
+    }
+
+    #[test]
+    fn it_rings_by_the_clock_that_the_thread_follows() {
+        // An hour behind the system's clock, which has passed that time long ago.
+        let shown = Moment::now().wall - Duration::from_hours(1);
+        follow(Reading { shown, asked: boot_time(), answered: boot_time() });
+        let mut alarm = Alarm::new().unwrap();
+        alarm.set(None).unwrap();
+        assert!(!rings(&alarm));
+        let at = Moment::now().wall + Duration::from_millis(20);
+        alarm.set(Some(at)).unwrap();
+        wait_for(&[alarm.as_fd()], &[], None).unwrap();
+        assert!(at <= Moment::now().wall && rings(&alarm));
+        alarm.quiet();
+        assert!(!rings(&alarm));
+        follow_system();
     }
 
     #[test]

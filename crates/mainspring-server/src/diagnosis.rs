@@ -16,6 +16,8 @@ use mainspring_exec::descriptors;
 use mainspring_exec::executor::MAX_RUNNING;
 use mainspring_job::{MAX_CRASHES, MAX_ON_PROBATION};
 
+mod cluster;
+
 use crate::finding::Finding;
 use crate::message::counted;
 use crate::protocol::{FileStateWire, HealthWire, NamesWire, StatusWire};
@@ -33,6 +35,7 @@ const MAX_IDLE_SECONDS: i64 = 366 * 86_400;
 /// What a server says of itself, of its files, its jobs and its disk. `now` is the clock of the reader.
 pub fn of_server(status: &StatusWire, health: &HealthWire, now: Timestamp) -> Vec<Finding> {
     let mut findings = server(status, health, now);
+    findings.extend(status.cluster.iter().flat_map(cluster::findings));
     findings.extend(files(status));
     findings.extend(of_store(health));
     findings
@@ -42,20 +45,21 @@ pub fn of_server(status: &StatusWire, health: &HealthWire, now: Timestamp) -> Ve
 pub fn of_store(health: &HealthWire) -> Vec<Finding> {
     let mut findings = vec![room(health.free_bytes)];
     if health.is_all_paused {
-        findings
-            .push(Finding::warning("paused", "everything is", "mainspring resume --all").coded("paused_all"));
+        findings.push(
+            Finding::warning("paused", "everything is", "`mainspring resume --all`").coded("paused_all"),
+        );
     }
     if 0 < health.paused.count {
         findings.push(Finding::ok("paused", names(&health.paused)));
     }
     if 0 < health.failing.count {
         let text = format!("after too many failures: {}", names(&health.failing));
-        let hint = "mainspring history --state failed,timed_out says why, mainspring resume JOB goes on";
+        let hint = "`mainspring history --state failed,timed_out` says why, `mainspring resume JOB` goes on";
         findings.push(Finding::warning("paused", text, hint).coded("paused_failures"));
     }
     if 0 < health.crash_loops.count {
         let text = format!("the server died in them {MAX_CRASHES} times: {}", names(&health.crash_loops));
-        let hint = "mend them, and mainspring resume JOB goes on";
+        let hint = "mend them, and `mainspring resume JOB` goes on";
         findings.push(Finding::warning("paused", text, hint).coded("paused_crashes"));
     }
     if 0 < health.quarantined.count {
@@ -72,7 +76,7 @@ pub fn of_store(health: &HealthWire) -> Vec<Finding> {
     }
     if 0 < health.dead {
         let dead = counted(usize::try_from(health.dead).unwrap_or(usize::MAX), "dead letter");
-        let hint = "mainspring dead list shows them, dead retry and dead drop let go of them";
+        let hint = "`mainspring dead list` shows them, `dead retry` and `dead drop` let go of them";
         findings.push(Finding::warning("dead", format!("{dead} to be looked at"), hint));
     }
     findings.extend(planned(health));
@@ -132,7 +136,7 @@ fn files(status: &StatusWire) -> Vec<Finding> {
         Some(problem) => Finding::bad(
             "file",
             problem.to_owned(),
-            format!("the old set is in force; mainspring check {}", file.name),
+            format!("the old set is in force; `mainspring check {}`", file.name),
         )
         .coded("file_problems")
         .about_file(&file.name),

@@ -7,6 +7,7 @@
 //!                                   └─ place: the folder with the store, the socket and the output
 //! ```
 //!
+//! [`activation`] takes sockets over from the service manager.
 //! [`error`] and [`exit`] are the reasons for which a command ends, and the code that its shell gets.
 //! [`message`] and [`relative`] write texts for people. [`diagnosis`] judges a server's answers, for `doctor`
 //! and for the page.
@@ -20,6 +21,8 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "commands")]
+pub mod activation;
 pub mod alarm;
 pub mod diagnosis;
 pub mod error;

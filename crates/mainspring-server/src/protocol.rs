@@ -9,8 +9,9 @@
 //!
 //! Requests of a connection may be sent without waiting for answers; an answer carries the id of its request.
 //! A request has one answer, except for `logs` with `follow` and `run` with `wait`, which have several and
-//! end with `done` or `ended`. Times are RFC 3339. Fields and commands are only added, never renamed. A field
-//! that the other side does not know is ignored.
+//! end with `done` or `ended`. Times are RFC 3339. Fields and commands are only added, never renamed. A
+//! request with something in it that the server does not know is refused, see [`Asked::read`]; a client
+//! ignores what it does not know of an answer.
 //!
 //! Cost: one line.
 //!
@@ -23,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use crate::exit::Exit;
 
 mod audit;
+mod cluster;
 mod expression;
 mod health;
 mod job;
@@ -31,17 +33,22 @@ mod metrics;
 mod page;
 mod power;
 mod question;
+mod reading;
 mod subject;
 mod work;
 
 pub use audit::{AuditAskWire, AuditWire, SpreadWire, StatsWire};
+pub use cluster::{ClusterWire, DatabaseWire, MemberWire};
 pub use expression::{
     ChangeWire, ExplanationWire, FieldWire, Question, Translated, WarningWire, day_rule_name, language_name,
     read_expression,
 };
 pub use health::{HealthWire, MAX_NAMED, NamesWire};
 pub use job::{JobState, JobWire, PauseTermsWire, SourceCode};
-pub use metrics::{BOUNDS_S, HistogramWire, JobMetricsWire, MAX_METERED_JOBS, METERED_JOBS, MetricsWire};
+pub use line::WrittenJobs;
+pub use metrics::{
+    BOUNDS_OPERATIONS, BOUNDS_S, HistogramWire, JobMetricsWire, MAX_METERED_JOBS, METERED_JOBS, MetricsWire,
+};
 pub use page::{AttemptWire, ChangesWire, FoundWire, LoginWire, RunChangeWire};
 pub use power::Power;
 pub use question::{HistoryWire, ListWire, PauseWire};
@@ -77,7 +84,7 @@ pub struct Asked {
 
 /// What can be asked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "command", rename_all = "snake_case")]
+#[serde(tag = "command", rename_all = "snake_case", deny_unknown_fields)]
 #[expect(missing_docs, reason = "the fields are the arguments of the commands of the same names")]
 pub enum Request {
     /// How the server is.
@@ -104,8 +111,13 @@ pub enum Request {
     Every(Box<EveryWire>),
     /// Define one job, given as a table of a job file: over HTTP, where programs write definitions.
     Define { text: String, replace: bool },
-    /// Remove one job that came by command.
-    Remove { job: String },
+    /// Remove one job that came by command; and drop its ended runs with their output, also those of a job
+    /// that is gone already.
+    Remove {
+        job: String,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        drop_history: bool,
+    },
     /// Pause a job; without a job, everything.
     Pause(PauseWire),
     /// Go on.
@@ -143,6 +155,7 @@ pub enum Request {
 
 /// A file of jobs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct FileWire {
     /// Its whole path: the source of its jobs.
     pub name: String,
@@ -152,8 +165,8 @@ pub struct FileWire {
     pub system: bool,
 }
 
-/// An answer with the id of its request.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// An answer with the id of its request, which comes first.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Answered {
     /// That of the request.
     pub id: u64,
@@ -325,6 +338,9 @@ pub struct StatusWire {
     /// What keeps the server from doing all that it should; empty if nothing does.
     #[serde(default)]
     pub troubles: Vec<String>,
+    /// The servers that share the store, if several may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<ClusterWire>,
 }
 
 fn is_so() -> bool {
@@ -468,9 +484,9 @@ mod tests {
 
     #[test]
     fn what_is_left_out_of_a_request_has_a_default() {
-        let asked: Asked = serde_json::from_str(r#"{"command":"status","later":1}"#).unwrap();
+        let asked = Asked::read(br#"{"command":"status"}"#).unwrap();
         assert_eq!(asked, Asked { id: 0, actor: None, comment: None, request: Request::Status });
-        let asked: Asked = serde_json::from_str(r#"{"command":"pause"}"#).unwrap();
+        let asked = Asked::read(br#"{"command":"pause"}"#).unwrap();
         assert_eq!(asked.request, Request::Pause(PauseWire::default()));
     }
 }

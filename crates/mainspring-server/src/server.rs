@@ -36,7 +36,7 @@ use crate::place::Place;
 use crate::signals::Signals;
 use crate::supervisor;
 use crate::waiting::{wait_for, wait_for_any};
-use mainspring_exec::clock::Moment;
+use mainspring_exec::clock::{Moment, boot_time};
 
 pub mod alone;
 mod apply;
@@ -46,6 +46,7 @@ mod boot;
 pub mod calls;
 mod changes;
 mod clients;
+mod clock_steps;
 #[cfg(feature = "commands")]
 pub mod commands;
 mod describe;
@@ -55,6 +56,7 @@ mod feed;
 mod files;
 mod health;
 mod holding;
+mod job_rows;
 mod lease;
 pub mod listener;
 mod listener_requests;
@@ -74,6 +76,7 @@ mod questions;
 pub mod rate;
 mod record;
 mod reload;
+mod removal;
 mod reports;
 pub mod room;
 mod sources;
@@ -90,8 +93,10 @@ mod writer;
 pub use boot::{Keeping, Serving, Stores};
 use calls::Calls;
 use clients::Clients;
+use clock_steps::ClockSteps;
 use files::Files;
 use holding::Holding;
+use job_rows::JobRows;
 use listener::ListenerState;
 use owner::Owner;
 use phase::Phase;
@@ -122,6 +127,7 @@ pub struct Server {
     is_said_full: bool,
     work: Work,
     work_texts: WorkTexts,
+    job_rows: JobRows,
     clients: Clients,
     files: Files,
     signals: Signals,
@@ -131,6 +137,7 @@ pub struct Server {
     /// What the program around the loop asks; none where the process is the server's own.
     calls: Option<Calls>,
     began: Moment,
+    clock_steps: ClockSteps,
     /// When it last looked around.
     looked: Moment,
     /// How many batches were on disk then.
@@ -149,12 +156,13 @@ impl Server {
     ///
     /// When the store fails, or polling.
     pub fn run(mut self) -> Result<(), Error> {
+        // The planner takes its jobs in first: a client that came before the server, whose connection the
+        // service manager kept, asks for them in the first turn.
+        self.act(Moment::now())?;
         loop {
             let mut now = Moment::now();
             let began = now;
-            if self.listener.meters.look_at_clock(now) {
-                self.listener.changes.clock_was_set();
-            }
+            self.look_at_clocks(now);
             self.hear(now);
             self.act(now)?;
             // What clients ask meanwhile is read when they have their answers: what they ask for next comes
@@ -260,11 +268,24 @@ impl Server {
         self.look_at_store(now);
     }
 
+    /// Says why times were passed over, before the planner says which.
+    fn look_at_clocks(&mut self, now: Moment) {
+        let Some(step) = self.clock_steps.look(now, boot_time) else { return };
+        self.listener.meters.step(step.ahead);
+        self.listener.changes.clock_was_set();
+        if let Some(text) = step.text() {
+            self.note(now.wall, &text);
+        }
+    }
+
     fn note(&mut self, now: Timestamp, text: &str) {
         self.log.line(now, &PROGRAM, Kind::Note, text);
     }
 
     fn note_of_planner(&mut self, now: Timestamp, note: &Note) {
+        if let Note::Purged(job) = note {
+            self.work.drop_output(job);
+        }
         let (job, text) = describe::note(note);
         self.log.line(now, &job, Kind::Note, &text);
     }
@@ -279,7 +300,7 @@ impl Server {
         self.work.flush(now, &mut self.log);
         self.clients.write(now);
         // The socket says that there is a server, and there is none any more.
-        let _ = std::fs::remove_file(self.place.socket());
+        self.clients.remove_socket();
         if let Some(why) = self.release_store()? {
             // The next owner finds what was recorded, and takes this one for dead.
             self.note(now.wall, &format!("the end could not be recorded: {why}"));

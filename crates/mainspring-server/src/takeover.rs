@@ -27,9 +27,22 @@ const TRY_INTERVAL: Duration = Duration::from_millis(10);
 /// A number that the kernel draws when it starts: random(4).
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
+/// Names the machine: machine-id(5).
+const MACHINE_ID: &str = "/etc/machine-id";
+
+const HOST_NAME: &str = "/proc/sys/kernel/hostname";
+
 /// Who owns the store, as it remembers it.
 pub fn owner() -> Owner {
     Owner::new(format!("process {}", std::process::id())).with_machine_start(machine_start())
+}
+
+/// Who owns a store that several machines share, and the machine that it is on.
+pub fn shared_owner() -> (Owner, String) {
+    let host = std::fs::read_to_string(HOST_NAME).unwrap_or_default().trim().to_owned();
+    let machine = std::fs::read_to_string(MACHINE_ID).map_or(host.clone(), |id| id.trim().to_owned());
+    let alone = owner();
+    (Owner::new(format!("{} on {host}", alone.name)).with_machine_start(alone.machine_start), machine)
 }
 
 /// What tells one start of the machine from the next. In a container it is that of the host. Empty where it

@@ -52,15 +52,23 @@ impl Directory {
     /// # Errors
     /// When another server holds it, or it cannot be made, trusted or written to.
     pub fn open(path: &Path) -> Result<Directory, DirectoryError> {
-        Directory::take(path, FlockArg::LockExclusiveNonblock)
-    }
-
-    /// As [`Directory::open`], but waits until the other server has ended: a standby.
-    ///
-    /// # Errors
-    /// When the folder cannot be made, trusted or written to.
-    pub fn wait(path: &Path) -> Result<Directory, DirectoryError> {
-        Directory::take(path, FlockArg::LockExclusive)
+        let failed = |source: io::Error| DirectoryError::Io { path: path.to_owned(), source };
+        let folder = make_folder(path).map_err(failed)?;
+        // Not truncated before it is ours: it says who holds it.
+        let file = own_file(
+            OpenOptions::new().read(true).write(true).create(true).truncate(false),
+            &folder.path.join(LOCK_FILE),
+        );
+        let mut lock = locked(path, file.map_err(failed)?, FlockArg::LockExclusiveNonblock)?;
+        // Written over what is there, which needs no room; on a full disk a new file stays empty.
+        let text = format!("process {}\n", std::process::id());
+        match lock.write_all(text.as_bytes()) {
+            Err(error) if error.kind() != io::ErrorKind::StorageFull => return Err(failed(error)),
+            _ => lock.set_len(text.len() as u64).map_err(failed)?,
+        }
+        let directory = Directory { path: folder.path, lock: Some(lock) };
+        directory.close_to_others().map_err(failed)?;
+        Ok(directory)
     }
 
     /// Looks at a folder that no server has, and keeps servers out meanwhile. Nothing is made or written.
@@ -77,26 +85,6 @@ impl Directory {
             Err(error) => return Err(failed(error)),
         };
         Ok(Directory { path: folder.path, lock })
-    }
-
-    fn take(path: &Path, how: FlockArg) -> Result<Directory, DirectoryError> {
-        let failed = |source: io::Error| DirectoryError::Io { path: path.to_owned(), source };
-        let folder = make_folder(path).map_err(failed)?;
-        // Not truncated before it is ours: it says who holds it.
-        let file = own_file(
-            OpenOptions::new().read(true).write(true).create(true).truncate(false),
-            &folder.path.join(LOCK_FILE),
-        );
-        let mut lock = locked(path, file.map_err(failed)?, how)?;
-        // Written over what is there, which needs no room; on a full disk a new file stays empty.
-        let text = format!("process {}\n", std::process::id());
-        match lock.write_all(text.as_bytes()) {
-            Err(error) if error.kind() != io::ErrorKind::StorageFull => return Err(failed(error)),
-            _ => lock.set_len(text.len() as u64).map_err(failed)?,
-        }
-        let directory = Directory { path: folder.path, lock: Some(lock) };
-        directory.close_to_others().map_err(failed)?;
-        Ok(directory)
     }
 
     /// Makes the file of the store if it is not there, for its owner alone. SQLite gives the journal the same

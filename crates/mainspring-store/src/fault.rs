@@ -3,6 +3,7 @@
 //! | SQLite says | is |
 //! |---|---|
 //! | BUSY, LOCKED | `Busy`: another program reads with a lock; nothing was written |
+//! | INTERRUPT | `TimedOut`: the question took longer than the reader gives one |
 //! | FULL, TOOBIG, no room for the shared memory | `Full`: nothing was written |
 //! | CORRUPT, NOTADB | `Corrupt` |
 //! | anything else, IOERR and READONLY among it | `Io`: after a failed flush it is unknown what is on disk |
@@ -14,6 +15,7 @@ use rusqlite::{ErrorCode, ffi};
 pub(super) fn mapped(error: rusqlite::Error) -> StoreError {
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy,
+        Some(ErrorCode::OperationInterrupted) => StoreError::TimedOut,
         Some(ErrorCode::DiskFull | ErrorCode::TooBig) => StoreError::Full(error.to_string()),
         _ if extended(&error) == Some(ffi::SQLITE_IOERR_SHMSIZE) => StoreError::Full(error.to_string()),
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {

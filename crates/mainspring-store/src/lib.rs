@@ -19,6 +19,7 @@ pub mod sqlite;
 mod apply;
 mod asked;
 mod connection;
+mod copy;
 mod directory;
 mod fault;
 mod footing;

@@ -7,18 +7,32 @@
 //! It is opened with the first question, and again after the writer has closed it. The writer closes it to
 //! mend files that were removed, because no other connection may have them open then.
 //!
-//! Cost: a mutex for each question; the writer takes it only to mend.
+//! A question that takes longer than [`QUESTION_TIME`] is given up: it keeps others waiting, and what it
+//! reads cannot be folded out of the log meanwhile.
+//!
+//! Cost: a mutex for each question; the writer takes it only to mend. A look at the clock for each
+//! [`STEPS_PER_LOOK`] steps of a question.
 //!
 //! Does not write: SQLite refuses it.
+//!
+//! Source: <https://sqlite.org/c3ref/progress_handler.html>.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use mainspring_job::StoreError;
 use rusqlite::{Connection, OpenFlags};
 
 use super::connection::connected;
 use super::fault::mapped;
+
+/// How long a question may take. A page of rows by an index takes milliseconds; a filter that few of a
+/// million rows pass may take longer, and is to be narrowed.
+const QUESTION_TIME: Duration = Duration::from_secs(2);
+
+/// After so many steps of SQLite's machine the clock is looked at: some ten microseconds of them.
+const STEPS_PER_LOOK: i32 = 1_000;
 
 /// The second connection, shared with the writer, which closes it.
 ///
@@ -45,11 +59,12 @@ impl Beside {
 pub struct SqliteReader {
     path: PathBuf,
     beside: Beside,
+    question_time: Duration,
 }
 
 impl SqliteReader {
     pub(super) fn new(path: &Path, beside: Beside) -> SqliteReader {
-        SqliteReader { path: path.to_owned(), beside }
+        SqliteReader { path: path.to_owned(), beside, question_time: QUESTION_TIME }
     }
 
     /// Asks the connection, which is opened if it is not.
@@ -62,8 +77,17 @@ impl SqliteReader {
             Some(connection) => connection,
             None => connect(&self.path)?,
         };
-        question(open.insert(connection))
+        let connection = open.insert(connection);
+        limit(connection, self.question_time).map_err(mapped)?;
+        question(connection)
     }
+}
+
+/// Ends what the connection is asked next when the time is over.
+#[expect(clippy::disallowed_methods, reason = "a running statement cannot be told the time from outside")]
+fn limit(connection: &mut Connection, time: Duration) -> rusqlite::Result<()> {
+    let began = Instant::now();
+    connection.progress_handler(STEPS_PER_LOOK, Some(move || time <= began.elapsed()))
 }
 
 fn connect(path: &Path) -> Result<Connection, StoreError> {
@@ -72,4 +96,27 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
     connection.pragma_update(None, "query_only", true).map_err(mapped)?;
     connection.pragma_update(None, "temp_store", "memory").map_err(mapped)?;
     Ok(connection)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_without_end_is_given_up_and_the_next_is_answered() {
+        let path = std::env::temp_dir().join(format!("mainspring-endless-{}.db", std::process::id()));
+        drop(Connection::open(&path).unwrap());
+        let mut reader = SqliteReader::new(&path, Beside::default());
+        reader.question_time = Duration::from_millis(10);
+        let count = |to: &str| {
+            let sql = format!(
+                "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n {to}) SELECT count(*) FROM n"
+            );
+            reader
+                .ask(|connection| connection.query_row(&sql, [], |row| row.get::<_, i64>(0)).map_err(mapped))
+        };
+        assert!(matches!(count(""), Err(StoreError::TimedOut)));
+        assert_eq!(count("WHERE x < 3").unwrap(), 3);
+        let _ = std::fs::remove_file(&path);
+    }
 }

@@ -69,6 +69,70 @@ export type Scope = "metrics" | "look" | "operate" | "define";
 
 // GET status ------------------------------------------------------------------------------------------------
 
+/** ClusterWire: the servers that share a database, by its clock. */
+export interface Cluster {
+  /** Which server owns the jobs; empty if none does. */
+  owner: string;
+  /** How long its lease lasts unless it is renewed, in milliseconds. */
+  lease_left_ms: number;
+  /** By how much the clock of the server that answers is ahead of the database's, in milliseconds; less than
+   * 0: behind it. */
+  clock_ahead_ms: number;
+  /** Those that were there within the hour. */
+  servers: Member[];
+  /** How often the jobs were taken over, by how the owner before had ended. */
+  takeovers: Record<string, number>;
+  /** How often a server was refused a write because another owned the jobs. */
+  fenced: number;
+  /** Requests that wait in the inbox. */
+  inbox_waiting: number;
+  /** Requests that were refused, and are kept there for people. */
+  inbox_refused: number;
+  /** How long the oldest that waits has waited, in milliseconds. */
+  inbox_oldest_ms: number | null;
+  database: Database;
+}
+
+/** MemberWire: a server that shares a database. */
+export interface Member {
+  /** Its process and its machine. */
+  name: string;
+  /** Its data directory. */
+  address: string;
+  /** Its version. */
+  version: string;
+  /** How long ago it was heard of, in milliseconds. */
+  silent_ms: number;
+  /** Whether it owns the jobs. */
+  is_owner: boolean;
+}
+
+/** DatabaseWire: how a shared database is. */
+export interface Database {
+  /** Its version. */
+  version: string;
+  /** Its setting of that name, for the servers' role. */
+  synchronous_commit: string;
+  /** How many standbys of the database are connected. */
+  standbys: number;
+  /** How many of them a commit waits for. */
+  synchronous_standbys: number;
+  /** Whether its settings name standbys that a commit is to wait for. */
+  wants_synchronous: boolean;
+  /** How long the oldest transaction goes on, in milliseconds, as far as the role may see it. */
+  oldest_transaction_ms: number;
+  /** How many transactions have begun since the oldest that keeps old rows from being removed. */
+  oldest_xmin_age: number;
+  /** Rows that autovacuum is still to remove. */
+  dead_rows: number;
+  /** Rows that are in use. */
+  live_rows: number;
+  /** Whether the role may make the tables of a later version. */
+  may_migrate: boolean;
+  /** Whether a pooler stands before it. */
+  is_pooled: boolean;
+}
+
 /** StatusWire, and (+). */
 export interface Status {
   version: string;
@@ -94,6 +158,8 @@ export interface Status {
   refused: number;
   /** What keeps the server from doing all that it should; empty if nothing does. */
   troubles: string[];
+  /** The servers that share a database; absent where the store is a folder. */
+  cluster?: Cluster;
   /** (+) running, stopping, starting. */
   state_code: "running" | "stopping" | "starting";
   /** (+) The name of the machine. */
@@ -554,8 +620,9 @@ export interface Lane {
   paused: boolean;
   /** At most 300. */
   times: Moment[];
-  /** How many there are in all. */
+  /** How many there are in all, or at least if is_cut. */
   count: number;
+  is_cut: boolean;
   /** Where a run will probably still be going when the next is due. `until` is the end of the first of the
    * two. */
   overlaps: { at: Instant; until: Instant; code: string; text: string }[];

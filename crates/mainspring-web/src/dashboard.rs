@@ -15,7 +15,7 @@
 
 use serde_json::{Value, json};
 
-use crate::metrics::ROWS;
+use crate::metric_rows::ROWS;
 
 /// Where it is committed.
 const COMMITTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/grafana-dashboard.json");
@@ -38,7 +38,7 @@ const PANELS: &[Panel] = &[
         &[("count(mainspring_job_failures_in_a_row > 0) or vector(0)", "failing")],
     ),
     ("Troubles of the server", "stat", "short", 4, &[("mainspring_troubles", "")]),
-    ("Dead letters", "stat", "short", 4, &[("mainspring_dead_letters", "")]),
+    ("Dead letters", "stat", "short", 4, &[("sum(mainspring_dead_letters)", "")]),
     ("Runs that go on", "stat", "short", 4, &[("sum(mainspring_runs_running)", "")]),
     ("Runs that wait", "stat", "short", 4, &[("sum(mainspring_runs_queued)", "")]),
     ("Room on the disk", "stat", "bytes", 4, &[("mainspring_disk_free_bytes", "")]),
@@ -119,6 +119,31 @@ const PANELS: &[Panel] = &[
         12,
         &[("sum by (code) (rate(mainspring_http_requests_total[5m]))", "{{code}}")],
     ),
+    (
+        "Answers over HTTP, 95 of 100",
+        "timeseries",
+        "s",
+        12,
+        &[(
+            "histogram_quantile(0.95, sum by (route, le) (rate(mainspring_http_request_duration_seconds_bucket[5m])))",
+            "{{route}}",
+        )],
+    ),
+    (
+        "Hooks that were told, an hour",
+        "timeseries",
+        "short",
+        12,
+        &[("sum by (result) (increase(mainspring_notifications_total[1h]))", "{{result}}")],
+    ),
+    (
+        "How long the first one-shot job is overdue",
+        "timeseries",
+        "s",
+        12,
+        &[("mainspring_once_oldest_overdue_seconds", "")],
+    ),
+    ("Size of the store", "timeseries", "bytes", 12, &[("mainspring_store_bytes", "{{part}}")]),
     (
         "Who looks",
         "timeseries",

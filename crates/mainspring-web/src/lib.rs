@@ -27,6 +27,7 @@ pub mod guard;
 pub mod listen;
 pub mod lock;
 pub mod meter;
+pub mod metric_rows;
 pub mod metrics;
 pub mod openapi;
 pub mod plan;

@@ -30,6 +30,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use jiff::tz::TimeZone;
+use mainspring_server::activation::{Handed, HandedSocket, Listening};
 use mainspring_server::message::say;
 use mainspring_server::place::Place;
 use mainspring_server::protocol::{Request, Response};
@@ -86,13 +87,20 @@ pub struct Serving {
     thread: JoinHandle<()>,
 }
 
-fn bind(address: &Address) -> io::Result<(Socket, String)> {
+/// What an address stands for: each socket, with what people type to reach it.
+fn bind(address: &Address, settings: &Settings, handed: &Handed) -> io::Result<Vec<(Socket, String)>> {
     match address {
-        Address::Tcp(wanted) => {
-            let listener = std::net::TcpListener::bind(wanted)?;
-            listener.set_nonblocking(true)?;
-            let bound = listener.local_addr()?;
-            Ok((Socket::Tcp(listener, bound.port()), format!("http://{bound}/")))
+        Address::Tcp(wanted) => Ok(vec![at_port(std::net::TcpListener::bind(wanted)?)?]),
+        Address::Handed(name) => {
+            let named = handed.others().iter().filter(|socket| socket.is_named(name.as_deref()));
+            let sockets = named.map(|socket| handed_socket(socket, settings));
+            let sockets = sockets.collect::<io::Result<Vec<_>>>()?;
+            if sockets.is_empty() {
+                let text =
+                    "the service manager handed over no such socket: start its unit, mainspring-http.socket";
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+            }
+            Ok(sockets)
         }
         Address::Unix(path) => {
             // One that a server left behind: nobody answers on it.
@@ -103,10 +111,31 @@ fn bind(address: &Address) -> io::Result<(Socket, String)> {
             }
             let listener = std::os::unix::net::UnixListener::bind(path)?;
             std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o660))?;
-            listener.set_nonblocking(true)?;
-            Ok((Socket::Unix(listener), String::new()))
+            Ok(vec![in_folder(listener)?])
         }
     }
+}
+
+fn handed_socket(socket: &HandedSocket, settings: &Settings) -> io::Result<(Socket, String)> {
+    match socket.socket().try_clone()? {
+        Listening::Unix(listener) => in_folder(listener),
+        Listening::Tcp(listener) => {
+            let checked = settings.check_port(listener.local_addr()?);
+            checked.map_err(|why| io::Error::new(io::ErrorKind::InvalidInput, why))?;
+            at_port(listener)
+        }
+    }
+}
+
+fn at_port(listener: std::net::TcpListener) -> io::Result<(Socket, String)> {
+    listener.set_nonblocking(true)?;
+    let bound = listener.local_addr()?;
+    Ok((Socket::Tcp(listener, bound.port()), format!("http://{bound}/")))
+}
+
+fn in_folder(listener: std::os::unix::net::UnixListener) -> io::Result<(Socket, String)> {
+    listener.set_nonblocking(true)?;
+    Ok((Socket::Unix(listener), String::new()))
 }
 
 fn is_socket(found: &std::fs::Metadata) -> bool {
@@ -114,20 +143,23 @@ fn is_socket(found: &std::fs::Metadata) -> bool {
     found.file_type().is_socket()
 }
 
-/// Binds all addresses, and makes what the loop is to be given.
+/// Binds all addresses, and makes what the loop is to be given. `handed` are the sockets of the service
+/// manager.
 ///
 /// # Errors
 ///
 /// What is missing in the settings, or which address cannot be had.
-pub fn prepare(settings: Settings) -> io::Result<(Bound, Listener)> {
+pub fn prepare(settings: Settings, handed: &Handed) -> io::Result<(Bound, Listener)> {
     settings.check().map_err(|why| io::Error::new(io::ErrorKind::InvalidInput, why))?;
     let mut sockets = Vec::new();
     let mut addresses: Vec<String> = settings.public_url.iter().map(ToString::to_string).collect();
     for address in &settings.addresses {
-        let (socket, shown) = bind(address)
+        let bound = bind(address, &settings, handed)
             .map_err(|error| io::Error::new(error.kind(), format!("cannot listen on {address}: {error}")))?;
-        sockets.push(socket);
-        addresses.extend(Some(shown).filter(|shown| !shown.is_empty()));
+        for (socket, shown) in bound {
+            sockets.push(socket);
+            addresses.extend(Some(shown).filter(|shown| !shown.is_empty()));
+        }
     }
     let mut connections = Vec::new();
     let mut streams = Vec::new();

@@ -1,8 +1,9 @@
 //! The metrics: what the loop and its jobs are like now, as OpenMetrics.
 //!
-//! The table is [`ROWS`]: the manual's list and the check of the shipped rules are made of it. A job has its
-//! series as long as it exists, from its definition on, so that an alert does not wait for the first failure.
-//! Beyond `--metrics-max-jobs` jobs the rest has one together, `_other`; one-shot jobs are `_once`.
+//! The table is [`metric_rows`](crate::metric_rows): the dashboard and the check of the shipped rules are
+//! made of it. A job has its series as long as it exists, from its definition on, so that an alert does not
+//! wait for the first failure. Beyond `--metrics-max-jobs` jobs the rest has one together, `_other`; one-shot
+//! jobs are `_once`.
 //!
 //! Cost: the list of jobs, and some strings for each.
 //!
@@ -11,11 +12,13 @@
 //! Source: OpenMetrics 1.0, <https://prometheus.io/docs/specs/om/open_metrics_spec/>.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use mainspring_exec::clock::Moment;
 use mainspring_server::protocol::{
-    BOUNDS_S, HistogramWire, JobMetricsWire, JobWire, MetricsWire, Request, Response, StatusWire,
+    BOUNDS_OPERATIONS, BOUNDS_S, ClusterWire, HistogramWire, HistoryWire, JobMetricsWire, JobWire, MAX_ROWS,
+    MetricsWire, Request, Response, StatusWire,
 };
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{EncodeMetric, MetricEncoder};
@@ -27,134 +30,52 @@ use prometheus_client::registry::Registry;
 
 use crate::app::App;
 use crate::catalogue::{Known, strange};
+use crate::metric_rows::help;
 use crate::problem::{Code, Problem};
-use crate::resources::{Resources, zones_version};
+use crate::resources::{Resources, store_sizes, zones_version};
 use crate::view::{state_code, zone_name, zone_of};
 
-/// What a metric is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// It only grows, from 0 at the start of the server.
-    Counter,
-    /// It is what is now.
-    Gauge,
-    /// It counts how often something took how long.
-    Histogram,
-}
+/// The buckets of what is told by job, route or question: every second one of the loop's, so that 200 jobs
+/// have not 4,000 series more.
+const BUCKET_STEP: usize = 2;
 
-/// The buckets of how long attempts took, by job: every second one of the loop's, so that 200 jobs have not
-/// 4,000 series more.
-const JOB_BUCKET_STEP: usize = 2;
+/// How many pages of dead letters are counted by job; what is beyond is told together.
+const MAX_DEAD_PAGES: usize = 10;
 
-/// The metrics that there are: name without its prefix, what it is, labels, what it says.
-pub const ROWS: &[(&str, Kind, &str, &str)] = &[
-    ("runs_started", Kind::Counter, "job, cause", "Runs that started"),
-    ("runs_ended", Kind::Counter, "job, state", "Runs that are over"),
-    (
-        "occurrences_missed",
-        Kind::Counter,
-        "job, reason",
-        "Occurrences that did not run because nothing ran at their time",
-    ),
-    (
-        "occurrences_skipped",
-        Kind::Counter,
-        "job, reason",
-        "Occurrences that did not run because of another run or a pause",
-    ),
-    ("retries", Kind::Counter, "job", "Attempts after the first"),
-    ("run_duration_seconds", Kind::Histogram, "job", "How long attempts took"),
-    (
-        "run_start_lateness_seconds",
-        Kind::Histogram,
-        "",
-        "How long after they were due runs started for the first time",
-    ),
-    ("loop_turn_seconds", Kind::Histogram, "", "How long the turns of the loop took, between two waits"),
-    ("commit_seconds", Kind::Histogram, "", "How long batches took to be on disk"),
-    ("commit_operations", Kind::Counter, "", "Changes in those batches"),
-    ("reader_query_seconds", Kind::Histogram, "", "How long questions of the store took"),
-    (
-        "clock_jumps",
-        Kind::Counter,
-        "direction",
-        "How often the clock of the system was set, or the machine slept",
-    ),
-    ("output_lost_bytes", Kind::Counter, "", "What runs wrote and could not be kept"),
-    ("agenda_mismatches", Kind::Gauge, "", "Jobs that are due before the server looks at them: a fault"),
-    ("job_runs", Kind::Counter, "job", "Occurrences that became runs since the job was defined"),
-    (
-        "job_next_run_timestamp_seconds",
-        Kind::Gauge,
-        "job",
-        "When the server looks at the job next, if that is when it is due",
-    ),
-    (
-        "job_last_success_timestamp_seconds",
-        Kind::Gauge,
-        "job",
-        "When a run of the job last succeeded, if its last run did",
-    ),
-    ("job_failures_in_a_row", Kind::Gauge, "job", "How many runs failed since the last success"),
-    ("job_silent", Kind::Gauge, "job", "1 while no run has succeeded for longer than silent_after"),
-    ("job_paused", Kind::Gauge, "job, reason", "1 while the job is paused"),
-    ("job_info", Kind::Gauge, "job, group, source, zone", "1 for each job"),
-    ("runs_running", Kind::Gauge, "job", "Runs that go on"),
-    ("runs_queued", Kind::Gauge, "job", "Runs that wait for a place"),
-    ("jobs", Kind::Gauge, "", "Jobs with a definition"),
-    ("runs_open", Kind::Gauge, "", "Runs that are scheduled, queued or running"),
-    ("runs_kept", Kind::Gauge, "", "Runs in the history"),
-    ("dead_letters", Kind::Gauge, "", "Runs that failed for good and wait for somebody"),
-    ("once_pending", Kind::Gauge, "", "One-shot jobs that wait"),
-    ("file_problems", Kind::Gauge, "file", "1 while a file of jobs has problems"),
-    (
-        "config_last_reload_success_timestamp_seconds",
-        Kind::Gauge,
-        "file",
-        "When the set in force of a file was read",
-    ),
-    ("troubles", Kind::Gauge, "", "What keeps the server from doing all that it should"),
-    ("paused", Kind::Gauge, "", "1 while everything is paused"),
-    ("disk_free_bytes", Kind::Gauge, "", "Room in the file system of the data directory"),
-    ("epoch", Kind::Gauge, "", "The number of the owner of the store"),
-    ("refused", Kind::Counter, "", "Requests that were refused because clients asked too fast"),
-    ("sse_clients", Kind::Gauge, "", "Streams that are open"),
-    ("http_connections", Kind::Gauge, "", "Connections over HTTP that are open"),
-    ("http_requests", Kind::Counter, "route, method, code", "Answers over HTTP"),
-    ("build_info", Kind::Gauge, "version", "1"),
-    ("tzdata_info", Kind::Gauge, "version", "1; unknown where the system's zones do not say it"),
-    ("process_cpu_seconds", Kind::Counter, "", "Processor time of the server itself, without its jobs"),
-    ("process_resident_memory_bytes", Kind::Gauge, "", "Memory of the server that is in RAM"),
-    ("process_open_fds", Kind::Gauge, "", "Files that the server has open"),
-    ("process_max_fds", Kind::Gauge, "", "How many files it may have open"),
-    ("process_threads", Kind::Gauge, "", "Threads of the server"),
-];
+/// The series of jobs that are not told by name, and of what came of jobs that are gone.
+const OTHER: &str = "_other";
+
+/// The series of one-shot jobs.
+const ONCE: &str = "_once";
 
 type Labels = Vec<(String, String)>;
-
-fn help(name: &str) -> &'static str {
-    ROWS.iter().find(|row| row.0 == name).map_or("", |row| row.3)
-}
 
 /// A histogram that was filled elsewhere.
 #[derive(Debug)]
 struct Filled {
     wire: HistogramWire,
+    bounds: &'static [f64],
     step: usize,
+}
+
+impl Filled {
+    fn coarse(wire: HistogramWire) -> Filled {
+        Filled { wire, bounds: &BOUNDS_S, step: BUCKET_STEP }
+    }
 }
 
 impl EncodeMetric for Filled {
     fn encode(&self, mut encoder: MetricEncoder<'_>) -> std::fmt::Result {
         let mut buckets: Vec<(f64, u64)> = Vec::new();
         let mut gathered = 0;
-        for (index, bound) in BOUNDS_S.iter().copied().chain([f64::INFINITY]).enumerate() {
+        for (index, bound) in self.bounds.iter().copied().chain([f64::INFINITY]).enumerate() {
             gathered += self.wire.counts.get(index).copied().unwrap_or(0);
             if index % self.step == 0 || bound.is_infinite() {
                 buckets.push((bound, std::mem::take(&mut gathered)));
             }
         }
         let count = buckets.iter().map(|(_, count)| count).sum();
-        encoder.encode_histogram::<[(String, String); 0]>(self.wire.sum_s, count, &buckets, None)
+        encoder.encode_histogram::<[(String, String); 0]>(self.wire.sum, count, &buckets, None)
     }
 
     fn metric_type(&self) -> MetricType {
@@ -194,7 +115,13 @@ impl Sheet {
     }
 
     fn histogram(&mut self, name: &str, wire: &HistogramWire) {
-        self.0.register(name, help(name), Filled { wire: wire.clone(), step: 1 });
+        self.0.register(name, help(name), Filled { wire: wire.clone(), bounds: &BOUNDS_S, step: 1 });
+    }
+
+    /// Histograms of several, each by one label.
+    fn histograms(&mut self, name: &str, by: &str, of: impl IntoIterator<Item = (String, HistogramWire)>) {
+        let filled = of.into_iter().map(|(value, wire)| (vec![label(by, &value)], Filled::coarse(wire)));
+        self.0.register(name, help(name), FilledFamily(filled.collect()));
     }
 
     fn gauges(&mut self, name: &str, rows: impl IntoIterator<Item = (Labels, f64)>) {
@@ -245,18 +172,20 @@ pub async fn text(app: &App, _: Moment) -> Result<String, Problem> {
         return Err(strange());
     };
     of_runs(&mut sheet, &known, *counted);
+    of_waiting(app, &mut sheet, &known, &status).await?;
     let mismatched = jobs.iter().filter(|known| known.wire.is_mismatched()).count();
     sheet.gauge("agenda_mismatches", number(mismatched as u64));
     of_server(&mut sheet, &status);
+    let sizes = store_sizes(&app.place).into_iter();
+    sheet.gauges("store_bytes", sizes.map(|(part, bytes)| (vec![label("part", part)], number(bytes))));
     sheet.gauge("disk_free_bytes", number(health.free_bytes.unwrap_or(0)));
     sheet.gauge("epoch", number(health.epoch.unwrap_or(0)));
     sheet.gauge("sse_clients", number(app.feed.stream_count() as u64));
     sheet.gauge("http_connections", number(app.meter.connections()));
-    let answers = app.meter.all().into_iter().map(|((route, method, code), count)| {
-        (vec![label("route", route), label("method", method), label("code", &code.to_string())], count)
-    });
-    sheet.counters("http_requests", answers);
-    sheet.gauges("build_info", [(vec![label("version", env!("CARGO_PKG_VERSION"))], 1.0)]);
+    of_answers(app, &mut sheet, &status);
+    let commit = option_env!("MAINSPRING_COMMIT").unwrap_or("unknown");
+    let build = vec![label("version", env!("CARGO_PKG_VERSION")), label("commit", commit)];
+    sheet.gauges("build_info", [(build, 1.0)]);
     sheet.gauges(
         "tzdata_info",
         [(vec![label("version", zones_version().as_deref().unwrap_or("unknown"))], 1.0)],
@@ -281,12 +210,17 @@ fn of_jobs(app: &App, sheet: &mut Sheet, jobs: &[&Known]) {
         "job_next_run_timestamp_seconds",
         of(|wire| seconds(wire.armed.as_ref().filter(|armed| wire.next.as_ref() == Some(armed)))),
     );
-    let success =
-        of(|wire| seconds(wire.last.as_ref().filter(|run| run.state == "succeeded")?.ended.as_ref()));
-    sheet.gauges("job_last_success_timestamp_seconds", success);
     sheet.gauges("job_failures_in_a_row", of(|wire| Some(f64::from(wire.failures))));
     sheet.gauges("runs_running", of(|wire| Some(number(wire.running as u64))));
-    sheet.gauges("runs_queued", of(|wire| Some(number(wire.queued as u64))));
+    let queued = jobs.iter().flat_map(|known| {
+        let wire = &known.wire;
+        let why = if 0 < wire.running && !is_allowed_to_overlap(wire) { "overlap" } else { "place" };
+        ["overlap", "place"].map(|reason| {
+            let count = if reason == why { wire.queued } else { 0 };
+            ([named(wire), vec![label("reason", reason)]].concat(), number(count as u64))
+        })
+    });
+    sheet.gauges("runs_queued", queued.collect::<Vec<_>>());
     sheet.gauges("job_silent", of(|wire| Some(f64::from(u8::from(wire.silent_since.is_some())))));
     let paused = jobs.iter().map(|known| {
         let reason = state_code(known.wire.state_code);
@@ -305,12 +239,74 @@ fn of_jobs(app: &App, sheet: &mut Sheet, jobs: &[&Known]) {
     sheet.gauges("job_info", info);
 }
 
+/// Whether its runs do not wait for each other.
+fn is_allowed_to_overlap(wire: &JobWire) -> bool {
+    wire.policies.split_whitespace().any(|policy| policy == "overlap=allow")
+}
+
+/// What waits for somebody, or for its time.
+async fn of_waiting(
+    app: &App,
+    sheet: &mut Sheet,
+    jobs: &[&Known],
+    status: &StatusWire,
+) -> Result<(), Problem> {
+    let names: Vec<&str> = jobs.iter().map(|known| known.wire.name.as_str()).collect();
+    let mut dead: BTreeMap<&str, u64> =
+        names.iter().copied().chain([OTHER, ONCE]).map(|name| (name, 0)).collect();
+    let mut asked =
+        HistoryWire { states: vec!["dead".to_owned()], limit: MAX_ROWS, ..HistoryWire::default() };
+    let mut uncounted = status.dead;
+    for _ in 0..MAX_DEAD_PAGES {
+        let request = Request::History(asked.clone());
+        let Response::Runs { runs, cursor } = app.pool.look(request).await? else { return Err(strange()) };
+        for run in &runs {
+            let own = names.iter().copied().find(|name| *name == run.job);
+            let name = if run.cause == "once" { ONCE } else { own.unwrap_or(OTHER) };
+            *dead.entry(name).or_default() += 1;
+        }
+        uncounted = uncounted.saturating_sub(runs.len() as u64);
+        asked.cursor = cursor;
+        if asked.cursor.is_none() {
+            uncounted = 0;
+            break;
+        }
+    }
+    *dead.entry(OTHER).or_default() += uncounted;
+    sheet.gauges(
+        "dead_letters",
+        dead.into_iter().map(|(job, count)| (vec![label("job", job)], number(count))),
+    );
+    let request = Request::Pending { after: None, limit: 1 };
+    let Response::Pending { pending, .. } = app.pool.look(request).await? else { return Err(strange()) };
+    let due: Option<Timestamp> = pending.first().and_then(|once| once.due.parse().ok());
+    let overdue = due.map_or(0.0, |due| Moment::now().wall.duration_since(due).as_secs_f64().max(0.0));
+    sheet.gauge("once_oldest_overdue_seconds", overdue);
+    Ok(())
+}
+
+/// What the listener has answered, and what was refused.
+fn of_answers(app: &App, sheet: &mut Sheet, status: &StatusWire) {
+    let answers = app.meter.all().into_iter().map(|((route, method, code), count)| {
+        (vec![label("route", route), label("method", method), label("code", &code.to_string())], count)
+    });
+    sheet.counters("http_requests", answers);
+    sheet.histograms("http_request_duration_seconds", "route", app.meter.durations());
+    let refused = app.meter.refusals().into_iter().chain([("rate", status.refused)]);
+    sheet.counters("refused", refused.map(|(reason, count)| (vec![label("reason", reason)], count)));
+}
+
 /// What was counted since the start. A job that has done nothing yet has its series, so that an alert sees
 /// the first failure as a change.
 fn of_runs(sheet: &mut Sheet, jobs: &[&Known], counted: MetricsWire) {
-    let MetricsWire { jobs: mut by_name, others, once, lateness, turn, commit, operations, query, .. } =
-        counted;
-    sheet.histogram("reader_query_seconds", &query);
+    let MetricsWire { jobs: mut by_name, others, once, lateness, turn, commit, operations, .. } = counted;
+    sheet.histograms("reader_query_seconds", "query", counted.queries);
+    let always = ["succeeded", "failed"].map(|state| (state.to_owned(), 0));
+    let told = always.into_iter().chain(counted.notifications).collect::<BTreeMap<String, u64>>();
+    sheet.counters(
+        "notifications",
+        told.into_iter().map(|(state, count)| (vec![label("result", &state)], count)),
+    );
     sheet.counter("output_lost_bytes", counted.output_lost_bytes);
     let jumps = [("forward", counted.jumps_forward), ("back", counted.jumps_back)];
     sheet.counters("clock_jumps", jumps.map(|(to, count)| (vec![label("direction", to)], count)));
@@ -319,7 +315,7 @@ fn of_runs(sheet: &mut Sheet, jobs: &[&Known], counted: MetricsWire) {
         let name = &known.wire.name;
         of.push((name.clone(), by_name.remove(name).unwrap_or_default()));
     }
-    of.extend([("_other".to_owned(), others), ("_once".to_owned(), once)]);
+    of.extend([(OTHER.to_owned(), others), (ONCE.to_owned(), once)]);
     type Counts = fn(&JobMetricsWire) -> &BTreeMap<String, u64>;
     let counters: [(&str, &str, Counts, &[&str]); 4] = [
         ("runs_started", "cause", |job| &job.started, &["trigger"]),
@@ -339,15 +335,20 @@ fn of_runs(sheet: &mut Sheet, jobs: &[&Known], counted: MetricsWire) {
         sheet.counters(name, rows);
     }
     sheet.counters("retries", of.iter().map(|(job, counted)| (vec![label("job", job)], counted.retries)));
-    let durations = of.into_iter().map(|(job, counted)| {
-        (vec![label("job", &job)], Filled { wire: counted.duration, step: JOB_BUCKET_STEP })
+    let coalesced = of.iter().map(|(job, counted)| (vec![label("job", job)], counted.coalesced));
+    sheet.counters("occurrences_coalesced", coalesced);
+    let success = of.iter().filter_map(|(job, counted)| {
+        Some((vec![label("job", job)], seconds(counted.last_success.as_ref())?))
     });
-    let name = "run_duration_seconds";
-    sheet.0.register(name, help(name), FilledFamily(durations.collect()));
+    sheet.gauges("job_last_success_timestamp_seconds", success.collect::<Vec<_>>());
+    let durations = of.into_iter().map(|(job, counted)| (job, counted.duration));
+    sheet.histograms("run_duration_seconds", "job", durations);
     sheet.histogram("run_start_lateness_seconds", &lateness);
     sheet.histogram("loop_turn_seconds", &turn);
     sheet.histogram("commit_seconds", &commit);
-    sheet.counter("commit_operations", operations);
+    let name = "commit_batch_operations";
+    let filled = Filled { wire: operations, bounds: &BOUNDS_OPERATIONS, step: 1 };
+    sheet.0.register(name, help(name), filled);
 }
 
 fn of_server(sheet: &mut Sheet, status: &StatusWire) {
@@ -355,14 +356,13 @@ fn of_server(sheet: &mut Sheet, status: &StatusWire) {
         ("jobs", status.jobs),
         ("runs_open", status.open),
         ("runs_kept", status.runs),
-        ("dead_letters", status.dead),
         ("once_pending", status.pending),
         ("troubles", status.troubles.len() as u64),
         ("paused", u64::from(status.paused)),
     ] {
         sheet.gauge(name, number(value));
     }
-    sheet.counter("refused", status.refused);
+    status.cluster.iter().for_each(|cluster| of_cluster(sheet, cluster));
     let files = status
         .files
         .iter()
@@ -373,6 +373,21 @@ fn of_server(sheet: &mut Sheet, status: &StatusWire) {
         .iter()
         .filter_map(|file| Some((vec![label("file", &file.name)], seconds(file.read.as_ref())?)));
     sheet.gauges("config_last_reload_success_timestamp_seconds", read.collect::<Vec<_>>());
+}
+
+/// The servers that share a database.
+fn of_cluster(sheet: &mut Sheet, cluster: &ClusterWire) {
+    let in_seconds = |ms: u64| Duration::from_millis(ms).as_secs_f64();
+    sheet.gauge("shards_owned", 1.0);
+    sheet.gauges("lease_seconds_left", [(vec![label("shard", "0")], in_seconds(cluster.lease_left_ms))]);
+    let kinds = ["clean", "unclean", "rebooted", "interrupted"];
+    let count = |kind: &str| cluster.takeovers.get(kind).copied().unwrap_or_default();
+    sheet.counters("takeovers", kinds.map(|kind| (vec![label("kind", kind)], count(kind))));
+    sheet.counter("fenced", cluster.fenced);
+    sheet.gauge("inbox_oldest_seconds", in_seconds(cluster.inbox_oldest_ms.unwrap_or_default()));
+    let ahead = in_seconds(cluster.clock_ahead_ms.unsigned_abs());
+    sheet.gauge("clock_offset_seconds", if cluster.clock_ahead_ms < 0 { -ahead } else { ahead });
+    sheet.gauge("servers", number(cluster.servers.iter().filter(|server| server.is_there()).count() as u64));
 }
 
 /// What the process uses, as far as the kernel says it.
@@ -397,6 +412,7 @@ fn of_process(sheet: &mut Sheet, open_files_max: Option<u64>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metric_rows::{Kind, ROWS};
 
     /// The name of a series without what its kind adds.
     fn plain(name: &str, kind: Kind) -> &str {
@@ -413,9 +429,9 @@ mod tests {
         let mut sheet = Sheet(Registry::with_prefix("mainspring"));
         let mut counted = MetricsWire::default();
         for seconds in [1, 100_000] {
-            counted.lateness.add(std::time::Duration::from_secs(seconds));
+            counted.lateness.add(Duration::from_secs(seconds));
         }
-        counted.once.duration.add(std::time::Duration::from_millis(2));
+        counted.once.duration.add(Duration::from_millis(2));
         of_runs(&mut sheet, &[], counted);
         let mut text = String::new();
         encode(&mut text, &sheet.0).unwrap();

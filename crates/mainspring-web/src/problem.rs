@@ -66,6 +66,20 @@ impl Code {
         }
     }
 
+    /// Those for which a request is not looked at.
+    pub const REFUSALS: [Code; 6] =
+        [Code::Unauthenticated, Code::Denied, Code::Slow, Code::TooLarge, Code::Misdirected, Code::TooMany];
+
+    /// Whether it is one of those.
+    pub fn is_refusal(self) -> bool {
+        Code::REFUSALS.contains(&self)
+    }
+
+    /// The last part of its `type`.
+    pub fn name(self) -> &'static str {
+        self.parts().1
+    }
+
     /// Its status.
     pub fn status(self) -> StatusCode {
         StatusCode::from_u16(self.parts().0).expect("the table has statuses of HTTP")

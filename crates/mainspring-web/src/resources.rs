@@ -10,6 +10,8 @@ use std::fs::{self, DirEntry};
 use std::io;
 use std::time::Duration;
 
+use mainspring_server::place::Place;
+
 /// What a process uses. What the kernel does not say is `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resources {
@@ -45,6 +47,13 @@ impl Resources {
 fn cpu_ns(task: io::Result<DirEntry>) -> Option<u64> {
     let text = fs::read_to_string(task.ok()?.path().join("schedstat")).ok()?;
     text.split_whitespace().next()?.parse().ok()
+}
+
+/// How big the parts of the store in the data directory are. A store elsewhere has none there.
+pub fn store_sizes(place: &Place) -> Vec<(&'static str, u64)> {
+    let size = |name: &str| Some(fs::metadata(place.directory().join(name)).ok()?.len());
+    let parts = [("database", "mainspring.db"), ("journal", "mainspring.db-wal")];
+    parts.into_iter().filter_map(|(part, name)| Some((part, size(name)?))).collect()
 }
 
 /// The version of the system's zone data, such as `2026b`; `None` where nothing says it.

@@ -93,7 +93,10 @@ pub async fn serve(
 ) -> Result<Response<Body>, Infallible> {
     let (mut parts, body) = request.into_parts();
     let mut response = match check_host(&app, peer.port, &parts.uri, &parts.headers) {
-        Err(problem) => problem.response(),
+        Err(problem) => {
+            app.meter.refuse(&problem);
+            problem.response()
+        }
         Ok(()) => match without_prefix(&parts.uri, app.settings.prefix()) {
             Err(response) => *response,
             Ok(uri) => {
@@ -142,14 +145,19 @@ fn without_prefix(uri: &Uri, base: &str) -> Result<Uri, Box<Response<Body>>> {
 }
 
 async fn answer(app: Arc<App>, route: &'static Route, request: Request) -> Response<Body> {
+    let began = Moment::now();
     let wanted = request.headers().get(IF_NONE_MATCH).cloned();
     let reply = checked(Arc::clone(&app), route, request).await;
     let response = match reply {
         Ok(response) if route.method == Method::GET => tagged(response, wanted.as_ref()).await,
         Ok(response) => response,
-        Err(problem) => problem.response(),
+        Err(problem) => {
+            app.meter.refuse(&problem);
+            problem.response()
+        }
     };
-    app.meter.count(route.path, route.method.as_str(), response.status().as_u16());
+    let (status, took) = (response.status().as_u16(), Moment::now().since(began));
+    app.meter.count(route.path, route.method.as_str(), status, took);
     response
 }
 

@@ -66,7 +66,7 @@ pub const ROUTES: &[Route] = &[
     Route::delete(
         DEFINE,
         "/api/v1/jobs/{job}",
-        "removes a job that came by command; its runs are kept",
+        "removes a job that came by command; `history=drop` drops its runs as well",
         |call| Box::pin(define::remove(call)),
     )
     .with_query(&["history"])
@@ -158,7 +158,7 @@ pub const ROUTES: &[Route] = &[
     )
     .with_query(&["tail", "attempt"])
     .with_answers(&[(200, None), (206, None)])
-    .with_refusals(&[416]),
+    .with_refusals(&[410, 416]),
     Route::get(
         LOOK,
         "/api/v1/runs/{job}/{nominal}/{series}/output/events",
@@ -166,7 +166,8 @@ pub const ROUTES: &[Route] = &[
         |call| Box::pin(log::follow(call)),
     )
     .with_query(&["after"])
-    .with_answers(&[(200, None)]),
+    .with_answers(&[(200, None)])
+    .with_refusals(&[410]),
     Route::get(LOOK, "/api/v1/once", "one-shot jobs that wait", |call| Box::pin(once::list(call)))
         .with_query(&["after", "limit"])
         .with_answers(&[(200, Some("OnceList"))]),

@@ -1,7 +1,8 @@
 //! Where the server listens, under which names, and for whom.
 //!
 //! ```text
-//! --listen 127.0.0.1:7411, unix:/path   only this machine, unless --behind-proxy names a proxy
+//! --listen 127.0.0.1:7411, unix:/path,   only this machine, unless --behind-proxy names a proxy
+//!          systemd                      sockets of the service manager, by the same rule
 //! --public-url https://host/path/       the name that a proxy has, and the path before all addresses
 //! ```
 //!
@@ -31,7 +32,12 @@ pub enum Address {
     Tcp(SocketAddr),
     /// A socket in a folder, for a proxy.
     Unix(PathBuf),
+    /// The sockets that the service manager hands over: those of one name, or all.
+    Handed(Option<String>),
 }
+
+/// The word for sockets of the service manager.
+const HANDED: &str = "systemd";
 
 impl FromStr for Address {
     type Err = String;
@@ -45,10 +51,20 @@ impl FromStr for Address {
                 Err("unix: wants a whole path".to_owned())
             };
         }
+        if text == HANDED {
+            return Ok(Address::Handed(None));
+        }
+        if let Some(name) = text.strip_prefix(HANDED).and_then(|rest| rest.strip_prefix(':')) {
+            let is_name = !name.is_empty() && !name.contains(':');
+            return match is_name {
+                true => Ok(Address::Handed(Some(name.to_owned()))),
+                false => Err("systemd: wants the FileDescriptorName= of a socket".to_owned()),
+            };
+        }
         let text = text.replacen("localhost:", "127.0.0.1:", 1);
-        text.parse()
-            .map(Address::Tcp)
-            .map_err(|_| format!("expected an address with a port, such as {DEFAULT_ADDRESS}, or unix:/path"))
+        text.parse().map(Address::Tcp).map_err(|_| {
+            format!("expected an address with a port, such as {DEFAULT_ADDRESS}, unix:/path, or systemd")
+        })
     }
 }
 
@@ -57,6 +73,8 @@ impl fmt::Display for Address {
         match self {
             Address::Tcp(address) => write!(f, "http://{address}/"),
             Address::Unix(path) => write!(f, "unix:{}", path.display()),
+            Address::Handed(None) => f.write_str(HANDED),
+            Address::Handed(Some(name)) => write!(f, "{HANDED}:{name}"),
         }
     }
 }
@@ -175,18 +193,26 @@ impl Settings {
         if self.proxy_users.is_some() && self.proxy.is_none() {
             return Err("--proxy-users needs --behind-proxy: a secret alone names nobody".to_owned());
         }
-        for address in &self.addresses {
-            if let Address::Tcp(address) = address
-                && !address.ip().is_loopback()
-                && self.proxy.is_none()
-            {
-                return Err(format!(
-                    "{address} can be reached from other machines without encryption: listen on {DEFAULT_ADDRESS}, or say \
-                     with --behind-proxy NETWORK/BITS from where a proxy with TLS connects"
-                ));
-            }
+        let ports = self.addresses.iter().filter_map(|address| match address {
+            Address::Tcp(address) => Some(*address),
+            Address::Unix(_) | Address::Handed(_) => None,
+        });
+        ports.into_iter().try_for_each(|address| self.check_port(address))
+    }
+
+    /// The same of one port, also of one that the service manager has bound.
+    ///
+    /// # Errors
+    ///
+    /// What is missing.
+    pub fn check_port(&self, address: SocketAddr) -> Result<(), String> {
+        if address.ip().to_canonical().is_loopback() || self.proxy.is_some() {
+            return Ok(());
         }
-        Ok(())
+        Err(format!(
+            "{address} can be reached from other machines without encryption: listen on {DEFAULT_ADDRESS}, or say \
+             with --behind-proxy NETWORK/BITS from where a proxy with TLS connects"
+        ))
     }
 
     /// Whether somebody may connect from there.
@@ -346,7 +372,9 @@ mod tests {
         for bad in ["10.0.0.0", "10.0.0.0/33", "x/8", "::/129"] {
             assert!(bad.parse::<Network>().is_err(), "{bad}");
         }
-        for bad in ["7411", "example.org:7411", "unix:relative", ""] {
+        assert_eq!("systemd".parse(), Ok(Address::Handed(None)));
+        assert_eq!("systemd:http".parse(), Ok(Address::Handed(Some("http".to_owned()))));
+        for bad in ["systemd:", "systemd:a:b", "systemdx", "7411", "example.org:7411", "unix:relative", ""] {
             assert!(bad.parse::<Address>().is_err(), "{bad}");
         }
         for bad in ["cron.example", "ftp://a/", "https://a/?b", "https://u@a/"] {

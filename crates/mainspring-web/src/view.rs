@@ -13,9 +13,9 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use mainspring_job::{JobName, RunKey};
+use mainspring_job::RunKey;
 use mainspring_server::protocol::{AuditWire, FileStateWire, JobState, JobWire, PauseTermsWire, RunWire};
-use mainspring_server::server::output::path;
+use mainspring_server::server::output::{is_removed, path};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -115,9 +115,16 @@ pub fn run(app: &App, wire: &RunWire, zone: &TimeZone, usual_ms: Option<u64>) ->
 
 /// Where the output of a run is.
 pub fn output_path(app: &App, wire: &RunWire) -> Option<std::path::PathBuf> {
-    let series = wire.run.rsplit_once('#').and_then(|(_, series)| series.parse().ok()).unwrap_or(0);
-    let key = RunKey { job: JobName::new(&wire.job).ok()?, nominal: wire.nominal.parse().ok()?, series };
-    Some(path(&app.output, &key, wire.cause == "once"))
+    Some(path(&app.output, &key_of(wire)?, wire.cause == "once"))
+}
+
+/// Whether what a run wrote is not kept any more.
+pub fn is_output_removed(app: &App, wire: &RunWire) -> bool {
+    key_of(wire).is_some_and(|key| is_removed(&app.output, &key, wire.cause == "once"))
+}
+
+fn key_of(wire: &RunWire) -> Option<RunKey> {
+    wire.run.parse().ok()
 }
 
 /// Why a person should look at a job.
@@ -205,7 +212,6 @@ pub fn job(app: &App, known: &Known, recent: &Recent, now: Timestamp) -> Map<Str
         ("sentences", json!(sentences)),
         ("zone", json!(zone_name(zone))),
         ("labels", json!(wire.labels)),
-        ("source_line", Value::Null),
         ("last", json!(last)),
         ("median_ms", json!(recent.median_ms)),
         ("p95_ms", json!(recent.p95_ms)),

@@ -29,6 +29,7 @@ mod database;
 #[path = "../crash/dice.rs"]
 #[allow(dead_code, reason = "the crash test uses the rest")]
 mod dice;
+mod history;
 mod pool;
 #[path = "../../../mainspring-postgres/tests/relay.rs"]
 #[allow(dead_code, reason = "the tests of the store use the rest")]

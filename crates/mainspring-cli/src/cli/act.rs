@@ -132,6 +132,9 @@ pub struct CancelArgs {
 pub struct RemoveArgs {
     /// The job's name
     pub job: String,
+    /// Drops its runs and their output too, also those of a job that is gone already
+    #[arg(long)]
+    pub drop_history: bool,
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub ask: AskArgs,

@@ -79,6 +79,11 @@ once or after --drain; what still runs after --grace gets SIGKILL. A second sign
 asks needs a token (mainspring token add) or a session (mainspring open), on this machine too. Addresses
 that other machines reach are refused without --behind-proxy: the proxy has the encryption.
 
+Sockets that systemd hands over are taken: one at mainspring.sock in the data directory is where
+commands ask (mainspring.socket). --listen=systemd takes the others for HTTP, and --listen=systemd:NAME
+those of that name. A server that starts only when it is asked runs no job before, so
+mainspring.service stays enabled too.
+
 With --memory everything works and nothing is kept: the store is in memory, and the socket in a folder
 of its own, which the first line of the log names, unless --data names one that holds no store.
 
@@ -110,6 +115,16 @@ Examples:
   mainspring token list
   mainspring token remove mara
   curl -H \"Authorization: Bearer $TOKEN\" http://127.0.0.1:7411/api/v1/status";
+
+pub(super) const STORE: &str = "\
+Both sides of a copy are offline: no server has them. The target is empty, and holds all or nothing
+afterwards. The output of runs stays in the data directories of the servers that ran them.
+
+Examples:
+  mainspring store copy sqlite:/var/lib/mainspring file:/etc/mainspring/store
+  mainspring store copy postgres://mainspring@db.example/mainspring sqlite:/var/lib/mainspring
+  mainspring store migrate --store-file /etc/mainspring/store
+  mainspring store migrate --preview | psql -d mainspring";
 
 pub(super) const LIST: &str = "\
 Jobs come in the order of their names. Those of `at` that wait follow, the next due first, at most -n.
@@ -213,9 +228,12 @@ Examples:
 
 pub(super) const REMOVE: &str = "\
 Only jobs that came by `every` or `apply` can be removed: others would come back with their files.
+Its runs stay in the history as long as runs do. --drop-history drops them with their output; it is
+refused while a run of the job is open or a dead letter.
 
 Examples:
-  mainspring remove sync";
+  mainspring remove sync
+  mainspring remove sync --drop-history";
 
 pub(super) const BACKFILL: &str = "\
 The job is run once for each occurrence in the range, one after the other unless its overlap policy is

@@ -16,7 +16,7 @@ use mainspring_web::settings::{Address, DEFAULT_ADDRESS, Network, PublicUrl};
 /// Where to listen.
 #[derive(Clone, Debug, Args)]
 pub struct ListenArgs {
-    /// Serves the page, the HTTP API and metrics there; unix:/path is a socket for a proxy
+    /// Serves page, HTTP API and metrics there; unix:/path is a socket, systemd those handed over
     #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT_ADDRESS)]
     pub listen: Vec<Address>,
     /// The address that people type where a proxy is in front, such as https://host/mainspring/

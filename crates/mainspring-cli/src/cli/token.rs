@@ -7,6 +7,7 @@
 //! Source: the conventions of <https://clig.dev>.
 
 use clap::{Args, Subcommand};
+use mainspring_job::JobName;
 use mainspring_web::scope::Scope;
 
 use super::serve::{AskArgs, PlaceArgs};
@@ -48,7 +49,7 @@ pub struct TokenListArgs {
 #[derive(Debug, Args)]
 pub struct TokenAddArgs {
     /// Who gets it: a name without blanks
-    pub name: String,
+    pub name: JobName,
     /// What it allows: metrics, look, operate or define; each holds those before it
     #[arg(long)]
     pub scope: Scope,

@@ -157,7 +157,7 @@ pub(super) fn cancel(args: &CancelArgs) -> Result<Exit, Error> {
 }
 
 pub(super) fn remove(args: &RemoveArgs) -> Result<Exit, Error> {
-    ask(&args.ask, Request::Remove { job: args.job.clone() })
+    ask(&args.ask, Request::Remove { job: args.job.clone(), drop_history: args.drop_history })
 }
 
 pub(super) fn backfill(args: &BackfillArgs) -> Result<Exit, Error> {
@@ -183,10 +183,14 @@ pub(super) fn backfill(args: &BackfillArgs) -> Result<Exit, Error> {
         let Response::Preview { times: found } = preview else { return Ok(Exit::Failed) };
         times = found;
     }
+    if !args.yes && times.is_empty() {
+        say(&format!("{PROGRAM}: {} is due at no time from {from} to {to}\n", args.job));
+        return Ok(Exit::Ok);
+    }
     if !args.yes {
         let (runs, job) = (counted(times.len(), "run"), &args.job);
         let said = format!("{runs} of {job} would be added; --yes adds them");
-        if times.is_empty() || !is_confirmed(&said, &format!("Add {runs} of {job}?"))? {
+        if !is_confirmed(&said, &format!("Add {runs} of {job}?"))? {
             return Ok(Exit::Ok);
         }
     }

@@ -7,6 +7,7 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use super::cluster_text::{owner_text, servers_text};
 use super::{print, print_json, print_painted, zone_or_system};
 use crate::cli::serve::AskArgs;
 use crate::client::{Address, Client};
@@ -19,8 +20,8 @@ use mainspring_server::exit::Exit;
 use mainspring_server::log::rfc3339;
 use mainspring_server::message::{PROGRAM, counted, say};
 use mainspring_server::protocol::{
-    AppliedWire, AuditWire, JobState, JobWire, LineWire, OnceWire, PauseTermsWire, Request, Response,
-    RunWire, StatusWire,
+    AppliedWire, AuditWire, ClusterWire, JobState, JobWire, LineWire, OnceWire, PauseTermsWire, Request,
+    Response, RunWire, StatusWire,
 };
 use mainspring_server::relative::{length, relative};
 use mainspring_server::server::alone::Alone;
@@ -336,7 +337,7 @@ fn job_text(job: &JobWire, view: &View) -> String {
         ("group", job.group.clone().unwrap_or_default()),
         ("labels", labels.join(" ")),
         ("policies", job.policies.clone()),
-        ("from", job.source.clone()),
+        ("from", job.source_line.map_or_else(|| job.source.clone(), |line| format!("{}:{line}", job.source))),
     ]);
     format!("{text}\n{}", job.definition)
 }
@@ -356,6 +357,8 @@ fn once_text(once: &OnceWire, view: &View) -> String {
 fn status_text(status: &StatusWire, view: &View) -> String {
     let terms = status.pause_terms.as_ref().map(|terms| terms_text(terms, view));
     let paused = ["everything".to_owned()].into_iter().chain(terms).collect::<Vec<_>>();
+    let of_cluster = |text: fn(&ClusterWire) -> String| status.cluster.as_ref().map(text).unwrap_or_default();
+    let quarantined = if status.quarantined == 0 { String::new() } else { status.quarantined.to_string() };
     let mut text = pairs(&[
         ("server", format!("mainspring {}, process {}, {}", status.version, status.pid, status.state)),
         (
@@ -365,16 +368,15 @@ fn status_text(status: &StatusWire, view: &View) -> String {
         ("started", when(&status.started, view)),
         ("TROUBLE", status.troubles.join("; ")),
         ("paused", if status.paused { paused.join(", ") } else { String::new() }),
+        ("owner", of_cluster(owner_text)),
+        ("servers", of_cluster(servers_text)),
         ("next due", status.next.as_ref().map_or_else(|| "nothing".to_owned(), |next| when(next, view))),
         ("jobs", status.jobs.to_string()),
         ("pending", status.pending.to_string()),
         ("open runs", format!("{}, {} of them running", status.open, status.running)),
         ("kept runs", status.runs.to_string()),
         ("dead letters", status.dead.to_string()),
-        (
-            "in quarantine",
-            if status.quarantined == 0 { String::new() } else { status.quarantined.to_string() },
-        ),
+        ("in quarantine", quarantined),
         ("changes", changes_text(status)),
     ]);
     for file in &status.files {

@@ -203,11 +203,11 @@ fn alone(place: &Place, is_json: bool, findings: &mut Vec<Finding>) -> &'static 
                 error if error.exit() == Exit::Denied => "look at it as its owner",
                 _ => hint,
             };
-            findings.push(Finding::bad(
-                "store",
-                format!("{}: {}", path.display(), with_causes(&error)),
-                hint,
-            ));
+            let text = match &error {
+                Error::Data { .. } => with_causes(&error),
+                error => format!("{}: {}", path.display(), with_causes(error)),
+            };
+            findings.push(Finding::bad("store", text, hint));
         }
         Ok((faults, health)) => {
             findings.push(match faults.first() {

@@ -7,15 +7,15 @@
 //!
 //! The owner's thread is a client of its own server, so that the loop knows nothing of this.
 //!
-//! Cost: a question to the database each [`INTERVAL`] at the owner. At a standby a thread and a session for
-//! each client.
+//! Cost: a question to the database each [`INTERVAL`] at the owner, and one when a standby tells that it has
+//! asked. At a standby a thread and a session for each client.
 //!
 //! Does not forward what has more than one answer, such as the output of a run.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Sender, TryRecvError, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -31,7 +31,6 @@ use mainspring_server::protocol::{
     Answered, Asked, ErrorKind, ErrorWire, MAX_REQUEST_BYTES, Power, Request, Response,
 };
 use mainspring_server::server::standby;
-use mainspring_server::waiting::wait_for;
 
 /// How often the owner looks for requests.
 const INTERVAL: Duration = Duration::from_millis(250);
@@ -58,20 +57,17 @@ const MAX_CLIENTS: usize = 8;
 pub(super) fn work(location: &Location, place: &Place, style: Style) -> Result<Sender<()>, Error> {
     let setup = |source| Error::Setup { what: "a thread for the inbox", source };
     let (ends, ended) = channel();
-    let mut inbox = Inbox::new(location).map_err(Error::Store)?;
+    let mut inbox = Inbox::of_owner(location).map_err(Error::Store)?;
     let place = place.clone();
     let work = move || {
-        while !is_over(&ended) {
+        while ended.try_recv() != Err(TryRecvError::Disconnected) {
             // Whatever the database says passes, or the loop is told it too.
             let _ = turn(&mut inbox, &place, style);
+            inbox.wait(INTERVAL);
         }
     };
     thread::Builder::new().name("inbox".to_owned()).spawn(work).map_err(setup)?;
     Ok(ends)
-}
-
-fn is_over(ended: &Receiver<()>) -> bool {
-    ended.recv_timeout(INTERVAL) != Err(RecvTimeoutError::Timeout)
 }
 
 /// Does the first requests.
@@ -113,9 +109,9 @@ fn turn(inbox: &mut Inbox, place: &Place, style: Style) -> Result<(), StoreError
 
 /// Asks this process's own server.
 fn done(client: &mut Client, entry: &Entry) -> Response {
-    let request = match serde_json::from_str::<Asked>(&entry.request) {
+    let request = match Asked::read(entry.request.as_bytes()) {
         Ok(Asked { request, .. }) => request,
-        Err(error) => return ErrorWire::response(ErrorKind::Usage, error.to_string()),
+        Err(error) => return Response::Error(error),
     };
     // In a transaction only submissions are asked for.
     if !is_forwarded(&request) || !(entry.waits || matches!(request, Request::Submit(_))) {
@@ -161,18 +157,18 @@ fn answer_all(location: &Location, actor: &str, client: &UnixStream, standing: &
     client.set_read_timeout(Some(CLIENT_WAIT))?;
     client.set_write_timeout(Some(CLIENT_WAIT))?;
     let mut reader = BufReader::new(client);
-    let mut inbox = Inbox::new(location).map_err(std::io::Error::other)?;
+    let mut inbox = Inbox::of_asker(location).map_err(std::io::Error::other)?;
     loop {
         let mut line = String::new();
         if reader.by_ref().take(MAX_REQUEST_BYTES as u64).read_line(&mut line)? == 0 {
             return Ok(());
         }
-        let asked = serde_json::from_str::<Asked>(&line);
+        let asked = Asked::read(line.as_bytes());
         let id = asked.as_ref().map_or(0, |asked| asked.id);
         let response = match asked {
             Ok(asked) if is_forwarded(&asked.request) => replied(&mut inbox, &line, actor, standing),
             Ok(_) => temporary(format!("this server stands by: {standing}")),
-            Err(error) => ErrorWire::response(ErrorKind::Usage, error.to_string()),
+            Err(error) => Response::Error(error),
         };
         let text = serde_json::to_string(&Answered { id, response }).map_err(std::io::Error::other)?;
         let mut writer = client;
@@ -192,9 +188,7 @@ fn replied(inbox: &mut Inbox, request: &str, actor: &str, standing: &str) -> Res
             let broken = |error: serde_json::Error| temporary(error.to_string());
             return serde_json::from_str(&text).unwrap_or_else(broken);
         }
-        if wait_for(&[], &[], Some(REPLY_INTERVAL)).is_err() {
-            break;
-        }
+        inbox.wait(REPLY_INTERVAL);
     }
     match inbox.take(id) {
         Ok(true) => temporary(format!("this server stands by, and no owner took the request: {standing}")),

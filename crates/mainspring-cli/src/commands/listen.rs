@@ -19,6 +19,7 @@ use super::{print, print_json};
 use crate::cli::listen::ListenArgs;
 use crate::cli::token::{OpenArgs, TokenAddArgs, TokenCommand, TokenListArgs};
 use crate::client::Client;
+use mainspring_server::activation::{Handed, HandedSocket};
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::message::say;
@@ -27,7 +28,7 @@ use mainspring_server::protocol::{ErrorKind, ErrorWire, LoginWire, Request, Resp
 use mainspring_server::server::listener::Listener;
 use mainspring_web::listen::{Serving, prepare};
 use mainspring_web::proxy_users::ProxyUsers;
-use mainspring_web::settings::Settings;
+use mainspring_web::settings::{Address, Settings};
 use mainspring_web::tokens::{self, Tokens};
 
 /// What serves beside the loop, if anything does.
@@ -41,12 +42,26 @@ fn failed(source: io::Error) -> Error {
     Error::Setup { what: "the listener", source }
 }
 
+/// Refuses sockets of the service manager that no `--listen` names.
+///
+/// # Errors
+///
+/// When there is one.
+pub(super) fn check(args: &ListenArgs, handed: &Handed) -> Result<(), Error> {
+    let is_meant = |address: &Address, socket: &HandedSocket| match address {
+        Address::Handed(name) => socket.is_named(name.as_deref()),
+        Address::Tcp(_) | Address::Unix(_) => false,
+    };
+    handed.check(|socket| args.listen.iter().any(|address| is_meant(address, socket)))
+}
+
 impl Beside {
     /// Listens where that is asked for, from now on until the loop ends. Returns what the loop is to be
     /// given.
     pub(super) fn begin(
         &mut self,
         args: &ListenArgs,
+        handed: &Handed,
         place: &Place,
         zone: &TimeZone,
     ) -> Result<Listener, Error> {
@@ -66,7 +81,7 @@ impl Beside {
             is_defining: args.define_over_http,
             metered_jobs_max: args.metrics_max_jobs,
         };
-        let (bound, listener) = prepare(settings).map_err(failed)?;
+        let (bound, listener) = prepare(settings, handed).map_err(failed)?;
         self.0 = Some(bound.serve(place.clone(), zone.clone()).map_err(failed)?);
         for address in &listener.addresses {
             say(&format!("mainspring: the page is at {address} (mainspring open signs a browser in)\n"));
@@ -148,7 +163,7 @@ fn wrong(place: &Place, source: io::Error) -> Error {
 fn add(args: &TokenAddArgs) -> Result<Exit, Error> {
     let place = args.place.place();
     place.make()?;
-    let token = tokens::add(&place, &args.name, args.scope).map_err(|error| wrong(&place, error))?;
+    let token = tokens::add(&place, args.name.as_str(), args.scope).map_err(|error| wrong(&place, error))?;
     print(&format!("{token}\n"))?;
     say("mainspring: keep it; it is not shown again\n");
     Ok(Exit::Ok)

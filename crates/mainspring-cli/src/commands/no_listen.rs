@@ -7,6 +7,7 @@
 use jiff::tz::TimeZone;
 
 use crate::cli::listen::ListenArgs;
+use mainspring_server::activation::Handed;
 use mainspring_server::error::Error;
 use mainspring_server::place::Place;
 use mainspring_server::server::listener::Listener;
@@ -15,6 +16,15 @@ use mainspring_server::server::listener::Listener;
 #[derive(Default)]
 pub(super) struct Beside;
 
+/// Nothing listens on sockets of the service manager, but on the control socket.
+///
+/// # Errors
+///
+/// When it handed another one over.
+pub(super) fn check(_: &ListenArgs, handed: &Handed) -> Result<(), Error> {
+    handed.check(|_| false)
+}
+
 impl Beside {
     /// There is nothing to begin.
     #[expect(
@@ -22,7 +32,13 @@ impl Beside {
         clippy::unused_self,
         reason = "it is called as the one that can fail"
     )]
-    pub(super) fn begin(&mut self, _: &ListenArgs, _: &Place, _: &TimeZone) -> Result<Listener, Error> {
+    pub(super) fn begin(
+        &mut self,
+        _: &ListenArgs,
+        _: &Handed,
+        _: &Place,
+        _: &TimeZone,
+    ) -> Result<Listener, Error> {
         Ok(Listener::default())
     }
 

@@ -4,22 +4,35 @@
 //!
 //! Does not fail when the reader of the output has gone: a reader such as `head` has seen enough.
 
+use std::env;
 use std::io::{self, IsTerminal, Write};
+use std::sync::Once;
 
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use mainspring_file::plain;
 use mainspring_server::error::Error;
+use mainspring_server::message::{PROGRAM, say};
 
 /// A time of the command line that no clock can show.
 pub(super) fn beyond(error: &jiff::Error) -> Error {
     Error::Usage(format!("that time cannot be: {error}"))
 }
 
-/// The zone to use when none is given: the system's, or UTC when the system does not say.
+/// The zone to use when none is given: the system's, or UTC when the system does not say. A zone of TZ that
+/// is not known is spoken of, once: times are read and shown by another clock than was meant.
 pub(super) fn zone_or_system(zone: Option<TimeZone>) -> TimeZone {
-    zone.unwrap_or_else(|| TimeZone::try_system().unwrap_or(TimeZone::UTC))
+    static SAID: Once = Once::new();
+    zone.unwrap_or_else(|| {
+        TimeZone::try_system().unwrap_or_else(|error| {
+            if env::var_os("TZ").is_some_and(|name| !name.is_empty()) {
+                let text = format!("{PROGRAM}: the time zone of TZ is not known, and UTC is used: {error}\n");
+                SAID.call_once(|| say(&text));
+            }
+            TimeZone::UTC
+        })
+    })
 }
 
 /// The name of a zone, for messages. Zones without one are those of rare settings of TZ.

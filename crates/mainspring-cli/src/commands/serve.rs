@@ -12,15 +12,16 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 
-use super::listen::Beside;
+use super::listen::{self, Beside};
 use super::takeover::owned_store;
-use super::{memory, shared, zone_or_system};
+use super::{memory, shared};
 use crate::cli::serve::ServeArgs;
 use mainspring_exec::clock::boot_time;
 use mainspring_file::crontab::Format;
 use mainspring_file::loaded::Reader;
 use mainspring_host::accounts::Account;
 use mainspring_host::accounts::users::Users;
+use mainspring_server::activation::Handed;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::message::{PROGRAM, say};
@@ -29,7 +30,6 @@ use mainspring_server::server::commands::Commands;
 use mainspring_server::server::rate::Rates;
 use mainspring_server::server::{Host, Keeping, Server, Serving, Stopping, Stores, standby};
 use mainspring_server::takeover::take;
-use mainspring_store::{Directory, DirectoryError};
 
 /// Refuses an address among the files: it was meant for `--listen`, which takes one only behind an equals
 /// sign, because the word after a bare `--listen` is a file.
@@ -54,15 +54,24 @@ fn warn_of_zone(given: Option<&TimeZone>) {
     say(&format!("{PROGRAM}: the system's time zone {text}\n"));
 }
 
+/// The sockets of the service manager. They are taken before there is a second thread.
+fn handed_over(args: &ServeArgs) -> Result<Handed, Error> {
+    let has_own_folder = args.memory && args.place.data.is_none();
+    let handed = Handed::take((!has_own_folder).then(|| args.place.place()).as_ref())?;
+    listen::check(&args.listen, &handed)?;
+    Ok(handed)
+}
+
 pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     check_files(&args.files)?;
+    let handed = handed_over(&args)?;
     warn_of_zone(args.zone.as_ref());
     let ourselves =
         Account::ourselves().map_err(|source| Error::Setup { what: "our own account", source })?;
     let log = args.log_style();
     let reader = Reader {
         format: Format::from(args.format),
-        zone: zone_or_system(args.zone),
+        zone: args.zone.unwrap_or_else(|| TimeZone::try_system().unwrap_or(TimeZone::UTC)),
         users: Users::new(ourselves),
         notify: args.notify,
     };
@@ -73,14 +82,26 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     let running_max = args.max_running as usize;
     let location = shared::location(args.store, args.store_file.as_deref(), args.memory || args.standby)?;
     let mut beside = Beside::default();
-    let listen = args.listen;
+    let listening = args.listen;
     let serving = |place: Place, beside: &mut Beside| {
-        let listener = beside.begin(&listen, &place, &reader.zone)?;
+        let listener = beside.begin(&listening, &handed, &place, &reader.zone)?;
         let (files, reader) = (files.clone(), reader.clone());
         let commands = Commands::new(running_max, reader.users.clone());
         let execution = commands.map_err(|source| Error::Setup { what: "a socket pair", source })?;
         let (execution, host) = (Box::new(execution), Host::Process(None));
-        Ok(Serving { place, files, reader, stopping, rates, keeping, execution, host, listener, log })
+        Ok(Serving {
+            place,
+            files,
+            reader,
+            stopping,
+            rates,
+            keeping,
+            execution,
+            host,
+            listener,
+            control: handed.control()?,
+            log,
+        })
     };
     if args.memory {
         let ended = memory::run(args.place.data.as_deref(), |place| serving(place, &mut beside));
@@ -90,20 +111,18 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     let place = args.place.place();
     place.make()?;
     if let Some(location) = location {
-        return shared::serve(&location, &place, log, serving);
+        return shared::serve(&location, &place, log, &handed, serving);
     }
-    // A standby waits without limit, and says so first.
-    let taken = if args.standby { Directory::open(place.directory()) } else { take(&place) };
-    let directory = match taken {
-        Err(error @ DirectoryError::Taken { .. }) if args.standby => {
-            standby::note(log, &format!("standing by: {error}"));
-            Directory::wait(place.directory())
-        }
-        other => other,
+    // A standby waits without limit.
+    let (directory, signals) = match args.standby {
+        true => match standby::wait_for_folder(&place, log)? {
+            Some((directory, signals)) => (Arc::new(directory), Some(signals)),
+            None => return Ok(Exit::Ok),
+        },
+        false => (Arc::new(take(&place).map_err(Error::Directory)?), None),
     };
-    let directory = Arc::new(directory.map_err(Error::Directory)?);
     // A standby has no address yet: the server before has it.
-    let serving = serving(place.clone(), &mut beside)?;
+    let serving = Serving { host: Host::Process(signals), ..serving(place.clone(), &mut beside)? };
     let (store, lease) = owned_store(&directory, &place)?;
     let reader = Box::new(store.reader());
     let stores = Stores { store: Box::new(store), reader: Some(reader), asked: boot_time() };

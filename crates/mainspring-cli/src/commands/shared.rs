@@ -10,27 +10,30 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::mpsc::{Sender, TryRecvError, channel};
+use std::thread;
+use std::time::Duration;
 
-use mainspring_job::{Owner, Shard, Store, StoreError};
-use mainspring_postgres::{Identity, Location, PostgresStore};
+use mainspring_job::{Shard, Store, StoreError};
+use mainspring_postgres::{Identity, Location, PostgresStore, Releases};
 
 use super::inbox::{forward, work};
 use super::listen::Beside;
+use mainspring_exec::bell::{Bell, bell};
+use mainspring_server::activation::Handed;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::log::Style;
 use mainspring_server::message::{PROGRAM, say};
 use mainspring_server::place::Place;
 use mainspring_server::server::{Host, Server, Serving, Stores, standby};
-use mainspring_server::takeover::{owner, take};
+use mainspring_server::takeover::{shared_owner, take};
 
 /// Where the database is, if one is shared, unless it is left out.
 const VARIABLE: &str = "MAINSPRING_STORE";
 
-/// Names the machine: machine-id(5).
-const MACHINE_ID: &str = "/etc/machine-id";
-
-const HOST_NAME: &str = "/proc/sys/kernel/hostname";
+/// How often the thread that hears of releases looks whether it is to end.
+const HEAR_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Which database is shared; `None` for the store in the data directory. `is_other` says that another store
 /// was asked for, so that the variable means nothing.
@@ -67,22 +70,23 @@ pub(super) fn serve(
     location: &Location,
     place: &Place,
     style: Style,
+    handed: &Handed,
     serving: impl Fn(Place, &mut Beside) -> Result<Serving, Error>,
 ) -> Result<Exit, Error> {
     let directory = take(place).map_err(Error::Directory)?;
-    let host = fs::read_to_string(HOST_NAME).unwrap_or_default().trim().to_owned();
-    let machine = fs::read_to_string(MACHINE_ID).map_or(host.clone(), |id| id.trim().to_owned());
-    let alone = owner();
-    let owner = Owner::new(format!("{} on {host}", alone.name)).with_machine_start(alone.machine_start);
+    let (owner, machine) = shared_owner();
     let identity =
         Identity { address: place.directory().display().to_string(), machine, ..Identity::default() };
     // The first time people are told what is wrong with the address; later an outage passes.
     let mut opened = Some(PostgresStore::open(location, identity).map_err(Error::Store)?);
     let identity = opened.as_ref().map(PostgresStore::identity).unwrap_or_default();
     loop {
+        let (bell, hears) = hear_releases(location)?;
         let acquired = standby::wait(
             place,
             style,
+            handed.control()?,
+            &bell,
             || {
                 let mut store = match opened.take() {
                     Some(store) => store,
@@ -94,6 +98,7 @@ pub(super) fn serve(
             },
             |client, text| forward(location, &owner.name, client, text),
         )?;
+        drop(hears);
         let (Some((lease, asked, signals)), Some(store)) = (acquired, opened.take()) else { break };
         standby::note(style, &format!("{location}: this server owns the jobs now, epoch {}", lease.epoch));
         let reader = Box::new(store.reader().map_err(Error::Store)?);
@@ -119,6 +124,23 @@ pub(super) fn serve(
     }
     drop(directory);
     Ok(Exit::Ok)
+}
+
+/// A bell that rings when a shard was released, until the other end is dropped.
+fn hear_releases(location: &Location) -> Result<(Bell, Sender<()>), Error> {
+    let setup = |source| Error::Setup { what: "a thread that hears of releases", source };
+    let (ring, bell) = bell().map_err(setup)?;
+    let (hears, ended) = channel();
+    let mut releases = Releases::new(location).map_err(Error::Store)?;
+    let work = move || {
+        while ended.try_recv() != Err(TryRecvError::Disconnected) {
+            if releases.wait(HEAR_INTERVAL) {
+                ring.ring();
+            }
+        }
+    };
+    thread::Builder::new().name("releases".to_owned()).spawn(work).map_err(setup)?;
+    Ok((bell, hears))
 }
 
 /// Whatever a database says while it comes back.

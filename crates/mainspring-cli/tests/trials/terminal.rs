@@ -141,7 +141,7 @@ fn on_a_terminal(ground: &Ground, command: &str) -> String {
 }
 
 /// All commands but `serve`, with a job whose every text is hostile.
-const COMMANDS: [&str; 48] = [
+const COMMANDS: [&str; 49] = [
     "check odd.toml",
     "check odd.crontab",
     "simulate odd.toml odd.crontab --for 1h",
@@ -189,6 +189,7 @@ const COMMANDS: [&str; 48] = [
     "open --data data",
     "token add \"$ODD\" --data data",
     "token list --data data",
+    "store copy \"$ODD\" sqlite:data",
     "help \"$ODD\"",
     "--\"$ODD\"",
 ];

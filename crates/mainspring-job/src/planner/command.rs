@@ -16,7 +16,7 @@ use crate::input::{Command, Scope, Ticket};
 use crate::name::JobName;
 use crate::once::{MAX_KEY_BYTES, Once, OnceId, Submission};
 use crate::operation::Operation;
-use crate::output::{Output, Refusal, Reply};
+use crate::output::{Note, Output, Refusal, Reply};
 use crate::reason::Reason;
 use crate::record::PauseTerms;
 use crate::run::{Cause, Run, RunKey};
@@ -36,6 +36,7 @@ impl Planner {
             Command::Adopt { jobs, source } => self.adopt(&jobs, &source),
             Command::Remove(name) => self.remove(now, &name),
             _ if is_early => Reply::Refused(Refusal::NotReady),
+            Command::Purge(name) => self.purge(now, &name),
             Command::Submit(submission) => return self.submit(now, ticket, submission),
             Command::Withdraw(id) => return self.withdraw(now, ticket, id),
             Command::Cancel(key) => self.cancel(now, &key),
@@ -55,6 +56,17 @@ impl Planner {
             return Reply::Refused(Refusal::NoSuchJob);
         }
         self.forget(now, name);
+        Reply::Done
+    }
+
+    fn purge(&mut self, now: Timestamp, name: &JobName) -> Reply {
+        if self.runs_of(name).any(|run| run.cause != Cause::Once) {
+            return Reply::Refused(Refusal::OpenRuns);
+        }
+        self.forget(now, name);
+        // A command of its own for each portion: a unit of operations drops no more than one prune does.
+        self.ledger.record(Operation::Prune { job: Some(name.clone()), keep: 0, before: now });
+        self.ledger.perform(Output::Note(Note::Purged(name.clone())));
         Reply::Done
     }
 

@@ -33,6 +33,8 @@ pub enum StoreError {
         /// How long its lease lasts if it is not renewed.
         left: Duration,
     },
+    /// A question took longer than its reader gives one.
+    TimedOut,
     /// The answer was lost.
     Unknown,
     /// There is no room, or a quota is reached.
@@ -58,6 +60,7 @@ impl fmt::Display for StoreError {
             StoreError::Held { by, left } => {
                 write!(f, "{by} owns these jobs, for {} s if it says nothing more", left.as_secs_f64().ceil())
             }
+            StoreError::TimedOut => f.write_str("the answer took too long: ask for less"),
             StoreError::Unknown => f.write_str("the store's answer was lost"),
             StoreError::Full(what) => write!(f, "the store is full: {what}"),
             StoreError::Corrupt(what) => write!(f, "the store is damaged: {what}"),

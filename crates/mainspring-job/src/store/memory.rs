@@ -3,13 +3,17 @@
 //! Sorted maps, one for each kind of record. A batch is applied operation by operation; nothing can fail
 //! halfway. A clone is what a disk would hold at that moment.
 //!
+//! Made by [`MemoryStore::lending`] it has leases that run out, as a store has that several servers share.
+//!
 //! Cost: O(log n) for each operation; `find`, `counts` and `Prune` walk what they look at. Does not survive
 //! the process.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
 
 use jiff::Timestamp;
 
+use super::lending::Lending;
 use super::{
     Committed, Counts, Hint, Lease, MAX_PAGE, Owner, Query, Reader, Renewed, Shard, Store, StoreError,
 };
@@ -58,12 +62,55 @@ pub struct MemoryStore {
     is_free: bool,
     /// The last batch, and what was answered.
     last: Option<(u64, Vec<Answer>)>,
+    /// Until when its owner has it. `None`: until another takes it.
+    lending: Option<Lending>,
 }
 
 impl MemoryStore {
     /// An empty store.
     pub fn new() -> MemoryStore {
         MemoryStore::default()
+    }
+
+    /// An empty store that several owners share: its leases last so long without a renewal, by a clock that
+    /// shows `now` until [`set_time`](MemoryStore::set_time) says otherwise.
+    ///
+    /// # Example
+    /// ```
+    /// use std::time::Duration;
+    /// use mainspring_job::{MemoryStore, Owner, Shard, Store, StoreError};
+    ///
+    /// let mut store = MemoryStore::lending(Duration::from_secs(15), "2026-11-21T08:00:00Z".parse()?);
+    /// let first = store.acquire(Shard::WHOLE, &Owner::new("first"))?;
+    /// let held = store.acquire(Shard::WHOLE, &Owner::new("second"));
+    /// assert!(matches!(held, Err(StoreError::Held { .. })));
+    /// store.set_time("2026-11-21T08:00:17Z".parse()?);
+    /// store.acquire(Shard::WHOLE, &Owner::new("second"))?;
+    /// assert!(matches!(store.renew(first), Err(StoreError::Fenced)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn lending(lasts: Duration, now: Timestamp) -> MemoryStore {
+        MemoryStore { lending: Some(Lending::new(lasts, now)), ..MemoryStore::default() }
+    }
+
+    /// Moves the clock of a store that lends. It never runs back: an earlier time changes nothing.
+    pub fn set_time(&mut self, now: Timestamp) {
+        if let Some(lending) = &mut self.lending {
+            lending.now = lending.now.max(now);
+        }
+    }
+
+    /// Ends the lease of a store that lends, as a person does by hand: the next who asks is the owner.
+    pub fn lapse(&mut self) {
+        if let Some(lending) = &mut self.lending {
+            lending.lapse();
+        }
+    }
+
+    /// The store's time, and how long a lease lasts, if it lends.
+    fn lent(&self) -> Renewed {
+        let lending = self.lending.as_ref();
+        Renewed { now: lending.map(|lending| lending.now), lasts: lending.map(|lending| lending.lasts) }
     }
 
     fn check_lease(&self, lease: Lease) -> Result<(), StoreError> {
@@ -275,20 +322,36 @@ fn withdrawn(once: &Once, at: Timestamp) -> Run {
 
 impl Store for MemoryStore {
     fn acquire(&mut self, _shard: Shard, owner: &Owner) -> Result<Lease, StoreError> {
+        if let Some((by, left)) = self.lending.as_ref().and_then(Lending::held) {
+            return Err(StoreError::Held { by, left });
+        }
         self.epoch += 1;
         self.last = None;
         let before = self.owned_since.replace(owner.machine_start.clone());
         let takeover = before.map_or(Takeover::Clean, |before| owner.takeover_from(&before));
-        Ok(Lease { shard: Shard::WHOLE, epoch: self.epoch, takeover, lasts: None })
+        if let Some(lending) = &mut self.lending {
+            lending.lend(&owner.name);
+        }
+        let mut lease = Lease::new(Shard::WHOLE, self.epoch, takeover);
+        let lent = self.lent();
+        (lease.lasts, lease.now) = (lent.lasts, lent.now);
+        Ok(lease)
     }
 
     fn renew(&mut self, lease: Lease) -> Result<Renewed, StoreError> {
-        self.check_lease(lease).map(|()| Renewed::default())
+        self.check_lease(lease)?;
+        if let Some(lending) = &mut self.lending {
+            lending.renew();
+        }
+        Ok(self.lent())
     }
 
     fn release(&mut self, lease: Lease) -> Result<(), StoreError> {
         self.check_lease(lease)?;
         self.epoch += 1;
+        if let Some(lending) = &mut self.lending {
+            lending.free();
+        }
         (self.owned_since, self.is_free) = (None, true);
         Ok(())
     }
@@ -300,16 +363,20 @@ impl Store for MemoryStore {
 
     fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Committed, StoreError> {
         self.check_lease(lease)?;
-        if let Some((number, answers)) = &self.last
-            && *number == batch.number
-        {
-            return Ok(Committed::new(answers.clone()));
+        let last = self.last.as_ref().filter(|(number, _)| batch.number <= *number);
+        if last.is_some_and(|(number, _)| batch.number < *number) {
+            return Err(StoreError::Fenced);
+        }
+        let known = last.map(|(_, answers)| answers.clone());
+        let now = self.renew(lease)?.now;
+        if let Some(answers) = known {
+            return Ok(Committed { answers, now });
         }
         let answers: Vec<Answer> = batch.operations.iter().map(|operation| self.apply(operation)).collect();
         debug_assert!(batch.operations.len() <= MAX_BATCH_OPERATIONS, "a batch keeps its limit");
         debug_assert_eq!(self.names.len(), self.pending.len(), "each pending job has its name");
         self.last = Some((batch.number, answers.clone()));
-        Ok(Committed::new(answers))
+        Ok(Committed { answers, now })
     }
 }
 

@@ -7,6 +7,28 @@ fn remove(shell: &mut Shell) {
 }
 
 #[test]
+fn a_purge_drops_the_ended_runs_in_portions_and_refuses_open_ones() {
+    let mut shell = Shell::new("2026-01-01T00:30:00Z", vec![job("j", "@every 1h", "retention=keep=3000")]);
+    let runs = mainspring_job::MAX_PRUNED + 2;
+    for _ in 0..runs {
+        shell.now += SignedDuration::from_millis(1);
+        assert!(matches!(shell.command(Command::Trigger(name("j"))), Reply::Planned { .. }));
+        shell.end(shell.started.len() - 1, Outcome::Succeeded);
+    }
+    shell.now += SignedDuration::from_millis(1);
+    assert!(matches!(shell.command(Command::Trigger(name("j"))), Reply::Planned { .. }));
+    let purge = |shell: &mut Shell| shell.command(Command::Purge(name("j")));
+    assert_eq!(purge(&mut shell), Reply::Refused(Refusal::OpenRuns));
+    assert!(shell.planner.job(&name("j")).is_some(), "what is refused changes nothing");
+    shell.end(shell.started.len() - 1, Outcome::Succeeded);
+    assert_eq!(purge(&mut shell), Reply::Done);
+    assert!(shell.planner.job(&name("j")).is_none());
+    assert_eq!(shell.runs("j").len(), 3, "one command drops one portion");
+    assert_eq!(purge(&mut shell), Reply::Done, "a job that is gone is purged of the rest");
+    assert_eq!(shell.runs("j").len(), 0);
+}
+
+#[test]
 fn what_waits_is_cancelled_also_where_the_job_was_paused() {
     let cases = ["overlap=queue-all", "overlap=queue-all jitter=50s", "retry=9,backoff=1h overlap=skip"];
     for policies in cases {

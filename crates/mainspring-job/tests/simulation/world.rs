@@ -65,7 +65,27 @@ impl<'s> World<'s> {
         let mut disk = MemoryStore::new();
         let lease = disk.acquire(Shard::WHOLE, &Owner::new("world")).unwrap();
         disk.release(lease).unwrap();
-        let mut world = World {
+        let mut world = World::at_rest(script, disk, lease, flaw);
+        world.boot();
+        for step in &script.steps {
+            let was_stopping = world.is_stopping;
+            let has_crashed = world.step(step).is_err();
+            let is_asked_again = was_stopping && matches!(step, Step::Stop);
+            if !has_crashed && world.is_stopping && (world.running.is_empty() || is_asked_again) {
+                // In good order, whatever had to be killed.
+                world.end_server(Ends::InGoodOrder);
+                world.boot();
+            } else if has_crashed {
+                world.end_server(Ends::Crash);
+                world.boot();
+            }
+        }
+        world.settle();
+        world
+    }
+
+    fn at_rest(script: &'s Script, disk: MemoryStore, lease: Lease, flaw: Flaw) -> World<'s> {
+        World {
             script,
             now: start(),
             high_water: start(),
@@ -89,23 +109,20 @@ impl<'s> World<'s> {
             is_stopping: false,
             machine_starts: 1,
             is_settling: false,
-        };
-        world.boot();
-        for step in &script.steps {
-            let was_stopping = world.is_stopping;
-            let has_crashed = world.step(step).is_err();
-            let is_asked_again = was_stopping && matches!(step, Step::Stop);
-            if !has_crashed && world.is_stopping && (world.running.is_empty() || is_asked_again) {
-                // In good order, whatever had to be killed.
-                world.end_server(Ends::InGoodOrder);
-                world.boot();
-            } else if has_crashed {
-                world.end_server(Ends::Crash);
-                world.boot();
-            }
         }
-        world.settle();
-        world
+    }
+
+    /// What others have seen happen, as a world to be judged: nothing happens in it any more.
+    pub(crate) fn of_log(
+        script: &'s Script,
+        now: Timestamp,
+        high_water: Timestamp,
+        mut disk: MemoryStore,
+        log: Vec<Event>,
+    ) -> World<'s> {
+        disk.lapse();
+        let lease = disk.acquire(Shard::WHOLE, &Owner::new("judge")).unwrap();
+        World { now, high_water, log, ..World::at_rest(script, disk, lease, Flaw::None) }
     }
 
     fn step(&mut self, step: &Step) -> Result<(), Crash> {

@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 
 /// Which rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct AuditAskWire {
-    /// Only of this actor.
+    /// Only of this actor. The field `actor` of a request is who asks.
+    #[serde(rename = "by")]
     pub actor: Option<String>,
     /// Only about this job, run or one-shot job.
     pub target: Option<String>,

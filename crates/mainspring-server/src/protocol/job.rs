@@ -111,6 +111,9 @@ pub struct JobWire {
     pub source: String,
     #[serde(default)]
     pub source_code: SourceCode,
+    /// The line of a served file on which the definition in force begins, from 1.
+    #[serde(default)]
+    pub source_line: Option<usize>,
     pub runs: u64,
     pub failures: u32,
     pub running: usize,

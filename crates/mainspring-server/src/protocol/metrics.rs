@@ -23,30 +23,37 @@ pub const BOUNDS_S: [f64; 19] = [
     14_400.0, 43_200.0, 86_400.0,
 ];
 
-/// How often something took how long.
+/// The upper bounds of the buckets of how many operations a batch has; none has more than the last.
+pub const BOUNDS_OPERATIONS: [f64; 6] = [1.0, 4.0, 16.0, 64.0, 256.0, 1_024.0];
+
+/// How often something took how long, or was how much.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HistogramWire {
-    /// How many fell into each bucket of [`BOUNDS_S`], and at last how many were longer.
+    /// How many fell into each bucket of the bounds, and at last how many were more.
     pub counts: Vec<u64>,
     /// All of them together.
-    pub sum_s: f64,
+    pub sum: f64,
 }
 
 impl HistogramWire {
-    /// One more.
+    /// One more length of time, by [`BOUNDS_S`].
     pub fn add(&mut self, took: Duration) {
-        let took = took.as_secs_f64();
-        self.counts.resize(BOUNDS_S.len() + 1, 0);
-        let index = BOUNDS_S.partition_point(|bound| *bound < took);
+        self.add_to(&BOUNDS_S, took.as_secs_f64());
+    }
+
+    /// One more, always by the same bounds.
+    pub fn add_to(&mut self, bounds: &[f64], value: f64) {
+        self.counts.resize(bounds.len() + 1, 0);
+        let index = bounds.partition_point(|bound| *bound < value);
         self.counts[index] += 1;
-        self.sum_s += took;
+        self.sum += value;
     }
 
     /// Adds another.
     pub fn merge(&mut self, other: &HistogramWire) {
-        self.counts.resize(BOUNDS_S.len() + 1, 0);
+        self.counts.resize(self.counts.len().max(other.counts.len()), 0);
         self.counts.iter_mut().zip(&other.counts).for_each(|(count, more)| *count += more);
-        self.sum_s += other.sum_s;
+        self.sum += other.sum;
     }
 }
 
@@ -61,10 +68,16 @@ pub struct JobMetricsWire {
     pub missed: BTreeMap<String, u64>,
     /// Occurrences that did not run because of another run or a pause, by the code of the reason.
     pub skipped: BTreeMap<String, u64>,
+    /// Occurrences for which one late run stood: they are among the missed.
+    #[serde(default)]
+    pub coalesced: u64,
     /// Attempts after the first.
     pub retries: u64,
     /// How long attempts took.
     pub duration: HistogramWire,
+    /// When a run last succeeded, also before the start of the server.
+    #[serde(default)]
+    pub last_success: Option<String>,
 }
 
 impl JobMetricsWire {
@@ -80,6 +93,7 @@ impl JobMetricsWire {
             theirs.iter().for_each(|(name, count)| *ours.entry(name.clone()).or_default() += count);
         }
         self.retries += other.retries;
+        self.coalesced += other.coalesced;
         self.duration.merge(&other.duration);
     }
 }
@@ -99,11 +113,15 @@ pub struct MetricsWire {
     pub turn: HistogramWire,
     /// How long batches took to be on disk.
     pub commit: HistogramWire,
-    /// How many operations those batches had.
-    pub operations: u64,
-    /// How long questions of the store took.
+    /// How many operations the batches had, by [`BOUNDS_OPERATIONS`].
     #[serde(default)]
-    pub query: HistogramWire,
+    pub operations: HistogramWire,
+    /// How long questions of the store took, by the name of the request.
+    #[serde(default)]
+    pub queries: BTreeMap<String, HistogramWire>,
+    /// How attempts to tell hooks ended, by state.
+    #[serde(default)]
+    pub notifications: BTreeMap<String, u64>,
     /// How often the system's clock was set forward by a second and more, or the machine slept.
     #[serde(default)]
     pub jumps_forward: u64,
@@ -135,6 +153,6 @@ mod tests {
         both.merge(&histogram);
         both.merge(&histogram);
         assert_eq!(both.counts.iter().sum::<u64>(), 8);
-        assert!((both.sum_s - 2.0 * histogram.sum_s).abs() < 1e-6);
+        assert!((both.sum - 2.0 * histogram.sum).abs() < 1e-6);
     }
 }

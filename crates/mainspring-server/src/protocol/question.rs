@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// Which jobs, a page after a name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct ListWire {
     /// The name of the last job of the page before.
     pub after: Option<String>,
@@ -19,7 +19,7 @@ pub struct ListWire {
 
 /// Which runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct HistoryWire {
     /// Only runs of this job.
     pub job: Option<String>,
@@ -48,7 +48,7 @@ pub struct HistoryWire {
 
 /// What is paused, and for how long.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct PauseWire {
     /// `None`: everything.
     pub job: Option<String>,

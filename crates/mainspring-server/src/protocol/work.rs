@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// Something to do once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "the fields are the arguments of `at`")]
 pub struct SubmitWire {
     pub due: String,
@@ -22,6 +23,7 @@ pub struct SubmitWire {
 
 /// Something to do again and again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "the fields are the arguments of `every`")]
 pub struct EveryWire {
     pub name: String,

@@ -11,6 +11,7 @@
 //!
 //! Does not write. It knows a job's next time only from the definition.
 
+use std::io;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -45,8 +46,12 @@ impl Alone {
     ///
     /// When a server has it, or it cannot be read, or others decide what is in it.
     pub fn open(place: &Place, now: Timestamp) -> Result<Option<Alone>, Error> {
-        if !place.store().exists() {
-            return Ok(None);
+        match place.store().try_exists() {
+            Ok(true) => {}
+            Err(source) if source.kind() == io::ErrorKind::PermissionDenied => {
+                return Err(Error::Data { path: place.store(), source });
+            }
+            Ok(false) | Err(_) => return Ok(None),
         }
         let directory = Arc::new(Directory::look(place.directory()).map_err(Error::Directory)?);
         let store = SqliteStore::look(&directory).map_err(Error::Store)?;

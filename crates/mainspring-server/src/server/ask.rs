@@ -96,7 +96,7 @@ impl Server {
 
     pub(super) fn take_answer(&mut self, answered: Answered) {
         let Answered { asker, asking, took } = answered;
-        self.listener.meters.query(took);
+        self.listener.meters.query(asker.what, took);
         self.clients.end_question(asker);
         self.go_on(asker, asking);
     }
@@ -104,9 +104,11 @@ impl Server {
     fn go_on(&mut self, asker: Asker, asking: Asking) {
         match asking {
             Ok(Next::Answer(response)) => self.clients.answer(asker, response),
+            Ok(Next::Jobs(jobs)) => self.clients.answer_jobs(asker, &jobs),
             Ok(Next::Nothing) => {}
             Err(error) => self.clients.answer(asker, Response::Error(error)),
             Ok(Next::Command(command)) => self.command(Purpose::Answer(asker), command),
+            Ok(Next::Purge(job)) => self.purge_portion(asker, job),
             Ok(Next::Wait(command)) => self.command(Purpose::AnswerAndWait(asker), command),
             Ok(Next::End(key)) => self.clients.wait_for_end(asker, key),
             Ok(Next::Unwritten { key, committed_count }) => {
@@ -134,14 +136,14 @@ impl Server {
         }
     }
 
-    fn ask_store(&mut self, asker: Asker, query: Query) {
+    pub(super) fn ask_store(&mut self, asker: Asker, query: Query) {
         // A client that has gone gets no answer.
         if self.clients.begin_question(asker) {
             self.owner.add_question(Question { asker, query });
         }
     }
 
-    fn command(&mut self, purpose: Purpose, command: Command) {
+    pub(super) fn command(&mut self, purpose: Purpose, command: Command) {
         if let Some(audit) = purpose.asker().and_then(|asker| self.clients.take_audit(asker)) {
             self.owner.tell(Input::Audit(audit));
         }
@@ -153,7 +155,7 @@ impl Server {
         let Some(last) = sets.pop() else {
             return self.clients.answer(asker, Response::Applied(AppliedWire::default()));
         };
-        sets.iter().chain([&last]).for_each(|set| self.is_applied(&set.source));
+        sets.iter().chain([&last]).for_each(|set| self.is_applied(set));
         let mut applied = AppliedWire::default();
         for set in sets {
             let before = self.changes(&set);
@@ -196,6 +198,7 @@ impl Server {
                 }
                 self.clients.answer_awaited(asker, describe::reply(&reply));
             }
+            Purpose::Purge { asker, job } => self.purged(asker, job, &reply),
             Purpose::LastOf { asker, mut applied } => {
                 if let Reply::Applied(last) = &reply {
                     applied.add(describe::applied(last));
@@ -261,7 +264,8 @@ impl Server {
             Request::Submit(submission) => self.submit(*submission),
             Request::Every(wire) => self.every(*wire),
             Request::Define { text, replace } => self.define(&text, replace),
-            Request::Remove { job } => self.remove(&job),
+            Request::Remove { job, drop_history: false } => self.remove(&job),
+            Request::Remove { job, drop_history: true } => self.purge(&job),
             Request::Pause(PauseWire { job, until, note }) => {
                 let terms = PauseTerms::new(checked_note(note)?);
                 let until = until.as_deref().map(time).transpose()?;
@@ -285,10 +289,7 @@ impl Server {
             }
             Request::Apply { files, prune, preview } => self.apply_files(files, prune, preview),
             Request::Export { after } => Ok(Next::Answer(self.export(after.as_deref()))),
-            Request::Find { run } => {
-                let key = run_key(&run).ok_or_else(|| not_found(&format!("run `{run}`")))?;
-                query(move |reader| queries::found(reader, &key))
-            }
+            Request::Find { run } => find(&run),
             // They were answered before.
             Request::Metrics { .. } | Request::LoginCode | Request::Redeem { .. } | Request::Watch => {
                 Ok(Next::Nothing)
@@ -366,17 +367,6 @@ impl Server {
         Ok(())
     }
 
-    fn remove(&mut self, text: &str) -> Asking {
-        let name = job_name(text)?;
-        let (job, _) = self.owner.planner().job(&name).ok_or_else(|| not_found(&format!("job `{text}`")))?;
-        let origin = Origin::of(&job.source);
-        if self.files.are_given(&origin) {
-            let message = format!("the job comes from {origin}: remove it there");
-            return Err(ErrorWire::new(ErrorKind::Conflict, message));
-        }
-        Ok(Next::Command(Command::Remove(name)))
-    }
-
     fn cancel(&mut self, of: &str) -> Asking {
         if let Some(key) = run_key(of) {
             return Ok(Next::Command(Command::Cancel(key)));
@@ -419,6 +409,11 @@ impl Server {
             .ok_or_else(|| describe::refused(&Refusal::NotAhead))?;
         query(move |reader| queries::rewinding(reader, &name, times, count, planned))
     }
+}
+
+fn find(text: &str) -> Asking {
+    let key = run_key(text).ok_or_else(|| not_found(&format!("run `{text}`")))?;
+    query(move |reader| queries::found(reader, &key))
 }
 
 fn dead_key(text: &str) -> Result<RunKey, ErrorWire> {

@@ -11,17 +11,21 @@ use std::fmt;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use mainspring_job::{Command, Definitions, JobName, Reader, RunKey};
+use mainspring_job::{Command, Definitions, JobName, Reader, RunKey, StoreError};
 
-use crate::protocol::{ErrorKind, ErrorWire, Response};
+use crate::protocol::{ErrorKind, ErrorWire, Response, WrittenJobs};
 use mainspring_exec::clock::Moment;
 
 /// What a request leads to.
 pub(super) enum Next {
     Answer(Response),
+    /// An answer as well.
+    Jobs(WrittenJobs),
     /// The answer comes when there is one.
     Nothing,
     Command(Command),
+    /// A portion of the history of a job is to be dropped, and the job with it.
+    Purge(JobName),
     Wait(Command),
     End(RunKey),
     /// The end of a run which was not on disk when so many batches were.
@@ -70,8 +74,12 @@ pub(super) fn run_key(text: &str) -> Option<RunKey> {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is what map_err gives")]
-pub(super) fn store_failed(error: mainspring_job::StoreError) -> ErrorWire {
-    ErrorWire::new(ErrorKind::Failed, error.to_string())
+pub(super) fn store_failed(error: StoreError) -> ErrorWire {
+    let kind = match error {
+        StoreError::Busy | StoreError::TimedOut | StoreError::Unknown => ErrorKind::Temporary,
+        _ => ErrorKind::Failed,
+    };
+    ErrorWire::new(kind, error.to_string())
 }
 
 /// Which request an answer is for.
@@ -83,6 +91,8 @@ pub(super) struct Asker {
     pub(super) id: u64,
     /// Whether output that comes later is wanted too.
     pub(super) follows: bool,
+    /// The name of the request.
+    pub(super) what: &'static str,
 }
 
 /// What is to be found out.
@@ -119,6 +129,12 @@ impl fmt::Debug for Question {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_question_that_took_too_long_may_be_asked_again() {
+        assert_eq!(store_failed(StoreError::TimedOut).kind, ErrorKind::Temporary);
+        assert_eq!(store_failed(StoreError::Corrupt(String::new())).kind, ErrorKind::Failed);
+    }
 
     #[test]
     fn the_text_of_a_run_is_read_back() {

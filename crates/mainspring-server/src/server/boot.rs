@@ -10,17 +10,21 @@
 //! Does not wait for the lock: the caller has it already.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::fs;
+use std::fs::{self, File};
+use std::os::unix::net::UnixListener;
 use std::time::Duration;
 
 use mainspring_job::{
     Command, Definitions, Input, Job, JobName, JobRecord, Lease, Limits, Prune, Reader as StoreReader, Store,
 };
 
+use super::calls::Calls;
 use super::clients::Clients;
+use super::clock_steps::ClockSteps;
 use super::execution::Execution;
 use super::files::{Files, Served};
 use super::holding::Holding;
+use super::job_rows::JobRows;
 use super::listener::{Listener, ListenerState};
 use super::owner::Owner;
 use super::phase::{Phase, Stopping};
@@ -42,7 +46,7 @@ use crate::place::Place;
 use crate::protocol::MAX_NAMED;
 use crate::signals::Signals;
 use crate::supervisor;
-use mainspring_exec::clock::Moment;
+use mainspring_exec::clock::{self, Moment, Reading, boot_time};
 use mainspring_exec::descriptors;
 use mainspring_exec::executor::MAX_RUNNING;
 use mainspring_file::claims::{Holder, InForce};
@@ -89,6 +93,8 @@ pub struct Serving {
     pub host: Host,
     /// What serves people over HTTP, if anything does.
     pub listener: Listener,
+    /// The control socket, if the service manager made it.
+    pub control: Option<UnixListener>,
     /// What its log has, and how.
     pub log: Style,
 }
@@ -103,6 +109,20 @@ pub struct Stores {
     pub asked: Duration,
 }
 
+/// What a server gets of the process that it is in: signals, questions, jobs, and where its log goes.
+type OfHost = (Signals, Option<Calls>, Option<Definitions>, File);
+
+/// From here on a signal ends the loop and not the process, so nothing that was started is left behind.
+fn of_host(host: Host) -> Result<OfHost, Error> {
+    let setup = |what| move |source| Error::Setup { what, source };
+    let (signals, calls, own, output) = match host {
+        Host::Process(None) => (Signals::register(), None, None, standard_output()),
+        Host::Process(Some(signals)) => (Ok(signals), None, None, standard_output()),
+        Host::Program { calls, jobs, log } => (Signals::none(), Some(calls), Some(jobs), Ok(log)),
+    };
+    Ok((signals.map_err(setup("signals"))?, calls, own, output.map_err(setup("the log"))?))
+}
+
 impl Server {
     /// Makes a server that has planned nothing yet, on a store that it owns.
     ///
@@ -110,44 +130,31 @@ impl Server {
     ///
     /// When a served file is not there, the store cannot be read, or the operating system refuses something.
     pub fn prepare(serving: Serving, mut stores: Stores, lease: Lease) -> Result<Server, Error> {
-        let Serving { place, files, reader, stopping, rates, keeping, mut execution, host, listener, log } =
-            serving;
+        let Serving { place, files, reader, stopping, rates, keeping, control, .. } = serving;
+        let Serving { mut execution, host, listener, log, .. } = serving;
         execution.owned_by(lease);
+        follow_clock(lease, stores.asked);
         let stored = Stored::read(&mut *stores.store, lease.shard).map_err(Error::Store)?;
         let setup = |what| move |source| Error::Setup { what, source };
         let began = Moment::now();
         let files = Files::new(&files, reader);
-        let (signals, calls, own, output) = match host {
-            // From here on a signal ends the loop and not the process, so nothing that was started is left
-            // behind.
-            Host::Process(None) => (Signals::register(), None, None, standard_output()),
-            Host::Process(Some(signals)) => (Ok(signals), None, None, standard_output()),
-            Host::Program { calls, jobs, log } => (Signals::none(), Some(calls), Some(jobs), Ok(log)),
-        };
-        let signals = signals.map_err(setup("signals"))?;
-        let output = output.map_err(setup("the log"))?;
+        let (signals, calls, own, output) = of_host(host)?;
         let room = match keeping {
             Keeping::OnDisk => Room::new(place.directory()),
             Keeping::InMemory => Room::without(place.directory()),
         };
         let mut limits = Limits::default();
         limits.max_running = execution.capacity();
-        let execution_note = execution.note();
+        let (executes, execution_note) = (execution.executes(), execution.note());
         let mut server = Server {
-            owner: Owner::start(
-                stores.store,
-                stores.reader,
-                lease,
-                stores.asked,
-                limits,
-                execution.executes(),
-            )?,
+            owner: Owner::start(stores.store, stores.reader, lease, stores.asked, limits, executes)?,
             room,
             socket_note: None,
             is_said_full: false,
             work_texts: WorkTexts::default(),
+            job_rows: JobRows::default(),
             work: Work::new(execution, place.output()),
-            clients: Clients::listen(&place.socket(), rates, began)
+            clients: Clients::listen(&place.socket(), control, rates, began)
                 .map_err(|source| Error::Data { path: place.socket(), source })?,
             files,
             signals,
@@ -156,6 +163,7 @@ impl Server {
             log: Log::new(output, SUBJECT_WIDTH).in_style(log),
             calls,
             began,
+            clock_steps: ClockSteps::new(began, boot_time()),
             looked: began,
             looked_count: 0,
             stopping,
@@ -173,7 +181,7 @@ impl Server {
             }
             Err(error) => {
                 // It leaves in good order: nothing was started.
-                let _ = fs::remove_file(server.place.socket());
+                server.clients.remove_socket();
                 let _ = server.release_store();
                 Err(error)
             }
@@ -183,6 +191,11 @@ impl Server {
     fn restore(&mut self, stored: Stored, own: Option<Definitions>, now: Moment) -> Result<(), Error> {
         let Stored { mut records, paused, sources, pages, heard } = stored;
         self.files.is_shared = sources.is_some();
+        for record in &records {
+            if let (Some(at), Some(_)) = (record.last_success, &record.source) {
+                self.listener.meters.succeeded(&record.mark.job, at);
+            }
+        }
         self.know_as_served(&mut records);
         let is_known = sources.as_ref().is_some_and(|sources| !sources.is_empty());
         let is_first = !is_known && records.iter().all(|record| record.source.is_none());
@@ -430,6 +443,14 @@ impl Server {
             }
         }
         sets.into_values().collect()
+    }
+}
+
+/// Has the loop follow the clock of its store, if that has one.
+fn follow_clock(lease: Lease, asked: Duration) {
+    match lease.now {
+        Some(shown) => clock::follow(Reading { shown, asked, answered: boot_time() }),
+        None => clock::follow_system(),
     }
 }
 

@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn of_each_job_the_last_change_is_told_once_to_who_waits() {
         let mut changes = Changes::default();
-        let asked = |id| Asker { client: 7, id, follows: false };
+        let asked = |id| Asker { client: 7, id, follows: false, what: "watch" };
         let key = |job: &str| RunKey::new(JobName::new(job).unwrap(), Timestamp::UNIX_EPOCH);
         let end = |job: &str| Operation::Move {
             key: key(job),

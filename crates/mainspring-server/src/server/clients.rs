@@ -15,7 +15,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::{BorrowedFd, RawFd};
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::time::Instant;
 
@@ -28,7 +28,7 @@ use super::peers::{MAX_WAITING, Peers};
 use super::purpose::Purpose;
 use super::rate::{Bucket, INSIDE_RATE, Rates};
 use super::waiters::Waiters;
-use crate::protocol::{Asked, ErrorKind, ErrorWire, Request, Response};
+use crate::protocol::{Asked, ErrorKind, ErrorWire, Request, Response, WrittenJobs};
 use mainspring_exec::clock::Moment;
 
 /// How many requests may wait for the ends of runs: each costs memory and a lookup.
@@ -51,14 +51,19 @@ pub(super) struct Clients {
 }
 
 impl Clients {
-    /// Makes the socket.
+    /// Makes the socket, unless it was handed over.
     ///
     /// # Errors
     ///
     /// When it cannot be made.
-    pub(super) fn listen(path: &Path, rates: Rates, now: Moment) -> io::Result<Clients> {
+    pub(super) fn listen(
+        path: &Path,
+        handed: Option<UnixListener>,
+        rates: Rates,
+        now: Moment,
+    ) -> io::Result<Clients> {
         Ok(Clients {
-            peers: Peers::listen(path, rates.connection)?,
+            peers: Peers::listen(path, handed, rates.connection)?,
             asked: HashMap::new(),
             last_ticket: 0,
             waiters: Waiters::default(),
@@ -91,6 +96,11 @@ impl Clients {
         self.peers.listen_again()
     }
 
+    /// Removes the socket's file, if it is the server's own.
+    pub(super) fn remove_socket(&self) {
+        self.peers.remove_socket();
+    }
+
     /// Poll says that these are ready.
     pub(super) fn hear(&mut self, ready: &[RawFd]) {
         self.peers.hear(ready);
@@ -111,7 +121,7 @@ impl Clients {
     pub(super) fn next_request(&mut self) -> Option<(Asker, Asked)> {
         let (client, asked) = self.peers.next_request()?;
         let follows = matches!(asked.request, Request::Logs { follow: true, .. });
-        let asker = Asker { client, id: asked.id, follows };
+        let asker = Asker { client, id: asked.id, follows, what: asked.request.subject().0 };
         let peer = self.peers.get(client)?;
         let actor = if peer.is_listener { asked.actor } else { Some(peer.owner()) };
         Some((asker, Asked { actor, ..asked }))
@@ -196,6 +206,13 @@ impl Clients {
     pub(super) fn answer(&mut self, asker: Asker, response: Response) {
         if let Some(peer) = self.peers.get(asker.client) {
             peer.answer(asker.id, response);
+        }
+    }
+
+    /// The same with jobs that are written already.
+    pub(super) fn answer_jobs(&mut self, asker: Asker, jobs: &WrittenJobs) {
+        if let Some(peer) = self.peers.get(asker.client) {
+            peer.answer_jobs(asker.id, jobs);
         }
     }
 

@@ -24,6 +24,7 @@ use mainspring_exec::cgroup::Cgroups;
 use mainspring_exec::clock::Moment;
 use mainspring_exec::deliveries::Deliveries;
 use mainspring_exec::executor::Executor;
+use mainspring_exec::keeper::Keeper;
 use mainspring_exec::run::{KillCause, Reports};
 use mainspring_exec::{descriptors, orphans, specs, webhook_specs};
 use mainspring_host::accounts::users::Users;
@@ -39,6 +40,8 @@ pub struct Commands {
     reaps_orphans: bool,
     /// Where the cgroups of its processes are, if each has one.
     cgroup_note: Option<String>,
+    /// Why no keeper stands beside the server, if one should.
+    keeper_note: Option<String>,
     /// What a receiver tells a process of an older owner by: `SHARD.EPOCH`.
     fence: String,
 }
@@ -60,6 +63,7 @@ impl Commands {
         Ok(Commands {
             capacity,
             cgroup_note,
+            keeper_note: None,
             executor: Executor::of_at_most(capacity).with_cgroups(cgroups),
             deliveries: Deliveries::of_at_most(capacity)?,
             users,
@@ -71,7 +75,12 @@ impl Commands {
 
 impl Execution for Commands {
     fn note(&self) -> Option<String> {
-        self.cgroup_note.clone()
+        let notes = self.cgroup_note.iter().chain(&self.keeper_note).cloned().collect::<Vec<_>>();
+        Some(notes.join("; ")).filter(|notes| !notes.is_empty())
+    }
+
+    fn holds_until(&mut self, until: Duration) {
+        self.executor.holds_until(until);
     }
 
     fn capacity(&self) -> usize {
@@ -79,6 +88,12 @@ impl Execution for Commands {
     }
 
     fn owned_by(&mut self, lease: Lease) {
+        if lease.lasts.is_some() {
+            match Keeper::start() {
+                Ok(keeper) => self.executor.set_keeper(keeper),
+                Err(error) => self.keeper_note = Some(format!("what runs may outlive this server: {error}")),
+            }
+        }
         self.fence = format!("{}.{}", lease.shard.0, lease.epoch);
     }
 

@@ -225,7 +225,7 @@ fn kind_of(refusal: &Refusal) -> ErrorKind {
     match refusal {
         Refusal::NoSuchJob | Refusal::NoSuchRun | Refusal::NoSuchOnce => ErrorKind::NotFound,
         Refusal::BackfillTooLarge | Refusal::KeyTooLong | Refusal::NoteTooLong => ErrorKind::Usage,
-        Refusal::Conflict | Refusal::NotAhead => ErrorKind::Conflict,
+        Refusal::Conflict | Refusal::NotAhead | Refusal::OpenRuns => ErrorKind::Conflict,
         Refusal::TooManyRuns | Refusal::TooManyJobs | Refusal::NotReady => ErrorKind::Temporary,
         _ => ErrorKind::Failed,
     }
@@ -305,6 +305,7 @@ pub(super) fn note(note: &Note) -> (String, String) {
         Note::FollowsNothing { job, of } => {
             (job.to_string(), format!("follows `{of}`, and there is no job of that name"))
         }
+        Note::Purged(job) => (job.to_string(), "runs of its history were dropped on request".to_owned()),
         Note::Refused(key) => {
             of(key, format!("the run of {} was known already and did not start again", key.nominal))
         }

@@ -27,6 +27,7 @@ impl Server {
             match output {
                 Output::Start(start) if !self.may_start() => self.withhold(start),
                 Output::Start(start) => self.begin(start, now),
+                Output::Kill { key, attempt, .. } if self.drop_withheld(&key, attempt) => {}
                 // How is in the spec that it was started with.
                 Output::Kill { key, attempt, .. } => {
                     self.owner.tell_all(self.work.kill((key, attempt), now, &mut self.log));

@@ -66,6 +66,10 @@ pub trait Execution: Debug + Send {
     /// By what the server owns the jobs, before it starts any. What has no use for that does nothing.
     fn owned_by(&mut self, _lease: Lease) {}
 
+    /// What runs may go on until this boot time, whatever becomes of the server. What cannot outlive the
+    /// server does nothing.
+    fn holds_until(&mut self, _until: Duration) {}
+
     /// How many attempts may go on at a time.
     fn capacity(&self) -> usize;
 

@@ -16,7 +16,7 @@
 //!
 //! Source: inotify(7).
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::fs;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
@@ -24,6 +24,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
+use mainspring_job::JobName;
 use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
 
 use crate::error::Error;
@@ -31,6 +32,7 @@ use crate::exit::Exit;
 use crate::message::{PROGRAM, say, with_causes};
 use mainspring_exec::clock::Moment;
 use mainspring_file::claims::{Claimant, InForce, settle};
+use mainspring_file::jobfile::PlacedJob;
 use mainspring_file::loaded::{Loaded, Reader};
 use mainspring_file::origin::Origin;
 use mainspring_file::source::STANDARD_INPUT;
@@ -52,6 +54,8 @@ pub(super) struct Served {
     /// When the set in force was read.
     pub(super) read: Option<Timestamp>,
     pub(super) job_count: usize,
+    /// The line of each of its jobs, of the set in force.
+    lines: HashMap<JobName, usize>,
     /// What is wrong with it now.
     pub(super) problems: String,
     /// What that would end a server with.
@@ -76,6 +80,7 @@ impl Served {
             stamp: None,
             read: None,
             job_count: 0,
+            lines: HashMap::new(),
             problems: String::new(),
             exit: Exit::Ok,
             is_unapplied: false,
@@ -224,11 +229,20 @@ impl Files {
             (file.problems, file.exit) = (loaded.problems_text(), Exit::Invalid);
             if loaded.is_good() {
                 (file.read, file.job_count, file.exit) = (Some(now), loaded.jobs.len(), Exit::Ok);
+                file.lines = loaded.jobs.iter().map(|job| (job.job.name.clone(), job.line_number)).collect();
                 file.is_unapplied = false;
                 good.push((index, loaded));
             }
         }
         good
+    }
+
+    /// Reads the files of a source, and keeps whether they say other things than these jobs, by name.
+    pub(super) fn compare_with(&mut self, source: &str, kept: &BTreeMap<&str, &str>) {
+        let Files { served, reader, .. } = self;
+        for file in served.iter_mut().filter(|file| !file.is_input() && file.origin.source() == source) {
+            file.is_unapplied = reader.load(&file.path).map_or(true, |loaded| !says(&loaded, kept));
+        }
     }
 
     /// The files with problems, which another file may be the cause of.
@@ -248,6 +262,13 @@ impl Files {
     /// Whether a file that is given has this origin.
     pub(super) fn are_given(&self, origin: &Origin) -> bool {
         self.served.iter().any(|file| file.origin == *origin)
+    }
+
+    /// The line of a job in the served file that it comes from. What a file says that is not in force has
+    /// none.
+    pub(super) fn line_of(&self, origin: &Origin, job: &JobName) -> Option<usize> {
+        let file = self.served.iter().find(|file| file.origin == *origin && !file.is_unapplied)?;
+        file.lines.get(job).copied()
     }
 
     /// Whether jobs of this origin go, because their file is not given any more. Of a shared store another
@@ -273,6 +294,12 @@ impl Files {
     pub(super) fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.inotify.as_ref().map(AsFd::as_fd)
     }
+}
+
+/// Whether a file says these jobs, by name and text, and no others.
+pub(super) fn says(loaded: &Loaded, kept: &BTreeMap<&str, &str>) -> bool {
+    let is_kept = |placed: &PlacedJob| kept.get(placed.job.name.as_str()) == Some(&placed.job.text.as_str());
+    kept.len() == loaded.jobs.len() && loaded.jobs.iter().all(is_kept)
 }
 
 /// Every directory that decides what a path leads to: those of the symbolic links on it, and that of the

@@ -10,6 +10,7 @@
 
 use std::time::Duration;
 
+use jiff::SignedDuration;
 use mainspring_job::Start;
 
 use mainspring_exec::clock::Moment;
@@ -23,11 +24,16 @@ pub(super) struct Holding {
     pub(super) withheld: Vec<Start>,
     /// What runs was asked to end.
     pub(super) is_old: bool,
+    /// People know that the clock of this machine is not that of the store.
+    pub(super) is_said_apart: bool,
     /// The shard is another's, or may be.
     pub(super) is_lost: bool,
     /// It was to end when it lost the shard, so that it does not stand by.
     pub(super) was_stopping: bool,
 }
+
+/// By how much the clock of the machine may differ from that of the store before people are told.
+pub(super) const MAX_APART: SignedDuration = SignedDuration::from_secs(1);
 
 /// What a lease of this age allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

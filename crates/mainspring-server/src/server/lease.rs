@@ -10,17 +10,20 @@
 //!
 //! Cost: a reading of a clock for each turn and each start. None of it happens where a lease has no length.
 //!
+//! Where the server is killed or stopped, [`keeper`](mainspring_exec::keeper) does it.
+//!
 //! Does not end what has left its process group, nor anything while the whole machine stands still.
 
 use std::time::Instant;
 
-use mainspring_job::{Start, StoreError};
+use mainspring_job::{Input, Outcome, RunKey, Start, StoreError};
 
 use super::Server;
-use super::holding::{Age, judged, old_after, over_after, renew_after};
+use super::holding::{Age, MAX_APART, judged, old_after, over_after, renew_after};
 use super::phase::Phase;
 use crate::error::Error;
-use mainspring_exec::clock::Moment;
+use mainspring_exec::clock::{Moment, ahead, boot_time};
+use mainspring_exec::span::Span;
 
 impl Server {
     /// Whether the lease is fresh enough for something to start.
@@ -35,6 +38,19 @@ impl Server {
         self.holding.withheld.push(start);
     }
 
+    /// What was to start and is killed does not start when the lease is renewed. Returns whether it was
+    /// withheld.
+    pub(super) fn drop_withheld(&mut self, key: &RunKey, attempt: u32) -> bool {
+        let withheld = &mut self.holding.withheld;
+        let Some(index) = withheld.iter().position(|start| start.key == *key && start.attempt == attempt)
+        else {
+            return false;
+        };
+        withheld.remove(index);
+        self.owner.tell(Input::Ended { key: key.clone(), attempt, outcome: Outcome::Killed });
+        true
+    }
+
     /// Renews the lease in time, and ends what runs if that does not work.
     pub(super) fn keep_lease(&mut self, now: Moment) {
         let Some((age, lasts)) = self.owner.lease_age().filter(|_| !self.holding.is_lost) else { return };
@@ -44,6 +60,8 @@ impl Server {
             self.holding.tried = Some(now);
             self.owner.renew();
         }
+        self.say_if_apart(now);
+        self.work.holds_until(boot_time().saturating_sub(age) + over_after(lasts));
         match judged(age, lasts) {
             Age::Fresh => {
                 if std::mem::take(&mut self.holding.is_old) {
@@ -66,6 +84,25 @@ impl Server {
             }
             Age::Over => self.lose(now, "the lease could not be renewed in time"),
         }
+    }
+
+    /// Says when the clock of this machine is not that of the store, and when it is again.
+    fn say_if_apart(&mut self, now: Moment) {
+        let Some(ahead) = ahead() else { return };
+        let is_apart = MAX_APART < ahead.abs();
+        if is_apart == std::mem::replace(&mut self.holding.is_said_apart, is_apart) {
+            return;
+        }
+        let text = match (is_apart, Span(ahead.unsigned_abs())) {
+            (false, _) => "the clock of this machine is that of the store again".to_owned(),
+            (true, apart) if ahead.is_positive() => {
+                format!("the clock of this machine is {apart} ahead of the store's, by which jobs are due")
+            }
+            (true, apart) => {
+                format!("the clock of this machine is {apart} behind the store's, by which jobs are due")
+            }
+        };
+        self.note(now.wall, &text);
     }
 
     /// The shard is another's, or may be soon: what runs is killed, and nothing more is recorded.
@@ -92,7 +129,7 @@ impl Server {
         self.work.close(now, &mut self.log);
         self.work.flush(now, &mut self.log);
         // The socket says that there is an owner, and there is none any more.
-        let _ = std::fs::remove_file(self.place.socket());
+        self.clients.remove_socket();
         self.note(now.wall, "the jobs were given up");
         self.finish_log(now)?;
         if self.holding.was_stopping { Ok(()) } else { Err(Error::Store(StoreError::Fenced)) }

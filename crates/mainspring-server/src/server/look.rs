@@ -10,11 +10,13 @@ use mainspring_job::{Job, JobName, Load, Mark, RunKey, Shard};
 
 use super::asking::{Asking, Next, job_name, not_found, query, run_key, store_failed, usage};
 use super::feed::Feed;
+use super::job_rows::Facts;
 use super::phase::Phase;
 use super::{Keeping, Server, describe, queries};
-use crate::protocol::{HistoryWire, JobWire, ListWire, MAX_ROWS, Response, StatusWire};
-use mainspring_exec::clock::Moment;
+use crate::protocol::{ClusterWire, HistoryWire, JobWire, ListWire, MAX_ROWS, Response, StatusWire};
+use mainspring_exec::clock::{Moment, ahead};
 use mainspring_file::jobfile::Selector;
+use mainspring_file::origin::Origin;
 
 /// The most jobs of one answer: when each is due next takes some microseconds to find, and all other work
 /// waits meanwhile.
@@ -55,10 +57,21 @@ impl Server {
             troubles: self.troubles(now),
             ..StatusWire::default()
         };
+        let lease_left = self.owner.lease_age().map(|(age, lasts)| lasts.saturating_sub(age));
+        let clock_ahead = ahead();
         query(move |reader| {
             let counts = reader.counts(Shard::WHOLE).map_err(store_failed)?;
             let (pending, runs, dead) = (counts.pending, counts.runs, counts.dead);
-            Ok(Next::Answer(Response::Status(Box::new(StatusWire { pending, runs, dead, ..status }))))
+            let cluster = reader.cluster(Shard::WHOLE).map_err(store_failed)?;
+            let cluster = cluster.and_then(|text| serde_json::from_str::<ClusterWire>(&text).ok());
+            let cluster = cluster.map(|cluster| ClusterWire {
+                lease_left_ms: lease_left.map_or(0, |left| u64::try_from(left.as_millis()).unwrap_or(0)),
+                clock_ahead_ms: clock_ahead
+                    .map_or(0, |ahead| i64::try_from(ahead.as_millis()).unwrap_or(i64::MAX)),
+                ..cluster
+            });
+            let status = StatusWire { pending, runs, dead, cluster, ..status };
+            Ok(Next::Answer(Response::Status(Box::new(status))))
         })
     }
 
@@ -79,29 +92,40 @@ impl Server {
         let selector = Selector::parse(&asked.labels).map_err(usage)?;
         if asked.after.is_none() {
             let planner = self.owner.planner();
-            self.work_texts.forget_others(planner.jobs().count(), |name| planner.job(name).is_some());
+            self.work_texts.forget_others(|name| planner.job(name).is_some());
+            self.job_rows.forget_others(|name| planner.job(name).is_some());
         }
         let (page, after) = self.page(asked.after.as_deref(), &selector);
         // Both are in the order of names, so one walk meets all of them.
         let first = page.first().map(|(job, ..)| &job.name);
         let mut loads = first.into_iter().flat_map(|name| self.owner.planner().loads_from(name)).peekable();
-        let mut jobs: Vec<JobWire> = Vec::with_capacity(page.len());
+        let mut rows = Vec::with_capacity(page.len());
         for (job, mark, armed) in page {
             while loads.next_if(|(name, _)| **name < job.name).is_some() {}
             let load = loads.next_if(|(name, _)| **name == job.name).map(|(_, load)| load);
-            jobs.push(self.job(job, mark, armed, load.unwrap_or_default(), now));
+            let facts = self.facts(job, armed, load.unwrap_or_default(), now);
+            let text =
+                self.job_rows.row((job, mark), facts, now.wall, || self.describe(job, mark, facts, now));
+            rows.push((job.name.clone(), text));
         }
-        query(move |reader| queries::list(reader, jobs, after))
+        query(move |reader| queries::listed(reader, &rows, after))
     }
 
-    /// What is known of a job without the store.
-    fn job(&self, job: &Job, mark: &Mark, armed: Option<Timestamp>, load: Load, now: Moment) -> JobWire {
-        let mut wire = describe::job(job, mark, armed, &self.work_texts.of(job), now.wall);
-        (wire.queued, wire.running) = (load.queued, load.running);
+    /// What is known of a job beside its definition and its mark, without the store.
+    fn facts(&self, job: &Job, armed: Option<Timestamp>, load: Load, now: Moment) -> Facts {
+        let planner = self.owner.planner();
         // A list asks for each job, and few have hooks.
-        let silent = job.hooks.as_ref().and_then(|_| self.owner.planner().silent_since(&job.name, now.wall));
-        wire.silent_since = silent.map(|since| since.to_string());
-        if self.owner.planner().is_paused() {
+        let silent_since = job.hooks.as_ref().and_then(|_| planner.silent_since(&job.name, now.wall));
+        let source_line = self.files.line_of(&Origin::of(&job.source), &job.name);
+        Facts { armed, load, silent_since, source_line, is_all_paused: planner.is_paused() }
+    }
+
+    fn describe(&self, job: &Job, mark: &Mark, facts: Facts, now: Moment) -> JobWire {
+        let mut wire = describe::job(job, mark, facts.armed, &self.work_texts.of(job), now.wall);
+        (wire.queued, wire.running) = (facts.load.queued, facts.load.running);
+        wire.source_line = facts.source_line;
+        wire.silent_since = facts.silent_since.map(|since| since.to_string());
+        if facts.is_all_paused {
             describe::pause_with_all(&mut wire);
         }
         wire
@@ -113,7 +137,8 @@ impl Server {
             let definition = job.text.clone();
             let armed = self.owner.planner().next_of(&name);
             let load = self.owner.planner().load(&name);
-            JobWire { definition, ..self.job(job, mark, armed, load, now) }
+            let facts = self.facts(job, armed, load, now);
+            JobWire { definition, ..self.describe(job, mark, facts, now) }
         });
         query(move |reader| queries::show(reader, &name, known))
     }

@@ -11,18 +11,16 @@
 //!
 //! Does not keep anything over a restart: a monitoring system knows that counters begin anew.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use mainspring_job::{Batch, Cause, JobName, Operation, Reason, Run, RunKey, RunState, Start};
 
-use crate::protocol::{HistogramWire, JobMetricsWire, MetricsWire};
-use mainspring_exec::clock::Moment;
+use crate::protocol::{BOUNDS_OPERATIONS, HistogramWire, JobMetricsWire, MetricsWire};
 
-/// By how much the two clocks may differ between two turns before one of them was set: more than the rate of
-/// either is ever adjusted in that time.
-const MIN_JUMP: SignedDuration = SignedDuration::from_secs(1);
+/// How the names of the one-shot jobs begin that tell hooks.
+const NOTIFICATION: &str = "notify:";
 
 /// A run that goes on.
 #[derive(Debug)]
@@ -43,10 +41,9 @@ pub(super) struct Meters {
     going: HashMap<RunKey, Going>,
     lateness: HistogramWire,
     turn: HistogramWire,
-    operations: u64,
-    query: HistogramWire,
-    /// When the last turn began.
-    looked: Option<Moment>,
+    operations: HistogramWire,
+    queries: BTreeMap<&'static str, HistogramWire>,
+    notifications: BTreeMap<String, u64>,
     jumps_forward: u64,
     jumps_back: u64,
 }
@@ -56,7 +53,7 @@ fn between(from: Timestamp, to: Timestamp) -> Duration {
     Duration::try_from(to.duration_since(from)).unwrap_or(Duration::ZERO)
 }
 
-fn count(counts: &mut BTreeMap<String, u64>, name: &str, more: u64) {
+fn count_in(counts: &mut BTreeMap<String, u64>, name: &str, more: u64) {
     match counts.get_mut(name) {
         Some(count) => *count += more,
         None => {
@@ -67,13 +64,22 @@ fn count(counts: &mut BTreeMap<String, u64>, name: &str, more: u64) {
 
 /// Something does not run, or not on.
 fn over(of: &mut JobMetricsWire, state: RunState, reason: Option<&Reason>, times: u64) {
-    count(&mut of.ended, state.name(), times);
+    count_in(&mut of.ended, state.name(), times);
     let code = reason.map_or("", Reason::code);
     match state {
-        RunState::Missed => count(&mut of.missed, code, times),
-        RunState::SkippedOverlap | RunState::SkippedPaused => count(&mut of.skipped, code, times),
+        RunState::Missed => count_in(&mut of.missed, code, times),
+        RunState::SkippedOverlap | RunState::SkippedPaused => count_in(&mut of.skipped, code, times),
         _ => {}
     }
+}
+
+/// The jobs of which a run in this batch stands for what was missed.
+fn caught_up(batch: &Batch) -> BTreeSet<JobName> {
+    let late = batch.operations.iter().filter_map(|operation| match operation {
+        Operation::Plan(run) if run.cause == Cause::CatchUp && run.state.is_open() => Some(&run.key.job),
+        _ => None,
+    });
+    late.cloned().collect()
 }
 
 impl Meters {
@@ -105,7 +111,7 @@ impl Meters {
         let is_once = start.cause == Cause::Once;
         let of = self.of(&start.key.job, is_once, is_defined(&start.key.job));
         if start.attempt == 1 {
-            count(&mut of.started, start.cause.name(), 1);
+            count_in(&mut of.started, start.cause.name(), 1);
             self.lateness.add(between(start.due, now));
         } else {
             of.retries += 1;
@@ -113,24 +119,25 @@ impl Meters {
         self.going.insert(start.key.clone(), Going { started: now, is_once });
     }
 
-    /// A turn of the loop begins. Says whether the system's clock was set since the last one, or the machine
-    /// slept.
-    pub(super) fn look_at_clock(&mut self, now: Moment) -> bool {
-        if !self.is_on {
-            return false;
+    /// The wall clock was set, or the machine slept.
+    pub(super) fn step(&mut self, ahead: SignedDuration) {
+        if self.is_on {
+            self.jumps_forward += u64::from(SignedDuration::ZERO < ahead);
+            self.jumps_back += u64::from(ahead < SignedDuration::ZERO);
         }
-        let Some(last) = self.looked.replace(now) else { return false };
-        let waited = SignedDuration::try_from(now.since(last)).unwrap_or(SignedDuration::MAX);
-        let ahead = now.wall.duration_since(last.wall).saturating_sub(waited);
-        self.jumps_forward += u64::from(MIN_JUMP <= ahead);
-        self.jumps_back += u64::from(ahead <= -MIN_JUMP);
-        MIN_JUMP <= ahead.abs()
     }
 
-    /// A question of the store was answered.
-    pub(super) fn query(&mut self, took: Duration) {
+    /// A question of the store was answered. `what` is the name of its request.
+    pub(super) fn query(&mut self, what: &'static str, took: Duration) {
         if self.is_on {
-            self.query.add(took);
+            self.queries.entry(what).or_default().add(took);
+        }
+    }
+
+    /// A run of a job has succeeded, this time or before the server began.
+    pub(super) fn succeeded(&mut self, job: &JobName, at: Timestamp) {
+        if self.is_on {
+            self.of(job, false, true).last_success = Some(at.to_string());
         }
     }
 
@@ -146,21 +153,30 @@ impl Meters {
         if !self.is_on {
             return;
         }
-        self.operations += batch.operations.len() as u64;
+        let count = u32::try_from(batch.operations.len()).unwrap_or(u32::MAX);
+        self.operations.add_to(&BOUNDS_OPERATIONS, f64::from(count));
+        let caught_up = caught_up(batch);
         for operation in &batch.operations {
             match operation {
                 Operation::Plan(run) | Operation::Fire { run, .. } => {
-                    self.planned(run, is_defined(&run.key.job));
+                    self.planned(run, is_defined(&run.key.job), caught_up.contains(&run.key.job));
                 }
                 Operation::End { key, state, at, .. } => {
                     let going = self.going.remove(key);
                     let is_once = going.as_ref().is_some_and(|going| going.is_once);
-                    let of = self.of(&key.job, is_once, is_defined(&key.job));
+                    if is_once && key.job.as_str().starts_with(NOTIFICATION) {
+                        count_in(&mut self.notifications, state.name(), 1);
+                    }
+                    let is_job = !is_once && is_defined(&key.job);
+                    if is_job && *state == RunState::Succeeded {
+                        self.succeeded(&key.job, *at);
+                    }
+                    let of = self.of(&key.job, is_once, is_job);
                     if let Some(going) = going {
                         of.duration.add(between(going.started, *at));
                     }
                     if !state.is_open() {
-                        count(&mut of.ended, state.name(), 1);
+                        count_in(&mut of.ended, state.name(), 1);
                     }
                 }
                 Operation::Move { key, to, reason, .. } if !to.is_open() => {
@@ -177,10 +193,13 @@ impl Meters {
     }
 
     /// A record of what does not run is over as soon as it is made.
-    fn planned(&mut self, run: &Run, is_defined: bool) {
+    fn planned(&mut self, run: &Run, is_defined: bool, is_caught_up: bool) {
         if !run.state.is_open() {
             let times = run.span.map_or(1, |span| span.count);
             let of = self.of(&run.key.job, run.cause == Cause::Once, is_defined);
+            if is_caught_up && run.state == RunState::Missed {
+                of.coalesced += times;
+            }
             over(of, run.state, run.reason.as_ref(), times);
         }
     }
@@ -193,8 +212,9 @@ impl Meters {
             others: self.unnamed.clone(),
             lateness: self.lateness.clone(),
             turn: self.turn.clone(),
-            operations: self.operations,
-            query: self.query.clone(),
+            operations: self.operations.clone(),
+            queries: self.queries.iter().map(|(what, took)| ((*what).to_owned(), took.clone())).collect(),
+            notifications: self.notifications.clone(),
             jumps_forward: self.jumps_forward,
             jumps_back: self.jumps_back,
             ..MetricsWire::default()
@@ -257,8 +277,8 @@ mod tests {
         let told = meters.told(known.iter(), 200);
         assert_eq!((told.jobs["a"].ended["failed"], told.once.ended["failed"]), (1, 1));
         assert_eq!(told.jobs["b"].skipped["earlier_running"], 1);
-        assert!((told.jobs["a"].duration.sum_s - 2.0).abs() < 1e-9);
-        assert_eq!((told.jobs.len(), told.operations), (2, 5));
+        assert!((told.jobs["a"].duration.sum - 2.0).abs() < 1e-9);
+        assert_eq!((told.jobs.len(), told.operations.sum), (2, 5.0));
         assert!(meters.going.is_empty());
         let mut off = Meters::default();
         off.note(&Batch::new(1, vec![end("a", 2)]), |_| true);
@@ -267,25 +287,29 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_set_is_noticed_in_both_directions_and_a_slow_one_is_not() {
+    fn what_one_late_run_stands_for_is_coalesced_and_the_last_success_stays() {
         let mut meters = Meters::new(true);
-        let start = Moment::now();
-        let at = |waited_ms: u64, wall_ms: i64| Moment {
-            monotonic: start.monotonic + Duration::from_millis(waited_ms),
-            wall: start.wall + SignedDuration::from_millis(wall_ms),
+        let (job, now) = (JobName::new("a").unwrap(), Timestamp::UNIX_EPOCH);
+        let late = |series, cause, state| {
+            let key = RunKey { series, ..RunKey::new(job.clone(), now) };
+            Operation::Plan(Run::new(key, cause, state, now, now))
         };
-        let steps = [
-            (at(0, 0), false),
-            (at(60_000, 60_000), false),
-            (at(61_000, 61_900), false),
-            (at(62_000, 3_662_900), true),
-            (at(63_000, 3_663_900), false),
-            (at(64_000, 64_900), true),
-        ];
-        for (now, is_set) in steps {
-            assert_eq!(meters.look_at_clock(now), is_set, "{now:?}");
-        }
-        assert_eq!((meters.jumps_forward, meters.jumps_back), (1, 1));
+        let missed = late(0, Cause::Trigger, RunState::Missed);
+        meters.note(&Batch::new(1, vec![missed.clone()]), |_| true);
+        meters.note(&Batch::new(2, vec![missed, late(1, Cause::CatchUp, RunState::Scheduled)]), |_| true);
+        meters.succeeded(&job, now);
+        meters.note(&Batch::new(3, vec![end("a", 2)]), |_| true);
+        meters.going.insert(key("notify:a:failed:1"), Going { started: now, is_once: true });
+        meters.note(&Batch::new(4, vec![end("notify:a:failed:1", 2)]), |_| true);
+        let told = meters.told([&job].into_iter(), 200);
+        let of = &told.jobs["a"];
+        assert_eq!((of.missed.values().sum::<u64>(), of.coalesced), (2, 1));
+        assert_eq!(
+            of.last_success.as_deref(),
+            Some("1970-01-01T00:00:00Z"),
+            "a failure does not take it away"
+        );
+        assert_eq!(told.notifications["failed"], 1);
     }
 
     #[test]

@@ -12,7 +12,8 @@
 //! Lines are written once per turn of the loop, and never flushed to the disk by force, because they are no
 //! part of the promise. If there is no room, or no file can be opened, lines are lost and runs go on. The log
 //! says so once for each run: see [`room`](super::room). The oldest files of a job are removed when there are
-//! more than its policy keeps.
+//! more than its policy keeps. The file `removed` beside them then has the latest nominal time of those that
+//! went, so that a run without a file is known to have written nothing, or not to be kept any more.
 //!
 //! Cost: a file that is open as long as its run; a listing of the job's directory when a run ends.
 //!
@@ -26,7 +27,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use mainspring_job::RunKey;
+use mainspring_job::{JobName, RunKey};
 
 use crate::protocol::LineWire;
 use mainspring_exec::output::Piece;
@@ -40,6 +41,12 @@ const MAX_ONCE_FILES: usize = 10_000;
 
 /// How often the directory of one-shot jobs is looked through: once in so many ends.
 const ONCE_PRUNE_INTERVAL: u64 = 256;
+
+/// The file with the latest nominal time of the files that were removed from its directory.
+const REMOVED: &str = "removed";
+
+/// How the name of a file of output ends.
+const SUFFIX: &str = ".log";
 
 /// What stands behind the stream of a piece whose line goes on.
 const GOES_ON: &str = "+";
@@ -118,6 +125,12 @@ impl Outputs {
         remove_oldest_below(&self.root, bytes, &self.open.keys().flat_map(paths).collect())
     }
 
+    /// Removes all files of a job, none of whose runs is open.
+    pub(super) fn drop_all(&self, job: &JobName) {
+        // What cannot be removed is left: it is reached by the key of a run alone, and the runs are gone.
+        let _ = fs::remove_dir_all(self.root.join(job.as_str()));
+    }
+
     /// Hands what was written to the operating system, so that others can read it. Returns the runs of which
     /// something was lost for the first time, and why.
     pub(super) fn flush(&mut self) -> Vec<(RunKey, io::Error)> {
@@ -154,12 +167,47 @@ impl Outputs {
 
 /// Where the lines of a run are below the folder of output. `is_once` says that it is a one-shot job's.
 pub fn path(root: &Path, key: &RunKey, is_once: bool) -> PathBuf {
-    let time: String = key.nominal.to_string().chars().filter(|c| !matches!(c, '-' | ':')).collect();
+    let time = time_text(key);
     let series = if key.series == 0 { String::new() } else { format!("+{}", key.series) };
     match is_once {
-        true => root.join(ONCE).join(format!("{}~{time}{series}.log", key.job)),
-        false => root.join(key.job.as_str()).join(format!("{time}{series}.log")),
+        true => root.join(ONCE).join(format!("{}~{time}{series}{SUFFIX}", key.job)),
+        false => root.join(key.job.as_str()).join(format!("{time}{series}{SUFFIX}")),
     }
+}
+
+/// Whether files as old as that of a run were removed: what it wrote, if it wrote anything, is not kept.
+pub fn is_removed(root: &Path, key: &RunKey, is_once: bool) -> bool {
+    let path = path(root, key, is_once);
+    let removed = path.parent().and_then(latest_removed);
+    !path.exists() && removed.is_some_and(|removed| time_text(key) <= removed)
+}
+
+/// The nominal time of a run in the name of its file.
+fn time_text(key: &RunKey) -> String {
+    key.nominal.to_string().chars().filter(|c| !matches!(c, '-' | ':')).collect()
+}
+
+fn latest_removed(directory: &Path) -> Option<String> {
+    fs::read_to_string(directory.join(REMOVED)).ok()
+}
+
+/// Removes a file of output, and keeps that one of its time was removed.
+fn remove(path: &Path) -> io::Result<()> {
+    fs::remove_file(path)?;
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let time = name.strip_suffix(SUFFIX).unwrap_or(name);
+    let time = time.rsplit('~').next().and_then(|time| time.split('+').next()).unwrap_or(time);
+    if let Some(directory) = path.parent()
+        && latest_removed(directory).is_none_or(|latest| *latest < *time)
+    {
+        // Without room for it a removed output looks like one that was never written.
+        let _ = fs::write(directory.join(REMOVED), time);
+    }
+    Ok(())
+}
+
+fn is_output(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == &SUFFIX[1..])
 }
 
 fn open(path: &Path) -> io::Result<File> {
@@ -183,14 +231,15 @@ pub(super) fn remove_oldest_below(root: &Path, bytes: u64, open: &HashSet<PathBu
         let found = file.metadata().ok()?;
         Some((found.modified().ok()?, file.path(), found.len()))
     });
-    let mut files: Vec<_> = described.filter(|(_, path, _)| !open.contains(path)).collect();
+    let mut files: Vec<_> =
+        described.filter(|(_, path, _)| is_output(path) && !open.contains(path)).collect();
     files.sort_unstable();
     let (mut freed_bytes, mut removed_count) = (0, 0);
     for (_, path, length) in files {
         if bytes <= freed_bytes {
             break;
         }
-        if fs::remove_file(path).is_ok() {
+        if remove(&path).is_ok() {
             freed_bytes += length;
             removed_count += 1;
         }
@@ -200,7 +249,8 @@ pub(super) fn remove_oldest_below(root: &Path, bytes: u64, open: &HashSet<PathBu
 
 fn prune(directory: &Path, keep: usize, is_once: bool) {
     let Ok(entries) = fs::read_dir(directory) else { return };
-    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    let files = entries.flatten().map(|entry| entry.path());
+    let mut files: Vec<PathBuf> = files.filter(|path| is_output(path)).collect();
     if files.len() <= keep {
         return;
     }
@@ -210,7 +260,7 @@ fn prune(directory: &Path, keep: usize, is_once: bool) {
         true => files.sort_by_cached_key(|path| fs::metadata(path).and_then(|found| found.modified()).ok()),
     }
     for path in &files[..files.len() - keep] {
-        let _ = fs::remove_file(path);
+        let _ = remove(path);
     }
 }
 
@@ -250,7 +300,6 @@ pub(super) fn read_line(run: &str, line: &str) -> Option<LineWire> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mainspring_job::JobName;
 
     #[test]
     fn lines_are_read_back_and_old_files_go() {
@@ -270,6 +319,13 @@ mod tests {
         }
         let kept: Vec<bool> = (0..5).map(|second| outputs.path(&key(second), false).exists()).collect();
         assert_eq!(kept, [false, false, true, true, true]);
+        let removed: Vec<bool> = (0..5).map(|second| is_removed(&root, &key(second), false)).collect();
+        assert_eq!(removed, [true, true, false, false, false]);
+        assert!(!is_removed(&root, &key(9), false), "a later run that has no file has written nothing");
+        outputs.drop_all(&key(4).job);
+        assert!((0..5).all(|second| !outputs.path(&key(second), false).exists()));
+        outputs.line(&key(4), false, 2, now, Stream::Stderr, &Piece::line("one  two ")).unwrap();
+        outputs.close(&key(4), false, 3);
         let text = fs::read_to_string(outputs.path(&key(4), false)).unwrap();
         let line = read_line("a@x", text.trim_end_matches('\n')).unwrap();
         assert_eq!((line.attempt, line.stream.as_str(), line.text.as_str()), (2, "stderr", "one  two "));

@@ -30,7 +30,7 @@ use super::store_thread::{Load, Report};
 use super::writer::Writer;
 use crate::error::Error;
 use crate::protocol::HistogramWire;
-use mainspring_exec::clock::{Moment, boot_time};
+use mainspring_exec::clock::{Moment, Reading, boot_time, follow};
 
 /// How many commands may wait for a place in a batch: four batches of them, some megabytes.
 const MAX_BACKLOG: usize = 4_096;
@@ -205,13 +205,13 @@ impl Owner {
     pub(super) fn next_news(&mut self, now: Moment, outputs: &mut Vec<Output>) -> Option<News> {
         let was_full = self.writer.is_full();
         Some(match self.writer.next_report(now)? {
-            Report::Committed { number, answers, asked } => {
-                self.renewed = self.renewed.max(asked);
+            Report::Committed { number, answers, asked, reading } => {
+                self.is_renewed(asked, reading);
                 self.planner.handle(now.wall, Input::Committed { number, answers }, outputs);
                 News::Committed { was_full }
             }
-            Report::Renewed { asked } => {
-                self.renewed = self.renewed.max(asked);
+            Report::Renewed { asked, reading } => {
+                self.is_renewed(asked, reading);
                 News::Nothing
             }
             Report::Loaded(input) => {
@@ -228,6 +228,12 @@ impl Owner {
             }
             Report::Failed(error) => News::Failed(error),
         })
+    }
+
+    /// The lease lasts from then on, and the store's clock showed this.
+    fn is_renewed(&mut self, asked: Duration, reading: Option<Reading>) {
+        self.renewed = self.renewed.max(asked);
+        reading.into_iter().for_each(follow);
     }
 
     /// Has the batch tried again for which there was no room.

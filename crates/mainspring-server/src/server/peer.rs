@@ -24,7 +24,7 @@ use nix::sys::socket::{getsockopt, setsockopt};
 
 use super::feed::Feed;
 use super::rate::Bucket;
-use crate::protocol::{Asked, Done, ErrorKind, ErrorWire, MAX_REQUEST_BYTES, Response};
+use crate::protocol::{Asked, Done, ErrorKind, ErrorWire, MAX_REQUEST_BYTES, Response, WrittenJobs};
 use crate::waiting::is_left;
 use mainspring_exec::clock::Moment;
 
@@ -136,6 +136,11 @@ impl Peer {
     #[expect(clippy::needless_pass_by_value, reason = "an answer is sent once")]
     pub(super) fn answer(&mut self, id: u64, response: Response) {
         response.write_line(id, &mut self.unsent);
+    }
+
+    /// The same with jobs that are written already.
+    pub(super) fn answer_jobs(&mut self, id: u64, jobs: &WrittenJobs) {
+        jobs.write_line(id, &mut self.unsent);
     }
 
     /// Ends the feed with a last answer.
@@ -253,15 +258,14 @@ impl Peer {
         if self.is_full() || 0 < self.asking_count || MAX_REQUESTS_PER_TURN <= self.taken_count {
             return None;
         }
-        let asked = serde_json::from_slice(&self.unread[self.start..end]);
+        let asked = Asked::read(&self.unread[self.start..end]);
         (self.start, self.line) = (end + 1, Line::NotBefore(end + 1));
         self.taken_count += 1;
         self.find_line();
         match asked {
             Ok(asked) => Some(asked),
             Err(error) => {
-                let version = env!("CARGO_PKG_VERSION");
-                self.refuse(format!("the request cannot be read by this server, version {version}: {error}"));
+                self.refuse(error.message);
                 None
             }
         }

@@ -51,9 +51,7 @@ fn bind(path: &Path) -> io::Result<UnixListener> {
     let before = umask(Mode::from_bits_truncate(0o177));
     let listener = UnixListener::bind(path);
     umask(before);
-    let listener = listener?;
-    listener.set_nonblocking(true)?;
-    Ok(listener)
+    listener
 }
 
 fn file_id(path: &Path) -> Option<(u64, u64)> {
@@ -65,6 +63,9 @@ fn file_id(path: &Path) -> Option<(u64, u64)> {
 #[derive(Debug)]
 pub(super) struct Peers {
     listener: UnixListener,
+    /// Whether the file of the socket is the server's own, and goes with it. Else it is the service
+    /// manager's.
+    is_own: bool,
     path: PathBuf,
     /// Whether a connection may wait to be taken.
     is_heard: bool,
@@ -85,12 +86,15 @@ pub(super) struct Peers {
 }
 
 impl Peers {
-    /// Makes the socket, for its owner alone. One that a server left behind is replaced: the directory is
-    /// locked.
-    pub(super) fn listen(path: &Path, rate: u32) -> io::Result<Peers> {
-        let listener = bind(path)?;
+    /// Makes the socket, for its owner alone, unless it was handed over. One that a server left behind is
+    /// replaced: the directory is locked.
+    pub(super) fn listen(path: &Path, handed: Option<UnixListener>, rate: u32) -> io::Result<Peers> {
+        let is_own = handed.is_none();
+        let listener = handed.map_or_else(|| bind(path), Ok)?;
+        listener.set_nonblocking(true)?;
         Ok(Peers {
             listener,
+            is_own,
             path: path.to_owned(),
             is_heard: true,
             buffer: vec![0; READ_BYTES].into_boxed_slice(),
@@ -121,9 +125,17 @@ impl Peers {
             return Ok(false);
         }
         self.listener = bind(&self.path)?;
-        self.is_heard = true;
+        self.listener.set_nonblocking(true)?;
+        (self.is_own, self.is_heard) = (true, true);
         self.file = file_id(&self.path);
         Ok(true)
+    }
+
+    /// Removes the socket's file, if it is the server's own: the file says that there is a server.
+    pub(super) fn remove_socket(&self) {
+        if self.is_own {
+            let _ = std::fs::remove_file(&self.path);
+        }
     }
 
     /// Poll says that these are ready.

@@ -4,6 +4,8 @@
 //!
 //! Does not answer: [`ask`](super::ask) answers clients, and the loop writes the log.
 
+use mainspring_job::JobName;
+
 use super::asking::Asker;
 use super::calls::Answer;
 use crate::protocol::AppliedWire;
@@ -15,6 +17,8 @@ pub(super) enum Purpose {
     Answer(Asker),
     /// A client that waits for the end of the run as well.
     AnswerAndWait(Asker),
+    /// A client that purges a job, of whose ended runs there may be more.
+    Purge { asker: Asker, job: JobName },
     /// A client that applied files, of which this is the last.
     LastOf { asker: Asker, applied: AppliedWire },
     /// A thread of the program that the loop runs in.
@@ -29,9 +33,10 @@ impl Purpose {
     /// Who is told the reply, if a client is.
     pub(super) fn asker(&self) -> Option<Asker> {
         match self {
-            Purpose::Answer(asker) | Purpose::AnswerAndWait(asker) | Purpose::LastOf { asker, .. } => {
-                Some(*asker)
-            }
+            Purpose::Answer(asker)
+            | Purpose::AnswerAndWait(asker)
+            | Purpose::Purge { asker, .. }
+            | Purpose::LastOf { asker, .. } => Some(*asker),
             Purpose::Call(_) | Purpose::Reload { .. } | Purpose::Restored { .. } => None,
         }
     }

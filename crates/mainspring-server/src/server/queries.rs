@@ -12,6 +12,7 @@
 //! next step.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use jiff::{Span, Timestamp};
 use mainspring_job::{
@@ -21,7 +22,8 @@ use mainspring_job::{
 
 use super::asking::{Asking, Next, job_name, not_found, store_failed, time, usage};
 use super::describe;
-use crate::protocol::{AuditAskWire, ErrorWire, HistoryWire, JobWire, MAX_ROWS, Response};
+use super::job_rows::with_last;
+use crate::protocol::{AuditAskWire, ErrorWire, HistoryWire, JobWire, MAX_ROWS, Response, WrittenJobs};
 
 /// How many of a job's latest runs its statistics look at.
 const MAX_STATS_RUNS: usize = 200;
@@ -117,6 +119,19 @@ pub(super) fn rewinding(
 pub(super) fn list(reader: &mut dyn Reader, mut jobs: Vec<JobWire>, after: Option<String>) -> Asking {
     add_last(reader, &mut jobs)?;
     Ok(Next::Answer(Response::Jobs { jobs, after }))
+}
+
+/// The same, of which all but that is written already.
+pub(super) fn listed(reader: &mut dyn Reader, rows: &[(JobName, Arc<str>)], after: Option<String>) -> Asking {
+    let names: Vec<JobName> = rows.iter().map(|(name, _)| name.clone()).collect();
+    let last = reader.last_ended(Shard::WHOLE, &names).map_err(store_failed)?;
+    let last: HashMap<&str, &Run> = last.iter().map(|run| (run.key.job.as_str(), run)).collect();
+    let mut text = Vec::new();
+    for (name, start) in rows {
+        let last = last.get(name.as_str()).map(|run| describe::run(run));
+        with_last(&mut text, start, last.as_ref());
+    }
+    Ok(Next::Jobs(WrittenJobs { jobs: text, after }))
 }
 
 /// How the last runs of jobs went, in one question.

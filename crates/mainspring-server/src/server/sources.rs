@@ -16,9 +16,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mainspring_job::JobRecord;
+use mainspring_job::{Definitions, JobRecord, Prune};
 
 use super::Server;
+use super::files::says;
 use crate::message::counted;
 use mainspring_exec::clock::Moment;
 use mainspring_file::loaded::Loaded;
@@ -44,9 +45,7 @@ impl Server {
                 unknown.push((index, loaded));
                 continue;
             }
-            let says_so = |name: &str, text: &str| kept.get(name).is_some_and(|kept| *kept == text);
-            let is_alike = kept.len() == loaded.jobs.len()
-                && loaded.jobs.iter().all(|placed| says_so(placed.job.name.as_str(), &placed.job.text));
+            let is_alike = says(&loaded, &kept);
             let file = &mut self.files.served[index];
             (file.job_count, file.read, file.is_unapplied) = (kept.len(), None, !is_alike);
             if !is_alike {
@@ -83,11 +82,19 @@ impl Server {
         if is_served { served } else { found }
     }
 
-    /// A file of that source was applied: what it says was decided by a person.
-    pub(super) fn is_applied(&mut self, source: &str) {
-        for file in self.files.served.iter_mut().filter(|file| file.origin.source() == source) {
-            file.is_unapplied = false;
+    /// A set is applied: a file of its source still differs if it says other things than what is in force
+    /// then, as with jobs that a set without `--prune` leaves.
+    pub(super) fn is_applied(&mut self, set: &Definitions) {
+        if !self.files.is_shared {
+            return;
         }
+        let mut kept: BTreeMap<&str, &str> = BTreeMap::new();
+        if set.prune == Prune::Keep {
+            let jobs = self.owner.planner().jobs().filter(|(job, _)| job.source == set.source);
+            kept.extend(jobs.map(|(job, _)| (job.name.as_str(), job.text.as_str())));
+        }
+        kept.extend(set.jobs.iter().map(|job| (job.name.as_str(), job.text.as_str())));
+        self.files.compare_with(&set.source, &kept);
     }
 }
 

@@ -1,14 +1,15 @@
-//! A server that stands by: it waits for the shard.
+//! A server that stands by: it waits for the shard, or for the data directory.
 //!
 //! ```text
-//!  acquire ── Held ──▶ hand clients over for ASK_INTERVAL ──▶ acquire ── a lease ──▶ the loop
+//!  acquire ── Held ──▶ hand clients over for ASK_INTERVAL, or until the bell ──▶ acquire ── a lease ──▶ the loop
 //! ```
 //!
-//! Cost: a question to the store each second.
+//! Cost: a question to the store each second, or four tries of a lock.
 //!
 //! Does not read files, and answers no client itself.
 
-use std::os::fd::{AsFd, BorrowedFd};
+use std::io::Write;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::Duration;
@@ -21,34 +22,51 @@ use crate::log::{Kind, Log, Style};
 use crate::message::PROGRAM;
 use crate::place::Place;
 use crate::signals::Signals;
-use crate::waiting::wait_for;
+use crate::waiting::{wait_for, wait_for_any};
+use mainspring_exec::bell::Bell;
 use mainspring_exec::clock::{Moment, boot_time};
+use mainspring_store::{Directory, DirectoryError};
 
 /// How often the shard is asked for.
 const ASK_INTERVAL: Duration = Duration::from_secs(1);
 
+/// How often the data directory is tried. A wait for its lock would not hear signals.
+const FOLDER_INTERVAL: Duration = Duration::from_millis(250);
+
 /// Waits until `acquire` gives a lease, and hands clients to `answer` with the reason why there is none yet.
-/// Returns it with the boot time before it was asked for, and the signals, in which one may have come
-/// meanwhile; `None` if a signal asked to stop.
+/// When the bell rings the shard may be free. `control` is the control socket, if the service manager made
+/// it. Returns the lease with the boot time before it was asked for, and the signals, in which one may have
+/// come meanwhile; `None` if a signal asked to stop.
 ///
 /// # Errors
 /// When the operating system refuses something, or the store cannot be used.
 pub fn wait(
     place: &Place,
     style: Style,
+    control: Option<UnixListener>,
+    bell: &Bell,
     mut acquire: impl FnMut() -> Result<Lease, StoreError>,
     answer: impl Fn(UnixStream, &str),
 ) -> Result<Option<(Lease, Duration, Signals)>, Error> {
     let setup = |what| move |source| Error::Setup { what, source };
     let mut signals = Signals::register().map_err(setup("signals"))?;
-    let mut listener: Option<UnixListener> = None;
+    let (is_own, mut listener) = (control.is_none(), control);
+    if let Some(listener) = &listener {
+        listener.set_nonblocking(true).map_err(setup("the control socket"))?;
+    }
+    let remove_socket = || {
+        if is_own {
+            let _ = std::fs::remove_file(place.socket());
+        }
+    };
     let mut said = String::new();
     loop {
+        bell.quiet();
         let asked = boot_time();
         let text = match acquire() {
             Ok(lease) => {
                 if listener.is_some() {
-                    let _ = std::fs::remove_file(place.socket());
+                    remove_socket();
                 }
                 return Ok(Some((lease, asked, signals)));
             }
@@ -69,26 +87,64 @@ pub fn wait(
             if left.is_zero() {
                 break;
             }
+            let of_clients = listener.as_ref().map(AsFd::as_fd);
             let readable: Vec<BorrowedFd<'_>> =
-                signals.fds().into_iter().chain(listener.as_ref().map(AsFd::as_fd)).collect();
-            wait_for(&readable, &[], Some(left)).map_err(setup("polling"))?;
+                signals.fds().into_iter().chain(of_clients).chain([bell.as_fd()]).collect();
+            let ready = wait_for_any(&readable, &[], &[], Some(left)).map_err(setup("polling"))?;
             signals.clear_child();
             let _ = signals.is_reload_asked();
             if 0 < signals.stop_requests() {
-                let _ = std::fs::remove_file(place.socket());
+                remove_socket();
+                note(style, "stopped");
                 return Ok(None);
             }
             if let Some((stream, _)) = listener.as_ref().and_then(|listener| listener.accept().ok()) {
                 answer(stream, &text);
             }
+            if ready.contains(&bell.as_fd().as_raw_fd()) {
+                break;
+            }
+        }
+    }
+}
+
+/// Waits until the data directory is free, and takes it. Returns it with the signals, in which one may have
+/// come meanwhile; `None` if a signal asked to stop.
+///
+/// # Errors
+/// When the operating system refuses something, or the directory cannot be used.
+pub fn wait_for_folder(place: &Place, style: Style) -> Result<Option<(Directory, Signals)>, Error> {
+    let setup = |what| move |source| Error::Setup { what, source };
+    let mut signals = Signals::register().map_err(setup("signals"))?;
+    let mut is_said = false;
+    loop {
+        match Directory::open(place.directory()) {
+            Err(error @ DirectoryError::Taken { .. }) if !is_said => {
+                note(style, &format!("standing by: {error}"));
+                is_said = true;
+            }
+            Err(DirectoryError::Taken { .. }) => {}
+            other => return other.map(|directory| Some((directory, signals))).map_err(Error::Directory),
+        }
+        wait_for(&signals.fds(), &[], Some(FOLDER_INTERVAL)).map_err(setup("polling"))?;
+        signals.clear_child();
+        let _ = signals.is_reload_asked();
+        if 0 < signals.stop_requests() {
+            note(style, "stopped");
+            return Ok(None);
         }
     }
 }
 
 /// Writes a line of the log of a server that does not run yet, to standard output as the server does.
 pub fn note(style: Style, text: &str) {
+    note_to(std::io::stdout(), style, text);
+}
+
+/// The same to the log of a program.
+pub fn note_to(log: impl Write + AsFd, style: Style, text: &str) {
     let now = Moment::now().wall;
-    let mut log = Log::new(std::io::stdout(), SUBJECT_WIDTH).in_style(style);
+    let mut log = Log::new(log, SUBJECT_WIDTH).in_style(style);
     log.line(now, &PROGRAM, Kind::Note, text);
     log.flush(now);
 }

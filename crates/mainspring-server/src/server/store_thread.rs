@@ -33,7 +33,7 @@ use mainspring_job::{Answer, Batch, Input, Lease, MAX_PAGE, OnceId, Reader, Shar
 
 use super::asking::{Answered, Question};
 use mainspring_exec::bell::Ring;
-use mainspring_exec::clock::{Moment, boot_time};
+use mainspring_exec::clock::{Moment, Reading, boot_time};
 
 /// How long the thread waits before it tries a batch again for which the store was busy.
 const TRY_WAIT: Duration = Duration::from_millis(10);
@@ -65,10 +65,12 @@ pub(super) enum Report {
         answers: Vec<Answer>,
         /// The boot time before the store was asked, from which on a lease lasts.
         asked: Duration,
+        reading: Option<Reading>,
     },
     /// The lease holds from that boot time on.
     Renewed {
         asked: Duration,
+        reading: Option<Reading>,
     },
     /// The store has no room for the first batch; the thread waits for [`Order::Again`].
     Full,
@@ -163,7 +165,9 @@ impl StoreThread {
             Order::Commit(batch) => self.batches.push_back(batch),
             Order::Again => self.is_full = false,
             Order::Renew => match (boot_time(), self.store.renew(self.lease)) {
-                (asked, Ok(renewed)) if renewed.lasts.is_some() => self.tell.say(Report::Renewed { asked }),
+                (asked, Ok(renewed)) if renewed.lasts.is_some() => {
+                    self.tell.say(Report::Renewed { asked, reading: read(renewed.now, asked) });
+                }
                 // Room and patience are for the next commit.
                 (_, Ok(_) | Err(StoreError::Full(_) | StoreError::Busy | StoreError::Unknown)) => {}
                 (_, Err(error)) => return Err(error),
@@ -189,7 +193,8 @@ impl StoreThread {
         let asked = boot_time();
         match self.store.commit(self.lease, batch) {
             Ok(committed) => {
-                let report = Report::Committed { number: batch.number, answers: committed.answers, asked };
+                let (number, reading) = (batch.number, read(committed.now, asked));
+                let report = Report::Committed { number, answers: committed.answers, asked, reading };
                 self.batches.pop_front();
                 self.has_written = true;
                 self.is_said_busy = false;
@@ -209,6 +214,11 @@ impl StoreThread {
         }
         Ok(())
     }
+}
+
+/// What the store's clock showed, for an answer that is there now.
+fn read(shown: Option<Timestamp>, asked: Duration) -> Option<Reading> {
+    Some(Reading { shown: shown?, asked, answered: boot_time() })
 }
 
 /// Asks until there is an answer or it has taken too long. On a machine with one processor the other thread

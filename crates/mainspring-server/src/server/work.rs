@@ -49,6 +49,11 @@ impl Work {
         Work { execution, postponed, started, latest, outputs }
     }
 
+    /// What runs is to be over at this boot time, whatever becomes of the server.
+    pub(super) fn holds_until(&mut self, until: Duration) {
+        self.execution.holds_until(until);
+    }
+
     /// How many runs there may be at one time.
     pub(super) fn capacity(&self) -> usize {
         self.execution.capacity()
@@ -219,6 +224,11 @@ impl Work {
     /// Removes the oldest kept output, at least so much if there is. Returns how many files.
     pub(super) fn remove_oldest_output(&self, bytes: u64) -> usize {
         self.outputs.remove_oldest(bytes)
+    }
+
+    /// Removes the kept output of a job.
+    pub(super) fn drop_output(&self, job: &JobName) {
+        self.outputs.drop_all(job);
     }
 
     /// Writes the output that waits.

@@ -6,15 +6,14 @@
 //!
 //! Does not know timetables, nor how far a job is planned.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use mainspring_action::body::Body;
 use mainspring_job::{Action, Job, JobName, Work};
 
-/// How many texts of jobs that are gone may be kept beside those of the jobs that there are: a few hundred
-/// KiB.
+/// How many texts may come before those of jobs that are gone are looked for: a few hundred KiB.
 const MAX_STALE: usize = 1_024;
 
 /// What an action does, in short.
@@ -42,6 +41,8 @@ impl WorkText {
 #[derive(Default)]
 pub(super) struct WorkTexts {
     texts: RefCell<HashMap<JobName, Arc<WorkText>>>,
+    /// How many there were when those of jobs that are gone were dropped last.
+    swept: Cell<usize>,
 }
 
 impl WorkTexts {
@@ -57,11 +58,12 @@ impl WorkTexts {
         text
     }
 
-    /// Drops texts of jobs that are gone, once there are many of them.
-    pub(super) fn forget_others(&self, jobs: usize, is_there: impl Fn(&JobName) -> bool) {
+    /// Drops texts of jobs that are gone, once there may be many of them.
+    pub(super) fn forget_others(&self, is_there: impl Fn(&JobName) -> bool) {
         let mut texts = self.texts.borrow_mut();
-        if jobs + MAX_STALE < texts.len() {
+        if self.swept.get() + MAX_STALE < texts.len() {
             texts.retain(|name, _| is_there(name));
+            self.swept.set(texts.len());
         }
     }
 }
@@ -97,9 +99,12 @@ mod tests {
         for index in 0..=MAX_STALE {
             texts.of(&job(&format!("j{index}"), "kind"));
         }
-        texts.forget_others(1, |_| false);
-        assert_eq!(texts.texts.borrow().len(), MAX_STALE + 1, "few enough");
-        texts.forget_others(0, |name| name.as_str() == "j7");
+        texts.forget_others(|name| name.as_str() == "j7");
         assert_eq!(texts.texts.borrow().len(), 1);
+        for index in 0..MAX_STALE {
+            texts.of(&job(&format!("j{index}"), "kind"));
+        }
+        texts.forget_others(|_| false);
+        assert_eq!(texts.texts.borrow().len(), MAX_STALE, "few enough");
     }
 }

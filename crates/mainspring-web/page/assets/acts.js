@@ -15,7 +15,7 @@
 /** @import {Child} from "./dom.js" */
 import { Refused, get, now, send } from "./api.js";
 import { h, template, the } from "./dom.js";
-import { number, plural, runPath } from "./format.js";
+import { capital, number, plural, runPath } from "./format.js";
 import { faultList } from "./house.js";
 import { code, moments } from "./job.js";
 import { a, jobLink, nothing, pre } from "./table.js";
@@ -83,7 +83,7 @@ export function reason(error) {
     0: " Whether it was done is not known: look before you try again.",
     503: " Try again in a moment."
   }[error.status];
-  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}${todo ?? ""}`;
+  return `${capital(text)}${todo ?? ""}`;
 }
 
 /** @param {string} text */

@@ -57,9 +57,11 @@ export const upcomingPage = {
     const { query } = context;
     // What is due all the time is the least news.
     const isDense = (/** @type {Lane} */ { count, times }) => Number(times.length < count);
-    const lanes = upcoming.lanes.filter(({ count }) => 0 < count).sort((a, b) => isDense(a) - isDense(b));
+    const due = upcoming.lanes.filter(({ count }) => 0 < count);
+    const lanes = due.filter(({ paused }) => !paused).sort((a, b) => isDense(a) - isDense(b));
     const shown = query.get("lanes") === "all" ? lanes : lanes.slice(0, LANES);
-    const due = plural(lanes.length, "job is due", "jobs are due");
+    const rest = due.length - lanes.length;
+    const least = lanes.some(({ is_cut }) => is_cut) ? "at least " : "";
     const times = plural(
       lanes.reduce((sum, { count }) => sum + count, 0),
       "time"
@@ -75,7 +77,12 @@ export const upcomingPage = {
           ["7 days", { span: "7d" }]
         ])
       ),
-      h("p.lead", `${due}, ${times} in all. A bar is as long as the job usually runs.`),
+      h(
+        "p.lead",
+        `${plural(lanes.length, "job is due", "jobs are due")}, ${least}${times} in all. `,
+        0 < rest && `${plural(rest, "paused job is", "paused jobs are")} left out. `,
+        "A bar is as long as the job usually runs."
+      ),
       findings([
         ...changes(upcoming),
         ...met.map(({ job, overlaps }) => ({

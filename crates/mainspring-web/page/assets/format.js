@@ -203,6 +203,10 @@ export function runPath(run) {
   return ["runs", run.slice(0, at), nominal, series].map(encodeURIComponent).join("/");
 }
 
+/** A sentence with a capital, unless it begins with a command: that is typed as it stands. @param {string} text */
+export const capital = (text) =>
+  text.startsWith("mainspring ") ? text : `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
+
 /** The words of a filter: `state:failing group:slow report` -> {state, group, q}. @param {string} text
  * @param {readonly string[]} names */
 export function filterOf(text, names) {

@@ -228,11 +228,8 @@ export function runColumns(context) {
 /** @param {Run} run */
 function result({ outcome, reason, last_line, state }) {
   const isGood = outcome === "succeeded" || outcome === null;
-  return [
-    !isGood && h(`span.${tone(state)}`, outcome),
-    !isGood && last_line !== null && " · ",
-    last_line ?? (reason || dim("no output"))
-  ];
+  const said = last_line ?? reason;
+  return [!isGood && [h(`span.${tone(state)}`, outcome), " · "], said === "" ? dim("no output") : said];
 }
 
 /** @param {Context} context @param {Run[]} rows @param {string} plain */

@@ -9,7 +9,18 @@
 /** @import {Zoning} from "./format.js" */
 import { may, now } from "./api.js";
 import { dim, h, icon, s } from "./dom.js";
-import { civilText, counted, length, number, place, plural, relative, tone, word } from "./format.js";
+import {
+  capital,
+  civilText,
+  counted,
+  length,
+  number,
+  place,
+  plural,
+  relative,
+  tone,
+  word
+} from "./format.js";
 
 /** How many rows a page of a list has: three screens. */
 export const PAGE_ROWS = 100;
@@ -177,7 +188,7 @@ export function findings(items) {
 /** A sentence of the server: a capital, a full stop, and what is in backticks as code.
  * @param {string} text */
 export function prose(text) {
-  const whole = `${text.slice(0, 1).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
+  const whole = `${capital(text)}${/[.!?]$/.test(text) ? "" : "."}`;
   return whole.split("`").map((part, index) => (index % 2 === 0 ? part : h("code", part)));
 }
 

@@ -316,6 +316,7 @@ export class Answers {
           paused,
           times: all.slice(0, 300),
           count: all.length,
+          is_cut: false,
           overlaps
         };
       });

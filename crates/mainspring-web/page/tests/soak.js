@@ -40,11 +40,15 @@ function resources(pid) {
   };
 }
 
+/** How long a browser waits for the page. A machine that builds something meanwhile is twenty times slower. */
+const PATIENCE_MS = 120_000;
+
 /** One round. @param {import("playwright-core").Browser} browser @param {string} base @param {() => string} code */
 async function round(browser, base, code) {
   const visits = Array.from({ length: BROWSERS }, async (_, index) => {
     const context = await browser.newContext();
     const page = await context.newPage();
+    page.setDefaultTimeout(PATIENCE_MS);
     await page.goto(index === 0 ? `${base}#code=${code()}` : base);
     if (index === 0) {
       await page.waitForSelector("#state.live");

@@ -200,21 +200,22 @@ pub async fn replace(call: Call) -> Reply {
     job_answer(&call, if is_new { StatusCode::CREATED } else { StatusCode::OK }, &name).await
 }
 
-/// Removes a job that came by command. Its runs are kept, as long as runs are.
+/// Removes a job that came by command. Its runs are kept, as long as runs are, or dropped with it.
 ///
 /// # Errors
 ///
-/// 400 for a history that is not kept, 404 if there is none, 409 for one of a file, 412 as [`replace`], and
-/// what the loop says.
+/// 400 for a history that is neither kept nor dropped, 404 if there is none, 409 for one of a file and for a
+/// history with runs that are open or dead, 412 as [`replace`], and what the loop says.
 pub async fn remove(call: Call) -> Reply {
     let asked = call.asked()?;
-    if asked.get("history").is_some_and(|history| history != "keep") {
-        let text = "`history` must be keep: retention lets go of the runs of a job that is gone";
-        return Err(Problem::new(Code::Usage, text));
-    }
+    let drop_history = match asked.get("history") {
+        None | Some("keep") => false,
+        Some("drop") => true,
+        Some(_) => return Err(Problem::new(Code::Usage, "`history` must be keep or drop")),
+    };
     let name = call.parameter("job").to_owned();
     check_match(&call, &name).await?;
-    call.app.change(call.who()?, None, Request::Remove { job: name.clone() }).await?;
+    call.app.change(call.who()?, None, Request::Remove { job: name, drop_history }).await?;
     Ok(nothing())
 }
 

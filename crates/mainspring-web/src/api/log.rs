@@ -26,7 +26,7 @@ use crate::feed::{Feed, plain};
 use crate::flow::{Sender, flow};
 use crate::problem::{Code, Problem};
 use crate::tail::{Part, lines_of_attempt, read_at, start_of_lines};
-use crate::view::output_path;
+use crate::view::{is_output_removed, output_path};
 
 /// How many lines may be asked for from the end.
 const MAX_TAIL_LINES: usize = 10_000;
@@ -49,16 +49,28 @@ const LOOKS_PER_QUESTION: u32 = 4;
 /// After so many looks without anything it says that it is still there.
 const LOOKS_PER_BEAT: u32 = 60;
 
+/// Why there is no output of a run whose file was removed.
+const REMOVED: &str = "the output of this run is not kept any more: newer output has taken its place";
+
 fn is_over(run: &RunWire) -> bool {
     run.ended.is_some()
 }
 
-/// The file of a run's output; `None` if it has written nothing, or it is no longer kept.
+/// The file of a run's output; `None` if it has written nothing.
+///
+/// # Errors
+///
+/// 410 if it is not kept any more.
 fn open(call: &Call, run: &RunWire) -> Result<Option<File>, Problem> {
     let Some(path) = output_path(&call.app, run) else { return Ok(None) };
     match File::open(path) {
         Ok(file) => Ok(Some(file)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            if is_over(run) && is_output_removed(&call.app, run) {
+                return Err(Problem::new(Code::Gone, REMOVED));
+            }
+            Ok(None)
+        }
         Err(error) => Err(Problem::new(Code::Failed, format!("the output cannot be read: {error}"))),
     }
 }
@@ -80,7 +92,7 @@ fn range(text: &str, length: u64) -> Option<Result<(u64, u64), ()>> {
 ///
 /// # Errors
 ///
-/// 404 if there is no such run, 416 for a range that is not there.
+/// 404 if there is no such run, 410 if its output is not kept any more, 416 for a range that is not there.
 pub async fn output(call: Call) -> Reply {
     let asked = call.asked()?;
     let tail = asked.get("tail").map(|_| asked.number("tail", 1, MAX_TAIL_LINES)).transpose()?;
@@ -142,7 +154,8 @@ fn part(run: &RunWire, body: Body, count: u64, of: Option<(u64, u64, u64)>) -> R
 ///
 /// # Errors
 ///
-/// 404 if there is no such run, 429 while there are as many streams as may be.
+/// 404 if there is no such run, 410 if its output is not kept any more, 429 while there are as many streams
+/// as may be.
 pub async fn follow(call: Call) -> Reply {
     let asked = call.asked()?;
     let after =
@@ -150,6 +163,7 @@ pub async fn follow(call: Call) -> Reply {
     let after: u64 =
         after.unwrap_or("0").parse().map_err(|_| Problem::new(Code::Usage, "`after` must be a number"))?;
     let run = found(&call).await?.run;
+    open(&call, &run)?;
     let seat = Feed::seat(&call.app.feed).ok_or_else(too_many_streams)?;
     let (sender, response) = flow();
     tokio::spawn(async move {

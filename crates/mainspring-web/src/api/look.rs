@@ -16,6 +16,7 @@ use crate::catalogue::strange;
 use crate::feed::MAX_STREAMS;
 use crate::pool::CONNECTIONS;
 use crate::problem::{Code, Problem};
+use crate::resources::store_sizes;
 use crate::resources::zones_version;
 use crate::sessions::Who;
 use crate::view::{add_actor, civils, fields, paused, state_code, zone_name};
@@ -107,15 +108,8 @@ pub async fn health(call: Call) -> Reply {
         { "code": "streams", "text": "streams", "used": streams, "max": MAX_STREAMS },
         { "code": "connections", "text": "questions at once over HTTP", "used": 0, "max": CONNECTIONS },
     ]);
-    let mut store = Vec::new();
-    let size = |name: &str| std::fs::metadata(app.place.directory().join(name)).ok().map(|found| found.len());
-    for (part, bytes) in [
-        ("database", size("mainspring.db")),
-        ("journal", size("mainspring.db-wal")),
-        ("free", health.free_bytes),
-    ] {
-        store.extend(bytes.map(|bytes| json!({ "part": part, "bytes": bytes })));
-    }
+    let sizes = store_sizes(&app.place).into_iter().chain(health.free_bytes.map(|bytes| ("free", bytes)));
+    let store: Vec<_> = sizes.map(|(part, bytes)| json!({ "part": part, "bytes": bytes })).collect();
     ok(&json!({
         "asked": "server", "level": level, "findings": findings, "limits": limits, "store": store
     }))

@@ -50,12 +50,11 @@ pub const fn scope_of(request: &Request) -> Option<Scope> {
 ///
 /// # Errors
 ///
-/// 403 without its scope, 422 if it is none, 429 while there are as many streams as may be, and what the loop
+/// 400 if it is none, 403 without its scope, 429 while there are as many streams as may be, and what the loop
 /// says.
 pub async fn answer(call: Call) -> Reply {
     call.asked()?;
-    let Asked { id, request, actor: _, comment } = serde_json::from_slice(&call.body)
-        .map_err(|error| Problem::new(Code::Invalid, format!("no request of the command line: {error}")))?;
+    let Asked { id, request, actor: _, comment } = Asked::read(&call.body).map_err(Problem::from)?;
     let here = || Problem::new(Code::Denied, "that is asked on the machine of the server alone");
     let scope = scope_of(&request).ok_or_else(here)?;
     check_scope(call.who()?, scope)?;

@@ -37,6 +37,8 @@ struct Lane {
     plan: Arc<Plan>,
     median_ms: Option<u64>,
     times: Vec<Timestamp>,
+    /// There are more than were searched.
+    is_cut: bool,
 }
 
 /// What is due.
@@ -71,16 +73,17 @@ pub async fn upcoming(call: Call) -> Reply {
 }
 
 fn document(jobs: Vec<Arc<Known>>, medians: Vec<Option<u64>>, from: Timestamp, to: Timestamp) -> Value {
-    let mut left = MAX_TIMES;
-    let mut lanes: Vec<Lane> = Vec::new();
-    for (known, median_ms) in jobs.into_iter().zip(medians) {
-        let Some(plan) = known.plan.clone() else { continue };
-        let start = from - SignedDuration::from_nanos(1);
-        let end = to - SignedDuration::from_nanos(1);
-        let times = plan.timetable.occurrences(start, end, MAX_COUNTED.min(left));
-        left -= times.len();
-        lanes.push(Lane { known, plan, median_ms, times });
-    }
+    let (start, end) = (from - SignedDuration::from_nanos(1), to - SignedDuration::from_nanos(1));
+    // Each has the same share, so that jobs that are due all the time leave no lane of the others empty.
+    let share = (MAX_TIMES / jobs.len().max(1)).clamp(1, MAX_COUNTED);
+    let lane = |(known, median_ms): (Arc<Known>, Option<u64>)| {
+        let plan = known.plan.clone()?;
+        let mut times = plan.timetable.occurrences(start, end, share + 1);
+        let is_cut = share < times.len();
+        times.truncate(share);
+        Some(Lane { known, plan, median_ms, times, is_cut })
+    };
+    let mut lanes: Vec<Lane> = jobs.into_iter().zip(medians).filter_map(lane).collect();
     lanes.sort_by_key(|lane| lane.times.first().copied().unwrap_or(Timestamp::MAX));
     lanes.truncate(MAX_LANES);
     let step = if to.duration_since(from) <= SignedDuration::from_hours(25) { 60 } else { 600 };
@@ -94,7 +97,7 @@ fn document(jobs: Vec<Arc<Known>>, medians: Vec<Option<u64>>, from: Timestamp, t
         }
     }
     json!({
-        "from": from.to_string(), "to": to.to_string(), "lanes": lanes.iter().map(lane).collect::<Vec<_>>(),
+        "from": from.to_string(), "to": to.to_string(), "lanes": lanes.iter().map(lane_document).collect::<Vec<_>>(),
         "changes": changes(&lanes, from, to), "histogram": { "step_ms": step * 1_000, "counts": counts }
     })
 }
@@ -103,8 +106,8 @@ fn is_paused(known: &Known) -> bool {
     state_code(known.wire.state_code).starts_with("paused")
 }
 
-fn lane(lane: &Lane) -> Value {
-    let Lane { known, plan, median_ms, times } = lane;
+fn lane_document(lane: &Lane) -> Value {
+    let Lane { known, plan, median_ms, times, is_cut } = lane;
     let shown = &times[..times.len().min(MAX_MOMENTS)];
     let length = SignedDuration::from_millis(median_ms.and_then(|ms| i64::try_from(ms).ok()).unwrap_or(0));
     let meets = shown.windows(2).filter_map(|pair| {
@@ -116,7 +119,7 @@ fn lane(lane: &Lane) -> Value {
     json!({
         "job": known.wire.name, "zone": zone_name(&plan.zone), "group": known.wire.group, "median_ms": median_ms,
         "paused": is_paused(known), "times": shown.iter().map(|at| moment(*at, plan)).collect::<Vec<_>>(),
-        "count": times.len(), "overlaps": meets.collect::<Vec<_>>()
+        "count": times.len(), "is_cut": is_cut, "overlaps": meets.collect::<Vec<_>>()
     })
 }
 
@@ -141,4 +144,32 @@ fn changes(lanes: &[Lane], from: Timestamp, to: Timestamp) -> Vec<Value> {
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::read;
+    use jiff::tz::TimeZone;
+    use mainspring_server::protocol::JobWire;
+
+    #[test]
+    fn jobs_that_are_due_all_the_time_leave_the_lanes_of_others_as_they_are() {
+        let job = |name: &str, rule: &str| {
+            let definition = format!("[jobs.{name}]\n{rule}\nrun = [\"true\"]\n");
+            let wire = JobWire { name: name.to_owned(), ..JobWire::default() };
+            let plan = read(&definition, &TimeZone::UTC);
+            Arc::new(Known { wire, definition, plan })
+        };
+        let mut jobs: Vec<_> =
+            (0..60).map(|number| job(&format!("often-{number}"), "every = \"5s\"")).collect();
+        jobs.push(job("weekly", "cron = \"0 3 * * 1\""));
+        let from: Timestamp = "2026-11-22T00:00:00Z".parse().unwrap();
+        let medians = vec![None; jobs.len()];
+        let found = document(jobs, medians, from, from + SignedDuration::from_hours(7 * 24));
+        let lanes = found["lanes"].as_array().unwrap();
+        let of = |name: &str| lanes.iter().find(|lane| lane["job"] == name).unwrap();
+        assert_eq!((&of("weekly")["count"], &of("weekly")["is_cut"]), (&json!(1), &json!(false)));
+        assert_eq!((&of("often-59")["count"], &of("often-59")["is_cut"]), (&json!(3_278), &json!(true)));
+    }
 }

@@ -26,6 +26,7 @@ pub(super) fn all<G: Ground>() -> Vec<Law<G>> {
             "a batch that is sent again after reopening by the same owner is applied once",
             applied_once_after_reopening,
         ),
+        ("a batch that comes after a later one writes nothing", late_batch),
         ("who was fenced out writes nothing", fenced),
         ("epochs grow", epochs_grow),
         ("a lease says whether the owner before had left", takeover_told),
@@ -114,6 +115,22 @@ fn applied_once_after_reopening<G: Ground>(ground: &mut G) -> Held {
     }
 }
 
+/// A request that its owner has given up may still arrive, when the batch was sent again and others after it.
+fn late_batch<G: Ground>(ground: &mut G) -> Held {
+    let (mut store, lease) = opened(ground)?;
+    let first = [Operation::PauseAll(Some(PauseTerms::new("late")))];
+    committed(&mut store, lease, 1, &first)?;
+    let second = [Operation::PauseAll(None), Operation::Plan(running(&key()))];
+    let answers = committed(&mut store, lease, 2, &second)?;
+    match store.commit(lease, &Batch { number: 1, operations: first.to_vec() }) {
+        Err(StoreError::Fenced) => {}
+        found => return Err(format!("it was answered {found:?}")),
+    }
+    same("pause", &store.jobs(Shard::WHOLE).map_err(text)?.1, &None)?;
+    // The answer of the second was lost: it is still the last.
+    same("its answers", &committed(&mut store, lease, 2, &second)?, &answers)
+}
+
 fn fenced<G: Ground>(ground: &mut G) -> Held {
     let (mut store, old) = opened(ground)?;
     let new = acquired(ground, &mut store, &Owner::new("another"))?;
@@ -185,7 +202,9 @@ fn needs_no_hints<G: Ground>(ground: &mut G) -> Held {
             store.hints();
         }
         let again = committed(&mut store, second, 1, &operations)?;
-        found.push((second, answers, again, store.counts(Shard::WHOLE).map_err(text)?));
+        // Each is given at a time of its own.
+        let told = Lease { now: None, ..second };
+        found.push((told, answers, again, store.counts(Shard::WHOLE).map_err(text)?));
     }
     same("what came of it", &found[0], &found[1])
 }

@@ -22,6 +22,7 @@ const STEPS: u64 = 60;
 pub(super) fn all<G: Ground>() -> Vec<Law<G>> {
     vec![
         ("a shard is not given to another while its lease lasts", held_while_the_lease_lasts),
+        ("a batch in time renews the lease, and one that is sent again does too", renewed_by_a_batch),
         ("who lost its shard to another writes nothing", fenced_after_a_steal),
         ("a batch whose answer was lost is not applied for who lost its shard", lost_answer_after_a_steal),
         ("an owner finds all that the one before it wrote", taken_over_whole),
@@ -95,6 +96,26 @@ fn held_while_the_lease_lasts<G: Ground>(ground: &mut G) -> Held {
     hands.other().release(second).map_err(text)?;
     // Nothing is waited for after an owner has left.
     hands.one().acquire(Shard::WHOLE, &Owner::new("one")).map(|_| ()).map_err(text)
+}
+
+/// An owner whose lease has run out is the owner until another takes the shard, and with its next batch the
+/// lease lasts again.
+fn renewed_by_a_batch<G: Ground>(ground: &mut G) -> Held {
+    let mut hands = Hands::fresh(ground);
+    let lease = taken_by(ground, hands.one(), "one")?;
+    if lease.lasts.is_none() {
+        return Ok(());
+    }
+    for sent_again in 0..2 {
+        ground.lapse(hands.one());
+        let answers = committed(hands.one(), lease, 1, &[plan(60)])?;
+        same("a batch after the lease ran out", &answers, &vec![Answer::New])?;
+        match hands.other().acquire(Shard::WHOLE, &Owner::new("other")) {
+            Err(StoreError::Held { .. }) => {}
+            found => return Err(format!("after a batch sent {sent_again} times another got {found:?}")),
+        }
+    }
+    Ok(())
 }
 
 /// Also over a connection of its own.

@@ -128,3 +128,9 @@ test("each state of a run has a tone, and its word has no underscore", () => {
   ]);
   for (const state of states) assert.doesNotMatch(format.word(state), /_/);
 });
+
+test("a sentence begins with a capital, and a command as it is typed", () => {
+  assert.equal(format.capital("there is no job"), "There is no job");
+  for (const text of ["mainspring dead list shows them", "`mainspring resume --all`", ""])
+    assert.equal(format.capital(text), text);
+});

@@ -1,0 +1,88 @@
+//! What happened, as it was recorded, and the judgement on it.
+//!
+//! | asked | of |
+//! |---|---|
+//! | nothing is lost | each acknowledged key has one run, which has ended |
+//! | one start record for each attempt | each line `start` has its record, and no attempt has two lines |
+//! | no commit by an old owner | what the database noted of itself in each transaction |
+//! | no run begins twice | the lines: no job here is retried, so that two attempts would be one too many |
+//! | nothing early | no line `start` is before its run was due |
+//!
+//! Cost: a map of the attempts.
+//!
+//! Does not ask the database: [`check`](super::check) does, so that a test can judge a history of its own.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mainspring_job::RunKey;
+
+/// What was recorded.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct History {
+    /// The keys of what was acknowledged.
+    pub(crate) acknowledged: BTreeSet<String>,
+    /// The keys of what has ended.
+    pub(crate) ended: BTreeSet<String>,
+    /// What the database noted of writes by an old owner.
+    pub(crate) violations: Vec<String>,
+    /// Of each attempt that has a record: the run as the database names it, the number, and when it was due.
+    pub(crate) due: BTreeMap<(String, String), i128>,
+    /// The lines that jobs wrote.
+    pub(crate) lines: String,
+}
+
+/// What was found.
+#[derive(Debug)]
+pub(crate) struct Verdict {
+    pub(crate) complaints: Vec<String>,
+    pub(crate) summary: String,
+}
+
+impl History {
+    /// Judges it.
+    pub(crate) fn judge(&self) -> Verdict {
+        let mut complaints: Vec<String> =
+            self.violations.iter().map(|what| format!("an old owner: {what}")).collect();
+        let lost: Vec<&String> = self.acknowledged.difference(&self.ended).collect();
+        complaints.extend(lost.iter().map(|key| format!("{key} was acknowledged and has no end")));
+        let mut starts: BTreeMap<(String, String), usize> = BTreeMap::new();
+        let (mut early_count, mut unknown_count) = (0, 0);
+        for line in self.lines.lines() {
+            let ["start", run, attempt, at] = line.split(' ').collect::<Vec<_>>()[..] else { continue };
+            let attempt = (run_key(run), attempt.to_owned());
+            match self.due.get(&attempt) {
+                None => {
+                    unknown_count += 1;
+                    complaints.push(format!("no record of the start of {run}, {}", attempt.1));
+                }
+                Some(due) if at.parse::<i128>().is_ok_and(|at| at < *due) => {
+                    early_count += 1;
+                    complaints.push(format!("{run} began early"));
+                }
+                Some(_) => {}
+            }
+            if attempt.1 != "1" {
+                complaints.push(format!("{run} was tried again"));
+            }
+            *starts.entry(attempt).or_default() += 1;
+        }
+        let doubled: Vec<_> = starts.iter().filter(|(_, count)| 1 < **count).collect();
+        complaints.extend(doubled.iter().map(|((run, attempt), _)| format!("{run}, {attempt} began twice")));
+        let summary = format!(
+            "acknowledged {} lost {} starts {} doubled {} early {early_count} unrecorded {unknown_count}",
+            self.acknowledged.len(),
+            lost.len(),
+            starts.len(),
+            doubled.len()
+        );
+        Verdict { complaints, summary }
+    }
+}
+
+/// The key of a run as the database has it, from the one that a job is told.
+fn run_key(text: &str) -> String {
+    text.parse::<RunKey>().map_or_else(
+        |_| text.to_owned(),
+        |key| format!("{}@{}/{}", key.job, key.nominal.as_nanosecond(), key.series),
+    )
+}

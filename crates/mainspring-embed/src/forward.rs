@@ -1,0 +1,159 @@
+//! The thread that asks the owner for a program that stands by.
+//!
+//! ```text
+//!  commands ─▶ one INSERT for all that wait ─▶ inbox ─▶ owner ─▶ reply ─▶ one DELETE for all that wait ─▶ answers
+//! ```
+//!
+//! A submission has a key, and is asked for again where it is not known whether that arrived. Any other
+//! command is asked for once.
+//!
+//! Cost: none while nothing waits; then a question to the database each [`INTERVAL`].
+//!
+//! Does not know who the owner is.
+
+use std::collections::HashMap;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
+use std::time::Duration;
+
+use mainspring_exec::clock::Moment;
+use mainspring_job::StoreError;
+use mainspring_postgres::Inbox;
+use mainspring_server::server::calls::{Answer, Refused};
+
+use crate::forwarded::{Forwarded, Replied};
+use crate::member::{ToOwner, UNCERTAIN};
+
+/// How often replies are looked for. The owner looks for requests four times a second, so more would not
+/// help.
+const INTERVAL: Duration = Duration::from_millis(20);
+
+/// How long a reply is waited for: a takeover, and the start of the next owner.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How many commands are asked for at once: as many as a batch of the store has.
+const MAX_ASKED: usize = 1_024;
+
+struct Waiting {
+    text: String,
+    is_repeatable: bool,
+    /// Its number in the inbox.
+    id: Option<i64>,
+    since: Moment,
+    answer: Answer,
+}
+
+/// Forwards until the end is asked for.
+pub(crate) fn forward(mut inbox: Inbox, actor: &str, commands: &Receiver<ToOwner>) {
+    let mut waiting: Vec<Waiting> = Vec::new();
+    loop {
+        let next = match waiting.is_empty() {
+            true => commands.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            false => commands.recv_timeout(INTERVAL),
+        };
+        let mut next = match next {
+            Ok(next) => Some(next),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
+        while let Some(ToOwner::Command(command, answer)) = next {
+            match Forwarded::of(&command) {
+                Some(forwarded) => waiting.push(Waiting {
+                    text: serde_json::to_string(&forwarded).unwrap_or_default(),
+                    is_repeatable: forwarded.is_repeatable(),
+                    id: None,
+                    since: Moment::now(),
+                    answer,
+                }),
+                None => answer.give(Err(Refused::Now("only the owner can do this".to_owned()))),
+            }
+            next = match commands.try_recv() {
+                Ok(next) if waiting.len() < MAX_ASKED => Some(next),
+                Ok(ToOwner::Command(_, answer)) => {
+                    let text = format!("{MAX_ASKED} commands wait for the owner already");
+                    answer.give(Err(Refused::Now(text)));
+                    None
+                }
+                Ok(ToOwner::End) => Some(ToOwner::End),
+                Err(TryRecvError::Empty) => None,
+                Err(TryRecvError::Disconnected) => return,
+            };
+        }
+        if let Some(ToOwner::End) = next {
+            return;
+        }
+        ask(&mut inbox, actor, &mut waiting);
+        take_replies(&mut inbox, &mut waiting);
+        give_up(&mut inbox, &mut waiting);
+    }
+}
+
+/// Asks for what has not been asked for.
+fn ask(inbox: &mut Inbox, actor: &str, waiting: &mut Vec<Waiting>) {
+    let unasked = |waiting: &&mut Waiting| waiting.id.is_none();
+    let texts: Vec<&str> =
+        waiting.iter().filter(|waiting| waiting.id.is_none()).map(|waiting| &*waiting.text).collect();
+    if texts.is_empty() {
+        return;
+    }
+    match inbox.ask_all(&texts, actor) {
+        Ok(ids) => {
+            for (waiting, id) in waiting.iter_mut().filter(unasked).zip(ids) {
+                waiting.id = Some(id);
+            }
+        }
+        // Nothing was asked: the next turn tries again.
+        Err(StoreError::Busy) => {}
+        // It may have been asked.
+        Err(StoreError::Unknown) => {
+            refuse(waiting, |waiting| waiting.id.is_none() && !waiting.is_repeatable, UNCERTAIN);
+        }
+        Err(error) => refuse(waiting, |waiting| waiting.id.is_none(), &error.to_string()),
+    }
+}
+
+/// Gives the answers that have come.
+fn take_replies(inbox: &mut Inbox, waiting: &mut Vec<Waiting>) {
+    let ids: Vec<i64> = waiting.iter().filter_map(|waiting| waiting.id).collect();
+    if ids.is_empty() {
+        return;
+    }
+    match inbox.take_replies(&ids) {
+        Ok(replies) => {
+            let mut replies: HashMap<i64, String> = replies.into_iter().collect();
+            let is_answered = |waiting: &mut Waiting| waiting.id.is_some_and(|id| replies.contains_key(&id));
+            for answered in waiting.extract_if(.., is_answered).collect::<Vec<_>>() {
+                let text = answered.id.and_then(|id| replies.remove(&id)).unwrap_or_default();
+                answered.answer.give(match serde_json::from_str::<Replied>(&text) {
+                    Ok(replied) => replied.answered(),
+                    Err(_) => Err(Refused::Now(format!("the owner is no program with handlers: {text}"))),
+                });
+            }
+        }
+        Err(StoreError::Unknown) => {
+            // They may have been taken, and are lost then. What may be asked for again is.
+            refuse(waiting, |waiting| waiting.id.is_some() && !waiting.is_repeatable, UNCERTAIN);
+            waiting.iter_mut().for_each(|waiting| waiting.id = None);
+        }
+        Err(_) => {}
+    }
+}
+
+/// What has waited for too long is taken back.
+fn give_up(inbox: &mut Inbox, waiting: &mut Vec<Waiting>) {
+    let now = Moment::now();
+    for late in waiting.extract_if(.., |waiting| PATIENCE <= now.since(waiting.since)).collect::<Vec<_>>() {
+        let is_back = match late.id {
+            None => true,
+            // The owner does a submission before it takes it out.
+            Some(id) => matches!(inbox.take(id), Ok(true)) && !late.is_repeatable,
+        };
+        let text = if is_back { "no owner took it, so that it is not done" } else { UNCERTAIN };
+        late.answer.give(Err(Refused::Now(text.to_owned())));
+    }
+}
+
+fn refuse(waiting: &mut Vec<Waiting>, which: impl Fn(&Waiting) -> bool, why: &str) {
+    for refused in waiting.extract_if(.., |waiting| which(waiting)).collect::<Vec<_>>() {
+        refused.answer.give(Err(Refused::Now(why.to_owned())));
+    }
+}

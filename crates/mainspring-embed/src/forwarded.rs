@@ -1,0 +1,224 @@
+//! What a program asks the owner of a database through it, as text.
+//!
+//! ```text
+//!  {"program": "submit", "key": "user-17", "due": "..", "kind": "handler", "body": "..", ..}   {"reply": "submitted", ..}
+//! ```
+//!
+//! Cost: a JSON document.
+//!
+//! Does not know how it gets there: see [`forward`](crate::forward) and [`inbox`](crate::inbox).
+
+use std::fmt::Display;
+
+use mainspring_job::{
+    Action, Command, JobName, OnceId, PauseTerms, Policies, Refusal, Reply, RunKey, Scope, Submission, Work,
+};
+use mainspring_server::server::calls::{Answered, Refused};
+use serde::{Deserialize, Serialize};
+
+/// A command of a program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "program", rename_all = "kebab-case", deny_unknown_fields)]
+pub(crate) enum Forwarded {
+    Submit {
+        due: String,
+        name: Option<String>,
+        key: Option<String>,
+        kind: String,
+        body: String,
+        policies: String,
+        group: Option<String>,
+        priority: i8,
+    },
+    Run {
+        job: String,
+    },
+    Pause {
+        job: String,
+    },
+    Resume {
+        job: String,
+    },
+    Forget {
+        job: String,
+    },
+    Cancel {
+        run: String,
+    },
+    Withdraw {
+        submitted: String,
+    },
+}
+
+/// What the owner answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "reply", rename_all = "kebab-case", deny_unknown_fields)]
+pub(crate) enum Replied {
+    Done,
+    Submitted { id: String, name: String },
+    Duplicate { id: Option<String> },
+    Planned { run: String },
+    Refused { why: String },
+    Temporary { why: String },
+}
+
+/// All refusals, to be found again by what they say.
+const REFUSALS: [Refusal; 12] = [
+    Refusal::NoSuchJob,
+    Refusal::NoSuchRun,
+    Refusal::NoSuchOnce,
+    Refusal::BackfillTooLarge,
+    Refusal::NotAhead,
+    Refusal::TooManyRuns,
+    Refusal::TooManyJobs,
+    Refusal::Conflict,
+    Refusal::KeyTooLong,
+    Refusal::DueOutOfRange,
+    Refusal::NoteTooLong,
+    Refusal::NotReady,
+];
+
+fn read<T: std::str::FromStr<Err: Display>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|error| format!("{text}: {error}"))
+}
+
+impl Forwarded {
+    /// `None` for what no program asks for.
+    pub(crate) fn of(command: &Command) -> Option<Forwarded> {
+        Some(match command {
+            Command::Submit(submission) => Forwarded::Submit {
+                due: submission.due.to_string(),
+                name: submission.name.as_ref().map(ToString::to_string),
+                key: submission.key.clone(),
+                kind: submission.work.action.kind().to_owned(),
+                body: submission.work.action.body().to_owned(),
+                policies: submission.work.policies.to_string(),
+                group: submission.work.group.as_ref().map(ToString::to_string),
+                priority: submission.work.priority,
+            },
+            Command::Trigger(job) => Forwarded::Run { job: job.to_string() },
+            Command::Pause(Scope::Job(job), _) => Forwarded::Pause { job: job.to_string() },
+            Command::Resume(Scope::Job(job)) => Forwarded::Resume { job: job.to_string() },
+            Command::Remove(job) => Forwarded::Forget { job: job.to_string() },
+            Command::Cancel(run) => Forwarded::Cancel { run: run.to_string() },
+            Command::Withdraw(id) => Forwarded::Withdraw { submitted: id.to_string() },
+            _ => return None,
+        })
+    }
+
+    /// Whether it may be done again: a second submission with the same key changes nothing.
+    pub(crate) fn is_repeatable(&self) -> bool {
+        matches!(self, Forwarded::Submit { key: Some(_), .. })
+    }
+
+    /// # Errors
+    /// What of it cannot be read.
+    pub(crate) fn command(self) -> Result<Command, String> {
+        Ok(match self {
+            Forwarded::Submit { due, name, key, kind, body, policies, group, priority } => {
+                let action = Action::new(kind, body).map_err(|error| error.to_string())?;
+                let mut work = Work::new(action).with_policies(read::<Policies>(&policies)?);
+                work.group = group.as_deref().map(read::<JobName>).transpose()?;
+                work.priority = priority;
+                let mut submission = Submission::new(read(&due)?, work);
+                submission.name = name.as_deref().map(read::<JobName>).transpose()?;
+                submission.key = key;
+                Command::Submit(submission)
+            }
+            Forwarded::Run { job } => Command::Trigger(read(&job)?),
+            Forwarded::Pause { job } => Command::Pause(Scope::Job(read(&job)?), PauseTerms::default()),
+            Forwarded::Resume { job } => Command::Resume(Scope::Job(read(&job)?)),
+            Forwarded::Forget { job } => Command::Remove(read(&job)?),
+            Forwarded::Cancel { run } => Command::Cancel(read::<RunKey>(&run)?),
+            Forwarded::Withdraw { submitted } => Command::Withdraw(read::<OnceId>(&submitted)?),
+        })
+    }
+}
+
+impl Replied {
+    pub(crate) fn of(answered: &Answered) -> Replied {
+        match answered {
+            Ok(Reply::Done) => Replied::Done,
+            Ok(Reply::Submitted { id, name }) => {
+                Replied::Submitted { id: id.to_string(), name: name.to_string() }
+            }
+            Ok(Reply::Duplicate { id }) => Replied::Duplicate { id: id.map(|id| id.to_string()) },
+            Ok(Reply::Planned { key }) => Replied::Planned { run: key.to_string() },
+            Ok(Reply::Refused(refusal)) => Replied::Refused { why: refusal.to_string() },
+            Ok(other) => Replied::Temporary { why: format!("the planner answered {other:?}") },
+            Err(refused) => Replied::Temporary { why: refused.to_string() },
+        }
+    }
+
+    /// What the owner answered, as if it were this program.
+    pub(crate) fn answered(self) -> Answered {
+        let read = || -> Result<Reply, String> {
+            Ok(match self {
+                Replied::Done => Reply::Done,
+                Replied::Submitted { id, name } => Reply::Submitted { id: read(&id)?, name: read(&name)? },
+                Replied::Duplicate { id } => {
+                    Reply::Duplicate { id: id.as_deref().map(read::<OnceId>).transpose()? }
+                }
+                Replied::Planned { run } => Reply::Planned { key: read(&run)? },
+                Replied::Refused { why } => {
+                    let known = REFUSALS.into_iter().find(|refusal| refusal.to_string() == why);
+                    Reply::Refused(known.ok_or(why)?)
+                }
+                Replied::Temporary { why } => return Err(why),
+            })
+        };
+        read().map_err(Refused::Now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn through(command: &Command) -> Command {
+        let text = serde_json::to_string(&Forwarded::of(command).unwrap()).unwrap();
+        serde_json::from_str::<Forwarded>(&text).unwrap().command().unwrap()
+    }
+
+    #[test]
+    fn a_command_is_the_same_at_the_owner() {
+        let mut work = Work::new(Action::new("handler", "{\"name\":\"remind\"}").unwrap())
+            .with_policies("retry=3 overlap=queue-one".parse().unwrap());
+        (work.group, work.priority) = (Some(JobName::new("bank").unwrap()), -3);
+        let due = "2026-11-21T08:00:00.123456789Z".parse().unwrap();
+        let named =
+            Submission::new(due, work).with_name(JobName::new("mail").unwrap()).with_key("user \u{0}17");
+        let job = || JobName::new("tick").unwrap();
+        let commands = [
+            Command::Submit(named),
+            Command::Trigger(job()),
+            Command::Pause(Scope::Job(job()), PauseTerms::default()),
+            Command::Resume(Scope::Job(job())),
+            Command::Remove(job()),
+            Command::Cancel("tick@2026-11-21T08:00:00Z#2".parse().unwrap()),
+            Command::Withdraw(OnceId { due, number: 77 }),
+        ];
+        for command in commands {
+            assert_eq!(through(&command), command);
+        }
+        assert_eq!(Forwarded::of(&Command::Pause(Scope::All, PauseTerms::default())), None);
+    }
+
+    #[test]
+    fn a_reply_is_the_same_at_the_program_that_asked() {
+        let id = OnceId { due: "2026-11-21T08:00:00Z".parse().unwrap(), number: 7 };
+        let mut answers = vec![
+            Ok(Reply::Done),
+            Ok(Reply::Submitted { id, name: id.name() }),
+            Ok(Reply::Duplicate { id: None }),
+            Ok(Reply::Duplicate { id: Some(id) }),
+            Ok(Reply::Planned { key: "tick@2026-11-21T08:00:00Z#2".parse().unwrap() }),
+            Err(Refused::Now("the disk is full".to_owned())),
+        ];
+        answers.extend(REFUSALS.map(|refusal| Ok(Reply::Refused(refusal))));
+        for answered in answers {
+            let text = serde_json::to_string(&Replied::of(&answered)).unwrap();
+            assert_eq!(serde_json::from_str::<Replied>(&text).unwrap().answered(), answered);
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! A program that shares a database: it stands by, owns the jobs, and stands by again.
+//!
+//! ```text
+//!  stand by ── a lease ──▶ the loop, and the thread of the inbox ── the lease is lost ──▶ stand by
+//!      └─ asked each second                     └─ the jobs are shut down: the shard is released
+//! ```
+//!
+//! Cost: two threads and three sessions; a question to the database each second at a program that stands by.
+//!
+//! Does not take signals, and does not answer at its socket while it stands by.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use mainspring_exec::clock::boot_time;
+use mainspring_job::{Lease, Owner, Shard, Store, StoreError};
+use mainspring_postgres::{Identity, Inbox, Location, PostgresStore};
+use mainspring_server::error::Error as ServerError;
+use mainspring_server::log::Style;
+use mainspring_server::place::Place;
+use mainspring_server::server::calls::calls;
+use mainspring_server::server::{Server, Stores, standby};
+use mainspring_server::takeover::{shared_owner, take};
+use mainspring_store::Directory;
+
+use crate::client::{Client, Followed};
+use crate::error::Error;
+use crate::forward::forward;
+use crate::inbox::work;
+use crate::member::Member;
+use crate::page::Beside;
+use crate::parts::{Parts, setup};
+use crate::started::Started;
+
+/// How often the shard is asked for.
+const ASK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Which database, and where this program keeps what is its own.
+#[derive(Debug)]
+pub(crate) struct Joined {
+    location: Location,
+    folder: Option<PathBuf>,
+}
+
+/// The program, from its start to its end.
+struct Tenure {
+    location: Location,
+    folder: Folder,
+    identity: Identity,
+    owner: Owner,
+    parts: Parts,
+    client: Client,
+    member: Member,
+    /// The session that asks for the lease, while there is one.
+    opened: Option<PostgresStore>,
+}
+
+/// Where the socket and what runs write are. The lock goes last.
+struct Folder {
+    place: Place,
+    is_temporary: bool,
+    _directory: Directory,
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if self.is_temporary {
+            // What is left is of no use to anything.
+            let _ = std::fs::remove_dir_all(self.place.directory());
+        }
+    }
+}
+
+/// What is there while this program owns the jobs.
+struct Owned {
+    server: Server,
+    beside: Beside,
+    caller: mainspring_server::server::calls::Caller,
+    /// The thread of the inbox ends when it is dropped.
+    _inbox: Sender<()>,
+}
+
+impl Joined {
+    pub(crate) fn new(location: Location) -> Joined {
+        Joined { location, folder: None }
+    }
+
+    pub(crate) fn keep_in(&mut self, folder: PathBuf) {
+        self.folder = Some(folder);
+    }
+
+    /// Connects, asks for the lease once, and begins.
+    ///
+    /// # Errors
+    /// When the database does not answer or is not to be used, or the operating system refuses something.
+    pub(crate) fn start(self, parts: Parts) -> Result<Started, Error> {
+        let Joined { location, folder } = self;
+        let (owner, machine) = shared_owner();
+        let address = folder.as_ref().map_or(String::new(), |folder| folder.display().to_string());
+        let identity = Identity { address, machine, ..Identity::default() };
+        let store = PostgresStore::open(&location, identity).map_err(Error::Store)?;
+        let identity = store.identity();
+        let folder = make_folder(folder, &identity.server)?;
+        let (sender, commands) = channel();
+        let member = Member::new(identity.server.clone(), sender);
+        let client = Client::new(Followed::Member(member.clone()), Arc::clone(&parts.catalogue));
+        let (inbox, actor) = (Inbox::of_asker(&location).map_err(Error::Store)?, owner.name.clone());
+        let reader = Box::new(store.reader().map_err(Error::Store)?);
+        let mut tenure = Tenure {
+            location,
+            folder,
+            identity,
+            owner,
+            parts,
+            client: client.clone(),
+            member: member.clone(),
+            opened: Some(store),
+        };
+        let first = tenure.try_to_own(&mut String::new())?;
+        let named = |name: &str| thread::Builder::new().name(name.to_owned());
+        let forwards = named("forward").spawn(move || forward(inbox, &actor, &commands));
+        forwards.map_err(setup("a thread"))?;
+        let thread = named("mainspring").spawn(move || tenure.run(first)).map_err(setup("a thread"))?;
+        Ok(Started { client, member, thread, reader })
+    }
+}
+
+/// A folder of this program's own.
+fn make_folder(given: Option<PathBuf>, identity: &str) -> Result<Folder, Error> {
+    let is_temporary = given.is_none();
+    let folder = given.unwrap_or_else(|| std::env::temp_dir().join(format!("mainspring-{identity}")));
+    let place = Place::find(Some(&folder));
+    place.make().map_err(Error::Open)?;
+    let directory = take(&place).map_err(|error| Error::Open(ServerError::Directory(error)))?;
+    Ok(Folder { place, is_temporary, _directory: directory })
+}
+
+impl Tenure {
+    /// Owns the jobs and stands by in turn, until the end is asked for.
+    fn run(mut self, first: Option<Owned>) -> Result<(), ServerError> {
+        let (mut next, mut said) = (first, String::new());
+        loop {
+            if let Some(owned) = next.take() {
+                match self.own(owned) {
+                    Err(error) if passes(&error) => self.note(&format!("{}: {error}", self.location)),
+                    ended => {
+                        self.member.stop(Duration::ZERO);
+                        return ended;
+                    }
+                }
+            }
+            self.member.stands_by();
+            if self.member.waits(ASK_INTERVAL) {
+                return Ok(());
+            }
+            next = match self.try_to_own(&mut said) {
+                Ok(owned) => owned,
+                Err(Error::Open(error)) if passes(&error) => None,
+                Err(error) => {
+                    self.note(&format!("{}: {error}", self.location));
+                    self.member.stop(Duration::ZERO);
+                    return Err(match error {
+                        Error::Open(error) => error,
+                        Error::Store(error) => ServerError::Store(error),
+                        other => ServerError::Usage(other.to_string()),
+                    });
+                }
+            };
+        }
+    }
+
+    /// Runs the loop until the lease is lost or the end is asked for.
+    fn own(&mut self, owned: Owned) -> Result<(), ServerError> {
+        let Owned { server, beside, caller, _inbox } = owned;
+        self.member.owns(caller);
+        let ended = server.run();
+        beside.finish();
+        ended
+    }
+
+    /// Asks for the lease. `None` while another has it, or the database does not answer; `said` is what the
+    /// log has of that.
+    fn try_to_own(&mut self, said: &mut String) -> Result<Option<Owned>, Error> {
+        let asked = boot_time();
+        let why = match self.acquire() {
+            Ok((store, lease)) => {
+                said.clear();
+                return self.prepare(store, lease, asked).map(Some);
+            }
+            Err(StoreError::Held { by, .. }) => format!("{by} owns the jobs"),
+            Err(
+                error @ (StoreError::Busy | StoreError::Unknown | StoreError::Full(_) | StoreError::Io(_)),
+            ) => error.to_string(),
+            Err(error) => return Err(Error::Store(error)),
+        };
+        if why != *said {
+            self.note(&format!("standing by: {why}"));
+            *said = why;
+        }
+        Ok(None)
+    }
+
+    fn acquire(&mut self) -> Result<(PostgresStore, Lease), StoreError> {
+        let mut store = match self.opened.take() {
+            Some(store) => store,
+            None => PostgresStore::open(&self.location, self.identity.clone())?,
+        };
+        match store.acquire(Shard::WHOLE, &self.owner) {
+            Ok(lease) => Ok((store, lease)),
+            Err(error) => {
+                self.opened = Some(store);
+                Err(error)
+            }
+        }
+    }
+
+    fn prepare(&self, store: PostgresStore, lease: Lease, asked: Duration) -> Result<Owned, Error> {
+        self.note(&format!("{}: this program owns the jobs now, epoch {}", self.location, lease.epoch));
+        let (caller, calls) = calls().map_err(setup("a socket pair"))?;
+        let reader = Box::new(store.reader().map_err(Error::Store)?);
+        let stores = Stores { store: Box::new(store), reader: Some(reader), asked };
+        let place = &self.folder.place;
+        let (server, beside) = self.parts.server(place, self.client.clone(), calls, stores, lease)?;
+        let (ends, ended) = channel();
+        let (mut inbox, own) = (Inbox::of_owner(&self.location).map_err(Error::Store)?, caller.clone());
+        let thread = thread::Builder::new().name("inbox".to_owned());
+        thread.spawn(move || work(&mut inbox, &own, &ended)).map_err(setup("a thread"))?;
+        Ok(Owned { server, beside, caller, _inbox: ends })
+    }
+
+    fn note(&self, text: &str) {
+        // A log that cannot be written is no reason to stop.
+        if let Ok(log) = self.parts.log_file() {
+            standby::note_to(log, Style::default(), text);
+        }
+    }
+}
+
+/// Whether another try may go well: the lease was lost, or the database went away.
+fn passes(error: &ServerError) -> bool {
+    matches!(error, ServerError::Store(StoreError::Fenced | StoreError::Busy | StoreError::Unknown))
+}

@@ -1,0 +1,197 @@
+//! One of several programs that share a database: the owner's commands go to its own loop, those of the
+//! others through the database.
+//!
+//! ```text
+//!  command ─▶ owner? ─ yes ─▶ the loop in this program
+//!                    └─ no ──▶ forward ─▶ inbox ─▶ the loop of another
+//! ```
+//!
+//! A submission without a key gets one here, and a name with it. So one whose owner is lost before it answers
+//! is asked for again under its key, and is done once.
+//!
+//! | field | guard | why |
+//! |---|---|---|
+//! | `role` | its mutex; `changed` tells of it | it is changed by the thread that owns, and by the end |
+//! | `keys` | atomic, relaxed | only that no two are alike |
+//!
+//! Cost: at the owner a lock; elsewhere up to a look at the inbox and one for the reply.
+//!
+//! Does not ask for the lease: see [`joined`](crate::joined).
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::Duration;
+
+use mainspring_job::{Command, JobName, Reply};
+use mainspring_server::server::calls::{Answer, Answered, Caller, Promise, Refused, promise};
+
+use crate::error::Error;
+
+/// What became of a command is not known.
+pub(crate) const UNCERTAIN: &str = "the owner of the jobs was lost before it answered, and may have done it";
+
+/// What this program is to the others.
+#[derive(Debug)]
+enum Role {
+    StandsBy,
+    Owns(Caller),
+    Ended,
+}
+
+/// What the thread is given that forwards.
+#[derive(Debug)]
+pub(crate) enum ToOwner {
+    Command(Command, Answer),
+    End,
+}
+
+struct Inner {
+    role: Mutex<Role>,
+    changed: Condvar,
+    forward: Sender<ToOwner>,
+    /// What no other program has.
+    identity: String,
+    keys: AtomicU64,
+}
+
+/// See the head of this file.
+#[derive(Clone)]
+pub(crate) struct Member {
+    inner: Arc<Inner>,
+}
+
+impl fmt::Debug for Member {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Member").field("identity", &self.inner.identity).finish_non_exhaustive()
+    }
+}
+
+impl Member {
+    /// A program that stands by.
+    pub(crate) fn new(identity: String, forward: Sender<ToOwner>) -> Member {
+        let (role, changed) = (Mutex::new(Role::StandsBy), Condvar::new());
+        Member { inner: Arc::new(Inner { role, changed, forward, identity, keys: AtomicU64::new(0) }) }
+    }
+
+    fn role(&self) -> MutexGuard<'_, Role> {
+        self.inner.role.lock().expect("nothing panics while it holds this lock")
+    }
+
+    /// The loop in this program, if it owns the jobs.
+    ///
+    /// # Errors
+    /// When the jobs are shut down.
+    pub(crate) fn owner(&self) -> Result<Option<Caller>, Error> {
+        match &*self.role() {
+            Role::StandsBy => Ok(None),
+            Role::Owns(caller) => Ok(Some(caller.clone())),
+            Role::Ended => Err(Error::Stopped),
+        }
+    }
+
+    /// From now on the loop of this caller has the jobs.
+    pub(crate) fn owns(&self, caller: Caller) {
+        let mut role = self.role();
+        match &*role {
+            // The end came while the loop was made ready.
+            Role::Ended => caller.stop(Duration::ZERO),
+            _ => *role = Role::Owns(caller),
+        }
+    }
+
+    /// From now on another may have the jobs.
+    pub(crate) fn stands_by(&self) {
+        let mut role = self.role();
+        if !matches!(*role, Role::Ended) {
+            *role = Role::StandsBy;
+        }
+    }
+
+    /// Waits for so long, or for the end. Says whether that has come.
+    pub(crate) fn waits(&self, wait: Duration) -> bool {
+        let stands_by = |role: &mut Role| matches!(role, Role::StandsBy);
+        let waited = self.inner.changed.wait_timeout_while(self.role(), wait, stands_by);
+        let (role, _) = waited.expect("nothing panics while it holds this lock");
+        matches!(*role, Role::Ended)
+    }
+
+    /// Nothing is taken any more. What runs here is told to stop, and has so long.
+    pub(crate) fn stop(&self, patience: Duration) {
+        let before = std::mem::replace(&mut *self.role(), Role::Ended);
+        if let Role::Owns(caller) = before {
+            caller.stop(patience);
+        }
+        // It fails only after that thread has ended.
+        let _ = self.inner.forward.send(ToOwner::End);
+        self.inner.changed.notify_all();
+    }
+
+    /// Has a command followed by the owner, and waits until what it says is in the database.
+    pub(crate) fn command(&self, command: Command) -> Result<Reply, Error> {
+        let (command, is_keyed_here) = self.keyed(command);
+        if let Some(caller) = self.owner()?
+            && let Some(reply) = self.of_own_loop(caller.command(command.clone()).wait(), &command)?
+        {
+            return Ok(reply);
+        }
+        Ok(of_first(self.forward(command.clone()).wait()?, is_keyed_here, &command))
+    }
+
+    /// The same as a future.
+    pub(crate) async fn command_async(&self, command: Command) -> Result<Reply, Error> {
+        let (command, is_keyed_here) = self.keyed(command);
+        if let Some(caller) = self.owner()?
+            && let Some(reply) = self.of_own_loop(caller.command(command.clone()).await, &command)?
+        {
+            return Ok(reply);
+        }
+        Ok(of_first(self.forward(command.clone()).await?, is_keyed_here, &command))
+    }
+
+    /// A submission gets a key, and says whether it was given one.
+    fn keyed(&self, command: Command) -> (Command, bool) {
+        let Command::Submit(mut submission) = command else { return (command, false) };
+        if submission.key.is_some() {
+            return (Command::Submit(submission), false);
+        }
+        let number = self.inner.keys.fetch_add(1, Ordering::Relaxed);
+        let key = format!("{}-{number}", self.inner.identity);
+        if submission.name.is_none() {
+            submission.name = JobName::new(&format!("sent-{key}")).ok();
+        }
+        submission.key = Some(key);
+        (Command::Submit(submission), true)
+    }
+
+    /// What the loop in this program answered; `None` if it lost the jobs, and the next owner may be asked.
+    fn of_own_loop(&self, answered: Answered, command: &Command) -> Result<Option<Reply>, Error> {
+        match answered {
+            Err(Refused::Stopping) => {
+                // The jobs may be shut down.
+                self.owner()?;
+                let is_repeatable = matches!(command, Command::Submit(_));
+                if is_repeatable { Ok(None) } else { Err(Error::Temporary(UNCERTAIN.to_owned())) }
+            }
+            answered => Ok(Some(answered?)),
+        }
+    }
+
+    fn forward(&self, command: Command) -> Promise {
+        let (answer, promise) = promise();
+        // It fails only after the end, and drops the answer, which says so.
+        let _ = self.inner.forward.send(ToOwner::Command(command, answer));
+        promise
+    }
+}
+
+/// A submission that got its key here is nobody else's: one that is there already is this one.
+fn of_first(reply: Reply, is_keyed_here: bool, command: &Command) -> Reply {
+    match (reply, command) {
+        (Reply::Duplicate { id: Some(id) }, Command::Submit(submission)) if is_keyed_here => {
+            Reply::Submitted { id, name: submission.name.clone().unwrap_or_else(|| id.name()) }
+        }
+        (reply, _) => reply,
+    }
+}

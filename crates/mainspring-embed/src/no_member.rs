@@ -1,0 +1,30 @@
+//! A program without the feature `postgres`: no database is shared.
+//!
+//! Cost: none.
+//!
+//! Does not pull in a client of PostgreSQL.
+
+use std::time::Duration;
+
+use mainspring_job::{Command, Reply};
+
+use crate::error::Error;
+
+/// There is nothing to be a member of.
+#[derive(Clone, Debug)]
+pub(crate) enum Member {}
+
+impl Member {
+    pub(crate) fn command(&self, _command: Command) -> Result<Reply, Error> {
+        match *self {}
+    }
+
+    #[expect(clippy::unused_async, reason = "with the feature there is something to wait for")]
+    pub(crate) async fn command_async(&self, _command: Command) -> Result<Reply, Error> {
+        match *self {}
+    }
+
+    pub(crate) fn stop(&self, _patience: Duration) {
+        match *self {}
+    }
+}

@@ -1,0 +1,107 @@
+//! What a loop inside a program is made from, each time that there is one.
+//!
+//! Cost: a clone of the definitions for each loop.
+//!
+//! Does not start a thread, and opens no store.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::tz::TimeZone;
+use mainspring_file::crontab::Format;
+use mainspring_file::loaded::Reader as FileReader;
+use mainspring_host::accounts::Account;
+use mainspring_host::accounts::users::Users;
+use mainspring_job::{Definitions, Lease};
+use mainspring_server::error::Error as ServerError;
+use mainspring_server::log::Style;
+use mainspring_server::place::Place;
+use mainspring_server::server::calls::Calls;
+use mainspring_server::server::listener::Listener;
+use mainspring_server::server::rate::Rates;
+use mainspring_server::server::{Host, Keeping, Server, Serving, Stopping, Stores};
+
+use crate::catalogue::Catalogue;
+use crate::client::Client;
+use crate::error::Error;
+use crate::future::Spawner;
+use crate::handlers::Handlers;
+use crate::page::{Beside, Page};
+use crate::registry::Registry;
+
+/// What a program has defined.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    pub(crate) registry: Registry,
+    pub(crate) catalogue: Arc<Catalogue>,
+    pub(crate) definitions: Definitions,
+    pub(crate) thread_max: usize,
+    /// What hands futures to a runtime, and how many at a time.
+    pub(crate) futures: Option<(Spawner, usize)>,
+    pub(crate) log: Option<File>,
+    pub(crate) page: Page,
+}
+
+impl Parts {
+    /// A loop over stores that it owns by a lease, which runs when the caller says so.
+    ///
+    /// # Errors
+    /// When the store cannot be read, another source has a name, or the operating system refuses something.
+    pub(crate) fn server(
+        &self,
+        place: &Place,
+        client: Client,
+        calls: Calls,
+        stores: Stores,
+        lease: Lease,
+    ) -> Result<(Server, Beside), Error> {
+        let handlers = Handlers::new(self.registry.clone(), self.thread_max, self.futures.clone(), client);
+        let execution = Box::new(handlers.map_err(setup("a socket pair"))?);
+        let log = self.log_file().map_err(setup("the log"))?;
+        let (listener, beside) = self.page.begin(place)?;
+        let host = Host::Program { calls, jobs: self.definitions.clone(), log };
+        let serving = serving(place.clone(), execution, host, listener)?;
+        match Server::prepare(serving, stores, lease) {
+            Ok(server) => Ok((server, beside)),
+            Err(error) => {
+                beside.finish();
+                Err(Error::Open(error))
+            }
+        }
+    }
+
+    /// Where the log goes: nowhere, unless the program says where.
+    pub(crate) fn log_file(&self) -> io::Result<File> {
+        match &self.log {
+            Some(log) => log.try_clone(),
+            None => File::options().write(true).open(Path::new("/dev/null")),
+        }
+    }
+}
+
+/// What the operating system refused.
+pub(crate) fn setup(what: &'static str) -> impl Fn(io::Error) -> Error {
+    move |source| Error::Open(ServerError::Setup { what, source })
+}
+
+/// What the loop serves in a program: no files, and clients of the socket that look and operate.
+fn serving(place: Place, execution: Box<Handlers>, host: Host, listener: Listener) -> Result<Serving, Error> {
+    let users = Users::new(Account::ourselves().map_err(setup("our own account"))?);
+    let reader = FileReader { format: Format::User, zone: TimeZone::UTC, users, notify: Vec::new() };
+    Ok(Serving {
+        place,
+        files: Vec::new(),
+        reader,
+        stopping: Stopping { drain: Duration::ZERO, grace: Duration::ZERO },
+        rates: Rates::default(),
+        keeping: Keeping::OnDisk,
+        execution,
+        host,
+        listener,
+        control: None,
+        log: Style::default(),
+    })
+}

@@ -1,0 +1,230 @@
+//! Programs that share a database: what one submits another runs, and what was acknowledged is done although
+//! they are killed in the middle.
+//!
+//! The test starts itself: with words behind `child` it is such a program, which submits for ever and writes
+//! each acknowledgement to its standard output, or ends in good order when its standard input does.
+//!
+//! A takeover waits for a lease of 15 s, as in earnest: its length is no option.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+#[allow(dead_code, reason = "the tests of the store use the rest")]
+#[path = "../../mainspring-postgres/tests/database.rs"]
+mod database;
+#[path = "../examples/shared.rs"]
+mod example;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, OpenOptions};
+use std::io::{BufRead, BufReader, Lines, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use database::Database;
+use mainspring_embed::mainspring_job::{Refusal, Run as Record};
+use mainspring_embed::{Error, Every, Jobs, Options, Run, RunState};
+
+/// How many submissions each program acknowledges before something happens to one of them.
+const ACKNOWLEDGED: usize = 8;
+
+/// How many a program submits at most, so that the history of all can be read at once.
+const SUBMITTED_MAX: usize = 1_000;
+
+/// What only a hang reaches.
+const LONG: Duration = Duration::from_secs(120);
+
+const POLL: Duration = Duration::from_millis(20);
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let Some(at) = arguments.iter().position(|word| word == "child") {
+        return child(Path::new(&arguments[at + 1]), &arguments[at + 2], &arguments[at + 3]);
+    }
+    let Some(database) = Database::start() else { return };
+    commands_work_where_the_jobs_are_not_owned(&database);
+    assert!(database.psql("mainspring", "DROP SCHEMA mainspring CASCADE").status.success());
+    what_is_acknowledged_is_done_though_programs_are_killed(&database);
+}
+
+fn open(folder: &Path, name: &str, url: &str) -> Jobs {
+    let starts = folder.join("starts");
+    let note = move |run: &Run| {
+        let mut file = OpenOptions::new().append(true).create(true).open(&starts)?;
+        // One write, so that lines of several threads and programs do not mix.
+        file.write_all(format!("{} {}\n", run.key(), run.attempt()).as_bytes())
+    };
+    let noted = note.clone();
+    let rules =
+        |name: &str| Options::new(name).retry(1_000).backoff(Duration::from_millis(1)).retry_abandoned();
+    Jobs::connect(url)
+        .unwrap()
+        .folder(folder.join(name))
+        .handler(rules("step"), move |run: &Run, _: usize| note(run))
+        .job(rules("tick"), Every::seconds(1), move |run: &Run| noted(run))
+        .start()
+        .unwrap()
+}
+
+/// Submits until it is killed, or its standard input ends; at most [`SUBMITTED_MAX`].
+fn child(folder: &Path, name: &str, url: &str) {
+    let jobs = open(folder, name, url);
+    let ends = jobs.clone();
+    let read = move || {
+        let _ = std::io::stdin().read_to_end(&mut Vec::new());
+        ends.shutdown(LONG).unwrap();
+    };
+    let reader = std::thread::Builder::new().spawn(read).unwrap();
+    for number in 0..SUBMITTED_MAX {
+        let name = format!("{name}-{number}");
+        match jobs.once("step").name(&name).key(&name).payload(&number).submit() {
+            // One that was asked for again, as its owner died, may be there already.
+            Ok(_) => println!("{name}"),
+            Err(Error::Stopped) => break,
+            Err(error) => panic!("{name}: {error}"),
+        }
+    }
+    reader.join().unwrap();
+}
+
+/// A child, and what it has acknowledged.
+struct Program {
+    child: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Program {
+    fn start(folder: &Path, name: &str, database: &Database) -> Program {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["child", folder.to_str().unwrap(), name, &database.url()]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Program { child, lines }
+    }
+
+    fn acknowledge(&mut self, acknowledged: &mut BTreeSet<String>) {
+        for _ in 0..ACKNOWLEDGED {
+            acknowledged.insert(self.lines.next().expect("it goes on until it is killed").unwrap());
+        }
+    }
+
+    fn kill(mut self, acknowledged: &mut BTreeSet<String>) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        // What it printed before it was killed was acknowledged as well.
+        acknowledged.extend(self.lines.map_while(Result::ok));
+    }
+
+    fn end(mut self, acknowledged: &mut BTreeSet<String>) {
+        drop(self.child.stdin.take());
+        acknowledged.extend(self.lines.map_while(Result::ok));
+        assert!(self.child.wait().unwrap().success());
+    }
+}
+
+fn what_is_acknowledged_is_done_though_programs_are_killed(database: &Database) {
+    let folder = folder("killed");
+    let mut acknowledged = BTreeSet::new();
+    let mut first = Program::start(&folder, "first", database);
+    first.acknowledge(&mut acknowledged);
+    // It stands by, and what it submits the first one runs.
+    let mut second = Program::start(&folder, "second", database);
+    second.acknowledge(&mut acknowledged);
+    first.kill(&mut acknowledged);
+    // What it had asked for when the owner died goes on when it owns the jobs itself.
+    second.acknowledge(&mut acknowledged);
+    let mut third = Program::start(&folder, "third", database);
+    third.acknowledge(&mut acknowledged);
+    third.kill(&mut acknowledged);
+    let mut fourth = Program::start(&folder, "fourth", database);
+    fourth.acknowledge(&mut acknowledged);
+    second.end(&mut acknowledged);
+    fourth.acknowledge(&mut acknowledged);
+    fourth.end(&mut acknowledged);
+
+    let jobs = open(&folder, "last", &database.url());
+    let is_open = |run: &Record| run.state.is_open() && run.key.job.as_str() != "tick";
+    wait_until(|| jobs.waiting(1).unwrap().is_empty() && !jobs.runs(10_000).unwrap().iter().any(is_open));
+    let records: BTreeMap<String, RunState> =
+        jobs.runs(10_000).unwrap().iter().map(|run| (run.key.job.to_string(), run.state)).collect();
+    jobs.shutdown(LONG).unwrap();
+    let starts = fs::read_to_string(folder.join("starts")).unwrap();
+    let mut seen = BTreeSet::new();
+    for line in starts.lines() {
+        assert!(seen.insert(line), "{line} was started twice");
+    }
+    for name in &acknowledged {
+        assert_eq!(records.get(name), Some(&RunState::Succeeded), "{name}");
+        assert!(seen.iter().any(|line| line.starts_with(&format!("{name}@"))), "{name} has no start");
+    }
+    assert!(seen.iter().any(|line| line.starts_with("tick@")));
+    let _ = fs::remove_dir_all(&folder);
+    println!("{} acknowledged, {} starts, 2 of 5 programs killed", acknowledged.len(), seen.len());
+}
+
+fn commands_work_where_the_jobs_are_not_owned(database: &Database) {
+    let folder = folder("commands");
+    let (first, second) = (open(&folder, "one", &database.url()), open(&folder, "two", &database.url()));
+    let hour = Duration::from_secs(3_600);
+    // Nothing says which of two handlers runs it: there is one folder of starts.
+    let later = second.once("step").key("later").after(hour).payload(&1).submit().unwrap();
+    assert!(later.is_new);
+    assert_eq!(first.waiting(10).unwrap().len(), 1);
+    assert_eq!(second.waiting(10).unwrap()[0].name.as_str(), later.job());
+    let again = first.once("step").key("later").after(hour).payload(&2).submit().unwrap();
+    assert_eq!((again.id, again.is_new), (later.id, false));
+    second.withdraw(later.id.unwrap()).unwrap();
+    let withdrawn = second.withdraw(later.id.unwrap());
+    assert!(matches!(withdrawn, Err(Error::Refused(Refusal::NoSuchOnce))), "{withdrawn:?}");
+    second.pause("tick").unwrap();
+    let key = second.run_now("tick").unwrap();
+    wait_until(|| second.runs(1_000).unwrap().iter().any(|run| run.key == key && !run.state.is_open()));
+    assert!(matches!(second.run_now("none"), Err(Error::Refused(Refusal::NoSuchJob))));
+    let now = second.once("step").payload(&3).submit().unwrap();
+    assert!(now.is_new);
+    wait_until(|| first.runs_of(now.job(), 1).unwrap().iter().any(|run| run.state == RunState::Succeeded));
+    let audited: Vec<String> =
+        second.audit(10).unwrap().into_iter().map(|audited| audited.audit.action).collect();
+    assert!(audited.contains(&"pause".to_owned()) && audited.contains(&"run".to_owned()), "{audited:?}");
+
+    // The one that stood by takes over at once, with what was waiting.
+    let kept = first.once("step").key("kept").after(hour).payload(&4).submit().unwrap();
+    first.shutdown(LONG).unwrap();
+    assert!(matches!(first.run_now("tick"), Err(Error::Stopped)));
+    let then = second.once("step").payload(&5).submit().unwrap();
+    wait_until(|| second.runs_of(then.job(), 1).unwrap().iter().any(|run| run.state == RunState::Succeeded));
+    assert_eq!(second.waiting(10).unwrap()[0].id, kept.id.unwrap());
+    // What is a process for servers is none of a program's.
+    let submit = r#"SELECT mainspring.submit('{"process": {"run": ["/bin/true"]}}')"#;
+    assert!(database.psql("mainspring", submit).status.success());
+    wait_until(|| database.ask("SELECT refusal FROM mainspring.inbox").contains("functions of a program"));
+    second.shutdown(LONG).unwrap();
+    let _ = fs::remove_dir_all(&folder);
+
+    // A folder of its own goes with the jobs.
+    let jobs = Jobs::connect(&database.url()).unwrap().start().unwrap();
+    let address = || database.ask("SELECT address FROM mainspring.shard");
+    assert_eq!(address(), "");
+    jobs.shutdown(LONG).unwrap();
+    assert_eq!(example::greeted(&database.url(), 3).unwrap(), 3);
+    let text = "postgres://ada:s3cret@db1:x/jobs";
+    assert!(!Jobs::connect(text).unwrap_err().to_string().contains("s3cret"));
+}
+
+fn folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("mainspring-embed-{}-{name}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn wait_until(mut is_so: impl FnMut() -> bool) {
+    let (_keep, never) = channel::<()>();
+    let mut tries = 0;
+    while !is_so() {
+        tries += 1;
+        assert!(POLL * tries < LONG, "it does not become so");
+        let _ = never.recv_timeout(POLL);
+    }
+}

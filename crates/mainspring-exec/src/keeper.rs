@@ -1,0 +1,286 @@
+//! A process beside the server that ends what the server started, where the server cannot do it any more.
+//!
+//! ```text
+//!  server ── "+812 /sys/fs/cgroup/../run-812-1", "=91000", "-812" ──▶ pipe ──▶ keeper: groups, deadline
+//!  the server is killed:   the pipe ends         ─▶ SIGKILL to all groups, and the keeper ends
+//!  it is stopped:          the deadline is over  ─▶ SIGKILL to all groups; a later deadline begins anew
+//! ```
+//!
+//! The deadline is a boot time, and before the time at which another server may have the jobs. The keeper is
+//! in a session of its own, so that what ends the server's group or terminal does not end it. A server whose
+//! keeper was killed starts another.
+//!
+//! | field | written by | read by |
+//! |---|---|---|
+//! | `groups`, `until`, `unsent` | the server's loop | the server's loop |
+//!
+//! Cost: a small process; some bytes on a pipe when a run starts, when it is over, and each second.
+//!
+//! Does not reach what has left its group, unless it is in its cgroup; nor a run whose start it was not told
+//! of yet, in the microseconds after the fork. Does nothing while the whole machine stands still.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::time::Duration;
+
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{SigSet, Signal, killpg};
+use nix::unistd::{Pid, setsid};
+
+use crate::clock::boot_time;
+
+/// The word by which the program becomes a keeper.
+pub const COMMAND: &str = "keeper";
+
+/// How much later a deadline must be than the last that was told: each commit gives one.
+const STEP: Duration = Duration::from_secs(1);
+
+/// What a server that is to be read later may leave in memory: some thousand runs.
+const MAX_UNSENT_BYTES: usize = 1 << 20;
+
+/// The server's end.
+#[derive(Debug)]
+pub struct Keeper {
+    child: Child,
+    pipe: Option<ChildStdin>,
+    /// What the keeper is to end, by the number of the group.
+    groups: BTreeMap<u32, Option<PathBuf>>,
+    until: Duration,
+    /// What did not fit into the pipe.
+    unsent: Vec<u8>,
+}
+
+impl Keeper {
+    /// Starts one.
+    ///
+    /// # Errors
+    /// When the operating system gives no process.
+    pub fn start() -> io::Result<Keeper> {
+        let (child, pipe) = spawn()?;
+        let (groups, until) = (BTreeMap::new(), Duration::ZERO);
+        Ok(Keeper { child, pipe: Some(pipe), groups, until, unsent: Vec::new() })
+    }
+
+    /// What runs may go on until this boot time.
+    pub fn holds_until(&mut self, until: Duration) {
+        if self.until + STEP <= until {
+            self.until = until;
+            self.tell(&line_until(until));
+        }
+    }
+
+    pub(crate) fn add(&mut self, group: u32, cgroup: Option<&Path>) {
+        let cgroup = cgroup.map(Path::to_owned);
+        self.tell(&line_added(group, cgroup.as_deref()));
+        self.groups.insert(group, cgroup);
+    }
+
+    pub(crate) fn remove(&mut self, group: u32) {
+        if self.groups.remove(&group).is_some() {
+            self.tell(&format!("-{group}\n"));
+        }
+    }
+
+    /// Writes what has waited; starts another keeper if it has gone.
+    pub(crate) fn turn(&mut self) {
+        if !self.unsent.is_empty() || self.pipe.is_none() {
+            self.tell("");
+        }
+    }
+
+    fn tell(&mut self, text: &str) {
+        self.unsent.extend_from_slice(text.as_bytes());
+        if self.write().is_err() || MAX_UNSENT_BYTES < self.unsent.len() {
+            self.begin_anew();
+        }
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        let pipe = self.pipe.as_mut().ok_or(ErrorKind::BrokenPipe)?;
+        while !self.unsent.is_empty() {
+            match pipe.write(&self.unsent) {
+                Ok(count) => drop(self.unsent.drain(..count)),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Another keeper is told all. One that cannot be started is tried again with the next word.
+    fn begin_anew(&mut self) {
+        // The old one, if it is only stopped, must not end what the new one keeps.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        self.pipe = None;
+        self.unsent.clear();
+        let Ok((child, pipe)) = spawn() else { return };
+        (self.child, self.pipe) = (child, Some(pipe));
+        let groups = self.groups.iter().map(|(group, cgroup)| line_added(*group, cgroup.as_deref()));
+        let all: String = [line_until(self.until)].into_iter().chain(groups).collect();
+        self.unsent = all.into_bytes();
+        // What fails here fails with the next word too.
+        let _ = self.write();
+    }
+}
+
+impl Drop for Keeper {
+    /// The pipe ends, and what was not taken away is ended.
+    fn drop(&mut self) {
+        let _ = self.write();
+        self.pipe = None;
+        let _ = self.child.wait();
+    }
+}
+
+fn line_until(until: Duration) -> String {
+    format!("={}\n", until.as_millis())
+}
+
+fn line_added(group: u32, cgroup: Option<&Path>) -> String {
+    let cgroup = cgroup.map(|folder| format!(" {}", folder.display())).unwrap_or_default();
+    format!("+{group}{cgroup}\n")
+}
+
+fn spawn() -> io::Result<(Child, ChildStdin)> {
+    let mut command = Command::new("/proc/self/exe");
+    command.arg0("mainspring-keeper").arg(COMMAND).env_clear();
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn()?;
+    let pipe = child.stdin.take().ok_or(ErrorKind::BrokenPipe)?;
+    fcntl(&pipe, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
+    Ok((child, pipe))
+}
+
+/// What the keeper knows.
+#[derive(Debug, Default)]
+struct Kept {
+    groups: BTreeMap<i32, Option<PathBuf>>,
+    /// None: the groups were ended, and no later deadline came.
+    until: Option<Duration>,
+    /// The beginning of a line.
+    part: Vec<u8>,
+}
+
+impl Kept {
+    fn take(&mut self, bytes: &[u8]) {
+        self.part.extend_from_slice(bytes);
+        while let Some(end) = self.part.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.part.drain(..=end).collect();
+            self.take_line(String::from_utf8_lossy(&line).trim_end());
+        }
+    }
+
+    fn take_line(&mut self, line: &str) {
+        let Some((sign, rest)) = line.split_at_checked(1) else { return };
+        let (number, folder) =
+            rest.split_once(' ').map_or((rest, None), |(number, folder)| (number, Some(folder)));
+        match (sign, number.parse::<i32>(), number.parse::<u64>()) {
+            // No group has the number 0 or 1 that is a run's.
+            ("+", Ok(group @ 2..), _) => drop(self.groups.insert(group, folder.map(PathBuf::from))),
+            ("-", Ok(group), _) => drop(self.groups.remove(&group)),
+            ("=", _, Ok(ms)) => self.until = Some(Duration::from_millis(ms)),
+            _ => {}
+        }
+    }
+
+    /// Ends all groups. They stay known: a server that was stopped takes them away.
+    fn end_all(&mut self) {
+        for (group, cgroup) in &self.groups {
+            if let Some(cgroup) = cgroup {
+                let _ = fs::write(cgroup.join("cgroup.kill"), "1");
+            }
+            let _ = killpg(Pid::from_raw(*group), Signal::SIGKILL);
+        }
+        self.until = None;
+    }
+
+    /// How long the pipe is waited for.
+    fn wait(&self, now: Duration) -> PollTimeout {
+        let Some(until) = self.until else { return PollTimeout::NONE };
+        // Rounded up: one that is looked at too early waits anew.
+        let left_ms = until.saturating_sub(now).as_millis() + 1;
+        PollTimeout::try_from(left_ms).unwrap_or(PollTimeout::MAX)
+    }
+}
+
+/// Is the keeper: reads from standard input until that ends.
+///
+/// # Errors
+/// When standard input cannot be waited for: then all groups were ended.
+pub fn keep() -> io::Result<()> {
+    // A session of its own. It fails for the first process of a session, which has one.
+    let _ = setsid();
+    // It ends when the server does, and not when a service manager asks both: the server has runs until then.
+    let asked =
+        [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT].into_iter().collect::<SigSet>();
+    let _ = asked.thread_block();
+    let mut kept = Kept::default();
+    // A copy without a buffer: poll sees all that is not read.
+    let mut input = fs::File::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let mut buffer = [0; 4_096];
+    let ended = loop {
+        if kept.until.is_some_and(|until| until <= boot_time()) {
+            kept.end_all();
+        }
+        match poll(&mut [PollFd::new(input.as_fd(), PollFlags::POLLIN)], kept.wait(boot_time())) {
+            Ok(0) | Err(nix::errno::Errno::EINTR) => continue,
+            Err(error) => break Err(error.into()),
+            Ok(_) => {}
+        }
+        match input.read(&mut buffer) {
+            Ok(0) => break Ok(()),
+            Ok(count) => kept.take(&buffer[..count]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => break Err(error),
+        }
+    };
+    kept.end_all();
+    ended
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_keeper_knows_what_it_was_told_however_the_lines_are_cut() {
+        let text = format!(
+            "{}{}{}-9\n",
+            line_until(Duration::from_millis(1_500)),
+            line_added(812, None),
+            line_added(9, None)
+        );
+        let text = text + &line_added(813, Some(Path::new("/sys/fs/cgroup/a b")));
+        for size in [1, 3, 4_096] {
+            let mut kept = Kept::default();
+            text.as_bytes().chunks(size).for_each(|bytes| kept.take(bytes));
+            assert_eq!(kept.until, Some(Duration::from_millis(1_500)));
+            let groups: Vec<_> = kept.groups.into_iter().collect();
+            assert_eq!(groups, [(812, None), (813, Some(PathBuf::from("/sys/fs/cgroup/a b")))]);
+        }
+    }
+
+    #[test]
+    fn what_is_no_group_of_a_run_is_never_ended() {
+        let mut kept = Kept::default();
+        kept.take(b"+0\n+1\n+-1\n+x\n\n+\n");
+        assert!(kept.groups.is_empty());
+    }
+
+    #[test]
+    fn a_deadline_is_waited_for_and_no_longer() {
+        let mut kept = Kept::default();
+        assert_eq!(kept.wait(Duration::ZERO), PollTimeout::NONE);
+        kept.take(b"=1500\n");
+        assert_eq!(kept.wait(Duration::from_millis(500)), PollTimeout::from(1_001u16));
+        assert_eq!(kept.wait(Duration::from_secs(9)), PollTimeout::from(1u16));
+    }
+}

@@ -1,0 +1,60 @@
+//! What is wrong on purpose with an owner or with the store, to see that it is found.
+
+/// A breach of the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Breach {
+    None,
+    /// The store takes what an owner sends whose lease is another's.
+    TokenIgnored,
+    /// The store gives the shard to another while its owner's lease lasts.
+    GivenWhileHeld,
+    /// A batch whose answer was lost is sent as a new one.
+    AnotherNumber,
+    /// What is to start is started before its record is on disk.
+    EffectBeforeCommit,
+    /// A takeover plans from now on, and not from the watermark.
+    WatermarkForgotten,
+    /// A takeover plans from before the watermark.
+    WatermarkMovedBack,
+    /// A takeover forgets runs that wait.
+    WaitingForgotten,
+    /// A takeover takes runs that ran for queued ones.
+    AbandonedStartsAgain,
+    /// The age of a lease is told by the wall clock.
+    WallClock,
+    /// The age of a lease is counted from the answer, and not from before the store was asked.
+    AgeFromTheAnswer,
+    /// What runs is not ended when the lease is over.
+    NoDeadline,
+    /// What is to start starts however old the lease is.
+    StartsWithAnOldLease,
+}
+
+impl Breach {
+    pub(crate) const ALL: [Breach; 12] = [
+        Breach::TokenIgnored,
+        Breach::GivenWhileHeld,
+        Breach::AnotherNumber,
+        Breach::EffectBeforeCommit,
+        Breach::WatermarkForgotten,
+        Breach::WatermarkMovedBack,
+        Breach::WaitingForgotten,
+        Breach::AbandonedStartsAgain,
+        Breach::WallClock,
+        Breach::AgeFromTheAnswer,
+        Breach::NoDeadline,
+        Breach::StartsWithAnOldLease,
+    ];
+
+    /// The flaw of the single owner's history that bends what is read in the same way.
+    pub(crate) fn flaw(self) -> crate::simulation::fault::Flaw {
+        use crate::simulation::fault::Flaw;
+        match self {
+            Breach::WatermarkForgotten => Flaw::WatermarkForgotten,
+            Breach::WatermarkMovedBack => Flaw::WatermarkMovedBack,
+            Breach::WaitingForgotten => Flaw::WaitingForgotten,
+            Breach::AbandonedStartsAgain => Flaw::AbandonedStartsAgain,
+            _ => Flaw::None,
+        }
+    }
+}

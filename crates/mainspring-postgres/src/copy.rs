@@ -1,0 +1,217 @@
+//! The store in a database as the source or the target of a copy.
+//!
+//! ```text
+//!  BEGIN ─ the row of the shard, locked: no server can take it ─ FETCH, or INSERT, some rows at a time ─ COMMIT
+//! ```
+//!
+//! Cost: a round trip for each hundred rows, in one transaction.
+//!
+//! Does not go on in another session: what was written in the one that ended is not there.
+
+use mainspring_job::StoreError;
+use mainspring_rows::copy::{Cell, Head, Kind, MAX_ROWS, Source, TABLES, Table, Take, Target};
+use mainspring_rows::{Read, unreadable};
+use tokio_postgres::Row;
+
+use super::connection::Connection;
+use super::escape::{kept, read};
+use super::location::{Location, OF_OWNER};
+use super::schema;
+use super::value::Value;
+
+/// What holds the shard while it is copied. A machine that is busy may need long for some rows of SQLite.
+const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ; SET LOCAL statement_timeout = 0; \
+    SET LOCAL lock_timeout = '5s'; SET LOCAL idle_in_transaction_session_timeout = '10min'; \
+    INSERT INTO mainspring.shard (shard) VALUES (0) ON CONFLICT DO NOTHING";
+
+/// A database without a server.
+#[derive(Debug)]
+pub struct PostgresCopy {
+    connection: Connection,
+}
+
+impl PostgresCopy {
+    /// Connects, and makes or migrates the tables if need be.
+    ///
+    /// # Errors
+    /// When it does not answer, the role may not, or it is of a newer version.
+    pub fn open(location: &Location) -> Result<PostgresCopy, StoreError> {
+        let mut connection = Connection::new(location, OF_OWNER)?.patient();
+        connection.open()?;
+        schema::prepare(&mut connection)?;
+        Ok(PostgresCopy { connection })
+    }
+
+    /// Does one statement of the transaction.
+    fn call(&mut self, what: &str, sql: &str, values: &[Value]) -> Read<Vec<Row>> {
+        // Another session would do it outside of the transaction.
+        if !self.connection.is_open() {
+            return Err(StoreError::Io("the session ended, and what was copied is not kept".into()));
+        }
+        self.connection.call(what, sql, values)
+    }
+
+    fn number(&mut self, what: &str, sql: &str) -> Read<i64> {
+        let rows = self.call(what, sql, &[])?;
+        let row = rows.first().ok_or(StoreError::Busy)?;
+        row.try_get(0).map_err(|_| unreadable("number", what))
+    }
+
+    /// Begins, and keeps servers out until the end.
+    fn hold(&mut self) -> Read<()> {
+        self.connection.script("begin a copy", BEGIN)?;
+        let sql = "SELECT owner, CASE WHEN owner <> '' AND clock_timestamp() <= until + interval '1 s' THEN
+            ceil(extract(epoch FROM until - clock_timestamp()) + 1)::int8 END FROM mainspring.shard FOR UPDATE";
+        let shards = self.call("lock the shard", sql, &[])?;
+        if shards.len() != 1 {
+            let text = format!("it has {} shards, and only one can be copied", shards.len());
+            return Err(StoreError::Io(text.into()));
+        }
+        let held: Option<i64> = shards[0].try_get(1).map_err(|_| unreadable("time", "the lease"))?;
+        if held.is_some() {
+            let owner = read(shards[0].get(0)).into_owned();
+            let text = format!("{owner} owns the jobs: stop all servers first");
+            return Err(StoreError::Io(text.into()));
+        }
+        Ok(())
+    }
+}
+
+fn cell(text: Option<String>, kind: Kind) -> Read<Cell> {
+    Ok(match (text, kind) {
+        (None, _) => Cell::Nothing,
+        (Some(text), Kind::Text) => Cell::Text(read(&text).into_owned()),
+        (Some(text), Kind::Boolean) => Cell::Integer(i64::from(text == "true")),
+        (Some(text), Kind::Integer) => Cell::Integer(text.parse().map_err(|_| unreadable("number", &text))?),
+    })
+}
+
+impl Source for PostgresCopy {
+    fn head(&mut self) -> Read<Head> {
+        self.hold()?;
+        let waiting = "SELECT count(*) FROM mainspring.inbox WHERE refusal = ''";
+        let waiting = self.number("count the inbox", waiting)?;
+        if 0 < waiting {
+            let text = format!(
+                "{waiting} requests wait in the inbox: start a server, and stop it when they are done"
+            );
+            return Err(StoreError::Io(text.into()));
+        }
+        let sql = "SELECT greatest(s.epoch, e.last_value), s.owner, s.machine_start, s.is_paused, s.pause_until,
+            s.pause_note, s.jobs, s.pending, s.open, s.runs, s.dead FROM mainspring.shard AS s, mainspring.epoch AS e";
+        let rows = self.call("read the shard", sql, &[])?;
+        let row = rows.first().ok_or(StoreError::Busy)?;
+        Ok(Head {
+            epoch: row.get(0),
+            owner: read(row.get(1)).into_owned(),
+            machine_start: read(row.get(2)).into_owned(),
+            is_paused: row.get(3),
+            pause_until: row.get(4),
+            pause_note: read(row.get(5)).into_owned(),
+            counts: [row.get(6), row.get(7), row.get(8), row.get(9), row.get(10)],
+        })
+    }
+
+    fn each(&mut self, table: &Table, take: Take<'_>) -> Read<()> {
+        let texts: Vec<String> = table.columns.iter().map(|(name, _)| format!("{name}::text")).collect();
+        let sql = format!(
+            "DECLARE copied NO SCROLL CURSOR FOR SELECT ARRAY[{}] FROM mainspring.{}",
+            texts.join(", "),
+            table.name
+        );
+        self.call("declare a cursor", &sql, &[])?;
+        loop {
+            let rows = self.call("fetch", &format!("FETCH {MAX_ROWS} FROM copied"), &[])?;
+            if rows.is_empty() {
+                break;
+            }
+            let cells = |row: &Row| {
+                let texts: Vec<Option<String>> = row.try_get(0).map_err(|_| unreadable("row", table.name))?;
+                texts.into_iter().zip(table.columns).map(|(text, (_, kind))| cell(text, *kind)).collect()
+            };
+            take(rows.iter().map(cells).collect::<Read<_>>()?)?;
+        }
+        self.call("close a cursor", "CLOSE copied", &[]).map(drop)
+    }
+}
+
+impl Target for PostgresCopy {
+    fn begin(&mut self) -> Read<()> {
+        self.hold()?;
+        for table in &TABLES {
+            let sql =
+                format!("SELECT count(*) FROM (SELECT FROM mainspring.{} LIMIT 1) AS first", table.name);
+            if 0 < self.number("look for rows", &sql)? {
+                let text = format!("it holds something already: the table {} is not empty", table.name);
+                return Err(StoreError::Io(text.into()));
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, table: &Table, rows: Vec<Vec<Cell>>) -> Read<()> {
+        let typed = |(index, (_, kind)): (usize, &(&str, Kind))| {
+            let kind = match kind {
+                Kind::Integer => "int8",
+                Kind::Boolean => "bool",
+                Kind::Text => "text",
+            };
+            format!("(r->>{index})::{kind}")
+        };
+        let mut names = table.names();
+        let mut values: Vec<String> = table.columns.iter().enumerate().map(typed).collect();
+        if !["once_key", "attempt"].contains(&table.name) {
+            names.push_str(", shard");
+            values.push("0".to_owned());
+        }
+        let sql = format!(
+            "INSERT INTO mainspring.{} ({names}) OVERRIDING SYSTEM VALUE SELECT {} FROM unnest($1) AS r",
+            table.name,
+            values.join(", ")
+        );
+        let document = |row: Vec<Cell>| {
+            let cells = row.into_iter().map(|cell| match cell {
+                Cell::Nothing => serde_json::Value::Null,
+                Cell::Integer(number) => number.into(),
+                Cell::Text(text) => kept(&text).into_owned().into(),
+            });
+            serde_json::Value::Array(cells.collect())
+        };
+        let rows = rows.into_iter().map(document).collect();
+        self.call("copy rows", &sql, &[Value::Documents(rows)]).map(drop)
+    }
+
+    fn count(&mut self, table: &Table) -> Read<u64> {
+        let sql = format!("SELECT count(*) FROM mainspring.{}", table.name);
+        Ok(mainspring_rows::unsigned(self.number("count rows", &sql)?))
+    }
+
+    fn finish(&mut self, head: &Head) -> Read<()> {
+        let sql = "UPDATE mainspring.shard SET epoch = $1, owner = $2, machine_start = $3, is_paused = $4 <> 0,
+            pause_until = $5, pause_note = $6, jobs = $7, pending = $8, open = $9, runs = $10, dead = $11,
+            token = gen_random_uuid(), address = '', server = NULL, machine = '', until = '-infinity', batch = 0, answers = ''";
+        let mut values = vec![
+            Value::Int(head.epoch),
+            Value::text(&head.owner),
+            Value::text(&head.machine_start),
+            Value::Int(i64::from(head.is_paused)),
+            Value::MaybeInt(head.pause_until),
+            Value::text(&head.pause_note),
+        ];
+        values.extend(head.counts.map(Value::Int));
+        self.call("write the shard", sql, &values)?;
+        // As a migration does: a file that was in force is not one that the database never had.
+        let sql = "INSERT INTO mainspring.source (name) SELECT DISTINCT source FROM mainspring.job
+            WHERE source IS NOT NULL ON CONFLICT DO NOTHING";
+        self.call("keep the sources", sql, &[])?;
+        // Sequences do not roll back, and a greater number does no harm.
+        let sql = "SELECT setval('mainspring.epoch', greatest($1, last_value, 1)),
+            setval(pg_get_serial_sequence('mainspring.audit', 'number'), (SELECT coalesce(max(number), 0) + 1 FROM mainspring.audit), false)
+            FROM mainspring.epoch";
+        self.call("count on", sql, &[Value::Int(head.epoch)])?;
+        if !self.connection.is_open() {
+            return Err(StoreError::Io("the session ended, and what was copied is not kept".into()));
+        }
+        self.connection.script("commit a copy", "COMMIT")
+    }
+}

@@ -1,0 +1,223 @@
+//! What is said of servers that share a database, and of the database.
+//!
+//! | finding | is trouble when |
+//! |---|---|
+//! | owner | its lease is nearly over |
+//! | servers | no other could take over; they have different versions |
+//! | inbox | a request waits for long, or was refused |
+//! | database clock | that of the server is another |
+//! | database | it may lose what is acknowledged, keeps old rows, or its role may not migrate it |
+//!
+//! Cost: some strings.
+//!
+//! Does not ask the database: [`ClusterWire`] has the answers.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use crate::finding::Finding;
+use crate::message::counted;
+use crate::protocol::{ClusterWire, DatabaseWire, MemberWire};
+use mainspring_exec::span::Span;
+
+/// A lease is renewed when a sixth of it is over. With less than a third left, what runs is asked to end.
+const LITTLE_LEASE_MS: u64 = 5_000;
+
+/// The owner looks four times a second.
+const LONG_WAIT_MS: u64 = 5_000;
+
+/// As the log says: see `MAX_APART` of the server's loop.
+const MAX_AHEAD_MS: u64 = 1_000;
+
+/// A transaction of ours takes some milliseconds. While one goes on for so long, no old row is removed.
+const LONG_TRANSACTION_MS: u64 = 600_000;
+
+/// So many transactions are some minutes of a busy server.
+const OLD_XMIN_AGE: u64 = 1_000_000;
+
+/// Below so many dead rows autovacuum has no reason to come.
+const FEW_DEAD_ROWS: u64 = 100_000;
+
+pub(super) fn findings(cluster: &ClusterWire) -> Vec<Finding> {
+    let mut findings = vec![owner(cluster), servers(&cluster.servers)];
+    findings.extend(versions(&cluster.servers));
+    findings.push(inbox(cluster));
+    findings.push(clock(cluster.clock_ahead_ms));
+    findings.extend(database(&cluster.database));
+    findings
+}
+
+fn span(ms: u64) -> Span {
+    Span(Duration::from_millis(ms))
+}
+
+fn owner(cluster: &ClusterWire) -> Finding {
+    let taken: Vec<String> =
+        cluster.takeovers.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+    let text = format!(
+        "{}, whose lease lasts {}; taken over: {}; refused as an old owner: {}",
+        cluster.owner,
+        span(cluster.lease_left_ms),
+        taken.join(", "),
+        cluster.fenced
+    );
+    if cluster.lease_left_ms < LITTLE_LEASE_MS {
+        let hint = "the database does not answer in time: see its log, and the network";
+        return Finding::bad("owner", text, hint).coded("lease");
+    }
+    Finding::ok("owner", text)
+}
+
+fn servers(servers: &[MemberWire]) -> Finding {
+    let there: Vec<&MemberWire> = servers.iter().filter(|server| server.is_there()).collect();
+    let names: Vec<&str> = there.iter().map(|server| server.name.as_str()).collect();
+    let gone = servers.len() - there.len();
+    let more = if gone == 0 { String::new() } else { format!("; {gone} silent") };
+    let text = format!("{}{more}", names.join(", "));
+    if there.len() < 2 {
+        let hint = "no other would take over: start a second server on the same database";
+        return Finding::warning("servers", text, hint).coded("no_standby");
+    }
+    Finding::ok("servers", text)
+}
+
+fn versions(servers: &[MemberWire]) -> Option<Finding> {
+    let there = servers.iter().filter(|server| server.is_there());
+    let versions: BTreeSet<&str> = there.map(|server| server.version.as_str()).collect();
+    let text = versions.iter().copied().collect::<Vec<_>>().join(", ");
+    let hint = "two versions next to each other work together; end the upgrade";
+    (1 < versions.len()).then(|| Finding::warning("versions", text, hint))
+}
+
+fn inbox(cluster: &ClusterWire) -> Finding {
+    let oldest_ms = cluster.inbox_oldest_ms.unwrap_or_default();
+    let text = format!(
+        "{} waiting, the oldest for {}; {} refused",
+        cluster.inbox_waiting,
+        span(oldest_ms),
+        cluster.inbox_refused
+    );
+    if LONG_WAIT_MS < oldest_ms {
+        return Finding::bad("inbox", text, "the owner does not take requests: see its log").coded("inbox");
+    }
+    if 0 < cluster.inbox_refused {
+        let hint = "SELECT id, actor, refusal FROM mainspring.inbox WHERE refusal <> '' says why; DELETE them afterwards";
+        return Finding::warning("inbox", text, hint);
+    }
+    Finding::ok("inbox", text)
+}
+
+fn clock(ahead_ms: i64) -> Finding {
+    let apart = span(ahead_ms.unsigned_abs());
+    let word = if ahead_ms < 0 { "behind" } else { "ahead of" };
+    let text = format!("the server's clock is {apart} {word} the database's");
+    if MAX_AHEAD_MS < ahead_ms.unsigned_abs() {
+        let hint = "jobs are due by the database's clock; set the clock of the server right (NTP)";
+        return Finding::warning("database clock", text, hint).coded("clock");
+    }
+    Finding::ok("database clock", text)
+}
+
+fn database(of: &DatabaseWire) -> Vec<Finding> {
+    let standbys = match (of.standbys, of.synchronous_standbys) {
+        (0, _) => "no standby".to_owned(),
+        (count, synchronous) => format!(
+            "{}, {synchronous} of them synchronous",
+            counted(usize::try_from(count).unwrap_or(usize::MAX), "standby")
+        ),
+    };
+    let pooled = if of.is_pooled { ", behind a pooler" } else { "" };
+    let text = format!(
+        "PostgreSQL {}, synchronous_commit {}, {standbys}{pooled}",
+        of.version, of.synchronous_commit
+    );
+    let mut findings = vec![if of.synchronous_commit == "off" {
+        let hint = "ALTER ROLE .. SET synchronous_commit = on: it may forget what it has acknowledged";
+        Finding::bad("database", text, hint).coded("synchronous_commit")
+    } else if of.wants_synchronous && of.synchronous_standbys == 0 {
+        let hint = "each commit waits for a synchronous standby, and none is connected";
+        Finding::bad("database", text, hint).coded("synchronous_standby")
+    } else if 0 < of.standbys && of.synchronous_standbys == 0 {
+        let hint = "after a failover to a standby that lags, what was acknowledged last is lost: synchronous_standby_names";
+        Finding::warning("database", text, hint).coded("asynchronous_standby")
+    } else {
+        Finding::ok("database", text)
+    }];
+    let text = format!(
+        "{} dead beside {} live rows; the oldest transaction goes on for {}, and {} have begun since the oldest snapshot",
+        of.dead_rows,
+        of.live_rows,
+        span(of.oldest_transaction_ms),
+        of.oldest_xmin_age
+    );
+    let holds = LONG_TRANSACTION_MS < of.oldest_transaction_ms || OLD_XMIN_AGE < of.oldest_xmin_age;
+    findings.push(if holds {
+        let hint = "a session or a replication slot keeps old rows from being removed: pg_stat_activity, pg_replication_slots";
+        Finding::warning("vacuum", text, hint).coded("old_snapshot")
+    } else if FEW_DEAD_ROWS < of.dead_rows && of.live_rows < of.dead_rows {
+        Finding::warning("vacuum", text, "autovacuum does not keep up: VACUUM the tables of the schema mainspring")
+    } else {
+        Finding::ok("vacuum", text)
+    });
+    if !of.may_migrate {
+        let text = "the role may not make tables in the schema mainspring";
+        let hint = "before an upgrade another role makes them: see docs/cluster.md";
+        findings.push(Finding::warning("rights", text.to_owned(), hint));
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Level;
+
+    fn good() -> ClusterWire {
+        let member = |name: &str, is_owner| MemberWire {
+            name: name.to_owned(),
+            version: "1".to_owned(),
+            is_owner,
+            ..MemberWire::default()
+        };
+        ClusterWire {
+            owner: "one".to_owned(),
+            lease_left_ms: 14_000,
+            servers: vec![member("one", true), member("two", false)],
+            database: DatabaseWire {
+                synchronous_commit: "on".to_owned(),
+                may_migrate: true,
+                ..DatabaseWire::default()
+            },
+            ..ClusterWire::default()
+        }
+    }
+
+    #[test]
+    fn a_good_cluster_has_no_trouble_and_each_trouble_is_said() {
+        let trouble = |cluster: &ClusterWire| -> Vec<String> {
+            let found = findings(cluster).into_iter().filter(|finding| finding.level != Level::Ok);
+            found.map(|finding| finding.subject.to_owned()).collect()
+        };
+        assert_eq!(trouble(&good()), [""; 0]);
+        type Plant = fn(&mut ClusterWire);
+        let cases: [(&str, Plant); 12] = [
+            ("owner", |cluster| cluster.lease_left_ms = 4_000),
+            ("servers", |cluster| cluster.servers[1].silent_ms = 20_000),
+            ("versions", |cluster| "2".clone_into(&mut cluster.servers[1].version)),
+            ("inbox", |cluster| cluster.inbox_oldest_ms = Some(6_000)),
+            ("inbox", |cluster| cluster.inbox_refused = 1),
+            ("database clock", |cluster| cluster.clock_ahead_ms = -1_500),
+            ("database", |cluster| "off".clone_into(&mut cluster.database.synchronous_commit)),
+            ("database", |cluster| cluster.database.wants_synchronous = true),
+            ("database", |cluster| cluster.database.standbys = 1),
+            ("vacuum", |cluster| cluster.database.oldest_xmin_age = 2_000_000),
+            ("vacuum", |cluster| cluster.database.dead_rows = 200_000),
+            ("rights", |cluster| cluster.database.may_migrate = false),
+        ];
+        for (about, plant) in cases {
+            let mut cluster = good();
+            plant(&mut cluster);
+            assert_eq!(trouble(&cluster), [about]);
+        }
+    }
+}

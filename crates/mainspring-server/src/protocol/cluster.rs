@@ -1,0 +1,89 @@
+//! The servers that share a database, and the database itself, as `status` and `doctor` tell of them.
+//!
+//! A shared store writes most of it as one JSON document, whose fields have these names; the server adds what
+//! it alone knows.
+//!
+//! Cost: none.
+//!
+//! Does not judge: [`diagnosis`](crate::diagnosis) does.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// What the servers are like that share a store. Times are by the database's clock.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ClusterWire {
+    /// Which server owns the jobs; empty if none does.
+    pub owner: String,
+    /// How long its lease lasts unless it is renewed; of the server that answers, by its own clock.
+    pub lease_left_ms: u64,
+    /// By how much the clock of the server that answers is ahead of the database's; less than 0: behind it.
+    pub clock_ahead_ms: i64,
+    /// Those that were there within the hour.
+    pub servers: Vec<MemberWire>,
+    /// How often the jobs were taken over, by how the owner before had ended.
+    pub takeovers: BTreeMap<String, u64>,
+    /// How often a server was refused a write because another owned the jobs.
+    pub fenced: u64,
+    /// What waits in the inbox.
+    pub inbox_waiting: u64,
+    /// What was refused, and is kept there for people.
+    pub inbox_refused: u64,
+    /// How long the oldest of what waits has waited.
+    pub inbox_oldest_ms: Option<u64>,
+    /// The database.
+    pub database: DatabaseWire,
+}
+
+/// A server.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MemberWire {
+    /// Its process and its machine.
+    pub name: String,
+    /// Its data directory.
+    pub address: String,
+    /// Its version.
+    pub version: String,
+    /// How long ago it was heard of; it says each five seconds that it is there.
+    pub silent_ms: u64,
+    /// Whether it owns the jobs.
+    pub is_owner: bool,
+}
+
+impl MemberWire {
+    /// Whether it has said within three times five seconds that it is there.
+    pub fn is_there(&self) -> bool {
+        self.silent_ms < 15_000
+    }
+}
+
+/// How a database is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DatabaseWire {
+    /// Its version.
+    pub version: String,
+    /// Its setting of that name, for the servers' role.
+    pub synchronous_commit: String,
+    /// How many standbys of the database are connected.
+    pub standbys: u64,
+    /// How many of them a commit waits for.
+    pub synchronous_standbys: u64,
+    /// Whether its settings name standbys that a commit is to wait for.
+    pub wants_synchronous: bool,
+    /// How long the oldest transaction goes on, as far as the role may see it.
+    pub oldest_transaction_ms: u64,
+    /// How many transactions have begun since the oldest that keeps old rows from being removed.
+    pub oldest_xmin_age: u64,
+    /// Rows of the servers' tables that autovacuum is still to remove.
+    pub dead_rows: u64,
+    /// Rows that are in use.
+    pub live_rows: u64,
+    /// Whether the role may make the tables of a later version.
+    pub may_migrate: bool,
+    /// Whether a pooler stands before it.
+    pub is_pooled: bool,
+}

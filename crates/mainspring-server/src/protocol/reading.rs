@@ -1,0 +1,161 @@
+//! A request as it comes: one document, all of which must be known here.
+//!
+//! ```text
+//! {"command":"pause","job":"backup","for_ever":true}  ─▶  this server, version 0.1.0, does not know `for_ever`: ..
+//! ```
+//!
+//! A client that is newer than the server may ask for more than the server knows. What is left out would be
+//! done otherwise than it was asked for, so nothing of it is done. The answers of a newer server may have
+//! more fields than a client knows: the client ignores them.
+//!
+//! Cost: one pass over the document; a second one for the requests without arguments, which change nothing.
+//!
+//! Does not check what a request asks for.
+
+use serde_json::{Map, Value};
+
+use super::{Asked, ErrorKind, ErrorWire, Request};
+
+/// The fields of [`Asked`], and the one that says which request it is.
+const OF_EVERY_REQUEST: [&str; 4] = ["id", "actor", "comment", "command"];
+
+/// The version of this server, as people know it.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+impl Asked {
+    /// Reads one request.
+    ///
+    /// # Errors
+    ///
+    /// When it is no request, or has something in it that this version does not know.
+    pub fn read(document: &[u8]) -> Result<Asked, ErrorWire> {
+        let asked: Asked = serde_json::from_slice(document).map_err(|error| refused(&error))?;
+        // Serde ignores the fields of a variant that has none.
+        if matches!(asked.request, Request::Status | Request::Health | Request::LoginCode | Request::Watch) {
+            let fields: Map<String, Value> =
+                serde_json::from_slice(document).map_err(|error| refused(&error))?;
+            if let Some(name) = fields.keys().find(|name| !OF_EVERY_REQUEST.contains(&name.as_str())) {
+                return Err(unknown(name));
+            }
+        }
+        Ok(asked)
+    }
+}
+
+/// Serde names what it does not know between backticks, and then all that it would know.
+fn refused(error: &serde_json::Error) -> ErrorWire {
+    let text = error.to_string();
+    let rest = ["unknown field `", "unknown variant `"].iter().find_map(|begin| text.strip_prefix(begin));
+    match rest.and_then(|rest| rest.split('`').next()) {
+        Some(name) => unknown(name),
+        None => {
+            let message = format!("the request cannot be read by this server, version {VERSION}: {text}");
+            ErrorWire::new(ErrorKind::Usage, message)
+        }
+    }
+}
+
+fn unknown(name: &str) -> ErrorWire {
+    let message = format!(
+        "this server, version {VERSION}, does not know `{name}`, and has done nothing: the client is of another version"
+    );
+    ErrorWire::new(ErrorKind::Usage, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::{
+        AuditAskWire, EveryWire, FileWire, HistoryWire, ListWire, PauseWire, SubmitWire, WorkWire,
+    };
+    use mainspring_action::body::WebhookBody;
+
+    /// One of each kind.
+    fn all() -> Vec<Request> {
+        let text = || "x".to_owned();
+        let work = WorkWire { webhook: Some(WebhookBody::default()), ..WorkWire::default() };
+        let submit = SubmitWire { due: text(), name: None, key: None, work: work.clone() };
+        let every = EveryWire { name: text(), period: text(), replace: false, work };
+        let files = vec![FileWire { name: text(), text: text(), system: false }];
+        vec![
+            Request::Status,
+            Request::Health,
+            Request::List(ListWire::default()),
+            Request::Pending { after: None, limit: 1 },
+            Request::Show { job: text() },
+            Request::History(HistoryWire::default()),
+            Request::Logs { of: text(), follow: false },
+            Request::Run { job: text(), wait: false },
+            Request::Wait { run: text() },
+            Request::Submit(Box::new(submit)),
+            Request::Every(Box::new(every)),
+            Request::Define { text: text(), replace: false },
+            Request::Remove { job: text(), drop_history: false },
+            Request::Pause(PauseWire::default()),
+            Request::Resume { job: None },
+            Request::Cancel { of: text() },
+            Request::Backfill { job: text(), from: text(), to: text(), preview: false },
+            Request::Rewind { job: text(), preview: false },
+            Request::DeadRetry { run: text() },
+            Request::DeadDrop { run: text() },
+            Request::Apply { files, prune: false, preview: false },
+            Request::Export { after: None },
+            Request::Find { run: text() },
+            Request::Audit(AuditAskWire::default()),
+            Request::Stats { job: text() },
+            Request::Metrics { jobs_max: 1 },
+            Request::LoginCode,
+            Request::Redeem { code: text() },
+            Request::Watch,
+        ]
+    }
+
+    #[test]
+    fn each_command_is_read_back_and_refused_with_a_field_of_a_later_version() {
+        let known = serde_json::from_str::<Request>(r#"{"command":"?"}"#).unwrap_err().to_string();
+        let mut known: Vec<&str> = known.split('`').skip(3).step_by(2).collect();
+        for request in all() {
+            let command = request.subject().0;
+            known.retain(|name| *name != command);
+            let own = serde_json::to_value(&request).unwrap();
+            let twice = OF_EVERY_REQUEST.iter().find(|name| own.get(name).is_some() && **name != "command");
+            assert_eq!(twice, None, "the field of `{command}` would be taken for that of the request");
+            let asked = Asked { id: 7, actor: Some("ada".into()), comment: Some("why".into()), request };
+            let document = serde_json::to_value(&asked).unwrap();
+            assert_eq!(Asked::read(document.to_string().as_bytes()).unwrap(), asked);
+            for path in objects(&document) {
+                let mut later = document.clone();
+                later.pointer_mut(&path).unwrap()["later"] = Value::Null;
+                let refused = Asked::read(later.to_string().as_bytes()).unwrap_err();
+                assert!(refused.message.contains("does not know `later`"), "{later}: {}", refused.message);
+            }
+        }
+        assert_eq!(known, Vec::<&str>::new(), "a new command needs a row");
+    }
+
+    /// The places of all objects in a document.
+    fn objects(value: &Value) -> Vec<String> {
+        let below = |name: &str, value: &Value| -> Vec<String> {
+            objects(value).into_iter().map(|path| format!("/{name}{path}")).collect()
+        };
+        match value {
+            Value::Object(fields) => {
+                let inner = fields.iter().flat_map(|(name, value)| below(name, value));
+                std::iter::once(String::new()).chain(inner).collect()
+            }
+            Value::Array(values) => {
+                let inner = values.iter().enumerate();
+                inner.flat_map(|(index, value)| below(&index.to_string(), value)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_command_of_a_later_version_is_named_and_other_mistakes_are_shown() {
+        let said = |text: &str| Asked::read(text.as_bytes()).unwrap_err().message;
+        assert!(said(r#"{"command":"teleport"}"#).contains("does not know `teleport`, and has done nothing"));
+        assert!(said(r#"{"command":"run","wait":true}"#).contains("missing field `job`"));
+        assert!(said("nonsense").starts_with("the request cannot be read by this server, version "));
+    }
+}
