@@ -8,13 +8,16 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 /// Far beyond what any step takes on a busy machine; reached only by a hang.
 pub(crate) const BOUND: Duration = Duration::from_secs(60);
+
+/// How often [`BOUND`] a test waits for one line of a program that says other things meanwhile.
+const MAX_BOUNDS: u32 = 3;
 
 /// What a program left behind that has ended.
 pub(crate) struct Ended {
@@ -153,7 +156,9 @@ impl Running {
     }
 
     /// Waits for the first line from now on that contains all of `parts`, and returns it.
+    #[expect(clippy::disallowed_methods, reason = "a program that goes on without the line is a hang too")]
     pub(crate) fn wait_for(&mut self, parts: &[&str]) -> String {
+        let began = Instant::now();
         loop {
             match self.next_line() {
                 Ok(line) => {
@@ -161,6 +166,8 @@ impl Running {
                     if parts.iter().all(|part| line.contains(part)) {
                         return line;
                     }
+                    let has_time = began.elapsed() < BOUND * MAX_BOUNDS;
+                    assert!(has_time, "no line with {parts:?}, only others; seen: {:#?}", self.seen);
                 }
                 Err(reason) => panic!("no line with {parts:?} ({reason}); seen: {:#?}", self.seen),
             }

@@ -162,7 +162,6 @@ impl Server {
         loop {
             let mut now = Moment::now();
             let began = now;
-            self.look_at_clocks(now);
             self.hear(now);
             self.act(now)?;
             // What clients ask meanwhile is read when they have their answers: what they ask for next comes
@@ -213,7 +212,9 @@ impl Server {
     /// is quiet.
     fn settle(&mut self, now: Moment) -> Result<(), Error> {
         for _ in 0..MAX_ROUNDS_PER_TURN {
-            let now = Moment { wall: Moment::now().wall, ..now };
+            let read = Moment::now();
+            self.look_at_clocks(read);
+            let now = Moment { wall: read.wall, ..now };
             let mut outputs = Vec::new();
             let has_committed = self.take_news(now, &mut outputs)?;
             if self.owner.is_full() {
@@ -268,7 +269,8 @@ impl Server {
         self.look_at_store(now);
     }
 
-    /// Says why times were passed over, before the planner says which.
+    /// Says why times were passed over, before the planner says which. The clock can be set within a turn, so
+    /// this comes before each time that the planner is told.
     fn look_at_clocks(&mut self, now: Moment) {
         let Some(step) = self.clock_steps.look(now, boot_time) else { return };
         self.listener.meters.step(step.ahead);
