@@ -7,12 +7,13 @@
 //! A submission has a key, and is asked for again where it is not known whether that arrived. Any other
 //! command is asked for once.
 //!
-//! Cost: none while nothing waits; then a question to the database each [`INTERVAL`].
+//! Cost: none while nothing waits; then a question to the database each [`INTERVAL`], and one each time that
+//! the owner tells of replies.
 //!
 //! Does not know who the owner is.
 
 use std::collections::HashMap;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
+use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::Duration;
 
 use mainspring_exec::clock::Moment;
@@ -23,8 +24,7 @@ use mainspring_server::server::calls::{Answer, Refused};
 use crate::forwarded::{Forwarded, Replied};
 use crate::member::{ToOwner, UNCERTAIN};
 
-/// How often replies are looked for. The owner looks for requests four times a second, so more would not
-/// help.
+/// How often replies are looked for that nothing was told of: where a pooler lets nobody listen.
 const INTERVAL: Duration = Duration::from_millis(20);
 
 /// How long a reply is waited for: a takeover, and the start of the next owner.
@@ -42,18 +42,18 @@ struct Waiting {
     answer: Answer,
 }
 
-/// Forwards until the end is asked for.
+/// Forwards until the end is asked for. The sender of a command rings the bell of the inbox.
 pub(crate) fn forward(mut inbox: Inbox, actor: &str, commands: &Receiver<ToOwner>) {
     let mut waiting: Vec<Waiting> = Vec::new();
     loop {
         let next = match waiting.is_empty() {
-            true => commands.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            false => commands.recv_timeout(INTERVAL),
+            true => commands.recv().map_err(|_| TryRecvError::Disconnected),
+            false => commands.try_recv(),
         };
         let mut next = match next {
             Ok(next) => Some(next),
-            Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => return,
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => return,
         };
         while let Some(ToOwner::Command(command, answer)) = next {
             match Forwarded::of(&command) {
@@ -84,6 +84,9 @@ pub(crate) fn forward(mut inbox: Inbox, actor: &str, commands: &Receiver<ToOwner
         ask(&mut inbox, actor, &mut waiting);
         take_replies(&mut inbox, &mut waiting);
         give_up(&mut inbox, &mut waiting);
+        if !waiting.is_empty() {
+            inbox.wait(INTERVAL);
+        }
     }
 }
 

@@ -29,7 +29,7 @@ use mainspring_exec::process::Outcome as ExecutorOutcome;
 use mainspring_exec::run::{End, KillCause, Reports, Stream};
 use mainspring_exec::span::Span;
 use mainspring_exec::waits::{Armed, Waits};
-use mainspring_job::{Action, Failure, Outcome, Start};
+use mainspring_job::{Action, Failure, Lease, Outcome, Start};
 use mainspring_server::server::execution::{Attempted, Begun, Executes, Execution, NotStarted};
 
 use crate::catalogue::Catalogue;
@@ -82,6 +82,8 @@ pub(crate) struct Handlers {
     left: HashSet<u64>,
     waits: Waits<u64>,
     last_number: u64,
+    /// The epoch of the lease by which the jobs are owned.
+    fence: u64,
     sender: Sender<(u64, Outcome)>,
     receiver: Receiver<(u64, Outcome)>,
     line_sender: Sender<Line>,
@@ -113,6 +115,7 @@ impl Handlers {
             left: HashSet::new(),
             waits: Waits::default(),
             last_number: 0,
+            fence: 0,
             sender,
             receiver,
             line_sender,
@@ -225,6 +228,10 @@ impl Execution for Handlers {
         None
     }
 
+    fn owned_by(&mut self, lease: Lease) {
+        self.fence = lease.epoch;
+    }
+
     fn capacity(&self) -> usize {
         self.capacity
     }
@@ -259,7 +266,7 @@ impl Execution for Handlers {
         self.last_number += 1;
         let number = self.last_number;
         let said = Said { number, lines: self.line_sender.clone(), ring: self.ring.clone() };
-        let run = Run::new(start, now.wall, self.client.clone(), Some(said));
+        let run = Run::new(start, self.fence, now.wall, self.client.clone(), Some(said));
         let tell = self.teller(number);
         let is_future = match (&*handler, &self.spawner) {
             (Handler::Function(_), _) => {

@@ -8,11 +8,11 @@
 //! A submission has a key: it is done first and taken out afterwards, so that it is done also if the owner
 //! dies between, and is done once. Any other command is taken out first, and is done at most once.
 //!
-//! Cost: a question to the database each [`INTERVAL`].
+//! Cost: a question to the database each [`INTERVAL`], and one when another program tells that it has asked.
 //!
 //! Does not do what servers and SQL users ask for: those are processes and webhooks, which a program has not.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::Duration;
 
 use mainspring_job::StoreError;
@@ -22,8 +22,8 @@ use mainspring_server::server::calls::{Caller, Promise, Refused};
 
 use crate::forwarded::{Forwarded, Replied};
 
-/// How often the owner looks for requests: the delay of a submission elsewhere, against the cost of an idle
-/// database.
+/// How often the owner looks for requests that it was not told of: those of SQL users, and all of them where
+/// a pooler lets nobody listen. The delay of those, against the cost of an idle database.
 const INTERVAL: Duration = Duration::from_millis(250);
 
 /// What is said to those who ask for a process or a webhook.
@@ -31,13 +31,11 @@ const NOT_HERE: &str = "the jobs here are functions of a program, which alone de
 
 /// Works until the other end is dropped.
 pub(crate) fn work(inbox: &mut Inbox, caller: &Caller, ended: &Receiver<()>) {
-    let mut wait = INTERVAL;
-    while ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
+    while ended.try_recv() != Err(TryRecvError::Disconnected) {
         // Whatever the database says passes, or the loop is told it too.
-        wait = match turn(inbox, caller) {
-            Ok(0) | Err(_) => INTERVAL,
-            Ok(_) => Duration::ZERO,
-        };
+        if matches!(turn(inbox, caller), Ok(0) | Err(_)) {
+            inbox.wait(INTERVAL);
+        }
     }
 }
 

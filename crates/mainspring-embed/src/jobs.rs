@@ -101,7 +101,8 @@ impl Jobs {
         // The lock of a folder lasts: no lease ages.
         let asked = Duration::ZERO;
         let stores = Stores { reader: Some(Box::new(store.reader())), store: Box::new(store), asked };
-        let (server, beside) = parts.server(&place, client.clone(), calls, stores, lease)?;
+        let (server, beside) =
+            parts.server(&place, client.clone(), calls, stores, lease, parts.page.begin(&place)?)?;
         let run = move || {
             let ended = server.run();
             // The lock of the folder goes last.

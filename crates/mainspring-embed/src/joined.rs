@@ -22,6 +22,7 @@ use mainspring_server::error::Error as ServerError;
 use mainspring_server::log::Style;
 use mainspring_server::place::Place;
 use mainspring_server::server::calls::calls;
+use mainspring_server::server::listener::Listener;
 use mainspring_server::server::{Server, Stores, standby};
 use mainspring_server::takeover::{shared_owner, take};
 use mainspring_store::Directory;
@@ -56,6 +57,8 @@ struct Tenure {
     member: Member,
     /// The session that asks for the lease, while there is one.
     opened: Option<PostgresStore>,
+    /// Its caller has been told that the jobs have begun.
+    has_started: bool,
 }
 
 /// Where the socket and what runs write are. The lock goes last.
@@ -105,9 +108,10 @@ impl Joined {
         let identity = store.identity();
         let folder = make_folder(folder, &identity.server)?;
         let (sender, commands) = channel();
-        let member = Member::new(identity.server.clone(), sender);
-        let client = Client::new(Followed::Member(member.clone()), Arc::clone(&parts.catalogue));
         let (inbox, actor) = (Inbox::of_asker(&location).map_err(Error::Store)?, owner.name.clone());
+        let bell = inbox.bell();
+        let member = Member::new(identity.server.clone(), sender, move || bell.ring());
+        let client = Client::new(Followed::Member(member.clone()), Arc::clone(&parts.catalogue));
         let reader = Box::new(store.reader().map_err(Error::Store)?);
         let mut tenure = Tenure {
             location,
@@ -118,8 +122,10 @@ impl Joined {
             client: client.clone(),
             member: member.clone(),
             opened: Some(store),
+            has_started: false,
         };
         let first = tenure.try_to_own(&mut String::new())?;
+        tenure.has_started = true;
         let named = |name: &str| thread::Builder::new().name(name.to_owned());
         let forwards = named("forward").spawn(move || forward(inbox, &actor, &commands));
         forwards.map_err(setup("a thread"))?;
@@ -223,12 +229,25 @@ impl Tenure {
         let reader = Box::new(store.reader().map_err(Error::Store)?);
         let stores = Stores { store: Box::new(store), reader: Some(reader), asked };
         let place = &self.folder.place;
-        let (server, beside) = self.parts.server(place, self.client.clone(), calls, stores, lease)?;
+        let page = self.page(place)?;
+        let (server, beside) = self.parts.server(place, self.client.clone(), calls, stores, lease, page)?;
         let (ends, ended) = channel();
         let (mut inbox, own) = (Inbox::of_owner(&self.location).map_err(Error::Store)?, caller.clone());
         let thread = thread::Builder::new().name("inbox".to_owned());
         thread.spawn(move || work(&mut inbox, &own, &ended)).map_err(setup("a thread"))?;
         Ok(Owned { server, beside, caller, _inbox: ends })
+    }
+
+    /// The page, if the program asks for one. At the start its address must be free. Later the jobs matter
+    /// more: what has taken the address meanwhile is told of, and they go on without a page.
+    fn page(&self, place: &Place) -> Result<(Listener, Beside), Error> {
+        match self.parts.page.begin(place) {
+            Err(error) if self.has_started => {
+                self.note(&format!("there is no page until the next takeover: {error}"));
+                Ok(<(Listener, Beside)>::default())
+            }
+            begun => begun,
+        }
     }
 
     fn note(&self, text: &str) {

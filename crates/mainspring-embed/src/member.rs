@@ -14,7 +14,7 @@
 //! | `role` | its mutex; `changed` tells of it | it is changed by the thread that owns, and by the end |
 //! | `keys` | atomic, relaxed | only that no two are alike |
 //!
-//! Cost: at the owner a lock; elsewhere up to a look at the inbox and one for the reply.
+//! Cost: at the owner a lock; elsewhere a request and a reply through the database.
 //!
 //! Does not ask for the lease: see [`joined`](crate::joined).
 
@@ -51,6 +51,8 @@ struct Inner {
     role: Mutex<Role>,
     changed: Condvar,
     forward: Sender<ToOwner>,
+    /// Tells the thread that forwards of what it was sent.
+    ring: Box<dyn Fn() + Send + Sync>,
     /// What no other program has.
     identity: String,
     keys: AtomicU64,
@@ -69,10 +71,14 @@ impl fmt::Debug for Member {
 }
 
 impl Member {
-    /// A program that stands by.
-    pub(crate) fn new(identity: String, forward: Sender<ToOwner>) -> Member {
-        let (role, changed) = (Mutex::new(Role::StandsBy), Condvar::new());
-        Member { inner: Arc::new(Inner { role, changed, forward, identity, keys: AtomicU64::new(0) }) }
+    /// A program that stands by. `ring` tells the thread that forwards of what it was sent.
+    pub(crate) fn new(
+        identity: String,
+        forward: Sender<ToOwner>,
+        ring: impl Fn() + Send + Sync + 'static,
+    ) -> Member {
+        let (role, changed, ring) = (Mutex::new(Role::StandsBy), Condvar::new(), Box::new(ring));
+        Member { inner: Arc::new(Inner { role, changed, forward, ring, identity, keys: AtomicU64::new(0) }) }
     }
 
     fn role(&self) -> MutexGuard<'_, Role> {
@@ -123,8 +129,7 @@ impl Member {
         if let Role::Owns(caller) = before {
             caller.stop(patience);
         }
-        // It fails only after that thread has ended.
-        let _ = self.inner.forward.send(ToOwner::End);
+        self.send(ToOwner::End);
         self.inner.changed.notify_all();
     }
 
@@ -180,9 +185,14 @@ impl Member {
 
     fn forward(&self, command: Command) -> Promise {
         let (answer, promise) = promise();
-        // It fails only after the end, and drops the answer, which says so.
-        let _ = self.inner.forward.send(ToOwner::Command(command, answer));
+        self.send(ToOwner::Command(command, answer));
         promise
+    }
+
+    fn send(&self, to_owner: ToOwner) {
+        // It fails only after that thread has ended. A command's answer is dropped then, which says so.
+        let _ = self.inner.forward.send(to_owner);
+        (self.inner.ring)();
     }
 }
 

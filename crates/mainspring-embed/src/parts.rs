@@ -46,7 +46,8 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// A loop over stores that it owns by a lease, which runs when the caller says so.
+    /// A loop over stores that it owns by a lease, beside a page that has begun. It runs when the caller says
+    /// so.
     ///
     /// # Errors
     /// When the store cannot be read, another source has a name, or the operating system refuses something.
@@ -57,18 +58,22 @@ impl Parts {
         calls: Calls,
         stores: Stores,
         lease: Lease,
+        (listener, beside): (Listener, Beside),
     ) -> Result<(Server, Beside), Error> {
-        let handlers = Handlers::new(self.registry.clone(), self.thread_max, self.futures.clone(), client);
-        let execution = Box::new(handlers.map_err(setup("a socket pair"))?);
-        let log = self.log_file().map_err(setup("the log"))?;
-        let (listener, beside) = self.page.begin(place)?;
-        let host = Host::Program { calls, jobs: self.definitions.clone(), log };
-        let serving = serving(place.clone(), execution, host, listener)?;
-        match Server::prepare(serving, stores, lease) {
+        let prepare = || {
+            let handlers =
+                Handlers::new(self.registry.clone(), self.thread_max, self.futures.clone(), client);
+            let execution = Box::new(handlers.map_err(setup("a socket pair"))?);
+            let log = self.log_file().map_err(setup("the log"))?;
+            let host = Host::Program { calls, jobs: self.definitions.clone(), log };
+            let serving = serving(place.clone(), execution, host, listener)?;
+            Server::prepare(serving, stores, lease).map_err(Error::Open)
+        };
+        match prepare() {
             Ok(server) => Ok((server, beside)),
             Err(error) => {
                 beside.finish();
-                Err(Error::Open(error))
+                Err(error)
             }
         }
     }

@@ -36,6 +36,7 @@ pub struct Run {
 struct Inner {
     key: RunKey,
     attempt: u32,
+    fence: u64,
     cause: Cause,
     due: Timestamp,
     deadline: Option<Timestamp>,
@@ -54,8 +55,14 @@ impl fmt::Debug for Run {
 }
 
 impl Run {
-    /// The attempt that a start asks for, begun at a time.
-    pub(crate) fn new(start: &Start, began: Timestamp, client: Client, said: Option<Said>) -> Run {
+    /// The attempt that an owner's start asks for, begun at a time.
+    pub(crate) fn new(
+        start: &Start,
+        fence: u64,
+        began: Timestamp,
+        client: Client,
+        said: Option<Said>,
+    ) -> Run {
         let timeout = start.work.policies.timeout.after;
         let (key, attempt, cause, due) = (start.key.clone(), start.attempt, start.cause, start.due);
         let deadline = timeout.and_then(|after| began.checked_add(after).ok());
@@ -63,6 +70,7 @@ impl Run {
             inner: Arc::new(Inner {
                 key,
                 attempt,
+                fence,
                 cause,
                 due,
                 deadline,
@@ -101,6 +109,15 @@ impl Run {
     /// Which attempt this is, from 1.
     pub fn attempt(&self) -> u32 {
         self.inner.attempt
+    }
+
+    /// The number of the owner that started this attempt: greater than that of each owner before. A receiver
+    /// that keeps the greatest it has seen can refuse what an earlier owner still sends. It grows with each
+    /// opening of a folder, and with each takeover of a shared database. In a simulation it is 1.
+    ///
+    /// Source: the fencing token of Kleppmann, "How to do distributed locking" (2016).
+    pub fn fence(&self) -> u64 {
+        self.inner.fence
     }
 
     /// Why there is a run: its schedule, a submission, a person, a misfire that is caught up.

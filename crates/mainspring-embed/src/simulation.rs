@@ -36,6 +36,9 @@ use crate::future::{BoxFuture, Guarded};
 use crate::registry::{Handler, Registry, call, made};
 use crate::run::Run;
 
+/// The epoch of the one owner that a simulation has.
+const FENCE: u64 = 1;
+
 /// A clock that stands still until a test moves it. Clones are the same clock.
 ///
 /// # Example
@@ -210,7 +213,7 @@ impl Simulation {
             return Outcome::Failed(Failure::Final("the action cannot be read".to_owned()));
         };
         let handler = self.registry.get(&body.name).expect("a run without a handler does not start");
-        let run = Run::new(start, self.now(), self.client.clone(), None);
+        let run = Run::new(start, FENCE, self.now(), self.client.clone(), None);
         match &**handler {
             Handler::Function(function) => call(function, &run, &body),
             Handler::Future(_) => wait_for(run.clone(), made(Arc::clone(handler), run, body)),

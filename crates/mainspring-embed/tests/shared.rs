@@ -15,11 +15,13 @@ mod database;
 mod example;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Lines, Read, Write};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use database::Database;
@@ -44,6 +46,7 @@ fn main() {
     }
     let Some(database) = Database::start() else { return };
     commands_work_where_the_jobs_are_not_owned(&database);
+    a_takeover_has_a_greater_fence_and_goes_on_without_its_page(&database);
     assert!(database.psql("mainspring", "DROP SCHEMA mainspring CASCADE").status.success());
     what_is_acknowledged_is_done_though_programs_are_killed(&database);
 }
@@ -210,6 +213,48 @@ fn commands_work_where_the_jobs_are_not_owned(database: &Database) {
     assert_eq!(example::greeted(&database.url(), 3).unwrap(), 3);
     let text = "postgres://ada:s3cret@db1:x/jobs";
     assert!(!Jobs::connect(text).unwrap_err().to_string().contains("s3cret"));
+}
+
+fn a_takeover_has_a_greater_fence_and_goes_on_without_its_page(database: &Database) {
+    let (folder, fences) = (folder("fence"), Arc::new(Mutex::new(Vec::new())));
+    let start = |name: &str, address: Option<String>| {
+        let seen = Arc::clone(&fences);
+        let note = move |run: &Run, _: usize| -> Result<(), String> {
+            seen.lock().unwrap().push(run.fence());
+            Ok(())
+        };
+        let builder = Jobs::connect(&database.url())
+            .unwrap()
+            .folder(folder.join(name))
+            .handler("fenced", note)
+            .log_to(File::create(folder.join(format!("{name}.log"))).unwrap());
+        #[cfg(feature = "page")]
+        let builder = match address {
+            Some(address) => builder.page(address),
+            None => builder,
+        };
+        #[cfg(not(feature = "page"))]
+        drop(address);
+        builder.start().unwrap()
+    };
+    let run = |jobs: &Jobs, count: usize| {
+        jobs.once("fenced").payload(&count).submit().unwrap();
+        wait_until(|| fences.lock().unwrap().len() == count);
+    };
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let first = start("one", None);
+    // While it stands by, nothing needs the address.
+    let second = start("two", Some(taken.local_addr().unwrap().to_string()));
+    run(&first, 1);
+    run(&second, 2);
+    first.shutdown(LONG).unwrap();
+    run(&second, 3);
+    let log = fs::read_to_string(folder.join("two.log")).unwrap();
+    assert_eq!(log.contains("there is no page until the next takeover"), cfg!(feature = "page"), "{log}");
+    second.shutdown(LONG).unwrap();
+    let fences = fences.lock().unwrap();
+    assert!(fences[0] == fences[1] && fences[1] < fences[2], "{fences:?}");
+    let _ = fs::remove_dir_all(&folder);
 }
 
 fn folder(name: &str) -> PathBuf {

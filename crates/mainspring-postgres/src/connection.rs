@@ -37,6 +37,17 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long a step of the schema may take: it may build an index.
 const SCRIPT_TIMEOUT: Duration = Duration::from_secs(600);
 
+/// Ends a wait of an [`Inbox`](super::Inbox) from another thread. A clone is a reference count.
+#[derive(Clone, Debug)]
+pub struct InboxBell(Arc<Notify>);
+
+impl InboxBell {
+    /// Ends the wait that is under way, or the next one.
+    pub fn ring(&self) {
+        self.0.notify_one();
+    }
+}
+
 /// A session, and how to make another.
 pub(super) struct Connection {
     location: Location,
@@ -100,6 +111,11 @@ impl Connection {
     /// Whether a pooler stands before the database, as far as the session has shown it.
     pub(super) fn is_pooled(&self) -> bool {
         self.is_pooled
+    }
+
+    /// What ends the wait from another thread.
+    pub(super) fn bell(&self) -> InboxBell {
+        InboxBell(Arc::clone(&self.told))
     }
 
     /// Waits until something is told on the channel, at most so long. Returns whether there may have been

@@ -17,7 +17,7 @@ use std::time::Duration;
 use mainspring_job::StoreError;
 use tokio_postgres::Row;
 
-use super::connection::Connection;
+use super::connection::{Connection, InboxBell};
 use super::escape::{kept, read};
 use super::location::Location;
 use super::value::Value;
@@ -67,7 +67,13 @@ impl Inbox {
         Ok(Inbox { connection: Connection::listening(location, REPLIED)? })
     }
 
-    /// Waits until something was told, at most so long. Returns whether there may be something new.
+    /// What ends [`wait`](Inbox::wait) from another thread.
+    pub fn bell(&self) -> InboxBell {
+        self.connection.bell()
+    }
+
+    /// Waits until something was told or the bell was rung, at most so long. Returns whether there may be
+    /// something new.
     ///
     /// What a transaction submits is not told of: to tell it would make the commits of all wait for each
     /// other.
@@ -156,11 +162,14 @@ impl Inbox {
         }
         let sql = "WITH old AS (DELETE FROM mainspring.reply WHERE at < clock_timestamp() - interval '1 h'),
             answered AS (SELECT id::int8, response FROM unnest($1::text[], $2::text[]) AS a (id, response)),
-            done AS (DELETE FROM mainspring.inbox WHERE id IN (SELECT id FROM answered))
-            INSERT INTO mainspring.reply (id, response) SELECT id, response FROM answered ON CONFLICT DO NOTHING";
+            done AS (DELETE FROM mainspring.inbox WHERE id IN (SELECT id FROM answered)),
+            told AS (SELECT pg_notify($3, ''))
+            INSERT INTO mainspring.reply (id, response) SELECT id, response FROM answered, told
+            ON CONFLICT DO NOTHING";
         let ids = replies.iter().map(|(id, _)| id.to_string()).collect();
         let responses = replies.iter().map(|(_, response)| kept(response).into_owned()).collect();
-        self.connection.call("reply", sql, &[Value::Texts(ids), Value::Texts(responses)]).map(drop)
+        let values = [Value::Texts(ids), Value::Texts(responses), Value::text(REPLIED)];
+        self.connection.call("reply", sql, &values).map(drop)
     }
 
     /// Asks the owner several things, all or none of them, and returns their numbers in the same order.
@@ -168,11 +177,15 @@ impl Inbox {
     /// # Errors
     /// When the database does not answer; `Unknown` if the requests may be there.
     pub fn ask_all(&mut self, requests: &[&str], actor: &str) -> Result<Vec<i64>, StoreError> {
-        let sql = "INSERT INTO mainspring.inbox (request, actor, waits)
-            SELECT request, $2, true FROM unnest($1::text[]) WITH ORDINALITY AS r (request, place) ORDER BY place
-            RETURNING id";
+        let sql = "WITH asked AS (
+                INSERT INTO mainspring.inbox (request, actor, waits)
+                SELECT request, $2, true FROM unnest($1::text[]) WITH ORDINALITY AS r (request, place)
+                ORDER BY place RETURNING id),
+            told AS (SELECT pg_notify($3, ''))
+            SELECT id FROM asked, told";
         let requests: Vec<String> = requests.iter().map(|request| kept(request).into_owned()).collect();
-        let rows = self.connection.call("ask", sql, &[Value::Texts(requests), Value::text(actor)])?;
+        let values = [Value::Texts(requests), Value::text(actor), Value::text(ASKED)];
+        let rows = self.connection.call("ask", sql, &values)?;
         // Numbers are drawn in the order of the rows.
         let mut ids: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
         ids.sort_unstable();

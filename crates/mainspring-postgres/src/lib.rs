@@ -38,6 +38,7 @@ mod row;
 mod schema;
 mod value;
 
+pub use connection::InboxBell;
 pub use copy::PostgresCopy;
 pub use inbox::{Entry, Inbox};
 pub use location::Location;
