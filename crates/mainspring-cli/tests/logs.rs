@@ -31,6 +31,15 @@ fn the_last_lines_of_a_run_are_shown_alone_and_followed() {
     let mut served = Served::start_in(own, &[]);
     served.running.wait_for(&["long", "stdout y"]);
     let long = "y".repeat(20_000);
+    // However much of the last line is written, two lines are shown.
+    loop {
+        let shown = served.ask(&["logs", "-n", "2", "long"]).stdout;
+        let last = shown.strip_prefix("50\n").unwrap();
+        assert!(last.trim_end().bytes().all(|byte| byte == b'y'), "{last}");
+        if last.trim_end() == long {
+            break;
+        }
+    }
     assert_eq!(served.ask(&["logs", "-n", "2", "long"]).stdout, format!("50\n{long}\n"));
     assert_eq!(served.ask(&["logs", "-n", "0", "long"]).stdout, "");
     let data = served.data();

@@ -121,11 +121,16 @@ impl Tail {
         self.run.clone_from(&line.run);
         self.whole_count += usize::from(!line.goes_on);
         self.kept.push_back(line);
-        while self.count < self.whole_count {
+        while self.count < self.line_count() {
             let first = self.kept.pop_front().expect("a line that was counted is kept");
             self.whole_count -= usize::from(!first.goes_on);
             self.left_out += 1;
         }
+    }
+
+    /// How many lines are kept. One whose end is not written yet is one too, as tail(1) has it.
+    fn line_count(&self) -> usize {
+        self.whole_count + usize::from(self.kept.back().is_some_and(|last| last.goes_on))
     }
 }
 
@@ -159,4 +164,35 @@ fn pieced(begun: &mut Option<String>, line: &LineWire) -> String {
     }
     *begun = Some(line.stream.clone());
     text.trim_end_matches('\n').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_whose_end_is_not_written_yet_is_one_of_the_last_lines() {
+        let kept = |count: u32, pieces: &[(&str, bool)]| {
+            let mut tail = Tail::of(count);
+            for (text, goes_on) in pieces {
+                tail.push(LineWire {
+                    run: "job@2026-11-23T00:00:00Z".to_owned(),
+                    attempt: 1,
+                    time: "2026-11-23T00:00:00Z".to_owned(),
+                    stream: "stdout".to_owned(),
+                    goes_on: *goes_on,
+                    text: (*text).to_owned(),
+                });
+            }
+            let kept: Vec<String> = tail.kept.into_iter().map(|line| line.text).collect();
+            (kept.join(" "), tail.left_out)
+        };
+        let pieces = [("1", false), ("2", false), ("a", true), ("b", true), ("c", false), ("d", true)];
+        let expected = ["1", "1 2", "2 a", "2 a b", "2 a b c", "a b c d"];
+        for (length, expected) in (1..).zip(expected) {
+            assert_eq!(kept(2, &pieces[..length]).0, expected);
+        }
+        assert_eq!(kept(0, &pieces), (String::new(), 6));
+        assert_eq!(kept(1, &pieces), ("d".to_owned(), 5));
+    }
 }
