@@ -27,7 +27,9 @@ pub fn crash(root: &Path, arguments: &[&str]) -> ExitCode {
     if ended != ExitCode::SUCCESS {
         return ended;
     }
-    let test = ["test", "--quiet", "-p", "mainspring-embed", "--test", "crash", "--"];
+    // With the features of the whole workspace, as the gate has built it: with others, what lies below would
+    // be built anew.
+    let test = ["test", "--quiet", "--workspace", "--all-features", "--test", "crash", "--"];
     conclude(succeed(Command::new("cargo").args(test).args(arguments).current_dir(root)))
 }
 
