@@ -32,11 +32,18 @@ pub(crate) struct Database {
     server: Option<Child>,
     pooler: Option<Child>,
     user: Option<(u32, u32)>,
+    /// What it is told beyond, as `fsync=on`.
+    settings: Vec<String>,
 }
 
 impl Database {
     /// Starts one; `None` where there is none.
     pub(crate) fn start() -> Option<Database> {
+        Database::start_with(&[])
+    }
+
+    /// The same with settings, such as `fsync=on`, which the later of two wins.
+    pub(crate) fn start_with(settings: &[String]) -> Option<Database> {
         if !Path::new(PROGRAMS).join("initdb").exists() {
             assert!(std::env::var_os("CI").is_none(), "PostgreSQL 15 is not installed");
             eprintln!("skipped: PostgreSQL 15 is not installed (apt-get install postgresql-15)");
@@ -55,7 +62,8 @@ impl Database {
         if let Some((uid, gid)) = user {
             chown(&directory, Some(uid), Some(gid)).unwrap();
         }
-        let mut database = Database { directory, server: None, pooler: None, user };
+        let settings = settings.to_vec();
+        let mut database = Database { directory, server: None, pooler: None, user, settings };
         let data = database.directory.join("data");
         let made = database
             .command("initdb")
@@ -91,6 +99,9 @@ impl Database {
         let mut command = self.command("postgres");
         command.arg("-D").arg(self.directory.join("data")).arg("-k").arg(&self.directory);
         command.args(["-p", PORT, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=40"]);
+        for setting in &self.settings {
+            command.args(["-c", setting]);
+        }
         self.server = Some(command.stdout(Stdio::null()).stderr(log).spawn().unwrap());
         for _ in 0..MAX_TRIES {
             if self.psql("postgres", "SELECT 1").status.success() {
