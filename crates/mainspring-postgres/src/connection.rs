@@ -26,7 +26,7 @@ use tokio::time::timeout;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{AsyncMessage, Client, NoTls, Row};
 
-use super::fault::{Reach, ends_session, lost, mapped};
+use super::fault::{Reach, ends_session, lost, mapped, unfit};
 use super::location::{Location, OF_OWNER};
 use super::value::Value;
 
@@ -49,6 +49,8 @@ pub(super) struct Connection {
     /// Something was told there.
     told: Arc<Notify>,
     client: Option<Client>,
+    /// What the last batch was refused for, if it was: the operations that are not new.
+    detail: Option<String>,
     /// How long a call may take.
     patience: Duration,
     runtime: Runtime,
@@ -74,6 +76,7 @@ impl Connection {
             channel: None,
             told: Arc::new(Notify::new()),
             client: None,
+            detail: None,
             patience: CALL_TIMEOUT,
             runtime: runtime.map_err(|error| StoreError::Io(error.into()))?,
         })
@@ -149,6 +152,7 @@ impl Connection {
         match answer {
             Ok(Ok(rows)) => Ok(rows),
             Ok(Err(error)) => {
+                self.detail = unfit(&error);
                 if ends_session(&error) {
                     self.client = None;
                 }
@@ -159,6 +163,11 @@ impl Connection {
                 Err(lost(Reach::Sent))
             }
         }
+    }
+
+    /// The places of the operations that the wave of the last batch was refused for, once.
+    pub(super) fn take_unfit(&mut self) -> Option<String> {
+        self.detail.take()
     }
 
     /// Does several statements without values, in one transaction if they say so.

@@ -7,3 +7,4 @@ mod database;
 mod model;
 mod relay;
 mod trouble;
+mod waves;
