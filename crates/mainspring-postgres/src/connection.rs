@@ -23,11 +23,13 @@ use mainspring_job::StoreError;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Notify;
 use tokio::time::timeout;
+use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{AsyncMessage, Client, NoTls, Row};
+use tokio_postgres::{AsyncMessage, Client, Config, NoTls, Row, Socket};
 
 use super::fault::{Reach, ends_session, lost, mapped, unfit};
 use super::location::{Location, OF_OWNER};
+use super::tls;
 use super::value::Value;
 
 /// How long an answer is waited for. Three tries fit into the time that an owner has without a renewal. What
@@ -128,8 +130,8 @@ impl Connection {
         match mapped("connect", &error, Reach::Unsent) {
             // Somebody looks on: what the network says is worth more than that it may pass.
             StoreError::Busy => {
-                let cause = std::error::Error::source(&error).map(ToString::to_string);
-                let text = cause.unwrap_or_else(|| error.to_string());
+                let cause = || std::error::Error::source(&error).map(ToString::to_string);
+                let text = tls::words(&error).or_else(cause).unwrap_or_else(|| error.to_string());
                 Err(StoreError::Io(format!("{}: {text}", self.location).into()))
             }
             other => Err(other),
@@ -211,18 +213,12 @@ impl Connection {
         self.client = None;
         let config = self.location.config(self.session, self.is_pooled);
         let listen = self.channel.filter(|_| !self.is_pooled).map(|channel| format!("LISTEN {channel}"));
-        let told = Arc::clone(&self.told);
+        let (told, tls) = (Arc::clone(&self.told), self.location.tls());
         let made = self.runtime.block_on(async {
-            let (client, mut session) =
-                timeout(CALL_TIMEOUT, config.connect(NoTls)).await.map_err(|_| None)??;
-            // It ends with the client; what it fails with each call is told.
-            tokio::spawn(async move {
-                while let Some(Ok(message)) = poll_fn(|context| session.poll_message(context)).await {
-                    if matches!(message, AsyncMessage::Notification(_)) {
-                        told.notify_one();
-                    }
-                }
-            });
+            let client = match tls {
+                Some(tls) => begin(&config, tls, told).await,
+                None => begin(&config, NoTls, told).await,
+            }?;
             if let Some(listen) = listen {
                 timeout(CALL_TIMEOUT, client.batch_execute(&listen)).await.map_err(|_| None)??;
             }
@@ -231,4 +227,22 @@ impl Connection {
         self.client = Some(made?);
         Ok(())
     }
+}
+
+/// Makes a session, in the clear or not.
+async fn begin<T>(config: &Config, tls: T, told: Arc<Notify>) -> Result<Client, Option<tokio_postgres::Error>>
+where
+    T: MakeTlsConnect<Socket>,
+    T::Stream: Send + 'static,
+{
+    let (client, mut session) = timeout(CALL_TIMEOUT, config.connect(tls)).await.map_err(|_| None)??;
+    // It ends with the client; what it fails with each call is told.
+    tokio::spawn(async move {
+        while let Some(Ok(message)) = poll_fn(|context| session.poll_message(context)).await {
+            if matches!(message, AsyncMessage::Notification(_)) {
+                told.notify_one();
+            }
+        }
+    });
+    Ok(client)
 }

@@ -36,6 +36,7 @@ mod reads;
 mod releases;
 mod row;
 mod schema;
+mod tls;
 mod value;
 mod wave;
 
