@@ -23,11 +23,13 @@ use mainspring_job::StoreError;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Notify;
 use tokio::time::timeout;
+use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{AsyncMessage, Client, NoTls, Row};
+use tokio_postgres::{AsyncMessage, Client, Config, NoTls, Row, Socket};
 
-use super::fault::{Reach, ends_session, lost, mapped};
+use super::fault::{Reach, ends_session, lost, mapped, unfit};
 use super::location::{Location, OF_OWNER};
+use super::tls;
 use super::value::Value;
 
 /// How long an answer is waited for. Three tries fit into the time that an owner has without a renewal. What
@@ -60,6 +62,8 @@ pub(super) struct Connection {
     /// Something was told there.
     told: Arc<Notify>,
     client: Option<Client>,
+    /// What the last batch was refused for, if it was: the operations that are not new.
+    detail: Option<String>,
     /// How long a call may take.
     patience: Duration,
     runtime: Runtime,
@@ -85,6 +89,7 @@ impl Connection {
             channel: None,
             told: Arc::new(Notify::new()),
             client: None,
+            detail: None,
             patience: CALL_TIMEOUT,
             runtime: runtime.map_err(|error| StoreError::Io(error.into()))?,
         })
@@ -141,8 +146,8 @@ impl Connection {
         match mapped("connect", &error, Reach::Unsent) {
             // Somebody looks on: what the network says is worth more than that it may pass.
             StoreError::Busy => {
-                let cause = std::error::Error::source(&error).map(ToString::to_string);
-                let text = cause.unwrap_or_else(|| error.to_string());
+                let cause = || std::error::Error::source(&error).map(ToString::to_string);
+                let text = tls::words(&error).or_else(cause).unwrap_or_else(|| error.to_string());
                 Err(StoreError::Io(format!("{}: {text}", self.location).into()))
             }
             other => Err(other),
@@ -165,6 +170,7 @@ impl Connection {
         match answer {
             Ok(Ok(rows)) => Ok(rows),
             Ok(Err(error)) => {
+                self.detail = unfit(&error);
                 if ends_session(&error) {
                     self.client = None;
                 }
@@ -175,6 +181,11 @@ impl Connection {
                 Err(lost(Reach::Sent))
             }
         }
+    }
+
+    /// The places of the operations that the wave of the last batch was refused for, once.
+    pub(super) fn take_unfit(&mut self) -> Option<String> {
+        self.detail.take()
     }
 
     /// Does several statements without values, in one transaction if they say so.
@@ -218,18 +229,12 @@ impl Connection {
         self.client = None;
         let config = self.location.config(self.session, self.is_pooled);
         let listen = self.channel.filter(|_| !self.is_pooled).map(|channel| format!("LISTEN {channel}"));
-        let told = Arc::clone(&self.told);
+        let (told, tls) = (Arc::clone(&self.told), self.location.tls());
         let made = self.runtime.block_on(async {
-            let (client, mut session) =
-                timeout(CALL_TIMEOUT, config.connect(NoTls)).await.map_err(|_| None)??;
-            // It ends with the client; what it fails with each call is told.
-            tokio::spawn(async move {
-                while let Some(Ok(message)) = poll_fn(|context| session.poll_message(context)).await {
-                    if matches!(message, AsyncMessage::Notification(_)) {
-                        told.notify_one();
-                    }
-                }
-            });
+            let client = match tls {
+                Some(tls) => begin(&config, tls, told).await,
+                None => begin(&config, NoTls, told).await,
+            }?;
             if let Some(listen) = listen {
                 timeout(CALL_TIMEOUT, client.batch_execute(&listen)).await.map_err(|_| None)??;
             }
@@ -238,4 +243,22 @@ impl Connection {
         self.client = Some(made?);
         Ok(())
     }
+}
+
+/// Makes a session, in the clear or not.
+async fn begin<T>(config: &Config, tls: T, told: Arc<Notify>) -> Result<Client, Option<tokio_postgres::Error>>
+where
+    T: MakeTlsConnect<Socket>,
+    T::Stream: Send + 'static,
+{
+    let (client, mut session) = timeout(CALL_TIMEOUT, config.connect(tls)).await.map_err(|_| None)??;
+    // It ends with the client; what it fails with each call is told.
+    tokio::spawn(async move {
+        while let Some(Ok(message)) = poll_fn(|context| session.poll_message(context)).await {
+            if matches!(message, AsyncMessage::Notification(_)) {
+                told.notify_one();
+            }
+        }
+    });
+    Ok(client)
 }

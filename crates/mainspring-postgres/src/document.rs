@@ -1,4 +1,4 @@
-//! An operation as the document that `sql/0003_commit.sql` reads.
+//! An operation as the document that `apply` of `sql/0003_commit.sql` reads.
 //!
 //! ```text
 //!  Operation::Begin { key, attempt, at } ─▶ {"op": "begin", "job": "backup", "nominal": 17.., "series": 0, ..}
@@ -99,7 +99,7 @@ fn audit(audit: &Audit) -> Value {
 }
 
 /// The column `reason`: a code, and empty if there is none.
-fn code(reason: Option<&Reason>) -> String {
+pub(super) fn code(reason: Option<&Reason>) -> String {
     kept(&reason.map(Reason::stored).unwrap_or_default()).into_owned()
 }
 

@@ -1,13 +1,13 @@
 //! What several servers share: the store in a PostgreSQL database.
 //!
 //! ```text
-//!  server one ─┐  acquire_1, renew_1, commit_1: each one statement, one transaction, one round trip
+//!  server one ─┐  acquire_1, renew_1, commit_2: each one statement, one transaction, one round trip
 //!  server two ─┼─▶ schema mainspring ─┬─ shard     who owns it: epoch, token, until; the last batch with its answers
 //!  psql       ─┘                      ├─ job, pending, run, attempt, audit, source
 //!                                                └─ inbox, reply: what the owner is asked from elsewhere
 //! ```
 //!
-//! What a batch does is a function in the database (`sql/0003_commit.sql`): a statement for each operation
+//! What a batch does is a function in the database (`sql/0008_waves.sql`): a statement for each operation
 //! from here would cost a round trip for each, and a transaction of several statements can be left open by a
 //! client that is stopped in it. So a commit of a thousand operations is one round trip, and no pooler can
 //! separate its parts.
@@ -36,7 +36,9 @@ mod reads;
 mod releases;
 mod row;
 mod schema;
+mod tls;
 mod value;
+mod wave;
 
 pub use connection::InboxBell;
 pub use copy::PostgresCopy;

@@ -6,13 +6,17 @@
 //!
 //! Cost: none.
 //!
-//! Does not connect. Does not do TLS: a URL that asks for it is refused, rather than served without.
+//! Does not connect. TLS is spoken where `sslmode` is `require` or `verify-full`: both check the certificate
+//! and the name of the host. Sockets of this machine have none.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use tokio_postgres::Config;
-use tokio_postgres::config::{SslMode, TargetSessionAttrs};
+use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
+
+use super::tls::Connector;
 
 /// How long a connection may take to be there. Shorter than the time that an owner has without a renewal.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
@@ -33,6 +37,78 @@ pub(super) const OF_READER: &str = "-c statement_timeout=2000 -c idle_in_transac
 #[derive(Clone)]
 pub struct Location {
     config: Config,
+    tls: Option<Connector>,
+}
+
+/// A text without what is read here and not by tokio-postgres.
+#[derive(Default)]
+struct Parted {
+    rest: String,
+    mode: Option<String>,
+    authorities: Option<String>,
+}
+
+impl Parted {
+    /// Takes `sslmode` and `sslrootcert` out.
+    fn of(text: &str) -> Parted {
+        let mut parted = Parted::default();
+        if !text.contains("://") {
+            let words = text.split_whitespace().filter(|word| {
+                let (name, value) = word.split_once('=').unwrap_or((word, ""));
+                !parted.takes(name, value.trim_matches('\''))
+            });
+            // The spaces in a text between quotes are kept where nothing is taken out.
+            let rest = words.collect::<Vec<_>>().join(" ");
+            let has_taken = parted.mode.is_some() || parted.authorities.is_some();
+            return Parted { rest: if has_taken { rest } else { text.to_owned() }, ..parted };
+        }
+        let (place, parameters) = text.split_once('?').unwrap_or((text, ""));
+        let kept = parameters.split('&').filter(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            !pair.is_empty() && !parted.takes(name, &decoded(value))
+        });
+        let kept = kept.collect::<Vec<_>>().join("&");
+        Parted { rest: if kept.is_empty() { place.to_owned() } else { format!("{place}?{kept}") }, ..parted }
+    }
+
+    fn takes(&mut self, name: &str, value: &str) -> bool {
+        match name {
+            "sslmode" => self.mode = Some(value.to_owned()),
+            "sslrootcert" => self.authorities = Some(value.to_owned()),
+            _ => return false,
+        }
+        true
+    }
+
+    /// How the database is spoken to, if not in the clear.
+    fn connector(&self) -> Result<Option<Connector>, String> {
+        let authorities = self.authorities.as_deref().map(PathBuf::from);
+        match self.mode.as_deref() {
+            Some("require" | "verify-full") => Connector::new(authorities.as_deref()).map(Some),
+            None | Some("disable" | "allow" | "prefer") if authorities.is_some() => {
+                Err("sslrootcert is for sslmode=require or sslmode=verify-full".to_owned())
+            }
+            None | Some("disable" | "allow" | "prefer") => Ok(None),
+            Some(_) => {
+                Err("sslmode is disable, require or verify-full; the last two check the certificate and \
+                 the name of the host"
+                    .to_owned())
+            }
+        }
+    }
+}
+
+/// A value of a URL: `%2F` is a slash. What is no such code stays.
+fn decoded(value: &str) -> String {
+    let mut parts = value.split('%');
+    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        match part.get(..2).and_then(|code| u8::from_str_radix(code, 16).ok()) {
+            Some(byte) => bytes.extend([byte].iter().chain(&part.as_bytes()[2..])),
+            None => bytes.extend(b"%".iter().chain(part.as_bytes())),
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 impl Location {
@@ -42,14 +118,12 @@ impl Location {
     /// When it is none, or asks for what is not there: a text that has no secret.
     pub fn parse(text: &str) -> Result<Location, String> {
         // The text of the cause may have parts of the URL, and the secret among them.
-        let mut config: Config = text
+        let parted = Parted::of(text);
+        let mut config: Config = parted
+            .rest
             .parse()
             .map_err(|_| "it is no URL of a database, such as postgres://USER@HOST/DATABASE".to_owned())?;
-        if config.get_ssl_mode() == SslMode::Require {
-            return Err("it asks for TLS, which this version does not speak: use a local socket, a private \
-                 network, or a proxy that does"
-                .to_owned());
-        }
+        let mut tls = parted.connector()?;
         if config.get_hosts().is_empty() {
             return Err("it names no host".to_owned());
         }
@@ -59,7 +133,23 @@ impl Location {
             .tcp_user_timeout(USER_TIMEOUT)
             .target_session_attrs(TargetSessionAttrs::ReadWrite)
             .ssl_mode(SslMode::Disable);
-        Ok(Location { config })
+        if config.get_hosts().iter().any(|host| matches!(host, Host::Unix(_))) {
+            // Who can read a socket of this machine can read the memory of the server. As libpq has it.
+            let is_mixed = config.get_hosts().iter().any(|host| matches!(host, Host::Tcp(_)));
+            if is_mixed && tls.is_some() {
+                return Err("it names a socket of this machine, which has no TLS, and a host".to_owned());
+            }
+            tls = None;
+        }
+        if tls.is_some() {
+            config.ssl_mode(SslMode::Require);
+        }
+        Ok(Location { config, tls })
+    }
+
+    /// How its sessions are encrypted, if they are.
+    pub(super) fn tls(&self) -> Option<Connector> {
+        self.tls.clone()
     }
 
     /// Whether it has a password, which other users read in an argument when they list processes.
@@ -81,7 +171,6 @@ impl Location {
 /// Hosts and database, and no secret.
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        use tokio_postgres::config::Host;
         let hosts: Vec<String> = self
             .config
             .get_hosts()
@@ -113,9 +202,35 @@ mod tests {
         for shown in [location.to_string(), format!("{location:?}")] {
             assert_eq!(shown, "database jobs at db1, db2");
         }
-        for bad in ["postgres://ada:s3cret@db1:x/jobs", "s3cret", "postgres://u:s3cret@h/d?sslmode=require"] {
+        for bad in ["postgres://ada:s3cret@db1:x/jobs", "s3cret", "postgres://u:s3cret@h/d?sslmode=maybe"] {
             let error = Location::parse(bad).unwrap_err();
             assert!(!error.contains("s3cret"), "{error}");
         }
+    }
+
+    #[test]
+    fn tls_is_spoken_where_it_is_asked_for_and_half_a_wish_is_refused() {
+        for (text, is_tls) in [
+            ("postgres://ada@db1/jobs", false),
+            ("postgres://ada@db1/jobs?sslmode=disable", false),
+            ("postgres://ada@db1/jobs?sslmode=require", true),
+            ("postgres://ada@db1,db2/jobs?application_name=a&sslmode=verify-full&connect_timeout=3", true),
+            ("host=db1 user=ada sslmode=verify-full", true),
+            ("host=/run/postgresql user=ada sslmode=require", false),
+            ("host=db1 user=ada password='a  b'", false),
+        ] {
+            assert_eq!(Location::parse(text).unwrap().tls().is_some(), is_tls, "{text}");
+        }
+        for (text, part) in [
+            ("postgres://ada@db1/jobs?sslmode=verify-ca", "sslmode is disable, require"),
+            ("postgres://ada@db1/jobs?sslrootcert=/a", "sslrootcert is for"),
+            ("postgres://ada@db1/jobs?sslmode=require&sslrootcert=%2Fno%2Fsuch", "sslrootcert /no/such: "),
+            ("host=db1 sslmode=require sslrootcert=/dev/null", "it has no certificate"),
+            ("host=/run/postgresql,db1 sslmode=require", "which has no TLS"),
+        ] {
+            let error = Location::parse(text).map(|_| ()).unwrap_err();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+        assert_eq!(decoded("a%2Fb%zz%"), "a/b%zz%");
     }
 }

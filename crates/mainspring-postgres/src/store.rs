@@ -3,7 +3,7 @@
 //! | call | one statement | says |
 //! |---|---|---|
 //! | `acquire` | `acquire_1` | the lease, or who holds the shard and for how long |
-//! | `commit` | `commit_1` | checks epoch and token, does the batch, keeps number and answers, renews the lease |
+//! | `commit` | `commit_2` | checks epoch and token, does the batch, keeps number and answers, renews the lease |
 //! | `renew` | `renew_1` | the same without a batch |
 //! | `release` | `release_1` | the shard is free at once |
 //!
@@ -16,7 +16,7 @@
 //! Does not judge leases: the database does, by its own clock. How long an owner may rest on its lease it
 //! counts itself, from before it asked.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -24,12 +24,12 @@ use mainspring_job::{Batch, Committed, Hint, Lease, Owner, Renewed, Shard, Store
 use tokio_postgres::Row;
 
 use super::connection::Connection;
-use super::document;
 use super::location::{Location, OF_OWNER};
 use super::reader::PostgresReader;
 use super::releases::FREE;
 use super::schema;
 use super::value::Value;
+use super::wave::Wave;
 
 /// How long a lease lasts without a renewal: a restart of the database and some lost packets fit into it, and
 /// a takeover is not later than that and two seconds.
@@ -149,6 +149,27 @@ impl PostgresStore {
     }
 }
 
+impl PostgresStore {
+    fn commit_wave(&mut self, lease: Lease, batch: &Batch, unfit: &HashSet<i64>) -> Result<Row, StoreError> {
+        let [shard, epoch, token] = self.fence(lease)?;
+        let mut values = vec![shard, epoch, token, self.lease_ms()];
+        values.push(Value::Int(mainspring_rows::number(batch.number)));
+        values.push(Value::Int(i64::try_from(batch.operations.len()).unwrap_or(i64::MAX)));
+        Wave::of(batch, unfit).bind(&mut values);
+        // A batch before the last is a request that was given up and comes late: it finds no row. The row is
+        // locked first, and the function takes the number from it, so that it is not called without a row.
+        let places: Vec<String> = (6..=values.len()).map(|place| format!("${place}")).collect();
+        let sql = format!(
+            "WITH held AS MATERIALIZED (SELECT $5 AS number FROM mainspring.shard AS s
+                WHERE s.shard = $1 AND (s.epoch <> $2 OR s.batch <= $5) FOR NO KEY UPDATE)
+            SELECT c.status, c.answers, c.now
+            FROM held, LATERAL mainspring.commit_2($1, $2, $3, $4, held.number, {}) AS c",
+            places.join(", ")
+        );
+        self.ask("commit", &sql, &values)
+    }
+}
+
 fn text(row: &Row, index: usize) -> Result<String, StoreError> {
     let found = row.try_get::<_, Option<String>>(index);
     Ok(found.map_err(|_| mainspring_rows::unreadable("text", &index.to_string()))?.unwrap_or_default())
@@ -233,23 +254,20 @@ impl Store for PostgresStore {
     }
 
     fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Committed, StoreError> {
-        let [shard, epoch, token] = self.fence(lease)?;
-        let operations = batch.operations.iter().map(document::operation).collect();
-        let values = [
-            shard,
-            epoch,
-            token,
-            self.lease_ms(),
-            Value::Int(mainspring_rows::number(batch.number)),
-            Value::Documents(operations),
-        ];
-        // A batch before the last is a request that was given up and comes late: it finds no row. The row is
-        // locked first, and the function takes the number from it, so that it is not called without a row.
-        let sql = "WITH held AS MATERIALIZED (SELECT $5 AS number FROM mainspring.shard AS s
-                WHERE s.shard = $1 AND (s.epoch <> $2 OR s.batch <= $5) FOR NO KEY UPDATE)
-            SELECT c.status, c.answers, c.now
-            FROM held, LATERAL mainspring.commit_1($1, $2, $3, $4, held.number, $6) AS c";
-        let answered = self.ask("commit", sql, &values)?;
+        let mut unfit = HashSet::new();
+        let answered = loop {
+            match self.commit_wave(lease, batch, &unfit) {
+                // Undone: what is not new is done one by one. Each time it is more, so this ends.
+                Err(StoreError::Corrupt(_)) if let Some(places) = self.connection.take_unfit() => {
+                    let before = unfit.len();
+                    unfit.extend(places.split(' ').filter_map(|place| place.parse::<i64>().ok()));
+                    if unfit.len() == before {
+                        return Err(StoreError::Corrupt("a batch is refused without a reason".to_owned()));
+                    }
+                }
+                other => break other?,
+            }
+        };
         let mut committed = Committed::new(mainspring_rows::answers(&text(&answered, 1)?)?);
         committed.now = Some(mainspring_rows::time(number(&answered, 2)?));
         if committed.answers.len() != batch.operations.len() {

@@ -19,6 +19,8 @@ pub(super) enum Value {
     Text(String),
     MaybeText(Option<String>),
     Texts(Vec<String>),
+    MaybeInts(Vec<Option<i64>>),
+    MaybeTexts(Vec<Option<String>>),
     Documents(Vec<serde_json::Value>),
 }
 
@@ -41,6 +43,8 @@ impl Value {
             Value::Text(text) => (text, Type::TEXT),
             Value::MaybeText(text) => (text, Type::TEXT),
             Value::Texts(texts) => (texts, Type::TEXT_ARRAY),
+            Value::MaybeInts(numbers) => (numbers, Type::INT8_ARRAY),
+            Value::MaybeTexts(texts) => (texts, Type::TEXT_ARRAY),
             Value::Documents(documents) => (documents, Type::JSONB_ARRAY),
         }
     }

@@ -32,11 +32,25 @@ pub(crate) struct Database {
     server: Option<Child>,
     pooler: Option<Child>,
     user: Option<(u32, u32)>,
+    /// What it is told beyond, as `fsync=on`.
+    settings: Vec<String>,
+    /// Of its socket, and of TCP where a setting says that it listens.
+    port: String,
 }
 
 impl Database {
     /// Starts one; `None` where there is none.
     pub(crate) fn start() -> Option<Database> {
+        Database::start_with(&[])
+    }
+
+    /// The same with settings, such as `fsync=on`, which the later of two wins.
+    pub(crate) fn start_with(settings: &[String]) -> Option<Database> {
+        Database::start_at(PORT, settings)
+    }
+
+    /// The same under a port.
+    pub(crate) fn start_at(port: &str, settings: &[String]) -> Option<Database> {
         if !Path::new(PROGRAMS).join("initdb").exists() {
             assert!(std::env::var_os("CI").is_none(), "PostgreSQL 15 is not installed");
             eprintln!("skipped: PostgreSQL 15 is not installed (apt-get install postgresql-15)");
@@ -55,7 +69,9 @@ impl Database {
         if let Some((uid, gid)) = user {
             chown(&directory, Some(uid), Some(gid)).unwrap();
         }
-        let mut database = Database { directory, server: None, pooler: None, user };
+        let settings = settings.to_vec();
+        let mut database =
+            Database { directory, server: None, pooler: None, user, settings, port: port.to_owned() };
         let data = database.directory.join("data");
         let made = database
             .command("initdb")
@@ -90,7 +106,19 @@ impl Database {
         let log = fs::OpenOptions::new().create(true).append(true).open(self.directory.join("log")).unwrap();
         let mut command = self.command("postgres");
         command.arg("-D").arg(self.directory.join("data")).arg("-k").arg(&self.directory);
-        command.args(["-p", PORT, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=40"]);
+        command.args([
+            "-p",
+            &self.port,
+            "-c",
+            "listen_addresses=",
+            "-c",
+            "fsync=off",
+            "-c",
+            "max_connections=40",
+        ]);
+        for setting in &self.settings {
+            command.args(["-c", setting]);
+        }
         self.server = Some(command.stdout(Stdio::null()).stderr(log).spawn().unwrap());
         for _ in 0..MAX_TRIES {
             if self.psql("postgres", "SELECT 1").status.success() {
@@ -119,7 +147,7 @@ impl Database {
         let mut command = self.command("psql");
         command.arg("-h").arg(&self.directory);
         command
-            .args(["-p", PORT, "-qAtX", "-v", "ON_ERROR_STOP=1", "-d", database, "-c", sql])
+            .args(["-p", &self.port, "-qAtX", "-v", "ON_ERROR_STOP=1", "-d", database, "-c", sql])
             .output()
             .unwrap()
     }
@@ -133,17 +161,18 @@ impl Database {
 
     /// How a program connects.
     pub(crate) fn url(&self) -> String {
-        Database::url_at(&self.directory)
+        let (socket, port) = (self.directory.display(), &self.port);
+        format!("host={socket} port={port} user=mainspring dbname=mainspring")
     }
 
-    /// The same where its socket, or another's before it, is in that folder.
+    /// The same where the socket of another before it is in that folder.
     pub(crate) fn url_at(socket: &Path) -> String {
         format!("host={} port={PORT} user=mainspring dbname=mainspring", socket.display())
     }
 
     /// Where it listens.
     pub(crate) fn socket(&self) -> PathBuf {
-        self.directory.join(format!(".s.PGSQL.{PORT}"))
+        self.directory.join(format!(".s.PGSQL.{}", self.port))
     }
 
     /// Starts a pooler in transaction mode before it, and says how a program connects to that; `None` where

@@ -6,4 +6,6 @@ mod contract;
 mod database;
 mod model;
 mod relay;
+mod tls;
 mod trouble;
+mod waves;

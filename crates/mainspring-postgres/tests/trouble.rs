@@ -24,7 +24,7 @@ fn acquired(store: &mut PostgresStore) -> Lease {
     store.acquire(Shard::WHOLE, &Owner::new("one")).unwrap()
 }
 
-fn at(second: i64) -> Timestamp {
+pub(crate) fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
 }
 

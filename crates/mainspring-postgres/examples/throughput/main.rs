@@ -1,0 +1,80 @@
+//! How many one-shot jobs a second the shared store takes, beside a queue table that workers poll.
+//!
+//! ```text
+//!  store:  batch k = submissions of group k + starts of group k-1 + ends of group k-2 ─▶ PostgresStore::commit, one owner
+//!  queue:  producers INSERT ─ workers UPDATE .. WHERE id IN (SELECT .. FOR UPDATE SKIP LOCKED LIMIT n) ─ done, or DELETE
+//! ```
+//!
+//! Both are on one PostgreSQL of the run's own, over its socket, with `synchronous_commit` and `fsync` on. Of
+//! the queue the best of several worker counts and batch sizes is reported.
+//!
+//! Cost: about a minute.
+//!
+//! Does not measure what carries the jobs out.
+
+#![allow(clippy::unwrap_used, reason = "what cannot go on has failed, and says where")]
+#![allow(clippy::disallowed_methods, reason = "it measures, and workers are threads")]
+
+#[path = "../../tests/database.rs"]
+#[allow(dead_code, reason = "the tests of the store use the rest")]
+mod database;
+mod queue;
+mod store;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use database::Database;
+
+/// How many jobs each measurement has, unless the command says so.
+const JOBS: usize = 100_000;
+
+/// What a job carries: 200 bytes, as in the measurements of the local store.
+pub(crate) const BODY_BYTES: usize = 200;
+
+/// Jobs a second.
+pub(crate) fn rate(jobs: usize, took: Duration) -> f64 {
+    f64::from(u32::try_from(jobs).unwrap()) / took.as_secs_f64()
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let jobs = match arguments.as_slice() {
+        [] => Some(JOBS),
+        [count] => count.parse().ok().filter(|count| (1..=10_000_000).contains(count)),
+        _ => None,
+    };
+    let Some(jobs) = jobs else {
+        eprintln!("usage: throughput [JOBS]");
+        return ExitCode::from(2);
+    };
+    let settings = ["fsync=on", "synchronous_commit=on", "shared_buffers=512MB", "max_wal_size=4GB"];
+    let Some(database) = Database::start_with(&settings.map(str::to_owned)) else {
+        return ExitCode::SUCCESS;
+    };
+    for setting in ["fsync", "synchronous_commit"] {
+        assert_eq!(database.ask(&format!("SHOW {setting}")), "on", "{setting}");
+    }
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    println!("{jobs} jobs of {BODY_BYTES} bytes, {cores} cores for database and clients together");
+    println!("| what | jobs/s |\n|---|---|");
+    let ours = store::measure(&database, jobs);
+    println!("| store: submissions | {:.0} |\n| store: cycles | {:.0} |", ours.submissions, ours.cycles);
+    let (mut best, mut best_insert) = (0.0_f64, 0.0_f64);
+    for done in [queue::Done::Deleted, queue::Done::Marked] {
+        for batch in [100, 1_000] {
+            for workers in [1, 2, 4, 8] {
+                let theirs = queue::measure(&database, jobs, workers, batch, done);
+                println!(
+                    "| queue: cycles, {workers} workers, batches of {batch}, {done:?} | {:.0} |",
+                    theirs.cycles
+                );
+                best = best.max(theirs.cycles);
+                best_insert = best_insert.max(theirs.submissions);
+            }
+        }
+    }
+    println!("| queue: submissions, best | {best_insert:.0} |\n| queue: cycles, best | {best:.0} |");
+    println!("cycles of the store over those of the queue: {:.2}", ours.cycles / best);
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,101 @@
+//! The shared store: one owner, whose batches have what a busy server's have.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use mainspring_job::jiff::{SignedDuration, Timestamp};
+use mainspring_job::{
+    Action, Answer, Batch, Lease, MAX_BATCH_OPERATIONS, Once, OnceId, Operation, Outcome, Owner, RunKey,
+    RunState, Shard, Store, Work,
+};
+use mainspring_postgres::{Identity, Location, PostgresStore};
+
+use super::database::Database;
+use super::{BODY_BYTES, rate};
+
+/// What came out, each in jobs a second.
+pub(crate) struct Figures {
+    pub(crate) submissions: f64,
+    pub(crate) cycles: f64,
+}
+
+/// Measures both, and checks that each job ran once.
+pub(crate) fn measure(database: &Database, jobs: usize) -> Figures {
+    let location = Location::parse(&database.url()).unwrap();
+    let mut owner = Committer::new(PostgresStore::open(&location, Identity::default()).unwrap());
+    let all = pending(jobs, 0);
+    let began = Instant::now();
+    for some in all.chunks(MAX_BATCH_OPERATIONS) {
+        owner.commit(some.iter().cloned().map(Operation::Submit).collect());
+    }
+    let submissions = rate(jobs, began.elapsed());
+    assert_eq!(database.ask("SELECT count(*) FROM mainspring.pending"), jobs.to_string());
+    database.ask("TRUNCATE mainspring.pending");
+    database.ask("VACUUM ANALYZE");
+    // Of each batch a third is submitted, a third starts and a third ends.
+    let all = pending(jobs, jobs);
+    let groups: Vec<&[Once]> = all.chunks(MAX_BATCH_OPERATIONS / 3).collect();
+    let began = Instant::now();
+    for index in 0..groups.len() + 2 {
+        let group = |back: usize| index.checked_sub(back).and_then(|index| groups.get(index)).copied();
+        let mut operations = Vec::with_capacity(MAX_BATCH_OPERATIONS);
+        operations.extend(group(0).unwrap_or_default().iter().cloned().map(Operation::Submit));
+        operations.extend(group(1).unwrap_or_default().iter().map(started));
+        operations.extend(group(2).unwrap_or_default().iter().map(ended));
+        owner.commit(operations);
+    }
+    let cycles = rate(jobs, began.elapsed());
+    let ended = "SELECT count(*) || ' ' || count(DISTINCT job) FROM mainspring.run WHERE state = 'succeeded'";
+    assert_eq!(database.ask(ended), format!("{jobs} {jobs}"), "each job ran once");
+    let attempts = "SELECT count(*) FROM mainspring.attempt WHERE number = 1 AND state = 'succeeded'";
+    assert_eq!(database.ask(attempts), jobs.to_string(), "each start has its end");
+    assert_eq!(database.ask("SELECT count(*) FROM mainspring.pending"), "0");
+    Figures { submissions, cycles }
+}
+
+struct Committer {
+    store: PostgresStore,
+    lease: Lease,
+    number: u64,
+}
+
+impl Committer {
+    fn new(mut store: PostgresStore) -> Committer {
+        let lease = store.acquire(Shard::WHOLE, &Owner::new("throughput")).unwrap();
+        Committer { store, lease, number: 0 }
+    }
+
+    fn commit(&mut self, operations: Vec<Operation>) {
+        self.number += 1;
+        let committed = self.store.commit(self.lease, &Batch::new(self.number, operations)).unwrap();
+        assert!(committed.answers.iter().all(|answer| *answer == Answer::New), "each is done");
+    }
+}
+
+fn pending(count: usize, first: usize) -> Vec<Once> {
+    let work = Arc::new(Work::new(Action::new("mail", "x".repeat(BODY_BYTES)).unwrap()));
+    let begin: Timestamp = "2026-11-23T00:00:00Z".parse().unwrap();
+    let once = |index: usize| {
+        let due = begin + SignedDuration::from_micros(i64::try_from(index).unwrap());
+        Once::new(OnceId { due, number: index as u64 }, begin, Arc::clone(&work))
+    };
+    (first..first + count).map(once).collect()
+}
+
+fn started(once: &Once) -> Operation {
+    let mut run = once.run(RunState::Running, once.id.due, once.id.due);
+    (run.attempt, run.started) = (1, Some(once.id.due));
+    Operation::Fire { id: once.id, run }
+}
+
+fn ended(once: &Once) -> Operation {
+    Operation::End {
+        key: RunKey::new(once.name.clone(), once.id.due),
+        attempt: 1,
+        state: RunState::Succeeded,
+        at: once.id.due,
+        outcome: Some(Outcome::Succeeded),
+        crashes: 0,
+        reason: None,
+    }
+}

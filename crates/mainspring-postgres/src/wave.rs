@@ -1,0 +1,254 @@
+//! What of a batch can be done by one statement for each kind, and what one by one after it.
+//!
+//! ```text
+//!  batch ─┬─ submissions ─┐
+//!         ├─ open runs   ─┼─▶ columns ─▶ commit_2 (sql/0008_waves.sql), all of them new
+//!         ├─ begins      ─┤                └─ MS001: some are not: those are done one by one with the rest
+//!         ├─ ends        ─┘
+//!         └─ all else, and what touches the same as one before ─▶ documents, in their order
+//! ```
+//!
+//! An operation belongs to the wave if nothing before it in the batch touches what it touches: then it does
+//! not matter that it is done sooner. After a barrier, whose effect is on more than it names, nothing does.
+//!
+//! Cost: a look into a set for each thing that an operation touches, and a copy of each text.
+//!
+//! Does not know what is stored: that an operation is not new is found out by doing the wave.
+
+use std::collections::HashSet;
+
+use jiff::Timestamp;
+use mainspring_job::{Batch, Once, OnceId, Operation, Run, RunKey, RunState, Work};
+use mainspring_rows::{nanoseconds, number};
+
+use super::document;
+use super::escape::kept;
+use super::value::Value;
+
+/// What an operation touches.
+#[derive(PartialEq, Eq, Hash)]
+enum Touched<'b> {
+    Pending(OnceId),
+    Name(&'b str),
+    Key(&'b str),
+    Run(&'b str, Timestamp, u32),
+}
+
+/// The columns of one kind.
+#[derive(Default)]
+struct Columns {
+    numbers: Vec<Vec<Option<i64>>>,
+    texts: Vec<Vec<Option<String>>>,
+}
+
+impl Columns {
+    /// One more row.
+    fn push(
+        &mut self,
+        numbers: impl IntoIterator<Item = Option<i64>>,
+        texts: impl IntoIterator<Item = Option<String>>,
+    ) {
+        for (index, number) in numbers.into_iter().enumerate() {
+            if self.numbers.len() <= index {
+                self.numbers.push(Vec::new());
+            }
+            self.numbers[index].push(number);
+        }
+        for (index, text) in texts.into_iter().enumerate() {
+            if self.texts.len() <= index {
+                self.texts.push(Vec::new());
+            }
+            self.texts[index].push(text);
+        }
+    }
+
+    /// So many columns of numbers, and then so many of texts.
+    fn bind(mut self, number_count: usize, text_count: usize, values: &mut Vec<Value>) {
+        self.numbers.resize(number_count, Vec::new());
+        self.texts.resize(text_count, Vec::new());
+        values.extend(self.numbers.into_iter().map(Value::MaybeInts));
+        values.extend(self.texts.into_iter().map(Value::MaybeTexts));
+    }
+}
+
+/// What is asked of `commit_2` in the places after the number of the batch.
+#[derive(Default)]
+pub(super) struct Wave {
+    submissions: Columns,
+    runs: Columns,
+    begins: Columns,
+    ends: Columns,
+    singles: Vec<serde_json::Value>,
+    ordinals: Vec<i64>,
+}
+
+fn some(text: &str) -> Option<String> {
+    Some(kept(text).into_owned())
+}
+
+fn work(work: Option<&Work>) -> [Option<String>; 4] {
+    [
+        work.and_then(|work| some(work.action.kind())),
+        work.and_then(|work| some(work.action.body())),
+        work.map(|work| work.policies.to_string()),
+        work.and_then(|work| work.group.as_ref()).map(ToString::to_string),
+    ]
+}
+
+fn of_key(key: &RunKey) -> Touched<'_> {
+    Touched::Run(key.job.as_str(), key.nominal, key.series)
+}
+
+/// Whether the wave may have it, as far as the operation itself says.
+fn is_plain(operation: &Operation) -> bool {
+    // What `insert_all` has columns for.
+    let is_open =
+        |run: &Run| run.state.is_open() && run.ended.is_none() && run.outcome.is_none() && run.span.is_none();
+    match operation {
+        Operation::Submit(_) | Operation::Begin { .. } => true,
+        Operation::Fire { run, .. } | Operation::Plan(run) => is_open(run),
+        Operation::End { state, .. } => RunState::Running.may_become(*state),
+        _ => false,
+    }
+}
+
+/// What an operation touches that another may touch too; `None` if it is more than the operation names.
+fn touched(operation: &Operation) -> Option<Vec<Touched<'_>>> {
+    Some(match operation {
+        Operation::Submit(once) => {
+            let name = once.name.as_str();
+            let key = once.key.as_deref().map(Touched::Key);
+            let places = [Touched::Pending(once.id), Touched::Name(name), Touched::Run(name, once.id.due, 0)];
+            places.into_iter().chain(key).collect()
+        }
+        Operation::Fire { id, run } => {
+            vec![Touched::Pending(*id), Touched::Name(run.key.job.as_str()), of_key(&run.key)]
+        }
+        Operation::Plan(run) => vec![of_key(&run.key)],
+        Operation::Begin { key, .. }
+        | Operation::End { key, .. }
+        | Operation::Clear { key, .. }
+        | Operation::Move { key, .. } => vec![of_key(key)],
+        // Columns that no operation of the wave has to do with.
+        Operation::Mark(_) | Operation::Rewind(_) | Operation::Forget(_) | Operation::Audit(_) => Vec::new(),
+        // The name of what is withdrawn, the last run of a job that is made, and what is pruned.
+        Operation::Withdraw { .. }
+        | Operation::Define { .. }
+        | Operation::Prune { .. }
+        | Operation::PauseAll(_) => return None,
+    })
+}
+
+fn is_named(once: &Once) -> bool {
+    once.name.as_str().parse::<OnceId>().is_err()
+}
+
+impl Wave {
+    /// Parts a batch. `unfit` are the places of operations that are done one by one in any case.
+    pub(super) fn of(batch: &Batch, unfit: &HashSet<i64>) -> Wave {
+        let (mut wave, mut seen) = (Wave::default(), HashSet::new());
+        let (mut is_open, mut has_fired) = (true, false);
+        for (ordinal, operation) in (1_i64..).zip(&batch.operations) {
+            let places = touched(operation);
+            let is_alone = is_open && places.iter().flatten().all(|place| !seen.contains(place));
+            // The name that a job leaves when it fires is known to the store alone.
+            let waits = has_fired && matches!(operation, Operation::Submit(once) if is_named(once));
+            is_open &= places.is_some();
+            has_fired |= matches!(operation, Operation::Fire { .. });
+            seen.extend(places.into_iter().flatten());
+            if is_alone && is_plain(operation) && !waits && !unfit.contains(&ordinal) {
+                wave.take(ordinal, operation);
+            } else {
+                wave.singles.push(document::operation(operation));
+                wave.ordinals.push(ordinal);
+            }
+        }
+        wave
+    }
+
+    fn take(&mut self, ordinal: i64, operation: &Operation) {
+        match operation {
+            Operation::Submit(once) => self.submit(ordinal, once),
+            Operation::Fire { id, run } => self.insert(ordinal, Some(*id), run),
+            Operation::Plan(run) => self.insert(ordinal, None, run),
+            Operation::Begin { key, attempt, at } => self.begins.push(
+                [
+                    ordinal,
+                    nanoseconds(key.nominal),
+                    i64::from(key.series),
+                    i64::from(*attempt),
+                    nanoseconds(*at),
+                ]
+                .map(Some),
+                [some(key.job.as_str())],
+            ),
+            Operation::End { key, attempt, state, at, outcome, crashes, reason } => self.ends.push(
+                [
+                    ordinal,
+                    nanoseconds(key.nominal),
+                    i64::from(key.series),
+                    i64::from(*attempt),
+                    nanoseconds(*at),
+                    i64::from(*crashes),
+                ]
+                .map(Some),
+                [
+                    some(key.job.as_str()),
+                    some(state.name()),
+                    outcome.as_ref().and_then(|outcome| some(&outcome.to_string())),
+                    Some(document::code(reason.as_ref())),
+                ],
+            ),
+            _ => unreachable!("no other operation is plain"),
+        }
+    }
+
+    fn submit(&mut self, ordinal: i64, once: &Once) {
+        let numbers = [
+            ordinal,
+            nanoseconds(once.id.due),
+            number(once.id.number),
+            i64::from(is_named(once)),
+            nanoseconds(once.submitted),
+            i64::from(once.work.priority),
+        ];
+        let texts = [some(once.name.as_str()), once.key.as_deref().and_then(some)];
+        self.submissions.push(numbers.map(Some), texts.into_iter().chain(work(Some(&once.work))));
+    }
+
+    fn insert(&mut self, ordinal: i64, id: Option<OnceId>, run: &Run) {
+        let numbers = [
+            Some(ordinal),
+            id.map(|id| nanoseconds(id.due)),
+            id.map(|id| number(id.number)),
+            Some(nanoseconds(run.key.nominal)),
+            Some(i64::from(run.key.series)),
+            Some(i64::from(run.attempt)),
+            Some(nanoseconds(run.due)),
+            Some(nanoseconds(run.planned)),
+            run.started.map(nanoseconds),
+            run.work.as_ref().map(|work| i64::from(work.priority)),
+            Some(i64::from(run.crashes)),
+            Some(i64::from(run.forgiven)),
+        ];
+        let texts = [
+            some(run.key.job.as_str()),
+            some(run.cause.name()),
+            some(run.state.name()),
+            Some(document::code(run.reason.as_ref())),
+        ];
+        self.runs.push(numbers, texts.into_iter().chain(work(run.work.as_deref())));
+    }
+
+    /// Its places: see the parameters of `commit_2`.
+    pub(super) fn bind(self, values: &mut Vec<Value>) {
+        let from = RunState::ALL.into_iter().filter(|state| state.may_become(RunState::Running));
+        values.push(Value::Documents(self.singles));
+        values.push(Value::MaybeInts(self.ordinals.into_iter().map(Some).collect()));
+        self.submissions.bind(6, 6, values);
+        self.runs.bind(12, 8, values);
+        self.begins.bind(5, 1, values);
+        values.push(Value::Texts(from.map(|state| state.name().to_owned()).collect()));
+        self.ends.bind(6, 4, values);
+    }
+}
