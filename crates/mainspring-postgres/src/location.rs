@@ -53,14 +53,13 @@ impl Parted {
     fn of(text: &str) -> Parted {
         let mut parted = Parted::default();
         if !text.contains("://") {
-            let words = text.split_whitespace().filter(|word| {
+            let words = text.split(' ').filter(|word| {
                 let (name, value) = word.split_once('=').unwrap_or((word, ""));
                 !parted.takes(name, value.trim_matches('\''))
             });
-            // The spaces in a text between quotes are kept where nothing is taken out.
+            // Spaces between quotes are kept: a password may have two.
             let rest = words.collect::<Vec<_>>().join(" ");
-            let has_taken = parted.mode.is_some() || parted.authorities.is_some();
-            return Parted { rest: if has_taken { rest } else { text.to_owned() }, ..parted };
+            return Parted { rest, ..parted };
         }
         let (place, parameters) = text.split_once('?').unwrap_or((text, ""));
         let kept = parameters.split('&').filter(|pair| {
@@ -232,5 +231,7 @@ mod tests {
             assert!(error.contains(part), "{text}: {error}");
         }
         assert_eq!(decoded("a%2Fb%zz%"), "a/b%zz%");
+        let quoted = Location::parse("host=db1 password='a  b' sslmode=require user=ada").unwrap();
+        assert_eq!(quoted.config.get_password(), Some(b"a  b".as_slice()));
     }
 }
