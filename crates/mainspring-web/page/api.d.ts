@@ -609,7 +609,12 @@ export interface Upcoming {
   /** Changes of the clock of the zones of these jobs. */
   changes: { zone: string; at: Instant; civil: Civil; delta_ms: number; text: string }[];
   /** How many start in each step from `from` on. */
-  histogram: { step_ms: number; counts: number[] };
+  histogram: {
+    step_ms: number;
+    counts: number[];
+    /** From here on jobs whose times were too many to search are counted as often as before; null: none. */
+    estimated_from: Instant | null;
+  };
 }
 
 export interface Lane {

@@ -18,7 +18,12 @@ pub enum Kind {
 /// The metrics that there are: name without its prefix, what it is, labels, what it says.
 pub const ROWS: &[(&str, Kind, &str, &str)] = &[
     ("runs_started", Kind::Counter, "job, cause", "Runs that started"),
-    ("runs_ended", Kind::Counter, "job, state", "Runs that are over"),
+    (
+        "runs_ended",
+        Kind::Counter,
+        "job, state",
+        "Runs that are over, each once: an attempt that is followed by another is none, and a dead letter is dead alone",
+    ),
     (
         "occurrences_missed",
         Kind::Counter,

@@ -319,7 +319,7 @@ fn of_runs(sheet: &mut Sheet, jobs: &[&Known], counted: MetricsWire) {
     type Counts = fn(&JobMetricsWire) -> &BTreeMap<String, u64>;
     let counters: [(&str, &str, Counts, &[&str]); 4] = [
         ("runs_started", "cause", |job| &job.started, &["trigger"]),
-        ("runs_ended", "state", |job| &job.ended, &["succeeded", "failed"]),
+        ("runs_ended", "state", |job| &job.ended, &["succeeded", "failed", "timed_out", "abandoned", "dead"]),
         ("occurrences_missed", "reason", |job| &job.missed, &["server_down"]),
         ("occurrences_skipped", "reason", |job| &job.skipped, &["earlier_running"]),
     ];

@@ -73,6 +73,16 @@ fn over(of: &mut JobMetricsWire, state: RunState, reason: Option<&Reason>, times
     }
 }
 
+/// The runs whose attempt ended in this batch, and that go on: to another attempt, or to the dead letters.
+/// They stand in one unit with that end, so that no batch parts them.
+fn going_on(batch: &Batch) -> BTreeSet<&RunKey> {
+    let going_on = batch.operations.iter().filter_map(|operation| match operation {
+        Operation::Move { key, from, .. } if from.is_failure() && *from != RunState::Dead => Some(key),
+        _ => None,
+    });
+    going_on.collect()
+}
+
 /// The jobs of which a run in this batch stands for what was missed.
 fn caught_up(batch: &Batch) -> BTreeSet<JobName> {
     let late = batch.operations.iter().filter_map(|operation| match operation {
@@ -155,7 +165,7 @@ impl Meters {
         }
         let count = u32::try_from(batch.operations.len()).unwrap_or(u32::MAX);
         self.operations.add_to(&BOUNDS_OPERATIONS, f64::from(count));
-        let caught_up = caught_up(batch);
+        let (caught_up, going_on) = (caught_up(batch), going_on(batch));
         for operation in &batch.operations {
             match operation {
                 Operation::Plan(run) | Operation::Fire { run, .. } => {
@@ -175,11 +185,12 @@ impl Meters {
                     if let Some(going) = going {
                         of.duration.add(between(going.started, *at));
                     }
-                    if !state.is_open() {
+                    if !state.is_open() && !going_on.contains(key) {
                         count_in(&mut of.ended, state.name(), 1);
                     }
                 }
-                Operation::Move { key, to, reason, .. } if !to.is_open() => {
+                // A dead letter that somebody drops was over before.
+                Operation::Move { key, from, to, reason, .. } if !to.is_open() && *from != RunState::Dead => {
                     let is_once = self.going.remove(key).is_some_and(|going| going.is_once);
                     let of = self.of(&key.job, is_once, is_defined(&key.job));
                     over(of, *to, reason.as_ref(), 1);
@@ -284,6 +295,21 @@ mod tests {
         off.note(&Batch::new(1, vec![end("a", 2)]), |_| true);
         off.turn(|| unreachable!("nothing asks how long a turn took"));
         assert_eq!(off.told(known.iter(), 200), MetricsWire::default());
+    }
+
+    #[test]
+    fn a_run_ends_once_however_many_attempts_it_has() {
+        let (mut meters, now) = (Meters::new(true), Timestamp::UNIX_EPOCH);
+        let to = |from, to| Operation::Move { key: key("a"), from, to, due: now, at: now, reason: None };
+        let ended =
+            |meters: &Meters| meters.jobs.get(&key("a").job).map(|of| of.ended.clone()).unwrap_or_default();
+        let retried = vec![end("a", 1), to(RunState::Failed, RunState::Scheduled)];
+        meters.note(&Batch::new(1, retried), |_| true);
+        assert_eq!(ended(&meters).values().sum::<u64>(), 0, "it is tried again");
+        meters.note(&Batch::new(2, vec![end("a", 2), to(RunState::Failed, RunState::Dead)]), |_| true);
+        assert_eq!(ended(&meters), BTreeMap::from([("dead".to_owned(), 1)]));
+        meters.note(&Batch::new(3, vec![to(RunState::Dead, RunState::Cancelled)]), |_| true);
+        assert_eq!(ended(&meters).values().sum::<u64>(), 1, "a dead letter that is dropped ended before");
     }
 
     #[test]

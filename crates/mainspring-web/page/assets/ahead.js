@@ -85,9 +85,12 @@ export const upcomingPage = {
       ),
       findings([
         ...changes(upcoming),
-        ...met.map(({ job, overlaps }) => ({
+        ...met.map(({ job, overlaps, times, count }) => ({
           key: job,
-          body: [jobLink(job), `, ${plural(overlaps.length, "time")}: ${overlaps[0]?.text}.`]
+          body: [
+            jobLink(job),
+            `, ${times.length < count ? "at least " : ""}${plural(overlaps.length, "time")}: ${overlaps[0]?.text}.`
+          ]
         }))
       ]),
       lanes.length === 0

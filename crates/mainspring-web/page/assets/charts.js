@@ -213,7 +213,7 @@ function scaleOf({ from, to }) {
 }
 
 /** How many start in each minute, so that herds are seen. @param {Upcoming} upcoming */
-export function histogram({ from, histogram: { counts, step_ms } }) {
+export function histogram({ from, histogram: { counts, step_ms, estimated_from } }) {
   const most = Math.max(1, ...counts);
   const { text } = civilText(
     new Date(Date.parse(from) + counts.indexOf(most) * step_ms).toISOString(),
@@ -227,7 +227,7 @@ export function histogram({ from, histogram: { counts, step_ms } }) {
   );
   return h(
     "div.lane.plain",
-    dim(`at most ${plural(most, "start")} in ${length(step_ms)}`),
+    dim(`at most ${estimated_from ? "about " : ""}${plural(most, "start")} in ${length(step_ms)}`),
     wide(
       `Starts in each ${length(step_ms)}: at most ${most}, at ${text}`,
       40,
@@ -274,8 +274,17 @@ export function lane(upcoming, { job, zone, times, count, median_ms, overlaps, p
   const first = Date.parse(times[0]?.at ?? "");
   // What is more often than bars can be drawn is one line.
   const isDense = times.length < count;
+  // If each of those that are drawn meets the one before, so do the others.
+  const isMet = isDense && times.length <= overlaps.length + 1;
   const bars = isDense
-    ? rect("f-run", first, Date.parse(upcoming.to), 3, 4, plural(count, "time"))
+    ? rect(
+        isMet ? "hatch" : "f-run",
+        first,
+        Date.parse(upcoming.to),
+        3,
+        isMet ? 12 : 4,
+        plural(count, "time")
+      )
     : times.map(({ at, civil, remark }) =>
         rect(
           remark ? "f-warn" : "f-run",
@@ -307,7 +316,8 @@ export function lane(upcoming, { job, zone, times, count, median_ms, overlaps, p
           )
         ),
       bars,
-      overlaps.map(({ at, until, text }) => rect("hatch", Date.parse(at), Date.parse(until), 5, 18, text))
+      !isMet &&
+        overlaps.map(({ at, until, text }) => rect("hatch", Date.parse(at), Date.parse(until), 5, 18, text))
     )
   );
 }

@@ -5,6 +5,7 @@
 
 import { may } from "./api.js";
 import { the } from "./dom.js";
+import { FAILED } from "./lists.js";
 import { to } from "./table.js";
 
 /** @type {Record<string, string>} */
@@ -12,6 +13,7 @@ const PAGES = {
   n: "now",
   j: "jobs",
   r: "runs",
+  e: "runs",
   d: "dead",
   u: "upcoming",
   f: "files",
@@ -53,7 +55,7 @@ export function listen({ go, act, search, zone }) {
   function press(key) {
     const goal = performance.now() - pair < PAIR_MS ? PAGES[key] : undefined;
     pair = key === "g" ? performance.now() : -PAIR_MS;
-    if (goal !== undefined) return go(to(goal));
+    if (goal !== undefined) return go(to(goal, key === "e" ? { state: FAILED, since: "24h" } : {}));
     const main = the("main", HTMLElement);
     if (key === "j" || key === "k") return walk(key === "j" ? 1 : -1);
     if (key === "/") return search();

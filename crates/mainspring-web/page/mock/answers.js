@@ -328,7 +328,7 @@ export class Answers {
       to,
       lanes,
       changes: zones.flatMap((zone) => changes(zone, start, end)),
-      histogram: { step_ms, counts }
+      histogram: { step_ms, counts, estimated_from: null }
     };
   }
 
