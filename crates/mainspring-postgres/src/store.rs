@@ -182,8 +182,13 @@ fn number(row: &Row, index: usize) -> Result<i64, StoreError> {
 
 impl Store for PostgresStore {
     fn acquire(&mut self, shard: Shard, owner: &Owner) -> Result<Lease, StoreError> {
-        let sql = "SELECT status, epoch, token, takeover, held_by, left_ms, now, mainspring.seen_1($5, $3, $4, $8)::text
-            FROM mainspring.acquire_1($1, $2, $3, $4, $5, $6, $7)";
+        // A program that is older than the schema's floor must not write: the function takes the shard from
+        // the row that says so, so that it is not called without one.
+        let sql =
+            "WITH served AS MATERIALIZED (SELECT $1 AS shard FROM mainspring.meta AS m WHERE m.floor <= $9)
+            SELECT a.status, a.epoch, a.token, a.takeover, a.held_by, a.left_ms, a.now,
+                mainspring.seen_1($5, $3, $4, $8)::text
+            FROM served, LATERAL mainspring.acquire_1(served.shard, $2, $3, $4, $5, $6, $7) AS a";
         let values = [
             Value::Int(i64::from(shard.0)),
             self.lease_ms(),
@@ -193,12 +198,17 @@ impl Store for PostgresStore {
             Value::text(&self.identity.machine),
             Value::text(&owner.machine_start),
             Value::text(env!("CARGO_PKG_VERSION")),
+            Value::Int(i64::from(schema::VERSION)),
         ];
         self.name.clone_from(&owner.name);
-        let answered = match self.ask("acquire", sql, &values) {
+        let rows = match self.connection.call("acquire", sql, &values) {
             // It may be ours now: asked again, the database knows this process by its identity.
             Err(StoreError::Unknown) => return Err(StoreError::Busy),
             other => other?,
+        };
+        let Some(answered) = rows.into_iter().next() else {
+            schema::version(&mut self.connection)?;
+            return Err(StoreError::Busy);
         };
         if text(&answered, 0)? == "held" {
             let left = u64::try_from(number(&answered, 5)?).unwrap_or(0);

@@ -382,6 +382,56 @@ const FORMAT_3: [&str; 5] = [
 ];
 
 #[test]
+fn a_standby_that_has_become_too_old_does_not_take_the_shard() {
+    let Some(database) = Database::start() else { return };
+    let mut store = opened(&database);
+    database.ask("UPDATE mainspring.meta SET version = 99, floor = 98");
+    let refused = store.acquire(Shard::WHOLE, &Owner::new("one"));
+    assert!(matches!(refused, Err(StoreError::TooNew { found: 99, known: FORMAT_VERSION })), "{refused:?}");
+    assert_eq!(database.ask("SELECT count(*) FROM mainspring.shard WHERE owner <> ''"), "0");
+    database.ask(&format!("UPDATE mainspring.meta SET floor = {FORMAT_VERSION}"));
+    acquired(&mut store);
+}
+
+/// What a program of format 5 calls: the steps of later ones left its functions as they were.
+#[test]
+fn an_owner_of_the_format_before_goes_on_when_a_server_of_this_one_has_made_its_steps() {
+    let Some(database) = Database::start() else { return };
+    let later = concat!(include_str!("../sql/0006_once.sql"), include_str!("../sql/0007_cluster.sql"));
+    let before = FORMAT_3.concat() + later;
+    database.ask(&format!(
+        "CREATE SCHEMA mainspring; {before} INSERT INTO mainspring.meta (version, floor) VALUES (5, 1)"
+    ));
+    let fence = database.ask(
+        "SELECT epoch || ', ' || quote_literal(token) FROM mainspring.acquire_1(
+            0, 15000, 'before', '', '00000000-0000-0000-0000-000000000001', 'm', '')",
+    );
+    let submit = |number: i64| {
+        let once = format!(
+            r#"{{"op": "submit", "once": {{"due": {number}, "number": {number}, "name": "a{number}", "is_named": true,
+                "submitted": 0, "kind": "mail", "body": "", "policies": "", "priority": 0}}}}"#
+        );
+        let sql = "SELECT status || ' ' || answers FROM mainspring.commit_1";
+        database.ask(&format!("{sql}(0, {fence}, 15000, {number}, ARRAY['{once}'::jsonb])"))
+    };
+    assert_eq!(submit(1), "done N");
+    // This one makes its steps, and stands by.
+    let mut store = opened(&database);
+    let meta = database.ask("SELECT version || ' ' || floor FROM mainspring.meta");
+    assert_eq!(meta, format!("{FORMAT_VERSION} 1"));
+    let held = store.acquire(Shard::WHOLE, &Owner::new("one"));
+    assert!(matches!(held, Err(StoreError::Held { .. })), "{held:?}");
+    assert_eq!([submit(2), submit(2)], ["done N"; 2]);
+    let renewed = format!("SELECT status FROM mainspring.renew_1(0, {fence}, 15000)");
+    assert_eq!(database.ask(&renewed), "done");
+    assert_eq!(database.ask(&format!("SELECT status FROM mainspring.release_1(0, {fence})")), "done");
+    // And takes over what that one left.
+    let lease = acquired(&mut store);
+    assert_eq!(tried(&mut store, lease, &plan(1)), [Answer::New]);
+    assert_eq!(store.counts(Shard::WHOLE).unwrap().pending, 2);
+}
+
+#[test]
 fn a_database_of_format_3_is_taken_over_with_its_owner_and_its_inbox() {
     let Some(database) = Database::start() else { return };
     let steps = FORMAT_3.concat();

@@ -132,9 +132,17 @@ fn is_forwarded(request: &Request) -> bool {
     has_one_answer && request.power() != Power::Local
 }
 
+/// Whom a standby asks for its clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asks {
+    Owner,
+    /// The database is too new for what this program would write.
+    Nobody,
+}
+
 /// Serves a client of a standby on a thread of its own. `standing` says why this server does not answer
 /// itself.
-pub(super) fn forward(location: &Location, actor: &str, client: UnixStream, standing: &str) {
+pub(super) fn forward(location: &Location, asks: Asks, actor: &str, client: UnixStream, standing: &str) {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let (location, actor, standing) = (location.clone(), actor.to_owned(), standing.to_owned());
     // A client too many is hung up on.
@@ -144,7 +152,7 @@ pub(super) fn forward(location: &Location, actor: &str, client: UnixStream, stan
     }
     let serve = move || {
         // A client that has gone is told nothing.
-        let _ = answer_all(&location, &actor, &client, &standing);
+        let _ = answer_all(&location, asks, &actor, &client, &standing);
         COUNT.fetch_sub(1, Ordering::SeqCst);
     };
     if thread::Builder::new().name("a client".to_owned()).spawn(serve).is_err() {
@@ -152,7 +160,13 @@ pub(super) fn forward(location: &Location, actor: &str, client: UnixStream, stan
     }
 }
 
-fn answer_all(location: &Location, actor: &str, client: &UnixStream, standing: &str) -> std::io::Result<()> {
+fn answer_all(
+    location: &Location,
+    asks: Asks,
+    actor: &str,
+    client: &UnixStream,
+    standing: &str,
+) -> std::io::Result<()> {
     client.set_nonblocking(false)?;
     client.set_read_timeout(Some(CLIENT_WAIT))?;
     client.set_write_timeout(Some(CLIENT_WAIT))?;
@@ -166,7 +180,9 @@ fn answer_all(location: &Location, actor: &str, client: &UnixStream, standing: &
         let asked = Asked::read(line.as_bytes());
         let id = asked.as_ref().map_or(0, |asked| asked.id);
         let response = match asked {
-            Ok(asked) if is_forwarded(&asked.request) => replied(&mut inbox, &line, actor, standing),
+            Ok(asked) if asks == Asks::Owner && is_forwarded(&asked.request) => {
+                replied(&mut inbox, &line, actor, standing)
+            }
             Ok(_) => temporary(format!("this server stands by: {standing}")),
             Err(error) => Response::Error(error),
         };

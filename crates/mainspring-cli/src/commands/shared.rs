@@ -8,6 +8,7 @@
 //!
 //! Does not share the data directory: each server has its own, for its socket and the output of its runs.
 
+use std::cell::Cell;
 use std::fs;
 use std::path::Path;
 use std::sync::mpsc::{Sender, TryRecvError, channel};
@@ -17,7 +18,7 @@ use std::time::Duration;
 use mainspring_job::{Shard, Store, StoreError};
 use mainspring_postgres::{Identity, Location, PostgresStore, Releases};
 
-use super::inbox::{forward, work};
+use super::inbox::{Asks, forward, work};
 use super::listen::Beside;
 use mainspring_exec::bell::{Bell, bell};
 use mainspring_server::activation::Handed;
@@ -78,8 +79,10 @@ pub(super) fn serve(
     let identity =
         Identity { address: place.directory().display().to_string(), machine, ..Identity::default() };
     // The first time people are told what is wrong with the address; later an outage passes.
-    let mut opened = Some(PostgresStore::open(location, identity).map_err(Error::Store)?);
-    let identity = opened.as_ref().map(PostgresStore::identity).unwrap_or_default();
+    let mut opened = first(location, &identity)?;
+    let mut identity = opened.as_ref().map_or(identity, PostgresStore::identity);
+    // What is written into a database that is too new may mean something else there.
+    let is_too_old = Cell::new(opened.is_none());
     loop {
         let (bell, hears) = hear_releases(location)?;
         let acquired = standby::wait(
@@ -88,15 +91,20 @@ pub(super) fn serve(
             handed.control()?,
             &bell,
             || {
-                let mut store = match opened.take() {
-                    Some(store) => store,
-                    None => PostgresStore::open(location, identity.clone()).map_err(passing)?,
-                };
-                let lease = store.acquire(Shard::WHOLE, &owner);
-                opened = Some(store);
-                lease
+                let anew = || PostgresStore::open(location, identity.clone()).map_err(passing);
+                let acquired = opened.take().map_or_else(anew, Ok).and_then(|mut store| {
+                    identity = store.identity();
+                    let lease = store.acquire(Shard::WHOLE, &owner);
+                    opened = Some(store);
+                    lease
+                });
+                is_too_old.set(matches!(acquired, Err(StoreError::TooNew { .. })));
+                acquired
             },
-            |client, text| forward(location, &owner.name, client, text),
+            |client, text| {
+                let asked = if is_too_old.get() { Asks::Nobody } else { Asks::Owner };
+                forward(location, asked, &owner.name, client, text);
+            },
         )?;
         drop(hears);
         let (Some((lease, asked, signals)), Some(store)) = (acquired, opened.take()) else { break };
@@ -124,6 +132,15 @@ pub(super) fn serve(
     }
     drop(directory);
     Ok(Exit::Ok)
+}
+
+/// The store, unless this program is too old for it: the others serve, and this one waits until it is
+/// replaced.
+fn first(location: &Location, identity: &Identity) -> Result<Option<PostgresStore>, Error> {
+    match PostgresStore::open(location, identity.clone()) {
+        Err(StoreError::TooNew { .. }) => Ok(None),
+        other => other.map(Some).map_err(Error::Store),
+    }
 }
 
 /// A bell that rings when a shard was released, until the other end is dropped.

@@ -71,6 +71,9 @@ pub fn wait(
                 return Ok(Some((lease, asked, signals)));
             }
             Err(StoreError::Held { by, .. }) => format!("{by} owns the jobs"),
+            Err(error @ StoreError::TooNew { .. }) => {
+                format!("{error}: install the version that the other servers have")
+            }
             Err(error @ (StoreError::Busy | StoreError::Unknown | StoreError::Full(_))) => error.to_string(),
             Err(error) => return Err(Error::Store(error)),
         };
