@@ -198,7 +198,12 @@ impl Tenure {
             }
             Err(StoreError::Held { by, .. }) => format!("{by} owns the jobs"),
             Err(
-                error @ (StoreError::Busy | StoreError::Unknown | StoreError::Full(_) | StoreError::Io(_)),
+                error @ (StoreError::Busy
+                | StoreError::Unknown
+                | StoreError::Full(_)
+                | StoreError::Io(_)
+                // A later version of this program has made steps: it has the jobs, and this one is replaced.
+                | StoreError::TooNew { .. }),
             ) => error.to_string(),
             Err(error) => return Err(Error::Store(error)),
         };
