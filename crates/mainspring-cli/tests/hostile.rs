@@ -185,6 +185,42 @@ fn no_path_leads_out_however_it_is_written() {
     site.stop();
 }
 
+/// Makes what is written of people's requests endless: a question of it finds no row and does not end by
+/// itself.
+fn make_endless(store: &rusqlite::Connection) {
+    store
+        .execute_batch(
+            "BEGIN;
+             ALTER TABLE audit RENAME TO audit_kept;
+             CREATE VIEW audit AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)
+                 SELECT audit_kept.* FROM n, audit_kept WHERE x < 0;
+             COMMIT",
+        )
+        .unwrap();
+}
+
+#[test]
+fn a_question_that_takes_too_long_is_given_up_and_others_are_answered() {
+    let site = Site::start("hostile-endless", IDLE, &[]);
+    let token = site.token("mara", Scope::Look);
+    site.served.says(&["run", "idle", "--wait"], 0, "succeeded");
+    assert_eq!(site.get("/api/v1/audit", &token).json()["items"].as_array().unwrap().len(), 1);
+    let store = rusqlite::Connection::open(site.served.folder.join("data/mainspring.db")).unwrap();
+    store.busy_timeout(Duration::from_secs(30)).unwrap();
+    make_endless(&store);
+    let began = Moment::now();
+    let answer = site.get("/api/v1/audit", &token);
+    assert_eq!(answer.status, 503, "{}", answer.head);
+    assert!(answer.header("retry-after").is_some(), "{}", answer.head);
+    assert!(answer.json()["detail"].as_str().unwrap().contains("took too long"), "{}", answer.json());
+    // Never early. How late depends on what else the machine does.
+    assert!(Duration::from_secs(2) <= Moment::now().since(began));
+    assert_eq!(site.get("/api/v1/status", &token).status, 200);
+    store.execute_batch("BEGIN; DROP VIEW audit; ALTER TABLE audit_kept RENAME TO audit; COMMIT").unwrap();
+    assert_eq!(site.get("/api/v1/audit", &token).json()["items"].as_array().unwrap().len(), 1);
+    site.stop();
+}
+
 #[test]
 fn a_server_that_is_killed_ends_its_streams() {
     let site = Site::start("hostile-kill", IDLE, &[]);

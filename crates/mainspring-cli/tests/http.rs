@@ -8,7 +8,7 @@ use mainspring_web::routes::ROUTES;
 use mainspring_web::scope::Scope;
 use serde_json::json;
 
-use crate::served::{IDLE, folder};
+use crate::served::{IDLE, Served, folder, write};
 use crate::site::{Site, read_head};
 
 /// A path of the table with something in it.
@@ -234,6 +234,28 @@ fn a_run_that_waits_for_its_next_attempt_is_told_once() {
     while runs()["items"][0]["ended"].is_null() {}
     let found = runs();
     assert_eq!((&found["total"], &found["items"][0]["state"]), (&json!(1), &json!("scheduled")), "{found}");
+    let year = site.get("/api/v1/jobs/again/heatmap", &token).json();
+    assert_eq!(year["days"], json!([]), "a day has what has ended for good");
+    site.stop();
+}
+
+#[test]
+fn a_run_that_goes_on_says_how_long_it_usually_takes_though_nobody_asked_for_the_job() {
+    let jobs = "[jobs.usual]\nat = 2100-01-01T00:00:00Z\nshell = '[ -e go ] && exec sleep 3600; exit 0'\n";
+    let folder = folder("http-usual");
+    let place = format!("cwd = '{}'\n", folder.display());
+    write(&folder.join("jobs.toml"), &format!("{jobs}{place}"));
+    let site = Site::of(Served::start_in(folder.clone(), &["--listen=127.0.0.1:0"]));
+    let token = site.token("mara", Scope::Look);
+    site.served.says(&["run", "usual", "--wait"], 0, "succeeded");
+    std::fs::write(folder.join("go"), "").unwrap();
+    site.served.says(&["run", "usual"], 0, "");
+    let running =
+        || site.get("/api/v1/runs?state=running", &token).json()["items"].as_array().unwrap().clone();
+    while running().is_empty() {}
+    assert!(running()[0]["usual_ms"].is_u64(), "{:?}", running());
+    site.served.says(&["cancel", running()[0]["run"].as_str().unwrap()], 0, "");
+    while !running().is_empty() {}
     site.stop();
 }
 

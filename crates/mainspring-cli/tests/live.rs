@@ -17,14 +17,17 @@
 //! The test needs the Debian package `libfaketime`. Without it, it is skipped and says so, unless the
 //! variable CI is set: there it fails.
 
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::thread;
 
 use jiff::Timestamp;
+use mainspring_web::scope::Scope;
 
 use crate::program::{Running, root};
-use crate::served::{folder, write};
+use crate::served::{Served, folder, write};
+use crate::site::Site;
 
 /// Each job has a name. The last tells the test what time it is: it is due in every second.
 const CRONTAB: &str = "\
@@ -166,6 +169,55 @@ fn a_clock_that_is_set_forward_is_told_before_what_it_passed_over() {
     let _ = std::fs::remove_dir_all(&folder);
 }
 
+#[test]
+fn a_clock_that_is_set_forward_is_told_over_http() {
+    let Some(library) = faketime_or_skip() else { return };
+    let folder = folder("clock-http");
+    let (shift, file) = (folder.join("shift"), folder.join("jobs.toml"));
+    std::fs::write(&shift, "+0").unwrap();
+    write(&file, "[jobs.tick]\nevery = '1s'\nmisfire = 'none'\nrun = ['true']\n");
+    let shell = format!(
+        "export LD_PRELOAD={} FAKETIME_TIMESTAMP_FILE={} FAKETIME_NO_CACHE=1 FAKETIME_DONT_FAKE_MONOTONIC=1",
+        library.display(),
+        shift.display()
+    );
+    let data = folder.join("data");
+    let args = ["serve", "--data", data.to_str().unwrap(), "--listen=127.0.0.1:0", file.to_str().unwrap()];
+    let mut running = Running::after(&shell, &args);
+    running.wait_for(&[", data in "]);
+    let site = Site::of(Served { folder, running });
+    let token = site.token("mara", Scope::Look);
+    let found = || site.get("/api/v1/health", &token).json()["findings"].as_array().unwrap().clone();
+    assert!(found().iter().all(|finding| finding["code"] != "clock_jumped"));
+    let mut stream = site.connect();
+    write!(
+        stream,
+        "GET /api/v1/events HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\r\n",
+        site.host
+    )
+    .unwrap();
+    let mut reader = BufReader::new(stream);
+    let mut text = String::new();
+    let mut until = |part: &str| {
+        while !text.contains(part) {
+            assert!(0 < reader.read_line(&mut text).unwrap(), "{part} in {text}");
+        }
+    };
+    until("event: reset");
+    // Renamed, so that it is there as a whole.
+    write(&shift, "+7200");
+    until("event: clock.jumped");
+    let finding = found().into_iter().find(|finding| finding["code"] == "clock_jumped").unwrap();
+    let told = finding["text"].as_str().unwrap().to_lowercase();
+    assert!(told.starts_with("the clock was set forward by "), "{finding}");
+    assert_eq!(finding["level"], "warning");
+    let metrics = String::from_utf8(site.get("/metrics", &token).body).unwrap();
+    let line = "mainspring_clock_jumps_total{direction=\"forward\"} ";
+    let count = metrics.lines().find_map(|found| found.strip_prefix(line)).unwrap();
+    assert_ne!(count, "0");
+    site.stop();
+}
+
 /// The library; without it the test says that it is skipped, and fails where all must run.
 pub(crate) fn faketime_or_skip() -> Option<PathBuf> {
     let library = faketime();
@@ -173,7 +225,7 @@ pub(crate) fn faketime_or_skip() -> Option<PathBuf> {
         let message = "the test of a shifted clock needs the Debian package libfaketime";
         assert!(std::env::var_os("CI").is_none(), "{message}");
         // Past the capture of test output, so that nobody takes a skipped test for one that passed.
-        let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("SKIPPED: {message}\n").as_bytes());
+        let _ = std::io::stderr().write_all(format!("SKIPPED: {message}\n").as_bytes());
     }
     library
 }

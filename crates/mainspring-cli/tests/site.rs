@@ -44,7 +44,11 @@ impl Site {
     pub(crate) fn start(name: &str, jobs: &str, args: &[&str]) -> Site {
         let folder = folder(name);
         write(&folder.join("jobs.toml"), jobs);
-        let served = Served::start_in(folder, &[&["--listen=127.0.0.1:0"], args].concat());
+        Site::of(Served::start_in(folder, &[&["--listen=127.0.0.1:0"], args].concat()))
+    }
+
+    /// Of a server that listens already.
+    pub(crate) fn of(served: Served) -> Site {
         let opened = served.ask(&["open", "--print"]);
         let address = opened.stdout.trim().strip_prefix("http://").unwrap().to_owned();
         let host = address.split('/').next().unwrap().to_owned();

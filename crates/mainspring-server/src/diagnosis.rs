@@ -32,6 +32,10 @@ const MIN_FREE_BYTES: u64 = 32 << 20;
 /// How far the clock may be ahead of the last thing that was planned before that is odd.
 const MAX_IDLE_SECONDS: i64 = 366 * 86_400;
 
+/// For so long people are told that the clock was set: those who look because something ran oddly. The log
+/// and the missed runs have it for longer.
+const CLOCK_STEP_TOLD_SECONDS: i64 = 3_600;
+
 /// What a server says of itself, of its files, its jobs and its disk. `now` is the clock of the reader.
 pub fn of_server(status: &StatusWire, health: &HealthWire, now: Timestamp) -> Vec<Finding> {
     let mut findings = server(status, health, now);
@@ -113,8 +117,21 @@ fn server(status: &StatusWire, health: &HealthWire, now: Timestamp) -> Vec<Findi
         let text = format!("{} requests were refused, because clients asked too fast", status.refused);
         findings.push(Finding::warning("rate", text, "serve --max-changes and --max-connection-changes"));
     }
+    findings.extend(clock(health, now));
     findings.extend(health.running_max.map(|count| room_for_runs(count, health.open_files_max)));
     findings
+}
+
+/// A step of the clock that is not long ago. If the clock was set back since, its time lies ahead.
+fn clock(health: &HealthWire, now: Timestamp) -> Option<Finding> {
+    let step = health.clock_step.as_ref()?;
+    let at: Timestamp = step.at.parse().ok()?;
+    if CLOCK_STEP_TOLD_SECONDS < now.duration_since(at).as_secs().abs() {
+        return None;
+    }
+    let text = format!("{}, {}", step.text, relative(at, now));
+    let hint = "what was due in between is caught up or missed, as the job's misfire says";
+    Some(Finding::warning("clock", text, hint).coded("clock_jumped"))
 }
 
 /// How many runs there may be at one time, and why there may not be more.
@@ -180,4 +197,23 @@ fn names(names: &NamesWire) -> String {
     let count = usize::try_from(names.count).unwrap_or(usize::MAX);
     let more = if names.first.len() < count { ", .." } else { "" };
     format!("{} ({}{more})", counted(count, "job"), names.first.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::ClockStepWire;
+
+    #[test]
+    fn a_step_of_the_clock_is_told_for_an_hour() {
+        let at: Timestamp = "2026-11-22T12:00:00Z".parse().unwrap();
+        let step = ClockStepWire { at: at.to_string(), text: "the machine slept for 2 h 0 min".to_owned() };
+        let health = HealthWire { clock_step: Some(step), ..HealthWire::default() };
+        let after = |seconds| clock(&health, at + jiff::SignedDuration::from_secs(seconds));
+        let finding = after(120).unwrap();
+        assert_eq!(finding.text, "the machine slept for 2 h 0 min, 2m ago");
+        assert!(after(3_600).is_some());
+        assert_eq!(after(3_601), None);
+        assert_eq!(clock(&HealthWire::default(), at), None);
+    }
 }

@@ -43,7 +43,7 @@ pub use expression::{
     ChangeWire, ExplanationWire, FieldWire, Question, Translated, WarningWire, day_rule_name, language_name,
     read_expression,
 };
-pub use health::{HealthWire, MAX_NAMED, NamesWire};
+pub use health::{ClockStepWire, HealthWire, MAX_NAMED, NamesWire};
 pub use job::{JobState, JobWire, PauseTermsWire, SourceCode};
 pub use line::WrittenJobs;
 pub use metrics::{

@@ -35,6 +35,10 @@ const MAX_ASKED_ALONE: usize = 200;
 /// How many runs of a job are looked at for its medians.
 const RECENT_RUNS: usize = 100;
 
+/// Of so many jobs a list asks how their last runs went: a question each, of a millisecond, and as many as a
+/// page shows.
+const MAX_LOOKED_BACK: usize = 60;
+
 /// A job.
 #[derive(Debug)]
 pub struct Known {
@@ -325,6 +329,25 @@ impl Catalogue {
         let recent = Arc::new(Recent::of(runs));
         locked(&self.kept).recent.insert(wire.name.clone(), (mark, Arc::clone(&recent)));
         Ok(recent)
+    }
+
+    /// Asks how the last runs of these jobs went, of those of which it is not known: [`MAX_LOOKED_BACK`] at
+    /// most, and others with the next request.
+    ///
+    /// # Errors
+    ///
+    /// What the loop says.
+    pub async fn look_back(
+        &self,
+        pool: &Arc<Pool>,
+        jobs: impl Iterator<Item = &Known>,
+    ) -> Result<(), Problem> {
+        let is_unknown = |known: &&Known| !locked(&self.kept).recent.contains_key(&known.wire.name);
+        let unknown: Vec<&Known> = jobs.filter(is_unknown).take(MAX_LOOKED_BACK).collect();
+        for known in unknown {
+            self.recent(pool, known).await?;
+        }
+        Ok(())
     }
 
     /// How the last runs of a job went, as far as somebody has asked.

@@ -19,6 +19,9 @@ pub struct HealthWire {
     pub fault: Option<String>,
     /// The clock that was asked.
     pub now: String,
+    /// The last time that the clock of the system was set forward or the machine slept, for a minute and
+    /// more.
+    pub clock_step: Option<ClockStepWire>,
     /// The latest nominal time that was planned, of any job.
     pub planned: Option<String>,
     /// Jobs that rest because the clock stands before what is planned of them already.
@@ -46,6 +49,16 @@ pub struct HealthWire {
     /// How many runs there may be at one time: as `--max-running` says, and fewer if the limit of open files
     /// has no room for them.
     pub running_max: Option<u64>,
+}
+
+/// The clock was set, or the machine slept.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ClockStepWire {
+    /// When the server saw it, by the clock as it was then.
+    pub at: String,
+    /// What happened.
+    pub text: String,
 }
 
 /// How many, and the names of the first [`MAX_NAMED`].

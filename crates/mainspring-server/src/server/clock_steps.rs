@@ -13,7 +13,7 @@
 
 use std::time::Duration;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use mainspring_exec::clock::Moment;
 use mainspring_exec::span::Span;
@@ -32,6 +32,8 @@ pub(super) struct ClockSteps {
     looked: Moment,
     /// When the clock since boot was read last, and what it showed.
     read: (Moment, Duration),
+    /// When people were told of a step last, and what.
+    told: Option<(Timestamp, String)>,
 }
 
 /// What happened between two looks.
@@ -46,7 +48,7 @@ pub(super) struct ClockStep {
 impl ClockSteps {
     /// `since_boot` is the time since the machine was started, its sleep included.
     pub(super) fn new(now: Moment, since_boot: Duration) -> ClockSteps {
-        ClockSteps { looked: now, read: (now, since_boot) }
+        ClockSteps { looked: now, read: (now, since_boot), told: None }
     }
 
     /// The step since the last look, if there was one.
@@ -60,7 +62,16 @@ impl ClockSteps {
         let (read, showed) = self.read;
         self.read = (now, since_boot());
         let slept = self.read.1.saturating_sub(showed).saturating_sub(now.since(read));
-        Some(ClockStep { ahead, slept })
+        let step = ClockStep { ahead, slept };
+        if let Some(text) = step.text() {
+            self.told = Some((now.wall, text));
+        }
+        Some(step)
+    }
+
+    /// When people were told of a step last, and what.
+    pub(super) fn told(&self) -> Option<&(Timestamp, String)> {
+        self.told.as_ref()
     }
 }
 
@@ -107,6 +118,12 @@ mod tests {
             let step = steps.look(at(start, waited_ms, wall_ms), || since_boot);
             assert_eq!(step.map(|step| step.ahead.as_secs()), expected, "{waited_ms}");
         }
+        let (at, text) = steps.told().unwrap();
+        assert_eq!(
+            text, "the clock was set forward by 1 h 0 min",
+            "a later step back is told by the planner"
+        );
+        assert_eq!(*at, start.wall + SignedDuration::from_millis(3_662_900));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use mainspring_job::{Mark, Pause, Shard};
 use super::Server;
 use super::asking::{Asking, Next, query};
 use super::room::free_bytes;
-use crate::protocol::{HealthWire, Response};
+use crate::protocol::{ClockStepWire, HealthWire, Response};
 use mainspring_exec::clock::Moment;
 use mainspring_exec::descriptors;
 
@@ -25,6 +25,9 @@ impl Server {
         for (job, of) in self.owner.planner().follow_nothing() {
             health.following_nothing.add(&format!("{job} after {of}"));
         }
+        let told =
+            |(at, text): &(Timestamp, String)| ClockStepWire { at: at.to_string(), text: text.clone() };
+        health.clock_step = self.clock_steps.told().map(told);
         health.is_all_paused = self.owner.planner().is_paused();
         health.free_bytes = free_bytes(self.place.directory());
         let limit = descriptors::limit();

@@ -135,7 +135,8 @@ export const serverPage = {
             facts(
               limits.map(({ text, used, max }) => [
                 text,
-                [
+                h(
+                  "span.s",
                   h("meter", {
                     value: used,
                     max,
@@ -145,7 +146,7 @@ export const serverPage = {
                     "aria-label": text
                   }),
                   ` ${number(used)} of ${number(max)}`
-                ]
+                )
               ])
             )
           )

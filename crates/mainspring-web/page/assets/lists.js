@@ -177,7 +177,7 @@ export const jobsPage = {
               )
           ],
           ["Next", "time", nextOf, "next"],
-          ["Last 20", "", ({ recent }) => squares(recent)],
+          ["Last 20", "num", ({ recent }) => squares(recent)],
           [
             "Last",
             "time",

@@ -150,7 +150,7 @@ const troublesTable = (context, rows) =>
     empty: "No job fails, and none is silent.",
     columns: [
       NAME,
-      ["Last 20", "", ({ recent }) => squares(recent)],
+      ["Last 20", "num", ({ recent }) => squares(recent)],
       [
         "What is wrong",
         "wide",

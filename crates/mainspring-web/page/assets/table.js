@@ -301,7 +301,7 @@ export function squares(recent) {
   const label = `${plural(last.length, "last run")}, ${bad} failed`;
   return s(
     "svg.squares",
-    { viewBox: "0 0 100 14", role: "img", "aria-label": label },
+    { width: last.length * 5, role: "img", "aria-label": label },
     last.map(({ state }, index) => {
       const of = tone(state);
       const [fill, height] =
@@ -314,12 +314,7 @@ export function squares(recent) {
               : of === "ok"
                 ? ["ok", 6]
                 : ["dim", 2];
-      return s(`rect.f-${fill}`, {
-        x: (SQUARES - last.length + index) * 5,
-        y: 13 - Number(height),
-        width: 3.6,
-        height
-      });
+      return s(`rect.f-${fill}`, { x: index * 5, y: 13 - Number(height), width: 3.6, height });
     })
   );
 }

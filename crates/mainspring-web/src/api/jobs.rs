@@ -15,6 +15,7 @@ use mainspring_server::protocol::JobWire;
 use serde_json::{Value, json};
 
 use super::define::job_answer;
+use super::runs::OPEN;
 use crate::app::App;
 use crate::call::{Asked, Call, Reply, ok};
 use crate::catalogue::{Known, Recent, between_ms, history, percentile};
@@ -268,7 +269,8 @@ pub async fn heatmap(call: Call) -> Reply {
     let year = asked.number("year", this_year, 9_999)?;
     let runs = history(&call.app.pool, Some(&known.wire.name), Vec::new(), MAX_YEAR_RUNS).await?;
     let mut days: BTreeMap<String, (String, u64, u64, u64)> = BTreeMap::new();
-    for run in runs.iter().filter(|run| run.ended.is_some()) {
+    // A run that waits for its next attempt has an end too, that of the last.
+    for run in runs.iter().filter(|run| run.ended.is_some() && !OPEN.contains(&run.state.as_str())) {
         let Ok(at) = run.nominal.parse::<Timestamp>() else { continue };
         let date = at.to_zoned(zone.clone()).date();
         if usize::try_from(date.year()).ok() != Some(year) {

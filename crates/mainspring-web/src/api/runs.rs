@@ -31,7 +31,8 @@ const MAX_SEEN: usize = 10_000;
 /// What chooses runs.
 pub const FILTERS: [&str; 8] = ["q", "job", "state", "cause", "group", "line", "since", "until"];
 
-const OPEN: [&str; 3] = ["scheduled", "queued", "running"];
+/// The states of runs that the planner has something to do with still.
+pub const OPEN: [&str; 3] = ["scheduled", "queued", "running"];
 
 /// The jobs by their names.
 async fn by_name(app: &App) -> Result<HashMap<String, Arc<Known>>, Problem> {
@@ -160,6 +161,9 @@ pub async fn list(call: Call) -> Reply {
     let Page { runs, next } = page(app, &asked, asked.get("after"), limit, MAX_SEEN).await?;
     let total = (next.is_none() && asked.get("after").is_none()).then_some(runs.len());
     let jobs = by_name(app).await?;
+    // How long a run usually takes is told of those that go on: whether one is stuck is seen from it.
+    let running = runs.iter().filter(|run| run.state == "running").filter_map(|run| jobs.get(&run.job));
+    app.catalogue.look_back(&app.pool, running.map(|known| &**known)).await?;
     let items: Vec<Value> = runs
         .iter()
         .map(|run| {

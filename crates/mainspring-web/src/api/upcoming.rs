@@ -64,6 +64,7 @@ pub async fn upcoming(call: Call) -> Reply {
             && asked.get("group").is_none_or(|group| known.wire.group.as_deref() == Some(group))
     };
     let jobs: Vec<Arc<Known>> = jobs.iter().filter(wanted).map(Arc::clone).collect();
+    app.catalogue.look_back(&app.pool, jobs.iter().map(|known| &**known)).await?;
     let medians: Vec<Option<u64>> = jobs
         .iter()
         .map(|known| app.catalogue.recent_known(&known.wire.name).and_then(|recent| recent.median_ms))
