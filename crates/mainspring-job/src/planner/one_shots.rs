@@ -33,7 +33,7 @@ impl Planner {
     /// that what has fired is not found again.
     pub(super) fn request_portion(&mut self, now: Timestamp) {
         let may_fire = self.activity.is_planning() && !self.activity.starts_nothing() && self.has_room();
-        if may_fire && self.near.begin_read(self.limits.per_turn) {
+        if may_fire && self.near.begin_read(now, self.limits.per_turn) {
             self.ledger.perform(Output::Load { up_to: now, limit: self.limits.per_turn });
         }
     }

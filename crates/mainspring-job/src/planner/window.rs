@@ -10,7 +10,9 @@
 //!
 //! An id only causes a read, and the job that is read decides. So the id of a job that was withdrawn stays
 //! until its time, and costs one look that finds nothing. Nothing is lost. Each job on disk up to the cursor
-//! has its id here, or was read and has not fired. Otherwise the last portion was full, and another is read.
+//! has its id here, or was read and has not fired. An id that has left is kept until a read has come to its
+//! end. A read that fails, or is full, has not, and another follows at once. If the clock was set back before
+//! that one, it looks less far, and the ids beyond it come back.
 //!
 //! A submission at or before the cursor, or within the range of ids that are being read, joins them as soon
 //! as it is on disk. Any other is found by a later read. So no submission falls between the two. The span
@@ -81,8 +83,10 @@ pub(super) struct Window {
     first_left: Option<OnceId>,
     /// What was read because it is due, and has not fired.
     portion: VecDeque<Once>,
-    /// Whether a portion is being read.
-    is_reading: bool,
+    /// Up to when a portion is being read.
+    reading: Option<Timestamp>,
+    /// The ids that have left and whose jobs no portion has had so far; perhaps some that are gone.
+    unread: BTreeSet<OnceId>,
     /// Whether the last portion may not have been all that was due.
     has_more: bool,
     /// What was withdrawn while a portion is being read, which may hold it.
@@ -101,7 +105,8 @@ impl Default for Window {
             joined: BTreeSet::new(),
             first_left: None,
             portion: VecDeque::new(),
-            is_reading: false,
+            reading: None,
+            unread: BTreeSet::new(),
             has_more: false,
             withdrawn: BTreeSet::new(),
             firing: None,
@@ -122,7 +127,7 @@ impl Window {
 
     /// When there is something to fire, or to read so that it fires.
     pub(super) fn next_due(&self) -> Option<Timestamp> {
-        match (self.portion.front(), self.is_reading) {
+        match (self.portion.front(), self.reading.is_some()) {
             (Some(once), _) => Some(once.id.due),
             (None, true) => None,
             (None, false) if self.has_more => Some(Timestamp::MIN),
@@ -193,22 +198,33 @@ impl Window {
         }
     }
 
-    /// Says whether the first jobs that are due are to be read, and how many at most. Their ids leave.
-    pub(super) fn begin_read(&mut self, most: usize) -> bool {
-        if self.is_reading || !self.portion.is_empty() {
+    /// Says whether the first jobs that are due now are to be read, and how many at most. Their ids leave.
+    pub(super) fn begin_read(&mut self, now: Timestamp, most: usize) -> bool {
+        if self.reading.is_some() || !self.portion.is_empty() {
             return false;
         }
-        let has_due = (0..most).take_while(|_| self.ids.pop_due().is_some()).count() != 0;
-        self.is_reading = has_due || self.has_more;
-        self.is_reading
+        let mut has_due = false;
+        for (_, id) in (0..most).map_while(|_| self.ids.pop_due()) {
+            self.unread.insert(id.id());
+            has_due = true;
+        }
+        self.reading = (has_due || self.has_more).then_some(now);
+        self.reading.is_some()
     }
 
     /// Jobs that are due were read.
     pub(super) fn read(&mut self, portion: Vec<Once>, is_complete: bool) {
-        if !std::mem::take(&mut self.is_reading) {
-            return;
-        }
+        let Some(up_to) = self.reading.take() else { return };
         self.has_more = !is_complete;
+        for once in &portion {
+            self.unread.remove(&once.id);
+        }
+        if is_complete {
+            // What is due later was not looked for: the clock was set back since its id left.
+            for id in std::mem::take(&mut self.unread).into_iter().filter(|id| up_to < id.due) {
+                self.ids.add(NearId::new(id));
+            }
+        }
         let withdrawn = std::mem::take(&mut self.withdrawn);
         self.portion = portion.into_iter().filter(|once| !withdrawn.contains(&once.id)).collect();
     }
@@ -229,7 +245,7 @@ impl Window {
     /// A job is withdrawn; its id stays.
     pub(super) fn withdraw(&mut self, id: OnceId) {
         self.portion.retain(|once| once.id != id);
-        if self.is_reading {
+        if self.reading.is_some() {
             self.withdrawn.insert(id);
         }
     }

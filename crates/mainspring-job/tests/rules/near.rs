@@ -76,3 +76,50 @@ fn a_crowd_that_is_due_at_once_fires_whole_in_the_order_of_submission() {
     let names: Vec<JobName> = shell.started.iter().map(|start| start.key.job.clone()).collect();
     assert_eq!(names, ids.iter().map(|id| id.name()).collect::<Vec<_>>());
 }
+
+/// Tells the planner something, and returns the one read of the store that it asks for.
+fn read_after(shell: &mut Shell, now: &str, input: Input) -> (Timestamp, usize) {
+    shell.now = at(now);
+    let mut outputs = Vec::new();
+    shell.planner.handle(shell.now, input, &mut outputs);
+    let [Output::Load { up_to, limit }] = outputs[..] else { panic!("{outputs:?}") };
+    (up_to, limit)
+}
+
+/// What is told when the store is too busy to be read.
+fn busy() -> Input {
+    Input::Loaded { pending: Vec::new(), is_complete: false }
+}
+
+#[test]
+fn what_a_busy_store_did_not_tell_fires_at_its_time_after_the_clock_was_set_back() {
+    let mut shell = Shell::new("2026-01-01T00:00:00Z", Vec::new());
+    submit(&mut shell, "2026-01-01T00:00:10Z");
+    read_after(&mut shell, "2026-01-01T00:00:10Z", Input::Tick);
+    shell.now = at("2026-01-01T00:00:05Z");
+    shell.tell(busy());
+    shell.live("2026-01-01T00:00:09.999Z");
+    assert_eq!(shell.started.len(), 0, "it is not due");
+    shell.live("2026-01-01T00:00:10Z");
+    assert_eq!(shell.started.len(), 1);
+}
+
+#[test]
+fn what_a_full_portion_left_out_fires_at_its_time_after_the_clock_was_set_back() {
+    let mut limits = Limits::default();
+    limits.per_turn = 1;
+    let mut shell = Shell::with("2026-01-01T00:00:00Z", Vec::new(), Vec::new(), limits);
+    let first = submit(&mut shell, "2026-01-01T00:00:09Z");
+    submit(&mut shell, "2026-01-01T00:00:10Z");
+    // The ids of both leave, one after the other, until the store tells of the first.
+    read_after(&mut shell, "2026-01-01T00:00:09Z", Input::Tick);
+    let (up_to, limit) = read_after(&mut shell, "2026-01-01T00:00:10Z", busy());
+    let pending = shell.store.load(Shard::WHOLE, OnceId::first_at(Timestamp::MIN), up_to, limit).unwrap();
+    assert_eq!(pending.iter().map(|once| once.id).collect::<Vec<_>>(), [first]);
+    shell.now = at("2026-01-01T00:00:05Z");
+    shell.tell(Input::Loaded { pending, is_complete: false });
+    shell.live("2026-01-01T00:00:09Z");
+    assert_eq!(shell.started.len(), 1, "the second is not due");
+    shell.live("2026-01-01T00:00:10Z");
+    assert_eq!(shell.started.len(), 2);
+}

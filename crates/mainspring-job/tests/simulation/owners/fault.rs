@@ -24,7 +24,7 @@ pub(crate) enum Breach {
     WallClock,
     /// The age of a lease is counted from the answer, and not from before the store was asked.
     AgeFromTheAnswer,
-    /// What runs is not ended when the lease is over.
+    /// What runs and does not end when it is asked to is not ended when the lease is over.
     NoDeadline,
     /// What is to start starts however old the lease is.
     StartsWithAnOldLease,

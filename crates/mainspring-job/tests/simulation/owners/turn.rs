@@ -419,7 +419,10 @@ impl Owners<'_> {
         {
             self.processes[number].is_killed = true;
             let wait = self.random.pick(&[1, 200, 2_900]) * MS;
-            self.at(self.now + wait, index, What::ProcessEnds(number));
+            // What ends when it is asked to needs no deadline: without one nothing listens.
+            if self.breach != Breach::NoDeadline {
+                self.at(self.now + wait, index, What::ProcessEnds(number));
+            }
         }
     }
 
