@@ -76,7 +76,7 @@ function stay(text, submit) {
 export function reason(error) {
   if (!(error instanceof Refused)) {
     console.error(error);
-    return "The page has a fault. Reload it; the console of the browser says more.";
+    return "The page has a fault. Reload it; the console says more.";
   }
   const text = error.message.replace(/[^.!?]$/, "$&.");
   const todo = {
@@ -150,7 +150,7 @@ const ONE = {
       house,
       `Run ${job} now?`,
       "Run now",
-      p("It runs once, beside its schedule, by its own rules for overlap and retry."),
+      p("It runs once, beside its schedule, by its own rules."),
       async () => {
         /** @type {Started} */
         const { run } = await send("POST", jobPath(job, "run"), { at });
@@ -165,7 +165,7 @@ const ONE = {
       house,
       `Run ${job} again?`,
       "Run again",
-      p("The dead letter is tried again, for the same nominal time and with all of its attempts."),
+      p("The dead letter is tried again, for its nominal time, with all of its attempts."),
       async () => {
         await send("POST", `${runPath(run)}/retry`, {});
         return [`${job} is asked to run again. `, openRun(run)];
@@ -253,7 +253,7 @@ const ONE = {
     let seen = "";
     let expected = 0;
     const body = [
-      p("Runs the times of a range again, each as a run of its own, one after the other."),
+      p("Runs the times of a range again, one after the other."),
       field("from", "From, in my zone"),
       field("to", "To, in my zone"),
       shown

@@ -3,7 +3,8 @@
 //
 // Cost: one request each; at most 10 seconds.
 //
-// Does not repeat a request: what asks decides that.
+// Does not repeat a request: what asks decides that. One that was refused for want of a sign-in which came
+// meanwhile is asked again.
 
 /** @import {Problem, Scope, Status} from "../api.d.ts" */
 
@@ -27,6 +28,9 @@ export class Refused extends Error {
 }
 
 let skew = 0;
+
+/** How often somebody has signed in or out here. */
+let turns = 0;
 
 /** The server's clock, in ms. */
 export function now() {
@@ -61,6 +65,7 @@ export function address(path, query = {}) {
 export async function ask(url, options = {}) {
   const patience = AbortSignal.timeout(PATIENCE_MS);
   const signal = options.signal ? AbortSignal.any([options.signal, patience]) : patience;
+  const before = turns;
   let answer;
   try {
     answer = await fetch(url, { ...options, signal, credentials: "same-origin" });
@@ -69,8 +74,12 @@ export async function ask(url, options = {}) {
     throw new Refused(0, null, "The server does not answer.");
   }
   follow(answer.headers.get("date"));
+  if (url.endsWith("/session")) turns += 1;
+  else if (answer.status === 401) {
+    if (before !== turns) return ask(url, options);
+    dispatchEvent(new Event("signed-out"));
+  }
   if (answer.ok) return answer;
-  if (answer.status === 401 && !url.endsWith("/session")) dispatchEvent(new Event("signed-out"));
   const isProblem = answer.headers.get("content-type")?.startsWith("application/problem+json");
   const problem = isProblem ? /** @type {Problem} */ (await answer.json()) : null;
   throw new Refused(answer.status, problem, `The server answered ${answer.status}.`);

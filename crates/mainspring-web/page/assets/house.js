@@ -33,7 +33,7 @@ export const filesPage = {
     title("Files", count(items.length)),
     h(
       "p.lead",
-      "A file is read again when it changes. One with a problem changes nothing: the old one stays in force."
+      "A file is read again when it changes. With a problem it changes nothing: the old one stays in force."
     ),
     table(context, {
       caption: "Files of jobs",

@@ -311,7 +311,7 @@ export const deadPage = {
     const again = (/** @type {number} */ count) => (count === 1 ? "Run again" : `Run ${number(count)} again`);
     return [
       title("Dead letters", count(total)),
-      h("p.lead", "Runs whose attempts are used up. Each waits until somebody runs it again or drops it."),
+      h("p.lead", "Runs whose attempts are used up. Each waits until it is run again or dropped."),
       h("div.bar", filter(context.query, ["job", "group", "line"], "job, group:")),
       next !== null &&
         h("p.warn", `Grouped are the newest ${number(items.length)}. Filter by job to see the others.`),

@@ -83,6 +83,7 @@ export function follow(onEvent, onState) {
     return new Promise((/** @type {(value: void) => void} */ resolve) => {
       let wait = 500;
       let timer = 0;
+      let isOver = false;
       /** @type {EventSource | null} */
       let source = null;
       const open = () => {
@@ -117,13 +118,14 @@ export function follow(onEvent, onState) {
           state = "down";
           if (error instanceof Refused && error.status === 401) wait = MAX_WAIT_MS;
         }
-        if (leave === null) return;
+        if (isOver) return;
         tell({ state });
         timer = setTimeout(open, wait);
         wait = Math.min(MAX_WAIT_MS, wait * 2);
       };
       leave = () => {
         leave = null;
+        isOver = true;
         clearTimeout(timer);
         source?.close();
         resolve();

@@ -47,8 +47,8 @@ export function connect(now) {
   const texts = /** @type {Record<string, string>} */ ({
     live: `live${Math.abs(skew) < MAX_SKEW_MS ? "" : clock}`,
     ending: "The server is ending. The page waits for the next one.",
-    deaf: "Not live: the server gives no stream of events. The page asks every 15 seconds.",
-    down: "The server does not answer. What you see is old; the page tries again by itself."
+    deaf: "Not live: the page asks every 15 seconds.",
+    down: "The server does not answer. What you see is old; the page tries again."
   });
   state.className = `state ${now.replace(" ", "-")}`;
   state.textContent = texts[now] ?? now;

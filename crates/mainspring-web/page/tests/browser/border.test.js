@@ -113,6 +113,33 @@ test("a token signs in, and all tabs go on with what they showed", { skip }, () 
   })
 );
 
+test("a refusal that was asked for before the sign-in and comes after it signs nobody out", { skip }, () =>
+  stage({ scope: null }, async ({ url, context }) => {
+    const page = await context.newPage();
+    let [tellAsked, release] = [() => {}, () => {}];
+    const asked = new Promise((resolve) => (tellAsked = () => resolve(null)));
+    const released = new Promise((resolve) => (release = () => resolve(null)));
+    await page.route("**/api/v1/status", async (route) => {
+      const response = await route.fetch();
+      if (response.status() === 401) {
+        tellAsked();
+        await released;
+      }
+      await route.fulfill({ response });
+    });
+    await page.route("**/api/v1/session", async (route) => {
+      await asked;
+      await route.fulfill({ response: await route.fetch() });
+    });
+    await page.goto(`${url}#code=code-2`);
+    await page.waitForSelector(".summary");
+    release();
+    await page.waitForSelector("#state.live");
+    assert.equal(await page.locator("h1:has-text('Sign in')").count(), 0);
+    assert.equal(await page.locator(".summary").count(), 1);
+  })
+);
+
 test("signing out takes away what was shown, and what was on its way", { skip }, () =>
   stage({ scope: null }, async ({ url, context, mock }) => {
     const page = await context.newPage();

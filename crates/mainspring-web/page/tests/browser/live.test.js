@@ -156,7 +156,7 @@ test("without a stream the page asks by itself, and says so", { skip }, () =>
   stage({}, async ({ open, mock }) => {
     mock.deaf = true;
     const page = await open("?page=runs&job=backup-db");
-    await page.waitForSelector("#state:has-text('Not live: the server gives no stream of events.')");
+    await page.waitForSelector("#state:has-text('Not live: the page asks every 15 seconds.')");
     begin(mock, "backup-db");
     await page.waitForSelector(".news:has-text('1 new')");
     mock.deaf = false;
