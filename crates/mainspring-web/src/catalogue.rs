@@ -331,7 +331,7 @@ impl Catalogue {
         Ok(recent)
     }
 
-    /// Asks how the last runs of these jobs went, of those of which it is not known: [`MAX_LOOKED_BACK`] at
+    /// Asks how the last runs of these jobs went, of those of which it is not known: `MAX_LOOKED_BACK` at
     /// most, and others with the next request.
     ///
     /// # Errors
