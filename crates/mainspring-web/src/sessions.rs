@@ -50,7 +50,7 @@ pub struct Who {
 pub struct Sessions {
     /// By the hash of the cookie.
     known: HashMap<String, (Who, Moment)>,
-    /// When somebody tried to sign in, of the last minute.
+    /// When somebody tried to sign in, of the last minute, but for those who could.
     tries: Vec<Moment>,
 }
 
@@ -65,13 +65,15 @@ impl Sessions {
         may
     }
 
-    /// Begins a session. Returns its cookie.
+    /// Begins a session for the last who tried. One who has a token or a code does not guess, so that try
+    /// does not count. Returns its cookie.
     ///
     /// # Errors
     ///
     /// When the operating system gives no random bytes.
     pub fn begin(&mut self, who: Who, now: Moment) -> io::Result<String> {
         let cookie = random_text(COOKIE_BYTES)?;
+        self.tries.pop();
         self.known.retain(|_, (_, began)| now.since(*began) < LIFE);
         if MAX_SESSIONS <= self.known.len() {
             let oldest = self.known.iter().min_by_key(|(_, (_, began))| began.monotonic);
@@ -126,5 +128,16 @@ mod tests {
         let mut sessions = Sessions::default();
         assert_eq!((0..20).filter(|_| sessions.may_try(now)).count(), LOGINS_PER_MINUTE);
         assert!(sessions.may_try(Moment { monotonic: now.monotonic + MINUTE, ..now }));
+    }
+
+    #[test]
+    fn who_signs_in_has_not_guessed() {
+        let (now, mut sessions) = (Moment::now(), Sessions::default());
+        for _ in 0..3 * LOGINS_PER_MINUTE {
+            assert!(sessions.may_try(now));
+            let who = Who { name: "mara".to_owned(), scope: Scope::Look, token: None };
+            sessions.begin(who, now).unwrap();
+        }
+        assert_eq!((0..20).filter(|_| sessions.may_try(now)).count(), LOGINS_PER_MINUTE);
     }
 }
