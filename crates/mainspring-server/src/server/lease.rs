@@ -16,10 +16,10 @@
 
 use std::time::Instant;
 
-use mainspring_job::{Input, Outcome, RunKey, Start, StoreError};
+use mainspring_job::{Input, LeaseAge, LeaseDeadlines, Outcome, RunKey, Start, StoreError};
 
 use super::Server;
-use super::holding::{Age, MAX_APART, judged, old_after, over_after, renew_after};
+use super::holding::MAX_APART;
 use super::phase::Phase;
 use crate::error::Error;
 use mainspring_exec::clock::{Moment, ahead, boot_time};
@@ -28,8 +28,8 @@ use mainspring_exec::span::Span;
 impl Server {
     /// Whether the lease is fresh enough for something to start.
     pub(super) fn may_start(&self) -> bool {
-        let is_fresh = self.owner.lease_age().is_none_or(|(age, lasts)| judged(age, lasts) == Age::Fresh);
-        is_fresh && !self.holding.is_lost
+        let is_fresh = |(age, lasts)| LeaseDeadlines::of(lasts).judge(age) == LeaseAge::Fresh;
+        self.owner.lease_age().is_none_or(is_fresh) && !self.holding.is_lost
     }
 
     /// Keeps what is to start until the lease is renewed. If it is lost, the next owner finds the record of a
@@ -54,16 +54,17 @@ impl Server {
     /// Renews the lease in time, and ends what runs if that does not work.
     pub(super) fn keep_lease(&mut self, now: Moment) {
         let Some((age, lasts)) = self.owner.lease_age().filter(|_| !self.holding.is_lost) else { return };
-        if renew_after(lasts) <= age
-            && self.holding.tried.is_none_or(|tried| renew_after(lasts) <= now.since(tried))
+        let deadlines = LeaseDeadlines::of(lasts);
+        if deadlines.renew <= age
+            && self.holding.tried.is_none_or(|tried| deadlines.renew <= now.since(tried))
         {
             self.holding.tried = Some(now);
             self.owner.renew();
         }
         self.say_if_apart(now);
-        self.work.holds_until(boot_time().saturating_sub(age) + over_after(lasts));
-        match judged(age, lasts) {
-            Age::Fresh => {
+        self.work.holds_until(boot_time().saturating_sub(age) + deadlines.over);
+        match deadlines.judge(age) {
+            LeaseAge::Fresh => {
                 if std::mem::take(&mut self.holding.is_old) {
                     self.note(now.wall, "the store answers again, and the lease is renewed: all goes on");
                 }
@@ -71,8 +72,8 @@ impl Server {
                     self.begin(start, now);
                 }
             }
-            Age::Old if self.holding.is_old => {}
-            Age::Old => {
+            LeaseAge::Old if self.holding.is_old => {}
+            LeaseAge::Old => {
                 self.holding.is_old = true;
                 let text = format!(
                     "the lease could not be renewed for {} s: nothing starts, and what runs is asked to end ({})",
@@ -82,7 +83,7 @@ impl Server {
                 self.note(now.wall, &text);
                 self.owner.tell_all(self.work.ask_all_to_end(now));
             }
-            Age::Over => self.lose(now, "the lease could not be renewed in time"),
+            LeaseAge::Over => self.lose(now, "the lease could not be renewed in time"),
         }
     }
 
@@ -118,10 +119,11 @@ impl Server {
     /// When the lease is to be looked at again.
     pub(super) fn lease_deadline(&self, now: Moment) -> Option<Instant> {
         let (age, lasts) = self.owner.lease_age().filter(|_| !self.holding.is_lost)?;
-        let steps = [renew_after(lasts), old_after(lasts), over_after(lasts)];
+        let LeaseDeadlines { renew, old, over, .. } = LeaseDeadlines::of(lasts);
         // Between two of them it is tried again.
-        let next = steps.into_iter().find(|step| age < *step).unwrap_or(lasts).saturating_sub(age);
-        now.monotonic.checked_add(next.min(renew_after(lasts)))
+        let next =
+            [renew, old, over].into_iter().find(|step| age < *step).unwrap_or(lasts).saturating_sub(age);
+        now.monotonic.checked_add(next.min(renew))
     }
 
     /// The end of a server that has lost its shard: nothing is recorded, and nothing given up.
