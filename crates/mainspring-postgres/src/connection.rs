@@ -62,8 +62,8 @@ pub(super) struct Connection {
     /// Something was told there.
     told: Arc<Notify>,
     client: Option<Client>,
-    /// What the last batch was refused for, if it was: the operations that are not new.
-    detail: Option<String>,
+    /// The places of the operations for which the last batch was refused: they are not new.
+    unfit: Option<String>,
     /// How long a call may take.
     patience: Duration,
     runtime: Runtime,
@@ -89,7 +89,7 @@ impl Connection {
             channel: None,
             told: Arc::new(Notify::new()),
             client: None,
-            detail: None,
+            unfit: None,
             patience: CALL_TIMEOUT,
             runtime: runtime.map_err(|error| StoreError::Io(error.into()))?,
         })
@@ -170,7 +170,7 @@ impl Connection {
         match answer {
             Ok(Ok(rows)) => Ok(rows),
             Ok(Err(error)) => {
-                self.detail = unfit(&error);
+                self.unfit = unfit(&error);
                 if ends_session(&error) {
                     self.client = None;
                 }
@@ -185,7 +185,7 @@ impl Connection {
 
     /// The places of the operations that the wave of the last batch was refused for, once.
     pub(super) fn take_unfit(&mut self) -> Option<String> {
-        self.detail.take()
+        self.unfit.take()
     }
 
     /// Does several statements without values, in one transaction if they say so.
