@@ -194,7 +194,7 @@ impl Planner {
     pub fn handle(&mut self, now: Timestamp, input: Input, outputs: &mut Vec<Output>) {
         self.runs.begin_turn();
         self.agenda.tell(now);
-        self.near.tell(now);
+        self.near.tell(self.ahead_of(now));
         let is_look = matches!(input, Input::Tick | Input::Loaded { .. });
         match input {
             Input::Restore { jobs, former, runs, paused } => {
@@ -248,7 +248,7 @@ impl Planner {
         if !self.activity.is_planning() || self.activity.starts_nothing() {
             return self.activity.paused_until();
         }
-        let once = self.near.next_due().filter(|_| self.has_room());
+        let once = self.near.next_due(self.limits.lead).filter(|_| self.has_room());
         let load = self.near.next_scan(&self.limits);
         let probation = self.quarantine.next_end();
         let crowded = (self.jobs.has_crowded() && self.has_room()).then_some(Timestamp::MIN);

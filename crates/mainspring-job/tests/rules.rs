@@ -10,6 +10,7 @@ mod executor;
 mod follow;
 mod group;
 mod hooks;
+mod lead;
 mod near;
 mod order;
 mod pause;

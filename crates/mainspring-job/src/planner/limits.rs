@@ -1,5 +1,7 @@
 //! How much a planner takes on before it refuses.
 
+use std::time::Duration;
+
 use crate::policy::Retention;
 
 /// Limits of one planner. The default is for one machine.
@@ -30,6 +32,10 @@ pub struct Limits {
     /// How many jobs and runs one tick looks at; it looks at fewer if they make a batch full. So many
     /// one-shot jobs that are due are read at once.
     pub per_turn: usize,
+    /// How long before its time the start of a one-shot job may be recorded, so that the disk does not make it
+    /// late. The executor waits for [`Start::not_before`](crate::Start::not_before). None by default: an
+    /// executor that does not wait would be early.
+    pub lead: Duration,
     /// How much history of all one-shot jobs together is kept.
     pub once_retention: Retention,
 }
@@ -43,6 +49,7 @@ impl Default for Limits {
             max_near: 1_000_000,
             page: 10_000,
             per_turn: 512,
+            lead: Duration::ZERO,
             once_retention: Retention { keep: 10_000, days: 7 },
         }
     }

@@ -1,6 +1,10 @@
 //! The near one-shot jobs. Their ids are read ahead of time; the jobs are read when they are due, and then
 //! they fire.
 //!
+//! With [`Limits::lead`](crate::Limits::lead) they are read that much earlier. One that nothing stands in the
+//! way of fires then, with the record that it would have at its due time, and the executor waits for that
+//! time. One that has a group, or finds no place, fires when it is due.
+//!
 //! Cost: O(log n) for each; one read of the store for a portion of those that are due, `per_turn` of them.
 //!
 //! Does not know which of them are near: see `window`.
@@ -33,8 +37,9 @@ impl Planner {
     /// that what has fired is not found again.
     pub(super) fn request_portion(&mut self, now: Timestamp) {
         let may_fire = self.activity.is_planning() && !self.activity.starts_nothing() && self.has_room();
-        if may_fire && self.near.begin_read(now, self.limits.per_turn) {
-            self.ledger.perform(Output::Load { up_to: now, limit: self.limits.per_turn });
+        let up_to = self.ahead_of(now);
+        if may_fire && self.near.begin_read(up_to, self.limits.per_turn) {
+            self.ledger.perform(Output::Load { up_to, limit: self.limits.per_turn });
         }
     }
 
@@ -52,10 +57,28 @@ impl Planner {
             if !self.has_room() || self.ledger.is_full() {
                 return;
             }
-            let Some(once) = self.near.pop_due(now) else { break };
-            self.fire(now, &once);
+            let Some(once) = self.near.first_due(self.ahead_of(now)) else { break };
+            let due = once.id.due;
+            if now < due && !self.runs.would_start(once) {
+                self.near.keep_to_time(due);
+                self.near.tell(now);
+                break;
+            }
+            let Some(once) = self.near.pop() else { break };
+            self.fire(now.max(due), &once);
             self.ledger.end_unit();
         }
+    }
+
+    /// Up to which due time one-shot jobs may fire now.
+    pub(super) fn ahead_of(&self, now: Timestamp) -> Timestamp {
+        self.near.ahead_of(now, self.limits.lead)
+    }
+
+    /// The time of a start that is decided now: that at which its run is due, if it fired ahead of it.
+    pub(super) fn no_earlier(&self, now: Timestamp, due: Timestamp) -> Timestamp {
+        let ahead = now.saturating_add(self.limits.lead).unwrap_or(Timestamp::MAX);
+        if due <= ahead { now.max(due) } else { now }
     }
 
     fn fire(&mut self, now: Timestamp, once: &Once) {

@@ -33,6 +33,7 @@ use super::places::Places;
 use super::wait;
 use crate::input::Prune;
 use crate::name::JobName;
+use crate::once::Once;
 use crate::policy::{Kill, Overlap};
 use crate::reason::Reason;
 use crate::run::{Cause, Run, RunKey};
@@ -137,6 +138,13 @@ impl OpenRuns {
     /// Whether no run of a job is queued or running.
     pub(super) fn is_clear(&self, job: &JobName) -> bool {
         !self.gates.contains_key(job)
+    }
+
+    /// Whether the run of a one-shot job would start in the turn in which it is admitted: no run of its name
+    /// is in the way, it is in no group, and no run waits for the place that it would take.
+    pub(super) fn would_start(&self, once: &Once) -> bool {
+        let is_open = self.is_open(&RunKey::new(once.name.clone(), once.id.due));
+        !is_open && self.is_clear(&once.name) && self.places.has_spare(&once.work)
     }
 
     /// The runs of a job that are queued or running, those past its gate first.

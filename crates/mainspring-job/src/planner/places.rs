@@ -23,7 +23,7 @@ use crate::input::Prune;
 use crate::name::JobName;
 use crate::run::RunKey;
 use crate::state::RunState;
-use crate::work::Action;
+use crate::work::{Action, Work};
 
 /// Order in a group: see above.
 type Rank = (Reverse<i8>, Timestamp, RunKey);
@@ -103,6 +103,13 @@ impl Places {
         let limit = group.and_then(|name| self.limits.get(name)).and_then(|limits| limits.values().min());
         let limit = limit.map_or(usize::MAX, |limit| usize::try_from(*limit).unwrap_or(usize::MAX));
         self.running_count < self.max_running && running < limit
+    }
+
+    /// Whether there is a place for this work beside all that runs and is in line. Of a group it is not said.
+    pub(super) fn has_spare(&self, work: &Work) -> bool {
+        let in_line: usize = self.rooms.values().map(|room| room.ready.len()).sum();
+        let executes = self.executes.as_ref().is_none_or(|Executes(executes)| executes(&work.action));
+        work.group.is_none() && executes && self.running_count + in_line < self.max_running
     }
 
     /// A queued run is in line for a place.

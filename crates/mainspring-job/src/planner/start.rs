@@ -62,10 +62,13 @@ impl Planner {
 
     /// Starts the next attempt of a run that is past its gate and has a place.
     fn start(&mut self, now: Timestamp, key: &RunKey) {
-        let live = self.runs.begin_attempt(key, now);
-        let position = record_start(&mut self.ledger, now, live);
-        let (attempt, cause, due) = (live.run.attempt, live.run.cause, live.run.due);
-        let start = Start { key: key.clone(), attempt, cause, due, work: Arc::clone(&live.work) };
+        let due = self.runs.get(key).map_or(now, |live| live.run.due);
+        let at = self.no_earlier(now, due);
+        let live = self.runs.begin_attempt(key, at);
+        let position = record_start(&mut self.ledger, at, live);
+        let (attempt, cause) = (live.run.attempt, live.run.cause);
+        let (not_before, work) = (Some(at).filter(|at| now < *at), Arc::clone(&live.work));
+        let start = Start { key: key.clone(), attempt, cause, due, not_before, work };
         let crashes = match cause {
             Cause::Once => live.run.crashes,
             _ => self.jobs.crashes(&key.job),

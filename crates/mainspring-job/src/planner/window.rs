@@ -19,6 +19,9 @@
 //! adapts. It doubles while pages come back half empty, up to a day, so that an idle server reads its store
 //! twice a day. It halves when they are full.
 //!
+//! With a lead, all of this happens so much before a job is due. If the first of those that were read has to
+//! wait for its time after all, what was read are ids again, and until that time there is no lead.
+//!
 //! Cost: O(log n) for each. Memory is 48 bytes for each id of a page, and for each id that was submitted
 //! before the cursor, up to `max_near`. Beyond that the farther half is left to the store again, which costs
 //! O(n log n) once in `max_near / 2` submissions. A portion of whole jobs is in memory as well, `per_turn` of
@@ -83,6 +86,8 @@ pub(super) struct Window {
     first_left: Option<OnceId>,
     /// What was read because it is due, and has not fired.
     portion: VecDeque<Once>,
+    /// Until then nothing fires ahead of its time.
+    no_lead_until: Timestamp,
     /// Up to when a portion is being read.
     reading: Option<Timestamp>,
     /// The ids that have left and whose jobs no portion has had so far; perhaps some that are gone.
@@ -105,6 +110,7 @@ impl Default for Window {
             joined: BTreeSet::new(),
             first_left: None,
             portion: VecDeque::new(),
+            no_lead_until: Timestamp::MIN,
             reading: None,
             unread: BTreeSet::new(),
             has_more: false,
@@ -125,13 +131,15 @@ impl Window {
         self.ids.len() + self.portion.len()
     }
 
-    /// When there is something to fire, or to read so that it fires.
-    pub(super) fn next_due(&self) -> Option<Timestamp> {
+    /// When there is something to fire, or to read so that it fires, which may be so much before it is due.
+    pub(super) fn next_due(&self, lead: Duration) -> Option<Timestamp> {
+        let rest = self.no_lead_until;
+        let ahead = |due: Timestamp| due.saturating_sub(lead).unwrap_or(Timestamp::MIN).max(rest.min(due));
         match (self.portion.front(), self.reading.is_some()) {
-            (Some(once), _) => Some(once.id.due),
+            (Some(once), _) => Some(ahead(once.id.due)),
             (None, true) => None,
             (None, false) if self.has_more => Some(Timestamp::MIN),
-            (None, false) => self.ids.next_due(),
+            (None, false) => self.ids.next_due().map(ahead),
         }
     }
 
@@ -229,17 +237,36 @@ impl Window {
         self.portion = portion.into_iter().filter(|once| !withdrawn.contains(&once.id)).collect();
     }
 
+    /// The first of those that were read, if it is due by then.
+    pub(super) fn first_due(&mut self, by: Timestamp) -> Option<&Once> {
+        if self.portion.front().is_some_and(|once| by < once.id.due) {
+            // The clock was set back: their time comes again.
+            self.put_back();
+        }
+        self.portion.front()
+    }
+
+    /// Those that were read are ids again.
+    fn put_back(&mut self) {
+        for once in self.portion.drain(..) {
+            self.ids.add(NearId::new(once.id));
+        }
+    }
+
+    /// Until this time nothing fires ahead of its time.
+    pub(super) fn keep_to_time(&mut self, until: Timestamp) {
+        self.no_lead_until = until;
+        self.put_back();
+    }
+
+    /// Up to which due time jobs may fire now, with such a lead.
+    pub(super) fn ahead_of(&self, now: Timestamp, lead: Duration) -> Timestamp {
+        if now < self.no_lead_until { now } else { now.saturating_add(lead).unwrap_or(Timestamp::MAX) }
+    }
+
     /// Takes the first of those that were read.
-    pub(super) fn pop_due(&mut self, now: Timestamp) -> Option<Once> {
-        let once = self.portion.pop_front()?;
-        if once.id.due <= now {
-            return Some(once);
-        }
-        // The clock was set back: their time comes again.
-        for id in std::iter::once(once.id).chain(self.portion.drain(..).map(|once| once.id)) {
-            self.ids.add(NearId::new(id));
-        }
-        None
+    pub(super) fn pop(&mut self) -> Option<Once> {
+        self.portion.pop_front()
     }
 
     /// A job is withdrawn; its id stays.

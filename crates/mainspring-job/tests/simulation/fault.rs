@@ -70,10 +70,12 @@ pub(crate) enum Flaw {
     ForgivenessForgotten,
     /// A restart does not know when runs last succeeded.
     SuccessForgotten,
+    /// The executor does not wait for the time of a start that was recorded ahead of it.
+    HeldTooShort,
 }
 
 impl Flaw {
-    pub(crate) const ALL: [Flaw; 17] = [
+    pub(crate) const ALL: [Flaw; 18] = [
         Flaw::EffectBeforeCommit,
         Flaw::WatermarkForgotten,
         Flaw::WatermarkMovedBack,
@@ -91,6 +93,7 @@ impl Flaw {
         Flaw::CrashesForgotten,
         Flaw::ForgivenessForgotten,
         Flaw::SuccessForgotten,
+        Flaw::HeldTooShort,
     ];
 
     /// What a broken server makes of what it reads.

@@ -39,6 +39,12 @@ const FOLLOWED: u64 = 0x666f_6c6c_6f77_6564;
 const HOOKED_IN: u64 = 4;
 const HOOKED: u64 = 0x686f_6f6b_6564_0000;
 
+/// Four seeds in so many have a lead: starts of one-shot jobs are recorded so much before their time. They go
+/// through all the kinds above.
+const LED_IN: u64 = 16;
+const LED: u64 = 0x6c65_6164_0000_0000;
+const MAX_LEAD_S: u64 = 20;
+
 /// A job of a history.
 #[derive(Clone, Debug)]
 pub(crate) struct Subject {
@@ -128,6 +134,8 @@ pub(crate) enum End {
 #[derive(Clone, Debug)]
 pub(crate) struct Script {
     pub subjects: Vec<Subject>,
+    /// How long before its time the start of a one-shot job may be recorded.
+    pub lead: Duration,
     pub group_limit: u32,
     pub max_running: usize,
     pub max_open: usize,
@@ -244,7 +252,10 @@ impl Script {
                 subject.hook = (!random.one_in(4)).then_some(Tells { silent_after });
             }
         }
+        let is_led = seed % LED_IN < LED_IN / 4;
+        let lead_s = if is_led { 1 + Random(seed ^ LED).below(MAX_LEAD_S) } else { 0 };
         Script {
+            lead: Duration::from_secs(lead_s),
             group_limit: 1 + random.below(2) as u32,
             max_running: 1 + random.below(5) as usize,
             max_open: if random.one_in(20) { 4 + random.below(8) as usize } else { 100_000 },

@@ -340,8 +340,12 @@ impl<'s> World<'s> {
         match output {
             Output::Start(start) => {
                 let (key, attempt) = (start.key.clone(), start.attempt);
-                let high_water = self.high_water;
-                let (cause, due, at) = (start.cause, start.due, self.now);
+                // The executor waits for that time.
+                let not_before = start.not_before.filter(|_| self.flaw != Flaw::HeldTooShort);
+                let at = not_before.unwrap_or(self.now).max(self.now);
+                self.seen.extend((self.now < at).then(|| "ahead".to_owned()));
+                let high_water = self.high_water.max(at);
+                let (cause, due) = (start.cause, start.due);
                 let event = Event::Started { key, attempt, cause, due, at, high_water };
                 if self.flaw == Flaw::StartsTwice {
                     self.log.push(event.clone());

@@ -61,7 +61,7 @@ impl World<'_> {
         self.log.push(Event::Began { at: self.now, takeover: self.lease.takeover });
         let mut limits = Limits::default();
         (limits.max_running, limits.max_open) = (self.script.max_running, self.script.max_open);
-        (limits.page, limits.per_turn) = (3, 16);
+        (limits.page, limits.per_turn, limits.lead) = (3, 16, self.script.lead);
         self.planner = Planner::new(self.lease.epoch, limits);
         let (jobs, paused) = self.disk.jobs(Shard::WHOLE).unwrap();
         let heard = if self.flaw == Flaw::SuccessForgotten { Vec::new() } else { self.heard(&jobs) };
