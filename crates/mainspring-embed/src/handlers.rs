@@ -35,7 +35,7 @@ use mainspring_server::server::execution::{Attempted, Begun, Executes, Execution
 use crate::catalogue::Catalogue;
 use crate::client::Client;
 use crate::future::{Guarded, Spawner};
-use crate::pool::Pool;
+use crate::pool::{Pool, Task};
 use crate::registry::{Handler, Registry, call, made};
 use crate::run::{Line, Run, Said};
 
@@ -44,6 +44,11 @@ const MAX_LEFT: usize = 64;
 
 /// How long a future that is to be dropped may take to its next await.
 const DROP_WAIT: Duration = Duration::from_secs(1);
+
+/// How long before its time the start of a one-shot job is recorded, at most. A disk flushes within some
+/// milliseconds, and a start may have to wait for the flush of what came before it. A job that is withdrawn
+/// within this time comes too late.
+const LEAD: Duration = Duration::from_millis(20);
 
 /// How far an attempt is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,6 +140,14 @@ impl Handlers {
         }
     }
 
+    /// Has a thread do a task as soon as it is time to begin.
+    fn give(&self, began: Moment, now: Moment, task: Task) -> Result<(), NotStarted> {
+        let given =
+            if began == now { self.pool.give(task) } else { self.pool.give_at(began.monotonic, task) };
+        given.map_err(|error| NotStarted::Now(format!("cannot start a thread: {error}")))
+    }
+
+    /// A wait begins, counted from then on, or ends.
     fn arm(&mut self, number: u64, after: Option<Duration>, now: Moment) {
         if let Some(under_way) = self.under_way.get_mut(&number) {
             let at: Option<Instant> = after.and_then(|after| now.monotonic.checked_add(after));
@@ -236,6 +249,10 @@ impl Execution for Handlers {
         self.capacity
     }
 
+    fn lead(&self) -> Duration {
+        LEAD
+    }
+
     fn executes(&self) -> Executes {
         let catalogue = Arc::clone(&self.catalogue);
         Box::new(move |action: &Action| catalogue.executes(action))
@@ -266,7 +283,9 @@ impl Execution for Handlers {
         self.last_number += 1;
         let number = self.last_number;
         let said = Said { number, lines: self.line_sender.clone(), ring: self.ring.clone() };
-        let run = Run::new(start, self.fence, now.wall, self.client.clone(), Some(said));
+        let held = start.not_before.and_then(|at| Duration::try_from(at.duration_since(now.wall)).ok());
+        let began = now.after(held.unwrap_or_default().min(LEAD));
+        let run = Run::new(start, self.fence, began.wall, self.client.clone(), Some(said));
         let tell = self.teller(number);
         let is_future = match (&*handler, &self.spawner) {
             (Handler::Function(_), _) => {
@@ -275,13 +294,18 @@ impl Execution for Handlers {
                     let Handler::Function(function) = &*handler else { return };
                     tell(call(function, &run, &body));
                 };
-                let given = self.pool.give(Box::new(task));
-                given.map_err(|error| NotStarted::Now(format!("cannot start a thread: {error}")))?;
+                self.give(began, now, Box::new(task))?;
                 false
             }
             (Handler::Future(_), Some(spawner)) => {
                 let future = made(Arc::clone(&handler), run.clone(), body);
-                spawner.spawn(Box::pin(Guarded::new(run.clone(), future, tell)));
+                let future = Box::pin(Guarded::new(run.clone(), future, tell));
+                if began == now {
+                    spawner.spawn(future);
+                } else {
+                    let spawner = spawner.clone();
+                    self.give(began, now, Box::new(move || spawner.spawn(future)))?;
+                }
                 true
             }
             (Handler::Future(_), None) => return Err(NotStarted::ever("there is no spawner for futures")),
@@ -294,12 +318,12 @@ impl Execution for Handlers {
             run,
             is_future,
             phase: Phase::Running,
-            began: now,
+            began,
             grace: timeout.kill.grace,
             armed: None,
         };
         self.under_way.insert(number, under_way);
-        self.arm(number, timeout.after, now);
+        self.arm(number, timeout.after, began);
         Ok(Begun::As("handler".to_owned()))
     }
 

@@ -71,6 +71,7 @@ mod forward;
 mod forwarded;
 mod future;
 mod handlers;
+mod held;
 #[cfg(feature = "postgres")]
 mod inbox;
 mod jobs;

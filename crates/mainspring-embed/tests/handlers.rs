@@ -208,3 +208,66 @@ fn a_panic_before_there_is_a_future_and_one_of_the_spawner_are_failures() {
     let good = jobs.once("fine").submit().unwrap();
     assert_eq!(ended(&jobs, &good).state, RunState::Succeeded, "the loop lives on");
 }
+
+/// So many jobs, each due a fraction of a millisecond after the one before, some of them within the time in
+/// which a start is recorded ahead.
+const CLOSE: i64 = 200;
+
+#[test]
+fn a_job_begins_at_its_time_or_after_it_and_never_before() {
+    let (sender, receiver) = channel();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
+    let handle = runtime.handle().clone();
+    let futures = sender.clone();
+    let jobs = Jobs::open(folder("ahead"))
+        .unwrap()
+        .threads(2)
+        .spawner(move |future| drop(handle.spawn(future)))
+        .handler("function", move |run: &Run, (): ()| -> Done {
+            sender.send((run.due(), mainspring_exec::clock::Moment::now().wall)).unwrap();
+            Ok(())
+        })
+        .async_handler("future", move |run: Run, (): ()| {
+            let begun = futures.send((run.due(), mainspring_exec::clock::Moment::now().wall));
+            async move { begun.map_err(|error| error.to_string()) }
+        })
+        .start()
+        .unwrap();
+    let begin = mainspring_exec::clock::Moment::now().wall;
+    let mut expected: Vec<_> =
+        (0..CLOSE).map(|number| begin + Duration::from_micros(number as u64 * 317)).collect();
+    for (number, due) in expected.iter().enumerate() {
+        let name = if number % 2 == 0 { "function" } else { "future" };
+        jobs.once(name).at(*due).submit().unwrap();
+    }
+    let mut found = Vec::new();
+    for _ in 0..CLOSE {
+        let (due, begun) = heard(&receiver);
+        assert!(due <= begun, "due at {due}, begun at {begun}");
+        found.push(due);
+    }
+    found.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(found, expected, "each once");
+    for run in jobs.runs(CLOSE as usize).unwrap() {
+        assert!(run.due <= run.started.unwrap(), "{run:?}");
+    }
+    jobs.shutdown(LONG).unwrap();
+}
+
+#[test]
+fn a_timeout_counts_from_the_beginning_and_not_from_the_record_of_it() {
+    let (sender, receiver) = channel();
+    let jobs = Jobs::open(folder("ahead-timeout"))
+        .unwrap()
+        .handler(Options::new("timed").timeout(LONG), move |run: &Run, (): ()| -> Done {
+            sender.send((run.due(), run.deadline().unwrap())).unwrap();
+            Ok(())
+        })
+        .start()
+        .unwrap();
+    let due = mainspring_exec::clock::Moment::now().wall + Duration::from_millis(100);
+    jobs.once("timed").at(due).submit().unwrap();
+    let (due, deadline) = heard(&receiver);
+    assert!(due + LONG <= deadline, "due at {due}, to end by {deadline}");
+}

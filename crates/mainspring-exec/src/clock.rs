@@ -101,6 +101,15 @@ impl Moment {
         Moment { wall, monotonic: Instant::now() }
     }
 
+    /// The moment that is so much later, if no clock is set meanwhile.
+    #[must_use]
+    pub fn after(self, wait: Duration) -> Moment {
+        Moment {
+            wall: self.wall.saturating_add(wait).unwrap_or(Timestamp::MAX),
+            monotonic: self.monotonic.checked_add(wait).unwrap_or(self.monotonic),
+        }
+    }
+
     /// The time from `earlier` to this moment on the monotonic clock; zero if it is not earlier.
     pub fn since(&self, earlier: Moment) -> Duration {
         self.monotonic.saturating_duration_since(earlier.monotonic)

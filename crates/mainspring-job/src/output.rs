@@ -119,8 +119,8 @@ pub struct Start {
     /// When it was due. The difference to now is its lateness.
     pub due: Timestamp,
     /// Its due time, if the clock did not show that when the start was decided: the executor begins when the
-    /// clock shows it. That takes at most [`Limits::lead`](crate::Limits::lead), unless the clock is set back
-    /// meanwhile.
+    /// clock shows it. That takes at most [`Limits::lead`](crate::Limits::lead); a clock that is set back
+    /// meanwhile does not make it longer.
     pub not_before: Option<Timestamp>,
     /// What to do. The timeout is in its policies, and the executor keeps it.
     pub work: Arc<Work>,

@@ -3,6 +3,7 @@
 //! ```text
 //! submit, 1 and 32 threads ─▶ a second ─┐
 //! 10,000 jobs due over a minute ────────┼─▶ a line each; every answer and every run is counted
+//!   beside a thread that sleeps ────────┤
 //! nothing to do for ten seconds ────────┘
 //! ```
 //!
@@ -19,6 +20,7 @@ use std::error::Error;
 use std::fs;
 use std::sync::Mutex;
 use std::sync::mpsc::channel;
+use std::thread;
 use std::time::Duration;
 
 use mainspring_embed::{Failed, Jobs, Options, Run};
@@ -57,6 +59,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         let at = begin + DUE_OVER * u32::try_from(index)? / u32::try_from(DUE)?;
         jobs.once("near").at(at).payload(&()).submit()?;
     }
+    // The floor: what the operating system takes to wake a thread, on the same machine in the same minute.
+    let floor = thread::Builder::new().name("floor".to_owned()).spawn(move || {
+        let late = |index| clock::sleep_until(begin + DUE_OVER * index / DUE as u32);
+        (0..DUE as u32).map(late).collect::<Vec<Duration>>()
+    })?;
     let mut late: Vec<f64> = Vec::with_capacity(DUE);
     while late.len() < DUE {
         let (due, started) = ended.recv()?;
@@ -66,11 +73,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         late.push(ms);
     }
-    late.sort_by(f64::total_cmp);
-    let (p50, p99, most) = (late[DUE / 2], late[DUE * 99 / 100], late[DUE - 1]);
-    println!(
-        "| due to handler, {DUE} due in a minute | p50 {p50:.2} ms, p99 {p99:.2} ms, worst {most:.2} ms |"
-    );
+    println!("| due to handler, {DUE} due in a minute | {} |", quantiles(late));
+    let floor = floor.join().map_err(|_| "the floor's thread panicked")?;
+    let floor = floor.into_iter().map(|late| late.as_secs_f64() * 1_000.0).collect();
+    println!("| beside it: a thread that sleeps until the same times | {} |", quantiles(floor));
 
     // What the last ends leave to do is done by then.
     clock::sleep_ms(6_000);
@@ -86,11 +92,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+fn quantiles(mut ms: Vec<f64>) -> String {
+    ms.sort_by(f64::total_cmp);
+    let (p50, p99, most) = (ms[DUE / 2], ms[DUE * 99 / 100], ms[DUE - 1]);
+    format!("p50 {p50:.2} ms, p99 {p99:.2} ms, worst {most:.2} ms")
+}
+
 /// Threads that submit side by side, each after the answer to the one before.
 fn submissions(jobs: &Jobs, threads: usize) -> Result<(), Box<dyn Error>> {
     let failed = Mutex::new(None);
     let ((), took) = clock::timed(|| {
-        std::thread::scope(|scope| {
+        thread::scope(|scope| {
             for _ in 0..threads {
                 scope.spawn(|| {
                     for _ in 0..SUBMISSIONS {

@@ -32,8 +32,8 @@ pub struct Limits {
     /// How many jobs and runs one tick looks at; it looks at fewer if they make a batch full. So many
     /// one-shot jobs that are due are read at once.
     pub per_turn: usize,
-    /// How long before its time the start of a one-shot job may be recorded, so that the disk does not make it
-    /// late. The executor waits for [`Start::not_before`](crate::Start::not_before). None by default: an
+    /// How long before its time the start of a one-shot job may be recorded, so that the disk does not make
+    /// it late. The executor waits for [`Start::not_before`](crate::Start::not_before). None by default: an
     /// executor that does not wait would be early.
     pub lead: Duration,
     /// How much history of all one-shot jobs together is kept.

@@ -144,7 +144,7 @@ impl Server {
             Keeping::InMemory => Room::without(place.directory()),
         };
         let mut limits = Limits::default();
-        limits.max_running = execution.capacity();
+        (limits.max_running, limits.lead) = (execution.capacity(), execution.lead());
         let (executes, execution_note) = (execution.executes(), execution.note());
         let mut server = Server {
             owner: Owner::start(stores.store, stores.reader, lease, stores.asked, limits, executes)?,

@@ -73,6 +73,12 @@ pub trait Execution: Debug + Send {
     /// How many attempts may go on at a time.
     fn capacity(&self) -> usize;
 
+    /// How long before its time it may be told of the start of a one-shot job. It waits for that time itself
+    /// then: see `Start::not_before`.
+    fn lead(&self) -> Duration {
+        Duration::ZERO
+    }
+
     /// Which actions it carries out. Runs of others wait.
     fn executes(&self) -> Executes;
 

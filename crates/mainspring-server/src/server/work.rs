@@ -88,11 +88,14 @@ impl Work {
         let keep = usize::try_from(start.work.policies.retention.keep).unwrap_or(usize::MAX);
         let is_once = start.cause == mainspring_job::Cause::Once;
         let late_ms = now.wall.as_millisecond() - start.due.as_millisecond();
-        let late = Span(Duration::from_millis(u64::try_from(late_ms).unwrap_or(0)));
+        let late = match start.not_before {
+            Some(_) => "which it waits for".to_owned(),
+            None => format!("{} late", Span(Duration::from_millis(u64::try_from(late_ms).unwrap_or(0)))),
+        };
         match self.execute(&start, now, log) {
             Ok(Begun::Nothing) => return self.end_all(vec![Ended::new(attempted, Outcome::Succeeded)]),
             Ok(Begun::As(what)) => {
-                let text = format!("{what}, due {:.3}, {late} late", start.due);
+                let text = format!("{what}, due {:.3}, {late}", start.due);
                 log.line(now.wall, &subject(&attempted), Kind::Start, &text);
                 let replaced = self.started.insert(attempted, Started { is_once, keep });
                 debug_assert!(replaced.is_none(), "an attempt is started once");

@@ -1,0 +1,100 @@
+//! Tasks that are held until their time, on the monotonic clock: a queue of mainspring-queue in nanoseconds.
+//!
+//! ```text
+//! add(at, task) ─▶ RedBlackTree ─▶ pop_due(now)
+//!                        └─▶ wait(now): how long until the first is due
+//! ```
+//!
+//! The queue is the tree because that knows its first timer: a thread that waits is woken once, and in time.
+//!
+//! Cost: O(log n) of those that are held, and an allocation as they grow.
+//!
+//! Equals: first in, first out. Does not read a clock, and does not wait.
+
+use std::time::{Duration, Instant};
+
+use mainspring_queue::{RedBlackTree, Tick, TimerId, TimerQueue};
+
+/// See the head of this file.
+pub(crate) struct Held<T> {
+    /// Tick 0.
+    origin: Instant,
+    queue: RedBlackTree<T>,
+}
+
+impl<T> Held<T> {
+    /// Nothing yet. No time before the origin is told.
+    pub(crate) fn new(origin: Instant) -> Held<T> {
+        Held { origin, queue: RedBlackTree::new() }
+    }
+
+    /// Holds a task until then.
+    pub(crate) fn add(&mut self, at: Instant, task: T) -> TimerId {
+        let id = self.queue.schedule(self.ticks(at), task);
+        id.unwrap_or_else(|_| panic!("fewer runs go on at once than a queue has names"))
+    }
+
+    /// Takes out a task that is still held.
+    pub(crate) fn cancel(&mut self, id: TimerId) -> Option<T> {
+        self.queue.cancel(id)
+    }
+
+    /// Takes the first task, if its time has come.
+    pub(crate) fn pop_due(&mut self, now: Instant) -> Option<T> {
+        self.queue.advance(self.ticks(now));
+        self.queue.pop_expired().map(|expired| expired.payload)
+    }
+
+    /// How long it is until the first is due. `None`: nothing is held.
+    pub(crate) fn wait(&self, now: Instant) -> Option<Duration> {
+        self.first().map(|first| first.saturating_duration_since(now))
+    }
+
+    /// When the first is due.
+    pub(crate) fn first(&self) -> Option<Instant> {
+        let first = Duration::from_nanos(self.queue.next_wakeup()?.get());
+        Some(self.origin + first)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// The nanoseconds from the origin, for 584 years.
+    fn ticks(&self, at: Instant) -> Tick {
+        Tick::new(u64::try_from(at.saturating_duration_since(self.origin).as_nanos()).unwrap_or(u64::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mainspring_exec::clock::Moment;
+
+    #[test]
+    fn a_task_is_due_at_its_nanosecond_and_not_before() {
+        let start = Moment::now().monotonic;
+        let later = |nanoseconds| start + Duration::from_nanos(nanoseconds);
+        let mut held = Held::new(start);
+        // The first is not the earliest.
+        held.add(later(20_000_003), "c");
+        held.add(later(20_000_003), "d");
+        let gone = held.add(later(20_000_001), "b");
+        held.add(later(20_000_000), "a");
+        assert_eq!(held.cancel(gone), Some("b"));
+        assert_eq!(
+            (held.wait(start), held.pop_due(later(19_999_999))),
+            (Some(Duration::from_millis(20)), None)
+        );
+        assert_eq!(held.pop_due(later(20_000_000)), Some("a"));
+        assert_eq!(
+            (held.wait(later(20_000_000)), held.pop_due(later(20_000_002))),
+            (Some(Duration::from_nanos(3)), None)
+        );
+        assert_eq!(
+            [held.pop_due(later(20_000_003)), held.pop_due(later(20_000_003))],
+            [Some("c"), Some("d")]
+        );
+        assert!(held.is_empty() && held.wait(start).is_none());
+    }
+}
