@@ -263,6 +263,7 @@ impl Server {
     /// Looks at what nothing tells of.
     fn look_around(&mut self, now: Moment) {
         (self.looked, self.looked_count) = (now, self.owner.committed_count());
+        self.job_rows.go_ahead(self.owner.planner().jobs().count());
         self.tell_supervisor(supervisor::ALIVE);
         self.files.compare(now);
         self.look_at_room(now);
@@ -356,6 +357,7 @@ impl Server {
             self.clients.hear_all();
             return Ok(());
         }
+        let has_rows = self.write_rows_ahead(now);
         self.waits.arm(self.deadlines(now), now);
         let wait = self.work.wait(now).into_iter().chain(self.waits.wait(now)).min();
         let mut readable: Vec<BorrowedFd<'_>> = vec![self.alarm.as_fd()];
@@ -368,7 +370,7 @@ impl Server {
         let mut left = Vec::new();
         self.clients.watch(&mut readable, &mut writable, &mut left);
         writable.extend(self.log.fd());
-        let wait = if has_batch { Some(Duration::ZERO) } else { wait };
+        let wait = if has_batch || has_rows { Some(Duration::ZERO) } else { wait };
         let ready = wait_for_any(&readable, &writable, &left, wait).map_err(polling)?;
         self.clients.hear(&ready);
         Ok(())

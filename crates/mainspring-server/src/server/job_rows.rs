@@ -8,12 +8,15 @@
 //!
 //! How the last run of a job went is in the store, so it is added behind: see [`with_last`].
 //!
+//! After the number of jobs has changed, the loop writes the rows of all jobs when it has nothing else to do,
+//! some at a time. So the first who asks for a list waits no longer than the second.
+//!
 //! Cost: some comparisons for a row that is kept. About a kilobyte for each of at most [`MAX_ROWS`] jobs that
 //! were listed.
 //!
 //! Does not know which jobs there are.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -75,6 +78,18 @@ impl Row {
 #[derive(Default)]
 pub(super) struct JobRows {
     rows: RefCell<HashMap<JobName, Row>>,
+    /// For how many jobs rows were written ahead.
+    job_count: Cell<usize>,
+    ahead: RefCell<Ahead>,
+}
+
+/// How far rows are written that nobody has asked for.
+#[derive(Clone, Debug, Default)]
+pub(super) enum Ahead {
+    #[default]
+    Done,
+    /// All after this job are left, or all.
+    After(Option<JobName>),
 }
 
 impl JobRows {
@@ -104,6 +119,24 @@ impl JobRows {
             rows.insert(job.name.clone(), row);
         }
         text
+    }
+
+    /// So many jobs are there: if they were not as many before, their rows are to be written ahead.
+    pub(super) fn go_ahead(&self, job_count: usize) {
+        if self.job_count.replace(job_count) != job_count {
+            self.ahead.replace(Ahead::After(None));
+        }
+    }
+
+    /// Takes out how far rows are written ahead; the caller goes on from there, and says how far it came.
+    pub(super) fn take_ahead(&self) -> Ahead {
+        self.ahead.take()
+    }
+
+    /// Rows are written ahead up to a job, and there are more.
+    pub(super) fn ahead_to(&self, job: JobName) {
+        let is_full = self.rows.borrow().len() == MAX_ROWS;
+        self.ahead.replace(if is_full { Ahead::Done } else { Ahead::After(Some(job)) });
     }
 
     /// Drops the rows of jobs that are gone, when there is no room for others.
@@ -276,5 +309,20 @@ mod tests {
             let expected = serde_json::to_string(&[whole.clone(), whole]).expect("JSON");
             assert_eq!(format!("[{}]", String::from_utf8(list).expect("UTF-8")), expected);
         }
+    }
+
+    #[test]
+    fn rows_are_written_ahead_once_for_each_number_of_jobs() {
+        let (rows, name) = (JobRows::default(), job("j").name);
+        assert!(matches!(rows.take_ahead(), Ahead::Done), "there are no jobs");
+        rows.go_ahead(2);
+        assert!(matches!(rows.take_ahead(), Ahead::After(None)));
+        rows.ahead_to(name.clone());
+        rows.go_ahead(2);
+        assert!(matches!(rows.take_ahead(), Ahead::After(Some(after)) if after == name), "it goes on");
+        rows.go_ahead(2);
+        assert!(matches!(rows.take_ahead(), Ahead::Done), "all are written, whatever changed in them");
+        rows.go_ahead(3);
+        assert!(matches!(rows.take_ahead(), Ahead::After(None)));
     }
 }

@@ -5,12 +5,14 @@
 //!
 //! Does not change anything.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use mainspring_job::{Job, JobName, Load, Mark, RunKey, Shard};
 
 use super::asking::{Asking, Next, job_name, not_found, query, run_key, store_failed, usage};
 use super::feed::Feed;
-use super::job_rows::Facts;
+use super::job_rows::{Ahead, Facts};
 use super::phase::Phase;
 use super::{Keeping, Server, describe, queries};
 use crate::protocol::{ClusterWire, HistoryWire, JobWire, ListWire, MAX_ROWS, Response, StatusWire};
@@ -21,6 +23,10 @@ use mainspring_file::origin::Origin;
 /// The most jobs of one answer: when each is due next takes some microseconds to find, and all other work
 /// waits meanwhile.
 const MAX_LISTED: usize = 250;
+
+/// How many rows are written at a time for those who will ask: half a millisecond for which nothing else is
+/// done.
+const MAX_AHEAD: usize = 50;
 
 const _: () = assert!(MAX_LISTED <= MAX_ROWS, "the protocol has room for them");
 
@@ -96,19 +102,37 @@ impl Server {
             self.job_rows.forget_others(|name| planner.job(name).is_some());
         }
         let (page, after) = self.page(asked.after.as_deref(), &selector);
-        // Both are in the order of names, so one walk meets all of them.
+        let rows = self.rows(page, now);
+        query(move |reader| queries::listed(reader, &rows, after))
+    }
+
+    /// The rows of these jobs, which are in the order of their names.
+    fn rows(&self, page: Vec<Found<'_>>, now: Moment) -> Vec<(JobName, Arc<str>)> {
+        // Loads are in that order as well, so one walk meets all of them.
         let first = page.first().map(|(job, ..)| &job.name);
         let mut loads = first.into_iter().flat_map(|name| self.owner.planner().loads_from(name)).peekable();
-        let mut rows = Vec::with_capacity(page.len());
-        for (job, mark, armed) in page {
+        let row = |(job, mark, armed): Found<'_>| {
             while loads.next_if(|(name, _)| **name < job.name).is_some() {}
             let load = loads.next_if(|(name, _)| **name == job.name).map(|(_, load)| load);
             let facts = self.facts(job, armed, load.unwrap_or_default(), now);
             let text =
                 self.job_rows.row((job, mark), facts, now.wall, || self.describe(job, mark, facts, now));
-            rows.push((job.name.clone(), text));
+            (job.name.clone(), text)
+        };
+        page.into_iter().map(row).collect()
+    }
+
+    /// Writes some rows for those who will ask. Says whether there are more.
+    pub(super) fn write_rows_ahead(&self, now: Moment) -> bool {
+        let Ahead::After(after) = self.job_rows.take_ahead() else { return false };
+        let jobs = self.owner.planner().looks_after(after.as_ref());
+        let page: Vec<Found<'_>> = jobs.take(MAX_AHEAD).collect();
+        let has_more = page.len() == MAX_AHEAD;
+        let last = self.rows(page, now).pop().filter(|_| has_more);
+        if let Some((name, _)) = last {
+            self.job_rows.ahead_to(name);
         }
-        query(move |reader| queries::listed(reader, &rows, after))
+        has_more
     }
 
     /// What is known of a job beside its definition and its mark, without the store.
