@@ -399,7 +399,8 @@ impl Owners<'_> {
         }
     }
 
-    /// What runs is told to end, and does within three seconds.
+    /// What runs is told to end. It does within three seconds, or ignores that for half a minute, which is longer
+    /// than any lease lasts.
     pub(super) fn ask_to_end(&mut self, index: usize, key: &mainspring_job::RunKey, attempt: u32) {
         let server = &mut self.servers[index];
         let life = server.life;
@@ -418,7 +419,7 @@ impl Owners<'_> {
             self.processes.iter().position(|process| process.server == index && is_it(process))
         {
             self.processes[number].is_killed = true;
-            let wait = self.random.pick(&[1, 200, 2_900]) * MS;
+            let wait = self.random.pick(&[1, 200, 2_900, 30_000]) * MS;
             // What ends when it is asked to needs no deadline: without one nothing listens.
             if self.breach != Breach::NoDeadline {
                 self.at(self.now + wait, index, What::ProcessEnds(number));
