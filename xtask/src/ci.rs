@@ -35,12 +35,22 @@ const STEPS: [Step; 15] = [
         environment: &[("RUSTDOCFLAGS", "-D warnings")],
     },
     Step {
-        name: "tests",
-        arguments: &["test", "--workspace", "--all-features", "--no-fail-fast"],
+        // Without the libraries, which are tested as packages: that takes the longest, and once is enough.
+        name: "tests of the program",
+        arguments: &[
+            "test",
+            "--workspace",
+            "--all-features",
+            "--no-fail-fast",
+            "--exclude=mainspring-queue",
+            "--exclude=mainspring-cron",
+            "--exclude=mainspring-job",
+            "--exclude=mainspring",
+        ],
         environment: &[],
     },
+    Step { name: "tests of the libraries, as packages", arguments: &["xtask", "package"], environment: &[] },
     Step { name: "no operating system", arguments: &["xtask", "bare"], environment: &[] },
-    Step { name: "the packages", arguments: &["xtask", "package"], environment: &[] },
     Step {
         name: "models of the threads",
         arguments: &["test", "--release", "-p", "mainspring", "--test", "loom"],
@@ -93,4 +103,22 @@ fn now() -> Instant {
 
 fn minutes(time: Duration) -> String {
     format!("{} min {:02} s", time.as_secs() / 60, time.as_secs() % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::package::LIBRARIES;
+
+    #[test]
+    fn what_the_tests_leave_out_is_what_is_tested_as_packages() {
+        let tests = STEPS.iter().find(|step| step.arguments.first() == Some(&"test"));
+        let excluded: Vec<&str> = tests
+            .into_iter()
+            .flat_map(|step| step.arguments)
+            .filter_map(|argument| argument.strip_prefix("--exclude="))
+            .collect();
+        assert_eq!(excluded, LIBRARIES);
+        assert!(STEPS.iter().any(|step| step.arguments == ["xtask", "package"]));
+    }
 }

@@ -19,6 +19,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use crate::package::LIBRARIES;
 use crate::program::{conclude, succeed};
 
 /// Kills the real server, and then a program with jobs of its own, as often.
@@ -27,10 +28,12 @@ pub fn crash(root: &Path, arguments: &[&str]) -> ExitCode {
     if ended != ExitCode::SUCCESS {
         return ended;
     }
-    // With the features of the whole workspace, as the gate has built it: with others, what lies below would
-    // be built anew.
-    let test = ["test", "--quiet", "--workspace", "--all-features", "--test", "crash", "--"];
-    conclude(succeed(Command::new("cargo").args(test).args(arguments).current_dir(root)))
+    // With the same crates as the gate's tests, and so with the same features: with others, what lies below
+    // would be built anew.
+    let mut test = Command::new("cargo");
+    test.args(["test", "--quiet", "--workspace", "--all-features"]);
+    test.args(LIBRARIES.map(|library| format!("--exclude={library}")));
+    conclude(succeed(test.args(["--test", "crash", "--"]).args(arguments).current_dir(root)))
 }
 
 /// Builds the program and `example` in `root`, and runs the example on the program with further arguments.
