@@ -399,8 +399,8 @@ impl Owners<'_> {
         }
     }
 
-    /// What runs is told to end. It does within three seconds, or ignores that for half a minute, which is longer
-    /// than any lease lasts.
+    /// What runs is told to end. It does within three seconds, or ignores that for half a minute, which is
+    /// longer than any lease lasts.
     pub(super) fn ask_to_end(&mut self, index: usize, key: &mainspring_job::RunKey, attempt: u32) {
         let server = &mut self.servers[index];
         let life = server.life;
