@@ -3,6 +3,7 @@
 //! ```text
 //! submit, 1 and 32 threads ─▶ a second ─┐
 //! 10,000 jobs due over a minute ────────┼─▶ a line each; every answer and every run is counted
+//! 10,000 jobs due at once ──────────────┤
 //!   beside a thread that sleeps ────────┤
 //! nothing to do for ten seconds ────────┘
 //! ```
@@ -23,6 +24,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use mainspring_embed::{Failed, Jobs, Options, Run};
 
 /// How many jobs each thread submits.
@@ -33,7 +35,7 @@ const DUE: usize = 10_000;
 const DUE_OVER: Duration = Duration::from_secs(60);
 
 /// How long before the first of them is due: longer than it takes to submit them.
-const AHEAD: Duration = Duration::from_secs(10);
+const AHEAD: Duration = Duration::from_secs(20);
 
 /// Far enough that nothing of it runs here.
 const FAR: Duration = Duration::from_secs(86_400);
@@ -55,28 +57,44 @@ fn main() -> Result<(), Box<dyn Error>> {
     submissions(&jobs, 32)?;
 
     let begin = clock::now() + AHEAD;
-    for index in 0..DUE {
-        let at = begin + DUE_OVER * u32::try_from(index)? / u32::try_from(DUE)?;
-        jobs.once("near").at(at).payload(&()).submit()?;
-    }
     // The floor: what the operating system takes to wake a thread, on the same machine in the same minute.
     let floor = thread::Builder::new().name("floor".to_owned()).spawn(move || {
         let late = |index| clock::sleep_until(begin + DUE_OVER * index / DUE as u32);
         (0..DUE as u32).map(late).collect::<Vec<Duration>>()
     })?;
-    let mut late: Vec<f64> = Vec::with_capacity(DUE);
+    for index in 0..DUE {
+        let at = begin + DUE_OVER * u32::try_from(index)? / u32::try_from(DUE)?;
+        jobs.once("near").at(at).payload(&()).submit()?;
+    }
+    let (mut late, mut first): (Vec<f64>, _) = (Vec::with_capacity(DUE), Timestamp::MAX);
     while late.len() < DUE {
         let (due, started) = ended.recv()?;
         let ms = started.duration_since(due).as_secs_f64() * 1_000.0;
+        first = first.min(due);
         if ms < 0.0 {
             return Err(format!("a job due at {due} ran at {started}").into());
         }
         late.push(ms);
     }
+    if first != begin {
+        return Err("this machine is too slow: the first job was due before it was submitted".into());
+    }
     println!("| due to handler, {DUE} due in a minute | {} |", quantiles(late));
     let floor = floor.join().map_err(|_| "the floor's thread panicked")?;
     let floor = floor.into_iter().map(|late| late.as_secs_f64() * 1_000.0).collect();
     println!("| beside it: a thread that sleeps until the same times | {} |", quantiles(floor));
+
+    let at = clock::now() + AHEAD;
+    for _ in 0..DUE {
+        jobs.once("near").at(at).payload(&()).submit()?;
+    }
+    let started: Vec<(Timestamp, Timestamp)> = ended.iter().take(DUE).collect();
+    if let Some((due, started)) = started.iter().find(|(due, started)| started < due) {
+        return Err(format!("a job due at {due} ran at {started}").into());
+    }
+    let last = started.iter().map(|(_, started)| *started).max().unwrap_or(at);
+    let rate = DUE as f64 / last.duration_since(at).as_secs_f64();
+    println!("| handlers begun a second, {DUE} due at once, 8 threads | {rate:.0} |");
 
     // What the last ends leave to do is done by then.
     clock::sleep_ms(6_000);
