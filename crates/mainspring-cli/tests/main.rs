@@ -48,6 +48,8 @@ mod proxy;
 mod purge;
 #[cfg(feature = "web")]
 mod remote;
+#[cfg(feature = "web")]
+mod routes;
 mod run;
 mod serve;
 mod served;

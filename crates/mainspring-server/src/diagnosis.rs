@@ -122,15 +122,19 @@ fn server(status: &StatusWire, health: &HealthWire, now: Timestamp) -> Vec<Findi
     findings
 }
 
-/// A step of the clock that is not long ago. If the clock was set back since, its time lies ahead.
+/// A step of the clock that is not long ago. Of a step back that jobs rest for, `planned` tells.
 fn clock(health: &HealthWire, now: Timestamp) -> Option<Finding> {
     let step = health.clock_step.as_ref()?;
     let at: Timestamp = step.at.parse().ok()?;
-    if CLOCK_STEP_TOLD_SECONDS < now.duration_since(at).as_secs().abs() {
+    let is_old = CLOCK_STEP_TOLD_SECONDS < now.duration_since(at).as_secs().abs();
+    if is_old || (step.is_back && 0 < health.behind.count) {
         return None;
     }
     let text = format!("{}, {}", step.text, relative(at, now));
-    let hint = "what was due in between is caught up or missed, as the job's misfire says";
+    let hint = match step.is_back {
+        true => "nothing fires twice, and each job goes on at its next time",
+        false => "what was due in between is caught up or missed, as the job's misfire says",
+    };
     Some(Finding::warning("clock", text, hint).coded("clock_jumped"))
 }
 
@@ -207,7 +211,8 @@ mod tests {
     #[test]
     fn a_step_of_the_clock_is_told_for_an_hour() {
         let at: Timestamp = "2026-11-22T12:00:00Z".parse().unwrap();
-        let step = ClockStepWire { at: at.to_string(), text: "the machine slept for 2 h 0 min".to_owned() };
+        let text = "the machine slept for 2 h 0 min".to_owned();
+        let step = ClockStepWire { at: at.to_string(), text, is_back: false };
         let health = HealthWire { clock_step: Some(step), ..HealthWire::default() };
         let after = |seconds| clock(&health, at + jiff::SignedDuration::from_secs(seconds));
         let finding = after(120).unwrap();
@@ -215,5 +220,21 @@ mod tests {
         assert!(after(3_600).is_some());
         assert_eq!(after(3_601), None);
         assert_eq!(clock(&HealthWire::default(), at), None);
+    }
+
+    #[test]
+    fn a_step_back_is_told_once() {
+        let at: Timestamp = "2026-11-22T12:00:00Z".parse().unwrap();
+        let text = "the clock was set back by 2 h 0 min".to_owned();
+        let step = ClockStepWire { at: at.to_string(), text, is_back: true };
+        let mut health = HealthWire { clock_step: Some(step), ..HealthWire::default() };
+        let finding = clock(&health, at).unwrap();
+        assert_eq!(finding.text, "the clock was set back by 2 h 0 min, now");
+        assert_eq!(
+            finding.hint.as_deref(),
+            Some("nothing fires twice, and each job goes on at its next time")
+        );
+        health.behind.add("tick");
+        assert_eq!(clock(&health, at), None, "the jobs that rest are told instead");
     }
 }

@@ -276,7 +276,7 @@ impl Server {
         let Some(step) = self.clock_steps.look(now, boot_time) else { return };
         self.listener.meters.step(step.ahead);
         self.listener.changes.clock_was_set();
-        if let Some(text) = step.text() {
+        if let Some(text) = step.text().filter(|_| !step.is_back()) {
             self.note(now.wall, &text);
         }
     }

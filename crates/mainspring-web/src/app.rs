@@ -3,6 +3,7 @@
 //! | field | guard | held |
 //! |---|---|---|
 //! | `tokens`, `sessions`, `clicks` | a mutex each | for a look-up, never over a wait |
+//! | `clicking` | itself | while the loop is asked for a run |
 //! | `pool`, `catalogue`, `feed` | their own | see there |
 //!
 //! Cost: none of its own.
@@ -71,6 +72,8 @@ pub struct App {
     sessions: Mutex<Sessions>,
     /// Runs that were asked for, by job and the moment that the browser named.
     clicks: Mutex<HashMap<(String, String), (String, Moment)>>,
+    /// One click leads to its run before the next is looked at: two of the same may come together.
+    pub clicking: tokio::sync::Mutex<()>,
 }
 
 impl App {
@@ -84,6 +87,7 @@ impl App {
             tokens: Mutex::new(Tokens::open(path(&place))?),
             sessions: Mutex::new(Sessions::default()),
             clicks: Mutex::new(HashMap::new()),
+            clicking: tokio::sync::Mutex::new(()),
             output: place.output(),
             catalogue: Catalogue::new(zone.clone()),
             feed: Arc::new(Feed::new(Moment::now().wall)),

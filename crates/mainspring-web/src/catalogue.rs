@@ -35,9 +35,12 @@ const MAX_ASKED_ALONE: usize = 200;
 /// How many runs of a job are looked at for its medians.
 const RECENT_RUNS: usize = 100;
 
-/// Of so many jobs a list asks how their last runs went: a question each, of a millisecond, and as many as a
-/// page shows.
+/// Of so many jobs a list asks how their last runs went: a question each, and as many as a page shows.
 const MAX_LOOKED_BACK: usize = 60;
+
+/// For so long a list goes on asking: a question takes a millisecond or two where a job has a hundred runs,
+/// and a person who opens the page waits for the list.
+const LOOK_BACK: Duration = Duration::from_millis(10);
 
 /// A job.
 #[derive(Debug)]
@@ -331,8 +334,8 @@ impl Catalogue {
         Ok(recent)
     }
 
-    /// Asks how the last runs of these jobs went, of those of which it is not known: `MAX_LOOKED_BACK` at
-    /// most, and others with the next request.
+    /// Asks how the last runs of these jobs went, of those that ran and of which it is not known: the first
+    /// ones, `MAX_LOOKED_BACK` at most and for `LOOK_BACK`, and others with the next request.
     ///
     /// # Errors
     ///
@@ -342,10 +345,15 @@ impl Catalogue {
         pool: &Arc<Pool>,
         jobs: impl Iterator<Item = &Known>,
     ) -> Result<(), Problem> {
+        let has_run = |known: &&Known| 0 < known.wire.runs || known.wire.last.is_some();
         let is_unknown = |known: &&Known| !locked(&self.kept).recent.contains_key(&known.wire.name);
-        let unknown: Vec<&Known> = jobs.filter(is_unknown).take(MAX_LOOKED_BACK).collect();
+        let unknown: Vec<&Known> = jobs.filter(has_run).filter(is_unknown).take(MAX_LOOKED_BACK).collect();
+        let began = Moment::now();
         for known in unknown {
             self.recent(pool, known).await?;
+            if LOOK_BACK <= Moment::now().since(began) {
+                break;
+            }
         }
         Ok(())
     }

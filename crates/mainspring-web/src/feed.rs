@@ -210,7 +210,11 @@ impl Drop for Seat {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mainspring_job::MAX_NAME_CHARS;
     use mainspring_server::protocol::RunChangeWire;
+
+    /// An event says what changed, and the page asks for the rest.
+    const MAX_EVENT_BYTES: usize = 512;
 
     fn change(number: u32) -> ChangesWire {
         let run = RunChangeWire { run: format!("a@{number}"), job: "a".into(), state: "running".into() };
@@ -239,6 +243,21 @@ mod tests {
         feed.give_place();
         assert!(feed.take_place());
         assert!(feed.since(last).0.contains("event: reset"), "a new stretch has a gap before it");
+    }
+
+    #[test]
+    fn an_event_is_short_however_long_the_names_are() {
+        let feed = Feed::default();
+        assert!(feed.take_place());
+        let (start, _) = feed.position(None);
+        let job = "j".repeat(MAX_NAME_CHARS);
+        let run = format!("{job}@9999-12-31T23:59:59.999999999Z#{}", u64::MAX);
+        let run = RunChangeWire { run, job: job.clone(), state: "skipped_overlap".into() };
+        feed.tell(&ChangesWire { runs: vec![run], jobs: vec![job], ..ChangesWire::default() });
+        let (text, _) = feed.since(start);
+        let events: Vec<&str> = text.split_terminator("\n\n").collect();
+        assert_eq!(events.len(), 2);
+        assert!(events.iter().all(|event| event.len() <= MAX_EVENT_BYTES), "{text}");
     }
 
     #[test]

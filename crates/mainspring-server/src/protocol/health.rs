@@ -19,8 +19,7 @@ pub struct HealthWire {
     pub fault: Option<String>,
     /// The clock that was asked.
     pub now: String,
-    /// The last time that the clock of the system was set forward or the machine slept, for a minute and
-    /// more.
+    /// The last time that the clock of the system was set or the machine slept, for a minute and more.
     pub clock_step: Option<ClockStepWire>,
     /// The latest nominal time that was planned, of any job.
     pub planned: Option<String>,
@@ -59,6 +58,8 @@ pub struct ClockStepWire {
     pub at: String,
     /// What happened.
     pub text: String,
+    /// Whether the clock shows a time again that it has shown before.
+    pub is_back: bool,
 }
 
 /// How many, and the names of the first [`MAX_NAMED`].

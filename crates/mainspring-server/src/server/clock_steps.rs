@@ -33,7 +33,18 @@ pub(super) struct ClockSteps {
     /// When the clock since boot was read last, and what it showed.
     read: (Moment, Duration),
     /// When people were told of a step last, and what.
-    told: Option<(Timestamp, String)>,
+    told: Option<Told>,
+}
+
+/// A step that people are told of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Told {
+    /// When it was seen, by the clock as it was then.
+    pub(super) at: Timestamp,
+    /// What happened.
+    pub(super) text: String,
+    /// Whether the clock shows a time again that it has shown before.
+    pub(super) is_back: bool,
 }
 
 /// What happened between two looks.
@@ -64,25 +75,32 @@ impl ClockSteps {
         let slept = self.read.1.saturating_sub(showed).saturating_sub(now.since(read));
         let step = ClockStep { ahead, slept };
         if let Some(text) = step.text() {
-            self.told = Some((now.wall, text));
+            self.told = Some(Told { at: now.wall, text, is_back: step.is_back() });
         }
         Some(step)
     }
 
     /// When people were told of a step last, and what.
-    pub(super) fn told(&self) -> Option<&(Timestamp, String)> {
+    pub(super) fn told(&self) -> Option<&Told> {
         self.told.as_ref()
     }
 }
 
 impl ClockStep {
-    /// What people are told, if it is worth it: why times were passed over. Of a step back the planner tells.
+    /// Whether the clock shows a time again that it has shown before. The planner writes a line of the log
+    /// then, so that the loop does not.
+    pub(super) fn is_back(&self) -> bool {
+        self.ahead < SignedDuration::ZERO
+    }
+
+    /// What people are told, if it is worth it: why times were passed over, or come again.
     pub(super) fn text(&self) -> Option<String> {
-        let ahead = self.ahead.unsigned_abs();
-        let is_ahead = SignedDuration::ZERO < self.ahead;
-        let set = if is_ahead { ahead.saturating_sub(self.slept) } else { Duration::ZERO };
+        let slept = SignedDuration::try_from(self.slept).unwrap_or(SignedDuration::MAX);
+        let ahead = self.ahead.saturating_sub(slept);
+        let way = if ahead < SignedDuration::ZERO { "back" } else { "forward" };
+        let set = ahead.unsigned_abs();
         let slept = (NOTED <= self.slept).then(|| format!("the machine slept for {}", Span(self.slept)));
-        let set = (NOTED <= set).then(|| format!("the clock was set forward by {}", Span(set)));
+        let set = (NOTED <= set).then(|| format!("the clock was set {way} by {}", Span(set)));
         match (slept, set) {
             (Some(slept), Some(set)) => Some(format!("{slept}, and {set}")),
             (slept, set) => slept.or(set),
@@ -118,12 +136,12 @@ mod tests {
             let step = steps.look(at(start, waited_ms, wall_ms), || since_boot);
             assert_eq!(step.map(|step| step.ahead.as_secs()), expected, "{waited_ms}");
         }
-        let (at, text) = steps.told().unwrap();
-        assert_eq!(
-            text, "the clock was set forward by 1 h 0 min",
-            "a later step back is told by the planner"
-        );
-        assert_eq!(*at, start.wall + SignedDuration::from_millis(3_662_900));
+        let told = Told {
+            at: start.wall + SignedDuration::from_millis(64_900),
+            text: "the clock was set back by 1 h 0 min".to_owned(),
+            is_back: true,
+        };
+        assert_eq!(steps.told(), Some(&told));
     }
 
     #[test]
@@ -140,7 +158,10 @@ mod tests {
         let both = "the machine slept for 2 h 0 min, and the clock was set forward by 1 h 0 min";
         assert_eq!(told(7_200, 3_600).unwrap(), both);
         assert_eq!(told(0, 30), None, "a correction");
-        assert_eq!(told(0, -7_200), None, "the planner tells it");
+        assert_eq!(told(0, -7_200).unwrap(), "the clock was set back by 2 h 0 min");
+        let both = "the machine slept for 2 h 0 min, and the clock was set back by 1 h 0 min";
+        assert_eq!(told(7_200, -3_600).unwrap(), both);
+        assert_eq!(told(0, -30), None, "a correction");
         assert_eq!(
             told(7_200, -7_200),
             None,

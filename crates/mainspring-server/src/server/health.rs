@@ -25,9 +25,11 @@ impl Server {
         for (job, of) in self.owner.planner().follow_nothing() {
             health.following_nothing.add(&format!("{job} after {of}"));
         }
-        let told =
-            |(at, text): &(Timestamp, String)| ClockStepWire { at: at.to_string(), text: text.clone() };
-        health.clock_step = self.clock_steps.told().map(told);
+        health.clock_step = self.clock_steps.told().map(|told| ClockStepWire {
+            at: told.at.to_string(),
+            text: told.text.clone(),
+            is_back: told.is_back,
+        });
         health.is_all_paused = self.owner.planner().is_paused();
         health.free_bytes = free_bytes(self.place.directory());
         let limit = descriptors::limit();

@@ -69,6 +69,9 @@ export function dim(...children) {
   return h("span.dim", ...children);
 }
 
+/** The cell of what there is not (yet). On a telephone it is left out. */
+export const absent = () => h("span.dim.none", "—");
+
 /** The symbols of states that have none of their own. @type {Record<string, string>} */
 const SHAPES = { bad: "failed", warn: "warning", ok: "succeeded", rest: "paused", dim: "timed_out" };
 
@@ -76,7 +79,7 @@ const SHAPES = { bad: "failed", warn: "warning", ok: "succeeded", rest: "paused"
 export function icon(state) {
   const own = `i-${state.replace(/^skipped_.*/, "skipped")}`;
   const id = document.getElementById(own) === null ? `i-${SHAPES[tone(state)]}` : own;
-  return s("svg.i", { "aria-hidden": "true" }, s("use", { href: `#${id}` }));
+  return s("svg.i", { viewBox: "0 0 12 12", "aria-hidden": "true" }, s("use", { href: `#${id}` }));
 }
 
 /** A copy of a template of index.html. @param {string} id */

@@ -8,7 +8,7 @@
 /** @import {Column, Context} from "./table.js" */
 /** @import {Child} from "./dom.js" */
 import { get, known, may, now } from "./api.js";
-import { dim, h } from "./dom.js";
+import { absent, dim, h } from "./dom.js";
 import { filterOf, number, tone, word } from "./format.js";
 import {
   CODE,
@@ -181,7 +181,7 @@ export const jobsPage = {
           [
             "Last",
             "time",
-            ({ last }) => (last !== null && last.ended !== null ? ago(last.ended) : dim("—")),
+            ({ last }) => (last !== null && last.ended !== null ? ago(last.ended) : absent()),
             "last"
           ],
           ["Median", "num", ({ median_ms }) => span(median_ms), "median"],
@@ -212,7 +212,7 @@ export function runColumns(context) {
         1 < run.count && dim(` ×${number(run.count)}`)
       ]
     ],
-    ["Ended", "time", ({ ended }) => (ended === null ? dim("—") : ago(ended))],
+    ["Ended", "time", ({ ended }) => (ended === null ? absent() : ago(ended))],
     ["Late", "num", ({ lateness_ms }) => span(lateness_ms)],
     [
       "Took",

@@ -8,7 +8,7 @@
 /** @import {Child, Held} from "./dom.js" */
 /** @import {Zoning} from "./format.js" */
 import { may, now } from "./api.js";
-import { dim, h, icon, s } from "./dom.js";
+import { absent, dim, h, icon, s } from "./dom.js";
 import {
   capital,
   civilText,
@@ -204,7 +204,7 @@ export function zoning() {
  * @template {string} N @param {{civil: Civils} & {[name in N]: Instant | null}} of @param {N} name */
 export function when(of, name) {
   const at = of[name];
-  return at === null ? dim("—") : time(at, of.civil[name]);
+  return at === null ? absent() : time(at, of.civil[name]);
 }
 
 /** @param {Instant} at @param {Civil} [civil] */
@@ -251,7 +251,7 @@ export const ago = (at) => h("ms-ago.dim", { at, "data-own": true });
 export const since = (at) => h("ms-ago", { at, span: true, "data-own": true });
 
 /** @param {number | null} ms */
-export const span = (ms) => (ms === null ? dim("—") : length(ms));
+export const span = (ms) => (ms === null ? absent() : length(ms));
 
 // States ----------------------------------------------------------------------------------------------------
 
@@ -274,7 +274,7 @@ export function jobState({ state_code, pause, running, failures, troubles, state
 export function nextOf(job) {
   if (job.pause !== null) return dim("paused");
   return [
-    job.next === null ? dim("—") : [when(job, "next"), " ", ago(job.next)],
+    job.next === null ? absent() : [when(job, "next"), " ", ago(job.next)],
     job.troubles.some(({ code }) => code === "mismatched") && [
       " ",
       state("mismatched", job.armed === null ? "not armed" : "armed too late")

@@ -43,20 +43,36 @@ function resources(pid) {
 /** How long a browser waits for the page. A machine that builds something meanwhile is twenty times slower. */
 const PATIENCE_MS = 120_000;
 
+/** How long the text of a page is waited for that did not do what it should: a renderer may hang. */
+const TEXT_MS = 5_000;
+
+/** Does something with a page. What fails says what the page showed then.
+ * @param {import("playwright-core").Page} page @param {() => Promise<void>} act */
+export async function told(page, act) {
+  try {
+    await act();
+  } catch (error) {
+    const text = await page.innerText("body", { timeout: TEXT_MS }).catch((why) => `no text: ${why}`);
+    const where = page.url().replace(/#.*/, "");
+    throw new Error(`${error}\nat ${where}, which showed:\n${text}`, { cause: error });
+  }
+}
+
 /** One round. @param {import("playwright-core").Browser} browser @param {string} base @param {() => string} code */
 async function round(browser, base, code) {
   const visits = Array.from({ length: BROWSERS }, async (_, index) => {
     const context = await browser.newContext();
     const page = await context.newPage();
     page.setDefaultTimeout(PATIENCE_MS);
-    await page.goto(index === 0 ? `${base}#code=${code()}` : base);
-    if (index === 0) {
+    await told(page, async () => {
+      await page.goto(index === 0 ? `${base}#code=${code()}` : base);
+      if (index !== 0) return;
       await page.waitForSelector("#state.live");
       for (const name of PAGES) {
         await page.goto(`${base}?page=${name}`);
         await settled(page);
       }
-    }
+    });
     await context.close();
   });
   await Promise.all(visits);

@@ -134,13 +134,21 @@ pub async fn run(call: Call) -> Reply {
     if MAX_CLICK_SECONDS < (clicked.as_second() - call.now.wall.as_second()).abs() {
         return Err(Problem::new(Code::Invalid, "`at` must be within a minute of now"));
     }
-    if let Some(run) = call.app.clicked(&job, &at, call.now) {
-        return ok(&json!({ "run": run, "href": href(&run) }));
-    }
-    let answered = call.app.change(call.who()?, None, Request::Run { job: job.clone(), wait: false }).await?;
-    let Response::Planned { run } = answered else { return Err(strange()) };
-    call.app.click(&job, &at, &run, call.now);
-    let mut response = answer(StatusCode::ACCEPTED, &json!({ "run": run, "href": href(&run) }))?;
+    let (app, who, now) = (Arc::clone(&call.app), call.who()?.clone(), call.now);
+    // To its end also if the client goes away: it asks again with the same click.
+    let asking = tokio::spawn(async move {
+        let _one = app.clicking.lock().await;
+        if let Some(run) = app.clicked(&job, &at, now) {
+            return Ok((StatusCode::OK, run));
+        }
+        let answered = app.change(&who, None, Request::Run { job: job.clone(), wait: false }).await?;
+        let Response::Planned { run } = answered else { return Err(strange()) };
+        app.click(&job, &at, &run, now);
+        Ok((StatusCode::ACCEPTED, run))
+    });
+    let broke_off = |_| Problem::new(Code::Failed, "the request broke off");
+    let (status, run) = asking.await.map_err(broke_off)??;
+    let mut response = answer(status, &json!({ "run": run, "href": href(&run) }))?;
     if let Ok(value) = href(&run).parse() {
         response.headers_mut().insert("location", value);
     }

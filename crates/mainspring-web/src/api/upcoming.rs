@@ -64,29 +64,37 @@ pub async fn upcoming(call: Call) -> Reply {
             && asked.get("group").is_none_or(|group| known.wire.group.as_deref() == Some(group))
     };
     let jobs: Vec<Arc<Known>> = jobs.iter().filter(wanted).map(Arc::clone).collect();
-    app.catalogue.look_back(&app.pool, jobs.iter().map(|known| &**known)).await?;
-    let medians: Vec<Option<u64>> = jobs
-        .iter()
-        .map(|known| app.catalogue.recent_known(&known.wire.name).and_then(|recent| recent.median_ms))
-        .collect();
-    let searched = tokio::task::spawn_blocking(move || document(jobs, medians, from, to)).await;
-    ok(&searched.map_err(|_| Problem::new(Code::Failed, "the search broke off"))?)
+    let broke_off = |_| Problem::new(Code::Failed, "the search broke off");
+    let mut lanes = tokio::task::spawn_blocking(move || searched(jobs, from, to)).await.map_err(broke_off)?;
+    // What is due first is looked back at first.
+    app.catalogue.look_back(&app.pool, lanes.iter().map(|lane| &*lane.known)).await?;
+    for lane in &mut lanes {
+        let recent = app.catalogue.recent_known(&lane.known.wire.name);
+        lane.median_ms = recent.and_then(|recent| recent.median_ms);
+    }
+    let document = tokio::task::spawn_blocking(move || document(&lanes, from, to)).await;
+    ok(&document.map_err(broke_off)?)
 }
 
-fn document(jobs: Vec<Arc<Known>>, medians: Vec<Option<u64>>, from: Timestamp, to: Timestamp) -> Value {
+/// The lanes of these jobs, the one that is due first before the others.
+fn searched(jobs: Vec<Arc<Known>>, from: Timestamp, to: Timestamp) -> Vec<Lane> {
     let (start, end) = (from - SignedDuration::from_nanos(1), to - SignedDuration::from_nanos(1));
     // Each has the same share, so that jobs that are due all the time leave no lane of the others empty.
     let share = (MAX_TIMES / jobs.len().max(1)).clamp(1, MAX_COUNTED);
-    let lane = |(known, median_ms): (Arc<Known>, Option<u64>)| {
+    let lane = |known: Arc<Known>| {
         let plan = known.plan.clone()?;
         let mut times = plan.timetable.occurrences(start, end, share + 1);
         let is_cut = share < times.len();
         times.truncate(share);
-        Some(Lane { known, plan, median_ms, times, is_cut })
+        Some(Lane { known, plan, median_ms: None, times, is_cut })
     };
-    let mut lanes: Vec<Lane> = jobs.into_iter().zip(medians).filter_map(lane).collect();
+    let mut lanes: Vec<Lane> = jobs.into_iter().filter_map(lane).collect();
     lanes.sort_by_key(|lane| lane.times.first().copied().unwrap_or(Timestamp::MAX));
     lanes.truncate(MAX_LANES);
+    lanes
+}
+
+fn document(lanes: &[Lane], from: Timestamp, to: Timestamp) -> Value {
     let step = if to.duration_since(from) <= SignedDuration::from_hours(25) { 60 } else { 600 };
     let span = to.duration_since(from).as_secs();
     let mut counts = vec![0_u64; usize::try_from((span + step - 1) / step).unwrap_or(0)];
@@ -104,7 +112,7 @@ fn document(jobs: Vec<Arc<Known>>, medians: Vec<Option<u64>>, from: Timestamp, t
     let estimated_from = cut().filter_map(|lane| lane.times.last()).min().map(Timestamp::to_string);
     json!({
         "from": from.to_string(), "to": to.to_string(), "lanes": lanes.iter().map(lane_document).collect::<Vec<_>>(),
-        "changes": changes(&lanes, from, to),
+        "changes": changes(lanes, from, to),
         "histogram": { "step_ms": step * 1_000, "counts": counts, "estimated_from": estimated_from }
     })
 }
@@ -188,8 +196,8 @@ mod tests {
             (0..60).map(|number| job(&format!("often-{number}"), "every = \"5s\"")).collect();
         jobs.push(job("weekly", "cron = \"0 3 * * 1\""));
         let from: Timestamp = "2026-11-22T00:00:00Z".parse().unwrap();
-        let medians = vec![None; jobs.len()];
-        let found = document(jobs, medians, from, from + SignedDuration::from_hours(7 * 24));
+        let to = from + SignedDuration::from_hours(7 * 24);
+        let found = document(&searched(jobs, from, to), from, to);
         let lanes = found["lanes"].as_array().unwrap();
         let of = |name: &str| lanes.iter().find(|lane| lane["job"] == name).unwrap();
         assert_eq!((&of("weekly")["count"], &of("weekly")["is_cut"]), (&json!(1), &json!(false)));

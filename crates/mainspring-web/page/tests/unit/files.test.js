@@ -88,7 +88,7 @@ test("each symbol that a state needs is there", () => {
     "silent",
     "warning"
   ]) {
-    assert.match(text, new RegExp(`<symbol id="i-${state}"`), state);
+    assert.match(text, new RegExp(`<path id="i-${state}"`), state);
   }
 });
 

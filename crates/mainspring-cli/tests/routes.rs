@@ -1,0 +1,126 @@
+//! What single routes of the HTTP API promise, beside the checks that all of them have in common: see `http`.
+
+use std::io::{BufRead, BufReader, Write};
+
+use mainspring_web::scope::Scope;
+use serde_json::{Value, json};
+
+use crate::served::IDLE;
+use crate::site::{Site, read_answer, read_head};
+
+#[test]
+fn what_is_due_says_how_long_it_takes_however_many_jobs_there_are() {
+    let never: Vec<String> =
+        (0..200).map(|index| format!("[jobs.a-{index:03}]\nevery = '1h'\nrun = ['true']\n")).collect();
+    let jobs = format!("{}[jobs.z]\nevery = '1h'\nrun = ['true']\n", never.concat());
+    let site = Site::start("http-lanes", &jobs, &[]);
+    let token = site.token("mara", Scope::Look);
+    site.served.says(&["run", "z", "--wait"], 0, "succeeded");
+    let upcoming = site.get("/api/v1/upcoming", &token).json();
+    let lane = upcoming["lanes"].as_array().unwrap().iter().find(|lane| lane["job"] == "z").unwrap();
+    assert!(lane["median_ms"].is_number(), "{lane}");
+    site.stop();
+}
+
+#[test]
+fn the_same_click_that_comes_twice_at_once_is_one_run() {
+    let site = Site::start("http-click", IDLE, &[]);
+    let token = site.token("mara", Scope::Operate);
+    let at = site.get("/api/v1/status", &token).json()["now"].clone();
+    let body = json!({ "at": at }).to_string();
+    let click = || {
+        let mut stream = site.connect();
+        write!(
+            stream,
+            "POST /api/v1/jobs/idle/run HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            site.host,
+            body.len()
+        )
+        .unwrap();
+        stream
+    };
+    let streams: Vec<_> = (0..6).map(|_| click()).collect();
+    let answers: Vec<_> =
+        streams.into_iter().map(|stream| read_answer(&mut BufReader::new(stream))).collect();
+    let first = answers.iter().find(|answer| answer.status == 202).unwrap();
+    assert!(answers.iter().all(|answer| answer.json()["run"] == first.json()["run"]), "{answers:#?}");
+    assert_eq!(answers.iter().filter(|answer| answer.status == 200).count(), 5);
+    assert_eq!(first.header("location"), first.json()["href"].as_str());
+    assert_eq!(
+        site.get("/api/v1/runs?job=idle&cause=request", &token).json()["items"].as_array().unwrap().len(),
+        1
+    );
+    site.stop();
+}
+
+#[test]
+fn what_is_done_with_a_run_is_refused_where_its_state_forbids_it() {
+    let jobs = "[jobs.fails]\nat = 2100-01-01T00:00:00Z\nrun = ['false']\ndead_letters = 'always'\n\
+                [jobs.long]\nat = 2100-01-01T00:00:00Z\nrun = ['sleep', '600']\n";
+    let site = Site::start("http-states", jobs, &[]);
+    let token = site.token("mara", Scope::Operate);
+    let act = |run: &Value, what: &str| {
+        let nominal = run["nominal"].as_str().unwrap();
+        let path = format!("/api/v1/runs/{}/{nominal}/0/{what}", run["job"].as_str().unwrap());
+        site.post(&path, &token, "{}").status
+    };
+    let newest = |job: &str| site.get(&format!("/api/v1/runs?job={job}"), &token).json()["items"][0].clone();
+    site.served.says(&["run", "long"], 0, "long@");
+    let long = newest("long");
+    assert_eq!((act(&long, "retry"), act(&long, "drop")), (409, 409), "it is open");
+    assert_eq!(act(&long, "cancel"), 202);
+    while newest("long")["ended"].is_null() {}
+    assert_eq!((act(&long, "cancel"), act(&long, "retry")), (409, 409), "it is cancelled");
+    site.served.says(&["run", "fails", "--wait"], 1, "dead");
+    let dead = newest("fails");
+    assert_eq!((act(&dead, "cancel"), act(&dead, "drop")), (409, 202));
+    assert_eq!((act(&dead, "drop"), act(&dead, "retry")), (409, 409), "it is let go of");
+    assert_eq!(act(&json!({ "job": "long", "nominal": "2000-01-01T00:00:00Z" }), "cancel"), 404);
+    let stats = site.get("/api/v1/jobs/long/stats", &token);
+    assert_eq!(stats.status, 200, "{stats:?}");
+    let past = json!({ "from": "2100-01-01T00:00:00Z", "to": "2100-01-02T00:00:00Z", "expected": 7 });
+    let backfill = site.post("/api/v1/jobs/long/backfill", &token, &past.to_string());
+    assert!(matches!(backfill.status, 409 | 422), "what is not past is not made up for: {backfill:?}");
+    let page = site.get("/", &token);
+    for (name, value) in [
+        ("cross-origin-opener-policy", "same-origin"),
+        ("cross-origin-resource-policy", "same-origin"),
+        ("referrer-policy", "no-referrer"),
+        ("x-content-type-options", "nosniff"),
+    ] {
+        assert_eq!(page.header(name), Some(value), "{name}");
+    }
+    site.stop();
+}
+
+#[test]
+fn a_log_that_is_followed_again_goes_on_behind_what_was_read() {
+    let jobs = "[jobs.idle]\nat = 2100-01-01T00:00:00Z\nshell = 'echo first; echo second'\n";
+    let site = Site::start("http-again", jobs, &[]);
+    let token = site.token("mara", Scope::Look);
+    site.served.says(&["run", "idle", "--wait"], 0, "succeeded");
+    let runs = site.get("/api/v1/runs", &token).json();
+    let path = format!("/api/v1/runs/idle/{}/0/output", runs["items"][0]["nominal"].as_str().unwrap());
+    let whole = site.get(&path, &token).body;
+    let read = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+    let mut stream = site.connect();
+    write!(
+        stream,
+        "GET {path}/events HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\nLast-Event-ID: {read}\r\n\r\n",
+        site.host
+    )
+    .unwrap();
+    let mut reader = BufReader::new(stream);
+    let (status, head) = read_head(&mut reader);
+    assert_eq!(status, 200);
+    let head = head.to_lowercase();
+    assert!(head.contains("cache-control: no-store") && head.contains("x-accel-buffering: no"), "{head}");
+    let mut text = String::new();
+    while !text.contains("event: end") {
+        assert!(0 < reader.read_line(&mut text).unwrap(), "{text}");
+    }
+    assert!(text.contains("second") && !text.contains("first"), "{text}");
+    assert!(text.contains(&format!("id: {}", whole.len())), "{text}");
+    site.stop();
+}
