@@ -14,8 +14,8 @@ use std::time::Duration;
 
 use crate::client::http::{Http, Site};
 use mainspring_exec::span::Span;
+use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
-use mainspring_server::place::Place;
 use mainspring_server::protocol::{Answered, Asked, ErrorKind, ErrorWire, Request, Response};
 use mainspring_server::waiting::{is_left, is_readable, wait_for_any};
 
@@ -29,7 +29,7 @@ const MAX_ANSWER_BYTES: u64 = 256 << 20;
 #[derive(Clone, Debug)]
 pub enum Address {
     /// On this machine: a socket in a data directory.
-    Here(Place),
+    Here(DataDirectory),
     /// Elsewhere, by its HTTP API.
     There(Site),
 }
@@ -66,8 +66,8 @@ impl Client {
     pub fn connect(address: &Address) -> Result<Client, Error> {
         let channel = match address {
             Address::There(site) => Channel::Http(Box::new(Http::new(site)?)),
-            Address::Here(place) => {
-                let path = place.socket();
+            Address::Here(data) => {
+                let path = data.socket();
                 match UnixStream::connect(&path) {
                     Ok(stream) => {
                         let reader = BufReader::with_capacity(READ_BYTES, stream);
@@ -228,10 +228,10 @@ mod tests {
     fn a_refusal_is_heard_though_the_server_has_closed() {
         let folder = std::env::temp_dir().join(format!("mainspring-client-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        let place = Place::find(Some(&folder));
-        let _ = std::fs::remove_file(place.socket());
-        let listener = UnixListener::bind(place.socket()).unwrap();
-        let mut client = Client::connect(&Address::Here(place)).unwrap();
+        let data = DataDirectory::find(Some(&folder));
+        let _ = std::fs::remove_file(data.socket());
+        let listener = UnixListener::bind(data.socket()).unwrap();
+        let mut client = Client::connect(&Address::Here(data)).unwrap();
         let (mut stream, _) = listener.accept().unwrap();
         let response = ErrorWire::response(ErrorKind::Temporary, "full");
         writeln!(stream, "{}", serde_json::to_string(&Answered { id: 0, response }).unwrap()).unwrap();

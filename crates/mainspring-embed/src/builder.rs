@@ -21,8 +21,8 @@ use mainspring_file::definition::Definition;
 use mainspring_file::jobfile::written::group_table;
 use mainspring_file::origin::Origin;
 use mainspring_job::{Action, Definitions, Group, Hooks, Job, JobName, Work, circle};
+use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error as ServerError;
-use mainspring_server::place::Place;
 use mainspring_server::takeover::take;
 use serde::de::DeserializeOwned;
 
@@ -83,10 +83,10 @@ impl Jobs {
     /// # Errors
     /// When another program or a server has it, it cannot be made, or another user decides what is in it.
     pub fn open(folder: impl AsRef<Path>) -> Result<Builder, Error> {
-        let place = Place::find(Some(folder.as_ref()));
-        place.make().map_err(Error::Open)?;
-        let directory = take(&place).map_err(|error| Error::Open(ServerError::Directory(error)))?;
-        Ok(Builder::new(Kept::In { place, directory: Arc::new(directory) }))
+        let data = DataDirectory::find(Some(folder.as_ref()));
+        data.make().map_err(Error::Open)?;
+        let directory = take(&data).map_err(|error| Error::Open(ServerError::Directory(error)))?;
+        Ok(Builder::new(Kept::In { data, directory: Arc::new(directory) }))
     }
 
     /// Jobs in memory, whose time a test moves: handlers run on the thread that moves the clock.

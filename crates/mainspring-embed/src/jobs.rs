@@ -16,8 +16,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use mainspring_job::{AuditQuery, Audited, Once, OnceId, Query, Reader, Run, Shard};
+use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error as ServerError;
-use mainspring_server::place::Place;
 use mainspring_server::server::Stores;
 use mainspring_server::server::calls::calls;
 use mainspring_server::takeover::open_store;
@@ -51,7 +51,7 @@ impl Deref for Jobs {
 #[derive(Debug)]
 pub(crate) enum Kept {
     In {
-        place: Place,
+        data: DataDirectory,
         directory: Arc<Directory>,
     },
     #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "it is made with the feature alone"))]
@@ -80,8 +80,8 @@ impl std::fmt::Debug for Loop {
 
 impl Jobs {
     pub(crate) fn start(kept: Kept, parts: Parts) -> Result<Jobs, Error> {
-        let (place, directory) = match kept {
-            Kept::In { place, directory } => (place, directory),
+        let (data, directory) = match kept {
+            Kept::In { data, directory } => (data, directory),
             Kept::Shared(joined) => {
                 let Started { client, member, thread, reader } = joined.start(parts)?;
                 return Ok(Jobs::running(client, Followed::Member(member), thread, reader, None));
@@ -96,13 +96,13 @@ impl Jobs {
         let (caller, calls) = calls().map_err(setup("a socket pair"))?;
         let followed = Followed::Loop(caller);
         let client = Client::new(followed.clone(), Arc::clone(&parts.catalogue));
-        let (store, lease) = open_store(&directory, &place).map_err(Error::Store)?;
+        let (store, lease) = open_store(&directory, &data).map_err(Error::Store)?;
         let reader = Box::new(store.reader());
         // The lock of a folder lasts: no lease ages.
         let asked = Duration::ZERO;
         let stores = Stores { reader: Some(Box::new(store.reader())), store: Box::new(store), asked };
         let (server, beside) =
-            parts.server(&place, client.clone(), calls, stores, lease, parts.page.begin(&place)?)?;
+            parts.server(&data, client.clone(), calls, stores, lease, parts.page.begin(&data)?)?;
         let run = move || {
             let ended = server.run();
             // The lock of the folder goes last.

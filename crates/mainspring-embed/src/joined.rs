@@ -18,9 +18,9 @@ use std::time::Duration;
 use mainspring_exec::clock::boot_time;
 use mainspring_job::{Lease, Owner, Shard, Store, StoreError};
 use mainspring_postgres::{Identity, Inbox, Location, PostgresStore};
+use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error as ServerError;
 use mainspring_server::log::Style;
-use mainspring_server::place::Place;
 use mainspring_server::server::calls::calls;
 use mainspring_server::server::listener::Listener;
 use mainspring_server::server::{Server, Stores, standby};
@@ -63,7 +63,7 @@ struct Tenure {
 
 /// Where the socket and what runs write are. The lock goes last.
 struct Folder {
-    place: Place,
+    data: DataDirectory,
     is_temporary: bool,
     _directory: Directory,
 }
@@ -72,7 +72,7 @@ impl Drop for Folder {
     fn drop(&mut self) {
         if self.is_temporary {
             // What is left is of no use to anything.
-            let _ = std::fs::remove_dir_all(self.place.directory());
+            let _ = std::fs::remove_dir_all(self.data.directory());
         }
     }
 }
@@ -138,10 +138,10 @@ impl Joined {
 fn make_folder(given: Option<PathBuf>, identity: &str) -> Result<Folder, Error> {
     let is_temporary = given.is_none();
     let folder = given.unwrap_or_else(|| std::env::temp_dir().join(format!("mainspring-{identity}")));
-    let place = Place::find(Some(&folder));
-    place.make().map_err(Error::Open)?;
-    let directory = take(&place).map_err(|error| Error::Open(ServerError::Directory(error)))?;
-    Ok(Folder { place, is_temporary, _directory: directory })
+    let data = DataDirectory::find(Some(&folder));
+    data.make().map_err(Error::Open)?;
+    let directory = take(&data).map_err(|error| Error::Open(ServerError::Directory(error)))?;
+    Ok(Folder { data, is_temporary, _directory: directory })
 }
 
 impl Tenure {
@@ -233,9 +233,9 @@ impl Tenure {
         let (caller, calls) = calls().map_err(setup("a socket pair"))?;
         let reader = Box::new(store.reader().map_err(Error::Store)?);
         let stores = Stores { store: Box::new(store), reader: Some(reader), asked };
-        let place = &self.folder.place;
-        let page = self.page(place)?;
-        let (server, beside) = self.parts.server(place, self.client.clone(), calls, stores, lease, page)?;
+        let data = &self.folder.data;
+        let page = self.page(data)?;
+        let (server, beside) = self.parts.server(data, self.client.clone(), calls, stores, lease, page)?;
         let (ends, ended) = channel();
         let (mut inbox, own) = (Inbox::of_owner(&self.location).map_err(Error::Store)?, caller.clone());
         let thread = thread::Builder::new().name("inbox".to_owned());
@@ -245,8 +245,8 @@ impl Tenure {
 
     /// The page, if the program asks for one. At the start its address must be free. Later the jobs matter
     /// more: what has taken the address meanwhile is told of, and they go on without a page.
-    fn page(&self, place: &Place) -> Result<(Listener, Beside), Error> {
-        match self.parts.page.begin(place) {
+    fn page(&self, data: &DataDirectory) -> Result<(Listener, Beside), Error> {
+        match self.parts.page.begin(data) {
             Err(error) if self.has_started => {
                 self.note(&format!("there is no page until the next takeover: {error}"));
                 Ok(<(Listener, Beside)>::default())

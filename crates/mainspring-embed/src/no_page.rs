@@ -4,7 +4,7 @@
 //!
 //! Does not pull in a crate of HTTP.
 
-use mainspring_server::place::Place;
+use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::server::listener::Listener;
 
 use crate::error::Error;
@@ -20,7 +20,7 @@ pub(crate) struct Beside;
 impl Page {
     /// Serves nothing.
     #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "with the feature it may fail")]
-    pub(crate) fn begin(&self, _place: &Place) -> Result<(Listener, Beside), Error> {
+    pub(crate) fn begin(&self, _place: &DataDirectory) -> Result<(Listener, Beside), Error> {
         Ok((Listener::default(), Beside))
     }
 }

@@ -12,8 +12,8 @@
 
 use jiff::tz::TimeZone;
 use mainspring_server::activation::Handed;
+use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error as ServerError;
-use mainspring_server::place::Place;
 use mainspring_server::server::listener::Listener;
 use mainspring_web::listen::{Serving, prepare};
 use mainspring_web::settings::Settings;
@@ -37,14 +37,14 @@ impl Page {
     }
 
     /// Binds, and serves from now on.
-    pub(crate) fn begin(&self, place: &Place) -> Result<(Listener, Beside), Error> {
+    pub(crate) fn begin(&self, data: &DataDirectory) -> Result<(Listener, Beside), Error> {
         let Some(address) = &self.address else { return Ok((Listener::default(), Beside::default())) };
         let wrong = |reason: String| Error::Definition { name: address.clone(), reason };
         let addresses = vec![address.parse().map_err(wrong)?];
         let failed = |source| Error::Open(ServerError::Setup { what: "the page", source });
         let bound = prepare(Settings { addresses, ..Settings::default() }, &Handed::default());
         let (bound, listener) = bound.map_err(|error| wrong(error.to_string()))?;
-        let serving = bound.serve(place.clone(), TimeZone::system()).map_err(failed)?;
+        let serving = bound.serve(data.clone(), TimeZone::system()).map_err(failed)?;
         Ok((listener, Beside(Some(serving))))
     }
 }

@@ -16,9 +16,9 @@ use mainspring_file::loaded::Reader as FileReader;
 use mainspring_host::accounts::Account;
 use mainspring_host::accounts::users::Users;
 use mainspring_job::{Definitions, Lease};
+use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error as ServerError;
 use mainspring_server::log::Style;
-use mainspring_server::place::Place;
 use mainspring_server::server::calls::Calls;
 use mainspring_server::server::listener::Listener;
 use mainspring_server::server::rate::Rates;
@@ -53,7 +53,7 @@ impl Parts {
     /// When the store cannot be read, another source has a name, or the operating system refuses something.
     pub(crate) fn server(
         &self,
-        place: &Place,
+        data: &DataDirectory,
         client: Client,
         calls: Calls,
         stores: Stores,
@@ -66,7 +66,7 @@ impl Parts {
             let execution = Box::new(handlers.map_err(setup("a socket pair"))?);
             let log = self.log_file().map_err(setup("the log"))?;
             let host = Host::Program { calls, jobs: self.definitions.clone(), log };
-            let serving = serving(place.clone(), execution, host, listener)?;
+            let serving = serving(data.clone(), execution, host, listener)?;
             Server::prepare(serving, stores, lease).map_err(Error::Open)
         };
         match prepare() {
@@ -93,11 +93,16 @@ pub(crate) fn setup(what: &'static str) -> impl Fn(io::Error) -> Error {
 }
 
 /// What the loop serves in a program: no files, and clients of the socket that look and operate.
-fn serving(place: Place, execution: Box<Handlers>, host: Host, listener: Listener) -> Result<Serving, Error> {
+fn serving(
+    data: DataDirectory,
+    execution: Box<Handlers>,
+    host: Host,
+    listener: Listener,
+) -> Result<Serving, Error> {
     let users = Users::new(Account::ourselves().map_err(setup("our own account"))?);
     let reader = FileReader { format: Format::User, zone: TimeZone::UTC, users, notify: Vec::new() };
     Ok(Serving {
-        place,
+        data,
         files: Vec::new(),
         reader,
         stopping: Stopping { drain: Duration::ZERO, grace: Duration::ZERO },

@@ -29,8 +29,8 @@ use listenfd::ListenFd;
 use nix::sys::socket::getsockopt;
 use nix::sys::socket::sockopt::AcceptConn;
 
+use crate::data_directory::DataDirectory;
 use crate::error::Error;
-use crate::place::Place;
 
 /// For which process the sockets are. One that is inherited through a shell has another number.
 const PROCESS: &str = "LISTEN_PID";
@@ -136,7 +136,7 @@ impl Handed {
     ///
     /// When a descriptor is no listening stream socket, or others than its owner may connect to the control
     /// socket.
-    pub fn take(place: Option<&Place>) -> Result<Handed, Error> {
+    pub fn take(data: Option<&DataDirectory>) -> Result<Handed, Error> {
         let is_announced = env::var(PROCESS).is_ok_and(|process| !process.is_empty());
         if !is_announced {
             return Ok(Handed::default());
@@ -151,7 +151,7 @@ impl Handed {
                 let number = 3 + index;
                 Error::Usage(format!("what the service manager handed over as descriptor {number}: {error}"))
             })?;
-            match (socket, place.map(Place::socket)) {
+            match (socket, data.map(DataDirectory::socket)) {
                 (Listening::Unix(listener), Some(path)) if is_at(&listener, &path) => {
                     check_mode(&path)?;
                     handed.control = Some(listener);

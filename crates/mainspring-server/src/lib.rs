@@ -24,13 +24,13 @@
 #[cfg(feature = "commands")]
 pub mod activation;
 pub mod alarm;
+pub mod data_directory;
 pub mod diagnosis;
 pub mod error;
 pub mod exit;
 pub mod finding;
 pub mod log;
 pub mod message;
-pub mod place;
 pub mod protocol;
 pub mod relative;
 pub mod server;

@@ -29,10 +29,10 @@ use jiff::Timestamp;
 use mainspring_job::Note;
 
 use crate::alarm::Alarm;
+use crate::data_directory::DataDirectory;
 use crate::error::Error;
 use crate::log::{Kind, Log};
 use crate::message::PROGRAM;
-use crate::place::Place;
 use crate::signals::Signals;
 use crate::supervisor;
 use crate::waiting::{wait_for, wait_for_any};
@@ -118,7 +118,7 @@ const MAX_ROUNDS_PER_TURN: usize = 16;
 
 /// The server.
 pub struct Server {
-    place: Place,
+    data: DataDirectory,
     owner: Owner,
     room: Room,
     /// What the log says already of the socket.

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use mainspring_job::{Lease, Owner, Shard, Store, StoreError};
 
-use crate::place::Place;
+use crate::data_directory::DataDirectory;
 use crate::server::room::give_up;
 use crate::waiting::wait_for;
 use mainspring_store::{Directory, DirectoryError, SqliteStore};
@@ -56,14 +56,17 @@ fn machine_start() -> String {
 /// # Errors
 ///
 /// When it cannot be opened, or there is no room for it.
-pub fn open_store(directory: &Arc<Directory>, place: &Place) -> Result<(SqliteStore, Lease), StoreError> {
+pub fn open_store(
+    directory: &Arc<Directory>,
+    data: &DataDirectory,
+) -> Result<(SqliteStore, Lease), StoreError> {
     loop {
         let opened = SqliteStore::open(directory).and_then(|mut store| {
             let lease = store.acquire(Shard::WHOLE, &owner())?;
             Ok((store, lease))
         });
         match opened {
-            Err(StoreError::Full(_)) if give_up(place) => {}
+            Err(StoreError::Full(_)) if give_up(data) => {}
             other => return other,
         }
     }
@@ -75,9 +78,9 @@ pub fn open_store(directory: &Arc<Directory>, place: &Place) -> Result<(SqliteSt
 /// # Errors
 ///
 /// When another has it, or it cannot be used.
-pub fn take(place: &Place) -> Result<Directory, DirectoryError> {
+pub fn take(data: &DataDirectory) -> Result<Directory, DirectoryError> {
     for _ in 0..MAX_TRIES {
-        match Directory::open(place.directory()) {
+        match Directory::open(data.directory()) {
             Err(DirectoryError::Taken { .. }) => {}
             other => return other,
         }
@@ -85,5 +88,5 @@ pub fn take(place: &Place) -> Result<Directory, DirectoryError> {
             break;
         }
     }
-    Directory::open(place.directory())
+    Directory::open(data.directory())
 }

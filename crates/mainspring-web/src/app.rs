@@ -20,8 +20,8 @@ use axum::body::Bytes;
 use axum::http::HeaderMap;
 use jiff::tz::TimeZone;
 use mainspring_exec::clock::Moment;
+use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::message::say;
-use mainspring_server::place::Place;
 use mainspring_server::protocol::{Request, Response};
 
 use crate::assets::Assets;
@@ -49,7 +49,7 @@ pub struct App {
     /// How the server is reached.
     pub settings: Settings,
     /// Where its data are.
-    pub place: Place,
+    pub data: DataDirectory,
     /// Where the output of runs is.
     pub output: PathBuf,
     /// The zone of the server.
@@ -82,13 +82,18 @@ impl App {
     /// # Errors
     ///
     /// When the file of tokens cannot be believed.
-    pub fn new(settings: Settings, place: Place, zone: TimeZone, pool: Arc<Pool>) -> std::io::Result<App> {
+    pub fn new(
+        settings: Settings,
+        data: DataDirectory,
+        zone: TimeZone,
+        pool: Arc<Pool>,
+    ) -> std::io::Result<App> {
         Ok(App {
-            tokens: Mutex::new(Tokens::open(path(&place))?),
+            tokens: Mutex::new(Tokens::open(path(&data))?),
             sessions: Mutex::new(Sessions::default()),
             clicks: Mutex::new(HashMap::new()),
             clicking: tokio::sync::Mutex::new(()),
-            output: place.output(),
+            output: data.output(),
             catalogue: Catalogue::new(zone.clone()),
             feed: Arc::new(Feed::new(Moment::now().wall)),
             bulk: Bulk::default(),
@@ -96,7 +101,7 @@ impl App {
             description: OnceLock::new(),
             assets: Assets::new(),
             settings,
-            place,
+            data,
             zone,
             pool,
         })
@@ -120,7 +125,7 @@ impl App {
     pub fn who_has(&self, token: &str) -> Result<Option<Who>, String> {
         let mut tokens = locked(&self.tokens);
         tokens.refresh().map_err(|error| {
-            say(&format!("mainspring: no token is good, because {}: {error}\n", path(&self.place).display()));
+            say(&format!("mainspring: no token is good, because {}: {error}\n", path(&self.data).display()));
             "no token is good now: see the log of the server".to_owned()
         })?;
         let found = tokens.find(token).cloned();

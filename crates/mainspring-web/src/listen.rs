@@ -31,8 +31,8 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use jiff::tz::TimeZone;
 use mainspring_server::activation::{Handed, HandedSocket, Listening};
+use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::message::say;
-use mainspring_server::place::Place;
 use mainspring_server::protocol::{Request, Response};
 use mainspring_server::server::listener::Listener;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -178,7 +178,7 @@ impl Bound {
     /// # Errors
     ///
     /// When the file of tokens cannot be believed, or there is no thread.
-    pub fn serve(self, place: Place, zone: TimeZone) -> io::Result<Serving> {
+    pub fn serve(self, data: DataDirectory, zone: TimeZone) -> io::Result<Serving> {
         let Bound { sockets, mut connections, settings } = self;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (app, watch) = {
@@ -186,7 +186,7 @@ impl Bound {
             let watch = connections.pop().map(Connection::new).transpose()?;
             let connections =
                 connections.into_iter().map(Connection::new).collect::<io::Result<Vec<Connection>>>()?;
-            (App::new(settings, place, zone, Pool::new(connections))?, watch)
+            (App::new(settings, data, zone, Pool::new(connections))?, watch)
         };
         let app = Arc::new(app);
         let thread = thread::Builder::new()

@@ -176,7 +176,7 @@ pub async fn text(app: &App, _: Moment) -> Result<String, Problem> {
     let mismatched = jobs.iter().filter(|known| known.wire.is_mismatched()).count();
     sheet.gauge("agenda_mismatches", number(mismatched as u64));
     of_server(&mut sheet, &status);
-    let sizes = store_sizes(&app.place).into_iter();
+    let sizes = store_sizes(&app.data).into_iter();
     sheet.gauges("store_bytes", sizes.map(|(part, bytes)| (vec![label("part", part)], number(bytes))));
     sheet.gauge("disk_free_bytes", number(health.free_bytes.unwrap_or(0)));
     sheet.gauge("epoch", number(health.epoch.unwrap_or(0)));

@@ -10,7 +10,7 @@ use std::fs::{self, DirEntry};
 use std::io;
 use std::time::Duration;
 
-use mainspring_server::place::Place;
+use mainspring_server::data_directory::DataDirectory;
 
 /// What a process uses. What the kernel does not say is `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,8 +50,8 @@ fn cpu_ns(task: io::Result<DirEntry>) -> Option<u64> {
 }
 
 /// How big the parts of the store in the data directory are. A store elsewhere has none there.
-pub fn store_sizes(place: &Place) -> Vec<(&'static str, u64)> {
-    let size = |name: &str| Some(fs::metadata(place.directory().join(name)).ok()?.len());
+pub fn store_sizes(data: &DataDirectory) -> Vec<(&'static str, u64)> {
+    let size = |name: &str| Some(fs::metadata(data.directory().join(name)).ok()?.len());
     let parts = [("database", "mainspring.db"), ("journal", "mainspring.db-wal")];
     parts.into_iter().filter_map(|(part, name)| Some((part, size(name)?))).collect()
 }

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 use mainspring_host::regular::open_regular;
 use mainspring_job::JobName;
-use mainspring_server::place::Place;
+use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::server::login_codes::random_text;
 use sha2::{Digest, Sha256};
 
@@ -61,8 +61,8 @@ pub struct Tokens {
 }
 
 /// Where the tokens of a data directory are.
-pub fn path(place: &Place) -> PathBuf {
-    place.directory().join("tokens")
+pub fn path(data: &DataDirectory) -> PathBuf {
+    data.directory().join("tokens")
 }
 
 /// The SHA-256 of a text or of bytes, in hexadecimal digits.
@@ -180,9 +180,9 @@ fn parse(line: &str) -> Result<Token, String> {
 /// # Errors
 ///
 /// When the name is none or has one already, or the file cannot be read or written.
-pub fn add(place: &Place, name: &str, scope: Scope) -> io::Result<String> {
+pub fn add(data: &DataDirectory, name: &str, scope: Scope) -> io::Result<String> {
     JobName::new(name).map_err(|error| wrong(error.to_string()))?;
-    let path = path(place);
+    let path = path(data);
     let mut tokens = Tokens::open(path.clone())?.tokens;
     if tokens.iter().any(|token| token.name == name) {
         let text = format!("`{name}` has a token already: mainspring token remove {name} takes it away");
@@ -202,8 +202,8 @@ pub fn add(place: &Place, name: &str, scope: Scope) -> io::Result<String> {
 /// # Errors
 ///
 /// When the file cannot be read or written.
-pub fn remove(place: &Place, name: &str) -> io::Result<bool> {
-    let path = path(place);
+pub fn remove(data: &DataDirectory, name: &str) -> io::Result<bool> {
+    let path = path(data);
     let mut tokens = Tokens::open(path.clone())?.tokens;
     let count = tokens.len();
     tokens.retain(|token| token.name != name);
@@ -238,55 +238,55 @@ mod tests {
     use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt;
 
-    fn place(name: &str) -> Place {
+    fn data(name: &str) -> DataDirectory {
         let folder = std::env::temp_dir().join(format!("mainspring-tokens-{}-{name}", std::process::id()));
         let _ = fs::remove_dir_all(&folder);
-        let place = Place::find(Some(&folder));
-        place.make().unwrap();
-        place
+        let data = DataDirectory::find(Some(&folder));
+        data.make().unwrap();
+        data
     }
 
     #[test]
     fn a_token_is_good_from_when_it_is_made_until_it_is_taken_away() {
-        let place = place("life");
-        let mut tokens = Tokens::open(path(&place)).unwrap();
+        let data = data("life");
+        let mut tokens = Tokens::open(path(&data)).unwrap();
         assert!(tokens.all().is_empty());
-        let mara = add(&place, "mara", Scope::Operate).unwrap();
-        let nagios = add(&place, "nagios", Scope::Metrics).unwrap();
+        let mara = add(&data, "mara", Scope::Operate).unwrap();
+        let nagios = add(&data, "nagios", Scope::Metrics).unwrap();
         assert_eq!(tokens.find(&mara), None, "it was not read yet");
         tokens.refresh().unwrap();
         let found = tokens.find(&mara).unwrap().clone();
         assert_eq!((found.name.as_str(), found.scope), ("mara", Scope::Operate));
         assert_eq!(tokens.find(&nagios).unwrap().scope, Scope::Metrics);
         assert_eq!(tokens.find(&found.hash), None, "the hash is no token");
-        assert!(add(&place, "mara", Scope::Look).unwrap_err().to_string().contains("already"));
-        assert!(add(&place, "no name", Scope::Look).is_err());
-        assert!(remove(&place, "mara").unwrap());
-        assert!(!remove(&place, "mara").unwrap());
+        assert!(add(&data, "mara", Scope::Look).unwrap_err().to_string().contains("already"));
+        assert!(add(&data, "no name", Scope::Look).is_err());
+        assert!(remove(&data, "mara").unwrap());
+        assert!(!remove(&data, "mara").unwrap());
         tokens.refresh().unwrap();
         assert!(!tokens.has(&found));
-        assert_eq!(fs::metadata(path(&place)).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(fs::metadata(path(&data)).unwrap().permissions().mode() & 0o777, 0o600);
     }
 
     #[test]
     fn a_file_that_others_may_read_or_that_is_a_link_is_refused() {
-        let place = place("open");
-        let token = add(&place, "mara", Scope::Look).unwrap();
-        let mut tokens = Tokens::open(path(&place)).unwrap();
-        fs::set_permissions(path(&place), Permissions::from_mode(0o640)).unwrap();
+        let data = data("open");
+        let token = add(&data, "mara", Scope::Look).unwrap();
+        let mut tokens = Tokens::open(path(&data)).unwrap();
+        fs::set_permissions(path(&data), Permissions::from_mode(0o640)).unwrap();
         assert!(tokens.refresh().unwrap_err().to_string().contains("chmod go="));
         assert_eq!(tokens.find(&token), None, "what was read before is forgotten");
-        assert!(Tokens::open(path(&place)).is_err());
+        assert!(Tokens::open(path(&data)).is_err());
     }
 
     #[test]
     fn a_line_that_is_wrong_is_named() {
-        let place = place("wrong");
+        let data = data("wrong");
         let good = format!("a look {}\n", hash("x"));
         for bad in ["b\n", "b look 1234\n", "b all 1\n", "../b look 1\n"] {
-            write(&path(&place), &[]).unwrap();
-            fs::write(path(&place), format!("{good}{bad}")).unwrap();
-            let error = Tokens::open(path(&place)).unwrap_err().to_string();
+            write(&path(&data), &[]).unwrap();
+            fs::write(path(&data), format!("{good}{bad}")).unwrap();
+            let error = Tokens::open(path(&data)).unwrap_err().to_string();
             assert!(error.starts_with("line 2: "), "{bad}: {error}");
         }
     }

@@ -11,8 +11,8 @@ use std::thread::{self, JoinHandle};
 use jiff::Timestamp;
 use mainspring_action::body::ProcessBody;
 use mainspring_cli::client::{Address, Client};
+use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
-use mainspring_server::place::Place;
 use mainspring_server::protocol::{ErrorKind, Request, Response, SubmitWire, WorkWire};
 
 use crate::clock;
@@ -173,7 +173,7 @@ impl Writer {
     }
 
     fn by_wire(&mut self, submission: &Submission, sleep_ms: u64) -> Tried {
-        let Some(mut client) = self.client.take().or_else(|| connect(&self.served.place())) else {
+        let Some(mut client) = self.client.take().or_else(|| connect(&self.served.data())) else {
             return Tried::Again;
         };
         let due = Timestamp::from_nanosecond(submission.due_ns.into()).expect("it is not far from now");
@@ -233,8 +233,8 @@ impl Writer {
     }
 }
 
-fn connect(place: &Place) -> Option<Client> {
-    Client::connect(&Address::Here(place.clone())).ok()
+fn connect(data: &DataDirectory) -> Option<Client> {
+    Client::connect(&Address::Here(data.clone())).ok()
 }
 
 fn policies(submission: &Submission) -> String {

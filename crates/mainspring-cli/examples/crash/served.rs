@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-use mainspring_server::place::Place;
+use mainspring_server::data_directory::DataDirectory;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -46,8 +46,8 @@ impl Served {
     }
 
     /// The data directory.
-    pub(crate) fn place(&self) -> Place {
-        Place::find(Some(&self.folder.join("data")))
+    pub(crate) fn data(&self) -> DataDirectory {
+        DataDirectory::find(Some(&self.folder.join("data")))
     }
 
     /// The file that jobs append to.
@@ -69,7 +69,7 @@ impl Served {
         };
         let child = Command::new(&self.server)
             .args(["serve", "--grace", "1h", "--data"])
-            .arg(self.place().directory())
+            .arg(self.data().directory())
             .arg(self.folder.join("jobs.toml"))
             .stdin(Stdio::null())
             .stdout(log("log")?)
@@ -81,7 +81,7 @@ impl Served {
     /// Runs a command against the server.
     pub(crate) fn ask(&self, words: &[&str]) -> Result<Output, String> {
         let mut command = Command::new(&self.server);
-        command.arg(words[0]).arg("--data").arg(self.place().directory()).args(&words[1..]);
+        command.arg(words[0]).arg("--data").arg(self.data().directory()).args(&words[1..]);
         command.stdin(Stdio::null()).output().map_err(failed(&self.server))
     }
 

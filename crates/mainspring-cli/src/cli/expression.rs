@@ -13,7 +13,7 @@ use jiff::tz::TimeZone;
 use mainspring_cron::{DayRule, DstPolicy, Language};
 
 use super::FormatArgs;
-use super::serve::PlaceArgs;
+use super::serve::DataArgs;
 use super::value::{parse_time, parse_zone};
 
 /// The most times that `next` prints.
@@ -79,7 +79,7 @@ pub struct NextArgs {
     pub format: FormatArgs,
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for the text of the help")]
-    pub place: PlaceArgs,
+    pub data: DataArgs,
 }
 
 /// The arguments of `explain`.

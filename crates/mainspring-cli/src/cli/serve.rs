@@ -21,22 +21,22 @@ use crate::client::Address;
 use crate::client::http::{Site, parse_url};
 use mainspring_exec::executor::MAX_RUNNING;
 use mainspring_file::hook::Target;
+use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::log::{Format, Level, Style};
-use mainspring_server::place::Place;
 use mainspring_server::server::rate::{DEFAULT_CONNECTION_RATE, DEFAULT_TOTAL_RATE};
 
 /// Which server.
 #[derive(Clone, Debug, Args)]
-pub struct PlaceArgs {
+pub struct DataArgs {
     /// The data directory [default: $MAINSPRING_DATA, or as `mainspring serve --help` says]
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
 }
 
-impl PlaceArgs {
+impl DataArgs {
     /// The directory that is meant.
-    pub fn place(&self) -> Place {
-        Place::find(self.data.as_deref())
+    pub fn directory(&self) -> DataDirectory {
+        DataDirectory::find(self.data.as_deref())
     }
 }
 
@@ -45,7 +45,7 @@ impl PlaceArgs {
 pub struct ServerArgs {
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for the text of the help")]
-    pub place: PlaceArgs,
+    pub data: DataArgs,
     /// Asks a server elsewhere by its HTTP API, such as https://host/mainspring/
     #[arg(long, value_name = "URL", value_parser = parse_url, requires = "token_file", conflicts_with = "data")]
     pub url: Option<String>,
@@ -61,7 +61,7 @@ impl ServerArgs {
             (Some(url), Some(token_file)) => {
                 Address::There(Site { url: url.clone(), token_file: token_file.clone() })
             }
-            _ => Address::Here(self.place.place()),
+            _ => Address::Here(self.data.directory()),
         }
     }
 }
@@ -88,7 +88,7 @@ pub struct ServeArgs {
     pub files: Vec<String>,
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for the text of the help")]
-    pub place: PlaceArgs,
+    pub data: DataArgs,
     /// Waits until the data directory is free, then takes over
     #[arg(long)]
     pub standby: bool,

@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 use mainspring_job::JobName;
 use mainspring_web::scope::Scope;
 
-use super::serve::{AskArgs, PlaceArgs};
+use super::serve::{AskArgs, DataArgs};
 
 /// The arguments of `open`.
 #[derive(Debug, Args)]
@@ -39,7 +39,7 @@ pub enum TokenCommand {
 pub struct TokenListArgs {
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for the text of the help")]
-    pub place: PlaceArgs,
+    pub data: DataArgs,
     /// Prints JSON: one document
     #[arg(long)]
     pub json: bool,
@@ -55,7 +55,7 @@ pub struct TokenAddArgs {
     pub scope: Scope,
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for the text of the help")]
-    pub place: PlaceArgs,
+    pub data: DataArgs,
 }
 
 /// The arguments of `token remove`.
@@ -65,5 +65,5 @@ pub struct TokenRemoveArgs {
     pub name: String,
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for the text of the help")]
-    pub place: PlaceArgs,
+    pub data: DataArgs,
 }

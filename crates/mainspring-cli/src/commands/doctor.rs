@@ -29,12 +29,12 @@ use crate::terminal::{Screen, Tone};
 use mainspring_exec::clock::Moment;
 use mainspring_file::plain;
 use mainspring_host::folder::Folder;
+use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::diagnosis;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::finding::{Finding, Level};
 use mainspring_server::message::with_causes;
-use mainspring_server::place::Place;
 use mainspring_server::protocol::{HealthWire, Request, Response, StatusWire};
 use mainspring_server::server::alone::Alone;
 use mainspring_store::DirectoryError;
@@ -57,15 +57,15 @@ struct Report {
 pub(super) fn doctor(args: &AskArgs) -> Result<Exit, Error> {
     let address = args.server.address();
     // What stands around a server elsewhere cannot be seen from here.
-    let place = match &address {
-        Address::Here(place) => place.clone(),
+    let data = match &address {
+        Address::Here(data) => data.clone(),
         Address::There(_) => return elsewhere(args, &address),
     };
     let now = Moment::now().wall;
-    let mut findings = vec![directory(&place), zone(), set_clock(now)];
+    let mut findings = vec![directory(&data), zone(), set_clock(now)];
     let asked = match ask(&address) {
         Ok((status, health)) => {
-            findings.extend(open_socket(&place));
+            findings.extend(open_socket(&data));
             findings.extend(diagnosis::of_server(&status, &health, now));
             "server"
         }
@@ -73,7 +73,7 @@ pub(super) fn doctor(args: &AskArgs) -> Result<Exit, Error> {
             let text = format!("none answers at {}: {source}", path.display());
             let hint = "mainspring serve starts one; what follows was read from the store itself";
             findings.push(Finding::warning("server", text, hint));
-            alone(&place, args.json, &mut findings)
+            alone(&data, args.json, &mut findings)
         }
         Err(error) => {
             let hint = "look at its log; kill -CONT wakes a server that was stopped";
@@ -115,9 +115,9 @@ fn report(args: &AskArgs, asked: &'static str, findings: Vec<Finding>) -> Result
     Ok(if report.level == Level::Bad { Exit::Failed } else { Exit::Ok })
 }
 
-fn directory(place: &Place) -> Finding {
-    let path = place.directory().display();
-    match Folder::at(place.directory()) {
+fn directory(data: &DataDirectory) -> Finding {
+    let path = data.directory().display();
+    match Folder::at(data.directory()) {
         Err(error) => Finding::bad(
             "data",
             format!("{path}: {error}"),
@@ -135,8 +135,8 @@ fn directory(place: &Place) -> Finding {
 }
 
 /// A socket that others may write to: a user who can has commands run as the server's user.
-fn open_socket(place: &Place) -> Option<Finding> {
-    let path = place.socket();
+fn open_socket(data: &DataDirectory) -> Option<Finding> {
+    let path = data.socket();
     let mode = fs::metadata(&path).ok()?.permissions().mode() & 0o777;
     (mode & 0o022 != 0).then(|| {
         let text = format!("{} has mode {mode:03o}: others may have any command run", path.display());
@@ -174,9 +174,9 @@ fn ask(address: &Address) -> Result<(StatusWire, HealthWire), Error> {
 }
 
 /// Reads the whole store, which no server has. Returns who was asked.
-fn alone(place: &Place, is_json: bool, findings: &mut Vec<Finding>) -> &'static str {
+fn alone(data: &DataDirectory, is_json: bool, findings: &mut Vec<Finding>) -> &'static str {
     let hint = "restore a copy, or move it away; what it still gives: sqlite3 FILE .recover";
-    let opened = match Alone::open(place, Moment::now().wall) {
+    let opened = match Alone::open(data, Moment::now().wall) {
         Ok(Some(alone)) => Ok(alone),
         Ok(None) => {
             findings.push(Finding::ok("store", "there is none yet"));
@@ -190,10 +190,10 @@ fn alone(place: &Place, is_json: bool, findings: &mut Vec<Finding>) -> &'static 
         Err(error) => Err(error),
     };
     let mut progress = Progress::new(is_json, "reading the store (MiB)", 0);
-    let path = place.store();
+    let path = data.store();
     let checked = opened.and_then(|mut alone| {
         let faults = progress.follow(&path, || alone.integrity())?;
-        Ok((faults, alone.health(place)?))
+        Ok((faults, alone.health(data)?))
     });
     progress.finish();
     match checked {

@@ -24,9 +24,9 @@ use mainspring_postgres::{Entry, Inbox, Location};
 
 use crate::client::{Address, Client};
 use mainspring_exec::clock::Moment;
+use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::log::Style;
-use mainspring_server::place::Place;
 use mainspring_server::protocol::{
     Answered, Asked, ErrorKind, ErrorWire, MAX_REQUEST_BYTES, Power, Request, Response,
 };
@@ -54,15 +54,15 @@ const MAX_CLIENTS: usize = 8;
 ///
 /// # Errors
 /// When the operating system gives no thread.
-pub(super) fn work(location: &Location, place: &Place, style: Style) -> Result<Sender<()>, Error> {
+pub(super) fn work(location: &Location, data: &DataDirectory, style: Style) -> Result<Sender<()>, Error> {
     let setup = |source| Error::Setup { what: "a thread for the inbox", source };
     let (ends, ended) = channel();
     let mut inbox = Inbox::of_owner(location).map_err(Error::Store)?;
-    let place = place.clone();
+    let data = data.clone();
     let work = move || {
         while ended.try_recv() != Err(TryRecvError::Disconnected) {
             // Whatever the database says passes, or the loop is told it too.
-            let _ = turn(&mut inbox, &place, style);
+            let _ = turn(&mut inbox, &data, style);
             inbox.wait(INTERVAL);
         }
     };
@@ -71,13 +71,13 @@ pub(super) fn work(location: &Location, place: &Place, style: Style) -> Result<S
 }
 
 /// Does the first requests.
-fn turn(inbox: &mut Inbox, place: &Place, style: Style) -> Result<(), StoreError> {
+fn turn(inbox: &mut Inbox, data: &DataDirectory, style: Style) -> Result<(), StoreError> {
     let entries = inbox.waiting()?;
     if entries.is_empty() {
         return Ok(());
     }
     // Nothing is taken out before there is somebody to do it.
-    let connected = Client::connect(&Address::Here(place.clone())).and_then(|mut client| {
+    let connected = Client::connect(&Address::Here(data.clone())).and_then(|mut client| {
         client.answers_within(ANSWER_WAIT)?;
         Ok(client)
     });

@@ -20,10 +20,10 @@ use crate::cli::listen::ListenArgs;
 use crate::cli::token::{OpenArgs, TokenAddArgs, TokenCommand, TokenListArgs};
 use crate::client::Client;
 use mainspring_server::activation::{Handed, HandedSocket};
+use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::message::say;
-use mainspring_server::place::Place;
 use mainspring_server::protocol::{ErrorKind, ErrorWire, LoginWire, Request, Response};
 use mainspring_server::server::listener::Listener;
 use mainspring_web::listen::{Serving, prepare};
@@ -62,7 +62,7 @@ impl Beside {
         &mut self,
         args: &ListenArgs,
         handed: &Handed,
-        place: &Place,
+        data: &DataDirectory,
         zone: &TimeZone,
     ) -> Result<Listener, Error> {
         if args.listen.is_empty() {
@@ -82,7 +82,7 @@ impl Beside {
             metered_jobs_max: args.metrics_max_jobs,
         };
         let (bound, listener) = prepare(settings, handed).map_err(failed)?;
-        self.0 = Some(bound.serve(place.clone(), zone.clone()).map_err(failed)?);
+        self.0 = Some(bound.serve(data.clone(), zone.clone()).map_err(failed)?);
         for address in &listener.addresses {
             say(&format!("mainspring: the page is at {address} (mainspring open signs a browser in)\n"));
         }
@@ -141,8 +141,8 @@ pub(super) fn token(command: &TokenCommand) -> Result<Exit, Error> {
         TokenCommand::Add(args) => add(args),
         TokenCommand::List(args) => list(args),
         TokenCommand::Remove(args) => {
-            let place = args.place.place();
-            if tokens::remove(&place, &args.name).map_err(|error| wrong(&place, error))? {
+            let data = args.data.directory();
+            if tokens::remove(&data, &args.name).map_err(|error| wrong(&data, error))? {
                 return Ok(Exit::Ok);
             }
             let message = format!("`{}` has no token", args.name);
@@ -151,19 +151,19 @@ pub(super) fn token(command: &TokenCommand) -> Result<Exit, Error> {
     }
 }
 
-fn wrong(place: &Place, source: io::Error) -> Error {
+fn wrong(data: &DataDirectory, source: io::Error) -> Error {
     match source.kind() {
         io::ErrorKind::AlreadyExists => {
             Error::Refused(ErrorWire::new(ErrorKind::Conflict, source.to_string()))
         }
-        _ => Error::Data { path: tokens::path(place), source },
+        _ => Error::Data { path: tokens::path(data), source },
     }
 }
 
 fn add(args: &TokenAddArgs) -> Result<Exit, Error> {
-    let place = args.place.place();
-    place.make()?;
-    let token = tokens::add(&place, args.name.as_str(), args.scope).map_err(|error| wrong(&place, error))?;
+    let data = args.data.directory();
+    data.make()?;
+    let token = tokens::add(&data, args.name.as_str(), args.scope).map_err(|error| wrong(&data, error))?;
     print(&format!("{token}\n"))?;
     say("mainspring: keep it; it is not shown again\n");
     Ok(Exit::Ok)
@@ -176,8 +176,8 @@ struct TokenWire<'t> {
 }
 
 fn list(args: &TokenListArgs) -> Result<Exit, Error> {
-    let place = args.place.place();
-    let tokens = Tokens::open(tokens::path(&place)).map_err(|error| wrong(&place, error))?;
+    let data = args.data.directory();
+    let tokens = Tokens::open(tokens::path(&data)).map_err(|error| wrong(&data, error))?;
     let shown: Vec<TokenWire<'_>> =
         tokens.all().iter().map(|token| TokenWire { name: &token.name, scope: token.scope.name() }).collect();
     if args.json {

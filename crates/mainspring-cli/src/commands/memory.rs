@@ -21,9 +21,9 @@ use nix::unistd::mkdtemp;
 
 use mainspring_exec::clock::boot_time;
 use mainspring_host::folder::Folder;
+use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
-use mainspring_server::place::Place;
 use mainspring_server::protocol::{ErrorKind, ErrorWire};
 use mainspring_server::server::{Server, Serving, Stores};
 use mainspring_server::takeover::{owner, take};
@@ -31,34 +31,37 @@ use mainspring_server::takeover::{owner, take};
 /// Runs until a signal asks to stop. `given` is the data directory of the command line.
 pub(super) fn run(
     given: Option<&Path>,
-    serving: impl FnOnce(Place) -> Result<Serving, Error>,
+    serving: impl FnOnce(DataDirectory) -> Result<Serving, Error>,
 ) -> Result<Exit, Error> {
     match given {
-        Some(directory) => run_in(Place::find(Some(directory)), serving),
+        Some(directory) => run_in(DataDirectory::find(Some(directory)), serving),
         None => {
-            let place = own_place()?;
-            let result = run_in(place.clone(), serving);
+            let data = own_data()?;
+            let result = run_in(data.clone(), serving);
             // It does no harm if it stays.
-            let _ = fs::remove_dir_all(place.directory());
+            let _ = fs::remove_dir_all(data.directory());
             result
         }
     }
 }
 
-fn run_in(place: Place, serving: impl FnOnce(Place) -> Result<Serving, Error>) -> Result<Exit, Error> {
-    place.make()?;
-    let directory = take(&place).map_err(Error::Directory)?;
-    if place.store().exists() {
-        let text = format!("{} holds a store, which --memory would not use", place.directory().display());
+fn run_in(
+    data: DataDirectory,
+    serving: impl FnOnce(DataDirectory) -> Result<Serving, Error>,
+) -> Result<Exit, Error> {
+    data.make()?;
+    let directory = take(&data).map_err(Error::Directory)?;
+    if data.store().exists() {
+        let text = format!("{} holds a store, which --memory would not use", data.directory().display());
         return Err(Error::Refused(ErrorWire::new(ErrorKind::Conflict, text)));
     }
-    let output = new_folder(&place.directory().join("output-XXXXXX"))?;
-    let place = place.with_output(output.clone());
+    let output = new_folder(&data.directory().join("output-XXXXXX"))?;
+    let data = data.with_output(output.clone());
     let mut store = MemoryStore::new();
     let lease = store.acquire(Shard::WHOLE, &owner()).map_err(Error::Store)?;
     let stores = Stores { store: Box::new(store), reader: None, asked: boot_time() };
     let result =
-        serving(place).and_then(|serving| Server::prepare(serving, stores, lease)).and_then(Server::run);
+        serving(data).and_then(|serving| Server::prepare(serving, stores, lease)).and_then(Server::run);
     // It does no harm if it stays.
     let _ = fs::remove_dir_all(&output);
     drop(directory);
@@ -66,12 +69,12 @@ fn run_in(place: Place, serving: impl FnOnce(Place) -> Result<Serving, Error>) -
 }
 
 /// A new folder for this server alone, where nobody else can put another in its place.
-fn own_place() -> Result<Place, Error> {
+fn own_data() -> Result<DataDirectory, Error> {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     // That of another user is left over in the environment of `su`.
     let ours = runtime.filter(|path| Folder::at(path).is_ok_and(|folder| folder.judge().is_ok()));
     let parent = ours.unwrap_or_else(std::env::temp_dir);
-    Ok(Place::find(Some(&new_folder(&parent.join("mainspring-XXXXXX"))?)))
+    Ok(DataDirectory::find(Some(&new_folder(&parent.join("mainspring-XXXXXX"))?)))
 }
 
 fn new_folder(template: &Path) -> Result<PathBuf, Error> {

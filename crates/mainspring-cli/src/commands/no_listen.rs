@@ -8,8 +8,8 @@ use jiff::tz::TimeZone;
 
 use crate::cli::listen::ListenArgs;
 use mainspring_server::activation::Handed;
+use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
-use mainspring_server::place::Place;
 use mainspring_server::server::listener::Listener;
 
 /// What serves beside the loop: nothing.
@@ -36,7 +36,7 @@ impl Beside {
         &mut self,
         _: &ListenArgs,
         _: &Handed,
-        _: &Place,
+        _: &DataDirectory,
         _: &TimeZone,
     ) -> Result<Listener, Error> {
         Ok(Listener::default())

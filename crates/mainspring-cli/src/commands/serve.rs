@@ -22,10 +22,10 @@ use mainspring_file::loaded::Reader;
 use mainspring_host::accounts::Account;
 use mainspring_host::accounts::users::Users;
 use mainspring_server::activation::Handed;
+use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::message::{PROGRAM, say};
-use mainspring_server::place::Place;
 use mainspring_server::server::commands::Commands;
 use mainspring_server::server::rate::Rates;
 use mainspring_server::server::{Host, Keeping, Server, Serving, Stopping, Stores, standby};
@@ -56,8 +56,8 @@ fn warn_of_zone(given: Option<&TimeZone>) {
 
 /// The sockets of the service manager. They are taken before there is a second thread.
 fn handed_over(args: &ServeArgs) -> Result<Handed, Error> {
-    let has_own_folder = args.memory && args.place.data.is_none();
-    let handed = Handed::take((!has_own_folder).then(|| args.place.place()).as_ref())?;
+    let has_own_folder = args.memory && args.data.data.is_none();
+    let handed = Handed::take((!has_own_folder).then(|| args.data.directory()).as_ref())?;
     listen::check(&args.listen, &handed)?;
     Ok(handed)
 }
@@ -83,14 +83,14 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     let location = shared::location(args.store, args.store_file.as_deref(), args.memory || args.standby)?;
     let mut beside = Beside::default();
     let listening = args.listen;
-    let serving = |place: Place, beside: &mut Beside| {
-        let listener = beside.begin(&listening, &handed, &place, &reader.zone)?;
+    let serving = |data: DataDirectory, beside: &mut Beside| {
+        let listener = beside.begin(&listening, &handed, &data, &reader.zone)?;
         let (files, reader) = (files.clone(), reader.clone());
         let commands = Commands::new(running_max, reader.users.clone());
         let execution = commands.map_err(|source| Error::Setup { what: "a socket pair", source })?;
         let (execution, host) = (Box::new(execution), Host::Process(None));
         Ok(Serving {
-            place,
+            data,
             files,
             reader,
             stopping,
@@ -104,26 +104,26 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
         })
     };
     if args.memory {
-        let ended = memory::run(args.place.data.as_deref(), |place| serving(place, &mut beside));
+        let ended = memory::run(args.data.data.as_deref(), |data| serving(data, &mut beside));
         beside.finish();
         return ended;
     }
-    let place = args.place.place();
-    place.make()?;
+    let data = args.data.directory();
+    data.make()?;
     if let Some(location) = location {
-        return shared::serve(&location, &place, log, &handed, serving);
+        return shared::serve(&location, &data, log, &handed, serving);
     }
     // A standby waits without limit.
     let (directory, signals) = match args.standby {
-        true => match standby::wait_for_folder(&place, log)? {
+        true => match standby::wait_for_folder(&data, log)? {
             Some((directory, signals)) => (Arc::new(directory), Some(signals)),
             None => return Ok(Exit::Ok),
         },
-        false => (Arc::new(take(&place).map_err(Error::Directory)?), None),
+        false => (Arc::new(take(&data).map_err(Error::Directory)?), None),
     };
     // A standby has no address yet: the server before has it.
-    let serving = Serving { host: Host::Process(signals), ..serving(place.clone(), &mut beside)? };
-    let (store, lease) = owned_store(&directory, &place)?;
+    let serving = Serving { host: Host::Process(signals), ..serving(data.clone(), &mut beside)? };
+    let (store, lease) = owned_store(&directory, &data)?;
     let reader = Box::new(store.reader());
     let stores = Stores { store: Box::new(store), reader: Some(reader), asked: boot_time() };
     let ended = Server::prepare(serving, stores, lease).and_then(Server::run);

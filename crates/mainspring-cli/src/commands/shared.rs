@@ -22,11 +22,11 @@ use super::inbox::{Asks, forward, work};
 use super::listen::Beside;
 use mainspring_exec::bell::{Bell, bell};
 use mainspring_server::activation::Handed;
+use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::log::Style;
 use mainspring_server::message::{PROGRAM, say};
-use mainspring_server::place::Place;
 use mainspring_server::server::{Host, Server, Serving, Stores, standby};
 use mainspring_server::takeover::{shared_owner, take};
 
@@ -69,15 +69,15 @@ pub(super) fn location(
 /// Serves whenever it has the lease, until a signal asks to stop.
 pub(super) fn serve(
     location: &Location,
-    place: &Place,
+    data: &DataDirectory,
     style: Style,
     handed: &Handed,
-    serving: impl Fn(Place, &mut Beside) -> Result<Serving, Error>,
+    serving: impl Fn(DataDirectory, &mut Beside) -> Result<Serving, Error>,
 ) -> Result<Exit, Error> {
-    let directory = take(place).map_err(Error::Directory)?;
+    let directory = take(data).map_err(Error::Directory)?;
     let (owner, machine) = shared_owner();
     let identity =
-        Identity { address: place.directory().display().to_string(), machine, ..Identity::default() };
+        Identity { address: data.directory().display().to_string(), machine, ..Identity::default() };
     // The first time people are told what is wrong with the address; later an outage passes.
     let mut opened = first(location, &identity)?;
     let mut identity = opened.as_ref().map_or(identity, PostgresStore::identity);
@@ -86,7 +86,7 @@ pub(super) fn serve(
     loop {
         let (bell, hears) = hear_releases(location)?;
         let acquired = standby::wait(
-            place,
+            data,
             style,
             handed.control()?,
             &bell,
@@ -113,8 +113,8 @@ pub(super) fn serve(
         let stores = Stores { store: Box::new(store), reader: Some(reader), asked };
         let mut beside = Beside::default();
         // It ends when this is dropped.
-        let inbox = work(location, place, style)?;
-        let ended = serving(place.clone(), &mut beside)
+        let inbox = work(location, data, style)?;
+        let ended = serving(data.clone(), &mut beside)
             .map(|serving| Serving { host: Host::Process(Some(signals)), ..serving })
             .and_then(|serving| Server::prepare(serving, stores, lease))
             .and_then(Server::run);

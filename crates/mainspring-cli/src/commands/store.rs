@@ -10,9 +10,9 @@ use std::sync::Arc;
 use mainspring_job::StoreError;
 use mainspring_postgres::{FORMAT_VERSION, PostgresCopy, found, migrate, preview};
 use mainspring_rows::copy::{self, Source, Target};
+use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
-use mainspring_server::place::Place;
 use mainspring_server::takeover::take;
 use mainspring_store::{Directory, SqliteStore};
 
@@ -61,8 +61,8 @@ fn copy_all(args: &StoreCopyArgs) -> Result<Exit, Error> {
     let (from, to) = (named(&args.source)?, named(&args.target)?);
     let (mut source, mut target): (Box<dyn Source>, Box<dyn Target>) = match (&from, &to) {
         (Named::Folder(from), to) if !matches!(to, Named::Folder(_)) => {
-            let place = Place::find(Some(from));
-            if !place.store().exists() {
+            let data = DataDirectory::find(Some(from));
+            if !data.store().exists() {
                 let text = format!("there is no store in {}", from.display());
                 return Err(Error::Store(StoreError::Io(text.into())));
             }
@@ -73,9 +73,9 @@ fn copy_all(args: &StoreCopyArgs) -> Result<Exit, Error> {
         }
         (from, Named::Folder(to)) if !matches!(from, Named::Folder(_)) => {
             let source = database(from)?;
-            let place = Place::find(Some(to));
-            place.make()?;
-            let directory = Arc::new(take(&place).map_err(Error::Directory)?);
+            let data = DataDirectory::find(Some(to));
+            data.make()?;
+            let directory = Arc::new(take(&data).map_err(Error::Directory)?);
             let target = SqliteStore::open(&directory).map_err(Error::Store)?;
             (Box::new(source), Box::new(target))
         }

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use mainspring_job::{Lease, StoreError};
 
+use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::message::{PROGRAM, say};
-use mainspring_server::place::Place;
 use mainspring_server::takeover::open_store;
 use mainspring_server::waiting::wait_for;
 use mainspring_store::{Directory, SqliteStore};
@@ -21,13 +21,16 @@ const ROOM_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Opens the store and takes it over. On a full disk it is tried again until there is room: a scheduler that
 /// has ended is no help to anybody who then frees some.
-pub(super) fn owned_store(directory: &Arc<Directory>, place: &Place) -> Result<(SqliteStore, Lease), Error> {
+pub(super) fn owned_store(
+    directory: &Arc<Directory>,
+    data: &DataDirectory,
+) -> Result<(SqliteStore, Lease), Error> {
     let mut is_said = false;
     loop {
-        match open_store(directory, place) {
+        match open_store(directory, data) {
             Err(error @ StoreError::Full(_)) => {
                 if !is_said {
-                    let data = place.directory().display();
+                    let data = data.directory().display();
                     say(&format!("{PROGRAM}: {error}: waiting for room on the disk of {data}\n"));
                 }
                 is_said = true;

@@ -91,7 +91,7 @@ pub(super) fn defined(definition: &str) -> Option<Job> {
 
 fn of_server(name: &JobName, args: &NextArgs) -> Result<Option<Timetable>, Error> {
     let answer =
-        Looking::open(&Address::Here(args.place.place()))?.ask(Request::Show { job: name.to_string() })?;
+        Looking::open(&Address::Here(args.data.directory()))?.ask(Request::Show { job: name.to_string() })?;
     Ok(match answer {
         Response::Job(job) => defined(&job.definition).map(|job| job.timetable),
         Response::Once(once) => defined(&once.definition).map(|job| job.timetable),

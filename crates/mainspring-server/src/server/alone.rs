@@ -24,8 +24,8 @@ use super::output::Outputs;
 use super::room::free_bytes;
 use super::work_texts::WorkText;
 use super::{describe, health, queries};
+use crate::data_directory::DataDirectory;
 use crate::error::Error;
-use crate::place::Place;
 use crate::protocol::{ErrorKind, ErrorWire, HealthWire, JobWire, ListWire, Request, Response};
 use mainspring_file::jobfile::{JobFile, Selector};
 use mainspring_file::source::Source;
@@ -45,17 +45,17 @@ impl Alone {
     /// # Errors
     ///
     /// When a server has it, or it cannot be read, or others decide what is in it.
-    pub fn open(place: &Place, now: Timestamp) -> Result<Option<Alone>, Error> {
-        match place.store().try_exists() {
+    pub fn open(data: &DataDirectory, now: Timestamp) -> Result<Option<Alone>, Error> {
+        match data.store().try_exists() {
             Ok(true) => {}
             Err(source) if source.kind() == io::ErrorKind::PermissionDenied => {
-                return Err(Error::Data { path: place.store(), source });
+                return Err(Error::Data { path: data.store(), source });
             }
             Ok(false) | Err(_) => return Ok(None),
         }
-        let directory = Arc::new(Directory::look(place.directory()).map_err(Error::Directory)?);
+        let directory = Arc::new(Directory::look(data.directory()).map_err(Error::Directory)?);
         let store = SqliteStore::look(&directory).map_err(Error::Store)?;
-        Ok(Some(Alone { store, outputs: Outputs::new(place.output()), now, is_all_paused: false }))
+        Ok(Some(Alone { store, outputs: Outputs::new(data.output()), now, is_all_paused: false }))
     }
 
     /// Answers a request that only looks.
@@ -155,12 +155,12 @@ impl Alone {
     /// # Errors
     ///
     /// When it cannot be read.
-    pub fn health(&mut self, place: &Place) -> Result<HealthWire, Error> {
+    pub fn health(&mut self, data: &DataDirectory) -> Result<HealthWire, Error> {
         let (records, rest) = self.store.jobs(Shard::WHOLE).map_err(Error::Store)?;
         let is_all_paused = rest.is_some();
         let marks = records.iter().filter(|record| record.source.is_some()).map(|record| &record.mark);
         let counts = self.store.counts(Shard::WHOLE).map_err(Error::Store)?;
-        let free_bytes = free_bytes(place.directory());
+        let free_bytes = free_bytes(data.directory());
         let of_marks = health::of_marks(marks, self.now);
         Ok(HealthWire { is_all_paused, dead: counts.dead, free_bytes, ..of_marks })
     }

@@ -38,11 +38,11 @@ use super::work::Work;
 use super::work_texts::WorkTexts;
 use super::{Server, standard_output};
 use crate::alarm::Alarm;
+use crate::data_directory::DataDirectory;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::log::{Log, Style};
 use crate::message::counted;
-use crate::place::Place;
 use crate::protocol::MAX_NAMED;
 use crate::signals::Signals;
 use crate::supervisor;
@@ -76,7 +76,7 @@ pub enum Keeping {
 #[derive(Debug)]
 pub struct Serving {
     /// Where its socket is, and the output of runs.
-    pub place: Place,
+    pub data: DataDirectory,
     /// The names of files of jobs.
     pub files: Vec<String>,
     /// How they are read.
@@ -130,7 +130,7 @@ impl Server {
     ///
     /// When a served file is not there, the store cannot be read, or the operating system refuses something.
     pub fn prepare(serving: Serving, mut stores: Stores, lease: Lease) -> Result<Server, Error> {
-        let Serving { place, files, reader, stopping, rates, keeping, control, .. } = serving;
+        let Serving { data, files, reader, stopping, rates, keeping, control, .. } = serving;
         let Serving { mut execution, host, listener, log, .. } = serving;
         execution.owned_by(lease);
         follow_clock(lease, stores.asked);
@@ -140,8 +140,8 @@ impl Server {
         let files = Files::new(&files, reader);
         let (signals, calls, own, output) = of_host(host)?;
         let room = match keeping {
-            Keeping::OnDisk => Room::new(place.directory()),
-            Keeping::InMemory => Room::without(place.directory()),
+            Keeping::OnDisk => Room::new(data.directory()),
+            Keeping::InMemory => Room::without(data.directory()),
         };
         let mut limits = Limits::default();
         (limits.max_running, limits.lead) = (execution.capacity(), execution.lead());
@@ -153,9 +153,9 @@ impl Server {
             is_said_full: false,
             work_texts: WorkTexts::default(),
             job_rows: JobRows::default(),
-            work: Work::new(execution, place.output()),
-            clients: Clients::listen(&place.socket(), control, rates, began)
-                .map_err(|source| Error::Data { path: place.socket(), source })?,
+            work: Work::new(execution, data.output()),
+            clients: Clients::listen(&data.socket(), control, rates, began)
+                .map_err(|source| Error::Data { path: data.socket(), source })?,
             files,
             signals,
             waits: LoopWaits::default(),
@@ -171,7 +171,7 @@ impl Server {
             listener: ListenerState::new(listener.addresses, !listener.streams.is_empty()),
             phase: Phase::Running,
             holding: Holding::default(),
-            place,
+            data,
         };
         server.clients.adopt(listener.streams, began).map_err(setup("connections of the listener"))?;
         match server.restore(stored, own, began) {
@@ -253,8 +253,8 @@ impl Server {
     fn say_hello(&mut self, job_count: usize, now: Moment) {
         let (version, jobs) = (env!("CARGO_PKG_VERSION"), counted(job_count, "job"));
         // As it was given it means another folder wherever it is read.
-        let data = std::path::absolute(self.place.directory());
-        let data = data.unwrap_or_else(|_| self.place.directory().to_owned());
+        let data = std::path::absolute(self.data.directory());
+        let data = data.unwrap_or_else(|_| self.data.directory().to_owned());
         let data = data.display();
         let text = match self.keeping {
             Keeping::OnDisk => format!("mainspring {version}: {jobs}, data in {data}"),
@@ -280,7 +280,7 @@ impl Server {
     /// A store that no server had before, beside what earlier runs wrote, has lost what it knew.
     fn say_if_store_is_lost(&mut self, now: Moment) {
         let has_output =
-            || fs::read_dir(self.place.output()).is_ok_and(|mut entries| entries.next().is_some());
+            || fs::read_dir(self.data.output()).is_ok_and(|mut entries| entries.next().is_some());
         if self.keeping == Keeping::OnDisk && self.owner.lease().epoch == 1 && has_output() {
             let text = "the store is new, and there is output of earlier runs: what an earlier store knew is lost, \
                         and with it what was submitted by `at` and `every`; restore a copy if there is one";

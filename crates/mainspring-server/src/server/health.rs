@@ -31,7 +31,7 @@ impl Server {
             is_back: told.is_back,
         });
         health.is_all_paused = self.owner.planner().is_paused();
-        health.free_bytes = free_bytes(self.place.directory());
+        health.free_bytes = free_bytes(self.data.directory());
         let limit = descriptors::limit();
         health.open_files_max = Some(limit);
         health.running_max = Some(self.work.capacity() as u64);

@@ -41,7 +41,7 @@ impl Server {
         let status = StatusWire {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
-            data: self.place.directory().display().to_string(),
+            data: self.data.directory().display().to_string(),
             started: self.began.wall.to_string(),
             state: if self.phase == Phase::Running { "running" } else { "stopping" }.to_owned(),
             paused: self.owner.planner().is_paused(),

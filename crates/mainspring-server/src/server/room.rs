@@ -25,7 +25,7 @@ use nix::fcntl::posix_fallocate;
 use nix::sys::statvfs::statvfs;
 
 use super::output::remove_oldest_below;
-use crate::place::Place;
+use crate::data_directory::DataDirectory;
 
 /// How much is held back for the store: its log grows by so much before it is folded in.
 pub const RESERVE_BYTES: u64 = 8 << 20;
@@ -147,9 +147,9 @@ pub(super) fn free_bytes(directory: &Path) -> Option<u64> {
 
 /// Gives something up for a store that cannot be opened for lack of room: the reserve, or else the oldest
 /// output. Returns whether there was anything.
-pub fn give_up(place: &Place) -> bool {
-    fs::remove_file(place.directory().join(RESERVE_FILE)).is_ok()
-        || 0 < remove_oldest_below(&place.output(), RESERVE_BYTES, &HashSet::new())
+pub fn give_up(data: &DataDirectory) -> bool {
+    fs::remove_file(data.directory().join(RESERVE_FILE)).is_ok()
+        || 0 < remove_oldest_below(&data.output(), RESERVE_BYTES, &HashSet::new())
 }
 
 fn hold(path: &Path, bytes: u64) -> io::Result<()> {

@@ -17,10 +17,10 @@ use std::time::Duration;
 use mainspring_job::{Lease, StoreError};
 
 use super::boot::SUBJECT_WIDTH;
+use crate::data_directory::DataDirectory;
 use crate::error::Error;
 use crate::log::{Kind, Log, Style};
 use crate::message::PROGRAM;
-use crate::place::Place;
 use crate::signals::Signals;
 use crate::waiting::{wait_for, wait_for_any};
 use mainspring_exec::bell::Bell;
@@ -41,7 +41,7 @@ const FOLDER_INTERVAL: Duration = Duration::from_millis(250);
 /// # Errors
 /// When the operating system refuses something, or the store cannot be used.
 pub fn wait(
-    place: &Place,
+    data: &DataDirectory,
     style: Style,
     control: Option<UnixListener>,
     bell: &Bell,
@@ -56,7 +56,7 @@ pub fn wait(
     }
     let remove_socket = || {
         if is_own {
-            let _ = std::fs::remove_file(place.socket());
+            let _ = std::fs::remove_file(data.socket());
         }
     };
     let mut said = String::new();
@@ -82,7 +82,7 @@ pub fn wait(
             said.clone_from(&text);
         }
         if listener.is_none() {
-            listener = Some(listen(place)?);
+            listener = Some(listen(data)?);
         }
         let until = Moment::now();
         loop {
@@ -116,12 +116,12 @@ pub fn wait(
 ///
 /// # Errors
 /// When the operating system refuses something, or the directory cannot be used.
-pub fn wait_for_folder(place: &Place, style: Style) -> Result<Option<(Directory, Signals)>, Error> {
+pub fn wait_for_folder(data: &DataDirectory, style: Style) -> Result<Option<(Directory, Signals)>, Error> {
     let setup = |what| move |source| Error::Setup { what, source };
     let mut signals = Signals::register().map_err(setup("signals"))?;
     let mut is_said = false;
     loop {
-        match Directory::open(place.directory()) {
+        match Directory::open(data.directory()) {
             Err(error @ DirectoryError::Taken { .. }) if !is_said => {
                 note(style, &format!("standing by: {error}"));
                 is_said = true;
@@ -152,8 +152,8 @@ pub fn note_to(log: impl Write + AsFd, style: Style, text: &str) {
     log.flush(now);
 }
 
-fn listen(place: &Place) -> Result<UnixListener, Error> {
-    let path = place.socket();
+fn listen(data: &DataDirectory) -> Result<UnixListener, Error> {
+    let path = data.socket();
     let failed = |source| Error::Data { path: path.clone(), source };
     // The folder is locked by this server, so that what is there was left behind.
     let _ = std::fs::remove_file(&path);

@@ -108,7 +108,7 @@ pub async fn health(call: Call) -> Reply {
         { "code": "streams", "text": "streams", "used": streams, "max": MAX_STREAMS },
         { "code": "connections", "text": "questions at once over HTTP", "used": 0, "max": CONNECTIONS },
     ]);
-    let sizes = store_sizes(&app.place).into_iter().chain(health.free_bytes.map(|bytes| ("free", bytes)));
+    let sizes = store_sizes(&app.data).into_iter().chain(health.free_bytes.map(|bytes| ("free", bytes)));
     let store: Vec<_> = sizes.map(|(part, bytes)| json!({ "part": part, "bytes": bytes })).collect();
     ok(&json!({
         "asked": "server", "level": level, "findings": findings, "limits": limits, "store": store

@@ -80,7 +80,7 @@ fn lines(response: &Response, id: u64) -> Reply {
 async fn waiting(call: &Call, id: u64, first: Option<Response>, request: Request) -> Reply {
     let seat = Feed::seat(&call.app.feed).ok_or_else(too_many_streams)?;
     let gone = |_| Problem::new(Code::Temporary, "the server is stopping");
-    let stream = UnixStream::connect(call.app.place.socket()).map_err(gone)?;
+    let stream = UnixStream::connect(call.app.data.socket()).map_err(gone)?;
     let mut line = Connection::new(stream).map_err(gone)?;
     // An error that comes at once is one of HTTP.
     let next = match &first {

@@ -32,15 +32,15 @@ pub const VARIABLE: &str = "MAINSPRING_DATA";
 
 /// A data directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct DataDirectory {
     directory: PathBuf,
     /// Where output is kept, if not at its usual place.
     output: Option<PathBuf>,
 }
 
-impl Place {
+impl DataDirectory {
     /// The directory that is given, or the usual one.
-    pub fn find(given: Option<&Path>) -> Place {
+    pub fn find(given: Option<&Path>) -> DataDirectory {
         let named = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let usual = || match Uid::effective().is_root() {
             true => PathBuf::from("/var/lib/mainspring"),
@@ -50,12 +50,12 @@ impl Place {
                 .join("mainspring"),
         };
         let directory = given.map(Path::to_owned).or_else(|| named(VARIABLE)).unwrap_or_else(usual);
-        Place { directory, output: None }
+        DataDirectory { directory, output: None }
     }
 
     /// The same with another folder for output.
-    pub fn with_output(self, output: PathBuf) -> Place {
-        Place { output: Some(output), ..self }
+    pub fn with_output(self, output: PathBuf) -> DataDirectory {
+        DataDirectory { output: Some(output), ..self }
     }
 
     /// The directory itself.
@@ -115,18 +115,18 @@ mod tests {
     use std::fs::{self, Permissions};
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
-    fn temporary(name: &str) -> Place {
+    fn temporary(name: &str) -> DataDirectory {
         let directory = env::temp_dir().join(format!("mainspring-place-{}-{name}", std::process::id()));
         let _ = fs::remove_dir_all(&directory);
-        Place::find(Some(&directory))
+        DataDirectory::find(Some(&directory))
     }
 
     #[test]
     fn a_directory_that_others_may_write_is_refused() {
-        let place = temporary("open");
-        place.make().unwrap();
-        assert_eq!(fs::metadata(place.directory()).unwrap().mode() & 0o777, 0o700);
-        fs::set_permissions(place.directory(), Permissions::from_mode(0o777)).unwrap();
-        assert!(matches!(place.make(), Err(Error::Data { .. })));
+        let data = temporary("open");
+        data.make().unwrap();
+        assert_eq!(fs::metadata(data.directory()).unwrap().mode() & 0o777, 0o700);
+        fs::set_permissions(data.directory(), Permissions::from_mode(0o777)).unwrap();
+        assert!(matches!(data.make(), Err(Error::Data { .. })));
     }
 }
