@@ -18,7 +18,7 @@ use super::connection::Connection;
 use super::location::{Location, OF_OWNER};
 
 /// The version that the steps lead to.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 
 /// The oldest version whose programs may go on writing.
 const FLOOR: u32 = 1;
@@ -35,6 +35,7 @@ const STEPS: [&[&str]; VERSION as usize] = [
     &[include_str!("../sql/0006_once.sql")],
     &[include_str!("../sql/0007_cluster.sql")],
     &[include_str!("../sql/0008_waves.sql")],
+    &[include_str!("../sql/0009_open.sql")],
 ];
 
 /// Of the lock that servers take which start at once: the letters `mainspri`.
