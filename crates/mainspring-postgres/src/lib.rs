@@ -7,10 +7,10 @@
 //!                                                └─ inbox, reply: what the owner is asked from elsewhere
 //! ```
 //!
-//! What a batch does is a function in the database (`sql/0008_waves.sql`, its parts now in `0009_open.sql`):
-//! a statement for each operation from here would cost a round trip for each, and a transaction of several
-//! statements can be left open by a client that is stopped in it. So a commit of a thousand operations is one round trip, and no pooler can
-//! separate its parts.
+//! What a batch does is a function in the database (`sql/0008_waves.sql`, with its parts in
+//! `sql/0009_open.sql`): a statement for each operation from here would cost a round trip for each, and a
+//! transaction of several statements can be left open by a client that is stopped in it. So a commit of a
+//! thousand operations is one round trip, and no pooler can separate its parts.
 //!
 //! Cost: a round trip for each commit, renewal and question; see [`store`] for what is measured.
 //!
