@@ -27,6 +27,19 @@ ALTER INDEX mainspring.run_dead RENAME TO history_dead;
 
 CREATE VIEW mainspring.run AS SELECT * FROM mainspring.open_run UNION ALL SELECT * FROM mainspring.history;
 
+-- Who had rights on the table has them on what it has become.
+DO $$
+DECLARE
+    granted record;
+BEGIN
+    FOR granted IN SELECT a.privilege_type AS what, coalesce(quote_ident(r.rolname), 'PUBLIC') AS who
+        FROM pg_class AS c CROSS JOIN LATERAL aclexplode(c.relacl) AS a LEFT JOIN pg_roles AS r ON r.oid = a.grantee
+        WHERE c.oid = 'mainspring.history'::regclass AND a.grantee <> c.relowner
+    LOOP
+        EXECUTE format('GRANT %s ON mainspring.open_run, mainspring.run TO %s', granted.what, granted.who);
+    END LOOP;
+END $$;
+
 -- Which columns an update writes is not worth a statement of each kind here: it is for what is done one by one.
 CREATE FUNCTION mainspring.write_run() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

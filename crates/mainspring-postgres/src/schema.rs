@@ -5,12 +5,12 @@
 //! ```
 //!
 //! A server of the version before may run while the steps are made and afterwards: a step adds, and what it
-//! would change gets a new name (`commit_2` beside `commit_1`). `floor` in the table `meta` is the oldest
-//! version whose programs may go on.
+//! would change gets a new name (`commit_2` beside `commit_1`), or becomes a view with what writes through it
+//! (`run`). `floor` in the table `meta` is the oldest version whose programs may go on.
 //!
 //! Cost: one round trip to see that all is there.
 //!
-//! Does not drop anything.
+//! Does not drop rows or columns.
 
 use mainspring_job::StoreError;
 

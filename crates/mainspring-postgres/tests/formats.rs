@@ -61,9 +61,13 @@ fn runs_of_format_6_are_parted_and_a_server_of_it_goes_on() {
     assert_eq!(commit(2, &plan(2, "missed")), "done N");
     assert_eq!(commit(3, &plan(3, "queued")), "done N");
     assert_eq!(commit(4, &begin(3, 1)), "done N");
+    database.ask("CREATE ROLE reader; GRANT SELECT ON mainspring.run TO reader");
     let found = states();
     let mut store = opened(&database);
     assert_eq!(states(), found, "a step loses nothing");
+    let may =
+        |table: &str| database.ask(&format!("SELECT has_table_privilege('reader', '{table}', 'SELECT')"));
+    assert_eq!(["mainspring.run", "mainspring.open_run", "mainspring.history"].map(may), ["t"; 3]);
     // What the server of format 6 goes on with.
     assert_eq!(commit(4, &begin(3, 1)), "done N", "the last batch is answered as it was");
     assert_eq!(commit(5, &plan(1, "queued")), "done D");
