@@ -6,6 +6,13 @@ use mainspring_job::{Answer, Batch, Operation, Outcome, RunKey, RunState};
 use super::database::Database;
 use super::trouble::{FORMAT_3, acquired, at, opened, tried};
 
+/// What leads from format 3 to format 6.
+const LATER: &str = concat!(
+    include_str!("../sql/0006_once.sql"),
+    include_str!("../sql/0007_cluster.sql"),
+    include_str!("../sql/0008_waves.sql")
+);
+
 // What that server sends.
 
 fn plan(nominal: i64, state: &str) -> String {
@@ -34,12 +41,7 @@ fn end(nominal: i64, attempt: i64, state: &str) -> String {
 #[test]
 fn runs_of_format_6_are_parted_and_a_server_of_it_goes_on() {
     let Some(database) = Database::start() else { return };
-    let later = concat!(
-        include_str!("../sql/0006_once.sql"),
-        include_str!("../sql/0007_cluster.sql"),
-        include_str!("../sql/0008_waves.sql")
-    );
-    let before = FORMAT_3.concat() + later;
+    let before = FORMAT_3.concat() + LATER;
     database.ask(&format!(
         "CREATE SCHEMA mainspring; {before} INSERT INTO mainspring.meta (version, floor) VALUES (6, 1)"
     ));
