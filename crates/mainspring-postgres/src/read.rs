@@ -110,7 +110,7 @@ pub(super) fn open_runs(
     let first = || [Value::Text(String::new()), Value::Int(i64::MIN), Value::Int(0)];
     let [job, nominal, series] = after.map_or_else(first, key_values);
     let sql = format!(
-        "SELECT {RUN} FROM mainspring.run WHERE state IN ('scheduled', 'queued', 'running') AND shard = $1
+        "SELECT {RUN} FROM mainspring.open_run WHERE shard = $1
             AND (job, nominal, series) > ($2, $3, $4) ORDER BY job, nominal, series LIMIT $5"
     );
     rows(connection, "open runs", &sql, &[of(shard), job, nominal, series, page(limit)], columns::run)
@@ -173,11 +173,33 @@ fn find_sql(query: &Query) -> (String, Vec<Value>) {
         conditions.push(format!("({rank}) < ({})", places.join(", ")));
     }
     let limit = place(page(query.limit));
-    let sql = format!(
-        "SELECT {RUN} FROM mainspring.run WHERE {} ORDER BY {order} LIMIT {limit}",
-        conditions.join(" AND ")
-    );
-    (sql, values)
+    let conditions = conditions.join(" AND ");
+    // A page of each part, out of which the page is taken: of the view the database would sort every row.
+    let page_of = |(table, part): &(&str, &str)| {
+        format!(
+            "(SELECT {RUN} FROM mainspring.{table} WHERE {part} AND {conditions} ORDER BY {order} LIMIT {limit})"
+        )
+    };
+    let found = parts(query).iter().map(page_of).collect::<Vec<String>>().join(" UNION ALL ");
+    (format!("SELECT {RUN} FROM ({found}) AS found ORDER BY {order} LIMIT {limit}"), values)
+}
+
+/// Where the runs are that a question may mean, so that each part has an index for the order.
+fn parts(query: &Query) -> Vec<(&'static str, &'static str)> {
+    let has = |is_open: bool| {
+        query.states.is_empty() || query.states.iter().any(|state| state.is_open() == is_open)
+    };
+    let mut parts = Vec::new();
+    if has(true) {
+        parts.push(("open_run", "true"));
+    }
+    if has(false) {
+        match query.order {
+            Order::Ended => parts.push(("history", "true")),
+            _ => parts.extend([("history", "cause = 'once'"), ("history", "cause <> 'once'")]),
+        }
+    }
+    parts
 }
 
 /// The row of a job has its last run; for what has no row its runs are looked at.
@@ -185,9 +207,8 @@ pub(super) fn last_ended(connection: &mut Connection, jobs: &[JobName]) -> Read<
     let columns: Vec<String> = RUN.split(", ").map(|column| format!("r.{}", column.trim())).collect();
     let sql = format!(
         "SELECT {} FROM unnest($1) AS wanted (name) LEFT JOIN mainspring.job AS j ON j.name = wanted.name
-        CROSS JOIN LATERAL (SELECT * FROM mainspring.run AS r WHERE r.job = wanted.name
-            AND CASE WHEN j.name IS NULL THEN r.state NOT IN ('scheduled', 'queued', 'running')
-                ELSE (r.nominal, r.series) = (j.last_nominal, j.last_series) END
+        CROSS JOIN LATERAL (SELECT * FROM mainspring.history AS r WHERE r.job = wanted.name
+            AND (j.name IS NULL OR (r.nominal, r.series) = (j.last_nominal, j.last_series))
             ORDER BY r.nominal DESC, r.series DESC LIMIT 1) AS r",
         columns.join(", ")
     );

@@ -5,12 +5,12 @@
 //! ```
 //!
 //! A server of the version before may run while the steps are made and afterwards: a step adds, and what it
-//! would change gets a new name (`commit_2` beside `commit_1`). `floor` in the table `meta` is the oldest
-//! version whose programs may go on.
+//! would change gets a new name (`commit_2` beside `commit_1`), or becomes a view with what writes through it
+//! (`run`). `floor` in the table `meta` is the oldest version whose programs may go on.
 //!
 //! Cost: one round trip to see that all is there.
 //!
-//! Does not drop anything.
+//! Does not drop rows or columns.
 
 use mainspring_job::StoreError;
 
@@ -18,7 +18,7 @@ use super::connection::Connection;
 use super::location::{Location, OF_OWNER};
 
 /// The version that the steps lead to.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 
 /// The oldest version whose programs may go on writing.
 const FLOOR: u32 = 1;
@@ -35,6 +35,7 @@ const STEPS: [&[&str]; VERSION as usize] = [
     &[include_str!("../sql/0006_once.sql")],
     &[include_str!("../sql/0007_cluster.sql")],
     &[include_str!("../sql/0008_waves.sql")],
+    &[include_str!("../sql/0009_open.sql")],
 ];
 
 /// Of the lock that servers take which start at once: the letters `mainspri`.

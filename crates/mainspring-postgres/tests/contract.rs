@@ -8,7 +8,7 @@ use super::database::Database;
 
 /// All tables, as if nothing had ever been written.
 const EMPTY: &str =
-    "TRUNCATE mainspring.shard, mainspring.job, mainspring.pending, mainspring.once_key, mainspring.run,
+    "TRUNCATE mainspring.shard, mainspring.job, mainspring.pending, mainspring.once_key, mainspring.open_run, mainspring.history,
     mainspring.attempt, mainspring.audit, mainspring.source, mainspring.inbox, mainspring.reply RESTART IDENTITY; ALTER SEQUENCE mainspring.epoch RESTART";
 
 struct Shared<'d> {

@@ -16,11 +16,11 @@ use super::relay::Relay;
 /// least.
 const MAX_TRIES: u32 = 2_000;
 
-fn opened(database: &Database) -> PostgresStore {
+pub(crate) fn opened(database: &Database) -> PostgresStore {
     PostgresStore::open(&Location::parse(&database.url()).unwrap(), Identity::default()).unwrap()
 }
 
-fn acquired(store: &mut PostgresStore) -> Lease {
+pub(crate) fn acquired(store: &mut PostgresStore) -> Lease {
     store.acquire(Shard::WHOLE, &Owner::new("one")).unwrap()
 }
 
@@ -35,7 +35,7 @@ fn plan(number: u64) -> Batch {
     Batch::new(number, vec![Operation::Plan(run)])
 }
 
-fn tried(store: &mut PostgresStore, lease: Lease, batch: &Batch) -> Vec<Answer> {
+pub(crate) fn tried(store: &mut PostgresStore, lease: Lease, batch: &Batch) -> Vec<Answer> {
     for _ in 0..MAX_TRIES {
         match store.commit(lease, batch) {
             Ok(committed) => return committed.answers,
@@ -72,12 +72,12 @@ fn a_batch_whose_session_ended_in_the_commit_is_done_once_when_it_is_sent_again(
     database.ask(
         "CREATE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
             PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$;
-        CREATE CONSTRAINT TRIGGER lose AFTER INSERT ON mainspring.run DEFERRABLE INITIALLY DEFERRED
+        CREATE CONSTRAINT TRIGGER lose AFTER INSERT ON mainspring.open_run DEFERRABLE INITIALLY DEFERRED
             FOR EACH ROW EXECUTE FUNCTION lose()",
     );
     let lost = store.commit(lease, &plan(1));
     assert!(matches!(lost, Err(StoreError::Unknown)), "{lost:?}");
-    database.ask("DROP TRIGGER lose ON mainspring.run");
+    database.ask("DROP TRIGGER lose ON mainspring.open_run");
     assert_eq!(tried(&mut store, lease, &plan(1)), [Answer::New]);
     assert_eq!(
         tried(&mut store, lease, &plan(1)),
@@ -169,7 +169,7 @@ fn a_commit_that_is_held_up_is_not_lost_and_nobody_takes_the_shard_meanwhile() {
     database.ask(
         "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
             PERFORM pg_sleep(5); RETURN NULL; END $$;
-        CREATE TRIGGER slow AFTER INSERT ON mainspring.run FOR EACH ROW EXECUTE FUNCTION slow()",
+        CREATE TRIGGER slow AFTER INSERT ON mainspring.open_run FOR EACH ROW EXECUTE FUNCTION slow()",
     );
     // No answer in time, and the backend goes on with it.
     assert!(matches!(one.commit(lease, &plan(1)), Err(StoreError::Unknown)));
@@ -373,7 +373,7 @@ fn a_schema_that_is_too_new_is_left_alone_and_one_that_still_serves_is_used() {
 }
 
 /// All that made format 3.
-const FORMAT_3: [&str; 5] = [
+pub(crate) const FORMAT_3: [&str; 5] = [
     include_str!("../sql/0001_tables.sql"),
     include_str!("../sql/0002_ownership.sql"),
     include_str!("../sql/0003_commit.sql"),

@@ -8,6 +8,9 @@
 //! Both are on one PostgreSQL of the run's own, over its socket, with `synchronous_commit` and `fsync` on. Of
 //! the queue the best of several worker counts and batch sizes is reported.
 //!
+//! With `statements` as the second argument only the store is measured. Then `pg_stat_statements` says how
+//! long each statement of its functions takes, the longest first, and what WAL it writes.
+//!
 //! Cost: about a minute.
 //!
 //! Does not measure what carries the jobs out.
@@ -32,6 +35,16 @@ const JOBS: usize = 100_000;
 /// What a job carries: 200 bytes, as in the measurements of the local store.
 pub(crate) const BODY_BYTES: usize = 200;
 
+/// Where the time of the cycles goes.
+const STATEMENTS: &str = "SELECT format('%s ms, %s calls, %s MB of WAL: %s', total_exec_time::int8, calls,
+        (wal_bytes / 1000000)::int8, left(regexp_replace(query, '\\s+', ' ', 'g'), 90))
+    FROM pg_stat_statements ORDER BY total_exec_time DESC LIMIT 20";
+
+/// How much of it the log of the database takes.
+const LOG: &str =
+    "SELECT format('%s MB of WAL, written in %s ms, flushed %s times in %s ms', (wal_bytes / 1000000)::int8,
+    wal_write_time::int8, wal_sync, wal_sync_time::int8) FROM pg_stat_wal";
+
 /// Jobs a second.
 pub(crate) fn rate(jobs: usize, took: Duration) -> f64 {
     f64::from(u32::try_from(jobs).unwrap()) / took.as_secs_f64()
@@ -39,17 +52,27 @@ pub(crate) fn rate(jobs: usize, took: Duration) -> f64 {
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let jobs = match arguments.as_slice() {
-        [] => Some(JOBS),
-        [count] => count.parse().ok().filter(|count| (1..=10_000_000).contains(count)),
-        _ => None,
+    let count = |count: &String| count.parse().ok().filter(|count| (1..=10_000_000).contains(count));
+    let (jobs, is_apart) = match arguments.as_slice() {
+        [] => (Some(JOBS), false),
+        [jobs] => (count(jobs), false),
+        [jobs, word] if word == "statements" => (count(jobs), true),
+        _ => (None, false),
     };
     let Some(jobs) = jobs else {
-        eprintln!("usage: throughput [JOBS]");
+        eprintln!("usage: throughput [JOBS [statements]]");
         return ExitCode::from(2);
     };
-    let settings = ["fsync=on", "synchronous_commit=on", "shared_buffers=512MB", "max_wal_size=4GB"];
-    let Some(database) = Database::start_with(&settings.map(str::to_owned)) else {
+    let mut settings = vec!["fsync=on", "synchronous_commit=on", "shared_buffers=512MB", "max_wal_size=4GB"];
+    if is_apart {
+        settings.extend([
+            "shared_preload_libraries=pg_stat_statements",
+            "pg_stat_statements.track=all",
+            "track_wal_io_timing=on",
+        ]);
+    }
+    let settings: Vec<String> = settings.into_iter().map(str::to_owned).collect();
+    let Some(database) = Database::start_with(&settings) else {
         return ExitCode::SUCCESS;
     };
     for setting in ["fsync", "synchronous_commit"] {
@@ -58,8 +81,16 @@ fn main() -> ExitCode {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     println!("{jobs} jobs of {BODY_BYTES} bytes, {cores} cores for database and clients together");
     println!("| what | jobs/s |\n|---|---|");
+    if is_apart {
+        database.ask("CREATE EXTENSION pg_stat_statements");
+    }
     let ours = store::measure(&database, jobs);
     println!("| store: submissions | {:.0} |\n| store: cycles | {:.0} |", ours.submissions, ours.cycles);
+    if is_apart {
+        println!("{}", database.ask(STATEMENTS));
+        println!("{}", database.ask(LOG));
+        return ExitCode::SUCCESS;
+    }
     let (mut best, mut best_insert) = (0.0_f64, 0.0_f64);
     for done in [queue::Done::Deleted, queue::Done::Marked] {
         for batch in [100, 1_000] {

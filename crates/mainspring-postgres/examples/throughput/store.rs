@@ -32,6 +32,10 @@ pub(crate) fn measure(database: &Database, jobs: usize) -> Figures {
     assert_eq!(database.ask("SELECT count(*) FROM mainspring.pending"), jobs.to_string());
     database.ask("TRUNCATE mainspring.pending");
     database.ask("VACUUM ANALYZE");
+    let has_statements = "SELECT count(*) FROM pg_extension WHERE extname = 'pg_stat_statements'";
+    if database.ask(has_statements) == "1" {
+        database.ask("SELECT pg_stat_statements_reset(), pg_stat_reset_shared('wal')");
+    }
     // Of each batch a third is submitted, a third starts and a third ends.
     let all = pending(jobs, jobs);
     let groups: Vec<&[Once]> = all.chunks(MAX_BATCH_OPERATIONS / 3).collect();

@@ -1,0 +1,196 @@
+//! What people wait for in a pool of three servers: takeovers, late starts, and what an idle pool asks.
+//!
+//! | figure | from | to |
+//! |---|---|---|
+//! | takeover | SIGKILL of the owner | the next start record, by another owner, of a job that is due each second |
+//! | lateness | when a one-shot job is due | its start record |
+//! | idle | | transactions of the database in a second while nobody asks for anything |
+//!
+//! All moments are those of the database: a trigger notes when a start record is inserted. Its process
+//! begins when that is committed.
+//!
+//! Cost: 20 s for a takeover, and a minute for the rest.
+//!
+//! Does not measure with a database on another machine.
+
+#![allow(clippy::unwrap_used, reason = "what cannot go on has failed, and says where")]
+#![allow(clippy::disallowed_methods, reason = "it measures in real time")]
+
+#[path = "../../../mainspring-postgres/tests/database.rs"]
+#[allow(dead_code, reason = "the tests of the store use the rest")]
+mod database;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use database::Database;
+
+/// How many servers there are.
+const SERVERS: usize = 3;
+
+/// The most takeovers: an hour of them.
+const MAX_TAKEOVERS: usize = 180;
+
+/// How many one-shot jobs are submitted, and over how many seconds they are due.
+const JOBS: usize = 1_000;
+const SPREAD_S: u64 = 30;
+
+/// How long after the submissions the first is due: the owner looks for them each 250 ms.
+const AHEAD_S: u64 = 5;
+
+/// How long the idle pool is looked at.
+const IDLE_S: u64 = 20;
+
+/// How often something is asked for that takes a lease at most; a question takes some milliseconds.
+const MAX_TRIES: usize = 20_000;
+
+const WATCH: &str = "CREATE TABLE noted (epoch int8, job text, late_us int8, at int8);
+    CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        INSERT INTO noted VALUES (NEW.epoch, NEW.job, (mainspring.now_ns() - NEW.nominal) / 1000, mainspring.now_ns());
+        RETURN NULL; END $$;
+    CREATE TRIGGER note AFTER INSERT ON mainspring.attempt FOR EACH ROW EXECUTE FUNCTION note()";
+
+struct Pool {
+    program: PathBuf,
+    folder: PathBuf,
+    servers: Vec<Child>,
+    database: Database,
+}
+
+fn started(program: &Path, folder: &Path, index: usize) -> Child {
+    let log = fs::File::create(folder.join(format!("log{index}"))).unwrap();
+    let mut command = Command::new(program);
+    command.args(["serve", "--data"]).arg(folder.join(format!("server{index}")));
+    command.arg("--store-file").arg(folder.join("store")).arg(folder.join("jobs.toml"));
+    command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap()
+}
+
+impl Pool {
+    fn start(program: PathBuf, jobs: &str) -> Option<Pool> {
+        let settings = ["fsync=on", "synchronous_commit=on"].map(str::to_owned);
+        let database = Database::start_with(&settings)?;
+        let folder = std::env::temp_dir().join(format!("mainspring-figures-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("jobs.toml"), jobs).unwrap();
+        fs::write(folder.join("store"), database.url()).unwrap();
+        let servers = (0..SERVERS).map(|index| started(&program, &folder, index)).collect();
+        let pool = Pool { program, folder, servers, database };
+        pool.owner();
+        pool.ask(WATCH);
+        Some(pool)
+    }
+
+    /// What a question is answered with, empty while the tables are not there.
+    fn ask(&self, sql: &str) -> String {
+        String::from_utf8_lossy(&self.database.psql("mainspring", sql).stdout).trim().to_owned()
+    }
+
+    /// Waits for an owner that runs.
+    fn owner(&self) -> usize {
+        for _ in 0..MAX_TRIES {
+            let owner = self.ask("SELECT owner FROM mainspring.shard WHERE clock_timestamp() < until");
+            let is_it = |server: &Child| owner.starts_with(&format!("process {} on ", server.id()));
+            if let Some(index) = self.servers.iter().position(is_it) {
+                return index;
+            }
+        }
+        panic!("no server owns the jobs: see {}", self.folder.display());
+    }
+
+    /// Waits until a number is there.
+    fn number(&self, sql: &str) -> i64 {
+        (0..MAX_TRIES).find_map(|_| self.ask(sql).parse().ok()).expect("it comes")
+    }
+
+    /// How long the pool starts nothing when its owner is killed, in milliseconds.
+    fn takeover_ms(&mut self) -> i64 {
+        let owner = self.owner();
+        // It has started something, so what follows is not its beginning.
+        let epoch =
+            self.number("SELECT n.epoch FROM noted AS n JOIN mainspring.shard AS s USING (epoch) LIMIT 1");
+        let killed = self.number("SELECT mainspring.now_ns()");
+        self.servers[owner].kill().unwrap();
+        self.servers[owner].wait().unwrap();
+        let next = self.number(&format!("SELECT min(at) FROM noted WHERE {epoch} < epoch"));
+        self.servers[owner] = started(&self.program, &self.folder, owner);
+        (next - killed) / 1_000_000
+    }
+
+    /// How late the start records of one-shot jobs are, in microseconds.
+    fn lateness_us(&self) -> Vec<i64> {
+        let sql = format!(
+            "SELECT count(mainspring.submit('{{\"process\": {{\"run\": [\"/bin/true\"]}}}}',
+                clock_timestamp() + interval '{AHEAD_S} s' + (i * {SPREAD_S}.0 / {JOBS}) * interval '1 s', key => 'late-' || i))
+            FROM generate_series(1, {JOBS}) AS i"
+        );
+        assert_eq!(self.ask(&sql), JOBS.to_string());
+        let open =
+            "SELECT (SELECT count(*) FROM mainspring.inbox) + (SELECT count(*) FROM mainspring.pending)";
+        sleep(Duration::from_secs(AHEAD_S + SPREAD_S));
+        assert!((0..MAX_TRIES).any(|_| self.ask(open) == "0"), "all start");
+        let late =
+            self.ask("SELECT n.late_us FROM noted AS n JOIN mainspring.once_key AS k ON k.name = n.job");
+        late.lines().map(|line| line.parse().unwrap()).collect()
+    }
+
+    /// How many transactions of the pool the database had in a second.
+    fn idle_rate(&self) -> i64 {
+        let count = "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = 'mainspring'";
+        let before = self.number(count);
+        sleep(Duration::from_secs(IDLE_S));
+        (self.number(count) - before) / i64::try_from(IDLE_S).unwrap()
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        for server in &mut self.servers {
+            let _ = server.kill();
+            let _ = server.wait();
+        }
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// The least value that so many of a hundred are not above.
+fn percentile(values: &[i64], percent: usize) -> i64 {
+    values[(values.len() * percent).div_ceil(100) - 1]
+}
+
+fn print(what: &str, unit: &str, mut values: Vec<i64>) {
+    values.sort_unstable();
+    let [least, half, most, last] =
+        [values[0], percentile(&values, 50), percentile(&values, 99), values[values.len() - 1]];
+    println!(
+        "| {what} | {} | {least} {unit} | {half} {unit} | {most} {unit} | {last} {unit} |",
+        values.len()
+    );
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (program, takeovers) = match arguments.as_slice() {
+        [program, takeovers] => (program, takeovers.parse::<usize>().ok()),
+        _ => (&String::new(), None),
+    };
+    let Some(takeovers @ 1..=MAX_TAKEOVERS) = takeovers else {
+        eprintln!("usage: pool_figures SERVER TAKEOVERS, at most {MAX_TAKEOVERS}");
+        return ExitCode::from(2);
+    };
+    let program = PathBuf::from(program);
+    let never = "[jobs.never]\ncron = '0 0 29 2 *'\nrun = ['/bin/true']\n";
+    let Some(pool) = Pool::start(program.clone(), never) else { return ExitCode::SUCCESS };
+    println!("idle pool of {SERVERS}: {} transactions a second", pool.idle_rate());
+    println!("| what | count | least | p50 | p99 | most |\n|---|---|---|---|---|---|");
+    print("lateness of a start record", "us", pool.lateness_us());
+    drop(pool);
+    let often = "[jobs.often]\nevery = '1s'\nrun = ['/bin/true']\n";
+    let Some(mut pool) = Pool::start(program, often) else { return ExitCode::SUCCESS };
+    let times = (0..takeovers).map(|_| pool.takeover_ms()).collect();
+    print("takeover after kill -9", "ms", times);
+    ExitCode::SUCCESS
+}

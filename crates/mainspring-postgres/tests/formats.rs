@@ -1,0 +1,108 @@
+//! What becomes of the rows when a server of this version makes its steps beside one of the version before.
+
+use mainspring_job::jiff::Timestamp;
+use mainspring_job::{Answer, Batch, Operation, Outcome, RunKey, RunState};
+
+use super::database::Database;
+use super::trouble::{FORMAT_3, acquired, at, opened, tried};
+
+/// What leads from format 3 to format 6.
+const LATER: &str = concat!(
+    include_str!("../sql/0006_once.sql"),
+    include_str!("../sql/0007_cluster.sql"),
+    include_str!("../sql/0008_waves.sql")
+);
+
+// What that server sends.
+
+fn plan(nominal: i64, state: &str) -> String {
+    format!(
+        r#"{{"op": "plan", "run": {{"job": "job", "nominal": {nominal}, "series": 0, "cause": "trigger", "state": "{state}",
+            "attempt": 0, "due": 0, "planned": 0, "reason": "", "deaths": 0, "forgiven": 0}}}}"#
+    )
+}
+
+fn begin(nominal: i64, attempt: i64) -> String {
+    let from = r#"["scheduled", "queued", "dead"]"#;
+    format!(
+        r#"{{"op": "begin", "job": "job", "nominal": {nominal}, "series": 0, "attempt": {attempt}, "at": 1, "from": {from}}}"#
+    )
+}
+
+fn end(nominal: i64, attempt: i64, state: &str) -> String {
+    format!(
+        r#"{{"op": "end", "job": "job", "nominal": {nominal}, "series": 0, "attempt": {attempt}, "state": "{state}",
+            "is_allowed": true, "at": 2, "outcome": null, "deaths": 0, "reason": ""}}"#
+    )
+}
+
+/// A server of format 6 has all runs in one table. It goes on while one of this version makes its steps: it
+/// reads `run`, and what it calls writes where runs are now.
+#[test]
+fn runs_of_format_6_are_parted_and_a_server_of_it_goes_on() {
+    let Some(database) = Database::start() else { return };
+    let before = FORMAT_3.concat() + LATER;
+    database.ask(&format!(
+        "CREATE SCHEMA mainspring; {before} INSERT INTO mainspring.meta (version, floor) VALUES (6, 1)"
+    ));
+    let fence = database.ask(
+        "SELECT epoch || ', ' || quote_literal(token) FROM mainspring.acquire_1(
+            0, 15000, 'before', '', '00000000-0000-0000-0000-000000000001', 'm', '')",
+    );
+    let commit = |number: i64, operation: &str| {
+        let sql = "SELECT status || ' ' || answers FROM mainspring.commit_1";
+        database.ask(&format!("{sql}(0, {fence}, 15000, {number}, ARRAY['{operation}'::jsonb])"))
+    };
+    let states = || {
+        database.ask(
+            "SELECT string_agg(nominal || ' ' || state || ' ' || attempt, ', ' ORDER BY nominal) FROM mainspring.run",
+        )
+    };
+    let counts = || database.ask("SELECT open || ' ' || runs || ' ' || dead FROM mainspring.shard");
+    assert_eq!(commit(1, &plan(1, "queued")), "done N");
+    assert_eq!(commit(2, &plan(2, "missed")), "done N");
+    assert_eq!(commit(3, &plan(3, "queued")), "done N");
+    assert_eq!(commit(4, &begin(3, 1)), "done N");
+    database.ask("CREATE ROLE reader; GRANT SELECT ON mainspring.run TO reader");
+    let found = states();
+    let mut store = opened(&database);
+    assert_eq!(states(), found, "a step loses nothing");
+    let may =
+        |table: &str| database.ask(&format!("SELECT has_table_privilege('reader', '{table}', 'SELECT')"));
+    assert_eq!(["mainspring.run", "mainspring.open_run", "mainspring.history"].map(may), ["t"; 3]);
+    // What the server of format 6 goes on with.
+    assert_eq!(commit(4, &begin(3, 1)), "done N", "the last batch is answered as it was");
+    assert_eq!(commit(5, &plan(1, "queued")), "done D");
+    assert_eq!(commit(6, &plan(2, "queued")), "done D", "a run that is over is not planned again");
+    assert_eq!(commit(7, &end(3, 1, "dead")), "done N");
+    assert_eq!(commit(8, &begin(1, 1)), "done N");
+    assert_eq!(counts(), "1 3 1");
+    assert_eq!(commit(9, &begin(3, 2)), "done N", "a dead run begins again");
+    assert_eq!(commit(10, &end(3, 2, "queued")), "done N");
+    assert_eq!(states(), "1 running 1, 2 missed 0, 3 queued 2");
+    assert_eq!(counts(), "2 3 0");
+    assert_eq!(database.ask("SELECT count(*) FROM mainspring.open_run"), "2");
+    assert_eq!(database.ask("SELECT count(*) FROM mainspring.history"), "1");
+    assert_eq!(database.ask(&format!("SELECT status FROM mainspring.release_1(0, {fence})")), "done");
+    // And this one with what that one left, in a wave and one by one.
+    let lease = acquired(&mut store);
+    let key = |nominal: i64| {
+        RunKey::new("job".parse().unwrap(), Timestamp::from_nanosecond(nominal.into()).unwrap())
+    };
+    let ended = Operation::End {
+        key: key(1),
+        attempt: 1,
+        state: RunState::Succeeded,
+        at: at(3),
+        outcome: Some(Outcome::Succeeded),
+        crashes: 0,
+        reason: None,
+    };
+    let begun = Operation::Begin { key: key(3), attempt: 3, at: at(3) };
+    let again = Operation::Begin { key: key(2), attempt: 1, at: at(3) };
+    let batch = Batch::new(1, vec![ended.clone(), begun, again]);
+    assert_eq!(tried(&mut store, lease, &batch), [Answer::New, Answer::New, Answer::Gone]);
+    assert_eq!(tried(&mut store, lease, &Batch::new(2, vec![ended])), [Answer::Gone]);
+    assert_eq!(states(), "1 succeeded 1, 2 missed 0, 3 running 3");
+    assert_eq!(counts(), "1 3 0");
+}
