@@ -10,7 +10,7 @@
 //!
 //! Does not change anything: see [`act`](super::act).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use mainspring_server::protocol::{FoundWire, HistoryWire, Request, Response, RunWire};
@@ -123,7 +123,15 @@ pub async fn page(
             // One that waits for its next attempt has the end of the last, and was found among those that are
             // open.
             let is_own = |run: &RunWire| question.order.is_none() || !OPEN.contains(&run.state.as_str());
-            runs.extend(found.into_iter().filter(|run| is_own(run) && has_words(app, run, asked)));
+            // One that has ended since those that are open were asked for is on the page already.
+            let open: HashSet<String> = match question.order {
+                Some(_) => runs.iter().map(|run: &RunWire| run.run.clone()).collect(),
+                None => HashSet::new(),
+            };
+            let is_new = |run: &RunWire| !open.contains(&run.run);
+            runs.extend(
+                found.into_iter().filter(|run| is_own(run) && is_new(run) && has_words(app, run, asked)),
+            );
             if limit < runs.len() {
                 runs.truncate(limit);
                 let next = runs.last().map(|last| place(last, &question));
