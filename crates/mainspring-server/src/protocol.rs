@@ -402,6 +402,9 @@ pub struct RunWire {
     /// Which reason: the code of [`mainspring_job::Reason`]; empty if the state says it all.
     #[serde(default)]
     pub reason_code: String,
+    /// What is done, in short, for a one-shot job: its name does not say it, and no definition does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action: Option<String>,
     /// More than 1 for a record of several occurrences.
     pub count: u64,
     /// The last of them.

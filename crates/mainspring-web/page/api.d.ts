@@ -428,6 +428,8 @@ export interface Run {
   reason: string;
   /** server_down, earlier_running, paused, cancelled, .. or "" */
   reason_code: string;
+  /** What a one-shot job does, in short. */
+  action?: string;
   count: number;
   last: Instant | null;
   /** (+) */

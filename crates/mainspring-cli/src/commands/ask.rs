@@ -231,19 +231,23 @@ fn runs_text(runs: &[RunWire], view: &View) -> String {
     if runs.is_empty() {
         return "there are no runs\n".to_owned();
     }
+    // Of other jobs the name says what is done.
+    let has_actions = runs.iter().any(|run| run.action.is_some());
     let row = |run: &RunWire| {
         let attempt = if run.attempt == 0 { "-".to_owned() } else { run.attempt.to_string() };
-        vec![
+        let mut cells = vec![
             run.run.clone(),
             run.state.clone(),
             near(run.started.as_ref(), view),
             took(run),
             attempt,
             why(run),
-        ]
+        ];
+        cells.extend(has_actions.then(|| run.action.clone().unwrap_or_default()));
+        cells
     };
     let rows: Vec<Vec<String>> = runs.iter().map(row).collect();
-    let columns = [
+    let mut columns = vec![
         Column::whole("RUN"),
         Column::whole("STATE").of_states(),
         Column::spare("STARTED"),
@@ -251,6 +255,7 @@ fn runs_text(runs: &[RunWire], view: &View) -> String {
         Column::spare("TRY"),
         Column::cut("WHY"),
     ];
+    columns.extend(has_actions.then_some(Column::cut("ACTION")));
     table(&columns, &rows, view.screen)
 }
 

@@ -179,6 +179,11 @@ pub(super) fn run(run: &Run) -> RunWire {
         outcome_number: run.outcome.as_ref().and_then(Outcome::number),
         reason: run.why(),
         reason_code: run.reason.as_ref().map_or_else(String::new, |reason| reason.code().to_owned()),
+        action: run
+            .work
+            .as_ref()
+            .filter(|_| run.cause == mainspring_job::Cause::Once)
+            .map(|work| summary(&work.action)),
         count: run.span.map_or(1, |span| span.count),
         last: run.span.map(|span| span.last.to_string()),
     }

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use mainspring_job::{Job, JobName, Load, Mark, RunKey, Shard};
+use mainspring_job::{Job, JobName, Load, Mark, OnceId, RunKey, Shard};
 
 use super::asking::{Asking, Next, job_name, not_found, query, run_key, store_failed, usage};
 use super::feed::Feed;
@@ -54,7 +54,6 @@ impl Server {
             open: self.owner.planner().open_count() as u64,
             running: self.owner.planner().running_count() as u64,
             quarantined: self.owner.planner().quarantined().count() as u64,
-            next: self.next_run(now),
             files: self.files.served.iter().map(describe::file).collect(),
             is_kept: self.keeping == Keeping::OnDisk,
             changes_max: self.clients.rates().total,
@@ -64,8 +63,11 @@ impl Server {
             ..StatusWire::default()
         };
         let lease_left = self.owner.lease_age().map(|(age, lasts)| lasts.saturating_sub(age));
-        let clock_ahead = ahead();
+        let (clock_ahead, next_of_jobs) = (ahead(), self.next_run(now));
         query(move |reader| {
+            let pending = reader.load_ids(Shard::WHOLE, OnceId::first_at(Timestamp::MIN), Timestamp::MAX, 1);
+            let next_pending = pending.map_err(store_failed)?.first().map(|id| id.due);
+            let next = next_of_jobs.into_iter().chain(next_pending).min().map(|next| next.to_string());
             let counts = reader.counts(Shard::WHOLE).map_err(store_failed)?;
             let (pending, runs, dead) = (counts.pending, counts.runs, counts.dead);
             let cluster = reader.cluster(Shard::WHOLE).map_err(store_failed)?;
@@ -76,14 +78,14 @@ impl Server {
                     .map_or(0, |ahead| i64::try_from(ahead.as_millis()).unwrap_or(i64::MAX)),
                 ..cluster
             });
-            let status = StatusWire { pending, runs, dead, cluster, ..status };
+            let status = StatusWire { next, pending, runs, dead, cluster, ..status };
             Ok(Next::Answer(Response::Status(Box::new(status))))
         })
     }
 
-    /// When the next job is due. The calendar is searched only for a job that is looked at before the best so
+    /// When the next job is due that is defined. The calendar is searched only for a job that is looked at before the best so
     /// far.
-    fn next_run(&self, now: Moment) -> Option<String> {
+    fn next_run(&self, now: Moment) -> Option<Timestamp> {
         let mut best = None;
         for (job, mark, looked_at) in self.owner.planner().looks() {
             if looked_at.is_some_and(|at| best.is_none_or(|best| at < best)) {
@@ -91,7 +93,7 @@ impl Server {
                 best = best.into_iter().chain(next).min();
             }
         }
-        best.map(|next| next.to_string())
+        best
     }
 
     pub(super) fn list(&self, asked: &ListWire, now: Moment) -> Asking {
