@@ -231,18 +231,11 @@ fn runs_text(runs: &[RunWire], view: &View) -> String {
     if runs.is_empty() {
         return "there are no runs\n".to_owned();
     }
-    // Of other jobs the name says what is done.
     let has_actions = runs.iter().any(|run| run.action.is_some());
     let row = |run: &RunWire| {
         let attempt = if run.attempt == 0 { "-".to_owned() } else { run.attempt.to_string() };
-        let mut cells = vec![
-            run.run.clone(),
-            run.state.clone(),
-            near(run.started.as_ref(), view),
-            took(run),
-            attempt,
-            why(run),
-        ];
+        let started = near(run.started.as_ref(), view);
+        let mut cells = vec![run.run.clone(), run.state.clone(), started, took(run), attempt, why(run)];
         cells.extend(has_actions.then(|| run.action.clone().unwrap_or_default()));
         cells
     };

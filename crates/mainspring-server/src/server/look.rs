@@ -83,8 +83,8 @@ impl Server {
         })
     }
 
-    /// When the next job is due that is defined. The calendar is searched only for a job that is looked at before the best so
-    /// far.
+    /// When the next job is due that is defined. The calendar is searched only for a job that is looked at
+    /// before the best so far.
     fn next_run(&self, now: Moment) -> Option<Timestamp> {
         let mut best = None;
         for (job, mark, looked_at) in self.owner.planner().looks() {
