@@ -142,3 +142,68 @@ fn a_one_shot_job_that_is_pending_is_next_and_its_run_says_what_it_did() {
     site.served.says(&["history"], 0, "test -d /");
     site.stop();
 }
+
+/// As many streams of events as the manual says.
+const MAX_STREAMS: usize = 32;
+
+#[test]
+fn there_are_so_many_streams_and_no_more_and_one_that_ends_makes_room() {
+    let site = Site::start("http-streams", IDLE, &[]);
+    let token = site.token("mara", Scope::Look);
+    let opened = || {
+        let mut stream = site.connect();
+        let request = format!(
+            "GET /api/v1/events HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\r\n",
+            site.host
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut reader = BufReader::new(stream);
+        let status = read_head(&mut reader).0;
+        (status, reader)
+    };
+    let mut streams: Vec<_> = (0..MAX_STREAMS).map(|_| opened()).collect();
+    assert!(streams.iter().all(|(status, _)| *status == 200));
+    assert_eq!(opened().0, 429);
+    assert_eq!(site.get("/api/v1/status", &token).status, 200, "questions are answered meanwhile");
+    streams.pop();
+    let is_room = (0..MAX_ASKED).any(|_| opened().0 == 200);
+    assert!(is_room, "the server sees that a stream has ended");
+    drop(streams);
+    site.stop();
+}
+
+#[test]
+fn a_backfill_tells_first_what_it_would_do_and_does_that_and_nothing_else() {
+    let jobs = "[jobs.hourly]\ncron = '0 * * * *'\nrun = ['true']\noverlap = 'queue-all'\n";
+    let site = Site::start("http-backfill", jobs, &[]);
+    let token = site.token("mara", Scope::Operate);
+    let ask = |body: Value| site.post("/api/v1/jobs/hourly/backfill", &token, &body.to_string());
+    let range = json!({ "from": "2026-01-01T00:00:00Z", "to": "2026-01-02T00:00:00Z" });
+    let with = |name: &str, value: Value| {
+        let mut body = range.clone();
+        body[name] = value;
+        body
+    };
+    let preview = ask(with("preview", json!(true)));
+    assert_eq!(preview.status, 200, "{preview:?}");
+    let preview = preview.json();
+    let count = preview["count"].as_u64().unwrap();
+    assert!((24..=25).contains(&count), "{preview}");
+    let times = preview["times"].as_array().unwrap();
+    assert_eq!(
+        (times.len(), &times[0]["at"]),
+        (20, &json!("2026-01-01T00:00:00Z")),
+        "the first of them: {preview}"
+    );
+    assert_eq!(ask(with("expected", json!(count + 1))).status, 409, "it is not what was previewed");
+    let none = site.get("/api/v1/runs?job=hourly&cause=backfill", &token).json();
+    assert_eq!(none["items"].as_array().unwrap().len(), 0);
+    let done = ask(with("expected", json!(count)));
+    assert_eq!(done.status, 202, "{done:?}");
+    let found = || {
+        let runs = site.get("/api/v1/runs?job=hourly&cause=backfill", &token).json();
+        runs["items"].as_array().unwrap().len() as u64
+    };
+    assert!((0..MAX_ASKED).any(|_| found() == count), "each time has its run");
+    site.stop();
+}
