@@ -159,6 +159,7 @@ impl Server {
         // The planner takes its jobs in first: a client that came before the server, whose connection the
         // service manager kept, asks for them in the first turn.
         self.act(Moment::now())?;
+        self.job_rows.go_ahead(self.owner.planner().jobs().count());
         loop {
             let mut now = Moment::now();
             let began = now;
