@@ -10,7 +10,9 @@ use mainspring_job::{JobError, Refusal, StoreError};
 use mainspring_server::server::calls::Refused;
 
 /// Why jobs are not opened, or something is not submitted.
-#[derive(Debug)]
+///
+/// Its `Debug` text is its `Display` text and its causes, because that is what `main` prints of an error that
+/// it returns.
 #[non_exhaustive]
 pub enum Error {
     /// The folder cannot be used: another program or server has it, or it is not ours.
@@ -54,6 +56,21 @@ impl fmt::Display for Error {
     }
 }
 
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = self.to_string();
+        let mut cause = std::error::Error::source(self);
+        while let Some(error) = cause {
+            let said = error.to_string();
+            if !text.contains(&said) {
+                text = format!("{text}: {said}");
+            }
+            cause = error.source();
+        }
+        f.write_str(&text)
+    }
+}
+
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
@@ -71,5 +88,21 @@ impl From<Refused> for Error {
             Refused::Stopping => Error::Stopped,
             Refused::Now(why) => Error::Temporary(why),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn main_prints_a_sentence_with_its_causes_and_each_once() {
+        let definition =
+            Error::Definition { name: "nightly".to_owned(), reason: "no time is left".to_owned() };
+        assert_eq!(format!("{definition:?}"), "`nightly`: no time is left");
+        let source = std::io::Error::other("the disk said no");
+        let data = mainspring_server::error::Error::Data { path: "/srv/jobs".into(), source };
+        let text = format!("{:?}", Error::Open(data));
+        assert!(text.contains("/srv/jobs") && text.matches("the disk said no").count() == 1, "{text}");
     }
 }
