@@ -30,7 +30,7 @@ use mainspring_exec::run::{End, KillCause, Reports, Stream};
 use mainspring_exec::span::Span;
 use mainspring_exec::waits::{Armed, Waits};
 use mainspring_job::{Action, Failure, Lease, Outcome, Start};
-use mainspring_server::server::execution::{Attempted, Begun, Executes, Execution, NotStarted};
+use mainspring_server::server::execution::{Attempted, Begun, Executes, Execution, LEAD, NotStarted};
 
 use crate::catalogue::Catalogue;
 use crate::client::Client;
@@ -44,11 +44,6 @@ const MAX_LEFT: usize = 64;
 
 /// How long a future that is to be dropped may take to its next await.
 const DROP_WAIT: Duration = Duration::from_secs(1);
-
-/// How long before its time the start of a one-shot job is recorded, at most. A disk flushes within some
-/// milliseconds, and a start may have to wait for the flush of what came before it. A job that is withdrawn
-/// within this time comes too late.
-const LEAD: Duration = Duration::from_millis(20);
 
 /// How far an attempt is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -249,8 +244,8 @@ impl Execution for Handlers {
         self.capacity
     }
 
-    fn lead(&self) -> Duration {
-        LEAD
+    fn waits_for_starts(&self) -> bool {
+        true
     }
 
     fn executes(&self) -> Executes {

@@ -71,7 +71,6 @@ mod forward;
 mod forwarded;
 mod future;
 mod handlers;
-mod held;
 #[cfg(feature = "postgres")]
 mod inbox;
 mod jobs;

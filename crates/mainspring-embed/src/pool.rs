@@ -24,8 +24,7 @@ use std::thread;
 use std::time::Instant;
 
 use mainspring_exec::clock::Moment;
-
-use crate::held::Held;
+use mainspring_exec::held::Held;
 
 /// What a thread does.
 pub(crate) type Task = Box<dyn FnOnce() + Send>;

@@ -8,7 +8,8 @@
 //!
 //! [`cgroup`] keeps a run and all that it starts together, [`descriptors`] says how much may run at once,
 //! [`secret`] and [`signature`] what is read when something starts, and [`orphans`] reaps what jobs leave
-//! behind. The clocks are read in [`clock`] alone; what is waited for stands in [`waits`].
+//! behind. The clocks are read in [`clock`] alone; what is waited for stands in
+//! [`waits`], and what is not to begin before its time in [`held`].
 //!
 //! Cost: see [`executor`]; nothing while nothing runs.
 //!
@@ -26,6 +27,7 @@ pub mod deliveries;
 pub mod descriptors;
 mod env_file;
 pub mod executor;
+pub mod held;
 pub mod keeper;
 mod launch;
 pub mod orphans;

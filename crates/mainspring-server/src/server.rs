@@ -50,6 +50,7 @@ mod clock_steps;
 #[cfg(feature = "commands")]
 pub mod commands;
 mod describe;
+mod early;
 mod effects;
 pub mod execution;
 mod feed;
@@ -183,6 +184,7 @@ impl Server {
     fn hear(&mut self, now: Moment) {
         self.take_waits(now);
         self.take_signals(now);
+        self.begin_due(now);
         // What executors have to tell becomes facts for the planner.
         self.owner.tell_all(self.work.turn(now, &mut self.log));
         self.take_answers();

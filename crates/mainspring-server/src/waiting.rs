@@ -4,14 +4,19 @@
 //!
 //! Does not read or write.
 //!
-//! Source: poll(2).
+//! Source: ppoll(2), whose time is in nanoseconds.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::time::Duration;
 
 use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll, ppoll};
+use nix::sys::time::TimeSpec;
+
+/// The longest wait that is asked for: a system may refuse a time that it cannot count, and a turn in vain
+/// costs nothing.
+const LONGEST: Duration = Duration::from_hours(24);
 
 /// Waits until one of the streams is ready, a signal comes, or the time is over; any of them may be in vain.
 ///
@@ -43,7 +48,7 @@ pub fn wait_for_any(
     // That is told without being asked for.
     let left = left.iter().map(|&fd| PollFd::new(fd, PollFlags::empty()));
     let mut fds: Vec<PollFd<'_>> = readable.chain(writable).chain(left).collect();
-    match poll(&mut fds, timeout(wait)) {
+    match ppoll(&mut fds, wait.map(|wait| TimeSpec::from(wait.min(LONGEST))), None) {
         Ok(0) | Err(Errno::EINTR) => Ok(Vec::new()),
         Ok(_) => {
             Ok(fds.iter().filter(|fd| fd.any() != Some(false)).map(|fd| fd.as_fd().as_raw_fd()).collect())
@@ -65,18 +70,10 @@ pub fn is_left(stream: BorrowedFd<'_>) -> bool {
     is_told && fds[0].revents().is_some_and(|found| found.intersects(PollFlags::POLLHUP | PollFlags::POLLERR))
 }
 
-/// A wait as poll takes it: in milliseconds, rounded up, so that the loop does not turn idly before a
-/// deadline.
-fn timeout(wait: Option<Duration>) -> PollTimeout {
-    let Some(wait) = wait else { return PollTimeout::NONE };
-    let rounded = wait.saturating_add(Duration::from_nanos(999_999)).as_millis();
-    i32::try_from(rounded)
-        .map_or(PollTimeout::MAX, |ms| PollTimeout::try_from(ms).unwrap_or(PollTimeout::MAX))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mainspring_exec::clock::Moment;
     use std::io::Write;
     use std::net::Shutdown;
     use std::os::unix::net::UnixStream;
@@ -104,10 +101,15 @@ mod tests {
     }
 
     #[test]
-    fn waits_are_rounded_up_to_milliseconds() {
-        assert_eq!(timeout(None), PollTimeout::NONE);
-        assert_eq!(timeout(Some(Duration::ZERO)), PollTimeout::ZERO);
-        assert_eq!(timeout(Some(Duration::from_nanos(1_000_001))), PollTimeout::from(2_u8));
-        assert_eq!(timeout(Some(Duration::MAX)), PollTimeout::MAX);
+    fn a_wait_is_not_over_too_early_and_the_longest_is_taken() {
+        let (quiet, _other) = UnixStream::pair().unwrap();
+        for nanoseconds in [0, 1, 999_999, 1_000_001] {
+            let (wait, began) = (Duration::from_nanos(nanoseconds), Moment::now());
+            wait_for(&[quiet.as_fd()], &[], Some(wait)).unwrap();
+            assert!(wait <= Moment::now().since(began));
+        }
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        theirs.write_all(b"x").unwrap();
+        wait_for(&[ours.as_fd()], &[], Some(Duration::MAX)).unwrap();
     }
 }

@@ -21,7 +21,7 @@ use mainspring_job::{
 use super::calls::Calls;
 use super::clients::Clients;
 use super::clock_steps::ClockSteps;
-use super::execution::Execution;
+use super::execution::{Execution, LEAD};
 use super::files::{Files, Served};
 use super::holding::Holding;
 use super::job_rows::JobRows;
@@ -144,7 +144,7 @@ impl Server {
             Keeping::InMemory => Room::without(data.directory()),
         };
         let mut limits = Limits::default();
-        (limits.max_running, limits.lead) = (execution.capacity(), execution.lead());
+        (limits.max_running, limits.lead) = (execution.capacity(), LEAD);
         let (executes, execution_note) = (execution.executes(), execution.note());
         let mut server = Server {
             owner: Owner::start(stores.store, stores.reader, lease, stores.asked, limits, executes)?,

@@ -2,7 +2,8 @@
 //!
 //! | output | becomes |
 //! |---|---|
-//! | `Start` | with a lease that is old: nothing, until it is renewed |
+//! | `Start` | before its time: nothing, until it comes |
+//! | | with a lease that is old: nothing, until it is renewed |
 //! | | a process or a webhook; if it cannot start, an end at once: `not started: ..`; if it cannot start now, it waits |
 //! | `Kill` | the kill sequence of its process group; a webhook is given up |
 //! | `Reply` | an answer on a connection |
@@ -25,8 +26,11 @@ impl Server {
             // Read again for each: a start takes a millisecond, and hundreds may be due at once.
             let now = Moment::now();
             match output {
-                Output::Start(start) if !self.may_start() => self.withhold(start),
-                Output::Start(start) => self.begin(start, now),
+                Output::Start(start) => {
+                    if let Some(start) = self.work.hold_early(start, now) {
+                        self.begin_if_allowed(start, now);
+                    }
+                }
                 Output::Kill { key, attempt, .. } if self.drop_withheld(&key, attempt) => {}
                 // How is in the spec that it was started with.
                 Output::Kill { key, attempt, .. } => {
@@ -38,6 +42,17 @@ impl Server {
                 Output::Note(note) => self.note_of_planner(now.wall, &note),
             }
         }
+    }
+
+    /// Carries out the starts that were held until now.
+    pub(super) fn begin_due(&mut self, now: Moment) {
+        for start in self.work.take_due(now) {
+            self.begin_if_allowed(start, Moment::now());
+        }
+    }
+
+    fn begin_if_allowed(&mut self, start: Start, now: Moment) {
+        if self.may_start() { self.begin(start, now) } else { self.withhold(start) }
     }
 
     /// Carries out a start whose record is on disk.

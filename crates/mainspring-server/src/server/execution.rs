@@ -22,6 +22,11 @@ use mainspring_job::{Action, Lease, RunKey, Start};
 use mainspring_exec::clock::Moment;
 use mainspring_exec::run::Reports;
 
+/// How long before its time the start of a one-shot job is recorded, at most. A disk flushes within some
+/// milliseconds, and a start may have to wait for the flush of what came before it. A job that is withdrawn
+/// within this time comes too late.
+pub const LEAD: Duration = Duration::from_millis(20);
+
 /// An attempt of a run.
 pub type Attempted = (RunKey, u32);
 
@@ -73,10 +78,10 @@ pub trait Execution: Debug + Send {
     /// How many attempts may go on at a time.
     fn capacity(&self) -> usize;
 
-    /// How long before its time it may be told of the start of a one-shot job. It waits for that time itself
-    /// then: see `Start::not_before`.
-    fn lead(&self) -> Duration {
-        Duration::ZERO
+    /// Whether it waits itself for the time of a start that comes before it, by at most [`LEAD`]: see
+    /// `Start::not_before`. The loop waits for one that does not.
+    fn waits_for_starts(&self) -> bool {
+        false
     }
 
     /// Which actions it carries out. Runs of others wait.

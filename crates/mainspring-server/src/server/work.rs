@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! Start ─▶ Execution ──────────┬─ line ─▶ log, file of output
-//!            │ cannot be now   └─ end ──▶ Input::Ended, for the planner
-//!            └─▶ postponed
+//!  │         │ cannot be now   └─ end ──▶ Input::Ended, for the planner
+//!  └▶ early  └─▶ postponed
 //! ```
 //!
 //! Cost: that of the [`Execution`]: processes and webhooks, or functions of a program.
@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use mainspring_job::{Failure, Input, JobName, Outcome, RunKey, Start};
 
+use super::early::Early;
 use super::execution::{Attempted, Begun, Execution, NotStarted};
 use super::output::{Outputs, last_attempt, lost_text};
 use super::postponed::{MAX_WAIT, Postponed};
@@ -32,6 +33,8 @@ const MAX_MAILED_BYTES: usize = 64 * 1_024;
 /// What runs, and what is known of it.
 pub(super) struct Work {
     execution: Box<dyn Execution>,
+    /// What is not to begin yet.
+    early: Early,
     /// What could not be started yet.
     postponed: Postponed,
     /// What runs, by its attempt.
@@ -46,7 +49,7 @@ impl Work {
     pub(super) fn new(execution: Box<dyn Execution>, outputs: PathBuf) -> Work {
         let (started, latest) = (HashMap::new(), HashMap::new());
         let (postponed, outputs) = (Postponed::default(), Outputs::new(outputs));
-        Work { execution, postponed, started, latest, outputs }
+        Work { execution, early: Early::new(Moment::now()), postponed, started, latest, outputs }
     }
 
     /// What runs is to be over at this boot time, whatever becomes of the server.
@@ -76,6 +79,16 @@ impl Work {
         starts.into_iter().flat_map(|(start, since)| self.start(start, since, now, log)).collect()
     }
 
+    /// Holds a start whose time has not come, unless the execution does. Returns any other.
+    pub(super) fn hold_early(&mut self, start: Start, now: Moment) -> Option<Start> {
+        if self.execution.waits_for_starts() { Some(start) } else { self.early.hold(start, now) }
+    }
+
+    /// Takes what was held until now.
+    pub(super) fn take_due(&mut self, now: Moment) -> Vec<Start> {
+        self.early.take_due(now)
+    }
+
     /// Starts an attempt that has waited since then.
     pub(super) fn start(
         &mut self,
@@ -89,8 +102,8 @@ impl Work {
         let is_once = start.cause == mainspring_job::Cause::Once;
         let late_ms = now.wall.as_millisecond() - start.due.as_millisecond();
         let late = match start.not_before {
-            Some(_) => "which it waits for".to_owned(),
-            None => format!("{} late", Span(Duration::from_millis(u64::try_from(late_ms).unwrap_or(0)))),
+            Some(at) if now.wall < at => "which it waits for".to_owned(),
+            _ => format!("{} late", Span(Duration::from_millis(u64::try_from(late_ms).unwrap_or(0)))),
         };
         match self.execute(&start, now, log) {
             Ok(Begun::Nothing) => return self.end_all(vec![Ended::new(attempted, Outcome::Succeeded)]),
@@ -130,7 +143,7 @@ impl Work {
 
     /// Begins to kill an attempt, by the policy that it was started with. Returns what has ended.
     pub(super) fn kill(&mut self, attempted: Attempted, now: Moment, log: &mut Log<File>) -> Vec<Input> {
-        if self.postponed.remove(&attempted.0, attempted.1) {
+        if self.early.remove(&attempted) || self.postponed.remove(&attempted.0, attempted.1) {
             return self.end_all(vec![Ended::new(attempted, Outcome::Killed)]);
         }
         if self.ask_to_end(&attempted, now) {
@@ -151,8 +164,8 @@ impl Work {
     /// What runs is asked to end, and what still waits to be started is not started. Returns what has ended.
     pub(super) fn ask_all_to_end(&mut self, now: Moment) -> Vec<Input> {
         self.execution.ask_all_to_end(now);
-        let postponed = self.postponed.take_all();
-        self.end_all(postponed.into_iter().map(|attempted| Ended::new(attempted, Outcome::Killed)).collect())
+        let waiting = self.early.take_all().into_iter().chain(self.postponed.take_all());
+        self.end_all(waiting.map(|attempted| Ended::new(attempted, Outcome::Killed)).collect())
     }
 
     /// Processes get SIGKILL.
@@ -185,7 +198,7 @@ impl Work {
 
     /// How many runs have a start on disk and no end.
     pub(super) fn running_count(&self) -> usize {
-        self.execution.running_count() + self.postponed.count()
+        self.execution.running_count() + self.early.count() + self.postponed.count()
     }
 
     /// How many processes there are.
@@ -196,7 +209,7 @@ impl Work {
     /// Whether nothing has an end that is still to come. Something in the background may hold the output of
     /// what has ended.
     pub(super) fn has_ended(&self) -> bool {
-        self.execution.has_ended()
+        self.execution.has_ended() && self.early.count() == 0
     }
 
     /// Whether an attempt runs.
@@ -241,9 +254,9 @@ impl Work {
         }
     }
 
-    /// How long the loop may sleep for the sake of processes.
+    /// How long the loop may sleep for the sake of processes and of starts.
     pub(super) fn wait(&self, now: Moment) -> Option<Duration> {
-        self.execution.wait(now)
+        self.execution.wait(now).into_iter().chain(self.early.wait(now)).min()
     }
 
     /// When starts that wait are tried again.

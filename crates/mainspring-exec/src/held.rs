@@ -13,10 +13,12 @@
 
 use std::time::{Duration, Instant};
 
-use mainspring_queue::{RedBlackTree, Tick, TimerId, TimerQueue};
+pub use mainspring_queue::TimerId;
+use mainspring_queue::{RedBlackTree, Tick, TimerQueue};
 
 /// See the head of this file.
-pub(crate) struct Held<T> {
+#[derive(Debug)]
+pub struct Held<T> {
     /// Tick 0.
     origin: Instant,
     queue: RedBlackTree<T>,
@@ -24,39 +26,40 @@ pub(crate) struct Held<T> {
 
 impl<T> Held<T> {
     /// Nothing yet. No time before the origin is told.
-    pub(crate) fn new(origin: Instant) -> Held<T> {
+    pub fn new(origin: Instant) -> Held<T> {
         Held { origin, queue: RedBlackTree::new() }
     }
 
     /// Holds a task until then.
-    pub(crate) fn add(&mut self, at: Instant, task: T) -> TimerId {
+    pub fn add(&mut self, at: Instant, task: T) -> TimerId {
         let id = self.queue.schedule(self.ticks(at), task);
         id.unwrap_or_else(|_| panic!("fewer runs go on at once than a queue has names"))
     }
 
     /// Takes out a task that is still held.
-    pub(crate) fn cancel(&mut self, id: TimerId) -> Option<T> {
+    pub fn cancel(&mut self, id: TimerId) -> Option<T> {
         self.queue.cancel(id)
     }
 
     /// Takes the first task, if its time has come.
-    pub(crate) fn pop_due(&mut self, now: Instant) -> Option<T> {
+    pub fn pop_due(&mut self, now: Instant) -> Option<T> {
         self.queue.advance(self.ticks(now));
         self.queue.pop_expired().map(|expired| expired.payload)
     }
 
     /// How long it is until the first is due. `None`: nothing is held.
-    pub(crate) fn wait(&self, now: Instant) -> Option<Duration> {
+    pub fn wait(&self, now: Instant) -> Option<Duration> {
         self.first().map(|first| first.saturating_duration_since(now))
     }
 
     /// When the first is due.
-    pub(crate) fn first(&self) -> Option<Instant> {
+    pub fn first(&self) -> Option<Instant> {
         let first = Duration::from_nanos(self.queue.next_wakeup()?.get());
         Some(self.origin + first)
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether nothing is held.
+    pub fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
 
@@ -69,7 +72,7 @@ impl<T> Held<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mainspring_exec::clock::Moment;
+    use crate::clock::Moment;
 
     #[test]
     fn a_task_is_due_at_its_nanosecond_and_not_before() {

@@ -1,0 +1,143 @@
+//! Starts that are on disk before their time: they begin when it comes.
+//!
+//! ```text
+//! start, not before t ─▶ hold ─▶ held ── t ──▶ take_due
+//!                                 └─ cancel, or the end of the server ──▶ its end
+//! ```
+//!
+//! The store takes some milliseconds for the record of a start. A one-shot job that was decided that much
+//! before its time begins when its time comes, and not when the record is on disk.
+//!
+//! For the planner such a run is running: its start is on disk, and it counts among those that run at once.
+//!
+//! Cost: O(log n) of those that are held.
+//!
+//! Does not begin anything. The wall clock is read once, when a start is held: a clock that is set meanwhile
+//! changes nothing.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use mainspring_job::Start;
+
+use super::execution::{Attempted, LEAD};
+use mainspring_exec::clock::Moment;
+use mainspring_exec::held::{Held, TimerId};
+
+/// See the head of this file.
+#[derive(Debug)]
+pub(super) struct Early<S = Start> {
+    held: Held<(Attempted, S)>,
+    /// By the attempt.
+    ids: HashMap<Attempted, TimerId>,
+}
+
+impl Early {
+    /// Holds a start whose time has not come. Returns any other.
+    pub(super) fn hold(&mut self, start: Start, now: Moment) -> Option<Start> {
+        let (attempted, not_before) = ((start.key.clone(), start.attempt), start.not_before);
+        self.hold_until(not_before, attempted, start, now)
+    }
+}
+
+impl<S> Early<S> {
+    /// Nothing yet.
+    pub(super) fn new(now: Moment) -> Early<S> {
+        Early { held: Held::new(now.monotonic), ids: HashMap::new() }
+    }
+
+    fn hold_until(
+        &mut self,
+        at: Option<Timestamp>,
+        attempted: Attempted,
+        start: S,
+        now: Moment,
+    ) -> Option<S> {
+        let left = at.and_then(|at| Duration::try_from(at.duration_since(now.wall)).ok());
+        let Some(left) = left.filter(|left| !left.is_zero()) else { return Some(start) };
+        let id = self.held.add(now.monotonic + left.min(LEAD), (attempted.clone(), start));
+        let replaced = self.ids.insert(attempted, id);
+        debug_assert!(replaced.is_none(), "an attempt is started once");
+        None
+    }
+
+    /// Takes all whose time has come, in the order of their times.
+    pub(super) fn take_due(&mut self, now: Moment) -> Vec<S> {
+        let mut starts = Vec::new();
+        while let Some((attempted, start)) = self.held.pop_due(now.monotonic) {
+            self.ids.remove(&attempted);
+            starts.push(start);
+        }
+        starts
+    }
+
+    /// Takes one away that is not to begin any more. Returns whether it was there.
+    pub(super) fn remove(&mut self, attempted: &Attempted) -> bool {
+        self.ids.remove(attempted).and_then(|id| self.held.cancel(id)).is_some()
+    }
+
+    /// Takes all away, because nothing begins any more.
+    pub(super) fn take_all(&mut self) -> Vec<Attempted> {
+        let ids: Vec<(Attempted, TimerId)> = self.ids.drain().collect();
+        ids.into_iter().filter_map(|(attempted, id)| self.held.cancel(id).map(|_| attempted)).collect()
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// How long the loop may sleep.
+    pub(super) fn wait(&self, now: Moment) -> Option<Duration> {
+        self.held.wait(now.monotonic)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mainspring_job::RunKey;
+
+    fn attempted(job: &str) -> Attempted {
+        let key: RunKey = format!("{job}@2026-11-23T08:00:00Z").parse().unwrap();
+        (key, 1)
+    }
+
+    fn later(start: Moment, microseconds: u64) -> Moment {
+        start.after(Duration::from_micros(microseconds))
+    }
+
+    #[test]
+    fn a_start_begins_at_its_time_and_not_before_and_what_is_taken_away_never_does() {
+        let began = Moment::now();
+        let mut early = Early::new(began);
+        let mut hold = |job: &'static str, microseconds| {
+            let at = Some(later(began, microseconds).wall);
+            assert_eq!(early.hold_until(at, attempted(job), job, began), None);
+        };
+        hold("second", 7_001);
+        hold("first", 7_000);
+        hold("cancelled", 5_000);
+        hold("far", 3_600_000_000);
+        assert!(early.remove(&attempted("cancelled")) && !early.remove(&attempted("cancelled")));
+        assert_eq!(early.wait(began), Some(Duration::from_micros(7_000)));
+        assert!(early.take_due(later(began, 6_999)).is_empty());
+        assert_eq!(early.take_due(later(began, 7_000)), ["first"]);
+        // A clock that was read wrongly, or set, holds nothing up for longer than the lead.
+        let over = began.after(LEAD);
+        assert_eq!(early.take_due(over), ["second", "far"]);
+        assert!(early.count() == 0 && early.wait(over).is_none());
+    }
+
+    #[test]
+    fn a_start_whose_time_has_come_is_not_held() {
+        let now = Moment::now();
+        let mut early = Early::new(now);
+        for at in [None, Some(now.wall), Some(Timestamp::MIN)] {
+            assert_eq!(early.hold_until(at, attempted("a"), "a", now), Some("a"));
+        }
+        assert_eq!(early.hold_until(Some(Timestamp::MAX), attempted("a"), "a", now), None);
+        assert_eq!(early.take_all(), [attempted("a")]);
+        assert!(early.count() == 0 && early.take_due(now.after(LEAD)).is_empty());
+    }
+}
