@@ -124,7 +124,17 @@ impl Connection {
 
     /// Submits `count` jobs at once, each due when `due` says, and checks that each is acknowledged.
     pub(crate) fn submit(&mut self, count: usize, due: impl Fn(usize) -> String) -> Result<(), String> {
-        let requests: String = (0..count).map(|index| submission(&due(index))).collect();
+        self.submit_running(&["/bin/true"], count, due)
+    }
+
+    /// The same of jobs with another command.
+    pub(crate) fn submit_running(
+        &mut self,
+        run: &[&str],
+        count: usize,
+        due: impl Fn(usize) -> String,
+    ) -> Result<(), String> {
+        let requests: String = (0..count).map(|index| submission(run, &due(index))).collect();
         self.send(&requests)?;
         for _ in 0..count {
             let line = self.answer()?;
@@ -136,8 +146,8 @@ impl Connection {
     }
 }
 
-fn submission(due: &str) -> String {
+fn submission(run: &[&str], due: &str) -> String {
     format!(
-        "{{\"id\":1,\"command\":\"submit\",\"due\":\"{due}\",\"process\":{{\"run\":[\"/bin/true\"],\"cwd\":\"/\"}}}}\n"
+        "{{\"id\":1,\"command\":\"submit\",\"due\":\"{due}\",\"process\":{{\"run\":{run:?},\"cwd\":\"/\"}}}}\n"
     )
 }

@@ -3,13 +3,15 @@
 //! | figure | from | to |
 //! |---|---|---|
 //! | takeover | SIGKILL of the owner | the next start record, by another owner, of a job that is due each second |
-//! | lateness | when a one-shot job is due | its start record |
+//! | lateness of records | when a one-shot job is due | its start record, which may come before that |
+//! | lateness of processes | when it is due | the first line of its program |
+//! | the same beside it | when a thread that sleeps is to spawn that program | its first line |
 //! | idle | | transactions of the database in a second while nobody asks for anything |
 //!
-//! All moments are those of the database: a trigger notes when a start record is inserted. Its process
-//! begins when that is committed.
+//! The moments of records are those of the database: a trigger notes when a start record is inserted. A
+//! program reads the clock of the machine, which is the same one here.
 //!
-//! Cost: 20 s for a takeover, and a minute for the rest.
+//! Cost: 20 s for a takeover, and two minutes for the rest.
 //!
 //! Does not measure with a database on another machine.
 
@@ -19,6 +21,8 @@
 #[path = "../../../mainspring-postgres/tests/database.rs"]
 #[allow(dead_code, reason = "the tests of the store use the rest")]
 mod database;
+#[path = "../bench_serve/marks.rs"]
+mod marks;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,6 +31,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use database::Database;
+use marks::{MARK, is_mark, percentile};
 
 /// How many servers there are.
 const SERVERS: usize = 3;
@@ -120,10 +125,11 @@ impl Pool {
         (next - killed) / 1_000_000
     }
 
-    /// How late the start records of one-shot jobs are, in microseconds.
-    fn lateness_us(&self) -> Vec<i64> {
+    /// How late the start records of one-shot jobs are, and their processes, in microseconds.
+    fn lateness_us(&self) -> [Vec<i64>; 2] {
+        let (own, marks) = (std::env::current_exe().unwrap(), self.folder.join("marks"));
         let sql = format!(
-            "SELECT count(mainspring.submit('{{\"process\": {{\"run\": [\"/bin/true\"]}}}}',
+            "SELECT count(mainspring.submit('{{\"process\": {{\"run\": [{own:?}, \"{MARK}\", {marks:?}]}}}}',
                 clock_timestamp() + interval '{AHEAD_S} s' + (i * {SPREAD_S}.0 / {JOBS}) * interval '1 s', key => 'late-' || i))
             FROM generate_series(1, {JOBS}) AS i"
         );
@@ -134,7 +140,10 @@ impl Pool {
         assert!((0..MAX_TRIES).any(|_| self.ask(open) == "0"), "all start");
         let late =
             self.ask("SELECT n.late_us FROM noted AS n JOIN mainspring.once_key AS k ON k.name = n.job");
-        late.lines().map(|line| line.parse().unwrap()).collect()
+        let ended = "SELECT count(*) FROM mainspring.open_run";
+        assert!((0..MAX_TRIES).any(|_| self.ask(ended) == "0"), "all end");
+        let records = late.lines().map(|line| line.parse().unwrap()).collect();
+        [records, marks::read(&marks, JOBS)]
     }
 
     /// How many transactions of the pool the database had in a second.
@@ -156,11 +165,6 @@ impl Drop for Pool {
     }
 }
 
-/// The least value that so many of a hundred are not above.
-fn percentile(values: &[i64], percent: usize) -> i64 {
-    values[(values.len() * percent).div_ceil(100) - 1]
-}
-
 fn print(what: &str, unit: &str, mut values: Vec<i64>) {
     values.sort_unstable();
     let [least, half, most, last] =
@@ -173,6 +177,9 @@ fn print(what: &str, unit: &str, mut values: Vec<i64>) {
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if is_mark(&arguments) {
+        return ExitCode::SUCCESS;
+    }
     let (program, takeovers) = match arguments.as_slice() {
         [program, takeovers] => (program, takeovers.parse::<usize>().ok()),
         _ => (&String::new(), None),
@@ -186,7 +193,14 @@ fn main() -> ExitCode {
     let Some(pool) = Pool::start(program.clone(), never) else { return ExitCode::SUCCESS };
     println!("idle pool of {SERVERS}: {} transactions a second", pool.idle_rate());
     println!("| what | count | least | p50 | p99 | most |\n|---|---|---|---|---|---|");
-    print("lateness of a start record", "us", pool.lateness_us());
+    let [records, processes] = pool.lateness_us();
+    print("lateness of a start record", "us", records);
+    print("lateness of its process", "us", processes);
+    print(
+        "lateness of a process that a sleeping thread spawns",
+        "us",
+        marks::floor(&pool.folder.join("floor"), JOBS, Duration::from_secs(SPREAD_S)),
+    );
     drop(pool);
     let often = "[jobs.often]\nevery = '1s'\nrun = ['/bin/true']\n";
     let Some(mut pool) = Pool::start(program, often) else { return ExitCode::SUCCESS };
