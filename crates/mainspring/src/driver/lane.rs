@@ -155,6 +155,12 @@ impl<Q> Lane<Q> {
         Tick::new(self.next.load(Ordering::SeqCst))
     }
 
+    /// Whether something may be due, or left to be dropped. Takes no lock; what another thread schedules or
+    /// leaves at this moment may be missed.
+    pub(super) fn may_have_due(&self, now: Tick) -> bool {
+        self.next() <= now || 0 < self.note_count.load(Ordering::Acquire)
+    }
+
     fn publish(&self, state: &mut State<Q>, next: Option<Tick>) {
         state.next = next.unwrap_or(Tick::MAX);
         self.next.store(state.next.get(), Ordering::SeqCst);

@@ -14,10 +14,11 @@
 //! not even wait for the stripe's lock.
 //!
 //! Wake-up rule: the thread takes a turn of every stripe, and sleeps until the earliest of their next wakeups
-//! if none had more to do. Each stripe is marked asleep in the critical section in which it was looked at
-//! last; a timer that is scheduled before that stripe's next wakeup from then on rings the one bell. A ring
-//! stays until it is heard, so whichever stripe is rung while others are still looked at ends the sleep that
-//! follows.
+//! if none had more to do. While one has more, only stripes with something due get a turn, by what they
+//! publish; before each sleep all get one. Each stripe is marked asleep in the critical section in which it
+//! was looked at last; a timer that is scheduled before that stripe's next wakeup from then on rings the one
+//! bell. A ring stays until it is heard, so whichever stripe is rung while others are still looked at ends
+//! the sleep that follows.
 //!
 //! Order: timers of one stripe fire as their queue says; those of different stripes, due at the same time, in
 //! no order.
@@ -77,6 +78,16 @@ pub struct Striped<Q> {
     crew: Crew,
 }
 
+/// Which stripes get a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Looks {
+    /// All: the thread sleeps afterwards if nothing is due, and each has to know that.
+    AtAll,
+    /// Those with something due. While one of them has more due than a turn fires, the others cost a load
+    /// each, and no lock.
+    AtDue,
+}
+
 impl<Q> Striped<Q> {
     /// Makes a driver of `stripe_count` stripes, each with a queue that `make_queue` makes.
     ///
@@ -119,26 +130,33 @@ impl<Q> Striped<Q> {
     where
         Q: TimerQueue<T>,
     {
+        let mut looks = Looks::AtAll;
         loop {
-            match self.turn(fire) {
-                Turn::Busy => (),
-                Turn::Idle(until) => {
+            match (self.turn(looks, fire), looks) {
+                (Turn::Busy, _) => looks = Looks::AtDue,
+                // What was not looked at may have something by now.
+                (Turn::Idle(_), Looks::AtDue) => looks = Looks::AtAll,
+                (Turn::Idle(until), Looks::AtAll) => {
                     self.clock.wait(&self.bell, until);
                     self.stripes.iter().for_each(|lane| lane.note_awake());
                     self.stripes[0].count_wakeup();
                 }
-                Turn::Stopping => return,
+                (Turn::Stopping, _) => return,
             }
         }
     }
 
     /// A turn of each stripe.
-    fn turn<T>(&self, fire: &mut impl Fire<T>) -> Turn
+    fn turn<T>(&self, looks: Looks, fire: &mut impl Fire<T>) -> Turn
     where
         Q: TimerQueue<T>,
     {
         let (mut is_busy, mut next) = (false, None);
+        let read = self.clock.now();
         for lane in &self.stripes {
+            if looks == Looks::AtDue && !lane.may_have_due(read) {
+                continue;
+            }
             match lane.turn(&*self.clock, Role::Owner, fire, &Unwatched) {
                 Turn::Busy => is_busy = true,
                 Turn::Idle(until) => next = next.into_iter().chain(until).min(),

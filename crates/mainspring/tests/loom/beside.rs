@@ -1,5 +1,5 @@
 //! What threads do beside the one that fires, run through every interleaving: they look at a timer's channel,
-//! which is made then, and they make way for a firing that has fallen behind.
+//! which is made then, they make way for a firing that has fallen behind, and they schedule while it is busy.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -9,7 +9,7 @@ use loom::sync::atomic::Ordering;
 use loom::thread;
 use mainspring::Handle;
 use mainspring::clock::Manual;
-use mainspring::driver::{Driver, Fired, Refusal, Single, Timers};
+use mainspring::driver::{Driver, Fired, Refusal, Single, Striped, Timers};
 use mainspring::front::channel::ChannelTimer;
 use mainspring::front::{Channels, RunTasks, Task};
 use mainspring_queue::{Naive, Tick};
@@ -106,5 +106,32 @@ fn whoever_makes_way_goes_on_when_the_driver_is_shut_down() {
         let outcome = driver.schedule(Tick::MAX, 2).map_err(|refused| refused.reason);
         runner.join().unwrap();
         assert!(outcome.is_ok() || outcome == Err(Refusal::Stopped));
+    });
+}
+
+#[test]
+fn a_striped_driver_that_is_busy_never_sleeps_past_a_timer_of_another_stripe() {
+    bounded(|| {
+        let driver = Arc::new(Striped::new(2, Naive::new, Arc::new(Manual::stepped())));
+        // Turns are of one firing here, so the stripe is busy when the other thread schedules.
+        driver.schedule(Tick::ZERO, 7).unwrap();
+        let runner = thread::spawn({
+            let driver = Arc::clone(&driver);
+            let mut left = 2;
+            move || {
+                driver.run(&mut |_: Fired<u32>| {
+                    left -= 1;
+                    if left == 0 {
+                        drop(Driver::<u32>::shutdown(&*driver));
+                    }
+                });
+            }
+        });
+        let scheduler = thread::spawn({
+            let driver = Arc::clone(&driver);
+            move || driver.schedule(Tick::ZERO, 8).unwrap()
+        });
+        scheduler.join().unwrap();
+        runner.join().unwrap();
     });
 }

@@ -11,7 +11,8 @@
 //! Guard: all of it is under the lane's lock. `waiter_count` spares the thread that fires a call into the
 //! kernel.
 //!
-//! Cost: a short list's push and pop per firing, under a lock that is held anyway.
+//! Cost: a store and a comparison per firing, under a lock that is held anyway; a short list's where several
+//! threads fire.
 //!
 //! Source: Linux, `kernel/time/timer.c`, `timer_delete_sync`.
 
@@ -30,7 +31,9 @@ struct Firing {
 /// The timers that fire: one, or one per thread that steals.
 #[derive(Debug, Default)]
 pub(super) struct Firings {
-    all: Vec<Firing>,
+    /// Most often the only one: it is found without a look at memory of its own.
+    first: Option<Firing>,
+    others: Vec<Firing>,
     waiter_count: usize,
 }
 
@@ -38,28 +41,40 @@ impl Firings {
     #[inline]
     pub(super) fn begin(&mut self, timer: TimerId) {
         debug_assert!(!self.contains(timer), "a timer fires once at a time");
-        self.all.push(Firing { timer, thread: own_place() });
+        let firing = Firing { timer, thread: own_place() };
+        match self.first {
+            None => self.first = Some(firing),
+            Some(_) => self.others.push(firing),
+        }
     }
 
     /// Ends a firing; tells whether a thread waits for one to end.
     #[inline]
     pub(super) fn end(&mut self, timer: TimerId) -> bool {
-        let index = self.all.iter().position(|firing| firing.timer == timer);
-        debug_assert!(index.is_some(), "a firing that ends was begun");
-        if let Some(index) = index {
-            self.all.swap_remove(index);
+        if self.first.is_some_and(|firing| firing.timer == timer) {
+            self.first = None;
+        } else {
+            let index = self.others.iter().position(|firing| firing.timer == timer);
+            debug_assert!(index.is_some(), "a firing that ends was begun");
+            if let Some(index) = index {
+                self.others.swap_remove(index);
+            }
         }
         self.waiter_count > 0
     }
 
     pub(super) fn contains(&self, timer: TimerId) -> bool {
-        self.all.iter().any(|firing| firing.timer == timer)
+        self.iter().any(|firing| firing.timer == timer)
     }
 
     /// Whether another thread than the calling one fires a timer.
     pub(super) fn contains_on_other_thread(&self, timer: TimerId) -> bool {
         let own = own_place();
-        self.all.iter().any(|firing| firing.timer == timer && firing.thread != own)
+        self.iter().any(|firing| firing.timer == timer && firing.thread != own)
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Firing> {
+        self.first.iter().chain(&self.others)
     }
 
     /// The calling thread is about to wait for the end of a firing.

@@ -25,7 +25,8 @@ use crate::driver::{Fire, Fired, Unfired};
 
 /// After how many firings the clock is read again. Long enough to make a clock read cheap beside them, short
 /// enough that timers which come due meanwhile keep their order.
-const BATCH_MAX: u32 = 64;
+/// Models take turns of one firing: what happens between turns is what they look at.
+const BATCH_MAX: u32 = if cfg!(mainspring_loom) { 1 } else { 64 };
 
 /// What a turn ended with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
