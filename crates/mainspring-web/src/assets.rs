@@ -64,7 +64,8 @@ impl Assets {
     pub fn new() -> Assets {
         let sources = files![
             "acts.js" "ahead.js" "ansi.js" "api.js" "charts.js" "dom.js" "format.js" "house.js" "icon.svg" "index.html"
-            "job.js" "keys.js" "lists.js" "live.js" "log.js" "main.js" "now.js" "page.css" "run.js" "strip.js" "table.js"
+            "job.js" "keys.js" "lists.js" "live.js" "log.js" "main.js" "now.js" "page.css" "run.js" "start.js" "strip.js"
+            "table.js"
         ];
         let files: Vec<Asset> = sources
             .into_iter()

@@ -197,7 +197,7 @@ test("a server with a newer page says so, and the page offers to load it", { ski
     mock.deaf = false;
     await page.waitForSelector("#said:has-text('The server has a newer page.')");
     await page.click("#said a");
-    await page.waitForSelector("script[src='assets/0123456789ab/main.js']", { state: "attached" });
+    await page.waitForSelector("script[src='assets/0123456789ab/start.js']", { state: "attached" });
     await page.waitForSelector("h1:has-text('Audit')");
   })
 );
