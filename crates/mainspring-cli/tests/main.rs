@@ -55,6 +55,7 @@ mod serve;
 mod served;
 #[cfg(feature = "web")]
 mod site;
+mod standing;
 mod top;
 mod typed;
 mod usage;

@@ -64,8 +64,20 @@ const MAX_HEADERS: usize = 64;
 /// How long streams and answers have after the end of the loop.
 const GOODBYE: Duration = Duration::from_secs(5);
 
+/// How long after a loop would not say what changes it is asked again.
+const STANDING_REST: Duration = Duration::from_secs(5);
+
 /// How long nothing is accepted after the operating system had no descriptor.
 const ACCEPT_REST: Duration = Duration::from_secs(1);
+
+/// Sockets that are bound. They outlast whatever serves on them, so that no connection is refused between one
+/// and the next: it waits to be accepted.
+#[derive(Debug)]
+pub struct Sockets {
+    sockets: Vec<Socket>,
+    addresses: Vec<String>,
+    settings: Settings,
+}
 
 /// Sockets that are bound, and the connections to a loop that does not run yet.
 #[derive(Debug)]
@@ -150,26 +162,58 @@ fn is_socket(found: &std::fs::Metadata) -> bool {
 ///
 /// What is missing in the settings, or which address cannot be had.
 pub fn prepare(settings: Settings, handed: &Handed) -> io::Result<(Bound, Listener)> {
-    settings.check().map_err(|why| io::Error::new(io::ErrorKind::InvalidInput, why))?;
-    let mut sockets = Vec::new();
-    let mut addresses: Vec<String> = settings.public_url.iter().map(ToString::to_string).collect();
-    for address in &settings.addresses {
-        let bound = bind(address, &settings, handed)
-            .map_err(|error| io::Error::new(error.kind(), format!("cannot listen on {address}: {error}")))?;
-        for (socket, shown) in bound {
-            sockets.push(socket);
-            addresses.extend(Some(shown).filter(|shown| !shown.is_empty()));
+    Sockets::bind(settings, handed)?.prepare()
+}
+
+impl Sockets {
+    /// Binds all addresses. `handed` are the sockets of the service manager.
+    ///
+    /// # Errors
+    ///
+    /// What is missing in the settings, or which address cannot be had.
+    pub fn bind(settings: Settings, handed: &Handed) -> io::Result<Sockets> {
+        settings.check().map_err(|why| io::Error::new(io::ErrorKind::InvalidInput, why))?;
+        let mut sockets = Vec::new();
+        let mut addresses: Vec<String> = settings.public_url.iter().map(ToString::to_string).collect();
+        for address in &settings.addresses {
+            let bound = bind(address, &settings, handed).map_err(|error| {
+                io::Error::new(error.kind(), format!("cannot listen on {address}: {error}"))
+            })?;
+            for (socket, shown) in bound {
+                sockets.push(socket);
+                addresses.extend(Some(shown).filter(|shown| !shown.is_empty()));
+            }
         }
+        Ok(Sockets { sockets, addresses, settings })
     }
-    let mut connections = Vec::new();
-    let mut streams = Vec::new();
-    // One more, over which changes are waited for.
-    for _ in 0..=CONNECTIONS {
-        let (ours, theirs) = UnixStream::pair()?;
-        connections.push(ours);
-        streams.push(theirs);
+
+    /// Makes what the next loop is to be given.
+    ///
+    /// # Errors
+    ///
+    /// When the operating system has no descriptor.
+    pub fn prepare(&self) -> io::Result<(Bound, Listener)> {
+        let sockets = self.sockets.iter().map(Socket::try_clone).collect::<io::Result<_>>()?;
+        let mut connections = Vec::new();
+        let mut streams = Vec::new();
+        // One more, over which changes are waited for.
+        for _ in 0..=CONNECTIONS {
+            let (ours, theirs) = UnixStream::pair()?;
+            connections.push(ours);
+            streams.push(theirs);
+        }
+        let bound = Bound { sockets, connections, settings: self.settings.clone() };
+        Ok((bound, Listener { streams, addresses: self.addresses.clone() }))
     }
-    Ok((Bound { sockets, connections, settings }, Listener { streams, addresses }))
+}
+
+impl Socket {
+    fn try_clone(&self) -> io::Result<Socket> {
+        Ok(match self {
+            Socket::Tcp(listener, port) => Socket::Tcp(listener.try_clone()?, *port),
+            Socket::Unix(listener) => Socket::Unix(listener.try_clone()?),
+        })
+    }
 }
 
 impl Bound {
@@ -237,10 +281,15 @@ async fn watch_changes(app: &Arc<App>, watch: Option<Connection>) {
             Ok(Response::Changes(changes)) => {
                 app.catalogue.note(&changes);
                 app.feed.tell(&changes);
+                sleep(REST).await;
             }
-            _ => return,
+            // A server that stands by is told of no changes. Or it is the end, which ends the wait as well.
+            _ => {
+                if watch.until_end(sleep(STANDING_REST)).await.is_none() {
+                    return;
+                }
+            }
         }
-        sleep(REST).await;
     }
 }
 

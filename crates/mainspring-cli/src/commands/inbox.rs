@@ -3,19 +3,22 @@
 //! ```text
 //!  client ─▶ standby: forward ─▶ inbox ─▶ owner: work ─▶ its own socket ─▶ the loop
 //!         ◀────────────────────  reply ◀──────────────
+//!  its listener ─▶ answer_listener
 //! ```
 //!
 //! The owner's thread is a client of its own server, so that the loop knows nothing of this.
 //!
 //! Cost: a question to the database each [`INTERVAL`] at the owner, and one when a standby tells that it has
-//! asked. At a standby a thread and a session for each client.
+//! asked. At a standby a thread and a session for each client; a thread for each connection of its listener,
+//! and a session while something is asked over it.
 //!
 //! Does not forward what has more than one answer, such as the output of a run.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, TryRecvError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -160,18 +163,79 @@ pub(super) fn forward(location: &Location, asks: Asks, actor: &str, client: Unix
     }
 }
 
+/// Why a server stands by, and whom it asks meanwhile.
+pub(super) type Standing = Mutex<(Asks, String)>;
+
+/// Answers the listener of a standby on a thread of its own, until the other end is closed.
+pub(super) fn answer_listener(
+    location: &Location,
+    standing: &Arc<Standing>,
+    server: &str,
+    stream: UnixStream,
+) {
+    let (location, standing, server) = (location.clone(), Arc::clone(standing), server.to_owned());
+    // An end of the connection, or no thread, ends what is asked over it.
+    let serve = move || drop(answer_requests(&location, &standing, &server, &stream));
+    drop(thread::Builder::new().name("a listener".to_owned()).spawn(serve));
+}
+
+fn answer_requests(
+    location: &Location,
+    standing: &Standing,
+    server: &str,
+    stream: &UnixStream,
+) -> io::Result<()> {
+    stream.set_read_timeout(Some(CLIENT_WAIT))?;
+    stream.set_write_timeout(Some(CLIENT_WAIT))?;
+    let mut reader = BufReader::new(stream);
+    let mut inbox = None;
+    let mut line = String::new();
+    loop {
+        match reader.read_line(&mut line) {
+            Ok(0) => return Ok(()),
+            Ok(_) => {}
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+                // Nobody asks: the session is for others.
+                inbox = None;
+                continue;
+            }
+            Err(error) => return Err(error),
+        }
+        let (asks, text) = standing.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let asked = Asked::read(line.as_bytes());
+        let id = asked.as_ref().map_or(0, |asked| asked.id);
+        let response = match asked {
+            Ok(asked) if asks == Asks::Owner && is_forwarded(&asked.request) => {
+                let actor =
+                    asked.actor.map_or_else(|| server.to_owned(), |name| format!("{name} at {server}"));
+                let opened = inbox.take().map_or_else(|| Inbox::of_asker(location), Ok);
+                match opened {
+                    Ok(opened) => replied(inbox.insert(opened), &line, &actor, &text),
+                    Err(error) => temporary(format!("this server stands by: {text}: {error}")),
+                }
+            }
+            Ok(_) => temporary(format!("this server stands by: {text}")),
+            Err(error) => Response::Error(error),
+        };
+        line.clear();
+        let text = serde_json::to_string(&Answered { id, response }).map_err(io::Error::other)?;
+        let mut writer = stream;
+        writeln!(writer, "{text}")?;
+    }
+}
+
 fn answer_all(
     location: &Location,
     asks: Asks,
     actor: &str,
     client: &UnixStream,
     standing: &str,
-) -> std::io::Result<()> {
+) -> io::Result<()> {
     client.set_nonblocking(false)?;
     client.set_read_timeout(Some(CLIENT_WAIT))?;
     client.set_write_timeout(Some(CLIENT_WAIT))?;
     let mut reader = BufReader::new(client);
-    let mut inbox = Inbox::of_asker(location).map_err(std::io::Error::other)?;
+    let mut inbox = Inbox::of_asker(location).map_err(io::Error::other)?;
     loop {
         let mut line = String::new();
         if reader.by_ref().take(MAX_REQUEST_BYTES as u64).read_line(&mut line)? == 0 {
@@ -186,7 +250,7 @@ fn answer_all(
             Ok(_) => temporary(format!("this server stands by: {standing}")),
             Err(error) => Response::Error(error),
         };
-        let text = serde_json::to_string(&Answered { id, response }).map_err(std::io::Error::other)?;
+        let text = serde_json::to_string(&Answered { id, response }).map_err(io::Error::other)?;
         let mut writer = client;
         writeln!(writer, "{text}")?;
     }

@@ -9,6 +9,7 @@
 //! Does not serve: `mainspring-web` does.
 
 use std::io;
+use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 
 use jiff::tz::TimeZone;
@@ -23,17 +24,24 @@ use mainspring_server::activation::{Handed, HandedSocket};
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
+use mainspring_server::log::Style;
 use mainspring_server::message::say;
 use mainspring_server::protocol::{ErrorKind, ErrorWire, LoginWire, Request, Response};
 use mainspring_server::server::listener::Listener;
-use mainspring_web::listen::{Serving, prepare};
+use mainspring_server::server::standby::note;
+use mainspring_web::listen::{Serving, Sockets};
 use mainspring_web::proxy_users::ProxyUsers;
 use mainspring_web::settings::{Address, Settings};
 use mainspring_web::tokens::{self, Tokens};
 
 /// What serves beside the loop, if anything does.
 #[derive(Default)]
-pub(super) struct Beside(Option<Serving>);
+pub(super) struct Beside {
+    /// From the first time on that something serves.
+    sockets: Option<Sockets>,
+    /// What serves, and what is ending.
+    serving: Vec<Serving>,
+}
 
 fn failed(source: io::Error) -> Error {
     if source.kind() == io::ErrorKind::InvalidInput {
@@ -68,21 +76,12 @@ impl Beside {
         if args.listen.is_empty() {
             return Ok(Listener::default());
         }
-        let users = args
-            .proxy_users
-            .as_ref()
-            .map(|path| ProxyUsers::open(path).map_err(|source| Error::Data { path: path.clone(), source }));
-        let settings = Settings {
-            proxy_users: users.transpose()?,
-            addresses: args.listen.clone(),
-            proxy: args.behind_proxy,
-            public_url: args.public_url.clone(),
-            is_read_only: args.read_only,
-            is_defining: args.define_over_http,
-            metered_jobs_max: args.metrics_max_jobs,
+        let sockets = match self.sockets.take() {
+            Some(sockets) => sockets,
+            None => Sockets::bind(settings(args)?, handed).map_err(failed)?,
         };
-        let (bound, listener) = prepare(settings, handed).map_err(failed)?;
-        self.0 = Some(bound.serve(data.clone(), zone.clone()).map_err(failed)?);
+        let (bound, listener) = self.sockets.insert(sockets).prepare().map_err(failed)?;
+        self.serving.push(bound.serve(data.clone(), zone.clone()).map_err(failed)?);
         for address in &listener.addresses {
             say(&format!("mainspring: the page is at {address} (mainspring open signs a browser in)\n"));
         }
@@ -93,12 +92,45 @@ impl Beside {
         Ok(listener)
     }
 
-    /// Waits for the end, which comes soon after that of the loop.
-    pub(super) fn finish(self) {
-        if let Some(serving) = self.0 {
-            serving.finish();
+    /// The same while this server stands by. Returns the ends of the connections over which it is asked.
+    pub(super) fn stand(
+        &mut self,
+        args: &ListenArgs,
+        handed: &Handed,
+        data: &DataDirectory,
+        zone: &TimeZone,
+        style: Style,
+    ) -> Vec<UnixStream> {
+        match self.begin(args, handed, data, zone) {
+            Ok(listener) => listener.streams,
+            Err(error) => {
+                // Another server of this machine may have the address, and this one may have it next.
+                note(style, &format!("nothing is served over HTTP while standing by: {error}"));
+                Vec::new()
+            }
         }
     }
+
+    /// Waits for the end, which comes soon after that of the loop.
+    pub(super) fn finish(self) {
+        self.serving.into_iter().for_each(Serving::finish);
+    }
+}
+
+fn settings(args: &ListenArgs) -> Result<Settings, Error> {
+    let users = args
+        .proxy_users
+        .as_ref()
+        .map(|path| ProxyUsers::open(path).map_err(|source| Error::Data { path: path.clone(), source }));
+    Ok(Settings {
+        proxy_users: users.transpose()?,
+        addresses: args.listen.clone(),
+        proxy: args.behind_proxy,
+        public_url: args.public_url.clone(),
+        is_read_only: args.read_only,
+        is_defining: args.define_over_http,
+        metered_jobs_max: args.metrics_max_jobs,
+    })
 }
 
 /// `mainspring open`.

@@ -4,17 +4,20 @@
 //!
 //! Does not listen.
 
+use std::os::unix::net::UnixStream;
+
 use jiff::tz::TimeZone;
 
 use crate::cli::listen::ListenArgs;
 use mainspring_server::activation::Handed;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
+use mainspring_server::log::Style;
 use mainspring_server::server::listener::Listener;
 
 /// What serves beside the loop: nothing.
 #[derive(Default)]
-pub(super) struct Beside;
+pub(super) struct Beside {}
 
 /// Nothing listens on sockets of the service manager, but on the control socket.
 ///
@@ -40,6 +43,19 @@ impl Beside {
         _: &TimeZone,
     ) -> Result<Listener, Error> {
         Ok(Listener::default())
+    }
+
+    /// Nothing is asked.
+    #[expect(clippy::unused_self, reason = "it is called as the one that listens")]
+    pub(super) fn stand(
+        &mut self,
+        _: &ListenArgs,
+        _: &Handed,
+        _: &DataDirectory,
+        _: &TimeZone,
+        _: Style,
+    ) -> Vec<UnixStream> {
+        Vec::new()
     }
 
     /// There is nothing to wait for.

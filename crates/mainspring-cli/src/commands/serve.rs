@@ -77,12 +77,11 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     };
     let rates = Rates { connection: args.max_connection_changes, total: args.max_changes };
     let stopping = Stopping { drain: args.drain, grace: args.grace };
-    let files = args.files;
+    let (files, listening) = (args.files, args.listen);
     let keeping = if args.memory { Keeping::InMemory } else { Keeping::OnDisk };
     let running_max = args.max_running as usize;
     let location = shared::location(args.store, args.store_file.as_deref(), args.memory || args.standby)?;
     let mut beside = Beside::default();
-    let listening = args.listen;
     let serving = |data: DataDirectory, beside: &mut Beside| {
         let listener = beside.begin(&listening, &handed, &data, &reader.zone)?;
         let (files, reader) = (files.clone(), reader.clone());
@@ -111,7 +110,8 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     let data = args.data.directory();
     data.make()?;
     if let Some(location) = location {
-        return shared::serve(&location, &data, log, &handed, serving);
+        let stand = |beside: &mut Beside| beside.stand(&listening, &handed, &data, &reader.zone, log);
+        return shared::serve(&location, &data, log, &handed, stand, serving);
     }
     // A standby waits without limit.
     let (directory, signals) = match args.standby {

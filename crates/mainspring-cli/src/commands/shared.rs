@@ -8,17 +8,19 @@
 //!
 //! Does not share the data directory: each server has its own, for its socket and the output of its runs.
 
-use std::cell::Cell;
 use std::fs;
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::mpsc::{Sender, TryRecvError, channel};
+use std::sync::{Arc, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use mainspring_job::{Shard, Store, StoreError};
+use mainspring_job::{Lease, Owner, Shard, Store, StoreError};
 use mainspring_postgres::{Identity, Location, PostgresStore, Releases};
 
-use super::inbox::{Asks, forward, work};
+use super::inbox::{Asks, Standing, answer_listener, forward, work};
 use super::listen::Beside;
 use mainspring_exec::bell::{Bell, bell};
 use mainspring_server::activation::Handed;
@@ -66,59 +68,94 @@ pub(super) fn location(
     }
 }
 
-/// Serves whenever it has the lease, until a signal asks to stop.
+/// A server of the pool, as the database sees it.
+struct Member<'m> {
+    location: &'m Location,
+    owner: Owner,
+    identity: Identity,
+    opened: Option<PostgresStore>,
+    standing: Arc<Standing>,
+}
+
+impl<'m> Member<'m> {
+    /// The first time people are told what is wrong with the address; later an outage passes.
+    fn open(location: &'m Location, data: &DataDirectory) -> Result<Member<'m>, Error> {
+        let (owner, machine) = shared_owner();
+        let identity =
+            Identity { address: data.directory().display().to_string(), machine, ..Identity::default() };
+        let opened = first(location, &identity)?;
+        let identity = opened.as_ref().map_or(identity, PostgresStore::identity);
+        // What is written into a database that is too new may mean something else there.
+        let asks = if opened.is_none() { Asks::Nobody } else { Asks::Owner };
+        let standing = Arc::new(Standing::new((asks, String::new())));
+        Ok(Member { location, owner, identity, opened, standing })
+    }
+
+    fn acquire(&mut self) -> Result<Lease, StoreError> {
+        let anew = || PostgresStore::open(self.location, self.identity.clone()).map_err(passing);
+        let acquired = self.opened.take().map_or_else(anew, Ok).and_then(|mut store| {
+            self.identity = store.identity();
+            let lease = store.acquire(Shard::WHOLE, &self.owner);
+            self.opened = Some(store);
+            lease
+        });
+        if let Err(error) = &acquired {
+            note_standing(&self.standing, error);
+        }
+        acquired
+    }
+
+    /// Answers what comes over these connections, as a server that stands by does.
+    fn answer(&self, streams: &[UnixStream]) {
+        let answer = |stream| answer_listener(self.location, &self.standing, &self.owner.name, stream);
+        streams.iter().filter_map(|stream| stream.try_clone().ok()).for_each(answer);
+    }
+}
+
+/// Serves whenever it has the lease, until a signal asks to stop. `stand` begins to listen while it has none,
+/// and returns the ends of the connections of what listens.
 pub(super) fn serve(
     location: &Location,
     data: &DataDirectory,
     style: Style,
     handed: &Handed,
+    stand: impl Fn(&mut Beside) -> Vec<UnixStream>,
     serving: impl Fn(DataDirectory, &mut Beside) -> Result<Serving, Error>,
 ) -> Result<Exit, Error> {
     let directory = take(data).map_err(Error::Directory)?;
-    let (owner, machine) = shared_owner();
-    let identity =
-        Identity { address: data.directory().display().to_string(), machine, ..Identity::default() };
-    // The first time people are told what is wrong with the address; later an outage passes.
-    let mut opened = first(location, &identity)?;
-    let mut identity = opened.as_ref().map_or(identity, PostgresStore::identity);
-    // What is written into a database that is too new may mean something else there.
-    let is_too_old = Cell::new(opened.is_none());
+    let mut member = Member::open(location, data)?;
+    let mut beside = Beside::default();
     loop {
         let (bell, hears) = hear_releases(location)?;
-        let acquired = standby::wait(
-            data,
-            style,
-            handed.control()?,
-            &bell,
-            || {
-                let anew = || PostgresStore::open(location, identity.clone()).map_err(passing);
-                let acquired = opened.take().map_or_else(anew, Ok).and_then(|mut store| {
-                    identity = store.identity();
-                    let lease = store.acquire(Shard::WHOLE, &owner);
-                    opened = Some(store);
-                    lease
-                });
-                is_too_old.set(matches!(acquired, Err(StoreError::TooNew { .. })));
-                acquired
-            },
-            |client, text| {
-                let asked = if is_too_old.get() { Asks::Nobody } else { Asks::Owner };
-                forward(location, asked, &owner.name, client, text);
-            },
-        )?;
+        let (standing, name) = (Arc::clone(&member.standing), member.owner.name.clone());
+        let mut listening: Option<Vec<UnixStream>> = None;
+        let acquire = || {
+            let acquired = member.acquire();
+            if acquired.is_err() && listening.is_none() {
+                let streams = listening.insert(stand(&mut beside));
+                member.answer(streams);
+            }
+            acquired
+        };
+        let acquired = standby::wait(data, style, handed.control()?, &bell, acquire, |client, text| {
+            let asks = standing.lock().unwrap_or_else(PoisonError::into_inner).0;
+            forward(location, asks, &name, client, text);
+        })?;
         drop(hears);
-        let (Some((lease, asked, signals)), Some(store)) = (acquired, opened.take()) else { break };
+        // The listener ends what it answers; the next one begins beside it.
+        for stream in listening.into_iter().flatten() {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+        let (Some((lease, asked, signals)), Some(store)) = (acquired, member.opened.take()) else { break };
         standby::note(style, &format!("{location}: this server owns the jobs now, epoch {}", lease.epoch));
         let reader = Box::new(store.reader().map_err(Error::Store)?);
         let stores = Stores { store: Box::new(store), reader: Some(reader), asked };
-        let mut beside = Beside::default();
         // It ends when this is dropped.
         let inbox = work(location, data, style)?;
         let ended = serving(data.clone(), &mut beside)
             .map(|serving| Serving { host: Host::Process(Some(signals)), ..serving })
             .and_then(|serving| Server::prepare(serving, stores, lease))
             .and_then(Server::run);
-        beside.finish();
         drop(inbox);
         match ended {
             Err(Error::Store(error @ (StoreError::Fenced | StoreError::Busy | StoreError::Unknown))) => {
@@ -130,8 +167,19 @@ pub(super) fn serve(
             }
         }
     }
+    beside.finish();
     drop(directory);
     Ok(Exit::Ok)
+}
+
+/// Whom the clients of a standby are for, and why it does not answer them.
+fn note_standing(standing: &Standing, error: &StoreError) {
+    let asks = if matches!(error, StoreError::TooNew { .. }) { Asks::Nobody } else { Asks::Owner };
+    let text = match error {
+        StoreError::Held { by, .. } => format!("{by} owns the jobs"),
+        error => error.to_string(),
+    };
+    *standing.lock().unwrap_or_else(PoisonError::into_inner) = (asks, text);
 }
 
 /// The store, unless this program is too old for it: the others serve, and this one waits until it is

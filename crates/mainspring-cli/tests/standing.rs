@@ -1,0 +1,90 @@
+//! A server of a pool that listens while it stands by: it answers by way of the owner, and no connection is
+//! refused when it takes over.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use mainspring_web::scope::Scope;
+
+use crate::database::Database;
+use crate::program::Running;
+use crate::served::{IDLE, Served, folder, write};
+use crate::site::Site;
+
+/// A server of a pool with a folder of its own.
+fn member(folder: &Path, name: &str, args: &[&str]) -> Served {
+    let own = folder.join(name);
+    fs::create_dir_all(&own).unwrap();
+    let [data, store, jobs] = [own.join("data"), folder.join("store"), folder.join("jobs.toml")]
+        .map(|path| path.to_str().unwrap().to_owned());
+    let arguments = [&["serve", "--data", &data, "--store-file", &store, &jobs], args].concat();
+    Served { folder: own, running: Running::any(&arguments) }
+}
+
+/// Connects and asks again and again until `is_over`. Returns how often it was answered; each connection must
+/// be made.
+fn asked_until(host: &str, is_over: &AtomicBool, answers: &AtomicUsize) {
+    while !is_over.load(Ordering::SeqCst) {
+        let mut stream = TcpStream::connect(host).expect("no connection is refused");
+        let request = format!("GET /livez HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+        let mut answer = String::new();
+        // What was accepted by a listener that ends may get no answer.
+        let _ = stream.write_all(request.as_bytes()).and_then(|()| stream.read_to_string(&mut answer));
+        assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        answers.fetch_add(usize::from(!answer.is_empty()), Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn a_standby_answers_over_http_by_way_of_the_owner_and_refuses_nobody_when_it_takes_over() {
+    let Some(database) = Database::start() else { return };
+    let folder = folder("standing");
+    write(&folder.join("jobs.toml"), IDLE);
+    fs::write(folder.join("store"), database.url() + "\n").unwrap();
+    let mut owner = member(&folder, "owner", &[]);
+    owner.running.wait_for(&["this server owns the jobs now"]);
+    owner.running.wait_for(&["mainspring", "1 job"]);
+    let host = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let mut standby = member(&folder, "standby", &[&format!("--listen={host}")]);
+    standby.running.wait_for(&["standing by: process"]);
+    standby.running.wait_for_error("the page is at");
+    let mut site = Site { served: standby, host };
+    let token = site.token("ada", Scope::Operate);
+
+    for path in ["/", "/livez", "/readyz"] {
+        assert_eq!(site.get(path, &token).status, 200, "{path}");
+    }
+    let jobs = site.get("/api/v1/jobs", &token);
+    assert!(jobs.status == 200 && jobs.json().to_string().contains("\"name\":\"idle\""), "{jobs:?}");
+    assert_eq!(site.get("/api/v1/jobs", "mst_wrong").status, 401);
+    let begun = site.post("/api/v1/jobs/idle/run", &token, "{}");
+    assert!((200..300).contains(&begun.status), "{begun:?}");
+    owner.running.wait_for(&["idle", "stdout ran"]);
+    let audit = owner.ask(&["audit"]).stdout;
+    assert!(audit.contains("asked for by ada at process"), "{audit}");
+    // The metrics are each server's own.
+    let metrics = site.get("/metrics", &token);
+    assert_eq!((metrics.status, metrics.header("retry-after")), (503, Some("1")));
+    assert!(metrics.json()["detail"].as_str().unwrap().contains("this server stands by: process"));
+
+    let (is_over, answers) = (AtomicBool::new(false), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        scope.spawn(|| asked_until(&site.host, &is_over, &answers));
+        assert_eq!(owner.running.stop().0.code(), Some(0));
+        let mut seen = || site.served.running.wait_for(&["this server owns the jobs now"]);
+        seen();
+        site.served.running.wait_for(&["mainspring", "1 job"]);
+        let before = answers.load(Ordering::SeqCst);
+        while answers.load(Ordering::SeqCst) < before + 10 {
+            std::thread::yield_now();
+        }
+        is_over.store(true, Ordering::SeqCst);
+    });
+    let metrics = site.get("/metrics", &token);
+    assert_eq!(metrics.status, 200, "{metrics:?}");
+    site.stop();
+    let _ = fs::remove_dir_all(&folder);
+}
