@@ -90,7 +90,7 @@ fn one_program_at_a_time_has_a_folder_and_a_server_keeps_it_while_it_is_away() {
     };
     let jobs = open();
     jobs.once("remind").payload("pay").name("rent").after(LONG * 60).submit().unwrap();
-    let owner = format!("another server (process {}) uses the data directory", std::process::id());
+    let owner = format!("another program (process {}) uses the data directory", std::process::id());
     assert!(Jobs::open(&folder).unwrap_err().to_string().starts_with(&owner));
     refused(&["serve"], 5, &owner);
     refused(&["open"], 5, "--listen");

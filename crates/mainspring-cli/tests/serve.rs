@@ -236,7 +236,7 @@ fn one_server_at_a_time_has_the_data_directory() {
     assert_eq!(second.code, 5, "{}", second.stderr);
     assert!(second.stderr.contains(&served.running.pid().to_string()), "{}", second.stderr);
     let mut standby = Running::any(&["serve", "--data", &data, "--standby"]);
-    let owner = format!("standing by: another server (process {})", served.running.pid());
+    let owner = format!("standing by: another program (process {})", served.running.pid());
     standby.wait_for(&["mainspring ", "note ", &owner]);
     served.says(&["list"], 0, "idle");
     let (status, _, _) = served.running.stop();
@@ -251,7 +251,7 @@ fn a_standby_that_is_asked_to_stop_ends_as_a_server_does() {
     let served = Served::start("standby-stop", IDLE);
     for signal in [Signal::SIGTERM, Signal::SIGINT] {
         let mut standby = Running::any(&["serve", "--data", &served.data(), "--standby"]);
-        standby.wait_for(&["standing by: another server"]);
+        standby.wait_for(&["standing by: another program"]);
         standby.signal(signal);
         let (status, lines, errors) = standby.end();
         assert_eq!((status.code(), errors.as_str()), (Some(0), ""), "{signal}: {lines:#?}");

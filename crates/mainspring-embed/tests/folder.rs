@@ -52,7 +52,7 @@ fn a_second_program_on_the_folder_is_refused_in_words() {
     let jobs = Jobs::open(&folder).unwrap().start().unwrap();
     let refused = Jobs::open(&folder).unwrap_err().to_string();
     assert!(
-        refused.starts_with("another server (") && refused.contains("uses the data directory"),
+        refused.starts_with("another program (") && refused.contains("uses the data directory"),
         "{refused}"
     );
     jobs.shutdown(LONG).unwrap();

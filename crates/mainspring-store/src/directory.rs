@@ -178,10 +178,10 @@ impl fmt::Display for DirectoryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             DirectoryError::Taken { path, holder } if holder.is_empty() => {
-                write!(f, "another server uses the data directory {}", path.display())
+                write!(f, "another program uses the data directory {}", path.display())
             }
             DirectoryError::Taken { path, holder } => {
-                write!(f, "another server ({holder}) uses the data directory {}", path.display())
+                write!(f, "another program ({holder}) uses the data directory {}", path.display())
             }
             DirectoryError::Io { path, .. } => {
                 write!(f, "cannot use the data directory {}", path.display())
