@@ -65,6 +65,8 @@ fn a_standby_answers_over_http_by_way_of_the_owner_and_refuses_nobody_when_it_ta
     owner.running.wait_for(&["idle", "stdout ran"]);
     let audit = owner.ask(&["audit"]).stdout;
     assert!(audit.contains("asked for by ada at process"), "{audit}");
+    // A page that hears nothing asks again; one that believed that it hears all would not.
+    assert_eq!(site.get("/api/v1/events", &token).status, 503);
     // The metrics are each server's own.
     let metrics = site.get("/metrics", &token);
     assert_eq!((metrics.status, metrics.header("retry-after")), (503, Some("1")));

@@ -62,6 +62,8 @@ pub struct App {
     pub catalogue: Catalogue,
     /// What happens.
     pub feed: Arc<Feed>,
+    /// Whether it is told what happens.
+    pub tells: bool,
     /// What is done to many at once.
     pub bulk: Bulk,
     /// What is counted.
@@ -96,6 +98,7 @@ impl App {
             output: data.output(),
             catalogue: Catalogue::new(zone.clone()),
             feed: Arc::new(Feed::new(Moment::now().wall)),
+            tells: true,
             bulk: Bulk::default(),
             meter: Meter::default(),
             description: OnceLock::new(),

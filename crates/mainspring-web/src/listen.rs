@@ -12,6 +12,7 @@
 //! [`settings`](crate::settings).
 
 use std::collections::BTreeMap;
+use std::future::pending;
 use std::io;
 use std::net::IpAddr;
 use std::os::unix::fs::PermissionsExt;
@@ -64,9 +65,6 @@ const MAX_HEADERS: usize = 64;
 /// How long streams and answers have after the end of the loop.
 const GOODBYE: Duration = Duration::from_secs(5);
 
-/// How long after a loop would not say what changes it is asked again.
-const STANDING_REST: Duration = Duration::from_secs(5);
-
 /// How long nothing is accepted after the operating system had no descriptor.
 const ACCEPT_REST: Duration = Duration::from_secs(1);
 
@@ -85,6 +83,7 @@ pub struct Bound {
     sockets: Vec<Socket>,
     connections: Vec<UnixStream>,
     settings: Settings,
+    tells: bool,
 }
 
 #[derive(Debug)]
@@ -202,7 +201,7 @@ impl Sockets {
             connections.push(ours);
             streams.push(theirs);
         }
-        let bound = Bound { sockets, connections, settings: self.settings.clone() };
+        let bound = Bound { sockets, connections, settings: self.settings.clone(), tells: true };
         Ok((bound, Listener { streams, addresses: self.addresses.clone() }))
     }
 }
@@ -217,20 +216,29 @@ impl Socket {
 }
 
 impl Bound {
+    /// For a server that stands by, and does not know what happens at the owner: there are no streams of
+    /// events, and a page asks again instead.
+    #[must_use]
+    pub fn without_events(self) -> Bound {
+        Bound { tells: false, ..self }
+    }
+
     /// Serves on a thread of its own, until the loop has ended.
     ///
     /// # Errors
     ///
     /// When the file of tokens cannot be believed, or there is no thread.
     pub fn serve(self, data: DataDirectory, zone: TimeZone) -> io::Result<Serving> {
-        let Bound { sockets, mut connections, settings } = self;
+        let Bound { sockets, mut connections, settings, tells } = self;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (app, watch) = {
             let _inside = runtime.enter();
             let watch = connections.pop().map(Connection::new).transpose()?;
             let connections =
                 connections.into_iter().map(Connection::new).collect::<io::Result<Vec<Connection>>>()?;
-            (App::new(settings, data, zone, Pool::new(connections))?, watch)
+            let mut app = App::new(settings, data, zone, Pool::new(connections))?;
+            app.tells = tells;
+            (app, watch)
         };
         let app = Arc::new(app);
         let thread = thread::Builder::new()
@@ -270,6 +278,10 @@ fn listen(runtime: &Runtime, app: &Arc<App>, sockets: Vec<Socket>, watch: Option
 /// Asks for changes while there are streams, and notices the end of the loop.
 async fn watch_changes(app: &Arc<App>, watch: Option<Connection>) {
     let Some(mut watch) = watch else { return };
+    if !app.tells {
+        watch.until_end(pending::<()>()).await;
+        return;
+    }
     loop {
         while app.feed.stream_count() == 0 {
             app.catalogue.end_watch();
@@ -281,15 +293,10 @@ async fn watch_changes(app: &Arc<App>, watch: Option<Connection>) {
             Ok(Response::Changes(changes)) => {
                 app.catalogue.note(&changes);
                 app.feed.tell(&changes);
-                sleep(REST).await;
             }
-            // A server that stands by is told of no changes. Or it is the end, which ends the wait as well.
-            _ => {
-                if watch.until_end(sleep(STANDING_REST)).await.is_none() {
-                    return;
-                }
-            }
+            _ => return,
         }
+        sleep(REST).await;
     }
 }
 

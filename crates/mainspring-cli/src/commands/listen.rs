@@ -29,7 +29,7 @@ use mainspring_server::message::say;
 use mainspring_server::protocol::{ErrorKind, ErrorWire, LoginWire, Request, Response};
 use mainspring_server::server::listener::Listener;
 use mainspring_server::server::standby::note;
-use mainspring_web::listen::{Serving, Sockets};
+use mainspring_web::listen::{Bound, Serving, Sockets};
 use mainspring_web::proxy_users::ProxyUsers;
 use mainspring_web::settings::{Address, Settings};
 use mainspring_web::tokens::{self, Tokens};
@@ -73,6 +73,17 @@ impl Beside {
         data: &DataDirectory,
         zone: &TimeZone,
     ) -> Result<Listener, Error> {
+        self.serve(args, handed, data, zone, |bound| bound)
+    }
+
+    fn serve(
+        &mut self,
+        args: &ListenArgs,
+        handed: &Handed,
+        data: &DataDirectory,
+        zone: &TimeZone,
+        adapted: impl FnOnce(Bound) -> Bound,
+    ) -> Result<Listener, Error> {
         if args.listen.is_empty() {
             return Ok(Listener::default());
         }
@@ -81,7 +92,7 @@ impl Beside {
             None => Sockets::bind(settings(args)?, handed).map_err(failed)?,
         };
         let (bound, listener) = self.sockets.insert(sockets).prepare().map_err(failed)?;
-        self.serving.push(bound.serve(data.clone(), zone.clone()).map_err(failed)?);
+        self.serving.push(adapted(bound).serve(data.clone(), zone.clone()).map_err(failed)?);
         for address in &listener.addresses {
             say(&format!("mainspring: the page is at {address} (mainspring open signs a browser in)\n"));
         }
@@ -101,7 +112,7 @@ impl Beside {
         zone: &TimeZone,
         style: Style,
     ) -> Vec<UnixStream> {
-        match self.begin(args, handed, data, zone) {
+        match self.serve(args, handed, data, zone, Bound::without_events) {
             Ok(listener) => listener.streams,
             Err(error) => {
                 // Another server of this machine may have the address, and this one may have it next.
