@@ -1,11 +1,15 @@
 //! What single routes of the HTTP API promise, beside the checks that all of them have in common: see `http`.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::os::unix::net::UnixStream;
 
 use mainspring_web::scope::Scope;
 use serde_json::{Value, json};
 
-use crate::served::IDLE;
+use crate::program::Running;
+use crate::served::{IDLE, folder, write};
 use crate::site::{Site, read_answer, read_head};
 
 /// How often something is asked for that comes at once: a question takes a millisecond.
@@ -206,4 +210,28 @@ fn a_backfill_tells_first_what_it_would_do_and_does_that_and_nothing_else() {
     };
     assert!((0..MAX_ASKED).any(|_| found() == count), "each time has its run");
     site.stop();
+}
+
+#[test]
+fn a_socket_in_a_folder_is_for_its_owner_and_its_group() {
+    let folder = folder("http-socket");
+    write(&folder.join("jobs.toml"), IDLE);
+    let path = folder.join("page.sock");
+    let listen = format!("--listen=unix:{}", path.display());
+    // Whatever the mask of the server's own files is, a looser and a stricter one.
+    for mask in ["000", "077"] {
+        let (data, file) = (folder.join("data"), folder.join("jobs.toml"));
+        let args = ["serve", "--data", data.to_str().unwrap(), &listen, file.to_str().unwrap()];
+        let mut running = Running::after(&format!("umask {mask}"), &args);
+        running.wait_for(&[", data in "]);
+        let found = fs::symlink_metadata(&path).unwrap();
+        assert!(found.file_type().is_socket());
+        assert_eq!(found.permissions().mode() & 0o7777, 0o660, "umask {mask}");
+        let mut stream = UnixStream::connect(&path).unwrap();
+        stream.write_all(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+        assert_eq!(read_answer(&mut BufReader::new(stream)).status, 200);
+        let (status, lines, errors) = running.stop();
+        assert_eq!(status.code(), Some(0), "{lines:#?} {errors}");
+    }
+    let _ = fs::remove_dir_all(&folder);
 }
