@@ -235,3 +235,24 @@ fn a_socket_in_a_folder_is_for_its_owner_and_its_group() {
     }
     let _ = fs::remove_dir_all(&folder);
 }
+
+#[test]
+fn root_is_warned_of_tokens_that_define_and_nobody_is_of_others() {
+    if !nix::unistd::Uid::effective().is_root() {
+        let _ = std::io::stderr().write_all(b"SKIPPED: only root's server has the warning\n");
+        return;
+    }
+    let said = |name: &str, args: &[&str]| {
+        let site = Site::start(name, IDLE, args);
+        let (status, lines, errors) = site.served.running.stop();
+        assert_eq!(status.code(), Some(0), "{lines:#?} {errors}");
+        let _ = fs::remove_dir_all(&site.served.folder);
+        errors
+    };
+    let wanted = "mainspring: warning: tokens of the scope define run any command as root: \
+                  serve without --define-over-http, or not as root\n";
+    let errors = said("http-root", &["--define-over-http"]);
+    assert!(errors.contains(wanted), "{errors}");
+    let errors = said("http-root-bare", &[]);
+    assert!(!errors.contains("warning"), "{errors}");
+}
