@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
 
+use mainspring_server::protocol::MAX_APPLIED_FILES;
 use mainspring_web::scope::Scope;
 use serde_json::{Value, json};
 
@@ -255,4 +256,55 @@ fn root_is_warned_of_tokens_that_define_and_nobody_is_of_others() {
     assert!(errors.contains(wanted), "{errors}");
     let errors = said("http-root-bare", &[]);
     assert!(!errors.contains("warning"), "{errors}");
+}
+
+/// The longest body with files of jobs, as the manual says.
+const MAX_FILES_BYTES: usize = 16 << 20;
+
+#[test]
+fn files_of_sixteen_mebibytes_are_applied_and_of_a_byte_more_are_not() {
+    let site = Site::start("http-apply", IDLE, &["--define-over-http"]);
+    let token = site.token("mara", Scope::Define);
+    // As many files as there may be; a comment fills the first of them up.
+    let body = |name: &str, length: usize| {
+        let filled = |count: usize| {
+            let job = format!("[jobs.{name}]\nat = 2100-01-01T00:00:00Z\nrun = ['true']\n#");
+            let empty = (1..MAX_APPLIED_FILES).map(|number| (format!("{number}.toml"), String::new()));
+            let files = std::iter::once(("a.toml".to_owned(), job + &"x".repeat(count))).chain(empty);
+            let files: Vec<Value> = files.map(|(path, text)| json!({ "path": path, "text": text })).collect();
+            json!({ "files": files }).to_string()
+        };
+        filled(length - filled(0).len())
+    };
+    let asked = |length: &str, body: &str| {
+        let head = format!(
+            "POST /api/v1/apply HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\
+             Content-Type: application/json\r\n{length}\r\n\r\n",
+            site.host
+        );
+        site.raw(format!("{head}{body}").as_bytes())
+    };
+    let long = body("long", MAX_FILES_BYTES + 1);
+    // By what is said of the length, before a byte of it is read; and by what comes, if nothing is said.
+    let told = asked(&format!("Content-Length: {}", long.len()), "");
+    assert_eq!((told.status, told.json()["type"].as_str()), (413, Some("urn:mainspring:problem:too_large")));
+    assert!(told.json()["detail"].as_str().unwrap().contains("16777216 bytes"), "{told:?}");
+    let chunks = format!("{:x}\r\n{long}\r\n0\r\n\r\n", long.len());
+    assert_eq!(asked("Transfer-Encoding: chunked", &chunks).status, 413);
+    let names = || {
+        let jobs = site.get("/api/v1/jobs", &token).json();
+        let names: Vec<String> = jobs["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|job| job["name"].as_str().unwrap().into())
+            .collect();
+        names
+    };
+    assert_eq!(names(), ["idle"]);
+    let most = body("most", MAX_FILES_BYTES);
+    let taken = asked(&format!("Content-Length: {}", most.len()), &most);
+    assert_eq!((taken.status, &taken.json()["added"]), (200, &json!(["most"])), "{taken:?}");
+    assert_eq!(names(), ["idle", "most"]);
+    site.stop();
 }

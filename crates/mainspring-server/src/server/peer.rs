@@ -24,7 +24,9 @@ use nix::sys::socket::{getsockopt, setsockopt};
 
 use super::feed::Feed;
 use super::rate::Bucket;
-use crate::protocol::{Asked, Done, ErrorKind, ErrorWire, MAX_REQUEST_BYTES, Response, WrittenJobs};
+use crate::protocol::{
+    Asked, Done, ErrorKind, ErrorWire, MAX_APPLIED_FILES, MAX_REQUEST_BYTES, Response, WrittenJobs,
+};
 use crate::waiting::is_left;
 use mainspring_exec::clock::Moment;
 
@@ -46,6 +48,15 @@ const SEND_ROOM_BYTES: usize = 256 << 10;
 
 /// How much is read from a connection at once.
 pub(super) const READ_BYTES: usize = 64 << 10;
+
+/// How much longer a request of the server's own listener may be than others: it takes files of
+/// [`MAX_REQUEST_BYTES`], and writes the fields that were left out and who asks beside them.
+const LISTENER_ROOM_BYTES: usize = 64 << 10;
+
+/// The most that it writes beside one file.
+const BESIDE_FILE_BYTES: usize = 64;
+
+const _: () = assert!(MAX_APPLIED_FILES * BESIDE_FILE_BYTES < LISTENER_ROOM_BYTES);
 
 /// What is known of the next line in what was read. No byte is looked at twice, however slowly the others
 /// come.
@@ -183,6 +194,10 @@ impl Peer {
         MAX_UNREAD_BYTES <= self.unsent.len()
     }
 
+    fn request_bytes_max(&self) -> usize {
+        MAX_REQUEST_BYTES + if self.is_listener { LISTENER_ROOM_BYTES } else { 0 }
+    }
+
     fn has_request(&self) -> bool {
         matches!(self.line, Line::Ends(_))
     }
@@ -225,7 +240,7 @@ impl Peer {
         };
         self.start = 0;
         while self.is_heard && !self.is_full() && !self.is_closed && !self.is_broken {
-            if MAX_REQUEST_BYTES < self.unread.len() {
+            if self.request_bytes_max() < self.unread.len() {
                 break;
             }
             match self.stream.read(buffer) {
@@ -246,8 +261,9 @@ impl Peer {
                 Err(_) => self.is_broken = true,
             }
         }
-        if MAX_REQUEST_BYTES < self.unread.len() && !self.has_request() {
-            let message = format!("a request has at most {MAX_REQUEST_BYTES} bytes");
+        let most = self.request_bytes_max();
+        if most < self.unread.len() && !self.has_request() {
+            let message = format!("a request has at most {most} bytes");
             self.refuse(message);
         }
     }
@@ -332,5 +348,35 @@ impl Peer {
         if !self.unsent.is_empty() {
             writable.push(stream);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_of_the_listener_has_room_for_what_stands_around_files() {
+        let now = Moment::now();
+        let mut buffer = vec![0; READ_BYTES];
+        let line = "x".repeat(READ_BYTES);
+        let mut is_refused = |is_listener: bool, bytes: usize| {
+            let (mut writer, stream) = UnixStream::pair().unwrap();
+            let peer = Peer::new(1, stream, Bucket::new(1, now), now).unwrap();
+            let mut peer = if is_listener { peer.of_the_listener() } else { peer };
+            let mut left = bytes;
+            while 0 < left && peer.refusal.is_none() {
+                // Less than is read at once, so that no request ends in what was read too much.
+                let count = left.min(READ_BYTES / 2);
+                writer.write_all(&line.as_bytes()[..count]).unwrap();
+                (peer.is_heard, left) = (true, left - count);
+                peer.read(&mut buffer, now);
+            }
+            peer.refusal.is_some()
+        };
+        assert!(!is_refused(false, MAX_REQUEST_BYTES));
+        assert!(is_refused(false, MAX_REQUEST_BYTES + 1));
+        assert!(!is_refused(true, MAX_REQUEST_BYTES + MAX_APPLIED_FILES * BESIDE_FILE_BYTES));
+        assert!(is_refused(true, MAX_REQUEST_BYTES + LISTENER_ROOM_BYTES + 1));
     }
 }
