@@ -98,11 +98,22 @@ fn who_reads_nothing_is_left() {
     let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
     assert_eq!(status, 200);
     let length: usize = length.trim().parse().unwrap();
+    // The same output as it comes, of which no length is known.
+    let mut follower = site.connect();
+    write!(
+        follower,
+        "GET {path}/events HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\r\n",
+        site.host
+    )
+    .unwrap();
+    assert_eq!(read_head(&mut BufReader::with_capacity(1, &follower)).0, 200);
     // Nothing is read until the server has left: its side of the connection is closed then, long before all
     // was sent.
     let is_left = || {
-        let answer = site.get("/metrics", &token);
-        String::from_utf8_lossy(&answer.body).contains("mainspring_http_connections 1.0\n")
+        let metrics = String::from_utf8(site.get("/metrics", &token).body).unwrap();
+        ["http_connections 1.0", "sse_clients 0.0"]
+            .iter()
+            .all(|line| metrics.contains(&format!("mainspring_{line}\n")))
     };
     let begun = Moment::now();
     while !is_left() {
@@ -114,6 +125,9 @@ fn who_reads_nothing_is_left() {
     let mut rest = Vec::new();
     let _ = reader.read_to_end(&mut rest);
     assert!(rest.len() < length, "{} of {length} bytes were sent to who read nothing", rest.len());
+    let told = until_closed(&mut follower);
+    assert!(!told.is_empty() && told.len() < length, "{} of {length} bytes were told", told.len());
+    assert!(!String::from_utf8_lossy(&told).contains("event: end"));
     site.stop();
 }
 

@@ -1,40 +1,58 @@
 //! A body that is written while it is read: a stream of events.
 //!
-//! Cost: what was not read yet, at most `MAX_WAITING` pieces; who reads nothing for [`WRITE_TIMEOUT`] is
-//! left.
+//! Cost: what was not read yet, at most `MAX_WAITING_BYTES` and one piece that is longer than that; who reads
+//! nothing for [`WRITE_TIMEOUT`] while as much waits is left.
 //!
 //! Does not hold anybody up but its own task.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderValue, Response};
 use hyper::body::Frame;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::timeout;
 
 use crate::write_timeout::WRITE_TIMEOUT;
 
-/// How many pieces may wait for their reader: with the largest pieces a mebibyte.
+/// How much may wait for its reader. Pieces are counted by their bytes: one of a log is six times as long as
+/// what it tells if all of that is control characters.
+const MAX_WAITING_BYTES: u32 = 1 << 20;
+
+/// How many pieces may wait, however short: each takes some memory of its own.
 const MAX_WAITING: usize = 16;
+
+/// A piece, and its part of what may wait, which is given back when the connection takes the piece.
+type Waiting = (Bytes, OwnedSemaphorePermit);
 
 /// The writing end.
 #[derive(Debug)]
-pub struct Sender(mpsc::Sender<Bytes>);
+pub struct Sender {
+    pieces: mpsc::Sender<Waiting>,
+    room: Arc<Semaphore>,
+}
 
 impl Sender {
     /// Sends a piece. Returns whether its reader is still there.
     pub async fn send(&self, text: String) -> bool {
-        matches!(timeout(WRITE_TIMEOUT, self.0.send(Bytes::from(text))).await, Ok(Ok(())))
+        matches!(timeout(WRITE_TIMEOUT, self.put(text)).await, Ok(Some(())))
+    }
+
+    /// Waits until there is room for a piece. One that is too long for that waits until it is alone.
+    async fn put(&self, text: String) -> Option<()> {
+        let count = u32::try_from(text.len()).unwrap_or(u32::MAX).min(MAX_WAITING_BYTES);
+        let room = Arc::clone(&self.room).acquire_many_owned(count).await.ok()?;
+        self.pieces.send((Bytes::from(text), room)).await.ok()
     }
 
     /// Waits for something, but no longer than the reader is there; `None` if it has gone.
     pub async fn while_read<F: Future>(&self, waiting: F) -> Option<F::Output> {
-        let (mut waiting, mut left) = (pin!(waiting), pin!(self.0.closed()));
+        let (mut waiting, mut left) = (pin!(waiting), pin!(self.pieces.closed()));
         poll_fn(|context| match waiting.as_mut().poll(context) {
             Poll::Ready(found) => Poll::Ready(Some(found)),
             Poll::Pending => left.as_mut().poll(context).map(|()| None),
@@ -43,7 +61,7 @@ impl Sender {
     }
 }
 
-struct Flow(mpsc::Receiver<Bytes>);
+struct Flow(mpsc::Receiver<Waiting>);
 
 impl hyper::body::Body for Flow {
     type Data = Bytes;
@@ -53,7 +71,7 @@ impl hyper::body::Body for Flow {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        self.0.poll_recv(context).map(|piece| piece.map(|piece| Ok(Frame::data(piece))))
+        self.0.poll_recv(context).map(|piece| piece.map(|(piece, _)| Ok(Frame::data(piece))))
     }
 }
 
@@ -65,5 +83,51 @@ pub fn flow() -> (Sender, Response<Body>) {
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     // Proxies such as nginx would gather the events.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    (Sender(sender), response)
+    (Sender { pieces: sender, room: Arc::new(Semaphore::new(MAX_WAITING_BYTES as usize)) }, response)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn run<F: Future>(future: F) -> F::Output {
+        tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(future)
+    }
+
+    /// How many pieces of a length are taken while nobody reads.
+    async fn taken(sender: &Sender, length: usize) -> usize {
+        let mut count = 0;
+        // What is taken is taken at once.
+        while let Ok(Some(())) = timeout(Duration::ZERO, sender.put("x".repeat(length))).await {
+            count += 1;
+        }
+        count
+    }
+
+    #[test]
+    fn a_mebibyte_waits_for_its_reader_and_no_more() {
+        run(async {
+            for (length, count) in [(1, MAX_WAITING), (100 << 10, 10), (384 << 10, 2), (5 << 20, 1)] {
+                let (sender, response) = flow();
+                assert_eq!(taken(&sender, length).await, count, "pieces of {length} bytes");
+                // One that is read makes room for one more.
+                let mut body = response.into_body();
+                let read =
+                    poll_fn(|context| hyper::body::Body::poll_frame(Pin::new(&mut body), context)).await;
+                assert_eq!(read.unwrap().unwrap().into_data().unwrap().len(), length);
+                assert_eq!(taken(&sender, length).await, 1, "pieces of {length} bytes");
+            }
+        });
+    }
+
+    #[test]
+    fn nothing_is_sent_to_a_reader_that_has_gone() {
+        run(async {
+            let (sender, response) = flow();
+            drop(response);
+            assert!(!sender.send("x".to_owned()).await);
+            assert_eq!(sender.while_read(std::future::pending::<()>()).await, None);
+        });
+    }
 }
