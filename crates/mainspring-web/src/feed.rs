@@ -31,7 +31,8 @@ const RING: usize = 1_024;
 /// How long changes are gathered before the next are asked for.
 pub const REST: Duration = Duration::from_millis(250);
 
-/// How often a stream says something though nothing happens, by which its reader knows that it lives.
+/// How often a stream says something though nothing happens, by which its reader knows that it lives:
+/// the page takes a stream for dead after three of them, and proxies cut one after a minute of silence.
 pub const BEAT: Duration = Duration::from_secs(15);
 
 /// The most streams of all browsers: of events and of output.

@@ -5,9 +5,10 @@
 //! Does not say what is now.
 
 use std::pin::pin;
+use std::time::Duration;
 
 use axum::http::header::HeaderName;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::log::too_many_streams;
@@ -31,19 +32,19 @@ pub async fn events(call: Call) -> Reply {
     let after = last.or(asked.get("after")).map(str::to_owned);
     let seat = Feed::seat(&call.app.feed).ok_or_else(too_many_streams)?;
     let (sender, response) = flow();
+    let now = call.now.wall.to_string();
+    let hello = json!({ "version": env!("CARGO_PKG_VERSION"), "assets": call.app.assets.hash, "now": now });
     tokio::spawn(async move {
-        tell(&call, after.as_deref(), &sender).await;
+        tell(&call.app.feed, &hello, after.as_deref(), &sender, BEAT).await;
         drop(seat);
     });
     Ok(response)
 }
 
-async fn tell(call: &Call, after: Option<&str>, sender: &Sender) {
-    let feed = &call.app.feed;
+/// Tells what happens. After `beat` without anything it says that it is still there.
+async fn tell(feed: &Feed, hello: &Value, after: Option<&str>, sender: &Sender, beat: Duration) {
     let (mut position, is_gap) = feed.position(after);
-    let now = call.now.wall.to_string();
-    let hello = json!({ "version": env!("CARGO_PKG_VERSION"), "assets": call.app.assets.hash, "now": now });
-    let mut text = format!("id: {}\n{}", Feed::id(position), plain("hello", &hello));
+    let mut text = format!("id: {}\n{}", Feed::id(position), plain("hello", hello));
     if is_gap {
         text.push_str(&plain("reset", &json!({})));
     }
@@ -64,10 +65,60 @@ async fn tell(call: &Call, after: Option<&str>, sender: &Sender) {
         if is_ending {
             return;
         }
-        match sender.while_read(timeout(BEAT, news)).await {
+        match sender.while_read(timeout(beat, news)).await {
             None => return,
             Some(Ok(())) => {}
             Some(Err(_)) => text.push_str(&plain("beat", &json!({}))),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::body::Body;
+    use mainspring_server::protocol::ChangesWire;
+    use std::future::poll_fn;
+    use std::pin::Pin;
+    use std::sync::Arc;
+
+    /// The names of the next so many events, the lines of which are read as they come.
+    async fn names(body: &mut Body, count: usize) -> Vec<String> {
+        let mut text = String::new();
+        while text.matches("\n\n").count() < count {
+            let piece = poll_fn(|context| hyper::body::Body::poll_frame(Pin::new(&mut *body), context)).await;
+            let bytes = piece.expect("the stream goes on").unwrap().into_data().unwrap();
+            text.push_str(str::from_utf8(&bytes).unwrap());
+        }
+        text.lines().filter_map(|line| line.strip_prefix("event: ")).map(str::to_owned).collect()
+    }
+
+    /// A stream of its own, and its feed.
+    fn told(beat: Duration) -> (Arc<Feed>, Body) {
+        let (sender, response) = flow();
+        let feed = Arc::new(Feed::default());
+        let telling = Arc::clone(&feed);
+        tokio::spawn(async move { tell(&telling, &json!({}), None, &sender, beat).await });
+        (feed, response.into_body())
+    }
+
+    #[test]
+    fn a_stream_on_which_nothing_happens_says_that_it_lives() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            let change = ChangesWire { audit: true, ..ChangesWire::default() };
+            let (feed, mut body) = told(Duration::from_millis(1));
+            assert_eq!(names(&mut body, 3).await, ["hello", "beat", "beat"]);
+            feed.tell(&change);
+            // A beat may have been sent before.
+            while names(&mut body, 1).await != ["audit.added"] {}
+            // Of a time that never passes: what happens is told, and nothing else.
+            let (feed, mut body) = told(Duration::MAX);
+            assert_eq!(names(&mut body, 1).await, ["hello"]);
+            feed.tell(&change);
+            assert_eq!(names(&mut body, 1).await, ["audit.added"]);
+            feed.end();
+            assert_eq!(names(&mut body, 1).await, ["server.ending"]);
+        });
     }
 }

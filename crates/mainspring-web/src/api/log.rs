@@ -22,7 +22,7 @@ use tokio::time::sleep;
 
 use super::runs::found;
 use crate::call::{Call, Reply};
-use crate::feed::{Feed, plain};
+use crate::feed::{BEAT, Feed, plain};
 use crate::flow::{Sender, flow};
 use crate::problem::{Code, Problem};
 use crate::tail::{Part, lines_of_attempt, read_at, start_of_lines};
@@ -48,6 +48,8 @@ const LOOKS_PER_QUESTION: u32 = 4;
 
 /// After so many looks without anything it says that it is still there.
 const LOOKS_PER_BEAT: u32 = 60;
+
+const _: () = assert!(LOOK.as_millis() * LOOKS_PER_BEAT as u128 == BEAT.as_millis());
 
 /// Why there is no output of a run whose file was removed.
 const REMOVED: &str = "the output of this run is not kept any more: newer output has taken its place";
