@@ -16,23 +16,33 @@ const MAX_SKEW_MS = 5_000;
 
 const state = the("#state", HTMLElement);
 const said = the("#said", HTMLElement);
+const heard = the("#heard", HTMLElement);
 
 let timer = 0;
+let waiting = "";
 let spoken = -SPEAK_MS;
 
 /** @param {Child} text */
 export function say(text) {
   clearTimeout(timer);
   said.replaceChildren(h("span", text));
-  spoken = performance.now();
   timer = setTimeout(() => said.replaceChildren(), SAID_MS);
+  speak(said.textContent ?? "");
 }
 
-/** For those who hear the page. @param {string} text */
-export function announce(text) {
-  if (performance.now() - spoken < SPEAK_MS) return;
+/** For those who hear the page, unless something waits to be heard. @param {string} text */
+export const announce = (text) => waiting || speak(text);
+
+/** What is said too soon waits, and the last of it is heard. @param {string} text */
+function speak(text) {
+  if (!waiting) setTimeout(hear, spoken + SPEAK_MS - performance.now());
+  waiting = text;
+}
+
+function hear() {
+  heard.textContent = waiting;
+  waiting = "";
   spoken = performance.now();
-  said.replaceChildren(h("span.hide", text));
 }
 
 let connection = "";

@@ -286,3 +286,54 @@ test("how fast the first page is seen", { skip }, (t) =>
     assert.ok(size <= 120 * 1_024);
   })
 );
+
+test("a sentence in five seconds is heard, and the last of what came too soon", { skip }, () =>
+  stage({}, async ({ url, context, mock }) => {
+    const page = await context.newPage();
+    await page.clock.install();
+    await page.goto(`${url}?page=now`);
+    await page.waitForSelector("#state.live");
+    await settled(page);
+    await page.clock.pauseAt((await page.evaluate(() => Date.now())) + 10_000);
+    assert.equal(await page.locator("[aria-live], [role=status], [role=log]").count(), 1, "one live region");
+    await page.evaluate(() => {
+      /** @type {[number, string][]} */
+      const all = [];
+      const region = document.querySelector("[role=status]");
+      if (region === null) throw new Error("there is none");
+      const hear = () => all.push([performance.now(), region.textContent ?? ""]);
+      new MutationObserver(hear).observe(region, { childList: true, characterData: true, subtree: true });
+      Object.assign(globalThis, { all });
+    });
+    const heard = () =>
+      page.evaluate(() => /** @type {{all: [number, string][]}} */ (/** @type {unknown} */ (globalThis)).all);
+    const fail = (/** @type {number} */ index) =>
+      mock.emit("run.changed", { run: `a@${index}`, job: `job-${index}`, state: "failed" });
+    /** @param {(texts: string[]) => boolean} is */
+    const until = async (is) => {
+      for (let tries = 0; tries < 1_000; tries += 1) {
+        if (is((await heard()).map(([, text]) => text))) return;
+        await page.clock.runFor(100);
+      }
+      assert.fail(`in vain: ${JSON.stringify(await heard())}`);
+    };
+    fail(0);
+    await until((texts) => texts.includes("job-0: failed"));
+    // A flood, and within it answers to what this person does: each is seen at once, and the last is heard.
+    for (let index = 1; index < 50; index += 1) fail(index);
+    await page.keyboard.press("z");
+    await page.waitForSelector("#said:has-text('Times in my zone.')");
+    await page.keyboard.press("z");
+    await page.waitForSelector("#said:has-text('Times in UTC.')");
+    for (let index = 50; index < 100; index += 1) fail(index);
+    await until((texts) => texts.includes("Times in UTC."));
+    fail(100);
+    await until(
+      (texts) => 3 < texts.length || texts.some((text) => text.startsWith("job-") && text !== "job-0: failed")
+    );
+    const all = await heard();
+    assert.ok(!all.some(([, text]) => text === "Times in my zone."), JSON.stringify(all));
+    for (const [index, [at]] of all.slice(1).entries())
+      assert.ok(5_000 <= at - (all[index]?.[0] ?? 0), JSON.stringify(all));
+  })
+);
