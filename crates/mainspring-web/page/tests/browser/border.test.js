@@ -337,3 +337,44 @@ test("a sentence in five seconds is heard, and the last of what came too soon", 
       assert.ok(5_000 <= at - (all[index]?.[0] ?? 0), JSON.stringify(all));
   })
 );
+
+test("a predicted overlap is hatched, and is told in words as well", { skip }, () =>
+  stage({}, async ({ url, context }) => {
+    const text = "the run before will probably still be going: it waits";
+    let job = "";
+    const page = await context.newPage();
+    await page.route(/\/api\/v1\/upcoming/, async (route) => {
+      const response = await route.fetch();
+      const upcoming = await response.json();
+      for (const lane of upcoming.lanes) lane.overlaps = [];
+      const lane = upcoming.lanes.find(
+        (/** @type {any} */ { times, count }) => 1 < times.length && times.length === count
+      );
+      const at = lane.times[1].at;
+      const until = new Date(Date.parse(at) + 600_000).toISOString();
+      Object.assign(lane, { overlaps: [{ at, until, code: "overlap", text }] });
+      job = lane.job;
+      await route.fulfill({ response, json: upcoming });
+    });
+    for (const colorScheme of /** @type {const} */ (["light", "dark"])) {
+      await page.emulateMedia({ colorScheme });
+      await page.goto(`${url}?page=upcoming&lanes=all`);
+      await settled(page);
+      const lane = page.locator(`.lane[data-job="${job}"]`);
+      const bar = lane.locator("rect.hatch");
+      assert.equal(await bar.count(), 1);
+      assert.equal(await page.locator(".lane rect.hatch").count(), 1, "no other lane has one");
+      assert.equal(await bar.locator("title").textContent(), text);
+      assert.match(await bar.evaluate((bar) => getComputedStyle(bar).fill), /url\("?.*#hatch"?\)/);
+      // The pattern has stripes with gaps between them: a shape, not a colour.
+      const [stripe, width] = await page.evaluate(() => {
+        const pattern = document.querySelector("pattern#hatch");
+        return [pattern?.querySelector("rect"), pattern].map((found) => Number(found?.getAttribute("width")));
+      });
+      assert.ok(0 < (stripe ?? 0) && (stripe ?? 0) < (width ?? 0), `${stripe} of ${width}`);
+      assert.match((await lane.locator("svg").getAttribute("aria-label")) ?? "", /1 overlap predicted/);
+      assert.ok(await page.locator(`.findings li:has-text("${text}")`).isVisible());
+      assert.ok(await page.locator(".legend:has-text('meets the run before') .hatch").first().isVisible());
+    }
+  })
+);
