@@ -51,6 +51,8 @@ mod remote;
 #[cfg(feature = "web")]
 mod routes;
 mod run;
+#[cfg(feature = "web")]
+mod secrets;
 mod serve;
 mod served;
 #[cfg(feature = "web")]
