@@ -154,6 +154,64 @@ impl Small {
     }
 }
 
+/// What is asked over HTTP; nothing where there is none.
+struct Http {
+    /// The options with which a command asks.
+    site: Option<Vec<String>>,
+    /// How many submissions were acknowledged.
+    acknowledged_count: u64,
+}
+
+impl Http {
+    fn says(&self, words: &[&str], code: i32, part: &str) {
+        let Some(site) = &self.site else { return };
+        let site: Vec<&str> = site.iter().map(String::as_str).collect();
+        let ended = mainspring(&[words, &site].concat());
+        let text = format!("{}{}", ended.stdout, ended.stderr);
+        assert!(ended.code == code && text.contains(part), "{words:?}: {} {text}", ended.code);
+    }
+
+    /// Submits a job, which is acknowledged.
+    fn submits(&mut self, key: &str) {
+        let Some((status, _, said)) = submit_over_http(self.site.as_deref(), key) else { return };
+        assert_eq!(status, 201, "{key}: {said}");
+        self.acknowledged_count += 1;
+    }
+
+    /// Submits a job, which is refused in these words, and for how long.
+    fn submits_in_vain(&self, key: &str, part: &str) {
+        let Some((status, again, said)) = submit_over_http(self.site.as_deref(), key) else { return };
+        assert_eq!((status, again.as_deref()), (503, Some("1")), "{key}: {said}");
+        assert!(said.contains(part), "{key}: {said}");
+    }
+}
+
+/// Submits one job over HTTP: the status, in how many seconds to try again, and what is said. `None` where
+/// there is no HTTP.
+#[cfg(feature = "web")]
+fn submit_over_http(site: Option<&[String]>, key: &str) -> Option<(u16, Option<String>, String)> {
+    let [_, url, _, token] = site? else { panic!("{site:?}") };
+    let (host, token) = (url.split('/').nth(2).unwrap(), fs::read_to_string(token).unwrap());
+    let mut stream = std::net::TcpStream::connect(host).unwrap();
+    let body = r#"{"job":"tick","at":"2100-01-01T00:00:00Z"}"#;
+    write!(
+        stream,
+        "POST /api/v1/once HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {}\r\nIdempotency-Key: {key}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        token.trim(),
+        body.len()
+    )
+    .unwrap();
+    let answer = crate::site::read_answer(&mut BufReader::new(stream));
+    let again = answer.header("retry-after").map(str::to_owned);
+    Some((answer.status, again, String::from_utf8(answer.body).unwrap()))
+}
+
+#[cfg(not(feature = "web"))]
+fn submit_over_http(_: Option<&[String]>, _: &str) -> Option<(u16, Option<String>, String)> {
+    None
+}
+
 #[test]
 fn on_a_full_disk_new_work_is_refused_and_all_goes_on_when_there_is_room() {
     let folder = folder("full");
@@ -168,15 +226,11 @@ fn on_a_full_disk_new_work_is_refused_and_all_goes_on_when_there_is_room() {
     fs::create_dir(&saved).unwrap();
     small.running.wait_for(&[", data in"]);
     let site = cfg!(feature = "web").then(|| small.site(&folder.join("token")));
-    let over_http = |words: &[&str], code: i32, part: &str| {
-        let Some(site) = &site else { return };
-        let site: Vec<&str> = site.iter().map(String::as_str).collect();
-        let ended = mainspring(&[words, &site].concat());
-        let text = format!("{}{}", ended.stdout, ended.stderr);
-        assert!(ended.code == code && text.contains(part), "{words:?}: {} {text}", ended.code);
-    };
+    let mut http = Http { site, acknowledged_count: 0 };
+    http.submits("before");
     let mut submitter = Submitter::connect(&small.seen);
     let said = submitter.submit_until_refused();
+    http.submits_in_vain("full", "the disk is full: new work is refused");
     let refusal: Value = serde_json::from_str(&said).unwrap();
     assert_eq!(refusal["error"]["kind"], "temporary", "{said}");
     assert!(
@@ -203,23 +257,27 @@ fn on_a_full_disk_new_work_is_refused_and_all_goes_on_when_there_is_room() {
     assert!(status.stdout.contains("nothing can be recorded"), "{} {}", status.stdout, status.stderr);
     let ended = mainspring(&["pause", "tick", "--data", small.seen.to_str().unwrap()]);
     assert_eq!(ended.code, 75, "{}", ended.stderr);
-    over_http(&["status"], 0, "nothing can be recorded");
-    over_http(&["pause", "tick"], 75, "nothing can be recorded");
-    over_http(&["run", "tick"], 75, "nothing can be recorded");
+    http.says(&["status"], 0, "nothing can be recorded");
+    http.says(&["pause", "tick"], 75, "nothing can be recorded");
+    http.says(&["run", "tick"], 75, "nothing can be recorded");
+    http.submits_in_vain("stuck", "nothing can be recorded");
     small.free();
     fs::remove_file(small.seen.join("first")).unwrap();
     small.running.wait_for(&["there is room on the disk again: all goes on"]);
     small.running.wait_for(&["end    exit status 0"]);
     small.running.wait_for(&["output is kept, and new work taken"]);
     submitter.submit().unwrap();
-    over_http(&["pause", "tick"], 0, "");
+    http.says(&["pause", "tick"], 0, "");
+    // What was refused was not kept: the same key is a new job.
+    http.submits("full");
+    http.submits("stuck");
     assert_eq!(small.ask("doctor").stdout.matches("trouble").count(), 0);
     small.stop();
     let (status, _, errors) = small.running.end();
     assert_eq!(status.code(), Some(0), "{errors}");
     let saved = saved.join("data");
     fs::set_permissions(&saved, fs::Permissions::from_mode(0o700)).unwrap();
-    assert_eq!(pending_count(&saved), submitter.acknowledged_count);
+    assert_eq!(pending_count(&saved), submitter.acknowledged_count + http.acknowledged_count);
     let _ = fs::remove_dir_all(&folder);
 }
 
