@@ -27,6 +27,22 @@ fn where_there_is_no_trouble_all_is_ok() {
 }
 
 #[test]
+fn a_number_of_a_running_server_that_is_not_that_of_the_rows_is_told() {
+    let served = Served::start("doctor-counts", IDLE);
+    served.says(&["run", "idle", "--wait"], 0, "");
+    let report = served.json(&["doctor", "--json"]);
+    assert_eq!(finding(&report, "counts")["level"], "ok", "{report}");
+    let store = rusqlite::Connection::open(served.folder.join("data/mainspring.db")).unwrap();
+    store.busy_timeout(std::time::Duration::from_secs(30)).unwrap();
+    store.execute("UPDATE shard SET runs = runs + 2, pending = pending + 1", []).unwrap();
+    served.says(&["doctor"], 1, "BAD      counts      it keeps that it has 3 runs, and it has 1\n");
+    served.says(&["doctor"], 1, "BAD      counts      it keeps that it has 1 pending jobs, and it has 0\n");
+    store.execute("UPDATE shard SET runs = runs - 2, pending = pending - 1", []).unwrap();
+    served.says(&["doctor"], 0, "ok       counts ");
+    served.stop();
+}
+
+#[test]
 fn what_somebody_should_look_at_is_a_warning_and_what_is_broken_is_bad() {
     let jobs = format!(
         "{IDLE}[jobs.bad]\nat_boot = true\ncwd = '/'\nshell = 'exit 3'\ndead_letters = 'always'\npause_after = 1\n"

@@ -439,6 +439,15 @@ pub trait Reader {
     /// When it cannot be counted.
     fn counts(&mut self, shard: Shard) -> Result<Counts, StoreError>;
 
+    /// What [`counts`](Reader::counts) answers and is not so, in words; nothing if all of it is. It counts
+    /// row by row, which may take seconds: for people who look for trouble. `None`: the store does not count.
+    ///
+    /// # Errors
+    /// When it cannot be counted, or that takes longer than a question may.
+    fn miscounts(&mut self, _shard: Shard) -> Result<Option<Vec<String>>, StoreError> {
+        Ok(None)
+    }
+
     /// Who asked for what: a page of rows, the newest first.
     ///
     /// # Errors

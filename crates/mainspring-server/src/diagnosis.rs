@@ -45,6 +45,16 @@ pub fn of_server(status: &StatusWire, health: &HealthWire, now: Timestamp) -> Ve
     findings
 }
 
+/// What a store says of its numbers that were counted again: what is not so, in words.
+pub fn of_counts(miscounts: &[String]) -> Vec<Finding> {
+    let hint = "status and the page show these numbers; say so in an issue, with how the store came to be";
+    let wrong = |text: &String| Finding::bad("counts", text.clone(), hint);
+    match miscounts {
+        [] => vec![Finding::ok("counts", "each number that the store keeps is that of its rows")],
+        miscounts => miscounts.iter().map(wrong).collect(),
+    }
+}
+
 /// What can be said of jobs and disk, by a server or by its store alone.
 pub fn of_store(health: &HealthWire) -> Vec<Finding> {
     let mut findings = vec![room(health.free_bytes)];

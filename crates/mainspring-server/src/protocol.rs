@@ -91,6 +91,8 @@ pub enum Request {
     Status,
     /// What else could be in trouble.
     Health,
+    /// Whether the numbers of the store are those of its rows, which are counted.
+    Recount,
     /// Jobs after a name, in order.
     List(ListWire),
     /// One-shot jobs that wait, in the order in which they are due, after the id of one of them.
@@ -185,6 +187,8 @@ pub enum Response {
     Error(ErrorWire),
     Status(Box<StatusWire>),
     Health(Box<HealthWire>),
+    /// `None`: the store does not count.
+    Recounted(Option<Vec<String>>),
     Jobs {
         jobs: Vec<JobWire>,
         after: Option<String>,

@@ -82,6 +82,10 @@ macro_rules! reads_by_asking {
                 self.ask(read::counts)
             }
 
+            fn miscounts(&mut self, _shard: Shard) -> Result<Option<Vec<String>>, StoreError> {
+                self.ask(read::miscounted).map(Some)
+            }
+
             fn audit(&mut self, _shard: Shard, query: &AuditQuery) -> Result<Vec<Audited>, StoreError> {
                 self.ask(|connection| read::audit(connection, query))
             }

@@ -235,18 +235,24 @@ pub(super) fn pending_named(connection: &Connection, name: &JobName) -> Result<O
 }
 
 /// What the batches have added up. A store that had no owner yet holds nothing.
+const KEPT: &str = "SELECT coalesce(sum(jobs), 0), coalesce(sum(pending), 0), coalesce(sum(open), 0),
+    coalesce(sum(runs), 0), coalesce(sum(dead), 0) FROM shard";
+
 pub(super) fn counts(connection: &Connection) -> Result<Counts, StoreError> {
-    let sql = "SELECT coalesce(sum(jobs), 0), coalesce(sum(pending), 0), coalesce(sum(open), 0),
-        coalesce(sum(runs), 0), coalesce(sum(dead), 0) FROM shard";
-    counts_by(connection, sql)
+    Ok(counts_by(connection, KEPT)?.pop().unwrap_or_default())
 }
 
-/// What is kept of the numbers of rows and is not so. Counts row by row: seconds for millions of them.
+/// What is kept of the numbers of rows and is not so. Counts row by row: seconds for millions of them. One
+/// statement, so that no batch comes in between.
 pub(super) fn miscounted(connection: &Connection) -> Result<Vec<String>, StoreError> {
-    let sql = "SELECT (SELECT count(*) FROM job WHERE source IS NOT NULL), (SELECT count(*) FROM pending),
+    let sql = format!(
+        "{KEPT} UNION ALL
+        SELECT (SELECT count(*) FROM job WHERE source IS NOT NULL), (SELECT count(*) FROM pending),
         (SELECT count(*) FROM run WHERE state IN ('scheduled', 'queued', 'running')), (SELECT count(*) FROM run),
-        (SELECT count(*) FROM run WHERE state = 'dead')";
-    let (kept, counted) = (counts(connection)?, counts_by(connection, sql)?);
+        (SELECT count(*) FROM run WHERE state = 'dead')"
+    );
+    let mut both = counts_by(connection, &sql)?.into_iter();
+    let (kept, counted) = (both.next().unwrap_or_default(), both.next().unwrap_or_default());
     let pairs = [
         ("jobs", kept.jobs, counted.jobs),
         ("pending jobs", kept.pending, counted.pending),
@@ -260,6 +266,6 @@ pub(super) fn miscounted(connection: &Connection) -> Result<Vec<String>, StoreEr
         .collect())
 }
 
-fn counts_by(connection: &Connection, sql: &str) -> Read<Counts> {
-    Ok(rows(connection, sql, [], columns::counts)?.pop().unwrap_or_default())
+fn counts_by(connection: &Connection, sql: &str) -> Read<Vec<Counts>> {
+    rows(connection, sql, [], columns::counts)
 }

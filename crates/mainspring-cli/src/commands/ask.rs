@@ -119,6 +119,7 @@ pub(super) fn text(response: &Response, view: &View) -> String {
         // No command shows the other four.
         Response::Done(_)
         | Response::Health(_)
+        | Response::Recounted(_)
         | Response::Found(_)
         | Response::Stats(_)
         | Response::LoginCode(_)

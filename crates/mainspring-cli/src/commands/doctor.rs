@@ -67,6 +67,7 @@ pub(super) fn doctor(args: &AskArgs) -> Result<Exit, Error> {
         Ok((status, health)) => {
             findings.extend(open_socket(&data));
             findings.extend(diagnosis::of_server(&status, &health, now));
+            findings.extend(recounted(&address));
             "server"
         }
         Err(Error::Unreachable { path, source }) if source.kind() != io::ErrorKind::TimedOut => {
@@ -171,6 +172,24 @@ fn ask(address: &Address) -> Result<(StatusWire, HealthWire), Error> {
     let Response::Status(status) = client.ask(Request::Status)? else { return Err(strange()) };
     let Response::Health(health) = client.ask(Request::Health)? else { return Err(strange()) };
     Ok((*status, *health))
+}
+
+/// Has the server count the rows of its store, and says whether its numbers are those.
+fn recounted(address: &Address) -> Vec<Finding> {
+    let asked = Client::connect(address).and_then(|mut client| {
+        client.answers_within(ANSWER_WAIT)?;
+        client.ask(Request::Recount)
+    });
+    match asked {
+        Ok(Response::Recounted(miscounts)) => {
+            miscounts.as_deref().map(diagnosis::of_counts).unwrap_or_default()
+        }
+        // There are millions of rows, or the server is older than the question.
+        Ok(_) => Vec::new(),
+        Err(error) => {
+            vec![Finding::ok("counts", format!("the rows were not counted: {}", with_causes(&error)))]
+        }
+    }
 }
 
 /// Reads the whole store, which no server has. Returns who was asked.

@@ -25,6 +25,7 @@ impl Request {
         match self {
             Request::Status
             | Request::Health
+            | Request::Recount
             | Request::List(_)
             | Request::Pending { .. }
             | Request::Show { .. }

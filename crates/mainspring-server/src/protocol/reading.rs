@@ -31,7 +31,11 @@ impl Asked {
     pub fn read(document: &[u8]) -> Result<Asked, ErrorWire> {
         let asked: Asked = serde_json::from_slice(document).map_err(|error| refused(&error))?;
         // Serde ignores the fields of a variant that has none.
-        if matches!(asked.request, Request::Status | Request::Health | Request::LoginCode | Request::Watch) {
+        let is_bare = matches!(
+            asked.request,
+            Request::Status | Request::Health | Request::Recount | Request::LoginCode | Request::Watch
+        );
+        if is_bare {
             let fields: Map<String, Value> =
                 serde_json::from_slice(document).map_err(|error| refused(&error))?;
             if let Some(name) = fields.keys().find(|name| !OF_EVERY_REQUEST.contains(&name.as_str())) {
@@ -80,6 +84,7 @@ mod tests {
         vec![
             Request::Status,
             Request::Health,
+            Request::Recount,
             Request::List(ListWire::default()),
             Request::Pending { after: None, limit: 1 },
             Request::Show { job: text() },

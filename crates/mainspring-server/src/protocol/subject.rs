@@ -12,6 +12,7 @@ impl Request {
         match self {
             Request::Status => ("status", None),
             Request::Health => ("health", None),
+            Request::Recount => ("recount", None),
             Request::List(_) => ("list", None),
             Request::Pending { .. } => ("pending", None),
             Request::Show { job } => ("show", Some(job)),

@@ -240,6 +240,7 @@ impl Server {
         match request {
             Request::Status => self.status(now),
             Request::Health => self.health(now),
+            Request::Recount => query(queries::recount),
             Request::List(asked) => self.list(&asked, now),
             Request::Pending { after, limit } => {
                 let after = queries::pending_start(after.as_deref())?;

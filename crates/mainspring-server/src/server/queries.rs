@@ -200,6 +200,12 @@ pub(super) fn pending_start(after: Option<&str>) -> Result<OnceId, ErrorWire> {
     after.map_or(Ok(first), |text| text.parse().map_err(|_| no_place(text)))
 }
 
+/// Whether the numbers of the store are those of its rows.
+pub(super) fn recount(reader: &mut dyn Reader) -> Asking {
+    let miscounts = reader.miscounts(Shard::WHOLE).map_err(store_failed)?;
+    Ok(Next::Answer(Response::Recounted(miscounts)))
+}
+
 /// A page of one-shot jobs that wait, the next due first.
 pub(super) fn pending(reader: &mut dyn Reader, after: OnceId, limit: usize) -> Asking {
     let limit = limit.clamp(1, MAX_ROWS);
