@@ -1,6 +1,7 @@
 //! What a hostile client does to the listener: it is slow, it comes ten thousand times, it writes strange
 //! text; and what the server still does meanwhile.
 
+use std::fs;
 use std::io::{BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
@@ -10,7 +11,8 @@ use mainspring_web::scope::Scope;
 use nix::sys::signal::Signal;
 use serde_json::json;
 
-use crate::served::IDLE;
+use crate::program::Running;
+use crate::served::{IDLE, Served, folder, write};
 use crate::site::{Site, read_answer, read_head};
 
 /// How many connections are made one after the other and left open: as many as the operating system lets one
@@ -167,7 +169,7 @@ fn strange_text_stays_text_wherever_it_is_told() {
 fn no_path_leads_out_however_it_is_written() {
     let site = Site::start("hostile-paths", IDLE, &[]);
     let token = site.token("mara", Scope::Operate);
-    let secret = std::fs::read_to_string(site.served.folder.join("data/tokens")).unwrap();
+    let secret = fs::read_to_string(site.served.folder.join("data/tokens")).unwrap();
     let parts = [
         "..",
         "%2e%2e",
@@ -257,4 +259,58 @@ fn a_server_that_is_killed_ends_its_streams() {
     for stream in &mut streams {
         until_closed(stream.get_mut());
     }
+}
+
+/// How long the line is.
+const LINE_BYTES: u64 = 1_000_000_000;
+
+/// How long the server may take to answer for the first time: only a test that hangs needs it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What the server may need while it takes such a line, with its store and its listener.
+const MEMORY_KIB: u64 = 96 << 10;
+
+/// The most that the server has had in memory, in KiB.
+fn peak_kib(pid: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.split_whitespace().next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_line_of_a_gigabyte_fills_neither_memory_nor_disk_nor_a_page() {
+    let folder = folder("http-gigabyte");
+    let job = format!("head -c {LINE_BYTES} /dev/zero | tr '\\0' x");
+    write(
+        &folder.join("jobs.toml"),
+        &format!("[jobs.long]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\nshell = {job:?}\n"),
+    );
+    let (data, file) = (folder.join("data"), folder.join("jobs.toml"));
+    let args = ["serve", "--data", data.to_str().unwrap(), "--listen=127.0.0.1:0", file.to_str().unwrap()];
+    // The log of the server has the line as well.
+    let running = Running::after("exec >/dev/null", &args);
+    let served = Served { folder, running };
+    let begun = Moment::now();
+    while served.ask(&["status"]).code != 0 {
+        assert!(Moment::now().since(begun) < PATIENCE, "the server answers");
+    }
+    let site = Site::of(served);
+    let token = site.token("mara", Scope::Operate);
+    site.served.says(&["run", "long", "--wait"], 0, "");
+    let run = &site.get("/api/v1/runs?job=long", &token).json()["items"][0];
+    let nominal = run["nominal"].as_str().unwrap().to_owned();
+    let path = format!("/api/v1/runs/long/{nominal}/{}/output", run["series"]);
+    // By default a mebibyte of a run is kept, its beginning and its end, and how much is left out is said.
+    let kept = site.get(&path, &token);
+    assert_eq!(kept.status, 200, "{path}");
+    assert!((1 << 20..2 << 20).contains(&kept.body.len()), "{} bytes are kept", kept.body.len());
+    let text = String::from_utf8(kept.body).unwrap();
+    assert!(text.contains(" note ") && text.contains("left out"), "{}", &text[text.len() - 1_000..]);
+    let shown = site.get(&format!("{path}?tail=10"), &token);
+    assert!(shown.status == 206 && shown.body.len() < 1 << 20, "{} bytes are shown", shown.body.len());
+    let peak = peak_kib(site.served.running.pid());
+    assert!(peak < MEMORY_KIB, "the server had {peak} KiB in memory");
+    let (status, _, errors) = site.served.running.stop();
+    assert_eq!(status.code(), Some(0), "{errors}");
+    let _ = fs::remove_dir_all(&site.served.folder);
 }
