@@ -178,11 +178,11 @@ mod tests {
         let index = String::from_utf8(assets.index.to_vec()).unwrap();
         assert!(!index.contains(HASH_MARK));
         let addresses: Vec<&str> = index.split('"').filter(|part| part.starts_with("assets/")).collect();
-        assert!(2 < addresses.len());
-        for address in addresses {
+        let found = |address: &&str| {
             let name = address.strip_prefix(&format!("assets/{}/", assets.hash)).unwrap();
-            assert!(assets.find(name).is_some(), "{address}");
-        }
+            assets.find(name).map_or_else(|| panic!("{address}"), |asset| asset.name)
+        };
+        assert_eq!(addresses.iter().map(found).collect::<Vec<_>>(), ["icon.svg", "start.js"]);
         assert!(index.contains("<style>:root") && index.matches("</style>").count() == 1, "{index}");
         assert!(assets.find("page.css").is_none(), "it is in the page");
         assert!(assets.find("index.html").is_none() && assets.find("../Cargo.toml").is_none());

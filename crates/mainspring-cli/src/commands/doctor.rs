@@ -63,11 +63,15 @@ pub(super) fn doctor(args: &AskArgs) -> Result<Exit, Error> {
     };
     let now = Moment::now().wall;
     let mut findings = vec![directory(&data), zone(), set_clock(now)];
-    let asked = match ask(&address) {
-        Ok((status, health)) => {
+    let told = connected(&address).and_then(|mut client| {
+        let (status, health) = ask(&mut client)?;
+        Ok((status, health, recounted(&mut client)))
+    });
+    let asked = match told {
+        Ok((status, health, counts)) => {
             findings.extend(open_socket(&data));
             findings.extend(diagnosis::of_server(&status, &health, now));
-            findings.extend(recounted(&address));
+            findings.extend(counts);
             "server"
         }
         Err(Error::Unreachable { path, source }) if source.kind() != io::ErrorKind::TimedOut => {
@@ -87,7 +91,7 @@ pub(super) fn doctor(args: &AskArgs) -> Result<Exit, Error> {
 
 /// Asks a server how it is, and nothing else: what a container's or a load balancer's health check wants.
 pub(super) fn health(args: &AskArgs) -> Result<Exit, Error> {
-    let (status, health) = ask(&args.server.address())?;
+    let (status, health) = ask(&mut connected(&args.server.address())?)?;
     let mut findings = diagnosis::of_server(&status, &health, Moment::now().wall);
     if !args.json {
         findings.retain(|finding| finding.level != Level::Ok);
@@ -100,7 +104,7 @@ pub(super) fn health(args: &AskArgs) -> Result<Exit, Error> {
 
 /// Looks at a server of another machine, which says what it knows of itself.
 fn elsewhere(args: &AskArgs, address: &Address) -> Result<Exit, Error> {
-    let (status, health) = ask(address)?;
+    let (status, health) = ask(&mut connected(address)?)?;
     report(args, "server", diagnosis::of_server(&status, &health, Moment::now().wall))
 }
 
@@ -164,10 +168,14 @@ fn set_clock(now: Timestamp) -> Finding {
     }
 }
 
-/// What only the server knows.
-fn ask(address: &Address) -> Result<(StatusWire, HealthWire), Error> {
+fn connected(address: &Address) -> Result<Client, Error> {
     let mut client = Client::connect(address)?;
     client.answers_within(ANSWER_WAIT)?;
+    Ok(client)
+}
+
+/// What only the server knows.
+fn ask(client: &mut Client) -> Result<(StatusWire, HealthWire), Error> {
     let strange = || Error::Usage("it answers something else than was asked".to_owned());
     let Response::Status(status) = client.ask(Request::Status)? else { return Err(strange()) };
     let Response::Health(health) = client.ask(Request::Health)? else { return Err(strange()) };
@@ -175,12 +183,8 @@ fn ask(address: &Address) -> Result<(StatusWire, HealthWire), Error> {
 }
 
 /// Has the server count the rows of its store, and says whether its numbers are those.
-fn recounted(address: &Address) -> Vec<Finding> {
-    let asked = Client::connect(address).and_then(|mut client| {
-        client.answers_within(ANSWER_WAIT)?;
-        client.ask(Request::Recount)
-    });
-    match asked {
+fn recounted(client: &mut Client) -> Vec<Finding> {
+    match client.ask(Request::Recount) {
         Ok(Response::Recounted(miscounts)) => {
             miscounts.as_deref().map(diagnosis::of_counts).unwrap_or_default()
         }
