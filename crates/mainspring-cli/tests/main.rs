@@ -57,6 +57,7 @@ mod serve;
 mod served;
 #[cfg(feature = "web")]
 mod site;
+#[cfg(feature = "web")]
 mod standing;
 mod top;
 mod typed;
