@@ -56,22 +56,11 @@ impl Database {
             eprintln!("skipped: PostgreSQL 15 is not installed (apt-get install postgresql-15)");
             return None;
         }
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let directory = std::env::temp_dir().join(format!("mainspring-pg-{}-{count}", std::process::id()));
-        let _ = fs::remove_dir_all(&directory);
-        fs::create_dir(&directory).unwrap();
-        fs::set_permissions(&directory, fs::Permissions::from_mode(0o755)).unwrap();
         let user = nix::unistd::Uid::effective().is_root().then(|| {
             let user = nix::unistd::User::from_name("postgres").unwrap().expect("the package makes it");
             (user.uid.as_raw(), user.gid.as_raw())
         });
-        if let Some((uid, gid)) = user {
-            chown(&directory, Some(uid), Some(gid)).unwrap();
-        }
-        let settings = settings.to_vec();
-        let mut database =
-            Database { directory, server: None, pooler: None, user, settings, port: port.to_owned() };
+        let mut database = Database::unmade(user, port, settings.to_vec());
         let data = database.directory.join("data");
         let made = database
             .command("initdb")
@@ -90,6 +79,20 @@ impl Database {
         database.begin();
         assert!(database.psql("postgres", "CREATE DATABASE mainspring").status.success());
         Some(database)
+    }
+
+    /// One with a new folder, and nothing in it.
+    fn unmade(user: Option<(u32, u32)>, port: &str, settings: Vec<String>) -> Database {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let directory = std::env::temp_dir().join(format!("mainspring-pg-{}-{count}", std::process::id()));
+        let _ = fs::remove_dir_all(&directory);
+        fs::create_dir(&directory).unwrap();
+        fs::set_permissions(&directory, fs::Permissions::from_mode(0o755)).unwrap();
+        if let Some((uid, gid)) = user {
+            chown(&directory, Some(uid), Some(gid)).unwrap();
+        }
+        Database { directory, server: None, pooler: None, user, settings, port: port.to_owned() }
     }
 
     fn command(&self, program: &str) -> Command {
@@ -133,6 +136,36 @@ impl Database {
     pub(crate) fn kill(&mut self) {
         self.signal(nix::sys::signal::Signal::SIGQUIT);
         self.server.take().expect("it runs").wait().unwrap();
+    }
+
+    /// Starts a standby of it, and has each commit wait until the standby has it too.
+    pub(crate) fn standby(&self) -> Database {
+        let mut standby = Database::unmade(self.user, &self.port, self.settings.clone());
+        let mut copy = self.command("pg_basebackup");
+        copy.arg("-h").arg(&self.directory).args(["-p", &self.port, "-c", "fast", "-X", "stream"]);
+        // `-R`: what is written there is a standby, and follows the one that was copied.
+        let copied =
+            copy.args(["--no-sync", "-R", "-D"]).arg(standby.directory.join("data")).output().unwrap();
+        assert!(copied.status.success(), "{}", String::from_utf8_lossy(&copied.stderr));
+        standby.begin();
+        self.ask("ALTER SYSTEM SET synchronous_standby_names = '*'");
+        self.ask("SELECT pg_reload_conf()");
+        let is_followed = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'";
+        assert!((0..MAX_TRIES).any(|_| self.ask(is_followed) == "1"), "the standby follows");
+        // The checkpointer tells the sessions that there is something to wait for. It may have begun with the
+        // first request before it read the settings, and has read them when it begins with the second.
+        self.ask("CHECKPOINT");
+        self.ask("CHECKPOINT");
+        standby
+    }
+
+    /// Makes a standby a database that takes writes, and follows no other.
+    pub(crate) fn promote(&self) {
+        let data = self.directory.join("data");
+        let done = self.command("pg_ctl").args(["promote", "--wait", "-D"]).arg(data).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        let is_writable = || self.ask("SELECT pg_is_in_recovery()") == "f";
+        assert!((0..MAX_TRIES).any(|_| is_writable()), "it was promoted");
     }
 
     /// Stops all sessions and the server where they are, or has them go on.

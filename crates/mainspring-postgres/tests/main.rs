@@ -4,6 +4,7 @@
 
 mod contract;
 mod database;
+mod failover;
 mod formats;
 mod model;
 mod relay;

@@ -14,7 +14,7 @@ use super::relay::Relay;
 
 /// How often something is tried that the database needs a moment for. Each try takes some milliseconds at
 /// least.
-const MAX_TRIES: u32 = 2_000;
+pub(crate) const MAX_TRIES: u32 = 2_000;
 
 pub(crate) fn opened(database: &Database) -> PostgresStore {
     PostgresStore::open(&Location::parse(&database.url()).unwrap(), Identity::default()).unwrap()
@@ -28,7 +28,7 @@ pub(crate) fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
 }
 
-fn plan(number: u64) -> Batch {
+pub(crate) fn plan(number: u64) -> Batch {
     let nominal = at(i64::try_from(number).unwrap() * 60);
     let key = RunKey::new("job".parse().unwrap(), nominal);
     let run = Run::new(key, Cause::Trigger, RunState::Queued, nominal, nominal);
@@ -88,7 +88,7 @@ fn a_batch_whose_session_ended_in_the_commit_is_done_once_when_it_is_sent_again(
 }
 
 /// Operations of all kinds that are not the same when they are done twice.
-fn cycle(number: u64) -> Batch {
+pub(crate) fn cycle(number: u64) -> Batch {
     let nominal = at(i64::try_from(number).unwrap() * 60);
     let key = RunKey::new("job".parse().unwrap(), nominal);
     let id = OnceId { due: nominal, number };

@@ -13,12 +13,16 @@
 //! | lose | the next answers of the database to the owner are swallowed, each with its session |
 //! | crash | the database ends at once and begins again |
 //! | leave | the owner is asked to end, and is started anew |
+//! | mute | what the owner says does not reach the database until another has taken over; then it arrives, late |
+//! | deaf | what the database says does not reach the owner until another has taken over |
+//! | promote | the database gets a synchronous standby, dies among submissions, and the standby is promoted |
 //!
 //! Counts decide, not times: a round ends when a submission was acknowledged after the fault.
 //!
 //! Cost: some 20 s for a round whose fault costs the lease, 2 s for another.
 //!
-//! Does not fail over to a standby of the database, and does not cut a network, but sessions.
+//! Does not fail over to an asynchronous standby, which may lose what was acknowledged, and does not cut a
+//! network, but sessions.
 
 #![allow(clippy::unwrap_used, reason = "what cannot go on has failed, and says where")]
 
@@ -53,9 +57,22 @@ pub(crate) enum Fault {
     Lose,
     Crash,
     Leave,
+    Mute,
+    Deaf,
+    Promote,
 }
 
-const FAULTS: [Fault; 6] = [Fault::Kill, Fault::Stop, Fault::Cut, Fault::Lose, Fault::Crash, Fault::Leave];
+const FAULTS: [Fault; 9] = [
+    Fault::Kill,
+    Fault::Promote,
+    Fault::Stop,
+    Fault::Cut,
+    Fault::Mute,
+    Fault::Lose,
+    Fault::Crash,
+    Fault::Deaf,
+    Fault::Leave,
+];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -72,11 +89,12 @@ fn main() -> ExitCode {
     };
     let Some(mut pool) = Pool::start(PathBuf::from(program)) else { return ExitCode::SUCCESS };
     let mut dice = Dice::new(seed);
-    let first = dice.below(6);
+    let kinds = FAULTS.len() as u64;
+    let first = dice.below(kinds);
     for round in 0..rounds {
         pool.submit();
         // Each kind comes before one comes again.
-        let fault = FAULTS[usize::try_from((round + first) % 6).unwrap_or(0)];
+        let fault = FAULTS[usize::try_from((round + first) % kinds).unwrap_or(0)];
         pool.suffer(fault, &mut dice);
         pool.submit_until_acknowledged();
         println!("chaos: round {} {fault:?}: {} acknowledged", round + 1, pool.acknowledged.len());

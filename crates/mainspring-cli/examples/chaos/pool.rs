@@ -1,4 +1,13 @@
-//! Three servers, each with a relay of its own before the database.
+//! Three servers, each with relays of its own before the two places where the database may be.
+//!
+//! ```text
+//!  server ─┬─▶ relay ─▶ the database
+//!          └─▶ relay ─▶ the place of a standby: nothing, until there is one
+//! ```
+//!
+//! Cost: the programs that it starts.
+//!
+//! Does not judge what comes of it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,7 +20,7 @@ use nix::unistd::Pid;
 use super::Fault;
 use super::database::Database;
 use super::dice::Dice;
-use super::relay::Relay;
+use super::relay::{Relay, Way};
 
 /// How many servers there are.
 const SERVERS: usize = 3;
@@ -41,7 +50,8 @@ const WATCH: &str = "CREATE TABLE violation (what text);
 
 struct Member {
     data: PathBuf,
-    relay: Relay,
+    /// One for each place.
+    relays: [Relay; 2],
     child: Child,
 }
 
@@ -52,6 +62,8 @@ pub(crate) struct Pool {
     // Before the database, which ends last.
     members: Vec<Member>,
     pub(crate) database: Database,
+    /// At which place it is.
+    place: usize,
     /// The keys of what was acknowledged.
     pub(crate) acknowledged: BTreeSet<String>,
     submitted_count: usize,
@@ -79,14 +91,20 @@ impl Pool {
         fs::write(folder.join("jobs.toml"), often).unwrap();
         let members = (0..SERVERS).map(|index| {
             let data = folder.join(format!("server{index}"));
-            let relay = Relay::before(&database);
-            fs::write(data.with_extension("store"), relay.url()).unwrap();
+            let relays = [(); 2].map(|()| Relay::before(&database));
+            // Where there is no database yet.
+            relays[1].cut();
+            let [one, other] = relays.each_ref().map(Relay::host);
+            let url = format!(
+                "host={one},{other} user=mainspring dbname=mainspring target_session_attrs=read-write"
+            );
+            fs::write(data.with_extension("store"), url).unwrap();
             let child = started(&program, &folder, &data);
-            Member { data, relay, child }
+            Member { data, relays, child }
         });
         let members = members.collect();
         let (acknowledged, submitted_count) = (BTreeSet::new(), 0);
-        let mut pool = Pool { program, folder, members, database, acknowledged, submitted_count };
+        let mut pool = Pool { program, folder, members, database, place: 0, acknowledged, submitted_count };
         pool.submit_until_acknowledged();
         assert!(pool.database.psql("mainspring", WATCH).status.success(), "the database watches");
         Some(pool)
@@ -104,9 +122,13 @@ impl Pool {
         }
     }
 
-    fn submit_one(&mut self) -> bool {
+    fn new_key(&mut self) -> String {
         self.submitted_count += 1;
-        let key = format!("key-{}", self.submitted_count);
+        format!("key-{}", self.submitted_count)
+    }
+
+    fn submit_one(&mut self) -> bool {
+        let key = self.new_key();
         let lines = self.folder.join("lines").display().to_string();
         let which = self.submitted_count % (SERVERS + 1);
         let is_done = if which == SERVERS {
@@ -116,15 +138,21 @@ impl Pool {
             );
             self.database.psql("mainspring", &sql).status.success()
         } else {
-            let mut command = Command::new(&self.program);
-            command.arg("at").arg("--data").arg(&self.members[which].data).args(["now", "--key", &key, "--"]);
-            command.args(["/bin/sh", "-c", SCRIPT, &lines]).stdin(Stdio::null());
-            command.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap().success()
+            self.submission(which, &key).status().unwrap().success()
         };
         if is_done {
             self.acknowledged.insert(key);
         }
         is_done
+    }
+
+    /// The command that submits at a server.
+    fn submission(&self, which: usize, key: &str) -> Command {
+        let mut command = Command::new(&self.program);
+        command.arg("at").arg("--data").arg(&self.members[which].data).args(["now", "--key", key, "--"]);
+        command.args(["/bin/sh", "-c", SCRIPT]).arg(self.folder.join("lines"));
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
     }
 
     /// Submits until a server has acknowledged: so there is an owner.
@@ -183,13 +211,12 @@ impl Pool {
                 self.wait_for_another(owner);
                 self.signal(owner, Signal::SIGCONT);
             }
-            Fault::Cut => {
-                self.members[owner].relay.cut();
-                self.wait_for_another(owner);
-                self.members[owner].relay.mend();
-            }
+            Fault::Cut => self.suffer_at(owner, Relay::cut),
+            Fault::Mute => self.suffer_at(owner, |relay| relay.hold(Way::ToDatabase)),
+            Fault::Deaf => self.suffer_at(owner, |relay| relay.hold(Way::FromDatabase)),
+            Fault::Promote => self.promote(),
             Fault::Lose => {
-                let relay = &self.members[owner].relay;
+                let relay = &self.members[owner].relays[self.place];
                 let before = relay.swallowed();
                 let count = 1 + usize::try_from(dice.below(3)).unwrap();
                 relay.swallow(count);
@@ -204,6 +231,40 @@ impl Pool {
             Fault::Crash => {
                 self.database.kill();
                 self.database.begin();
+            }
+        }
+    }
+
+    /// Has it happen to the sessions of the owner until another has taken over.
+    fn suffer_at(&self, owner: usize, fault: impl Fn(&Relay)) {
+        let relay = &self.members[owner].relays[self.place];
+        fault(relay);
+        self.wait_for_another(owner);
+        relay.mend();
+    }
+
+    /// The database dies while each server has submissions, and goes on at the other place.
+    fn promote(&mut self) {
+        let standby = self.database.standby();
+        let place = 1 - self.place;
+        for member in &self.members {
+            member.relays[place].lead_to(&standby);
+            member.relays[place].mend();
+        }
+        self.submit();
+        let keys: Vec<String> = (0..SUBMISSIONS).map(|_| self.new_key()).collect();
+        let submitting = keys.iter().zip((0..SERVERS).cycle());
+        let submitting: Vec<Child> =
+            submitting.map(|(key, which)| self.submission(which, key).spawn().unwrap()).collect();
+        self.database.kill();
+        for member in &self.members {
+            member.relays[self.place].cut();
+        }
+        standby.promote();
+        (self.database, self.place) = (standby, place);
+        for (key, mut child) in keys.into_iter().zip(submitting) {
+            if child.wait().unwrap().success() {
+                self.acknowledged.insert(key);
             }
         }
     }

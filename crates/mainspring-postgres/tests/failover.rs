@@ -1,0 +1,63 @@
+//! What becomes of an owner whose database moves, and of one that it hears only half of.
+
+use mainspring_job::{Answer, Owner, Reader, Shard, Store, StoreError};
+use mainspring_postgres::{Identity, Location, PostgresStore};
+
+use super::database::Database;
+use super::relay::{Relay, Way};
+use super::trouble::{MAX_TRIES, acquired, cycle, opened, plan, tried};
+
+#[test]
+fn what_an_owner_said_over_a_half_open_connection_is_refused_when_it_arrives_late() {
+    let Some(database) = Database::start() else { return };
+    for (way, has_arrived) in [(Way::ToDatabase, false), (Way::FromDatabase, true)] {
+        database.ask("DROP SCHEMA IF EXISTS mainspring CASCADE");
+        let relay = Relay::before(&database);
+        let location = Location::parse(&relay.url()).unwrap();
+        let mut one = PostgresStore::open(&location, Identity::default()).unwrap();
+        let lease = acquired(&mut one);
+        relay.hold(way);
+        // Neither end hears that the other is gone, and a new session gets no answer either.
+        let unheard = one.commit(lease, &cycle(1));
+        assert!(matches!(unheard, Err(StoreError::Unknown)), "{way:?}: {unheard:?}");
+        assert!(matches!(one.renew(lease), Err(StoreError::Busy)), "{way:?}");
+        database.ask("UPDATE mainspring.shard SET until = '-infinity'");
+        let mut other = opened(&database);
+        let new = other.acquire(Shard::WHOLE, &Owner::new("other")).unwrap();
+        assert_eq!(other.counts(Shard::WHOLE).unwrap().runs, u64::from(has_arrived), "{way:?}");
+        relay.mend();
+        let is_fenced =
+            (0..MAX_TRIES).any(|_| matches!(one.commit(lease, &cycle(1)), Err(StoreError::Fenced)));
+        assert!(is_fenced, "{way:?}");
+        // The session of before is over when what it said was done or refused.
+        let open = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%commit_1%'
+            AND pid <> pg_backend_pid()";
+        assert!((0..MAX_TRIES).any(|_| database.ask(open) == "0"), "{way:?}");
+        assert_eq!(other.counts(Shard::WHOLE).unwrap().runs, u64::from(has_arrived), "{way:?}");
+        let number = if has_arrived { 2 } else { 1 };
+        assert_eq!(tried(&mut other, new, &cycle(number)), [Answer::New; 3], "{way:?}");
+    }
+}
+
+#[test]
+fn a_synchronous_standby_that_was_promoted_has_what_was_acknowledged_and_the_owner_goes_on() {
+    let Some(mut database) = Database::start() else { return };
+    let [one, other] = [(); 2].map(|()| Relay::before(&database));
+    let url = format!("host={},{} user=mainspring dbname=mainspring", one.host(), other.host());
+    other.cut();
+    let mut store = PostgresStore::open(&Location::parse(&url).unwrap(), Identity::default()).unwrap();
+    let lease = acquired(&mut store);
+    let standby = database.standby();
+    assert_eq!(tried(&mut store, lease, &plan(1)), [Answer::New]);
+    other.lead_to(&standby);
+    other.mend();
+    database.kill();
+    let lost = store.commit(lease, &plan(2));
+    assert!(
+        matches!(lost, Err(StoreError::Busy | StoreError::Unknown)),
+        "a standby takes no writes: {lost:?}"
+    );
+    standby.promote();
+    assert_eq!(tried(&mut store, lease, &plan(2)), [Answer::New]);
+    assert_eq!(store.counts(Shard::WHOLE).unwrap().runs, 2);
+}
