@@ -211,12 +211,7 @@ impl Connection {
 
     /// Makes a session. `Err(None)` if nothing answered in time.
     fn connect(&mut self) -> Result<(), Option<tokio_postgres::Error>> {
-        let made = self.try_connect();
-        let is_refused = |error: &tokio_postgres::Error| {
-            // That of pgbouncer for a parameter that it does not pass on.
-            error.as_db_error().is_some_and(|refused| refused.message().contains("startup parameter"))
-        };
-        match made {
+        match self.try_connect() {
             Err(Some(error)) if !self.is_pooled && is_refused(&error) => {
                 self.is_pooled = true;
                 self.try_connect()
@@ -225,15 +220,31 @@ impl Connection {
         }
     }
 
+    /// Tries each host, and returns what is wrong with the last of them. Each has its share of the time: a
+    /// host that says nothing at all, as its machine has lost its power, does not keep the session from the
+    /// next.
     fn try_connect(&mut self) -> Result<(), Option<tokio_postgres::Error>> {
+        let configs = self.location.configs(self.session, self.is_pooled);
+        let share = CALL_TIMEOUT / u32::try_from(configs.len()).unwrap_or(u32::MAX).max(1);
+        let mut failed = None;
+        for config in &configs {
+            match self.try_host(config, share) {
+                Err(Some(error)) if is_refused(&error) => return Err(Some(error)),
+                Err(error) => failed = error,
+                Ok(()) => return Ok(()),
+            }
+        }
+        Err(failed)
+    }
+
+    fn try_host(&mut self, config: &Config, longest: Duration) -> Result<(), Option<tokio_postgres::Error>> {
         self.client = None;
-        let config = self.location.config(self.session, self.is_pooled);
         let listen = self.channel.filter(|_| !self.is_pooled).map(|channel| format!("LISTEN {channel}"));
         let (told, tls) = (Arc::clone(&self.told), self.location.tls());
         let made = self.runtime.block_on(async {
             let client = match tls {
-                Some(tls) => begin(&config, tls, told).await,
-                None => begin(&config, NoTls, told).await,
+                Some(tls) => begin(config, tls, told, longest).await,
+                None => begin(config, NoTls, told, longest).await,
             }?;
             if let Some(listen) = listen {
                 timeout(CALL_TIMEOUT, client.batch_execute(&listen)).await.map_err(|_| None)??;
@@ -245,13 +256,23 @@ impl Connection {
     }
 }
 
+/// Whether it is what pgbouncer says of a parameter that it does not pass on.
+fn is_refused(error: &tokio_postgres::Error) -> bool {
+    error.as_db_error().is_some_and(|refused| refused.message().contains("startup parameter"))
+}
+
 /// Makes a session, in the clear or not.
-async fn begin<T>(config: &Config, tls: T, told: Arc<Notify>) -> Result<Client, Option<tokio_postgres::Error>>
+async fn begin<T>(
+    config: &Config,
+    tls: T,
+    told: Arc<Notify>,
+    longest: Duration,
+) -> Result<Client, Option<tokio_postgres::Error>>
 where
     T: MakeTlsConnect<Socket>,
     T::Stream: Send + 'static,
 {
-    let (client, mut session) = timeout(CALL_TIMEOUT, config.connect(tls)).await.map_err(|_| None)??;
+    let (client, mut session) = timeout(longest, config.connect(tls)).await.map_err(|_| None)??;
     // It ends with the client; what it fails with each call is told.
     tokio::spawn(async move {
         while let Some(Ok(message)) = poll_fn(|context| session.poll_message(context)).await {

@@ -156,14 +156,45 @@ impl Location {
         self.config.get_password().is_some()
     }
 
-    /// How to connect, with what is asked of the session if that may be asked.
-    pub(super) fn config(&self, session: &str, is_pooled: bool) -> Config {
-        let mut config = self.config.clone();
-        if !is_pooled {
-            let given = config.get_options().unwrap_or_default().to_owned();
-            config.options(format!("{session} {given}"));
-        }
-        config
+    /// How to connect to each host, in their order, with what is asked of the session if that may be asked.
+    pub(super) fn configs(&self, session: &str, is_pooled: bool) -> Vec<Config> {
+        let count = self.config.get_hosts().len();
+        let each = (0..count).map(|index| {
+            let mut config = self.at_host(index);
+            if !is_pooled {
+                let given = self.config.get_options().unwrap_or_default();
+                config.options(format!("{session} {given}"));
+            }
+            config
+        });
+        each.collect()
+    }
+
+    /// All that was said of the database, with one of its hosts alone.
+    fn at_host(&self, index: usize) -> Config {
+        let (all, mut one) = (&self.config, Config::new());
+        match &all.get_hosts()[index] {
+            Host::Tcp(name) => one.host(name),
+            Host::Unix(path) => one.host_path(path),
+        };
+        all.get_hostaddrs().get(index).map(|address| one.hostaddr(*address));
+        // One port may stand for all hosts.
+        let ports = all.get_ports();
+        ports.get(index).or(ports.first()).map(|port| one.port(*port));
+        all.get_user().map(|user| one.user(user));
+        all.get_password().map(|password| one.password(password));
+        all.get_dbname().map(|name| one.dbname(name));
+        all.get_options().map(|options| one.options(options));
+        all.get_application_name().map(|name| one.application_name(name));
+        all.get_connect_timeout().map(|longest| one.connect_timeout(*longest));
+        all.get_tcp_user_timeout().map(|longest| one.tcp_user_timeout(*longest));
+        all.get_keepalives_interval().map(|interval| one.keepalives_interval(interval));
+        all.get_keepalives_retries().map(|count| one.keepalives_retries(count));
+        one.keepalives(all.get_keepalives()).keepalives_idle(all.get_keepalives_idle());
+        one.ssl_mode(all.get_ssl_mode()).ssl_negotiation(all.get_ssl_negotiation());
+        one.channel_binding(all.get_channel_binding()).load_balance_hosts(all.get_load_balance_hosts());
+        one.target_session_attrs(all.get_target_session_attrs());
+        one
     }
 }
 

@@ -61,3 +61,15 @@ fn a_synchronous_standby_that_was_promoted_has_what_was_acknowledged_and_the_own
     assert_eq!(tried(&mut store, lease, &plan(2)), [Answer::New]);
     assert_eq!(store.counts(Shard::WHOLE).unwrap().runs, 2);
 }
+
+#[test]
+fn a_first_host_that_says_nothing_keeps_no_session_from_the_second() {
+    let Some(database) = Database::start() else { return };
+    let [silent, second] = [(); 2].map(|()| Relay::before(&database));
+    // It takes sessions and answers none, as a database whose machine stands still.
+    silent.hold(Way::FromDatabase);
+    let url = format!("host={},{} user=mainspring dbname=mainspring", silent.host(), second.host());
+    let mut store = PostgresStore::open(&Location::parse(&url).unwrap(), Identity::default()).unwrap();
+    let lease = acquired(&mut store);
+    assert_eq!(tried(&mut store, lease, &plan(1)), [Answer::New]);
+}
