@@ -30,7 +30,7 @@ use mainspring_exec::run::{End, KillCause, Reports, Stream};
 use mainspring_exec::span::Span;
 use mainspring_exec::waits::{Armed, Waits};
 use mainspring_job::{Action, Failure, Lease, Outcome, Start};
-use mainspring_server::server::execution::{Attempted, Begun, Executes, Execution, LEAD, NotStarted};
+use mainspring_server::server::execution::{Attempted, Begun, Executes, Execution, NotStarted, left_until};
 
 use crate::catalogue::Catalogue;
 use crate::client::Client;
@@ -278,8 +278,7 @@ impl Execution for Handlers {
         self.last_number += 1;
         let number = self.last_number;
         let said = Said { number, lines: self.line_sender.clone(), ring: self.ring.clone() };
-        let held = start.not_before.and_then(|at| Duration::try_from(at.duration_since(now.wall)).ok());
-        let began = now.after(held.unwrap_or_default().min(LEAD));
+        let began = now.after(left_until(start.not_before, now));
         let run = Run::new(start, self.fence, began.wall, self.client.clone(), Some(said));
         let tell = self.teller(number);
         let is_future = match (&*handler, &self.spawner) {

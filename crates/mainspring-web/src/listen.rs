@@ -249,6 +249,11 @@ impl Bound {
 }
 
 impl Serving {
+    /// Whether the thread has ended.
+    pub fn is_over(&self) -> bool {
+        self.thread.is_finished()
+    }
+
     /// Waits until the thread has ended, which it does within seconds after the loop.
     pub fn finish(self) {
         // A panic of the thread is on standard error.

@@ -116,7 +116,7 @@ impl View {
 pub(super) fn text(response: &Response, view: &View) -> String {
     match response {
         // What `doctor` makes of health is its own.
-        // No command shows the other four.
+        // No command shows the others.
         Response::Done(_)
         | Response::Health(_)
         | Response::Recounted(_)

@@ -1,9 +1,8 @@
 //! What comes to the owner through the database: the owner's side, and that of a server that stands by.
 //!
 //! ```text
-//!  client ─▶ standby: forward ─▶ inbox ─▶ owner: work ─▶ its own socket ─▶ the loop
-//!         ◀────────────────────  reply ◀──────────────
-//!  its listener ─▶ answer_listener
+//!  client or listener ─▶ standby: Forwarder ─▶ inbox ─▶ owner: work ─▶ its own socket ─▶ the loop
+//!                     ◀──────────────────────  reply ◀──────────────
 //! ```
 //!
 //! The owner's thread is a client of its own server, so that the loop knows nothing of this.
@@ -143,117 +142,113 @@ pub(super) enum Asks {
     Nobody,
 }
 
-/// Serves a client of a standby on a thread of its own. `standing` says why this server does not answer
-/// itself.
-pub(super) fn forward(location: &Location, asks: Asks, actor: &str, client: UnixStream, standing: &str) {
-    static COUNT: AtomicUsize = AtomicUsize::new(0);
-    let (location, actor, standing) = (location.clone(), actor.to_owned(), standing.to_owned());
-    // A client too many is hung up on.
-    if MAX_CLIENTS <= COUNT.fetch_add(1, Ordering::SeqCst) {
-        COUNT.fetch_sub(1, Ordering::SeqCst);
-        return;
-    }
-    let serve = move || {
-        // A client that has gone is told nothing.
-        let _ = answer_all(&location, asks, &actor, &client, &standing);
-        COUNT.fetch_sub(1, Ordering::SeqCst);
-    };
-    if thread::Builder::new().name("a client".to_owned()).spawn(serve).is_err() {
-        COUNT.fetch_sub(1, Ordering::SeqCst);
-    }
-}
-
 /// Why a server stands by, and whom it asks meanwhile.
 pub(super) type Standing = Mutex<(Asks, String)>;
 
-/// Answers the listener of a standby on a thread of its own, until the other end is closed.
-pub(super) fn answer_listener(
-    location: &Location,
-    standing: &Arc<Standing>,
-    server: &str,
-    stream: UnixStream,
-) {
-    let (location, standing, server) = (location.clone(), Arc::clone(standing), server.to_owned());
-    // An end of the connection, or no thread, ends what is asked over it.
-    let serve = move || drop(answer_requests(&location, &standing, &server, &stream));
-    drop(thread::Builder::new().name("a listener".to_owned()).spawn(serve));
+/// What answers over one connection for a server that stands by.
+pub(super) struct Forwarder {
+    location: Location,
+    standing: Arc<Standing>,
+    /// How the owner is told who asks.
+    server: String,
+    /// A session while something is asked.
+    inbox: Option<Inbox>,
 }
 
-fn answer_requests(
-    location: &Location,
-    standing: &Standing,
-    server: &str,
-    stream: &UnixStream,
-) -> io::Result<()> {
-    stream.set_read_timeout(Some(CLIENT_WAIT))?;
-    stream.set_write_timeout(Some(CLIENT_WAIT))?;
-    let mut reader = BufReader::new(stream);
-    let mut inbox = None;
-    let mut line = String::new();
-    loop {
-        match reader.read_line(&mut line) {
-            Ok(0) => return Ok(()),
-            Ok(_) => {}
-            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
-                // Nobody asks: the session is for others.
-                inbox = None;
-                continue;
-            }
-            Err(error) => return Err(error),
-        }
-        let (asks, text) = standing.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let asked = Asked::read(line.as_bytes());
-        let id = asked.as_ref().map_or(0, |asked| asked.id);
-        let response = match asked {
-            Ok(asked) if asks == Asks::Owner && is_forwarded(&asked.request) => {
-                let actor =
-                    asked.actor.map_or_else(|| server.to_owned(), |name| format!("{name} at {server}"));
-                let opened = inbox.take().map_or_else(|| Inbox::of_asker(location), Ok);
-                match opened {
-                    Ok(opened) => replied(inbox.insert(opened), &line, &actor, &text),
-                    Err(error) => temporary(format!("this server stands by: {text}: {error}")),
-                }
-            }
-            Ok(_) => temporary(format!("this server stands by: {text}")),
-            Err(error) => Response::Error(error),
-        };
-        line.clear();
-        let text = serde_json::to_string(&Answered { id, response }).map_err(io::Error::other)?;
-        let mut writer = stream;
-        writeln!(writer, "{text}")?;
+impl Forwarder {
+    pub(super) fn new(location: &Location, standing: &Arc<Standing>, server: &str) -> Forwarder {
+        let (location, standing, server) = (location.clone(), Arc::clone(standing), server.to_owned());
+        Forwarder { location, standing, server, inbox: None }
     }
-}
 
-fn answer_all(
-    location: &Location,
-    asks: Asks,
-    actor: &str,
-    client: &UnixStream,
-    standing: &str,
-) -> io::Result<()> {
-    client.set_nonblocking(false)?;
-    client.set_read_timeout(Some(CLIENT_WAIT))?;
-    client.set_write_timeout(Some(CLIENT_WAIT))?;
-    let mut reader = BufReader::new(client);
-    let mut inbox = Inbox::of_asker(location).map_err(io::Error::other)?;
-    loop {
-        let mut line = String::new();
-        if reader.by_ref().take(MAX_REQUEST_BYTES as u64).read_line(&mut line)? == 0 {
-            return Ok(());
+    /// Serves a client on a thread of its own. One that is silent for too long is left.
+    pub(super) fn serve_client(mut self, client: UnixStream) {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        // A client too many is hung up on.
+        if MAX_CLIENTS <= COUNT.fetch_add(1, Ordering::SeqCst) {
+            COUNT.fetch_sub(1, Ordering::SeqCst);
+            return;
         }
+        let serve = move || {
+            // A client that has gone is told nothing.
+            let _ = self.answer_client(&client);
+            COUNT.fetch_sub(1, Ordering::SeqCst);
+        };
+        if thread::Builder::new().name("a client".to_owned()).spawn(serve).is_err() {
+            COUNT.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+
+    /// Serves the listener of this server on a thread of its own, until it closes the other end. While
+    /// nothing is asked there is no session.
+    pub(super) fn serve_listener(mut self, stream: UnixStream) {
+        // An end of the connection, or no thread, ends what is asked over it.
+        let serve = move || drop(self.answer_listener(&stream));
+        drop(thread::Builder::new().name("a listener".to_owned()).spawn(serve));
+    }
+
+    fn answer_client(&mut self, client: &UnixStream) -> io::Result<()> {
+        client.set_nonblocking(false)?;
+        let mut reader = reader(client)?;
+        loop {
+            let mut line = String::new();
+            if reader.by_ref().take(MAX_REQUEST_BYTES as u64).read_line(&mut line)? == 0 {
+                return Ok(());
+            }
+            // A client may call itself what it likes.
+            self.answer(&line, |_| None, client)?;
+        }
+    }
+
+    fn answer_listener(&mut self, stream: &UnixStream) -> io::Result<()> {
+        let mut reader = reader(stream)?;
+        let mut line = String::new();
+        loop {
+            match reader.read_line(&mut line) {
+                Ok(0) => return Ok(()),
+                Ok(_) => {
+                    self.answer(&line, |asked| asked.actor.clone(), stream)?;
+                    line.clear();
+                }
+                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+                    self.inbox = None;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Answers one request. `actor_of` says who asks at this server, if that is known.
+    fn answer(
+        &mut self,
+        line: &str,
+        actor_of: impl Fn(&Asked) -> Option<String>,
+        mut stream: &UnixStream,
+    ) -> io::Result<()> {
+        let (asks, standing) = self.standing.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let asked = Asked::read(line.as_bytes());
         let id = asked.as_ref().map_or(0, |asked| asked.id);
         let response = match asked {
             Ok(asked) if asks == Asks::Owner && is_forwarded(&asked.request) => {
-                replied(&mut inbox, &line, actor, standing)
+                let actor = actor_of(&asked)
+                    .map_or_else(|| self.server.clone(), |name| format!("{name} at {}", self.server));
+                match self.inbox.take().map_or_else(|| Inbox::of_asker(&self.location), Ok) {
+                    Ok(inbox) => replied(self.inbox.insert(inbox), line, &actor, &standing),
+                    Err(error) => temporary(format!("this server stands by: {standing}: {error}")),
+                }
             }
             Ok(_) => temporary(format!("this server stands by: {standing}")),
             Err(error) => Response::Error(error),
         };
         let text = serde_json::to_string(&Answered { id, response }).map_err(io::Error::other)?;
-        let mut writer = client;
-        writeln!(writer, "{text}")?;
+        writeln!(stream, "{text}")
     }
+}
+
+fn reader(stream: &UnixStream) -> io::Result<BufReader<&UnixStream>> {
+    stream.set_read_timeout(Some(CLIENT_WAIT))?;
+    stream.set_write_timeout(Some(CLIENT_WAIT))?;
+    Ok(BufReader::new(stream))
 }
 
 /// Asks the owner, and waits for its reply.

@@ -92,6 +92,8 @@ impl Beside {
             None => Sockets::bind(settings(args)?, handed).map_err(failed)?,
         };
         let (bound, listener) = self.sockets.insert(sockets).prepare().map_err(failed)?;
+        // A server may change between owner and standby for years.
+        self.serving.retain(|serving| !serving.is_over());
         self.serving.push(adapted(bound).serve(data.clone(), zone.clone()).map_err(failed)?);
         for address in &listener.addresses {
             say(&format!("mainspring: the page is at {address} (mainspring open signs a browser in)\n"));

@@ -20,7 +20,7 @@ use std::time::Duration;
 use mainspring_job::{Lease, Owner, Shard, Store, StoreError};
 use mainspring_postgres::{Identity, Location, PostgresStore, Releases};
 
-use super::inbox::{Asks, Standing, answer_listener, forward, work};
+use super::inbox::{Asks, Forwarder, Standing, work};
 use super::listen::Beside;
 use mainspring_exec::bell::{Bell, bell};
 use mainspring_server::activation::Handed;
@@ -100,15 +100,18 @@ impl<'m> Member<'m> {
             lease
         });
         if let Err(error) = &acquired {
-            note_standing(&self.standing, error);
+            let asks = if matches!(error, StoreError::TooNew { .. }) { Asks::Nobody } else { Asks::Owner };
+            let now = (asks, standby::reason(error));
+            *self.standing.lock().unwrap_or_else(PoisonError::into_inner) = now;
         }
         acquired
     }
 
     /// Answers what comes over these connections, as a server that stands by does.
     fn answer(&self, streams: &[UnixStream]) {
-        let answer = |stream| answer_listener(self.location, &self.standing, &self.owner.name, stream);
-        streams.iter().filter_map(|stream| stream.try_clone().ok()).for_each(answer);
+        for stream in streams.iter().filter_map(|stream| stream.try_clone().ok()) {
+            Forwarder::new(self.location, &self.standing, &self.owner.name).serve_listener(stream);
+        }
     }
 }
 
@@ -137,9 +140,8 @@ pub(super) fn serve(
             }
             acquired
         };
-        let acquired = standby::wait(data, style, handed.control()?, &bell, acquire, |client, text| {
-            let asks = standing.lock().unwrap_or_else(PoisonError::into_inner).0;
-            forward(location, asks, &name, client, text);
+        let acquired = standby::wait(data, style, handed.control()?, &bell, acquire, |client, _| {
+            Forwarder::new(location, &standing, &name).serve_client(client);
         })?;
         drop(hears);
         // The listener ends what it answers; the next one begins beside it.
@@ -170,16 +172,6 @@ pub(super) fn serve(
     beside.finish();
     drop(directory);
     Ok(Exit::Ok)
-}
-
-/// Whom the clients of a standby are for, and why it does not answer them.
-fn note_standing(standing: &Standing, error: &StoreError) {
-    let asks = if matches!(error, StoreError::TooNew { .. }) { Asks::Nobody } else { Asks::Owner };
-    let text = match error {
-        StoreError::Held { by, .. } => format!("{by} owns the jobs"),
-        error => error.to_string(),
-    };
-    *standing.lock().unwrap_or_else(PoisonError::into_inner) = (asks, text);
 }
 
 /// The store, unless this program is too old for it: the others serve, and this one waits until it is

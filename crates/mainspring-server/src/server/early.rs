@@ -21,7 +21,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use mainspring_job::Start;
 
-use super::execution::{Attempted, LEAD};
+use super::execution::{Attempted, left_until};
 use mainspring_exec::clock::Moment;
 use mainspring_exec::held::{Held, TimerId};
 
@@ -54,9 +54,11 @@ impl<S> Early<S> {
         start: S,
         now: Moment,
     ) -> Option<S> {
-        let left = at.and_then(|at| Duration::try_from(at.duration_since(now.wall)).ok());
-        let Some(left) = left.filter(|left| !left.is_zero()) else { return Some(start) };
-        let id = self.held.add(now.monotonic + left.min(LEAD), (attempted.clone(), start));
+        let left = left_until(at, now);
+        if left.is_zero() {
+            return Some(start);
+        }
+        let id = self.held.add(now.monotonic + left, (attempted.clone(), start));
         let replaced = self.ids.insert(attempted, id);
         debug_assert!(replaced.is_none(), "an attempt is started once");
         None
@@ -95,6 +97,7 @@ impl<S> Early<S> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::execution::LEAD;
     use super::*;
     use mainspring_job::RunKey;
 

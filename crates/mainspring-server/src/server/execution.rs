@@ -17,6 +17,7 @@ use std::fmt::{self, Debug};
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use mainspring_job::{Action, Lease, RunKey, Start};
 
 use mainspring_exec::clock::Moment;
@@ -26,6 +27,13 @@ use mainspring_exec::run::Reports;
 /// milliseconds, and a start may have to wait for the flush of what came before it. A job that is withdrawn
 /// within this time comes too late.
 pub const LEAD: Duration = Duration::from_millis(20);
+
+/// How long a start is to wait that is not to begin before then: no longer than the [`LEAD`], whatever the
+/// clock shows.
+pub fn left_until(not_before: Option<Timestamp>, now: Moment) -> Duration {
+    let left = not_before.and_then(|at| Duration::try_from(at.duration_since(now.wall)).ok());
+    left.unwrap_or_default().min(LEAD)
+}
 
 /// An attempt of a run.
 pub type Attempted = (RunKey, u32);

@@ -70,11 +70,7 @@ pub fn wait(
                 }
                 return Ok(Some((lease, asked, signals)));
             }
-            Err(StoreError::Held { by, .. }) => format!("{by} owns the jobs"),
-            Err(error @ StoreError::TooNew { .. }) => {
-                format!("{error}: install the version that the other servers have")
-            }
-            Err(error @ (StoreError::Busy | StoreError::Unknown | StoreError::Full(_))) => error.to_string(),
+            Err(error) if passes(&error) => reason(&error),
             Err(error) => return Err(Error::Store(error)),
         };
         if text != said {
@@ -108,6 +104,21 @@ pub fn wait(
                 break;
             }
         }
+    }
+}
+
+/// Whether what a store says may be over when it is asked again.
+fn passes(error: &StoreError) -> bool {
+    use StoreError::{Busy, Full, Held, TooNew, Unknown};
+    matches!(error, Held { .. } | TooNew { .. } | Busy | Unknown | Full(_))
+}
+
+/// Why a server stands by whose store has said that.
+pub fn reason(error: &StoreError) -> String {
+    match error {
+        StoreError::Held { by, .. } => format!("{by} owns the jobs"),
+        StoreError::TooNew { .. } => format!("{error}: install the version that the other servers have"),
+        error => error.to_string(),
     }
 }
 
