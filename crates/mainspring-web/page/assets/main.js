@@ -486,12 +486,15 @@ function signedOut() {
   the("#main h1", HTMLElement).focus();
 }
 
+/** @type {ReturnType<typeof follow> | undefined} */
+let live;
+
 function signedIn() {
   isSignedOut = false;
   document.body.classList.remove("signed-out");
   main.replaceChildren();
   connect("connecting");
-  live.retry();
+  live?.retry();
   show(true, true);
 }
 
@@ -522,14 +525,15 @@ listen({
     say(`Times in ${ZONES[next]}.`);
   }
 });
-const live = follow(changed, (state) => {
-  stream = state;
-  if (!isSignedOut && (connect(state) || state === "deaf")) update(true);
-});
 const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1];
 if (code === undefined) show(true, query.has("at"));
 else {
   // The code has done its work, and an address is easily copied.
   history.replaceState(null, "", location.search || "?page=now");
-  signIn({ code });
+  // The stream of events is for those who are signed in.
+  await signIn({ code });
 }
+live = follow(changed, (state) => {
+  stream = state;
+  if (!isSignedOut && (connect(state) || state === "deaf")) update(true);
+});
