@@ -115,6 +115,8 @@ pub mod hook;
 pub mod planner;
 
 pub mod store;
+
+mod placement;
 mod turn;
 
 #[cfg(feature = "serde")]
@@ -144,6 +146,8 @@ pub use operation::{Answer, Batch, MAX_BATCH_OPERATIONS, MAX_PRUNED, Operation, 
 pub use outcome::{Failure, MAX_MESSAGE_BYTES, Outcome};
 #[doc(inline)]
 pub use output::{Applied, Note, Output, Refusal, Reply, Start};
+#[doc(inline)]
+pub use placement::Placement;
 #[doc(inline)]
 pub use planner::{
     Limits, Load, MAX_BACKFILL_RUNS, MAX_CRASHES, MAX_FOLLOWERS, MAX_ON_PROBATION, PROBATION, Planner,

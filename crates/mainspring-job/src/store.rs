@@ -63,6 +63,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::audit::{AuditQuery, Audited};
+use crate::hash::text_hash;
 use crate::name::JobName;
 use crate::once::{Once, OnceId};
 use crate::operation::{Answer, Batch, Takeover};
@@ -105,6 +106,30 @@ pub struct Shard(pub u16);
 impl Shard {
     /// The only shard of an embedded store.
     pub const WHOLE: Shard = Shard(0);
+
+    /// All shards together, in a question for people: [`Reader::load`], [`Reader::load_ids`] and
+    /// [`Reader::counts`] take it. It has no owner.
+    pub const EVERY: Shard = Shard(u16::MAX);
+
+    /// The most shards of a store: each has a session of the database and a loop of its own.
+    pub const MAX: u16 = 64;
+
+    /// The shard to which a name belongs where there are so many, at least one: on each machine and in each
+    /// version the same.
+    ///
+    /// # Example
+    /// ```
+    /// use mainspring_job::{JobName, Shard};
+    ///
+    /// let name: JobName = "nightly-backup".parse()?;
+    /// assert!(Shard::of(&name, 16) < Shard(16));
+    /// assert_eq!(Shard::of(&name, 1), Shard::WHOLE);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn of(name: &JobName, count: u16) -> Shard {
+        let rest = text_hash(name.as_str()) % u64::from(count.max(1));
+        Shard(u16::try_from(rest).unwrap_or(u16::MAX))
+    }
 }
 
 /// What takes a shard: a server, by its name.
@@ -299,6 +324,15 @@ pub trait Store: Reader {
     /// has no hints.
     fn hints(&mut self) -> Vec<Hint>;
 
+    /// Keeps that a source was applied which has no job in this shard: see [`Reader::shared_sources`]. A
+    /// source of which a job is defined is kept with that.
+    ///
+    /// # Errors
+    /// As `commit`.
+    fn keep_source(&mut self, _lease: Lease, _source: &str) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Makes a batch durable, and answers each of its operations.
     ///
     /// # Errors
@@ -362,13 +396,13 @@ pub trait Reader {
     /// When they cannot be read.
     fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, Option<PauseTerms>), StoreError>;
 
-    /// The sources from which a definition was ever kept, if several servers share the store: it says then
-    /// which definitions are in force, and the files of a new owner do not. `None`: what the owner reads is
-    /// in force.
+    /// The sources from which a definition of a shard was ever kept, if several servers share the store: it
+    /// says then which definitions are in force, and the files of a new owner do not. `None`: what the owner
+    /// reads is in force.
     ///
     /// # Errors
     /// When they cannot be read.
-    fn shared_sources(&mut self) -> Result<Option<BTreeSet<String>>, StoreError> {
+    fn shared_sources(&mut self, _shard: Shard) -> Result<Option<BTreeSet<String>>, StoreError> {
         Ok(None)
     }
 

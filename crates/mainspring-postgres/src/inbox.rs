@@ -14,7 +14,7 @@
 
 use std::time::Duration;
 
-use mainspring_job::StoreError;
+use mainspring_job::{Shard, StoreError};
 use tokio_postgres::Row;
 
 use super::connection::{Connection, InboxBell};
@@ -42,6 +42,8 @@ pub struct Entry {
     pub actor: String,
     /// Whether a reply is waited for.
     pub waits: bool,
+    /// Whose owner is asked. `None`: that of the first shard.
+    pub shard: Option<Shard>,
 }
 
 /// The table, over a session of its own.
@@ -81,19 +83,23 @@ impl Inbox {
         self.connection.wait(longest)
     }
 
-    /// The first requests that are to be done, in their order.
+    /// The first requests that the owner of these shards is to do, in their order. What names no shard is
+    /// for the owner of the first.
     ///
     /// # Errors
     /// When they cannot be read.
-    pub fn waiting(&mut self) -> Result<Vec<Entry>, StoreError> {
-        let sql =
-            "SELECT id, request, actor, waits FROM mainspring.inbox WHERE refusal = '' ORDER BY id LIMIT $1";
-        let rows = self.connection.call("read the inbox", sql, &[Value::Int(MAX_TAKEN)])?;
+    pub fn waiting(&mut self, shards: &[Shard]) -> Result<Vec<Entry>, StoreError> {
+        let sql = "SELECT id, request, actor, waits, shard FROM mainspring.inbox
+            WHERE refusal = '' AND coalesce(shard, 0) = ANY ($2) ORDER BY id LIMIT $1";
+        let shards = shards.iter().map(|shard| Some(i64::from(shard.0))).collect();
+        let values = [Value::Int(MAX_TAKEN), Value::MaybeInts(shards)];
+        let rows = self.connection.call("read the inbox", sql, &values)?;
         let entry = |row: &Row| Entry {
             id: row.get(0),
             request: read(row.get(1)).into_owned(),
             actor: read(row.get(2)).into_owned(),
             waits: row.get(3),
+            shard: row.get::<_, Option<i64>>(4).and_then(|shard| u16::try_from(shard).ok()).map(Shard),
         };
         Ok(rows.iter().map(entry).collect())
     }
@@ -129,15 +135,16 @@ impl Inbox {
             .map(drop)
     }
 
-    /// Asks the owner something, and returns the number of that.
+    /// Asks the owner of a shard something, and returns the number of that.
     ///
     /// # Errors
     /// When the database does not answer; `Unknown` if the request may be there.
-    pub fn ask(&mut self, request: &str, actor: &str) -> Result<i64, StoreError> {
+    pub fn ask(&mut self, shard: Shard, request: &str, actor: &str) -> Result<i64, StoreError> {
         let sql = "WITH asked AS (
-                INSERT INTO mainspring.inbox (request, actor, waits) VALUES ($1, $2, true) RETURNING id)
+                INSERT INTO mainspring.inbox (request, actor, waits, shard) VALUES ($1, $2, true, $4) RETURNING id)
             SELECT id, pg_notify($3, '')::text FROM asked";
-        let values = [Value::text(request), Value::text(actor), Value::text(ASKED)];
+        let shard = Value::Int(i64::from(shard.0));
+        let values = [Value::text(request), Value::text(actor), Value::text(ASKED), shard];
         let rows = self.connection.call("ask", sql, &values)?;
         Ok(rows.first().ok_or(StoreError::Busy)?.get(0))
     }

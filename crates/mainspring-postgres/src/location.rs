@@ -33,6 +33,9 @@ pub(super) const OF_OWNER: &str = "-c statement_timeout=10000 -c idle_in_transac
 /// pooler the connection gives up after `CALL_TIMEOUT`.
 pub(super) const OF_READER: &str = "-c statement_timeout=2000 -c idle_in_transaction_session_timeout=10000";
 
+/// The same of a session that changes every row: it may take long, but waits for nobody.
+pub(super) const OF_SPREAD: &str = "-c statement_timeout=0 -c lock_timeout=5000";
+
 /// Where the database is.
 #[derive(Clone)]
 pub struct Location {

@@ -55,6 +55,15 @@ fn range(shard: Shard, after: OnceId, up_to: Timestamp, limit: usize) -> [Value;
 const IN_RANGE: &str = "FROM mainspring.pending WHERE shard = $1 AND (due, number) > ($2, $3) AND due <= $4
     ORDER BY due, number LIMIT $5";
 
+/// The same of all shards: a page of each, out of which the page is taken.
+const IN_ALL: &str = "FROM (SELECT s.shard AS each FROM mainspring.shard AS s WHERE $1 = $1) AS e CROSS JOIN LATERAL (
+    SELECT * FROM mainspring.pending AS p WHERE p.shard = e.each AND (p.due, p.number) > ($2, $3) AND p.due <= $4
+    ORDER BY p.due, p.number LIMIT $5) AS found ORDER BY due, number LIMIT $5";
+
+fn in_range(shard: Shard) -> &'static str {
+    if shard == Shard::EVERY { IN_ALL } else { IN_RANGE }
+}
+
 pub(super) fn load(
     connection: &mut Connection,
     shard: Shard,
@@ -62,7 +71,7 @@ pub(super) fn load(
     up_to: Timestamp,
     limit: usize,
 ) -> Read<Vec<Once>> {
-    let sql = format!("SELECT {PENDING} {IN_RANGE}");
+    let sql = format!("SELECT {PENDING} {}", in_range(shard));
     rows(connection, "load", &sql, &range(shard, after, up_to, limit), columns::once)
 }
 
@@ -73,7 +82,7 @@ pub(super) fn load_ids(
     up_to: Timestamp,
     limit: usize,
 ) -> Read<Vec<OnceId>> {
-    let sql = format!("SELECT due, number {IN_RANGE}");
+    let sql = format!("SELECT due, number {}", in_range(shard));
     rows(connection, "load ids", &sql, &range(shard, after, up_to, limit), columns::once_id)
 }
 
@@ -93,12 +102,11 @@ pub(super) fn cluster(connection: &mut Connection, shard: Shard) -> Read<Option<
     Ok(found.into_iter().next())
 }
 
-/// All sources from which definitions ever came.
-pub(super) fn sources(connection: &mut Connection) -> Read<BTreeSet<String>> {
-    let sql = "SELECT name FROM mainspring.source";
-    Ok(rows(connection, "sources", sql, &[], |found| Ok(columns::text(found, 0)?.into_owned()))?
-        .into_iter()
-        .collect())
+/// All sources from which definitions of a shard ever came.
+pub(super) fn sources(connection: &mut Connection, shard: Shard) -> Read<BTreeSet<String>> {
+    let sql = "SELECT name FROM mainspring.source_part WHERE shard = $1";
+    let text = |found: &dyn Columns| Ok(columns::text(found, 0)?.into_owned());
+    Ok(rows(connection, "sources", sql, &[of(shard)], text)?.into_iter().collect())
 }
 
 pub(super) fn open_runs(
@@ -242,7 +250,12 @@ pub(super) fn pending_named(connection: &mut Connection, name: &JobName) -> Read
 
 /// What the batches have added up.
 pub(super) fn counts(connection: &mut Connection, shard: Shard) -> Read<Counts> {
-    let sql = "SELECT jobs, pending, open, runs, dead FROM mainspring.shard WHERE shard = $1";
+    let sql = if shard == Shard::EVERY {
+        "SELECT sum(jobs)::int8, sum(pending)::int8, sum(open)::int8, sum(runs)::int8, sum(dead)::int8
+            FROM mainspring.shard WHERE shard <> $1"
+    } else {
+        "SELECT jobs, pending, open, runs, dead FROM mainspring.shard WHERE shard = $1"
+    };
     Ok(rows(connection, "counts", sql, &[of(shard)], columns::counts)?.pop().unwrap_or_default())
 }
 

@@ -50,8 +50,8 @@ macro_rules! reads_by_asking {
                 read::jobs(&mut self.connection, shard)
             }
 
-            fn shared_sources(&mut self) -> Result<Option<BTreeSet<String>>, StoreError> {
-                read::sources(&mut self.connection).map(Some)
+            fn shared_sources(&mut self, shard: Shard) -> Result<Option<BTreeSet<String>>, StoreError> {
+                read::sources(&mut self.connection, shard).map(Some)
             }
 
             fn cluster(&mut self, shard: Shard) -> Result<Option<String>, StoreError> {

@@ -18,9 +18,12 @@ use super::connection::Connection;
 use super::location::{Location, OF_OWNER};
 
 /// The version that the steps lead to.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 
-/// The oldest version whose programs may go on writing.
+/// The version from which on there may be several shards.
+pub(super) const SHARDED: u32 = 8;
+
+/// The oldest version whose programs may go on writing, where there is one shard.
 const FLOOR: u32 = 1;
 
 /// What leads from each version to the next.
@@ -36,6 +39,7 @@ const STEPS: [&[&str]; VERSION as usize] = [
     &[include_str!("../sql/0007_cluster.sql")],
     &[include_str!("../sql/0008_waves.sql")],
     &[include_str!("../sql/0009_open.sql")],
+    &[include_str!("../sql/0010_shards.sql")],
 ];
 
 /// Of the lock that servers take which start at once: the letters `mainspri`.
@@ -58,7 +62,9 @@ pub fn preview(found: u32) -> String {
     let keep = if found == 0 {
         format!("INSERT INTO mainspring.meta (version, floor) VALUES ({VERSION}, {FLOOR});\n")
     } else {
-        format!("UPDATE mainspring.meta SET version = {VERSION}, floor = {FLOOR} WHERE version = {found};\n")
+        format!(
+            "UPDATE mainspring.meta SET version = {VERSION}, floor = greatest(floor, {FLOOR}) WHERE version = {found};\n"
+        )
     };
     text + &keep + "COMMIT;\n"
 }

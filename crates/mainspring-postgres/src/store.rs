@@ -57,6 +57,8 @@ pub struct PostgresStore {
     location: Location,
     identity: Identity,
     lasts: Duration,
+    /// Over how many shards the jobs are spread, as far as this program knows.
+    shards: u16,
     /// What the owner is called that it last acquired for.
     name: String,
     /// The other half of each fence.
@@ -98,7 +100,15 @@ impl PostgresStore {
             identity.server = text(answered, 1)?;
         }
         let (location, tokens) = (location.clone(), HashMap::new());
-        Ok(PostgresStore { connection, location, identity, lasts, name: String::new(), tokens })
+        let shards = 1;
+        Ok(PostgresStore { connection, location, identity, lasts, shards, name: String::new(), tokens })
+    }
+
+    /// The same where the jobs are spread over so many shards, as [`Shards::count`](super::Shards::count)
+    /// says. Without this it is one. A shard is given to nobody who expects another number.
+    #[must_use]
+    pub fn among(self, shards: u16) -> PostgresStore {
+        PostgresStore { shards, ..self }
     }
 
     /// A second session, for another thread.
@@ -132,6 +142,18 @@ impl PostgresStore {
         let token = self.tokens.get(&(lease.shard, lease.epoch)).ok_or(StoreError::Fenced)?;
         let epoch = Value::Int(mainspring_rows::number(lease.epoch));
         Ok([Value::Int(i64::from(lease.shard.0)), epoch, Value::text(token)])
+    }
+
+    /// Why no shard is given: there is another number of them now.
+    fn other_shards(&mut self) -> Result<StoreError, StoreError> {
+        let rows = self.connection.call("count the shards", "SELECT shards FROM mainspring.meta", &[])?;
+        let found = number(rows.first().ok_or(StoreError::Busy)?, 0)?;
+        if found == i64::from(self.shards) {
+            return Ok(StoreError::Busy);
+        }
+        let text =
+            format!("the jobs are spread over {found} shards, and this program expects {}", self.shards);
+        Ok(StoreError::Io(text.into()))
     }
 
     /// Does one of our functions, whose first column is a status. Without a row it was not called: the caller
@@ -182,10 +204,11 @@ fn number(row: &Row, index: usize) -> Result<i64, StoreError> {
 
 impl Store for PostgresStore {
     fn acquire(&mut self, shard: Shard, owner: &Owner) -> Result<Lease, StoreError> {
-        // A program that is older than the schema's floor must not write: the function takes the shard from
-        // the row that says so, so that it is not called without one.
-        let sql =
-            "WITH served AS MATERIALIZED (SELECT $1 AS shard FROM mainspring.meta AS m WHERE m.floor <= $9)
+        // A program that is older than the schema's floor must not write, nor one that would place jobs
+        // otherwise: the function takes the shard from the row that says so, so that it is not called without
+        // one.
+        let sql = "WITH served AS MATERIALIZED (
+                SELECT $1 AS shard FROM mainspring.meta AS m WHERE m.floor <= $9 AND m.shards = $10)
             SELECT a.status, a.epoch, a.token, a.takeover, a.held_by, a.left_ms, a.now,
                 mainspring.seen_1($5, $3, $4, $8)::text
             FROM served, LATERAL mainspring.acquire_1(served.shard, $2, $3, $4, $5, $6, $7) AS a";
@@ -199,6 +222,7 @@ impl Store for PostgresStore {
             Value::text(&owner.machine_start),
             Value::text(env!("CARGO_PKG_VERSION")),
             Value::Int(i64::from(schema::VERSION)),
+            Value::Int(i64::from(self.shards)),
         ];
         self.name.clone_from(&owner.name);
         let rows = match self.connection.call("acquire", sql, &values) {
@@ -208,7 +232,7 @@ impl Store for PostgresStore {
         };
         let Some(answered) = rows.into_iter().next() else {
             schema::version(&mut self.connection)?;
-            return Err(StoreError::Busy);
+            return Err(self.other_shards()?);
         };
         if text(&answered, 0)? == "held" {
             let left = u64::try_from(number(&answered, 5)?).unwrap_or(0);
@@ -256,6 +280,17 @@ impl Store for PostgresStore {
         self.ask("release", sql, &[shard, epoch, token, Value::text(FREE)])?;
         self.tokens.remove(&(lease.shard, lease.epoch));
         Ok(())
+    }
+
+    fn keep_source(&mut self, lease: Lease, source: &str) -> Result<(), StoreError> {
+        let [shard, epoch, token] = self.fence(lease)?;
+        let sql = "WITH ours AS MATERIALIZED (SELECT s.shard FROM mainspring.shard AS s
+                WHERE s.shard = $1 AND s.epoch = $2 AND s.token = $3::uuid FOR KEY SHARE),
+            kept AS (INSERT INTO mainspring.source (name) SELECT $4 FROM ours ON CONFLICT DO NOTHING),
+            part AS (INSERT INTO mainspring.source_part (name, shard) SELECT $4, o.shard FROM ours AS o
+                ON CONFLICT DO NOTHING)
+            SELECT 'done' FROM ours";
+        self.ask("keep a source", sql, &[shard, epoch, token, Value::text(source)]).map(drop)
     }
 
     /// None: a standby hears of them by [`Releases`](super::Releases), and asks each second.

@@ -8,6 +8,7 @@ mod failover;
 mod formats;
 mod model;
 mod relay;
+mod shards;
 mod tls;
 mod trouble;
 mod waves;

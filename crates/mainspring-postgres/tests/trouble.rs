@@ -304,10 +304,10 @@ fn a_release_and_what_is_asked_through_the_database_are_heard_of_at_once() {
     store.release(lease).unwrap();
     assert!(releases.wait(PATIENCE));
     let (mut owner, mut asker) = (Inbox::of_owner(&location).unwrap(), Inbox::of_asker(&location).unwrap());
-    assert_eq!(owner.waiting().unwrap(), []);
-    let id = asker.ask("a request", "somebody").unwrap();
+    assert_eq!(owner.waiting(&[Shard::WHOLE]).unwrap(), []);
+    let id = asker.ask(Shard::WHOLE, "a request", "somebody").unwrap();
     assert!(owner.wait(PATIENCE), "its time was not over");
-    assert_eq!(owner.waiting().unwrap().len(), 1);
+    assert_eq!(owner.waiting(&[Shard::WHOLE]).unwrap().len(), 1);
     assert!(owner.take(id).unwrap());
     owner.reply(id, "a reply").unwrap();
     assert!(asker.wait(PATIENCE));
@@ -321,10 +321,10 @@ fn through_a_pooler_in_transaction_mode_nothing_is_told_and_all_is_found() {
     let location = Location::parse(&url).unwrap();
     drop(opened(&database));
     let (mut owner, mut asker) = (Inbox::of_owner(&location).unwrap(), Inbox::of_asker(&location).unwrap());
-    assert_eq!(owner.waiting().unwrap(), []);
-    let id = asker.ask("a request", "somebody").unwrap();
+    assert_eq!(owner.waiting(&[Shard::WHOLE]).unwrap(), []);
+    let id = asker.ask(Shard::WHOLE, "a request", "somebody").unwrap();
     assert!(!owner.wait(Duration::ZERO));
-    assert_eq!(owner.waiting().unwrap()[0].id, id);
+    assert_eq!(owner.waiting(&[Shard::WHOLE]).unwrap()[0].id, id);
 }
 
 #[test]

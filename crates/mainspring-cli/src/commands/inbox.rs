@@ -13,6 +13,7 @@
 //!
 //! Does not forward what has more than one answer, such as the output of a run.
 
+use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use mainspring_job::StoreError;
+use mainspring_job::{Shard, StoreError};
 use mainspring_postgres::{Entry, Inbox, Location};
 
 use crate::client::{Address, Client};
@@ -35,7 +36,7 @@ use mainspring_server::protocol::{
 use mainspring_server::server::standby;
 
 /// How often the owner looks for requests.
-const INTERVAL: Duration = Duration::from_millis(250);
+pub(super) const INTERVAL: Duration = Duration::from_millis(250);
 
 /// How long the owner's server has for an answer.
 const ANSWER_WAIT: Duration = Duration::from_secs(10);
@@ -64,7 +65,7 @@ pub(super) fn work(location: &Location, data: &DataDirectory, style: Style) -> R
     let work = move || {
         while ended.try_recv() != Err(TryRecvError::Disconnected) {
             // Whatever the database says passes, or the loop is told it too.
-            let _ = turn(&mut inbox, &data, style);
+            let _ = turn(&mut inbox, &[Shard::WHOLE], |_| Some(data.clone()), style);
             inbox.wait(INTERVAL);
         }
     };
@@ -72,19 +73,20 @@ pub(super) fn work(location: &Location, data: &DataDirectory, style: Style) -> R
     Ok(ends)
 }
 
-/// Does the first requests.
-fn turn(inbox: &mut Inbox, data: &DataDirectory, style: Style) -> Result<(), StoreError> {
-    let entries = inbox.waiting()?;
-    if entries.is_empty() {
-        return Ok(());
-    }
-    // Nothing is taken out before there is somebody to do it.
-    let connected = Client::connect(&Address::Here(data.clone())).and_then(|mut client| {
-        client.answers_within(ANSWER_WAIT)?;
-        Ok(client)
-    });
-    let Ok(mut client) = connected else { return Ok(()) };
-    for entry in entries {
+/// Does the first requests for these shards. `of` says where the loop of a shard is; of what names none, any
+/// loop.
+pub(super) fn turn(
+    inbox: &mut Inbox,
+    shards: &[Shard],
+    of: impl Fn(Option<Shard>) -> Option<DataDirectory>,
+    style: Style,
+) -> Result<(), StoreError> {
+    let mut clients: BTreeMap<Option<Shard>, Client> = BTreeMap::new();
+    for entry in inbox.waiting(shards)? {
+        // Nothing is taken out before there is somebody to do it.
+        let Some(mut client) = clients.remove(&entry.shard).or_else(|| connect(of(entry.shard)?)) else {
+            continue;
+        };
         if entry.waits {
             // Taken out first: a command is never done twice.
             if inbox.take(entry.id)? {
@@ -92,6 +94,7 @@ fn turn(inbox: &mut Inbox, data: &DataDirectory, style: Style) -> Result<(), Sto
                 let text = serde_json::to_string(&response).unwrap_or_default();
                 inbox.reply(entry.id, &text)?;
             }
+            clients.insert(entry.shard, client);
             continue;
         }
         match done(&mut client, &entry) {
@@ -105,8 +108,15 @@ fn turn(inbox: &mut Inbox, data: &DataDirectory, style: Style) -> Result<(), Sto
             }
             _ => inbox.refuse(entry.id, "only submissions come without somebody who waits")?,
         }
+        clients.insert(entry.shard, client);
     }
     Ok(())
+}
+
+fn connect(data: DataDirectory) -> Option<Client> {
+    let mut client = Client::connect(&Address::Here(data)).ok()?;
+    client.answers_within(ANSWER_WAIT).ok()?;
+    Some(client)
 }
 
 /// Asks this process's own server.
@@ -128,7 +138,7 @@ fn done(client: &mut Client, entry: &Entry) -> Response {
 }
 
 /// Whether a request has one answer, and comes from a person.
-fn is_forwarded(request: &Request) -> bool {
+pub(super) fn is_forwarded(request: &Request) -> bool {
     let has_one_answer =
         !matches!(request, Request::Logs { .. } | Request::Run { wait: true, .. } | Request::Wait { .. });
     has_one_answer && request.power() != Power::Local
@@ -253,7 +263,7 @@ fn reader(stream: &UnixStream) -> io::Result<BufReader<&UnixStream>> {
 
 /// Asks the owner, and waits for its reply.
 fn replied(inbox: &mut Inbox, request: &str, actor: &str, standing: &str) -> Response {
-    let id = match inbox.ask(request, actor) {
+    let id = match inbox.ask(Shard::WHOLE, request, actor) {
         Ok(id) => id,
         Err(error) => return temporary(format!("this server stands by: {standing}: {error}")),
     };
@@ -271,6 +281,6 @@ fn replied(inbox: &mut Inbox, request: &str, actor: &str, standing: &str) -> Res
     }
 }
 
-fn temporary(message: String) -> Response {
+pub(super) fn temporary(message: String) -> Response {
     ErrorWire::response(ErrorKind::Temporary, message)
 }

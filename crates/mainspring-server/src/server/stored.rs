@@ -31,7 +31,7 @@ impl Stored {
     /// When the store cannot be read.
     pub(super) fn read(store: &mut dyn Store, shard: Shard) -> Result<Stored, StoreError> {
         let (records, paused) = store.jobs(shard)?;
-        let sources = store.shared_sources()?;
+        let sources = store.shared_sources(shard)?;
         let mut pages: Vec<Vec<Run>> = Vec::new();
         loop {
             let last = pages.last().and_then(|page| page.last()).map(|run| run.key.clone());
