@@ -15,18 +15,18 @@ const JOBS: &str = "[jobs.long]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\nshell = '
     [jobs.often]\nevery = '1s'\nretention = 'keep=100000'\nshell = 'true'\n";
 
 /// A server with a data directory of its own.
-struct Member {
-    data: PathBuf,
-    running: Running,
+pub(crate) struct Member {
+    pub(crate) data: PathBuf,
+    pub(crate) running: Running,
 }
 
 impl Member {
-    fn start(folder: &Path, name: &str, database: &Database) -> Member {
+    pub(crate) fn start(folder: &Path, name: &str, database: &Database) -> Member {
         Member::serving(folder, name, database, &["jobs.toml"])
     }
 
     /// One that was given these files of the folder.
-    fn serving(folder: &Path, name: &str, database: &Database, files: &[&str]) -> Member {
+    pub(crate) fn serving(folder: &Path, name: &str, database: &Database, files: &[&str]) -> Member {
         Member::after("true", folder, name, database, files)
     }
 
@@ -43,11 +43,11 @@ impl Member {
         Member { data, running }
     }
 
-    fn ask(&self, arguments: &[&str]) -> Ended {
+    pub(crate) fn ask(&self, arguments: &[&str]) -> Ended {
         mainspring(&[&[arguments[0], "--data", self.data.to_str().unwrap()], &arguments[1..]].concat())
     }
 
-    fn says(&self, arguments: &[&str], part: &str) {
+    pub(crate) fn says(&self, arguments: &[&str], part: &str) {
         let Ended { code, stdout, stderr } = self.ask(arguments);
         assert_eq!(code, 0, "{arguments:?}: {stderr}");
         assert!(format!("{stdout}{stderr}").contains(part), "{arguments:?}: {stdout}{stderr}");
@@ -73,7 +73,7 @@ impl Member {
 }
 
 /// Whether a process has ended, also if its parent has not looked at it yet.
-fn is_gone(pid: u32) -> bool {
+pub(crate) fn is_gone(pid: u32) -> bool {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     text.rsplit(") ").next().unwrap_or_default().chars().next().is_none_or(|state| "ZX".contains(state))
 }
@@ -313,7 +313,7 @@ fn a_server_with_another_clock_starts_jobs_by_that_of_the_database() {
 }
 
 /// Asks until that is answered. Each question takes some milliseconds.
-fn until(database: &Database, sql: &str, answer: &str) {
+pub(crate) fn until(database: &Database, sql: &str, answer: &str) {
     const MAX_TRIES: u32 = 3_000;
     let mut last = String::new();
     for _ in 0..MAX_TRIES {
@@ -326,7 +326,7 @@ fn until(database: &Database, sql: &str, answer: &str) {
 }
 
 /// How many attempts are beside a run that knows nothing of them. Of one attempt there cannot be two records.
-fn started_twice(database: &Database) -> String {
+pub(crate) fn started_twice(database: &Database) -> String {
     database.ask(
         "SELECT count(*) FROM mainspring.attempt AS a LEFT JOIN mainspring.run AS r USING (job, nominal, series)
             WHERE r.job IS NULL OR r.attempt < a.number",

@@ -56,6 +56,8 @@ mod secrets;
 mod serve;
 mod served;
 #[cfg(feature = "web")]
+mod shards;
+#[cfg(feature = "web")]
 mod site;
 #[cfg(feature = "web")]
 mod standing;

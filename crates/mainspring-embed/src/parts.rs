@@ -22,7 +22,7 @@ use mainspring_server::log::Style;
 use mainspring_server::server::calls::Calls;
 use mainspring_server::server::listener::Listener;
 use mainspring_server::server::rate::Rates;
-use mainspring_server::server::{Host, Keeping, Server, Serving, Stopping, Stores};
+use mainspring_server::server::{Host, Keeping, Server, Serving, Share, Stopping, Stores};
 
 use crate::catalogue::Catalogue;
 use crate::client::Client;
@@ -113,5 +113,6 @@ fn serving(
         listener,
         control: None,
         log: Style::default(),
+        share: Share::WHOLE,
     })
 }

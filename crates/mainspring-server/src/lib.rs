@@ -35,6 +35,6 @@ pub mod protocol;
 pub mod relative;
 pub mod server;
 pub mod signals;
-mod supervisor;
+pub mod supervisor;
 pub mod takeover;
 pub mod waiting;

@@ -21,7 +21,6 @@
 //! Does not know policies: the planner does.
 
 use std::fs::File;
-use std::io::stdout;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
@@ -57,6 +56,7 @@ mod feed;
 mod files;
 mod health;
 mod holding;
+mod host;
 mod job_rows;
 mod lease;
 pub mod listener;
@@ -80,6 +80,8 @@ mod reload;
 mod removal;
 mod reports;
 pub mod room;
+pub mod seats;
+mod share;
 mod sources;
 pub mod standby;
 mod stop;
@@ -97,13 +99,15 @@ use clients::Clients;
 use clock_steps::ClockSteps;
 use files::Files;
 use holding::Holding;
+pub use host::Host;
+use host::Hosted;
 use job_rows::JobRows;
 use listener::ListenerState;
 use owner::Owner;
 use phase::Phase;
 pub use phase::Stopping;
-pub use program::Host;
 use room::Room;
+pub use share::Share;
 use waits::{LoopWaits, Wait};
 use work::Work;
 use work_texts::WorkTexts;
@@ -137,6 +141,7 @@ pub struct Server {
     log: Log<File>,
     /// What the program around the loop asks; none where the process is the server's own.
     calls: Option<Calls>,
+    hosted: Hosted,
     began: Moment,
     clock_steps: ClockSteps,
     /// When it last looked around.
@@ -285,7 +290,8 @@ impl Server {
     }
 
     fn note(&mut self, now: Timestamp, text: &str) {
-        self.log.line(now, &PROGRAM, Kind::Note, text);
+        let prefix = self.files.share().prefix();
+        self.log.line(now, &PROGRAM, Kind::Note, &format!("{prefix}{text}"));
     }
 
     fn note_of_planner(&mut self, now: Timestamp, note: &Note) {
@@ -382,9 +388,4 @@ impl Server {
 
 fn polling(source: std::io::Error) -> Error {
     Error::Setup { what: "polling", source }
-}
-
-/// Standard output as a file of its own.
-fn standard_output() -> std::io::Result<File> {
-    Ok(File::from(stdout().as_fd().try_clone_to_owned()?))
 }

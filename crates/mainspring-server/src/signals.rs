@@ -15,8 +15,9 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
+use signal_hook::SigId;
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
-use signal_hook::low_level::pipe;
+use signal_hook::low_level::{pipe, unregister};
 
 use mainspring_exec::bell::{Bell, Ring, bell};
 
@@ -28,6 +29,16 @@ pub struct Signals {
     reload: Bell,
     /// Held where nothing else holds the other ends: a bell whose other end is closed is always readable.
     _unrung: Vec<Ring>,
+    /// What is let go of at the end. The signals have no effect then, unless another hears them.
+    registered: Vec<SigId>,
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        for id in self.registered.drain(..) {
+            unregister(id);
+        }
+    }
 }
 
 impl Signals {
@@ -37,8 +48,11 @@ impl Signals {
     ///
     /// When the operating system gives no socket pair or refuses a handler.
     pub fn register() -> io::Result<Signals> {
-        let (stop, child) = (stream_of(&[SIGTERM, SIGINT])?, stream_of(&[SIGCHLD])?);
-        Ok(Signals { stop, child, reload: stream_of(&[SIGHUP])?, _unrung: Vec::new() })
+        let mut registered = Vec::new();
+        let stop = stream_of(&[SIGTERM, SIGINT], &mut registered)?;
+        let child = stream_of(&[SIGCHLD], &mut registered)?;
+        let reload = stream_of(&[SIGHUP], &mut registered)?;
+        Ok(Signals { stop, child, reload, _unrung: Vec::new(), registered })
     }
 
     /// Streams on which nothing arrives: the signals belong to the program around the loop.
@@ -48,7 +62,7 @@ impl Signals {
     /// When the operating system gives no socket pair.
     pub fn none() -> io::Result<Signals> {
         let [(one, stop), (two, child), (three, reload)] = [bell()?, bell()?, bell()?];
-        Ok(Signals { stop, child, reload, _unrung: vec![one, two, three] })
+        Ok(Signals { stop, child, reload, _unrung: vec![one, two, three], registered: Vec::new() })
     }
 
     /// Whether SIGHUP asked to read the files again.
@@ -74,10 +88,10 @@ impl Signals {
     }
 }
 
-fn stream_of(signals: &[i32]) -> io::Result<Bell> {
+fn stream_of(signals: &[i32], registered: &mut Vec<SigId>) -> io::Result<Bell> {
     let (ring, bell) = bell()?;
     for &signal in signals {
-        pipe::register(signal, ring.stream().try_clone()?)?;
+        registered.push(pipe::register(signal, ring.stream().try_clone()?)?);
     }
     Ok(bell)
 }

@@ -23,16 +23,16 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 const VARIABLE: &str = "NOTIFY_SOCKET";
 
 /// The server may start jobs.
-pub(crate) const READY: &str = "READY=1";
+pub const READY: &str = "READY=1";
 
 /// The server goes on.
-pub(crate) const ALIVE: &str = "WATCHDOG=1";
+pub const ALIVE: &str = "WATCHDOG=1";
 
 /// The server ends.
-pub(crate) const STOPPING: &str = "STOPPING=1";
+pub const STOPPING: &str = "STOPPING=1";
 
 /// Tells the service manager, if it listens.
-pub(crate) fn tell(state: &str) {
+pub fn tell(state: &str) {
     let Ok(name) = env::var(VARIABLE) else { return };
     let address = match name.strip_prefix('@') {
         Some(abstract_name) => SocketAddr::from_abstract_name(abstract_name),

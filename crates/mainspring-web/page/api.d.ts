@@ -90,7 +90,23 @@ export interface Cluster {
   inbox_refused: number;
   /** How long the oldest that waits has waited, in milliseconds. */
   inbox_oldest_ms: number | null;
+  /** Who owns which shard; absent where there is one. */
+  shards?: Shard[];
   database: Database;
+}
+
+/** ShardWire: a part of the jobs that has an owner of its own. */
+export interface Shard {
+  /** Its number, from 0. */
+  shard: number;
+  /** Which server owns it; empty if none does. */
+  owner: string;
+  /** Whether the server that answers owns it. */
+  is_here: boolean;
+  /** The number of its last owner. */
+  epoch: number;
+  /** How long the lease lasts unless it is renewed, in milliseconds. */
+  lease_left_ms: number;
 }
 
 /** MemberWire: a server that shares a database. */

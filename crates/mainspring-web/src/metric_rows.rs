@@ -104,7 +104,12 @@ pub const ROWS: &[(&str, Kind, &str, &str)] = &[
         "file",
         "When the set in force of a file was read",
     ),
-    ("shards_owned", Kind::Gauge, "", "1 for the owner of the jobs in a shared database"),
+    (
+        "shards_owned",
+        Kind::Gauge,
+        "",
+        "How many shards of a shared database this server owns; 1 for the owner of the jobs where there is one shard",
+    ),
     ("lease_seconds_left", Kind::Gauge, "shard", "How long its lease lasts unless it is renewed"),
     (
         "takeovers",

@@ -378,8 +378,18 @@ fn of_server(sheet: &mut Sheet, status: &StatusWire) {
 /// The servers that share a database.
 fn of_cluster(sheet: &mut Sheet, cluster: &ClusterWire) {
     let in_seconds = |ms: u64| Duration::from_millis(ms).as_secs_f64();
-    sheet.gauge("shards_owned", 1.0);
-    sheet.gauges("lease_seconds_left", [(vec![label("shard", "0")], in_seconds(cluster.lease_left_ms))]);
+    // Where there is one shard, who answers owns it.
+    let leases: Vec<(u16, u64)> = match cluster.shards.is_empty() {
+        true => vec![(0, cluster.lease_left_ms)],
+        false => {
+            let here = cluster.shards.iter().filter(|shard| shard.is_here);
+            here.map(|shard| (shard.shard, shard.lease_left_ms)).collect()
+        }
+    };
+    sheet.gauge("shards_owned", number(leases.len() as u64));
+    let lease =
+        |(shard, left_ms): (u16, u64)| (vec![label("shard", &shard.to_string())], in_seconds(left_ms));
+    sheet.gauges("lease_seconds_left", leases.into_iter().map(lease).collect::<Vec<_>>());
     let kinds = ["clean", "unclean", "rebooted", "interrupted"];
     let count = |kind: &str| cluster.takeovers.get(kind).copied().unwrap_or_default();
     sheet.counters("takeovers", kinds.map(|kind| (vec![label("kind", kind)], count(kind))));

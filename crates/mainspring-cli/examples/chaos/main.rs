@@ -17,6 +17,8 @@
 //! | deaf | what the database says does not reach the owner until another has taken over |
 //! | promote | the database gets a synchronous standby, dies among submissions, and the standby is promoted |
 //!
+//! With `--shards N` the jobs are spread over so many, and the owner is that of the first.
+//!
 //! Counts decide, not times: a round ends when a submission was acknowledged after the fault.
 //!
 //! Cost: some 20 s for a round whose fault costs the lease, 2 s for another.
@@ -78,16 +80,19 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let texts: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let read = |text: &str| text.parse::<u64>().ok();
-    let (program, rounds, seed) = match texts.as_slice() {
-        [program, "--rounds", rounds] => (program, read(rounds), Some(1)),
-        [program, "--rounds", rounds, "--seed", seed] => (program, read(rounds), read(seed)),
-        _ => (&"", None, None),
+    let given = |name: &str, usual: Option<u64>| {
+        let place = texts.iter().position(|text| *text == name);
+        place.map_or(usual, |place| read(texts.get(place + 1)?))
     };
-    let (Some(rounds @ 1..=MAX_ROUNDS), Some(seed)) = (rounds, seed) else {
-        eprintln!("usage: chaos SERVER --rounds N [--seed S], at most {MAX_ROUNDS} rounds");
+    let (rounds, seed, shards) =
+        (given("--rounds", None), given("--seed", Some(1)), given("--shards", Some(1)));
+    let (Some(program), Some(rounds @ 1..=MAX_ROUNDS), Some(seed), Some(shards)) =
+        (texts.first(), rounds, seed, shards)
+    else {
+        eprintln!("usage: chaos SERVER --rounds N [--seed S] [--shards N], at most {MAX_ROUNDS} rounds");
         return ExitCode::from(2);
     };
-    let Some(mut pool) = Pool::start(PathBuf::from(program)) else { return ExitCode::SUCCESS };
+    let Some(mut pool) = Pool::start(PathBuf::from(program), shards) else { return ExitCode::SUCCESS };
     let mut dice = Dice::new(seed);
     let kinds = FAULTS.len() as u64;
     let first = dice.below(kinds);
@@ -104,7 +109,7 @@ fn main() -> ExitCode {
     for complaint in &verdict.complaints {
         println!("chaos: {complaint}");
     }
-    println!("chaos: rounds {rounds} {} (seed {seed})", verdict.summary);
+    println!("chaos: rounds {rounds} {} (seed {seed}, shards {shards})", verdict.summary);
     if verdict.complaints.is_empty() {
         pool.remove();
         return ExitCode::SUCCESS;

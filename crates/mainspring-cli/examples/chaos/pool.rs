@@ -28,6 +28,9 @@ const SERVERS: usize = 3;
 /// How often something is asked for that takes a lease at most; a question takes some milliseconds.
 const MAX_TRIES: usize = 20_000;
 
+/// The most jobs that run each second.
+const MAX_JOBS: u64 = 4;
+
 /// How many submissions a round begins with.
 const SUBMISSIONS: usize = 5;
 
@@ -35,10 +38,12 @@ const SUBMISSIONS: usize = 5;
 const SCRIPT: &str = "echo \"start $MAINSPRING_RUN $MAINSPRING_ATTEMPT $(date +%s%N)\" >> \"$0\"; sleep 0.05; \
     echo \"end $MAINSPRING_RUN $MAINSPRING_ATTEMPT $(date +%s%N)\" >> \"$0\"";
 
-/// What the database notes of itself: the owner of each start, judged in the transaction of the start.
+/// What the database notes of itself: the owner of each start, which is that of its shard, judged in the
+/// transaction of the start.
 const WATCH: &str = "CREATE TABLE violation (what text);
     CREATE FUNCTION watch() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-        IF NEW.epoch IS DISTINCT FROM (SELECT epoch FROM mainspring.shard WHERE shard = 0) THEN
+        IF NOT EXISTS (SELECT FROM mainspring.run AS r JOIN mainspring.shard AS s USING (shard)
+                WHERE r.job = NEW.job AND r.nominal = NEW.nominal AND r.series = NEW.series AND s.epoch = NEW.epoch) THEN
             INSERT INTO violation VALUES (format('%s started by epoch %s', NEW.job, NEW.epoch));
         END IF; RETURN NULL; END $$;
     CREATE TRIGGER watch AFTER INSERT ON mainspring.attempt FOR EACH ROW EXECUTE FUNCTION watch();
@@ -79,16 +84,24 @@ fn started(program: &Path, folder: &Path, data: &Path) -> Child {
 
 impl Pool {
     /// Starts the database and the servers; `None` where there is no PostgreSQL.
-    pub(crate) fn start(program: PathBuf) -> Option<Pool> {
+    pub(crate) fn start(program: PathBuf, shards: u64) -> Option<Pool> {
         let database = Database::start()?;
         let folder = std::env::temp_dir().join(format!("mainspring-chaos-{}", std::process::id()));
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).unwrap();
-        let often = format!(
-            "[jobs.often]\nevery = '1s'\nretention = 'keep=100000'\nrun = ['/bin/sh', '-c', '''{SCRIPT}''', '{}']\n",
-            folder.join("lines").display()
-        );
-        fs::write(folder.join("jobs.toml"), often).unwrap();
+        let often = |number| {
+            format!(
+                "[jobs.often-{number}]\nevery = '1s'\nretention = 'keep=100000'\nrun = ['/bin/sh', '-c', '''{SCRIPT}''', '{}']\n",
+                folder.join("lines").display()
+            )
+        };
+        fs::write(folder.join("jobs.toml"), (0..shards.min(MAX_JOBS)).map(often).collect::<String>())
+            .unwrap();
+        if 1 < shards {
+            let mut command = Command::new(&program);
+            command.args(["store", "shards", &shards.to_string(), "--store", &database.url()]);
+            assert!(command.stdout(Stdio::null()).status().unwrap().success(), "the jobs are spread");
+        }
         let members = (0..SERVERS).map(|index| {
             let data = folder.join(format!("server{index}"));
             let relays = [(); 2].map(|()| Relay::before(&database));

@@ -9,7 +9,6 @@
 //! Does not serve: `mainspring-web` does.
 
 use std::io;
-use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 
 use jiff::tz::TimeZone;
@@ -105,7 +104,8 @@ impl Beside {
         Ok(listener)
     }
 
-    /// The same while this server stands by. Returns the ends of the connections over which it is asked.
+    /// The same for a server that has no loop, or several: it hears of no changes. Returns the ends of the
+    /// connections over which it is asked.
     pub(super) fn stand(
         &mut self,
         args: &ListenArgs,
@@ -113,13 +113,13 @@ impl Beside {
         data: &DataDirectory,
         zone: &TimeZone,
         style: Style,
-    ) -> Vec<UnixStream> {
+    ) -> Listener {
         match self.serve(args, handed, data, zone, Bound::without_events) {
-            Ok(listener) => listener.streams,
+            Ok(listener) => listener,
             Err(error) => {
                 // Another server of this machine may have the address, and this one may have it next.
                 note(style, &format!("nothing is served over HTTP while standing by: {error}"));
-                Vec::new()
+                Listener::default()
             }
         }
     }

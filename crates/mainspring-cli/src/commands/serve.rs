@@ -7,6 +7,7 @@
 //! Source: daemon(7), "new-style daemons".
 
 use std::net::SocketAddr;
+use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -25,10 +26,13 @@ use mainspring_server::activation::Handed;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
+use mainspring_server::log::Style;
 use mainspring_server::message::{PROGRAM, say};
 use mainspring_server::server::commands::Commands;
+use mainspring_server::server::listener::Listener;
 use mainspring_server::server::rate::Rates;
-use mainspring_server::server::{Host, Keeping, Server, Serving, Stopping, Stores, standby};
+use mainspring_server::server::seats::Seats;
+use mainspring_server::server::{Host, Keeping, Server, Serving, Share, Stopping, Stores, standby};
 use mainspring_server::takeover::take;
 
 /// Refuses an address among the files: it was meant for `--listen`, which takes one only behind an equals
@@ -62,6 +66,49 @@ fn handed_over(args: &ServeArgs) -> Result<Handed, Error> {
     Ok(handed)
 }
 
+/// What every loop of this program serves, and how.
+struct Usual {
+    files: Vec<String>,
+    reader: Reader,
+    stopping: Stopping,
+    rates: Rates,
+    keeping: Keeping,
+    running_max: usize,
+    log: Style,
+}
+
+impl Usual {
+    /// For a loop of this folder, with all jobs or its share of them and of the places.
+    fn serving(
+        &self,
+        data: DataDirectory,
+        listener: Listener,
+        control: Option<UnixListener>,
+        part: Option<(Share, &Arc<Seats>)>,
+    ) -> Result<Serving, Error> {
+        let commands = Commands::new(self.running_max, self.reader.users.clone());
+        let commands = commands.map_err(|source| Error::Setup { what: "a socket pair", source })?;
+        let (commands, share) = match part {
+            Some((share, seats)) => (commands.sharing(seats, share.shard), share),
+            None => (commands, Share::WHOLE),
+        };
+        Ok(Serving {
+            data,
+            files: self.files.clone(),
+            reader: self.reader.clone(),
+            stopping: self.stopping,
+            rates: self.rates,
+            keeping: self.keeping,
+            execution: Box::new(commands),
+            host: Host::Process(None),
+            listener,
+            control,
+            log: self.log,
+            share,
+        })
+    }
+}
+
 pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     check_files(&args.files)?;
     let handed = handed_over(&args)?;
@@ -69,38 +116,23 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     let ourselves =
         Account::ourselves().map_err(|source| Error::Setup { what: "our own account", source })?;
     let log = args.log_style();
-    let reader = Reader {
-        format: Format::from(args.format),
-        zone: args.zone.unwrap_or_else(|| TimeZone::try_system().unwrap_or(TimeZone::UTC)),
-        users: Users::new(ourselves),
-        notify: args.notify,
+    let zone = args.zone.unwrap_or_else(|| TimeZone::try_system().unwrap_or(TimeZone::UTC));
+    let (format, users, notify) = (Format::from(args.format), Users::new(ourselves), args.notify);
+    let usual = Usual {
+        files: args.files,
+        reader: Reader { format, zone: zone.clone(), users, notify },
+        stopping: Stopping { drain: args.drain, grace: args.grace },
+        rates: Rates { connection: args.max_connection_changes, total: args.max_changes },
+        keeping: if args.memory { Keeping::InMemory } else { Keeping::OnDisk },
+        running_max: args.max_running as usize,
+        log,
     };
-    let rates = Rates { connection: args.max_connection_changes, total: args.max_changes };
-    let stopping = Stopping { drain: args.drain, grace: args.grace };
-    let (files, listening) = (args.files, args.listen);
-    let keeping = if args.memory { Keeping::InMemory } else { Keeping::OnDisk };
-    let running_max = args.max_running as usize;
+    let listening = args.listen;
     let location = shared::location(args.store, args.store_file.as_deref(), args.memory || args.standby)?;
     let mut beside = Beside::default();
     let serving = |data: DataDirectory, beside: &mut Beside| {
-        let listener = beside.begin(&listening, &handed, &data, &reader.zone)?;
-        let (files, reader) = (files.clone(), reader.clone());
-        let commands = Commands::new(running_max, reader.users.clone());
-        let execution = commands.map_err(|source| Error::Setup { what: "a socket pair", source })?;
-        let (execution, host) = (Box::new(execution), Host::Process(None));
-        Ok(Serving {
-            data,
-            files,
-            reader,
-            stopping,
-            rates,
-            keeping,
-            execution,
-            host,
-            listener,
-            control: handed.control()?,
-            log,
-        })
+        let listener = beside.begin(&listening, &handed, &data, &zone)?;
+        usual.serving(data, listener, handed.control()?, None)
     };
     if args.memory {
         let ended = memory::run(args.data.data.as_deref(), |data| serving(data, &mut beside));
@@ -110,8 +142,12 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     let data = args.data.directory();
     data.make()?;
     if let Some(location) = location {
-        let stand = |beside: &mut Beside| beside.stand(&listening, &handed, &data, &reader.zone, log);
-        return shared::serve(&location, &data, log, &handed, stand, serving);
+        let stand = |beside: &mut Beside| beside.stand(&listening, &handed, &data, &zone, log);
+        let seats = Seats::new(usual.running_max);
+        let of_shard = |data: DataDirectory, share: Share| {
+            usual.serving(data, Listener::default(), None, Some((share, &seats)))
+        };
+        return shared::serve(&location, &data, log, &handed, stand, serving, &of_shard);
     }
     // A standby waits without limit.
     let (directory, signals) = match args.standby {

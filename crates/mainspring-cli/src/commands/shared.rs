@@ -18,10 +18,11 @@ use std::thread;
 use std::time::Duration;
 
 use mainspring_job::{Lease, Owner, Shard, Store, StoreError};
-use mainspring_postgres::{Identity, Location, PostgresStore, Releases};
+use mainspring_postgres::{Identity, Location, PostgresStore, Releases, Shards};
 
 use super::inbox::{Asks, Forwarder, Standing, work};
 use super::listen::Beside;
+use super::sharded::{self, Given, MakeServing};
 use mainspring_exec::bell::{Bell, bell};
 use mainspring_server::activation::Handed;
 use mainspring_server::data_directory::DataDirectory;
@@ -29,6 +30,7 @@ use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::log::Style;
 use mainspring_server::message::{PROGRAM, say};
+use mainspring_server::server::listener::Listener;
 use mainspring_server::server::{Host, Server, Serving, Stores, standby};
 use mainspring_server::takeover::{shared_owner, take};
 
@@ -107,6 +109,15 @@ impl<'m> Member<'m> {
         acquired
     }
 
+    /// How many shards there are, if there are several.
+    fn shards(&self) -> Result<Option<u16>, Error> {
+        if self.opened.is_none() {
+            return Ok(None);
+        }
+        let count = Shards::new(self.location).and_then(|mut shards| shards.count());
+        Ok(Some(count.map_err(Error::Store)?).filter(|count| 1 < *count))
+    }
+
     /// Answers what comes over these connections, as a server that stands by does.
     fn answer(&self, streams: &[UnixStream]) {
         for stream in streams.iter().filter_map(|stream| stream.try_clone().ok()) {
@@ -122,12 +133,23 @@ pub(super) fn serve(
     data: &DataDirectory,
     style: Style,
     handed: &Handed,
-    stand: impl Fn(&mut Beside) -> Vec<UnixStream>,
+    stand: impl Fn(&mut Beside) -> Listener,
     serving: impl Fn(DataDirectory, &mut Beside) -> Result<Serving, Error>,
+    of_shard: &MakeServing<'_>,
 ) -> Result<Exit, Error> {
     let directory = take(data).map_err(Error::Directory)?;
     let mut member = Member::open(location, data)?;
     let mut beside = Beside::default();
+    if let Some(count) = member.shards()? {
+        let listener = stand(&mut beside);
+        let Member { owner, identity, .. } = member;
+        let control = handed.control()?;
+        let given = Given { location, data, style, owner, identity, count, control, listener };
+        let ended = sharded::serve(given, of_shard);
+        beside.finish();
+        drop(directory);
+        return ended.map(|()| Exit::Ok);
+    }
     loop {
         let (bell, hears) = hear_releases(location)?;
         let (standing, name) = (Arc::clone(&member.standing), member.owner.name.clone());
@@ -135,7 +157,7 @@ pub(super) fn serve(
         let acquire = || {
             let acquired = member.acquire();
             if acquired.is_err() && listening.is_none() {
-                let streams = listening.insert(stand(&mut beside));
+                let streams = listening.insert(stand(&mut beside).streams);
                 member.answer(streams);
             }
             acquired

@@ -5,6 +5,7 @@
 //! Does not say what is now: the status and the list of jobs do.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -131,6 +132,33 @@ pub struct MetricsWire {
     /// How many bytes of output could not be kept.
     #[serde(default)]
     pub output_lost_bytes: u64,
+}
+
+impl MetricsWire {
+    /// Adds what another loop of the same server has counted. A clock that was set all of them have seen.
+    pub fn merge(&mut self, other: MetricsWire) {
+        for (name, job) in other.jobs {
+            match self.jobs.entry(name) {
+                Entry::Vacant(vacant) => drop(vacant.insert(job)),
+                Entry::Occupied(known) => known.into_mut().merge(&job),
+            }
+        }
+        self.others.merge(&other.others);
+        self.once.merge(&other.once);
+        self.lateness.merge(&other.lateness);
+        self.turn.merge(&other.turn);
+        self.commit.merge(&other.commit);
+        self.operations.merge(&other.operations);
+        for (name, query) in &other.queries {
+            self.queries.entry(name.clone()).or_default().merge(query);
+        }
+        for (state, count) in other.notifications {
+            *self.notifications.entry(state).or_default() += count;
+        }
+        self.jumps_forward = self.jumps_forward.max(other.jumps_forward);
+        self.jumps_back = self.jumps_back.max(other.jumps_back);
+        self.output_lost_bytes += other.output_lost_bytes;
+    }
 }
 
 #[cfg(test)]

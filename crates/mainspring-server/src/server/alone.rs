@@ -73,7 +73,7 @@ impl Alone {
                 queries::list(&mut self.store, jobs, None)
             }
             Request::Pending { after, limit } => queries::pending_start(after.as_deref())
-                .and_then(|after| queries::pending(&mut self.store, after, *limit)),
+                .and_then(|after| queries::pending(&mut self.store, Shard::WHOLE, after, *limit)),
             Request::Show { job } => {
                 let wanted = name(job)?;
                 let found = self.records()?.into_iter().find(|(job, _)| job.name == wanted);

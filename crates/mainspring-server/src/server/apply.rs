@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mainspring_job::{Definitions, Job, JobName, Prune};
+use mainspring_job::{Command, Definitions, Job, JobName, Prune, Ticket};
 
 use super::Server;
 use super::asking::{Asking, Next, usage};
@@ -36,20 +36,43 @@ impl Server {
             }
             claimants.push(Claimant { origin: origin.source(), loaded });
         }
+        self.files.share().judge(&mut claimants);
         self.settle_names(&mut claimants);
         if let Some(file) = claimants.iter().find(|file| !file.loaded.is_good()) {
             return Err(ErrorWire::new(ErrorKind::Conflict, file.loaded.problems_text()));
         }
+        let elsewhere = self.part(&mut claimants);
         let set = |file: Claimant| definitions(file.loaded, &Origin::of(&file.origin), !prune);
         let sets: Vec<Definitions> = claimants.into_iter().map(set).collect();
         if !is_preview {
+            for name in elsewhere {
+                self.owner.command(Ticket(0), Command::Remove(name));
+            }
             return Ok(Next::Files(sets));
         }
         let mut applied = AppliedWire::default();
+        applied.removed.extend(elsewhere.iter().map(JobName::to_string));
         for set in sets {
             applied.add(self.changes(&set));
         }
         Ok(Next::Answer(Response::Applied(applied)))
+    }
+
+    /// Takes out what belongs to other shards. Returns what of it is here until now: its definition says now
+    /// that it belongs elsewhere.
+    fn part(&self, claimants: &mut [Claimant]) -> Vec<JobName> {
+        let share = self.files.share();
+        let gone = claimants.iter_mut().flat_map(|file| share.part(&mut file.loaded));
+        gone.filter(|name| self.owner.planner().job(name).is_some()).collect()
+    }
+
+    /// Refuses a job that belongs to another shard: who asks looks again who owns that.
+    pub(super) fn check_here(&self, job: &Job) -> Result<(), ErrorWire> {
+        if self.files.share().has(job) {
+            return Ok(());
+        }
+        let text = format!("the job `{}` belongs to another shard: ask again", job.name);
+        Err(ErrorWire::new(ErrorKind::Temporary, text))
     }
 
     /// What a set would change.

@@ -193,7 +193,8 @@ impl Server {
             Purpose::Answer(asker) => {
                 if let Reply::Duplicate { id: Some(known) } = reply {
                     self.clients.await_less(asker);
-                    let ask = move |reader: &mut dyn Reader| queries::duplicate(reader, known);
+                    let of_people = self.files.share().of_people();
+                    let ask = move |reader: &mut dyn Reader| queries::duplicate(reader, of_people, known);
                     return self.ask_store(asker, Box::new(ask));
                 }
                 self.clients.answer_awaited(asker, describe::reply(&reply));
@@ -237,14 +238,15 @@ impl Server {
             None => Ok(Scope::All),
             Some(job) => self.known(&job).map(Scope::Job),
         };
+        let (shard, of_people) = (self.owner.lease().shard, self.files.share().of_people());
         match request {
             Request::Status => self.status(now),
             Request::Health => self.health(now),
-            Request::Recount => query(queries::recount),
+            Request::Recount => query(move |reader| queries::recount(reader, shard)),
             Request::List(asked) => self.list(&asked, now),
             Request::Pending { after, limit } => {
                 let after = queries::pending_start(after.as_deref())?;
-                query(move |reader| queries::pending(reader, after, limit))
+                query(move |reader| queries::pending(reader, of_people, after, limit))
             }
             Request::Show { job } => self.show(&job, now),
             Request::History(asked) => self.history(&asked),
@@ -322,6 +324,7 @@ impl Server {
         }
         let jobs: Vec<Job> = file.jobs.into_iter().map(|placed| placed.job).collect();
         let [job] = jobs.as_slice() else { return Err(usage("expected one job")) };
+        self.check_here(job)?;
         self.check_free(&job.name, replace)?;
         let definitions = Definitions::new(Origin::Command.source(), jobs).with_groups(file.groups);
         Ok(Next::Command(Command::Apply(definitions)))
@@ -343,6 +346,7 @@ impl Server {
         let definition = Definition { policies, ..Definition::new(job_name(&name)?, schedule, body) };
         let source = Origin::Command.source();
         let job = definition.job(&source).map_err(|error| usage(error.to_string()))?;
+        self.check_here(&job)?;
         self.check_free(&job.name, replace)?;
         Ok(Next::Command(Command::Apply(Definitions::new(source, vec![job]))))
     }

@@ -10,7 +10,7 @@
 //! Does not wait for the lock: the caller has it already.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::fs::{self, File};
+use std::fs;
 use std::os::unix::net::UnixListener;
 use std::time::Duration;
 
@@ -18,25 +18,26 @@ use mainspring_job::{
     Command, Definitions, Input, Job, JobName, JobRecord, Lease, Limits, Prune, Reader as StoreReader, Store,
 };
 
-use super::calls::Calls;
+use super::Server;
 use super::clients::Clients;
 use super::clock_steps::ClockSteps;
 use super::execution::{Execution, LEAD};
-use super::files::{Files, Served};
+use super::files::Files;
 use super::holding::Holding;
+use super::host::{Host, Hosted, of_host};
 use super::job_rows::JobRows;
 use super::listener::{Listener, ListenerState};
 use super::owner::Owner;
 use super::phase::{Phase, Stopping};
-use super::program::{Host, check_own, leave_own_out};
+use super::program::{check_own, leave_own_out};
 use super::purpose::Purpose;
 use super::rate::Rates;
 use super::room::Room;
+use super::share::Share;
 use super::stored::Stored;
 use super::waits::LoopWaits;
 use super::work::Work;
 use super::work_texts::WorkTexts;
-use super::{Server, standard_output};
 use crate::alarm::Alarm;
 use crate::data_directory::DataDirectory;
 use crate::error::Error;
@@ -44,7 +45,6 @@ use crate::exit::Exit;
 use crate::log::{Log, Style};
 use crate::message::counted;
 use crate::protocol::MAX_NAMED;
-use crate::signals::Signals;
 use crate::supervisor;
 use mainspring_exec::clock::{self, Moment, Reading, boot_time};
 use mainspring_exec::descriptors;
@@ -97,6 +97,8 @@ pub struct Serving {
     pub control: Option<UnixListener>,
     /// What its log has, and how.
     pub log: Style,
+    /// Which part of the jobs it has.
+    pub share: Share,
 }
 
 /// What a server keeps its jobs and runs in.
@@ -109,20 +111,6 @@ pub struct Stores {
     pub asked: Duration,
 }
 
-/// What a server gets of the process that it is in: signals, questions, jobs, and where its log goes.
-type OfHost = (Signals, Option<Calls>, Option<Definitions>, File);
-
-/// From here on a signal ends the loop and not the process, so nothing that was started is left behind.
-fn of_host(host: Host) -> Result<OfHost, Error> {
-    let setup = |what| move |source| Error::Setup { what, source };
-    let (signals, calls, own, output) = match host {
-        Host::Process(None) => (Signals::register(), None, None, standard_output()),
-        Host::Process(Some(signals)) => (Ok(signals), None, None, standard_output()),
-        Host::Program { calls, jobs, log } => (Signals::none(), Some(calls), Some(jobs), Ok(log)),
-    };
-    Ok((signals.map_err(setup("signals"))?, calls, own, output.map_err(setup("the log"))?))
-}
-
 impl Server {
     /// Makes a server that has planned nothing yet, on a store that it owns.
     ///
@@ -131,14 +119,14 @@ impl Server {
     /// When a served file is not there, the store cannot be read, or the operating system refuses something.
     pub fn prepare(serving: Serving, mut stores: Stores, lease: Lease) -> Result<Server, Error> {
         let Serving { data, files, reader, stopping, rates, keeping, control, .. } = serving;
-        let Serving { mut execution, host, listener, log, .. } = serving;
+        let Serving { mut execution, host, listener, log, share, .. } = serving;
         execution.owned_by(lease);
         follow_clock(lease, stores.asked);
         let stored = Stored::read(&mut *stores.store, lease.shard).map_err(Error::Store)?;
         let setup = |what| move |source| Error::Setup { what, source };
         let began = Moment::now();
-        let files = Files::new(&files, reader);
-        let (signals, calls, own, output) = of_host(host)?;
+        let files = Files::new(&files, reader, share);
+        let (signals, calls, own, output, hosted) = of_host(host)?;
         let room = match keeping {
             Keeping::OnDisk => Room::new(data.directory()),
             Keeping::InMemory => Room::without(data.directory()),
@@ -162,6 +150,7 @@ impl Server {
             alarm: Alarm::new().map_err(setup("a timer"))?,
             log: Log::new(output, SUBJECT_WIDTH).in_style(log),
             calls,
+            hosted,
             began,
             clock_steps: ClockSteps::new(began, boot_time()),
             looked: began,
@@ -201,7 +190,10 @@ impl Server {
         let is_first = !is_known && records.iter().all(|record| record.source.is_none());
         let taken = self.take_all(&records, now);
         let is_all_good = taken.len() == self.files.served.len();
-        self.files.served.iter().for_each(Served::say_problems);
+        let share = self.files.share();
+        for file in &self.files.served {
+            file.say_problems(share);
+        }
         if is_first && !is_all_good {
             return Err(self.refuse());
         }
@@ -257,6 +249,7 @@ impl Server {
         let data = data.unwrap_or_else(|_| self.data.directory().to_owned());
         let data = data.display();
         let text = match self.keeping {
+            _ if self.files.share().is_part() => format!("{jobs}, epoch {}", self.owner.lease().epoch),
             Keeping::OnDisk => format!("mainspring {version}: {jobs}, data in {data}"),
             Keeping::InMemory => {
                 format!(
@@ -268,7 +261,7 @@ impl Server {
         self.tell_supervisor(&format!("{}\nSTATUS={}", supervisor::READY, counted(job_count, "job")));
         let limit = descriptors::limit();
         let capacity = descriptors::runs_at_once(limit);
-        if self.calls.is_none() && capacity < MAX_RUNNING {
+        if self.hosted == Hosted::Process && capacity < MAX_RUNNING {
             let text = format!(
                 "the limit of open files is {limit}, so at most {capacity} runs go on at a time (ulimit -Hn {} for {MAX_RUNNING})",
                 descriptors::NEEDED
@@ -404,7 +397,10 @@ impl Server {
                 0 => format!("{} has problems, and nothing of it is in force", file.path),
                 _ => format!("{} has problems, and what was read before stays in force", file.path),
             };
-            self.note(now.wall, &text);
+            // One of the loops has told what is wrong.
+            if !self.files.share().is_part() {
+                self.note(now.wall, &text);
+            }
         }
     }
 

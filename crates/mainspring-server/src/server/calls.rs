@@ -52,7 +52,13 @@ impl std::error::Error for Refused {}
 #[derive(Debug)]
 pub(super) enum Call {
     Command(Command, Answer),
-    Stop { patience: Duration },
+    Stop {
+        patience: Duration,
+    },
+    /// Ends the loop as a signal does.
+    End,
+    /// Ends the loop if nothing runs, and says whether that was so.
+    Leave(Sender<bool>),
 }
 
 /// The end for the threads of the program.
@@ -201,6 +207,18 @@ impl Caller {
     /// Has the loop end: what runs is told at once, and has so long before it is given up.
     pub fn stop(&self, patience: Duration) {
         self.call(Call::Stop { patience });
+    }
+
+    /// Has the loop end as a signal does, if it does not already.
+    pub fn end(&self) {
+        self.call(Call::End);
+    }
+
+    /// Has the loop end if nothing runs. What is received says whether it does; nothing if it has ended.
+    pub fn leave(&self) -> Receiver<bool> {
+        let (answer, answered) = channel();
+        self.call(Call::Leave(answer));
+        answered
     }
 
     fn call(&self, call: Call) {

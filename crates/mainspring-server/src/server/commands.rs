@@ -15,9 +15,10 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
-use mainspring_job::{Action, Lease, Start};
+use mainspring_job::{Action, Lease, Shard, Start};
 
 use super::execution::{Attempted, Begun, Executes, Execution, NotStarted};
+use super::seats::{Seat, Seats};
 use mainspring_action::body::{Body, HANDLER, PROCESS};
 use mainspring_action::template::Values;
 use mainspring_exec::cgroup::Cgroups;
@@ -44,6 +45,8 @@ pub struct Commands {
     keeper_note: Option<String>,
     /// What a receiver tells a process of an older owner by: `SHARD.EPOCH`.
     fence: String,
+    /// The places that it shares with other loops of this server, if there are any.
+    seat: Option<Seat>,
 }
 
 impl Commands {
@@ -68,8 +71,56 @@ impl Commands {
             deliveries: Deliveries::of_at_most(capacity)?,
             users,
             fence: String::new(),
+            seat: None,
             reaps_orphans: orphans::fall_to_us(),
         })
+    }
+
+    /// The same for the loop of one shard, which shares the places of its server.
+    #[must_use]
+    pub fn sharing(self, seats: &Arc<Seats>, shard: Shard) -> Commands {
+        Commands { seat: Some(seats.of(shard)), ..self }
+    }
+
+    fn tell_seat(&self) {
+        if let Some(seat) = &self.seat {
+            seat.set(self.running_count(), self.executor.pids());
+        }
+    }
+
+    /// Starts an attempt for which there is a place.
+    fn start_in_place(
+        &mut self,
+        start: &Start,
+        outputs: &dyn Fn(&str) -> String,
+        now: Moment,
+    ) -> Result<Begun, NotStarted> {
+        let attempted = (start.key.clone(), start.attempt);
+        let policies = &start.work.policies;
+        let values = values(start);
+        let spec = match Body::decode(&start.work.action).map_err(NotStarted::ever)? {
+            Body::Process(body) => specs::process(&body, &self.users, policies),
+            Body::Mail(body) => {
+                let output = body.output_of.as_deref().map(outputs).unwrap_or_default();
+                if body.needs_output && output.is_empty() {
+                    return Ok(Begun::Nothing);
+                }
+                specs::mail(&body, &output, &self.users, policies)
+            }
+            Body::Webhook(body) => {
+                let spec = Arc::new(webhook_specs::webhook(&body, policies).map_err(NotStarted::ever)?);
+                let sent = self.deliveries.start(&spec, values, attempted, now);
+                sent.map_err(|error| NotStarted::for_reason(error.is_shortage(), &error))?;
+                return Ok(Begun::As("webhook".to_owned()));
+            }
+            Body::Handler(body) => {
+                return Err(NotStarted::ever(format!("the server has no handler {}", body.name)));
+            }
+        };
+        let spec = spec.map_err(NotStarted::ever)?;
+        let started = self.executor.start(&spec, &variables(&values, &self.fence), attempted, now);
+        let pid = started.map_err(|error| NotStarted::for_reason(error.is_shortage(), &error))?;
+        Ok(Begun::As(format!("pid {pid}")))
     }
 }
 
@@ -115,37 +166,18 @@ impl Execution for Commands {
         outputs: &dyn Fn(&str) -> String,
         now: Moment,
     ) -> Result<Begun, NotStarted> {
-        let attempted = (start.key.clone(), start.attempt);
-        let policies = &start.work.policies;
-        let values = values(start);
-        let spec = match Body::decode(&start.work.action).map_err(NotStarted::ever)? {
-            Body::Process(body) => specs::process(&body, &self.users, policies),
-            Body::Mail(body) => {
-                let output = body.output_of.as_deref().map(outputs).unwrap_or_default();
-                if body.needs_output && output.is_empty() {
-                    return Ok(Begun::Nothing);
-                }
-                specs::mail(&body, &output, &self.users, policies)
-            }
-            Body::Webhook(body) => {
-                let spec = Arc::new(webhook_specs::webhook(&body, policies).map_err(NotStarted::ever)?);
-                let sent = self.deliveries.start(&spec, values, attempted, now);
-                sent.map_err(|error| NotStarted::for_reason(error.is_shortage(), &error))?;
-                return Ok(Begun::As("webhook".to_owned()));
-            }
-            Body::Handler(body) => {
-                return Err(NotStarted::ever(format!("the server has no handler {}", body.name)));
-            }
-        };
-        let spec = spec.map_err(NotStarted::ever)?;
-        let started = self.executor.start(&spec, &variables(&values, &self.fence), attempted, now);
-        let pid = started.map_err(|error| NotStarted::for_reason(error.is_shortage(), &error))?;
-        Ok(Begun::As(format!("pid {pid}")))
+        let Some(seat) = self.seat.clone() else { return self.start_in_place(start, outputs, now) };
+        let full = || NotStarted::Now("all places of this server are taken".to_owned());
+        let starting = seat.begin().ok_or_else(full)?;
+        let begun = self.start_in_place(start, outputs, now);
+        starting.end(self.running_count(), self.executor.pids());
+        begun
     }
 
     fn turn(&mut self, now: Moment, reports: &mut dyn Reports<Attempted>) {
         self.executor.turn(now, reports);
         self.deliveries.turn(now, reports);
+        self.tell_seat();
     }
 
     fn ask_to_end(&mut self, attempted: &Attempted, now: Moment) -> bool {
@@ -170,11 +202,15 @@ impl Execution for Commands {
 
     fn close(&mut self, now: Moment, reports: &mut dyn Reports<Attempted>) {
         self.executor.close(now, reports);
+        self.tell_seat();
     }
 
     fn reap(&self) {
-        if self.reaps_orphans {
-            orphans::reap(self.executor.pids());
+        match &self.seat {
+            _ if !self.reaps_orphans => {}
+            None => drop(orphans::reap(self.executor.pids())),
+            // What another loop has started is no orphan.
+            Some(seat) => drop(seat.with_all(|pids| orphans::reap(pids.into_iter()))),
         }
     }
 

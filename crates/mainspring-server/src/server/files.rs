@@ -21,12 +21,14 @@ use std::fs;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use mainspring_job::JobName;
 use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
 
+use super::share::Share;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::message::{PROGRAM, say, with_causes};
@@ -92,14 +94,19 @@ impl Served {
         self.path == PATH_OF_INPUT
     }
 
-    /// Shows what is wrong with it, if anything is.
-    pub(super) fn say_problems(&self) {
+    /// Shows what is wrong with it, if anything is. Of several loops of a server that have the same file one
+    /// shows it. Returns whether it did.
+    pub(super) fn say_problems(&self, share: Share) -> bool {
+        if share.is_part() && !is_news(&self.path, &self.problems) {
+            return false;
+        }
         match self.exit {
-            Exit::Ok => {}
+            Exit::Ok => return false,
             Exit::Invalid => say(&self.problems),
             // It could not be read at all, and its problem has no place in it.
             _ => say(&format!("{PROGRAM}: {}", self.problems)),
         }
+        true
     }
 
     /// What people are told of a file that says other things than the store.
@@ -140,11 +147,13 @@ pub(super) struct Files {
     changed: Option<Moment>,
     /// Several servers share the store, and each may have been given others.
     pub(super) is_shared: bool,
+    /// Which part of their jobs is taken.
+    share: Share,
 }
 
 impl Files {
     /// Takes the files over, without reading them.
-    pub(super) fn new(names: &[String], reader: Reader) -> Files {
+    pub(super) fn new(names: &[String], reader: Reader, share: Share) -> Files {
         let mut served: Vec<Served> = Vec::new();
         for name in names {
             let file = Served::new(name);
@@ -153,13 +162,17 @@ impl Files {
             }
         }
         let inotify = Inotify::init(InitFlags::IN_NONBLOCK | InitFlags::IN_CLOEXEC).ok();
-        let files = Files { served, reader, inotify, changed: None, is_shared: false };
+        let files = Files { served, reader, inotify, changed: None, is_shared: false, share };
         files.watch();
         files
     }
 
     pub(super) fn reader(&self) -> &Reader {
         &self.reader
+    }
+
+    pub(super) fn share(&self) -> Share {
+        self.share
     }
 
     /// Notes that something has changed, if it has.
@@ -222,12 +235,17 @@ impl Files {
                 }
             }
         }
+        self.share.judge(&mut claimants);
         settle(&mut claimants, in_force);
         let mut good = Vec::new();
-        for (index, Claimant { loaded, .. }) in read.into_iter().zip(claimants) {
+        for (index, Claimant { mut loaded, .. }) in read.into_iter().zip(claimants) {
             let file = &mut self.served[index];
             (file.problems, file.exit) = (loaded.problems_text(), Exit::Invalid);
             if loaded.is_good() {
+                if self.share.is_part() {
+                    is_news(&file.path, "");
+                }
+                self.share.part(&mut loaded);
                 (file.read, file.job_count, file.exit) = (Some(now), loaded.jobs.len(), Exit::Ok);
                 file.lines = loaded.jobs.iter().map(|job| (job.job.name.clone(), job.line_number)).collect();
                 file.is_unapplied = false;
@@ -239,9 +257,13 @@ impl Files {
 
     /// Reads the files of a source, and keeps whether they say other things than these jobs, by name.
     pub(super) fn compare_with(&mut self, source: &str, kept: &BTreeMap<&str, &str>) {
-        let Files { served, reader, .. } = self;
+        let Files { served, reader, share, .. } = self;
         for file in served.iter_mut().filter(|file| !file.is_input() && file.origin.source() == source) {
-            file.is_unapplied = reader.load(&file.path).map_or(true, |loaded| !says(&loaded, kept));
+            let loaded = reader.load(&file.path);
+            file.is_unapplied = loaded.map_or(true, |mut loaded| {
+                share.part(&mut loaded);
+                !says(&loaded, kept)
+            });
         }
     }
 
@@ -294,6 +316,18 @@ impl Files {
     pub(super) fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.inotify.as_ref().map(AsFd::as_fd)
     }
+}
+
+/// Whether these problems of a file are other ones than were told last by any loop of this process. One that
+/// has none any more is told of again when it has.
+fn is_news(path: &str, problems: &str) -> bool {
+    static TOLD: Mutex<BTreeMap<String, String>> = Mutex::new(BTreeMap::new());
+    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    if problems.is_empty() {
+        told.remove(path);
+        return false;
+    }
+    told.insert(path.to_owned(), problems.to_owned()).as_deref() != Some(problems)
 }
 
 /// Whether a file says these jobs, by name and text, and no others.

@@ -5,7 +5,7 @@
 //! Does not read the whole store: that would stop the loop for too long.
 
 use jiff::Timestamp;
-use mainspring_job::{Mark, Pause, Shard};
+use mainspring_job::{Mark, Pause};
 
 use super::Server;
 use super::asking::{Asking, Next, query};
@@ -35,8 +35,9 @@ impl Server {
         let limit = descriptors::limit();
         health.open_files_max = Some(limit);
         health.running_max = Some(self.work.capacity() as u64);
+        let shard = self.owner.lease().shard;
         query(move |reader| {
-            match reader.counts(Shard::WHOLE) {
+            match reader.counts(shard) {
                 Ok(counts) => health.dead = counts.dead,
                 Err(error) => health.fault = Some(error.to_string()),
             }

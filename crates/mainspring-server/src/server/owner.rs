@@ -251,6 +251,11 @@ impl Owner {
         self.writer.load(load);
     }
 
+    /// Keeps that a source was applied which has no job here.
+    pub(super) fn keep_source(&self, source: String) {
+        self.writer.keep_source(source);
+    }
+
     /// Gives the shard up.
     pub(super) fn release(&self) {
         self.writer.release();

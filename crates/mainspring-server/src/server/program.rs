@@ -16,12 +16,13 @@
 //! Does not start a thread: the program does.
 
 use std::collections::{BTreeSet, HashSet};
-use std::fs::File;
+use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use mainspring_job::{Action, Command, Definitions, Input, JobName, JobRecord};
 
 use super::calls::{Answer, Call, Calls, Refused, audit};
+use super::host::Hosted;
 use super::peer::TURN_TIME;
 use super::phase::{Phase, Stopping};
 use super::purpose::Purpose;
@@ -29,28 +30,10 @@ use super::{LOOK_INTERVAL, Server};
 use crate::error::Error;
 use crate::message::counted;
 use crate::protocol::{ErrorKind, ErrorWire, MAX_NAMED, Power, Request};
-use crate::signals::Signals;
 use crate::supervisor;
 use mainspring_action::body::Body;
 use mainspring_exec::clock::Moment;
 use mainspring_file::origin::Origin;
-
-/// Whose process the loop runs in.
-#[derive(Debug)]
-pub enum Host {
-    /// The server's own: signals end it, its log is standard output, and a service manager is told how it is.
-    /// A server that stood by hands its signals on: one may have come while it became the owner.
-    Process(Option<Signals>),
-    /// Another program's, which has jobs of its own.
-    Program {
-        /// What it asks.
-        calls: Calls,
-        /// Its jobs. Others of their source that are known already stay.
-        jobs: Definitions,
-        /// Where the log goes.
-        log: File,
-    },
-}
 
 impl Server {
     /// Takes calls, until there is none or the time of this turn is over.
@@ -61,6 +44,9 @@ impl Server {
         {
             match call {
                 Call::Stop { patience } => self.stop_within(patience, now),
+                Call::End if self.phase == Phase::Running => self.drain(now),
+                Call::End => {}
+                Call::Leave(answer) => self.leave_if_idle(&answer, now),
                 Call::Command(command, answer) => self.take_command(command, answer, now),
             }
             if TURN_TIME <= Moment::now().since(now) {
@@ -97,10 +83,20 @@ impl Server {
         }
     }
 
+    /// Ends the loop if nothing runs, so that another server may have the shard. Says whether it does.
+    fn leave_if_idle(&mut self, answer: &Sender<bool>, now: Moment) {
+        let is_idle = self.phase == Phase::Running && self.owner.planner().running_count() == 0;
+        // Nobody may wait any more: then the loop goes on.
+        if answer.send(is_idle).is_ok() && is_idle {
+            self.stopping = Stopping { drain: Duration::ZERO, grace: Duration::ZERO };
+            self.drain(now);
+        }
+    }
+
     /// In a program its own code says what there is to do: what came over the socket would wait for ever.
     pub(super) fn may_define(&self, request: &Request) -> Result<(), ErrorWire> {
         let adds = request.power() == Power::Defines && !matches!(request, Request::Remove { .. });
-        match self.calls.is_some() && adds {
+        match self.hosted == Hosted::Program && adds {
             true => {
                 let text = "the jobs here are functions of a program, which alone defines and submits them";
                 Err(ErrorWire::new(ErrorKind::Conflict, text))
@@ -130,13 +126,13 @@ impl Server {
     /// no files, and the disk is of interest when something is written.
     pub(super) fn look_deadline(&self) -> Option<Instant> {
         let is_idle = self.looked_count == self.owner.committed_count() && self.room.trouble().is_none();
-        let rests = self.calls.is_some() && is_idle;
+        let rests = self.hosted == Hosted::Program && is_idle;
         self.looked.monotonic.checked_add(LOOK_INTERVAL).filter(|_| !rests)
     }
 
     /// Tells the service manager, unless the process is another program's: that tells what it likes.
     pub(super) fn tell_supervisor(&self, state: &str) {
-        if self.calls.is_none() {
+        if self.hosted == Hosted::Process {
             supervisor::tell(state);
         }
     }

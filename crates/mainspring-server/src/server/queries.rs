@@ -201,15 +201,15 @@ pub(super) fn pending_start(after: Option<&str>) -> Result<OnceId, ErrorWire> {
 }
 
 /// Whether the numbers of the store are those of its rows.
-pub(super) fn recount(reader: &mut dyn Reader) -> Asking {
-    let miscounts = reader.miscounts(Shard::WHOLE).map_err(store_failed)?;
+pub(super) fn recount(reader: &mut dyn Reader, shard: Shard) -> Asking {
+    let miscounts = reader.miscounts(shard).map_err(store_failed)?;
     Ok(Next::Answer(Response::Recounted(miscounts)))
 }
 
 /// A page of one-shot jobs that wait, the next due first.
-pub(super) fn pending(reader: &mut dyn Reader, after: OnceId, limit: usize) -> Asking {
+pub(super) fn pending(reader: &mut dyn Reader, shard: Shard, after: OnceId, limit: usize) -> Asking {
     let limit = limit.clamp(1, MAX_ROWS);
-    let found = reader.load(Shard::WHOLE, after, Timestamp::MAX, limit).map_err(store_failed)?;
+    let found = reader.load(shard, after, Timestamp::MAX, limit).map_err(store_failed)?;
     let after = found.last().filter(|_| found.len() == limit).map(|once| once.id.to_string());
     Ok(Next::Answer(Response::Pending { pending: found.iter().map(describe::once).collect(), after }))
 }
@@ -264,16 +264,16 @@ pub(super) fn dead(reader: &mut dyn Reader, key: &RunKey, becomes: impl FnOnce(R
 }
 
 /// The answer to a submission of what is there already.
-pub(super) fn duplicate(reader: &mut dyn Reader, known: OnceId) -> Asking {
-    let name = name_of(reader, known).map_err(store_failed)?;
+pub(super) fn duplicate(reader: &mut dyn Reader, shard: Shard, known: OnceId) -> Asking {
+    let name = name_of(reader, shard, known).map_err(store_failed)?;
     Ok(Next::Answer(Response::Duplicate { name }))
 }
 
 /// The name of a one-shot job that is pending, or has become a run that is kept. `None` where several runs
 /// could be it.
-fn name_of(reader: &mut dyn Reader, id: OnceId) -> Result<Option<String>, StoreError> {
+fn name_of(reader: &mut dyn Reader, shard: Shard, id: OnceId) -> Result<Option<String>, StoreError> {
     let before = OnceId { number: id.number.saturating_sub(1), ..id };
-    let pending = reader.load(Shard::WHOLE, before, id.due, 1)?;
+    let pending = reader.load(shard, before, id.due, 1)?;
     if let Some(once) = pending.first().filter(|once| once.id == id) {
         return Ok(Some(once.name.to_string()));
     }

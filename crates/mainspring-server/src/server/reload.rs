@@ -52,8 +52,9 @@ impl Server {
             let file = &self.files.served[index];
             if !file.problems.is_empty() && (due.contains(&index) || file.problems != before) {
                 let text = format!("{} has problems, and what was read before stays in force", file.path);
-                file.say_problems();
-                self.note(now.wall, &text);
+                if file.say_problems(self.files.share()) {
+                    self.note(now.wall, &text);
+                }
             }
         }
         self.take_over(taken, &owners);

@@ -42,6 +42,9 @@ impl Server {
                 .map(|record| (record.mark.job.as_str(), record.text.as_str()))
                 .collect();
             if kept.is_empty() && !sources.contains(&source) {
+                if loaded.jobs.is_empty() {
+                    self.owner.keep_source(source);
+                }
                 unknown.push((index, loaded));
                 continue;
             }

@@ -163,7 +163,11 @@ pub fn note_to(log: impl Write + AsFd, style: Style, text: &str) {
     log.flush(now);
 }
 
-fn listen(data: &DataDirectory) -> Result<UnixListener, Error> {
+/// Makes the socket of a data directory whose lock is held.
+///
+/// # Errors
+/// When it cannot be made.
+pub fn listen(data: &DataDirectory) -> Result<UnixListener, Error> {
     let path = data.socket();
     let failed = |source| Error::Data { path: path.clone(), source };
     // The folder is locked by this server, so that what is there was left behind.

@@ -55,6 +55,8 @@ pub(super) enum Order {
     /// Read what the planner asked for.
     Load(Load),
     Ask(Question),
+    /// A source was applied which has no job here.
+    KeepSource(String),
     Release,
 }
 
@@ -180,6 +182,11 @@ impl StoreThread {
                 let reader: &mut dyn Reader = &mut *self.store;
                 self.tell.say(Report::Answered(question.answer(reader)));
             }
+            // It is kept the next time otherwise.
+            Order::KeepSource(source) => match self.store.keep_source(self.lease, &source) {
+                Ok(()) | Err(StoreError::Full(_) | StoreError::Busy | StoreError::Unknown) => {}
+                Err(error) => return Err(error),
+            },
             Order::Release => {
                 let released = self.store.release(self.lease);
                 self.tell.say(Report::Released(released));

@@ -190,6 +190,11 @@ impl Writer {
         self.order(Order::Ask(question));
     }
 
+    /// Keeps that a source was applied which has no job here.
+    pub(super) fn keep_source(&self, source: String) {
+        self.order(Order::KeepSource(source));
+    }
+
     pub(super) fn release(&self) {
         self.order(Order::Release);
     }

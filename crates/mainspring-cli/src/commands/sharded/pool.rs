@@ -1,0 +1,90 @@
+//! What the threads of a server share that answer: its loops, who owns the other shards, and where a job is.
+//!
+//! Cost: a question to the database for each that asks where a job is; they wait for each other.
+//!
+//! Does not answer: [`router`](super::router) does.
+
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use mainspring_job::{Shard, StoreError};
+use mainspring_postgres::{Held, Location, Shards};
+
+use super::loops::{Local, Loops};
+use mainspring_exec::clock::Moment;
+use mainspring_server::waiting::wait_for;
+
+/// How long a shard without an owner is waited for: another server gives it up, or this one takes it. It is
+/// twice the time between two looks.
+const SETTLE_WAIT: Duration = Duration::from_secs(2);
+
+/// How often it is looked for one meanwhile.
+const SETTLE_INTERVAL: Duration = Duration::from_millis(50);
+
+/// What all threads that answer share.
+#[derive(Debug)]
+pub(super) struct Pool {
+    pub(super) location: Location,
+    /// How many shards there are.
+    pub(super) count: u16,
+    /// What this server is called.
+    pub(super) name: String,
+    /// The same for the database: see [`mainspring_postgres::Identity`].
+    pub(super) server: String,
+    pub(super) loops: Loops,
+    /// For questions where a job is.
+    pub(super) shards: Mutex<Shards>,
+    /// How many submissions were taken: each goes to the next shard of this server.
+    pub(super) turns: AtomicUsize,
+}
+
+impl Pool {
+    /// Where each of these shards is now. A shard may be on its way from one server to another, or its loop
+    /// may be about to begin: that is waited for.
+    pub(super) fn places(&self, shards: &[Shard]) -> Vec<(Shard, Place)> {
+        let began = Moment::now();
+        let mut held = self.loops.look().shards;
+        let mut known: Vec<(Shard, Place)> = Vec::new();
+        loop {
+            let place = |shard: Shard| match self.loops.get(shard) {
+                Some(local) => Some(Place::Here(local)),
+                None => {
+                    let owner = held.iter().find(|held| held.shard == shard)?;
+                    let is_elsewhere = !owner.server.is_empty() && owner.server != self.server;
+                    is_elsewhere.then(|| Place::There(owner.clone()))
+                }
+            };
+            for shard in shards {
+                if known.iter().all(|(place, _)| place != shard)
+                    && let Some(place) = place(*shard)
+                {
+                    known.push((*shard, place));
+                }
+            }
+            if known.len() == shards.len() || SETTLE_WAIT <= Moment::now().since(began) {
+                return known;
+            }
+            // It may have an owner since it was looked at.
+            held = self.find(Shards::held).unwrap_or_default();
+            if held.iter().any(|held| shards.contains(&held.shard) && held.server == self.server)
+                || held.iter().any(|held| shards.contains(&held.shard) && held.server.is_empty())
+            {
+                let _ = wait_for(&[], &[], Some(SETTLE_INTERVAL));
+            }
+        }
+    }
+
+    pub(super) fn find<T>(
+        &self,
+        ask: impl FnOnce(&mut Shards) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        ask(&mut self.shards.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Where the loop of a shard is.
+pub(super) enum Place {
+    Here(Arc<Local>),
+    There(Held),
+}

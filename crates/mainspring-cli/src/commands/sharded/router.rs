@@ -1,0 +1,440 @@
+//! Answers clients of a server that has several loops: each request goes to whom it is for.
+//!
+//! ```text
+//!  client ── line ──▶ Router ─┬─ a loop of this server ───────────────────────┐
+//!                             ├─ inbox of the database ─▶ the shard's owner ──┼─▶ merged ──▶ client
+//!                             └─ several of both ─────────────────────────────┘
+//! ```
+//!
+//! A request that changes something in several loops is done in each of them by itself. An `apply` is
+//! previewed in all of them first, so that one which some would refuse is done in none. If the owner of a
+//! shard changes meanwhile, the new one is asked as well: each of these requests may be done twice.
+//!
+//! Cost: for a loop of this server two system calls; for another server what the inbox costs; for a request
+//! about one job a question to the database first.
+//!
+//! Does not forward what has more than one answer, such as the output of a run: it says who has it.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use mainspring_job::{Shard, StoreError};
+use mainspring_postgres::{Held, Inbox, Shards};
+
+use super::super::inbox::{is_forwarded, temporary};
+use super::loops::{Link, Local};
+use super::merge::merged;
+use super::pool::{Place, Pool};
+use super::route::{Route, next_in_turn, route};
+use mainspring_exec::clock::Moment;
+use mainspring_file::origin::Origin;
+use mainspring_server::protocol::{
+    Answered, Asked, ErrorKind, ErrorWire, FileWire, Power, Request, Response, ShardWire,
+};
+use mainspring_server::waiting::{is_left, is_readable, wait_for_any};
+
+/// How long another server has for a reply: a look at the inbox, the answer, and some time to spare.
+const REPLY_WAIT: Duration = Duration::from_secs(15);
+
+/// How often it is looked for one.
+const REPLY_INTERVAL: Duration = Duration::from_millis(50);
+
+/// How often the new owners of shards are asked for what all shards are to do.
+const MAX_ROUNDS: usize = 3;
+
+/// Answers over one connection.
+pub(super) struct Router {
+    pool: Arc<Pool>,
+    /// The connections of a client of the socket to the loops of this server. `None`: what is asked comes
+    /// over HTTP.
+    links: Option<BTreeMap<Shard, Link>>,
+    /// A session while another server is asked.
+    inbox: Option<Inbox>,
+}
+
+/// What is asked, as it came and as it was read.
+struct Question<'q> {
+    line: &'q str,
+    asked: &'q Asked,
+    actor: String,
+}
+
+impl Router {
+    /// For a client of the socket.
+    pub(super) fn of_client(pool: &Arc<Pool>) -> Router {
+        Router { pool: Arc::clone(pool), links: Some(BTreeMap::new()), inbox: None }
+    }
+
+    /// For the listener of this server.
+    pub(super) fn of_listener(pool: &Arc<Pool>) -> Router {
+        Router { pool: Arc::clone(pool), links: None, inbox: None }
+    }
+
+    /// Nothing was asked for a while.
+    pub(super) fn rest(&mut self) {
+        self.inbox = None;
+    }
+
+    /// Answers one request.
+    ///
+    /// # Errors
+    /// When the client has gone.
+    pub(super) fn answer(&mut self, line: &str, client: &UnixStream) -> io::Result<()> {
+        let mut writer = client;
+        let asked = match Asked::read(line.as_bytes()) {
+            Ok(asked) => asked,
+            Err(error) => return write(writer, 0, Response::Error(error)),
+        };
+        let id = asked.id;
+        // A client may call itself what it likes.
+        let actor = asked.actor.clone().filter(|_| self.links.is_none());
+        let actor =
+            actor.map_or_else(|| self.pool.name.clone(), |name| format!("{name} at {}", self.pool.name));
+        let question = Question { line, asked: &asked, actor };
+        match self.one_for(&asked.request) {
+            Ok(Some(shard)) => match self.pool.places(&[shard]).pop() {
+                Some((_, Place::Here(local))) => self.pass(shard, &local, &question, &mut writer),
+                _ => {
+                    let response = self.ask_all(&[shard], &question).pop();
+                    write(writer, id, response.unwrap_or_else(|| nobody(shard)))
+                }
+            },
+            Ok(None) => {
+                let response = self.everybody(&question);
+                write(writer, id, response)
+            }
+            Err(response) => write(writer, id, *response),
+        }
+    }
+
+    /// The shard that a request is for; `None` if it is for several.
+    fn one_for(&self, request: &Request) -> Result<Option<Shard>, Box<Response>> {
+        let failed = |error: StoreError| Box::new(temporary(format!("it is not known who has it: {error}")));
+        let here = self.pool.loops.here();
+        let any = || {
+            let owned = self.pool.loops.look().shards.into_iter().find(|held| !held.server.is_empty());
+            let shard = here.first().copied().or_else(|| owned.map(|held| held.shard));
+            shard.ok_or_else(|| Box::new(temporary("no server owns a shard yet".to_owned())))
+        };
+        Ok(Some(match route(request, self.pool.count) {
+            Route::Job(name) => match self.pool.find(|shards| shards.of_job(&name)).map_err(failed)? {
+                Some(shard) => shard,
+                None => Shard::of(&name, self.pool.count),
+            },
+            Route::Run(key) => match self.pool.find(|shards| shards.of_run(&key)).map_err(failed)? {
+                Some(shard) => shard,
+                None => any()?,
+            },
+            Route::Once(id) => {
+                let found = self.pool.find(|shards| shards.of_once(id.due, id.number)).map_err(failed)?;
+                found.map_or_else(any, Ok)?
+            }
+            Route::Defines(name, shard) => {
+                let found = self.pool.find(|shards| shards.defined(&name)).map_err(failed)?;
+                if let Some(other) = found.filter(|found| *found != shard) {
+                    let text = format!(
+                        "there is a job `{name}` in another group already (shard {}, this belongs to {}): remove it first",
+                        other.0, shard.0
+                    );
+                    return Err(Box::new(ErrorWire::response(ErrorKind::Conflict, text)));
+                }
+                shard
+            }
+            Route::One(shard) => shard,
+            Route::Any if matches!(request, Request::Submit(_)) => self.next_here().map_or_else(any, Ok)?,
+            Route::Any => any()?,
+            Route::Here | Route::All | Route::InTurn(..) => return Ok(None),
+        }))
+    }
+
+    /// A shard of this server, each in its turn.
+    fn next_here(&self) -> Option<Shard> {
+        let here: Vec<Shard> = self.pool.loops.here().into_iter().collect();
+        let turn = self.pool.turns.fetch_add(1, Ordering::Relaxed);
+        here.get(turn % here.len().max(1)).copied()
+    }
+
+    /// Asks all whom it is for, and merges what they say.
+    fn everybody(&mut self, question: &Question<'_>) -> Response {
+        match route(&question.asked.request, self.pool.count) {
+            Route::Here => {
+                let here: Vec<Shard> = self.pool.loops.here().into_iter().collect();
+                match here.is_empty() {
+                    true => temporary("this server owns no shard".to_owned()),
+                    false => merged(self.ask_all(&here, question)),
+                }
+            }
+            Route::InTurn(shard, after) => self.in_turn(shard, after, question),
+            _ => self.all(question),
+        }
+    }
+
+    /// One page of an export.
+    fn in_turn(&mut self, shard: Shard, after: Option<String>, question: &Question<'_>) -> Response {
+        let asked = Asked { request: Request::Export { after }, ..question.asked.clone() };
+        let line = line_of(&asked);
+        let one = Question { line: &line, asked: &asked, actor: question.actor.clone() };
+        match self.ask_all(&[shard], &one).pop() {
+            Some(Response::Export { texts, after }) => {
+                Response::Export { texts, after: next_in_turn(shard, after, self.pool.count) }
+            }
+            Some(other) => other,
+            None => nobody(shard),
+        }
+    }
+
+    fn all(&mut self, question: &Question<'_>) -> Response {
+        let request = &question.asked.request;
+        if let Request::Apply { files, prune, preview: false } = request {
+            let (files, prune) = (files.clone(), *prune);
+            let asked =
+                Asked { request: Request::Apply { files, prune, preview: true }, ..question.asked.clone() };
+            let line = line_of(&asked);
+            let preview = Question { line: &line, asked: &asked, actor: question.actor.clone() };
+            let previewed = self.of_all(&preview);
+            if matches!(previewed, Response::Error(_)) {
+                return previewed;
+            }
+        }
+        let response = self.of_all(question);
+        if let (Request::Apply { files, preview: false, .. }, Response::Applied(_)) = (request, &response) {
+            self.keep_sources(files);
+        }
+        match response {
+            Response::Status(mut status) => {
+                if let Some(cluster) = &mut status.cluster {
+                    let held = self.pool.find(Shards::held);
+                    let held = held.unwrap_or_else(|_| self.pool.loops.look().shards);
+                    cluster.shards = held.iter().map(|held| self.shard_wire(held)).collect();
+                }
+                Response::Status(status)
+            }
+            other => other,
+        }
+    }
+
+    fn shard_wire(&self, held: &Held) -> ShardWire {
+        let owner = if held.server.is_empty() { String::new() } else { held.name.clone() };
+        let is_here = held.server == self.pool.server;
+        ShardWire { shard: held.shard.0, owner, is_here, epoch: held.epoch, lease_left_ms: held.left_ms }
+    }
+
+    /// Files that were applied are known in the shards to which none of their jobs belongs, too. If that
+    /// cannot be kept, such a shard takes a file of that name once more when it gets an owner.
+    fn keep_sources(&self, files: &[FileWire]) {
+        let names = files.iter().flat_map(|file| {
+            [Origin::Applied(file.name.clone()).source(), Origin::Served(file.name.clone()).source()]
+        });
+        let names: Vec<String> = names.collect();
+        let _ = self.pool.find(|shards| shards.keep_sources(&names));
+    }
+
+    /// Asks all shards, and those again whose owner has changed meanwhile if something was to change.
+    fn of_all(&mut self, question: &Question<'_>) -> Response {
+        let all: Vec<Shard> = (0..self.pool.count).map(Shard).collect();
+        if question.asked.request.power() == Power::Looks {
+            return merged(self.ask_all(&all, question));
+        }
+        let failed = |error: StoreError| temporary(format!("it is not known who owns the shards: {error}"));
+        let mut before = match self.pool.find(Shards::epochs) {
+            Ok(before) => before,
+            Err(error) => return failed(error),
+        };
+        let mut answers = self.ask_all(&all, question);
+        for _ in 0..MAX_ROUNDS {
+            let now = match self.pool.find(Shards::epochs) {
+                Ok(now) => now,
+                Err(error) => return failed(error),
+            };
+            let again: Vec<Shard> =
+                now.iter().filter(|known| !before.contains(known)).map(|(shard, _)| *shard).collect();
+            if again.is_empty() {
+                break;
+            }
+            answers.extend(self.ask_all(&again, question));
+            before = now;
+        }
+        merged(answers)
+    }
+
+    /// Asks these shards at the same time. There is an answer of each.
+    fn ask_all(&mut self, shards: &[Shard], question: &Question<'_>) -> Vec<Response> {
+        let (mut local, mut remote) = (Vec::new(), Vec::new());
+        let places = self.pool.places(shards);
+        let lacking = shards.iter().filter(|shard| places.iter().all(|(known, _)| known != *shard));
+        let mut answers: Vec<Response> = lacking.map(|shard| nobody(*shard)).collect();
+        for (shard, place) in places {
+            match place {
+                Place::Here(here) => local.push((shard, here)),
+                Place::There(owner) => remote.push((shard, owner)),
+            }
+        }
+        let asked = self.ask_remote(&remote, question);
+        answers.extend(self.ask_local(&local, question));
+        answers.extend(self.replies(asked));
+        answers
+    }
+
+    fn ask_local(&mut self, local: &[(Shard, Arc<Local>)], question: &Question<'_>) -> Vec<Response> {
+        let broken =
+            |shard: Shard| temporary(format!("the loop of shard {} has just ended: ask again", shard.0));
+        let read = |line: &str| {
+            let answered = serde_json::from_str::<Answered>(line);
+            answered.map_or_else(|error| temporary(error.to_string()), |answered| answered.response)
+        };
+        let Some(links) = &mut self.links else {
+            let of = |(shard, local): &(Shard, Arc<Local>)| {
+                let Some(mut lent) = local.links.lend() else { return broken(*shard) };
+                let Some(mut link) = lent.link.take() else { return broken(*shard) };
+                let line = link.send(question.line).and_then(|()| link.receive(false));
+                match line {
+                    Ok(line) => {
+                        lent.link = Some(link);
+                        read(&line)
+                    }
+                    // The answer may come later, and is not that of the next question.
+                    Err(_) => broken(*shard),
+                }
+            };
+            return local.iter().map(of).collect();
+        };
+        // All of them work at the same time.
+        let mut sent = Vec::new();
+        for (shard, local) in local {
+            let link = links.remove(shard).map_or_else(|| local.connect(), Ok);
+            let link = link.and_then(|mut link| link.send(question.line).map(|()| link));
+            // A connection to a loop that has ended since is made anew once.
+            let link = link.or_else(|_| {
+                let mut link = local.connect()?;
+                link.send(question.line).map(|()| link)
+            });
+            sent.push((*shard, link));
+        }
+        let mut answers = Vec::new();
+        for (shard, link) in sent {
+            let answer = link.and_then(|mut link| {
+                let line = link.receive(false)?;
+                links.insert(shard, link);
+                Ok(read(&line))
+            });
+            answers.push(answer.unwrap_or_else(|_| broken(shard)));
+        }
+        answers
+    }
+
+    /// Leaves a request for the owner of each of these shards. Returns the number of each, or why not.
+    fn ask_remote(
+        &mut self,
+        shards: &[(Shard, Held)],
+        question: &Question<'_>,
+    ) -> Vec<(Shard, Result<i64, Response>)> {
+        let mut asked = Vec::new();
+        for (shard, owner) in shards {
+            if !is_forwarded(&question.asked.request) {
+                let text = format!(
+                    "shard {} is owned by {}: ask there, what has more than one answer does not come through the database",
+                    shard.0, owner.name
+                );
+                asked.push((*shard, Err(temporary(text))));
+                continue;
+            }
+            let inbox = self.inbox.take().map_or_else(|| Inbox::of_asker(&self.pool.location), Ok);
+            let id =
+                inbox.and_then(|inbox| self.inbox.insert(inbox).ask(*shard, question.line, &question.actor));
+            asked.push((*shard, id.map_err(|error| temporary(format!("shard {}: {error}", shard.0)))));
+        }
+        asked
+    }
+
+    /// Waits for the replies.
+    fn replies(&mut self, asked: Vec<(Shard, Result<i64, Response>)>) -> Vec<Response> {
+        let (mut waiting, mut answers) = (Vec::new(), Vec::new());
+        for (shard, id) in asked {
+            match id {
+                Ok(id) => waiting.push((shard, id)),
+                Err(response) => answers.push(response),
+            }
+        }
+        let Some(inbox) = self.inbox.as_mut().filter(|_| !waiting.is_empty()) else { return answers };
+        let began = Moment::now();
+        while !waiting.is_empty() && Moment::now().since(began) < REPLY_WAIT {
+            let ids: Vec<i64> = waiting.iter().map(|(_, id)| *id).collect();
+            for (id, text) in inbox.take_replies(&ids).unwrap_or_default() {
+                waiting.retain(|(_, waited)| *waited != id);
+                let response = serde_json::from_str::<Response>(&text);
+                answers.push(response.unwrap_or_else(|error| temporary(error.to_string())));
+            }
+            if !waiting.is_empty() {
+                inbox.wait(REPLY_INTERVAL);
+            }
+        }
+        for (shard, id) in waiting {
+            answers.push(match inbox.take(id) {
+                Ok(true) => nobody(shard),
+                _ => {
+                    temporary(format!("the owner of shard {} has not replied, and may have done it", shard.0))
+                }
+            });
+        }
+        answers
+    }
+
+    /// Has one loop of this server answer: all lines of the answer go to the client as they are.
+    fn pass(
+        &mut self,
+        shard: Shard,
+        local: &Arc<Local>,
+        question: &Question<'_>,
+        client: &mut &UnixStream,
+    ) -> io::Result<()> {
+        let request = &question.asked.request;
+        let has_several =
+            matches!(request, Request::Logs { .. } | Request::Run { wait: true, .. } | Request::Wait { .. });
+        if !has_several {
+            let response = self.ask_local(&[(shard, Arc::clone(local))], question).pop();
+            return write(client, question.asked.id, response.unwrap_or_else(|| nobody(shard)));
+        }
+        let ended = |client: &mut &UnixStream| {
+            let text = format!("the loop of shard {} has just ended: ask again", shard.0);
+            write(client, question.asked.id, temporary(text))
+        };
+        // A connection of its own, which ends with the answer: lines may come for hours.
+        let Ok(mut link) = local.connect() else { return ended(client) };
+        if link.send(question.line).is_err() {
+            return ended(client);
+        }
+        loop {
+            while !link.has_more() && !is_readable(link.stream().as_fd()) {
+                if is_left(client.as_fd()) {
+                    return Err(io::ErrorKind::BrokenPipe.into());
+                }
+                wait_for_any(&[link.stream().as_fd()], &[], &[client.as_fd()], None)?;
+            }
+            let Ok(line) = link.receive(true) else { return ended(client) };
+            client.write_all(line.as_bytes())?;
+            let answered: Answered = serde_json::from_str(&line).map_err(io::Error::other)?;
+            if !matches!(answered.response, Response::Line(_) | Response::Planned { .. }) {
+                return Ok(());
+            }
+        }
+    }
+}
+
+fn nobody(shard: Shard) -> Response {
+    temporary(format!("shard {} has no owner: a server takes it soon, ask again", shard.0))
+}
+
+fn line_of(asked: &Asked) -> String {
+    let text = serde_json::to_string(asked).expect("requests have string keys and finite numbers");
+    format!("{text}\n")
+}
+
+fn write(mut client: impl Write, id: u64, response: Response) -> io::Result<()> {
+    let text = serde_json::to_string(&Answered { id, response }).map_err(io::Error::other)?;
+    client.write_all(format!("{text}\n").as_bytes())
+}

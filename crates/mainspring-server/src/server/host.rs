@@ -1,0 +1,77 @@
+//! Whose process a loop runs in, and what the loop gets of it.
+//!
+//! Cost: none.
+//!
+//! Does not act on what it gets: [`stop`](super::stop) and [`program`](super::program) do.
+
+use std::fs::File;
+use std::io::stdout;
+use std::os::fd::AsFd;
+
+use mainspring_job::Definitions;
+
+use super::calls::Calls;
+use crate::error::Error;
+use crate::signals::Signals;
+
+/// Whose process the loop runs in.
+#[derive(Debug)]
+pub enum Host {
+    /// The server's own: signals end it, its log is standard output, and a service manager is told how it is.
+    /// A server that stood by hands its signals on: one may have come while it became the owner.
+    Process(Option<Signals>),
+    /// A server's that has several shards, with a loop for each: signals end all of them, and each loop can
+    /// be ended by itself.
+    Pool {
+        /// What the server asks of this one.
+        calls: Calls,
+    },
+    /// Another program's, which has jobs of its own.
+    Program {
+        /// What it asks.
+        calls: Calls,
+        /// Its jobs. Others of their source that are known already stay.
+        jobs: Definitions,
+        /// Where the log goes.
+        log: File,
+    },
+}
+
+/// The same without what it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hosted {
+    Process,
+    Pool,
+    Program,
+}
+
+impl Hosted {
+    fn of(host: &Host) -> Hosted {
+        match host {
+            Host::Process(_) => Hosted::Process,
+            Host::Pool { .. } => Hosted::Pool,
+            Host::Program { .. } => Hosted::Program,
+        }
+    }
+}
+
+/// What a server gets of the process that it is in: signals, questions, jobs, and where its log goes.
+pub(super) type OfHost = (Signals, Option<Calls>, Option<Definitions>, File, Hosted);
+
+/// From here on a signal ends the loop and not the process, so nothing that was started is left behind.
+pub(super) fn of_host(host: Host) -> Result<OfHost, Error> {
+    let setup = |what| move |source| Error::Setup { what, source };
+    let hosted = Hosted::of(&host);
+    let (signals, calls, own, output) = match host {
+        Host::Process(None) => (Signals::register(), None, None, standard_output()),
+        Host::Process(Some(signals)) => (Ok(signals), None, None, standard_output()),
+        Host::Pool { calls } => (Signals::register(), Some(calls), None, standard_output()),
+        Host::Program { calls, jobs, log } => (Signals::none(), Some(calls), Some(jobs), Ok(log)),
+    };
+    Ok((signals.map_err(setup("signals"))?, calls, own, output.map_err(setup("the log"))?, hosted))
+}
+
+/// Standard output as a file of its own.
+fn standard_output() -> std::io::Result<File> {
+    Ok(File::from(stdout().as_fd().try_clone_to_owned()?))
+}

@@ -1,0 +1,96 @@
+//! The part of the jobs that a loop has, where a store has several shards and each a loop of its own.
+//!
+//! Every loop is given every file, and takes from it what belongs to its shard. So each of them has to find
+//! the same names and the same places in a file, whatever else it knows. Two things that a file may say
+//! elsewhere are problems of it here: a job without a name, whose name depends on what was there before, and
+//! a job that belongs to two shards.
+//!
+//! Cost: a walk over the jobs of a file.
+//!
+//! Does not know who owns the other shards.
+
+use mainspring_job::{Job, JobName, Placement, Shard};
+
+use mainspring_file::claims::Claimant;
+use mainspring_file::loaded::Loaded;
+use mainspring_file::problem::{Fault, Problem};
+
+/// Which part it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// The shard.
+    pub shard: Shard,
+    /// How many there are.
+    pub count: u16,
+}
+
+impl Share {
+    /// All jobs.
+    pub const WHOLE: Share = Share { shard: Shard::WHOLE, count: 1 };
+
+    /// Whether there are others.
+    pub(super) fn is_part(self) -> bool {
+        1 < self.count
+    }
+
+    /// What people are asked for when they ask for all that waits.
+    pub(super) fn of_people(self) -> Shard {
+        if self.is_part() { Shard::EVERY } else { self.shard }
+    }
+
+    /// The same words before a line of the log; nothing where there is one loop.
+    pub(super) fn prefix(self) -> String {
+        if self.is_part() { format!("shard {}: ", self.shard.0) } else { String::new() }
+    }
+
+    /// Whether a job belongs here that no other of its source has to do with.
+    pub(super) fn has(self, job: &Job) -> bool {
+        Placement::new([], self.count).of(job) == self.shard
+    }
+
+    /// Gives problems to files that could not be parted. Before their names are settled.
+    pub(super) fn judge(self, files: &mut [Claimant]) {
+        if !self.is_part() {
+            return;
+        }
+        for Claimant { loaded, .. } in files.iter_mut().filter(|file| file.loaded.is_good()) {
+            let placement = Placement::new(loaded.jobs.iter().map(|placed| &placed.job), self.count);
+            let mut problems = Vec::new();
+            for placed in &loaded.jobs {
+                let (text, hint) = if !placed.is_named {
+                    let text = "a job needs a name of its own where the jobs are spread over shards";
+                    (text.to_owned(), "name=WORD names it")
+                } else if placement.is_divided(&placed.job) {
+                    let text = format!(
+                        "`{}` follows jobs of several shards, or is in a group of another than the job that it follows",
+                        placed.job.name
+                    );
+                    (text, "jobs of one group are in one shard, and so are those that follow them")
+                } else {
+                    continue;
+                };
+                let line = loaded.source.line(placed.line_number);
+                let line = line.expect("what is defined stands on a line of its file");
+                let whole = line.bytes.trim_ascii_end().len();
+                problems.push(Problem::new(line, Fault::new(0..whole, text).with_hint(hint)));
+            }
+            loaded.problems.extend(problems);
+        }
+    }
+
+    /// Takes out what belongs to other shards, and returns the names of that.
+    pub(super) fn part(self, loaded: &mut Loaded) -> Vec<JobName> {
+        if !self.is_part() {
+            return Vec::new();
+        }
+        let placement = Placement::new(loaded.jobs.iter().map(|placed| &placed.job), self.count);
+        let is_here: Vec<bool> =
+            loaded.jobs.iter().map(|placed| placement.of(&placed.job) == self.shard).collect();
+        let (mut here, mut elsewhere) = (Vec::new(), Vec::new());
+        for (placed, is_here) in std::mem::take(&mut loaded.jobs).into_iter().zip(is_here) {
+            if is_here { here.push(placed) } else { elsewhere.push(placed.job.name) }
+        }
+        loaded.jobs = here;
+        elsewhere
+    }
+}
