@@ -1,6 +1,7 @@
-//! The shared store: one owner, whose batches have what a busy server's have.
+//! The shared store: an owner for each shard, whose batches have what a busy server's have.
 
 use std::sync::Arc;
+use std::thread;
 use std::time::Instant;
 
 use mainspring_job::jiff::{SignedDuration, Timestamp};
@@ -8,7 +9,7 @@ use mainspring_job::{
     Action, Answer, Batch, Lease, MAX_BATCH_OPERATIONS, Once, OnceId, Operation, Outcome, Owner, RunKey,
     RunState, Shard, Store, Work,
 };
-use mainspring_postgres::{Identity, Location, PostgresStore};
+use mainspring_postgres::{Identity, Location, PostgresStore, Shards};
 
 use super::database::Database;
 use super::{BODY_BYTES, rate};
@@ -19,15 +20,31 @@ pub(crate) struct Figures {
     pub(crate) cycles: f64,
 }
 
-/// Measures both, and checks that each job ran once.
-pub(crate) fn measure(database: &Database, jobs: usize) -> Figures {
+/// Measures both with so many shards, each of whose owners has a thread and a session, and checks that each
+/// job ran once. What was there before is dropped.
+pub(crate) fn measure(database: &Database, jobs: usize, shards: u16) -> Figures {
     let location = Location::parse(&database.url()).unwrap();
-    let mut owner = Committer::new(PostgresStore::open(&location, Identity::default()).unwrap());
+    database.ask("DROP SCHEMA IF EXISTS mainspring CASCADE");
+    drop(PostgresStore::open(&location, Identity::default()).unwrap());
+    let held = Shards::new(&location).unwrap().spread(shards, &[], |group| Shard::of(group, shards));
+    assert_eq!(held.unwrap(), None);
+    let owner = |number| {
+        let store = PostgresStore::open(&location, Identity::default()).unwrap().among(shards);
+        Committer::new(store, Shard(number))
+    };
+    let mut owners: Vec<Committer> = (0..shards).map(owner).collect();
+    let part = jobs.div_ceil(usize::from(shards));
     let all = pending(jobs, 0);
     let began = Instant::now();
-    for some in all.chunks(MAX_BATCH_OPERATIONS) {
-        owner.commit(some.iter().cloned().map(Operation::Submit).collect());
-    }
+    thread::scope(|scope| {
+        for (owner, all) in owners.iter_mut().zip(all.chunks(part)) {
+            scope.spawn(move || {
+                for some in all.chunks(MAX_BATCH_OPERATIONS) {
+                    owner.commit(some.iter().cloned().map(Operation::Submit).collect());
+                }
+            });
+        }
+    });
     let submissions = rate(jobs, began.elapsed());
     assert_eq!(database.ask("SELECT count(*) FROM mainspring.pending"), jobs.to_string());
     database.ask("TRUNCATE mainspring.pending");
@@ -36,18 +53,13 @@ pub(crate) fn measure(database: &Database, jobs: usize) -> Figures {
     if database.ask(has_statements) == "1" {
         database.ask("SELECT pg_stat_statements_reset(), pg_stat_reset_shared('wal')");
     }
-    // Of each batch a third is submitted, a third starts and a third ends.
     let all = pending(jobs, jobs);
-    let groups: Vec<&[Once]> = all.chunks(MAX_BATCH_OPERATIONS / 3).collect();
     let began = Instant::now();
-    for index in 0..groups.len() + 2 {
-        let group = |back: usize| index.checked_sub(back).and_then(|index| groups.get(index)).copied();
-        let mut operations = Vec::with_capacity(MAX_BATCH_OPERATIONS);
-        operations.extend(group(0).unwrap_or_default().iter().cloned().map(Operation::Submit));
-        operations.extend(group(1).unwrap_or_default().iter().map(started));
-        operations.extend(group(2).unwrap_or_default().iter().map(ended));
-        owner.commit(operations);
-    }
+    thread::scope(|scope| {
+        for (owner, all) in owners.iter_mut().zip(all.chunks(part)) {
+            scope.spawn(move || owner.cycle(all));
+        }
+    });
     let cycles = rate(jobs, began.elapsed());
     let ended = "SELECT count(*) || ' ' || count(DISTINCT job) FROM mainspring.run WHERE state = 'succeeded'";
     assert_eq!(database.ask(ended), format!("{jobs} {jobs}"), "each job ran once");
@@ -64,9 +76,22 @@ struct Committer {
 }
 
 impl Committer {
-    fn new(mut store: PostgresStore) -> Committer {
-        let lease = store.acquire(Shard::WHOLE, &Owner::new("throughput")).unwrap();
+    fn new(mut store: PostgresStore, shard: Shard) -> Committer {
+        let lease = store.acquire(shard, &Owner::new("throughput")).unwrap();
         Committer { store, lease, number: 0 }
+    }
+
+    /// Of each batch a third is submitted, a third starts and a third ends.
+    fn cycle(&mut self, all: &[Once]) {
+        let groups: Vec<&[Once]> = all.chunks(MAX_BATCH_OPERATIONS / 3).collect();
+        for index in 0..groups.len() + 2 {
+            let group = |back: usize| index.checked_sub(back).and_then(|index| groups.get(index)).copied();
+            let mut operations = Vec::with_capacity(MAX_BATCH_OPERATIONS);
+            operations.extend(group(0).unwrap_or_default().iter().cloned().map(Operation::Submit));
+            operations.extend(group(1).unwrap_or_default().iter().map(started));
+            operations.extend(group(2).unwrap_or_default().iter().map(ended));
+            self.commit(operations);
+        }
     }
 
     fn commit(&mut self, operations: Vec<Operation>) {
