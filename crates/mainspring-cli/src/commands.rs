@@ -30,6 +30,7 @@ mod next;
 mod printing;
 mod progress;
 mod serve;
+mod several;
 mod sharded;
 mod shared;
 mod simulate;

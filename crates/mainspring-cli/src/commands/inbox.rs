@@ -11,7 +11,7 @@
 //! asked. At a standby a thread and a session for each client; a thread for each connection of its listener,
 //! and a session while something is asked over it.
 //!
-//! Does not forward what has more than one answer, such as the output of a run.
+//! Does not know what has several answers, such as the output of a run: [`several`] does.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -25,6 +25,7 @@ use std::time::Duration;
 use mainspring_job::{Shard, StoreError};
 use mainspring_postgres::{Entry, Inbox, Location};
 
+use super::several::{self, temporary};
 use crate::client::{Address, Client};
 use mainspring_exec::clock::Moment;
 use mainspring_server::data_directory::DataDirectory;
@@ -90,8 +91,7 @@ pub(super) fn turn(
         if entry.waits {
             // Taken out first: a command is never done twice.
             if inbox.take(entry.id)? {
-                let response = done(&mut client, &entry);
-                let text = serde_json::to_string(&response).unwrap_or_default();
+                let text = reply(&mut client, &entry);
                 inbox.reply(entry.id, &text)?;
             }
             clients.insert(entry.shard, client);
@@ -119,6 +119,20 @@ fn connect(data: DataDirectory) -> Option<Client> {
     Some(client)
 }
 
+/// What this process's own server says to somebody who waits.
+fn reply(client: &mut Client, entry: &Entry) -> String {
+    let asked = Asked::read(entry.request.as_bytes());
+    let response = match asked.map(|asked| asked.request) {
+        Ok(Request::Logs { of, .. }) => match several::logs(client, &of) {
+            Ok(text) => return text,
+            Err(Error::Refused(error)) => Response::Error(error),
+            Err(error) => temporary(error.to_string()),
+        },
+        _ => done(client, entry),
+    };
+    serde_json::to_string(&response).unwrap_or_default()
+}
+
 /// Asks this process's own server.
 fn done(client: &mut Client, entry: &Entry) -> Response {
     let request = match Asked::read(entry.request.as_bytes()) {
@@ -126,7 +140,10 @@ fn done(client: &mut Client, entry: &Entry) -> Response {
         Err(error) => return Response::Error(error),
     };
     // In a transaction only submissions are asked for.
-    if !is_forwarded(&request) || !(entry.waits || matches!(request, Request::Submit(_))) {
+    if !is_forwarded(&request)
+        || several::has_several(&request)
+        || !(entry.waits || matches!(request, Request::Submit(_)))
+    {
         return ErrorWire::response(ErrorKind::Usage, "this does not come through the database");
     }
     let comment = Some(format!("asked for by {}", entry.actor));
@@ -137,11 +154,9 @@ fn done(client: &mut Client, entry: &Entry) -> Response {
     }
 }
 
-/// Whether a request has one answer, and comes from a person.
+/// Whether a request comes from a person.
 pub(super) fn is_forwarded(request: &Request) -> bool {
-    let has_one_answer =
-        !matches!(request, Request::Logs { .. } | Request::Run { wait: true, .. } | Request::Wait { .. });
-    has_one_answer && request.power() != Power::Local
+    request.power() != Power::Local
 }
 
 /// Whom a standby asks for its clients.
@@ -233,25 +248,37 @@ impl Forwarder {
         &mut self,
         line: &str,
         actor_of: impl Fn(&Asked) -> Option<String>,
-        mut stream: &UnixStream,
+        stream: &UnixStream,
     ) -> io::Result<()> {
+        let mut written = stream;
         let (asks, standing) = self.standing.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let asked = Asked::read(line.as_bytes());
         let id = asked.as_ref().map_or(0, |asked| asked.id);
-        let response = match asked {
-            Ok(asked) if asks == Asks::Owner && is_forwarded(&asked.request) => {
-                let actor = actor_of(&asked)
-                    .map_or_else(|| self.server.clone(), |name| format!("{name} at {}", self.server));
-                match self.inbox.take().map_or_else(|| Inbox::of_asker(&self.location), Ok) {
-                    Ok(inbox) => replied(self.inbox.insert(inbox), line, &actor, &standing),
-                    Err(error) => temporary(format!("this server stands by: {standing}: {error}")),
-                }
-            }
-            Ok(_) => temporary(format!("this server stands by: {standing}")),
-            Err(error) => Response::Error(error),
+        let mut give = |response| {
+            let text = serde_json::to_string(&Answered { id, response }).map_err(io::Error::other)?;
+            writeln!(written, "{text}")
         };
-        let text = serde_json::to_string(&Answered { id, response }).map_err(io::Error::other)?;
-        writeln!(stream, "{text}")
+        let asked = match asked {
+            Ok(asked) if asks == Asks::Owner && is_forwarded(&asked.request) => asked,
+            Ok(_) => return give(temporary(format!("this server stands by: {standing}"))),
+            Err(error) => return give(Response::Error(error)),
+        };
+        let actor =
+            actor_of(&asked).map_or_else(|| self.server.clone(), |name| format!("{name} at {}", self.server));
+        let mut ask = |line: &str| match self.inbox.take().map_or_else(|| Inbox::of_asker(&self.location), Ok)
+        {
+            Ok(inbox) => replied(self.inbox.insert(inbox), line, &actor, &standing),
+            Err(error) => said(&temporary(format!("this server stands by: {standing}: {error}"))),
+        };
+        if several::has_several(&asked.request) {
+            let ask_one = |request: &Request| {
+                let asked = Asked { request: request.clone(), ..asked.clone() };
+                ask(&serde_json::to_string(&asked).unwrap_or_default())
+            };
+            return several::answer(&asked.request, ask_one, stream, give);
+        }
+        let broken = |error: serde_json::Error| temporary(error.to_string());
+        give(serde_json::from_str(&ask(line)).unwrap_or_else(broken))
     }
 }
 
@@ -261,26 +288,28 @@ fn reader(stream: &UnixStream) -> io::Result<BufReader<&UnixStream>> {
     Ok(BufReader::new(stream))
 }
 
+/// A reply of our own.
+fn said(response: &Response) -> String {
+    serde_json::to_string(response).unwrap_or_default()
+}
+
 /// Asks the owner, and waits for its reply.
-fn replied(inbox: &mut Inbox, request: &str, actor: &str, standing: &str) -> Response {
+fn replied(inbox: &mut Inbox, request: &str, actor: &str, standing: &str) -> String {
     let id = match inbox.ask(Shard::WHOLE, request, actor) {
         Ok(id) => id,
-        Err(error) => return temporary(format!("this server stands by: {standing}: {error}")),
+        Err(error) => return said(&temporary(format!("this server stands by: {standing}: {error}"))),
     };
     let began = Moment::now();
     while Moment::now().since(began) < REPLY_WAIT {
         if let Ok(Some(text)) = inbox.take_reply(id) {
-            let broken = |error: serde_json::Error| temporary(error.to_string());
-            return serde_json::from_str(&text).unwrap_or_else(broken);
+            return text;
         }
         inbox.wait(REPLY_INTERVAL);
     }
     match inbox.take(id) {
-        Ok(true) => temporary(format!("this server stands by, and no owner took the request: {standing}")),
-        _ => temporary(format!("the owner has not replied, and may have done it: {standing}")),
+        Ok(true) => {
+            said(&temporary(format!("this server stands by, and no owner took the request: {standing}")))
+        }
+        _ => said(&temporary(format!("the owner has not replied, and may have done it: {standing}"))),
     }
-}
-
-pub(super) fn temporary(message: String) -> Response {
-    ErrorWire::response(ErrorKind::Temporary, message)
 }

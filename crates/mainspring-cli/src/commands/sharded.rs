@@ -10,8 +10,8 @@
 //! shard; each commits over a session of its own, so that the database works for several at a time; and
 //! what one shard loses or waits for is nothing to the others.
 //!
-//! Each loop has a folder of its own in the data directory, `shard-N`, for its socket and the output of its
-//! runs. All loops read the files; each takes the jobs that belong to its shard.
+//! Each loop has a folder of its own in the data directory, `shard-N`, for its socket. The output is in one
+//! folder: a run has one loop. All loops read the files; each takes the jobs that belong to its shard.
 //!
 //! Cost: for each shard three threads, a keeper and two sessions of the database; for the server three
 //! sessions, of which one asks each second and one each quarter of a second.
@@ -259,7 +259,7 @@ impl<'p> Part<'p> {
         let asked = boot_time();
         let lease = store.acquire(shard, self.owner).map_err(passing)?;
         let folder = self.data.directory().join(format!("shard-{}", shard.0));
-        let data = DataDirectory::find(Some(&folder));
+        let data = DataDirectory::find(Some(&folder)).with_output(self.data.output());
         data.make()?;
         let (caller, calls) = calls().map_err(setup("a socket pair"))?;
         let (ours, theirs) = pairs().map_err(setup("a socket pair"))?;

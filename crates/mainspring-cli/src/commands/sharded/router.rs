@@ -13,7 +13,7 @@
 //! Cost: for a loop of this server two system calls; for another server what the inbox costs; for a request
 //! about one job a question to the database first.
 //!
-//! Does not forward what has more than one answer, such as the output of a run: it says who has it.
+//! Does not know what has several answers, such as the output of a run: [`several`] does.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -26,7 +26,8 @@ use std::time::Duration;
 use mainspring_job::{Shard, StoreError};
 use mainspring_postgres::{Held, Inbox, Shards};
 
-use super::super::inbox::{is_forwarded, temporary};
+use super::super::inbox::is_forwarded;
+use super::super::several::{self, temporary};
 use super::loops::{Link, Local};
 use super::merge::merged;
 use super::pool::{Place, Pool};
@@ -99,6 +100,9 @@ impl Router {
         match self.one_for(&asked.request) {
             Ok(Some(shard)) => match self.pool.places(&[shard]).pop() {
                 Some((_, Place::Here(local))) => self.pass(shard, &local, &question, &mut writer),
+                Some((_, Place::There(_))) if several::has_several(&asked.request) => {
+                    self.pass_on(shard, &question, client)
+                }
                 _ => {
                     let response = self.ask_all(&[shard], &question).pop();
                     write(writer, id, response.unwrap_or_else(|| nobody(shard)))
@@ -336,10 +340,7 @@ impl Router {
         let mut asked = Vec::new();
         for (shard, owner) in shards {
             if !is_forwarded(&question.asked.request) {
-                let text = format!(
-                    "shard {} is owned by {}: ask there, what has more than one answer does not come through the database",
-                    shard.0, owner.name
-                );
+                let text = format!("shard {} is owned by {}: ask there", shard.0, owner.name);
                 asked.push((*shard, Err(temporary(text))));
                 continue;
             }
@@ -360,28 +361,62 @@ impl Router {
                 Err(response) => answers.push(response),
             }
         }
-        let Some(inbox) = self.inbox.as_mut().filter(|_| !waiting.is_empty()) else { return answers };
+        let read = |text: String| {
+            serde_json::from_str(&text)
+                .unwrap_or_else(|error| temporary(serde_json::Error::to_string(&error)))
+        };
+        answers.extend(self.wait_for(waiting).into_iter().map(read));
+        answers
+    }
+
+    /// Waits for these replies. There is one for each, if only that there is none.
+    fn wait_for(&mut self, waiting: Vec<(Shard, i64)>) -> Vec<String> {
+        let (mut waiting, mut replies) = (waiting, Vec::new());
+        let Some(inbox) = self.inbox.as_mut().filter(|_| !waiting.is_empty()) else { return replies };
         let began = Moment::now();
         while !waiting.is_empty() && Moment::now().since(began) < REPLY_WAIT {
             let ids: Vec<i64> = waiting.iter().map(|(_, id)| *id).collect();
             for (id, text) in inbox.take_replies(&ids).unwrap_or_default() {
                 waiting.retain(|(_, waited)| *waited != id);
-                let response = serde_json::from_str::<Response>(&text);
-                answers.push(response.unwrap_or_else(|error| temporary(error.to_string())));
+                replies.push(text);
             }
             if !waiting.is_empty() {
                 inbox.wait(REPLY_INTERVAL);
             }
         }
         for (shard, id) in waiting {
-            answers.push(match inbox.take(id) {
+            let response = match inbox.take(id) {
                 Ok(true) => nobody(shard),
                 _ => {
                     temporary(format!("the owner of shard {} has not replied, and may have done it", shard.0))
                 }
-            });
+            };
+            replies.push(serde_json::to_string(&response).unwrap_or_default());
         }
-        answers
+        replies
+    }
+
+    /// Has the owner of a shard answer what has several answers.
+    fn pass_on(&mut self, shard: Shard, question: &Question<'_>, client: &UnixStream) -> io::Result<()> {
+        let asked = question.asked;
+        let ask = |request: &Request| {
+            let asked = Asked { request: request.clone(), ..asked.clone() };
+            self.reply_of(shard, &line_of(&asked), &question.actor)
+        };
+        let give = |response| write(client, asked.id, response);
+        several::answer(&asked.request, ask, client, give)
+    }
+
+    /// What another server says, as it wrote it.
+    fn reply_of(&mut self, shard: Shard, line: &str, actor: &str) -> String {
+        let said = |response: Response| serde_json::to_string(&response).unwrap_or_default();
+        let inbox = self.inbox.take().map_or_else(|| Inbox::of_asker(&self.pool.location), Ok);
+        let asked = inbox.and_then(|inbox| self.inbox.insert(inbox).ask(shard, line, actor));
+        let id = match asked {
+            Ok(id) => id,
+            Err(error) => return said(temporary(format!("shard {}: {error}", shard.0))),
+        };
+        self.wait_for(vec![(shard, id)]).pop().unwrap_or_else(|| said(nobody(shard)))
     }
 
     /// Has one loop of this server answer: all lines of the answer go to the client as they are.
@@ -393,9 +428,7 @@ impl Router {
         client: &mut &UnixStream,
     ) -> io::Result<()> {
         let request = &question.asked.request;
-        let has_several =
-            matches!(request, Request::Logs { .. } | Request::Run { wait: true, .. } | Request::Wait { .. });
-        if !has_several {
+        if !several::has_several(request) {
             let response = self.ask_local(&[(shard, Arc::clone(local))], question).pop();
             return write(client, question.asked.id, response.unwrap_or_else(|| nobody(shard)));
         }

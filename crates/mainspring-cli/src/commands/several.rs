@@ -1,0 +1,240 @@
+//! Requests with several answers, over the database, which passes one on for each.
+//!
+//! | request | is asked as | until |
+//! |---|---|---|
+//! | `logs` | `logs` without `follow`, whose lines come as one reply; again each second if it follows | the run is over; of a job, for ever |
+//! | `run` with `wait` | `run`, then whether the run is over, each second | it is |
+//! | `wait` | whether the run is over, each second | it is |
+//!
+//! Cost: a request through the database each second, as long as somebody waits.
+//!
+//! Does not pass on more than the last [`MAX_REPLY_BYTES`] of an output at a time: a note stands for what was
+//! before.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use mainspring_job::RunState;
+use serde::{Deserialize, Serialize};
+
+use crate::client::Client;
+use mainspring_exec::clock::Moment;
+use mainspring_server::error::Error;
+use mainspring_server::protocol::{Done, ErrorKind, ErrorWire, FoundWire, LineWire, Request, Response};
+use mainspring_server::waiting::{is_left, wait_for_any};
+
+/// How much of an output one reply has: some screens, and little for a table.
+const MAX_REPLY_BYTES: usize = 256 << 10;
+
+/// How often it is asked again.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// What an owner replies to `logs`.
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LogsReply {
+    /// How many lines stand before these.
+    left_out: usize,
+    lines: Vec<LineWire>,
+    /// Whether there will be no more.
+    is_over: bool,
+}
+
+/// An answer that says that it may be another one later.
+pub(super) fn temporary(message: String) -> Response {
+    ErrorWire::response(ErrorKind::Temporary, message)
+}
+
+/// Whether a request has several answers.
+pub(super) fn has_several(request: &Request) -> bool {
+    matches!(request, Request::Logs { .. } | Request::Run { wait: true, .. } | Request::Wait { .. })
+}
+
+/// The reply of an owner to `logs`, by its own server.
+///
+/// # Errors
+/// What that says instead.
+pub(super) fn logs(client: &mut Client, of: &str) -> Result<String, Error> {
+    let mut reply = LogsReply { is_over: true, ..LogsReply::default() };
+    let (mut lines, mut bytes) = (VecDeque::new(), 0);
+    if of.contains('@') {
+        let asked = client.ask(Request::Find { run: of.to_owned() })?;
+        reply.is_over = matches!(asked, Response::Found(found) if is_over(&found));
+    }
+    let mut response = client.ask(Request::Logs { of: of.to_owned(), follow: false })?;
+    while let Response::Line(line) = response {
+        bytes += line.text.len();
+        lines.push_back(line);
+        while MAX_REPLY_BYTES < bytes
+            && let Some(first) = lines.pop_front()
+        {
+            bytes -= first.text.len();
+            reply.left_out += 1;
+        }
+        response = client.next_answer()?;
+    }
+    reply.lines = lines.into();
+    Ok(serde_json::to_string(&reply).unwrap_or_default())
+}
+
+fn is_over(found: &FoundWire) -> bool {
+    RunState::from_name(&found.run.state).is_some_and(|state| !state.is_open())
+}
+
+/// Gives all answers to a request, for each of which `ask` has a reply, to a client.
+///
+/// # Errors
+/// When the client has gone.
+pub(super) fn answer(
+    request: &Request,
+    mut ask: impl FnMut(&Request) -> String,
+    client: &UnixStream,
+    mut give: impl FnMut(Response) -> io::Result<()>,
+) -> io::Result<()> {
+    let read = |text: &str| {
+        serde_json::from_str::<Response>(text).unwrap_or_else(|error| temporary(error.to_string()))
+    };
+    match request {
+        Request::Logs { of, follow } => {
+            let (mut run, mut shown_count) = (String::new(), 0);
+            loop {
+                let text = ask(&Request::Logs { of: of.clone(), follow: false });
+                let Ok(reply) = serde_json::from_str::<LogsReply>(&text) else { return give(read(&text)) };
+                let of_run = reply.lines.first().map_or_else(|| run.clone(), |line| line.run.clone());
+                if of_run != run {
+                    (run, shown_count) = (of_run, 0);
+                }
+                if shown_count < reply.left_out {
+                    give(left_out(&reply, reply.left_out - shown_count))?;
+                }
+                let end = reply.left_out + reply.lines.len();
+                for line in reply.lines.into_iter().skip(shown_count.saturating_sub(reply.left_out)) {
+                    give(Response::Line(line))?;
+                }
+                shown_count = shown_count.max(end);
+                if !follow || of.contains('@') && reply.is_over {
+                    return give(Response::Done(Done {}));
+                }
+                pause(client)?;
+            }
+        }
+        Request::Run { job, wait: true } => {
+            let begun = read(&ask(&Request::Run { job: job.clone(), wait: false }));
+            let Response::Planned { run } = begun else { return give(begun) };
+            give(Response::Planned { run: run.clone() })?;
+            give_end(&run, |request| read(&ask(request)), client, give)
+        }
+        Request::Wait { run } => give_end(run, |request| read(&ask(request)), client, give),
+        other => give(read(&ask(other))),
+    }
+}
+
+/// Waits for the end of a run.
+fn give_end(
+    run: &str,
+    mut ask: impl FnMut(&Request) -> Response,
+    client: &UnixStream,
+    mut give: impl FnMut(Response) -> io::Result<()>,
+) -> io::Result<()> {
+    loop {
+        match ask(&Request::Find { run: run.to_owned() }) {
+            Response::Found(found) if is_over(&found) => return give(Response::Ended(Box::new(found.run))),
+            Response::Found(_) => pause(client)?,
+            other => return give(other),
+        }
+    }
+}
+
+/// What stands for lines that were not passed on.
+fn left_out(reply: &LogsReply, count: usize) -> Response {
+    let first = reply.lines.first();
+    Response::Line(LineWire {
+        run: first.map(|line| line.run.clone()).unwrap_or_default(),
+        attempt: first.map_or(1, |line| line.attempt),
+        time: first.map(|line| line.time.clone()).unwrap_or_default(),
+        stream: "note".to_owned(),
+        goes_on: false,
+        text: format!("{count} lines before these are at the server that ran it"),
+    })
+}
+
+/// Waits for the next time to ask. A client that has gone is an error.
+fn pause(client: &UnixStream) -> io::Result<()> {
+    let began = Moment::now();
+    loop {
+        if is_left(client.as_fd()) {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        let left = INTERVAL.saturating_sub(Moment::now().since(began));
+        if left.is_zero() {
+            return Ok(());
+        }
+        wait_for_any(&[], &[], &[client.as_fd()], Some(left))?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(run: &str, text: &str) -> LineWire {
+        let (run, text) = (run.to_owned(), text.to_owned());
+        let (time, stream) = ("2026-11-21T03:00:00Z".to_owned(), "stdout".to_owned());
+        LineWire { run, attempt: 1, time, stream, goes_on: false, text }
+    }
+
+    fn reply(left_out: usize, run: &str, texts: &[&str], is_over: bool) -> String {
+        let lines = texts.iter().map(|text| line(run, text)).collect();
+        serde_json::to_string(&LogsReply { left_out, lines, is_over }).unwrap()
+    }
+
+    /// What a client is told, if these are the replies; each line as its text.
+    fn told(request: &Request, replies: &[String]) -> Vec<String> {
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        let (mut next, mut told) = (replies.iter(), Vec::new());
+        let give = |response: Response| {
+            told.push(match response {
+                Response::Line(line) => line.text,
+                other => serde_json::to_string(&other).unwrap().chars().take_while(|c| *c != ':').collect(),
+            });
+            Ok(())
+        };
+        answer(request, |_| next.next().expect("it is not asked again").clone(), &ours, give).unwrap();
+        told
+    }
+
+    #[test]
+    fn each_line_is_told_once_however_often_it_is_asked() {
+        let run = "a@2026-11-21T03:00:00Z";
+        let request = Request::Logs { of: run.to_owned(), follow: true };
+        let replies = [
+            reply(0, run, &[], false),
+            reply(0, run, &["one"], false),
+            reply(0, run, &["one", "two"], false),
+            reply(3, run, &["four"], true),
+        ];
+        let note = "1 lines before these are at the server that ran it";
+        assert_eq!(told(&request, &replies), ["one", "two", note, "four", "{\"done\""]);
+        let once = Request::Logs { of: run.to_owned(), follow: false };
+        assert_eq!(told(&once, &replies[1..]), ["one", "{\"done\""]);
+    }
+
+    #[test]
+    fn the_end_of_a_run_is_waited_for_and_an_error_ends_it() {
+        let state = |state: &str| {
+            let run = mainspring_server::protocol::RunWire { state: state.to_owned(), ..Default::default() };
+            let found = FoundWire { run, planned: String::new(), attempts: Vec::new() };
+            serde_json::to_string(&Response::Found(Box::new(found))).unwrap()
+        };
+        let planned = serde_json::to_string(&Response::Planned { run: "a@b".to_owned() }).unwrap();
+        let request = Request::Run { job: "a".to_owned(), wait: true };
+        let replies = [planned.clone(), state("queued"), state("running"), state("succeeded")];
+        assert_eq!(told(&request, &replies), ["{\"planned\"", "{\"ended\""]);
+        let refused = serde_json::to_string(&temporary("no".to_owned())).unwrap();
+        assert_eq!(told(&request, std::slice::from_ref(&refused)), ["{\"error\""]);
+        assert_eq!(told(&request, &[planned, refused]), ["{\"planned\"", "{\"error\""]);
+    }
+}
