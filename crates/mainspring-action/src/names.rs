@@ -87,3 +87,23 @@ impl OnServerDeath {
         OnServerDeath::NAMES.iter().find(|(known, _)| *known == name).map(|(_, what)| *what)
     }
 }
+
+/// What becomes of a process whose server cannot renew the lease by which it owns the jobs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnLeaseLoss {
+    /// It is ended before another server may have the jobs.
+    #[default]
+    Kill,
+    /// It goes on, though the next owner may start the job again beside it.
+    Leave,
+}
+
+impl OnLeaseLoss {
+    /// The words in files.
+    pub const NAMES: [(&str, OnLeaseLoss); 2] = [("kill", OnLeaseLoss::Kill), ("leave", OnLeaseLoss::Leave)];
+
+    /// What a word means.
+    pub fn from_name(name: &str) -> Option<OnLeaseLoss> {
+        OnLeaseLoss::NAMES.iter().find(|(known, _)| *known == name).map(|(_, what)| *what)
+    }
+}

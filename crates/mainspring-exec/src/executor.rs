@@ -24,7 +24,8 @@ use std::{fmt, io};
 
 use crate::cgroup::{Cgroup, Cgroups};
 use crate::clock::Moment;
-use crate::keeper::Keeper;
+use crate::keeper::{Bound, Keeper};
+use crate::left;
 use crate::pipe::{MIN_READ_BYTES, READ_BYTES};
 use crate::process::{LATER_START_WAIT, START_WAIT, StartError};
 use crate::run::{KillCause, Reports, Run};
@@ -149,8 +150,8 @@ impl<K: PartialEq> Executor<K> {
         let cgroup = self.cgroup(spec).map_err(Refused::Start)?;
         let run = Run::start(spec, variables, key, (now, wait), cgroup).map_err(Refused::Start)?;
         let pid = run.pid();
-        if let Some(keeper) = &mut self.keeper {
-            keeper.add(pid, run.cgroup_folder());
+        if let (Some(keeper), Some(bound)) = (&mut self.keeper, Bound::of(spec)) {
+            keeper.add(pid, bound, run.cgroup_folder());
         }
         self.last_number += 1;
         self.runs.push(Held { number: self.last_number, run, armed: None });
@@ -241,6 +242,37 @@ impl<K: PartialEq> Executor<K> {
     pub fn kill_all(&mut self, cause: KillCause, now: Moment) {
         self.runs.iter_mut().for_each(|held| held.run.kill(cause, now));
         self.arm(now);
+    }
+
+    /// The same, but for the runs that go on when the server loses the jobs.
+    pub fn kill_all_before_loss(&mut self, now: Moment) {
+        let bound = self.runs.iter_mut().filter(|held| !held.run.is_to_be_left());
+        bound.for_each(|held| held.run.kill(KillCause::Asked, now));
+        self.arm(now);
+    }
+
+    /// The number of runs that go on when the server loses the jobs.
+    pub fn to_be_left_count(&self) -> usize {
+        self.runs.iter().filter(|held| held.run.is_to_be_left()).count()
+    }
+
+    /// The server has lost the jobs: lets go of the runs that go on then, and returns their keys. What they
+    /// write is read by a thread as long as this process lives. The end of one is reported only if its
+    /// program has ended already.
+    pub fn leave(&mut self, now: Moment, reports: &mut dyn Reports<K>) -> Vec<K> {
+        let (mut keys, mut left) = (Vec::new(), Vec::new());
+        for mut held in self.runs.extract_if(.., |held| held.run.is_to_be_left()) {
+            self.waits.arm(&mut held.armed, None, held.number, now);
+            self.keeper.iter_mut().for_each(|keeper| keeper.remove(held.run.pid()));
+            let (key, run, cgroup) = held.run.leave(reports);
+            keys.push(key);
+            left.push(run);
+            if let (Some(cgroup), Some(cgroups)) = (cgroup, &mut self.cgroups) {
+                cgroups.remove(cgroup);
+            }
+        }
+        left::serve(left);
+        keys
     }
 
     /// Kills the groups of all runs at once.

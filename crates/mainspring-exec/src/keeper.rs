@@ -1,10 +1,16 @@
 //! A process beside the server that ends what the server started, where the server cannot do it any more.
 //!
 //! ```text
-//!  server ── "+812 /sys/fs/cgroup/../run-812-1", "=91000", "-812" ──▶ pipe ──▶ keeper: groups, deadline
+//!  server ── "+812 /sys/fs/cgroup/../run-812-1", "*813", "=91000", "-812" ──▶ pipe ──▶ keeper: groups, deadline
 //!  the server is killed:   the pipe ends         ─▶ SIGKILL to all groups, and the keeper ends
-//!  it is stopped:          the deadline is over  ─▶ SIGKILL to all groups; a later deadline begins anew
+//!  it is stopped:          the deadline is over  ─▶ SIGKILL to the groups with `+`; a later deadline begins anew
 //! ```
+//!
+//! | `on_lease_loss` | `on_server_death` | the keeper ends it |
+//! |---|---|---|
+//! | `kill` | any | at the deadline, and with the server: `+` |
+//! | `leave` | `kill` | with the server: `*` |
+//! | `leave` | `leave` | never, and is not told of it |
 //!
 //! The deadline is a boot time, and before the time at which another server may have the jobs. The keeper is
 //! in a session of its own, so that what ends the server's group or terminal does not end it. A server whose
@@ -34,6 +40,8 @@ use nix::sys::signal::{SigSet, Signal, killpg};
 use nix::unistd::{Pid, setsid};
 
 use crate::clock::boot_time;
+use crate::spec::ProcessSpec;
+use mainspring_action::names::{OnLeaseLoss, OnServerDeath};
 
 /// The word by which the program becomes a keeper.
 pub const COMMAND: &str = "keeper";
@@ -44,13 +52,40 @@ const STEP: Duration = Duration::from_secs(1);
 /// What a server that is to be read later may leave in memory: some thousand runs.
 const MAX_UNSENT_BYTES: usize = 1 << 20;
 
+/// Until when a group may go on without its server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Bound {
+    /// Until the deadline, and not without the server.
+    Lease,
+    /// As long as there is a server.
+    Server,
+}
+
+impl Bound {
+    /// That of a run; `None` where the keeper has nothing to do with it.
+    pub(crate) fn of(spec: &ProcessSpec) -> Option<Bound> {
+        match (spec.on_lease_loss, spec.on_server_death) {
+            (OnLeaseLoss::Kill, _) => Some(Bound::Lease),
+            (OnLeaseLoss::Leave, OnServerDeath::Kill) => Some(Bound::Server),
+            (OnLeaseLoss::Leave, OnServerDeath::Leave) => None,
+        }
+    }
+}
+
+/// A group that the keeper ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Group {
+    bound: Bound,
+    cgroup: Option<PathBuf>,
+}
+
 /// The server's end.
 #[derive(Debug)]
 pub struct Keeper {
     child: Child,
     pipe: Option<ChildStdin>,
     /// What the keeper is to end, by the number of the group.
-    groups: BTreeMap<u32, Option<PathBuf>>,
+    groups: BTreeMap<u32, Group>,
     until: Duration,
     /// What did not fit into the pipe.
     unsent: Vec<u8>,
@@ -67,7 +102,7 @@ impl Keeper {
         Ok(Keeper { child, pipe: Some(pipe), groups, until, unsent: Vec::new() })
     }
 
-    /// What runs may go on until this boot time.
+    /// What is bound to the lease may go on until this boot time.
     pub fn holds_until(&mut self, until: Duration) {
         if self.until + STEP <= until {
             self.until = until;
@@ -75,10 +110,10 @@ impl Keeper {
         }
     }
 
-    pub(crate) fn add(&mut self, group: u32, cgroup: Option<&Path>) {
-        let cgroup = cgroup.map(Path::to_owned);
-        self.tell(&line_added(group, cgroup.as_deref()));
-        self.groups.insert(group, cgroup);
+    pub(crate) fn add(&mut self, number: u32, bound: Bound, cgroup: Option<&Path>) {
+        let group = Group { bound, cgroup: cgroup.map(Path::to_owned) };
+        self.tell(&line_added(number, &group));
+        self.groups.insert(number, group);
     }
 
     pub(crate) fn remove(&mut self, group: u32) {
@@ -123,7 +158,7 @@ impl Keeper {
         self.unsent.clear();
         let Ok((child, pipe)) = spawn() else { return };
         (self.child, self.pipe) = (child, Some(pipe));
-        let groups = self.groups.iter().map(|(group, cgroup)| line_added(*group, cgroup.as_deref()));
+        let groups = self.groups.iter().map(|(number, group)| line_added(*number, group));
         let all: String = [line_until(self.until)].into_iter().chain(groups).collect();
         self.unsent = all.into_bytes();
         // What fails here fails with the next word too.
@@ -144,9 +179,13 @@ fn line_until(until: Duration) -> String {
     format!("={}\n", until.as_millis())
 }
 
-fn line_added(group: u32, cgroup: Option<&Path>) -> String {
-    let cgroup = cgroup.map(|folder| format!(" {}", folder.display())).unwrap_or_default();
-    format!("+{group}{cgroup}\n")
+fn line_added(number: u32, group: &Group) -> String {
+    let sign = match group.bound {
+        Bound::Lease => '+',
+        Bound::Server => '*',
+    };
+    let cgroup = group.cgroup.as_ref().map(|folder| format!(" {}", folder.display())).unwrap_or_default();
+    format!("{sign}{number}{cgroup}\n")
 }
 
 fn spawn() -> io::Result<(Child, ChildStdin)> {
@@ -162,8 +201,8 @@ fn spawn() -> io::Result<(Child, ChildStdin)> {
 /// What the keeper knows.
 #[derive(Debug, Default)]
 struct Kept {
-    groups: BTreeMap<i32, Option<PathBuf>>,
-    /// None: the groups were ended, and no later deadline came.
+    groups: BTreeMap<i32, Group>,
+    /// None: the deadline was over, and no later one came.
     until: Option<Duration>,
     /// The beginning of a line.
     part: Vec<u8>,
@@ -184,22 +223,27 @@ impl Kept {
             rest.split_once(' ').map_or((rest, None), |(number, folder)| (number, Some(folder)));
         match (sign, number.parse::<i32>(), number.parse::<u64>()) {
             // No group has the number 0 or 1 that is a run's.
-            ("+", Ok(group @ 2..), _) => drop(self.groups.insert(group, folder.map(PathBuf::from))),
-            ("-", Ok(group), _) => drop(self.groups.remove(&group)),
+            ("+", Ok(number @ 2..), _) => self.add(number, Bound::Lease, folder),
+            ("*", Ok(number @ 2..), _) => self.add(number, Bound::Server, folder),
+            ("-", Ok(number), _) => drop(self.groups.remove(&number)),
             ("=", _, Ok(ms)) => self.until = Some(Duration::from_millis(ms)),
             _ => {}
         }
     }
 
-    /// Ends all groups. They stay known: a server that was stopped takes them away.
-    fn end_all(&mut self) {
-        for (group, cgroup) in &self.groups {
-            if let Some(cgroup) = cgroup {
-                let _ = fs::write(cgroup.join("cgroup.kill"), "1");
-            }
-            let _ = killpg(Pid::from_raw(*group), Signal::SIGKILL);
-        }
+    fn add(&mut self, number: i32, bound: Bound, folder: Option<&str>) {
+        self.groups.insert(number, Group { bound, cgroup: folder.map(PathBuf::from) });
+    }
+
+    /// The deadline is over.
+    fn end_with_lease(&mut self) {
+        self.groups.iter().filter(|(_, group)| group.bound == Bound::Lease).for_each(end);
         self.until = None;
+    }
+
+    /// The server is gone.
+    fn end_with_server(&self) {
+        self.groups.iter().for_each(end);
     }
 
     /// How long the pipe is waited for.
@@ -209,6 +253,14 @@ impl Kept {
         let left_ms = until.saturating_sub(now).as_millis() + 1;
         PollTimeout::try_from(left_ms).unwrap_or(PollTimeout::MAX)
     }
+}
+
+/// Ends a group. It stays known: a server that was stopped takes it away.
+fn end((number, group): (&i32, &Group)) {
+    if let Some(cgroup) = &group.cgroup {
+        let _ = fs::write(cgroup.join("cgroup.kill"), "1");
+    }
+    let _ = killpg(Pid::from_raw(*number), Signal::SIGKILL);
 }
 
 /// Is the keeper: reads from standard input until that ends.
@@ -228,7 +280,7 @@ pub fn keep() -> io::Result<()> {
     let mut buffer = [0; 4_096];
     let ended = loop {
         if kept.until.is_some_and(|until| until <= boot_time()) {
-            kept.end_all();
+            kept.end_with_lease();
         }
         match poll(&mut [PollFd::new(input.as_fd(), PollFlags::POLLIN)], kept.wait(boot_time())) {
             Ok(0) | Err(nix::errno::Errno::EINTR) => continue,
@@ -242,37 +294,78 @@ pub fn keep() -> io::Result<()> {
             Err(error) => break Err(error),
         }
     };
-    kept.end_all();
+    kept.end_with_server();
     ended
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::process::ExitStatusExt;
+
     use super::*;
+    use crate::spec::Program;
 
     #[test]
     fn a_keeper_knows_what_it_was_told_however_the_lines_are_cut() {
-        let text = format!(
-            "{}{}{}-9\n",
-            line_until(Duration::from_millis(1_500)),
-            line_added(812, None),
-            line_added(9, None)
-        );
-        let text = text + &line_added(813, Some(Path::new("/sys/fs/cgroup/a b")));
+        let group = |bound, cgroup: Option<&str>| Group { bound, cgroup: cgroup.map(PathBuf::from) };
+        let all = [
+            (812, group(Bound::Lease, None)),
+            (813, group(Bound::Lease, Some("/sys/fs/cgroup/a b"))),
+            (814, group(Bound::Server, Some("/sys/fs/cgroup/c"))),
+        ];
+        let (until, gone) = (line_until(Duration::from_millis(1_500)), line_added(9, &all[0].1));
+        let added: String = all.iter().map(|(number, group)| line_added(*number, group)).collect();
+        let text = format!("{until}{gone}-9\n{added}");
         for size in [1, 3, 4_096] {
             let mut kept = Kept::default();
             text.as_bytes().chunks(size).for_each(|bytes| kept.take(bytes));
             assert_eq!(kept.until, Some(Duration::from_millis(1_500)));
-            let groups: Vec<_> = kept.groups.into_iter().collect();
-            assert_eq!(groups, [(812, None), (813, Some(PathBuf::from("/sys/fs/cgroup/a b")))]);
+            let groups: Vec<_> =
+                kept.groups.into_iter().map(|(number, group)| (number.unsigned_abs(), group)).collect();
+            assert_eq!(groups, all);
         }
     }
 
     #[test]
     fn what_is_no_group_of_a_run_is_never_ended() {
         let mut kept = Kept::default();
-        kept.take(b"+0\n+1\n+-1\n+x\n\n+\n");
+        kept.take(b"+0\n+1\n+-1\n+x\n\n+\n*0\n*1\n*-1\n");
         assert!(kept.groups.is_empty());
+    }
+
+    #[test]
+    fn what_is_left_with_its_lease_and_with_its_server_is_no_matter_of_the_keeper() {
+        use OnLeaseLoss as Lease;
+        use OnServerDeath as Server;
+        let ourselves = mainspring_host::accounts::Account::ourselves().unwrap();
+        let usual = ProcessSpec::new(Program::Argv(vec!["true".into()]), ourselves);
+        for (on_lease_loss, on_server_death, expected) in [
+            (Lease::Kill, Server::Leave, Some(Bound::Lease)),
+            (Lease::Kill, Server::Kill, Some(Bound::Lease)),
+            (Lease::Leave, Server::Kill, Some(Bound::Server)),
+            (Lease::Leave, Server::Leave, None),
+        ] {
+            let spec = ProcessSpec { on_lease_loss, on_server_death, ..usual.clone() };
+            assert_eq!(Bound::of(&spec), expected, "{on_lease_loss:?} {on_server_death:?}");
+        }
+    }
+
+    /// A process that is the first of a group of its own, and sleeps.
+    fn sleeper() -> Child {
+        Command::new("sleep").arg("1000").process_group(0).spawn().unwrap()
+    }
+
+    #[test]
+    fn what_is_bound_to_the_server_outlives_the_deadline_alone() {
+        let (mut of_lease, mut of_server) = (sleeper(), sleeper());
+        let mut kept = Kept::default();
+        kept.take(format!("=1\n+{}\n*{}\n", of_lease.id(), of_server.id()).as_bytes());
+        kept.end_with_lease();
+        assert_eq!(of_lease.wait().unwrap().signal(), Some(9));
+        kept.take(format!("-{}\n", of_lease.id()).as_bytes());
+        assert_eq!(of_server.try_wait().unwrap(), None, "it was sent nothing");
+        kept.end_with_server();
+        assert_eq!(of_server.wait().unwrap().signal(), Some(9));
     }
 
     #[test]

@@ -30,6 +30,7 @@ pub mod executor;
 pub mod held;
 pub mod keeper;
 mod launch;
+mod left;
 pub mod orphans;
 pub mod output;
 pub mod pipe;

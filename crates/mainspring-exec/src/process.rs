@@ -184,6 +184,13 @@ impl Process {
         }
     }
 
+    /// Gives up the right to signal the group, and returns what becomes readable when the program has ended,
+    /// by which it is reaped. `None` if it is reaped, or on a kernel before 5.3.
+    pub(crate) fn leave(self) -> Option<OwnedFd> {
+        let pid = rustix::process::Pid::from_raw(self.group?.as_raw())?;
+        rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok()
+    }
+
     /// Frees the number of a program that has ended; harmless before that.
     pub fn reap(self) {
         if let Some(group) = self.group {

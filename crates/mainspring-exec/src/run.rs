@@ -27,6 +27,7 @@ use nix::sys::signal::Signal;
 
 use crate::cgroup::Cgroup;
 use crate::clock::Moment;
+use crate::left::Left;
 pub use crate::output::Stream;
 use crate::output::{EachLine, Piece};
 use crate::pipe::{InputPipe, OutputPipe};
@@ -35,6 +36,7 @@ use crate::secret::Masks;
 use crate::span::Span;
 use crate::spec::{KillSequence, ProcessSpec};
 use crate::tail::{TAIL_BYTES_MAX, Tail};
+use mainspring_action::names::OnLeaseLoss;
 
 /// How long after the end of a program its output may still be held open before its end is reported.
 pub const OUTPUT_WAIT: Duration = Duration::from_secs(1);
@@ -42,6 +44,10 @@ pub const OUTPUT_WAIT: Duration = Duration::from_secs(1);
 /// How often is looked whether what outlives a killed program has ended. Short against the grace of a kill,
 /// and few looks for a run that takes all of that.
 const SURVIVORS_LOOK: Duration = Duration::from_millis(50);
+
+/// What the output of a run that is left ends with.
+const LEFT_TEXT: &str =
+    "the server has lost the jobs: this goes on without it, and what it writes from now on is not kept";
 
 /// Hears what becomes of runs that the loop knows as `K`.
 pub trait Reports<K> {
@@ -110,6 +116,7 @@ pub struct Run<K> {
     started: Moment,
     timeout: Option<Duration>,
     kill: KillSequence,
+    on_lease_loss: OnLeaseLoss,
     killing: Option<Killing>,
     /// How and when the program ended, or was first seen to have ended.
     ended: Option<(Outcome, Moment)>,
@@ -158,6 +165,7 @@ impl<K> Run<K> {
             started: now,
             timeout: spec.timeout,
             kill: spec.kill.clone(),
+            on_lease_loss: spec.on_lease_loss,
             killing: None,
             ended: None,
             end_is_reported: false,
@@ -294,6 +302,24 @@ impl<K> Run<K> {
         }
         self.process.reap();
         self.cgroup
+    }
+
+    /// Whether it goes on when the server loses the jobs. What was to end before that ends.
+    pub(crate) fn is_to_be_left(&self) -> bool {
+        self.on_lease_loss == OnLeaseLoss::Leave && self.killing.is_none()
+    }
+
+    /// Gives the run up as it is. Reported is what it has written, and its end only if the program has ended
+    /// already. Returned are its key, what is to be served from now on, and its cgroup.
+    pub(crate) fn leave(mut self, reports: &mut dyn Reports<K>) -> (K, Left, Option<Cgroup>) {
+        self.output.finish_lines(&self.key, reports);
+        match self.ended.take().filter(|_| !self.end_is_reported) {
+            Some((outcome, at)) => self.report_end(Some(outcome), at, reports),
+            None if self.end_is_reported => {}
+            None => reports.line(&self.key, Stream::Note, &Piece::line(LEFT_TEXT)),
+        }
+        let outputs = [self.output.stdout, self.output.stderr];
+        (self.key, Left { program: self.process.leave(), input: self.input, outputs }, self.cgroup)
     }
 
     fn advance_killing(&mut self, now: Moment) {

@@ -9,6 +9,7 @@
 //! | timeout | none |
 //! | kill | SIGTERM, ten seconds, SIGKILL |
 //! | when the server dies | it goes on |
+//! | when the lease of the jobs is lost | it is ended |
 //! | new privileges | programs may take them on, as `sudo` does |
 //!
 //! Cost: a few strings per job; a run borrows them.
@@ -25,7 +26,7 @@ use nix::sys::signal::Signal;
 
 use crate::cgroup::Share;
 use crate::secret::SecretVariable;
-use mainspring_action::names::{DEFAULT_OUTPUT_BYTES, LIMIT_NAMES, OnServerDeath};
+use mainspring_action::names::{DEFAULT_OUTPUT_BYTES, LIMIT_NAMES, OnLeaseLoss, OnServerDeath};
 use mainspring_host::accounts::Account;
 
 /// A process to be.
@@ -65,6 +66,8 @@ pub struct ProcessSpec {
     pub output_bytes_max: u64,
     /// What becomes of it when the server is killed.
     pub on_server_death: OnServerDeath,
+    /// What becomes of it when the server cannot renew its lease of the jobs.
+    pub on_lease_loss: OnLeaseLoss,
     /// Whether no program in it takes on rights when it is executed, such as `sudo` does.
     pub no_new_privileges: bool,
 }
@@ -90,6 +93,7 @@ impl ProcessSpec {
             kill: KillSequence::default(),
             output_bytes_max: DEFAULT_OUTPUT_BYTES,
             on_server_death: OnServerDeath::default(),
+            on_lease_loss: OnLeaseLoss::default(),
             no_new_privileges: false,
         }
     }

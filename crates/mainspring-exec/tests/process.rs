@@ -1,10 +1,13 @@
 //! The executor of processes, driven as a loop drives it.
 
 use std::fs;
-use std::os::fd::BorrowedFd;
-use std::path::PathBuf;
+use std::io::{Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
+use mainspring_action::names::OnLeaseLoss;
 use mainspring_exec::clock::Moment;
 use mainspring_exec::executor::{Executor, Refused};
 use mainspring_exec::output::Piece;
@@ -266,4 +269,82 @@ fn a_timeout_is_not_early_by_a_nanosecond_and_the_loop_sleeps_until_it() {
     }
     assert_eq!(heard.ends[0].cause, Some(KillCause::Timeout));
     assert_eq!(executor.wait(later(3_000_000)), None, "its wait has gone with it");
+}
+
+/// Turns an executor until that holds.
+fn turn_until(
+    executor: &mut Executor<u32>,
+    heard: &mut Heard,
+    is_so: &dyn Fn(&Executor<u32>, &Heard) -> bool,
+) {
+    let start = Moment::now();
+    while !is_so(executor, heard) {
+        assert!(Moment::now().since(start) < BOUND, "it becomes so: {:?}", heard.lines);
+        executor.turn(Moment::now(), heard);
+        wait_for_output(executor);
+    }
+}
+
+#[test]
+fn what_is_left_goes_on_reads_and_writes_and_is_reaped_though_its_server_has_let_it_go() {
+    const INPUT_BYTES: usize = 3 * READ_BYTES;
+    let [go, done] = ["left-go", "left-done"].map(|name| file(name, ""));
+    // Open for both, so that neither end waits for the other.
+    let [mut go_writer, mut done_reader] = [&go, &done].map(|path| {
+        fs::remove_file(path).unwrap();
+        assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+        fs::OpenOptions::new().read(true).write(true).open(path).unwrap()
+    });
+    let text = format!(
+        "echo $$; printf begun; read word < {}; count=$(wc -c); seq 100000; echo $word $count > {}",
+        go.display(),
+        done.display()
+    );
+    let spec = ProcessSpec {
+        on_lease_loss: OnLeaseLoss::Leave,
+        input: Some("x".repeat(INPUT_BYTES)),
+        timeout: Some(BOUND),
+        ..shell(&text)
+    };
+    let (mut executor, mut heard) = (Executor::default(), Heard::default());
+    let pid = executor.start(&spec, &[], 1, Moment::now()).unwrap();
+    executor.start(&shell("exec sleep 1000"), &[], 2, Moment::now()).unwrap();
+    turn_until(&mut executor, &mut heard, &|_, heard| heard.lines == [pid.to_string()]);
+    assert_eq!(executor.to_be_left_count(), 1);
+    executor.kill_all_before_loss(Moment::now());
+    turn_until(&mut executor, &mut heard, &|executor, _| executor.running_count() == 1);
+    assert_eq!(heard.ends[0].outcome, Some(Outcome::Killed(15)), "it has no policy: it is ended");
+    assert_eq!(executor.leave(Moment::now(), &mut heard), [1]);
+    assert_eq!((executor.running_count(), executor.wait(Moment::now())), (0, None));
+    drop(executor);
+    assert_eq!(heard.lines[1], "begun");
+    assert!(heard.lines[2].starts_with("~ the server has lost the jobs"), "{:?}", heard.lines);
+    assert_eq!((heard.lines.len(), heard.ends.len()), (3, 1), "its end is not known");
+    go_writer.write_all(b"went\n").unwrap();
+    let bound = PollTimeout::try_from(BOUND).unwrap();
+    let is_done = poll(&mut [PollFd::new(done_reader.as_fd(), PollFlags::POLLIN)], bound).unwrap();
+    assert_eq!(is_done, 1, "it could read and write to its end");
+    let mut told = [0; 64];
+    let count = done_reader.read(&mut told).unwrap();
+    assert_eq!(String::from_utf8_lossy(&told[..count]), format!("went {INPUT_BYTES}\n"));
+    let start = Moment::now();
+    while Path::new(&format!("/proc/{pid}")).exists() {
+        assert!(Moment::now().since(start) < BOUND, "it is reaped");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn what_is_being_ended_is_not_left() {
+    let spec =
+        ProcessSpec { on_lease_loss: OnLeaseLoss::Leave, ..shell("trap '' TERM; echo ready; sleep 1000") };
+    let (mut executor, mut heard) = (Executor::default(), Heard::default());
+    executor.start(&spec, &[], 1, Moment::now()).unwrap();
+    turn_until(&mut executor, &mut heard, &|_, heard| heard.lines == ["ready"]);
+    assert!(executor.kill(&1, KillCause::Asked, Moment::now()));
+    assert_eq!(executor.to_be_left_count(), 0);
+    assert!(executor.leave(Moment::now(), &mut heard).is_empty());
+    executor.kill_all_at_once(Moment::now());
+    turn_until(&mut executor, &mut heard, &|executor, _| executor.running_count() == 0);
+    assert_eq!(heard.ends[0].outcome, Some(Outcome::Killed(9)));
 }
