@@ -80,6 +80,8 @@ pub struct ProcessBody {
     pub output_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_server_death: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_lease_loss: Option<String>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub no_new_privileges: bool,
 }

@@ -11,8 +11,8 @@ use std::path::Path;
 
 use crate::body::{Body, ProcessBody, SecretBody, WebhookBody};
 use crate::names::{
-    CPU_PERCENT, LIMIT_NAMES, MAX_HEADERS, MAX_OUTPUT_BYTES, METHODS, MIN_MEMORY_BYTES, OnServerDeath,
-    has_body,
+    CPU_PERCENT, LIMIT_NAMES, MAX_HEADERS, MAX_OUTPUT_BYTES, METHODS, MIN_MEMORY_BYTES, OnLeaseLoss,
+    OnServerDeath, has_body,
 };
 use crate::template::Template;
 
@@ -77,9 +77,15 @@ fn check_process(body: &ProcessBody) -> Result<(), String> {
         return Err("cpu_max: expected from 1 to 1000000 per cent of a processor".to_owned());
     }
     check_output(body.output_bytes)?;
-    match body.on_server_death.as_deref() {
-        Some(word) if OnServerDeath::from_name(word).is_none() => {
-            Err(format!("on_server_death: expected \"leave\" or \"kill\", found \"{word}\""))
+    check_word("on_server_death", body.on_server_death.as_deref(), &OnServerDeath::NAMES)?;
+    check_word("on_lease_loss", body.on_lease_loss.as_deref(), &OnLeaseLoss::NAMES)
+}
+
+/// One of two words, or none.
+fn check_word<T>(key: &str, word: Option<&str>, [first, last]: &[(&str, T); 2]) -> Result<(), String> {
+    match word {
+        Some(word) if ![first.0, last.0].contains(&word) => {
+            Err(format!("{key}: expected \"{}\" or \"{}\", found \"{word}\"", first.0, last.0))
         }
         _ => Ok(()),
     }
@@ -164,6 +170,10 @@ mod tests {
             (process(r#"{"run": ["a"], "limits": [["cpu", 1]]}"#), "limits: "),
             (process(r#"{"run": ["a"], "output_bytes": 1073741825}"#), "output_bytes: "),
             (process(r#"{"run": ["a"], "on_server_death": "stay"}"#), "on_server_death: "),
+            (
+                process(r#"{"run": ["a"], "on_lease_loss": "stay"}"#),
+                "on_lease_loss: expected \"kill\" or \"leave\", found \"stay\"",
+            ),
             (webhook(r#"{"url": "example.com"}"#), "`example.com` is no URL"),
             (webhook(r#"{"url": "http://a", "method": "get"}"#), "method: "),
             (webhook(r#"{"url": "http://a", "method": "GET", "body": "b"}"#), "body: "),
@@ -180,6 +190,11 @@ mod tests {
     #[test]
     fn what_a_file_can_say_passes() {
         assert_eq!(process(r#"{"shell": "true", "cwd": "/", "nice": -20, "umask": 511}"#), Ok(()));
+        assert_eq!(process(r#"{"run": ["a"], "on_lease_loss": "kill"}"#), Ok(()));
+        assert_eq!(
+            process(r#"{"run": ["a"], "on_lease_loss": "leave", "on_server_death": "leave"}"#),
+            Ok(())
+        );
         assert_eq!(process(r#"{"run": ["a", ""], "limits": [["cpu_seconds", 1]]}"#), Ok(()));
         assert_eq!(webhook(r#"{"url": "https://a/{job}", "headers": [["B", "{key}"]]}"#), Ok(()));
     }

@@ -3,9 +3,12 @@
 //! A takeover waits for a lease of 15 s, as in earnest: its length is no option.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use nix::sys::signal::Signal;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 use crate::database::Database;
 use crate::program::{Ended, Running, mainspring};
@@ -32,8 +35,13 @@ impl Member {
 
     /// The same from a shell that has done something to itself before.
     fn after(shell_text: &str, folder: &Path, name: &str, database: &Database, files: &[&str]) -> Member {
-        let (data, store) = (folder.join(name), folder.join("store"));
-        fs::write(&store, database.url() + "\n").unwrap();
+        Member::by_way_of(&database.url(), shell_text, folder, name, files)
+    }
+
+    /// The same that connects to the database by this.
+    fn by_way_of(url: &str, shell_text: &str, folder: &Path, name: &str, files: &[&str]) -> Member {
+        let (data, store) = (folder.join(name), folder.join(format!("{name}.store")));
+        fs::write(&store, format!("{url}\n")).unwrap();
         let paths = [&data, &store].map(|path| path.to_str().unwrap().to_owned());
         let files: Vec<String> =
             files.iter().map(|file| folder.join(file).to_str().unwrap().to_owned()).collect();
@@ -56,9 +64,14 @@ impl Member {
     /// Waits for the line of a run of the job `long` with that beginning. Returns its process, and one in its
     /// background.
     fn runs_as(&mut self, ready: &str) -> [u32; 2] {
-        let start = self.running.wait_for(&["long", "start  pid "]);
+        self.runs("long", ready)
+    }
+
+    /// The same of another job.
+    fn runs(&mut self, job: &str, ready: &str) -> [u32; 2] {
+        let start = self.running.wait_for(&[job, "start  pid "]);
         let pid = start.split("pid ").nth(1).unwrap().split(',').next().unwrap().parse().unwrap();
-        let line = self.running.wait_for(&["long", ready]);
+        let line = self.running.wait_for(&[job, ready]);
         [pid, line.rsplit(' ').next().unwrap().parse().unwrap()]
     }
 
@@ -182,6 +195,112 @@ fn an_owner_that_loses_the_database_ends_what_runs_before_its_lease_does() {
     one.begins();
     one.says(&["show", "later"], "pending");
     assert_eq!(one.running.stop().0.code(), Some(0));
+    assert_eq!(started_twice(&database), "0");
+    let _ = fs::remove_dir_all(&folder);
+}
+
+/// Two more jobs, which read a word, write more than a pipe holds, and leave a file with the word behind.
+fn jobs_that_are_left(folder: &Path) -> String {
+    let folder = folder.display();
+    let job = |name: &str, on_server_death: &str| {
+        format!(
+            "[jobs.{name}]\nat = 2100-01-01T00:00:00Z\ncwd = '{folder}'\non_lease_loss = 'leave'\n\
+             on_server_death = '{on_server_death}'\n\
+             shell = 'sleep 1000 & echo ready $!; read word < {name}.go; seq 100000 && echo $word > {name}.done; wait'\n"
+        )
+    };
+    [JOBS.to_owned(), job("free", "leave"), job("bound", "kill")].concat()
+}
+
+/// Processes that no server ends: they are ended with the test.
+struct Leftover([u32; 2]);
+
+impl Drop for Leftover {
+    fn drop(&mut self) {
+        for pid in self.0 {
+            let _ = kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL);
+        }
+    }
+}
+
+/// Waits until that is so. The database is asked in between, which takes some milliseconds.
+fn until_so(database: &Database, is_so: impl Fn() -> bool, what: &str) {
+    assert!((0..MAX_TRIES).any(|_| is_so() || database.ask("SELECT 1").is_empty()), "{what}");
+}
+
+#[test]
+fn an_owner_that_is_cut_off_ends_what_runs_but_for_what_says_that_it_may_run_twice() {
+    let Some((folder, database)) = prepared("cluster-leave") else { return };
+    write(&folder.join("jobs.toml"), &jobs_that_are_left(&folder));
+    for name in ["free.go", "bound.go"] {
+        assert!(Command::new("mkfifo").arg(folder.join(name)).status().unwrap().success());
+    }
+    // The way of one of them to the database, which the other does not need.
+    let way = folder.join("way");
+    symlink(database.socket().parent().unwrap(), &way).unwrap();
+    let mut one = Member::by_way_of(&Database::url_at(&way), "true", &folder, "one", &["jobs.toml"]);
+    one.begins_with("4 jobs");
+    let mut other = Member::start(&folder, "other", &database);
+    other.running.wait_for(&["note ", "standing by: process"]);
+    one.says(&["show", "free"], "on_lease_loss = \"leave\"");
+    one.says(&["run", "long"], "long@");
+    let long = one.runs_as("stdout ready");
+    one.says(&["run", "free"], "free@");
+    let free = one.runs("free", "stdout ready");
+    let _leftover = Leftover(free);
+    fs::remove_file(&way).unwrap();
+    database.ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()");
+    one.running.wait_for(&["what runs is asked to end (1); what says on_lease_loss", "goes on (1)"]);
+    one.running.wait_for_all(&[
+        &["long", "end "],
+        &["free", "note ", "the server has lost the jobs: this goes on without it"],
+        &["goes on (1): SIGKILL to what runs"],
+        &["the jobs were given up"],
+    ]);
+    other.begins_with("4 jobs");
+    assert_eq!(long.map(is_gone), [true; 2], "the run was over before another server had the jobs");
+    assert_eq!(free.map(is_gone), [false; 2], "it says that it may run twice");
+    other.running.wait_for(&["free", "abandoned: ", "the server died while it ran"]);
+    // Its first server reads what it writes, though it keeps nothing of it.
+    fs::write(folder.join("free.go"), "went\n").unwrap();
+    let done = || fs::read_to_string(folder.join("free.done")).unwrap_or_default();
+    until_so(&database, || done() == "went\n", "it goes on to its end");
+    // A stop in good order ends it as any other.
+    other.says(&["run", "free"], "free@");
+    let again = other.runs("free", "stdout ready");
+    assert_eq!(other.running.stop().0.code(), Some(0));
+    assert_eq!(again.map(is_gone), [true; 2], "a stop leaves nothing");
+    assert_eq!(one.running.stop().0.code(), Some(0));
+    assert_eq!(started_twice(&database), "0");
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn what_may_run_twice_outlives_a_stopped_owner_and_a_killed_one_only_if_it_says_that_too() {
+    let Some((folder, database)) = prepared("cluster-left-dead") else { return };
+    write(&folder.join("jobs.toml"), &jobs_that_are_left(&folder));
+    for name in ["free.go", "bound.go"] {
+        assert!(Command::new("mkfifo").arg(folder.join(name)).status().unwrap().success());
+    }
+    let mut one = Member::start(&folder, "one", &database);
+    one.begins_with("4 jobs");
+    let mut other = Member::start(&folder, "other", &database);
+    other.running.wait_for(&["note ", "standing by: process"]);
+    let [long, free, bound] = ["long", "free", "bound"].map(|job| {
+        one.says(&["run", job], &format!("{job}@"));
+        one.runs(job, "stdout ready")
+    });
+    let _leftover = Leftover(free);
+    one.running.signal(Signal::SIGSTOP);
+    other.begins_with("4 jobs");
+    assert_eq!(long.map(is_gone), [true; 2], "the run was over before another server had the jobs");
+    assert_eq!([free, bound].map(|pids| pids.map(is_gone)), [[false; 2]; 2], "these may run twice");
+    one.running.signal(Signal::SIGKILL);
+    assert_eq!(one.running.end().0.code(), None);
+    // The keeper ends all of a group, and not the program alone.
+    until_so(&database, || bound.map(is_gone) == [true; 2], "it ends with its server");
+    assert_eq!(free.map(is_gone), [false; 2], "it says that it may outlive its server");
+    assert_eq!(other.running.stop().0.code(), Some(0));
     assert_eq!(started_twice(&database), "0");
     let _ = fs::remove_dir_all(&folder);
 }
@@ -321,9 +440,11 @@ fn a_server_with_another_clock_starts_jobs_by_that_of_the_database() {
     let _ = fs::remove_dir_all(&folder);
 }
 
+/// Far beyond what is waited for: each question takes some milliseconds.
+const MAX_TRIES: u32 = 3_000;
+
 /// Asks until that is answered. Each question takes some milliseconds.
 pub(crate) fn until(database: &Database, sql: &str, answer: &str) {
-    const MAX_TRIES: u32 = 3_000;
     let mut last = String::new();
     for _ in 0..MAX_TRIES {
         last = database.ask(sql);

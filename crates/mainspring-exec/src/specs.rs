@@ -20,7 +20,7 @@ use crate::cgroup::Share;
 use crate::secret::{SecretForm, SecretVariable};
 use crate::spec::{Inheritance, KillSequence, KillStep, Limit, ProcessSpec, Program};
 use mainspring_action::body::{MailBody, ProcessBody, SecretBody};
-use mainspring_action::names::{DEFAULT_PATH, DEFAULT_SHELL, OnServerDeath};
+use mainspring_action::names::{DEFAULT_PATH, DEFAULT_SHELL, OnLeaseLoss, OnServerDeath};
 use mainspring_host::accounts::users::Users;
 use mainspring_host::accounts::{Account, Refusal};
 
@@ -83,6 +83,7 @@ pub fn process(body: &ProcessBody, users: &Users, policies: &Policies) -> Result
             .on_server_death
             .as_deref()
             .map_or(Ok(usual.on_server_death), on_server_death)?,
+        on_lease_loss: body.on_lease_loss.as_deref().map_or(Ok(usual.on_lease_loss), on_lease_loss)?,
         no_new_privileges: body.no_new_privileges,
         ..ProcessSpec::new(usual.program, usual.account)
     })
@@ -130,6 +131,11 @@ fn on_server_death(name: &str) -> Result<OnServerDeath, SpecError> {
     OnServerDeath::from_name(name).ok_or_else(unknown)
 }
 
+fn on_lease_loss(name: &str) -> Result<OnLeaseLoss, SpecError> {
+    let unknown = || SpecError::Unknown(format!("on_lease_loss is not {name}"));
+    OnLeaseLoss::from_name(name).ok_or_else(unknown)
+}
+
 fn kill_sequence(policies: &Policies) -> KillSequence {
     let kill = policies.timeout.kill;
     let signal = match kill.signal {
@@ -169,5 +175,20 @@ mod tests {
         let names: Vec<&str> = all.map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["HOME", "USER", "LOGNAME", "SHELL", "PATH", "A"]);
         assert_eq!(spec.directory, PathBuf::from("/home/alice"));
+    }
+
+    #[test]
+    fn a_process_is_ended_with_the_lease_unless_it_says_otherwise() {
+        let of = |word: Option<&str>| {
+            let ourselves = Account { name: "alice".into(), home: "/".into(), identity: None };
+            let on_lease_loss = word.map(str::to_owned);
+            let body = ProcessBody { run: vec!["env".into()], on_lease_loss, ..Default::default() };
+            process(&body, &Users::new(ourselves), &Policies::default()).map(|spec| spec.on_lease_loss)
+        };
+        assert_eq!(of(None).unwrap(), OnLeaseLoss::Kill);
+        assert_eq!(of(Some("kill")).unwrap(), OnLeaseLoss::Kill);
+        assert_eq!(of(Some("leave")).unwrap(), OnLeaseLoss::Leave);
+        // A newer version wrote it.
+        assert!(matches!(of(Some("stay")), Err(SpecError::Unknown(_))));
     }
 }

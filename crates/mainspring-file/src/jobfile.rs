@@ -19,7 +19,7 @@
 //! | when | `cron`, `oncalendar`, `every`, `at` (one or a list of each), `at_boot`, `after`; `zone`, `dst`, `dialect`, `day_rule`, `hash`; `exclude`, `exclude_dates`, `start`, `end`, `max_runs` |
 //! | who is told | `notify`, `ping_url`, `silent_after`, `mail_output`, `sendmail` |
 //! | rules | `misfire`, `overlap`, `retry`, `timeout`, `retention`, `jitter`, `pause_after`, `dead_letters`, `group`, `priority` |
-//! | a process | `run` or `shell`; `interpreter`, `user`, `cwd`, `env`, `env_file`, `inherit_env`, `secrets`, `umask`, `nice`, `limits`, `stdin`, `output_bytes` |
+//! | a process | `run` or `shell`; `interpreter`, `user`, `cwd`, `env`, `env_file`, `inherit_env`, `secrets`, `umask`, `nice`, `limits`, `memory_max`, `cpu_max`, `stdin`, `output_bytes`, `on_server_death`, `on_lease_loss`, `no_new_privileges` |
 //! | a function of a program | the table `handler`: `name`, `version`, `payload` |
 //! | a webhook | the table `webhook`: `url`, `method`, `headers`, `body`, `success`, `secrets`, `signing_secret`, `ca_file`, `output_bytes` |
 //!

@@ -19,7 +19,9 @@ use super::fields::{Faults, Fields, Name, integer_of, kind, text_of};
 use crate::problem::Fault;
 use crate::spelling::suggestion;
 use mainspring_action::body::{ProcessBody, SecretBody};
-use mainspring_action::names::{CPU_PERCENT, LIMIT_NAMES, MAX_OUTPUT_BYTES, MIN_MEMORY_BYTES, OnServerDeath};
+use mainspring_action::names::{
+    CPU_PERCENT, LIMIT_NAMES, MAX_OUTPUT_BYTES, MIN_MEMORY_BYTES, OnLeaseLoss, OnServerDeath,
+};
 
 /// The keys beside `run` and `shell`.
 pub(super) const OPTIONS: &[&str] = &[
@@ -38,6 +40,7 @@ pub(super) const OPTIONS: &[&str] = &[
     "stdin",
     "output_bytes",
     "on_server_death",
+    "on_lease_loss",
     "no_new_privileges",
 ];
 
@@ -67,15 +70,22 @@ pub(super) fn read(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Option<P
         cpu_max: cpu_max(fields, faults),
         stdin: text("stdin", faults),
         output_bytes: fields.integer("output_bytes", 0, MAX_OUTPUT, faults).map(i64::unsigned_abs),
-        on_server_death: on_server_death(fields, faults),
+        on_server_death: word(fields, "on_server_death", &OnServerDeath::NAMES, faults),
+        on_lease_loss: word(fields, "on_lease_loss", &OnLeaseLoss::NAMES, faults),
         no_new_privileges: fields.boolean("no_new_privileges", faults).unwrap_or(false),
     })
 }
 
-fn on_server_death(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Option<String> {
-    let text = fields.text("on_server_death", faults)?;
-    if OnServerDeath::from_name(text.value).is_none() {
-        let message = format!("expected \"leave\" or \"kill\", found \"{}\"", text.value);
+/// One of two words.
+fn word<T>(
+    fields: &Fields<'_, '_>,
+    name: &str,
+    [first, last]: &[(&str, T); 2],
+    faults: &mut Faults<'_>,
+) -> Option<String> {
+    let text = fields.text(name, faults)?;
+    if ![first.0, last.0].contains(&text.value) {
+        let message = format!("expected \"{}\" or \"{}\", found \"{}\"", first.0, last.0, text.value);
         faults.push(Fault::new(text.span, message));
         return None;
     }

@@ -90,15 +90,34 @@ fn processes_are_read_with_all_their_options() {
     let body = process(
         "every = '1m'\nrun = ['a', 'b c']\nuser = 'root:staff'\ncwd = '/srv'\ninherit_env = true\numask = 0o22\n\
          nice = -5\nlimits = { open_files = 10, core_bytes = 'unlimited' }\nmemory_max = '512M'\ncpu_max = '150%'\n\
-         stdin = 'in'\noutput_bytes = 100\non_server_death = 'kill'\nno_new_privileges = true\n\
+         stdin = 'in'\noutput_bytes = 100\non_server_death = 'kill'\non_lease_loss = 'leave'\nno_new_privileges = true\n\
          secrets = { A = '/a', B = { path = '/b' } }",
     );
     assert_eq!(body.run, ["a", "b c"]);
     assert_eq!((body.umask, body.nice, body.output_bytes), (Some(0o22), Some(-5), Some(100)));
     assert_eq!((body.memory_max, body.cpu_max), (Some(512 << 20), Some(150)));
     assert_eq!((body.on_server_death.as_deref(), body.no_new_privileges), (Some("kill"), true));
+    assert_eq!(body.on_lease_loss.as_deref(), Some("leave"));
     assert_eq!(body.limits, [("core_bytes".to_owned(), u64::MAX), ("open_files".to_owned(), 10)]);
     assert_eq!(body.secrets.iter().map(|secret| secret.is_path).collect::<Vec<_>>(), [false, true]);
+}
+
+#[test]
+fn what_becomes_of_a_process_without_its_server_is_one_of_two_words_and_is_written_again() {
+    for (key, words) in [("on_server_death", ["leave", "kill"]), ("on_lease_loss", ["kill", "leave"])] {
+        for word in words {
+            let line = format!("{key} = \"{word}\"");
+            let text = format!("[jobs.x]\nat_boot = true\nshell = 'true'\n{line}\n");
+            let found = file(&text);
+            assert!(found.problems.is_empty(), "{line}: {:?}", found.problems);
+            assert!(found.jobs[0].job.text.contains(&line), "{line}: {}", found.jobs[0].job.text);
+        }
+        let text = format!("[jobs.x]\nat_boot = true\nshell = 'true'\n{key} = 'stay'\n");
+        let problem = file(&text).problems[0].in_file("f").to_string();
+        let (column, [first, last]) = (key.len() + 4, words);
+        let expected = format!("f:4:{column}: expected \"{first}\" or \"{last}\", found \"stay\"");
+        assert!(problem.starts_with(&expected), "{problem}");
+    }
 }
 
 #[test]

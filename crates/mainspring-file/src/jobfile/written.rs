@@ -245,6 +245,7 @@ impl Table {
             ("user", &body.user),
             ("stdin", &body.stdin),
             ("on_server_death", &body.on_server_death),
+            ("on_lease_loss", &body.on_lease_loss),
         ];
         for (key, text) in texts {
             text.iter().for_each(|text| self.text(key, text));

@@ -192,6 +192,19 @@ impl Execution for Commands {
         self.executor.kill_all(KillCause::Asked, now);
     }
 
+    /// A webhook is not asked, as ever: until the jobs are lost it may be answered.
+    fn ask_all_to_end_before_loss(&mut self, now: Moment) {
+        self.executor.kill_all_before_loss(now);
+    }
+
+    fn to_be_left_count(&self) -> usize {
+        self.executor.to_be_left_count()
+    }
+
+    fn leave(&mut self, now: Moment, reports: &mut dyn Reports<Attempted>) -> Vec<Attempted> {
+        self.executor.leave(now, reports)
+    }
+
     fn kill_processes_at_once(&mut self, now: Moment) {
         self.executor.kill_all_at_once(now);
     }

@@ -6,8 +6,8 @@
 //! | [`Commands`](super::commands) | processes and webhooks, for the server |
 //! | `Handlers` of mainspring-embed | functions of the program that the loop runs in |
 //!
-//! Each attempt that was started is reported as ended exactly once, by `turn`, `give_up`, `give_all_up` or
-//! `close`.
+//! Each attempt that was started is reported as ended exactly once, by `turn`, `give_up`, `give_all_up`,
+//! `leave` or `close`; or `leave` lets go of it, and its end is not known.
 //!
 //! Cost: a call through a pointer for each.
 //!
@@ -124,6 +124,22 @@ pub trait Execution: Debug + Send {
 
     /// Asks all attempts to end that can be asked.
     fn ask_all_to_end(&mut self, now: Moment);
+
+    /// The same before the server loses the jobs: what its job has go on then is not asked.
+    fn ask_all_to_end_before_loss(&mut self, now: Moment) {
+        self.ask_all_to_end(now);
+    }
+
+    /// How many attempts go on when the server loses the jobs.
+    fn to_be_left_count(&self) -> usize {
+        0
+    }
+
+    /// The server has lost the jobs: lets go of these attempts, and returns them. The end of one is reported
+    /// only if it has ended already.
+    fn leave(&mut self, _now: Moment, _reports: &mut dyn Reports<Attempted>) -> Vec<Attempted> {
+        Vec::new()
+    }
 
     /// Kills all processes.
     fn kill_processes_at_once(&mut self, now: Moment);

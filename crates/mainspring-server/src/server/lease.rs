@@ -8,6 +8,14 @@
 //! store takes it for. Each commit renews the lease too. What could not be renewed in time is lost whatever
 //! the store says later: another server may have the shard, and starts what is due there.
 //!
+//! | `on_lease_loss` of what runs | old | lost |
+//! |---|---|---|
+//! | `kill` | is asked to end | gets SIGKILL |
+//! | `leave` | goes on, and its end is recorded if the lease is renewed | goes on; its end is recorded nowhere |
+//! | a webhook | goes on, and its answer is recorded if the lease is renewed | is given up: the receiver may have it |
+//!
+//! A server that was asked to stop leaves nothing, and a run that is being ended is not left.
+//!
 //! Cost: a reading of a clock for each turn and each start. None of it happens where a lease has no length.
 //!
 //! Where the server is killed or stopped, [`keeper`](mainspring_exec::keeper) does it.
@@ -75,13 +83,19 @@ impl Server {
             LeaseAge::Old if self.holding.is_old => {}
             LeaseAge::Old => {
                 self.holding.is_old = true;
+                let left_count = if self.phase == Phase::Running { self.work.to_be_left_count() } else { 0 };
                 let text = format!(
-                    "the lease could not be renewed for {} s: nothing starts, and what runs is asked to end ({})",
+                    "the lease could not be renewed for {} s: nothing starts, and what runs is asked to end ({}){}",
                     age.as_secs(),
-                    self.work.process_count()
+                    self.work.process_count() - left_count,
+                    left_text(left_count)
                 );
                 self.note(now.wall, &text);
-                self.owner.tell_all(self.work.ask_all_to_end(now));
+                let ended = match self.phase {
+                    Phase::Running => self.work.ask_all_to_end_before_loss(now),
+                    _ => self.work.ask_all_to_end(now),
+                };
+                self.owner.tell_all(ended);
             }
             LeaseAge::Over => self.lose(now, "the lease could not be renewed in time"),
         }
@@ -106,13 +120,18 @@ impl Server {
         self.note(now.wall, &text);
     }
 
-    /// The shard is another's, or may be soon: what runs is killed, and nothing more is recorded.
+    /// The shard is another's, or may be soon: what runs is killed or left, and nothing more is recorded.
     pub(super) fn lose(&mut self, now: Moment, why: &str) {
         if !self.holding.is_lost {
             self.holding.is_lost = true;
             self.holding.withheld.clear();
             self.holding.was_stopping = self.phase != Phase::Running;
-            self.kill(now, why);
+            let mut why = why.to_owned();
+            if self.phase == Phase::Running {
+                why += &left_text(self.work.to_be_left_count());
+                self.owner.tell_all(self.work.leave(now, &mut self.log));
+            }
+            self.kill(now, &why);
         }
     }
 
@@ -135,5 +154,14 @@ impl Server {
         self.note(now.wall, "the jobs were given up");
         self.finish_log(now)?;
         if self.holding.was_stopping { Ok(()) } else { Err(Error::Store(StoreError::Fenced)) }
+    }
+}
+
+/// What is said of runs that go on.
+fn left_text(count: usize) -> String {
+    if count == 0 {
+        String::new()
+    } else {
+        format!("; what says on_lease_loss = \"leave\" goes on ({count})")
     }
 }

@@ -164,6 +164,36 @@ impl Work {
     /// What runs is asked to end, and what still waits to be started is not started. Returns what has ended.
     pub(super) fn ask_all_to_end(&mut self, now: Moment) -> Vec<Input> {
         self.execution.ask_all_to_end(now);
+        self.end_waiting()
+    }
+
+    /// The same before the server loses the jobs: what its job has go on then is not asked.
+    pub(super) fn ask_all_to_end_before_loss(&mut self, now: Moment) -> Vec<Input> {
+        self.execution.ask_all_to_end_before_loss(now);
+        self.end_waiting()
+    }
+
+    /// How many processes go on when the server loses the jobs.
+    pub(super) fn to_be_left_count(&self) -> usize {
+        self.execution.to_be_left_count()
+    }
+
+    /// The server has lost the jobs: lets go of these. Returns what has ended.
+    pub(super) fn leave(&mut self, now: Moment, log: &mut Log<File>) -> Vec<Input> {
+        let mut heard = Heard::new(now.wall, log, &mut self.outputs, &self.started);
+        let left = self.execution.leave(now, &mut heard);
+        let ends = heard.into_ends();
+        let inputs = self.end_all(ends);
+        for attempted in left {
+            if let Some(started) = self.started.remove(&attempted) {
+                self.outputs.close(&attempted.0, started.is_once, started.keep);
+            }
+        }
+        inputs
+    }
+
+    /// What waits to be started is not started.
+    fn end_waiting(&mut self) -> Vec<Input> {
         let waiting = self.early.take_all().into_iter().chain(self.postponed.take_all());
         self.end_all(waiting.map(|attempted| Ended::new(attempted, Outcome::Killed)).collect())
     }
