@@ -276,6 +276,45 @@ fn an_owner_that_is_cut_off_ends_what_runs_but_for_what_says_that_it_may_run_twi
 }
 
 #[test]
+fn nothing_has_changed_for_what_may_run_twice_if_the_lease_is_renewed_before_it_is_lost() {
+    // A machine that stands still for three seconds loses the jobs instead, and it is tried again.
+    const MAX_ROUNDS: u32 = 5;
+    let Some((folder, database)) = prepared("cluster-renewed") else { return };
+    write(&folder.join("jobs.toml"), &jobs_that_are_left(&folder));
+    assert!(Command::new("mkfifo").arg(folder.join("free.go")).status().unwrap().success());
+    let (way, goal) = (folder.join("way"), database.socket().parent().unwrap().to_owned());
+    symlink(&goal, &way).unwrap();
+    let mut one = Member::by_way_of(&Database::url_at(&way), "true", &folder, "one", &["jobs.toml"]);
+    let round = |_| {
+        one.begins_with("4 jobs");
+        one.says(&["run", "free"], "free@");
+        let free = Leftover(one.runs("free", "stdout ready"));
+        fs::remove_file(&way).unwrap();
+        database.ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()");
+        one.running.wait_for(&["what runs is asked to end (0); what says on_lease_loss", "goes on (1)"]);
+        symlink(&goal, &way).unwrap();
+        loop {
+            match one.running.wait_for(&["note "]) {
+                line if line.contains("the store answers again") => return Some(free),
+                line if line.contains("the jobs were given up") => return None,
+                _ => {}
+            }
+        }
+    };
+    let free = (0..MAX_ROUNDS).find_map(round).expect("the lease is renewed in time");
+    assert_eq!(free.0.map(is_gone), [false; 2], "it was not asked to end");
+    fs::write(folder.join("free.go"), "went\n").unwrap();
+    one.running.wait_for(&["free", "stdout 1"]);
+    // The shell waits for what is in its background.
+    kill(Pid::from_raw(free.0[1].cast_signed()), Signal::SIGKILL).unwrap();
+    one.running.wait_for(&["free", "end ", "exit status 0"]);
+    one.says(&["history", "free"], "succeeded");
+    assert_eq!(one.running.stop().0.code(), Some(0));
+    assert_eq!(started_twice(&database), "0");
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
 fn what_may_run_twice_outlives_a_stopped_owner_and_a_killed_one_only_if_it_says_that_too() {
     let Some((folder, database)) = prepared("cluster-left-dead") else { return };
     write(&folder.join("jobs.toml"), &jobs_that_are_left(&folder));
