@@ -12,7 +12,7 @@ use nix::unistd::Pid;
 
 use crate::database::Database;
 use crate::program::{Ended, Running, mainspring};
-use crate::served::{folder, write};
+use crate::served::{folder, until, write};
 
 const JOBS: &str = "[jobs.long]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\nshell = 'sleep 1000 & echo ready $MAINSPRING_FENCE $!; wait'\n\
     [jobs.often]\nevery = '1s'\nretention = 'keep=100000'\nshell = 'true'\n";
@@ -481,18 +481,6 @@ fn a_server_with_another_clock_starts_jobs_by_that_of_the_database() {
 
 /// Far beyond what is waited for: each question takes some milliseconds.
 const MAX_TRIES: u32 = 3_000;
-
-/// Asks until that is answered. Each question takes some milliseconds.
-pub(crate) fn until(database: &Database, sql: &str, answer: &str) {
-    let mut last = String::new();
-    for _ in 0..MAX_TRIES {
-        last = database.ask(sql);
-        if last == answer {
-            return;
-        }
-    }
-    panic!("{sql}: {last}");
-}
 
 /// How many attempts are beside a run that knows nothing of them. Of one attempt there cannot be two records.
 pub(crate) fn started_twice(database: &Database) -> String {
