@@ -10,9 +10,10 @@ use std::process::Command;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+use crate::asked::until;
 use crate::database::Database;
 use crate::program::{Ended, Running, mainspring};
-use crate::served::{folder, until, write};
+use crate::served::{folder, write};
 
 const JOBS: &str = "[jobs.long]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\nshell = 'sleep 1000 & echo ready $MAINSPRING_FENCE $!; wait'\n\
     [jobs.often]\nevery = '1s'\nretention = 'keep=100000'\nshell = 'true'\n";

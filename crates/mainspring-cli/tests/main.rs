@@ -7,6 +7,7 @@
 
 mod activation;
 mod after;
+mod asked;
 mod bad_input;
 mod cgroups;
 #[path = "../examples/chaos/history.rs"]

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use crate::database::Database;
 use crate::program::{Ended, Running, mainspring};
 
 /// A server and its folder.
@@ -100,17 +99,4 @@ impl Served {
         assert!(lines.last().unwrap().ends_with("stopped"), "{lines:#?}");
         let _ = fs::remove_dir_all(&self.folder);
     }
-}
-
-/// Asks until that is answered. Each question takes some milliseconds.
-pub(crate) fn until(database: &Database, sql: &str, answer: &str) {
-    const MAX_TRIES: u32 = 3_000;
-    let mut last = String::new();
-    for _ in 0..MAX_TRIES {
-        last = database.ask(sql);
-        if last == answer {
-            return;
-        }
-    }
-    panic!("{sql}: {last}");
 }

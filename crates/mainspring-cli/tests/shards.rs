@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use mainspring_web::scope::Scope;
 use nix::sys::signal::Signal;
 
+use crate::asked::until;
 use crate::cluster::{Member, is_gone, started_twice};
 use crate::database::Database;
 use crate::program::{Ended, Running, mainspring};
-use crate::served::{Served, folder, until, write};
+use crate::served::{Served, folder, write};
 use crate::site::Site;
 
 /// Two of them are in one shard, and of the others most are not.
