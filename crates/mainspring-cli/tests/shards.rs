@@ -123,6 +123,9 @@ fn shards_of_a_server_that_was_killed_are_taken_by_the_others_when_its_leases_ar
     let mut one = Member::start(&folder, "one", &database);
     one.running.wait_for(&["the jobs are spread over 3 shards"]);
     shared(&database, 1, 3, 3);
+    // What it has written is known to the others when the run is over.
+    one.says(&["run", "--wait", "quiet"], "succeeded");
+    until(&database, "SELECT count(*) FROM mainspring.output WHERE job = 'quiet'", "1");
     one.says(&["run", "long"], "long@");
     let line = one.running.wait_for(&["long", "stdout ready"]);
     let pid: u32 = line.rsplit(' ').next().unwrap().parse().unwrap();
@@ -133,6 +136,7 @@ fn shards_of_a_server_that_was_killed_are_taken_by_the_others_when_its_leases_ar
     assert_eq!(one.running.end().0.code(), None);
     shared(&database, 1, 3, 3);
     assert!(is_gone(pid), "the run was over before another server had its job");
+    other.says(&["logs", "quiet"], "quiet");
     other.running.wait_for(&["long", "abandoned: ", "the server died while it ran"]);
     other.says(&["run", "long"], "long@");
     other.running.wait_for(&["long", "stdout ready"]);

@@ -100,7 +100,8 @@ impl Jobs {
         let reader = Box::new(store.reader());
         // The lock of a folder lasts: no lease ages.
         let asked = Duration::ZERO;
-        let stores = Stores { reader: Some(Box::new(store.reader())), store: Box::new(store), asked };
+        let stores =
+            Stores { reader: Some(Box::new(store.reader())), store: Box::new(store), outputs: None, asked };
         let (server, beside) =
             parts.server(&data, client.clone(), calls, stores, lease, parts.page.begin(&data)?)?;
         let run = move || {

@@ -232,7 +232,7 @@ impl Tenure {
         self.note(&format!("{}: this program owns the jobs now, epoch {}", self.location, lease.epoch));
         let (caller, calls) = calls().map_err(setup("a socket pair"))?;
         let reader = Box::new(store.reader().map_err(Error::Store)?);
-        let stores = Stores { store: Box::new(store), reader: Some(reader), asked };
+        let stores = Stores { store: Box::new(store), reader: Some(reader), outputs: None, asked };
         let data = &self.folder.data;
         let page = self.page(data)?;
         let (server, beside) = self.parts.server(data, self.client.clone(), calls, stores, lease, page)?;

@@ -63,7 +63,6 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::audit::{AuditQuery, Audited};
-use crate::hash::text_hash;
 use crate::name::JobName;
 use crate::once::{Once, OnceId};
 use crate::operation::{Answer, Batch, Takeover};
@@ -77,7 +76,9 @@ mod deadlines;
 mod error;
 mod lending;
 mod memory;
+mod outputs;
 mod query;
+mod shard;
 
 #[doc(inline)]
 pub use deadlines::{LEASE_MARGIN, LeaseAge, LeaseDeadlines};
@@ -86,51 +87,14 @@ pub use error::StoreError;
 #[doc(inline)]
 pub use memory::MemoryStore;
 #[doc(inline)]
+pub use outputs::{KeptOutput, MAX_KEPT_OUTPUT_BYTES, OutputKeeper};
+#[doc(inline)]
 pub use query::{Counts, Cursor, Order, Query, Spread, Stats};
+#[doc(inline)]
+pub use shard::Shard;
 
 /// The most rows in one answer.
 pub const MAX_PAGE: usize = 10_000;
-
-/// A part of the jobs that has one owner. An embedded store has one: [`Shard::WHOLE`].
-///
-/// # Example
-/// ```
-/// use mainspring_job::Shard;
-///
-/// assert_eq!(Shard::WHOLE, Shard(0));
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[expect(clippy::exhaustive_structs, reason = "a number and no more")]
-pub struct Shard(pub u16);
-
-impl Shard {
-    /// The only shard of an embedded store.
-    pub const WHOLE: Shard = Shard(0);
-
-    /// All shards together, in a question for people: [`Reader::load`], [`Reader::load_ids`] and
-    /// [`Reader::counts`] take it. It has no owner.
-    pub const EVERY: Shard = Shard(u16::MAX);
-
-    /// The most shards of a store: each has a session of the database and a loop of its own.
-    pub const MAX: u16 = 64;
-
-    /// The shard to which a name belongs where there are so many, at least one: on each machine and in each
-    /// version the same.
-    ///
-    /// # Example
-    /// ```
-    /// use mainspring_job::{JobName, Shard};
-    ///
-    /// let name: JobName = "nightly-backup".parse()?;
-    /// assert!(Shard::of(&name, 16) < Shard(16));
-    /// assert_eq!(Shard::of(&name, 1), Shard::WHOLE);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn of(name: &JobName, count: u16) -> Shard {
-        let rest = text_hash(name.as_str()) % u64::from(count.max(1));
-        Shard(u16::try_from(rest).unwrap_or(u16::MAX))
-    }
-}
 
 /// What takes a shard: a server, by its name.
 ///
@@ -412,6 +376,14 @@ pub trait Reader {
     /// # Errors
     /// When that cannot be read.
     fn cluster(&mut self, _shard: Shard) -> Result<Option<String>, StoreError> {
+        Ok(None)
+    }
+
+    /// The end of what a run wrote, if the store keeps that.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn output(&mut self, _shard: Shard, _key: &RunKey) -> Result<Option<KeptOutput>, StoreError> {
         Ok(None)
     }
 

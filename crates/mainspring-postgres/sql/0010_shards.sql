@@ -93,3 +93,17 @@ BEGIN
         dead = (SELECT count(*) FROM mainspring.history AS r WHERE r.shard = s.shard AND r.state = 'dead');
     RETURN 'done';
 END $$;
+
+-- The end of what a run wrote, for servers that have not the file. It goes with its run.
+CREATE TABLE mainspring.output (
+    job text COLLATE "C" NOT NULL, nominal int8 NOT NULL, series int8 NOT NULL, left_out int8 NOT NULL, lines text NOT NULL,
+    at timestamptz NOT NULL DEFAULT clock_timestamp(), PRIMARY KEY (job, nominal, series)
+);
+CREATE FUNCTION mainspring.drop_outputs() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM mainspring.output AS o USING gone AS g
+        WHERE o.job = g.job AND o.nominal = g.nominal AND o.series = g.series;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER drop_outputs AFTER DELETE ON mainspring.history REFERENCING OLD TABLE AS gone
+    FOR EACH STATEMENT EXECUTE FUNCTION mainspring.drop_outputs();

@@ -13,10 +13,11 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Attempt, AuditQuery, Audited, Counts, JobName, JobRecord, Once, OnceId, PauseTerms, Query, Reader, Run,
-    RunKey, Shard, StoreError,
+    Attempt, AuditQuery, Audited, Counts, JobName, JobRecord, KeptOutput, Once, OnceId, PauseTerms, Query,
+    Reader, Run, RunKey, Shard, StoreError,
 };
 
+use super::outputs;
 use super::read;
 use super::reader::PostgresReader;
 use super::store::PostgresStore;
@@ -56,6 +57,10 @@ macro_rules! reads_by_asking {
 
             fn cluster(&mut self, shard: Shard) -> Result<Option<String>, StoreError> {
                 read::cluster(&mut self.connection, shard)
+            }
+
+            fn output(&mut self, shard: Shard, key: &RunKey) -> Result<Option<KeptOutput>, StoreError> {
+                outputs::output(&mut self.connection, shard, key)
             }
 
             fn open_runs(

@@ -48,6 +48,7 @@ mod clients;
 mod clock_steps;
 #[cfg(feature = "commands")]
 pub mod commands;
+mod copies;
 mod describe;
 mod early;
 mod effects;
@@ -97,6 +98,7 @@ pub use boot::{Keeping, Serving, Stores};
 use calls::Calls;
 use clients::Clients;
 use clock_steps::ClockSteps;
+use copies::Copies;
 use files::Files;
 use holding::Holding;
 pub use host::Host;
@@ -131,6 +133,7 @@ pub struct Server {
     /// Whether the log says already that nothing can be recorded.
     is_said_full: bool,
     work: Work,
+    copies: Copies,
     work_texts: WorkTexts,
     job_rows: JobRows,
     clients: Clients,
@@ -208,6 +211,7 @@ impl Server {
         self.tell_changes(now);
         self.owner.ask_questions(now);
         self.work.flush(now, &mut self.log);
+        self.copy_outputs();
         self.feed_peers();
         self.clients.write(now);
         self.log.flush(now.wall);
@@ -289,6 +293,16 @@ impl Server {
         }
     }
 
+    /// What has ended is in its file now.
+    fn copy_outputs(&mut self) {
+        for (key, is_once) in self.work.take_ended_outputs() {
+            if self.copies.is_there() {
+                let path = self.work.output_path(&key, is_once);
+                self.copies.add(key, path);
+            }
+        }
+    }
+
     fn note(&mut self, now: Timestamp, text: &str) {
         let prefix = self.files.share().prefix();
         self.log.line(now, &PROGRAM, Kind::Note, &format!("{prefix}{text}"));
@@ -310,6 +324,7 @@ impl Server {
         self.settle(now)?;
         self.work.close(now, &mut self.log);
         self.work.flush(now, &mut self.log);
+        self.copy_outputs();
         self.clients.write(now);
         // The socket says that there is a server, and there is none any more.
         self.clients.remove_socket();

@@ -161,7 +161,7 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     let serving = Serving { host: Host::Process(signals), ..serving(data.clone(), &mut beside)? };
     let (store, lease) = owned_store(&directory, &data)?;
     let reader = Box::new(store.reader());
-    let stores = Stores { store: Box::new(store), reader: Some(reader), asked: boot_time() };
+    let stores = Stores { store: Box::new(store), reader: Some(reader), outputs: None, asked: boot_time() };
     let ended = Server::prepare(serving, stores, lease).and_then(Server::run);
     beside.finish();
     ended?;

@@ -28,8 +28,8 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
-use mainspring_job::{Owner, Shard, Store, StoreError};
-use mainspring_postgres::{Identity, Inbox, Location, PostgresStore, Shards};
+use mainspring_job::{OutputKeeper, Owner, Shard, Store, StoreError};
+use mainspring_postgres::{Identity, Inbox, Location, Outputs, PostgresStore, Shards};
 
 use super::inbox;
 use balance::{Step, decide};
@@ -267,7 +267,9 @@ impl<'p> Part<'p> {
         let listener = Listener { streams: theirs, addresses: self.addresses.to_vec() };
         let serving = Serving { host: Host::Pool { calls }, listener, control: None, ..serving };
         let reader = Box::new(store.reader().map_err(Error::Store)?);
-        let stores = Stores { store: Box::new(store), reader: Some(reader), asked };
+        let outputs: Box<dyn OutputKeeper> =
+            Box::new(Outputs::new(&self.pool.location).map_err(Error::Store)?);
+        let stores = Stores { store: Box::new(store), reader: Some(reader), outputs: Some(outputs), asked };
         let server = Server::prepare(serving, stores, lease)?;
         let links = Links::new(ours).map_err(setup("a socket pair"))?;
         self.pool.loops.add(shard, Local { data, links, caller });

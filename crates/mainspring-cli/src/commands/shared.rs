@@ -17,8 +17,8 @@ use std::sync::{Arc, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use mainspring_job::{Lease, Owner, Shard, Store, StoreError};
-use mainspring_postgres::{Identity, Location, PostgresStore, Releases, Shards};
+use mainspring_job::{Lease, OutputKeeper, Owner, Shard, Store, StoreError};
+use mainspring_postgres::{Identity, Location, Outputs, PostgresStore, Releases, Shards};
 
 use super::inbox::{Asks, Forwarder, Standing, work};
 use super::listen::Beside;
@@ -173,7 +173,8 @@ pub(super) fn serve(
         let (Some((lease, asked, signals)), Some(store)) = (acquired, member.opened.take()) else { break };
         standby::note(style, &format!("{location}: this server owns the jobs now, epoch {}", lease.epoch));
         let reader = Box::new(store.reader().map_err(Error::Store)?);
-        let stores = Stores { store: Box::new(store), reader: Some(reader), asked };
+        let outputs: Box<dyn OutputKeeper> = Box::new(Outputs::new(location).map_err(Error::Store)?);
+        let stores = Stores { store: Box::new(store), reader: Some(reader), outputs: Some(outputs), asked };
         // It ends when this is dropped.
         let inbox = work(location, data, style)?;
         let ended = serving(data.clone(), &mut beside)

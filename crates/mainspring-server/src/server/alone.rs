@@ -12,6 +12,7 @@
 //! Does not write. It knows a job's next time only from the definition.
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -122,12 +123,14 @@ impl Alone {
         of: &str,
         each: &mut dyn FnMut(&Response) -> Result<(), Error>,
     ) -> Result<(), Error> {
+        // The store of a folder keeps no copies of outputs, so nothing is made of one.
+        let copies = Path::new("");
         let asking = match run_key(of) {
-            Some(key) => queries::logs_of_run(&mut self.store, key),
+            Some(key) => queries::logs_of_run(&mut self.store, key, copies),
             None => {
                 let job = name(of)?;
                 let is_job = self.records()?.iter().any(|(known, _)| known.name == job);
-                queries::logs_of_job(&mut self.store, job, is_job)
+                queries::logs_of_job(&mut self.store, job, is_job, copies)
             }
         };
         let Next::Feed { key, is_once, .. } = asking.map_err(refused)? else {

@@ -9,6 +9,8 @@
 //!
 //! Does not trust a client with more than the limits of the protocol.
 
+use std::path::PathBuf;
+
 use mainspring_job::cron::{Expression, Schedule};
 use mainspring_job::{
     Audit, Command, Definitions, Input, Job, JobName, MAX_NOTE_BYTES, OnceId, PauseTerms, Policies, Reader,
@@ -292,7 +294,7 @@ impl Server {
             }
             Request::Apply { files, prune, preview } => self.apply_files(files, prune, preview),
             Request::Export { after } => Ok(Next::Answer(self.export(after.as_deref()))),
-            Request::Find { run } => find(&run),
+            Request::Find { run } => find(&run, self.output_paths()),
             // They were answered before.
             Request::Metrics { .. } | Request::LoginCode | Request::Redeem { .. } | Request::Watch => {
                 Ok(Next::Nothing)
@@ -416,9 +418,9 @@ impl Server {
     }
 }
 
-fn find(text: &str) -> Asking {
+fn find(text: &str, outputs: PathBuf) -> Asking {
     let key = run_key(text).ok_or_else(|| not_found(&format!("run `{text}`")))?;
-    query(move |reader| queries::found(reader, &key))
+    query(move |reader| queries::found(reader, &key, &outputs))
 }
 
 fn dead_key(text: &str) -> Result<RunKey, ErrorWire> {

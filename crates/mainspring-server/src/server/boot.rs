@@ -15,12 +15,14 @@ use std::os::unix::net::UnixListener;
 use std::time::Duration;
 
 use mainspring_job::{
-    Command, Definitions, Input, Job, JobName, JobRecord, Lease, Limits, Prune, Reader as StoreReader, Store,
+    Command, Definitions, Input, Job, JobName, JobRecord, Lease, Limits, OutputKeeper, Prune,
+    Reader as StoreReader, Store,
 };
 
 use super::Server;
 use super::clients::Clients;
 use super::clock_steps::ClockSteps;
+use super::copies::Copies;
 use super::execution::{Execution, LEAD};
 use super::files::Files;
 use super::holding::Holding;
@@ -107,6 +109,8 @@ pub struct Stores {
     pub store: Box<dyn Store + Send>,
     /// For people: a connection of its own. `None` if the store has one connection only.
     pub reader: Option<Box<dyn StoreReader + Send>>,
+    /// For the outputs of runs, on a connection of its own. `None` if the store keeps none.
+    pub outputs: Option<Box<dyn OutputKeeper>>,
     /// The boot time before the lease was asked for: from then on it lasts.
     pub asked: Duration,
 }
@@ -142,6 +146,7 @@ impl Server {
             work_texts: WorkTexts::default(),
             job_rows: JobRows::default(),
             work: Work::new(execution, data.output()),
+            copies: Copies::start(stores.outputs).map_err(setup("a thread for outputs"))?,
             clients: Clients::listen(&data.socket(), control, rates, began)
                 .map_err(|source| Error::Data { path: data.socket(), source })?,
             files,

@@ -5,6 +5,7 @@
 //!
 //! Does not change anything.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -191,7 +192,8 @@ impl Server {
 
     pub(super) fn logs(&self, of: &str) -> Asking {
         if let Some(key) = run_key(of) {
-            return query(move |reader| queries::logs_of_run(reader, key));
+            let paths = self.output_paths();
+            return query(move |reader| queries::logs_of_run(reader, key, &paths));
         }
         let name = job_name(of)?;
         let is_job = self.owner.planner().job(&name).is_some();
@@ -199,7 +201,13 @@ impl Server {
             let job = is_job.then(|| name.clone());
             return Ok(Next::Feed { key: key.clone(), job, is_once: false });
         }
-        query(move |reader| queries::logs_of_job(reader, name, is_job))
+        let paths = self.output_paths();
+        query(move |reader| queries::logs_of_job(reader, name, is_job, &paths))
+    }
+
+    /// Where outputs are, for a thread that fetches one.
+    pub(super) fn output_paths(&self) -> PathBuf {
+        self.data.output()
     }
 
     pub(super) fn export(&self, after: Option<&str>) -> Response {

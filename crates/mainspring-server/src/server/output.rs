@@ -148,20 +148,22 @@ impl Outputs {
         found
     }
 
-    /// Closes the file of a run, and drops those of the job's oldest runs beyond `keep`.
-    pub(super) fn close(&mut self, key: &RunKey, is_once: bool, keep: usize) {
+    /// Closes the file of a run, and drops those of the job's oldest runs beyond `keep`. Returns whether
+    /// there was one.
+    pub(super) fn close(&mut self, key: &RunKey, is_once: bool, keep: usize) -> bool {
         self.lost.remove(key);
         if self.open.remove(key).is_none() {
-            return;
+            return false;
         }
         let keep = if is_once { MAX_ONCE_FILES } else { keep };
         self.once_ended_count += u64::from(is_once);
         if is_once && !self.once_ended_count.is_multiple_of(ONCE_PRUNE_INTERVAL) {
-            return;
+            return true;
         }
         if let Some(directory) = self.path(key, is_once).parent() {
             prune(directory, keep, is_once);
         }
+        true
     }
 }
 

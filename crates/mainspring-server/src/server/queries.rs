@@ -12,6 +12,7 @@
 //! next step.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use jiff::{Span, Timestamp};
@@ -21,8 +22,9 @@ use mainspring_job::{
 };
 
 use super::asking::{Asking, Next, job_name, not_found, store_failed, time, usage};
-use super::describe;
 use super::job_rows::with_last;
+use super::output::path;
+use super::{copies, describe};
 use crate::protocol::{AuditAskWire, ErrorWire, HistoryWire, JobWire, MAX_ROWS, Response, WrittenJobs};
 
 /// How many of a job's latest runs its statistics look at.
@@ -157,11 +159,20 @@ pub(super) fn show(reader: &mut dyn Reader, name: &JobName, known: Option<JobWir
 }
 
 /// A run with its attempts.
-pub(super) fn found(reader: &mut dyn Reader, key: &RunKey) -> Asking {
+pub(super) fn found(reader: &mut dyn Reader, key: &RunKey, outputs: &Path) -> Asking {
     let run = reader.run(Shard::WHOLE, key).map_err(store_failed)?;
     let run = run.ok_or_else(|| not_found(&format!("run `{key}`")))?;
     let attempts = reader.attempts(Shard::WHOLE, key).map_err(store_failed)?;
+    // The listener reads the file next.
+    fetch_output(reader, &run, outputs);
     Ok(Next::Answer(Response::Found(Box::new(describe::found(&run, &attempts)))))
+}
+
+/// Makes the file of a run that ended at another server.
+fn fetch_output(reader: &mut dyn Reader, run: &Run, outputs: &Path) {
+    if !run.state.is_open() && run.started.is_some() {
+        copies::fetch(reader, &run.key, &path(outputs, &run.key, run.cause == Cause::Once));
+    }
 }
 
 /// A page of who asked for what.
@@ -215,21 +226,25 @@ pub(super) fn pending(reader: &mut dyn Reader, shard: Shard, after: OnceId, limi
 }
 
 /// The output of a certain run.
-pub(super) fn logs_of_run(reader: &mut dyn Reader, key: RunKey) -> Asking {
+pub(super) fn logs_of_run(reader: &mut dyn Reader, key: RunKey, outputs: &Path) -> Asking {
     let run = reader.run(Shard::WHOLE, &key).map_err(store_failed)?;
     let run = run.ok_or_else(|| not_found(&format!("run `{key}`")))?;
+    fetch_output(reader, &run, outputs);
     Ok(Next::Feed { key, job: None, is_once: run.cause == Cause::Once })
 }
 
 /// The output of a job's latest run that started. `is_job` says that there is such a job, though it may not
 /// have run.
-pub(super) fn logs_of_job(reader: &mut dyn Reader, name: JobName, is_job: bool) -> Asking {
+pub(super) fn logs_of_job(reader: &mut dyn Reader, name: JobName, is_job: bool, outputs: &Path) -> Asking {
     let query = mainspring_job::Query::new(MAX_UNSTARTED).of(name.clone());
     let runs = reader.find(Shard::WHOLE, &query).map_err(store_failed)?;
     let job = is_job.then(|| name.clone());
     let is_known = is_job || !runs.is_empty();
     match runs.into_iter().find(|run| run.started.is_some()) {
-        Some(run) => Ok(Next::Feed { is_once: run.cause == Cause::Once, key: run.key, job }),
+        Some(run) => {
+            fetch_output(reader, &run, outputs);
+            Ok(Next::Feed { is_once: run.cause == Cause::Once, key: run.key, job })
+        }
         None if is_known => {
             Ok(Next::Feed { key: RunKey::new(name, Timestamp::UNIX_EPOCH), job, is_once: false })
         }

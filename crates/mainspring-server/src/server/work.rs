@@ -42,6 +42,8 @@ pub(super) struct Work {
     /// The run of each job that started last, for clients that follow its output.
     latest: HashMap<JobName, RunKey>,
     outputs: Outputs,
+    /// The runs whose files were closed, and whether each is a one-shot job's.
+    ended_outputs: Vec<(RunKey, bool)>,
 }
 
 impl Work {
@@ -49,7 +51,8 @@ impl Work {
     pub(super) fn new(execution: Box<dyn Execution>, outputs: PathBuf) -> Work {
         let (started, latest) = (HashMap::new(), HashMap::new());
         let (postponed, outputs) = (Postponed::default(), Outputs::new(outputs));
-        Work { execution, early: Early::new(Moment::now()), postponed, started, latest, outputs }
+        let (early, ended_outputs) = (Early::new(Moment::now()), Vec::new());
+        Work { execution, early, postponed, started, latest, outputs, ended_outputs }
     }
 
     /// What runs is to be over at this boot time, whatever becomes of the server.
@@ -186,10 +189,16 @@ impl Work {
         let inputs = self.end_all(ends);
         for attempted in left {
             if let Some(started) = self.started.remove(&attempted) {
-                self.outputs.close(&attempted.0, started.is_once, started.keep);
+                self.close_output(&attempted.0, started);
             }
         }
         inputs
+    }
+
+    fn close_output(&mut self, key: &RunKey, started: Started) {
+        if self.outputs.close(key, started.is_once, started.keep) {
+            self.ended_outputs.push((key.clone(), started.is_once));
+        }
     }
 
     /// What waits to be started is not started.
@@ -252,6 +261,11 @@ impl Work {
         self.latest.get(job)
     }
 
+    /// The runs that have written something and ended since the last call.
+    pub(super) fn take_ended_outputs(&mut self) -> Vec<(RunKey, bool)> {
+        std::mem::take(&mut self.ended_outputs)
+    }
+
     /// Where the output of a run is.
     pub(super) fn output_path(&self, key: &RunKey, is_once: bool) -> PathBuf {
         self.outputs.path(key, is_once)
@@ -311,7 +325,7 @@ impl Work {
             let started = self.started.remove(&attempted);
             let (key, attempt) = attempted;
             if let Some(started) = started {
-                self.outputs.close(&key, started.is_once, started.keep);
+                self.close_output(&key, started);
             }
             if let Some(until) = retry_at {
                 inputs.push(Input::Defer { key: key.clone(), until });

@@ -155,7 +155,8 @@ mod tests {
         let every = EveryWire { name: "tick".into(), period: "1m".into(), replace: false, work };
         let here = Shard::of(&name("tick"), 16);
         assert_eq!(route(&Request::Every(Box::new(every)), 16), Route::Defines(name("tick"), here));
-        let text = "[jobs.tick]\nevery = \"1m\"\nrun = \"true\"\ngroup = \"g\"\n".to_owned();
+        let text = "[groups.g]\nlimit = 1\n[jobs.tick]\nevery = \"1m\"\nshell = \"true\"\ngroup = \"g\"\n"
+            .to_owned();
         let of_group = Shard::of(&name("g"), 16);
         let defined = route(&Request::Define { text, replace: false }, 16);
         assert_eq!(defined, Route::Defines(name("tick"), of_group));

@@ -1,0 +1,50 @@
+//! What runs wrote, for servers that have not their files: a shared store keeps the end of each output.
+//!
+//! Cost: none of its own.
+//!
+//! Does not promise anything: an output is no part of what a batch acknowledges, and may be lost with the
+//! server that has its file.
+
+use crate::run::RunKey;
+use crate::store::StoreError;
+
+/// How much of an output is kept at most, in bytes: some screens, and little for a table.
+pub const MAX_KEPT_OUTPUT_BYTES: usize = 256 << 10;
+
+/// The end of what a run wrote.
+///
+/// # Example
+/// ```
+/// use mainspring_job::KeptOutput;
+///
+/// let key = "backup@2026-11-21T03:00:00Z".parse()?;
+/// let kept = KeptOutput::new(key, "2026-11-21T03:00:01.250Z 1 stdout 17 files\n".to_owned());
+/// assert_eq!(kept.left_out_bytes, 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KeptOutput {
+    /// The run that wrote it.
+    pub key: RunKey,
+    /// How many bytes stand before these lines in the file.
+    pub left_out_bytes: u64,
+    /// Whole lines as they are in the file, [`MAX_KEPT_OUTPUT_BYTES`] at most.
+    pub lines: String,
+}
+
+impl KeptOutput {
+    /// All that a run wrote.
+    pub fn new(key: RunKey, lines: String) -> KeptOutput {
+        KeptOutput { key, left_out_bytes: 0, lines }
+    }
+}
+
+/// Keeps outputs, on a connection of its own.
+pub trait OutputKeeper: Send {
+    /// Keeps these; what was kept of a run before goes.
+    ///
+    /// # Errors
+    /// When they are not kept, or may not be.
+    fn keep(&mut self, outputs: &[KeptOutput]) -> Result<(), StoreError>;
+}
