@@ -1,10 +1,28 @@
-//! The gate: every check that a change must pass, in the order in which failures are cheapest to learn.
+//! The gate: every check that a change must pass.
+//!
+//! ```text
+//!   FIRST    what is cheapest to learn, one after another
+//!     |
+//!   MAIN     the tests and the real program      SIDE   folders and flags of their own
+//!     |  <----------------------------------------'
+//!   LAST     what measures, with the machine to itself
+//! ```
+//!
+//! The tests of the program wait more than they compute, and what stands in SIDE computes: side by side they
+//! use two cores. MAIN prints as it goes. What a step of SIDE prints is kept in `target/gate` and printed
+//! whole, in the order of the steps, when MAIN has ended. A failure is told at once by a line, and again
+//! at the end; neither lane begins another step after it. There are two lanes and no more: each compiles
+//! with as many processes as there are cores.
 //!
 //! Cost: some minutes on two cores, most of it compiling. A Rust toolchain with rustfmt and clippy is all it
 //! needs: [`tools`] installs the rest where it may, and says what is skipped where it may not.
 
-use std::path::Path;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::program::succeed;
@@ -16,7 +34,8 @@ struct Step {
     environment: &'static [(&'static str, &'static str)],
 }
 
-const STEPS: [Step; 15] = [
+/// One after another, the cheapest failure first.
+const FIRST: [Step; 5] = [
     Step { name: "formatting", arguments: &["fmt", "--all", "--check"], environment: &[] },
     Step {
         name: "clippy",
@@ -34,6 +53,10 @@ const STEPS: [Step; 15] = [
         arguments: &["doc", "--workspace", "--all-features", "--no-deps"],
         environment: &[("RUSTDOCFLAGS", "-D warnings")],
     },
+];
+
+/// The tests and the real program, which share a target folder.
+const MAIN: [Step; 4] = [
     Step {
         // Without the libraries, which are tested as packages: that takes the longest, and once is enough.
         name: "tests of the program",
@@ -50,16 +73,6 @@ const STEPS: [Step; 15] = [
         environment: &[],
     },
     Step { name: "tests of the libraries, as packages", arguments: &["xtask", "package"], environment: &[] },
-    Step { name: "no operating system", arguments: &["xtask", "bare"], environment: &[] },
-    Step {
-        name: "models of the threads",
-        arguments: &["test", "--release", "-p", "mainspring", "--test", "loom"],
-        // A folder of its own: other flags would make every later build start over.
-        environment: &[("RUSTFLAGS", "--cfg mainspring_loom"), ("CARGO_TARGET_DIR", "target/loom")],
-    },
-    Step { name: "instruction counts", arguments: &["xtask", "instructions"], environment: &[] },
-    Step { name: "the queues under AddressSanitizer", arguments: &["xtask", "address"], environment: &[] },
-    Step { name: "fuzz targets, from a fixed seed", arguments: &["xtask", "fuzz"], environment: &[] },
     Step {
         // Builds the program as a user does: with the default members, whose features are then the same.
         name: "the program killed at random",
@@ -71,8 +84,25 @@ const STEPS: [Step; 15] = [
         arguments: &["xtask", "contract"],
         environment: &[],
     },
-    Step { name: "the page in a browser", arguments: &["xtask", "page"], environment: &[] },
 ];
+
+/// Beside MAIN: what builds in folders of its own, or what MAIN needs later.
+const SIDE: [Step; 5] = [
+    Step { name: "no operating system", arguments: &["xtask", "bare"], environment: &[] },
+    Step {
+        name: "models of the threads",
+        arguments: &["test", "--release", "-p", "mainspring", "--test", "loom"],
+        // A folder of its own: other flags would make every later build start over.
+        environment: &[("RUSTFLAGS", "--cfg mainspring_loom"), ("CARGO_TARGET_DIR", "target/loom")],
+    },
+    Step { name: "instruction counts", arguments: &["xtask", "instructions"], environment: &[] },
+    Step { name: "the queues under AddressSanitizer", arguments: &["xtask", "address"], environment: &[] },
+    Step { name: "fuzz targets, from a fixed seed", arguments: &["xtask", "fuzz"], environment: &[] },
+];
+
+/// With the machine to itself: it measures how fast the page is.
+const LAST: [Step; 1] =
+    [Step { name: "the page in a browser", arguments: &["xtask", "page"], environment: &[] }];
 
 /// Runs every step in `root` until one fails, and says how long each took. The time decides nothing.
 pub fn run(root: &Path) -> ExitCode {
@@ -81,19 +111,142 @@ pub fn run(root: &Path) -> ExitCode {
         println!("== the tools of the tests failed: {problem}");
         return ExitCode::FAILURE;
     }
-    for step in &STEPS {
-        let step_begun = now();
-        println!("== {}: cargo {}", step.name, step.arguments.join(" "));
-        let mut command = Command::new("cargo");
-        command.args(step.arguments).envs(step.environment.iter().copied()).current_dir(root);
-        if let Err(problem) = succeed(&mut command) {
-            println!("== {} failed: {problem}", step.name);
+    let gate = match Gate::new(root) {
+        Ok(gate) => gate,
+        Err(problem) => {
+            println!("== the gate cannot begin: {problem}");
             return ExitCode::FAILURE;
         }
-        println!("== {} took {}", step.name, minutes(now() - step_begun));
+    };
+    gate.one_by_one(&FIRST);
+    gate.side_by_side(&MAIN, &SIDE, &mut io::stdout());
+    gate.one_by_one(&LAST);
+    let failures = gate.failures();
+    for failure in failures.iter() {
+        println!("== {failure}");
     }
-    println!("== all {} steps passed in {}", STEPS.len(), minutes(now() - begun));
+    if !failures.is_empty() {
+        return ExitCode::FAILURE;
+    }
+    let count = FIRST.len() + MAIN.len() + SIDE.len() + LAST.len();
+    println!("== all {count} steps passed in {}", minutes(now() - begun));
     ExitCode::SUCCESS
+}
+
+/// Where the steps run, and which of them failed.
+struct Gate {
+    root: PathBuf,
+    /// This program. A chore is started without cargo, which would wait for the folder that the other lane
+    /// builds in.
+    chores: PathBuf,
+    /// What the steps of the side lane print.
+    kept: PathBuf,
+    /// The first of them first. Nothing begins after a failure.
+    failures: Mutex<Vec<String>>,
+}
+
+impl Gate {
+    fn new(root: &Path) -> Result<Self, String> {
+        let chores = std::env::current_exe().map_err(|error| format!("this program has no path: {error}"))?;
+        let kept = root.join("target/gate");
+        fs::create_dir_all(&kept).map_err(|error| format!("{} cannot be made: {error}", kept.display()))?;
+        Ok(Self { root: root.to_owned(), chores, kept, failures: Mutex::default() })
+    }
+
+    /// Runs `steps`, which print where this program prints.
+    fn one_by_one(&self, steps: &[Step]) {
+        for step in steps {
+            if self.has_failed() {
+                return;
+            }
+            println!("{}", beginning(step));
+            let (Ok(line) | Err(line)) = self.timed(step, &mut self.command(step));
+            println!("{line}");
+        }
+    }
+
+    /// Runs `main` as [`Gate::one_by_one`] does and `side` beside it, then writes what the latter printed.
+    fn side_by_side(&self, main: &[Step], side: &[Step], out: &mut impl Write) {
+        let kept = thread::scope(|scope| {
+            let beside = thread::Builder::new()
+                .name("gate-side".to_owned())
+                .spawn_scoped(scope, || self.keep(side))
+                .expect("a gate may start a thread");
+            self.one_by_one(main);
+            beside.join().expect("the side lane answers failures and does not panic")
+        });
+        for (file, begun, ended) in kept {
+            // What was printed may be no UTF-8, so that it is passed on as it is.
+            let copied = writeln!(out, "{begun}")
+                .and_then(|()| io::copy(&mut File::open(&file)?, out))
+                .and_then(|_| writeln!(out, "{ended}"));
+            if let Err(error) = copied {
+                self.failed(format!("{} cannot be shown: {error}", file.display()));
+            }
+        }
+    }
+
+    /// Runs `steps`, and keeps what each prints: answers the file, and the lines before and after it.
+    fn keep(&self, steps: &[Step]) -> Vec<(PathBuf, String, String)> {
+        let mut kept = Vec::new();
+        for step in steps {
+            if self.has_failed() {
+                break;
+            }
+            let path = self.kept.join(format!("{}.txt", step.name.replace([' ', ','], "-")));
+            let mut command = self.command(step);
+            // Both into one file, so that they stay in the order in which they were printed.
+            let file = File::create(&path).and_then(|file| Ok((file.try_clone()?, file)));
+            let result = match file {
+                Ok((output, errors)) => self.timed(step, command.stdout(output).stderr(errors)),
+                Err(error) => Err(self.failed(format!("{} failed: {error}", step.name))),
+            };
+            if let Err(line) = &result {
+                println!("{line}, beside this; what it printed follows");
+            }
+            let (Ok(line) | Err(line)) = result;
+            kept.push((path, beginning(step), line));
+        }
+        kept
+    }
+
+    fn command(&self, step: &Step) -> Command {
+        let (program, arguments) = match step.arguments {
+            ["xtask", arguments @ ..] => (self.chores.as_path(), arguments),
+            arguments => (Path::new("cargo"), arguments),
+        };
+        let mut command = Command::new(program);
+        command.args(arguments).envs(step.environment.iter().copied()).current_dir(&self.root);
+        command
+    }
+
+    /// Runs the command of a step. Answers the line that says how long it took, or why it failed.
+    fn timed(&self, step: &Step, command: &mut Command) -> Result<String, String> {
+        let begun = now();
+        match succeed(command) {
+            Ok(()) => Ok(format!("== {} took {}", step.name, minutes(now() - begun))),
+            Err(problem) => Err(self.failed(format!("{} failed: {problem}", step.name))),
+        }
+    }
+
+    /// Notes a failure, and answers the line that says it.
+    fn failed(&self, failure: String) -> String {
+        let line = format!("== {failure}");
+        self.failures().push(failure);
+        line
+    }
+
+    fn has_failed(&self) -> bool {
+        !self.failures().is_empty()
+    }
+
+    fn failures(&self) -> MutexGuard<'_, Vec<String>> {
+        self.failures.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn beginning(step: &Step) -> String {
+    format!("== {}: cargo {}", step.name, step.arguments.join(" "))
 }
 
 #[expect(clippy::disallowed_methods, reason = "how long a step took is told, and decides nothing")]
@@ -112,13 +265,51 @@ mod tests {
 
     #[test]
     fn what_the_tests_leave_out_is_what_is_tested_as_packages() {
-        let tests = STEPS.iter().find(|step| step.arguments.first() == Some(&"test"));
+        let tests = MAIN.iter().find(|step| step.arguments.first() == Some(&"test"));
         let excluded: Vec<&str> = tests
             .into_iter()
             .flat_map(|step| step.arguments)
             .filter_map(|argument| argument.strip_prefix("--exclude="))
             .collect();
         assert_eq!(excluded, LIBRARIES);
-        assert!(STEPS.iter().any(|step| step.arguments == ["xtask", "package"]));
+        assert!(MAIN.iter().any(|step| step.arguments == ["xtask", "package"]));
+    }
+
+    const GOOD: Step = Step { name: "good, as it is", arguments: &["--version"], environment: &[] };
+    const BAD: Step = Step { name: "bad", arguments: &["no-such-chore"], environment: &[] };
+
+    fn gate() -> Gate {
+        Gate::new(&crate::tidy::workspace_root()).expect("the folder of the workspace can be written")
+    }
+
+    #[test]
+    fn what_a_step_of_the_side_prints_comes_whole_between_its_lines() {
+        let (gate, mut out) = (gate(), Vec::new());
+        gate.side_by_side(&[GOOD], &[GOOD, GOOD], &mut out);
+        let out = String::from_utf8(out).expect("cargo tells its version in UTF-8");
+        let starts: Vec<&str> = out.lines().map(|line| line.split(' ').next().unwrap_or("")).collect();
+        assert_eq!(starts, ["==", "cargo", "==", "==", "cargo", "=="], "{out}");
+        assert!(out.starts_with("== good, as it is: cargo --version\n"), "{out}");
+        assert!(gate.failures().is_empty());
+    }
+
+    #[test]
+    fn a_failure_of_the_side_fails_the_gate_with_its_output_and_ends_its_lane() {
+        let (gate, mut out) = (gate(), Vec::new());
+        gate.side_by_side(&[], &[BAD, GOOD], &mut out);
+        let out = String::from_utf8(out).expect("cargo complains in UTF-8");
+        assert_eq!(gate.failures().len(), 1);
+        assert!(gate.failures()[0].starts_with("bad failed: cargo ended with"), "{:?}", gate.failures());
+        assert!(out.contains("no such command"), "{out}");
+        assert!(!out.contains("good"), "{out}");
+    }
+
+    #[test]
+    fn nothing_begins_after_a_failure() {
+        let (gate, mut out) = (gate(), Vec::new());
+        gate.one_by_one(&[BAD, BAD]);
+        gate.side_by_side(&[BAD], &[BAD], &mut out);
+        assert_eq!(gate.failures().len(), 1);
+        assert!(out.is_empty());
     }
 }
