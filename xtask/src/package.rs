@@ -102,16 +102,23 @@ fn scratch_manifest(manifest: &str, folders: &[String]) -> String {
     )
 }
 
-/// The tables of a manifest whose names begin with `profile`.
+/// The tables of a manifest whose names begin with `profile`, without those of our crates that are no
+/// libraries: cargo warns of a profile of a package that is not there.
 fn profiles(manifest: &str) -> String {
-    let mut is_profile = false;
+    let mut is_kept = false;
     let lines = manifest.lines().filter(|line| {
         if line.starts_with('[') {
-            is_profile = line.starts_with("[profile.");
+            is_kept = line.starts_with("[profile.") && !is_of_the_program(line);
         }
-        is_profile
+        is_kept
     });
     lines.fold(String::new(), |text, line| text + line + "\n")
+}
+
+/// Whether the head of a table names a crate of ours that is not packed.
+fn is_of_the_program(head: &str) -> bool {
+    let package = head.trim_end_matches(']').split_once(".package.").map_or("", |(_, package)| package);
+    (package.starts_with("mainspring") || package == "xtask") && !LIBRARIES.contains(&package)
 }
 
 fn cargo(folder: &Path, arguments: &[&str]) -> Command {
@@ -163,5 +170,16 @@ mod tests {
         assert!(scratch.contains("\"mainspring-1.2.3\"]"), "{scratch}");
         assert!(scratch.ends_with("[profile.test]\nopt-level = 1\n\n"), "{scratch}");
         assert!(!scratch.contains("lints"), "{scratch}");
+    }
+
+    #[test]
+    fn the_profile_of_a_crate_that_is_not_packed_is_left_out() {
+        let table = |package: &str| format!("[profile.test.package.{package}]\nopt-level = 3\n");
+        for package in ["mainspring", "mainspring-job", "jiff"] {
+            assert_eq!(profiles(&table(package)), table(package));
+        }
+        for package in ["mainspring-web", "xtask"] {
+            assert_eq!(profiles(&table(package)), "");
+        }
     }
 }
