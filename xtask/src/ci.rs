@@ -11,8 +11,8 @@
 //! The tests of the program wait more than they compute, and what stands in SIDE computes: side by side they
 //! use two cores. MAIN prints as it goes. What a step of SIDE prints is kept in `target/gate` and printed
 //! whole, in the order of the steps, when MAIN has ended. A failure is told at once by a line, and again
-//! at the end; neither lane begins another step after it. There are two lanes and no more: each compiles
-//! with as many processes as there are cores.
+//! at the end; neither lane begins another step after it. There are two lanes and no more: a linker takes a
+//! gigabyte and more.
 //!
 //! Cost: some minutes on two cores, most of it compiling. A Rust toolchain with rustfmt and clippy is all it
 //! needs: [`tools`] installs the rest where it may, and says what is skipped where it may not.
@@ -37,6 +37,10 @@ struct Step {
 /// How many tests of the program run at a time, on however few cores. They wait for others most of the
 /// time: on two cores those of the command line took 196 s two at a time, and 91 s six at a time.
 const WAITING: &str = "6";
+
+/// With how many processes the side lane compiles: with as many as the other lane a small machine would have
+/// no memory for both.
+const SIDE_JOBS: &str = "2";
 
 /// One after another, the cheapest failure first.
 const FIRST: [Step; 5] = [
@@ -199,6 +203,7 @@ impl Gate {
             }
             let path = self.kept.join(format!("{}.txt", step.name.replace([' ', ','], "-")));
             let mut command = self.command(step);
+            command.env("CARGO_BUILD_JOBS", SIDE_JOBS);
             // Both into one file, so that they stay in the order in which they were printed.
             let file = File::create(&path).and_then(|file| Ok((file.try_clone()?, file)));
             let result = match file {
