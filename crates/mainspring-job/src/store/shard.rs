@@ -23,8 +23,9 @@ impl Shard {
     /// The only shard of an embedded store.
     pub const WHOLE: Shard = Shard(0);
 
-    /// All shards together, in a question for people: [`Reader::load`], [`Reader::load_ids`] and
-    /// [`Reader::counts`] take it. It has no owner.
+    /// All shards together, in a question for people. [`Reader::load`](crate::Reader::load),
+    /// [`Reader::load_ids`](crate::Reader::load_ids) and [`Reader::counts`](crate::Reader::counts) take it.
+    /// It has no owner.
     pub const EVERY: Shard = Shard(u16::MAX);
 
     /// The most shards of a store: each has a session of the database and a loop of its own.
