@@ -7,7 +7,7 @@ use xtask::{bare, ci, dependencies, example, fuzz, instructions, package, simula
 const USAGE: &str = "usage: cargo xtask ci | tidy | package | instructions [--accept] | simulate --histories N [--from SEED]
        cargo xtask simulate --owners N [--from SEED]
        cargo xtask dependencies | trials | address | bare | fuzz [--seconds N]
-       cargo xtask crash --rounds N [--seed S] | chaos --rounds N [--seed S] | bench-serve | page | contract [OPTION..]
+       cargo xtask crash --rounds N [--seed S] | chaos --rounds N [--seed S] [--shards N] | bench-serve | page | contract [OPTION..]
 
   ci            the gate: formatting, clippy, documentation and all tests
   tidy          only what a machine can check of STYLE.md and ARCHITECTURE.md
