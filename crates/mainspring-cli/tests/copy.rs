@@ -79,6 +79,10 @@ fn a_folder_is_the_same_after_a_way_through_a_database() {
     assert_eq!(said(&back), before);
     fails(&copy(&url, &to), "it holds something already");
     fails(&copy(&from, &to), "one of both is a folder");
+    // A server that has such a file does not take it for one that the database never had.
+    let unknown = "SELECT count(*) FROM (SELECT name FROM mainspring.source
+        EXCEPT SELECT name FROM mainspring.source_part WHERE shard = 0) AS unknown";
+    assert_eq!(database.ask(unknown), "0");
 
     servers_go_on_with_it(&database, &folder);
     let back = Served::start_in(folder.clone(), &[]);

@@ -70,7 +70,8 @@ BEGIN
     INSERT INTO mainspring.shard (shard) SELECT generate_series(0, p_count - 1) ON CONFLICT DO NOTHING;
     UPDATE mainspring.shard AS s SET is_paused = p.is_paused, pause_until = p.pause_until, pause_note = p.pause_note
         FROM (SELECT * FROM mainspring.shard ORDER BY is_paused DESC, shard LIMIT 1) AS p;
-    -- A shard that is no more keeps its row and its epoch, and owns nothing.
+    -- Who owned a shard that is no more finds no row, and writes nothing.
+    DELETE FROM mainspring.shard AS s WHERE p_count <= s.shard;
     UPDATE mainspring.job AS j SET shard = u.shard FROM UNNEST(p_jobs, p_shards) AS u (name, shard) WHERE j.name = u.name;
     UPDATE mainspring.pending AS p SET shard = coalesce(
         (SELECT u.shard FROM UNNEST(p_groups, p_group_shards) AS u (name, shard) WHERE u.name = p.work_group),

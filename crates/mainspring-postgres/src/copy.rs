@@ -64,7 +64,10 @@ impl PostgresCopy {
             ceil(extract(epoch FROM until - clock_timestamp()) + 1)::int8 END FROM mainspring.shard FOR UPDATE";
         let shards = self.call("lock the shard", sql, &[])?;
         if shards.len() != 1 {
-            let text = format!("it has {} shards, and only one can be copied", shards.len());
+            let text = format!(
+                "it has {} shards, and only one can be copied: `mainspring store shards 1` brings them together",
+                shards.len()
+            );
             return Err(StoreError::Io(text.into()));
         }
         let held: Option<i64> = shards[0].try_get(1).map_err(|_| unreadable("time", "the lease"))?;
@@ -201,8 +204,9 @@ impl Target for PostgresCopy {
         values.extend(head.counts.map(Value::Int));
         self.call("write the shard", sql, &values)?;
         // As a migration does: a file that was in force is not one that the database never had.
-        let sql = "INSERT INTO mainspring.source (name) SELECT DISTINCT source FROM mainspring.job
-            WHERE source IS NOT NULL ON CONFLICT DO NOTHING";
+        let sql = "WITH of_jobs AS (SELECT DISTINCT source AS name FROM mainspring.job WHERE source IS NOT NULL),
+            kept AS (INSERT INTO mainspring.source (name) SELECT name FROM of_jobs ON CONFLICT DO NOTHING)
+            INSERT INTO mainspring.source_part (name, shard) SELECT name, 0 FROM of_jobs ON CONFLICT DO NOTHING";
         self.call("keep the sources", sql, &[])?;
         // Sequences do not roll back, and a greater number does no harm.
         let sql = "SELECT setval('mainspring.epoch', greatest($1, last_value, 1)),

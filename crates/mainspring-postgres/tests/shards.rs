@@ -163,6 +163,7 @@ fn all_that_there_is_is_spread_while_nobody_owns_it_and_comes_back_together() {
     // And back.
     drop(spread(&database, 1));
     assert_eq!(shards.count().unwrap(), 1);
+    assert_eq!(database.ask("SELECT count(*) FROM mainspring.shard"), "1");
     assert_eq!(store.counts(Shard::WHOLE).unwrap(), total);
     assert_eq!(store.jobs(Shard::WHOLE).unwrap().0.len(), 100);
     store.acquire(Shard::WHOLE, &Owner::new("one")).unwrap();
