@@ -183,27 +183,38 @@ struct Part<'p> {
 }
 
 impl<'p> Part<'p> {
-    /// Takes and gives up shards until a signal asks to stop.
+    /// Takes and gives up shards until a signal asks to stop, or a loop cannot go on. No loop is left then.
     fn go_on<'s>(&'s self, scope: &'s Scope<'s, '_>, signals: &mut Signals, ended: &Bell) -> Result<(), Error>
     where
         'p: 's,
     {
+        let mut running = BTreeMap::new();
+        let result = self.take_turns(scope, &mut running, signals, ended);
+        supervisor::tell(supervisor::STOPPING);
+        let finished = self.finish(running);
+        result.and(finished)
+    }
+
+    fn take_turns<'s>(
+        &'s self,
+        scope: &'s Scope<'s, '_>,
+        running: &mut BTreeMap<Shard, Running<'s>>,
+        signals: &mut Signals,
+        ended: &Bell,
+    ) -> Result<(), Error>
+    where
+        'p: 's,
+    {
         let mut looking = Shards::new(&self.pool.location).map_err(Error::Store)?;
-        let mut running: BTreeMap<Shard, Running<'s>> = BTreeMap::new();
         let (mut left, mut said) = (None, String::new());
         loop {
             signals.clear_child();
             let _ = signals.is_reload_asked();
             if 0 < signals.stop_requests() {
-                supervisor::tell(supervisor::STOPPING);
-                return self.finish(running);
+                return Ok(());
             }
             ended.quiet();
-            if let Err(error) = self.reap(&mut running) {
-                // The others end as well, and this is the reason.
-                let _ = self.finish(running);
-                return Err(error);
-            }
+            self.reap(running)?;
             // While the database does not answer, the leases of the loops say what may go on.
             if let Ok(look) = looking.look(self.identity, &self.owner.name) {
                 let owned = running.keys().copied().collect();
@@ -217,7 +228,7 @@ impl<'p> Part<'p> {
                     }
                     Step::Leave => {
                         let is_time = |at: Moment| LEAVE_INTERVAL <= Moment::now().since(at);
-                        if left.is_none_or(is_time) && self.leave(&running) {
+                        if left.is_none_or(is_time) && self.leave(running) {
                             left = Some(Moment::now());
                         }
                     }
