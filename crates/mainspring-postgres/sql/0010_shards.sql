@@ -108,3 +108,17 @@ BEGIN
 END $$;
 CREATE TRIGGER drop_outputs AFTER DELETE ON mainspring.history REFERENCING OLD TABLE AS gone
     FOR EACH STATEMENT EXECUTE FUNCTION mainspring.drop_outputs();
+
+-- Who had rights on the table of sources has them on the tables that are new: servers of the version before write into them, by
+-- functions that have changed under them.
+DO $$
+DECLARE
+    granted record;
+BEGIN
+    FOR granted IN SELECT a.privilege_type AS what, coalesce(quote_ident(r.rolname), 'PUBLIC') AS who
+        FROM pg_class AS c CROSS JOIN LATERAL aclexplode(c.relacl) AS a LEFT JOIN pg_roles AS r ON r.oid = a.grantee
+        WHERE c.oid = 'mainspring.source'::regclass AND a.grantee <> c.relowner
+    LOOP
+        EXECUTE format('GRANT %s ON mainspring.source_part, mainspring.output TO %s', granted.what, granted.who);
+    END LOOP;
+END $$;

@@ -106,3 +106,33 @@ fn runs_of_format_6_are_parted_and_a_server_of_it_goes_on() {
     assert_eq!(states(), "1 succeeded 1, 2 missed 0, 3 running 3");
     assert_eq!(counts(), "1 3 0");
 }
+
+/// The role of the servers may not be the one that makes the steps. A server of format 7 that has begun
+/// before calls a function that writes into a table of format 8.
+#[test]
+fn a_server_of_format_7_goes_on_with_its_rights_when_another_role_makes_the_step() {
+    let Some(database) = Database::start() else { return };
+    let before = FORMAT_3.concat() + LATER + include_str!("../sql/0009_open.sql");
+    database.ask(&format!(
+        "CREATE SCHEMA mainspring; {before} INSERT INTO mainspring.meta (version, floor) VALUES (7, 1);
+        CREATE ROLE serving; GRANT USAGE ON SCHEMA mainspring TO serving;
+        GRANT ALL ON ALL TABLES IN SCHEMA mainspring TO serving;
+        GRANT ALL ON ALL SEQUENCES IN SCHEMA mainspring TO serving;
+        GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA mainspring TO serving"
+    ));
+    let fence = database.ask(
+        "SELECT epoch || ', ' || quote_literal(token) FROM mainspring.acquire_1(
+            0, 15000, 'before', '', '00000000-0000-0000-0000-000000000001', 'm', '')",
+    );
+    drop(opened(&database));
+    let define = r#"{"op": "define", "job": {"name": "job", "watermark": 0, "runs": 0, "failures": 0, "backfills": 0,
+        "timetable": "@daily", "source": "jobs.toml", "text": "[jobs.job]", "deaths": 0, "pause_note": ""}}"#;
+    let status = database.ask(&format!(
+        "SET ROLE serving; SELECT status || ' ' || answers FROM mainspring.commit_1(0, {fence}, 15000, 1, ARRAY['{define}'::jsonb])"
+    ));
+    assert!(status.ends_with("done N"), "{status}");
+    assert_eq!(database.ask("SELECT name || shard FROM mainspring.source_part"), "jobs.toml0");
+    let may = "SELECT bool_and(has_table_privilege('serving', t, 'INSERT'))
+        FROM unnest(ARRAY['mainspring.output', 'mainspring.source_part']) AS t (t)";
+    assert_eq!(database.ask(may), "t");
+}
