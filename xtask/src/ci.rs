@@ -64,7 +64,7 @@ const FIRST: [Step; 5] = [
 ];
 
 /// The tests and the real program, which share a target folder.
-const MAIN: [Step; 4] = [
+const MAIN: [Step; 5] = [
     Step {
         // Without the libraries, which are tested as packages: that takes the longest, and once is enough.
         name: "tests of the program",
@@ -85,6 +85,11 @@ const MAIN: [Step; 4] = [
         // Builds the program as a user does: with the default members, whose features are then the same.
         name: "the program killed at random",
         arguments: &["xtask", "crash", "--rounds", "5"],
+        environment: &[],
+    },
+    Step {
+        name: "three servers with faults, and their jobs spread",
+        arguments: &["xtask", "chaos", "--rounds", "3", "--seed", "3", "--shards", "4"],
         environment: &[],
     },
     Step {
