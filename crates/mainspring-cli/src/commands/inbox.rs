@@ -13,7 +13,7 @@
 //!
 //! Does not know what has several answers, such as the output of a run: [`several`] does.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -83,7 +83,12 @@ pub(super) fn turn(
     style: Style,
 ) -> Result<(), StoreError> {
     let mut clients: BTreeMap<Option<Shard>, Client> = BTreeMap::new();
+    // What a shard cannot take now waits, and so does what comes after it there.
+    let mut troubled: BTreeSet<Option<Shard>> = BTreeSet::new();
     for entry in inbox.waiting(shards)? {
+        if troubled.contains(&entry.shard) {
+            continue;
+        }
         // Nothing is taken out before there is somebody to do it.
         let Some(mut client) = clients.remove(&entry.shard).or_else(|| connect(of(entry.shard)?)) else {
             continue;
@@ -100,7 +105,9 @@ pub(super) fn turn(
         match done(&mut client, &entry) {
             // A duplicate was done before, and not taken out then.
             Response::Submitted { .. } | Response::Duplicate { .. } => drop(inbox.take(entry.id)?),
-            Response::Error(error) if error.kind == ErrorKind::Temporary => return Ok(()),
+            Response::Error(error) if error.kind == ErrorKind::Temporary => {
+                troubled.insert(entry.shard);
+            }
             Response::Error(error) => {
                 let (id, message) = (entry.id, &error.message);
                 standby::note(style, &format!("request {id} of {} cannot be done: {message}", entry.actor));
