@@ -266,9 +266,9 @@ impl<'p> Part<'p> {
     fn run(&self, shard: Shard) -> Result<(), Error> {
         let share = Share { shard, count: self.pool.count };
         let opened = PostgresStore::open(&self.pool.location, self.identity.clone());
-        let mut store = opened.map_err(passing)?.among(share.count);
+        let mut store = opened.map_err(passing).map_err(Error::Store)?.among(share.count);
         let asked = boot_time();
-        let lease = store.acquire(shard, self.owner).map_err(passing)?;
+        let lease = store.acquire(shard, self.owner).map_err(Error::Store)?;
         let folder = self.data.directory().join(format!("shard-{}", shard.0));
         let data = DataDirectory::find(Some(&folder)).with_output(self.data.output());
         data.make()?;
@@ -344,13 +344,10 @@ fn pairs() -> io::Result<(Vec<UnixStream>, Vec<UnixStream>)> {
 }
 
 /// Whatever a database says while it comes back.
-fn passing(error: StoreError) -> Error {
+pub(super) fn passing(error: StoreError) -> StoreError {
     match error {
-        StoreError::Io(error) if error.to_string().contains(" shards, and this program expects ") => {
-            Error::Store(StoreError::Io(error))
-        }
-        StoreError::Io(_) => Error::Store(StoreError::Busy),
-        other => Error::Store(other),
+        StoreError::Io(_) => StoreError::Busy,
+        other => other,
     }
 }
 

@@ -22,7 +22,7 @@ use mainspring_postgres::{Identity, Location, Outputs, PostgresStore, Releases, 
 
 use super::inbox::{Asks, Forwarder, Standing, work};
 use super::listen::Beside;
-use super::sharded::{self, Given, MakeServing};
+use super::sharded::{self, Given, MakeServing, passing};
 use mainspring_exec::bell::{Bell, bell};
 use mainspring_server::activation::Handed;
 use mainspring_server::data_directory::DataDirectory;
@@ -221,12 +221,4 @@ fn hear_releases(location: &Location) -> Result<(Bell, Sender<()>), Error> {
     };
     thread::Builder::new().name("releases".to_owned()).spawn(work).map_err(setup)?;
     Ok((bell, hears))
-}
-
-/// Whatever a database says while it comes back.
-fn passing(error: StoreError) -> StoreError {
-    match error {
-        StoreError::Io(_) => StoreError::Busy,
-        other => other,
-    }
 }

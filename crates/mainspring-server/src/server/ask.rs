@@ -294,7 +294,7 @@ impl Server {
             }
             Request::Apply { files, prune, preview } => self.apply_files(files, prune, preview),
             Request::Export { after } => Ok(Next::Answer(self.export(after.as_deref()))),
-            Request::Find { run } => find(&run, self.output_paths()),
+            Request::Find { run } => find(&run, self.output_folder()),
             // They were answered before.
             Request::Metrics { .. } | Request::LoginCode | Request::Redeem { .. } | Request::Watch => {
                 Ok(Next::Nothing)

@@ -82,9 +82,14 @@ impl Commands {
         Commands { seat: Some(seats.of(shard)), ..self }
     }
 
+    /// What the other loops have to know of what runs here: where no orphans fall to this process, nothing.
+    fn known_pids(&self) -> impl Iterator<Item = u32> {
+        self.executor.pids().take(if self.reaps_orphans { usize::MAX } else { 0 })
+    }
+
     fn tell_seat(&self) {
         if let Some(seat) = &self.seat {
-            seat.set(self.running_count(), self.executor.pids());
+            seat.set(self.running_count(), self.known_pids());
         }
     }
 
@@ -170,7 +175,7 @@ impl Execution for Commands {
         let full = || NotStarted::Now("all places of this server are taken".to_owned());
         let starting = seat.begin().ok_or_else(full)?;
         let begun = self.start_in_place(start, outputs, now);
-        starting.end(self.running_count(), self.executor.pids());
+        starting.end(self.running_count(), self.known_pids());
         begun
     }
 

@@ -192,8 +192,8 @@ impl Server {
 
     pub(super) fn logs(&self, of: &str) -> Asking {
         if let Some(key) = run_key(of) {
-            let paths = self.output_paths();
-            return query(move |reader| queries::logs_of_run(reader, key, &paths));
+            let outputs = self.output_folder();
+            return query(move |reader| queries::logs_of_run(reader, key, &outputs));
         }
         let name = job_name(of)?;
         let is_job = self.owner.planner().job(&name).is_some();
@@ -201,12 +201,12 @@ impl Server {
             let job = is_job.then(|| name.clone());
             return Ok(Next::Feed { key: key.clone(), job, is_once: false });
         }
-        let paths = self.output_paths();
-        query(move |reader| queries::logs_of_job(reader, name, is_job, &paths))
+        let outputs = self.output_folder();
+        query(move |reader| queries::logs_of_job(reader, name, is_job, &outputs))
     }
 
-    /// Where outputs are, for a thread that fetches one.
-    pub(super) fn output_paths(&self) -> PathBuf {
+    /// The folder of outputs, for the thread that fetches one into it.
+    pub(super) fn output_folder(&self) -> PathBuf {
         self.data.output()
     }
 

@@ -33,17 +33,17 @@ impl Share {
         1 < self.count
     }
 
-    /// What people are asked for when they ask for all that waits.
+    /// The shards of which people are told when they ask for all that waits.
     pub(super) fn of_people(self) -> Shard {
         if self.is_part() { Shard::EVERY } else { self.shard }
     }
 
-    /// The same words before a line of the log; nothing where there is one loop.
+    /// What stands before each line of the log that is about the loop; nothing where there is one loop.
     pub(super) fn prefix(self) -> String {
         if self.is_part() { format!("shard {}: ", self.shard.0) } else { String::new() }
     }
 
-    /// Whether a job belongs here that no other of its source has to do with.
+    /// Whether a job belongs here that is defined by itself, and not in a file with others.
     pub(super) fn has(self, job: &Job) -> bool {
         Placement::new([], self.count).of(job) == self.shard
     }

@@ -44,7 +44,8 @@ impl Pool {
     /// may be about to begin: that is waited for.
     pub(super) fn places(&self, shards: &[Shard]) -> Vec<(Shard, Place)> {
         let began = Moment::now();
-        let mut held = self.loops.look().shards;
+        // First by what was seen last, then by what the database says now.
+        let (mut held, mut is_fresh) = (self.loops.look().shards, false);
         let mut known: Vec<(Shard, Place)> = Vec::new();
         loop {
             let place = |shard: Shard| match self.loops.get(shard) {
@@ -65,13 +66,10 @@ impl Pool {
             if known.len() == shards.len() || SETTLE_WAIT <= Moment::now().since(began) {
                 return known;
             }
-            // It may have an owner since it was looked at.
-            held = self.find(Shards::held).unwrap_or_default();
-            if held.iter().any(|held| shards.contains(&held.shard) && held.server == self.server)
-                || held.iter().any(|held| shards.contains(&held.shard) && held.server.is_empty())
-            {
+            if std::mem::replace(&mut is_fresh, true) {
                 let _ = wait_for(&[], &[], Some(SETTLE_INTERVAL));
             }
+            held = self.find(Shards::held).unwrap_or_default();
         }
     }
 

@@ -126,14 +126,14 @@ impl Router {
             shard.ok_or_else(|| Box::new(temporary("no server owns a shard yet".to_owned())))
         };
         Ok(Some(match route(request, self.pool.count) {
-            Route::Job(name) => match self.pool.find(|shards| shards.of_job(&name)).map_err(failed)? {
-                Some(shard) => shard,
-                None => Shard::of(&name, self.pool.count),
-            },
-            Route::Run(key) => match self.pool.find(|shards| shards.of_run(&key)).map_err(failed)? {
-                Some(shard) => shard,
-                None => any()?,
-            },
+            Route::Job(name) => {
+                let found = self.pool.find(|shards| shards.of_job(&name)).map_err(failed)?;
+                found.unwrap_or_else(|| Shard::of(&name, self.pool.count))
+            }
+            Route::Run(key) => {
+                let found = self.pool.find(|shards| shards.of_run(&key)).map_err(failed)?;
+                found.map_or_else(any, Ok)?
+            }
             Route::Once(id) => {
                 let found = self.pool.find(|shards| shards.of_once(id.due, id.number)).map_err(failed)?;
                 found.map_or_else(any, Ok)?
