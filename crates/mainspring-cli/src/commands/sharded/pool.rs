@@ -17,10 +17,10 @@ use mainspring_server::waiting::wait_for;
 
 /// How long a shard without an owner is waited for: another server gives it up, or this one takes it. It is
 /// twice the time between two looks.
-const SETTLE_WAIT: Duration = Duration::from_secs(2);
+pub(super) const SETTLE_WAIT: Duration = Duration::from_secs(2);
 
 /// How often it is looked for one meanwhile.
-const SETTLE_INTERVAL: Duration = Duration::from_millis(50);
+pub(super) const SETTLE_INTERVAL: Duration = Duration::from_millis(50);
 
 /// What all threads that answer share.
 #[derive(Debug)]

@@ -30,14 +30,14 @@ use super::super::inbox::is_forwarded;
 use super::super::several::{self, temporary};
 use super::loops::{Link, Local};
 use super::merge::merged;
-use super::pool::{Place, Pool};
+use super::pool::{Place, Pool, SETTLE_INTERVAL, SETTLE_WAIT};
 use super::route::{Route, next_in_turn, route};
 use mainspring_exec::clock::Moment;
 use mainspring_file::origin::Origin;
 use mainspring_server::protocol::{
     Answered, Asked, ErrorKind, ErrorWire, FileWire, Power, Request, Response, ShardWire,
 };
-use mainspring_server::waiting::{is_left, is_readable, wait_for_any};
+use mainspring_server::waiting::{is_left, is_readable, wait_for, wait_for_any};
 
 /// How long another server has for a reply: a look at the inbox, the answer, and some time to spare.
 const REPLY_WAIT: Duration = Duration::from_secs(15);
@@ -266,8 +266,24 @@ impl Router {
         merged(answers)
     }
 
-    /// Asks these shards at the same time. There is an answer of each.
+    /// Asks these shards at the same time. There is an answer of each. A question that only looks is asked
+    /// again where a loop has ended over it: its shard is on its way.
     fn ask_all(&mut self, shards: &[Shard], question: &Question<'_>) -> Vec<Response> {
+        let began = Moment::now();
+        let (mut answers, mut broken) = self.ask_once(shards, question);
+        let looks = question.asked.request.power() == Power::Looks;
+        while looks && !broken.is_empty() && Moment::now().since(began) < SETTLE_WAIT {
+            let _ = wait_for(&[], &[], Some(SETTLE_INTERVAL));
+            let (more, still) = self.ask_once(&broken, question);
+            answers.extend(more);
+            broken = still;
+        }
+        answers.extend(broken.into_iter().map(ended));
+        answers
+    }
+
+    /// What they answer, and the shards whose loops have ended over it.
+    fn ask_once(&mut self, shards: &[Shard], question: &Question<'_>) -> (Vec<Response>, Vec<Shard>) {
         let (mut local, mut remote) = (Vec::new(), Vec::new());
         let places = self.pool.places(shards);
         let lacking = shards.iter().filter(|shard| places.iter().all(|(known, _)| known != *shard));
@@ -279,33 +295,38 @@ impl Router {
             }
         }
         let asked = self.ask_remote(&remote, question);
-        answers.extend(self.ask_local(&local, question));
+        let mut broken = Vec::new();
+        for (shard, answer) in self.ask_local(&local, question) {
+            match answer {
+                Some(answer) => answers.push(answer),
+                None => broken.push(shard),
+            }
+        }
         answers.extend(self.replies(asked));
-        answers
+        (answers, broken)
     }
 
-    fn ask_local(&mut self, local: &[(Shard, Arc<Local>)], question: &Question<'_>) -> Vec<Response> {
-        let broken =
-            |shard: Shard| temporary(format!("the loop of shard {} has just ended: ask again", shard.0));
+    /// What these loops answer; `None` of one that has ended.
+    fn ask_local(
+        &mut self,
+        local: &[(Shard, Arc<Local>)],
+        question: &Question<'_>,
+    ) -> Vec<(Shard, Option<Response>)> {
         let read = |line: &str| {
             let answered = serde_json::from_str::<Answered>(line);
             answered.map_or_else(|error| temporary(error.to_string()), |answered| answered.response)
         };
         let Some(links) = &mut self.links else {
-            let of = |(shard, local): &(Shard, Arc<Local>)| {
-                let Some(mut lent) = local.links.lend() else { return broken(*shard) };
-                let Some(mut link) = lent.link.take() else { return broken(*shard) };
-                let line = link.send(question.line).and_then(|()| link.receive(false));
-                match line {
-                    Ok(line) => {
-                        lent.link = Some(link);
-                        read(&line)
-                    }
-                    // The answer may come later, and is not that of the next question.
-                    Err(_) => broken(*shard),
-                }
+            let of = |local: &Arc<Local>| {
+                let mut lent = local.links.lend()?;
+                let mut link = lent.link.take()?;
+                // Without an answer the link is not used again: it may come later, and is not that of the
+                // next question.
+                let line = link.send(question.line).and_then(|()| link.receive(false)).ok()?;
+                lent.link = Some(link);
+                Some(read(&line))
             };
-            return local.iter().map(of).collect();
+            return local.iter().map(|(shard, local)| (*shard, of(local))).collect();
         };
         // All of them work at the same time.
         let mut sent = Vec::new();
@@ -326,7 +347,7 @@ impl Router {
                 links.insert(shard, link);
                 Ok(read(&line))
             });
-            answers.push(answer.unwrap_or_else(|_| broken(shard)));
+            answers.push((shard, answer.ok()));
         }
         answers
     }
@@ -429,13 +450,10 @@ impl Router {
     ) -> io::Result<()> {
         let request = &question.asked.request;
         if !several::has_several(request) {
-            let response = self.ask_local(&[(shard, Arc::clone(local))], question).pop();
+            let response = self.ask_all(&[shard], question).pop();
             return write(client, question.asked.id, response.unwrap_or_else(|| nobody(shard)));
         }
-        let ended = |client: &mut &UnixStream| {
-            let text = format!("the loop of shard {} has just ended: ask again", shard.0);
-            write(client, question.asked.id, temporary(text))
-        };
+        let ended = |client: &mut &UnixStream| write(client, question.asked.id, ended(shard));
         // A connection of its own, which ends with the answer: lines may come for hours.
         let Ok(mut link) = local.connect() else { return ended(client) };
         if link.send(question.line).is_err() {
@@ -456,6 +474,10 @@ impl Router {
             }
         }
     }
+}
+
+fn ended(shard: Shard) -> Response {
+    temporary(format!("the loop of shard {} has just ended: ask again", shard.0))
 }
 
 fn nobody(shard: Shard) -> Response {
