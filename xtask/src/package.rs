@@ -32,6 +32,10 @@ pub(crate) const LIBRARIES: [&str; 4] =
 /// What must lie in each archive besides the code. The licences ask for their text to travel with it.
 const REQUIRED: [&str; 3] = ["LICENSE-APACHE", "LICENSE-MIT", "README.md"];
 
+/// Names the repository to a test that compares a package with what the repository says, as the manual. Who
+/// tests a package elsewhere has no repository, and the test is skipped.
+const REPOSITORY: &str = "MAINSPRING_REPOSITORY";
+
 /// Packs every library of the workspace in `root`, unpacks it and tests it there.
 pub fn run(root: &Path) -> ExitCode {
     conclude(package(root))
@@ -57,6 +61,7 @@ fn package(root: &Path) -> Result<(), String> {
     write(&scratch.join("Cargo.lock"), &read(&root.join("Cargo.lock"))?)?;
 
     let mut test = cargo(&scratch, &["test", "--offline", "--workspace", "--all-features"]);
+    test.env(REPOSITORY, root);
     succeed(test.arg("--no-fail-fast").arg("--target-dir").arg(&target))
 }
 

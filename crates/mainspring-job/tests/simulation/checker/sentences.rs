@@ -6,7 +6,7 @@
 //! `rules` where a history cannot tell.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 mod changes;
 mod promise;
@@ -127,16 +127,23 @@ fn split(text: &str) -> Vec<String> {
     found
 }
 
-/// `None` away from the repository: the package of this crate has no manual.
+/// Names the repository to the tests of a package, which is unpacked away from it.
+const REPOSITORY: &str = "MAINSPRING_REPOSITORY";
+
+/// `None` where only the package is there: it has no manual.
 fn manual() -> Option<String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let is_package = !root.join("docs").exists() && !root.join("xtask").exists();
-    (!is_package).then(|| read("../../docs/manual.md"))
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let is_beside = beside.join("docs").exists() || beside.join("xtask").exists();
+    let root = std::env::var_os(REPOSITORY).map(PathBuf::from).or(is_beside.then_some(beside))?;
+    Some(text(&root.join("docs/manual.md")))
 }
 
 fn read(path: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
-    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    text(&Path::new(env!("CARGO_MANIFEST_DIR")).join(path))
+}
+
+fn text(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 #[test]

@@ -107,6 +107,26 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
     ("They run one after the other under every overlap rule.", &["places::watch_catching_up"]),
     ("A one-shot job whose time has passed runs as soon as a server runs.", &["acknowledged::watch_once"]),
     ("With `none` it is missed if it is more than `grace` late.", &["acknowledged::watch_once"]),
+    (
+        "The start record of a one-shot job is on disk up to 20 ms before its time, so that a slow disk does not \
+         make it late.",
+        &["rules/lead::a_start_is_on_disk_ahead_of_its_time_and_says_that_time"],
+    ),
+    (
+        "Its command begins when its time comes, and the record has that time.",
+        &["rules/lead::a_start_is_on_disk_ahead_of_its_time_and_says_that_time"],
+    ),
+    (
+        "In these 20 ms it is too late to withdraw the job, and a crash leaves its run `abandoned`.",
+        &["rules/lead::a_crash_ahead_of_the_time_leaves_a_start_that_is_not_doubled"],
+    ),
+    (
+        "A job in a group, or one that waits for a free place, is recorded when it is due.",
+        &[
+            "rules/lead::a_job_of_a_group_starts_when_it_is_due",
+            "rules/lead::without_a_place_a_job_starts_when_it_is_due_and_the_best_first",
+        ],
+    ),
     ("There may be no server when a run has waited for its `jitter`.", &["rest::watch_stale"]),
     ("The next server looks at the time since the end of that wait.", &["rest::watch_stale"]),
     (
