@@ -32,6 +32,7 @@ enum Flaw {
     IsFreeOnlyAfterAHint,
     LosesWhatIsHinted,
     TakesOldBatches,
+    TakesWhatLeavesOneOut,
     RunsBack,
     ForgetsTheLast,
     ForgetsWhoAsked,
@@ -41,7 +42,7 @@ enum Flaw {
     HintsForNothing,
 }
 
-const FLAWS: [Flaw; 19] = [
+const FLAWS: [Flaw; 20] = [
     Flaw::ForgetsTheLast,
     Flaw::ForgetsWhoAsked,
     Flaw::AppliesTwice,
@@ -59,6 +60,7 @@ const FLAWS: [Flaw; 19] = [
     Flaw::IsFreeOnlyAfterAHint,
     Flaw::LosesWhatIsHinted,
     Flaw::TakesOldBatches,
+    Flaw::TakesWhatLeavesOneOut,
     Flaw::RunsBack,
     Flaw::AnswersOnce,
 ];
@@ -68,6 +70,8 @@ struct BrokenStore {
     store: MemoryStore,
     lease: Option<Lease>,
     number: u64,
+    /// The number of the last batch, as it was given and as the store has it.
+    given: (u64, u64),
     /// Released, and hints were not asked for since.
     is_silent: bool,
     /// The last batch and its answers.
@@ -83,6 +87,7 @@ impl contract::Ground for Broken {
             store: MemoryStore::new(),
             lease: None,
             number: 0,
+            given: (0, 0),
             is_silent: false,
             last: None,
         }
@@ -109,7 +114,7 @@ impl Store for BrokenStore {
         let lease = self.store.acquire(shard, owner)?;
         let takeover = if self.flaw == Flaw::CallsEveryEndClean { Takeover::Clean } else { lease.takeover };
         let lease = Lease::new(lease.shard, lease.epoch, takeover);
-        self.lease = Some(lease);
+        (self.lease, self.given) = (Some(lease), (0, 0));
         Ok(lease)
     }
 
@@ -134,12 +139,11 @@ impl Store for BrokenStore {
     }
 
     fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Committed, StoreError> {
-        let mut batch = batch.clone();
+        let (mut batch, given) = (batch.clone(), batch.number);
         match self.flaw {
-            Flaw::AppliesTwice => {
-                self.number += 1;
-                batch.number = self.number;
-            }
+            Flaw::AppliesTwice => batch.number = self.given.1 + 1,
+            Flaw::TakesWhatLeavesOneOut if self.given.0 < batch.number => batch.number = self.given.1 + 1,
+            Flaw::TakesWhatLeavesOneOut if self.given.0 == batch.number => batch.number = self.given.1,
             Flaw::LosesOneOfABatch if 6 < batch.operations.len() => {
                 batch.operations.pop();
                 let mut committed = self.store.commit(lease, &batch)?;
@@ -163,7 +167,7 @@ impl Store for BrokenStore {
         }
         let before = self.store.clone();
         let mut committed = self.store.commit(lease, &batch)?;
-        self.last = Some((batch.number, committed.clone()));
+        (self.last, self.given) = (Some((batch.number, committed.clone())), (given, batch.number));
         self.number += 1;
         if self.flaw == Flaw::RunsBack {
             let second = 1_000 - i64::try_from(self.number).unwrap();

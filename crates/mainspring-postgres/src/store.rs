@@ -178,12 +178,13 @@ impl PostgresStore {
         values.push(Value::Int(mainspring_rows::number(batch.number)));
         values.push(Value::Int(i64::try_from(batch.operations.len()).unwrap_or(i64::MAX)));
         Wave::of(batch, unfit).bind(&mut values);
-        // A batch before the last is a request that was given up and comes late: it finds no row. The row is
+        // A batch before the last is a request that was given up and comes late: it finds no row. Nor does one
+        // whose predecessor is not there: another database has been promoted that never got it. The row is
         // locked first, and the function takes the number from it, so that it is not called without a row.
         let places: Vec<String> = (6..=values.len()).map(|place| format!("${place}")).collect();
         let sql = format!(
             "WITH held AS MATERIALIZED (SELECT $5 AS number FROM mainspring.shard AS s
-                WHERE s.shard = $1 AND (s.epoch <> $2 OR s.batch <= $5) FOR NO KEY UPDATE)
+                WHERE s.shard = $1 AND (s.epoch <> $2 OR s.batch IN ($5 - 1, $5)) FOR NO KEY UPDATE)
             SELECT c.status, c.answers, c.now
             FROM held, LATERAL mainspring.commit_2($1, $2, $3, $4, held.number, {}) AS c",
             places.join(", ")

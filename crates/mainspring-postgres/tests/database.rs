@@ -138,8 +138,8 @@ impl Database {
         self.server.take().expect("it runs").wait().unwrap();
     }
 
-    /// Starts a standby of it, and has each commit wait until the standby has it too.
-    pub(crate) fn standby(&self) -> Database {
+    /// Starts a standby of it, which no commit waits for, and waits until it follows.
+    pub(crate) fn follower(&self) -> Database {
         let mut standby = Database::unmade(self.user, &self.port, self.settings.clone());
         let mut copy = self.command("pg_basebackup");
         copy.arg("-h").arg(&self.directory).args(["-p", &self.port, "-c", "fast", "-X", "stream"]);
@@ -148,6 +148,14 @@ impl Database {
             copy.args(["--no-sync", "-R", "-D"]).arg(standby.directory.join("data")).output().unwrap();
         assert!(copied.status.success(), "{}", String::from_utf8_lossy(&copied.stderr));
         standby.begin();
+        let is_followed = "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'";
+        assert!((0..MAX_TRIES).any(|_| self.ask(is_followed) == "1"), "the standby follows");
+        standby
+    }
+
+    /// The same, and has each commit wait until the standby has it too.
+    pub(crate) fn standby(&self) -> Database {
+        let standby = self.follower();
         self.ask("ALTER SYSTEM SET synchronous_standby_names = '*'");
         self.ask("SELECT pg_reload_conf()");
         let is_followed = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'";
@@ -157,6 +165,17 @@ impl Database {
         self.ask("CHECKPOINT");
         self.ask("CHECKPOINT");
         standby
+    }
+
+    /// Has a standby get all that the database has, and then nothing more.
+    pub(crate) fn stop_following(&self, database: &Database) {
+        let place = database.ask("SELECT pg_current_wal_flush_lsn()");
+        let has_it = format!("SELECT '{place}' <= pg_last_wal_replay_lsn()");
+        assert!((0..MAX_TRIES).any(|_| self.ask(&has_it) == "t"), "the standby gets what there is");
+        self.ask("ALTER SYSTEM SET primary_conninfo = ''");
+        self.ask("SELECT pg_reload_conf()");
+        let is_fed = "SELECT count(*) FROM pg_stat_wal_receiver";
+        assert!((0..MAX_TRIES).any(|_| self.ask(is_fed) == "0"), "the standby gets nothing more");
     }
 
     /// Makes a standby a database that takes writes, and follows no other.

@@ -1,6 +1,6 @@
 //! What becomes of an owner whose database moves, and of one that it hears only half of.
 
-use mainspring_job::{Answer, Owner, Reader, Shard, Store, StoreError};
+use mainspring_job::{Answer, Batch, Owner, Reader, Shard, Store, StoreError};
 use mainspring_postgres::{Identity, Location, PostgresStore};
 
 use super::database::Database;
@@ -30,12 +30,13 @@ fn what_an_owner_said_over_a_half_open_connection_is_refused_when_it_arrives_lat
             (0..MAX_TRIES).any(|_| matches!(one.commit(lease, &cycle(1)), Err(StoreError::Fenced)));
         assert!(is_fenced, "{way:?}");
         // The session of before is over when what it said was done or refused.
-        let open = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%commit_1%'
+        let open = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%mainspring.commit%'
             AND pid <> pg_backend_pid()";
         assert!((0..MAX_TRIES).any(|_| database.ask(open) == "0"), "{way:?}");
         assert_eq!(other.counts(Shard::WHOLE).unwrap().runs, u64::from(has_arrived), "{way:?}");
-        let number = if has_arrived { 2 } else { 1 };
-        assert_eq!(tried(&mut other, new, &cycle(number)), [Answer::New; 3], "{way:?}");
+        // The new owner counts from one, and does what the old one has not.
+        let Batch { operations, .. } = cycle(if has_arrived { 2 } else { 1 });
+        assert_eq!(tried(&mut other, new, &Batch::new(1, operations)), [Answer::New; 3], "{way:?}");
     }
 }
 
@@ -59,6 +60,43 @@ fn a_synchronous_standby_that_was_promoted_has_what_was_acknowledged_and_the_own
     );
     standby.promote();
     assert_eq!(tried(&mut store, lease, &plan(2)), [Answer::New]);
+    assert_eq!(store.counts(Shard::WHOLE).unwrap().runs, 2);
+}
+
+/// What the standby had not got is lost: it was acknowledged by the database alone. But its owner does not go
+/// on from what it remembers.
+#[test]
+fn an_owner_is_fenced_out_by_a_standby_that_lacks_its_batches_and_reads_what_there_is() {
+    let Some(mut database) = Database::start() else { return };
+    let [one, other] = [(); 2].map(|()| Relay::before(&database));
+    let url = format!("host={},{} user=mainspring dbname=mainspring", one.host(), other.host());
+    other.cut();
+    let mut store = PostgresStore::open(&Location::parse(&url).unwrap(), Identity::default()).unwrap();
+    let lease = acquired(&mut store);
+    let standby = database.follower();
+    assert_eq!(tried(&mut store, lease, &plan(1)), [Answer::New]);
+    standby.stop_following(&database);
+    assert_eq!(tried(&mut store, lease, &plan(2)), [Answer::New]);
+    other.lead_to(&standby);
+    other.mend();
+    database.kill();
+    one.cut();
+    standby.promote();
+    let answered = (0..MAX_TRIES).find_map(|_| match store.commit(lease, &plan(3)) {
+        Err(StoreError::Busy | StoreError::Unknown) => None,
+        answered => Some(answered),
+    });
+    assert!(matches!(answered, Some(Err(StoreError::Fenced))), "{answered:?}");
+    assert_eq!(
+        store.counts(Shard::WHOLE).unwrap().runs,
+        1,
+        "the third batch is not there without the second"
+    );
+    // The lease that the standby knows is that of this process, which may have it again.
+    let again = acquired(&mut store);
+    assert!(lease.epoch < again.epoch);
+    let Batch { operations, .. } = plan(3);
+    assert_eq!(tried(&mut store, again, &Batch::new(1, operations)), [Answer::New]);
     assert_eq!(store.counts(Shard::WHOLE).unwrap().runs, 2);
 }
 

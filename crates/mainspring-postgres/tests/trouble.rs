@@ -157,7 +157,8 @@ fn a_batch_whose_owner_was_cut_off_is_done_once_or_never_and_not_after_another_t
         });
         assert!(matches!(fenced, Some(Err(StoreError::Fenced))), "{fenced:?}");
     }
-    assert_eq!(tried(&mut other, new, &cycle(2)), [Answer::New; 3]);
+    let Batch { operations, .. } = cycle(2);
+    assert_eq!(tried(&mut other, new, &Batch::new(1, operations)), [Answer::New; 3]);
     assert_eq!(other.counts(Shard::WHOLE).unwrap().runs, 2);
 }
 

@@ -18,7 +18,6 @@
 //! Source: [Write-Ahead Logging](https://www.sqlite.org/wal.html), [PRAGMA
 //! synchronous](https://www.sqlite.org/pragma.html#pragma_synchronous).
 
-use std::cmp::Ordering;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -174,10 +173,10 @@ impl SqliteStore {
     fn commit_batch(&mut self, lease: Lease, batch: &Batch) -> Result<Vec<Answer>, StoreError> {
         within_transaction(&self.connection, |connection| {
             let (number, answers) = owned(connection, lease)?;
-            match mainspring_rows::number(batch.number).cmp(&number) {
-                Ordering::Less => return Err(StoreError::Fenced),
-                Ordering::Equal => return mainspring_rows::answers(&answers),
-                Ordering::Greater => {}
+            match mainspring_rows::number(batch.number) - number {
+                0 => return mainspring_rows::answers(&answers),
+                1 => {}
+                _ => return Err(StoreError::Fenced),
             }
             let mut answers = Vec::with_capacity(batch.operations.len());
             let mut tally = Tally::default();

@@ -80,8 +80,9 @@ fn once(number: u64) -> Once {
     Once::new(id, at(0), work)
 }
 
+/// The batch of the number that follows those with as many jobs each.
 fn submissions(numbers: std::ops::Range<u64>) -> Batch {
-    let number = numbers.start + 1;
+    let number = numbers.start / (numbers.end - numbers.start) + 1;
     Batch::new(number, numbers.map(|number| Operation::Submit(once(number))).collect())
 }
 

@@ -363,11 +363,11 @@ impl Store for MemoryStore {
 
     fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Committed, StoreError> {
         self.check_lease(lease)?;
-        let last = self.last.as_ref().filter(|(number, _)| batch.number <= *number);
-        if last.is_some_and(|(number, _)| batch.number < *number) {
+        let last = self.last.as_ref().map_or(0, |(number, _)| *number);
+        if batch.number < last || last + 1 < batch.number {
             return Err(StoreError::Fenced);
         }
-        let known = last.map(|(_, answers)| answers.clone());
+        let known = self.last.as_ref().filter(|_| batch.number == last).map(|(_, answers)| answers.clone());
         let now = self.renew(lease)?.now;
         if let Some(answers) = known {
             return Ok(Committed { answers, now });

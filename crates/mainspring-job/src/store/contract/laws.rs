@@ -27,6 +27,7 @@ pub(super) fn all<G: Ground>() -> Vec<Law<G>> {
             applied_once_after_reopening,
         ),
         ("a batch that comes after a later one writes nothing", late_batch),
+        ("a batch whose predecessor is not there writes nothing", batch_after_a_gap),
         ("who was fenced out writes nothing", fenced),
         ("epochs grow", epochs_grow),
         ("a lease says whether the owner before had left", takeover_told),
@@ -129,6 +130,30 @@ fn late_batch<G: Ground>(ground: &mut G) -> Held {
     same("pause", &store.jobs(Shard::WHOLE).map_err(text)?.1, &None)?;
     // The answer of the second was lost: it is still the last.
     same("its answers", &committed(&mut store, lease, 2, &second)?, &answers)
+}
+
+/// The store may have lost what it had acknowledged. Its owner remembers it, and must not go on from there.
+fn batch_after_a_gap<G: Ground>(ground: &mut G) -> Held {
+    let (mut store, lease) = opened(ground)?;
+    let pause = [Operation::PauseAll(Some(PauseTerms::new("after a gap")))];
+    let mut refused = |lease, number| match store.commit(lease, &Batch { number, operations: pause.to_vec() })
+    {
+        Err(StoreError::Fenced) => Ok(()),
+        found => Err(format!("batch {number} was answered {found:?}")),
+    };
+    refused(lease, 2)?;
+    refused(lease, u64::from(u32::MAX))?;
+    same("pause", &store.jobs(Shard::WHOLE).map_err(text)?.1, &None)?;
+    // The owner takes the shard again, and counts from one.
+    let lease = acquired(ground, &mut store, &Owner::new("suite"))?;
+    let run = [Operation::Plan(running(&key()))];
+    same("its answers", &committed(&mut store, lease, 1, &run)?, &vec![Answer::New])?;
+    let batch = Batch { number: 3, operations: pause.to_vec() };
+    match store.commit(lease, &batch) {
+        Err(StoreError::Fenced) => {}
+        found => return Err(format!("batch 3 after batch 1 was answered {found:?}")),
+    }
+    same("pause after the second gap", &store.jobs(Shard::WHOLE).map_err(text)?.1, &None)
 }
 
 fn fenced<G: Ground>(ground: &mut G) -> Held {
