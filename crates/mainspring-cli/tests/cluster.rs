@@ -76,7 +76,7 @@ impl Member {
         [pid, line.rsplit(' ').next().unwrap().parse().unwrap()]
     }
 
-    fn begins(&mut self) {
+    pub(crate) fn begins(&mut self) {
         self.begins_with("2 jobs");
     }
 
@@ -92,7 +92,7 @@ pub(crate) fn is_gone(pid: u32) -> bool {
     text.rsplit(") ").next().unwrap_or_default().chars().next().is_none_or(|state| "ZX".contains(state))
 }
 
-fn prepared(name: &str) -> Option<(PathBuf, Database)> {
+pub(crate) fn prepared(name: &str) -> Option<(PathBuf, Database)> {
     let database = Database::start()?;
     let folder = folder(name);
     write(&folder.join("jobs.toml"), JOBS);

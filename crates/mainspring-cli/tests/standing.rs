@@ -8,7 +8,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use mainspring_web::scope::Scope;
+use nix::sys::signal::Signal;
 
+use crate::cluster::{Member, prepared};
 use crate::database::Database;
 use crate::program::Running;
 use crate::served::{IDLE, Served, folder, write};
@@ -88,5 +90,23 @@ fn a_standby_answers_over_http_by_way_of_the_owner_and_refuses_nobody_when_it_ta
     let metrics = site.get("/metrics", &token);
     assert_eq!(metrics.status, 200, "{metrics:?}");
     site.stop();
+    let _ = fs::remove_dir_all(&folder);
+}
+
+/// A request to stop is for the program, whatever it is doing: here it has lost the jobs, and is about to stand
+/// by. Chaos found it forgotten.
+#[test]
+fn a_request_to_stop_that_comes_while_the_jobs_are_given_up_is_heard() {
+    let Some((folder, database)) = prepared("standing-stop") else { return };
+    let mut one = Member::start(&folder, "one", &database);
+    one.begins();
+    let mut other = Member::start(&folder, "other", &database);
+    other.running.wait_for(&["note ", "standing by: process"]);
+    one.running.signal(Signal::SIGSTOP);
+    other.begins();
+    one.running.signal(Signal::SIGCONT);
+    one.running.wait_for(&["SIGKILL to what runs"]);
+    assert_eq!(one.running.stop().0.code(), Some(0));
+    assert_eq!(other.running.stop().0.code(), Some(0));
     let _ = fs::remove_dir_all(&folder);
 }

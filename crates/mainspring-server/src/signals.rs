@@ -6,6 +6,9 @@
 //! | SIGCHLD | a reason to look which command has ended |
 //! | SIGHUP | a request to read the files again |
 //!
+//! A program may register them again, as a server does that stood by, was the owner and stands by again. A
+//! request to stop is for the program: who registers after it came hears it too.
+//!
 //! Cost: one byte through a socket pair per signal.
 //!
 //! Does not tell which process sent one.
@@ -14,12 +17,21 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use signal_hook::SigId;
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
 use signal_hook::low_level::{pipe, unregister};
 
 use mainspring_exec::bell::{Bell, Ring, bell};
+
+/// The signals that ask to stop.
+const STOPS: [i32; 2] = [SIGTERM, SIGINT];
+
+/// Whether one of them has come since the first registration.
+static IS_STOP_ASKED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
 /// The streams on which signals arrive.
 #[derive(Debug)]
@@ -42,14 +54,23 @@ impl Drop for Signals {
 }
 
 impl Signals {
-    /// Takes over SIGTERM, SIGINT, SIGCHLD and SIGHUP for the whole process.
+    /// Takes over SIGTERM, SIGINT, SIGCHLD and SIGHUP for the whole process. If SIGTERM or SIGINT came after
+    /// an earlier call, that is a request to stop here too.
     ///
     /// # Errors
     ///
     /// When the operating system gives no socket pair or refuses a handler.
     pub fn register() -> io::Result<Signals> {
         let mut registered = Vec::new();
-        let stop = stream_of(&[SIGTERM, SIGINT], &mut registered)?;
+        let is_asked = is_stop_asked()?;
+        let (ring, stop) = bell()?;
+        for signal in STOPS {
+            registered.push(pipe::register(signal, ring.stream().try_clone()?)?);
+        }
+        // One that comes in between rings twice, and both are heard at once.
+        if is_asked.load(Ordering::SeqCst) {
+            ring.ring();
+        }
         let child = stream_of(&[SIGCHLD], &mut registered)?;
         let reload = stream_of(&[SIGHUP], &mut registered)?;
         Ok(Signals { stop, child, reload, _unrung: Vec::new(), registered })
@@ -86,6 +107,18 @@ impl Signals {
     pub fn fds(&self) -> [BorrowedFd<'_>; 3] {
         [self.stop.as_fd(), self.child.as_fd(), self.reload.as_fd()]
     }
+}
+
+/// Registers what notes a request to stop, once for the life of the program.
+fn is_stop_asked() -> io::Result<&'static AtomicBool> {
+    if let Some(is_asked) = IS_STOP_ASKED.get() {
+        return Ok(is_asked);
+    }
+    let is_asked = Arc::new(AtomicBool::new(false));
+    for signal in STOPS {
+        flag::register(signal, Arc::clone(&is_asked))?;
+    }
+    Ok(IS_STOP_ASKED.get_or_init(|| is_asked))
 }
 
 fn stream_of(signals: &[i32], registered: &mut Vec<SigId>) -> io::Result<Bell> {

@@ -59,8 +59,13 @@ pub fn wait(
             let _ = std::fs::remove_file(data.socket());
         }
     };
-    let mut said = String::new();
+    let (mut said, mut is_stopped) = (String::new(), false);
     loop {
+        if is_stopped || 0 < signals.stop_requests() {
+            remove_socket();
+            note(style, "stopped");
+            return Ok(None);
+        }
         bell.quiet();
         let asked = boot_time();
         let text = match acquire() {
@@ -92,10 +97,9 @@ pub fn wait(
             let ready = wait_for_any(&readable, &[], &[], Some(left)).map_err(setup("polling"))?;
             signals.clear_child();
             let _ = signals.is_reload_asked();
-            if 0 < signals.stop_requests() {
-                remove_socket();
-                note(style, "stopped");
-                return Ok(None);
+            is_stopped = 0 < signals.stop_requests();
+            if is_stopped {
+                break;
             }
             if let Some((stream, _)) = listener.as_ref().and_then(|listener| listener.accept().ok()) {
                 answer(stream, &text);
