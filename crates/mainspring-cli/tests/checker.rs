@@ -2,7 +2,7 @@
 //!
 //! What each fault of a server would leave behind was planted in a server, too: see `docs/cluster.md`, Tests.
 
-use crate::chaos_history::History;
+use crate::chaos_history::{History, Unheard};
 
 const DUE: &str = "2026-11-22T09:00:00Z";
 const DUE_NS: i128 = 1_795_338_000_000_000_000;
@@ -14,7 +14,12 @@ fn good() -> History {
         ended: ["key-1".to_owned()].into(),
         violations: Vec::new(),
         due: [((format!("tea@{DUE_NS}/0"), "1".to_owned()), DUE_NS)].into(),
-        lines: format!("start tea@{DUE} 1 {}\nend tea@{DUE} 1 {}\n", DUE_NS + 1_000_000, DUE_NS + 60_000_000),
+        lines: format!(
+            "start tea@{DUE} 1 {} 0.1\nend tea@{DUE} 1 {}\n",
+            DUE_NS + 1_000_000,
+            DUE_NS + 60_000_000
+        ),
+        unheard: Vec::new(),
     }
 }
 
@@ -27,7 +32,7 @@ fn a_history_without_a_fault_is_judged_good() {
     assert_eq!(complaints(&good()), [""; 0]);
     assert_eq!(
         good().judge().summary,
-        "acknowledged 1 lost 0 starts 1 doubled 0 early 0 unrecorded 0",
+        "acknowledged 1 lost 0 starts 1 doubled 0 early 0 unrecorded 0 unheard 0",
         "it was read at all"
     );
 }
@@ -37,7 +42,7 @@ type Plant<'p> = &'p dyn Fn(&mut History);
 
 #[test]
 fn each_fault_in_a_history_is_complained_of() {
-    let start = |attempt: u32, at: i128| format!("start tea@{DUE} {attempt} {at}\n");
+    let start = |attempt: u32, at: i128| format!("start tea@{DUE} {attempt} {at} 0.1\n");
     let faults: [(&str, Plant<'_>); 6] = [
         ("key-1 was acknowledged and has no end", &|history| history.ended.clear()),
         ("an old owner: tea started by epoch 3", &|history| {
@@ -57,4 +62,24 @@ fn each_fault_in_a_history_is_complained_of() {
         let found = complaints(&history);
         assert!(found.len() == 1 && found[0].contains(complaint), "{complaint}: {found:?}");
     }
+}
+
+#[test]
+fn what_a_standby_never_heard_of_is_not_judged_and_all_else_is() {
+    let mut history = good();
+    let from = history.lines.len();
+    history.unheard = vec![Unheard { from, owners: ["0.1".to_owned(), "1.2".to_owned()].into() }];
+    // The start record of the second is gone with the database that had it.
+    history.lines.push_str(&format!("start cup@{DUE} 1 {DUE_NS} 1.2\n"));
+    assert_eq!(complaints(&history), [""; 0]);
+    assert!(history.judge().summary.ends_with("starts 1 doubled 0 early 0 unrecorded 0 unheard 1"));
+    history.lines.push_str(&format!("start cup@{DUE} 1 {DUE_NS} 1.3\n"));
+    let found = complaints(&history);
+    assert!(found.len() == 1 && found[0].contains("no record of the start of cup"), "{found:?}");
+    // What was written before it heard no more is judged, whoever wrote it.
+    let mut history = good();
+    history.unheard = vec![Unheard { from: history.lines.len() * 2, owners: ["0.1".to_owned()].into() }];
+    history.lines = history.lines.repeat(2);
+    let found = complaints(&history);
+    assert!(found.len() == 1 && found[0].contains("began twice"), "{found:?}");
 }

@@ -23,6 +23,7 @@ pub(crate) fn check(pool: &Pool) -> Verdict {
         .collect(),
         violations: rows("SELECT what FROM violation"),
         lines: fs::read_to_string(pool.folder.join("lines")).unwrap_or_default(),
+        unheard: pool.unheard.clone(),
         ..History::default()
     };
     let sql = "SELECT a.job || '@' || a.nominal || '/' || a.series, a.number, a.nominal FROM mainspring.attempt AS a";

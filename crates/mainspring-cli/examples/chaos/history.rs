@@ -8,6 +8,9 @@
 //! | no run begins twice | the lines: no job here is retried, so that two attempts would be one too many |
 //! | nothing early | no line `start` is before its run was due |
 //!
+//! What a standby that was promoted had never heard of is not judged: lines that were written after it heard
+//! no more, by owners of that time.
+//!
 //! Cost: a map of the attempts.
 //!
 //! Does not ask the database: [`check`](super::check) does, so that a test can judge a history of its own.
@@ -29,6 +32,16 @@ pub(crate) struct History {
     pub(crate) due: BTreeMap<(String, String), i128>,
     /// The lines that jobs wrote.
     pub(crate) lines: String,
+    pub(crate) unheard: Vec<Unheard>,
+}
+
+/// What a standby that was promoted had never heard of.
+#[derive(Clone, Debug)]
+pub(crate) struct Unheard {
+    /// How long the lines were when it heard no more.
+    pub(crate) from: usize,
+    /// The owners of that time, each as its jobs are told it.
+    pub(crate) owners: BTreeSet<String>,
 }
 
 /// What was found.
@@ -46,9 +59,17 @@ impl History {
         let lost: Vec<&String> = self.acknowledged.difference(&self.ended).collect();
         complaints.extend(lost.iter().map(|key| format!("{key} was acknowledged and has no end")));
         let mut starts: BTreeMap<(String, String), usize> = BTreeMap::new();
-        let (mut early_count, mut unknown_count) = (0, 0);
+        let (mut early_count, mut unknown_count, mut unheard_count, mut end) = (0, 0, 0, 0);
         for line in self.lines.lines() {
-            let ["start", run, attempt, at] = line.split(' ').collect::<Vec<_>>()[..] else { continue };
+            let place = end;
+            end += line.len() + 1;
+            let ["start", run, attempt, at, owner] = line.split(' ').collect::<Vec<_>>()[..] else {
+                continue;
+            };
+            if self.unheard.iter().any(|lost| lost.from <= place && lost.owners.contains(owner)) {
+                unheard_count += 1;
+                continue;
+            }
             let attempt = (run_key(run), attempt.to_owned());
             match self.due.get(&attempt) {
                 None => {
@@ -69,7 +90,8 @@ impl History {
         let doubled: Vec<_> = starts.iter().filter(|(_, count)| 1 < **count).collect();
         complaints.extend(doubled.iter().map(|((run, attempt), _)| format!("{run}, {attempt} began twice")));
         let summary = format!(
-            "acknowledged {} lost {} starts {} doubled {} early {early_count} unrecorded {unknown_count}",
+            "acknowledged {} lost {} starts {} doubled {} early {early_count} unrecorded {unknown_count} \
+             unheard {unheard_count}",
             self.acknowledged.len(),
             lost.len(),
             starts.len(),

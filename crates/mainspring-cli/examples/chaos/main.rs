@@ -16,6 +16,7 @@
 //! | mute | what the owner says does not reach the database until another has taken over; then it arrives, late |
 //! | deaf | what the database says does not reach the owner until another has taken over |
 //! | promote | the database gets a synchronous standby, dies among submissions, and the standby is promoted |
+//! | behind | it gets an asynchronous one, which then hears nothing of some submissions, and is promoted |
 //!
 //! With `--shards N` the jobs are spread over so many, and the owner is that of the first.
 //!
@@ -23,8 +24,8 @@
 //!
 //! Cost: some 20 s for a round whose fault costs the lease, 2 s for another.
 //!
-//! Does not fail over to an asynchronous standby, which may lose what was acknowledged, and does not cut a
-//! network, but sessions.
+//! Does not judge what an asynchronous standby never heard of: that may be lost, or start again. Does not cut
+//! a network, but sessions.
 
 #![allow(clippy::unwrap_used, reason = "what cannot go on has failed, and says where")]
 
@@ -62,9 +63,10 @@ pub(crate) enum Fault {
     Mute,
     Deaf,
     Promote,
+    Behind,
 }
 
-const FAULTS: [Fault; 9] = [
+const FAULTS: [Fault; 10] = [
     Fault::Kill,
     Fault::Promote,
     Fault::Stop,
@@ -73,6 +75,7 @@ const FAULTS: [Fault; 9] = [
     Fault::Lose,
     Fault::Crash,
     Fault::Deaf,
+    Fault::Behind,
     Fault::Leave,
 ];
 

@@ -20,6 +20,7 @@ use nix::unistd::Pid;
 use super::Fault;
 use super::database::Database;
 use super::dice::Dice;
+use super::history::Unheard;
 use super::relay::{Relay, Way};
 
 /// How many servers there are.
@@ -34,9 +35,9 @@ const MAX_JOBS: u64 = 4;
 /// How many submissions a round begins with.
 const SUBMISSIONS: usize = 5;
 
-/// A line each when the run begins and ends: which, its attempt, and when.
-const SCRIPT: &str = "echo \"start $MAINSPRING_RUN $MAINSPRING_ATTEMPT $(date +%s%N)\" >> \"$0\"; sleep 0.05; \
-    echo \"end $MAINSPRING_RUN $MAINSPRING_ATTEMPT $(date +%s%N)\" >> \"$0\"";
+/// A line each when the run begins and ends: which, its attempt, when, and by which owner.
+const SCRIPT: &str = "echo \"start $MAINSPRING_RUN $MAINSPRING_ATTEMPT $(date +%s%N) $MAINSPRING_FENCE\" >> \"$0\"; \
+    sleep 0.05; echo \"end $MAINSPRING_RUN $MAINSPRING_ATTEMPT $(date +%s%N)\" >> \"$0\"";
 
 /// What the database notes of itself: the owner of each start, which is that of its shard, judged in the
 /// transaction of the start.
@@ -72,6 +73,8 @@ pub(crate) struct Pool {
     /// The keys of what was acknowledged.
     pub(crate) acknowledged: BTreeSet<String>,
     submitted_count: usize,
+    /// What the standbys that were promoted had never heard of.
+    pub(crate) unheard: Vec<Unheard>,
 }
 
 fn started(program: &Path, folder: &Path, data: &Path) -> Child {
@@ -116,8 +119,9 @@ impl Pool {
             Member { data, relays, child }
         });
         let members = members.collect();
-        let (acknowledged, submitted_count) = (BTreeSet::new(), 0);
-        let mut pool = Pool { program, folder, members, database, place: 0, acknowledged, submitted_count };
+        let (acknowledged, submitted_count, unheard) = (BTreeSet::new(), 0, Vec::new());
+        let mut pool =
+            Pool { program, folder, members, database, place: 0, acknowledged, submitted_count, unheard };
         pool.submit_until_acknowledged();
         assert!(pool.database.psql("mainspring", WATCH).status.success(), "the database watches");
         Some(pool)
@@ -227,7 +231,8 @@ impl Pool {
             Fault::Cut => self.suffer_at(owner, Relay::cut),
             Fault::Mute => self.suffer_at(owner, |relay| relay.hold(Way::ToDatabase)),
             Fault::Deaf => self.suffer_at(owner, |relay| relay.hold(Way::FromDatabase)),
-            Fault::Promote => self.promote(),
+            Fault::Promote => self.promote(false),
+            Fault::Behind => self.promote(true),
             Fault::Lose => {
                 let relay = &self.members[owner].relays[self.place];
                 let before = relay.swallowed();
@@ -256,9 +261,17 @@ impl Pool {
         relay.mend();
     }
 
-    /// The database dies while each server has submissions, and goes on at the other place.
-    fn promote(&mut self) {
-        let standby = self.database.standby();
+    /// The database dies while each server has submissions, and goes on at the other place: there is all of
+    /// it, or what the standby had until it heard nothing more.
+    fn promote(&mut self, is_behind: bool) {
+        let standby = if is_behind { self.database.follower() } else { self.database.standby() };
+        let mut before = None;
+        if is_behind {
+            // Asked before the standby hears no more, so that what is excused is at most what it lacks, and
+            // what was on its way then.
+            before = Some((self.lines_length(), self.acknowledged.clone()));
+            standby.stop_following(&self.database);
+        }
         let place = 1 - self.place;
         for member in &self.members {
             member.relays[place].lead_to(&standby);
@@ -269,6 +282,7 @@ impl Pool {
         let submitting = keys.iter().zip((0..SERVERS).cycle());
         let submitting: Vec<Child> =
             submitting.map(|(key, which)| self.submission(which, key).spawn().unwrap()).collect();
+        let fences = self.ask("SELECT shard || '.' || epoch FROM mainspring.shard");
         self.database.kill();
         for member in &self.members {
             member.relays[self.place].cut();
@@ -280,6 +294,16 @@ impl Pool {
                 self.acknowledged.insert(key);
             }
         }
+        if let Some((from, acknowledged)) = before {
+            let owners = fences.lines().map(str::to_owned).collect();
+            self.unheard.push(Unheard { from, owners });
+            // By the same answer nobody knows which of them the standby has.
+            self.acknowledged = acknowledged;
+        }
+    }
+
+    fn lines_length(&self) -> usize {
+        fs::metadata(self.folder.join("lines")).map_or(0, |file| usize::try_from(file.len()).unwrap())
     }
 
     /// Waits until all that was acknowledged has ended, and stops the servers.
