@@ -25,6 +25,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::built::TESTED;
 use crate::program::succeed;
 use crate::tools;
 
@@ -82,19 +83,19 @@ const MAIN: [Step; 5] = [
     },
     Step { name: "tests of the libraries, as packages", arguments: &["xtask", "package"], environment: &[] },
     Step {
-        // Builds the program as a user does: with the default members, whose features are then the same.
+        // Here and below the program is the one that the tests have built, so that it is not built again.
         name: "the program killed at random",
-        arguments: &["xtask", "crash", "--rounds", "5"],
+        arguments: &["xtask", "crash", TESTED, "--rounds", "5"],
         environment: &[],
     },
     Step {
         name: "three servers with faults, and their jobs spread",
-        arguments: &["xtask", "chaos", "--rounds", "3", "--seed", "3", "--shards", "4"],
+        arguments: &["xtask", "chaos", TESTED, "--rounds", "3", "--seed", "3", "--shards", "4"],
         environment: &[],
     },
     Step {
         name: "the HTTP API against its description",
-        arguments: &["xtask", "contract"],
+        arguments: &["xtask", "contract", TESTED],
         environment: &[],
     },
 ];
@@ -115,7 +116,7 @@ const SIDE: [Step; 5] = [
 
 /// With the machine to itself: it measures how fast the page is.
 const LAST: [Step; 1] =
-    [Step { name: "the page in a browser", arguments: &["xtask", "page"], environment: &[] }];
+    [Step { name: "the page in a browser", arguments: &["xtask", "page", TESTED], environment: &[] }];
 
 /// Runs every step in `root` until one fails, and says how long each took. The time decides nothing.
 pub fn run(root: &Path) -> ExitCode {

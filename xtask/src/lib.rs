@@ -1,9 +1,9 @@
 //! The project's own chores: [`api`] writes down what the libraries show, [`ci`] runs the gate,
-//! [`instructions`] counts instructions, [`example`] tests the real program, [`fuzz`] runs what needs a
-//! sanitizer, [`program`] starts other programs, [`package`] tests what a registry would get, [`simulate`]
-//! looks for histories of jobs that go wrong, [`dependencies`] asks what is known against other people's
-//! crates, [`tools`] installs what the tests need, [`trials`] tries what SECURITY.md promises, and [`tidy`]
-//! checks what a machine can check of STYLE.md.
+//! [`instructions`] counts instructions, [`built`] builds the real program, [`example`] tests it, [`fuzz`]
+//! runs what needs a sanitizer, [`program`] starts other programs, [`package`] tests what a registry would
+//! get, [`simulate`] looks for histories of jobs that go wrong, [`dependencies`] asks what is known against
+//! other people's crates, [`tools`] installs what the tests need, [`trials`] tries what SECURITY.md promises,
+//! and [`tidy`] checks what a machine can check of STYLE.md.
 //!
 //! ```text
 //! cargo xtask ci      formatting, clippy, documentation, all tests
@@ -27,6 +27,8 @@
 pub mod api;
 
 pub mod bare;
+
+pub mod built;
 
 pub mod ci;
 

@@ -2,12 +2,14 @@
 
 use std::process::ExitCode;
 
+use xtask::built::{Build, TESTED};
 use xtask::{bare, ci, dependencies, example, fuzz, instructions, package, simulate, tidy, trials, web};
 
 const USAGE: &str = "usage: cargo xtask ci | tidy | package | instructions [--accept] | simulate --histories N [--from SEED]
        cargo xtask simulate --owners N [--from SEED]
        cargo xtask dependencies | trials | address | bare | fuzz [--seconds N]
        cargo xtask crash --rounds N [--seed S] | chaos --rounds N [--seed S] [--shards N] | bench-serve | page | contract [OPTION..]
+       cargo xtask crash --tested .. | chaos --tested .. | page --tested | contract --tested ..
 
   ci            the gate: formatting, clippy, documentation and all tests
   tidy          only what a machine can check of STYLE.md and ARCHITECTURE.md
@@ -21,6 +23,7 @@ const USAGE: &str = "usage: cargo xtask ci | tidy | package | instructions [--ac
   bench-serve   the figures of the durable server, beside beanstalkd if that is there
   page          the page in a browser: types, unit tests, accessibility, keys, hostile text
   contract      the HTTP API against its OpenAPI description, with schemathesis; options of its `run`
+  --tested      with the program as the tests build it, and not optimised: the gate does so
   address       the tests of the queues under AddressSanitizer
   bare          the queues for machines without an operating system, as far as their targets are installed
   fuzz          each fuzz target as the gate runs it, or a search for so many seconds";
@@ -44,7 +47,8 @@ fn main() -> ExitCode {
         ["address"] => fuzz::address(&root),
         ["fuzz"] => fuzz::fuzz(&root, None),
         ["fuzz", "--seconds", seconds] => fuzz::fuzz(&root, Some(seconds)),
-        ["page"] => web::page(&root),
+        ["page"] => web::page(&root, Build::Optimised),
+        ["page", TESTED] => web::page(&root, Build::Tested),
         ["contract", rest @ ..] => web::contract(&root, rest),
         ["crash", rest @ ..] => example::crash(&root, rest),
         ["chaos", rest @ ..] => example::run(&root, "chaos", rest),

@@ -76,7 +76,7 @@ fn what_a_standby_never_heard_of_is_not_judged_and_all_else_is() {
     history.lines.push_str(&format!("start cup@{DUE} 1 {DUE_NS} 1.3\n"));
     let found = complaints(&history);
     assert!(found.len() == 1 && found[0].contains("no record of the start of cup"), "{found:?}");
-    // What was written before it heard no more is judged, whoever wrote it.
+    // What was written before it heard no more is judged: any owner's lines are.
     let mut history = good();
     history.unheard = vec![Unheard { from: history.lines.len() * 2, owners: ["0.1".to_owned()].into() }];
     history.lines = history.lines.repeat(2);

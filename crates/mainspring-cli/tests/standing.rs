@@ -93,8 +93,8 @@ fn a_standby_answers_over_http_by_way_of_the_owner_and_refuses_nobody_when_it_ta
     let _ = fs::remove_dir_all(&folder);
 }
 
-/// A request to stop is for the program, whatever it is doing: here it has lost the jobs, and is about to stand
-/// by. Chaos found it forgotten.
+/// A request to stop is for the program, whatever it is doing: here it has lost the jobs, and is about to
+/// stand by. Chaos found it forgotten.
 #[test]
 fn a_request_to_stop_that_comes_while_the_jobs_are_given_up_is_heard() {
     let Some((folder, database)) = prepared("standing-stop") else { return };

@@ -17,9 +17,9 @@
 //! 2. A batch is applied once, and after the one before it. The first of a lease has the number 1, and each
 //!    other is one more. The same number again, in the same epoch, returns the same answers and changes
 //!    nothing. A lower number is [`StoreError::Fenced`] and changes nothing: it is a request that its owner
-//!    has given up and sent again, and that comes after a later batch. So is a number that leaves one out: the
-//!    store has lost batches that it had acknowledged, as after a failover to an asynchronous standby, and what
-//!    its owner remembers is not what the store has.
+//!    has given up and sent again, and that comes after a later batch. So is a number that leaves one out:
+//!    the store has lost batches that it had acknowledged, as after a failover to an asynchronous standby,
+//!    and what its owner remembers is not what the store has.
 //! 3. An owner that acquires has an epoch greater than every earlier one; from then on every call with an
 //!    earlier one is [`StoreError::Fenced`] and changes nothing. Its lease says whether the owner before it
 //!    had released the shard.

@@ -178,8 +178,8 @@ impl PostgresStore {
         values.push(Value::Int(mainspring_rows::number(batch.number)));
         values.push(Value::Int(i64::try_from(batch.operations.len()).unwrap_or(i64::MAX)));
         Wave::of(batch, unfit).bind(&mut values);
-        // A batch before the last is a request that was given up and comes late: it finds no row. Nor does one
-        // whose predecessor is not there: another database has been promoted that never got it. The row is
+        // A batch before the last is a request that was given up and comes late: it finds no row. Nor does
+        // one whose predecessor is not there: another database was promoted that never got it. The row is
         // locked first, and the function takes the number from it, so that it is not called without a row.
         let places: Vec<String> = (6..=values.len()).map(|place| format!("${place}")).collect();
         let sql = format!(
