@@ -44,7 +44,7 @@ const WAITING: &str = "6";
 const SIDE_JOBS: &str = "2";
 
 /// One after another, the cheapest failure first.
-const FIRST: [Step; 5] = [
+const FIRST: [Step; 6] = [
     Step { name: "formatting", arguments: &["fmt", "--all", "--check"], environment: &[] },
     Step {
         name: "clippy",
@@ -54,6 +54,21 @@ const FIRST: [Step; 5] = [
     Step {
         name: "the library without features",
         arguments: &["clippy", "-p", "mainspring", "-p", "mainspring-queue", "--lib", "--", "-D", "warnings"],
+        environment: &[],
+    },
+    Step {
+        // Its tests are only compiled.
+        name: "the program without HTTP",
+        arguments: &[
+            "clippy",
+            "-p",
+            "mainspring-cli",
+            "--no-default-features",
+            "--all-targets",
+            "--",
+            "-D",
+            "warnings",
+        ],
         environment: &[],
     },
     Step { name: "dependencies", arguments: &["xtask", "dependencies"], environment: &[] },

@@ -1,8 +1,8 @@
 //! Sockets that a service manager hands over: they are tests' own, and a shell puts them where systemd does.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -123,6 +123,9 @@ fn what_does_not_listen_is_refused() {
 #[cfg(feature = "web")]
 #[test]
 fn the_page_is_served_at_the_port_that_was_handed_over() {
+    use std::io::Read;
+    use std::net::TcpStream;
+
     let (folder, data, jobs) = place("activation-http");
     let port = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = port.local_addr().unwrap();

@@ -59,6 +59,8 @@ mod served;
 #[cfg(feature = "web")]
 mod shards;
 #[cfg(feature = "web")]
+mod shifted;
+#[cfg(feature = "web")]
 mod site;
 #[cfg(feature = "web")]
 mod standing;

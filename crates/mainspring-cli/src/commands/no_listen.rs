@@ -4,8 +4,6 @@
 //!
 //! Does not listen.
 
-use std::os::unix::net::UnixStream;
-
 use jiff::tz::TimeZone;
 
 use crate::cli::listen::ListenArgs;
@@ -54,8 +52,8 @@ impl Beside {
         _: &DataDirectory,
         _: &TimeZone,
         _: Style,
-    ) -> Vec<UnixStream> {
-        Vec::new()
+    ) -> Listener {
+        Listener::default()
     }
 
     /// There is nothing to wait for.
