@@ -197,6 +197,8 @@ impl Tenure {
                 return self.prepare(store, lease, asked).map(Some);
             }
             Err(StoreError::Held { by, .. }) => format!("{by} owns the jobs"),
+            // At the start people are told, as of a database with several shards. Later it may pass.
+            Err(error @ StoreError::Io(_)) if !self.has_started => return Err(Error::Store(error)),
             Err(
                 error @ (StoreError::Busy
                 | StoreError::Unknown
