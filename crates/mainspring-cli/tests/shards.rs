@@ -278,6 +278,13 @@ fn a_server_of_several_shards_answers_over_http_for_all_and_measures_its_own() {
     until(&database, "SELECT count(*) FROM mainspring.run WHERE job = 'quiet' AND state = 'succeeded'", "1");
     // Who asked is known, wherever it was done.
     assert!(other.ask(&["audit"]).stdout.contains("ada"));
+    // So is what a run wrote.
+    other.says(&["at", "now", "--name", "there", "--", "echo", "written there"], "there");
+    until(&database, "SELECT count(*) FROM mainspring.run WHERE job = 'there' AND state = 'succeeded'", "1");
+    let runs = site.get("/api/v1/runs?q=there", &token).json();
+    let nominal = runs["items"][0]["nominal"].as_str().unwrap_or_else(|| panic!("{runs}"));
+    let output = site.get(&format!("/api/v1/runs/there/{nominal}/0/output"), &token);
+    assert!(String::from_utf8_lossy(&output.body).contains("stdout written there"), "{output:?}");
     // The streams of events are each loop's own.
     assert_eq!(site.get("/api/v1/events", &token).status, 503);
     let metrics = site.get("/metrics", &token);

@@ -2,7 +2,7 @@
 //! refused when it takes over.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -108,5 +108,49 @@ fn a_request_to_stop_that_comes_while_the_jobs_are_given_up_is_heard() {
     one.running.wait_for(&["SIGKILL to what runs"]);
     assert_eq!(one.running.stop().0.code(), Some(0));
     assert_eq!(other.running.stop().0.code(), Some(0));
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn the_output_of_a_run_is_read_at_a_server_that_stands_by_while_it_runs_and_when_it_is_over() {
+    let Some(database) = Database::start() else { return };
+    let folder = folder("standing-output");
+    let (go, jobs) = (folder.join("go"), folder.join("jobs.toml"));
+    let script = format!("echo one; until [ -e {} ]; do sleep 0.05; done; echo two", go.display());
+    write(&jobs, &format!("[jobs.long]\ncron = '0 0 1 1 *'\nshell = '{script}'\n"));
+    fs::write(folder.join("store"), database.url() + "\n").unwrap();
+    let mut owner = member(&folder, "owner", &[]);
+    owner.running.wait_for(&["this server owns the jobs now"]);
+    owner.running.wait_for(&["mainspring", "1 job"]);
+    let host = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let mut standby = member(&folder, "standby", &[&format!("--listen={host}")]);
+    standby.running.wait_for(&["standing by: process"]);
+    standby.running.wait_for_error("the page is at");
+    let site = Site { served: standby, host };
+    let token = site.token("ada", Scope::Operate);
+    let begun = site.post("/api/v1/jobs/long/run", &token, "{}").json();
+    let nominal = begun["run"].as_str().unwrap().split('@').nth(1).unwrap().to_owned();
+    let path = format!("/api/v1/runs/long/{nominal}/0/output");
+
+    let mut stream = site.connect();
+    let request =
+        format!("GET {path}/events HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\r\n", site.host);
+    stream.write_all(request.as_bytes()).unwrap();
+    let (mut events, mut text) = (BufReader::new(stream), String::new());
+    let mut until = |part: &str| {
+        while !text.contains(part) {
+            assert!(0 < events.read_line(&mut text).unwrap(), "{part} in {text}");
+        }
+        text.clone()
+    };
+    until("stdout one");
+    fs::write(&go, "").unwrap();
+    let text = until("event: end");
+    assert_eq!((text.matches("stdout one").count(), text.matches("stdout two").count()), (1, 1), "{text}");
+    let output = site.get(&path, &token);
+    let text = String::from_utf8_lossy(&output.body).into_owned();
+    assert!(output.header("x-complete") == Some("true") && text.lines().count() == 2, "{text}");
+    site.stop();
+    assert_eq!(owner.running.stop().0.code(), Some(0));
     let _ = fs::remove_dir_all(&folder);
 }

@@ -42,6 +42,7 @@ mod apply;
 mod ask;
 mod asking;
 mod boot;
+pub mod brought;
 pub mod calls;
 mod changes;
 mod clients;

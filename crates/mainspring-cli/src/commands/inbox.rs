@@ -16,6 +16,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,6 +35,7 @@ use mainspring_server::log::Style;
 use mainspring_server::protocol::{
     Answered, Asked, ErrorKind, ErrorWire, MAX_REQUEST_BYTES, Power, Request, Response,
 };
+use mainspring_server::server::brought::bring;
 use mainspring_server::server::standby;
 
 /// How often the owner looks for requests.
@@ -185,12 +187,14 @@ pub(super) struct Forwarder {
     server: String,
     /// A session while something is asked.
     inbox: Option<Inbox>,
+    /// Where this server's listener reads what runs wrote.
+    outputs: Option<PathBuf>,
 }
 
 impl Forwarder {
     pub(super) fn new(location: &Location, standing: &Arc<Standing>, server: &str) -> Forwarder {
         let (location, standing, server) = (location.clone(), Arc::clone(standing), server.to_owned());
-        Forwarder { location, standing, server, inbox: None }
+        Forwarder { location, standing, server, inbox: None, outputs: None }
     }
 
     /// Serves a client on a thread of its own. One that is silent for too long is left.
@@ -212,8 +216,9 @@ impl Forwarder {
     }
 
     /// Serves the listener of this server on a thread of its own, until it closes the other end. While
-    /// nothing is asked there is no session.
-    pub(super) fn serve_listener(mut self, stream: UnixStream) {
+    /// nothing is asked there is no session. The listener reads what runs wrote in this folder.
+    pub(super) fn serve_listener(mut self, stream: UnixStream, outputs: PathBuf) {
+        self.outputs = Some(outputs);
         // An end of the connection, or no thread, ends what is asked over it.
         let serve = move || drop(self.answer_listener(&stream));
         drop(thread::Builder::new().name("a listener".to_owned()).spawn(serve));
@@ -285,7 +290,13 @@ impl Forwarder {
             return several::answer(&asked.request, ask_one, stream, give);
         }
         let broken = |error: serde_json::Error| temporary(error.to_string());
-        give(serde_json::from_str(&ask(line)).unwrap_or_else(broken))
+        let response = serde_json::from_str(&ask(line)).unwrap_or_else(broken);
+        if let (Some(outputs), Response::Found(found)) = (&self.outputs, &response) {
+            let logs = Request::Logs { of: found.run.run.clone(), follow: false };
+            let logs = serde_json::to_string(&Asked { request: logs, ..asked.clone() }).unwrap_or_default();
+            bring(outputs, &found.run, || several::told(&ask(&logs)));
+        }
+        give(response)
     }
 }
 

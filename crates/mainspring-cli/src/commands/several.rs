@@ -24,6 +24,7 @@ use crate::client::Client;
 use mainspring_exec::clock::Moment;
 use mainspring_server::error::Error;
 use mainspring_server::protocol::{Done, ErrorKind, ErrorWire, FoundWire, LineWire, Request, Response};
+use mainspring_server::server::brought::Told;
 use mainspring_server::waiting::{is_left, wait_for_any};
 
 /// How much of an output one reply has: some screens, and little for a table.
@@ -78,6 +79,12 @@ pub(super) fn logs(client: &mut Client, of: &str) -> Result<String, Error> {
     }
     reply.lines = lines.into();
     Ok(serde_json::to_string(&reply).unwrap_or_default())
+}
+
+/// What a reply to `logs` tells; nothing if it is an error.
+pub(super) fn told(reply: &str) -> Option<Told> {
+    let LogsReply { left_out, lines, is_over } = serde_json::from_str(reply).ok()?;
+    Some(Told { left_out, lines, is_over })
 }
 
 fn is_over(found: &FoundWire) -> bool {

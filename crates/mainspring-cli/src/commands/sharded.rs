@@ -53,6 +53,7 @@ mod balance;
 mod loops;
 mod merge;
 mod pool;
+mod reply;
 mod route;
 mod router;
 
@@ -123,6 +124,7 @@ pub(super) fn serve(given: Given<'_>, make: &MakeServing<'_>) -> Result<(), Erro
         name: owner.name.clone(),
         server: identity.server.clone(),
         loops: Loops::default(),
+        outputs: data.output(),
         shards: Mutex::new(Shards::new(location).map_err(Error::Store)?),
         turns: AtomicUsize::new(0),
     });

@@ -119,9 +119,10 @@ impl<'m> Member<'m> {
     }
 
     /// Answers what comes over these connections, as a server that stands by does.
-    fn answer(&self, streams: &[UnixStream]) {
+    fn answer(&self, streams: &[UnixStream], outputs: &Path) {
         for stream in streams.iter().filter_map(|stream| stream.try_clone().ok()) {
-            Forwarder::new(self.location, &self.standing, &self.owner.name).serve_listener(stream);
+            Forwarder::new(self.location, &self.standing, &self.owner.name)
+                .serve_listener(stream, outputs.to_owned());
         }
     }
 }
@@ -158,7 +159,7 @@ pub(super) fn serve(
             let acquired = member.acquire();
             if acquired.is_err() && listening.is_none() {
                 let streams = listening.insert(stand(&mut beside).streams);
-                member.answer(streams);
+                member.answer(streams, &data.output());
             }
             acquired
         };

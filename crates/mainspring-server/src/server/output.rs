@@ -48,6 +48,9 @@ const REMOVED: &str = "removed";
 /// How the name of a file of output ends.
 const SUFFIX: &str = ".log";
 
+/// How the name of the file ends that says how much was brought from another server.
+pub(super) const COUNT: &str = "count";
+
 /// What stands behind the stream of a piece whose line goes on.
 const GOES_ON: &str = "+";
 
@@ -196,6 +199,7 @@ fn latest_removed(directory: &Path) -> Option<String> {
 /// Removes a file of output, and keeps that one of its time was removed.
 fn remove(path: &Path) -> io::Result<()> {
     fs::remove_file(path)?;
+    let _ = fs::remove_file(path.with_extension(COUNT));
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let time = name.strip_suffix(SUFFIX).unwrap_or(name);
     let time = time.rsplit('~').next().and_then(|time| time.split('+').next()).unwrap_or(time);
@@ -282,6 +286,12 @@ pub(super) fn last_attempt(path: &Path) -> String {
     let end = |line: &LineWire| if line.goes_on { "" } else { "\n" };
     let lines = lines.iter().filter(|line| Some(line.attempt) == last);
     lines.map(|line| format!("{}{}", line.text, end(line))).collect()
+}
+
+/// A line as it stands in a file.
+pub(super) fn written(line: &LineWire) -> String {
+    let LineWire { attempt, time, stream, goes_on, text, .. } = line;
+    format!("{time} {attempt} {stream}{} {text}\n", if *goes_on { GOES_ON } else { "" })
 }
 
 /// A line of a file, of the run called `run`.

@@ -229,7 +229,7 @@ export function runColumns(context) {
 function result({ outcome, reason, last_line, state }) {
   const isGood = outcome === "succeeded" || outcome === null;
   const said = last_line ?? reason;
-  return [!isGood && [h(`span.${tone(state)}`, outcome), " · "], said === "" ? dim("no output") : said];
+  return [!isGood && [h(`span.${tone(state)}`, outcome), " · "], said === "" ? absent() : said];
 }
 
 /** @param {Context} context @param {Run[]} rows @param {string} plain */

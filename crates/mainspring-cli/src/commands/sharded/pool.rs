@@ -4,6 +4,7 @@
 //!
 //! Does not answer: [`router`](super::router) does.
 
+use std::path::PathBuf;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -33,6 +34,8 @@ pub(super) struct Pool {
     /// The same for the database: see [`mainspring_postgres::Identity`].
     pub(super) server: String,
     pub(super) loops: Loops,
+    /// Where this server keeps what runs write.
+    pub(super) outputs: PathBuf,
     /// For questions where a job is.
     pub(super) shards: Mutex<Shards>,
     /// How many submissions were taken: each goes to the next shard of this server.

@@ -31,12 +31,14 @@ use super::super::several::{self, temporary};
 use super::loops::{Link, Local};
 use super::merge::merged;
 use super::pool::{Place, Pool, SETTLE_INTERVAL, SETTLE_WAIT};
+use super::reply::{ended, line_of, nobody, write};
 use super::route::{Route, next_in_turn, route};
 use mainspring_exec::clock::Moment;
 use mainspring_file::origin::Origin;
 use mainspring_server::protocol::{
     Answered, Asked, ErrorKind, ErrorWire, FileWire, Power, Request, Response, ShardWire,
 };
+use mainspring_server::server::brought::bring;
 use mainspring_server::waiting::{is_left, is_readable, wait_for, wait_for_any};
 
 /// How long another server has for a reply: a look at the inbox, the answer, and some time to spare.
@@ -104,8 +106,9 @@ impl Router {
                     self.pass_on(shard, &question, client)
                 }
                 _ => {
-                    let response = self.ask_all(&[shard], &question).pop();
-                    write(writer, id, response.unwrap_or_else(|| nobody(shard)))
+                    let response = self.ask_all(&[shard], &question).pop().unwrap_or_else(|| nobody(shard));
+                    self.bring(shard, &question, &response);
+                    write(writer, id, response)
                 }
             },
             Ok(None) => {
@@ -113,6 +116,18 @@ impl Router {
                 write(writer, id, response)
             }
             Err(response) => write(writer, id, *response),
+        }
+    }
+
+    /// The listener reads the file of a run that it asks for: here is what another server has of it.
+    fn bring(&mut self, shard: Shard, question: &Question<'_>, response: &Response) {
+        if self.links.is_none()
+            && let Response::Found(found) = response
+        {
+            let request = Request::Logs { of: found.run.run.clone(), follow: false };
+            let line = line_of(&Asked { request, ..question.asked.clone() });
+            let pool = Arc::clone(&self.pool);
+            bring(&pool.outputs, &found.run, || several::told(&self.reply_of(shard, &line, &question.actor)));
         }
     }
 
@@ -474,22 +489,4 @@ impl Router {
             }
         }
     }
-}
-
-fn ended(shard: Shard) -> Response {
-    temporary(format!("the loop of shard {} has just ended: ask again", shard.0))
-}
-
-fn nobody(shard: Shard) -> Response {
-    temporary(format!("shard {} has no owner: a server takes it soon, ask again", shard.0))
-}
-
-fn line_of(asked: &Asked) -> String {
-    let text = serde_json::to_string(asked).expect("requests have string keys and finite numbers");
-    format!("{text}\n")
-}
-
-fn write(mut client: impl Write, id: u64, response: Response) -> io::Result<()> {
-    let text = serde_json::to_string(&Answered { id, response }).map_err(io::Error::other)?;
-    client.write_all(format!("{text}\n").as_bytes())
 }

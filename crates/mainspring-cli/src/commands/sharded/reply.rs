@@ -1,0 +1,37 @@
+//! Requests and answers as they are written, and what is said where nobody answers.
+//!
+//! Cost: the text.
+//!
+//! Does not choose whom to ask.
+
+use std::io::{self, Write};
+
+use mainspring_job::Shard;
+
+use super::super::several::temporary;
+use mainspring_server::protocol::{Answered, Asked, Response};
+
+/// What is said of a loop that ended while it was asked.
+pub(super) fn ended(shard: Shard) -> Response {
+    temporary(format!("the loop of shard {} has just ended: ask again", shard.0))
+}
+
+/// What is said of a shard that nobody owns.
+pub(super) fn nobody(shard: Shard) -> Response {
+    temporary(format!("shard {} has no owner: a server takes it soon, ask again", shard.0))
+}
+
+/// A request as it is sent.
+pub(super) fn line_of(asked: &Asked) -> String {
+    let text = serde_json::to_string(asked).expect("requests have string keys and finite numbers");
+    format!("{text}\n")
+}
+
+/// Writes an answer to a client.
+///
+/// # Errors
+/// When the client has gone.
+pub(super) fn write(mut client: impl Write, id: u64, response: Response) -> io::Result<()> {
+    let text = serde_json::to_string(&Answered { id, response }).map_err(io::Error::other)?;
+    client.write_all(format!("{text}\n").as_bytes())
+}
