@@ -71,8 +71,16 @@ fn a_standby_answers_over_http_by_way_of_the_owner_and_refuses_nobody_when_it_ta
     assert_eq!(site.get("/api/v1/events", &token).status, 503);
     // The metrics are each server's own.
     let metrics = site.get("/metrics", &token);
-    assert_eq!((metrics.status, metrics.header("retry-after")), (503, Some("1")));
-    assert!(metrics.json()["detail"].as_str().unwrap().contains("this server stands by: process"));
+    let text = String::from_utf8_lossy(&metrics.body);
+    assert_eq!(metrics.status, 200, "{text}");
+    assert!(text.contains("\nmainspring_shards_owned 0"), "{text}");
+    for own in ["build_info{", "process_resident_memory_bytes ", "http_requests_total{", "refused_total{"] {
+        assert!(text.contains(&format!("\nmainspring_{own}")), "{own}: {text}");
+    }
+    assert!(
+        !text.contains("mainspring_job") && !text.contains("mainspring_runs"),
+        "those are the owner's: {text}"
+    );
 
     let (is_over, answers) = (AtomicBool::new(false), AtomicUsize::new(0));
     std::thread::scope(|scope| {

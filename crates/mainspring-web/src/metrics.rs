@@ -155,34 +155,56 @@ fn seconds(text: Option<&String>) -> Option<f64> {
     Some(at.as_duration().as_secs_f64())
 }
 
-/// All metrics as text.
+/// All metrics as text. Of a server that stands by those that are its own: what the jobs are like the owner
+/// tells, so that a sum over all servers counts them once.
 ///
 /// # Errors
 ///
 /// What the loop says.
 pub async fn text(app: &App, _: Moment) -> Result<String, Problem> {
-    let Response::Status(status) = app.pool.look(Request::Status).await? else { return Err(strange()) };
-    let Response::Health(health) = app.pool.look(Request::Health).await? else { return Err(strange()) };
-    let jobs = app.catalogue.jobs(&app.pool).await?;
     let jobs_max = app.settings.metered_jobs_max;
-    let mut sheet = Sheet(Registry::with_prefix("mainspring"));
-    let known: Vec<&Known> = jobs.iter().take(jobs_max).map(|known| &**known).collect();
-    of_jobs(app, &mut sheet, &known);
     let Response::Metrics(counted) = app.pool.look(Request::Metrics { jobs_max }).await? else {
         return Err(strange());
     };
-    of_runs(&mut sheet, &known, *counted);
-    of_waiting(app, &mut sheet, &known, &status).await?;
+    let mut sheet = Sheet(Registry::with_prefix("mainspring"));
+    if counted.stands_by {
+        sheet.gauge("shards_owned", 0.0);
+        of_answers(app, &mut sheet, None);
+        of_program(app, &mut sheet, None);
+    } else {
+        of_owner(app, &mut sheet, *counted).await?;
+    }
+    let mut text = String::new();
+    encode(&mut text, &sheet.0)
+        .map_err(|error| Problem::new(Code::Failed, format!("the metrics cannot be written: {error}")))?;
+    Ok(text)
+}
+
+/// What a server tells that has jobs.
+async fn of_owner(app: &App, sheet: &mut Sheet, counted: MetricsWire) -> Result<(), Problem> {
+    let Response::Status(status) = app.pool.look(Request::Status).await? else { return Err(strange()) };
+    let Response::Health(health) = app.pool.look(Request::Health).await? else { return Err(strange()) };
+    let jobs = app.catalogue.jobs(&app.pool).await?;
+    let known: Vec<&Known> = jobs.iter().take(app.settings.metered_jobs_max).map(|known| &**known).collect();
+    of_jobs(app, sheet, &known);
+    of_runs(sheet, &known, counted);
+    of_waiting(app, sheet, &known, &status).await?;
     let mismatched = jobs.iter().filter(|known| known.wire.is_mismatched()).count();
     sheet.gauge("agenda_mismatches", number(mismatched as u64));
-    of_server(&mut sheet, &status);
+    of_server(sheet, &status);
     let sizes = store_sizes(&app.data).into_iter();
     sheet.gauges("store_bytes", sizes.map(|(part, bytes)| (vec![label("part", part)], number(bytes))));
     sheet.gauge("disk_free_bytes", number(health.free_bytes.unwrap_or(0)));
     sheet.gauge("epoch", number(health.epoch.unwrap_or(0)));
+    of_answers(app, sheet, Some(&status));
+    of_program(app, sheet, health.open_files_max);
+    Ok(())
+}
+
+/// What the program is, and what it uses.
+fn of_program(app: &App, sheet: &mut Sheet, open_files_max: Option<u64>) {
     sheet.gauge("sse_clients", number(app.feed.stream_count() as u64));
     sheet.gauge("http_connections", number(app.meter.connections()));
-    of_answers(app, &mut sheet, &status);
     let commit = option_env!("MAINSPRING_COMMIT").unwrap_or("unknown");
     let build = vec![label("version", env!("CARGO_PKG_VERSION")), label("commit", commit)];
     sheet.gauges("build_info", [(build, 1.0)]);
@@ -190,11 +212,7 @@ pub async fn text(app: &App, _: Moment) -> Result<String, Problem> {
         "tzdata_info",
         [(vec![label("version", zones_version().as_deref().unwrap_or("unknown"))], 1.0)],
     );
-    of_process(&mut sheet, health.open_files_max);
-    let mut text = String::new();
-    encode(&mut text, &sheet.0)
-        .map_err(|error| Problem::new(Code::Failed, format!("the metrics cannot be written: {error}")))?;
-    Ok(text)
+    of_process(sheet, open_files_max);
 }
 
 fn of_jobs(app: &App, sheet: &mut Sheet, jobs: &[&Known]) {
@@ -285,14 +303,14 @@ async fn of_waiting(
     Ok(())
 }
 
-/// What the listener has answered, and what was refused.
-fn of_answers(app: &App, sheet: &mut Sheet, status: &StatusWire) {
+/// What the listener has answered, and what was refused: by the loop as well, if there is one.
+fn of_answers(app: &App, sheet: &mut Sheet, status: Option<&StatusWire>) {
     let answers = app.meter.all().into_iter().map(|((route, method, code), count)| {
         (vec![label("route", route), label("method", method), label("code", &code.to_string())], count)
     });
     sheet.counters("http_requests", answers);
     sheet.histograms("http_request_duration_seconds", "route", app.meter.durations());
-    let refused = app.meter.refusals().into_iter().chain([("rate", status.refused)]);
+    let refused = app.meter.refusals().into_iter().chain(status.map(|status| ("rate", status.refused)));
     sheet.counters("refused", refused.map(|(reason, count)| (vec![label("reason", reason)], count)));
 }
 

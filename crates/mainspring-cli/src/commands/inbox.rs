@@ -33,7 +33,7 @@ use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::log::Style;
 use mainspring_server::protocol::{
-    Answered, Asked, ErrorKind, ErrorWire, MAX_REQUEST_BYTES, Power, Request, Response,
+    Answered, Asked, ErrorKind, ErrorWire, MAX_REQUEST_BYTES, MetricsWire, Power, Request, Response,
 };
 use mainspring_server::server::brought::bring;
 use mainspring_server::server::standby;
@@ -271,6 +271,10 @@ impl Forwarder {
             writeln!(written, "{text}")
         };
         let asked = match asked {
+            // The listener asks for them, and counts on its own what it answers.
+            Ok(Asked { request: Request::Metrics { .. }, .. }) => {
+                return give(Response::Metrics(Box::new(MetricsWire::of_standby())));
+            }
             Ok(asked) if asks == Asks::Owner && is_forwarded(&asked.request) => asked,
             Ok(_) => return give(temporary(format!("this server stands by: {standing}"))),
             Err(error) => return give(Response::Error(error)),

@@ -132,9 +132,17 @@ pub struct MetricsWire {
     /// How many bytes of output could not be kept.
     #[serde(default)]
     pub output_lost_bytes: u64,
+    /// The server has no loop that could count: another has the jobs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stands_by: bool,
 }
 
 impl MetricsWire {
+    /// What a server tells that has no loop.
+    pub fn of_standby() -> MetricsWire {
+        MetricsWire { stands_by: true, ..MetricsWire::default() }
+    }
+
     /// Adds what another loop of the same server has counted. A clock that was set all of them have seen.
     pub fn merge(&mut self, other: MetricsWire) {
         for (name, job) in other.jobs {

@@ -36,7 +36,7 @@ use super::route::{Route, next_in_turn, route};
 use mainspring_exec::clock::Moment;
 use mainspring_file::origin::Origin;
 use mainspring_server::protocol::{
-    Answered, Asked, ErrorKind, ErrorWire, FileWire, Power, Request, Response, ShardWire,
+    Answered, Asked, ErrorKind, ErrorWire, FileWire, MetricsWire, Power, Request, Response, ShardWire,
 };
 use mainspring_server::server::brought::bring;
 use mainspring_server::waiting::{is_left, is_readable, wait_for, wait_for_any};
@@ -183,9 +183,12 @@ impl Router {
         match route(&question.asked.request, self.pool.count) {
             Route::Here => {
                 let here: Vec<Shard> = self.pool.loops.here().into_iter().collect();
-                match here.is_empty() {
-                    true => temporary("this server owns no shard".to_owned()),
-                    false => merged(self.ask_all(&here, question)),
+                match question.asked.request {
+                    Request::Metrics { .. } if here.is_empty() => {
+                        Response::Metrics(Box::new(MetricsWire::of_standby()))
+                    }
+                    _ if here.is_empty() => temporary("this server owns no shard".to_owned()),
+                    _ => merged(self.ask_all(&here, question)),
                 }
             }
             Route::InTurn(shard, after) => self.in_turn(shard, after, question),
