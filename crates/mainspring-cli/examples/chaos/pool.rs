@@ -9,7 +9,7 @@
 //!
 //! Does not judge what comes of it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -269,7 +269,7 @@ impl Pool {
         if is_behind {
             // Asked before the standby hears no more, so that what is excused is at most what it lacks, and
             // what was on its way then.
-            before = Some((self.lines_length(), self.acknowledged.clone()));
+            before = Some((self.lines_length(), self.epochs(), self.acknowledged.clone()));
             standby.stop_following(&self.database);
         }
         let place = 1 - self.place;
@@ -282,7 +282,7 @@ impl Pool {
         let submitting = keys.iter().zip((0..SERVERS).cycle());
         let submitting: Vec<Child> =
             submitting.map(|(key, which)| self.submission(which, key).spawn().unwrap()).collect();
-        let fences = self.ask("SELECT shard || '.' || epoch FROM mainspring.shard");
+        let epochs = self.epochs();
         self.database.kill();
         for member in &self.members {
             member.relays[self.place].cut();
@@ -294,12 +294,26 @@ impl Pool {
                 self.acknowledged.insert(key);
             }
         }
-        if let Some((from, acknowledged)) = before {
-            let owners = fences.lines().map(str::to_owned).collect();
-            self.unheard.push(Unheard { from, owners });
+        if let Some((from, first, acknowledged)) = before {
+            // A shard may have been given up and taken again meanwhile.
+            let of = |(shard, first): (u64, u64)| {
+                let last = epochs.get(&shard).copied().unwrap_or(first);
+                (first..=last).map(move |epoch| format!("{shard}.{epoch}"))
+            };
+            self.unheard.push(Unheard { from, owners: first.into_iter().flat_map(of).collect() });
             // By the same answer nobody knows which of them the standby has.
             self.acknowledged = acknowledged;
         }
+    }
+
+    /// The epoch of each shard's owner, or of its last one.
+    fn epochs(&self) -> BTreeMap<u64, u64> {
+        let rows = self.ask("SELECT shard || '.' || epoch FROM mainspring.shard");
+        let read = |row: &str| {
+            let (shard, epoch) = row.split_once('.')?;
+            Some((shard.parse().ok()?, epoch.parse().ok()?))
+        };
+        rows.lines().filter_map(read).collect()
     }
 
     fn lines_length(&self) -> usize {
