@@ -43,7 +43,7 @@ impl Client {
         Client { stream, reader, random: seed }
     }
 
-    /// Splitmix64.
+    /// A number below a limit, by splitmix64.
     fn below(&mut self, limit: u64) -> u64 {
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.random ^ (self.random >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

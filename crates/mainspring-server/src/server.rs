@@ -59,7 +59,9 @@ mod health;
 mod holding;
 mod host;
 mod job_rows;
+mod last_run;
 mod lease;
+mod listed;
 pub mod listener;
 mod listener_requests;
 pub mod login_codes;
@@ -246,8 +248,9 @@ impl Server {
                 self.perform(outputs);
                 return Ok(());
             }
-            let listener = &mut self.listener;
+            let (listener, job_rows) = (&mut self.listener, &self.job_rows);
             self.owner.send_batches(now, |planner, batch| {
+                job_rows.note(batch);
                 listener.changes.note(batch, now);
                 listener.meters.note(batch, |name| planner.job(name).is_some());
             });
