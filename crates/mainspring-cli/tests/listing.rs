@@ -118,7 +118,7 @@ impl Client {
     /// A change, which may be refused.
     fn change(&mut self) -> Value {
         let job = format!("j{}", self.below(NAMES));
-        match self.below(16) {
+        match self.below(20) {
             0..=3 => json!({"id": 1, "command": "run", "job": job, "wait": false}),
             4..=6 => {
                 // A job that waits for another, or sleeps, would be waited for too long.
@@ -127,6 +127,15 @@ impl Client {
             }
             7 | 8 => json!({"id": 1, "command": "cancel", "of": job}),
             9 => json!({"id": 1, "command": "pause", "job": job, "note": "why \"so\""}),
+            16 => json!({"id": 1, "command": "pause", "job": job}),
+            17 | 18 => {
+                let asked =
+                    json!({"id": 1, "command": "history", "job": null, "states": ["dead"], "limit": 1});
+                let dead: Value = serde_json::from_str(&self.ask(&asked)).unwrap();
+                let run = dead["runs"]["runs"][0]["run"].as_str().unwrap_or("j0").to_owned();
+                let command = ["dead_retry", "dead_drop"][usize::try_from(self.below(2)).unwrap()];
+                json!({"id": 1, "command": command, "run": run})
+            }
             10 => json!({"id": 1, "command": "pause", "job": null}),
             11 => json!({"id": 1, "command": "resume", "job": null}),
             12 => json!({"id": 1, "command": "resume", "job": job}),
