@@ -83,6 +83,7 @@ mod reload;
 mod removal;
 mod reports;
 pub mod room;
+mod rows_ahead;
 pub mod seats;
 mod share;
 mod sources;
@@ -170,7 +171,7 @@ impl Server {
         // The planner takes its jobs in first: a client that came before the server, whose connection the
         // service manager kept, asks for them in the first turn.
         self.act(Moment::now())?;
-        self.job_rows.go_ahead(self.owner.planner().jobs().count());
+        self.job_rows.ahead.look(self.owner.planner().jobs().count());
         loop {
             let mut now = Moment::now();
             let began = now;
@@ -278,7 +279,7 @@ impl Server {
     /// Looks at what nothing tells of.
     fn look_around(&mut self, now: Moment) {
         (self.looked, self.looked_count) = (now, self.owner.committed_count());
-        self.job_rows.go_ahead(self.owner.planner().jobs().count());
+        self.job_rows.ahead.look(self.owner.planner().jobs().count());
         self.tell_supervisor(supervisor::ALIVE);
         self.files.compare(now);
         self.look_at_room(now);

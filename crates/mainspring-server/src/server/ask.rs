@@ -156,7 +156,7 @@ impl Server {
         if let Reply::Applied(applied) = &reply
             && !(applied.added.is_empty() && applied.changed.is_empty())
         {
-            self.job_rows.begin_ahead();
+            self.job_rows.ahead.begin();
         }
         let Some(purpose) = self.clients.take_purpose(ticket) else { return };
         match purpose {

@@ -10,9 +10,9 @@
 //! The parts of a row are those of [`listed`](super::listed). How the last run went is in the store; what the
 //! store told of it is kept by the rules of [`last_run`](super::last_run).
 //!
-//! After the number of jobs has changed, the loop writes the rows of all jobs when it has nothing else to do,
-//! some at a time, and asks the store for their last runs. So the first who asks for a list waits no longer
-//! than the second.
+//! After jobs have changed, the loop writes the rows of all jobs when it has nothing else to do, some at a
+//! time, and asks the store for their last runs: see [`rows_ahead`](super::rows_ahead). So the first who asks
+//! for a list waits no longer than the second.
 //!
 //! Cost: some comparisons for a row that is kept. About a kilobyte for each of at most [`MAX_ROWS`] jobs that
 //! were listed, and as much again for its last run.
@@ -28,6 +28,7 @@ use mainspring_job::{Batch, Job, JobName, Load, Mark, Pause, PauseTerms};
 
 use super::last_run::{BatchCount, LastRun, Told, Touch};
 use super::listed::{Listed, start_of};
+use super::rows_ahead::RowsAhead;
 use crate::protocol::{JobCounts, JobWire};
 
 /// How many rows are kept: 32 MB or so. Rows of jobs beyond that are written for each list.
@@ -108,20 +109,7 @@ pub(super) struct JobRows {
     /// How many batches were given to the store, and the last of them that may have touched any job.
     given: Cell<BatchCount>,
     all_touched: Cell<BatchCount>,
-    /// For how many jobs rows were written ahead.
-    job_count: Cell<usize>,
-    ahead: RefCell<Ahead>,
-}
-
-/// How far rows are written that nobody has asked for.
-#[derive(Clone, Debug, Default)]
-enum Ahead {
-    #[default]
-    Done,
-    /// All after this job are left, or all.
-    After(Option<JobName>),
-    /// The store is asked for last runs. Then all after this job are left, or none.
-    Asked(Option<JobName>),
+    pub(super) ahead: RowsAhead,
 }
 
 impl JobRows {
@@ -181,12 +169,23 @@ impl JobRows {
         for operation in &batch.operations {
             match Touch::of(operation) {
                 Touch::Nobody => {}
-                Touch::Anybody => self.all_touched.set(self.given.get()),
+                Touch::Anybody => {
+                    self.all_touched.set(self.given.get());
+                    self.ahead.touch();
+                }
                 Touch::Job(name) => {
-                    rows.get_mut(name).into_iter().for_each(|row| row.last.touch(self.given.get()));
+                    if let Some(row) = rows.get_mut(name) {
+                        row.last.touch(self.given.get());
+                        self.ahead.touch();
+                    }
                 }
             }
         }
+    }
+
+    /// Whether there is no room for the row of another job.
+    pub(super) fn is_full(&self) -> bool {
+        MAX_ROWS <= self.rows.borrow().len()
     }
 
     /// How many batches were given to the store.
@@ -200,49 +199,6 @@ impl JobRows {
         for (name, text) in told.lasts {
             rows.get_mut(&name).into_iter().for_each(|row| row.last.learn(text.clone(), told.asked));
         }
-    }
-
-    /// So many jobs are there: if they were not as many before, their rows are to be written ahead.
-    pub(super) fn go_ahead(&self, job_count: usize) {
-        if self.job_count.replace(job_count) != job_count {
-            self.begin_ahead();
-        }
-    }
-
-    /// The rows of all jobs are to be written ahead.
-    pub(super) fn begin_ahead(&self) {
-        self.ahead.replace(Ahead::After(None));
-    }
-
-    /// The job after which rows are written ahead now, or all jobs; if any are. The caller says how far it
-    /// came.
-    pub(super) fn ahead(&self) -> Option<Option<JobName>> {
-        match &*self.ahead.borrow() {
-            Ahead::After(after) => Some(after.clone()),
-            Ahead::Done | Ahead::Asked(_) => None,
-        }
-    }
-
-    /// Rows are written ahead up to a job, or all are. Says whether more can be.
-    pub(super) fn ahead_to(&self, job: Option<JobName>) -> bool {
-        let job = job.filter(|_| self.rows.borrow().len() < MAX_ROWS);
-        let has_more = job.is_some();
-        self.ahead.replace(if has_more { Ahead::After(job) } else { Ahead::Done });
-        has_more
-    }
-
-    /// The same, when the store has answered.
-    pub(super) fn ahead_waits(&self, job: Option<JobName>) {
-        self.ahead.replace(Ahead::Asked(job));
-    }
-
-    /// The store has answered what it was asked ahead.
-    pub(super) fn ahead_is_told(&self) {
-        let told = match &*self.ahead.borrow() {
-            Ahead::Asked(job) => Some(job.clone()),
-            Ahead::Done | Ahead::After(_) => None,
-        };
-        told.into_iter().for_each(|job| _ = self.ahead_to(job));
     }
 
     /// Drops the rows of jobs that are gone, when there is no room for others.
@@ -469,30 +425,5 @@ mod tests {
         assert!(listed(MAX_ROWS), "there was no room for it");
         rows.forget_others(|name| name.as_str() != "j7");
         assert!(listed(MAX_ROWS) && !listed(MAX_ROWS), "now there is");
-    }
-
-    #[test]
-    fn rows_are_written_ahead_once_for_each_number_of_jobs() {
-        let (rows, name) = (JobRows::default(), job("j").name.clone());
-        assert_eq!(rows.ahead(), None, "there are no jobs");
-        rows.go_ahead(2);
-        assert_eq!(rows.ahead(), Some(None));
-        assert!(rows.ahead_to(Some(name.clone())));
-        rows.go_ahead(2);
-        assert_eq!(rows.ahead(), Some(Some(name.clone())), "it goes on");
-        rows.ahead_waits(Some(name.clone()));
-        assert_eq!(rows.ahead(), None, "the store is asked");
-        rows.ahead_is_told();
-        assert_eq!(rows.ahead(), Some(Some(name.clone())));
-        rows.ahead_waits(None);
-        rows.ahead_is_told();
-        rows.go_ahead(2);
-        assert_eq!(rows.ahead(), None, "all are written, whatever changed in them");
-        rows.go_ahead(3);
-        assert_eq!(rows.ahead(), Some(None));
-        rows.ahead_waits(Some(name));
-        rows.begin_ahead();
-        rows.ahead_is_told();
-        assert_eq!(rows.ahead(), Some(None), "it has begun anew meanwhile");
     }
 }

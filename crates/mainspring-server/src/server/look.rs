@@ -105,6 +105,7 @@ impl Server {
     pub(super) fn list(&self, asked: &ListWire, now: Moment) -> Asking {
         let selector = Selector::parse(&asked.labels).map_err(usage)?;
         if asked.after.is_none() {
+            self.job_rows.ahead.list();
             let planner = self.owner.planner();
             self.work_texts.forget_others(|name| planner.job(name).is_some());
             self.job_rows.forget_others(|name| planner.job(name).is_some());
@@ -131,7 +132,7 @@ impl Server {
         if let Ok(Next::Listed(_, told) | Next::Told(told)) = &mut asking {
             self.learn(std::mem::take(told), is_current);
         }
-        let Some(asker) = asker else { return self.job_rows.ahead_is_told() };
+        let Some(asker) = asker else { return self.job_rows.ahead.go_on() };
         self.listener.meters.query(asker.what, took);
         self.clients.end_question(asker);
         self.go_on(asker, asking);
@@ -170,21 +171,21 @@ impl Server {
     /// Writes some rows for those who will ask, and asks for their last runs. Says whether more can be
     /// written now.
     pub(super) fn write_rows_ahead(&mut self, now: Moment) -> bool {
-        let Some(after) = self.job_rows.ahead() else { return false };
+        let Some(after) = self.job_rows.ahead.next() else { return false };
         let jobs = self.owner.planner().looks_after(after.as_ref());
         let page: Vec<Found<'_>> = jobs.take(MAX_AHEAD).collect();
         let has_more = page.len() == MAX_AHEAD;
         let mut rows = self.rows(page, now);
         let unknown = if self.is_alone() { queries::unknown(&rows) } else { Vec::new() };
-        let next = rows.pop().filter(|_| has_more).map(|row| row.name);
+        let next = rows.pop().map(|row| row.name).filter(|_| has_more && !self.job_rows.is_full());
         if unknown.is_empty() {
-            return self.job_rows.ahead_to(next);
+            return self.job_rows.ahead.come_to(next);
         }
         let asked = self.job_rows.given();
         let ask = move |reader: &mut dyn Reader| queries::told(reader, unknown, asked).map(Next::Told);
         self.owner.add_question(Question::new(None, Box::new(ask)));
         self.owner.ask_questions(now);
-        self.job_rows.ahead_waits(next);
+        self.job_rows.ahead.wait_at(next);
         false
     }
 
