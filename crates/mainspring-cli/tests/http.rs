@@ -472,7 +472,7 @@ fn a_silent_job_is_in_trouble_and_jobs_beyond_the_limit_are_metered_together() {
     let once = "mainspring_once_oldest_overdue_seconds";
     assert_eq!((value(once), value("mainspring_dead_letters{job=\"b\"}")), (Some("0.0"), Some("0.0")));
     for name in [
-        "reader_query_seconds_count{query=\"list\"}",
+        "reader_query_seconds_count{query=\"status\"}",
         "store_bytes{part=\"database\"}",
         "http_request_duration_seconds_count{route=\"/api/v1/jobs\"}",
         "commit_batch_operations_sum",

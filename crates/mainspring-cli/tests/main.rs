@@ -34,6 +34,7 @@ mod hostile;
 mod http;
 mod install;
 mod json;
+mod listing;
 mod live;
 mod locked;
 mod logs;

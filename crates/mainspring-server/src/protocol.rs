@@ -44,7 +44,7 @@ pub use expression::{
     read_expression,
 };
 pub use health::{ClockStepWire, HealthWire, MAX_NAMED, NamesWire};
-pub use job::{JobState, JobWire, PauseTermsWire, SourceCode};
+pub use job::{JobCounts, JobState, JobWire, PauseTermsWire, SourceCode};
 pub use line::WrittenJobs;
 pub use metrics::{
     BOUNDS_OPERATIONS, BOUNDS_S, HistogramWire, JobMetricsWire, MAX_METERED_JOBS, METERED_JOBS, MetricsWire,

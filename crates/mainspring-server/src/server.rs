@@ -60,7 +60,9 @@ mod health;
 mod holding;
 mod host;
 mod job_rows;
+mod last_run;
 mod lease;
+mod listed;
 pub mod listener;
 mod listener_requests;
 pub mod login_codes;
@@ -82,6 +84,7 @@ mod reload;
 mod removal;
 mod reports;
 pub mod room;
+mod rows_ahead;
 pub mod seats;
 mod share;
 mod sources;
@@ -169,7 +172,7 @@ impl Server {
         // The planner takes its jobs in first: a client that came before the server, whose connection the
         // service manager kept, asks for them in the first turn.
         self.act(Moment::now())?;
-        self.job_rows.go_ahead(self.owner.planner().jobs().count());
+        self.job_rows.ahead.look(self.owner.planner().jobs().count());
         loop {
             let mut now = Moment::now();
             let began = now;
@@ -247,8 +250,9 @@ impl Server {
                 self.perform(outputs);
                 return Ok(());
             }
-            let listener = &mut self.listener;
+            let (listener, job_rows) = (&mut self.listener, &self.job_rows);
             self.owner.send_batches(now, |planner, batch| {
+                job_rows.note(batch);
                 listener.changes.note(batch, now);
                 listener.meters.note(batch, |name| planner.job(name).is_some());
             });
@@ -276,7 +280,7 @@ impl Server {
     /// Looks at what nothing tells of.
     fn look_around(&mut self, now: Moment) {
         (self.looked, self.looked_count) = (now, self.owner.committed_count());
-        self.job_rows.go_ahead(self.owner.planner().jobs().count());
+        self.job_rows.ahead.look(self.owner.planner().jobs().count());
         self.tell_supervisor(supervisor::ALIVE);
         self.files.compare(now);
         self.look_at_room(now);

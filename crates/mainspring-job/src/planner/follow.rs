@@ -96,7 +96,7 @@ impl Planner {
         }
         let of = |job: &Job| job.timetable.follows().map(|after| after.job.clone()).collect::<Vec<_>>();
         let stays = |job: &&Job| prune == Prune::Keep || job.source != source;
-        let defined = self.jobs.defined_after(None).map(|(job, _, _)| job).filter(stays);
+        let defined = self.jobs.defined_after(None).map(|(job, _, _)| &**job).filter(stays);
         let mut follows: BTreeMap<JobName, Vec<JobName>> =
             defined.map(|job| (job.name.clone(), of(job))).collect();
         follows.extend(jobs.iter().map(|job| (job.name.clone(), of(job))));

@@ -188,11 +188,11 @@ impl Jobs {
     pub(super) fn defined_after<'p>(
         &'p self,
         after: Option<&JobName>,
-    ) -> impl Iterator<Item = (&'p Job, &'p Mark, Option<Timestamp>)> + use<'p> {
+    ) -> impl Iterator<Item = (&'p Arc<Job>, &'p Mark, Option<Timestamp>)> + use<'p> {
         let range = self.known.range((after.map_or(Unbounded, |name| Excluded(name.clone())), Unbounded));
         range.filter_map(|(_, tracked)| {
             let next = tracked.next.map(|entry| entry.at);
-            Some((tracked.job.as_deref()?, &tracked.mark, next))
+            Some((tracked.job.as_ref()?, &tracked.mark, next))
         })
     }
 

@@ -4,6 +4,8 @@
 //!
 //! Does not change anything, nor read the store: what is not open is not here.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
 use super::Planner;
@@ -51,7 +53,7 @@ impl Planner {
         &'p self,
         after: Option<&JobName>,
     ) -> impl Iterator<Item = (&'p Job, &'p Mark)> + use<'p> {
-        self.jobs.defined_after(after).map(|(job, mark, _)| (job, mark))
+        self.jobs.defined_after(after).map(|(job, mark, _)| (&**job, mark))
     }
 
     /// When a job is looked at next: at its next occurrence, or before it where that is far away. `None` if
@@ -63,14 +65,15 @@ impl Planner {
     /// The jobs with a definition, how far each is, and when it is looked at next as
     /// [`next_of`](Self::next_of) says. One walk.
     pub fn looks(&self) -> impl Iterator<Item = (&Job, &Mark, Option<Timestamp>)> {
-        self.jobs.defined_after(None)
+        self.jobs.defined_after(None).map(|(job, mark, looked_at)| (&**job, mark, looked_at))
     }
 
-    /// The same of those whose names come after one, in order of their names.
+    /// The same of those whose names come after one, in order of their names. A definition that is another
+    /// one is behind another `Arc`, so that a caller sees by the pointer whether it has changed.
     pub fn looks_after<'p>(
         &'p self,
         after: Option<&JobName>,
-    ) -> impl Iterator<Item = (&'p Job, &'p Mark, Option<Timestamp>)> + use<'p> {
+    ) -> impl Iterator<Item = (&'p Arc<Job>, &'p Mark, Option<Timestamp>)> + use<'p> {
         self.jobs.defined_after(after)
     }
 

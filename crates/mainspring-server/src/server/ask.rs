@@ -17,9 +17,7 @@ use mainspring_job::{
     Refusal, Reply, RunKey, Scope, Submission, Ticket, Work, preview, rewind_preview,
 };
 
-use super::asking::{
-    Answered, Asker, Asking, Next, Query, Question, job_name, not_found, query, run_key, time, usage,
-};
+use super::asking::{Asker, Asking, Next, Query, Question, job_name, not_found, query, run_key, time, usage};
 use super::clients::Clients;
 use super::feed::Feed;
 use super::peer::TURN_TIME;
@@ -88,26 +86,11 @@ impl Server {
         self.go_on(asker, asking);
     }
 
-    /// Takes the answers of the store to what was asked.
-    pub(super) fn take_answers(&mut self) {
-        self.owner.quiet_questions();
-        while let Some(answered) = self.owner.next_answer() {
-            self.take_answer(answered);
-        }
-    }
-
-    pub(super) fn take_answer(&mut self, answered: Answered) {
-        let Answered { asker, asking, took } = answered;
-        self.listener.meters.query(asker.what, took);
-        self.clients.end_question(asker);
-        self.go_on(asker, asking);
-    }
-
-    fn go_on(&mut self, asker: Asker, asking: Asking) {
+    pub(super) fn go_on(&mut self, asker: Asker, asking: Asking) {
         match asking {
             Ok(Next::Answer(response)) => self.clients.answer(asker, response),
-            Ok(Next::Jobs(jobs)) => self.clients.answer_jobs(asker, &jobs),
-            Ok(Next::Nothing) => {}
+            Ok(Next::Jobs(jobs) | Next::Listed(jobs, _)) => self.clients.answer_jobs(asker, &jobs),
+            Ok(Next::Nothing | Next::Told(_)) => {}
             Err(error) => self.clients.answer(asker, Response::Error(error)),
             Ok(Next::Command(command)) => self.command(Purpose::Answer(asker), command),
             Ok(Next::Purge(job)) => self.purge_portion(asker, job),
@@ -141,7 +124,7 @@ impl Server {
     pub(super) fn ask_store(&mut self, asker: Asker, query: Query) {
         // A client that has gone gets no answer.
         if self.clients.begin_question(asker) {
-            self.owner.add_question(Question { asker, query });
+            self.owner.add_question(Question::new(Some(asker), query));
         }
     }
 
@@ -170,6 +153,11 @@ impl Server {
 
     /// The reply to a command finds its asker.
     pub(super) fn reply(&mut self, ticket: Ticket, reply: Reply, now: Moment) {
+        if let Reply::Applied(applied) = &reply
+            && !(applied.added.is_empty() && applied.changed.is_empty())
+        {
+            self.job_rows.ahead.begin();
+        }
         let Some(purpose) = self.clients.take_purpose(ticket) else { return };
         match purpose {
             Purpose::Call(answer) => answer.give(Ok(reply)),

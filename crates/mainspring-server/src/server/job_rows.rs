@@ -2,36 +2,43 @@
 //! looked last, and to write a row takes ten times as long as to see that.
 //!
 //! ```text
-//! job, mark, armed, load ─▶ the row kept, if it was written of the same ─┐
-//!                         └▶ describe::job ─▶ JSON, kept ────────────────┴─▶ text without how the last run went
+//! job, mark, armed ─▶ the start kept, if it was written of the same ─┐
+//!                   └▶ describe::job ─▶ JSON, kept ──────────────────┴─▶ Listed: start, counts, last run
+//! batches ─▶ what they touch ─▶ the last run is not known ─▶ the store is asked ─▶ learn
 //! ```
 //!
-//! How the last run of a job went is in the store, so it is added behind: see [`with_last`].
+//! The parts of a row are those of [`listed`](super::listed). How the last run went is in the store; what the
+//! store told of it is kept by the rules of [`last_run`](super::last_run).
 //!
-//! After the number of jobs has changed, the loop writes the rows of all jobs when it has nothing else to do,
-//! some at a time. So the first who asks for a list waits no longer than the second.
+//! After jobs have changed, the loop writes the rows of all jobs when it has nothing else to do, some at a
+//! time, and asks the store for their last runs: see [`rows_ahead`](super::rows_ahead). So the first who asks
+//! for a list waits no longer than the second.
 //!
 //! Cost: some comparisons for a row that is kept. About a kilobyte for each of at most [`MAX_ROWS`] jobs that
-//! were listed.
+//! were listed, and as much again for its last run.
 //!
 //! Does not know which jobs there are.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
 
 use jiff::Timestamp;
-use mainspring_job::{Job, JobName, Load, Mark, Work};
+use mainspring_job::{Batch, Job, JobName, Load, Mark, Pause, PauseTerms};
 
-use crate::protocol::{JobWire, RunWire};
+use super::last_run::{BatchCount, LastRun, Told, Touch};
+use super::listed::{Listed, start_of};
+use super::rows_ahead::RowsAhead;
+use crate::protocol::{JobCounts, JobWire};
 
-/// How many rows are kept: 16 MB or so. Rows of jobs beyond that are written for each list.
+/// How many rows are kept: 32 MB or so. Rows of jobs beyond that are written for each list.
 pub(super) const MAX_ROWS: usize = 16_384;
 
-/// How the row of a job without a last run ends.
-const NO_LAST: &str = ",\"last\":null}";
+/// How long the start of a row is that is kept: four times as long as most. A longer one is written for each
+/// list.
+const MAX_START_BYTES: usize = 4 << 10;
 
-/// What a row says beside the definition of its job.
+/// What a row says beside the definition of its job and its mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Facts {
     /// When the planner looks at it next.
@@ -46,97 +53,152 @@ pub(super) struct Facts {
     pub(super) is_all_paused: bool,
 }
 
-/// A row, and what it was written of.
+impl Facts {
+    /// The numbers of the row.
+    fn counts(&self, mark: &Mark) -> JobCounts {
+        let Load { running, queued, .. } = self.load;
+        let Mark { runs, failures, .. } = *mark;
+        JobCounts { source_line: self.source_line, runs, failures, running, queued }
+    }
+}
+
+/// What is kept of a row, and what its start was written of.
 struct Row {
-    work: Arc<Work>,
-    labels: BTreeMap<String, String>,
-    source: String,
-    max_runs: Option<u64>,
-    /// The timetable's text is in it.
-    mark: Mark,
-    facts: Facts,
+    /// It does not change behind its `Arc`, and while this is kept no other has its address.
+    job: Weak<Job>,
+    /// Of the mark, all that stands in the start or moves the next time.
+    watermark: Timestamp,
+    crashes: u32,
+    pause: Option<Pause>,
+    pause_terms: PauseTerms,
+    is_done: bool,
+    armed: Option<Timestamp>,
+    silent_since: Option<Timestamp>,
+    is_all_paused: bool,
     /// From when on it is true, and before when: up to the next time of the job.
     written: Timestamp,
     until: Timestamp,
-    text: Arc<str>,
+    start: Arc<str>,
+    last: LastRun,
 }
 
 impl Row {
-    fn is_of(&self, job: &Job, mark: &Mark, facts: Facts, now: Timestamp) -> bool {
-        // Work does not change behind its `Arc`, and the row keeps that, so no other work gets its address.
-        Arc::ptr_eq(&self.work, &job.work)
-            && self.facts == facts
+    fn is_of(&self, job: &Arc<Job>, mark: &Mark, facts: Facts, now: Timestamp) -> bool {
+        std::ptr::eq(self.job.as_ptr(), Arc::as_ptr(job))
             && (self.written <= now && now < self.until)
-            && self.max_runs == job.max_runs
-            && self.mark == *mark
-            && self.source == job.source
-            && self.labels == job.labels
+            && self.watermark == mark.watermark
+            && self.crashes == mark.crashes
+            && self.pause == mark.pause
+            && self.pause_terms == mark.pause_terms
+            && self.is_done == is_done(job, mark)
+            && self.armed == facts.armed
+            && self.silent_since == facts.silent_since
+            && self.is_all_paused == facts.is_all_paused
     }
+}
+
+/// Whether it has had as many runs as it may.
+fn is_done(job: &Job, mark: &Mark) -> bool {
+    job.max_runs.is_some_and(|max| max <= mark.runs)
 }
 
 /// The rows of all jobs that were listed.
 #[derive(Default)]
 pub(super) struct JobRows {
     rows: RefCell<HashMap<JobName, Row>>,
-    /// For how many jobs rows were written ahead.
-    job_count: Cell<usize>,
-    ahead: RefCell<Ahead>,
-}
-
-/// How far rows are written that nobody has asked for.
-#[derive(Clone, Debug, Default)]
-pub(super) enum Ahead {
-    #[default]
-    Done,
-    /// All after this job are left, or all.
-    After(Option<JobName>),
+    /// How many batches were given to the store, and the last of them that may have touched any job.
+    given: Cell<BatchCount>,
+    all_touched: Cell<BatchCount>,
+    pub(super) ahead: RowsAhead,
 }
 
 impl JobRows {
-    /// The row of a job without how its last run went. `describe` is asked when it has to be written.
+    /// The row of a job. `describe` is asked when its start has to be written.
     pub(super) fn row(
         &self,
-        (job, mark): (&Job, &Mark),
+        (job, mark): (&Arc<Job>, &Mark),
         facts: Facts,
         now: Timestamp,
         describe: impl FnOnce() -> JobWire,
-    ) -> Arc<str> {
-        let mut rows = self.rows.borrow_mut();
-        let kept = rows.get(&job.name);
-        if let Some(row) = kept.filter(|row| row.is_of(job, mark, facts, now)) {
-            return row.text.clone();
+    ) -> Listed {
+        let (mut rows, all_touched) = (self.rows.borrow_mut(), self.all_touched.get());
+        let kept = rows.get_mut(&job.name);
+        let (name, counts) = (job.name.clone(), facts.counts(mark));
+        if let Some(row) = kept.as_ref().filter(|row| row.is_of(job, mark, facts, now)) {
+            return Listed { name, start: row.start.clone(), counts, last: row.last.known(all_touched) };
         }
-        let has_room = kept.is_some() || rows.len() < MAX_ROWS;
         let wire = describe();
-        let text = start_of(&wire);
+        let start = start_of(&wire);
+        debug_assert_eq!(wire.counts(), counts, "a row is described by the same facts");
         let next = || wire.next.as_ref().and_then(|next| next.parse().ok());
-        // A job that is not paused and has no next time may get one when the clock alone moves.
-        let until = if mark.pause.is_some() { Some(Timestamp::MAX) } else { next() };
-        if let Some(until) = until.filter(|_| has_room) {
-            let (work, labels, source) = (job.work.clone(), job.labels.clone(), job.source.clone());
-            let (max_runs, mark, text) = (job.max_runs, mark.clone(), text.clone());
-            let row = Row { work, labels, source, max_runs, mark, facts, written: now, until, text };
-            rows.insert(job.name.clone(), row);
+        // A job that is not paused and has no next time may get one when the clock alone moves: its start is
+        // true for no time, and is written for each list.
+        let until = if mark.pause.is_some() { Timestamp::MAX } else { next().unwrap_or(now) };
+        let last = kept.map_or_else(
+            || LastRun::unknown(self.given.get()),
+            |row| std::mem::replace(&mut row.last, LastRun::unknown(0)),
+        );
+        let known = last.known(all_touched);
+        if MAX_START_BYTES < start.len() {
+            rows.remove(&job.name);
+        } else if rows.len() < MAX_ROWS || rows.contains_key(&job.name) {
+            let row = Row {
+                job: Arc::downgrade(job),
+                watermark: mark.watermark,
+                crashes: mark.crashes,
+                pause: mark.pause,
+                pause_terms: mark.pause_terms.clone(),
+                is_done: is_done(job, mark),
+                armed: facts.armed,
+                silent_since: facts.silent_since,
+                is_all_paused: facts.is_all_paused,
+                written: now,
+                until,
+                start: start.clone(),
+                last,
+            };
+            rows.insert(name.clone(), row);
         }
-        text
+        Listed { name, start, counts, last: known }
     }
 
-    /// So many jobs are there: if they were not as many before, their rows are to be written ahead.
-    pub(super) fn go_ahead(&self, job_count: usize) {
-        if self.job_count.replace(job_count) != job_count {
-            self.ahead.replace(Ahead::After(None));
+    /// A batch is given to the store.
+    pub(super) fn note(&self, batch: &Batch) {
+        self.given.set(self.given.get() + 1);
+        let mut rows = self.rows.borrow_mut();
+        for operation in &batch.operations {
+            match Touch::of(operation) {
+                Touch::Nobody => {}
+                Touch::Anybody => {
+                    self.all_touched.set(self.given.get());
+                    self.ahead.touch();
+                }
+                Touch::Job(name) => {
+                    if let Some(row) = rows.get_mut(name) {
+                        row.last.touch(self.given.get());
+                        self.ahead.touch();
+                    }
+                }
+            }
         }
     }
 
-    /// Takes out how far rows are written ahead; the caller goes on from there, and says how far it came.
-    pub(super) fn take_ahead(&self) -> Ahead {
-        self.ahead.take()
+    /// Whether there is no room for the row of another job.
+    pub(super) fn is_full(&self) -> bool {
+        MAX_ROWS <= self.rows.borrow().len()
     }
 
-    /// Rows are written ahead up to a job, and there are more.
-    pub(super) fn ahead_to(&self, job: JobName) {
-        let is_full = self.rows.borrow().len() == MAX_ROWS;
-        self.ahead.replace(if is_full { Ahead::Done } else { Ahead::After(Some(job)) });
+    /// How many batches were given to the store.
+    pub(super) fn given(&self) -> BatchCount {
+        self.given.get()
+    }
+
+    /// Takes in what the store has told when all was on disk that was given before it was asked.
+    pub(super) fn learn(&self, told: Told) {
+        let mut rows = self.rows.borrow_mut();
+        for (name, text) in told.lasts {
+            rows.get_mut(&name).into_iter().for_each(|row| row.last.learn(text.clone(), told.asked));
+        }
     }
 
     /// Drops the rows of jobs that are gone, when there is no room for others.
@@ -148,29 +210,11 @@ impl JobRows {
     }
 }
 
-/// A job as JSON up to how its last run went.
-fn start_of(wire: &JobWire) -> Arc<str> {
-    let text = serde_json::to_string(wire).expect("wire types have string keys and finite numbers");
-    text.strip_suffix(NO_LAST).expect("a list tells neither of definitions nor, yet, of last runs").into()
-}
-
-/// Adds a row to the text of a list, with how the last run of the job went.
-pub(super) fn with_last(list: &mut Vec<u8>, start: &str, last: Option<&RunWire>) {
-    if !list.is_empty() {
-        list.push(b',');
-    }
-    list.extend_from_slice(start.as_bytes());
-    let Some(last) = last else { return list.extend_from_slice(NO_LAST.as_bytes()) };
-    list.extend_from_slice(b",\"last\":");
-    serde_json::to_writer(&mut *list, last).expect("wire types have string keys and finite numbers");
-    list.push(b'}');
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use mainspring_action::body::{Body, ProcessBody};
-    use mainspring_job::{After, Ending, Pause, Timetable};
+    use mainspring_job::{After, Ending, Operation, RunKey, RunState, Timetable, Work};
 
     fn time(text: &str) -> Timestamp {
         text.parse().expect("a time")
@@ -180,11 +224,11 @@ mod tests {
         Mark::new(job.name.clone(), time("2026-11-22T11:00:00Z"), "after j".to_owned())
     }
 
-    fn job(name: &str) -> Job {
+    fn job(name: &str) -> Arc<Job> {
         let name = JobName::new(name).expect("a name");
         let body = Body::Process(ProcessBody { shell: Some("true".to_owned()), ..ProcessBody::default() });
         let timetable = Timetable::new([After::new(name.clone(), Ending::Any)]).expect("one trigger");
-        Job::new(name, timetable, Work::new(body.encode().expect("a small body")))
+        Arc::new(Job::new(name, timetable, Work::new(body.encode().expect("a small body"))))
     }
 
     fn facts() -> Facts {
@@ -197,10 +241,10 @@ mod tests {
         }
     }
 
-    fn job_with(job: &Job, change: impl FnOnce(&mut Job)) -> Job {
+    fn job_with(job: &Job, change: impl FnOnce(&mut Job)) -> Arc<Job> {
         let mut changed = job.clone();
         change(&mut changed);
-        changed
+        Arc::new(changed)
     }
 
     fn mark_with(mark: &Mark, change: impl FnOnce(&mut Mark)) -> Mark {
@@ -209,10 +253,16 @@ mod tests {
         changed
     }
 
-    /// Whether a row had to be written.
+    fn described(mark: &Mark, facts: Facts, next: Option<&str>) -> JobWire {
+        let JobCounts { source_line, runs, failures, running, queued } = facts.counts(mark);
+        let next = next.map(str::to_owned);
+        JobWire { next, source_line, runs, failures, running, queued, ..JobWire::default() }
+    }
+
+    /// Whether the start of a row had to be written.
     fn is_written(
         rows: &JobRows,
-        job: &Job,
+        job: &Arc<Job>,
         mark: &Mark,
         facts: Facts,
         now: &str,
@@ -221,49 +271,109 @@ mod tests {
         let mut is_written = false;
         rows.row((job, mark), facts, time(now), || {
             is_written = true;
-            JobWire { next: next.map(str::to_owned), ..JobWire::default() }
+            described(mark, facts, next)
         });
         is_written
     }
 
     #[test]
-    fn a_row_is_written_anew_when_anything_in_it_may_be_other() {
+    fn the_start_of_a_row_is_written_anew_when_anything_in_it_may_be_other() {
         let (first, noon, next) = (job("j"), "2026-11-22T12:00:00Z", Some("2026-11-22T13:00:00Z"));
         let mark = Mark::new(first.name.clone(), time("2026-11-22T11:00:00Z"), "after j".to_owned());
         let armed = Facts { armed: Some(time(noon)), ..facts() };
-        let mut busy = facts();
-        busy.load.queued = 1;
         let silent = Facts { silent_since: Some(time(noon)), ..facts() };
-        let moved = Facts { source_line: Some(3), ..facts() };
         let paused = Facts { is_all_paused: true, ..facts() };
         let work = job("j");
         let source = job_with(&first, |job| job.source = "other.toml".to_owned());
         let labels = job_with(&first, |job| job.labels = [("team".to_owned(), "a".to_owned())].into());
         let limited = job_with(&first, |job| job.max_runs = Some(3));
-        let ran = mark_with(&mark, |mark| mark.runs = 1);
+        let crashed = mark_with(&mark, |mark| mark.crashes = 1);
+        let passed = mark_with(&mark, |mark| mark.watermark = time(noon));
+        let noted = mark_with(&mark, |mark| mark.pause_terms.note = "why".to_owned());
         let rested = mark_with(&mark, |mark| mark.pause = Some(Pause::Failures));
-        let retimed = mark_with(&mark, |mark| mark.timetable = "after k".to_owned());
         for (job, mark, known, now, is_anew) in [
             (&first, &mark, facts(), noon, false),
             (&first, &mark, facts(), "2026-11-22T12:59:59.999Z", false),
             (&first, &mark, facts(), "2026-11-22T13:00:00Z", true),
             (&first, &mark, facts(), "2026-11-22T11:59:59Z", true),
             (&first, &mark, armed, noon, true),
-            (&first, &mark, busy, noon, true),
             (&first, &mark, silent, noon, true),
-            (&first, &mark, moved, noon, true),
             (&first, &mark, paused, noon, true),
             (&work, &mark, facts(), noon, true),
             (&source, &mark, facts(), noon, true),
             (&labels, &mark, facts(), noon, true),
             (&limited, &mark, facts(), noon, true),
-            (&first, &ran, facts(), noon, true),
+            (&first, &crashed, facts(), noon, true),
+            (&first, &passed, facts(), noon, true),
+            (&first, &noted, facts(), noon, true),
             (&first, &rested, facts(), noon, true),
-            (&first, &retimed, facts(), noon, true),
         ] {
             let rows = JobRows::default();
             assert!(is_written(&rows, &first, &mark_of(&first), facts(), noon, next), "the first time");
             assert_eq!(is_written(&rows, job, mark, known, now, next), is_anew, "{mark:?} {known:?} {now}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_those_of_now_and_do_not_have_the_row_written() {
+        let (job, rows, noon) = (job("j"), JobRows::default(), "2026-11-22T12:00:00Z");
+        let next = Some("2026-11-22T13:00:00Z");
+        assert!(is_written(&rows, &job, &mark_of(&job), facts(), noon, next));
+        let mut busy = Facts { source_line: Some(3), ..facts() };
+        (busy.load.queued, busy.load.running) = (1, 2);
+        let ran = mark_with(&mark_of(&job), |mark| (mark.runs, mark.failures) = (4, 5));
+        let row = rows.row((&job, &ran), busy, time(noon), || panic!("it is kept"));
+        let counts = JobCounts { source_line: Some(3), runs: 4, failures: 5, running: 2, queued: 1 };
+        assert_eq!(row.counts, counts);
+    }
+
+    #[test]
+    fn a_job_that_has_had_all_its_runs_is_written_anew() {
+        let (job, noon) = (job_with(&job("j"), |job| job.max_runs = Some(3)), "2026-11-22T12:00:00Z");
+        let (rows, next) = (JobRows::default(), Some("2026-11-22T13:00:00Z"));
+        for (runs, is_anew) in [(1, true), (2, false), (3, true)] {
+            let mark = mark_with(&mark_of(&job), |mark| mark.runs = runs);
+            assert_eq!(is_written(&rows, &job, &mark, facts(), noon, next), is_anew, "{runs}");
+        }
+    }
+
+    #[test]
+    fn the_last_run_stays_known_when_the_start_is_written_anew_and_not_when_a_batch_ends_a_run() {
+        let (job, rows) = (job("j"), JobRows::default());
+        let listed = |now: &str| {
+            let mark = mark_of(&job);
+            rows.row((&job, &mark), facts(), time(now), || described(&mark, facts(), None)).last
+        };
+        let told = |asked| {
+            rows.learn(Told { asked, lasts: vec![(job.name.clone(), Some("{}".into()))] });
+        };
+        assert_eq!(listed("2026-11-22T12:00:00Z"), None);
+        told(rows.given());
+        assert_eq!(listed("2026-11-22T12:00:01Z"), Some(Some("{}".into())));
+        let end = |name: &JobName| Operation::End {
+            key: RunKey::new(name.clone(), time("2026-11-22T11:00:00Z")),
+            attempt: 1,
+            state: RunState::Succeeded,
+            at: time("2026-11-22T12:00:02Z"),
+            outcome: None,
+            crashes: 0,
+            reason: None,
+        };
+        let other = JobName::new("other").expect("a name");
+        rows.note(&Batch::new(1, vec![end(&other), Operation::PauseAll(None)]));
+        assert_eq!(listed("2026-11-22T12:00:02Z"), Some(Some("{}".into())), "another job");
+        for (number, operation) in
+            [end(&job.name), Operation::Prune { job: None, keep: 1, before: Timestamp::MIN }]
+                .into_iter()
+                .enumerate()
+        {
+            let asked = rows.given();
+            rows.note(&Batch::new(number as u64 + 2, vec![operation]));
+            assert_eq!(listed("2026-11-22T12:00:03Z"), None);
+            told(asked);
+            assert_eq!(listed("2026-11-22T12:00:04Z"), None, "it was asked before");
+            told(rows.given());
+            assert_eq!(listed("2026-11-22T12:00:05Z"), Some(Some("{}".into())));
         }
     }
 
@@ -279,50 +389,41 @@ mod tests {
     }
 
     #[test]
+    fn a_row_that_is_very_long_is_not_kept() {
+        let (job, rows, noon) = (job("j"), JobRows::default(), "2026-11-22T12:00:00Z");
+        let mark = mark_of(&job);
+        let mut written_count = 0;
+        for length in [1, 1, MAX_START_BYTES, MAX_START_BYTES, 1] {
+            // The next time has come, so that the row is written anew unless it is kept.
+            let now = if length == 1 { noon } else { "2026-11-22T13:00:00Z" };
+            rows.row((&job, &mark), facts(), time(now), || {
+                written_count += 1;
+                let action = "x".repeat(length);
+                JobWire { action, ..described(&mark, facts(), Some("2026-11-22T12:30:00Z")) }
+            });
+        }
+        assert_eq!(written_count, 4, "the first was kept once, and is gone after the long one");
+    }
+
+    #[test]
     fn rows_of_jobs_that_are_gone_make_room() {
         let (rows, next) = (JobRows::default(), Some("2026-11-22T13:00:00Z"));
         let model = job("j");
-        let listed = |name: String| {
-            let name = JobName::new(&name).expect("a name");
-            let job = job_with(&model, |job| job.name = name);
-            is_written(&rows, &job, &mark_of(&job), facts(), "2026-11-22T12:00:00Z", next)
+        let named = |index: usize| {
+            let name = JobName::new(&format!("j{index}")).expect("a name");
+            job_with(&model, |job| job.name = name)
+        };
+        let jobs: Vec<Arc<Job>> = (0..=MAX_ROWS).map(named).collect();
+        let listed = |index: usize| {
+            let job = &jobs[index];
+            is_written(&rows, job, &mark_of(job), facts(), "2026-11-22T12:00:00Z", next)
         };
         for index in 0..=MAX_ROWS {
-            assert!(listed(format!("j{index}")));
+            assert!(listed(index));
         }
-        assert!(!listed("j7".to_owned()), "it is kept");
-        assert!(listed(format!("j{MAX_ROWS}")), "there was no room for it");
+        assert!(!listed(7), "it is kept");
+        assert!(listed(MAX_ROWS), "there was no room for it");
         rows.forget_others(|name| name.as_str() != "j7");
-        assert!(listed(format!("j{MAX_ROWS}")) && !listed(format!("j{MAX_ROWS}")), "now there is");
-    }
-
-    #[test]
-    fn a_row_is_what_serde_would_write() {
-        let run = RunWire { run: "j@now".to_owned(), ..RunWire::default() };
-        let job = JobWire { name: "j".to_owned(), action: "say \"so\"".to_owned(), ..JobWire::default() };
-        for last in [None, Some(run)] {
-            let mut list = Vec::new();
-            for _ in 0..2 {
-                with_last(&mut list, &start_of(&job), last.as_ref());
-            }
-            let whole = JobWire { last, ..job.clone() };
-            let expected = serde_json::to_string(&[whole.clone(), whole]).expect("JSON");
-            assert_eq!(format!("[{}]", String::from_utf8(list).expect("UTF-8")), expected);
-        }
-    }
-
-    #[test]
-    fn rows_are_written_ahead_once_for_each_number_of_jobs() {
-        let (rows, name) = (JobRows::default(), job("j").name);
-        assert!(matches!(rows.take_ahead(), Ahead::Done), "there are no jobs");
-        rows.go_ahead(2);
-        assert!(matches!(rows.take_ahead(), Ahead::After(None)));
-        rows.ahead_to(name.clone());
-        rows.go_ahead(2);
-        assert!(matches!(rows.take_ahead(), Ahead::After(Some(after)) if after == name), "it goes on");
-        rows.go_ahead(2);
-        assert!(matches!(rows.take_ahead(), Ahead::Done), "all are written, whatever changed in them");
-        rows.go_ahead(3);
-        assert!(matches!(rows.take_ahead(), Ahead::After(None)));
+        assert!(listed(MAX_ROWS) && !listed(MAX_ROWS), "now there is");
     }
 }

@@ -9,11 +9,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use mainspring_job::{Job, JobName, Load, Mark, OnceId, RunKey};
+use mainspring_job::{Job, JobName, Load, Mark, OnceId, Reader, RunKey};
 
-use super::asking::{Asking, Next, job_name, not_found, query, run_key, store_failed, usage};
+use super::asking::{
+    Answered, Asking, Next, Question, job_name, not_found, query, run_key, store_failed, usage,
+};
 use super::feed::Feed;
-use super::job_rows::{Ahead, Facts};
+use super::job_rows::Facts;
+use super::last_run::Told;
+use super::listed::{self, Listed};
 use super::phase::Phase;
 use super::{Keeping, Server, describe, queries};
 use crate::protocol::{ClusterWire, HistoryWire, JobWire, ListWire, MAX_ROWS, Response, StatusWire};
@@ -35,7 +39,7 @@ const _: () = assert!(MAX_LISTED <= MAX_ROWS, "the protocol has room for them");
 const MAX_PAGE_BYTES: usize = 256 << 10;
 
 /// A job, how far it is, and when it is looked at next.
-type Found<'p> = (&'p Job, &'p Mark, Option<Timestamp>);
+type Found<'p> = (&'p Arc<Job>, &'p Mark, Option<Timestamp>);
 
 impl Server {
     pub(super) fn status(&self, now: Moment) -> Asking {
@@ -101,17 +105,55 @@ impl Server {
     pub(super) fn list(&self, asked: &ListWire, now: Moment) -> Asking {
         let selector = Selector::parse(&asked.labels).map_err(usage)?;
         if asked.after.is_none() {
+            self.job_rows.ahead.list();
             let planner = self.owner.planner();
             self.work_texts.forget_others(|name| planner.job(name).is_some());
             self.job_rows.forget_others(|name| planner.job(name).is_some());
         }
         let (page, after) = self.page(asked.after.as_deref(), &selector);
         let rows = self.rows(page, now);
-        query(move |reader| queries::listed(reader, &rows, after))
+        if rows.iter().all(|row| row.last.is_some()) {
+            return Ok(Next::Jobs(listed::page(&rows, after)));
+        }
+        let asked = self.job_rows.given();
+        query(move |reader| queries::listed(reader, rows, after, asked))
+    }
+
+    /// Takes the answers of the store to what was asked.
+    pub(super) fn take_answers(&mut self) {
+        self.owner.quiet_questions();
+        while let Some(answered) = self.owner.next_answer() {
+            self.take_answer(answered);
+        }
+    }
+
+    pub(super) fn take_answer(&mut self, answered: Answered) {
+        let Answered { asker, mut asking, is_current, took } = answered;
+        if let Ok(Next::Listed(_, told) | Next::Told(told)) = &mut asking {
+            self.learn(std::mem::take(told), is_current);
+        }
+        let Some(asker) = asker else { return self.job_rows.ahead.go_on() };
+        self.listener.meters.query(asker.what, took);
+        self.clients.end_question(asker);
+        self.go_on(asker, asking);
+    }
+
+    /// Takes in what the store has told of last runs.
+    fn learn(&self, told: Told, is_current: bool) {
+        if is_current && self.is_alone() {
+            self.job_rows.learn(told);
+        }
+    }
+
+    /// Whether no other owner writes to the store meanwhile: one that is shared is leased for a time.
+    fn is_alone(&self) -> bool {
+        self.owner.lease().lasts.is_none()
     }
 
     /// The rows of these jobs, which are in the order of their names.
-    fn rows(&self, page: Vec<Found<'_>>, now: Moment) -> Vec<(JobName, Arc<str>)> {
+    fn rows(&self, page: Vec<Found<'_>>, now: Moment) -> Vec<Listed> {
+        // What is decided and in no batch yet may touch any job.
+        let is_noted = !self.owner.has_inputs() && !self.owner.planner().has_batch();
         // Loads are in that order as well, so one walk meets all of them.
         let first = page.first().map(|(job, ..)| &job.name);
         let mut loads = first.into_iter().flat_map(|name| self.owner.planner().loads_from(name)).peekable();
@@ -119,24 +161,32 @@ impl Server {
             while loads.next_if(|(name, _)| **name < job.name).is_some() {}
             let load = loads.next_if(|(name, _)| **name == job.name).map(|(_, load)| load);
             let facts = self.facts(job, armed, load.unwrap_or_default(), now);
-            let text =
+            let row =
                 self.job_rows.row((job, mark), facts, now.wall, || self.describe(job, mark, facts, now));
-            (job.name.clone(), text)
+            Listed { last: row.last.filter(|_| is_noted), ..row }
         };
         page.into_iter().map(row).collect()
     }
 
-    /// Writes some rows for those who will ask. Says whether there are more.
-    pub(super) fn write_rows_ahead(&self, now: Moment) -> bool {
-        let Ahead::After(after) = self.job_rows.take_ahead() else { return false };
+    /// Writes some rows for those who will ask, and asks for their last runs. Says whether more can be
+    /// written now.
+    pub(super) fn write_rows_ahead(&mut self, now: Moment) -> bool {
+        let Some(after) = self.job_rows.ahead.next() else { return false };
         let jobs = self.owner.planner().looks_after(after.as_ref());
         let page: Vec<Found<'_>> = jobs.take(MAX_AHEAD).collect();
         let has_more = page.len() == MAX_AHEAD;
-        let last = self.rows(page, now).pop().filter(|_| has_more);
-        if let Some((name, _)) = last {
-            self.job_rows.ahead_to(name);
+        let mut rows = self.rows(page, now);
+        let unknown = if self.is_alone() { queries::unknown(&rows) } else { Vec::new() };
+        let next = rows.pop().map(|row| row.name).filter(|_| has_more && !self.job_rows.is_full());
+        if unknown.is_empty() {
+            return self.job_rows.ahead.come_to(next);
         }
-        has_more
+        let asked = self.job_rows.given();
+        let ask = move |reader: &mut dyn Reader| queries::told(reader, unknown, asked).map(Next::Told);
+        self.owner.add_question(Question::new(None, Box::new(ask)));
+        self.owner.ask_questions(now);
+        self.job_rows.ahead.wait_at(next);
+        false
     }
 
     /// What is known of a job beside its definition and its mark, without the store.
