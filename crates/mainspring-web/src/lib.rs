@@ -41,6 +41,7 @@ pub mod routes;
 pub mod scope;
 pub mod sessions;
 pub mod settings;
+pub mod sheet;
 pub mod tail;
 pub mod tokens;
 pub mod view;

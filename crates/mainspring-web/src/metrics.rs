@@ -17,27 +17,16 @@ use std::time::Duration;
 use jiff::Timestamp;
 use mainspring_exec::clock::Moment;
 use mainspring_server::protocol::{
-    BOUNDS_OPERATIONS, BOUNDS_S, ClusterWire, HistogramWire, HistoryWire, JobMetricsWire, JobWire, MAX_ROWS,
-    MetricsWire, Request, Response, StatusWire,
+    BOUNDS_OPERATIONS, ClusterWire, HistoryWire, JobMetricsWire, JobWire, MAX_ROWS, MetricsWire, Request,
+    Response, StatusWire,
 };
-use prometheus_client::encoding::text::encode;
-use prometheus_client::encoding::{EncodeMetric, MetricEncoder};
-use prometheus_client::metrics::MetricType;
-use prometheus_client::metrics::counter::ConstCounter;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::registry::Registry;
 
 use crate::app::App;
 use crate::catalogue::{Known, strange};
-use crate::metric_rows::help;
 use crate::problem::{Code, Problem};
 use crate::resources::{Resources, store_sizes, zones_version};
+use crate::sheet::{Sheet, label};
 use crate::view::{state_code, zone_name, zone_of};
-
-/// The buckets of what is told by job, route or question: every second one of the loop's, so that 200 jobs
-/// have not 4,000 series more.
-const BUCKET_STEP: usize = 2;
 
 /// How many pages of dead letters are counted by job; what is beyond is told together.
 const MAX_DEAD_PAGES: usize = 10;
@@ -47,103 +36,6 @@ const OTHER: &str = "_other";
 
 /// The series of one-shot jobs.
 const ONCE: &str = "_once";
-
-type Labels = Vec<(String, String)>;
-
-/// A histogram that was filled elsewhere.
-#[derive(Debug)]
-struct Filled {
-    wire: HistogramWire,
-    bounds: &'static [f64],
-    step: usize,
-}
-
-impl Filled {
-    fn coarse(wire: HistogramWire) -> Filled {
-        Filled { wire, bounds: &BOUNDS_S, step: BUCKET_STEP }
-    }
-}
-
-impl EncodeMetric for Filled {
-    fn encode(&self, mut encoder: MetricEncoder<'_>) -> std::fmt::Result {
-        let mut buckets: Vec<(f64, u64)> = Vec::new();
-        let mut gathered = 0;
-        for (index, bound) in self.bounds.iter().copied().chain([f64::INFINITY]).enumerate() {
-            gathered += self.wire.counts.get(index).copied().unwrap_or(0);
-            if index % self.step == 0 || bound.is_infinite() {
-                buckets.push((bound, std::mem::take(&mut gathered)));
-            }
-        }
-        let count = buckets.iter().map(|(_, count)| count).sum();
-        encoder.encode_histogram::<[(String, String); 0]>(self.wire.sum, count, &buckets, None)
-    }
-
-    fn metric_type(&self) -> MetricType {
-        MetricType::Histogram
-    }
-}
-
-/// The histograms of jobs.
-#[derive(Debug)]
-struct FilledFamily(Vec<(Labels, Filled)>);
-
-impl EncodeMetric for FilledFamily {
-    fn encode(&self, mut encoder: MetricEncoder<'_>) -> std::fmt::Result {
-        for (labels, filled) in &self.0 {
-            filled.encode(encoder.encode_family(labels)?)?;
-        }
-        Ok(())
-    }
-
-    fn metric_type(&self) -> MetricType {
-        MetricType::Histogram
-    }
-}
-
-/// Metrics of one scrape.
-struct Sheet(Registry);
-
-impl Sheet {
-    fn gauge(&mut self, name: &str, value: f64) {
-        let gauge = Gauge::<f64, std::sync::atomic::AtomicU64>::default();
-        gauge.set(value);
-        self.0.register(name, help(name), gauge);
-    }
-
-    fn counter(&mut self, name: &str, value: u64) {
-        self.0.register(name, help(name), ConstCounter::new(value));
-    }
-
-    fn histogram(&mut self, name: &str, wire: &HistogramWire) {
-        self.0.register(name, help(name), Filled { wire: wire.clone(), bounds: &BOUNDS_S, step: 1 });
-    }
-
-    /// Histograms of several, each by one label.
-    fn histograms(&mut self, name: &str, by: &str, of: impl IntoIterator<Item = (String, HistogramWire)>) {
-        let filled = of.into_iter().map(|(value, wire)| (vec![label(by, &value)], Filled::coarse(wire)));
-        self.0.register(name, help(name), FilledFamily(filled.collect()));
-    }
-
-    fn gauges(&mut self, name: &str, rows: impl IntoIterator<Item = (Labels, f64)>) {
-        let family = Family::<Labels, Gauge<f64, std::sync::atomic::AtomicU64>>::default();
-        for (labels, value) in rows {
-            family.get_or_create(&labels).set(value);
-        }
-        self.0.register(name, help(name), family);
-    }
-
-    fn counters(&mut self, name: &str, rows: impl IntoIterator<Item = (Labels, u64)>) {
-        let family = Family::<Labels, prometheus_client::metrics::counter::Counter>::default();
-        for (labels, value) in rows {
-            family.get_or_create(&labels).inc_by(value);
-        }
-        self.0.register(name, help(name), family);
-    }
-}
-
-fn label(name: &str, value: &str) -> (String, String) {
-    (name.to_owned(), value.to_owned())
-}
 
 #[expect(clippy::cast_precision_loss, reason = "a metric is a floating-point number")]
 fn number(value: u64) -> f64 {
@@ -166,7 +58,7 @@ pub async fn text(app: &App, _: Moment) -> Result<String, Problem> {
     let Response::Metrics(counted) = app.pool.look(Request::Metrics { jobs_max }).await? else {
         return Err(strange());
     };
-    let mut sheet = Sheet(Registry::with_prefix("mainspring"));
+    let mut sheet = Sheet::default();
     if counted.stands_by {
         sheet.gauge("shards_owned", 0.0);
         of_answers(app, &mut sheet, None);
@@ -174,10 +66,8 @@ pub async fn text(app: &App, _: Moment) -> Result<String, Problem> {
     } else {
         of_owner(app, &mut sheet, *counted).await?;
     }
-    let mut text = String::new();
-    encode(&mut text, &sheet.0)
-        .map_err(|error| Problem::new(Code::Failed, format!("the metrics cannot be written: {error}")))?;
-    Ok(text)
+    let written = sheet.text();
+    written.map_err(|error| Problem::new(Code::Failed, format!("the metrics cannot be written: {error}")))
 }
 
 /// What a server tells that has jobs.
@@ -361,12 +251,10 @@ fn of_runs(sheet: &mut Sheet, jobs: &[&Known], counted: MetricsWire) {
     sheet.gauges("job_last_success_timestamp_seconds", success.collect::<Vec<_>>());
     let durations = of.into_iter().map(|(job, counted)| (job, counted.duration));
     sheet.histograms("run_duration_seconds", "job", durations);
-    sheet.histogram("run_start_lateness_seconds", &lateness);
-    sheet.histogram("loop_turn_seconds", &turn);
-    sheet.histogram("commit_seconds", &commit);
-    let name = "commit_batch_operations";
-    let filled = Filled { wire: operations, bounds: &BOUNDS_OPERATIONS, step: 1 };
-    sheet.0.register(name, help(name), filled);
+    sheet.histogram("run_start_lateness_seconds", lateness);
+    sheet.histogram("loop_turn_seconds", turn);
+    sheet.histogram("commit_seconds", commit);
+    sheet.histogram_by("commit_batch_operations", operations, &BOUNDS_OPERATIONS);
 }
 
 fn of_server(sheet: &mut Sheet, status: &StatusWire) {
@@ -422,8 +310,7 @@ fn of_cluster(sheet: &mut Sheet, cluster: &ClusterWire) {
 fn of_process(sheet: &mut Sheet, open_files_max: Option<u64>) {
     let Resources { cpu, resident_bytes, threads, open_files } = Resources::own();
     if let Some(cpu) = cpu {
-        let name = "process_cpu_seconds";
-        sheet.0.register(name, help(name), ConstCounter::new(cpu.as_secs_f64()));
+        sheet.fraction("process_cpu_seconds", cpu.as_secs_f64());
     }
     for (name, value) in [
         ("process_resident_memory_bytes", resident_bytes),
@@ -454,15 +341,14 @@ mod tests {
 
     #[test]
     fn a_histogram_is_written_with_all_its_buckets_and_a_job_from_the_first_day() {
-        let mut sheet = Sheet(Registry::with_prefix("mainspring"));
+        let mut sheet = Sheet::default();
         let mut counted = MetricsWire::default();
         for seconds in [1, 100_000] {
             counted.lateness.add(Duration::from_secs(seconds));
         }
         counted.once.duration.add(Duration::from_millis(2));
         of_runs(&mut sheet, &[], counted);
-        let mut text = String::new();
-        encode(&mut text, &sheet.0).unwrap();
+        let text = sheet.text().unwrap();
         for line in [
             "mainspring_run_start_lateness_seconds_bucket{le=\"0.3\"} 0",
             "mainspring_run_start_lateness_seconds_bucket{le=\"1.0\"} 1",

@@ -5,7 +5,7 @@
 //!  somebody asks for a run ─▶ no file here, or one that grows ─▶ its server: which lines? ─▶ those that are new ─▶ file
 //! ```
 //!
-//! Beside a file that is not whole yet lies one with the ending [`COUNT`], which says how many lines were
+//! Beside a file that is not whole yet lies one with the ending `count`, which says how many lines were
 //! brought. It goes with the last line. After a crash between the two some lines may stand there twice.
 //!
 //! Cost: for a run that is open a question to its server each time; for one that is over, one in all.
