@@ -1,6 +1,7 @@
 //! Several servers whose jobs are spread over several shards: each job runs once, wherever it is asked for.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
@@ -285,8 +286,25 @@ fn a_server_of_several_shards_answers_over_http_for_all_and_measures_its_own() {
     let nominal = runs["items"][0]["nominal"].as_str().unwrap_or_else(|| panic!("{runs}"));
     let output = site.get(&format!("/api/v1/runs/there/{nominal}/0/output"), &token);
     assert!(String::from_utf8_lossy(&output.body).contains("stdout written there"), "{output:?}");
-    // The streams of events are each loop's own.
-    assert_eq!(site.get("/api/v1/events", &token).status, 503);
+    // A stream of events has those of this server at once, and soon that others have changed something.
+    let mut stream = site.connect();
+    let request = format!(
+        "GET /api/v1/events HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\r\n",
+        site.host
+    );
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut events = BufReader::new(stream);
+    let mut until_told = |part: &str| {
+        let mut text = String::new();
+        while !text.contains(part) {
+            assert!(0 < events.read_line(&mut text).unwrap(), "{part} in {text}");
+        }
+    };
+    until_told("event: reset");
+    assert_eq!(site.served.ask(&["at", "now", "--name", "here", "--", "true"]).code, 0);
+    until_told("\"job\":\"here\"");
+    until_told("event: reset");
+    drop(events);
     let metrics = site.get("/metrics", &token);
     assert_eq!(metrics.status, 200, "{metrics:?}");
     let text = String::from_utf8_lossy(&metrics.body);

@@ -37,6 +37,8 @@ pub struct Held {
     pub epoch: u64,
     /// How long its lease lasts unless it is renewed.
     pub left_ms: u64,
+    /// The number of its last batch.
+    pub batch: u64,
 }
 
 /// What a look has found.
@@ -87,7 +89,8 @@ impl Shards {
                     ELSE coalesce(s.server::text, '') END,
                 coalesce(s.owner, ''), coalesce(s.epoch, 0),
                 greatest(0, CASE WHEN s.until > '-infinity'
-                    THEN extract(epoch FROM s.until - clock_timestamp()) * 1000 ELSE 0 END)::int8
+                    THEN extract(epoch FROM s.until - clock_timestamp()) * 1000 ELSE 0 END)::int8,
+                coalesce(s.batch, 0)
             FROM mainspring.meta AS m CROSS JOIN generate_series(0, m.shards - 1) AS n
             LEFT JOIN mainspring.shard AS s ON s.shard = n ORDER BY n";
         let rows = self.connection.call("look at the shards", sql, &[])?;
@@ -97,6 +100,7 @@ impl Shards {
             name: read(row.get(2)).into_owned(),
             epoch: mainspring_rows::unsigned(row.get(3)),
             left_ms: mainspring_rows::unsigned(row.get(4)),
+            batch: mainspring_rows::unsigned(row.get(5)),
         };
         Ok(rows.iter().map(held).collect())
     }

@@ -26,7 +26,7 @@ use mainspring_server::exit::Exit;
 use mainspring_server::log::Style;
 use mainspring_server::message::say;
 use mainspring_server::protocol::{ErrorKind, ErrorWire, LoginWire, Request, Response};
-use mainspring_server::server::listener::Listener;
+use mainspring_server::server::listener::{Hears, Listener};
 use mainspring_server::server::standby::note;
 use mainspring_web::listen::{Bound, Serving, Sockets};
 use mainspring_web::proxy_users::ProxyUsers;
@@ -104,8 +104,8 @@ impl Beside {
         Ok(listener)
     }
 
-    /// The same for a server that has no loop, or several: it hears of no changes. Returns the ends of the
-    /// connections over which it is asked.
+    /// The same for a server that has no loop, or several. Returns the ends of the connections over which it
+    /// is asked. `hears` says whether it is told of changes there.
     pub(super) fn stand(
         &mut self,
         args: &ListenArgs,
@@ -113,8 +113,10 @@ impl Beside {
         data: &DataDirectory,
         zone: &TimeZone,
         style: Style,
+        hears: Hears,
     ) -> Listener {
-        match self.serve(args, handed, data, zone, Bound::without_events) {
+        let adapted = |bound: Bound| if hears == Hears::Changes { bound } else { bound.without_events() };
+        match self.serve(args, handed, data, zone, adapted) {
             Ok(listener) => listener,
             Err(error) => {
                 // Another server of this machine may have the address, and this one may have it next.

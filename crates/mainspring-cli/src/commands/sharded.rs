@@ -56,6 +56,7 @@ mod pool;
 mod reply;
 mod route;
 mod router;
+mod watch;
 
 /// How often a server looks who owns what.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);

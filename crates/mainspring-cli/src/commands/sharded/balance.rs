@@ -66,6 +66,7 @@ mod tests {
             name: (*server).to_owned(),
             epoch: 1,
             left_ms: 0,
+            batch: 0,
         };
         Look {
             shards: owners.iter().enumerate().map(held).collect(),

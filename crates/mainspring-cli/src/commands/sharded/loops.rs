@@ -24,8 +24,8 @@ use mainspring_postgres::Look;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::server::calls::Caller;
 
-/// How many requests over HTTP a loop is asked at the same time.
-pub(super) const LINKS: usize = 8;
+/// How many requests over HTTP a loop is asked at the same time, and one for what changes in it.
+pub(super) const LINKS: usize = 9;
 
 /// How long a loop has for an answer.
 const ANSWER_WAIT: Duration = Duration::from_secs(30);

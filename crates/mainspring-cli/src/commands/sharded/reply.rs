@@ -11,6 +11,13 @@ use mainspring_job::Shard;
 use super::super::several::temporary;
 use mainspring_server::protocol::{Answered, Asked, Response};
 
+/// What is asked, as it came and as it was read.
+pub(super) struct Question<'q> {
+    pub(super) line: &'q str,
+    pub(super) asked: &'q Asked,
+    pub(super) actor: String,
+}
+
 /// What is said of a loop that ended while it was asked.
 pub(super) fn ended(shard: Shard) -> Response {
     temporary(format!("the loop of shard {} has just ended: ask again", shard.0))

@@ -31,8 +31,9 @@ use super::super::several::{self, temporary};
 use super::loops::{Link, Local};
 use super::merge::merged;
 use super::pool::{Place, Pool, SETTLE_INTERVAL, SETTLE_WAIT};
-use super::reply::{ended, line_of, nobody, write};
+use super::reply::{Question, ended, line_of, nobody, write};
 use super::route::{Route, next_in_turn, route};
+use super::watch::Watcher;
 use mainspring_exec::clock::Moment;
 use mainspring_file::origin::Origin;
 use mainspring_server::protocol::{
@@ -58,24 +59,23 @@ pub(super) struct Router {
     links: Option<BTreeMap<Shard, Link>>,
     /// A session while another server is asked.
     inbox: Option<Inbox>,
-}
-
-/// What is asked, as it came and as it was read.
-struct Question<'q> {
-    line: &'q str,
-    asked: &'q Asked,
-    actor: String,
+    watcher: Watcher,
 }
 
 impl Router {
     /// For a client of the socket.
     pub(super) fn of_client(pool: &Arc<Pool>) -> Router {
-        Router { pool: Arc::clone(pool), links: Some(BTreeMap::new()), inbox: None }
+        Router {
+            pool: Arc::clone(pool),
+            links: Some(BTreeMap::new()),
+            inbox: None,
+            watcher: Watcher::default(),
+        }
     }
 
     /// For the listener of this server.
     pub(super) fn of_listener(pool: &Arc<Pool>) -> Router {
-        Router { pool: Arc::clone(pool), links: None, inbox: None }
+        Router { pool: Arc::clone(pool), links: None, inbox: None, watcher: Watcher::default() }
     }
 
     /// Nothing was asked for a while.
@@ -94,6 +94,10 @@ impl Router {
             Err(error) => return write(writer, 0, Response::Error(error)),
         };
         let id = asked.id;
+        if matches!(asked.request, Request::Watch) && self.links.is_none() {
+            let changes = self.watcher.changes(&self.pool, line, client)?;
+            return write(writer, id, Response::Changes(changes));
+        }
         // A client may call itself what it likes.
         let actor = asked.actor.clone().filter(|_| self.links.is_none());
         let actor =
