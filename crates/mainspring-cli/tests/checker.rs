@@ -68,7 +68,8 @@ fn each_fault_in_a_history_is_complained_of() {
 fn what_a_standby_never_heard_of_is_not_judged_and_all_else_is() {
     let mut history = good();
     let from = history.lines.len();
-    history.unheard = vec![Unheard { from, owners: ["0.1".to_owned(), "1.2".to_owned()].into() }];
+    history.unheard =
+        vec![Unheard { from, to: from + 1, owners: ["0.1".to_owned(), "1.2".to_owned()].into() }];
     // The start record of the second is gone with the database that had it.
     history.lines.push_str(&format!("start cup@{DUE} 1 {DUE_NS} 1.2\n"));
     assert_eq!(complaints(&history), [""; 0]);
@@ -76,10 +77,13 @@ fn what_a_standby_never_heard_of_is_not_judged_and_all_else_is() {
     history.lines.push_str(&format!("start cup@{DUE} 1 {DUE_NS} 1.3\n"));
     let found = complaints(&history);
     assert!(found.len() == 1 && found[0].contains("no record of the start of cup"), "{found:?}");
-    // What was written before it heard no more is judged: any owner's lines are.
-    let mut history = good();
-    history.unheard = vec![Unheard { from: history.lines.len() * 2, owners: ["0.1".to_owned()].into() }];
-    history.lines = history.lines.repeat(2);
-    let found = complaints(&history);
-    assert!(found.len() == 1 && found[0].contains("began twice"), "{found:?}");
+    // What was written before it heard no more is judged, and what was written after that was noticed.
+    for place in [0, 2] {
+        let mut history = good();
+        let from = history.lines.len() * place;
+        history.unheard = vec![Unheard { from, to: from, owners: ["0.1".to_owned()].into() }];
+        history.lines = history.lines.repeat(2);
+        let found = complaints(&history);
+        assert!(found.len() == 1 && found[0].contains("began twice"), "{place}: {found:?}");
+    }
 }

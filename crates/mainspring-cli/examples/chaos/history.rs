@@ -9,7 +9,7 @@
 //! | nothing early | no line `start` is before its run was due |
 //!
 //! What a standby that was promoted had never heard of is not judged: lines that were written after it heard
-//! no more, by owners of that time.
+//! no more and before its loss was noticed, by owners of that time.
 //!
 //! Cost: a map of the attempts.
 //!
@@ -40,6 +40,8 @@ pub(crate) struct History {
 pub(crate) struct Unheard {
     /// How long the lines were when it heard no more.
     pub(crate) from: usize,
+    /// How long they were when no owner of that time went on.
+    pub(crate) to: usize,
     /// The owners of that time, each as its jobs are told it.
     pub(crate) owners: BTreeSet<String>,
 }
@@ -66,7 +68,11 @@ impl History {
             let ["start", run, attempt, at, owner] = line.split(' ').collect::<Vec<_>>()[..] else {
                 continue;
             };
-            if self.unheard.iter().any(|lost| lost.from <= place && lost.owners.contains(owner)) {
+            if self
+                .unheard
+                .iter()
+                .any(|lost| (lost.from..lost.to).contains(&place) && lost.owners.contains(owner))
+            {
                 unheard_count += 1;
                 continue;
             }

@@ -54,6 +54,13 @@ const WATCH: &str = "CREATE TABLE violation (what text);
         END IF; RETURN NULL; END $$;
     CREATE TRIGGER watch AFTER UPDATE ON mainspring.shard FOR EACH ROW EXECUTE FUNCTION watch_shard()";
 
+/// What the database says of the owner of a shard.
+struct Owned {
+    epoch: u64,
+    token: String,
+    batch: u64,
+}
+
 struct Member {
     data: PathBuf,
     /// One for each place.
@@ -269,7 +276,7 @@ impl Pool {
         if is_behind {
             // Asked before the standby hears no more, so that what is excused is at most what it lacks, and
             // what was on its way then.
-            before = Some((self.lines_length(), self.epochs(), self.acknowledged.clone()));
+            before = Some((self.lines_length(), self.owners(), self.acknowledged.clone()));
             standby.stop_following(&self.database);
         }
         let place = 1 - self.place;
@@ -282,7 +289,7 @@ impl Pool {
         let submitting = keys.iter().zip((0..SERVERS).cycle());
         let submitting: Vec<Child> =
             submitting.map(|(key, which)| self.submission(which, key).spawn().unwrap()).collect();
-        let epochs = self.epochs();
+        let owners = self.owners();
         self.database.kill();
         for member in &self.members {
             member.relays[self.place].cut();
@@ -296,22 +303,42 @@ impl Pool {
         }
         if let Some((from, first, acknowledged)) = before {
             // A shard may have been given up and taken again meanwhile.
-            let of = |(shard, first): (u64, u64)| {
-                let last = epochs.get(&shard).copied().unwrap_or(first);
+            let of = |shard: u64| {
+                let [first, last] =
+                    [&first, &owners].map(|owners| owners.get(&shard).map_or(0, |it| it.epoch));
                 (first..=last).map(move |epoch| format!("{shard}.{epoch}"))
             };
-            self.unheard.push(Unheard { from, owners: first.into_iter().flat_map(of).collect() });
+            let unheard = first.keys().copied().flat_map(of).collect();
             // By the same answer nobody knows which of them the standby has.
             self.acknowledged = acknowledged;
+            self.submit_until_noticed(&owners);
+            self.unheard.push(Unheard { from, to: self.lines_length(), owners: unheard });
         }
     }
 
-    /// The epoch of each shard's owner, or of its last one.
-    fn epochs(&self) -> BTreeMap<u64, u64> {
-        let rows = self.ask("SELECT shard || '.' || epoch FROM mainspring.shard");
+    /// Submits until each shard whose owner remembers more than the database has is another's, by its token:
+    /// its owner is fenced out by its next batch. What it ran has ended before.
+    fn submit_until_noticed(&mut self, before: &BTreeMap<u64, Owned>) {
+        for _ in 0..MAX_TRIES {
+            let now = self.owners();
+            let is_noticed = |(shard, owned): (&u64, &Owned)| {
+                now.get(shard).is_some_and(|now| now.token != owned.token || owned.batch <= now.batch)
+            };
+            if before.iter().all(is_noticed) {
+                return;
+            }
+            self.submit_one();
+        }
+        panic!("an owner goes on without its batches: see {}", self.folder.display());
+    }
+
+    /// Who owns each shard, or did last.
+    fn owners(&self) -> BTreeMap<u64, Owned> {
+        let rows = self.ask("SELECT shard, epoch, token, batch FROM mainspring.shard");
         let read = |row: &str| {
-            let (shard, epoch) = row.split_once('.')?;
-            Some((shard.parse().ok()?, epoch.parse().ok()?))
+            let [shard, epoch, token, batch] = row.split('|').collect::<Vec<_>>()[..] else { return None };
+            let (epoch, batch) = (epoch.parse().ok()?, batch.parse().ok()?);
+            Some((shard.parse().ok()?, Owned { epoch, token: token.to_owned(), batch }))
         };
         rows.lines().filter_map(read).collect()
     }
