@@ -10,7 +10,8 @@
 //! once in [`REST`].
 //!
 //! Cost: nothing until a page is open. Then a connection to each loop, and nothing of the database: the
-//! server looks who owns which shard anyway.
+//! server looks who owns which shard anyway. What the page asks next is another cost: a request through the
+//! database for each shard of others.
 //!
 //! Does not keep what nobody asks for: each loop says itself when it has told too little.
 
@@ -30,7 +31,7 @@ use mainspring_server::protocol::{Answered, ChangesWire, Response};
 use mainspring_server::waiting::{is_left, wait_for_any};
 
 /// How often it is told at most that other servers have changed something: a page asks for all that it shows.
-const REST: Duration = Duration::from_secs(3);
+const REST: Duration = Duration::from_secs(5);
 
 /// How often it is looked what other servers do, and which loops are here.
 const LOOK_INTERVAL: Duration = Duration::from_millis(500);
