@@ -120,7 +120,7 @@ const SIDE: [Step; 5] = [
     Step { name: "no operating system", arguments: &["xtask", "bare"], environment: &[] },
     Step {
         name: "models of the threads",
-        arguments: &["test", "--release", "-p", "mainspring", "--test", "loom"],
+        arguments: &["test", "-p", "mainspring", "--features", "channel", "--test", "loom"],
         // A folder of its own: other flags would make every later build start over.
         environment: &[("RUSTFLAGS", "--cfg mainspring_loom"), ("CARGO_TARGET_DIR", "target/loom")],
     },

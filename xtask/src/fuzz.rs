@@ -1,7 +1,7 @@
 //! The two steps of the gate that need a sanitizer: the tests of the queues, and the fuzz targets.
 //!
 //! ```text
-//! address   cargo test -p mainspring-queue           with -Zsanitizer=address, and the unit tests of mainspring
+//! address   cargo test -p mainspring-queue           with -Zsanitizer=address, and the unit tests of mainspring alone
 //! fuzz      fuzz/fuzz_targets/*.rs  ->  libFuzzer    with the flags that cargo-fuzz gives
 //! ```
 //!
@@ -32,6 +32,9 @@ const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 const SANITIZER: &str = "-Zsanitizer=address";
 
+/// Leaves out what only the other tests of mainspring need: see its manifest.
+const ALONE: &str = "--cfg mainspring_alone";
+
 /// What cargo-fuzz gives the compiler beside the sanitizer: counters for libFuzzer, and assertions.
 const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
@@ -46,9 +49,9 @@ const GATE: [&str; 3] = ["-runs=60000", "-seed=1", "-print_final_stats=1"];
 /// Runs the tests of the queues under AddressSanitizer, and those of closures that lie in a queue's records.
 pub fn address(root: &Path) -> ExitCode {
     let queues: &[&str] = &["-p", "mainspring-queue", "--all-features", "--lib", "--tests"];
-    let fronts: &[&str] = &["-p", "mainspring", "--lib"];
+    let fronts: &[&str] = &["-p", "mainspring", "--features", "channel,poll", "--lib"];
     let test = |which: &&[&str]| {
-        let mut test = cargo(root, SANITIZER, "target/address");
+        let mut test = cargo(root, &format!("{SANITIZER} {ALONE}"), "target/address");
         succeed(test.arg("test").args(*which).args(["--target", TARGET]))
     };
     conclude([queues, fronts].iter().try_for_each(test))

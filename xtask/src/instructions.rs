@@ -1,9 +1,9 @@
 //! How many instructions the default queue takes, against the counts that are stored.
 //!
 //! ```text
-//!   cargo build --release -p mainspring-lab
-//!   valgrind --tool=callgrind .. mainspring-lab count-instructions W1
-//!     ->  crates/mainspring-lab/instructions.txt
+//!   cargo build --release -p mainspring-queue --example count_instructions
+//!   valgrind --tool=callgrind .. count_instructions W1
+//!     ->  xtask/instructions.txt
 //! ```
 //!
 //! A count that grew by more than a tenth fails, unless the stored one is changed in the same commit. One
@@ -20,7 +20,10 @@ use std::process::{Command, ExitCode};
 use crate::program;
 
 /// Where the counts are stored, from the workspace's root.
-const STORED: &str = "crates/mainspring-lab/instructions.txt";
+const STORED: &str = "xtask/instructions.txt";
+
+/// The example that does the work.
+const PROGRAM: &str = "count_instructions";
 
 /// The workloads that are counted.
 const WORKLOADS: [&str; 3] = ["W1", "W2", "W3"];
@@ -29,7 +32,7 @@ const WORKLOADS: [&str; 3] = ["W1", "W2", "W3"];
 const TOLERANCE: u64 = 10;
 
 const HEADER: &str =
-    "# Instructions of the default queue, of a fixed amount of work: see src/instructions.rs.
+    "# Instructions of the default queue, of a fixed amount of work: see crates/mainspring-queue/examples.
 # Compared by `cargo xtask instructions`, written by `cargo xtask instructions --accept`.
 ";
 
@@ -110,7 +113,7 @@ fn parse(text: &str) -> Result<BTreeMap<String, u64>, String> {
 }
 
 fn count_all(root: &Path) -> Result<BTreeMap<String, u64>, String> {
-    let build = ["build", "--quiet", "--release", "--package", "mainspring-lab"];
+    let build = ["build", "--quiet", "--release", "--package", "mainspring-queue", "--example", PROGRAM];
     program::succeed(Command::new("cargo").args(build).current_dir(root))?;
     WORKLOADS.iter().map(|name| Ok(((*name).to_owned(), count(root, name)?))).collect()
 }
@@ -119,10 +122,10 @@ fn count(root: &Path, workload: &str) -> Result<u64, String> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
     let report = target.join(format!("callgrind-{workload}.out"));
     let output = Command::new("valgrind")
-        .args(["--tool=callgrind", "--toggle-collect=mainspring_lab::instructions::counted_*"])
+        .args(["--tool=callgrind", "--toggle-collect=count_instructions::counted_*"])
         .arg(format!("--callgrind-out-file={}", report.display()))
-        .arg(target.join("release").join("mainspring-lab"))
-        .args(["count-instructions", workload])
+        .arg(target.join("release/examples").join(PROGRAM))
+        .arg(workload)
         .output()
         .map_err(|error| format!("valgrind could not be started: {error}"))?;
     if !output.status.success() {

@@ -68,13 +68,6 @@ pub enum Command {
         /// The trace.
         trace: PathBuf,
     },
-    /// Does a fixed amount of W1, W2 or W3 with the default queue, for an instruction counter to watch.
-    #[command(hide = true)]
-    CountInstructions {
-        /// Which workload.
-        #[arg(value_parser = parse_workload)]
-        workload: Workload,
-    },
     /// Lists all workloads and subjects.
     List,
     /// Measures one case in this process: what `run` starts for each measurement.

@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 use crate::case::Workload;
 use crate::cli::Command;
-use crate::{explain, instructions, process};
+use crate::{explain, process};
 
 /// Does it.
 ///
@@ -40,10 +40,6 @@ pub fn execute(command: Command) -> Result<ExitCode, Box<dyn Error>> {
         Command::Advise(arguments) => advise::advise(&arguments),
         Command::GenerateTrace(arguments) => advise::generate_trace(&arguments),
         Command::Replay { subject, trace } => advise::replay_here(&subject, &trace),
-        Command::CountInstructions { workload } => {
-            instructions::run(workload)?;
-            Ok(ExitCode::SUCCESS)
-        }
         Command::List => {
             print!("{}", list::text());
             Ok(ExitCode::SUCCESS)

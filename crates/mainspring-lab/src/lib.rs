@@ -64,6 +64,4 @@ pub mod generate;
 
 pub mod advise;
 
-pub mod instructions;
-
 pub mod soak;

@@ -1,7 +1,7 @@
 //! The protocols between threads, run through every interleaving by loom.
 //!
 //! ```text
-//! RUSTFLAGS="--cfg mainspring_loom" cargo test --release -p mainspring --test loom
+//! RUSTFLAGS="--cfg mainspring_loom" cargo test -p mainspring --features channel --test loom
 //! ```
 //!
 //! A wake-up that is lost shows as a deadlock, which loom reports with the interleaving that leads there.
@@ -25,7 +25,7 @@ use mainspring::Handle;
 use mainspring::clock::{Bell, Clock, Manual, Place};
 use mainspring::driver::{Driver, Fired, PerWorker, Sharded, Single, Striped, Timers};
 use mainspring::front::keyed::Repeat;
-use mainspring::front::{Callbacks, Channels, Firing, Futures, Keyed, RunTasks, RunTasksOn, Task, Threads};
+use mainspring::front::{Callbacks, Channels, Firing, Keyed, RunTasks, RunTasksOn, Task};
 use mainspring_queue::{Naive, Tick};
 
 /// How often a thread is taken off in the middle of something.
