@@ -6,7 +6,6 @@ mod contract;
 mod database;
 mod failover;
 mod formats;
-mod model;
 mod relay;
 mod shards;
 mod tls;
