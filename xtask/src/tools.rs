@@ -73,8 +73,11 @@ const TOOLS: &[Tool] = &[
         skipped: "the tests of the page",
     },
     Tool {
-        packages: &["chromium"],
-        is_there: || Path::new("/usr/bin/chromium").exists(),
+        packages: &["chromium-headless-shell"],
+        is_there: || {
+            let places = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"];
+            places.iter().any(|place| Path::new(place).exists())
+        },
         skipped: "the page in a browser",
     },
     Tool {

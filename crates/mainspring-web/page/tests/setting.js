@@ -3,7 +3,13 @@
 /** @import {Page} from "playwright-core" */
 /** @import {Mock} from "../mock/serve.js" */
 
-export const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
+import { existsSync } from "node:fs";
+
+/** Where Debian has it. The shell is the same engine without windows and menus: the tests take a third less
+ * time with it. */
+const PLACES = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"];
+
+export const CHROMIUM = process.env.CHROMIUM ?? PLACES.find(existsSync) ?? "chromium";
 export const ARGUMENTS = [
   "--headless",
   "--no-sandbox",
