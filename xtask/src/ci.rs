@@ -8,11 +8,11 @@
 //!   LAST     what measures, with the machine to itself
 //! ```
 //!
-//! The tests of the program wait more than they compute, and what stands in SIDE computes: side by side they
-//! use two cores. MAIN prints as it goes. What a step of SIDE prints is kept in `target/gate` and printed
-//! whole, in the order of the steps, when MAIN has ended. A failure is told at once by a line, and again
-//! at the end; neither lane begins another step after it. There are two lanes and no more: a linker takes a
-//! gigabyte and more.
+//! What stands in MAIN waits more than it computes, once it is built, and what stands in SIDE computes: side
+//! by side they use two cores. MAIN prints as it goes. What a step of SIDE prints is kept in `target/gate`
+//! and printed whole, in the order of the steps, when MAIN has ended. A failure is told at once by a line,
+//! and again at the end; neither lane begins another step after it. There are two lanes and no more: a
+//! linker takes a gigabyte and more.
 //!
 //! Cost: some minutes on two cores, most of it compiling. A Rust toolchain with rustfmt and clippy is all it
 //! needs: [`tools`] installs the rest where it may, and says what is skipped where it may not.
@@ -79,8 +79,8 @@ const FIRST: [Step; 6] = [
     },
 ];
 
-/// The tests and the real program, which share a target folder.
-const MAIN: [Step; 5] = [
+/// The tests, and the program that they have built.
+const MAIN: [Step; 4] = [
     Step {
         // Without the libraries, which are tested as packages: that takes the longest, and once is enough.
         name: "tests of the program",
@@ -96,14 +96,8 @@ const MAIN: [Step; 5] = [
         ],
         environment: &[("RUST_TEST_THREADS", WAITING)],
     },
-    Step { name: "tests of the libraries, as packages", arguments: &["xtask", "package"], environment: &[] },
     Step {
-        // Here and below the program is the one that the tests have built, so that it is not built again.
-        name: "the program killed at random",
-        arguments: &["xtask", "crash", TESTED, "--rounds", "5"],
-        environment: &[],
-    },
-    Step {
+        // Here and below the program is the one that the tests have built, so that nothing is built.
         name: "three servers with faults, and their jobs spread",
         arguments: &["xtask", "chaos", TESTED, "--rounds", "3", "--seed", "3", "--shards", "4"],
         environment: &[],
@@ -113,10 +107,16 @@ const MAIN: [Step; 5] = [
         arguments: &["xtask", "contract", TESTED],
         environment: &[],
     },
+    Step {
+        // Last: its other half is a test of cargo's, which waits while the other lane builds.
+        name: "the program killed at random",
+        arguments: &["xtask", "crash", TESTED, "--rounds", "5"],
+        environment: &[],
+    },
 ];
 
-/// Beside MAIN: what builds in folders of its own, or what MAIN needs later.
-const SIDE: [Step; 5] = [
+/// Beside MAIN: what builds in folders of its own, and last what takes much of what MAIN has built by then.
+const SIDE: [Step; 6] = [
     Step { name: "no operating system", arguments: &["xtask", "bare"], environment: &[] },
     Step {
         name: "models of the threads",
@@ -127,6 +127,7 @@ const SIDE: [Step; 5] = [
     Step { name: "instruction counts", arguments: &["xtask", "instructions"], environment: &[] },
     Step { name: "the queues under AddressSanitizer", arguments: &["xtask", "address"], environment: &[] },
     Step { name: "fuzz targets, from a fixed seed", arguments: &["xtask", "fuzz"], environment: &[] },
+    Step { name: "tests of the libraries, as packages", arguments: &["xtask", "package"], environment: &[] },
 ];
 
 /// With the machine to itself: it measures how fast the page is.
@@ -302,7 +303,7 @@ mod tests {
             .filter_map(|argument| argument.strip_prefix("--exclude="))
             .collect();
         assert_eq!(excluded, LIBRARIES);
-        assert!(MAIN.iter().any(|step| step.arguments == ["xtask", "package"]));
+        assert!(SIDE.iter().any(|step| step.arguments == ["xtask", "package"]));
     }
 
     const GOOD: Step = Step { name: "good, as it is", arguments: &["--version"], environment: &[] };

@@ -19,7 +19,7 @@
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use crate::built::{Build, OF_THE_PROGRAM};
+use crate::built::Build;
 use crate::package::LIBRARIES;
 use crate::program::{conclude, succeed};
 
@@ -31,7 +31,9 @@ pub fn crash(root: &Path, arguments: &[&str]) -> ExitCode {
     }
     let (_, arguments) = Build::of(arguments);
     let mut test = Command::new("cargo");
-    test.args(["test", "--quiet"]).args(OF_THE_PROGRAM);
+    // As the gate's tests of the program are built: with other crates there would be other features, and what
+    // lies below would be built anew.
+    test.args(["test", "--quiet", "--workspace", "--all-features"]);
     test.args(LIBRARIES.map(|library| format!("--exclude={library}")));
     conclude(succeed(test.args(["--test", "crash", "--"]).args(arguments).current_dir(root)))
 }
