@@ -7,6 +7,7 @@ mod database;
 mod failover;
 mod formats;
 mod model;
+mod moves;
 mod relay;
 mod shards;
 mod tls;
