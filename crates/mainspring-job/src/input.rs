@@ -99,7 +99,7 @@ pub enum Input {
         runs: Vec<Run>,
     },
     /// Other shards have jobs from here, and what waited of them. They are forgotten, and nothing is
-    /// recorded. What runs goes on to its end, and is not tried again.
+    /// recorded of them. What runs goes on to its end, and is not tried again.
     Departed {
         /// Those that were taken.
         jobs: Vec<JobName>,

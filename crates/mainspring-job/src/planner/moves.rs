@@ -23,6 +23,7 @@ use jiff::Timestamp;
 use super::Planner;
 use crate::job::Job;
 use crate::name::JobName;
+use crate::operation::Operation;
 use crate::policy::Retention;
 use crate::record::JobRecord;
 use crate::run::Run;
@@ -65,12 +66,15 @@ impl Planner {
         self.promote(name);
     }
 
-    /// Forgets jobs that other shards have.
+    /// Forgets jobs that other shards have. A batch is written that changes nothing: a database that is
+    /// promoted and never heard of the departure lacks the batch too, and refuses the next one. So the owner
+    /// reads anew what it has.
     pub(super) fn depart(&mut self, now: Timestamp, names: &[JobName]) {
-        for name in names {
-            if self.jobs.source(name).is_none() {
-                continue;
-            }
+        let known: Vec<&JobName> = names.iter().filter(|name| self.jobs.source(name).is_some()).collect();
+        if !known.is_empty() {
+            self.ledger.record(Operation::PauseAll(self.activity.pause_terms().cloned()));
+        }
+        for name in known {
             drop(self.runs.take_postponed_of(name));
             for key in self.waiting_of(name) {
                 drop(self.leave(&key));
