@@ -19,6 +19,7 @@ fn good() -> History {
             DUE_NS + 1_000_000,
             DUE_NS + 60_000_000
         ),
+        gaps: Vec::new(),
         unheard: Vec::new(),
     }
 }
@@ -32,7 +33,7 @@ fn a_history_without_a_fault_is_judged_good() {
     assert_eq!(complaints(&good()), [""; 0]);
     assert_eq!(
         good().judge().summary,
-        "acknowledged 1 lost 0 starts 1 doubled 0 early 0 unrecorded 0 unheard 0",
+        "acknowledged 1 lost 0 gaps 0 starts 1 doubled 0 early 0 unrecorded 0 unheard 0",
         "it was read at all"
     );
 }
@@ -43,11 +44,12 @@ type Plant<'p> = &'p dyn Fn(&mut History);
 #[test]
 fn each_fault_in_a_history_is_complained_of() {
     let start = |attempt: u32, at: i128| format!("start tea@{DUE} {attempt} {at} 0.1\n");
-    let faults: [(&str, Plant<'_>); 6] = [
+    let faults: [(&str, Plant<'_>); 7] = [
         ("key-1 was acknowledged and has no end", &|history| history.ended.clear()),
         ("an old owner: tea started by epoch 3", &|history| {
             history.violations.push("tea started by epoch 3".to_owned());
         }),
+        ("no record of a time of tea", &|history| history.gaps.push("tea after 7".to_owned())),
         ("began twice", &|history| history.lines.push_str(&start(1, DUE_NS + 2_000_000))),
         ("was tried again", &|history| {
             history.due.insert((format!("tea@{DUE_NS}/0"), "2".to_owned()), DUE_NS);

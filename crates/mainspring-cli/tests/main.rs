@@ -39,6 +39,7 @@ mod live;
 mod locked;
 mod logs;
 mod meaning;
+mod moves;
 mod names;
 mod next;
 mod notify;

@@ -88,6 +88,22 @@ pub enum Input {
         /// The end of that run.
         at: Timestamp,
     },
+    /// Jobs have come from other shards, of which the store has made them ours: they go on where they were.
+    /// Told before the definitions that brought them here. Of what is defined here nothing is taken in.
+    Arrived {
+        /// What is known of them, removed ones too.
+        jobs: Vec<JobRecord>,
+        /// What they were, as in [`Input::Restore`].
+        former: Vec<Job>,
+        /// Those of their runs that wait.
+        runs: Vec<Run>,
+    },
+    /// Other shards have jobs from here, and what waited of them. They are forgotten, and nothing is
+    /// recorded of them. What runs goes on to its end, and is not tried again.
+    Departed {
+        /// Those that were taken.
+        jobs: Vec<JobName>,
+    },
     /// All is restored and the definitions that are known have been applied: planning begins. Runs that were
     /// running are abandoned now; if the last owner died, it may be one of them that killed it: see
     /// [`MAX_CRASHES`](crate::MAX_CRASHES).
@@ -305,12 +321,16 @@ pub struct Definitions {
     pub groups: Vec<Group>,
     /// Whether jobs and groups of this source that are not in the set are removed.
     pub prune: Prune,
+    /// Jobs of the source that belong to other shards. Those that are here stay as they are, until
+    /// [`Input::Departed`] says that another shard has them.
+    pub elsewhere: Vec<JobName>,
 }
 
 impl Definitions {
     /// Jobs from a source, without groups. What the source held before and is not among them stays.
     pub fn new(source: impl Into<String>, jobs: Vec<Job>) -> Definitions {
-        Definitions { source: source.into(), jobs, groups: Vec::new(), prune: Prune::Keep }
+        let (groups, elsewhere) = (Vec::new(), Vec::new());
+        Definitions { source: source.into(), jobs, groups, prune: Prune::Keep, elsewhere }
     }
 
     /// The same with groups.
@@ -323,6 +343,12 @@ impl Definitions {
     #[must_use]
     pub fn with_prune(self, prune: Prune) -> Definitions {
         Definitions { prune, ..self }
+    }
+
+    /// The same, and these belong to other shards.
+    #[must_use]
+    pub fn with_elsewhere(self, elsewhere: Vec<JobName>) -> Definitions {
+        Definitions { elsewhere, ..self }
     }
 }
 

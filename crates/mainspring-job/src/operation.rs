@@ -34,6 +34,8 @@ pub const MAX_BATCH_OPERATIONS: usize = 1_024;
 /// | | a run under the same key | `Duplicate`; the pending job is gone from there |
 /// | `Plan` | no run under the key | `New` |
 /// | | one | `Duplicate` |
+/// | `Plan`, `Begin`, `Move` to an open state | a job that another shard has: see [`Store::take`](crate::Store::take) | `Gone` |
+/// | `Mark`, `Rewind`, `Forget` | such a job | `New`, and nothing is changed |
 /// | `Begin` | the run in a state that may become running, after the attempt before | `New`: one start record |
 /// | | that attempt, begun already | `Duplicate` |
 /// | `End`, `Clear` | that attempt running | `New` |

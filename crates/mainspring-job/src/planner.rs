@@ -14,13 +14,15 @@
 //!                 │ quarantine  what may have killed the server                             │
 //!                 │ pruning     which history has grown enough                              │
 //!                 │ numbers     for what has no name of its own                             │
+//!                 │ arriving    runs of jobs that have come from another shard              │
 //!                 │ ledger      what is to be written, and what waits for it                │ ──▶ Output
 //!                 └─────────────────────────────────────────────────────────────────────────┘
 //! ```
 //!
 //! Each of these parts owns its fields. Its file says and checks what holds among them, and no other file can
 //! break it. The decisions are beside them and go from one part to the next: `restoration`, `definitions`,
-//! `tick`, `occurrence`, `admission`, `start`, `end`, `follow`, `hooks`, `crash`, `one_shots`, `command`.
+//! `tick`, `occurrence`, `admission`, `start`, `end`, `follow`, `hooks`, `crash`, `one_shots`, `command`,
+//! `moves`.
 //!
 //! An output leaves the planner only with [`Input::Committed`] of the batch that has its record. A shell that
 //! forgets this gets no outputs at all. Batches are answered in the order in which they were taken, and
@@ -38,6 +40,7 @@
 mod activity;
 mod admission;
 mod agenda;
+mod arriving;
 mod clock_watch;
 mod command;
 mod crash;
@@ -52,6 +55,7 @@ mod ledger;
 mod limits;
 mod live;
 mod lookup;
+mod moves;
 mod numbers;
 mod occurrence;
 mod one_shots;
@@ -81,6 +85,7 @@ use crate::work::Action;
 
 use activity::Activity;
 use agenda::Agenda;
+use arriving::Arriving;
 use clock_watch::ClockWatch;
 use followers::Followers;
 use jobs::Jobs;
@@ -144,6 +149,7 @@ pub struct Planner {
     quarantine: Quarantine,
     pruning: Pruning,
     numbers: Numbers,
+    arriving: Arriving,
     ledger: Ledger,
 }
 
@@ -164,6 +170,7 @@ impl Planner {
             quarantine: Quarantine::default(),
             pruning: Pruning::new(limits.once_retention),
             numbers: Numbers::new(epoch),
+            arriving: Arriving::default(),
             ledger: Ledger::default(),
             limits,
         }
@@ -200,6 +207,8 @@ impl Planner {
             Input::Restore { jobs, former, runs, paused } => {
                 self.restore(jobs, former, runs, paused);
             }
+            Input::Arrived { jobs, former, runs } => self.arrive(jobs, former, runs),
+            Input::Departed { jobs } => self.depart(now, &jobs),
             Input::Heard { job, at } => self.silences.hear(&job, at),
             Input::Begin { takeover } => self.begin(now, takeover),
             Input::Tick => self.tick(now),

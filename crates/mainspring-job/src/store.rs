@@ -73,6 +73,7 @@ use crate::record::{JobRecord, PauseTerms};
 use crate::run::{Attempt, Run, RunKey};
 use crate::state::RunState;
 
+mod arrivals;
 #[cfg(feature = "contract")]
 pub mod contract;
 mod deadlines;
@@ -83,6 +84,8 @@ mod outputs;
 mod query;
 mod shard;
 
+#[doc(inline)]
+pub use arrivals::Arrivals;
 #[doc(inline)]
 pub use deadlines::{LEASE_MARGIN, LeaseAge, LeaseDeadlines};
 #[doc(inline)]
@@ -298,6 +301,25 @@ pub trait Store: Reader {
     /// As `commit`.
     fn keep_source(&mut self, _lease: Lease, _source: &str) -> Result<(), StoreError> {
         Ok(())
+    }
+
+    /// Makes jobs ours that other shards have, as their definitions belong here: from then on the owners of
+    /// those are refused their records, but for ends of what runs. Returns all that is known of these jobs,
+    /// so that it may be asked again. A store with one shard knows of none.
+    ///
+    /// # Errors
+    /// As `commit`.
+    fn take(&mut self, _lease: Lease, _jobs: &[JobName]) -> Result<Arrivals, StoreError> {
+        Ok(Arrivals::default())
+    }
+
+    /// The jobs that other shards have taken from this one since the last call. Another owner is not told of
+    /// them.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn departed(&mut self, _lease: Lease) -> Result<Vec<JobName>, StoreError> {
+        Ok(Vec::new())
     }
 
     /// Makes a batch durable, and answers each of its operations.

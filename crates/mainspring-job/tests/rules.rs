@@ -11,6 +11,7 @@ mod follow;
 mod group;
 mod hooks;
 mod lead;
+mod moves;
 mod near;
 mod order;
 mod pause;

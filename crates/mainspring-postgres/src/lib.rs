@@ -30,6 +30,7 @@ mod document;
 mod escape;
 mod fault;
 mod inbox;
+mod moves;
 mod outputs;
 mod read;
 mod reader;

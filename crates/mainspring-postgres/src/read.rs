@@ -19,7 +19,7 @@ use super::row::Found;
 use super::value::Value;
 
 /// All rows of an answer.
-fn rows<T>(
+pub(super) fn rows_of<T>(
     connection: &mut Connection,
     what: &str,
     sql: &str,
@@ -72,7 +72,7 @@ pub(super) fn load(
     limit: usize,
 ) -> Read<Vec<Once>> {
     let sql = format!("SELECT {PENDING} {}", in_range(shard));
-    rows(connection, "load", &sql, &range(shard, after, up_to, limit), columns::once)
+    rows_of(connection, "load", &sql, &range(shard, after, up_to, limit), columns::once)
 }
 
 pub(super) fn load_ids(
@@ -83,14 +83,15 @@ pub(super) fn load_ids(
     limit: usize,
 ) -> Read<Vec<OnceId>> {
     let sql = format!("SELECT due, number {}", in_range(shard));
-    rows(connection, "load ids", &sql, &range(shard, after, up_to, limit), columns::once_id)
+    rows_of(connection, "load ids", &sql, &range(shard, after, up_to, limit), columns::once_id)
 }
 
 pub(super) fn jobs(connection: &mut Connection, shard: Shard) -> Read<(Vec<JobRecord>, Option<PauseTerms>)> {
     let sql = format!("SELECT {JOB} FROM mainspring.job WHERE shard = $1 ORDER BY name");
-    let jobs = rows(connection, "jobs", &sql, &[of(shard)], columns::job)?;
+    let jobs = rows_of(connection, "jobs", &sql, &[of(shard)], columns::job)?;
     let sql = "SELECT pause_until, pause_note FROM mainspring.shard WHERE shard = $1 AND is_paused";
-    let paused = rows(connection, "pause", sql, &[of(shard)], |found| columns::pause_terms(found, 0))?.pop();
+    let paused =
+        rows_of(connection, "pause", sql, &[of(shard)], |found| columns::pause_terms(found, 0))?.pop();
     Ok((jobs, paused))
 }
 
@@ -98,7 +99,8 @@ pub(super) fn jobs(connection: &mut Connection, shard: Shard) -> Read<(Vec<JobRe
 pub(super) fn cluster(connection: &mut Connection, shard: Shard) -> Read<Option<String>> {
     let sql = "SELECT mainspring.cluster_1($1, $2 <> 0)";
     let values = [Value::Int(i64::from(shard.0)), Value::Int(i64::from(connection.is_pooled()))];
-    let found = rows(connection, "cluster", sql, &values, |found| Ok(columns::text(found, 0)?.into_owned()))?;
+    let found =
+        rows_of(connection, "cluster", sql, &values, |found| Ok(columns::text(found, 0)?.into_owned()))?;
     Ok(found.into_iter().next())
 }
 
@@ -106,7 +108,7 @@ pub(super) fn cluster(connection: &mut Connection, shard: Shard) -> Read<Option<
 pub(super) fn sources(connection: &mut Connection, shard: Shard) -> Read<BTreeSet<String>> {
     let sql = "SELECT name FROM mainspring.source_part WHERE shard = $1";
     let text = |found: &dyn Columns| Ok(columns::text(found, 0)?.into_owned());
-    Ok(rows(connection, "sources", sql, &[of(shard)], text)?.into_iter().collect())
+    Ok(rows_of(connection, "sources", sql, &[of(shard)], text)?.into_iter().collect())
 }
 
 pub(super) fn open_runs(
@@ -121,12 +123,12 @@ pub(super) fn open_runs(
         "SELECT {RUN} FROM mainspring.open_run WHERE shard = $1
             AND (job, nominal, series) > ($2, $3, $4) ORDER BY job, nominal, series LIMIT $5"
     );
-    rows(connection, "open runs", &sql, &[of(shard), job, nominal, series, page(limit)], columns::run)
+    rows_of(connection, "open runs", &sql, &[of(shard), job, nominal, series, page(limit)], columns::run)
 }
 
 pub(super) fn find(connection: &mut Connection, query: &Query) -> Read<Vec<Run>> {
     let (sql, values) = find_sql(query);
-    rows(connection, "find", &sql, &values, columns::run)
+    rows_of(connection, "find", &sql, &values, columns::run)
 }
 
 fn find_sql(query: &Query) -> (String, Vec<Value>) {
@@ -221,18 +223,18 @@ pub(super) fn last_ended(connection: &mut Connection, jobs: &[JobName]) -> Read<
         columns.join(", ")
     );
     let names = jobs.iter().map(ToString::to_string).collect();
-    rows(connection, "last runs", &sql, &[Value::Texts(names)], columns::run)
+    rows_of(connection, "last runs", &sql, &[Value::Texts(names)], columns::run)
 }
 
 pub(super) fn run(connection: &mut Connection, key: &RunKey) -> Read<Option<Run>> {
     let sql = format!("SELECT {RUN} FROM mainspring.run WHERE job = $1 AND nominal = $2 AND series = $3");
-    Ok(rows(connection, "run", &sql, &key_values(key), columns::run)?.pop())
+    Ok(rows_of(connection, "run", &sql, &key_values(key), columns::run)?.pop())
 }
 
 pub(super) fn attempts(connection: &mut Connection, key: &RunKey) -> Read<Vec<Attempt>> {
     let sql = "SELECT number, started, ended, state, outcome FROM mainspring.attempt
         WHERE job = $1 AND nominal = $2 AND series = $3 ORDER BY number";
-    rows(connection, "attempts", sql, &key_values(key), columns::attempt)
+    rows_of(connection, "attempts", sql, &key_values(key), columns::attempt)
 }
 
 pub(super) fn pending_named(connection: &mut Connection, name: &JobName) -> Read<Option<Once>> {
@@ -244,7 +246,7 @@ pub(super) fn pending_named(connection: &mut Connection, name: &JobName) -> Read
         Err(_) => ("name = $1 AND is_named", vec![Value::text(name.as_str())]),
     };
     let sql = format!("SELECT {PENDING} FROM mainspring.pending WHERE {condition}");
-    let found = rows(connection, "pending job", &sql, &values, columns::once)?.pop();
+    let found = rows_of(connection, "pending job", &sql, &values, columns::once)?.pop();
     Ok(found.filter(|once| once.name == *name))
 }
 
@@ -256,7 +258,7 @@ pub(super) fn counts(connection: &mut Connection, shard: Shard) -> Read<Counts> 
     } else {
         "SELECT jobs, pending, open, runs, dead FROM mainspring.shard WHERE shard = $1"
     };
-    Ok(rows(connection, "counts", sql, &[of(shard)], columns::counts)?.pop().unwrap_or_default())
+    Ok(rows_of(connection, "counts", sql, &[of(shard)], columns::counts)?.pop().unwrap_or_default())
 }
 
 pub(super) fn audit(connection: &mut Connection, query: &AuditQuery) -> Read<Vec<Audited>> {
@@ -272,5 +274,5 @@ pub(super) fn audit(connection: &mut Connection, query: &AuditQuery) -> Read<Vec
         Value::Int(before.map_or(i64::MAX, number)),
         page(*limit),
     ];
-    rows(connection, "audit", &sql, &values, columns::audited)
+    rows_of(connection, "audit", &sql, &values, columns::audited)
 }

@@ -20,7 +20,9 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use mainspring_job::{Batch, Committed, Hint, Lease, Owner, Renewed, Shard, Store, StoreError, Takeover};
+use mainspring_job::{
+    Arrivals, Batch, Committed, Hint, JobName, Lease, Owner, Renewed, Shard, Store, StoreError, Takeover,
+};
 use tokio_postgres::Row;
 
 use super::connection::Connection;
@@ -63,6 +65,8 @@ pub struct PostgresStore {
     name: String,
     /// The other half of each fence.
     tokens: HashMap<(Shard, u64), String>,
+    /// The last departure that the owner was told of.
+    pub(super) departures: HashMap<(Shard, u64), i64>,
 }
 
 impl PostgresStore {
@@ -99,9 +103,9 @@ impl PostgresStore {
         if identity.server.is_empty() {
             identity.server = text(answered, 1)?;
         }
-        let (location, tokens) = (location.clone(), HashMap::new());
-        let shards = 1;
-        Ok(PostgresStore { connection, location, identity, lasts, shards, name: String::new(), tokens })
+        let (location, tokens, departures) = (location.clone(), HashMap::new(), HashMap::new());
+        let (shards, name) = (1, String::new());
+        Ok(PostgresStore { connection, location, identity, lasts, shards, name, tokens, departures })
     }
 
     /// The same where the jobs are spread over so many shards, as [`Shards::count`](super::Shards::count)
@@ -138,7 +142,7 @@ impl PostgresStore {
     }
 
     /// The first three places of each statement of an owner. `Fenced` if it never was one here.
-    fn fence(&self, lease: Lease) -> Result<[Value; 3], StoreError> {
+    pub(super) fn fence(&self, lease: Lease) -> Result<[Value; 3], StoreError> {
         let token = self.tokens.get(&(lease.shard, lease.epoch)).ok_or(StoreError::Fenced)?;
         let epoch = Value::Int(mainspring_rows::number(lease.epoch));
         Ok([Value::Int(i64::from(lease.shard.0)), epoch, Value::text(token)])
@@ -158,7 +162,7 @@ impl PostgresStore {
 
     /// Does one of our functions, whose first column is a status. Without a row it was not called: the caller
     /// is fenced out.
-    fn ask(&mut self, what: &str, sql: &str, values: &[Value]) -> Result<Row, StoreError> {
+    pub(super) fn ask(&mut self, what: &str, sql: &str, values: &[Value]) -> Result<Row, StoreError> {
         let rows = self.connection.call(what, sql, values)?;
         if let Some(answered) = rows.into_iter().next()
             && text(&answered, 0)? != "fenced"
@@ -292,6 +296,14 @@ impl Store for PostgresStore {
                 ON CONFLICT DO NOTHING)
             SELECT 'done' FROM ours";
         self.ask("keep a source", sql, &[shard, epoch, token, Value::text(source)]).map(drop)
+    }
+
+    fn take(&mut self, lease: Lease, jobs: &[JobName]) -> Result<Arrivals, StoreError> {
+        self.take_jobs(lease, jobs)
+    }
+
+    fn departed(&mut self, lease: Lease) -> Result<Vec<JobName>, StoreError> {
+        self.departed_jobs(lease)
     }
 
     /// None: a standby hears of them by [`Releases`](super::Releases), and asks each second.

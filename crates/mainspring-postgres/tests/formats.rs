@@ -136,3 +136,43 @@ fn a_server_of_format_7_goes_on_with_its_rights_when_another_role_makes_the_step
         FROM unnest(ARRAY['mainspring.output', 'mainspring.source_part']) AS t (t)";
     assert_eq!(database.ask(may), "t");
 }
+
+/// It takes a job by defining it. The owner that had it is told, and the numbers are right.
+#[test]
+fn a_server_of_format_8_goes_on_with_its_rights_and_takes_a_job_as_before() {
+    let Some(database) = Database::start() else { return };
+    let steps = concat!(include_str!("../sql/0009_open.sql"), include_str!("../sql/0010_shards.sql"));
+    let before = FORMAT_3.concat() + LATER + steps;
+    database.ask(&format!(
+        "CREATE SCHEMA mainspring; {before} INSERT INTO mainspring.meta (version, floor, shards) VALUES (8, 8, 2);
+        CREATE ROLE serving; GRANT USAGE ON SCHEMA mainspring TO serving;
+        GRANT ALL ON ALL TABLES IN SCHEMA mainspring TO serving;
+        GRANT ALL ON ALL SEQUENCES IN SCHEMA mainspring TO serving;
+        GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA mainspring TO serving"
+    ));
+    let fences = [0, 1].map(|shard| {
+        database.ask(&format!(
+            "SELECT epoch || ', ' || quote_literal(token) FROM mainspring.acquire_1(
+                {shard}, 15000, 'before', '', '00000000-0000-0000-0000-000000000001', 'm', '')"
+        ))
+    });
+    let commit = |shard: usize, number: i64, operation: &str| {
+        let fence = &fences[shard];
+        let told = database.ask(&format!(
+            "SET ROLE serving; SELECT status || ' ' || answers FROM mainspring.commit_1(
+                {shard}, {fence}, 15000, {number}, ARRAY['{operation}'::jsonb])"
+        ));
+        assert!(told.ends_with("done N"), "{told}");
+    };
+    let define = r#"{"op": "define", "job": {"name": "job", "watermark": 0, "runs": 0, "failures": 0, "backfills": 0,
+        "timetable": "@daily", "source": "jobs.toml", "text": "[jobs.job]", "deaths": 0, "pause_note": ""}}"#;
+    commit(0, 1, define);
+    drop(opened(&database));
+    commit(1, 1, define);
+    commit(0, 2, r#"{"op": "forget", "job": "job"}"#);
+    let jobs = "SELECT string_agg(jobs::text, ' ' ORDER BY shard) FROM mainspring.shard";
+    assert_eq!(database.ask(jobs), "0 1");
+    assert_eq!(database.ask("SELECT shard || ' ' || job FROM mainspring.departure"), "0 job");
+    assert_eq!(database.ask("SELECT shard || ' ' || source FROM mainspring.job"), "1 jobs.toml");
+    commit(1, 2, &plan(1, "queued"));
+}

@@ -6,6 +6,7 @@ mod contract;
 mod database;
 mod failover;
 mod formats;
+mod moves;
 mod relay;
 mod shards;
 mod tls;

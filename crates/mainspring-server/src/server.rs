@@ -68,6 +68,7 @@ mod listener_requests;
 pub mod login_codes;
 mod look;
 mod meters;
+mod moves;
 pub mod output;
 mod owner;
 mod peer;

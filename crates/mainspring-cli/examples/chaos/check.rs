@@ -1,6 +1,6 @@
 //! What was acknowledged, what the database has, and what the jobs wrote, gathered into one history.
 //!
-//! Cost: three questions to the database.
+//! Cost: four questions to the database.
 //!
 //! Does not judge: [`history`](super::history) does.
 
@@ -24,6 +24,12 @@ pub(crate) fn check(pool: &Pool) -> Verdict {
         violations: rows("SELECT what FROM violation"),
         lines: fs::read_to_string(pool.folder.join("lines")).unwrap_or_default(),
         unheard: pool.unheard.clone(),
+        gaps: rows(
+            "SELECT job || ' after ' || last FROM (
+                SELECT job, coalesce(span_last, nominal) AS last,
+                    lead(nominal) OVER (PARTITION BY job ORDER BY nominal) AS next
+                FROM mainspring.run WHERE cause <> 'once') AS r WHERE last + 1000000000 < next",
+        ),
         ..History::default()
     };
     let sql = "SELECT a.job || '@' || a.nominal || '/' || a.series, a.number, a.nominal FROM mainspring.attempt AS a";

@@ -6,6 +6,7 @@
 //! | one start record for each attempt | each line `start` has its record, and no attempt has two lines |
 //! | no commit by an old owner | what the database noted of itself in each transaction |
 //! | no run begins twice | the lines: no job here is retried, so that two attempts would be one too many |
+//! | no time is missed silently | the runs: each second of a job has a record, whichever shard it is in |
 //! | nothing early | no line `start` is before its run was due |
 //!
 //! What a standby that was promoted had never heard of is not judged: lines that were written after it heard
@@ -30,6 +31,8 @@ pub(crate) struct History {
     pub(crate) violations: Vec<String>,
     /// Of each attempt that has a record: the run as the database names it, the number, and when it was due.
     pub(crate) due: BTreeMap<(String, String), i128>,
+    /// Between which runs of a job, which is due each second, a second has no record.
+    pub(crate) gaps: Vec<String>,
     /// The lines that jobs wrote.
     pub(crate) lines: String,
     pub(crate) unheard: Vec<Unheard>,
@@ -58,6 +61,7 @@ impl History {
     pub(crate) fn judge(&self) -> Verdict {
         let mut complaints: Vec<String> =
             self.violations.iter().map(|what| format!("an old owner: {what}")).collect();
+        complaints.extend(self.gaps.iter().map(|gap| format!("no record of a time of {gap}")));
         let lost: Vec<&String> = self.acknowledged.difference(&self.ended).collect();
         complaints.extend(lost.iter().map(|key| format!("{key} was acknowledged and has no end")));
         let mut starts: BTreeMap<(String, String), usize> = BTreeMap::new();
@@ -96,10 +100,11 @@ impl History {
         let doubled: Vec<_> = starts.iter().filter(|(_, count)| 1 < **count).collect();
         complaints.extend(doubled.iter().map(|((run, attempt), _)| format!("{run}, {attempt} began twice")));
         let summary = format!(
-            "acknowledged {} lost {} starts {} doubled {} early {early_count} unrecorded {unknown_count} \
+            "acknowledged {} lost {} gaps {} starts {} doubled {} early {early_count} unrecorded {unknown_count} \
              unheard {unheard_count}",
             self.acknowledged.len(),
             lost.len(),
+            self.gaps.len(),
             starts.len(),
             doubled.len()
         );

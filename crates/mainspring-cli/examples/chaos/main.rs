@@ -18,7 +18,8 @@
 //! | promote | the database gets a synchronous standby, dies among submissions, and the standby is promoted |
 //! | behind | it gets an asynchronous one, which then hears nothing of some submissions, and is promoted |
 //!
-//! With `--shards N` the jobs are spread over so many, and the owner is that of the first.
+//! With `--shards N` the jobs are spread over so many, and the owner is that of the first. In each round a
+//! job changes its group then, just before the fault, and goes into the next shard.
 //!
 //! Counts decide, not times: a round ends when a submission was acknowledged after the fault.
 //!
@@ -101,6 +102,7 @@ fn main() -> ExitCode {
     let first = dice.below(kinds);
     for round in 0..rounds {
         pool.submit();
+        pool.move_job();
         // Each kind comes before one comes again.
         let fault = FAULTS[usize::try_from((round + first) % kinds).unwrap_or(0)];
         pool.suffer(fault, &mut dice);

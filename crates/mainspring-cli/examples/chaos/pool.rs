@@ -14,6 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use mainspring_job::{JobName, Shard};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -82,6 +83,34 @@ pub(crate) struct Pool {
     submitted_count: usize,
     /// What the standbys that were promoted had never heard of.
     pub(crate) unheard: Vec<Unheard>,
+    shards: u64,
+    /// How often the job that changes its shard has done so.
+    move_count: u64,
+}
+
+/// A name of a group that is in this shard.
+fn group_in(shard: u64, shards: u64) -> JobName {
+    let mut names = (0..).map(|number| JobName::new(&format!("g{number}")).unwrap());
+    let count = u16::try_from(shards).unwrap();
+    names.find(|name| u64::from(Shard::of(name, count).0) == shard).unwrap()
+}
+
+/// The file: jobs that stay where they are and, if there are several shards, one that does not.
+fn jobs_text(folder: &Path, shards: u64, move_count: u64) -> String {
+    let lines = folder.join("lines").display().to_string();
+    let each = |name: &str, group: &str| {
+        format!(
+            "[jobs.{name}]\nevery = '1s'\nretention = 'keep=100000'\n{group}run = ['/bin/sh', '-c', '''{SCRIPT}''', '{lines}']\n"
+        )
+    };
+    let mut text: String =
+        (0..shards.min(MAX_JOBS)).map(|number| each(&format!("often-{number}"), "")).collect();
+    if 1 < shards {
+        let group = group_in(move_count % shards, shards);
+        text.push_str(&each("moving", &format!("group = '{group}'\n")));
+        text.push_str(&format!("[groups.{group}]\nlimit = 100\n"));
+    }
+    text
 }
 
 fn started(program: &Path, folder: &Path, data: &Path) -> Child {
@@ -99,14 +128,7 @@ impl Pool {
         let folder = std::env::temp_dir().join(format!("mainspring-chaos-{}", std::process::id()));
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).unwrap();
-        let often = |number| {
-            format!(
-                "[jobs.often-{number}]\nevery = '1s'\nretention = 'keep=100000'\nrun = ['/bin/sh', '-c', '''{SCRIPT}''', '{}']\n",
-                folder.join("lines").display()
-            )
-        };
-        fs::write(folder.join("jobs.toml"), (0..shards.min(MAX_JOBS)).map(often).collect::<String>())
-            .unwrap();
+        fs::write(folder.join("jobs.toml"), jobs_text(&folder, shards, 0)).unwrap();
         if 1 < shards {
             let mut command = Command::new(&program);
             command.args(["store", "shards", &shards.to_string(), "--store", &database.url()]);
@@ -127,11 +149,49 @@ impl Pool {
         });
         let members = members.collect();
         let (acknowledged, submitted_count, unheard) = (BTreeSet::new(), 0, Vec::new());
-        let mut pool =
-            Pool { program, folder, members, database, place: 0, acknowledged, submitted_count, unheard };
+        let (place, move_count) = (0, 0);
+        let mut pool = Pool {
+            program,
+            folder,
+            members,
+            database,
+            place,
+            acknowledged,
+            submitted_count,
+            unheard,
+            shards,
+            move_count,
+        };
         pool.submit_until_acknowledged();
         assert!(pool.database.psql("mainspring", WATCH).status.success(), "the database watches");
         Some(pool)
+    }
+
+    /// The job changes its group, and goes into the next shard. It is not waited for.
+    pub(crate) fn move_job(&mut self) {
+        self.move_count += 1;
+        let (file, written) = (self.folder.join("jobs.toml"), self.folder.join("jobs.toml.new"));
+        fs::write(&written, jobs_text(&self.folder, self.shards, self.move_count)).unwrap();
+        fs::rename(written, file).unwrap();
+    }
+
+    /// Waits until the job is where it belongs. A file is put into force by a person if its owner was away
+    /// when it changed.
+    fn settle_job(&mut self) {
+        let home = (self.move_count % self.shards).to_string();
+        let sql = "SELECT shard FROM mainspring.job WHERE name = 'moving' AND source IS NOT NULL";
+        let is_there = (0..MAX_TRIES).any(|_| {
+            let mut command = Command::new(&self.program);
+            command.args(["apply", "--prune", "--data"]).arg(&self.members[0].data);
+            command.arg(self.folder.join("jobs.toml")).stdin(Stdio::null()).stdout(Stdio::null());
+            let _ = command.stderr(Stdio::null()).status();
+            self.ask(sql) == home
+        });
+        assert!(is_there, "the job is in its shard: see {}", self.folder.display());
+        // So that there is a record after the last gap, if there is one.
+        let later = self.ask("SELECT mainspring.now_ns() + 1500000000");
+        let sql = format!("SELECT {later} < max(nominal) FROM mainspring.run WHERE job = 'moving'");
+        assert!((0..MAX_TRIES).any(|_| self.ask(&sql) == "t"), "it goes on: see {}", self.folder.display());
     }
 
     /// What a question is answered with, empty while the database does not answer.
@@ -349,6 +409,9 @@ impl Pool {
 
     /// Waits until all that was acknowledged has ended, and stops the servers.
     pub(crate) fn settle(&mut self) {
+        if 1 < self.shards {
+            self.settle_job();
+        }
         let open =
             "SELECT (SELECT count(*) FROM mainspring.inbox) + (SELECT count(*) FROM mainspring.pending)
             + (SELECT count(*) FROM mainspring.run WHERE cause = 'once' AND mainspring.is_open(state))";

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | has a new name | added: its watermark is now, so that nothing before counts as missed |
 //! | is known, from the same source or without one | unchanged, or changed; a new timetable counts from now on |
+//! | has come from another shard | changed: it goes on from its watermark |
 //! | is known from another source, or stands twice in the set | refused |
 //! | would follow itself by way of others, or is one more follower of a job than there may be | refused |
 //!
@@ -16,7 +17,8 @@
 //! A timetable ends by a new one or with its job. Its occurrences up to that moment that were not planned are
 //! planned at once, or recorded as missed, or as skipped if the job was paused.
 //!
-//! With [`Prune::Remove`], a job of this source that is not in the set is removed. A running run goes on to
+//! With [`Prune::Remove`], a job of this source that is not in the set is removed, unless the set says that
+//! it belongs to another shard. A running run goes on to
 //! its end and is not tried again. A waiting run is cancelled, a retry too, as at a start that finds the job
 //! gone. The mark of the job stays. So nothing fires again if the job comes back, with the timetable that it
 //! had, while the clock shows an earlier time.
@@ -44,7 +46,7 @@ use crate::timetable::Span;
 
 impl Planner {
     pub(super) fn apply(&mut self, now: Timestamp, definitions: Definitions) -> Applied {
-        let Definitions { source, jobs, groups, prune } = definitions;
+        let Definitions { source, jobs, groups, prune, elsewhere } = definitions;
         let groups = groups.into_iter().map(|group| (group.name, group.limit));
         self.runs.define_groups(&source, groups, prune);
         let mut applied = Applied::default();
@@ -65,7 +67,9 @@ impl Planner {
             self.ledger.end_unit();
         }
         if prune == Prune::Remove {
-            for name in self.jobs.names_of(&source).into_iter().filter(|name| !seen.contains(name)) {
+            let elsewhere: BTreeSet<JobName> = elsewhere.into_iter().collect();
+            let is_gone = |name: &JobName| !seen.contains(name) && !elsewhere.contains(name);
+            for name in self.jobs.names_of(&source).into_iter().filter(is_gone) {
                 self.forget(now, &name);
                 self.ledger.end_unit();
                 applied.removed.push(name);
@@ -97,6 +101,8 @@ impl Planner {
         match change {
             Change::Added => applied.added.push(name.clone()),
             Change::Changed => applied.changed.push(name.clone()),
+            // It has come from another shard, by this definition.
+            Change::Unchanged if self.activity.is_planning() => applied.changed.push(name.clone()),
             Change::Unchanged => applied.unchanged_count += 1,
         }
         let mark = mark.clone();
@@ -107,6 +113,7 @@ impl Planner {
         if self.activity.is_planning() {
             self.expect(&name);
             self.expect_silence(now, &name);
+            self.settle(now, &name);
         }
     }
 
@@ -188,7 +195,7 @@ impl Planner {
     }
 
     /// The runs of a job that have not started, or not again.
-    fn waiting_of(&self, name: &JobName) -> Vec<RunKey> {
+    pub(super) fn waiting_of(&self, name: &JobName) -> Vec<RunKey> {
         let waits = |run: &&Run| run.state != RunState::Running && run.cause != Cause::Once;
         self.runs.of(name).map(|live| &live.run).filter(waits).map(|run| run.key.clone()).collect()
     }

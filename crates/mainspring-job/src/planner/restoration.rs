@@ -77,7 +77,7 @@ impl Planner {
         Some(Live::new(run.clone(), work))
     }
 
-    fn resume_run(&mut self, now: Timestamp, live: Live) {
+    pub(super) fn resume_run(&mut self, now: Timestamp, live: Live) {
         match live.run.state {
             RunState::Queued => self.runs.restore_queued(live),
             RunState::Scheduled => self.schedule(now, live),

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mainspring_job::{Command, Definitions, Job, JobName, Prune, Ticket};
+use mainspring_job::{Definitions, Job, JobName, Prune};
 
 use super::Server;
 use super::asking::{Asking, Next, usage};
@@ -41,29 +41,23 @@ impl Server {
         if let Some(file) = claimants.iter().find(|file| !file.loaded.is_good()) {
             return Err(ErrorWire::new(ErrorKind::Conflict, file.loaded.problems_text()));
         }
-        let elsewhere = self.part(&mut claimants);
-        let set = |file: Claimant| definitions(file.loaded, &Origin::of(&file.origin), !prune);
+        let share = self.files.share();
+        let set = |mut file: Claimant| {
+            let elsewhere = share.part(&mut file.loaded);
+            definitions(file.loaded, &Origin::of(&file.origin), !prune).with_elsewhere(elsewhere)
+        };
         let sets: Vec<Definitions> = claimants.into_iter().map(set).collect();
         if !is_preview {
-            for name in elsewhere {
-                self.owner.command(Ticket(0), Command::Remove(name));
-            }
             return Ok(Next::Files(sets));
         }
         let mut applied = AppliedWire::default();
-        applied.removed.extend(elsewhere.iter().map(JobName::to_string));
         for set in sets {
+            // What is here until now is removed here, and added where it belongs.
+            let is_here = |name: &&JobName| self.owner.planner().job(name).is_some();
+            applied.removed.extend(set.elsewhere.iter().filter(is_here).map(JobName::to_string));
             applied.add(self.changes(&set));
         }
         Ok(Next::Answer(Response::Applied(applied)))
-    }
-
-    /// Takes out what belongs to other shards. Returns what of it is here until now: its definition says now
-    /// that it belongs elsewhere.
-    fn part(&self, claimants: &mut [Claimant]) -> Vec<JobName> {
-        let share = self.files.share();
-        let gone = claimants.iter_mut().flat_map(|file| share.part(&mut file.loaded));
-        gone.filter(|name| self.owner.planner().job(name).is_some()).collect()
     }
 
     /// Refuses a job that belongs to another shard: who asks looks again who owns that.
@@ -90,7 +84,8 @@ impl Server {
             }
         }
         if set.prune == Prune::Remove {
-            let kept: BTreeSet<&JobName> = set.jobs.iter().map(|job| &job.name).collect();
+            let kept: BTreeSet<&JobName> =
+                set.jobs.iter().map(|job| &job.name).chain(&set.elsewhere).collect();
             let is_gone = |job: &&&Job| job.source == set.source && !kept.contains(&job.name);
             applied.removed.extend(known.values().filter(is_gone).map(|job| job.name.to_string()));
         }

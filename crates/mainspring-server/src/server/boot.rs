@@ -14,6 +14,7 @@ use std::fs;
 use std::os::unix::net::UnixListener;
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
 use mainspring_job::{
     Command, Definitions, Input, Job, JobName, JobRecord, Lease, Limits, OutputKeeper, Prune,
     Reader as StoreReader, Store,
@@ -238,6 +239,9 @@ impl Server {
             self.apply(Definitions::new(source, Vec::new()).with_prune(Prune::Remove));
         }
         self.owner.tell(Input::Begin { takeover: self.owner.lease().takeover });
+        if self.files.share().is_part() {
+            self.owner.take_from_now_on();
+        }
         self.say_hello(names.len(), now);
         self.say_if_store_is_lost(now);
         self.work.keep_output(!self.room.is_short());
@@ -293,12 +297,8 @@ impl Server {
         let has_changed = |record: &&JobRecord| {
             record.source.is_some() && timetables.get(&record.mark.job) != Some(&record.mark.timetable)
         };
-        let read = |record: &JobRecord| {
-            let source = Source::new(record.source.clone()?, record.text.clone());
-            let placed = JobFile::parse(&source, &self.files.reader().zone).jobs.into_iter().next()?;
-            Some(placed.job).filter(|job| job.name == record.mark.job)
-        };
-        records.iter().filter(has_changed).filter_map(read).collect()
+        let zone = &self.files.reader().zone;
+        records.iter().filter(has_changed).filter_map(|record| kept_job(record, zone)).collect()
     }
 
     /// A file that was applied and is served now is the same file; so is one that an older version knew by
@@ -445,6 +445,13 @@ impl Server {
         }
         sets.into_values().collect()
     }
+}
+
+/// What a job was, by its kept definition.
+pub(super) fn kept_job(record: &JobRecord, zone: &TimeZone) -> Option<Job> {
+    let source = Source::new(record.source.clone()?, record.text.clone());
+    let placed = JobFile::parse(&source, zone).jobs.into_iter().next()?;
+    Some(placed.job).filter(|job| job.name == record.mark.job)
 }
 
 /// Has the loop follow the clock of its store, if that has one.

@@ -58,6 +58,8 @@ pub(super) struct Served {
     pub(super) job_count: usize,
     /// The line of each of its jobs, of the set in force.
     lines: HashMap<JobName, usize>,
+    /// Those of its jobs that belong to other shards, of the set in force.
+    pub(super) elsewhere: Vec<JobName>,
     /// What is wrong with it now.
     pub(super) problems: String,
     /// What that would end a server with.
@@ -83,6 +85,7 @@ impl Served {
             read: None,
             job_count: 0,
             lines: HashMap::new(),
+            elsewhere: Vec::new(),
             problems: String::new(),
             exit: Exit::Ok,
             is_unapplied: false,
@@ -245,7 +248,7 @@ impl Files {
                 if self.share.is_part() {
                     is_news(&file.path, "");
                 }
-                self.share.part(&mut loaded);
+                file.elsewhere = self.share.part(&mut loaded);
                 (file.read, file.job_count, file.exit) = (Some(now), loaded.jobs.len(), Exit::Ok);
                 file.lines = loaded.jobs.iter().map(|job| (job.job.name.clone(), job.line_number)).collect();
                 file.is_unapplied = false;

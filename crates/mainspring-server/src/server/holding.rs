@@ -15,6 +15,8 @@ use mainspring_exec::clock::Moment;
 pub(super) struct Holding {
     /// When it was last tried to renew it.
     pub(super) tried: Option<Moment>,
+    /// When it was last looked which jobs other shards have taken.
+    pub(super) looked: Option<Moment>,
     /// What was to start, and does when the lease is renewed.
     pub(super) withheld: Vec<Start>,
     /// What runs was asked to end.

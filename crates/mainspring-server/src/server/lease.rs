@@ -69,6 +69,7 @@ impl Server {
             self.holding.tried = Some(now);
             self.owner.renew();
         }
+        self.look_for_departures(now);
         self.say_if_apart(now);
         self.work.holds_until(boot_time().saturating_sub(age) + deadlines.over);
         match deadlines.judge(age) {

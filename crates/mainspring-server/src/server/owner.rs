@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Batch, Command, Input, Lease, Limits, MAX_BATCH_OPERATIONS, Output, Planner, Reader, Store, StoreError,
-    Ticket,
+    Arrivals, Batch, Command, Definitions, Input, Job, Lease, Limits, MAX_BATCH_OPERATIONS, Output, Planner,
+    Reader, Store, StoreError, Ticket,
 };
 
 use super::asking::{Answered, Question};
@@ -46,6 +46,17 @@ pub(super) struct Owner {
     planner: Planner,
     /// Facts that the planner is still to be told.
     inputs: VecDeque<Input>,
+    /// Whether definitions may be of jobs that other shards have.
+    takes: bool,
+    /// Sets of definitions whose jobs are being taken, each with who asked for it.
+    arriving: VecDeque<Arriving>,
+}
+
+/// A set whose jobs may be another shard's as yet.
+struct Arriving {
+    audit: Option<Input>,
+    ticket: Ticket,
+    set: Definitions,
 }
 
 /// What the store's thread has done, as far as others have to know.
@@ -54,6 +65,8 @@ pub(super) enum News {
     Committed { was_full: bool },
     /// A question was answered by the thread that writes.
     Answered(Answered),
+    /// Jobs of other shards are ours: see [`Owner::arrive`].
+    Arrived(Arrivals),
     /// What the store did of itself.
     Note(String),
     /// There is no room for the next batch, which waits for [`Owner::write_again`].
@@ -86,6 +99,8 @@ impl Owner {
             lease,
             renewed,
             inputs: VecDeque::new(),
+            takes: false,
+            arriving: VecDeque::new(),
         })
     }
 
@@ -115,9 +130,38 @@ impl Owner {
         self.inputs.extend(inputs);
     }
 
+    /// Other shards may have jobs that are defined from now on.
+    pub(super) fn take_from_now_on(&mut self) {
+        self.takes = true;
+    }
+
     /// A command whose reply comes under this ticket.
     pub(super) fn command(&mut self, ticket: Ticket, command: Command) {
-        self.tell(Input::Command { ticket, command });
+        match command {
+            Command::Apply(set) if self.takes => self.take(ticket, set),
+            command => self.tell(Input::Command { ticket, command }),
+        }
+    }
+
+    /// The planner is told of definitions when their jobs are ours. Sets stay in their order.
+    fn take(&mut self, ticket: Ticket, set: Definitions) {
+        let audit = self.inputs.pop_back_if(|input| matches!(input, Input::Audit(_)));
+        self.writer.take(set.jobs.iter().map(|job| job.name.clone()).collect());
+        self.arriving.push_back(Arriving { audit, ticket, set });
+    }
+
+    /// The jobs of the first such set are ours: they come in with what is known of them, and are defined.
+    /// They are of the source of the set from now on. `former` are their definitions so far.
+    pub(super) fn arrive(&mut self, mut arrivals: Arrivals, former: Vec<Job>, heard: Vec<Input>) {
+        let Some(Arriving { audit, ticket, set }) = self.arriving.pop_front() else { return };
+        for source in arrivals.jobs.iter_mut().filter_map(|record| record.source.as_mut()) {
+            source.clone_from(&set.source);
+        }
+        let Arrivals { jobs, runs, .. } = arrivals;
+        self.tell(Input::Arrived { jobs, former, runs });
+        self.tell_all(heard);
+        self.tell_all(audit.into_iter().collect());
+        self.tell(Input::Command { ticket, command: Command::Apply(set) });
     }
 
     /// Whether the planner is still to be told something.
@@ -219,6 +263,11 @@ impl Owner {
                 News::Nothing
             }
             Report::Answered(answered) => News::Answered(answered),
+            Report::Departed(jobs) => {
+                self.tell(Input::Departed { jobs });
+                News::Nothing
+            }
+            Report::Arrived(arrivals) => News::Arrived(arrivals),
             Report::Note(text) => News::Note(text),
             Report::Full => News::Full,
             Report::Busy => News::Nothing,
@@ -254,6 +303,11 @@ impl Owner {
     /// Keeps that a source was applied which has no job here.
     pub(super) fn keep_source(&self, source: String) {
         self.writer.keep_source(source);
+    }
+
+    /// Looks which jobs other shards have taken.
+    pub(super) fn look_for_departures(&self) {
+        self.writer.look_for_departures();
     }
 
     /// Gives the shard up.
@@ -308,7 +362,7 @@ impl Owner {
 
     /// Whether all that was told is planned and on disk.
     pub(super) fn is_settled(&self) -> bool {
-        self.writer.is_settled() && !self.has_inputs()
+        self.writer.is_settled() && !self.has_inputs() && self.arriving.is_empty()
     }
 
     /// Whether the store is behind by so much that no more is taken.

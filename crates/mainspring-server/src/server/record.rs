@@ -45,6 +45,7 @@ impl Server {
                     }
                 }
                 News::Answered(answered) => self.take_answer(answered),
+                News::Arrived(arrivals) => self.take_in_arrivals(arrivals),
                 News::Note(text) => self.note(now.wall, &text),
                 News::Full => {
                     if self.make_room(now) {

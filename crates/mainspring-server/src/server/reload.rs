@@ -69,7 +69,8 @@ impl Server {
             let is_moving = |name: &JobName| owners.get(name).is_some_and(|owner| *owner != source);
             let names = loaded.jobs.iter().map(|placed| placed.job.name.clone());
             let jobs: Vec<JobName> = names.filter(is_moving).collect();
-            sets.push((path, definitions(loaded, &file.origin, false)));
+            let set = definitions(loaded, &file.origin, false).with_elsewhere(file.elsewhere.clone());
+            sets.push((path, set));
             if !jobs.is_empty() {
                 let command = Command::Adopt { jobs, source };
                 let ticket = mainspring_job::Ticket(0);

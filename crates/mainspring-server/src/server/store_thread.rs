@@ -12,9 +12,9 @@
 //! | full | says so, and tries again when the loop has made room |
 //! | anything else | says so, and ends: the server stops |
 //!
-//! Batches are written in the order in which they were given. Loads, renewals and questions are answered
-//! between two tries, also while a batch waits. None of them depends on a batch that was given after it was
-//! decided.
+//! Batches are written in the order in which they were given, and jobs are taken in between. Loads, renewals
+//! and questions are answered between two tries, also while a batch waits. None of them depends on a batch
+//! that was given after it was decided.
 //!
 //! Cost: that of the store, and up to [`SPIN`] of processor time for each batch. The thread sleeps while it
 //! has no order.
@@ -29,7 +29,9 @@ use std::thread;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use mainspring_job::{Answer, Batch, Input, Lease, MAX_PAGE, OnceId, Reader, Shard, Store, StoreError};
+use mainspring_job::{
+    Answer, Arrivals, Batch, Input, JobName, Lease, MAX_PAGE, OnceId, Reader, Shard, Store, StoreError,
+};
 
 use super::asking::{Answered, Question};
 use mainspring_exec::bell::Ring;
@@ -57,6 +59,10 @@ pub(super) enum Order {
     Ask(Question),
     /// A source was applied which has no job here.
     KeepSource(String),
+    /// Make jobs ours that other shards have.
+    Take(Vec<JobName>),
+    /// Look which jobs other shards have taken.
+    Departed,
     Release,
 }
 
@@ -81,6 +87,10 @@ pub(super) enum Report {
     /// What the planner asked for.
     Loaded(Input),
     Answered(Answered),
+    /// Other shards have these jobs.
+    Departed(Vec<JobName>),
+    /// What was asked for with [`Order::Take`], in the order of those.
+    Arrived(Arrivals),
     /// What the store did of itself.
     Note(String),
     Released(Result<(), StoreError>),
@@ -105,13 +115,21 @@ impl Tell {
     }
 }
 
+/// What changes the store, in its order.
+enum Writing {
+    Batch(Batch),
+    /// Before jobs are taken: of what is here already nothing is taken in.
+    Departed,
+    Take(Vec<JobName>),
+}
+
 /// The thread's side.
 pub(super) struct StoreThread {
     store: Box<dyn Store + Send>,
     lease: Lease,
     tell: Tell,
     /// What is to be written, the next first.
-    batches: VecDeque<Batch>,
+    writings: VecDeque<Writing>,
     /// The store was too full for the first, and the loop has not said that there is room.
     is_full: bool,
     /// The loop knows that the first waits.
@@ -122,8 +140,8 @@ pub(super) struct StoreThread {
 
 impl StoreThread {
     pub(super) fn new(store: Box<dyn Store + Send>, lease: Lease, tell: Tell) -> StoreThread {
-        let batches = VecDeque::new();
-        StoreThread { store, lease, tell, batches, is_full: false, is_said_busy: false, has_written: false }
+        let writings = VecDeque::new();
+        StoreThread { store, lease, tell, writings, is_full: false, is_said_busy: false, has_written: false }
     }
 
     /// Does what it is told, until the loop has ended or the store fails, which is the last report.
@@ -135,7 +153,7 @@ impl StoreThread {
 
     fn obey(&mut self, orders: &Receiver<Order>) -> Result<(), StoreError> {
         loop {
-            let can_write = !self.batches.is_empty() && !self.is_full;
+            let can_write = !self.writings.is_empty() && !self.is_full;
             let order = match (can_write, self.is_said_busy) {
                 (false, _) => self.next_order(orders),
                 (true, false) => orders.recv_timeout(Duration::ZERO),
@@ -164,7 +182,8 @@ impl StoreThread {
 
     fn take(&mut self, order: Order) -> Result<(), StoreError> {
         match order {
-            Order::Commit(batch) => self.batches.push_back(batch),
+            Order::Commit(batch) => self.writings.push_back(Writing::Batch(batch)),
+            Order::Take(jobs) => self.writings.extend([Writing::Departed, Writing::Take(jobs)]),
             Order::Again => self.is_full = false,
             Order::Renew => match (boot_time(), self.store.renew(self.lease)) {
                 (asked, Ok(renewed)) if renewed.lasts.is_some() => {
@@ -187,6 +206,13 @@ impl StoreThread {
                 Ok(()) | Err(StoreError::Full(_) | StoreError::Busy | StoreError::Unknown) => {}
                 Err(error) => return Err(error),
             },
+            // It is looked for again soon.
+            Order::Departed => match self.store.departed(self.lease) {
+                Ok(jobs) if jobs.is_empty() => {}
+                Ok(jobs) => self.tell.say(Report::Departed(jobs)),
+                Err(StoreError::Full(_) | StoreError::Busy | StoreError::Unknown) => {}
+                Err(error) => return Err(error),
+            },
             Order::Release => {
                 let released = self.store.release(self.lease);
                 self.tell.say(Report::Released(released));
@@ -195,14 +221,23 @@ impl StoreThread {
         Ok(())
     }
 
+    /// Writes what comes next, or tries it again later.
     fn write(&mut self) -> Result<(), StoreError> {
-        let Some(batch) = self.batches.front() else { return Ok(()) };
-        let asked = boot_time();
-        match self.store.commit(self.lease, batch) {
-            Ok(committed) => {
-                let (number, reading) = (batch.number, read(committed.now, asked));
-                let report = Report::Committed { number, answers: committed.answers, asked, reading };
-                self.batches.pop_front();
+        let report = match self.writings.front() {
+            None => return Ok(()),
+            Some(Writing::Batch(batch)) => {
+                let asked = boot_time();
+                self.store.commit(self.lease, batch).map(|committed| {
+                    let (number, reading) = (batch.number, read(committed.now, asked));
+                    Report::Committed { number, answers: committed.answers, asked, reading }
+                })
+            }
+            Some(Writing::Departed) => self.store.departed(self.lease).map(Report::Departed),
+            Some(Writing::Take(jobs)) => self.store.take(self.lease, jobs).map(Report::Arrived),
+        };
+        match report {
+            Ok(report) => {
+                self.writings.pop_front();
                 self.has_written = true;
                 self.is_said_busy = false;
                 self.tell.say(report);

@@ -46,7 +46,7 @@ impl Stored {
 
     /// When the jobs last succeeded whose definition says that their silence is told. The record knows it of
     /// runs that are not kept any more, too.
-    fn heard(records: &[JobRecord]) -> Vec<(JobName, Timestamp)> {
+    pub(super) fn heard(records: &[JobRecord]) -> Vec<(JobName, Timestamp)> {
         let told = records.iter().filter(|record| record.text.contains("silent_after"));
         told.filter_map(|record| Some((record.mark.job.clone(), record.last_success?))).collect()
     }

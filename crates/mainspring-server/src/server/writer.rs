@@ -19,7 +19,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use mainspring_job::{Batch, Lease, Store, StoreError};
+use mainspring_job::{Batch, JobName, Lease, Store, StoreError};
 
 use super::asking::Question;
 use super::store_thread::{Load, Order, Report, SPIN, StoreThread, Tell, spin};
@@ -195,6 +195,16 @@ impl Writer {
         self.order(Order::KeepSource(source));
     }
 
+    /// Makes jobs ours that other shards have, after all that was given before.
+    pub(super) fn take(&self, jobs: Vec<JobName>) {
+        self.order(Order::Take(jobs));
+    }
+
+    /// Looks which jobs other shards have taken.
+    pub(super) fn look_for_departures(&self) {
+        self.order(Order::Departed);
+    }
+
     pub(super) fn release(&self) {
         self.order(Order::Release);
     }
@@ -217,6 +227,7 @@ impl Writer {
                 self.committed_count += 1;
                 (self.delay, self.tried) = (Delay::None, None);
             }
+            Report::Arrived(_) => (self.delay, self.tried) = (Delay::None, None),
             Report::Busy => self.delay = Delay::Busy,
             Report::Full => {
                 self.delay = Delay::Full;
