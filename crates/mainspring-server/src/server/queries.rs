@@ -76,7 +76,7 @@ pub(super) fn group_name(text: &str) -> Result<JobName, ErrorWire> {
 
 /// A page of runs. `is_job` says that the job asked for is defined, though it may not have run.
 pub(super) fn history(reader: &mut dyn Reader, query: &mainspring_job::Query, is_job: bool) -> Asking {
-    let runs = reader.find(Shard::WHOLE, query).map_err(store_failed)?;
+    let runs = reader.find(Shard::EVERY, query).map_err(store_failed)?;
     if let (true, false, Some(name)) = (runs.is_empty(), is_job, &query.job) {
         check_known(reader, name)?;
     }
@@ -92,7 +92,7 @@ pub(super) fn history(reader: &mut dyn Reader, query: &mainspring_job::Query, is
 /// Whether a job that is not defined has left runs, or waits once.
 fn check_known(reader: &mut dyn Reader, name: &JobName) -> Result<(), ErrorWire> {
     let any = mainspring_job::Query::new(1).of(name.clone());
-    let has_runs = !reader.find(Shard::WHOLE, &any).map_err(store_failed)?.is_empty();
+    let has_runs = !reader.find(Shard::EVERY, &any).map_err(store_failed)?.is_empty();
     if has_runs || reader.pending_named(Shard::WHOLE, name).map_err(store_failed)?.is_some() {
         return Ok(());
     }
@@ -216,7 +216,7 @@ pub(super) fn audit_query(asked: &AuditAskWire) -> Result<AuditQuery, ErrorWire>
 
 /// How the latest runs of a job went.
 pub(super) fn stats(reader: &mut dyn Reader, job: &JobName) -> Asking {
-    let stats = reader.stats(Shard::WHOLE, job, MAX_STATS_RUNS).map_err(store_failed)?;
+    let stats = reader.stats(Shard::EVERY, job, MAX_STATS_RUNS).map_err(store_failed)?;
     Ok(Next::Answer(Response::Stats(describe::stats(&stats))))
 }
 
@@ -257,7 +257,7 @@ pub(super) fn logs_of_run(reader: &mut dyn Reader, key: RunKey, outputs: &Path) 
 /// have run.
 pub(super) fn logs_of_job(reader: &mut dyn Reader, name: JobName, is_job: bool, outputs: &Path) -> Asking {
     let query = mainspring_job::Query::new(MAX_UNSTARTED).of(name.clone());
-    let runs = reader.find(Shard::WHOLE, &query).map_err(store_failed)?;
+    let runs = reader.find(Shard::EVERY, &query).map_err(store_failed)?;
     let job = is_job.then(|| name.clone());
     let is_known = is_job || !runs.is_empty();
     match runs.into_iter().find(|run| run.started.is_some()) {
@@ -316,7 +316,7 @@ fn name_of(reader: &mut dyn Reader, shard: Shard, id: OnceId) -> Result<Option<S
     let cursor = Some(RunKey::new(id.name(), later).into());
     let mut query = mainspring_job::Query::new(MAX_ROWS);
     query.cursor = cursor;
-    let runs = reader.find(Shard::WHOLE, &query)?;
+    let runs = reader.find(Shard::EVERY, &query)?;
     let names: Vec<&JobName> = runs
         .iter()
         .filter(|run| run.key.nominal == id.due && run.cause == Cause::Once)
