@@ -48,6 +48,7 @@ pub use job::{JobCounts, JobState, JobWire, PauseTermsWire, SourceCode};
 pub use line::WrittenJobs;
 pub use metrics::{
     BOUNDS_OPERATIONS, BOUNDS_S, HistogramWire, JobMetricsWire, MAX_METERED_JOBS, METERED_JOBS, MetricsWire,
+    WaitingWire,
 };
 pub use page::{AttemptWire, ChangesWire, FoundWire, LoginWire, RunChangeWire};
 pub use power::Power;

@@ -1,8 +1,8 @@
-//! What a server has counted and measured since it began, for its listener.
+//! What a server has counted and measured since it began, for its listener, and what waits in the store.
 //!
 //! Cost: some hundred bytes for each job that is told.
 //!
-//! Does not say what is now: the status and the list of jobs do.
+//! Does not say how the jobs are now: the status and the list of jobs do.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -99,6 +99,31 @@ impl JobMetricsWire {
     }
 }
 
+/// What waits for somebody, or for its time: of a loop that has one of several shards, what lies in that.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WaitingWire {
+    /// Dead letters by the names of their jobs, without those of one-shot jobs.
+    pub dead: BTreeMap<String, u64>,
+    /// Those of one-shot jobs.
+    pub dead_once: u64,
+    /// Those that nobody has looked at, because there are so many.
+    pub dead_uncounted: u64,
+    /// When the first one-shot job is due that waits, in milliseconds since 1970.
+    pub first_due_ms: Option<i64>,
+}
+
+impl WaitingWire {
+    /// Adds what waits in another shard.
+    pub fn merge(&mut self, other: WaitingWire) {
+        for (name, count) in other.dead {
+            *self.dead.entry(name).or_default() += count;
+        }
+        self.dead_once += other.dead_once;
+        self.dead_uncounted += other.dead_uncounted;
+        self.first_due_ms = self.first_due_ms.into_iter().chain(other.first_due_ms).min();
+    }
+}
+
 /// All that was counted and measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MetricsWire {
@@ -132,6 +157,9 @@ pub struct MetricsWire {
     /// How many bytes of output could not be kept.
     #[serde(default)]
     pub output_lost_bytes: u64,
+    /// What waits.
+    #[serde(default)]
+    pub waiting: WaitingWire,
     /// The server has no loop that could count: another has the jobs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stands_by: bool,
@@ -166,6 +194,7 @@ impl MetricsWire {
         self.jumps_forward = self.jumps_forward.max(other.jumps_forward);
         self.jumps_back = self.jumps_back.max(other.jumps_back);
         self.output_lost_bytes += other.output_lost_bytes;
+        self.waiting.merge(other.waiting);
     }
 }
 

@@ -25,10 +25,13 @@ use super::last_run::{BatchCount, Told};
 use super::listed::{Listed, last_text, page};
 use super::output::path;
 use super::{copies, describe};
-use crate::protocol::{AuditAskWire, ErrorWire, HistoryWire, JobWire, MAX_ROWS, Response};
+use crate::protocol::{AuditAskWire, ErrorWire, HistoryWire, JobWire, MAX_ROWS, Response, WaitingWire};
 
 /// How many of a job's latest runs its statistics look at.
 const MAX_STATS_RUNS: usize = 200;
+
+/// How many pages of dead letters are counted by job: what is beyond is told together.
+const MAX_DEAD_PAGES: usize = 10;
 
 /// How many runs that did not start are passed over to find the latest that did.
 const MAX_UNSTARTED: usize = 100;
@@ -243,6 +246,39 @@ pub(super) fn pending(reader: &mut dyn Reader, shard: Shard, after: OnceId, limi
     let found = reader.load(shard, after, Timestamp::MAX, limit).map_err(store_failed)?;
     let after = found.last().filter(|_| found.len() == limit).map(|once| once.id.to_string());
     Ok(Next::Answer(Response::Pending { pending: found.iter().map(describe::once).collect(), after }))
+}
+
+/// What waits in a shard, for the metrics.
+///
+/// # Errors
+///
+/// When the store cannot be read.
+pub(super) fn waiting(reader: &mut dyn Reader, shard: Shard) -> Result<WaitingWire, ErrorWire> {
+    let first = reader.load_ids(shard, OnceId::first_at(Timestamp::MIN), Timestamp::MAX, 1);
+    let first_due_ms = first.map_err(store_failed)?.first().map(|id| id.due.as_millisecond());
+    let mut waiting = WaitingWire { first_due_ms, ..WaitingWire::default() };
+    let mut uncounted = reader.counts(shard).map_err(store_failed)?.dead;
+    let mut query = mainspring_job::Query::new(MAX_ROWS);
+    query.states = vec![RunState::Dead];
+    for _ in 0..MAX_DEAD_PAGES {
+        if uncounted == 0 {
+            break;
+        }
+        let runs = reader.find(shard, &query).map_err(store_failed)?;
+        for run in &runs {
+            match run.cause {
+                Cause::Once => waiting.dead_once += 1,
+                _ => *waiting.dead.entry(run.key.job.to_string()).or_default() += 1,
+            }
+        }
+        uncounted = uncounted.saturating_sub(runs.len() as u64);
+        query.cursor = runs.last().filter(|_| runs.len() == MAX_ROWS).map(Cursor::of);
+        if query.cursor.is_none() {
+            uncounted = 0;
+        }
+    }
+    waiting.dead_uncounted = uncounted;
+    Ok(waiting)
 }
 
 /// The output of a certain run.
