@@ -23,6 +23,7 @@ use mainspring_server::protocol::{
 
 use crate::app::App;
 use crate::catalogue::{Known, strange};
+use crate::pool::Reach;
 use crate::problem::{Code, Problem};
 use crate::resources::{Resources, store_sizes, zones_version};
 use crate::sheet::{Sheet, label};
@@ -67,12 +68,18 @@ pub async fn text(app: &App, _: Moment) -> Result<String, Problem> {
     written.map_err(|error| Problem::new(Code::Failed, format!("the metrics cannot be written: {error}")))
 }
 
-/// What a server tells that has jobs.
-async fn of_owner(app: &App, sheet: &mut Sheet, counted: MetricsWire) -> Result<(), Problem> {
-    let Response::Status(status) = app.pool.look(Request::Status).await? else { return Err(strange()) };
-    let Response::Health(health) = app.pool.look(Request::Health).await? else { return Err(strange()) };
-    let jobs = app.catalogue.jobs(&app.pool).await?;
-    let known: Vec<&Known> = jobs.iter().take(app.settings.metered_jobs_max).map(|known| &**known).collect();
+/// What a server tells that has jobs: of its own shards, where there are several.
+async fn of_owner(app: &App, sheet: &mut Sheet, mut counted: MetricsWire) -> Result<(), Problem> {
+    let look = |request| app.pool.look_at(Reach::Here, request);
+    let Response::Status(status) = look(Request::Status).await? else { return Err(strange()) };
+    let Response::Health(health) = look(Request::Health).await? else { return Err(strange()) };
+    let catalogue = if counted.is_part { &app.own } else { &app.catalogue };
+    let jobs = catalogue.jobs(&app.pool).await?;
+    let jobs_max = app.settings.metered_jobs_max;
+    let known: Vec<&Known> = jobs.iter().take(jobs_max).map(|known| &**known).collect();
+    if let Some(last) = known.last().filter(|_| known.len() == jobs_max) {
+        counted.end_at(&last.wire.name);
+    }
     of_jobs(app, sheet, &known);
     of_waiting(sheet, &known, &counted.waiting);
     of_runs(sheet, &known, counted);
@@ -270,14 +277,19 @@ fn of_cluster(sheet: &mut Sheet, cluster: &ClusterWire) {
     sheet.gauge("shards_owned", number(leases.len() as u64));
     let lease =
         |(shard, left_ms): (u16, u64)| (vec![label("shard", &shard.to_string())], in_seconds(left_ms));
+    let is_first = leases.iter().any(|(shard, _)| *shard == 0);
     sheet.gauges("lease_seconds_left", leases.into_iter().map(lease).collect::<Vec<_>>());
+    let ahead = in_seconds(cluster.clock_ahead_ms.unsigned_abs());
+    sheet.gauge("clock_offset_seconds", if cluster.clock_ahead_ms < 0 { -ahead } else { ahead });
+    // What is about the database, and no shard of it, one server tells.
+    if !is_first {
+        return;
+    }
     let kinds = ["clean", "unclean", "rebooted", "interrupted"];
     let count = |kind: &str| cluster.takeovers.get(kind).copied().unwrap_or_default();
     sheet.counters("takeovers", kinds.map(|kind| (vec![label("kind", kind)], count(kind))));
     sheet.counter("fenced", cluster.fenced);
     sheet.gauge("inbox_oldest_seconds", in_seconds(cluster.inbox_oldest_ms.unwrap_or_default()));
-    let ahead = in_seconds(cluster.clock_ahead_ms.unsigned_abs());
-    sheet.gauge("clock_offset_seconds", if cluster.clock_ahead_ms < 0 { -ahead } else { ahead });
     sheet.gauge("servers", number(cluster.servers.iter().filter(|server| server.is_there()).count() as u64));
 }
 

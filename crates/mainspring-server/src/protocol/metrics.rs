@@ -160,6 +160,9 @@ pub struct MetricsWire {
     /// What waits.
     #[serde(default)]
     pub waiting: WaitingWire,
+    /// There are other shards, and what is told is of those that the server owns.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_part: bool,
     /// The server has no loop that could count: another has the jobs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stands_by: bool,
@@ -169,6 +172,16 @@ impl MetricsWire {
     /// What a server tells that has no loop.
     pub fn of_standby() -> MetricsWire {
         MetricsWire { stands_by: true, ..MetricsWire::default() }
+    }
+
+    /// Tells the jobs after this one together with those that have no name here. Each loop tells its first
+    /// ones, and together they may be more than are wanted.
+    pub fn end_at(&mut self, last: &str) {
+        let all = std::mem::take(&mut self.jobs);
+        let (named, rest): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            all.into_iter().partition(|(name, _)| name.as_str() <= last);
+        self.jobs = named;
+        rest.values().for_each(|job| self.others.merge(job));
     }
 
     /// Adds what another loop of the same server has counted. A clock that was set all of them have seen.
@@ -219,5 +232,24 @@ mod tests {
         both.merge(&histogram);
         assert_eq!(both.counts.iter().sum::<u64>(), 8);
         assert!((both.sum - 2.0 * histogram.sum).abs() < 1e-6);
+    }
+
+    #[test]
+    fn jobs_of_several_loops_beyond_the_limit_are_told_together_and_what_waits_adds_up() {
+        let of = |names: &[&str], first_due_ms: Option<i64>| {
+            let job = JobMetricsWire { retries: 1, ..JobMetricsWire::default() };
+            let jobs = names.iter().map(|name| ((*name).to_owned(), job.clone())).collect();
+            let dead = names.iter().map(|name| ((*name).to_owned(), 1)).collect();
+            let waiting = WaitingWire { dead, dead_once: 2, dead_uncounted: 3, first_due_ms };
+            MetricsWire { jobs, waiting, ..MetricsWire::default() }
+        };
+        let mut all = of(&["a", "d"], None);
+        all.merge(of(&["b", "c"], Some(7)));
+        all.merge(of(&["e"], Some(5)));
+        all.end_at("b");
+        assert_eq!(all.jobs.keys().collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(all.others.retries, 3);
+        let WaitingWire { dead, dead_once, dead_uncounted, first_due_ms } = all.waiting;
+        assert_eq!((dead.len(), dead_once, dead_uncounted, first_due_ms), (5, 6, 9, Some(5)));
     }
 }

@@ -41,6 +41,7 @@ impl Server {
                 let told = MetricsWire {
                     commit: self.owner.commits().clone(),
                     output_lost_bytes: self.work.output_lost_bytes(),
+                    is_part: self.files.share().is_part(),
                     ..self.listener.meters.told(jobs, (*jobs_max).min(MAX_METERED_JOBS))
                 };
                 let shard = self.owner.lease().shard;
