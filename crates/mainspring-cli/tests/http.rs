@@ -433,7 +433,8 @@ fn a_silent_job_is_in_trouble_and_jobs_beyond_the_limit_are_metered_together() {
     let job = |name: &str, more: &str| {
         format!("[jobs.{name}]\nat = 2100-01-01T00:00:00Z\nrun = ['true']\n{more}\n")
     };
-    let jobs = [job("a", "silent_after = '1s'"), job("b", ""), job("c", "")].concat();
+    let dies = job("c", "dead_letters = 'always'").replace("true", "false");
+    let jobs = [job("a", "silent_after = '1s'"), job("b", ""), dies].concat();
     let site = Site::start("http-silent", &jobs, &["--metrics-max-jobs=2"]);
     let token = site.token("mara", Scope::Look);
     let troubled = || site.get("/api/v1/jobs?state=troubled", &token).json();
@@ -446,6 +447,7 @@ fn a_silent_job_is_in_trouble_and_jobs_beyond_the_limit_are_metered_together() {
     );
     assert_eq!(found["items"][0]["troubles"][0]["code"], "silent");
     site.served.says(&["run", "b", "--wait"], 0, "");
+    assert_ne!(site.served.ask(&["run", "c", "--wait"]).code, 0);
     let metrics = String::from_utf8(site.get("/metrics", &token).body).unwrap();
     let value = |name: &str| metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     assert_eq!(value("mainspring_job_silent{job=\"a\"}"), Some("1.0"));
@@ -471,6 +473,11 @@ fn a_silent_job_is_in_trouble_and_jobs_beyond_the_limit_are_metered_together() {
     }
     let once = "mainspring_once_oldest_overdue_seconds";
     assert_eq!((value(once), value("mainspring_dead_letters{job=\"b\"}")), (Some("0.0"), Some("0.0")));
+    assert_eq!(
+        value("mainspring_dead_letters{job=\"_other\"}"),
+        Some("1.0"),
+        "that of a job without a series"
+    );
     for name in [
         "reader_query_seconds_count{query=\"status\"}",
         "store_bytes{part=\"database\"}",

@@ -1,5 +1,6 @@
 //! Several servers whose jobs are spread over several shards: each job runs once, wherever it is asked for.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -247,10 +248,9 @@ fn jobs_are_spread_and_brought_together_while_no_server_runs() {
     let _ = fs::remove_dir_all(&folder);
 }
 
-#[test]
-fn a_server_of_several_shards_answers_over_http_for_all_and_measures_its_own() {
-    let Some((folder, database)) = prepared("shards-http", 4) else { return };
-    let own = folder.join("one");
+/// A server that listens, with a folder of its own below that of all.
+fn listening(folder: &Path, name: &str) -> Site {
+    let own = folder.join(name);
     fs::create_dir_all(&own).unwrap();
     let [data, store, jobs] = [own.join("data"), folder.join("store"), folder.join("jobs.toml")]
         .map(|path| path.to_str().unwrap().to_owned());
@@ -259,10 +259,85 @@ fn a_server_of_several_shards_answers_over_http_for_all_and_measures_its_own() {
     let arguments = ["serve", "--data", &data, "--store-file", &store, &jobs, &listen];
     let mut running = Running::any(&arguments);
     running.wait_for(&["the jobs are spread over 4 shards"]);
+    Site { served: Served { folder: own, running }, host }
+}
+
+/// What a server measures, by series.
+fn scraped(site: &Site, token: &str) -> BTreeMap<String, f64> {
+    let answer = site.get("/metrics", token);
+    let text = String::from_utf8(answer.body).unwrap();
+    assert_eq!(answer.status, 200, "{text}");
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    lines.map(|line| line.rsplit_once(' ').unwrap()).map(|(of, n)| (of.into(), n.parse().unwrap())).collect()
+}
+
+#[test]
+fn metrics_of_all_servers_add_up_and_each_job_is_told_of_by_its_owner_alone() {
+    let Some((folder, database)) = prepared("shards-metrics", 4) else { return };
+    let at = "at = 2100-01-01T00:00:00Z\ncwd = '/'\n";
+    let mut jobs: String =
+        (0..9).map(|number| format!("[jobs.j{number}]\n{at}zone = 'Asia/Tokyo'\nrun = ['true']\n")).collect();
+    jobs.push_str(&format!("[jobs.dies]\n{at}dead_letters = 'always'\nrun = ['false']\n"));
+    write(&folder.join("jobs.toml"), &jobs);
+    let one = listening(&folder, "one");
+    shared(&database, 1, 4, 4);
+    let other = listening(&folder, "other");
+    shared(&database, 2, 2, 4);
+    for number in 0..8 {
+        let by = [&one, &other][number % 2];
+        assert_eq!(by.served.ask(&["at", "+1h", "--name", &format!("l{number}"), "--", "true"]).code, 0);
+    }
+    assert_ne!(one.served.ask(&["run", "dies", "--wait"]).code, 0);
+    let numbers = "SELECT concat_ws(' ', sum(jobs), sum(pending), sum(open), sum(runs), sum(dead)) FROM mainspring.shard";
+    until(&database, numbers, "10 8 0 1 1");
+    let (token, other_token) = (one.token("ada", Scope::Look), other.token("ada", Scope::Look));
+    let told = [scraped(&one, &token), scraped(&other, &other_token)];
+    adds_up(&told);
+    let is_of_job = |series: &&String| series.contains("job=\"") && !series.contains("job=\"_");
+    let twice: Vec<_> = told[0].keys().filter(is_of_job).filter(|of| told[1].contains_key(*of)).collect();
+    assert_eq!(twice, Vec::<&String>::new());
+    // What is known of the database is told once as well.
+    for of_all in ["mainspring_servers", "mainspring_fenced_total", "mainspring_inbox_oldest_seconds"] {
+        assert_eq!(told.iter().filter(|told| told.contains_key(of_all)).count(), 1, "{of_all}");
+    }
+    // Each still answers people for all.
+    assert_eq!(other.get("/api/v1/status", &other_token).json()["jobs"], 10);
+    // A server that leaves leaves all to the other.
+    one.stop();
+    shared(&database, 1, 4, 4);
+    adds_up(&[scraped(&other, &other_token)]);
+    other.stop();
+    let _ = fs::remove_dir_all(&folder);
+}
+
+/// Ten jobs, of which one has left a dead letter, and eight that run once.
+fn adds_up(told: &[BTreeMap<String, f64>]) {
+    let sum = |named: &dyn Fn(&str) -> bool| -> f64 {
+        told.iter().flatten().filter(|(series, _)| named(series)).map(|(_, value)| value).sum()
+    };
+    for (name, value) in [
+        ("mainspring_jobs", 10.0),
+        ("mainspring_once_pending", 8.0),
+        ("mainspring_runs_open", 0.0),
+        ("mainspring_runs_kept", 1.0),
+        ("mainspring_shards_owned", 4.0),
+        ("mainspring_dead_letters{job=\"dies\"}", 1.0),
+    ] {
+        assert!((sum(&|series| series == name) - value).abs() < 0.1, "{name} is not {value}: {told:?}");
+    }
+    let all_dead = sum(&|series| series.starts_with("mainspring_dead_letters{"));
+    assert!((all_dead - 1.0).abs() < 0.1, "{told:?}");
+    let of_zone = |series: &str| series.starts_with("mainspring_job_info{") && series.contains("Asia/Tokyo");
+    assert!((sum(&of_zone) - 9.0).abs() < 0.1, "definitions are read: {told:?}");
+}
+
+#[test]
+fn a_server_of_several_shards_answers_over_http_for_all_and_measures_its_own() {
+    let Some((folder, database)) = prepared("shards-http", 4) else { return };
+    let site = listening(&folder, "one");
     shared(&database, 1, 4, 4);
     let other = Member::start(&folder, "other", &database);
     shared(&database, 2, 2, 4);
-    let site = Site { served: Served { folder: own, running }, host };
     let token = site.token("ada", Scope::Operate);
     let status = site.get("/api/v1/status", &token);
     let status = status.json();

@@ -126,12 +126,12 @@ pub(super) fn open_runs(
     rows_of(connection, "open runs", &sql, &[of(shard), job, nominal, series, page(limit)], columns::run)
 }
 
-pub(super) fn find(connection: &mut Connection, query: &Query) -> Read<Vec<Run>> {
-    let (sql, values) = find_sql(query);
+pub(super) fn find(connection: &mut Connection, shard: Shard, query: &Query) -> Read<Vec<Run>> {
+    let (sql, values) = find_sql(shard, query);
     rows_of(connection, "find", &sql, &values, columns::run)
 }
 
-fn find_sql(query: &Query) -> (String, Vec<Value>) {
+fn find_sql(shard: Shard, query: &Query) -> (String, Vec<Value>) {
     let mut conditions = vec!["true".to_owned()];
     let mut values: Vec<Value> = Vec::new();
     let mut place = |value: Value| {
@@ -144,6 +144,9 @@ fn find_sql(query: &Query) -> (String, Vec<Value>) {
         }
         _ => ("nominal", "nominal, job, series", "nominal DESC, job DESC, series DESC"),
     };
+    if shard != Shard::EVERY {
+        conditions.push(format!("shard = {}", place(of(shard))));
+    }
     if let Some(job) = &query.job {
         conditions.push(format!("job = {}", place(Value::text(job.as_str()))));
     }

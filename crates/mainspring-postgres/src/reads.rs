@@ -72,8 +72,8 @@ macro_rules! reads_by_asking {
                 read::open_runs(&mut self.connection, shard, after, limit)
             }
 
-            fn find(&mut self, _shard: Shard, query: &Query) -> Result<Vec<Run>, StoreError> {
-                read::find(&mut self.connection, query)
+            fn find(&mut self, shard: Shard, query: &Query) -> Result<Vec<Run>, StoreError> {
+                read::find(&mut self.connection, shard, query)
             }
 
             fn last_ended(&mut self, _shard: Shard, jobs: &[JobName]) -> Result<Vec<Run>, StoreError> {

@@ -1,8 +1,8 @@
 //! Jobs that are spread over several shards: who has what, and what an owner may still say of what has left.
 
 use mainspring_job::{
-    Action, Answer, Batch, Cause, JobName, Lease, Mark, Once, OnceId, Operation, Owner, Reader, Run, RunKey,
-    RunState, Shard, Store, StoreError, Work,
+    Action, Answer, Batch, Cause, JobName, Lease, Mark, Once, OnceId, Operation, Owner, Query, Reader, Run,
+    RunKey, RunState, Shard, Store, StoreError, Work,
 };
 use mainspring_postgres::{Identity, Inbox, Location, PostgresStore, Shards};
 
@@ -92,6 +92,12 @@ fn owners_of_two_shards_write_side_by_side_and_each_reads_its_own() {
     // A run is planned where its job is.
     assert_eq!(tried(&mut other, second, &Batch::new(2, vec![run("a")])), [Answer::Gone]);
     assert_eq!(shards.of_run(&RunKey::new(name("a"), at(5))).unwrap(), Some(Shard(3)));
+    // Of runs that are open and of those that are over a question finds those of its shard.
+    assert_eq!(tried(&mut other, second, &Batch::new(3, vec![run("b")])), [Answer::New]);
+    let missed = Run::new(RunKey::new(name("b"), at(7)), Cause::Trigger, RunState::Missed, at(7), at(7));
+    assert_eq!(tried(&mut other, second, &Batch::new(4, vec![Operation::Plan(missed)])), [Answer::New]);
+    let mut found = |shard: Shard| one.find(shard, &Query::new(9)).unwrap().len();
+    assert_eq!((found(Shard(3)), found(Shard(9)), found(Shard(4)), found(Shard::EVERY)), (1, 2, 0, 3));
 }
 
 #[test]

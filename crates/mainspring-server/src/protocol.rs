@@ -48,10 +48,12 @@ pub use job::{JobCounts, JobState, JobWire, PauseTermsWire, SourceCode};
 pub use line::WrittenJobs;
 pub use metrics::{
     BOUNDS_OPERATIONS, BOUNDS_S, HistogramWire, JobMetricsWire, MAX_METERED_JOBS, METERED_JOBS, MetricsWire,
+    WaitingWire,
 };
 pub use page::{AttemptWire, ChangesWire, FoundWire, LoginWire, RunChangeWire};
 pub use power::Power;
 pub use question::{HistoryWire, ListWire, PauseWire};
+pub use reading::Asked;
 pub use work::{EveryWire, SubmitWire, WorkWire};
 
 /// The longest request: the longest file of jobs, as JSON writes it.
@@ -62,25 +64,6 @@ pub const MAX_APPLIED_FILES: usize = 256;
 
 /// The most rows of one page of runs or jobs.
 pub const MAX_ROWS: usize = 1_000;
-
-/// A request with its id.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Asked {
-    /// Comes back with each answer.
-    #[serde(default)]
-    pub id: u64,
-    /// The user that asks, where the server's own listener knows it. Nothing that comes over the socket is
-    /// believed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub actor: Option<String>,
-    /// What is said about a change, to be kept with who asked for it. A pause has a note of its own, which
-    /// others are told.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub comment: Option<String>,
-    /// What is asked.
-    #[serde(flatten)]
-    pub request: Request,
-}
 
 /// What can be asked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -463,6 +446,7 @@ mod tests {
             id: 7,
             actor: None,
             comment: None,
+            own: false,
             request: Request::Run { job: "a".into(), wait: true },
         };
         let text = serde_json::to_string(&asked).unwrap();
@@ -492,7 +476,8 @@ mod tests {
     #[test]
     fn what_is_left_out_of_a_request_has_a_default() {
         let asked = Asked::read(br#"{"command":"status"}"#).unwrap();
-        assert_eq!(asked, Asked { id: 0, actor: None, comment: None, request: Request::Status });
+        let request = Request::Status;
+        assert_eq!(asked, Asked { id: 0, actor: None, comment: None, own: false, request });
         let asked = Asked::read(br#"{"command":"pause"}"#).unwrap();
         assert_eq!(asked.request, Request::Pause(PauseWire::default()));
     }

@@ -30,7 +30,7 @@ use crate::catalogue::Catalogue;
 use crate::feed::Feed;
 use crate::lock::locked;
 use crate::meter::Meter;
-use crate::pool::{Actor, Pool};
+use crate::pool::{Actor, Pool, Reach};
 use crate::problem::{Code, Problem};
 use crate::scope::Scope;
 use crate::sessions::{Sessions, Who};
@@ -60,6 +60,9 @@ pub struct App {
     pub assets: Assets,
     /// What is known of jobs.
     pub catalogue: Catalogue,
+    /// What is known of the jobs of this server, where there are other shards. Nobody else tells of them, so
+    /// that it is asked for anew.
+    pub own: Catalogue,
     /// What happens.
     pub feed: Arc<Feed>,
     /// Whether it is told what happens.
@@ -96,7 +99,8 @@ impl App {
             clicks: Mutex::new(HashMap::new()),
             clicking: tokio::sync::Mutex::new(()),
             output: data.output(),
-            catalogue: Catalogue::new(zone.clone()),
+            catalogue: Catalogue::new(zone.clone(), Reach::Everywhere),
+            own: Catalogue::new(zone.clone(), Reach::Here),
             feed: Arc::new(Feed::new(Moment::now().wall)),
             tells: true,
             bulk: Bulk::default(),

@@ -17,19 +17,17 @@ use std::time::Duration;
 use jiff::Timestamp;
 use mainspring_exec::clock::Moment;
 use mainspring_server::protocol::{
-    BOUNDS_OPERATIONS, ClusterWire, HistoryWire, JobMetricsWire, JobWire, MAX_ROWS, MetricsWire, Request,
-    Response, StatusWire,
+    BOUNDS_OPERATIONS, ClusterWire, JobMetricsWire, JobWire, MetricsWire, Request, Response, StatusWire,
+    WaitingWire,
 };
 
 use crate::app::App;
 use crate::catalogue::{Known, strange};
+use crate::pool::Reach;
 use crate::problem::{Code, Problem};
 use crate::resources::{Resources, store_sizes, zones_version};
 use crate::sheet::{Sheet, label};
 use crate::view::{state_code, zone_name, zone_of};
-
-/// How many pages of dead letters are counted by job; what is beyond is told together.
-const MAX_DEAD_PAGES: usize = 10;
 
 /// The series of jobs that are not told by name, and of what came of jobs that are gone.
 const OTHER: &str = "_other";
@@ -70,15 +68,21 @@ pub async fn text(app: &App, _: Moment) -> Result<String, Problem> {
     written.map_err(|error| Problem::new(Code::Failed, format!("the metrics cannot be written: {error}")))
 }
 
-/// What a server tells that has jobs.
-async fn of_owner(app: &App, sheet: &mut Sheet, counted: MetricsWire) -> Result<(), Problem> {
-    let Response::Status(status) = app.pool.look(Request::Status).await? else { return Err(strange()) };
-    let Response::Health(health) = app.pool.look(Request::Health).await? else { return Err(strange()) };
-    let jobs = app.catalogue.jobs(&app.pool).await?;
-    let known: Vec<&Known> = jobs.iter().take(app.settings.metered_jobs_max).map(|known| &**known).collect();
+/// What a server tells that has jobs: of its own shards, where there are several.
+async fn of_owner(app: &App, sheet: &mut Sheet, mut counted: MetricsWire) -> Result<(), Problem> {
+    let look = |request| app.pool.look_at(Reach::Here, request);
+    let Response::Status(status) = look(Request::Status).await? else { return Err(strange()) };
+    let Response::Health(health) = look(Request::Health).await? else { return Err(strange()) };
+    let catalogue = if counted.is_part { &app.own } else { &app.catalogue };
+    let jobs = catalogue.jobs(&app.pool).await?;
+    let jobs_max = app.settings.metered_jobs_max;
+    let known: Vec<&Known> = jobs.iter().take(jobs_max).map(|known| &**known).collect();
+    if let Some(last) = known.last().filter(|_| known.len() == jobs_max) {
+        counted.end_at(&last.wire.name);
+    }
     of_jobs(app, sheet, &known);
+    of_waiting(sheet, &known, &counted.waiting);
     of_runs(sheet, &known, counted);
-    of_waiting(app, sheet, &known, &status).await?;
     let mismatched = jobs.iter().filter(|known| known.wire.is_mismatched()).count();
     sheet.gauge("agenda_mismatches", number(mismatched as u64));
     of_server(sheet, &status);
@@ -153,44 +157,22 @@ fn is_allowed_to_overlap(wire: &JobWire) -> bool {
 }
 
 /// What waits for somebody, or for its time.
-async fn of_waiting(
-    app: &App,
-    sheet: &mut Sheet,
-    jobs: &[&Known],
-    status: &StatusWire,
-) -> Result<(), Problem> {
-    let names: Vec<&str> = jobs.iter().map(|known| known.wire.name.as_str()).collect();
-    let mut dead: BTreeMap<&str, u64> =
-        names.iter().copied().chain([OTHER, ONCE]).map(|name| (name, 0)).collect();
-    let mut asked =
-        HistoryWire { states: vec!["dead".to_owned()], limit: MAX_ROWS, ..HistoryWire::default() };
-    let mut uncounted = status.dead;
-    for _ in 0..MAX_DEAD_PAGES {
-        let request = Request::History(asked.clone());
-        let Response::Runs { runs, cursor } = app.pool.look(request).await? else { return Err(strange()) };
-        for run in &runs {
-            let own = names.iter().copied().find(|name| *name == run.job);
-            let name = if run.cause == "once" { ONCE } else { own.unwrap_or(OTHER) };
-            *dead.entry(name).or_default() += 1;
-        }
-        uncounted = uncounted.saturating_sub(runs.len() as u64);
-        asked.cursor = cursor;
-        if asked.cursor.is_none() {
-            uncounted = 0;
-            break;
-        }
+fn of_waiting(sheet: &mut Sheet, jobs: &[&Known], waiting: &WaitingWire) {
+    let names = jobs.iter().map(|known| known.wire.name.as_str());
+    let mut dead: BTreeMap<&str, u64> = names.chain([OTHER, ONCE]).map(|name| (name, 0)).collect();
+    for (name, count) in &waiting.dead {
+        let own = if dead.contains_key(name.as_str()) { name.as_str() } else { OTHER };
+        *dead.entry(own).or_default() += count;
     }
-    *dead.entry(OTHER).or_default() += uncounted;
+    *dead.entry(ONCE).or_default() += waiting.dead_once;
+    *dead.entry(OTHER).or_default() += waiting.dead_uncounted;
     sheet.gauges(
         "dead_letters",
         dead.into_iter().map(|(job, count)| (vec![label("job", job)], number(count))),
     );
-    let request = Request::Pending { after: None, limit: 1 };
-    let Response::Pending { pending, .. } = app.pool.look(request).await? else { return Err(strange()) };
-    let due: Option<Timestamp> = pending.first().and_then(|once| once.due.parse().ok());
-    let overdue = due.map_or(0.0, |due| Moment::now().wall.duration_since(due).as_secs_f64().max(0.0));
-    sheet.gauge("once_oldest_overdue_seconds", overdue);
-    Ok(())
+    let overdue = waiting.first_due_ms.map(|due_ms| Moment::now().wall.as_millisecond() - due_ms);
+    let overdue = overdue.and_then(|ms| u64::try_from(ms).ok()).unwrap_or_default();
+    sheet.gauge("once_oldest_overdue_seconds", Duration::from_millis(overdue).as_secs_f64());
 }
 
 /// What the listener has answered, and what was refused: by the loop as well, if there is one.
@@ -295,14 +277,19 @@ fn of_cluster(sheet: &mut Sheet, cluster: &ClusterWire) {
     sheet.gauge("shards_owned", number(leases.len() as u64));
     let lease =
         |(shard, left_ms): (u16, u64)| (vec![label("shard", &shard.to_string())], in_seconds(left_ms));
+    let is_first = leases.iter().any(|(shard, _)| *shard == 0);
     sheet.gauges("lease_seconds_left", leases.into_iter().map(lease).collect::<Vec<_>>());
+    let ahead = in_seconds(cluster.clock_ahead_ms.unsigned_abs());
+    sheet.gauge("clock_offset_seconds", if cluster.clock_ahead_ms < 0 { -ahead } else { ahead });
+    // What is about the database, and no shard of it, one server tells.
+    if !is_first {
+        return;
+    }
     let kinds = ["clean", "unclean", "rebooted", "interrupted"];
     let count = |kind: &str| cluster.takeovers.get(kind).copied().unwrap_or_default();
     sheet.counters("takeovers", kinds.map(|kind| (vec![label("kind", kind)], count(kind))));
     sheet.counter("fenced", cluster.fenced);
     sheet.gauge("inbox_oldest_seconds", in_seconds(cluster.inbox_oldest_ms.unwrap_or_default()));
-    let ahead = in_seconds(cluster.clock_ahead_ms.unsigned_abs());
-    sheet.gauge("clock_offset_seconds", if cluster.clock_ahead_ms < 0 { -ahead } else { ahead });
     sheet.gauge("servers", number(cluster.servers.iter().filter(|server| server.is_there()).count() as u64));
 }
 

@@ -40,6 +40,22 @@ pub struct Actor {
     pub comment: Option<String>,
 }
 
+/// About which jobs a question is that looks at all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// Those of all servers.
+    Everywhere,
+    /// Those of this server: of the shards that it owns, where there are several.
+    Here,
+}
+
+impl Reach {
+    /// As a request says it.
+    pub fn of(own: bool) -> Reach {
+        if own { Reach::Here } else { Reach::Everywhere }
+    }
+}
+
 /// The connections to the loop.
 #[derive(Debug)]
 pub struct Pool {
@@ -75,9 +91,13 @@ impl Connection {
     ///
     /// What the loop says, or that it has ended.
     pub async fn ask(&mut self, actor: Actor, request: Request) -> Result<Response, ErrorWire> {
-        self.last_id += 1;
         let Actor { name, comment } = actor;
-        let asked = Asked { id: self.last_id, actor: name, comment, request };
+        self.send(Asked { id: 0, actor: name, comment, own: false, request }).await
+    }
+
+    async fn send(&mut self, asked: Asked) -> Result<Response, ErrorWire> {
+        self.last_id += 1;
+        let asked = Asked { id: self.last_id, ..asked };
         let mut text = serde_json::to_vec(&asked).expect("requests have string keys and finite numbers");
         text.push(b'\n');
         self.stream.write_all(&text).await.map_err(|_| gone())?;
@@ -132,7 +152,17 @@ impl Pool {
     ///
     /// What the loop says.
     pub async fn look(self: &Arc<Self>, request: Request) -> Result<Response, Problem> {
-        self.ask(Actor::default(), request).await.map_err(Problem::from)
+        self.look_at(Reach::Everywhere, request).await
+    }
+
+    /// The same about these jobs alone.
+    ///
+    /// # Errors
+    ///
+    /// What the loop says.
+    pub async fn look_at(self: &Arc<Self>, reach: Reach, request: Request) -> Result<Response, Problem> {
+        let own = reach == Reach::Here;
+        self.send(Asked { id: 0, actor: None, comment: None, own, request }).await.map_err(Problem::from)
     }
 
     /// Asks on an idle connection.
@@ -141,13 +171,18 @@ impl Pool {
     ///
     /// What the loop says, or that it does not answer.
     pub async fn ask(self: &Arc<Self>, actor: Actor, request: Request) -> Result<Response, ErrorWire> {
+        let Actor { name, comment } = actor;
+        self.send(Asked { id: 0, actor: name, comment, own: false, request }).await
+    }
+
+    async fn send(self: &Arc<Self>, asked: Asked) -> Result<Response, ErrorWire> {
         let pool = Arc::clone(self);
         // A task of its own: it ends with its answer even if nobody waits for it any more.
         let asking = tokio::spawn(async move {
             let _place = pool.free.acquire().await.map_err(|_| gone())?;
             let taken = pool.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let mut connection = taken.ok_or_else(gone)?;
-            let answer = connection.ask(actor, request).await;
+            let answer = connection.send(asked).await;
             pool.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
             answer
         });

@@ -24,8 +24,9 @@ impl Shard {
     pub const WHOLE: Shard = Shard(0);
 
     /// All shards together, in a question for people. [`Reader::load`](crate::Reader::load),
-    /// [`Reader::load_ids`](crate::Reader::load_ids) and [`Reader::counts`](crate::Reader::counts) take it.
-    /// It has no owner.
+    /// [`Reader::load_ids`](crate::Reader::load_ids), [`Reader::counts`](crate::Reader::counts),
+    /// [`Reader::find`](crate::Reader::find) and [`Reader::stats`](crate::Reader::stats) take it. It has no
+    /// owner.
     pub const EVERY: Shard = Shard(u16::MAX);
 
     /// The most shards of a store: each has a session of the database and a loop of its own.

@@ -1,8 +1,8 @@
-//! What a server has counted and measured since it began, for its listener.
+//! What a server has counted and measured since it began, for its listener, and what waits in the store.
 //!
 //! Cost: some hundred bytes for each job that is told.
 //!
-//! Does not say what is now: the status and the list of jobs do.
+//! Does not say how the jobs are now: the status and the list of jobs do.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -99,6 +99,31 @@ impl JobMetricsWire {
     }
 }
 
+/// What waits for somebody, or for its time: of a loop that has one of several shards, what lies in that.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WaitingWire {
+    /// Dead letters by the names of their jobs, without those of one-shot jobs.
+    pub dead: BTreeMap<String, u64>,
+    /// Those of one-shot jobs.
+    pub dead_once: u64,
+    /// Those that nobody has looked at, because there are so many.
+    pub dead_uncounted: u64,
+    /// When the first one-shot job is due that waits, in milliseconds since 1970.
+    pub first_due_ms: Option<i64>,
+}
+
+impl WaitingWire {
+    /// Adds what waits in another shard.
+    pub fn merge(&mut self, other: WaitingWire) {
+        for (name, count) in other.dead {
+            *self.dead.entry(name).or_default() += count;
+        }
+        self.dead_once += other.dead_once;
+        self.dead_uncounted += other.dead_uncounted;
+        self.first_due_ms = self.first_due_ms.into_iter().chain(other.first_due_ms).min();
+    }
+}
+
 /// All that was counted and measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MetricsWire {
@@ -132,6 +157,12 @@ pub struct MetricsWire {
     /// How many bytes of output could not be kept.
     #[serde(default)]
     pub output_lost_bytes: u64,
+    /// What waits.
+    #[serde(default)]
+    pub waiting: WaitingWire,
+    /// There are other shards, and what is told is of those that the server owns.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_part: bool,
     /// The server has no loop that could count: another has the jobs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stands_by: bool,
@@ -141,6 +172,16 @@ impl MetricsWire {
     /// What a server tells that has no loop.
     pub fn of_standby() -> MetricsWire {
         MetricsWire { stands_by: true, ..MetricsWire::default() }
+    }
+
+    /// Tells the jobs after this one together with those that have no name here. Each loop tells its first
+    /// ones, and together they may be more than are wanted.
+    pub fn end_at(&mut self, last: &str) {
+        let all = std::mem::take(&mut self.jobs);
+        let (named, rest): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            all.into_iter().partition(|(name, _)| name.as_str() <= last);
+        self.jobs = named;
+        rest.values().for_each(|job| self.others.merge(job));
     }
 
     /// Adds what another loop of the same server has counted. A clock that was set all of them have seen.
@@ -166,6 +207,7 @@ impl MetricsWire {
         self.jumps_forward = self.jumps_forward.max(other.jumps_forward);
         self.jumps_back = self.jumps_back.max(other.jumps_back);
         self.output_lost_bytes += other.output_lost_bytes;
+        self.waiting.merge(other.waiting);
     }
 }
 
@@ -190,5 +232,24 @@ mod tests {
         both.merge(&histogram);
         assert_eq!(both.counts.iter().sum::<u64>(), 8);
         assert!((both.sum - 2.0 * histogram.sum).abs() < 1e-6);
+    }
+
+    #[test]
+    fn jobs_of_several_loops_beyond_the_limit_are_told_together_and_what_waits_adds_up() {
+        let of = |names: &[&str], first_due_ms: Option<i64>| {
+            let job = JobMetricsWire { retries: 1, ..JobMetricsWire::default() };
+            let jobs = names.iter().map(|name| ((*name).to_owned(), job.clone())).collect();
+            let dead = names.iter().map(|name| ((*name).to_owned(), 1)).collect();
+            let waiting = WaitingWire { dead, dead_once: 2, dead_uncounted: 3, first_due_ms };
+            MetricsWire { jobs, waiting, ..MetricsWire::default() }
+        };
+        let mut all = of(&["a", "d"], None);
+        all.merge(of(&["b", "c"], Some(7)));
+        all.merge(of(&["e"], Some(5)));
+        all.end_at("b");
+        assert_eq!(all.jobs.keys().collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(all.others.retries, 3);
+        let WaitingWire { dead, dead_once, dead_uncounted, first_due_ms } = all.waiting;
+        assert_eq!((dead.len(), dead_once, dead_uncounted, first_due_ms), (5, 6, 9, Some(5)));
     }
 }

@@ -12,15 +12,38 @@
 //!
 //! Does not check what a request asks for.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Asked, ErrorKind, ErrorWire, Request};
+use super::{ErrorKind, ErrorWire, Request};
 
 /// The fields of [`Asked`], and the one that says which request it is.
-const OF_EVERY_REQUEST: [&str; 4] = ["id", "actor", "comment", "command"];
+const OF_EVERY_REQUEST: [&str; 5] = ["id", "actor", "comment", "own", "command"];
 
 /// The version of this server, as people know it.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// A request with its id.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Asked {
+    /// Comes back with each answer.
+    #[serde(default)]
+    pub id: u64,
+    /// The user that asks, where the server's own listener knows it. Nothing that comes over the socket is
+    /// believed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actor: Option<String>,
+    /// What is said about a change, to be kept with who asked for it. A pause has a note of its own, which
+    /// others are told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comment: Option<String>,
+    /// Where the jobs are spread over shards: what looks at all jobs looks at those of this server alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub own: bool,
+    /// What is asked.
+    #[serde(flatten)]
+    pub request: Request,
+}
 
 impl Asked {
     /// Reads one request.
@@ -125,7 +148,8 @@ mod tests {
             let own = serde_json::to_value(&request).unwrap();
             let twice = OF_EVERY_REQUEST.iter().find(|name| own.get(name).is_some() && **name != "command");
             assert_eq!(twice, None, "the field of `{command}` would be taken for that of the request");
-            let asked = Asked { id: 7, actor: Some("ada".into()), comment: Some("why".into()), request };
+            let (actor, comment) = (Some("ada".into()), Some("why".into()));
+            let asked = Asked { id: 7, actor, comment, own: true, request };
             let document = serde_json::to_value(&asked).unwrap();
             assert_eq!(Asked::read(document.to_string().as_bytes()).unwrap(), asked);
             for path in objects(&document) {

@@ -8,7 +8,8 @@
 use mainspring_job::Audit;
 
 use super::Server;
-use super::asking::{Asker, Asking, Next};
+use super::asking::{Asker, Asking, Next, query};
+use super::queries;
 use crate::protocol::{ErrorKind, ErrorWire, LoginWire, MAX_METERED_JOBS, MetricsWire, Request, Response};
 use mainspring_exec::clock::Moment;
 
@@ -40,9 +41,14 @@ impl Server {
                 let told = MetricsWire {
                     commit: self.owner.commits().clone(),
                     output_lost_bytes: self.work.output_lost_bytes(),
+                    is_part: self.files.share().is_part(),
                     ..self.listener.meters.told(jobs, (*jobs_max).min(MAX_METERED_JOBS))
                 };
-                Some(Ok(Next::Answer(Response::Metrics(Box::new(told)))))
+                let shard = self.owner.lease().shard;
+                Some(query(move |reader| {
+                    let told = MetricsWire { waiting: queries::waiting(reader, shard)?, ..told };
+                    Ok(Next::Answer(Response::Metrics(Box::new(told))))
+                }))
             }
             Request::Watch => {
                 self.listener.changes.watch(asker);

@@ -25,10 +25,13 @@ use super::last_run::{BatchCount, Told};
 use super::listed::{Listed, last_text, page};
 use super::output::path;
 use super::{copies, describe};
-use crate::protocol::{AuditAskWire, ErrorWire, HistoryWire, JobWire, MAX_ROWS, Response};
+use crate::protocol::{AuditAskWire, ErrorWire, HistoryWire, JobWire, MAX_ROWS, Response, WaitingWire};
 
 /// How many of a job's latest runs its statistics look at.
 const MAX_STATS_RUNS: usize = 200;
+
+/// How many pages of dead letters are counted by job: what is beyond is told together.
+const MAX_DEAD_PAGES: usize = 10;
 
 /// How many runs that did not start are passed over to find the latest that did.
 const MAX_UNSTARTED: usize = 100;
@@ -76,7 +79,7 @@ pub(super) fn group_name(text: &str) -> Result<JobName, ErrorWire> {
 
 /// A page of runs. `is_job` says that the job asked for is defined, though it may not have run.
 pub(super) fn history(reader: &mut dyn Reader, query: &mainspring_job::Query, is_job: bool) -> Asking {
-    let runs = reader.find(Shard::WHOLE, query).map_err(store_failed)?;
+    let runs = reader.find(Shard::EVERY, query).map_err(store_failed)?;
     if let (true, false, Some(name)) = (runs.is_empty(), is_job, &query.job) {
         check_known(reader, name)?;
     }
@@ -92,7 +95,7 @@ pub(super) fn history(reader: &mut dyn Reader, query: &mainspring_job::Query, is
 /// Whether a job that is not defined has left runs, or waits once.
 fn check_known(reader: &mut dyn Reader, name: &JobName) -> Result<(), ErrorWire> {
     let any = mainspring_job::Query::new(1).of(name.clone());
-    let has_runs = !reader.find(Shard::WHOLE, &any).map_err(store_failed)?.is_empty();
+    let has_runs = !reader.find(Shard::EVERY, &any).map_err(store_failed)?.is_empty();
     if has_runs || reader.pending_named(Shard::WHOLE, name).map_err(store_failed)?.is_some() {
         return Ok(());
     }
@@ -216,7 +219,7 @@ pub(super) fn audit_query(asked: &AuditAskWire) -> Result<AuditQuery, ErrorWire>
 
 /// How the latest runs of a job went.
 pub(super) fn stats(reader: &mut dyn Reader, job: &JobName) -> Asking {
-    let stats = reader.stats(Shard::WHOLE, job, MAX_STATS_RUNS).map_err(store_failed)?;
+    let stats = reader.stats(Shard::EVERY, job, MAX_STATS_RUNS).map_err(store_failed)?;
     Ok(Next::Answer(Response::Stats(describe::stats(&stats))))
 }
 
@@ -245,6 +248,39 @@ pub(super) fn pending(reader: &mut dyn Reader, shard: Shard, after: OnceId, limi
     Ok(Next::Answer(Response::Pending { pending: found.iter().map(describe::once).collect(), after }))
 }
 
+/// What waits in a shard, for the metrics.
+///
+/// # Errors
+///
+/// When the store cannot be read.
+pub(super) fn waiting(reader: &mut dyn Reader, shard: Shard) -> Result<WaitingWire, ErrorWire> {
+    let first = reader.load_ids(shard, OnceId::first_at(Timestamp::MIN), Timestamp::MAX, 1);
+    let first_due_ms = first.map_err(store_failed)?.first().map(|id| id.due.as_millisecond());
+    let mut waiting = WaitingWire { first_due_ms, ..WaitingWire::default() };
+    let mut uncounted = reader.counts(shard).map_err(store_failed)?.dead;
+    let mut query = mainspring_job::Query::new(MAX_ROWS);
+    query.states = vec![RunState::Dead];
+    for _ in 0..MAX_DEAD_PAGES {
+        if uncounted == 0 {
+            break;
+        }
+        let runs = reader.find(shard, &query).map_err(store_failed)?;
+        for run in &runs {
+            match run.cause {
+                Cause::Once => waiting.dead_once += 1,
+                _ => *waiting.dead.entry(run.key.job.to_string()).or_default() += 1,
+            }
+        }
+        uncounted = uncounted.saturating_sub(runs.len() as u64);
+        query.cursor = runs.last().filter(|_| runs.len() == MAX_ROWS).map(Cursor::of);
+        if query.cursor.is_none() {
+            uncounted = 0;
+        }
+    }
+    waiting.dead_uncounted = uncounted;
+    Ok(waiting)
+}
+
 /// The output of a certain run.
 pub(super) fn logs_of_run(reader: &mut dyn Reader, key: RunKey, outputs: &Path) -> Asking {
     let run = reader.run(Shard::WHOLE, &key).map_err(store_failed)?;
@@ -257,7 +293,7 @@ pub(super) fn logs_of_run(reader: &mut dyn Reader, key: RunKey, outputs: &Path) 
 /// have run.
 pub(super) fn logs_of_job(reader: &mut dyn Reader, name: JobName, is_job: bool, outputs: &Path) -> Asking {
     let query = mainspring_job::Query::new(MAX_UNSTARTED).of(name.clone());
-    let runs = reader.find(Shard::WHOLE, &query).map_err(store_failed)?;
+    let runs = reader.find(Shard::EVERY, &query).map_err(store_failed)?;
     let job = is_job.then(|| name.clone());
     let is_known = is_job || !runs.is_empty();
     match runs.into_iter().find(|run| run.started.is_some()) {
@@ -316,7 +352,7 @@ fn name_of(reader: &mut dyn Reader, shard: Shard, id: OnceId) -> Result<Option<S
     let cursor = Some(RunKey::new(id.name(), later).into());
     let mut query = mainspring_job::Query::new(MAX_ROWS);
     query.cursor = cursor;
-    let runs = reader.find(Shard::WHOLE, &query)?;
+    let runs = reader.find(Shard::EVERY, &query)?;
     let names: Vec<&JobName> = runs
         .iter()
         .filter(|run| run.key.nominal == id.due && run.cause == Cause::Once)

@@ -111,7 +111,7 @@ fn any_run(reader: &mut dyn Reader, name: &JobName, states: &[RunState]) -> Resu
     for cause in Cause::ALL.into_iter().filter(|cause| *cause != Cause::Once) {
         let mut query = Query::new(1).of(name.clone());
         (query.cause, query.states) = (Some(cause), states.to_vec());
-        let found = reader.find(Shard::WHOLE, &query).map_err(store_failed)?;
+        let found = reader.find(Shard::EVERY, &query).map_err(store_failed)?;
         if let Some(run) = found.into_iter().next() {
             return Ok(Some(run));
         }

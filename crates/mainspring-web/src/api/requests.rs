@@ -29,7 +29,7 @@ use crate::catalogue::strange;
 use crate::feed::{BEAT, Feed};
 use crate::flow::{Sender, flow};
 use crate::guard::check_scope;
-use crate::pool::{Actor, Connection};
+use crate::pool::{Actor, Connection, Reach};
 use crate::problem::{Code, Problem};
 use crate::scope::Scope;
 
@@ -54,7 +54,7 @@ pub const fn scope_of(request: &Request) -> Option<Scope> {
 /// says.
 pub async fn answer(call: Call) -> Reply {
     call.asked()?;
-    let Asked { id, request, actor: _, comment } = Asked::read(&call.body).map_err(Problem::from)?;
+    let Asked { id, request, own, actor: _, comment } = Asked::read(&call.body).map_err(Problem::from)?;
     let here = || Problem::new(Code::Denied, "that is asked on the machine of the server alone");
     let scope = scope_of(&request).ok_or_else(here)?;
     check_scope(call.who()?, scope)?;
@@ -67,7 +67,7 @@ pub async fn answer(call: Call) -> Reply {
             let wait = Request::Wait { run: run.clone() };
             waiting(&call, id, Some(first), wait).await
         }
-        request if scope == Scope::Look => lines(&call.app.pool.look(request).await?, id),
+        request if scope == Scope::Look => lines(&call.app.pool.look_at(Reach::of(own), request).await?, id),
         request => lines(&call.app.change(call.who()?, comment, request).await?, id),
     }
 }

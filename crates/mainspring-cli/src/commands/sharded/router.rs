@@ -15,6 +15,8 @@
 //!
 //! Does not know what has several answers, such as the output of a run: [`several`] does.
 
+mod own;
+
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
@@ -37,7 +39,7 @@ use super::watch::Watcher;
 use mainspring_exec::clock::Moment;
 use mainspring_file::origin::Origin;
 use mainspring_server::protocol::{
-    Answered, Asked, ErrorKind, ErrorWire, FileWire, MetricsWire, Power, Request, Response, ShardWire,
+    Answered, Asked, ErrorKind, ErrorWire, FileWire, Power, Request, Response, ShardWire,
 };
 use mainspring_server::server::brought::bring;
 use mainspring_server::waiting::{is_left, is_readable, wait_for, wait_for_any};
@@ -185,16 +187,9 @@ impl Router {
     /// Asks all whom it is for, and merges what they say.
     fn everybody(&mut self, question: &Question<'_>) -> Response {
         match route(&question.asked.request, self.pool.count) {
-            Route::Here => {
-                let here: Vec<Shard> = self.pool.loops.here().into_iter().collect();
-                match question.asked.request {
-                    Request::Metrics { .. } if here.is_empty() => {
-                        Response::Metrics(Box::new(MetricsWire::of_standby()))
-                    }
-                    _ if here.is_empty() => temporary("this server owns no shard".to_owned()),
-                    _ => merged(self.ask_all(&here, question)),
-                }
-            }
+            Route::Here => self.own(question),
+            Route::All if question.is_own() => self.own(question),
+            Route::InTurn(shard, after) if question.is_own() => self.own_page(shard, after, question),
             Route::InTurn(shard, after) => self.in_turn(shard, after, question),
             _ => self.all(question),
         }
@@ -231,17 +226,17 @@ impl Router {
         if let (Request::Apply { files, preview: false, .. }, Response::Applied(_)) = (request, &response) {
             self.keep_sources(files);
         }
-        match response {
-            Response::Status(mut status) => {
-                if let Some(cluster) = &mut status.cluster {
-                    let held = self.pool.find(Shards::held);
-                    let held = held.unwrap_or_else(|_| self.pool.loops.look().shards);
-                    cluster.shards = held.iter().map(|held| self.shard_wire(held)).collect();
-                }
-                Response::Status(status)
-            }
-            other => other,
+        self.with_shards(response)
+    }
+
+    /// To a status who owns which shard.
+    fn with_shards(&self, response: Response) -> Response {
+        let Response::Status(mut status) = response else { return response };
+        if let Some(cluster) = &mut status.cluster {
+            let held = self.pool.find(Shards::held).unwrap_or_else(|_| self.pool.loops.look().shards);
+            cluster.shards = held.iter().map(|held| self.shard_wire(held)).collect();
         }
+        Response::Status(status)
     }
 
     fn shard_wire(&self, held: &Held) -> ShardWire {
