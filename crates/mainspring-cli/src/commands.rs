@@ -27,6 +27,7 @@ mod look;
 mod manual;
 mod memory;
 mod next;
+mod others;
 mod printing;
 mod progress;
 mod serve;

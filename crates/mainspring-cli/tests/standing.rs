@@ -4,7 +4,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use mainspring_web::scope::Scope;
@@ -15,6 +15,10 @@ use crate::database::Database;
 use crate::program::Running;
 use crate::served::{IDLE, Served, folder, write};
 use crate::site::Site;
+
+/// How often a stream may say that nothing has happened, each 15 s, before that is believed: a change is told
+/// within six.
+const MAX_BEATS: usize = 4;
 
 /// A server of a pool with a folder of its own.
 fn member(folder: &Path, name: &str, args: &[&str]) -> Served {
@@ -40,20 +44,34 @@ fn asked_until(host: &str, is_over: &AtomicBool, answers: &AtomicUsize) {
     }
 }
 
+/// An owner with an idle job, and a standby that listens.
+struct Pair {
+    folder: PathBuf,
+    owner: Served,
+    site: Site,
+    database: Database,
+}
+
+impl Pair {
+    fn start(name: &str) -> Option<Pair> {
+        let database = Database::start()?;
+        let folder = folder(name);
+        write(&folder.join("jobs.toml"), IDLE);
+        fs::write(folder.join("store"), database.url() + "\n").unwrap();
+        let mut owner = member(&folder, "owner", &[]);
+        owner.running.wait_for(&["this server owns the jobs now"]);
+        owner.running.wait_for(&["mainspring", "1 job"]);
+        let host = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+        let mut standby = member(&folder, "standby", &[&format!("--listen={host}")]);
+        standby.running.wait_for(&["standing by: process"]);
+        standby.running.wait_for_error("the page is at");
+        Some(Pair { folder, owner, site: Site { served: standby, host }, database })
+    }
+}
+
 #[test]
 fn a_standby_answers_over_http_by_way_of_the_owner_and_refuses_nobody_when_it_takes_over() {
-    let Some(database) = Database::start() else { return };
-    let folder = folder("standing");
-    write(&folder.join("jobs.toml"), IDLE);
-    fs::write(folder.join("store"), database.url() + "\n").unwrap();
-    let mut owner = member(&folder, "owner", &[]);
-    owner.running.wait_for(&["this server owns the jobs now"]);
-    owner.running.wait_for(&["mainspring", "1 job"]);
-    let host = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
-    let mut standby = member(&folder, "standby", &[&format!("--listen={host}")]);
-    standby.running.wait_for(&["standing by: process"]);
-    standby.running.wait_for_error("the page is at");
-    let mut site = Site { served: standby, host };
+    let Some(Pair { folder, mut owner, mut site, database }) = Pair::start("standing") else { return };
     let token = site.token("ada", Scope::Operate);
 
     for path in ["/", "/livez", "/readyz"] {
@@ -67,8 +85,6 @@ fn a_standby_answers_over_http_by_way_of_the_owner_and_refuses_nobody_when_it_ta
     owner.running.wait_for(&["idle", "stdout ran"]);
     let audit = owner.ask(&["audit"]).stdout;
     assert!(audit.contains("asked for by ada at process"), "{audit}");
-    // A page that hears nothing asks again; one that believed that it hears all would not.
-    assert_eq!(site.get("/api/v1/events", &token).status, 503);
     // The metrics are each server's own.
     let metrics = site.get("/metrics", &token);
     let text = String::from_utf8_lossy(&metrics.body);
@@ -98,6 +114,40 @@ fn a_standby_answers_over_http_by_way_of_the_owner_and_refuses_nobody_when_it_ta
     let metrics = site.get("/metrics", &token);
     assert_eq!(metrics.status, 200, "{metrics:?}");
     site.stop();
+    drop(database);
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn a_page_at_a_standby_hears_that_the_owner_has_changed_something() {
+    let Some(Pair { folder, owner, site, database }) = Pair::start("standing-page") else { return };
+    let token = site.token("ada", Scope::Look);
+    let mut stream = site.connect();
+    let request = format!(
+        "GET /api/v1/events HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\r\n",
+        site.host
+    );
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut events = BufReader::new(stream);
+    let mut until_reset = || {
+        let mut text = String::new();
+        while !text.contains("event: reset") {
+            assert!(0 < events.read_line(&mut text).unwrap(), "{text}");
+            assert!(text.matches("event: beat").count() < MAX_BEATS, "nothing was heard: {text}");
+        }
+    };
+    // One that the stream begins with, and one of the first look.
+    until_reset();
+    for number in 0..3 {
+        assert_eq!(owner.ask(&["at", "+1h", "--name", &format!("later-{number}"), "--", "true"]).code, 0);
+        until_reset();
+    }
+    let listed = site.get("/api/v1/once", &token).json().to_string();
+    assert!(listed.contains("later-2"), "{listed}");
+    // It ends with the server, whatever it waits for.
+    site.stop();
+    assert_eq!(owner.running.stop().0.code(), Some(0));
+    drop(database);
     let _ = fs::remove_dir_all(&folder);
 }
 

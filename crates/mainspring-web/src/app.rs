@@ -65,8 +65,6 @@ pub struct App {
     pub own: Catalogue,
     /// What happens.
     pub feed: Arc<Feed>,
-    /// Whether it is told what happens.
-    pub tells: bool,
     /// What is done to many at once.
     pub bulk: Bulk,
     /// What is counted.
@@ -102,7 +100,6 @@ impl App {
             catalogue: Catalogue::new(zone.clone(), Reach::Everywhere),
             own: Catalogue::new(zone.clone(), Reach::Here),
             feed: Arc::new(Feed::new(Moment::now().wall)),
-            tells: true,
             bulk: Bulk::default(),
             meter: Meter::default(),
             description: OnceLock::new(),

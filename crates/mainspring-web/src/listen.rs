@@ -12,7 +12,6 @@
 //! [`settings`](crate::settings).
 
 use std::collections::BTreeMap;
-use std::future::pending;
 use std::io;
 use std::net::IpAddr;
 use std::os::unix::fs::PermissionsExt;
@@ -83,7 +82,6 @@ pub struct Bound {
     sockets: Vec<Socket>,
     connections: Vec<UnixStream>,
     settings: Settings,
-    tells: bool,
 }
 
 #[derive(Debug)]
@@ -201,7 +199,7 @@ impl Sockets {
             connections.push(ours);
             streams.push(theirs);
         }
-        let bound = Bound { sockets, connections, settings: self.settings.clone(), tells: true };
+        let bound = Bound { sockets, connections, settings: self.settings.clone() };
         Ok((bound, Listener { streams, addresses: self.addresses.clone() }))
     }
 }
@@ -216,28 +214,20 @@ impl Socket {
 }
 
 impl Bound {
-    /// For a server that stands by, and does not know what happens at the owner: there are no streams of
-    /// events, and a page asks again instead.
-    #[must_use]
-    pub fn without_events(self) -> Bound {
-        Bound { tells: false, ..self }
-    }
-
     /// Serves on a thread of its own, until the loop has ended.
     ///
     /// # Errors
     ///
     /// When the file of tokens cannot be believed, or there is no thread.
     pub fn serve(self, data: DataDirectory, zone: TimeZone) -> io::Result<Serving> {
-        let Bound { sockets, mut connections, settings, tells } = self;
+        let Bound { sockets, mut connections, settings } = self;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (app, watch) = {
             let _inside = runtime.enter();
             let watch = connections.pop().map(Connection::new).transpose()?;
             let connections =
                 connections.into_iter().map(Connection::new).collect::<io::Result<Vec<Connection>>>()?;
-            let mut app = App::new(settings, data, zone, Pool::new(connections))?;
-            app.tells = tells;
+            let app = App::new(settings, data, zone, Pool::new(connections))?;
             (app, watch)
         };
         let app = Arc::new(app);
@@ -283,10 +273,6 @@ fn listen(runtime: &Runtime, app: &Arc<App>, sockets: Vec<Socket>, watch: Option
 /// Asks for changes while there are streams, and notices the end of the loop.
 async fn watch_changes(app: &Arc<App>, watch: Option<Connection>) {
     let Some(mut watch) = watch else { return };
-    if !app.tells {
-        watch.until_end(pending::<()>()).await;
-        return;
-    }
     loop {
         while app.feed.stream_count() == 0 {
             app.catalogue.end_watch();

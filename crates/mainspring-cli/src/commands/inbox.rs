@@ -9,12 +9,13 @@
 //!
 //! Cost: a question to the database each [`INTERVAL`] at the owner, and one when a standby tells that it has
 //! asked. At a standby a thread and a session for each client; a thread for each connection of its listener,
-//! and a session while something is asked over it.
+//! and a session while something is asked over it, or a page is open.
 //!
 //! Does not know what has several answers, such as the output of a run: [`several`] does.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,8 +25,9 @@ use std::thread;
 use std::time::Duration;
 
 use mainspring_job::{Shard, StoreError};
-use mainspring_postgres::{Entry, Inbox, Location};
+use mainspring_postgres::{Entry, Inbox, Location, Shards};
 
+use super::others::Others;
 use super::several::{self, temporary};
 use crate::client::{Address, Client};
 use mainspring_exec::clock::Moment;
@@ -33,10 +35,12 @@ use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::log::Style;
 use mainspring_server::protocol::{
-    Answered, Asked, ErrorKind, ErrorWire, MAX_REQUEST_BYTES, MetricsWire, Power, Request, Response,
+    Answered, Asked, ChangesWire, ErrorKind, ErrorWire, MAX_REQUEST_BYTES, MetricsWire, Power, Request,
+    Response,
 };
 use mainspring_server::server::brought::bring;
 use mainspring_server::server::standby;
+use mainspring_server::waiting::{is_left, wait_for_any};
 
 /// How often the owner looks for requests.
 pub(super) const INTERVAL: Duration = Duration::from_millis(250);
@@ -49,6 +53,10 @@ const REPLY_WAIT: Duration = Duration::from_secs(15);
 
 /// How often it looks for one.
 const REPLY_INTERVAL: Duration = Duration::from_millis(50);
+
+/// How often a standby looks whether the owner has changed something, while a page is open there: a question
+/// about one row, and a page that hears of it a second later shows what a person expects.
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How long a client of a standby may be silent.
 const CLIENT_WAIT: Duration = Duration::from_secs(30);
@@ -189,12 +197,16 @@ pub(super) struct Forwarder {
     inbox: Option<Inbox>,
     /// Where this server's listener reads what runs wrote.
     outputs: Option<PathBuf>,
+    /// A session while a page is open.
+    shards: Option<Shards>,
+    others: Others,
 }
 
 impl Forwarder {
     pub(super) fn new(location: &Location, standing: &Arc<Standing>, server: &str) -> Forwarder {
         let (location, standing, server) = (location.clone(), Arc::clone(standing), server.to_owned());
-        Forwarder { location, standing, server, inbox: None, outputs: None }
+        let (inbox, outputs, shards, others) = (None, None, None, Others::default());
+        Forwarder { location, standing, server, inbox, outputs, shards, others }
     }
 
     /// Serves a client on a thread of its own. One that is silent for too long is left.
@@ -248,9 +260,29 @@ impl Forwarder {
                     line.clear();
                 }
                 Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
-                    self.inbox = None;
+                    (self.inbox, self.shards) = (None, None);
                 }
                 Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Waits until the owner has changed something. What cannot be seen for a while is seen later: an error
+    /// would end the listener.
+    fn changes(&mut self, listener: &UnixStream) -> io::Result<ChangesWire> {
+        loop {
+            let (asks, _) = self.standing.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            if asks == Asks::Owner {
+                let shards = self.shards.take().map_or_else(|| Shards::new(&self.location), Ok);
+                let held = shards.and_then(|shards| self.shards.insert(shards).held());
+                held.unwrap_or_default().iter().for_each(|held| self.others.see(held));
+            }
+            if self.others.take() {
+                return Ok(ChangesWire { is_cut_short: true, ..ChangesWire::default() });
+            }
+            wait_for_any(&[], &[], &[listener.as_fd()], Some(LOOK_INTERVAL))?;
+            if is_left(listener.as_fd()) {
+                return Err(io::ErrorKind::BrokenPipe.into());
             }
         }
     }
@@ -274,6 +306,10 @@ impl Forwarder {
             // The listener asks for them, and counts on its own what it answers.
             Ok(Asked { request: Request::Metrics { .. }, .. }) => {
                 return give(Response::Metrics(Box::new(MetricsWire::of_standby())));
+            }
+            Ok(Asked { request: Request::Watch, .. }) if self.outputs.is_some() => {
+                let changes = self.changes(stream)?;
+                return give(Response::Changes(changes));
             }
             Ok(asked) if asks == Asks::Owner && is_forwarded(&asked.request) => asked,
             Ok(_) => return give(temporary(format!("this server stands by: {standing}"))),

@@ -26,9 +26,9 @@ use mainspring_server::exit::Exit;
 use mainspring_server::log::Style;
 use mainspring_server::message::say;
 use mainspring_server::protocol::{ErrorKind, ErrorWire, LoginWire, Request, Response};
-use mainspring_server::server::listener::{Hears, Listener};
+use mainspring_server::server::listener::Listener;
 use mainspring_server::server::standby::note;
-use mainspring_web::listen::{Bound, Serving, Sockets};
+use mainspring_web::listen::{Serving, Sockets};
 use mainspring_web::proxy_users::ProxyUsers;
 use mainspring_web::settings::{Address, Settings};
 use mainspring_web::tokens::{self, Tokens};
@@ -72,17 +72,6 @@ impl Beside {
         data: &DataDirectory,
         zone: &TimeZone,
     ) -> Result<Listener, Error> {
-        self.serve(args, handed, data, zone, |bound| bound)
-    }
-
-    fn serve(
-        &mut self,
-        args: &ListenArgs,
-        handed: &Handed,
-        data: &DataDirectory,
-        zone: &TimeZone,
-        adapted: impl FnOnce(Bound) -> Bound,
-    ) -> Result<Listener, Error> {
         if args.listen.is_empty() {
             return Ok(Listener::default());
         }
@@ -93,7 +82,7 @@ impl Beside {
         let (bound, listener) = self.sockets.insert(sockets).prepare().map_err(failed)?;
         // A server may change between owner and standby for years.
         self.serving.retain(|serving| !serving.is_over());
-        self.serving.push(adapted(bound).serve(data.clone(), zone.clone()).map_err(failed)?);
+        self.serving.push(bound.serve(data.clone(), zone.clone()).map_err(failed)?);
         for address in &listener.addresses {
             say(&format!("mainspring: the page is at {address} (mainspring open signs a browser in)\n"));
         }
@@ -105,7 +94,7 @@ impl Beside {
     }
 
     /// The same for a server that has no loop, or several. Returns the ends of the connections over which it
-    /// is asked. `hears` says whether it is told of changes there.
+    /// is asked.
     pub(super) fn stand(
         &mut self,
         args: &ListenArgs,
@@ -113,10 +102,8 @@ impl Beside {
         data: &DataDirectory,
         zone: &TimeZone,
         style: Style,
-        hears: Hears,
     ) -> Listener {
-        let adapted = |bound: Bound| if hears == Hears::Changes { bound } else { bound.without_events() };
-        match self.serve(args, handed, data, zone, adapted) {
+        match self.begin(args, handed, data, zone) {
             Ok(listener) => listener,
             Err(error) => {
                 // Another server of this machine may have the address, and this one may have it next.

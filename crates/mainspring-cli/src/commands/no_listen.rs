@@ -11,7 +11,7 @@ use mainspring_server::activation::Handed;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::log::Style;
-use mainspring_server::server::listener::{Hears, Listener};
+use mainspring_server::server::listener::Listener;
 
 /// What serves beside the loop: nothing.
 #[derive(Default)]
@@ -52,7 +52,6 @@ impl Beside {
         _: &DataDirectory,
         _: &TimeZone,
         _: Style,
-        _: Hears,
     ) -> Listener {
         Listener::default()
     }

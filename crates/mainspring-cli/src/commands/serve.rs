@@ -142,7 +142,7 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     let data = args.data.directory();
     data.make()?;
     if let Some(location) = location {
-        let stand = |beside: &mut Beside, hears| beside.stand(&listening, &handed, &data, &zone, log, hears);
+        let stand = |beside: &mut Beside| beside.stand(&listening, &handed, &data, &zone, log);
         let seats = Seats::new(usual.running_max);
         let of_shard = |data: DataDirectory, share: Share| {
             usual.serving(data, Listener::default(), None, Some((share, &seats)))

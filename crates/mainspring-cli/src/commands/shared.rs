@@ -30,7 +30,7 @@ use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::log::Style;
 use mainspring_server::message::{PROGRAM, say};
-use mainspring_server::server::listener::{Hears, Listener};
+use mainspring_server::server::listener::Listener;
 use mainspring_server::server::{Host, Server, Serving, Stores, standby};
 use mainspring_server::takeover::{shared_owner, take};
 
@@ -134,7 +134,7 @@ pub(super) fn serve(
     data: &DataDirectory,
     style: Style,
     handed: &Handed,
-    stand: impl Fn(&mut Beside, Hears) -> Listener,
+    stand: impl Fn(&mut Beside) -> Listener,
     serving: impl Fn(DataDirectory, &mut Beside) -> Result<Serving, Error>,
     of_shard: &MakeServing<'_>,
 ) -> Result<Exit, Error> {
@@ -142,7 +142,7 @@ pub(super) fn serve(
     let mut member = Member::open(location, data)?;
     let mut beside = Beside::default();
     if let Some(count) = member.shards()? {
-        let listener = stand(&mut beside, Hears::Changes);
+        let listener = stand(&mut beside);
         let Member { owner, identity, .. } = member;
         let control = handed.control()?;
         let given = Given { location, data, style, owner, identity, count, control, listener };
@@ -158,7 +158,7 @@ pub(super) fn serve(
         let acquire = || {
             let acquired = member.acquire();
             if acquired.is_err() && listening.is_none() {
-                let streams = listening.insert(stand(&mut beside, Hears::Nothing).streams);
+                let streams = listening.insert(stand(&mut beside).streams);
                 member.answer(streams, &data.output());
             }
             acquired

@@ -28,15 +28,6 @@ pub struct Listener {
     pub addresses: Vec<String>,
 }
 
-/// What a listener hears of changes where there is no loop, or several.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hears {
-    /// Nothing: a page asks again.
-    Nothing,
-    /// What has changed, from who is asked for it.
-    Changes,
-}
-
 /// What the loop keeps of the listener.
 #[derive(Debug, Default)]
 pub(super) struct ListenerState {

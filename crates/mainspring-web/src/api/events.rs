@@ -15,19 +15,14 @@ use super::log::too_many_streams;
 use crate::call::{Call, Reply};
 use crate::feed::{BEAT, Feed, plain};
 use crate::flow::{Sender, flow};
-use crate::problem::{Code, Problem};
 
 /// A stream of events.
 ///
 /// # Errors
 ///
-/// 429 while there are as many streams as may be, and 503 at a server that stands by.
+/// 429 while there are as many streams as may be.
 pub async fn events(call: Call) -> Reply {
     let asked = call.asked()?;
-    if !call.app.tells {
-        let text = "this server stands by, and does not know what happens at the owner of the jobs";
-        return Err(Problem::new(Code::Temporary, text));
-    }
     let last = call.headers.get(HeaderName::from_static("last-event-id")).and_then(|id| id.to_str().ok());
     let after = last.or(asked.get("after")).map(str::to_owned);
     let seat = Feed::seat(&call.app.feed).ok_or_else(too_many_streams)?;

@@ -7,7 +7,7 @@
 //!
 //! What loops of this server change is told as it is. Of the shards of others only that something has
 //! changed is told, as if more had happened than is told: the page asks for what it shows. That is at most
-//! once in [`REST`].
+//! once in [`REST`](super::super::others::REST).
 //!
 //! Cost: nothing until a page is open. Then a connection to each loop, and nothing of the database: the
 //! server looks who owns which shard anyway. What the page asks next is another cost: a request through the
@@ -24,14 +24,11 @@ use std::time::Duration;
 
 use mainspring_job::Shard;
 
+use super::super::others::Others;
 use super::loops::{Link, Local};
 use super::pool::Pool;
-use mainspring_exec::clock::Moment;
 use mainspring_server::protocol::{Answered, ChangesWire, Response};
 use mainspring_server::waiting::{is_left, wait_for_any};
-
-/// How often it is told at most that other servers have changed something: a page asks for all that it shows.
-const REST: Duration = Duration::from_secs(5);
 
 /// How often it is looked what other servers do, and which loops are here.
 const LOOK_INTERVAL: Duration = Duration::from_millis(500);
@@ -49,11 +46,7 @@ struct Watched {
 #[derive(Debug, Default)]
 pub(super) struct Watcher {
     loops: BTreeMap<Shard, Watched>,
-    /// Who owned the shards of others, and their last batch, when it was looked last.
-    seen: BTreeMap<Shard, (u64, u64)>,
-    /// Something of theirs has changed since it was told.
-    is_changed: bool,
-    told: Option<Moment>,
+    others: Others,
 }
 
 impl Watcher {
@@ -107,18 +100,12 @@ impl Watcher {
     fn look(&mut self, pool: &Pool) -> bool {
         for held in pool.loops.look().shards {
             if self.loops.contains_key(&held.shard) {
-                self.seen.remove(&held.shard);
+                self.others.forget(held.shard);
             } else {
-                let now = (held.epoch, held.batch);
-                self.is_changed |= self.seen.insert(held.shard, now) != Some(now);
+                self.others.see(&held);
             }
         }
-        let is_time = self.told.is_none_or(|told| REST <= Moment::now().since(told));
-        if self.is_changed && is_time {
-            (self.is_changed, self.told) = (false, Some(Moment::now()));
-            return true;
-        }
-        false
+        self.others.take()
     }
 
     /// Takes what the loops tell, and waits a while if there is nothing to tell yet.
