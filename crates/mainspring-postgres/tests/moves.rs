@@ -97,7 +97,8 @@ fn a_job_that_is_taken_comes_with_its_mark_its_pause_its_history_and_what_waits(
     assert_eq!(taken(&mut new, here, &names), arrivals);
     assert_eq!(counted(&database), "1 1 1 1 0, 2 1 1 2 0");
     assert_eq!(new.jobs(Shard(2)).unwrap().0, arrivals.jobs);
-    assert_eq!(new.find(Shard(2), &Query::new(9).of(name("moved"))).unwrap().len(), 3);
+    let mut found = |shard| new.find(shard, &Query::new(9).of(name("moved"))).unwrap().len();
+    assert_eq!((found(Shard(2)), found(Shard::EVERY)), (2, 3), "but for what runs");
     // The old owner is told once, and of nothing that is there again.
     assert_eq!(old.departed(left).unwrap(), [name("moved")]);
     assert_eq!(old.departed(left).unwrap(), []);
