@@ -11,32 +11,32 @@ use clap::{Args, Parser, Subcommand};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-pub mod act;
+pub mod changes;
 pub mod expression;
 pub mod format;
 mod help;
 mod help_server;
 #[cfg_attr(not(feature = "web"), path = "cli/no_listen.rs")]
 pub mod listen;
-pub mod look;
 pub mod serve;
 pub mod simulate;
 pub mod store;
 #[cfg(feature = "web")]
 pub mod token;
 pub mod value;
+pub mod views;
 
-use act::{
+use changes::{
     ApplyArgs, AtArgs, BackfillArgs, CancelArgs, DeadCommand, EveryArgs, PauseArgs, RemoveArgs, RewindArgs,
     RunArgs, ScopeArgs,
 };
 use expression::{ExplainArgs, NextArgs, TranslateArgs};
 use format::FormatArgs;
 use help::{CHECK, EXAMPLES, EXIT_CODES, EXPLAIN, NEXT, SIMULATE, TRANSLATE};
-use look::{AuditArgs, HistoryArgs, JobArgs, ListArgs, LogsArgs};
 use serve::{AskArgs, CompletionsArgs, ExportArgs, ManArgs, ServeArgs, TopArgs};
 use simulate::SimulateArgs;
 use value::{parse_time, parse_zone};
+use views::{AuditArgs, HistoryArgs, JobArgs, ListArgs, LogsArgs};
 
 /// Runs jobs at their times, durably; checks, simulates and explains schedules.
 #[derive(Debug, Parser)]

@@ -11,9 +11,9 @@ use crate::cli::Command;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 
-mod act;
+mod answers;
 mod apply;
-mod ask;
+mod changes;
 mod check;
 mod cluster_text;
 mod doctor;
@@ -23,7 +23,6 @@ mod inbox;
 #[cfg_attr(not(feature = "web"), path = "commands/no_listen.rs")]
 mod listen;
 mod logs;
-mod look;
 mod manual;
 mod memory;
 mod next;
@@ -40,6 +39,7 @@ mod takeover;
 mod top;
 mod translate;
 mod upcoming;
+mod views;
 
 pub use manual::show_help;
 
@@ -55,29 +55,29 @@ use printing::{
 pub fn execute(command: Command) -> Result<Exit, Error> {
     match command {
         Command::Serve(args) => serve::serve(args),
-        Command::List(args) => look::list(&args),
-        Command::Show(args) => look::show_job(&args),
-        Command::History(args) => look::history(&args),
+        Command::List(args) => views::list(&args),
+        Command::Show(args) => views::show_job(&args),
+        Command::History(args) => views::history(&args),
         Command::Logs(args) => logs::logs(&args),
-        Command::Run(args) => act::run(&args),
-        Command::At(args) => act::at(&args),
-        Command::Every(args) => act::every(&args),
-        Command::Pause(args) => act::pause(&args),
-        Command::Resume(args) => act::resume(&args),
-        Command::Cancel(args) => act::cancel(&args),
-        Command::Remove(args) => act::remove(&args),
-        Command::Backfill(args) => act::backfill(&args),
-        Command::Rewind(args) => act::rewind(&args),
-        Command::Dead(command) => act::dead(command),
+        Command::Run(args) => changes::run(&args),
+        Command::At(args) => changes::at(&args),
+        Command::Every(args) => changes::every(&args),
+        Command::Pause(args) => changes::pause(&args),
+        Command::Resume(args) => changes::resume(&args),
+        Command::Cancel(args) => changes::cancel(&args),
+        Command::Remove(args) => changes::remove(&args),
+        Command::Backfill(args) => changes::backfill(&args),
+        Command::Rewind(args) => changes::rewind(&args),
+        Command::Dead(command) => changes::dead(command),
         Command::Apply(args) => apply::apply(&args),
-        Command::Export(args) => look::export(&args),
-        Command::Status(args) => look::status(&args),
+        Command::Export(args) => views::export(&args),
+        Command::Status(args) => views::status(&args),
         #[cfg(feature = "web")]
         Command::Open(args) => listen::open(&args),
         #[cfg(feature = "web")]
         Command::Token(command) => listen::token(&command),
         Command::Store(command) => store::store(&command),
-        Command::Audit(args) => look::audit(&args),
+        Command::Audit(args) => views::audit(&args),
         Command::Top(args) => top::top(&args),
         Command::Doctor(args) => doctor::doctor(&args),
         Command::Health(args) => doctor::health(&args),

@@ -4,16 +4,16 @@
 //!
 //! Does not check who asks: that was done before.
 
-pub mod act;
+pub mod actions;
 pub mod define;
 pub mod events;
 pub mod explain;
 pub mod files;
 pub mod jobs;
 pub mod log;
-pub mod look;
 pub mod meta;
 pub mod once;
+pub mod overview;
 pub mod requests;
 pub mod runs;
 pub mod upcoming;

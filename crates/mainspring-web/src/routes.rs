@@ -8,7 +8,7 @@
 //! Does not answer: see [`api`](crate::api).
 
 use crate::api::{
-    act, define, events, explain, files, jobs, log, look, meta, once, requests, runs, upcoming,
+    actions, define, events, explain, files, jobs, log, meta, once, overview, requests, runs, upcoming,
 };
 use crate::route::{Access, Route};
 use crate::scope::Scope;
@@ -42,10 +42,10 @@ pub const ROUTES: &[Route] = &[
     .with_refusals(&[401]),
     Route::delete(METRICS, "/api/v1/session", "signs out", |call| Box::pin(meta::sign_out(call)))
         .with_answers(&[(204, None)]),
-    Route::get(LOOK, "/api/v1/status", "how the server is", |call| Box::pin(look::status(call)))
+    Route::get(LOOK, "/api/v1/status", "how the server is", |call| Box::pin(overview::status(call)))
         .with_answers(&[(200, Some("Status"))]),
     Route::get(LOOK, "/api/v1/health", "what is in trouble, as doctor says it", |call| {
-        Box::pin(look::health(call))
+        Box::pin(overview::health(call))
     })
     .with_answers(&[(200, Some("Health"))]),
     Route::get(LOOK, "/api/v1/jobs", "the jobs, filtered and sorted", |call| Box::pin(jobs::list(call)))
@@ -86,41 +86,45 @@ pub const ROUTES: &[Route] = &[
     .with_query(&["year"])
     .with_answers(&[(200, Some("Heatmap"))]),
     Route::post(OPERATE, "/api/v1/jobs/{job}/run", "runs it now; the same `at` twice is one run", |call| {
-        Box::pin(act::run(call))
+        Box::pin(actions::run(call))
     })
     .with_body("RunAsked")
     .with_answers(&[(200, Some("Started")), (202, Some("Started"))])
     .with_refusals(&[409]),
-    Route::post(OPERATE, "/api/v1/jobs/{job}/pause", "pauses it", |call| Box::pin(act::pause(call)))
+    Route::post(OPERATE, "/api/v1/jobs/{job}/pause", "pauses it", |call| Box::pin(actions::pause(call)))
         .with_body("PauseAsked")
         .with_answers(&[(200, Some("JobDetail"))])
         .with_refusals(&[409]),
-    Route::post(OPERATE, "/api/v1/jobs/{job}/resume", "lets it go on", |call| Box::pin(act::resume(call)))
-        .with_body("Noted")
-        .with_answers(&[(200, Some("JobDetail"))])
-        .with_refusals(&[409]),
+    Route::post(OPERATE, "/api/v1/jobs/{job}/resume", "lets it go on", |call| {
+        Box::pin(actions::resume(call))
+    })
+    .with_body("Noted")
+    .with_answers(&[(200, Some("JobDetail"))])
+    .with_refusals(&[409]),
     Route::post(
         OPERATE,
         "/api/v1/jobs/{job}/backfill",
         "runs it for times that have passed, or only tells them",
-        |call| Box::pin(act::backfill(call)),
+        |call| Box::pin(actions::backfill(call)),
     )
     .with_body("BackfillAsked")
     .with_answers(&[(200, Some("BackfillPreview")), (202, Some("Accepted"))])
     .with_refusals(&[409]),
-    Route::post(OPERATE, "/api/v1/pause", "pauses everything", |call| Box::pin(act::pause_all(call)))
+    Route::post(OPERATE, "/api/v1/pause", "pauses everything", |call| Box::pin(actions::pause_all(call)))
         .with_body("PauseAsked")
         .with_answers(&[(200, Some("Status"))]),
-    Route::post(OPERATE, "/api/v1/resume", "lets everything go on", |call| Box::pin(act::resume_all(call)))
-        .with_body("Noted")
-        .with_answers(&[(200, Some("Status"))]),
+    Route::post(OPERATE, "/api/v1/resume", "lets everything go on", |call| {
+        Box::pin(actions::resume_all(call))
+    })
+    .with_body("Noted")
+    .with_answers(&[(200, Some("Status"))]),
     Route::post(OPERATE, "/api/v1/actions", "does one thing to many, after a preview", |call| {
-        Box::pin(act::many(call))
+        Box::pin(actions::many(call))
     })
     .with_body("ActionAsked")
     .with_answers(&[(200, Some("ActionPreview")), (202, Some("Accepted"))])
     .with_refusals(&[409]),
-    Route::get(OPERATE, "/api/v1/actions/{id}", "how far that is", |call| Box::pin(act::progress(call)))
+    Route::get(OPERATE, "/api/v1/actions/{id}", "how far that is", |call| Box::pin(actions::progress(call)))
         .with_answers(&[(200, Some("ActionState"))]),
     Route::get(LOOK, "/api/v1/runs", "the runs, those that ended last first", |call| {
         Box::pin(runs::list(call))
@@ -133,19 +137,19 @@ pub const ROUTES: &[Route] = &[
     })
     .with_answers(&[(200, Some("RunDetail"))]),
     Route::post(OPERATE, "/api/v1/runs/{job}/{nominal}/{series}/cancel", "ends it", |call| {
-        Box::pin(act::cancel(call))
+        Box::pin(actions::cancel(call))
     })
     .with_body("Noted")
     .with_answers(&[(202, Some("Settled"))])
     .with_refusals(&[409]),
     Route::post(OPERATE, "/api/v1/runs/{job}/{nominal}/{series}/retry", "runs a dead letter again", |call| {
-        Box::pin(act::retry(call))
+        Box::pin(actions::retry(call))
     })
     .with_body("Noted")
     .with_answers(&[(202, Some("Settled"))])
     .with_refusals(&[409]),
     Route::post(OPERATE, "/api/v1/runs/{job}/{nominal}/{series}/drop", "lets go of a dead letter", |call| {
-        Box::pin(act::let_go(call))
+        Box::pin(actions::let_go(call))
     })
     .with_body("Noted")
     .with_answers(&[(202, Some("Settled"))])
@@ -223,7 +227,7 @@ pub const ROUTES: &[Route] = &[
     .with_query(&["from", "to", "q", "group"])
     .with_answers(&[(200, Some("Upcoming"))]),
     Route::get(LOOK, "/api/v1/audit", "who asked for what, the newest first", |call| {
-        Box::pin(look::audit(call))
+        Box::pin(overview::audit(call))
     })
     .with_query(&["q", "since", "actor", "job", "after", "limit"])
     .with_answers(&[(200, Some("AuditEntryList"))]),

@@ -10,9 +10,9 @@ use std::fs;
 
 use jiff::tz::TimeZone;
 
-use super::ask::show;
+use super::answers::show;
 use super::progress::Progress;
-use crate::cli::act::ApplyArgs;
+use crate::cli::changes::ApplyArgs;
 use crate::client::Client;
 use mainspring_file::crontab::Format;
 use mainspring_file::loaded::Loaded;

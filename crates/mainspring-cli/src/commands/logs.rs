@@ -14,10 +14,10 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsFd;
 
-use super::ask::{Looking, line_text, show};
+use super::answers::{Looking, line_text, show};
 use super::{json_line, print, print_faithfully};
-use crate::cli::look::LogsArgs;
 use crate::cli::serve::AskArgs;
+use crate::cli::views::LogsArgs;
 use crate::client::Client;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;

@@ -26,7 +26,7 @@ use nix::sys::signal::{Signal, raise};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGWINCH};
 use signal_hook::low_level::pipe;
 
-use super::look::all_jobs;
+use super::views::all_jobs;
 use super::zone_or_system;
 use crate::cli::serve::TopArgs;
 use crate::client::{Address, Client};

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_job::{Job, JobName, Next, Timetable};
 
-use super::ask::Looking;
+use super::answers::Looking;
 use super::{print, print_json, zone_name, zone_or_system};
 use crate::cli::expression::{MAX_TIMES, NextArgs};
 use crate::client::Address;

@@ -2,7 +2,7 @@
 //!
 //! Cost: none.
 //!
-//! Does not answer: [`ask`](super::ask) answers clients, and the loop writes the log.
+//! Does not answer: [`requests`](super::requests) answers clients, and the loop writes the log.
 
 use mainspring_job::JobName;
 

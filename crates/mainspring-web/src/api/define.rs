@@ -20,7 +20,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::files::fault;
-use super::look::last_pause;
+use super::overview::last_pause;
 use crate::call::{Call, Reply, json as answer, nothing, ok, text};
 use crate::catalogue::{Known, strange};
 use crate::problem::{Code, Problem};

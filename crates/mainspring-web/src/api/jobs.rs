@@ -3,7 +3,7 @@
 //! Cost: the list is shared by all who ask within a quarter of a second; the runs of a job are read again
 //! when it has changed.
 //!
-//! Does not change anything: see [`act`](super::act).
+//! Does not change anything: see [`actions`](super::actions).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

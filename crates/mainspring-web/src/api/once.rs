@@ -6,7 +6,7 @@
 //!
 //! Cost: one question of the loop for each.
 //!
-//! Does not run jobs that are defined: see [`act`](super::act).
+//! Does not run jobs that are defined: see [`actions`](super::actions).
 
 use axum::http::header::LOCATION;
 use axum::http::{HeaderValue, StatusCode};

@@ -8,7 +8,7 @@
 //!
 //! Cost: a question of the loop or two for a page; for words one for each thousand runs.
 //!
-//! Does not change anything: see [`act`](super::act).
+//! Does not change anything: see [`actions`](super::actions).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

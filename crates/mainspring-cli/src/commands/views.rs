@@ -7,13 +7,13 @@
 
 use std::io::{self, Write};
 
-use super::ask::{Looking, View, ask, jobs_text, show};
+use super::answers::{Looking, View, ask, jobs_text, show};
 use super::progress::Progress;
 use super::upcoming::{defined, upcoming};
 use super::{beyond, json_line, print, print_faithfully, print_json, print_painted, printed, zone_or_system};
-use crate::cli::look::{AuditArgs, HistoryArgs, JobArgs, ListArgs};
 use crate::cli::serve::{AskArgs, ExportArgs};
 use crate::cli::value;
+use crate::cli::views::{AuditArgs, HistoryArgs, JobArgs, ListArgs};
 use crate::wire::Listed;
 use mainspring_exec::clock::Moment;
 use mainspring_file::plain;

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use super::define::job_answer;
 use super::jobs::moment;
-use super::{jobs, look, runs};
+use super::{jobs, overview, runs};
 use crate::bulk::{Bulk, Deed};
 use crate::call::{Call, Reply, json as answer, ok, parameters};
 use crate::catalogue::strange;
@@ -192,7 +192,7 @@ pub async fn resume(call: Call) -> Reply {
 /// 422 for a note or an end that cannot be, and what the loop says.
 pub async fn pause_all(call: Call) -> Reply {
     call.app.change(call.who()?, None, call.pause(None)?).await?;
-    ok(&look::status_of(&call.app, call.who()?, call.now.wall).await?)
+    ok(&overview::status_of(&call.app, call.who()?, call.now.wall).await?)
 }
 
 /// Lets everything go on.
@@ -202,7 +202,7 @@ pub async fn pause_all(call: Call) -> Reply {
 /// What the loop says.
 pub async fn resume_all(call: Call) -> Reply {
     call.app.change(call.who()?, call.note()?, Request::Resume { job: None }).await?;
-    ok(&look::status_of(&call.app, call.who()?, call.now.wall).await?)
+    ok(&overview::status_of(&call.app, call.who()?, call.now.wall).await?)
 }
 
 /// Runs a job for times that have passed.

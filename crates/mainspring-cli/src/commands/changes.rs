@@ -11,10 +11,10 @@ use std::io::{self, BufRead, IsTerminal, Read, Write};
 use jiff::tz::TimeZone;
 use mainspring_job::{Policies, RunState};
 
-use super::ask::{ask, show};
+use super::answers::{ask, show};
 use super::progress::Progress;
 use super::{beyond, print, print_json, printed, zone_or_system};
-use crate::cli::act::{
+use crate::cli::changes::{
     AtArgs, BackfillArgs, CancelArgs, DeadArgs, DeadCommand, EveryArgs, PauseArgs, RemoveArgs, RewindArgs,
     RunArgs, ScopeArgs,
 };
@@ -270,7 +270,7 @@ pub(super) fn dead(command: DeadCommand) -> Result<Exit, Error> {
         }
         DeadCommand::List(mut args) => {
             args.state = vec![RunState::Dead];
-            super::look::history(&args)
+            super::views::history(&args)
         }
         DeadCommand::Retry(args) => each_dead(&args, "retried", |run| Request::DeadRetry { run }),
         DeadCommand::Drop(args) => each_dead(&args, "dropped", |run| Request::DeadDrop { run }),

@@ -10,9 +10,9 @@ use clap::{Args, Subcommand};
 use mainspring_job::JobName;
 
 use super::FormatArgs;
-use super::look::HistoryArgs;
 use super::serve::AskArgs;
 use super::value::{Moment, parse_moment, parse_period};
+use super::views::HistoryArgs;
 
 /// The arguments of `run`.
 #[derive(Debug, Args)]

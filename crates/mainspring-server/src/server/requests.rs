@@ -2,7 +2,7 @@
 //!
 //! | request | is answered |
 //! |---|---|
-//! | `status`, `list`, `show`, `history`, `logs`, `export`, previews | at once, from the planner and the store: see `look` |
+//! | `status`, `list`, `show`, `history`, `logs`, `export`, previews | at once, from the planner and the store: see `views` |
 //! | all others | when the change that they ask for is on disk |
 //!
 //! Cost: a request that looks costs a query of the store, of a page at most.
