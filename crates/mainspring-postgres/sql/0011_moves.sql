@@ -59,18 +59,28 @@ BEGIN
     status := 'done';
 END $$;
 
--- The history of jobs, and those of their runs that wait, go with them. What runs stays with its owner.
+-- The history of jobs, and those of their runs that wait, go with them. What runs stays with its owner. So does a history that
+-- is too long: to move a row takes some 20 us, no owner of the two writes meanwhile, and a lease lasts for seconds. The jobs with
+-- the shortest come first. Dead letters always go: somebody will have them run again.
 CREATE FUNCTION mainspring.carry(p_to int8, p_from int8, p_jobs text[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
+    max_rows CONSTANT int8 := 50000;
+    carried text[];
     open_count int8;
     ended_count int8;
     dead_count int8;
 BEGIN
+    SELECT array_agg(c.job) INTO carried FROM (
+        SELECT u.job, sum(k.kept) OVER (ORDER BY k.kept, u.job) AS total FROM UNNEST(p_jobs) AS u (job),
+            LATERAL (SELECT count(*) AS kept FROM (SELECT FROM mainspring.history AS h
+                WHERE h.job = u.job AND h.shard = p_from AND h.cause <> 'once' LIMIT max_rows + 1) AS one) AS k
+        ) AS c WHERE c.total <= max_rows;
     UPDATE mainspring.open_run AS r SET shard = p_to
         WHERE r.job = ANY (p_jobs) AND r.shard = p_from AND r.state <> 'running' AND r.cause <> 'once';
     GET DIAGNOSTICS open_count = ROW_COUNT;
     WITH carried AS (
         UPDATE mainspring.history AS r SET shard = p_to WHERE r.job = ANY (p_jobs) AND r.shard = p_from AND r.cause <> 'once'
+            AND (r.state = 'dead' OR r.job = ANY (carried))
         RETURNING r.state
     ) SELECT count(*), count(*) FILTER (WHERE c.state = 'dead') INTO ended_count, dead_count FROM carried AS c;
     UPDATE mainspring.shard AS s SET open = s.open - open_count, runs = s.runs - open_count - ended_count,

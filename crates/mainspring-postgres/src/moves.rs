@@ -11,9 +11,11 @@
 //! So a start by the old owner is on record before the job is taken, and its mark comes along; or it is
 //! refused. No lease has to end for that, and it is the same where the old owner is dead.
 //!
-//! Cost: a round trip for `take` and two for what it found; for each row of the history that goes along some
-//! ten microseconds, while both shards wait. A round trip for `departed`. Where there are several shards, a
-//! look at the row of the job for each run that is planned.
+//! Cost: three round trips for `take`, and one for each hundred jobs that it moves; for each row of the
+//! history that goes along some 20 microseconds, while both shards wait. So a longer history than 50,000 runs
+//! stays in the old shard, where nothing prunes it until `mainspring store shards` spreads all anew. A round
+//! trip for `departed`. Where there are several shards, a look at the row of the job for each run that is
+//! planned.
 //!
 //! Does not change a definition: a job that was taken keeps the old one until its new owner writes another.
 
@@ -24,6 +26,10 @@ use super::read::rows_of;
 use super::store::PostgresStore;
 use super::value::Value;
 
+/// How many jobs are taken at a time: with the history that a job has unless told, 100 runs, both shards wait
+/// for a fifth of a second.
+const MAX_TAKEN: usize = 100;
+
 fn texts(jobs: &[JobName]) -> Value {
     Value::Texts(jobs.iter().map(ToString::to_string).collect())
 }
@@ -31,10 +37,15 @@ fn texts(jobs: &[JobName]) -> Value {
 impl PostgresStore {
     pub(super) fn take_jobs(&mut self, lease: Lease, jobs: &[JobName]) -> Result<Arrivals, StoreError> {
         let [shard, epoch, token] = self.fence(lease)?;
-        let sql = "SELECT status FROM mainspring.take_1($1, $2, $3, $4)";
-        let answered = self.ask("take jobs", sql, &[shard.clone(), epoch, token, texts(jobs)])?;
-        if answered.get::<_, &str>(0) == "busy" {
-            return Err(StoreError::Busy);
+        let sql = "SELECT name FROM mainspring.job WHERE name = ANY ($1) AND shard <> $2 ORDER BY name";
+        let elsewhere = self.connection.call("jobs elsewhere", sql, &[texts(jobs), shard.clone()])?;
+        let elsewhere: Vec<String> = elsewhere.iter().map(|row| row.get(0)).collect();
+        for some in elsewhere.chunks(MAX_TAKEN) {
+            let sql = "SELECT status FROM mainspring.take_1($1, $2, $3, $4)";
+            let values = [shard.clone(), epoch.clone(), token.clone(), Value::Texts(some.to_vec())];
+            if self.ask("take jobs", sql, &values)?.get::<_, &str>(0) == "busy" {
+                return Err(StoreError::Busy);
+            }
         }
         // Nobody else writes them now.
         let of_them = [texts(jobs), shard];

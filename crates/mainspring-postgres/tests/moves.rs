@@ -111,6 +111,25 @@ fn a_job_that_is_taken_comes_with_its_mark_its_pause_its_history_and_what_waits(
 }
 
 #[test]
+fn of_a_history_that_is_too_long_only_dead_letters_go_along() {
+    let Some(database) = Database::start() else { return };
+    let _shards = spread(&database, 16);
+    let ((mut old, left), (mut new, here)) = (owner(&database, 1), owner(&database, 2));
+    prepared(&mut old, left);
+    database.ask(
+        "INSERT INTO mainspring.history
+            (job, nominal, series, shard, cause, state, attempt, due, planned, reason, deaths, forgiven)
+            SELECT 'moved', g, 0, 1, 'trigger', CASE WHEN g = 1000 THEN 'dead' ELSE 'succeeded' END, 1, g, g, '', 0, 0
+            FROM generate_series(1000, 51000) AS g;
+        UPDATE mainspring.shard SET runs = runs + 50001, dead = dead + 1 WHERE shard = 1",
+    );
+    let arrivals = taken(&mut new, here, &[name("moved"), name("stays")]);
+    assert_eq!((arrivals.jobs.len(), arrivals.runs.len()), (2, 1));
+    // What waits and the dead letter; the other has none.
+    assert_eq!(counted(&database), "1 0 1 50002 0, 2 2 1 2 1");
+}
+
+#[test]
 fn the_old_owner_of_a_job_that_was_taken_starts_nothing_of_it_and_ends_what_runs() {
     let Some(database) = Database::start() else { return };
     let _shards = spread(&database, 16);
