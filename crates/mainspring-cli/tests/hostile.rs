@@ -243,14 +243,7 @@ fn a_server_that_is_killed_ends_its_streams() {
     let token = site.token("mara", Scope::Look);
     let mut streams: Vec<BufReader<TcpStream>> = (0..8)
         .map(|_| {
-            let mut stream = site.connect();
-            write!(
-                stream,
-                "GET /api/v1/events HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\r\n",
-                site.host
-            )
-            .unwrap();
-            let mut reader = BufReader::new(stream);
+            let mut reader = site.stream("/api/v1/events", &token);
             assert_eq!(read_head(&mut reader).0, 200);
             reader
         })

@@ -378,14 +378,7 @@ fn strange_requests_are_refused_and_the_next_is_answered() {
 fn a_stream_tells_what_changes_and_that_the_server_ends() {
     let site = Site::start("http-events", IDLE, &[]);
     let token = site.token("mara", Scope::Operate);
-    let mut stream = site.connect();
-    write!(
-        stream,
-        "GET /api/v1/events HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\r\n",
-        site.host
-    )
-    .unwrap();
-    let mut reader = BufReader::new(stream);
+    let mut reader = site.stream("/api/v1/events", &token);
     assert_eq!(read_head(&mut reader).0, 200);
     let mut text = String::new();
     let mut until = |part: &str| {

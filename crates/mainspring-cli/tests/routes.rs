@@ -156,13 +156,7 @@ fn there_are_so_many_streams_and_no_more_and_one_that_ends_makes_room() {
     let site = Site::start("http-streams", IDLE, &[]);
     let token = site.token("mara", Scope::Look);
     let opened = || {
-        let mut stream = site.connect();
-        let request = format!(
-            "GET /api/v1/events HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\r\n",
-            site.host
-        );
-        stream.write_all(request.as_bytes()).unwrap();
-        let mut reader = BufReader::new(stream);
+        let mut reader = site.stream("/api/v1/events", &token);
         let status = read_head(&mut reader).0;
         (status, reader)
     };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::BufRead;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
@@ -373,13 +373,7 @@ fn a_server_of_several_shards_answers_over_http_for_all_and_measures_its_own() {
     let output = site.get(&format!("/api/v1/runs/there/{nominal}/0/output"), &token);
     assert!(String::from_utf8_lossy(&output.body).contains("stdout written there"), "{output:?}");
     // A stream of events has those of this server at once, and soon that others have changed something.
-    let mut stream = site.connect();
-    let request = format!(
-        "GET /api/v1/events HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\r\n",
-        site.host
-    );
-    stream.write_all(request.as_bytes()).unwrap();
-    let mut events = BufReader::new(stream);
+    let mut events = site.stream("/api/v1/events", &token);
     let mut until_told = |part: &str| {
         let mut text = String::new();
         while !text.contains(part) {

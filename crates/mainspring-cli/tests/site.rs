@@ -67,6 +67,15 @@ impl Site {
         stream
     }
 
+    /// Asks for what is told as it happens. Its head comes first.
+    pub(crate) fn stream(&self, path: &str, token: &str) -> BufReader<TcpStream> {
+        let mut stream = self.connect();
+        let request =
+            format!("GET {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\r\n", self.host);
+        stream.write_all(request.as_bytes()).unwrap();
+        BufReader::new(stream)
+    }
+
     /// Sends bytes as they are, and reads the one answer.
     pub(crate) fn raw(&self, request: &[u8]) -> Answer {
         let mut stream = self.connect();

@@ -2,7 +2,7 @@
 //! refused when it takes over.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -54,9 +54,14 @@ struct Pair {
 
 impl Pair {
     fn start(name: &str) -> Option<Pair> {
+        Pair::with(name, |_| IDLE.to_owned())
+    }
+
+    /// The same with another job, told in which folder.
+    fn with(name: &str, jobs: impl FnOnce(&Path) -> String) -> Option<Pair> {
         let database = Database::start()?;
         let folder = folder(name);
-        write(&folder.join("jobs.toml"), IDLE);
+        write(&folder.join("jobs.toml"), &jobs(&folder));
         fs::write(folder.join("store"), database.url() + "\n").unwrap();
         let mut owner = member(&folder, "owner", &[]);
         owner.running.wait_for(&["this server owns the jobs now"]);
@@ -122,13 +127,7 @@ fn a_standby_answers_over_http_by_way_of_the_owner_and_refuses_nobody_when_it_ta
 fn a_page_at_a_standby_hears_that_the_owner_has_changed_something() {
     let Some(Pair { folder, owner, site, database }) = Pair::start("standing-page") else { return };
     let token = site.token("ada", Scope::Look);
-    let mut stream = site.connect();
-    let request = format!(
-        "GET /api/v1/events HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\r\n",
-        site.host
-    );
-    stream.write_all(request.as_bytes()).unwrap();
-    let mut events = BufReader::new(stream);
+    let mut events = site.stream("/api/v1/events", &token);
     let mut until_reset = || {
         let mut text = String::new();
         while !text.contains("event: reset") {
@@ -171,30 +170,21 @@ fn a_request_to_stop_that_comes_while_the_jobs_are_given_up_is_heard() {
 
 #[test]
 fn the_output_of_a_run_is_read_at_a_server_that_stands_by_while_it_runs_and_when_it_is_over() {
-    let Some(database) = Database::start() else { return };
-    let folder = folder("standing-output");
-    let (go, jobs) = (folder.join("go"), folder.join("jobs.toml"));
-    let script = format!("echo one; until [ -e {} ]; do sleep 0.05; done; echo two", go.display());
-    write(&jobs, &format!("[jobs.long]\ncron = '0 0 1 1 *'\nshell = '{script}'\n"));
-    fs::write(folder.join("store"), database.url() + "\n").unwrap();
-    let mut owner = member(&folder, "owner", &[]);
-    owner.running.wait_for(&["this server owns the jobs now"]);
-    owner.running.wait_for(&["mainspring", "1 job"]);
-    let host = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
-    let mut standby = member(&folder, "standby", &[&format!("--listen={host}")]);
-    standby.running.wait_for(&["standing by: process"]);
-    standby.running.wait_for_error("the page is at");
-    let site = Site { served: standby, host };
+    let jobs = |folder: &Path| {
+        let script =
+            format!("echo one; until [ -e {} ]; do sleep 0.05; done; echo two", folder.join("go").display());
+        format!("[jobs.long]\ncron = '0 0 1 1 *'\nshell = '{script}'\n")
+    };
+    let Some(Pair { folder, owner, site, database: _database }) = Pair::with("standing-output", jobs) else {
+        return;
+    };
+    let go = folder.join("go");
     let token = site.token("ada", Scope::Operate);
     let begun = site.post("/api/v1/jobs/long/run", &token, "{}").json();
     let nominal = begun["run"].as_str().unwrap().split('@').nth(1).unwrap().to_owned();
     let path = format!("/api/v1/runs/long/{nominal}/0/output");
 
-    let mut stream = site.connect();
-    let request =
-        format!("GET {path}/events HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\r\n", site.host);
-    stream.write_all(request.as_bytes()).unwrap();
-    let (mut events, mut text) = (BufReader::new(stream), String::new());
+    let (mut events, mut text) = (site.stream(&format!("{path}/events"), &token), String::new());
     let mut until = |part: &str| {
         while !text.contains(part) {
             assert!(0 < events.read_line(&mut text).unwrap(), "{part} in {text}");

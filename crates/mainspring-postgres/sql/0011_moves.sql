@@ -181,8 +181,8 @@ BEGIN
     PERFORM mainspring.begin_here(p_epoch, p_server, p_ordinal, p_job, p_nominal, p_series, p_attempt, p_at, p_from);
 END $$;
 
--- Who had rights on the table of sources has them on the table that is new.
-DO $$
+-- Who has rights on the table of sources gets them on a table that is new.
+CREATE FUNCTION mainspring.grant_as_before(p_table text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     granted record;
 BEGIN
@@ -190,6 +190,7 @@ BEGIN
         FROM pg_class AS c CROSS JOIN LATERAL aclexplode(c.relacl) AS a LEFT JOIN pg_roles AS r ON r.oid = a.grantee
         WHERE c.oid = 'mainspring.source'::regclass AND a.grantee <> c.relowner
     LOOP
-        EXECUTE format('GRANT %s ON mainspring.departure TO %s', granted.what, granted.who);
+        EXECUTE format('GRANT %s ON mainspring.%I TO %s', granted.what, p_table, granted.who);
     END LOOP;
 END $$;
+SELECT mainspring.grant_as_before('departure');

@@ -62,7 +62,7 @@ pub struct App {
     pub catalogue: Catalogue,
     /// What is known of the jobs of this server, where there are other shards. Nobody else tells of them, so
     /// that it is asked for anew.
-    pub own: Catalogue,
+    pub catalogue_here: Catalogue,
     /// What happens.
     pub feed: Arc<Feed>,
     /// What is done to many at once.
@@ -98,7 +98,7 @@ impl App {
             clicking: tokio::sync::Mutex::new(()),
             output: data.output(),
             catalogue: Catalogue::new(zone.clone(), Reach::Everywhere),
-            own: Catalogue::new(zone.clone(), Reach::Here),
+            catalogue_here: Catalogue::new(zone.clone(), Reach::Here),
             feed: Arc::new(Feed::new(Moment::now().wall)),
             bulk: Bulk::default(),
             meter: Meter::default(),

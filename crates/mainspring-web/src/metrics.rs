@@ -73,7 +73,7 @@ async fn of_owner(app: &App, sheet: &mut Sheet, mut counted: MetricsWire) -> Res
     let look = |request| app.pool.look_at(Reach::Here, request);
     let Response::Status(status) = look(Request::Status).await? else { return Err(strange()) };
     let Response::Health(health) = look(Request::Health).await? else { return Err(strange()) };
-    let catalogue = if counted.is_part { &app.own } else { &app.catalogue };
+    let catalogue = if counted.is_part { &app.catalogue_here } else { &app.catalogue };
     let jobs = catalogue.jobs(&app.pool).await?;
     let jobs_max = app.settings.metered_jobs_max;
     let known: Vec<&Known> = jobs.iter().take(jobs_max).map(|known| &**known).collect();

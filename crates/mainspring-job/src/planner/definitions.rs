@@ -18,10 +18,9 @@
 //! planned at once, or recorded as missed, or as skipped if the job was paused.
 //!
 //! With [`Prune::Remove`], a job of this source that is not in the set is removed, unless the set says that
-//! it belongs to another shard. A running run goes on to
-//! its end and is not tried again. A waiting run is cancelled, a retry too, as at a start that finds the job
-//! gone. The mark of the job stays. So nothing fires again if the job comes back, with the timetable that it
-//! had, while the clock shows an earlier time.
+//! it belongs to another shard. A running run goes on to its end and is not tried again. A waiting run is
+//! cancelled, a retry too, as at a start that finds the job gone. The mark of the job stays. So nothing fires
+//! again if the job comes back, with the timetable that it had, while the clock shows an earlier time.
 //!
 //! Cost: O(log n) for each job of the set, and for each of its runs that ends with it.
 //!
