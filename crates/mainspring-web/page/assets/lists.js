@@ -89,7 +89,7 @@ export function chips(query, chips) {
         "a.chip",
         { href: link(query, { ...changes, after: null }), "aria-current": isOn && "true" },
         text,
-        count && [" ", h("b", number(count))]
+        count !== undefined && [" ", h("b", number(count))]
       );
     })
   );

@@ -133,6 +133,14 @@ test("a definition is copied", { skip }, () =>
   })
 );
 
+test("a count stands apart from its word, also where it is nothing", { skip }, () =>
+  stage({}, async ({ mock, open }) => {
+    for (const job of mock.house.jobs.values()) job.pause = null;
+    const page = await open("?page=jobs");
+    assert.equal(await page.locator("a.chip:has-text('Paused')").innerText(), "Paused 0");
+  })
+);
+
 test("columns are sorted by their heads, and the address keeps it", { skip }, () =>
   stage({}, async ({ open }) => {
     const page = await open("?page=jobs");
