@@ -22,6 +22,9 @@ use crate::work::Work;
 /// The longest idempotency key, in bytes.
 pub const MAX_KEY_BYTES: usize = 256;
 
+/// How many bits of a one-shot job's number count within one epoch.
+pub(crate) const NUMBER_BITS: u32 = 40;
+
 /// What the names of one-shot jobs without a name of their own begin with.
 const PREFIX: &str = "once-";
 
@@ -55,6 +58,11 @@ impl OnceId {
     /// The id after all that are due at a time.
     pub const fn last_at(due: Timestamp) -> OnceId {
         OnceId { due, number: u64::MAX }
+    }
+
+    /// In which epoch of an owner it was submitted: the numbers of a planner begin anew in each.
+    pub const fn epoch(self) -> u64 {
+        self.number >> NUMBER_BITS
     }
 
     /// The name of the job if it was given none; the id can be read back from it.

@@ -152,7 +152,8 @@ pub enum Operation {
     /// Drops the definition of a job, and keeps its mark.
     Forget(JobName),
     /// Drops what retention does not keep of a job's ended runs, oldest first, at most [`MAX_PRUNED`] of
-    /// them.
+    /// them. That of all one-shot jobs a store may put off until it is asked for something: what has ended by
+    /// then counts too.
     Prune {
         /// Whose; `None` for those of all one-shot jobs together.
         job: Option<JobName>,

@@ -6,10 +6,7 @@
 
 use jiff::Timestamp;
 
-use crate::once::OnceId;
-
-/// How many bits of a one-shot job's number count within one epoch.
-const NUMBER_BITS: u32 = 40;
+use crate::once::{NUMBER_BITS, OnceId};
 
 /// How many runs of one microsecond have distinct nominal times: the nanoseconds of one, without zero.
 const DISTINCT_COUNT: u64 = 999;

@@ -126,21 +126,20 @@
 //! A store that keeps everything in tables of its own is `mainspring-store`, which knows no more of this
 //! crate than is public.
 
+mod contents;
 mod generator;
 mod ground;
 mod laws;
+mod lives;
 mod owners;
 mod rule;
 
-use std::collections::BTreeSet;
 use std::fmt;
 
-use super::{MemoryStore, Owner, Query, Reader, Shard, Store};
-use crate::name::JobName;
-use crate::once::OnceId;
-use crate::run::RunKey;
+use super::{MemoryStore, Owner, Shard, Store};
+use contents::same_contents;
 use generator::Generator;
-use ground::{Held, acquired, committed, same, text};
+use ground::{Held, acquired, committed, text};
 
 pub use ground::Ground;
 pub use rule::exercise_rule;
@@ -213,6 +212,8 @@ pub fn exercise<G: Ground>(ground: &mut G, script_count: u64) -> Result<(), Viol
     }
     for seed in 0..script_count {
         script(ground, seed).map_err(|found| Violation { law: format!("script of seed {seed}"), found })?;
+        lives::script(ground, seed)
+            .map_err(|found| Violation { law: format!("lives of seed {seed}"), found })?;
     }
     Ok(())
 }
@@ -254,57 +255,4 @@ fn script<G: Ground>(ground: &mut G, seed: u64) -> Held {
         same_contents(&mut store, &mut oracle, &mut generator)?;
     }
     Ok(())
-}
-
-/// Everything that can be asked gives the same answer.
-fn same_contents<S: Store>(store: &mut S, oracle: &mut MemoryStore, generator: &mut Generator) -> Held {
-    let shard = Shard::WHOLE;
-    same("jobs", &store.jobs(shard).map_err(text)?, &oracle.jobs(shard).map_err(text)?)?;
-    same("counts", &store.counts(shard).map_err(text)?, &oracle.counts(shard).map_err(text)?)?;
-    let (after, up_to, limit) = generator.range();
-    for (after, up_to, limit) in
-        [(OnceId::first_at(jiff::Timestamp::MIN), jiff::Timestamp::MAX, 100), (after, up_to, limit)]
-    {
-        let found = store.load(shard, after, up_to, limit).map_err(text)?;
-        same("pending jobs", &found, &oracle.load(shard, after, up_to, limit).map_err(text)?)?;
-        let found = store.load_ids(shard, after, up_to, limit).map_err(text)?;
-        same("ids of pending jobs", &found, &oracle.load_ids(shard, after, up_to, limit).map_err(text)?)?;
-    }
-    let queries = [Query { limit: 1_000, ..Query::default() }, generator.query()];
-    for query in queries {
-        let (found, expected) =
-            (store.find(shard, &query).map_err(text)?, oracle.find(shard, &query).map_err(text)?);
-        same("runs found", &found, &expected)?;
-        for run in &found {
-            same_run(store, oracle, &run.key)?;
-        }
-    }
-    let query = generator.audit_query();
-    let found = store.audit(shard, &query).map_err(text)?;
-    same("who asked for what", &found, &oracle.audit(shard, &query).map_err(text)?)?;
-    let name = generator.name();
-    let found = store.stats(shard, &name, 5).map_err(text)?;
-    same("how a job went", &found, &oracle.stats(shard, &name, 5).map_err(text)?)?;
-    let after = generator.key();
-    for after in [None, Some(&after)] {
-        let found = store.open_runs(shard, after, 5).map_err(text)?;
-        same("open runs", &found, &oracle.open_runs(shard, after, 5).map_err(text)?)?;
-    }
-    let names: Vec<JobName> =
-        std::iter::repeat_with(|| generator.name()).take(9).collect::<BTreeSet<_>>().into_iter().collect();
-    let mut found = store.last_ended(shard, &names).map_err(text)?;
-    found.sort_by(|one, other| one.key.cmp(&other.key));
-    let mut expected = oracle.last_ended(shard, &names).map_err(text)?;
-    expected.sort_by(|one, other| one.key.cmp(&other.key));
-    same("the last runs of jobs", &found, &expected)?;
-    let name = generator.name();
-    let found = store.pending_named(shard, &name).map_err(text)?;
-    same("a pending job", &found, &oracle.pending_named(shard, &name).map_err(text)?)
-}
-
-fn same_run<S: Store>(store: &mut S, oracle: &mut MemoryStore, key: &RunKey) -> Held {
-    let shard = Shard::WHOLE;
-    same("a run", &store.run(shard, key).map_err(text)?, &oracle.run(shard, key).map_err(text)?)?;
-    let found = store.attempts(shard, key).map_err(text)?;
-    same("attempts", &found, &oracle.attempts(shard, key).map_err(text)?)
 }

@@ -30,7 +30,7 @@ impl Generator {
         Generator { state: seed, id_count: 0 }
     }
 
-    fn below(&mut self, limit: u64) -> u64 {
+    pub(super) fn below(&mut self, limit: u64) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -51,7 +51,7 @@ impl Generator {
     }
 
     /// Odd nanoseconds too, and one before the epoch.
-    fn time(&mut self) -> Timestamp {
+    pub(super) fn time(&mut self) -> Timestamp {
         let seconds = i64::try_from(self.below(8)).expect("seven fits") * 60 - 60;
         let nanoseconds = i32::try_from(self.below(2)).expect("one fits");
         Timestamp::new(seconds, nanoseconds.max(0)).unwrap_or(Timestamp::UNIX_EPOCH)
@@ -86,7 +86,7 @@ impl Generator {
         Once { id, name, key, submitted: self.time(), work: self.work() }
     }
 
-    fn work(&mut self) -> Arc<Work> {
+    pub(super) fn work(&mut self) -> Arc<Work> {
         let action = Action::new("process", format!("echo {} 'é\n'", self.below(9))).expect("it is short");
         let mut work = Work::new(action);
         if self.one_in(2) {
@@ -101,7 +101,7 @@ impl Generator {
         RunState::ALL[usize::try_from(self.below(12)).expect("eleven fits")]
     }
 
-    fn run(&mut self) -> Run {
+    pub(super) fn run(&mut self) -> Run {
         let begun = [
             RunState::Scheduled,
             RunState::Queued,
@@ -149,7 +149,7 @@ impl Generator {
         }
     }
 
-    fn outcome(&mut self) -> Option<Outcome> {
+    pub(super) fn outcome(&mut self) -> Option<Outcome> {
         match self.below(4) {
             0 => Some(Outcome::Succeeded),
             1 => Some(Outcome::Failed(Failure::Exit(3))),
