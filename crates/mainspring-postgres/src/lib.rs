@@ -4,13 +4,15 @@
 //!  server one ─┐  acquire_1, renew_1, commit_2: each one statement, one transaction, one round trip
 //!  server two ─┼─▶ schema mainspring ─┬─ shard     who owns it: epoch, token, until; the last batch with its answers
 //!  psql       ─┘                      ├─ job, pending, open_run, history, attempt, audit, source; run is a view
+//!                                                ├─ journal   large batches, until they are in the tables
 //!                                                └─ inbox, reply: what the owner is asked from elsewhere
 //! ```
 //!
 //! What a batch does is a function in the database (`sql/0008_waves.sql`, with its parts in
 //! `sql/0009_open.sql`): a statement for each operation from here would cost a round trip for each, and a
 //! transaction of several statements can be left open by a client that is stopped in it. So a commit of a
-//! thousand operations is one round trip, and no pooler can separate its parts.
+//! thousand operations is one round trip, and no pooler can separate its parts. What a large batch says of
+//! new one-shot jobs goes into a journal first: see `src/journal.rs` and `sql/0012_journal.sql`.
 //!
 //! Cost: a round trip for each commit, renewal and question; see [`store`] for what is measured.
 //!
@@ -30,6 +32,7 @@ mod document;
 mod escape;
 mod fault;
 mod inbox;
+mod journal;
 mod moves;
 mod outputs;
 mod read;

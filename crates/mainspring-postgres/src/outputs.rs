@@ -10,6 +10,7 @@ use mainspring_rows::{Columns, Read, nanoseconds};
 use super::connection::Connection;
 use super::escape::kept;
 use super::location::{Location, OF_OWNER};
+use super::read;
 use super::row::Found;
 use super::value::Value;
 
@@ -31,6 +32,7 @@ impl Outputs {
 
 impl OutputKeeper for Outputs {
     fn keep(&mut self, outputs: &[KeptOutput]) -> Result<(), StoreError> {
+        read::settle(&mut self.connection)?;
         // Of a run that is gone already nothing is kept: it would never be removed.
         let sql = "INSERT INTO mainspring.output (job, nominal, series, left_out, lines)
             SELECT u.job, u.nominal, u.series, u.left_out, u.lines

@@ -1,7 +1,9 @@
 //! What the database is asked: each question is a range of a primary key or of an index, and the counts are
 //! one row.
 //!
-//! Cost: a round trip for each.
+//! What large batches have left in the journal is written into the tables before a question of them.
+//!
+//! Cost: a round trip for each, and one for the look at the journal.
 //!
 //! Does not ask a replica: a standby may show what was never acknowledged, or not yet what was.
 
@@ -32,6 +34,24 @@ pub(super) fn rows_of<T>(
         other => other,
     });
     found?.iter().map(|row| read(&Found(row))).collect()
+}
+
+/// Has what owners have put into the journal written into the tables, if there is anything.
+pub(super) fn settle(connection: &mut Connection) -> Read<()> {
+    let sql = "SELECT mainspring.settle()::text WHERE EXISTS (SELECT FROM mainspring.journal)";
+    rows_of(connection, "settle the journal", sql, &[], |_| Ok(())).map(drop)
+}
+
+/// The same of tables that the journal has a part of.
+fn settled_rows_of<T>(
+    connection: &mut Connection,
+    what: &str,
+    sql: &str,
+    values: &[Value],
+    read: fn(&dyn Columns) -> Read<T>,
+) -> Read<Vec<T>> {
+    settle(connection)?;
+    rows_of(connection, what, sql, values, read)
 }
 
 fn page(limit: usize) -> Value {
@@ -72,7 +92,7 @@ pub(super) fn load(
     limit: usize,
 ) -> Read<Vec<Once>> {
     let sql = format!("SELECT {PENDING} {}", in_range(shard));
-    rows_of(connection, "load", &sql, &range(shard, after, up_to, limit), columns::once)
+    settled_rows_of(connection, "load", &sql, &range(shard, after, up_to, limit), columns::once)
 }
 
 pub(super) fn load_ids(
@@ -83,7 +103,7 @@ pub(super) fn load_ids(
     limit: usize,
 ) -> Read<Vec<OnceId>> {
     let sql = format!("SELECT due, number {}", in_range(shard));
-    rows_of(connection, "load ids", &sql, &range(shard, after, up_to, limit), columns::once_id)
+    settled_rows_of(connection, "load ids", &sql, &range(shard, after, up_to, limit), columns::once_id)
 }
 
 pub(super) fn jobs(connection: &mut Connection, shard: Shard) -> Read<(Vec<JobRecord>, Option<PauseTerms>)> {
@@ -123,12 +143,18 @@ pub(super) fn open_runs(
         "SELECT {RUN} FROM mainspring.open_run WHERE shard = $1
             AND (job, nominal, series) > ($2, $3, $4) ORDER BY job, nominal, series LIMIT $5"
     );
-    rows_of(connection, "open runs", &sql, &[of(shard), job, nominal, series, page(limit)], columns::run)
+    settled_rows_of(
+        connection,
+        "open runs",
+        &sql,
+        &[of(shard), job, nominal, series, page(limit)],
+        columns::run,
+    )
 }
 
 pub(super) fn find(connection: &mut Connection, shard: Shard, query: &Query) -> Read<Vec<Run>> {
     let (sql, values) = find_sql(shard, query);
-    rows_of(connection, "find", &sql, &values, columns::run)
+    settled_rows_of(connection, "find", &sql, &values, columns::run)
 }
 
 fn find_sql(shard: Shard, query: &Query) -> (String, Vec<Value>) {
@@ -226,18 +252,18 @@ pub(super) fn last_ended(connection: &mut Connection, jobs: &[JobName]) -> Read<
         columns.join(", ")
     );
     let names = jobs.iter().map(ToString::to_string).collect();
-    rows_of(connection, "last runs", &sql, &[Value::Texts(names)], columns::run)
+    settled_rows_of(connection, "last runs", &sql, &[Value::Texts(names)], columns::run)
 }
 
 pub(super) fn run(connection: &mut Connection, key: &RunKey) -> Read<Option<Run>> {
     let sql = format!("SELECT {RUN} FROM mainspring.run WHERE job = $1 AND nominal = $2 AND series = $3");
-    Ok(rows_of(connection, "run", &sql, &key_values(key), columns::run)?.pop())
+    Ok(settled_rows_of(connection, "run", &sql, &key_values(key), columns::run)?.pop())
 }
 
 pub(super) fn attempts(connection: &mut Connection, key: &RunKey) -> Read<Vec<Attempt>> {
     let sql = "SELECT number, started, ended, state, outcome FROM mainspring.attempt
         WHERE job = $1 AND nominal = $2 AND series = $3 ORDER BY number";
-    rows_of(connection, "attempts", sql, &key_values(key), columns::attempt)
+    settled_rows_of(connection, "attempts", sql, &key_values(key), columns::attempt)
 }
 
 pub(super) fn pending_named(connection: &mut Connection, name: &JobName) -> Read<Option<Once>> {
@@ -249,7 +275,7 @@ pub(super) fn pending_named(connection: &mut Connection, name: &JobName) -> Read
         Err(_) => ("name = $1 AND is_named", vec![Value::text(name.as_str())]),
     };
     let sql = format!("SELECT {PENDING} FROM mainspring.pending WHERE {condition}");
-    let found = rows_of(connection, "pending job", &sql, &values, columns::once)?.pop();
+    let found = settled_rows_of(connection, "pending job", &sql, &values, columns::once)?.pop();
     Ok(found.filter(|once| once.name == *name))
 }
 
@@ -261,7 +287,7 @@ pub(super) fn counts(connection: &mut Connection, shard: Shard) -> Read<Counts> 
     } else {
         "SELECT jobs, pending, open, runs, dead FROM mainspring.shard WHERE shard = $1"
     };
-    Ok(rows_of(connection, "counts", sql, &[of(shard)], columns::counts)?.pop().unwrap_or_default())
+    Ok(settled_rows_of(connection, "counts", sql, &[of(shard)], columns::counts)?.pop().unwrap_or_default())
 }
 
 pub(super) fn audit(connection: &mut Connection, query: &AuditQuery) -> Read<Vec<Audited>> {

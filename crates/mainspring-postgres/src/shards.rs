@@ -13,8 +13,9 @@ use mainspring_rows::nanoseconds;
 use tokio_postgres::Row;
 
 use super::connection::Connection;
-use super::escape::read;
+use super::escape;
 use super::location::{Location, OF_READER, OF_SPREAD};
+use super::read;
 use super::reader::PostgresReader;
 use super::schema;
 use super::store::Identity;
@@ -97,7 +98,7 @@ impl Shards {
         let held = |row: &Row| Held {
             shard: Shard(u16::try_from(row.get::<_, i64>(0)).unwrap_or(u16::MAX)),
             server: row.get::<_, Option<String>>(1).unwrap_or_default(),
-            name: read(row.get(2)).into_owned(),
+            name: escape::read(row.get(2)).into_owned(),
             epoch: mainspring_rows::unsigned(row.get(3)),
             left_ms: mainspring_rows::unsigned(row.get(4)),
             batch: mainspring_rows::unsigned(row.get(5)),
@@ -136,6 +137,7 @@ impl Shards {
             UNION ALL (SELECT shard, 3 FROM mainspring.open_run WHERE job = $1 LIMIT 1)
             UNION ALL (SELECT shard, 4 FROM mainspring.job WHERE name = $1)
             UNION ALL (SELECT shard, 5 FROM mainspring.history WHERE job = $1 LIMIT 1) ORDER BY place LIMIT 1";
+        read::settle(&mut self.connection)?;
         self.one("find a job's shard", sql, &[Value::text(name.as_str())])
     }
 
@@ -186,6 +188,7 @@ impl Shards {
         let sql = "SELECT shard FROM mainspring.run WHERE job = $1 AND nominal = $2 AND series = $3 LIMIT 1";
         let (nominal, series) = (nanoseconds(key.nominal), i64::from(key.series));
         let values = [Value::text(key.job.as_str()), Value::Int(nominal), Value::Int(series)];
+        read::settle(&mut self.connection)?;
         self.one("find a run's shard", sql, &values)
     }
 
@@ -196,6 +199,7 @@ impl Shards {
     pub fn of_once(&mut self, due: jiff::Timestamp, number: u64) -> Result<Option<Shard>, StoreError> {
         let sql = "SELECT shard FROM mainspring.pending WHERE due = $1 AND number = $2 LIMIT 1";
         let values = [Value::Int(nanoseconds(due)), Value::Int(mainspring_rows::number(number))];
+        read::settle(&mut self.connection)?;
         self.one("find a submission's shard", sql, &values)
     }
 
@@ -232,6 +236,7 @@ impl Shards {
         of_group: impl Fn(&JobName) -> Shard,
     ) -> Result<Option<String>, StoreError> {
         let mut connection = Connection::new(&self.location, OF_SPREAD)?.patient();
+        read::settle(&mut connection)?;
         let sql = "SELECT DISTINCT work_group FROM mainspring.pending WHERE work_group IS NOT NULL
             UNION SELECT DISTINCT work_group FROM mainspring.open_run WHERE work_group IS NOT NULL";
         let rows = connection.call("look at the groups", sql, &[])?;
@@ -247,6 +252,6 @@ impl Shards {
         let sql = "SELECT mainspring.spread_1($1, $2, $3, $4, $5)";
         let rows = connection.call("spread the jobs", sql, &values)?;
         let said: &str = rows.first().ok_or(StoreError::Busy)?.get(0);
-        Ok(Some(said).filter(|said| *said != "done").map(|said| read(said).into_owned()))
+        Ok(Some(said).filter(|said| *said != "done").map(|said| escape::read(said).into_owned()))
     }
 }

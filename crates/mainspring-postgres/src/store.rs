@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | `acquire` | `acquire_1` | the lease, or who holds the shard and for how long |
 //! | `commit` | `commit_2` | checks epoch and token, does the batch, keeps number and answers, renews the lease |
+//! | | and a row of `journal` | what of a large batch can wait: `settle_1` writes it into the tables |
 //! | `renew` | `renew_1` | the same without a batch |
 //! | `release` | `release_1` | the shard is free at once |
 //!
@@ -26,6 +27,7 @@ use mainspring_job::{
 use tokio_postgres::Row;
 
 use super::connection::Connection;
+use super::journal::{COLUMNS, Entry, Journal, LARGE, Plan};
 use super::location::{Location, OF_OWNER};
 use super::reader::PostgresReader;
 use super::releases::FREE;
@@ -67,6 +69,19 @@ pub struct PostgresStore {
     tokens: HashMap<(Shard, u64), String>,
     /// The last departure that the owner was told of.
     pub(super) departures: HashMap<(Shard, u64), i64>,
+    /// What is in the journal.
+    journals: HashMap<(Shard, u64), Journal>,
+    /// From how many operations on a batch goes there.
+    large: usize,
+}
+
+/// What became of a batch.
+enum Told {
+    Done(Row),
+    /// Done by a call before, whose answer was lost.
+    WasDone(Row),
+    /// Nothing: the journal was settled by somebody else.
+    Settled,
 }
 
 impl PostgresStore {
@@ -103,9 +118,18 @@ impl PostgresStore {
         if identity.server.is_empty() {
             identity.server = text(answered, 1)?;
         }
-        let (location, tokens, departures) = (location.clone(), HashMap::new(), HashMap::new());
-        let (shards, name) = (1, String::new());
-        Ok(PostgresStore { connection, location, identity, lasts, shards, name, tokens, departures })
+        Ok(PostgresStore {
+            connection,
+            location: location.clone(),
+            identity,
+            lasts,
+            shards: 1,
+            name: String::new(),
+            tokens: HashMap::new(),
+            departures: HashMap::new(),
+            journals: HashMap::new(),
+            large: location.large().unwrap_or(LARGE),
+        })
     }
 
     /// The same where the jobs are spread over so many shards, as [`Shards::count`](super::Shards::count)
@@ -176,25 +200,110 @@ impl PostgresStore {
 }
 
 impl PostgresStore {
-    fn commit_wave(&mut self, lease: Lease, batch: &Batch, unfit: &HashSet<i64>) -> Result<Row, StoreError> {
+    fn commit_wave(
+        &mut self,
+        lease: Lease,
+        batch: &Batch,
+        unfit: &HashSet<i64>,
+        entry: Option<&mut Entry>,
+    ) -> Result<Told, StoreError> {
         let [shard, epoch, token] = self.fence(lease)?;
         let mut values = vec![shard, epoch, token, self.lease_ms()];
         values.push(Value::Int(mainspring_rows::number(batch.number)));
         values.push(Value::Int(i64::try_from(batch.operations.len()).unwrap_or(i64::MAX)));
-        Wave::of(batch, unfit).bind(&mut values);
+        let is_kept = entry.as_ref().map(|entry| entry.is_kept.as_slice()).unwrap_or_default();
+        Wave::of(batch, is_kept, unfit).bind(&mut values);
         // A batch before the last is a request that was given up and comes late: it finds no row. Nor does
         // one whose predecessor is not there: another database was promoted that never got it. The row is
         // locked first, and the function takes the number from it, so that it is not called without a row.
-        let places: Vec<String> = (6..=values.len()).map(|place| format!("${place}")).collect();
+        let held = "SELECT $5 AS number, s.server, s.settled, s.epoch = $2 AND s.batch = $5 AS is_done
+            FROM mainspring.shard AS s
+            WHERE s.shard = $1 AND (s.epoch <> $2 OR s.batch IN ($5 - 1, $5)) FOR NO KEY UPDATE";
+        let call = format!("mainspring.commit_2($1, $2, $3, $4, h.number, {})", places(6, values.len()));
+        let Some(entry) = entry else {
+            let sql = format!(
+                "WITH held AS MATERIALIZED ({held})
+                SELECT c.status, c.answers, c.now, h.is_done FROM held AS h, LATERAL {call} AS c"
+            );
+            return self.told(&sql, &values);
+        };
+        let journal = self.journals.entry((lease.shard, lease.epoch)).or_default();
+        values.push(Value::MaybeInt(journal.times()));
+        let first = values.len();
+        values.append(&mut entry.values);
+        // What is done twice is in the journal once.
         let sql = format!(
-            "WITH held AS MATERIALIZED (SELECT $5 AS number FROM mainspring.shard AS s
-                WHERE s.shard = $1 AND (s.epoch <> $2 OR s.batch IN ($5 - 1, $5)) FOR NO KEY UPDATE)
-            SELECT c.status, c.answers, c.now
-            FROM held, LATERAL mainspring.commit_2($1, $2, $3, $4, held.number, {}) AS c",
-            places.join(", ")
+            "WITH held AS MATERIALIZED ({held}),
+            done AS MATERIALIZED (SELECT c.*, h.server, h.is_done FROM held AS h, LATERAL {call} AS c
+                WHERE h.is_done OR h.settled = ${first}),
+            kept AS (INSERT INTO mainspring.journal (shard, epoch, batch, server, {})
+                SELECT $1, $2, $5, d.server, {} FROM done AS d WHERE d.status = 'done' AND NOT d.is_done)
+            SELECT coalesce(d.status, 'settled'), d.answers, d.now, d.is_done FROM held AS h LEFT JOIN done AS d ON true",
+            COLUMNS.join(", "),
+            places(first + 1, values.len())
         );
-        self.ask("commit", &sql, &values)
+        let told = self.told(&sql, &values);
+        entry.values = values.split_off(first);
+        told
     }
+
+    fn told(&mut self, sql: &str, values: &[Value]) -> Result<Told, StoreError> {
+        let answered = self.ask("commit", sql, values)?;
+        let is_done = answered.try_get::<_, Option<bool>>(3).ok().flatten().unwrap_or_default();
+        Ok(match text(&answered, 0)?.as_str() {
+            "settled" => Told::Settled,
+            _ if is_done => Told::WasDone(answered),
+            _ => Told::Done(answered),
+        })
+    }
+
+    /// What of a batch goes into the journal. Settles that before, where it has to be.
+    fn entry(&mut self, lease: Lease, batch: &Batch) -> Result<Option<Box<Entry>>, StoreError> {
+        let is_large = self.large <= batch.operations.len();
+        let journal = self.journals.entry((lease.shard, lease.epoch)).or_default();
+        if journal.is_full() || !is_large && !journal.is_empty() {
+            self.settle(lease)?;
+        }
+        if !is_large {
+            return Ok(None);
+        }
+        let journal = self.journals.entry((lease.shard, lease.epoch)).or_default();
+        let times = journal.times();
+        let entry = match journal.plan(lease.epoch, batch) {
+            Plan::Keep(entry) => Some(entry),
+            Plan::Direct => None,
+            Plan::Settle => {
+                self.settle(lease)?;
+                return Ok(None);
+            }
+        };
+        if entry.is_some() && times.is_none() {
+            self.settle(lease)?;
+        }
+        Ok(entry)
+    }
+
+    /// Writes what is in the journal into the tables.
+    fn settle(&mut self, lease: Lease) -> Result<(), StoreError> {
+        let fence = self.fence(lease)?;
+        let sql = "SELECT status, times FROM mainspring.settle_1($1, $2, $3)";
+        let answered = self.ask("settle the journal", sql, &fence)?;
+        let times = number(&answered, 1)?;
+        self.journals.entry((lease.shard, lease.epoch)).or_default().settled(Some(times));
+        Ok(())
+    }
+
+    /// The same where it may wait: the next batch does it otherwise.
+    fn settle_in_passing(&mut self, lease: Lease) {
+        if self.journals.get(&(lease.shard, lease.epoch)).is_some_and(|journal| !journal.is_empty()) {
+            let _ = self.settle(lease);
+        }
+    }
+}
+
+/// `$first, ..` up to `$last`.
+fn places(first: usize, last: usize) -> String {
+    (first..=last).map(|place| format!("${place}")).collect::<Vec<String>>().join(", ")
 }
 
 fn text(row: &Row, index: usize) -> Result<String, StoreError> {
@@ -275,15 +384,18 @@ impl Store for PostgresStore {
         let answered = self.ask("renew", sql, &values)?;
         let mut renewed = Renewed::default();
         (renewed.now, renewed.lasts) = (Some(mainspring_rows::time(number(&answered, 1)?)), Some(self.lasts));
+        self.settle_in_passing(lease);
         Ok(renewed)
     }
 
     fn release(&mut self, lease: Lease) -> Result<(), StoreError> {
+        self.settle_in_passing(lease);
         let [shard, epoch, token] = self.fence(lease)?;
         let sql = "SELECT status, CASE status WHEN 'done' THEN pg_notify($4, '')::text END
             FROM mainspring.release_1($1, $2, $3)";
         self.ask("release", sql, &[shard, epoch, token, Value::text(FREE)])?;
         self.tokens.remove(&(lease.shard, lease.epoch));
+        self.journals.remove(&(lease.shard, lease.epoch));
         Ok(())
     }
 
@@ -313,8 +425,10 @@ impl Store for PostgresStore {
 
     fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Committed, StoreError> {
         let mut unfit = HashSet::new();
+        let mut entry = self.entry(lease, batch)?;
+        let of = (lease.shard, lease.epoch);
         let answered = loop {
-            match self.commit_wave(lease, batch, &unfit) {
+            match self.commit_wave(lease, batch, &unfit, entry.as_deref_mut()) {
                 // Undone: what is not new is done one by one. Each time it is more, so this ends.
                 Err(StoreError::Corrupt(_)) if let Some(places) = self.connection.take_unfit() => {
                     let before = unfit.len();
@@ -323,7 +437,25 @@ impl Store for PostgresStore {
                         return Err(StoreError::Corrupt("a batch is refused without a reason".to_owned()));
                     }
                 }
-                other => break other?,
+                Err(error) => return Err(error),
+                // No job is young. What is kept of this batch now nobody else can settle before it is there.
+                Ok(Told::Settled) => {
+                    self.journals.entry(of).or_default().settled(None);
+                    entry = self.entry(lease, batch)?;
+                }
+                // Its part in the journal may be there, and is not known here.
+                Ok(Told::WasDone(answered)) => {
+                    let journal = self.journals.entry(of).or_default();
+                    journal.kept(batch, None);
+                    if self.large <= batch.operations.len() {
+                        journal.doubt();
+                    }
+                    break answered;
+                }
+                Ok(Told::Done(answered)) => {
+                    self.journals.entry(of).or_default().kept(batch, entry.take().map(|entry| *entry));
+                    break answered;
+                }
             }
         };
         let mut committed = Committed::new(mainspring_rows::answers(&text(&answered, 1)?)?);

@@ -36,14 +36,14 @@ enum Touched<'b> {
 
 /// The columns of one kind.
 #[derive(Default)]
-struct Columns {
+pub(super) struct Columns {
     numbers: Vec<Vec<Option<i64>>>,
     texts: Vec<Vec<Option<String>>>,
 }
 
 impl Columns {
     /// One more row.
-    fn push(
+    pub(super) fn push(
         &mut self,
         numbers: impl IntoIterator<Item = Option<i64>>,
         texts: impl IntoIterator<Item = Option<String>>,
@@ -63,7 +63,7 @@ impl Columns {
     }
 
     /// So many columns of numbers, and then so many of texts.
-    fn bind(mut self, number_count: usize, text_count: usize, values: &mut Vec<Value>) {
+    pub(super) fn bind(mut self, number_count: usize, text_count: usize, values: &mut Vec<Value>) {
         self.numbers.resize(number_count, Vec::new());
         self.texts.resize(text_count, Vec::new());
         values.extend(self.numbers.into_iter().map(Value::MaybeInts));
@@ -82,11 +82,11 @@ pub(super) struct Wave {
     ordinals: Vec<i64>,
 }
 
-fn some(text: &str) -> Option<String> {
+pub(super) fn some(text: &str) -> Option<String> {
     Some(kept(text).into_owned())
 }
 
-fn work(work: Option<&Work>) -> [Option<String>; 4] {
+pub(super) fn work(work: Option<&Work>) -> [Option<String>; 4] {
     [
         work.and_then(|work| some(work.action.kind())),
         work.and_then(|work| some(work.action.body())),
@@ -144,11 +144,16 @@ fn is_named(once: &Once) -> bool {
 }
 
 impl Wave {
-    /// Parts a batch. `unfit` are the places of operations that are done one by one in any case.
-    pub(super) fn of(batch: &Batch, unfit: &HashSet<i64>) -> Wave {
+    /// Parts a batch, but for what is kept in the journal: nothing else touches that. `unfit` are the places
+    /// of operations that are done one by one in any case.
+    pub(super) fn of(batch: &Batch, is_kept: &[bool], unfit: &HashSet<i64>) -> Wave {
         let (mut wave, mut seen) = (Wave::default(), HashSet::new());
         let (mut is_open, mut has_fired) = (true, false);
-        for (ordinal, operation) in (1_i64..).zip(&batch.operations) {
+        let is_kept = is_kept.iter().copied().chain(std::iter::repeat(false));
+        for ((ordinal, operation), is_kept) in (1_i64..).zip(&batch.operations).zip(is_kept) {
+            if is_kept {
+                continue;
+            }
             let places = touched(operation);
             let is_alone = is_open && places.iter().flatten().all(|place| !seen.contains(place));
             // The name that a job leaves when it fires is known to the store alone.

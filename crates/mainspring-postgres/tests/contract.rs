@@ -9,7 +9,8 @@ use super::database::Database;
 /// All tables, as if nothing had ever been written.
 const EMPTY: &str =
     "TRUNCATE mainspring.shard, mainspring.job, mainspring.pending, mainspring.once_key, mainspring.open_run, mainspring.history,
-    mainspring.attempt, mainspring.audit, mainspring.source, mainspring.inbox, mainspring.reply RESTART IDENTITY; ALTER SEQUENCE mainspring.epoch RESTART";
+    mainspring.attempt, mainspring.audit, mainspring.source, mainspring.inbox, mainspring.reply,
+    mainspring.journal RESTART IDENTITY; ALTER SEQUENCE mainspring.epoch RESTART";
 
 struct Shared<'d> {
     database: &'d Database,
@@ -49,13 +50,20 @@ impl contract::Ground for Shared<'_> {
 fn the_store_keeps_the_contract() {
     let Some(database) = Database::start() else { return };
     let location = Location::parse(&database.url()).unwrap();
-    assert_eq!(contract::exercise(&mut Shared { database: &database, location }, 60), Ok(()));
+    assert_eq!(contract::exercise(&mut Shared { database: &database, location }, 40), Ok(()));
+}
+
+#[test]
+fn the_store_keeps_the_contract_where_each_batch_goes_into_the_journal() {
+    let Some(database) = Database::start() else { return };
+    let location = Location::parse(&format!("{} journal=1", database.url())).unwrap();
+    assert_eq!(contract::exercise(&mut Shared { database: &database, location }, 40), Ok(()));
 }
 
 #[test]
 fn the_store_keeps_the_contract_through_a_pooler_in_transaction_mode() {
     let Some(mut database) = Database::start() else { return };
     let Some(url) = database.pooled() else { return };
-    let location = Location::parse(&url).unwrap();
-    assert_eq!(contract::exercise(&mut Shared { database: &database, location }, 15), Ok(()));
+    let location = Location::parse(&format!("{url} journal=1")).unwrap();
+    assert_eq!(contract::exercise(&mut Shared { database: &database, location }, 10), Ok(()));
 }

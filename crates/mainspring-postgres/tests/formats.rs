@@ -1,7 +1,8 @@
 //! What becomes of the rows when a server of this version makes its steps beside one of the version before.
 
 use mainspring_job::jiff::Timestamp;
-use mainspring_job::{Answer, Batch, Operation, Outcome, RunKey, RunState};
+use mainspring_job::{Action, Answer, Batch, Once, OnceId, Operation, Outcome, RunKey, RunState, Work};
+use mainspring_postgres::{Identity, Location, PostgresStore};
 
 use super::database::Database;
 use super::trouble::{FORMAT_3, acquired, at, opened, tried};
@@ -175,4 +176,42 @@ fn a_server_of_format_8_goes_on_with_its_rights_and_takes_a_job_as_before() {
     assert_eq!(database.ask("SELECT shard || ' ' || job FROM mainspring.departure"), "0 job");
     assert_eq!(database.ask("SELECT shard || ' ' || source FROM mainspring.job"), "1 jobs.toml");
     commit(1, 2, &plan(1, "queued"));
+}
+
+/// It takes a shard whose owner was of this version and was killed: what that had in the journal it finds in
+/// the tables, though it knows nothing of a journal, and though another role made the step.
+#[test]
+fn a_server_of_format_9_takes_over_from_one_of_this_version() {
+    let Some(database) = Database::start() else { return };
+    let steps = concat!(
+        include_str!("../sql/0009_open.sql"),
+        include_str!("../sql/0010_shards.sql"),
+        include_str!("../sql/0011_moves.sql")
+    );
+    let before = FORMAT_3.concat() + LATER + steps;
+    database.ask(&format!(
+        "CREATE SCHEMA mainspring; {before} INSERT INTO mainspring.meta (version, floor) VALUES (9, 1);
+        CREATE ROLE serving; GRANT USAGE ON SCHEMA mainspring TO serving;
+        GRANT ALL ON ALL TABLES IN SCHEMA mainspring TO serving;
+        GRANT ALL ON ALL SEQUENCES IN SCHEMA mainspring TO serving;
+        GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA mainspring TO serving"
+    ));
+    let location = Location::parse(&format!("{} journal=1", database.url())).unwrap();
+    let mut store = PostgresStore::open(&location, Identity::default()).unwrap();
+    let lease = acquired(&mut store);
+    let id = OnceId { due: at(60), number: (lease.epoch << 40) + 1 };
+    let once = Once::new(id, at(0), Work::new(Action::new("mail", "to: ada").unwrap()));
+    assert_eq!(tried(&mut store, lease, &Batch::new(1, vec![Operation::Submit(once)])), [Answer::New]);
+    assert_eq!(database.ask("SELECT count(*) FROM mainspring.journal"), "1");
+    database.ask("UPDATE mainspring.shard SET until = '-infinity'");
+    let taken = database.ask(
+        "SET ROLE serving; SELECT status FROM mainspring.acquire_1(
+            0, 15000, 'before', '', '00000000-0000-0000-0000-000000000001', 'm', '')",
+    );
+    assert_eq!(taken, "done");
+    assert_eq!(
+        database
+            .ask("SELECT number - (SELECT epoch - 1 << 40 FROM mainspring.shard) FROM mainspring.pending"),
+        "1"
+    );
 }

@@ -6,6 +6,7 @@ mod contract;
 mod database;
 mod failover;
 mod formats;
+mod journal;
 mod moves;
 mod relay;
 mod shards;

@@ -17,7 +17,9 @@ pub(crate) fn check(pool: &Pool) -> Verdict {
         ended: rows(
             "SELECT k.key FROM mainspring.once_key AS k
                 JOIN mainspring.run AS r ON r.job = k.name AND r.nominal = k.due
-                WHERE NOT mainspring.is_open(r.state)",
+                WHERE NOT mainspring.is_open(r.state)
+            UNION ALL SELECT r.job FROM mainspring.run AS r
+                WHERE r.cause = 'once' AND r.job LIKE 'once-%' AND NOT mainspring.is_open(r.state)",
         )
         .into_iter()
         .collect(),

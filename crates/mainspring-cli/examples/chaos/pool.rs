@@ -41,11 +41,24 @@ const SCRIPT: &str = "echo \"start $MAINSPRING_RUN $MAINSPRING_ATTEMPT $(date +%
     sleep 0.05; echo \"end $MAINSPRING_RUN $MAINSPRING_ATTEMPT $(date +%s%N)\" >> \"$0\"";
 
 /// What the database notes of itself: the owner of each start, which is that of its shard, judged in the
-/// transaction of the start.
+/// transaction of the start. What is in the journal is judged there.
 const WATCH: &str = "CREATE TABLE violation (what text);
+    CREATE TABLE young (number int8, name text);
+    CREATE TABLE young_start (number int8, epoch int8);
+    CREATE FUNCTION watch_journal() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF NOT EXISTS (SELECT FROM mainspring.shard AS s WHERE s.shard = NEW.shard AND s.epoch = NEW.epoch) THEN
+            INSERT INTO violation VALUES (format('a batch of epoch %s came into the journal', NEW.epoch));
+        END IF;
+        INSERT INTO young SELECT * FROM UNNEST(NEW.s_number, NEW.s_name);
+        INSERT INTO young_start SELECT u.number, NEW.epoch FROM UNNEST(NEW.r_number, NEW.r_state) AS u (number, state)
+            WHERE u.state = 'running' UNION ALL SELECT b, NEW.epoch FROM UNNEST(NEW.b_number) AS b;
+        RETURN NULL; END $$;
+    CREATE TRIGGER watch AFTER INSERT ON mainspring.journal FOR EACH ROW EXECUTE FUNCTION watch_journal();
     CREATE FUNCTION watch() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
         IF NOT EXISTS (SELECT FROM mainspring.run AS r JOIN mainspring.shard AS s USING (shard)
-                WHERE r.job = NEW.job AND r.nominal = NEW.nominal AND r.series = NEW.series AND s.epoch = NEW.epoch) THEN
+                WHERE r.job = NEW.job AND r.nominal = NEW.nominal AND r.series = NEW.series AND s.epoch = NEW.epoch)
+            AND NOT EXISTS (SELECT FROM young JOIN young_start AS s USING (number)
+                WHERE young.name = NEW.job AND s.epoch = NEW.epoch) THEN
             INSERT INTO violation VALUES (format('%s started by epoch %s', NEW.job, NEW.epoch));
         END IF; RETURN NULL; END $$;
     CREATE TRIGGER watch AFTER INSERT ON mainspring.attempt FOR EACH ROW EXECUTE FUNCTION watch();
@@ -78,7 +91,7 @@ pub(crate) struct Pool {
     pub(crate) database: Database,
     /// At which place it is.
     place: usize,
-    /// The keys of what was acknowledged.
+    /// The keys of what was acknowledged; of what has none its name.
     pub(crate) acknowledged: BTreeSet<String>,
     submitted_count: usize,
     /// What the standbys that were promoted had never heard of.
@@ -141,7 +154,9 @@ impl Pool {
             relays[1].cut();
             let [one, other] = relays.each_ref().map(Relay::host);
             let url = format!(
-                "host={one},{other} user=mainspring dbname=mainspring target_session_attrs=read-write"
+                "host={one},{other} user=mainspring dbname=mainspring target_session_attrs=read-write{}",
+                // All batches of two go into the journal; a large one of the third does not come.
+                [" journal=1", " journal=1", ""][index]
             );
             fs::write(data.with_extension("store"), url).unwrap();
             let child = started(&program, &folder, &data);
@@ -215,26 +230,31 @@ impl Pool {
         let key = self.new_key();
         let lines = self.folder.join("lines").display().to_string();
         let which = self.submitted_count % (SERVERS + 1);
-        let is_done = if which == SERVERS {
+        let done = if which == SERVERS {
             let script = SCRIPT.replace('"', "\\\"").replace('\'', "''");
             let sql = format!(
                 "SELECT mainspring.submit('{{\"process\": {{\"run\": [\"/bin/sh\", \"-c\", \"{script}\", \"{lines}\"]}}}}', key => '{key}')"
             );
-            self.database.psql("mainspring", &sql).status.success()
+            self.database.psql("mainspring", &sql).status.success().then_some(key)
+        } else if self.submitted_count.is_multiple_of(2) {
+            self.submission(which, Some(&key)).status().unwrap().success().then_some(key)
         } else {
-            self.submission(which, &key).status().unwrap().success()
+            // Only what has no key goes into the journal. `NAME is due now ..`
+            let output = self.submission(which, None).stdout(Stdio::piped()).output().unwrap();
+            let said = String::from_utf8(output.stdout).unwrap();
+            output.status.success().then(|| said.split(' ').next().unwrap().to_owned())
         };
-        if is_done {
-            self.acknowledged.insert(key);
-        }
+        let is_done = done.is_some();
+        self.acknowledged.extend(done);
         is_done
     }
 
     /// The command that submits at a server.
-    fn submission(&self, which: usize, key: &str) -> Command {
+    fn submission(&self, which: usize, key: Option<&str>) -> Command {
         let mut command = Command::new(&self.program);
-        command.arg("at").arg("--data").arg(&self.members[which].data).args(["now", "--key", key, "--"]);
-        command.args(["/bin/sh", "-c", SCRIPT]).arg(self.folder.join("lines"));
+        command.arg("at").arg("--data").arg(&self.members[which].data).arg("now");
+        command.args(key.map(|key| ["--key", key]).into_iter().flatten());
+        command.args(["--", "/bin/sh", "-c", SCRIPT]).arg(self.folder.join("lines"));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command
     }
@@ -348,7 +368,7 @@ impl Pool {
         let keys: Vec<String> = (0..SUBMISSIONS).map(|_| self.new_key()).collect();
         let submitting = keys.iter().zip((0..SERVERS).cycle());
         let submitting: Vec<Child> =
-            submitting.map(|(key, which)| self.submission(which, key).spawn().unwrap()).collect();
+            submitting.map(|(key, which)| self.submission(which, Some(key)).spawn().unwrap()).collect();
         let owners = self.owners();
         self.database.kill();
         for member in &self.members {
@@ -415,7 +435,11 @@ impl Pool {
         let open =
             "SELECT (SELECT count(*) FROM mainspring.inbox) + (SELECT count(*) FROM mainspring.pending)
             + (SELECT count(*) FROM mainspring.run WHERE cause = 'once' AND mainspring.is_open(state))";
-        assert!((0..MAX_TRIES).any(|_| self.ask(open) == "0"), "all ends: see {}", self.folder.display());
+        let has_ended = || {
+            self.ask("SELECT mainspring.settle()");
+            self.ask(open) == "0"
+        };
+        assert!((0..MAX_TRIES).any(|_| has_ended()), "all ends: see {}", self.folder.display());
         for index in 0..SERVERS {
             self.signal(index, Signal::SIGTERM);
             self.members[index].child.wait().unwrap();

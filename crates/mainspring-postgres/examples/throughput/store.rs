@@ -34,14 +34,22 @@ pub(crate) fn measure(database: &Database, jobs: usize, shards: u16) -> Figures 
     };
     let mut owners: Vec<Committer> = (0..shards).map(owner).collect();
     let part = jobs.div_ceil(usize::from(shards));
-    let all = pending(jobs, 0);
+    let parts = |first: usize, owners: &[Committer]| -> Vec<Vec<Once>> {
+        let starts = (0..jobs).step_by(part);
+        starts
+            .zip(owners)
+            .map(|(start, owner)| owner.pending(part.min(jobs - start), first + start))
+            .collect()
+    };
+    let all = parts(0, &owners);
     let began = Instant::now();
     thread::scope(|scope| {
-        for (owner, all) in owners.iter_mut().zip(all.chunks(part)) {
+        for (owner, all) in owners.iter_mut().zip(&all) {
             scope.spawn(move || {
                 for some in all.chunks(MAX_BATCH_OPERATIONS) {
                     owner.commit(some.iter().cloned().map(Operation::Submit).collect());
                 }
+                owner.settle();
             });
         }
     });
@@ -53,14 +61,18 @@ pub(crate) fn measure(database: &Database, jobs: usize, shards: u16) -> Figures 
     if database.ask(has_statements) == "1" {
         database.ask("SELECT pg_stat_statements_reset(), pg_stat_reset_shared('wal')");
     }
-    let all = pending(jobs, jobs);
+    let all = parts(jobs, &owners);
     let began = Instant::now();
     thread::scope(|scope| {
-        for (owner, all) in owners.iter_mut().zip(all.chunks(part)) {
-            scope.spawn(move || owner.cycle(all));
+        for (owner, all) in owners.iter_mut().zip(&all) {
+            scope.spawn(move || {
+                owner.cycle(all);
+                owner.settle();
+            });
         }
     });
     let cycles = rate(jobs, began.elapsed());
+    assert_eq!(database.ask("SELECT count(*) FROM mainspring.journal"), "0", "all is in the tables");
     let ended = "SELECT count(*) || ' ' || count(DISTINCT job) FROM mainspring.run WHERE state = 'succeeded'";
     assert_eq!(database.ask(ended), format!("{jobs} {jobs}"), "each job ran once");
     let attempts = "SELECT count(*) FROM mainspring.attempt WHERE number = 1 AND state = 'succeeded'";
@@ -94,21 +106,28 @@ impl Committer {
         }
     }
 
+    /// What was written so far is in the tables, and not in the journal.
+    fn settle(&mut self) {
+        self.store.renew(self.lease).unwrap();
+    }
+
+    /// Jobs with the numbers that a planner of this owner gives them.
+    fn pending(&self, count: usize, first: usize) -> Vec<Once> {
+        let work = Arc::new(Work::new(Action::new("mail", "x".repeat(BODY_BYTES)).unwrap()));
+        let begin: Timestamp = "2026-11-23T00:00:00Z".parse().unwrap();
+        let once = |index: usize| {
+            let due = begin + SignedDuration::from_micros(i64::try_from(index).unwrap());
+            let number = (self.lease.epoch << 40) + 1 + index as u64;
+            Once::new(OnceId { due, number }, begin, Arc::clone(&work))
+        };
+        (first..first + count).map(once).collect()
+    }
+
     fn commit(&mut self, operations: Vec<Operation>) {
         self.number += 1;
         let committed = self.store.commit(self.lease, &Batch::new(self.number, operations)).unwrap();
         assert!(committed.answers.iter().all(|answer| *answer == Answer::New), "each is done");
     }
-}
-
-fn pending(count: usize, first: usize) -> Vec<Once> {
-    let work = Arc::new(Work::new(Action::new("mail", "x".repeat(BODY_BYTES)).unwrap()));
-    let begin: Timestamp = "2026-11-23T00:00:00Z".parse().unwrap();
-    let once = |index: usize| {
-        let due = begin + SignedDuration::from_micros(i64::try_from(index).unwrap());
-        Once::new(OnceId { due, number: index as u64 }, begin, Arc::clone(&work))
-    };
-    (first..first + count).map(once).collect()
 }
 
 fn started(once: &Once) -> Operation {

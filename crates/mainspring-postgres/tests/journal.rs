@@ -1,0 +1,311 @@
+//! Large batches of one-shot jobs, which are one row until some batches later: what others see of them, and
+//! what becomes of them when the owner, the answer or the session is lost.
+
+use std::sync::Arc;
+
+use mainspring_job::{
+    Action, Answer, Batch, Lease, MemoryStore, Once, OnceId, Operation, Outcome, Owner, Query, Reader,
+    RunKey, RunState, Shard, Store, StoreError, Work,
+};
+use mainspring_postgres::{Identity, Location, PostgresCopy, PostgresStore, Shards};
+use mainspring_rows::copy::{Source, TABLES};
+
+use super::database::Database;
+use super::relay::Relay;
+use super::trouble::{MAX_TRIES, acquired, at, opened, tried};
+
+/// How many rows there are, without anybody's having asked for the journal to be settled.
+const ROWS: &str = "SELECT format('%s journal, %s pending, %s open, %s ended, %s attempts',
+    (SELECT count(*) FROM mainspring.journal), (SELECT count(*) FROM mainspring.pending),
+    (SELECT count(*) FROM mainspring.open_run), (SELECT count(*) FROM mainspring.history),
+    (SELECT count(*) FROM mainspring.attempt))";
+
+const LAPSE: &str = "UPDATE mainspring.shard SET until = '-infinity'";
+
+/// A store whose batches are all large.
+fn eager(url: &str) -> PostgresStore {
+    let location = Location::parse(&format!("{url} journal=1")).unwrap();
+    PostgresStore::open(&location, Identity::default()).unwrap()
+}
+
+/// A job as the planner of this lease submits it.
+fn once(lease: Lease, count: u64) -> Once {
+    let due = at(1_000 + i64::try_from(count).unwrap());
+    let id = OnceId { due, number: (lease.epoch << 40) + count };
+    Once::new(id, at(0), Work::new(Action::new("mail", format!("to: ada\0{count}")).unwrap()))
+}
+
+fn submitted(once: &Once) -> Operation {
+    Operation::Submit(once.clone())
+}
+
+fn fired(once: &Once) -> Operation {
+    let mut run = once.run(RunState::Running, once.id.due, once.id.due);
+    (run.attempt, run.started) = (1, Some(once.id.due));
+    Operation::Fire { id: once.id, run }
+}
+
+fn ended(once: &Once, state: RunState) -> Operation {
+    let (key, outcome) = (RunKey::new(once.name.clone(), once.id.due), Some(Outcome::Succeeded));
+    Operation::End { key, attempt: 1, state, at: at(5_000), outcome, crashes: 0, reason: None }
+}
+
+/// Three jobs: one waits, one runs, one has ended.
+fn three(lease: Lease, number: u64) -> (Batch, [Once; 3]) {
+    let jobs = [1, 2, 3].map(|index| once(lease, number * 10 + index));
+    let mut operations: Vec<Operation> = jobs.iter().map(submitted).collect();
+    operations.extend([fired(&jobs[1]), fired(&jobs[2]), ended(&jobs[2], RunState::Succeeded)]);
+    (Batch::new(number, operations), jobs)
+}
+
+fn all_new(store: &mut PostgresStore, lease: Lease, batch: &Batch) {
+    assert_eq!(tried(store, lease, batch), vec![Answer::New; batch.operations.len()]);
+}
+
+#[test]
+fn a_life_between_two_settlements_is_written_once_and_readers_see_it_at_once() {
+    let Some(database) = Database::start() else { return };
+    let mut store = eager(&database.url());
+    let mut reader = store.reader().unwrap();
+    let lease = acquired(&mut store);
+    let (batch, jobs) = three(lease, 1);
+    all_new(&mut store, lease, &batch);
+    assert_eq!(database.ask(ROWS), "1 journal, 0 pending, 0 open, 0 ended, 0 attempts");
+    // Another session, as that of a page.
+    let counts = reader.counts(Shard::WHOLE).unwrap();
+    assert_eq!((counts.pending, counts.open, counts.runs), (1, 1, 2));
+    assert_eq!(database.ask(ROWS), "0 journal, 1 pending, 1 open, 1 ended, 2 attempts");
+    // The owner's next batch touches what it took for young.
+    let next = vec![fired(&jobs[0]), ended(&jobs[1], RunState::Failed), submitted(&once(lease, 15))];
+    all_new(&mut store, lease, &Batch::new(2, next));
+    let mut over = Query::new(9);
+    over.states = vec![RunState::Failed, RunState::Succeeded];
+    assert_eq!(reader.find(Shard::WHOLE, &over).unwrap().len(), 2);
+    assert_eq!(database.ask(ROWS), "0 journal, 1 pending, 1 open, 2 ended, 3 attempts");
+    // A user of SQL.
+    all_new(&mut store, lease, &three(lease, 3).0);
+    assert_eq!(database.ask("SELECT count(*) FROM mainspring.journal"), "1");
+    database.ask("SELECT mainspring.settle()");
+    assert_eq!(database.ask(ROWS), "0 journal, 2 pending, 2 open, 3 ended, 5 attempts");
+    // One that looks at nothing: a renewal, as of an owner that is idle, and a release.
+    for (number, is_last) in [(4, false), (5, true)] {
+        all_new(&mut store, lease, &three(lease, number).0);
+        assert_eq!(database.ask("SELECT count(*) FROM mainspring.journal"), "1");
+        if is_last {
+            store.release(lease).unwrap();
+        } else {
+            store.renew(lease).unwrap();
+        }
+        assert_eq!(database.ask("SELECT count(*) FROM mainspring.journal"), "0");
+    }
+}
+
+#[test]
+fn a_small_batch_is_in_the_tables_at_once_and_what_was_before_it_too() {
+    let Some(database) = Database::start() else { return };
+    let location = Location::parse(&format!("{} journal=6", database.url())).unwrap();
+    let mut store = PostgresStore::open(&location, Identity::default()).unwrap();
+    let lease = acquired(&mut store);
+    all_new(&mut store, lease, &three(lease, 1).0);
+    assert_eq!(database.ask(ROWS), "1 journal, 0 pending, 0 open, 0 ended, 0 attempts");
+    all_new(&mut store, lease, &Batch::new(2, vec![submitted(&once(lease, 15))]));
+    assert_eq!(database.ask(ROWS), "0 journal, 2 pending, 1 open, 1 ended, 2 attempts");
+    // The journal is settled by itself after some batches.
+    for number in 3..60 {
+        all_new(&mut store, lease, &three(lease, number).0);
+    }
+    let left: u64 = database.ask("SELECT count(*) FROM mainspring.journal").parse().unwrap();
+    assert!((1..=16).contains(&left), "{left}");
+    let mut off = PostgresStore::open(
+        &Location::parse(&format!("{} journal=off", database.url())).unwrap(),
+        Identity::default(),
+    )
+    .unwrap();
+    database.ask(LAPSE);
+    let lease = acquired(&mut off);
+    all_new(&mut off, lease, &three(lease, 1).0);
+    assert_eq!(database.ask("SELECT count(*) FROM mainspring.journal"), "0");
+}
+
+#[test]
+fn a_batch_whose_answer_was_lost_is_in_the_journal_once_and_its_jobs_go_on() {
+    let Some(database) = Database::start() else { return };
+    let relay = Relay::before(&database);
+    let mut store = eager(&relay.url());
+    let lease = acquired(&mut store);
+    let mut waiting: Vec<Once> = Vec::new();
+    for number in 1..=20 {
+        let (mut batch, jobs) = three(lease, number);
+        // What the batch before left goes on, whatever became of its answer.
+        batch
+            .operations
+            .extend(waiting.drain(..).flat_map(|once| [fired(&once), ended(&once, RunState::Succeeded)]));
+        for _ in 0..number % 3 {
+            let before = relay.swallowed();
+            relay.swallow(1);
+            let answered = store.commit(lease, &batch);
+            // The second time it may be that of what comes before the batch.
+            assert!(
+                matches!(answered, Err(StoreError::Unknown | StoreError::Busy)),
+                "{number}: {answered:?}"
+            );
+            assert_eq!(relay.swallowed(), before + 1, "it was the answer that was lost");
+        }
+        all_new(&mut store, lease, &batch);
+        waiting.push(jobs[0].clone());
+    }
+    let counts = store.counts(Shard::WHOLE).unwrap();
+    assert_eq!((counts.pending, counts.open, counts.runs), (1, 20, 59));
+    assert_eq!(database.ask(ROWS), "0 journal, 1 pending, 20 open, 39 ended, 59 attempts");
+}
+
+#[test]
+fn who_takes_the_shard_finds_all_in_the_tables_and_the_old_owner_writes_nothing_more() {
+    let Some(mut database) = Database::start() else { return };
+    let mut dead = eager(&database.url());
+    let old = acquired(&mut dead);
+    for number in 1..=5 {
+        all_new(&mut dead, old, &three(old, number).0);
+    }
+    database.kill();
+    database.begin();
+    assert_eq!(database.ask(ROWS), "5 journal, 0 pending, 0 open, 0 ended, 0 attempts");
+    // Held off, a standby leaves it alone.
+    let mut other = opened(&database);
+    assert!(matches!(other.acquire(Shard::WHOLE, &Owner::new("other")), Err(StoreError::Held { .. })));
+    assert_eq!(database.ask("SELECT count(*) FROM mainspring.journal"), "5");
+    database.ask(LAPSE);
+    let lease = other.acquire(Shard::WHOLE, &Owner::new("other")).unwrap();
+    assert_eq!(database.ask(ROWS), "0 journal, 5 pending, 5 open, 5 ended, 10 attempts");
+    assert_eq!(
+        database.ask("SELECT count(DISTINCT epoch) || ' ' || min(epoch) FROM mainspring.attempt"),
+        format!("1 {}", old.epoch)
+    );
+    let late = (0..MAX_TRIES).find_map(|_| match dead.commit(old, &three(old, 6).0) {
+        Err(StoreError::Busy | StoreError::Unknown) => None,
+        other => Some(other),
+    });
+    assert!(matches!(late, Some(Err(StoreError::Fenced))), "{late:?}");
+    assert!(matches!(dead.renew(old), Err(StoreError::Fenced)));
+    assert_eq!(database.ask(ROWS), "0 journal, 5 pending, 5 open, 5 ended, 10 attempts");
+    all_new(&mut other, lease, &Batch::new(1, vec![fired(&once(old, 11))]));
+}
+
+/// The lease may run out between the look at the rows that a program makes before it takes the shard, and the
+/// taking.
+#[test]
+fn a_shard_that_is_taken_at_this_moment_has_all_in_the_tables() {
+    let Some(database) = Database::start() else { return };
+    let mut store = eager(&database.url());
+    let lease = acquired(&mut store);
+    all_new(&mut store, lease, &three(lease, 1).0);
+    database.ask("UPDATE mainspring.shard SET epoch = nextval('mainspring.epoch')");
+    assert_eq!(database.ask(ROWS), "0 journal, 1 pending, 1 open, 1 ended, 2 attempts");
+}
+
+#[test]
+fn copies_and_other_numbers_of_shards_have_what_a_killed_owner_left() {
+    let Some(database) = Database::start() else { return };
+    let mut dead = eager(&database.url());
+    let lease = acquired(&mut dead);
+    let mut grouped = once(lease, 99);
+    Arc::make_mut(&mut grouped.work).group = Some("mail".parse().unwrap());
+    all_new(&mut dead, lease, &Batch::new(1, vec![submitted(&grouped)]));
+    database.ask(LAPSE);
+    let location = Location::parse(&database.url()).unwrap();
+    let held = Shards::new(&location).unwrap().spread(4, &[], |_| Shard(3)).unwrap();
+    assert_eq!(held, None);
+    assert_eq!(database.ask("SELECT shard || ' ' || work_group FROM mainspring.pending"), "3 mail");
+    assert_eq!(
+        database.ask("SELECT string_agg(pending::text, ' ' ORDER BY shard) FROM mainspring.shard"),
+        "0 0 0 1"
+    );
+    assert_eq!(Shards::new(&location).unwrap().spread(1, &[], |_| Shard(0)).unwrap(), None);
+    let mut dead = eager(&database.url());
+    let lease = acquired(&mut dead);
+    all_new(&mut dead, lease, &three(lease, 1).0);
+    database.ask(LAPSE);
+    let mut copy = PostgresCopy::open(&location).unwrap();
+    assert_eq!(copy.head().unwrap().counts, [0, 2, 1, 2, 0]);
+    let mut names = Vec::new();
+    for table in TABLES {
+        copy.each(&table, &mut |rows| {
+            names.extend(rows.iter().map(|_| table.name));
+            Ok(())
+        })
+        .unwrap();
+    }
+    let count = |name: &str| names.iter().filter(|found| **found == name).count();
+    assert_eq!((count("pending"), count("run"), count("attempt")), (2, 2, 2));
+}
+
+#[test]
+fn rows_that_somebody_has_written_by_hand_keep_no_shard() {
+    let Some(database) = Database::start() else { return };
+    let mut store = eager(&database.url());
+    let lease = acquired(&mut store);
+    let (batch, jobs) = three(lease, 1);
+    all_new(&mut store, lease, &batch);
+    database.ask(&format!(
+        "INSERT INTO mainspring.history (job, nominal, series, shard, cause, state, attempt, due, planned, reason, deaths, forgiven)
+            VALUES ('{}', {}, 0, 0, 'once', 'cancelled', 0, 0, 0, '', 0, 0)",
+        jobs[2].name,
+        jobs[2].id.due.as_nanosecond()
+    ));
+    store.renew(lease).unwrap();
+    assert_eq!(database.ask(ROWS), "0 journal, 1 pending, 1 open, 1 ended, 2 attempts");
+    assert_eq!(database.ask("SELECT state FROM mainspring.history"), "cancelled");
+    all_new(&mut store, lease, &three(lease, 2).0);
+}
+
+/// What is pruned is pruned when the rest is in the tables, however often it was asked for.
+#[test]
+fn a_history_that_is_pruned_with_each_batch_is_no_longer_than_it_may_be() {
+    let Some(database) = Database::start() else { return };
+    let (mut store, mut memory) = (eager(&database.url()), MemoryStore::new());
+    let lease = acquired(&mut store);
+    let known = memory.acquire(Shard::WHOLE, &Owner::new("one")).unwrap();
+    for number in 1..=40 {
+        let (mut batch, jobs) = three(lease, number);
+        batch.operations.push(ended(&jobs[1], RunState::Failed));
+        batch.operations.push(Operation::Prune { job: None, keep: 7, before: at(0) });
+        all_new(&mut store, lease, &batch);
+        memory.commit(known, &batch).unwrap();
+        if number % 9 == 0 {
+            let counts = memory.counts(Shard::WHOLE).unwrap();
+            assert_eq!(store.counts(Shard::WHOLE).unwrap(), counts);
+            assert_eq!(counts.runs, 7);
+        }
+    }
+    let all = Query::new(100);
+    assert_eq!(store.find(Shard::WHOLE, &all).unwrap(), memory.find(Shard::WHOLE, &all).unwrap());
+}
+
+/// Each shard has its own, and a reader has all of them settled.
+#[test]
+fn the_journals_of_several_shards_are_settled_apart() {
+    let Some(database) = Database::start() else { return };
+    let location = Location::parse(&format!("{} journal=1", database.url())).unwrap();
+    drop(opened(&database));
+    assert_eq!(Shards::new(&location).unwrap().spread(2, &[], |_| Shard(0)).unwrap(), None);
+    let mut owners = [0, 1].map(|number| {
+        let mut store = PostgresStore::open(&location, Identity::default()).unwrap().among(2);
+        let lease = store.acquire(Shard(number), &Owner::new("one")).unwrap();
+        all_new(&mut store, lease, &three(lease, 1).0);
+        (store, lease)
+    });
+    let (store, lease) = &mut owners[0];
+    store.renew(*lease).unwrap();
+    assert_eq!(database.ask(ROWS), "1 journal, 1 pending, 1 open, 1 ended, 2 attempts");
+    assert_eq!(
+        database.ask("SELECT string_agg(settled::text, ' ' ORDER BY shard) FROM mainspring.shard"),
+        "1 0"
+    );
+    let mut reader = store.reader().unwrap();
+    assert_eq!(reader.counts(Shard::EVERY).unwrap().runs, 4);
+    let [_, (_, other)] = &owners;
+    let (young, nobody) = (once(*other, 11), once(*other, 15));
+    let mut shards = Shards::new(&location).unwrap();
+    assert_eq!(shards.of_once(young.id.due, young.id.number).unwrap(), Some(Shard(1)));
+    assert_eq!(shards.of_once(nobody.id.due, nobody.id.number).unwrap(), None);
+}
