@@ -261,11 +261,15 @@ impl PostgresStore {
     fn entry(&mut self, lease: Lease, batch: &Batch) -> Result<Option<Box<Entry>>, StoreError> {
         let is_large = self.large <= batch.operations.len();
         let journal = self.journals.entry((lease.shard, lease.epoch)).or_default();
-        if journal.is_full() || !is_large && !journal.is_empty() {
-            self.settle(lease)?;
-        }
         if !is_large {
+            if !journal.is_empty() {
+                self.settle(lease, &[])?;
+            }
             return Ok(None);
+        }
+        if journal.is_full() {
+            let keep = journal.under_way();
+            self.settle(lease, &keep)?;
         }
         let journal = self.journals.entry((lease.shard, lease.epoch)).or_default();
         let times = journal.times();
@@ -273,30 +277,35 @@ impl PostgresStore {
             Plan::Keep(entry) => Some(entry),
             Plan::Direct => None,
             Plan::Settle => {
-                self.settle(lease)?;
+                self.settle(lease, &[])?;
                 return Ok(None);
             }
         };
         if entry.is_some() && times.is_none() {
-            self.settle(lease)?;
+            self.settle(lease, &[])?;
         }
         Ok(entry)
     }
 
-    /// Writes what is in the journal into the tables.
-    fn settle(&mut self, lease: Lease) -> Result<(), StoreError> {
-        let fence = self.fence(lease)?;
-        let sql = "SELECT status, times FROM mainspring.settle_1($1, $2, $3)";
-        let answered = self.ask("settle the journal", sql, &fence)?;
-        let times = number(&answered, 1)?;
-        self.journals.entry((lease.shard, lease.epoch)).or_default().settled(Some(times));
+    /// Writes what is in the journal into the tables, but for jobs that are to stay there.
+    fn settle(&mut self, lease: Lease, keep: &[i64]) -> Result<(), StoreError> {
+        let of = (lease.shard, lease.epoch);
+        let [shard, epoch, token] = self.fence(lease)?;
+        let times = self.journals.get(&of).and_then(Journal::times);
+        let numbers = Value::MaybeInts(keep.iter().copied().map(Some).collect());
+        let sql = "SELECT status, times, kept FROM mainspring.settle_1($1, $2, $3, $4, $5)";
+        let values = [shard, epoch, token, Value::MaybeInt(times), numbers];
+        let answered = self.ask("settle the journal", sql, &values)?;
+        let (times, is_kept) = (number(&answered, 1)?, answered.try_get(2).unwrap_or_default());
+        let journal = self.journals.entry(of).or_default();
+        journal.settled(Some(times), if is_kept { keep } else { &[] });
         Ok(())
     }
 
     /// The same where it may wait: the next batch does it otherwise.
     fn settle_in_passing(&mut self, lease: Lease) {
         if self.journals.get(&(lease.shard, lease.epoch)).is_some_and(|journal| !journal.is_empty()) {
-            let _ = self.settle(lease);
+            let _ = self.settle(lease, &[]);
         }
     }
 }
@@ -370,6 +379,7 @@ impl Store for PostgresStore {
         lease.lasts = Some(self.lasts);
         lease.now = Some(mainspring_rows::time(number(&answered, 6)?));
         self.tokens.insert((shard, lease.epoch), text(&answered, 2)?);
+        self.journals.retain(|(of, epoch), _| *of != shard || *epoch == lease.epoch);
         Ok(lease)
     }
 
@@ -440,7 +450,7 @@ impl Store for PostgresStore {
                 Err(error) => return Err(error),
                 // No job is young. What is kept of this batch now nobody else can settle before it is there.
                 Ok(Told::Settled) => {
-                    self.journals.entry(of).or_default().settled(None);
+                    self.journals.entry(of).or_default().settled(None, &[]);
                     entry = self.entry(lease, batch)?;
                 }
                 // Its part in the journal may be there, and is not known here.

@@ -134,7 +134,7 @@ fn a_batch_whose_answer_was_lost_is_in_the_journal_once_and_its_jobs_go_on() {
     let mut store = eager(&relay.url());
     let lease = acquired(&mut store);
     let mut waiting: Vec<Once> = Vec::new();
-    for number in 1..=20 {
+    for number in 1..=40 {
         let (mut batch, jobs) = three(lease, number);
         // What the batch before left goes on, whatever became of its answer.
         batch
@@ -155,8 +155,8 @@ fn a_batch_whose_answer_was_lost_is_in_the_journal_once_and_its_jobs_go_on() {
         waiting.push(jobs[0].clone());
     }
     let counts = store.counts(Shard::WHOLE).unwrap();
-    assert_eq!((counts.pending, counts.open, counts.runs), (1, 20, 59));
-    assert_eq!(database.ask(ROWS), "0 journal, 1 pending, 20 open, 39 ended, 59 attempts");
+    assert_eq!((counts.pending, counts.open, counts.runs), (1, 40, 119));
+    assert_eq!(database.ask(ROWS), "0 journal, 1 pending, 40 open, 79 ended, 119 attempts");
 }
 
 #[test]
@@ -279,6 +279,57 @@ fn a_history_that_is_pruned_with_each_batch_is_no_longer_than_it_may_be() {
     }
     let all = Query::new(100);
     assert_eq!(store.find(Shard::WHOLE, &all).unwrap(), memory.find(Shard::WHOLE, &all).unwrap());
+}
+
+/// A job that waits or runs when the journal is full stays there, if it was touched of late.
+#[test]
+fn a_life_that_goes_on_when_the_journal_is_full_is_written_once_too() {
+    let Some(database) = Database::start() else { return };
+    let mut store = eager(&database.url());
+    let lease = acquired(&mut store);
+    let settled = || database.ask("SELECT settled FROM mainspring.shard");
+    let jobs: Vec<Once> = (1..=60).map(|count| once(lease, count)).collect();
+    for (index, job) in jobs.iter().enumerate() {
+        let mut operations = vec![submitted(job)];
+        let before = |back: usize| index.checked_sub(back).map(|index| &jobs[index]);
+        operations.extend(before(1).map(fired));
+        operations.extend(before(3).map(|once| ended(once, RunState::Succeeded)));
+        all_new(&mut store, lease, &Batch::new(index as u64 + 1, operations));
+    }
+    assert_eq!(settled(), "3", "by itself");
+    // One of the jobs that have ended waited or ran each time.
+    assert_eq!(database.ask("SELECT count(*) FROM mainspring.open_run"), "0");
+    assert_eq!(database.ask("SELECT count(*) FROM mainspring.pending"), "0");
+    // One row has what was left three times, and another batch or two each.
+    let (rows, last) =
+        ("SELECT count(*) FROM mainspring.journal", "SELECT max(settled) FROM mainspring.shard");
+    assert_ne!(database.ask(rows), "0");
+    store.renew(lease).unwrap();
+    assert_eq!((database.ask(rows), database.ask(last)), ("0".to_owned(), "4".to_owned()));
+    assert_eq!(database.ask(ROWS), "0 journal, 1 pending, 2 open, 57 ended, 59 attempts");
+    assert_eq!(database.ask("SELECT pending || ' ' || open || ' ' || runs FROM mainspring.shard"), "1 2 59");
+}
+
+/// Somebody else may have it settled just before the owner does, and what is under way is in the tables then.
+#[test]
+fn what_was_to_stay_in_a_journal_that_somebody_else_has_settled_goes_on_in_the_tables() {
+    let Some(database) = Database::start() else { return };
+    let mut store = eager(&database.url());
+    let lease = acquired(&mut store);
+    let jobs: Vec<Once> = (1..=80).map(|count| once(lease, count)).collect();
+    for (index, job) in jobs.iter().enumerate() {
+        let mut operations = vec![submitted(job)];
+        let before = |back: usize| index.checked_sub(back).map(|index| &jobs[index]);
+        operations.extend(before(1).map(fired));
+        operations.extend(before(2).map(|once| ended(once, RunState::Succeeded)));
+        all_new(&mut store, lease, &Batch::new(index as u64 + 1, operations));
+        // The sixteenth in a row that is kept.
+        if index % 16 == 15 {
+            database.ask("SELECT mainspring.settle()");
+        }
+    }
+    store.renew(lease).unwrap();
+    assert_eq!(database.ask(ROWS), "0 journal, 1 pending, 1 open, 78 ended, 79 attempts");
 }
 
 /// Each shard has its own, and a reader has all of them settled.

@@ -50,11 +50,14 @@ pub(super) fn script<G: Ground>(ground: &mut G, seed: u64) -> Held {
     let mut lives =
         Lives { generator: Generator::new(seed), epoch: lease.epoch, count: 0, lives: Vec::new() };
     let mut number = 0;
-    for _ in 0..8 + lives.generator.below(24) {
+    // Long ones are looked at when they are over.
+    let is_long = lives.generator.one_in(3);
+    let batches = if is_long { 60 } else { 8 + lives.generator.below(24) };
+    for _ in 0..batches {
         number += 1;
         let mut operations = lives.batch();
         // What it leaves is seen before more ends: a store may put it off until then.
-        let is_pruned = lives.generator.one_in(8);
+        let is_pruned = !is_long && lives.generator.one_in(8);
         if is_pruned {
             let keep = u32::try_from(lives.generator.below(6)).expect("five fits");
             operations.push(Operation::Prune { job: None, keep, before: Timestamp::MIN });
@@ -68,6 +71,9 @@ pub(super) fn script<G: Ground>(ground: &mut G, seed: u64) -> Held {
         }
         if lives.generator.one_in(6) && committed(&mut store, lease, number, &operations)? != answers {
             return Err(format!("batch {number} was answered differently the second time"));
+        }
+        if is_long {
+            continue;
         }
         if lives.generator.one_in(8) {
             store.renew(lease).map_err(text)?;
