@@ -43,8 +43,8 @@ pub(super) const LARGE: usize = 256;
 /// written, and a takeover as long.
 const MAX_BATCHES: usize = 16;
 
-/// A job that the last so many batches have touched stays in the journal if it has not ended: its end is to be
-/// expected there. To write it twice there costs a tenth of what its rows cost.
+/// A job that the last so many batches have touched stays in the journal if it has not ended: its end is to
+/// be expected there. To write it twice there costs a tenth of what its rows cost.
 const KEPT_BATCHES: u64 = 3;
 
 /// How far a young job is.
