@@ -19,7 +19,7 @@
 //! go into the tables, and what is in the journal goes before them.
 //!
 //! Cost: a look into a map for each operation, and a copy of each text. A cycle of a one-shot job is written
-//! in a fifth of the time.
+//! in a quarter of the time.
 //!
 //! Does not hold what the jobs are: the journal does.
 //!
