@@ -2,7 +2,7 @@
 -- become of those jobs is written into the tables. A job that was submitted, began and ended meanwhile is written there once.
 --
 -- The journal has whole lives: what it has of a job begins with the submission, and the number of the job is new. So nothing has to
--- be looked for when it is written. Whoever reads the tables settles it first.
+-- be looked for when it is written. A program settles it before it reads the tables.
 
 CREATE TABLE mainspring.journal (
     shard int8 NOT NULL, epoch int8 NOT NULL, batch int8 NOT NULL, server uuid,
