@@ -9,7 +9,7 @@ CREATE TABLE mainspring.journal (
     -- Submissions.
     s_due int8[] NOT NULL, s_number int8[] NOT NULL, s_submitted int8[] NOT NULL, s_priority int8[] NOT NULL, s_name text[] NOT NULL,
     s_kind text[] NOT NULL, s_body text[] NOT NULL, s_policies text[] NOT NULL, s_work_group text[] NOT NULL,
-    -- The runs that they became, begun or not.
+    -- The runs that they became, begun or not. A job without a run, or below without a start, may have nulls.
     r_number int8[] NOT NULL, r_due int8[] NOT NULL, r_planned int8[] NOT NULL, r_started int8[] NOT NULL, r_state text[] NOT NULL,
     -- Starts of those that waited, ends, and what follows an end at once.
     b_number int8[] NOT NULL, b_at int8[] NOT NULL,
@@ -44,13 +44,13 @@ BEGIN
     EXECUTE replace($sql$ WITH j AS MATERIALIZED (
         DELETE FROM mainspring.journal AS j WHERE j.shard = $1 RETURNING j.*
     ), s AS (
-        SELECT j.server, j.epoch, j.batch, u.* FROM j, UNNEST(j.s_due, j.s_number, j.s_submitted, j.s_priority, j.s_name, j.s_kind, j.s_body,
-            j.s_policies, j.s_work_group) AS u (nominal, number, submitted, priority, name, kind, body, policies, work_group)
+        SELECT j.server, j.epoch, j.batch, u.* FROM j, UNNEST(j.s_due, j.s_number, j.s_submitted, j.s_priority, j.s_name, j.s_kind,
+            j.s_body, j.s_policies, j.s_work_group) AS u (nominal, number, submitted, priority, name, kind, body, policies, work_group)
     ), r AS (
         SELECT u.* FROM j, UNNEST(j.r_number, j.r_due, j.r_planned, j.r_started, j.r_state)
-            AS u (number, due, planned, started, state)
+            AS u (number, due, planned, started, state) WHERE u.state IS NOT NULL
     ), b AS (
-        SELECT u.* FROM j, UNNEST(j.b_number, j.b_at) AS u (number, at)
+        SELECT u.* FROM j, UNNEST(j.b_number, j.b_at) AS u (number, at) WHERE u.at IS NOT NULL
     ), e AS (
         SELECT u.* FROM j, UNNEST(j.e_number, j.e_at, j.e_deaths, j.e_state, j.e_outcome, j.e_reason)
             AS u (number, at, deaths, state, outcome, reason)
@@ -92,8 +92,9 @@ BEGIN
         INSERT INTO mainspring.journal
         SELECT $1, l.epoch, max(l.batch), l.server, array_agg(l.nominal), array_agg(l.number), array_agg(l.submitted),
             array_agg(l.priority), array_agg(l.name), array_agg(l.kind), array_agg(l.body), array_agg(l.policies),
-            array_agg(l.work_group), coalesce(array_agg(l.number) FILTER (WHERE l.r_state IS NOT NULL), '{}'), coalesce(array_agg(l.due) FILTER (WHERE l.r_state IS NOT NULL), '{}'), coalesce(array_agg(l.planned) FILTER (WHERE l.r_state IS NOT NULL), '{}'), coalesce(array_agg(l.r_started) FILTER (WHERE l.r_state IS NOT NULL), '{}'), coalesce(array_agg(l.r_state) FILTER (WHERE l.r_state IS NOT NULL), '{}'),
-            coalesce(array_agg(l.number) FILTER (WHERE l.b_at IS NOT NULL), '{}'), coalesce(array_agg(l.b_at) FILTER (WHERE l.b_at IS NOT NULL), '{}'), '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}'
+            array_agg(l.work_group), array_agg(l.number), array_agg(l.due), array_agg(l.planned), array_agg(l.r_started),
+            array_agg(l.r_state), array_agg(l.number), array_agg(l.b_at),
+            '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}'
             FROM life AS l WHERE l.is_kept GROUP BY l.epoch, l.server
     ) SELECT ARRAY[0, w.count, o.count, o.count + h.count, h.dead] FROM (SELECT count(*) FROM waiting) AS w,
         (SELECT count(*) FROM open) AS o,

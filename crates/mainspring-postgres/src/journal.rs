@@ -151,7 +151,7 @@ impl Journal {
     }
 
     /// A batch is written, with this part of it in the journal.
-    pub(super) fn kept(&mut self, batch: &Batch, entry: Option<Entry>) {
+    pub(super) fn written(&mut self, batch: &Batch, entry: Option<Entry>) {
         let numbers = batch.operations.iter().filter_map(|operation| match operation {
             Operation::Submit(once) => Some(once.id.number),
             _ => None,

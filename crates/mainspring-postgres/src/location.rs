@@ -45,7 +45,7 @@ pub(super) const OF_SPREAD: &str = "-c statement_timeout=0 -c lock_timeout=5000"
 pub struct Location {
     config: Config,
     tls: Option<Connector>,
-    large: Option<usize>,
+    journal_from: Option<usize>,
 }
 
 /// A text without what is read here and not by tokio-postgres.
@@ -90,7 +90,7 @@ impl Parted {
     }
 
     /// From how many operations on a batch goes into the journal.
-    fn large(&self) -> Result<Option<usize>, String> {
+    fn journal_from(&self) -> Result<Option<usize>, String> {
         match self.journal.as_deref() {
             None => Ok(None),
             Some("off") => Ok(Some(usize::MAX)),
@@ -146,7 +146,7 @@ impl Location {
             .rest
             .parse()
             .map_err(|_| "it is no URL of a database, such as postgres://USER@HOST/DATABASE".to_owned())?;
-        let (mut tls, large) = (parted.connector()?, parted.large()?);
+        let (mut tls, journal_from) = (parted.connector()?, parted.journal_from()?);
         if config.get_hosts().is_empty() {
             return Err("it names no host".to_owned());
         }
@@ -167,7 +167,7 @@ impl Location {
         if tls.is_some() {
             config.ssl_mode(SslMode::Require);
         }
-        Ok(Location { config, tls, large })
+        Ok(Location { config, tls, journal_from })
     }
 
     /// How its sessions are encrypted, if they are.
@@ -176,8 +176,8 @@ impl Location {
     }
 
     /// From how many operations on a batch goes into the journal, where that is said.
-    pub(super) fn large(&self) -> Option<usize> {
-        self.large
+    pub(super) fn journal_from(&self) -> Option<usize> {
+        self.journal_from
     }
 
     /// Whether it has a password, which other users read in an argument when they list processes.
@@ -269,13 +269,13 @@ mod tests {
 
     #[test]
     fn how_large_a_batch_of_the_journal_is_can_be_said() {
-        for (text, large) in [
+        for (text, from) in [
             ("postgres://ada@db1/jobs", None),
             ("postgres://ada@db1/jobs?journal=off", Some(usize::MAX)),
             ("postgres://ada@db1/jobs?journal=1&application_name=a", Some(1)),
             ("host=db1 journal=1024 user=ada", Some(1_024)),
         ] {
-            assert_eq!(Location::parse(text).unwrap().large(), large, "{text}");
+            assert_eq!(Location::parse(text).unwrap().journal_from(), from, "{text}");
         }
         for wrong in ["0", "1025", "on", "", "-1"] {
             let error = Location::parse(&format!("postgres://ada@db1/jobs?journal={wrong}")).unwrap_err();

@@ -36,22 +36,11 @@ pub(super) fn rows_of<T>(
     found?.iter().map(|row| read(&Found(row))).collect()
 }
 
-/// Has what owners have put into the journal written into the tables, if there is anything.
+/// Has what owners have put into the journal written into the tables, if there is anything: before each
+/// question of a table that the journal has a part of.
 pub(super) fn settle(connection: &mut Connection) -> Read<()> {
     let sql = "SELECT mainspring.settle()::text WHERE EXISTS (SELECT FROM mainspring.journal)";
     rows_of(connection, "settle the journal", sql, &[], |_| Ok(())).map(drop)
-}
-
-/// The same of tables that the journal has a part of.
-fn settled_rows_of<T>(
-    connection: &mut Connection,
-    what: &str,
-    sql: &str,
-    values: &[Value],
-    read: fn(&dyn Columns) -> Read<T>,
-) -> Read<Vec<T>> {
-    settle(connection)?;
-    rows_of(connection, what, sql, values, read)
 }
 
 fn page(limit: usize) -> Value {
@@ -91,8 +80,9 @@ pub(super) fn load(
     up_to: Timestamp,
     limit: usize,
 ) -> Read<Vec<Once>> {
+    settle(connection)?;
     let sql = format!("SELECT {PENDING} {}", in_range(shard));
-    settled_rows_of(connection, "load", &sql, &range(shard, after, up_to, limit), columns::once)
+    rows_of(connection, "load", &sql, &range(shard, after, up_to, limit), columns::once)
 }
 
 pub(super) fn load_ids(
@@ -102,8 +92,9 @@ pub(super) fn load_ids(
     up_to: Timestamp,
     limit: usize,
 ) -> Read<Vec<OnceId>> {
+    settle(connection)?;
     let sql = format!("SELECT due, number {}", in_range(shard));
-    settled_rows_of(connection, "load ids", &sql, &range(shard, after, up_to, limit), columns::once_id)
+    rows_of(connection, "load ids", &sql, &range(shard, after, up_to, limit), columns::once_id)
 }
 
 pub(super) fn jobs(connection: &mut Connection, shard: Shard) -> Read<(Vec<JobRecord>, Option<PauseTerms>)> {
@@ -137,24 +128,20 @@ pub(super) fn open_runs(
     after: Option<&RunKey>,
     limit: usize,
 ) -> Read<Vec<Run>> {
+    settle(connection)?;
     let first = || [Value::Text(String::new()), Value::Int(i64::MIN), Value::Int(0)];
     let [job, nominal, series] = after.map_or_else(first, key_values);
     let sql = format!(
         "SELECT {RUN} FROM mainspring.open_run WHERE shard = $1
             AND (job, nominal, series) > ($2, $3, $4) ORDER BY job, nominal, series LIMIT $5"
     );
-    settled_rows_of(
-        connection,
-        "open runs",
-        &sql,
-        &[of(shard), job, nominal, series, page(limit)],
-        columns::run,
-    )
+    rows_of(connection, "open runs", &sql, &[of(shard), job, nominal, series, page(limit)], columns::run)
 }
 
 pub(super) fn find(connection: &mut Connection, shard: Shard, query: &Query) -> Read<Vec<Run>> {
+    settle(connection)?;
     let (sql, values) = find_sql(shard, query);
-    settled_rows_of(connection, "find", &sql, &values, columns::run)
+    rows_of(connection, "find", &sql, &values, columns::run)
 }
 
 fn find_sql(shard: Shard, query: &Query) -> (String, Vec<Value>) {
@@ -243,6 +230,7 @@ fn parts(query: &Query) -> Vec<(&'static str, &'static str)> {
 
 /// The row of a job has its last run; for what has no row its runs are looked at.
 pub(super) fn last_ended(connection: &mut Connection, jobs: &[JobName]) -> Read<Vec<Run>> {
+    settle(connection)?;
     let columns: Vec<String> = RUN.split(", ").map(|column| format!("r.{}", column.trim())).collect();
     let sql = format!(
         "SELECT {} FROM unnest($1) AS wanted (name) LEFT JOIN mainspring.job AS j ON j.name = wanted.name
@@ -252,21 +240,24 @@ pub(super) fn last_ended(connection: &mut Connection, jobs: &[JobName]) -> Read<
         columns.join(", ")
     );
     let names = jobs.iter().map(ToString::to_string).collect();
-    settled_rows_of(connection, "last runs", &sql, &[Value::Texts(names)], columns::run)
+    rows_of(connection, "last runs", &sql, &[Value::Texts(names)], columns::run)
 }
 
 pub(super) fn run(connection: &mut Connection, key: &RunKey) -> Read<Option<Run>> {
+    settle(connection)?;
     let sql = format!("SELECT {RUN} FROM mainspring.run WHERE job = $1 AND nominal = $2 AND series = $3");
-    Ok(settled_rows_of(connection, "run", &sql, &key_values(key), columns::run)?.pop())
+    Ok(rows_of(connection, "run", &sql, &key_values(key), columns::run)?.pop())
 }
 
 pub(super) fn attempts(connection: &mut Connection, key: &RunKey) -> Read<Vec<Attempt>> {
+    settle(connection)?;
     let sql = "SELECT number, started, ended, state, outcome FROM mainspring.attempt
         WHERE job = $1 AND nominal = $2 AND series = $3 ORDER BY number";
-    settled_rows_of(connection, "attempts", sql, &key_values(key), columns::attempt)
+    rows_of(connection, "attempts", sql, &key_values(key), columns::attempt)
 }
 
 pub(super) fn pending_named(connection: &mut Connection, name: &JobName) -> Read<Option<Once>> {
+    settle(connection)?;
     let (condition, values) = match name.as_str().parse::<OnceId>() {
         Ok(id) => {
             let values = [Value::Int(nanoseconds(id.due)), Value::Int(number(id.number))];
@@ -275,19 +266,20 @@ pub(super) fn pending_named(connection: &mut Connection, name: &JobName) -> Read
         Err(_) => ("name = $1 AND is_named", vec![Value::text(name.as_str())]),
     };
     let sql = format!("SELECT {PENDING} FROM mainspring.pending WHERE {condition}");
-    let found = settled_rows_of(connection, "pending job", &sql, &values, columns::once)?.pop();
+    let found = rows_of(connection, "pending job", &sql, &values, columns::once)?.pop();
     Ok(found.filter(|once| once.name == *name))
 }
 
 /// What the batches have added up.
 pub(super) fn counts(connection: &mut Connection, shard: Shard) -> Read<Counts> {
+    settle(connection)?;
     let sql = if shard == Shard::EVERY {
         "SELECT sum(jobs)::int8, sum(pending)::int8, sum(open)::int8, sum(runs)::int8, sum(dead)::int8
             FROM mainspring.shard WHERE shard <> $1"
     } else {
         "SELECT jobs, pending, open, runs, dead FROM mainspring.shard WHERE shard = $1"
     };
-    Ok(settled_rows_of(connection, "counts", sql, &[of(shard)], columns::counts)?.pop().unwrap_or_default())
+    Ok(rows_of(connection, "counts", sql, &[of(shard)], columns::counts)?.pop().unwrap_or_default())
 }
 
 pub(super) fn audit(connection: &mut Connection, query: &AuditQuery) -> Read<Vec<Audited>> {

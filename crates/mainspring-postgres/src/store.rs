@@ -72,7 +72,7 @@ pub struct PostgresStore {
     /// What is in the journal.
     journals: HashMap<(Shard, u64), Journal>,
     /// From how many operations on a batch goes there.
-    large: usize,
+    journal_from: usize,
 }
 
 /// What became of a batch.
@@ -128,7 +128,7 @@ impl PostgresStore {
             tokens: HashMap::new(),
             departures: HashMap::new(),
             journals: HashMap::new(),
-            large: location.large().unwrap_or(LARGE),
+            journal_from: location.journal_from().unwrap_or(LARGE),
         })
     }
 
@@ -259,7 +259,7 @@ impl PostgresStore {
 
     /// What of a batch goes into the journal. Settles that before, where it has to be.
     fn entry(&mut self, lease: Lease, batch: &Batch) -> Result<Option<Box<Entry>>, StoreError> {
-        let is_large = self.large <= batch.operations.len();
+        let is_large = self.journal_from <= batch.operations.len();
         let journal = self.journals.entry((lease.shard, lease.epoch)).or_default();
         if !is_large {
             if !journal.is_empty() {
@@ -456,14 +456,14 @@ impl Store for PostgresStore {
                 // Its part in the journal may be there, and is not known here.
                 Ok(Told::WasDone(answered)) => {
                     let journal = self.journals.entry(of).or_default();
-                    journal.kept(batch, None);
-                    if self.large <= batch.operations.len() {
+                    journal.written(batch, None);
+                    if self.journal_from <= batch.operations.len() {
                         journal.doubt();
                     }
                     break answered;
                 }
                 Ok(Told::Done(answered)) => {
-                    self.journals.entry(of).or_default().kept(batch, entry.take().map(|entry| *entry));
+                    self.journals.entry(of).or_default().written(batch, entry.take().map(|entry| *entry));
                     break answered;
                 }
             }

@@ -14,6 +14,17 @@ const LATER: &str = concat!(
     include_str!("../sql/0008_waves.sql")
 );
 
+/// The tables of a format, and a role that has all rights on them and may make none.
+fn made_for_a_role(database: &Database, steps: &str, meta: &str) {
+    database.ask(&format!(
+        "CREATE SCHEMA mainspring; {steps} INSERT INTO mainspring.meta {meta};
+        CREATE ROLE serving; GRANT USAGE ON SCHEMA mainspring TO serving;
+        GRANT ALL ON ALL TABLES IN SCHEMA mainspring TO serving;
+        GRANT ALL ON ALL SEQUENCES IN SCHEMA mainspring TO serving;
+        GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA mainspring TO serving"
+    ));
+}
+
 // What that server sends.
 
 fn plan(nominal: i64, state: &str) -> String {
@@ -114,13 +125,7 @@ fn runs_of_format_6_are_parted_and_a_server_of_it_goes_on() {
 fn a_server_of_format_7_goes_on_with_its_rights_when_another_role_makes_the_step() {
     let Some(database) = Database::start() else { return };
     let before = FORMAT_3.concat() + LATER + include_str!("../sql/0009_open.sql");
-    database.ask(&format!(
-        "CREATE SCHEMA mainspring; {before} INSERT INTO mainspring.meta (version, floor) VALUES (7, 1);
-        CREATE ROLE serving; GRANT USAGE ON SCHEMA mainspring TO serving;
-        GRANT ALL ON ALL TABLES IN SCHEMA mainspring TO serving;
-        GRANT ALL ON ALL SEQUENCES IN SCHEMA mainspring TO serving;
-        GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA mainspring TO serving"
-    ));
+    made_for_a_role(&database, &before, "(version, floor) VALUES (7, 1)");
     let fence = database.ask(
         "SELECT epoch || ', ' || quote_literal(token) FROM mainspring.acquire_1(
             0, 15000, 'before', '', '00000000-0000-0000-0000-000000000001', 'm', '')",
@@ -144,13 +149,7 @@ fn a_server_of_format_8_goes_on_with_its_rights_and_takes_a_job_as_before() {
     let Some(database) = Database::start() else { return };
     let steps = concat!(include_str!("../sql/0009_open.sql"), include_str!("../sql/0010_shards.sql"));
     let before = FORMAT_3.concat() + LATER + steps;
-    database.ask(&format!(
-        "CREATE SCHEMA mainspring; {before} INSERT INTO mainspring.meta (version, floor, shards) VALUES (8, 8, 2);
-        CREATE ROLE serving; GRANT USAGE ON SCHEMA mainspring TO serving;
-        GRANT ALL ON ALL TABLES IN SCHEMA mainspring TO serving;
-        GRANT ALL ON ALL SEQUENCES IN SCHEMA mainspring TO serving;
-        GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA mainspring TO serving"
-    ));
+    made_for_a_role(&database, &before, "(version, floor, shards) VALUES (8, 8, 2)");
     let fences = [0, 1].map(|shard| {
         database.ask(&format!(
             "SELECT epoch || ', ' || quote_literal(token) FROM mainspring.acquire_1(
@@ -189,13 +188,7 @@ fn a_server_of_format_9_takes_over_from_one_of_this_version() {
         include_str!("../sql/0011_moves.sql")
     );
     let before = FORMAT_3.concat() + LATER + steps;
-    database.ask(&format!(
-        "CREATE SCHEMA mainspring; {before} INSERT INTO mainspring.meta (version, floor) VALUES (9, 1);
-        CREATE ROLE serving; GRANT USAGE ON SCHEMA mainspring TO serving;
-        GRANT ALL ON ALL TABLES IN SCHEMA mainspring TO serving;
-        GRANT ALL ON ALL SEQUENCES IN SCHEMA mainspring TO serving;
-        GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA mainspring TO serving"
-    ));
+    made_for_a_role(&database, &before, "(version, floor) VALUES (9, 1)");
     let location = Location::parse(&format!("{} journal=1", database.url())).unwrap();
     let mut store = PostgresStore::open(&location, Identity::default()).unwrap();
     let lease = acquired(&mut store);

@@ -62,6 +62,18 @@ fn all_new(store: &mut PostgresStore, lease: Lease, batch: &Batch) {
     assert_eq!(tried(store, lease, batch), vec![Answer::New; batch.operations.len()]);
 }
 
+/// So many batches. Each submits a job, starts that of the batch before, and ends that of `back` before.
+fn lived(store: &mut PostgresStore, lease: Lease, count: u64, back: u64, mut after_each: impl FnMut(u64)) {
+    for number in 1..=count {
+        let mut operations = vec![submitted(&once(lease, number))];
+        let before = |back: u64| number.checked_sub(back).filter(|number| 0 < *number);
+        operations.extend(before(1).map(|number| fired(&once(lease, number))));
+        operations.extend(before(back).map(|number| ended(&once(lease, number), RunState::Succeeded)));
+        all_new(store, lease, &Batch::new(number, operations));
+        after_each(number);
+    }
+}
+
 #[test]
 fn a_life_between_two_settlements_is_written_once_and_readers_see_it_at_once() {
     let Some(database) = Database::start() else { return };
@@ -289,14 +301,7 @@ fn a_life_that_goes_on_when_the_journal_is_full_is_written_once_too() {
     let mut store = eager(&database.url());
     let lease = acquired(&mut store);
     let settled = || database.ask("SELECT settled FROM mainspring.shard");
-    let jobs: Vec<Once> = (1..=60).map(|count| once(lease, count)).collect();
-    for (index, job) in jobs.iter().enumerate() {
-        let mut operations = vec![submitted(job)];
-        let before = |back: usize| index.checked_sub(back).map(|index| &jobs[index]);
-        operations.extend(before(1).map(fired));
-        operations.extend(before(3).map(|once| ended(once, RunState::Succeeded)));
-        all_new(&mut store, lease, &Batch::new(index as u64 + 1, operations));
-    }
+    lived(&mut store, lease, 60, 3, |_| {});
     assert_eq!(settled(), "3", "by itself");
     // One of the jobs that have ended waited or ran each time.
     assert_eq!(database.ask("SELECT count(*) FROM mainspring.open_run"), "0");
@@ -317,18 +322,12 @@ fn what_was_to_stay_in_a_journal_that_somebody_else_has_settled_goes_on_in_the_t
     let Some(database) = Database::start() else { return };
     let mut store = eager(&database.url());
     let lease = acquired(&mut store);
-    let jobs: Vec<Once> = (1..=80).map(|count| once(lease, count)).collect();
-    for (index, job) in jobs.iter().enumerate() {
-        let mut operations = vec![submitted(job)];
-        let before = |back: usize| index.checked_sub(back).map(|index| &jobs[index]);
-        operations.extend(before(1).map(fired));
-        operations.extend(before(2).map(|once| ended(once, RunState::Succeeded)));
-        all_new(&mut store, lease, &Batch::new(index as u64 + 1, operations));
-        // The sixteenth in a row that is kept.
-        if index % 16 == 15 {
+    // The sixteenth in a row that is kept.
+    lived(&mut store, lease, 80, 2, |number| {
+        if number % 16 == 0 {
             database.ask("SELECT mainspring.settle()");
         }
-    }
+    });
     store.renew(lease).unwrap();
     assert_eq!(database.ask(ROWS), "0 journal, 1 pending, 1 open, 78 ended, 79 attempts");
 }

@@ -155,7 +155,7 @@ impl Pool {
             let [one, other] = relays.each_ref().map(Relay::host);
             let url = format!(
                 "host={one},{other} user=mainspring dbname=mainspring target_session_attrs=read-write{}",
-                // All batches of two go into the journal; a large one of the third does not come.
+                // All batches of two servers go into the journal. Those of the third are too small for it.
                 [" journal=1", " journal=1", ""][index]
             );
             fs::write(data.with_extension("store"), url).unwrap();

@@ -119,11 +119,16 @@ impl Pool {
 
     /// Waits until each server owns its part of the shards.
     fn share(&self, shards: usize) {
-        let least =
-            "SELECT CASE count(*) WHEN 3 THEN min(o.shards) ELSE 0 END FROM (SELECT count(*) AS shards
-            FROM mainspring.shard WHERE clock_timestamp() < until GROUP BY owner) AS o";
+        let least = format!(
+            "SELECT CASE count(*) WHEN {SERVERS} THEN min(o.shards) ELSE 0 END FROM (SELECT count(*) AS shards
+            FROM mainspring.shard WHERE clock_timestamp() < until GROUP BY owner) AS o"
+        );
         let part = (shards / SERVERS).to_string();
-        assert!((0..MAX_TRIES).any(|_| self.ask(least) == part), "they share: see {}", self.folder.display());
+        assert!(
+            (0..MAX_TRIES).any(|_| self.ask(&least) == part),
+            "they share: see {}",
+            self.folder.display()
+        );
     }
 
     /// Waits until a number is there.

@@ -11,8 +11,6 @@
 //!
 //! Does not know what is right: the store in memory does.
 
-use std::sync::Arc;
-
 use jiff::{SignedDuration, Timestamp};
 
 use super::contents::same_contents;
@@ -212,7 +210,6 @@ impl Life {
             4 => Operation::Withdraw { id: self.once.id, at },
             _ => {
                 let mut once = self.once.clone();
-                once.work = Arc::clone(&once.work);
                 once.key = Some("key-0".to_owned());
                 Operation::Submit(once)
             }
