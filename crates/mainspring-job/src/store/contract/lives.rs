@@ -13,17 +13,22 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::contents::same_contents;
+use super::contents::{same_contents, same_page, same_run};
 use super::generator::Generator;
-use super::ground::{Ground, Held, acquired, committed, text};
+use super::ground::{Ground, Held, acquired, committed, same, text};
 use crate::once::{NUMBER_BITS, Once, OnceId};
 use crate::operation::Operation;
+use crate::outcome::Outcome;
 use crate::run::{Cause, RunKey};
 use crate::state::RunState;
-use crate::store::{MemoryStore, Owner, Shard, Store};
+use crate::store::{Lease, MemoryStore, Owner, Reader, Shard, Store};
 
 /// From among how many of the last jobs the next operation takes one.
 const RECENT: u64 = 12;
+
+/// One in how many steps is odd, in a usual history and in a calm one.
+const USUAL: u64 = 8;
+const CALM: u64 = 64;
 
 /// A job, and how far it is if all that was asked for was done.
 struct Life {
@@ -35,6 +40,8 @@ struct Life {
 
 struct Lives {
     generator: Generator,
+    /// One in how many steps is odd. Where they are seldom nearly all jobs succeed at once.
+    odds: u64,
     epoch: u64,
     count: u64,
     lives: Vec<Life>,
@@ -45,11 +52,12 @@ pub(super) fn script<G: Ground>(ground: &mut G, seed: u64) -> Held {
     let (mut oracle, mut store) = (MemoryStore::new(), ground.fresh());
     let mut lease = acquired(ground, &mut store, &Owner::new("suite"))?;
     let mut oracle_lease = oracle.acquire(Shard::WHOLE, &Owner::new("suite")).map_err(text)?;
-    let mut lives =
-        Lives { generator: Generator::new(seed), epoch: lease.epoch, count: 0, lives: Vec::new() };
-    let mut number = 0;
+    let mut generator = Generator::new(seed);
     // Long ones are looked at when they are over.
-    let is_long = lives.generator.one_in(3);
+    let is_long = generator.one_in(3);
+    let odds = if is_long && !generator.one_in(3) { CALM } else { USUAL };
+    let mut lives = Lives { generator, odds, epoch: lease.epoch, count: 0, lives: Vec::new() };
+    let mut number = 0;
     let batches = if is_long { 60 } else { 8 + lives.generator.below(24) };
     for _ in 0..batches {
         number += 1;
@@ -71,6 +79,7 @@ pub(super) fn script<G: Ground>(ground: &mut G, seed: u64) -> Held {
             return Err(format!("batch {number} was answered differently the second time"));
         }
         if is_long {
+            lives.seldom(&mut number, &mut store, lease, &mut oracle, oracle_lease)?;
             continue;
         }
         if lives.generator.one_in(8) {
@@ -90,6 +99,43 @@ pub(super) fn script<G: Ground>(ground: &mut G, seed: u64) -> Held {
 }
 
 impl Lives {
+    /// What is seldom in a long history: a narrow question, a pause of the owner, or a pruning and a pause
+    /// after which only the count is looked at.
+    fn seldom<S: Store>(
+        &mut self,
+        number: &mut u64,
+        store: &mut S,
+        lease: Lease,
+        oracle: &mut MemoryStore,
+        oracle_lease: Lease,
+    ) -> Held {
+        match self.generator.below(24) {
+            0 => store.renew(lease).map(drop).map_err(text),
+            1 => {
+                *number += 1;
+                let keep = u32::try_from(self.generator.below(60)).expect("sixty fits");
+                let before = if self.generator.one_in(2) { self.generator.time() } else { Timestamp::MIN };
+                let prune = [Operation::Prune { job: None, keep, before }];
+                committed(store, lease, *number, &prune)?;
+                committed(oracle, oracle_lease, *number, &prune)?;
+                store.renew(lease).map_err(text)?;
+                let (found, expected) = (store.counts(Shard::WHOLE), oracle.counts(Shard::WHOLE));
+                same("counts", &found.map_err(text)?, &expected.map_err(text)?)
+            }
+            2 => {
+                let mut query = self.generator.query();
+                (query.job, query.group) = (None, query.group.filter(|_| self.generator.one_in(4)));
+                same_page(store, oracle, &query)
+            }
+            3 if !self.lives.is_empty() => {
+                let count = self.lives.len() as u64;
+                let index = usize::try_from(self.generator.below(count)).expect("it is small");
+                same_run(store, oracle, &self.lives[index].key())
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn batch(&mut self) -> Vec<Operation> {
         (0..1 + self.generator.below(12)).map(|_| self.operation()).collect()
     }
@@ -97,21 +143,21 @@ impl Lives {
     fn operation(&mut self) -> Operation {
         match self.generator.below(12) {
             0..=3 => self.submission(),
-            4 if self.generator.one_in(2) => Operation::Plan(self.generator.run()),
+            4 if self.odds == USUAL && self.generator.one_in(2) => Operation::Plan(self.generator.run()),
             _ => self.step(),
         }
     }
 
     fn submission(&mut self) -> Operation {
         self.count += 1;
-        let epoch = if self.generator.one_in(16) { 0 } else { self.epoch };
+        let epoch = if self.generator.one_in(2 * self.odds) { 0 } else { self.epoch };
         let number = (epoch << NUMBER_BITS) + self.count;
         let id = OnceId { due: self.generator.time(), number };
         let mut once = Once::new(id, self.generator.time(), self.generator.work());
-        if self.generator.one_in(8) {
+        if self.generator.one_in(self.odds) {
             once.name = self.generator.name();
         }
-        if self.generator.one_in(8) {
+        if self.generator.one_in(self.odds) {
             once.key = Some(format!("key-{}", self.generator.below(3)));
         }
         self.lives.push(Life { once: once.clone(), state: None, attempt: 0 });
@@ -127,26 +173,29 @@ impl Lives {
         let back = self.generator.below(recent as u64);
         let index = self.lives.len() - 1 - usize::try_from(back).expect("it is small");
         let (generator, life) = (&mut self.generator, &mut self.lives[index]);
-        if generator.one_in(16) {
+        let odds = self.odds;
+        if generator.one_in(2 * odds) {
             return life.again(generator);
         }
         match life.state {
-            None if generator.one_in(8) => {
+            None if generator.one_in(odds) => {
                 life.state = Some(RunState::Cancelled);
                 Operation::Withdraw { id: life.once.id, at: generator.time() }
             }
-            None => life.fire(generator),
-            Some(RunState::Scheduled | RunState::Queued) if generator.one_in(8) => {
+            None => life.fire(generator, odds),
+            Some(RunState::Scheduled | RunState::Queued) if generator.one_in(odds) => {
                 life.go_on(generator, RunState::Cancelled)
             }
             Some(RunState::Scheduled | RunState::Queued) => {
                 (life.state, life.attempt) = (Some(RunState::Running), life.attempt + 1);
                 Operation::Begin { key: life.key(), attempt: life.attempt, at: generator.time() }
             }
-            Some(RunState::Running) if generator.one_in(8) => {
+            Some(RunState::Running) if generator.one_in(odds) => {
                 Operation::Clear { key: life.key(), attempt: life.attempt }
             }
+            Some(RunState::Running) if odds == CALM && !generator.one_in(odds) => life.succeed(generator),
             Some(RunState::Running) => life.end(generator),
+            Some(_) if odds == CALM => self.submission(),
             Some(state) => match state.successors() {
                 [] => life.again(generator),
                 next => {
@@ -163,14 +212,14 @@ impl Life {
         RunKey::new(self.once.name.clone(), self.once.id.due)
     }
 
-    fn fire(&mut self, generator: &mut Generator) -> Operation {
+    fn fire(&mut self, generator: &mut Generator, odds: u64) -> Operation {
         let state = [RunState::Running, RunState::Running, RunState::Queued, RunState::Scheduled]
             [usize::try_from(generator.below(4)).expect("three fits")];
         let mut run = self.once.run(state, generator.time(), generator.time());
         if state == RunState::Running {
             (run.attempt, run.started) = (1, Some(generator.time()));
         }
-        if generator.one_in(8) {
+        if generator.one_in(odds) {
             // Not what was submitted.
             match generator.below(3) {
                 0 => run.cause = Cause::Request,
@@ -191,6 +240,21 @@ impl Life {
         Operation::End { key: self.key(), attempt: self.attempt, state, at, outcome, crashes, reason: None }
     }
 
+    fn succeed(&mut self, generator: &mut Generator) -> Operation {
+        let (state, at) = (RunState::Succeeded, generator.time());
+        self.state = Some(state);
+        let outcome = Some(Outcome::Succeeded);
+        Operation::End {
+            key: self.key(),
+            attempt: self.attempt,
+            state,
+            at,
+            outcome,
+            crashes: 0,
+            reason: None,
+        }
+    }
+
     fn go_on(&mut self, generator: &mut Generator, to: RunState) -> Operation {
         let from = self.state.unwrap_or(RunState::Scheduled);
         self.state = Some(to);
@@ -204,7 +268,7 @@ impl Life {
         let (key, at) = (self.key(), generator.time());
         match generator.below(6) {
             0 => Operation::Submit(self.once.clone()),
-            1 => self.fire(generator),
+            1 => self.fire(generator, USUAL),
             2 => Operation::Begin { key, attempt: self.attempt + 1, at },
             3 => self.end(generator),
             4 => Operation::Withdraw { id: self.once.id, at },
