@@ -101,17 +101,26 @@ fn read_id(text: &str) -> Option<OnceId> {
     Some(OnceId { due, number: u64::from_str_radix(number, 36).ok()? })
 }
 
-fn base36(mut number: u128) -> String {
-    let mut digits = Vec::new();
+/// Twelve digits of base 36 at a time, as each division of 128 bits costs as much as those of 64 together.
+fn base36(number: u128) -> String {
+    const DIGITS: usize = 12;
+    const BASE: u128 = 36_u128.pow(12);
+    let (mut digits, mut rest) = (Vec::with_capacity(2 * DIGITS + 1), number);
     loop {
-        let digit = u32::try_from(number % 36).expect("a remainder of 36 is small");
-        digits.push(char::from_digit(digit, 36).expect("a digit of base 36"));
-        number /= 36;
-        if number == 0 {
+        let mut part = u64::try_from(rest % BASE).expect("twelve digits fit");
+        rest /= BASE;
+        let begun = digits.len();
+        while digits.len() == begun || 0 < part || (0 < rest && digits.len() < begun + DIGITS) {
+            digits.push(
+                b"0123456789abcdefghijklmnopqrstuvwxyz"[usize::try_from(part % 36).expect("it is small")],
+            );
+            part /= 36;
+        }
+        if rest == 0 {
             break;
         }
     }
-    digits.iter().rev().collect()
+    digits.iter().rev().map(|digit| char::from(*digit)).collect()
 }
 
 /// What is to be done once.
@@ -219,6 +228,16 @@ mod tests {
             ["once-", "once-1", "once-1-", "once--1", "x-1-1", "once-zzzzzzzzzzzzzzzzzzzzzzzz-1", "once-1-1é"]
         {
             assert!(bad.parse::<OnceId>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_number_of_an_id_is_read_back_as_it_was() {
+        let ends = [35, 36, 36_u128.pow(12), 36_u128.pow(24), u128::from(u64::MAX), u128::MAX];
+        for number in ends.into_iter().flat_map(|end| [end - 1, end, end.saturating_add(1)]).chain([0, 1]) {
+            let text = base36(number);
+            assert_eq!(u128::from_str_radix(&text, 36), Ok(number), "{text}");
+            assert!(text == "0" || !text.starts_with('0'), "{text}");
         }
     }
 

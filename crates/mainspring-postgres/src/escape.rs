@@ -15,9 +15,14 @@ use std::borrow::Cow;
 /// A character of the private use area, which texts of people hardly have.
 const MARK: char = '\u{f8ff}';
 
+/// What it begins with in UTF-8.
+const MARK_BYTE: u8 = 0xef;
+
 /// The text as it is kept.
 pub(super) fn kept(text: &str) -> Cow<'_, str> {
-    if !text.contains(['\0', MARK]) {
+    // Without a branch for each byte, as most texts have neither.
+    let may_have = text.bytes().fold(false, |may, byte| may | (byte == 0) | (byte == MARK_BYTE));
+    if !may_have || !text.contains(['\0', MARK]) {
         return Cow::Borrowed(text);
     }
     let mut kept = String::with_capacity(text.len() + 4);
