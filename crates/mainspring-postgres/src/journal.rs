@@ -1,10 +1,10 @@
 //! What of a large batch is one row of the journal, instead of rows of the tables.
 //!
 //! ```text
-//!  batch k   ─ submissions ──────────────┐
-//!  batch k+1 ─ their starts, and more ───┼─▶ journal ─▶ settle, every MAX_BATCHES batches ─▶ pending, open_run, history
-//!  batch k+2 ─ their ends, and more ─────┘              each job once, as what it is then
-//!        └──── all else: as in a small batch      what is under way stays in the journal
+//!  batch k   ─ submissions ──────────────┐                                         ┌▶ pack: those that have succeeded
+//!  batch k+1 ─ their starts, and more ───┼─▶ entry ─▶ settle, every MAX_BATCHES ───┼▶ pending, open_run, history: the rest
+//!  batch k+2 ─ their ends, and more ─────┘            batches, each job once       └▶ entry: what is under way
+//!        └──── all else: as in a small batch
 //! ```
 //!
 //! A job is young while all that the database has of it is in the journal. Its number says that it is new: it
@@ -18,22 +18,21 @@
 //! A batch is large if it has [`LARGE`] operations. Smaller ones come from an owner that has time: their jobs
 //! go into the tables, and what is in the journal goes before them.
 //!
-//! Cost: a look into a map for each operation, and a copy of each text. A cycle of a one-shot job is written
-//! in a quarter of the time.
+//! Cost: a look into a map for each operation, and two copies of each text. A cycle of a one-shot job is
+//! written in an eighth of the time.
 //!
-//! Does not hold what the jobs are: the journal does.
+//! Does not read what it holds: who reads has the journal settled and packs opened before.
 //!
-//! Source: the log and the checkpoints of databases (Mohan et al., "ARIES", 1992).
+//! Source: the log and the checkpoints of databases (Mohan et al., "ARIES", 1992); row groups of columns
+//! (Ailamaki et al., "Weaving Relations for Cache Performance", 2001), as the packs are.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
-use mainspring_job::{Batch, Cause, JobName, Once, OnceId, Operation, Run, RunKey, RunState, Work};
-use mainspring_rows::{nanoseconds, number};
+use mainspring_job::{Batch, JobName, Once, Operation};
 
 use super::document;
+use super::life::{Life, Packed, Rows};
 use super::value::Value;
-use super::wave::{Columns, some, work};
 
 /// From how many operations on a batch is large: a quarter of the largest. An owner that writes so many at
 /// once has more to write than it can, one batch after another.
@@ -43,32 +42,13 @@ pub(super) const LARGE: usize = 256;
 /// written, and a takeover as long.
 const MAX_BATCHES: usize = 16;
 
+/// How much text goes into packs at once: more is written as rows, a batch after another, because all of it
+/// is sent in one statement and read in one.
+const MAX_PACKED_BYTES: usize = 4 << 20;
+
 /// A job that the last so many batches have touched stays in the journal if it has not ended: its end is to
 /// be expected there. To write it twice there costs a tenth of what its rows cost.
 const KEPT_BATCHES: u64 = 3;
-
-/// How far a young job is.
-#[derive(Clone, Debug)]
-enum Stage {
-    Pending(OnceId, Arc<Work>),
-    /// Fired, and not begun.
-    Waiting(OnceId),
-    Running(OnceId),
-    /// Its first attempt has ended, in this state.
-    Ended(OnceId, RunState),
-    /// It has what follows: to be tried again, or to lie with the dead letters. All else is for the tables.
-    Moved,
-}
-
-impl Stage {
-    /// Which job it is, if it has not ended.
-    fn under_way(&self) -> Option<OnceId> {
-        match self {
-            Stage::Pending(id, _) | Stage::Waiting(id) | Stage::Running(id) => Some(*id),
-            Stage::Ended(..) | Stage::Moved => None,
-        }
-    }
-}
 
 /// What is to be done with a batch.
 pub(super) enum Plan {
@@ -84,17 +64,29 @@ pub(super) enum Plan {
 #[derive(Debug, Default)]
 pub(super) struct Journal {
     /// How far each is, and since which batch.
-    young: HashMap<JobName, (Stage, u64)>,
+    young: HashMap<JobName, (Box<Life>, u64)>,
     /// The greatest number that was submitted.
     last: u64,
     /// How many rows there are.
     batches: usize,
     /// How many there were since the lease began.
     batch: u64,
+    /// The number of the last batch.
+    last_batch: u64,
     /// How often it was settled, if that is known.
     times: Option<i64>,
     /// There may be more in the journal than is known here.
     is_doubtful: bool,
+}
+
+/// What there is, for packs and for one entry.
+pub(super) struct Settlement {
+    /// Something of the entry is for the tables.
+    pub(super) has_rest: bool,
+    /// The number of the last batch that is in it.
+    pub(super) last: u64,
+    /// The parameters of `settle_2` after those.
+    pub(super) values: Vec<Value>,
 }
 
 /// The part of a batch that is for the journal.
@@ -104,12 +96,8 @@ pub(super) struct Entry {
     pub(super) is_kept: Vec<bool>,
     /// What is bound for it, in the order of [`COLUMNS`].
     pub(super) values: Vec<Value>,
-    submissions: Columns,
-    runs: Columns,
-    begins: Columns,
-    ends: Columns,
-    moves: Columns,
-    changed: HashMap<JobName, Stage>,
+    rows: Rows,
+    changed: HashMap<JobName, Box<Life>>,
 }
 
 impl Journal {
@@ -128,21 +116,57 @@ impl Journal {
         self.times
     }
 
+    /// Whether a job is to stay when it is settled because it is full.
+    fn stays(&self, life: &Life, since: u64) -> bool {
+        self.batch < since + KEPT_BATCHES && !self.is_doubtful && life.is_under_way()
+    }
+
     /// The numbers of the jobs that are to stay when it is settled because it is full.
     pub(super) fn under_way(&self) -> Vec<i64> {
-        let stays = |(stage, since): &(Stage, u64)| {
-            (self.batch < since + KEPT_BATCHES && !self.is_doubtful).then(|| stage.under_way()).flatten()
-        };
-        self.young.values().filter_map(stays).map(|id| number(id.number)).collect()
+        self.young
+            .values()
+            .filter(|(life, since)| self.stays(life, *since))
+            .map(|(life, _)| life.number())
+            .collect()
+    }
+
+    /// What there is, if so many of its jobs may go into packs. All that does not is bound for one entry;
+    /// what of that is not to be kept goes into the tables.
+    pub(super) fn settlement(&self, keep: &[i64], from: usize) -> Option<Settlement> {
+        let mut plain: Vec<(&JobName, &Life)> = self
+            .young
+            .iter()
+            .map(|(name, (life, _))| (name, &**life))
+            .filter(|(_, life)| life.is_plain())
+            .collect();
+        let bytes: usize = plain.iter().map(|(_, life)| life.body_bytes()).sum();
+        if self.is_doubtful || self.times.is_none() || plain.len() < from || MAX_PACKED_BYTES < bytes {
+            return None;
+        }
+        // Jobs that were submitted one after another are in one pack.
+        plain.sort_unstable_by_key(|(_, life)| life.number());
+        let kept: HashSet<i64> = keep.iter().copied().collect();
+        let (mut packed, mut rows, mut has_rest) = (Packed::default(), Rows::default(), false);
+        for (name, (life, _)) in self.young.iter().filter(|(_, (life, _))| !life.is_plain()) {
+            rows.whole(name, life);
+            has_rest |= !kept.contains(&life.number());
+        }
+        for (name, life) in plain {
+            packed.push(name, life);
+        }
+        let mut values = Vec::new();
+        packed.bind(&mut values);
+        rows.bind(&mut values);
+        Some(Settlement { has_rest, last: self.last_batch, values })
     }
 
     /// It has been settled so often, if that is known. Nothing is there but what was to stay, if it did.
     pub(super) fn settled(&mut self, times: Option<i64>, kept: &[i64]) {
         let kept: HashSet<i64> = kept.iter().copied().collect();
         let mut young = std::mem::take(&mut self.young);
-        young.retain(|_, (stage, _)| stage.under_way().is_some_and(|id| kept.contains(&number(id.number))));
+        young.retain(|_, (life, _)| life.is_under_way() && kept.contains(&life.number()));
         let batches = usize::from(!young.is_empty());
-        *self = Journal { young, batches, last: self.last, batch: self.batch, times, is_doubtful: false };
+        *self = Journal { young, batches, times, is_doubtful: false, ..*self };
     }
 
     /// A batch may be there that is not known here.
@@ -157,10 +181,11 @@ impl Journal {
             _ => None,
         });
         self.last = numbers.fold(self.last, u64::max);
+        self.last_batch = batch.number;
         if let Some(entry) = entry {
             (self.batches, self.batch) = (self.batches + 1, self.batch + 1);
             let since = self.batch;
-            self.young.extend(entry.changed.into_iter().map(|(name, stage)| (name, (stage, since))));
+            self.young.extend(entry.changed.into_iter().map(|(name, life)| (name, (life, since))));
         }
     }
 
@@ -182,11 +207,12 @@ impl Journal {
                 continue;
             }
             let Some(name) = touched(operation) else { continue };
-            let before = || self.young.get(&name).map(|(stage, _)| stage);
-            let Some(stage) = entry.changed.get(&name).or_else(before).cloned() else { continue };
-            if !entry.follow(place, name, &stage, operation) {
+            let before = || self.young.get(&name).map(|(life, _)| life);
+            let Some(mut life) = entry.changed.get(&name).or_else(before).cloned() else { continue };
+            if !life.follow(operation, &mut entry.rows) {
                 return Plan::Settle;
             }
+            entry.keep(place, name, life);
         }
         // How many are to be left is counted when all are in the tables.
         let has_prunes = !prunes.is_empty() && !self.is_empty();
@@ -226,152 +252,20 @@ fn touched(operation: &Operation) -> Option<JobName> {
     Some(name.clone())
 }
 
-/// Whether it is what the journal has a form for: the first run of the job, as it was submitted.
-fn is_first(run: &Run, id: OnceId, its_work: &Arc<Work>) -> bool {
-    let is_begun = match run.state {
-        RunState::Running => run.attempt == 1 && run.started.is_some(),
-        RunState::Queued | RunState::Scheduled => run.attempt == 0 && run.started.is_none(),
-        _ => false,
-    };
-    let has_more = run.ended.is_some() || run.outcome.is_some() || run.reason.is_some() || run.span.is_some();
-    let is_same = run.work.as_ref().is_some_and(|work| Arc::ptr_eq(work, its_work) || work == its_work);
-    is_begun
-        && !has_more
-        && is_same
-        && run.cause == Cause::Once
-        && is_of(&run.key, id)
-        && (run.forgiven, run.crashes) == (0, 0)
-}
-
-fn may_follow(from: RunState, to: RunState) -> bool {
-    from.may_become(to) && to != RunState::Running && !from.is_forgiven_as(to)
-}
-
-fn is_of(key: &RunKey, id: OnceId) -> bool {
-    (key.nominal, key.series) == (id.due, 0)
-}
-
 impl Entry {
     fn submit(&mut self, place: usize, once: &Once) {
-        let numbers = [
-            nanoseconds(once.id.due),
-            number(once.id.number),
-            nanoseconds(once.submitted),
-            i64::from(once.work.priority),
-        ];
-        let texts = [some(once.name.as_str())];
-        self.submissions.push(numbers.map(Some), texts.into_iter().chain(work(Some(&once.work))));
-        self.keep(place, once.name.clone(), Stage::Pending(once.id, Arc::clone(&once.work)));
+        let life = Box::new(Life::new(once));
+        self.rows.submission(&once.name, &life);
+        self.keep(place, once.name.clone(), life);
     }
 
-    fn keep(&mut self, place: usize, name: JobName, stage: Stage) {
+    fn keep(&mut self, place: usize, name: JobName, life: Box<Life>) {
         self.is_kept[place] = true;
-        self.changed.insert(name, stage);
-    }
-
-    /// Takes what comes next in the life of a young job; false if it is something else.
-    fn follow(&mut self, place: usize, name: JobName, stage: &Stage, operation: &Operation) -> bool {
-        let next = match (operation, stage) {
-            (Operation::Fire { id, run }, Stage::Pending(young, work))
-                if id == young && is_first(run, *young, work) =>
-            {
-                self.fire(*id, run)
-            }
-            (Operation::Begin { key, attempt: 1, at }, Stage::Waiting(young)) if is_of(key, *young) => {
-                self.begins.push([number(young.number), nanoseconds(*at)].map(Some), []);
-                Stage::Running(*young)
-            }
-            (Operation::End { key, attempt: 1, state, .. }, Stage::Running(young))
-                if is_of(key, *young) && RunState::Running.may_become(*state) =>
-            {
-                self.end(*young, operation)
-            }
-            (Operation::Move { key, from, to, .. }, Stage::Ended(young, state))
-                if is_of(key, *young) && from == state && may_follow(*from, *to) =>
-            {
-                self.go_on(*young, operation)
-            }
-            _ => return false,
-        };
-        self.keep(place, name, next);
-        true
-    }
-
-    fn fire(&mut self, id: OnceId, run: &Run) -> Stage {
-        let numbers = [
-            Some(number(id.number)),
-            Some(nanoseconds(run.due)),
-            Some(nanoseconds(run.planned)),
-            run.started.map(nanoseconds),
-        ];
-        self.runs.push(numbers, [some(run.state.name())]);
-        if run.state == RunState::Running { Stage::Running(id) } else { Stage::Waiting(id) }
-    }
-
-    fn end(&mut self, id: OnceId, operation: &Operation) -> Stage {
-        if let Operation::End { state, at, outcome, crashes, reason, .. } = operation {
-            let texts = [
-                some(state.name()),
-                outcome.as_ref().and_then(|outcome| some(&outcome.to_string())),
-                Some(document::code(reason.as_ref())),
-            ];
-            let numbers = [number(id.number), nanoseconds(*at), i64::from(*crashes)];
-            self.ends.push(numbers.map(Some), texts);
-            return Stage::Ended(id, *state);
-        }
-        Stage::Moved
-    }
-
-    fn go_on(&mut self, id: OnceId, operation: &Operation) -> Stage {
-        if let Operation::Move { to, due, at, reason, .. } = operation {
-            let texts = [some(to.name()), Some(document::code(reason.as_ref()))];
-            self.moves.push([number(id.number), nanoseconds(*due), nanoseconds(*at)].map(Some), texts);
-        }
-        Stage::Moved
+        self.changed.insert(name, life);
     }
 
     fn bind(&mut self, prunes: Vec<serde_json::Value>) {
-        for (columns, number_count, text_count) in [
-            (&mut self.submissions, 4, 5),
-            (&mut self.runs, 4, 1),
-            (&mut self.begins, 2, 0),
-            (&mut self.ends, 3, 3),
-            (&mut self.moves, 3, 2),
-        ] {
-            std::mem::take(columns).bind(number_count, text_count, &mut self.values);
-        }
+        std::mem::take(&mut self.rows).bind(&mut self.values);
         self.values.push(Value::Documents(prunes));
     }
 }
-
-/// The columns of the journal that an entry fills.
-pub(super) const COLUMNS: [&str; 28] = [
-    "s_due",
-    "s_number",
-    "s_submitted",
-    "s_priority",
-    "s_name",
-    "s_kind",
-    "s_body",
-    "s_policies",
-    "s_work_group",
-    "r_number",
-    "r_due",
-    "r_planned",
-    "r_started",
-    "r_state",
-    "b_number",
-    "b_at",
-    "e_number",
-    "e_at",
-    "e_deaths",
-    "e_state",
-    "e_outcome",
-    "e_reason",
-    "m_number",
-    "m_due",
-    "m_at",
-    "m_state",
-    "m_reason",
-    "prunes",
-];

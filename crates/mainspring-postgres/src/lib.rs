@@ -33,6 +33,7 @@ mod escape;
 mod fault;
 mod inbox;
 mod journal;
+mod life;
 mod moves;
 mod outputs;
 mod read;

@@ -4,7 +4,7 @@
 //!
 //! Does not belong to a commit: an output that is lost costs its lines and nothing else.
 
-use mainspring_job::{KeptOutput, OutputKeeper, Shard, StoreError};
+use mainspring_job::{KeptOutput, OnceId, OutputKeeper, Shard, StoreError};
 use mainspring_rows::{Columns, Read, nanoseconds};
 
 use super::connection::Connection;
@@ -36,9 +36,11 @@ impl OutputKeeper for Outputs {
         // Of a run that is gone already nothing is kept: it would never be removed.
         let sql = "INSERT INTO mainspring.output (job, nominal, series, left_out, lines)
             SELECT u.job, u.nominal, u.series, u.left_out, u.lines
-            FROM UNNEST($1, $2, $3, $4, $5) AS u (job, nominal, series, left_out, lines)
+            FROM UNNEST($1, $2, $3, $4, $5, $6) AS u (job, nominal, series, left_out, lines, number)
             WHERE EXISTS (SELECT FROM mainspring.run AS r
                 WHERE r.job = u.job AND r.nominal = u.nominal AND r.series = u.series)
+                OR EXISTS (SELECT FROM mainspring.pack AS p
+                WHERE p.first_number <= u.number AND u.number <= p.last_number AND u.number = ANY (p.number))
             ON CONFLICT (job, nominal, series) DO UPDATE
                 SET left_out = EXCLUDED.left_out, lines = EXCLUDED.lines, at = clock_timestamp()";
         let numbers = |of: fn(&KeptOutput) -> i64| {
@@ -50,9 +52,15 @@ impl OutputKeeper for Outputs {
             numbers(|output| i64::from(output.key.series)),
             numbers(|output| mainspring_rows::number(output.left_out_bytes)),
             Value::Texts(outputs.iter().map(|output| kept(&output.lines).into_owned()).collect()),
+            Value::MaybeInts(outputs.iter().map(number_of).collect()),
         ];
         self.connection.call("keep outputs", sql, &values).map(drop)
     }
+}
+
+/// The number of a one-shot job without a name of its own: it may be in a pack.
+fn number_of(output: &KeptOutput) -> Option<i64> {
+    output.key.job.as_str().parse::<OnceId>().ok().map(|id| mainspring_rows::number(id.number))
 }
 
 /// What is kept of a run.

@@ -1,9 +1,11 @@
 //! What the database is asked: each question is a range of a primary key or of an index, and the counts are
 //! one row.
 //!
-//! What large batches have left in the journal is written into the tables before a question of them.
+//! What large batches have left in the journal is written into the tables before a question of them, and of
+//! the runs that are in packs those are made rows that may belong to the answer.
 //!
-//! Cost: a round trip for each, and one for the look at the journal.
+//! Cost: a round trip for each, one for the look at the journal, and one for that at the packs. Each run out
+//! of a pack costs some 20 us, once.
 //!
 //! Does not ask a replica: a standby may show what was never acknowledged, or not yet what was.
 
@@ -11,8 +13,8 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Attempt, AuditQuery, Audited, Counts, Cursor, JobName, JobRecord, MAX_PAGE, Once, OnceId, Order,
-    PauseTerms, Query, Run, RunKey, Shard, StoreError,
+    Attempt, AuditQuery, Audited, Cause, Counts, Cursor, JobName, JobRecord, MAX_PAGE, Once, OnceId, Order,
+    PauseTerms, Query, Run, RunKey, RunState, Shard, StoreError,
 };
 use mainspring_rows::{self as columns, AUDIT, Columns, JOB, PENDING, RUN, Read, nanoseconds, number};
 
@@ -39,8 +41,69 @@ pub(super) fn rows_of<T>(
 /// Has what owners have put into the journal written into the tables, if there is anything: before each
 /// question of a table that the journal has a part of.
 pub(super) fn settle(connection: &mut Connection) -> Read<()> {
-    let sql = "SELECT mainspring.settle()::text WHERE EXISTS (SELECT FROM mainspring.journal)";
+    let sql = "SELECT mainspring.settle_entries()::text WHERE EXISTS (SELECT FROM mainspring.entry)";
     rows_of(connection, "settle the journal", sql, &[], |_| Ok(())).map(drop)
+}
+
+/// The same, and jobs that may be in packs become rows. Only one-shot jobs without a name of their own are
+/// there.
+pub(super) fn settle_for<'j>(
+    connection: &mut Connection,
+    jobs: impl IntoIterator<Item = &'j JobName>,
+) -> Read<()> {
+    let ids = jobs.into_iter().filter_map(|name| name.as_str().parse::<OnceId>().ok());
+    let numbers: Vec<Option<i64>> = ids.map(|id| Some(number(id.number))).collect();
+    settle(connection)?;
+    if numbers.is_empty() {
+        return Ok(());
+    }
+    let sql = "SELECT mainspring.open_packs_of($1)::text WHERE EXISTS (SELECT FROM mainspring.pack)";
+    rows_of(connection, "open packs", sql, &[Value::MaybeInts(numbers)], |_| Ok(())).map(drop)
+}
+
+/// The same for a page of runs.
+fn settle_page(connection: &mut Connection, shard: Shard, query: &Query) -> Read<()> {
+    if let Some(job) = &query.job {
+        return settle_for(connection, [job]);
+    }
+    settle(connection)?;
+    let has_success = query.states.is_empty() || query.states.contains(&RunState::Succeeded);
+    if !has_success || query.cause.is_some_and(|cause| cause != Cause::Once) {
+        return Ok(());
+    }
+    let by_end = query.order == Order::Ended;
+    let cursor = query.cursor.as_ref().map(|Cursor { key, ended, .. }| match ended {
+        Some(ended) if by_end => *ended,
+        _ => key.nominal,
+    });
+    // A page ends before `until`, and where a cursor is there may be more.
+    let before = query.until.map_or(i64::MAX, |until| nanoseconds(until).saturating_sub(1));
+    let until = cursor.map_or(before, |cursor| nanoseconds(cursor).min(before));
+    // Of which rows it is certain that they are on the page; of a group it is not.
+    let mut on_page = in_states(query).unwrap_or_else(|| "true".to_owned());
+    if query.cause.is_some() {
+        on_page.push_str(" AND cause = 'once'");
+    }
+    if query.group.is_some() {
+        on_page.clear();
+    }
+    let sql = "SELECT mainspring.open_page($1, $2 <> 0, $3, $4, $5, $6)::text
+        WHERE EXISTS (SELECT FROM mainspring.pack)";
+    let values = [
+        Value::MaybeInt((shard != Shard::EVERY).then(|| i64::from(shard.0))),
+        Value::Int(i64::from(by_end)),
+        Value::Int(query.since.map_or(i64::MIN, nanoseconds)),
+        Value::Int(until),
+        page(query.limit),
+        Value::Text(on_page),
+    ];
+    rows_of(connection, "open packs", sql, &values, |_| Ok(())).map(drop)
+}
+
+/// The names are the program's own, so they may stand in the text; then partial indices are found.
+fn in_states(query: &Query) -> Option<String> {
+    let names: Vec<String> = query.states.iter().map(|state| format!("'{state}'")).collect();
+    (!names.is_empty()).then(|| format!("state IN ({})", names.join(", ")))
 }
 
 fn page(limit: usize) -> Value {
@@ -139,7 +202,7 @@ pub(super) fn open_runs(
 }
 
 pub(super) fn find(connection: &mut Connection, shard: Shard, query: &Query) -> Read<Vec<Run>> {
-    settle(connection)?;
+    settle_page(connection, shard, query)?;
     let (sql, values) = find_sql(shard, query);
     rows_of(connection, "find", &sql, &values, columns::run)
 }
@@ -177,11 +240,7 @@ fn find_sql(shard: Shard, query: &Query) -> (String, Vec<Value>) {
         let named = place(Value::text(group.as_str()));
         conditions.push(format!("(job = ANY ({members}) OR work_group = {named})"));
     }
-    if !query.states.is_empty() {
-        // The names are the program's own, so they may stand in the text; then partial indices are found.
-        let names: Vec<String> = query.states.iter().map(|state| format!("'{state}'")).collect();
-        conditions.push(format!("state IN ({})", names.join(", ")));
-    }
+    conditions.extend(in_states(query));
     if query.order == Order::Ended {
         conditions.push("ended IS NOT NULL".to_owned());
     }
@@ -230,7 +289,7 @@ fn parts(query: &Query) -> Vec<(&'static str, &'static str)> {
 
 /// The row of a job has its last run; for what has no row its runs are looked at.
 pub(super) fn last_ended(connection: &mut Connection, jobs: &[JobName]) -> Read<Vec<Run>> {
-    settle(connection)?;
+    settle_for(connection, jobs)?;
     let columns: Vec<String> = RUN.split(", ").map(|column| format!("r.{}", column.trim())).collect();
     let sql = format!(
         "SELECT {} FROM unnest($1) AS wanted (name) LEFT JOIN mainspring.job AS j ON j.name = wanted.name
@@ -244,13 +303,13 @@ pub(super) fn last_ended(connection: &mut Connection, jobs: &[JobName]) -> Read<
 }
 
 pub(super) fn run(connection: &mut Connection, key: &RunKey) -> Read<Option<Run>> {
-    settle(connection)?;
+    settle_for(connection, [&key.job])?;
     let sql = format!("SELECT {RUN} FROM mainspring.run WHERE job = $1 AND nominal = $2 AND series = $3");
     Ok(rows_of(connection, "run", &sql, &key_values(key), columns::run)?.pop())
 }
 
 pub(super) fn attempts(connection: &mut Connection, key: &RunKey) -> Read<Vec<Attempt>> {
-    settle(connection)?;
+    settle_for(connection, [&key.job])?;
     let sql = "SELECT number, started, ended, state, outcome FROM mainspring.attempt
         WHERE job = $1 AND nominal = $2 AND series = $3 ORDER BY number";
     rows_of(connection, "attempts", sql, &key_values(key), columns::attempt)

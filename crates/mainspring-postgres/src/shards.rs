@@ -137,7 +137,7 @@ impl Shards {
             UNION ALL (SELECT shard, 3 FROM mainspring.open_run WHERE job = $1 LIMIT 1)
             UNION ALL (SELECT shard, 4 FROM mainspring.job WHERE name = $1)
             UNION ALL (SELECT shard, 5 FROM mainspring.history WHERE job = $1 LIMIT 1) ORDER BY place LIMIT 1";
-        read::settle(&mut self.connection)?;
+        read::settle_for(&mut self.connection, [name])?;
         self.one("find a job's shard", sql, &[Value::text(name.as_str())])
     }
 
@@ -188,7 +188,7 @@ impl Shards {
         let sql = "SELECT shard FROM mainspring.run WHERE job = $1 AND nominal = $2 AND series = $3 LIMIT 1";
         let (nominal, series) = (nanoseconds(key.nominal), i64::from(key.series));
         let values = [Value::text(key.job.as_str()), Value::Int(nominal), Value::Int(series)];
-        read::settle(&mut self.connection)?;
+        read::settle_for(&mut self.connection, [&key.job])?;
         self.one("find a run's shard", sql, &values)
     }
 

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | `acquire` | `acquire_1` | the lease, or who holds the shard and for how long |
 //! | `commit` | `commit_2` | checks epoch and token, does the batch, keeps number and answers, renews the lease |
-//! | | and a row of `journal` | what of a large batch can wait: `settle_1` writes it into the tables |
+//! | | and a row of `entry` | what of a large batch can wait: `settle_1` writes it into the tables, `settle_2` into packs too |
 //! | `renew` | `renew_1` | the same without a batch |
 //! | `release` | `release_1` | the shard is free at once |
 //!
@@ -27,7 +27,8 @@ use mainspring_job::{
 use tokio_postgres::Row;
 
 use super::connection::Connection;
-use super::journal::{COLUMNS, Entry, Journal, LARGE, Plan};
+use super::journal::{Entry, Journal, LARGE, Plan, Settlement};
+use super::life::COLUMNS;
 use super::location::{Location, OF_OWNER};
 use super::reader::PostgresReader;
 use super::releases::FREE;
@@ -236,7 +237,7 @@ impl PostgresStore {
             "WITH held AS MATERIALIZED ({held}),
             done AS MATERIALIZED (SELECT c.*, h.server, h.is_done FROM held AS h, LATERAL {call} AS c
                 WHERE h.is_done OR h.settled = ${first}),
-            kept AS (INSERT INTO mainspring.journal (shard, epoch, batch, server, {})
+            kept AS (INSERT INTO mainspring.entry (shard, epoch, batch, server, {})
                 SELECT $1, $2, $5, d.server, {} FROM done AS d WHERE d.status = 'done' AND NOT d.is_done)
             SELECT coalesce(d.status, 'settled'), d.answers, d.now, d.is_done FROM held AS h LEFT JOIN done AS d ON true",
             COLUMNS.join(", "),
@@ -290,12 +291,30 @@ impl PostgresStore {
     /// Writes what is in the journal into the tables, but for jobs that are to stay there.
     fn settle(&mut self, lease: Lease, keep: &[i64]) -> Result<(), StoreError> {
         let of = (lease.shard, lease.epoch);
-        let [shard, epoch, token] = self.fence(lease)?;
-        let times = self.journals.get(&of).and_then(Journal::times);
         let numbers = Value::MaybeInts(keep.iter().copied().map(Some).collect());
-        let sql = "SELECT status, times, kept FROM mainspring.settle_1($1, $2, $3, $4, $5)";
-        let values = [shard, epoch, token, Value::MaybeInt(times), numbers];
-        let answered = self.ask("settle the journal", sql, &values)?;
+        let journal = self.journals.get(&of);
+        let times = Value::MaybeInt(journal.and_then(Journal::times));
+        let from = self.journal_from.min(LARGE);
+        let settlement = journal.and_then(|journal| journal.settlement(keep, from));
+        let [shard, epoch, token] = self.fence(lease)?;
+        let mut values = vec![shard, epoch, token, times];
+        let version = if let Some(Settlement { has_rest, last, values: more }) = settlement {
+            values.extend([
+                Value::Int(mainspring_rows::number(last)),
+                numbers,
+                Value::Int(i64::from(has_rest)),
+            ]);
+            values.extend(more);
+            2
+        } else {
+            values.push(numbers);
+            1
+        };
+        let sql = format!(
+            "SELECT status, times, kept FROM mainspring.settle_{version}({})",
+            places(1, values.len())
+        );
+        let answered = self.ask("settle the journal", &sql, &values)?;
         let (times, is_kept) = (number(&answered, 1)?, answered.try_get(2).unwrap_or_default());
         let journal = self.journals.entry(of).or_default();
         journal.settled(Some(times), if is_kept { keep } else { &[] });

@@ -10,7 +10,7 @@ use super::database::Database;
 const EMPTY: &str =
     "TRUNCATE mainspring.shard, mainspring.job, mainspring.pending, mainspring.once_key, mainspring.open_run, mainspring.history,
     mainspring.attempt, mainspring.audit, mainspring.source, mainspring.inbox, mainspring.reply,
-    mainspring.journal RESTART IDENTITY; ALTER SEQUENCE mainspring.epoch RESTART";
+    mainspring.entry, mainspring.pack RESTART IDENTITY; ALTER SEQUENCE mainspring.epoch RESTART";
 
 struct Shared<'d> {
     database: &'d Database,

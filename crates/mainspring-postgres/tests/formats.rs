@@ -15,7 +15,7 @@ const LATER: &str = concat!(
 );
 
 /// The tables of a format, and a role that has all rights on them and may make none.
-fn made_for_a_role(database: &Database, steps: &str, meta: &str) {
+pub(crate) fn made_for_a_role(database: &Database, steps: &str, meta: &str) {
     database.ask(&format!(
         "CREATE SCHEMA mainspring; {steps} INSERT INTO mainspring.meta {meta};
         CREATE ROLE serving; GRANT USAGE ON SCHEMA mainspring TO serving;

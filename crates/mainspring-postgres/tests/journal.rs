@@ -15,37 +15,37 @@ use super::relay::Relay;
 use super::trouble::{MAX_TRIES, acquired, at, opened, tried};
 
 /// How many rows there are, without anybody's having asked for the journal to be settled.
-const ROWS: &str = "SELECT format('%s journal, %s pending, %s open, %s ended, %s attempts',
-    (SELECT count(*) FROM mainspring.journal), (SELECT count(*) FROM mainspring.pending),
+const ROWS: &str = "SELECT format('%s journal, %s packed, %s pending, %s open, %s ended, %s attempts',
+    (SELECT count(*) FROM mainspring.entry), (SELECT coalesce(sum(count), 0) FROM mainspring.pack), (SELECT count(*) FROM mainspring.pending),
     (SELECT count(*) FROM mainspring.open_run), (SELECT count(*) FROM mainspring.history),
     (SELECT count(*) FROM mainspring.attempt))";
 
-const LAPSE: &str = "UPDATE mainspring.shard SET until = '-infinity'";
+pub(crate) const LAPSE: &str = "UPDATE mainspring.shard SET until = '-infinity'";
 
 /// A store whose batches are all large.
-fn eager(url: &str) -> PostgresStore {
+pub(crate) fn eager(url: &str) -> PostgresStore {
     let location = Location::parse(&format!("{url} journal=1")).unwrap();
     PostgresStore::open(&location, Identity::default()).unwrap()
 }
 
 /// A job as the planner of this lease submits it.
-fn once(lease: Lease, count: u64) -> Once {
+pub(crate) fn once(lease: Lease, count: u64) -> Once {
     let due = at(1_000 + i64::try_from(count).unwrap());
     let id = OnceId { due, number: (lease.epoch << 40) + count };
     Once::new(id, at(0), Work::new(Action::new("mail", format!("to: ada\0{count}")).unwrap()))
 }
 
-fn submitted(once: &Once) -> Operation {
+pub(crate) fn submitted(once: &Once) -> Operation {
     Operation::Submit(once.clone())
 }
 
-fn fired(once: &Once) -> Operation {
+pub(crate) fn fired(once: &Once) -> Operation {
     let mut run = once.run(RunState::Running, once.id.due, once.id.due);
     (run.attempt, run.started) = (1, Some(once.id.due));
     Operation::Fire { id: once.id, run }
 }
 
-fn ended(once: &Once, state: RunState) -> Operation {
+pub(crate) fn ended(once: &Once, state: RunState) -> Operation {
     let (key, outcome) = (RunKey::new(once.name.clone(), once.id.due), Some(Outcome::Succeeded));
     Operation::End { key, attempt: 1, state, at: at(5_000), outcome, crashes: 0, reason: None }
 }
@@ -58,7 +58,7 @@ fn three(lease: Lease, number: u64) -> (Batch, [Once; 3]) {
     (Batch::new(number, operations), jobs)
 }
 
-fn all_new(store: &mut PostgresStore, lease: Lease, batch: &Batch) {
+pub(crate) fn all_new(store: &mut PostgresStore, lease: Lease, batch: &Batch) {
     assert_eq!(tried(store, lease, batch), vec![Answer::New; batch.operations.len()]);
 }
 
@@ -82,33 +82,33 @@ fn a_life_between_two_settlements_is_written_once_and_readers_see_it_at_once() {
     let lease = acquired(&mut store);
     let (batch, jobs) = three(lease, 1);
     all_new(&mut store, lease, &batch);
-    assert_eq!(database.ask(ROWS), "1 journal, 0 pending, 0 open, 0 ended, 0 attempts");
+    assert_eq!(database.ask(ROWS), "1 journal, 0 packed, 0 pending, 0 open, 0 ended, 0 attempts");
     // Another session, as that of a page.
     let counts = reader.counts(Shard::WHOLE).unwrap();
     assert_eq!((counts.pending, counts.open, counts.runs), (1, 1, 2));
-    assert_eq!(database.ask(ROWS), "0 journal, 1 pending, 1 open, 1 ended, 2 attempts");
+    assert_eq!(database.ask(ROWS), "0 journal, 0 packed, 1 pending, 1 open, 1 ended, 2 attempts");
     // The owner's next batch touches what it took for young.
     let next = vec![fired(&jobs[0]), ended(&jobs[1], RunState::Failed), submitted(&once(lease, 15))];
     all_new(&mut store, lease, &Batch::new(2, next));
     let mut over = Query::new(9);
     over.states = vec![RunState::Failed, RunState::Succeeded];
     assert_eq!(reader.find(Shard::WHOLE, &over).unwrap().len(), 2);
-    assert_eq!(database.ask(ROWS), "0 journal, 1 pending, 1 open, 2 ended, 3 attempts");
+    assert_eq!(database.ask(ROWS), "0 journal, 0 packed, 1 pending, 1 open, 2 ended, 3 attempts");
     // A user of SQL.
     all_new(&mut store, lease, &three(lease, 3).0);
-    assert_eq!(database.ask("SELECT count(*) FROM mainspring.journal"), "1");
+    assert_eq!(database.ask("SELECT count(*) FROM mainspring.entry"), "1");
     database.ask("SELECT mainspring.settle()");
-    assert_eq!(database.ask(ROWS), "0 journal, 2 pending, 2 open, 3 ended, 5 attempts");
+    assert_eq!(database.ask(ROWS), "0 journal, 0 packed, 2 pending, 2 open, 3 ended, 5 attempts");
     // One that looks at nothing: a renewal, as of an owner that is idle, and a release.
     for (number, is_last) in [(4, false), (5, true)] {
         all_new(&mut store, lease, &three(lease, number).0);
-        assert_eq!(database.ask("SELECT count(*) FROM mainspring.journal"), "1");
+        assert_eq!(database.ask("SELECT count(*) FROM mainspring.entry"), "1");
         if is_last {
             store.release(lease).unwrap();
         } else {
             store.renew(lease).unwrap();
         }
-        assert_eq!(database.ask("SELECT count(*) FROM mainspring.journal"), "0");
+        assert_eq!(database.ask("SELECT count(*) FROM mainspring.entry"), "0");
     }
 }
 
@@ -119,14 +119,14 @@ fn a_small_batch_is_in_the_tables_at_once_and_what_was_before_it_too() {
     let mut store = PostgresStore::open(&location, Identity::default()).unwrap();
     let lease = acquired(&mut store);
     all_new(&mut store, lease, &three(lease, 1).0);
-    assert_eq!(database.ask(ROWS), "1 journal, 0 pending, 0 open, 0 ended, 0 attempts");
+    assert_eq!(database.ask(ROWS), "1 journal, 0 packed, 0 pending, 0 open, 0 ended, 0 attempts");
     all_new(&mut store, lease, &Batch::new(2, vec![submitted(&once(lease, 15))]));
-    assert_eq!(database.ask(ROWS), "0 journal, 2 pending, 1 open, 1 ended, 2 attempts");
+    assert_eq!(database.ask(ROWS), "0 journal, 0 packed, 2 pending, 1 open, 1 ended, 2 attempts");
     // The journal is settled by itself after some batches.
     for number in 3..60 {
         all_new(&mut store, lease, &three(lease, number).0);
     }
-    let left: u64 = database.ask("SELECT count(*) FROM mainspring.journal").parse().unwrap();
+    let left: u64 = database.ask("SELECT count(*) FROM mainspring.entry").parse().unwrap();
     assert!((1..=16).contains(&left), "{left}");
     let mut off = PostgresStore::open(
         &Location::parse(&format!("{} journal=off", database.url())).unwrap(),
@@ -136,7 +136,7 @@ fn a_small_batch_is_in_the_tables_at_once_and_what_was_before_it_too() {
     database.ask(LAPSE);
     let lease = acquired(&mut off);
     all_new(&mut off, lease, &three(lease, 1).0);
-    assert_eq!(database.ask("SELECT count(*) FROM mainspring.journal"), "0");
+    assert_eq!(database.ask("SELECT count(*) FROM mainspring.entry"), "0");
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn a_batch_whose_answer_was_lost_is_in_the_journal_once_and_its_jobs_go_on() {
     }
     let counts = store.counts(Shard::WHOLE).unwrap();
     assert_eq!((counts.pending, counts.open, counts.runs), (1, 40, 119));
-    assert_eq!(database.ask(ROWS), "0 journal, 1 pending, 40 open, 79 ended, 119 attempts");
+    assert_eq!(database.ask(ROWS), "0 journal, 0 packed, 1 pending, 40 open, 79 ended, 119 attempts");
 }
 
 #[test]
@@ -181,14 +181,14 @@ fn who_takes_the_shard_finds_all_in_the_tables_and_the_old_owner_writes_nothing_
     }
     database.kill();
     database.begin();
-    assert_eq!(database.ask(ROWS), "5 journal, 0 pending, 0 open, 0 ended, 0 attempts");
+    assert_eq!(database.ask(ROWS), "5 journal, 0 packed, 0 pending, 0 open, 0 ended, 0 attempts");
     // Held off, a standby leaves it alone.
     let mut other = opened(&database);
     assert!(matches!(other.acquire(Shard::WHOLE, &Owner::new("other")), Err(StoreError::Held { .. })));
-    assert_eq!(database.ask("SELECT count(*) FROM mainspring.journal"), "5");
+    assert_eq!(database.ask("SELECT count(*) FROM mainspring.entry"), "5");
     database.ask(LAPSE);
     let lease = other.acquire(Shard::WHOLE, &Owner::new("other")).unwrap();
-    assert_eq!(database.ask(ROWS), "0 journal, 5 pending, 5 open, 5 ended, 10 attempts");
+    assert_eq!(database.ask(ROWS), "0 journal, 0 packed, 5 pending, 5 open, 5 ended, 10 attempts");
     assert_eq!(
         database.ask("SELECT count(DISTINCT epoch) || ' ' || min(epoch) FROM mainspring.attempt"),
         format!("1 {}", old.epoch)
@@ -199,7 +199,7 @@ fn who_takes_the_shard_finds_all_in_the_tables_and_the_old_owner_writes_nothing_
     });
     assert!(matches!(late, Some(Err(StoreError::Fenced))), "{late:?}");
     assert!(matches!(dead.renew(old), Err(StoreError::Fenced)));
-    assert_eq!(database.ask(ROWS), "0 journal, 5 pending, 5 open, 5 ended, 10 attempts");
+    assert_eq!(database.ask(ROWS), "0 journal, 0 packed, 5 pending, 5 open, 5 ended, 10 attempts");
     all_new(&mut other, lease, &Batch::new(1, vec![fired(&once(old, 11))]));
 }
 
@@ -212,7 +212,7 @@ fn a_shard_that_is_taken_at_this_moment_has_all_in_the_tables() {
     let lease = acquired(&mut store);
     all_new(&mut store, lease, &three(lease, 1).0);
     database.ask("UPDATE mainspring.shard SET epoch = nextval('mainspring.epoch')");
-    assert_eq!(database.ask(ROWS), "0 journal, 1 pending, 1 open, 1 ended, 2 attempts");
+    assert_eq!(database.ask(ROWS), "0 journal, 0 packed, 1 pending, 1 open, 1 ended, 2 attempts");
 }
 
 #[test]
@@ -266,8 +266,11 @@ fn rows_that_somebody_has_written_by_hand_keep_no_shard() {
         jobs[2].id.due.as_nanosecond()
     ));
     store.renew(lease).unwrap();
-    assert_eq!(database.ask(ROWS), "0 journal, 1 pending, 1 open, 1 ended, 2 attempts");
+    assert_eq!(database.ask(ROWS), "0 journal, 1 packed, 1 pending, 1 open, 1 ended, 1 attempts");
+    database.ask("SELECT mainspring.settle()");
+    assert_eq!(database.ask(ROWS), "0 journal, 0 packed, 1 pending, 1 open, 1 ended, 2 attempts");
     assert_eq!(database.ask("SELECT state FROM mainspring.history"), "cancelled");
+    assert_eq!(database.ask("SELECT runs FROM mainspring.shard"), "1", "the one that is open");
     all_new(&mut store, lease, &three(lease, 2).0);
 }
 
@@ -307,12 +310,11 @@ fn a_life_that_goes_on_when_the_journal_is_full_is_written_once_too() {
     assert_eq!(database.ask("SELECT count(*) FROM mainspring.open_run"), "0");
     assert_eq!(database.ask("SELECT count(*) FROM mainspring.pending"), "0");
     // One row has what was left three times, and another batch or two each.
-    let (rows, last) =
-        ("SELECT count(*) FROM mainspring.journal", "SELECT max(settled) FROM mainspring.shard");
+    let (rows, last) = ("SELECT count(*) FROM mainspring.entry", "SELECT max(settled) FROM mainspring.shard");
     assert_ne!(database.ask(rows), "0");
     store.renew(lease).unwrap();
     assert_eq!((database.ask(rows), database.ask(last)), ("0".to_owned(), "4".to_owned()));
-    assert_eq!(database.ask(ROWS), "0 journal, 1 pending, 2 open, 57 ended, 59 attempts");
+    assert_eq!(database.ask(ROWS), "0 journal, 57 packed, 1 pending, 2 open, 0 ended, 2 attempts");
     assert_eq!(database.ask("SELECT pending || ' ' || open || ' ' || runs FROM mainspring.shard"), "1 2 59");
 }
 
@@ -329,7 +331,7 @@ fn what_was_to_stay_in_a_journal_that_somebody_else_has_settled_goes_on_in_the_t
         }
     });
     store.renew(lease).unwrap();
-    assert_eq!(database.ask(ROWS), "0 journal, 1 pending, 1 open, 78 ended, 79 attempts");
+    assert_eq!(database.ask(ROWS), "0 journal, 0 packed, 1 pending, 1 open, 78 ended, 79 attempts");
 }
 
 /// Each shard has its own, and a reader has all of them settled.
@@ -347,7 +349,7 @@ fn the_journals_of_several_shards_are_settled_apart() {
     });
     let (store, lease) = &mut owners[0];
     store.renew(*lease).unwrap();
-    assert_eq!(database.ask(ROWS), "1 journal, 1 pending, 1 open, 1 ended, 2 attempts");
+    assert_eq!(database.ask(ROWS), "1 journal, 1 packed, 1 pending, 1 open, 0 ended, 1 attempts");
     assert_eq!(
         database.ask("SELECT string_agg(settled::text, ' ' ORDER BY shard) FROM mainspring.shard"),
         "1 0"

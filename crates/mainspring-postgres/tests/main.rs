@@ -8,6 +8,7 @@ mod failover;
 mod formats;
 mod journal;
 mod moves;
+mod packs;
 mod relay;
 mod shards;
 mod tls;

@@ -53,7 +53,13 @@ const WATCH: &str = "CREATE TABLE violation (what text);
         INSERT INTO young_start SELECT u.number, NEW.epoch FROM UNNEST(NEW.r_number, NEW.r_state) AS u (number, state)
             WHERE u.state = 'running' UNION ALL SELECT b, NEW.epoch FROM UNNEST(NEW.b_number) AS b;
         RETURN NULL; END $$;
-    CREATE TRIGGER watch AFTER INSERT ON mainspring.journal FOR EACH ROW EXECUTE FUNCTION watch_journal();
+    CREATE TRIGGER watch AFTER INSERT ON mainspring.entry FOR EACH ROW EXECUTE FUNCTION watch_journal();
+    CREATE FUNCTION watch_pack() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF NOT EXISTS (SELECT FROM mainspring.shard AS s WHERE s.shard = NEW.shard AND s.epoch = NEW.epoch) THEN
+            INSERT INTO violation VALUES (format('epoch %s has packed', NEW.epoch));
+        END IF;
+        RETURN NULL; END $$;
+    CREATE TRIGGER watch AFTER INSERT ON mainspring.pack FOR EACH ROW EXECUTE FUNCTION watch_pack();
     CREATE FUNCTION watch() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
         IF NOT EXISTS (SELECT FROM mainspring.run AS r JOIN mainspring.shard AS s USING (shard)
                 WHERE r.job = NEW.job AND r.nominal = NEW.nominal AND r.series = NEW.series AND s.epoch = NEW.epoch)

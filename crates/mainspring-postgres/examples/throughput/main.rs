@@ -93,6 +93,7 @@ fn main() -> ExitCode {
         let ours = store::measure(&database, jobs, shards);
         println!("| store: submissions, {shards} shards | {:.0} |", ours.submissions);
         println!("| store: cycles, {shards} shards | {:.0} |", ours.cycles);
+        println!("| store: rows made of packs, {shards} shards | {:.0} |", ours.opened);
         ours_best = ours_best.max(ours.cycles);
     }
     if is_apart {

@@ -60,6 +60,7 @@ impl Session {
 pub(crate) fn measure(database: &Database, jobs: usize, workers: usize, batch: usize, done: Done) -> Figures {
     database.ask(TABLE);
     database.ask("VACUUM ANALYZE queue");
+    database.ask("CHECKPOINT");
     let url = database.url();
     let (claimed, barrier) = (AtomicUsize::new(0), Barrier::new(workers));
     let times = thread::scope(|scope| {
@@ -78,7 +79,7 @@ pub(crate) fn measure(database: &Database, jobs: usize, workers: usize, batch: u
         database.ask("SELECT count(*) || ' ' || count(*) FILTER (WHERE state = 'completed') FROM queue");
     let kept = if done == Done::Marked { jobs } else { 0 };
     assert_eq!(left, format!("{kept} {kept}"), "each job has ended");
-    Figures { submissions: rate(jobs, insert), cycles: rate(jobs, insert + run) }
+    Figures { submissions: rate(jobs, insert), cycles: rate(jobs, insert + run), opened: 0.0 }
 }
 
 /// Inserts its part, waits for the others, and works until all is done. Returns how long each took.

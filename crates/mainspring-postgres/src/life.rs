@@ -1,0 +1,296 @@
+//! What an owner knows of a one-shot job that is new: its submission, its first run, and what follows that at
+//! once.
+//!
+//! ```text
+//!  submitted ─▶ fired ─▶ (begun) ─▶ ended ─▶ (moved: to be tried again, or to the dead letters)
+//! ```
+//!
+//! It says how it is written: a part after another as they come ([`Rows`]), all that there is of it once
+//! more, or as a job of a pack.
+//!
+//! Cost: some 200 bytes, and a part of the work, whose text it shares. A copy of each text where it is
+//! written.
+//!
+//! Does not have a second attempt: that is for the tables.
+
+use std::sync::Arc;
+
+use mainspring_job::{Cause, JobName, Once, OnceId, Operation, Run, RunKey, RunState, Work};
+use mainspring_rows::{nanoseconds, number};
+
+use super::document;
+use super::value::Value;
+use super::wave::{Columns, some, work};
+
+/// The first run, begun or not.
+#[derive(Clone, Debug)]
+struct First {
+    due: i64,
+    planned: i64,
+    started: Option<i64>,
+    state: RunState,
+}
+
+/// The end of its first attempt.
+#[derive(Clone, Debug)]
+struct End {
+    state: RunState,
+    at: i64,
+    crashes: u32,
+    outcome: Option<String>,
+    reason: String,
+}
+
+/// What follows at once.
+#[derive(Clone, Debug)]
+struct Move {
+    to: RunState,
+    due: i64,
+    at: i64,
+    reason: String,
+}
+
+/// A job.
+#[derive(Clone, Debug)]
+pub(super) struct Life {
+    id: OnceId,
+    submitted: i64,
+    work: Arc<Work>,
+    run: Option<First>,
+    /// When a run began that waited first.
+    begun: Option<i64>,
+    end: Option<End>,
+    moved: Option<Move>,
+}
+
+impl Life {
+    pub(super) fn new(once: &Once) -> Life {
+        let (id, work) = (once.id, Arc::clone(&once.work));
+        Life {
+            id,
+            submitted: nanoseconds(once.submitted),
+            work,
+            run: None,
+            begun: None,
+            end: None,
+            moved: None,
+        }
+    }
+
+    pub(super) fn number(&self) -> i64 {
+        number(self.id.number)
+    }
+
+    /// Whether its end is to come.
+    pub(super) fn is_under_way(&self) -> bool {
+        self.end.is_none()
+    }
+
+    /// Whether a pack has a form for it: it has succeeded, and there is nothing else to be said.
+    pub(super) fn is_plain(&self) -> bool {
+        let is_success =
+            |end: &End| end.state == RunState::Succeeded && end.crashes == 0 && end.reason.is_empty();
+        self.moved.is_none() && self.end.as_ref().is_some_and(is_success)
+    }
+
+    /// How long its text is, in bytes.
+    pub(super) fn body_bytes(&self) -> usize {
+        self.work.action.body().len()
+    }
+
+    fn is_running(&self) -> bool {
+        let has_begun = self.run.as_ref().is_some_and(|run| run.state == RunState::Running);
+        (has_begun || self.begun.is_some()) && self.end.is_none()
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.run.is_some() && !self.is_running() && self.end.is_none()
+    }
+
+    fn is_of(&self, key: &RunKey) -> bool {
+        (key.nominal, key.series) == (self.id.due, 0)
+    }
+
+    /// Whether it is what there is a form for: the first run of the job, as it was submitted.
+    fn is_first(&self, run: &Run) -> bool {
+        let is_begun = match run.state {
+            RunState::Running => run.attempt == 1 && run.started.is_some(),
+            RunState::Queued | RunState::Scheduled => run.attempt == 0 && run.started.is_none(),
+            _ => false,
+        };
+        let has_more =
+            run.ended.is_some() || run.outcome.is_some() || run.reason.is_some() || run.span.is_some();
+        let is_same =
+            run.work.as_ref().is_some_and(|work| Arc::ptr_eq(work, &self.work) || *work == self.work);
+        is_begun
+            && !has_more
+            && is_same
+            && run.cause == Cause::Once
+            && self.is_of(&run.key)
+            && (run.forgiven, run.crashes) == (0, 0)
+    }
+
+    /// Takes what comes next, and writes it; false if it is something else.
+    pub(super) fn follow(&mut self, operation: &Operation, rows: &mut Rows) -> bool {
+        match operation {
+            Operation::Fire { id, run } if self.run.is_none() && *id == self.id && self.is_first(run) => {
+                let (due, planned) = (nanoseconds(run.due), nanoseconds(run.planned));
+                self.run =
+                    Some(First { due, planned, started: run.started.map(nanoseconds), state: run.state });
+                rows.run(self);
+            }
+            Operation::Begin { key, attempt: 1, at } if self.is_waiting() && self.is_of(key) => {
+                self.begun = Some(nanoseconds(*at));
+                rows.begin(self);
+            }
+            Operation::End { key, attempt: 1, state, at, outcome, crashes, reason }
+                if self.is_running() && self.is_of(key) && RunState::Running.may_become(*state) =>
+            {
+                let (at, outcome) = (nanoseconds(*at), outcome.as_ref().map(ToString::to_string));
+                let reason = document::code(reason.as_ref());
+                self.end = Some(End { state: *state, at, crashes: *crashes, outcome, reason });
+                rows.end(self);
+            }
+            Operation::Move { key, from, to, due, at, reason }
+                if self.moved.is_none() && self.is_of(key) && self.may_follow(*from, *to) =>
+            {
+                let (due, at) = (nanoseconds(*due), nanoseconds(*at));
+                self.moved = Some(Move { to: *to, due, at, reason: document::code(reason.as_ref()) });
+                rows.go_on(self);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn may_follow(&self, from: RunState, to: RunState) -> bool {
+        self.end.as_ref().is_some_and(|end| end.state == from)
+            && from.may_become(to)
+            && to != RunState::Running
+            && !from.is_forgiven_as(to)
+    }
+}
+
+/// Parts of lives, in the columns of an entry of the journal.
+#[derive(Default)]
+pub(super) struct Rows {
+    submissions: Columns,
+    runs: Columns,
+    begins: Columns,
+    ends: Columns,
+    moves: Columns,
+}
+
+impl Rows {
+    pub(super) fn submission(&mut self, name: &JobName, life: &Life) {
+        let numbers =
+            [nanoseconds(life.id.due), life.number(), life.submitted, i64::from(life.work.priority)];
+        let texts = [some(name.as_str())];
+        self.submissions.push(numbers.map(Some), texts.into_iter().chain(work(Some(&life.work))));
+    }
+
+    fn run(&mut self, life: &Life) {
+        if let Some(run) = &life.run {
+            let numbers = [Some(life.number()), Some(run.due), Some(run.planned), run.started];
+            self.runs.push(numbers, [some(run.state.name())]);
+        }
+    }
+
+    fn begin(&mut self, life: &Life) {
+        if let Some(at) = life.begun {
+            self.begins.push([life.number(), at].map(Some), []);
+        }
+    }
+
+    fn end(&mut self, life: &Life) {
+        if let Some(end) = &life.end {
+            let texts =
+                [some(end.state.name()), end.outcome.as_deref().and_then(some), Some(end.reason.clone())];
+            self.ends.push([life.number(), end.at, i64::from(end.crashes)].map(Some), texts);
+        }
+    }
+
+    fn go_on(&mut self, life: &Life) {
+        if let Some(Move { to, due, at, reason }) = &life.moved {
+            let texts = [some(to.name()), Some(reason.clone())];
+            self.moves.push([life.number(), *due, *at].map(Some), texts);
+        }
+    }
+
+    /// All that there is of a life.
+    pub(super) fn whole(&mut self, name: &JobName, life: &Life) {
+        self.submission(name, life);
+        self.run(life);
+        self.begin(life);
+        self.end(life);
+        self.go_on(life);
+    }
+
+    /// Its places: those of [`COLUMNS`] but for the last.
+    pub(super) fn bind(self, values: &mut Vec<Value>) {
+        let Rows { submissions, runs, begins, ends, moves } = self;
+        submissions.bind(4, 5, values);
+        runs.bind(4, 1, values);
+        begins.bind(2, 0, values);
+        ends.bind(3, 3, values);
+        moves.bind(3, 2, values);
+    }
+}
+
+/// Jobs for a pack: see `settle_2`, whose parameters are bound in this order.
+#[derive(Default)]
+pub(super) struct Packed(Columns);
+
+impl Packed {
+    /// A job that [is plain](Life::is_plain); nothing of another.
+    pub(super) fn push(&mut self, name: &JobName, life: &Life) {
+        let Life { id, work: its_work, run: Some(run), end: Some(end), .. } = life else { return };
+        let numbers = [
+            Some(nanoseconds(id.due)),
+            Some(life.number()),
+            Some(run.due),
+            Some(run.planned),
+            run.started.or(life.begun),
+            Some(end.at),
+            Some(i64::from(its_work.priority)),
+        ];
+        let texts = [some(name.as_str())].into_iter().chain(work(Some(its_work)));
+        self.0.push(numbers, texts.chain([end.outcome.as_deref().and_then(some)]));
+    }
+
+    pub(super) fn bind(self, values: &mut Vec<Value>) {
+        self.0.bind(7, 6, values);
+    }
+}
+
+/// The columns of the journal that an entry fills.
+pub(super) const COLUMNS: [&str; 28] = [
+    "s_due",
+    "s_number",
+    "s_submitted",
+    "s_priority",
+    "s_name",
+    "s_kind",
+    "s_body",
+    "s_policies",
+    "s_work_group",
+    "r_number",
+    "r_due",
+    "r_planned",
+    "r_started",
+    "r_state",
+    "b_number",
+    "b_at",
+    "e_number",
+    "e_at",
+    "e_deaths",
+    "e_state",
+    "e_outcome",
+    "e_reason",
+    "m_number",
+    "m_due",
+    "m_at",
+    "m_state",
+    "m_reason",
+    "prunes",
+];
