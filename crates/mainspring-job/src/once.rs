@@ -8,7 +8,7 @@
 //! There may be a million of them. The id of a one-shot job contains its due time, so the store finds it
 //! without an index of names. An id that is out of date finds nothing.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -73,6 +73,13 @@ impl OnceId {
     pub fn name(self) -> JobName {
         JobName::new(&self.to_string()).expect("letters, digits and hyphens are a name")
     }
+
+    /// Whether a name is that [of the job](OnceId::name) with this id. Makes none to compare it with.
+    #[must_use]
+    pub fn is_name(self, name: &JobName) -> bool {
+        let mut rest = Rest(name.as_str());
+        write!(rest, "{self}").is_ok() && rest.0.is_empty()
+    }
 }
 
 /// `once-` and two numbers in base 36: the due time in nanoseconds, and the number.
@@ -80,7 +87,7 @@ impl fmt::Display for OnceId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let since_first = self.due.as_nanosecond() - Timestamp::MIN.as_nanosecond();
         let due = u128::try_from(since_first).expect("no timestamp is before the first");
-        write!(f, "{PREFIX}{}-{}", base36(due), base36(u128::from(self.number)))
+        write!(f, "{PREFIX}{}-{}", Base36(due), Base36(u128::from(self.number)))
     }
 }
 
@@ -101,26 +108,41 @@ fn read_id(text: &str) -> Option<OnceId> {
     Some(OnceId { due, number: u64::from_str_radix(number, 36).ok()? })
 }
 
-/// Twelve digits of base 36 at a time, as each division of 128 bits costs as much as those of 64 together.
-fn base36(number: u128) -> String {
-    const DIGITS: usize = 12;
-    const BASE: u128 = 36_u128.pow(12);
-    let (mut digits, mut rest) = (Vec::with_capacity(2 * DIGITS + 1), number);
-    loop {
-        let mut part = u64::try_from(rest % BASE).expect("twelve digits fit");
-        rest /= BASE;
-        let begun = digits.len();
-        while digits.len() == begun || 0 < part || (0 < rest && digits.len() < begun + DIGITS) {
-            digits.push(
-                b"0123456789abcdefghijklmnopqrstuvwxyz"[usize::try_from(part % 36).expect("it is small")],
-            );
-            part /= 36;
+/// A number in base 36. Twelve digits at a time, as a division of 128 bits costs as much as those of 64
+/// together.
+struct Base36(u128);
+
+impl fmt::Display for Base36 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const DIGITS: usize = 12;
+        const BASE: u128 = 36_u128.pow(12);
+        let (mut digits, mut begin, mut rest) = ([b'0'; 3 * DIGITS], 3 * DIGITS, self.0);
+        loop {
+            let mut part = u64::try_from(rest % BASE).expect("twelve digits fit");
+            rest /= BASE;
+            let end = if rest == 0 { begin - 1 } else { begin - DIGITS };
+            while end < begin || 0 < part {
+                begin -= 1;
+                let digit = usize::try_from(part % 36).expect("a remainder of 36 is small");
+                digits[begin] = b"0123456789abcdefghijklmnopqrstuvwxyz"[digit];
+                part /= 36;
+            }
+            if rest == 0 {
+                break;
+            }
         }
-        if rest == 0 {
-            break;
-        }
+        f.write_str(str::from_utf8(&digits[begin..]).expect("digits are ASCII"))
     }
-    digits.iter().rev().map(|digit| char::from(*digit)).collect()
+}
+
+/// What is left of a text when what is written has been taken from its beginning.
+struct Rest<'t>(&'t str);
+
+impl fmt::Write for Rest<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0 = self.0.strip_prefix(text).ok_or(fmt::Error)?;
+        Ok(())
+    }
 }
 
 /// What is to be done once.
@@ -235,9 +257,14 @@ mod tests {
     fn a_number_of_an_id_is_read_back_as_it_was() {
         let ends = [35, 36, 36_u128.pow(12), 36_u128.pow(24), u128::from(u64::MAX), u128::MAX];
         for number in ends.into_iter().flat_map(|end| [end - 1, end, end.saturating_add(1)]).chain([0, 1]) {
-            let text = base36(number);
+            let text = Base36(number).to_string();
             assert_eq!(u128::from_str_radix(&text, 36), Ok(number), "{text}");
             assert!(text == "0" || !text.starts_with('0'), "{text}");
+            let id = OnceId { due: Timestamp::UNIX_EPOCH, number: u64::try_from(number).unwrap_or(7) };
+            assert!(id.is_name(&id.name()));
+            for other in [format!("{id}0"), format!("x{id}"), id.to_string()[..8].to_owned()] {
+                assert!(!id.is_name(&JobName::new(&other).unwrap()), "{other}");
+            }
         }
     }
 

@@ -21,8 +21,8 @@ const MARK_BYTE: u8 = 0xef;
 /// The text as it is kept.
 pub(super) fn kept(text: &str) -> Cow<'_, str> {
     // Without a branch for each byte, as most texts have neither.
-    let may_have = text.bytes().fold(false, |may, byte| may | (byte == 0) | (byte == MARK_BYTE));
-    if !may_have || !text.contains(['\0', MARK]) {
+    let found = text.bytes().fold(0, |found, byte| found | u8::from(byte == 0) | u8::from(byte == MARK_BYTE));
+    if found == 0 || !text.contains(['\0', MARK]) {
         return Cow::Borrowed(text);
     }
     let mut kept = String::with_capacity(text.len() + 4);

@@ -231,7 +231,7 @@ impl Journal {
 
 /// Whether a submission can be written without a look at the tables, if its number is new.
 fn is_plain(once: &Once) -> bool {
-    once.key.is_none() && once.name == once.id.name()
+    once.key.is_none() && once.id.is_name(&once.name)
 }
 
 /// The one-shot job without a name of its own that an operation is about, if it is about one.

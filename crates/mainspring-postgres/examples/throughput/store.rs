@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use mainspring_job::jiff::{SignedDuration, Timestamp};
 use mainspring_job::{
@@ -43,19 +43,12 @@ pub(crate) fn measure(database: &Database, jobs: usize, shards: u16) -> Figures 
             .map(|(start, owner)| owner.pending(part.min(jobs - start), first + start))
             .collect()
     };
-    let all = parts(0, &owners);
-    let began = Instant::now();
-    thread::scope(|scope| {
-        for (owner, all) in owners.iter_mut().zip(&all) {
-            scope.spawn(move || {
-                for some in all.chunks(MAX_BATCH_OPERATIONS) {
-                    owner.commit(some.iter().cloned().map(Operation::Submit).collect());
-                }
-                owner.settle();
-            });
-        }
-    });
-    let submissions = rate(jobs, began.elapsed());
+    let submitted = |all: &Vec<Once>| -> Vec<Vec<Operation>> {
+        let batches = all.chunks(MAX_BATCH_OPERATIONS);
+        batches.map(|some| some.iter().cloned().map(Operation::Submit).collect()).collect()
+    };
+    let batches = parts(0, &owners).iter().map(submitted).collect();
+    let submissions = rate(jobs, taken(&mut owners, batches));
     assert_eq!(database.ask("SELECT count(*) FROM mainspring.pending"), jobs.to_string());
     database.ask("TRUNCATE mainspring.pending");
     database.ask("VACUUM ANALYZE");
@@ -63,18 +56,9 @@ pub(crate) fn measure(database: &Database, jobs: usize, shards: u16) -> Figures 
     if database.ask(has_statements) == "1" {
         database.ask("SELECT pg_stat_statements_reset(), pg_stat_reset_shared('wal')");
     }
-    let all = parts(jobs, &owners);
+    let batches = parts(jobs, &owners).iter().map(|all| lives(all)).collect();
     database.ask("CHECKPOINT");
-    let began = Instant::now();
-    thread::scope(|scope| {
-        for (owner, all) in owners.iter_mut().zip(&all) {
-            scope.spawn(move || {
-                owner.cycle(all);
-                owner.settle();
-            });
-        }
-    });
-    let cycles = rate(jobs, began.elapsed());
+    let cycles = rate(jobs, taken(&mut owners, batches));
     assert_eq!(database.ask("SELECT count(*) FROM mainspring.entry"), "0", "the journal is settled");
     let packed: usize = database.ask("SELECT coalesce(sum(count), 0) FROM mainspring.pack").parse().unwrap();
     let began = Instant::now();
@@ -88,6 +72,35 @@ pub(crate) fn measure(database: &Database, jobs: usize, shards: u16) -> Figures 
     Figures { submissions, cycles, opened }
 }
 
+/// Has each owner commit its batches, which are made before, and returns how long that takes with the last
+/// settlement.
+fn taken(owners: &mut [Committer], batches: Vec<Vec<Vec<Operation>>>) -> Duration {
+    let began = Instant::now();
+    thread::scope(|scope| {
+        for (owner, batches) in owners.iter_mut().zip(batches) {
+            scope.spawn(move || {
+                batches.into_iter().for_each(|operations| owner.commit(operations));
+                owner.settle();
+            });
+        }
+    });
+    began.elapsed()
+}
+
+/// Of each batch a third is submitted, a third starts and a third ends.
+fn lives(all: &[Once]) -> Vec<Vec<Operation>> {
+    let groups: Vec<&[Once]> = all.chunks(MAX_BATCH_OPERATIONS / 3).collect();
+    let batch = |index: usize| {
+        let group = |back: usize| index.checked_sub(back).and_then(|index| groups.get(index)).copied();
+        let mut operations = Vec::with_capacity(MAX_BATCH_OPERATIONS);
+        operations.extend(group(0).unwrap_or_default().iter().cloned().map(Operation::Submit));
+        operations.extend(group(1).unwrap_or_default().iter().map(started));
+        operations.extend(group(2).unwrap_or_default().iter().map(ended));
+        operations
+    };
+    (0..groups.len() + 2).map(batch).collect()
+}
+
 struct Committer {
     store: PostgresStore,
     lease: Lease,
@@ -98,19 +111,6 @@ impl Committer {
     fn new(mut store: PostgresStore, shard: Shard) -> Committer {
         let lease = store.acquire(shard, &Owner::new("throughput")).unwrap();
         Committer { store, lease, number: 0 }
-    }
-
-    /// Of each batch a third is submitted, a third starts and a third ends.
-    fn cycle(&mut self, all: &[Once]) {
-        let groups: Vec<&[Once]> = all.chunks(MAX_BATCH_OPERATIONS / 3).collect();
-        for index in 0..groups.len() + 2 {
-            let group = |back: usize| index.checked_sub(back).and_then(|index| groups.get(index)).copied();
-            let mut operations = Vec::with_capacity(MAX_BATCH_OPERATIONS);
-            operations.extend(group(0).unwrap_or_default().iter().cloned().map(Operation::Submit));
-            operations.extend(group(1).unwrap_or_default().iter().map(started));
-            operations.extend(group(2).unwrap_or_default().iter().map(ended));
-            self.commit(operations);
-        }
     }
 
     /// What was written so far is in the tables and in packs, and not in the journal.
