@@ -15,12 +15,12 @@
 
 use std::sync::Arc;
 
-use mainspring_job::{Cause, JobName, Once, OnceId, Operation, Run, RunKey, RunState, Work};
+use mainspring_job::{Cause, JobName, Once, OnceId, Operation, Outcome, Run, RunKey, RunState, Work};
 use mainspring_rows::{nanoseconds, number};
 
 use super::document;
-use super::value::Value;
-use super::wave::{Columns, some, work};
+use super::value::{Text, Value};
+use super::wave::{Columns, some, word, work};
 
 /// The first run, begun or not.
 #[derive(Clone, Debug)]
@@ -37,8 +37,8 @@ struct End {
     state: RunState,
     at: i64,
     crashes: u32,
-    outcome: Option<String>,
-    reason: String,
+    outcome: Option<Text>,
+    reason: Text,
 }
 
 /// What follows at once.
@@ -47,7 +47,7 @@ struct Move {
     to: RunState,
     due: i64,
     at: i64,
-    reason: String,
+    reason: Text,
 }
 
 /// A job.
@@ -146,8 +146,8 @@ impl Life {
             Operation::End { key, attempt: 1, state, at, outcome, crashes, reason }
                 if self.is_running() && self.is_of(key) && RunState::Running.may_become(*state) =>
             {
-                let (at, outcome) = (nanoseconds(*at), outcome.as_ref().map(ToString::to_string));
-                let reason = document::code(reason.as_ref());
+                let (at, outcome) = (nanoseconds(*at), outcome.as_ref().and_then(told));
+                let reason = document::code(reason.as_ref()).into();
                 self.end = Some(End { state: *state, at, crashes: *crashes, outcome, reason });
                 rows.end(self);
             }
@@ -155,7 +155,7 @@ impl Life {
                 if self.moved.is_none() && self.is_of(key) && self.may_follow(*from, *to) =>
             {
                 let (due, at) = (nanoseconds(*due), nanoseconds(*at));
-                self.moved = Some(Move { to: *to, due, at, reason: document::code(reason.as_ref()) });
+                self.moved = Some(Move { to: *to, due, at, reason: document::code(reason.as_ref()).into() });
                 rows.go_on(self);
             }
             _ => return false,
@@ -169,6 +169,11 @@ impl Life {
             && to != RunState::Running
             && !from.is_forgiven_as(to)
     }
+}
+
+/// The text of an outcome; that of nearly all is made here.
+fn told(outcome: &Outcome) -> Option<Text> {
+    if *outcome == Outcome::Succeeded { word("succeeded") } else { some(&outcome.to_string()) }
 }
 
 /// Parts of lives, in the columns of an entry of the journal.
@@ -192,7 +197,7 @@ impl Rows {
     fn run(&mut self, life: &Life) {
         if let Some(run) = &life.run {
             let numbers = [Some(life.number()), Some(run.due), Some(run.planned), run.started];
-            self.runs.push(numbers, [some(run.state.name())]);
+            self.runs.push(numbers, [word(run.state.name())]);
         }
     }
 
@@ -204,15 +209,14 @@ impl Rows {
 
     fn end(&mut self, life: &Life) {
         if let Some(end) = &life.end {
-            let texts =
-                [some(end.state.name()), end.outcome.as_deref().and_then(some), Some(end.reason.clone())];
+            let texts = [word(end.state.name()), end.outcome.clone(), Some(end.reason.clone())];
             self.ends.push([life.number(), end.at, i64::from(end.crashes)].map(Some), texts);
         }
     }
 
     fn go_on(&mut self, life: &Life) {
         if let Some(Move { to, due, at, reason }) = &life.moved {
-            let texts = [some(to.name()), Some(reason.clone())];
+            let texts = [word(to.name()), Some(reason.clone())];
             self.moves.push([life.number(), *due, *at].map(Some), texts);
         }
     }
@@ -255,7 +259,7 @@ impl Packed {
             Some(i64::from(its_work.priority)),
         ];
         let texts = [some(name.as_str())].into_iter().chain(work(Some(its_work)));
-        self.0.push(numbers, texts.chain([end.outcome.as_deref().and_then(some)]));
+        self.0.push(numbers, texts.chain([end.outcome.clone()]));
     }
 
     pub(super) fn bind(self, values: &mut Vec<Value>) {

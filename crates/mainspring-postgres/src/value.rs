@@ -7,9 +7,14 @@
 //!
 //! Does not know the statements.
 
+use std::borrow::Cow;
+
 use tokio_postgres::types::{ToSql, Type};
 
 use super::escape::kept;
+
+/// A text, or a word that the program knows.
+pub(super) type Text = Cow<'static, str>;
 
 /// One value.
 #[derive(Clone, Debug)]
@@ -20,7 +25,7 @@ pub(super) enum Value {
     MaybeText(Option<String>),
     Texts(Vec<String>),
     MaybeInts(Vec<Option<i64>>),
-    MaybeTexts(Vec<Option<String>>),
+    MaybeTexts(Vec<Option<Text>>),
     Documents(Vec<serde_json::Value>),
 }
 

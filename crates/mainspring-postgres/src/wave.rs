@@ -23,7 +23,7 @@ use mainspring_rows::{nanoseconds, number};
 
 use super::document;
 use super::escape::kept;
-use super::value::Value;
+use super::value::{Text, Value};
 
 /// What an operation touches.
 #[derive(PartialEq, Eq, Hash)]
@@ -38,7 +38,7 @@ enum Touched<'b> {
 #[derive(Default)]
 pub(super) struct Columns {
     numbers: Vec<Vec<Option<i64>>>,
-    texts: Vec<Vec<Option<String>>>,
+    texts: Vec<Vec<Option<Text>>>,
 }
 
 impl Columns {
@@ -46,7 +46,7 @@ impl Columns {
     pub(super) fn push(
         &mut self,
         numbers: impl IntoIterator<Item = Option<i64>>,
-        texts: impl IntoIterator<Item = Option<String>>,
+        texts: impl IntoIterator<Item = Option<Text>>,
     ) {
         for (index, number) in numbers.into_iter().enumerate() {
             if self.numbers.len() <= index {
@@ -82,16 +82,22 @@ pub(super) struct Wave {
     ordinals: Vec<i64>,
 }
 
-pub(super) fn some(text: &str) -> Option<String> {
-    Some(kept(text).into_owned())
+/// A text as it is kept.
+pub(super) fn some(text: &str) -> Option<Text> {
+    Some(Text::Owned(kept(text).into_owned()))
 }
 
-pub(super) fn work(work: Option<&Work>) -> [Option<String>; 4] {
+/// A word of the program's own.
+pub(super) fn word(word: &'static str) -> Option<Text> {
+    Some(Text::Borrowed(word))
+}
+
+pub(super) fn work(work: Option<&Work>) -> [Option<Text>; 4] {
     [
         work.and_then(|work| some(work.action.kind())),
         work.and_then(|work| some(work.action.body())),
-        work.map(|work| work.policies.to_string()),
-        work.and_then(|work| work.group.as_ref()).map(ToString::to_string),
+        work.map(|work| Text::Owned(work.policies.to_string())),
+        work.and_then(|work| work.group.as_ref()).map(|group| Text::Owned(group.to_string())),
     ]
 }
 
@@ -199,9 +205,9 @@ impl Wave {
                 .map(Some),
                 [
                     some(key.job.as_str()),
-                    some(state.name()),
+                    word(state.name()),
                     outcome.as_ref().and_then(|outcome| some(&outcome.to_string())),
-                    Some(document::code(reason.as_ref())),
+                    Some(document::code(reason.as_ref()).into()),
                 ],
             ),
             _ => unreachable!("no other operation is plain"),
@@ -238,9 +244,9 @@ impl Wave {
         ];
         let texts = [
             some(run.key.job.as_str()),
-            some(run.cause.name()),
-            some(run.state.name()),
-            Some(document::code(run.reason.as_ref())),
+            word(run.cause.name()),
+            word(run.state.name()),
+            Some(document::code(run.reason.as_ref()).into()),
         ];
         self.runs.push(numbers, texts.into_iter().chain(work(run.work.as_deref())));
     }
