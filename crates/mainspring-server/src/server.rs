@@ -88,6 +88,7 @@ mod rows_ahead;
 pub mod seats;
 mod share;
 mod sources;
+pub mod stand_in;
 pub mod standby;
 mod stop;
 mod store_thread;

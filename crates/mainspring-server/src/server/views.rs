@@ -27,7 +27,7 @@ use mainspring_file::origin::Origin;
 
 /// The most jobs of one answer: when each is due next takes some microseconds to find, and all other work
 /// waits meanwhile.
-const MAX_LISTED: usize = 250;
+pub(super) const MAX_LISTED: usize = 250;
 
 /// How many rows are written at a time for those who will ask: half a millisecond for which nothing else is
 /// done.
@@ -36,7 +36,7 @@ const MAX_AHEAD: usize = 50;
 const _: () = assert!(MAX_LISTED <= MAX_ROWS, "the protocol has room for them");
 
 /// How long the definitions of one answer are together, but for the last of them.
-const MAX_PAGE_BYTES: usize = 256 << 10;
+pub(super) const MAX_PAGE_BYTES: usize = 256 << 10;
 
 /// A job, how far it is, and when it is looked at next.
 type Found<'p> = (&'p Arc<Job>, &'p Mark, Option<Timestamp>);

@@ -1,0 +1,390 @@
+//! Answers for a loop that is not there: from the store alone, to what only looks.
+//!
+//! ```text
+//! request ─▶ records, open runs, counts of the shard ─▶ the same queries, and the same answers, as of the loop
+//! ```
+//!
+//! All that a loop has acknowledged is in the store, so nothing is missing. What the store has as running may
+//! be over: the next owner of the shard finds out.
+//!
+//! Cost: all records of the shard for each question about its jobs. For a page of jobs, a page of open runs
+//! for each job at most.
+//!
+//! Does not write, and does not know what the planner will do: a job's next time is that of its definition.
+
+use std::collections::{BTreeMap, HashMap};
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use mainspring_job::{
+    Job, JobName, JobRecord, Load, MAX_PAGE, OnceId, PauseTerms, Reader, RunKey, RunState, StoreError,
+};
+
+use super::asking::{Asking, Next, job_name, not_found, run_key, usage};
+use super::boot::kept_job;
+use super::feed::Feed;
+use super::output::path;
+use super::share::Share;
+use super::views::{MAX_LISTED, MAX_PAGE_BYTES};
+use super::work_texts::WorkText;
+use super::{describe, health, queries};
+use crate::data_directory::DataDirectory;
+use crate::error::Error;
+use crate::protocol::{
+    ClusterWire, ErrorKind, ErrorWire, FileStateWire, HealthWire, HistoryWire, JobWire, ListWire, MAX_ROWS,
+    Request, Response, StatusWire,
+};
+use mainspring_file::jobfile::Selector;
+use mainspring_file::origin::Origin;
+
+/// Answers of one shard.
+pub struct StandIn<'s> {
+    /// The store.
+    pub reader: &'s mut dyn Reader,
+    /// The part of the jobs that it answers for.
+    pub share: Share,
+    /// Where copies of outputs go, and what `status` calls the data directory.
+    pub data: &'s DataDirectory,
+    /// What `status` calls the begin of the server.
+    pub began: Timestamp,
+    /// When it is asked.
+    pub now: Timestamp,
+}
+
+impl StandIn<'_> {
+    /// Answers a request that only looks, and that has one answer.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read, there is nothing of that name, or only a loop can answer.
+    pub fn ask(&mut self, request: &Request) -> Result<Response, Error> {
+        let (shard, of_people) = (self.share.shard, self.share.of_people());
+        let asking = match request {
+            Request::Status => return self.status(),
+            Request::Health => return self.health(),
+            Request::Recount => queries::recount(self.reader, shard),
+            Request::List(asked) => self.list(asked)?,
+            Request::Pending { after, limit } => queries::pending_start(after.as_deref())
+                .and_then(|after| queries::pending(self.reader, of_people, after, *limit)),
+            Request::Show { job } => self.show(job)?,
+            Request::History(asked) => self.history(asked)?,
+            Request::Audit(asked) => {
+                queries::audit_query(asked).and_then(|query| queries::audit(self.reader, &query))
+            }
+            Request::Stats { job } => self.stats(job)?,
+            Request::Export { after } => return self.export(after.as_deref()),
+            Request::Find { run } => run_key(run)
+                .ok_or_else(|| not_found(&format!("run `{run}`")))
+                .and_then(|key| queries::found(self.reader, &key, &self.data.output())),
+            _ => Err(no_server()),
+        };
+        match asking.map_err(Error::Refused)? {
+            Next::Answer(response) => Ok(response),
+            _ => Err(Error::Refused(no_server())),
+        }
+    }
+
+    /// What a job's latest run, or a certain run, wrote, as far as it is kept: each line to `each`.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read, there is nothing of that name, or `each` fails.
+    pub fn logs(
+        &mut self,
+        of: &str,
+        each: &mut dyn FnMut(Response) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let outputs = self.data.output();
+        let asking = match run_key(of) {
+            Some(key) => queries::logs_of_run(self.reader, key, &outputs),
+            None => {
+                let job = job_name(of).map_err(Error::Refused)?;
+                let is_job = self.records()?.0.iter().any(|record| record.mark.job == job);
+                queries::logs_of_job(self.reader, job, is_job, &outputs)
+            }
+        };
+        let Next::Feed { key, is_once, .. } = asking.map_err(Error::Refused)? else {
+            return Err(Error::Refused(no_server()));
+        };
+        let path = path(&outputs, &key, is_once);
+        let mut feed = Feed::new(0, key, None, false, &path);
+        while let Some(line) = feed.next_line() {
+            each(line)?;
+        }
+        Ok(())
+    }
+
+    /// The jobs that were not removed, in the order of their names, and how long all of them are paused, if
+    /// they are.
+    fn records(&mut self) -> Result<(Vec<JobRecord>, Option<PauseTerms>), Error> {
+        let (mut records, paused) = self.reader.jobs(self.share.shard).map_err(Error::Store)?;
+        records.retain(|record| record.source.is_some());
+        records.sort_by(|a, b| a.mark.job.cmp(&b.mark.job));
+        Ok((records, paused))
+    }
+
+    fn status(&mut self) -> Result<Response, Error> {
+        let (records, paused) = self.records()?;
+        let shard = self.share.shard;
+        let counts = self.reader.counts(shard).map_err(Error::Store)?;
+        let first = OnceId::first_at(Timestamp::MIN);
+        let pending = self.reader.load_ids(shard, first, Timestamp::MAX, 1).map_err(Error::Store)?;
+        let mut query = mainspring_job::Query::new(MAX_PAGE);
+        query.states = vec![RunState::Running];
+        let running = self.reader.find(shard, &query).map_err(Error::Store)?.len();
+        let cluster = self.reader.cluster(shard).map_err(Error::Store)?;
+        let next_of = |record: &JobRecord| describe::next(&defined(record)?, &record.mark, self.now);
+        let awake = records.iter().filter(|_| paused.is_none());
+        let next = awake.filter_map(next_of).chain(pending.first().map(|id| id.due)).min();
+        Ok(Response::Status(Box::new(StatusWire {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: std::process::id(),
+            data: self.data.directory().display().to_string(),
+            started: self.began.to_string(),
+            state: "running".to_owned(),
+            paused: paused.is_some(),
+            pause_terms: paused.map(|terms| describe::pause_terms(&terms, &TimeZone::system())),
+            jobs: counts.jobs,
+            pending: counts.pending,
+            open: counts.open,
+            running: running as u64,
+            runs: counts.runs,
+            dead: counts.dead,
+            quarantined: of_marks(&records, self.now).quarantined.count,
+            next: next.map(|next| next.to_string()),
+            files: files(&records),
+            is_kept: true,
+            cluster: cluster.and_then(|text| serde_json::from_str::<ClusterWire>(&text).ok()),
+            ..StatusWire::default()
+        })))
+    }
+
+    fn health(&mut self) -> Result<Response, Error> {
+        let (records, paused) = self.records()?;
+        let counts = self.reader.counts(self.share.shard).map_err(Error::Store)?;
+        let health = of_marks(&records, self.now);
+        let health = HealthWire { is_all_paused: paused.is_some(), dead: counts.dead, ..health };
+        Ok(Response::Health(Box::new(health)))
+    }
+
+    fn list(&mut self, asked: &ListWire) -> Result<Asking, Error> {
+        let selector = Selector::parse(&asked.labels).map_err(|error| Error::Refused(usage(error)))?;
+        let (records, paused) = self.records()?;
+        let found = after(&records, asked.after.as_deref())
+            .filter_map(|record| Some((record, defined(record)?)))
+            .filter(|(_, job)| selector.holds(&job.labels));
+        let (page, after) = page(found, |(record, _)| record);
+        let names: Vec<&JobName> = page.iter().map(|(_, job)| &job.name).collect();
+        let loads = self.loads(&names).map_err(Error::Store)?;
+        let row = |(record, job): &(&JobRecord, Job)| {
+            let load = loads.get(&job.name).copied().unwrap_or_default();
+            self.wire(job, record, load, paused.is_some())
+        };
+        let jobs = page.iter().map(row).collect();
+        Ok(queries::list(self.reader, jobs, after))
+    }
+
+    fn show(&mut self, text: &str) -> Result<Asking, Error> {
+        let name = job_name(text).map_err(Error::Refused)?;
+        let (records, paused) = self.records()?;
+        let found = records.into_iter().find(|record| record.mark.job == name);
+        let found = found.and_then(|record| Some((defined(&record)?, record)));
+        let loads =
+            if found.is_some() { self.loads(&[&name]).map_err(Error::Store)? } else { HashMap::new() };
+        let load = loads.get(&name).copied().unwrap_or_default();
+        let known = found.map(|(job, record)| {
+            let wire = self.wire(&job, &record, load, paused.is_some());
+            JobWire { definition: record.text, ..wire }
+        });
+        Ok(queries::show(self.reader, &name, known))
+    }
+
+    fn history(&mut self, asked: &HistoryWire) -> Result<Asking, Error> {
+        let (records, _) = self.records()?;
+        let is_known = |wanted: &String| records.iter().any(|known| known.mark.job.as_str() == wanted);
+        let is_job = asked.job.as_ref().is_none_or(is_known);
+        let is_member = |job: &Job| {
+            let group = job.work.group.as_ref().map(JobName::as_str);
+            group.is_some() && group == asked.group.as_deref()
+        };
+        let jobs = records.iter().filter(|_| asked.group.is_some()).filter_map(defined);
+        let members = jobs.filter(is_member).map(|job| job.name).collect();
+        Ok(queries::history_query(asked, members)
+            .and_then(|query| queries::history(self.reader, &query, is_job)))
+    }
+
+    fn stats(&mut self, text: &str) -> Result<Asking, Error> {
+        let name = job_name(text).map_err(Error::Refused)?;
+        if self.records()?.0.iter().all(|record| record.mark.job != name) {
+            return Err(Error::Refused(not_found(&format!("job `{text}`"))));
+        }
+        Ok(queries::stats(self.reader, &name))
+    }
+
+    fn export(&mut self, place: Option<&str>) -> Result<Response, Error> {
+        let (records, _) = self.records()?;
+        let (page, after) = page(after(&records, place), |record| record);
+        let texts = page.into_iter().map(|record| record.text.clone()).collect();
+        Ok(Response::Export { texts, after })
+    }
+
+    /// What is known of a job, but for its last run.
+    fn wire(&self, job: &Job, record: &JobRecord, load: Load, is_all_paused: bool) -> JobWire {
+        let mark = &record.mark;
+        // The owner that comes looks at it then.
+        let armed = if self.share.is_part() { describe::next(job, mark, self.now) } else { None };
+        let mut wire = describe::job(job, mark, armed, &WorkText::of(&job.work), self.now);
+        (wire.queued, wire.running) = (load.queued, load.running);
+        wire.silent_since = self.silent_since(job, record).map(|since| since.to_string());
+        if is_all_paused {
+            describe::pause_with_all(&mut wire);
+        }
+        wire
+    }
+
+    /// Since when no run has succeeded, if one ever has and that is longer than the definition allows.
+    fn silent_since(&self, job: &Job, record: &JobRecord) -> Option<Timestamp> {
+        // Of a folder that no server has nobody expects news.
+        let since = record.last_success.filter(|_| self.share.is_part())?;
+        let most = job.hooks.as_ref()?.hook().silent_after()?;
+        since.checked_add(most).is_ok_and(|end| end <= self.now).then_some(since)
+    }
+
+    /// The open runs of these jobs, which are in order. Of a folder that no server has none is open. Runs of
+    /// jobs between them are passed over.
+    fn loads(&mut self, names: &[&JobName]) -> Result<HashMap<JobName, Load>, StoreError> {
+        let mut loads: HashMap<JobName, Load> = HashMap::new();
+        let before = |name: &JobName| RunKey::new(name.clone(), Timestamp::MIN);
+        let mut next = names.first().filter(|_| self.share.is_part()).map(|name| before(name));
+        while let Some(after) = next.take() {
+            let runs = self.reader.open_runs(self.share.shard, Some(&after), MAX_ROWS)?;
+            for run in &runs {
+                if names.binary_search(&&run.key.job).is_ok() {
+                    let load = loads.entry(run.key.job.clone()).or_default();
+                    match run.state {
+                        RunState::Running => load.running += 1,
+                        _ => load.queued += 1,
+                    }
+                }
+            }
+            next = runs.last().filter(|_| runs.len() == MAX_ROWS).and_then(|last| {
+                let later = names.get(names.partition_point(|name| **name < last.key.job))?;
+                Some(if **later == last.key.job { last.key.clone() } else { before(later) })
+            });
+        }
+        Ok(loads)
+    }
+}
+
+pub(super) fn no_server() -> ErrorWire {
+    ErrorWire::new(ErrorKind::Temporary, "no server is running")
+}
+
+/// A job by its kept definition, which names its zones.
+fn defined(record: &JobRecord) -> Option<Job> {
+    kept_job(record, &TimeZone::UTC)
+}
+
+fn of_marks(records: &[JobRecord], now: Timestamp) -> HealthWire {
+    health::of_marks(records.iter().map(|record| &record.mark), now)
+}
+
+/// How many jobs of each served file there are.
+fn files(records: &[JobRecord]) -> Vec<FileStateWire> {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for record in records {
+        if let Some(Origin::Served(path)) = record.source.as_deref().map(Origin::of) {
+            *counts.entry(path).or_default() += 1;
+        }
+    }
+    let state = |(name, jobs)| FileStateWire { name, read: None, jobs, problems: String::new() };
+    counts.into_iter().map(state).collect()
+}
+
+/// Those after a name. A text that is no name is from no page of ours: the list begins anew.
+fn after<'r>(records: &'r [JobRecord], name: Option<&str>) -> impl Iterator<Item = &'r JobRecord> + use<'r> {
+    let name = name.and_then(|name| JobName::new(name).ok());
+    records.iter().filter(move |record| name.as_ref().is_none_or(|name| *name < record.mark.job))
+}
+
+/// The first of them that one answer has room for, and the name after which the next answer goes on.
+fn page<T>(found: impl Iterator<Item = T>, record: impl Fn(&T) -> &JobRecord) -> (Vec<T>, Option<String>) {
+    let (mut bytes, mut page): (usize, Vec<T>) = (0, Vec::new());
+    for one in found {
+        if page.len() == MAX_LISTED || MAX_PAGE_BYTES <= bytes {
+            let after = page.last().map(|last| record(last).mark.job.to_string());
+            return (page, after);
+        }
+        bytes += record(&one).text.len();
+        page.push(one);
+    }
+    (page, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mainspring_job::{Batch, Cause, Mark, MemoryStore, Operation, Owner, Run, Shard, Store};
+
+    fn name(number: usize) -> JobName {
+        JobName::new(&format!("j{number:04}")).unwrap()
+    }
+
+    fn define(number: usize) -> Operation {
+        let (name, at) = (name(number), Timestamp::UNIX_EPOCH);
+        let text = format!("[jobs.{name}]\nevery = \"1h\"\nshell = \"true\"\n");
+        let mark = Mark::new(name, at, "every 1h".to_owned());
+        Operation::Define { mark, source: "serve:/jobs.toml".to_owned(), text }
+    }
+
+    fn open(job: usize, series: u32, state: RunState) -> Operation {
+        let at = Timestamp::UNIX_EPOCH;
+        let key = RunKey { series, ..RunKey::new(name(job), at) };
+        Operation::Plan(Run::new(key, Cause::Backfill, state, at, at))
+    }
+
+    fn filled(operations: &[Operation]) -> MemoryStore {
+        let mut store = MemoryStore::new();
+        let lease = store.acquire(Shard::WHOLE, &Owner::new("test")).unwrap();
+        for (number, part) in (1..).zip(operations.chunks(1_000)) {
+            store.commit(lease, &Batch::new(number, part.to_vec())).unwrap();
+        }
+        store
+    }
+
+    /// All jobs of a list, page by page.
+    fn listed(store: &mut MemoryStore) -> Vec<JobWire> {
+        let data = DataDirectory::find(Some("/nowhere".as_ref()));
+        let share = Share { shard: Shard::WHOLE, count: 2 };
+        let at = Timestamp::UNIX_EPOCH;
+        let mut stand_in = StandIn { reader: store, share, data: &data, began: at, now: at };
+        let (mut jobs, mut next) = (Vec::new(), None);
+        loop {
+            let list = Request::List(ListWire { after: next, ..ListWire::default() });
+            let Response::Jobs { jobs: page, after } = stand_in.ask(&list).unwrap() else { panic!("a list") };
+            assert!(page.len() <= MAX_LISTED);
+            jobs.extend(page);
+            next = after;
+            if next.is_none() {
+                return jobs;
+            }
+        }
+    }
+
+    #[test]
+    fn each_job_is_on_one_page_with_all_its_open_runs() {
+        let mut operations: Vec<Operation> = (0..600).step_by(2).map(define).collect();
+        // More than a page of open runs, of a job and of one that is not defined.
+        operations.extend((0..2_500).map(|series| open(100, series, RunState::Queued)));
+        operations.extend((0..2_500).map(|series| open(101, series, RunState::Queued)));
+        operations.push(open(102, 0, RunState::Queued));
+        operations.push(open(598, 0, RunState::Queued));
+        let jobs = listed(&mut filled(&operations));
+        let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
+        let all: Vec<JobName> = (0..600).step_by(2).map(name).collect();
+        assert_eq!(names, all.iter().map(JobName::as_str).collect::<Vec<&str>>());
+        let queued: Vec<(&str, usize)> =
+            jobs.iter().filter(|job| 0 < job.queued).map(|job| (job.name.as_str(), job.queued)).collect();
+        assert_eq!(queued, [("j0100", 2_500), ("j0102", 1), ("j0598", 1)]);
+    }
+}
