@@ -5,6 +5,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[cfg(feature = "web")]
+mod absent;
 mod activation;
 mod after;
 mod asked;

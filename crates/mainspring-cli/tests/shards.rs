@@ -25,7 +25,7 @@ const JOBS: &str = "[groups.g]\nlimit = 1\n\
     [jobs.quiet]\nat = 2100-01-01T00:00:00Z\nshell = 'echo quiet'\n";
 
 /// A folder with a file of jobs, and an empty database with so many shards.
-fn prepared(name: &str, count: u16) -> Option<(PathBuf, Database)> {
+pub(crate) fn prepared(name: &str, count: u16) -> Option<(PathBuf, Database)> {
     let database = Database::start()?;
     let folder = folder(name);
     write(&folder.join("jobs.toml"), JOBS);
@@ -42,7 +42,7 @@ fn spread(folder: &Path, count: Option<u16>) -> Ended {
 }
 
 /// Waits until so many shards have an owner, and each of these servers owns so many at least.
-fn shared(database: &Database, servers: usize, least: usize, all: usize) {
+pub(crate) fn shared(database: &Database, servers: usize, least: usize, all: usize) {
     let sql = format!(
         "SELECT count(*) FILTER (WHERE {least} <= n) || ' ' || sum(n) FROM (SELECT server, count(*) AS n
             FROM mainspring.shard WHERE owner <> '' AND clock_timestamp() < until GROUP BY server) AS s"
@@ -249,7 +249,7 @@ fn jobs_are_spread_and_brought_together_while_no_server_runs() {
 }
 
 /// A server that listens, with a folder of its own below that of all.
-fn listening(folder: &Path, name: &str) -> Site {
+pub(crate) fn listening(folder: &Path, name: &str) -> Site {
     let own = folder.join(name);
     fs::create_dir_all(&own).unwrap();
     let [data, store, jobs] = [own.join("data"), folder.join("store"), folder.join("jobs.toml")]

@@ -16,7 +16,11 @@ pub struct PostgresReader {
 }
 
 impl PostgresReader {
-    pub(super) fn new(location: &Location) -> Result<PostgresReader, StoreError> {
+    /// Connects with the first question.
+    ///
+    /// # Errors
+    /// When the operating system gives no event queue.
+    pub fn new(location: &Location) -> Result<PostgresReader, StoreError> {
         Ok(PostgresReader { connection: Connection::new(location, OF_READER)? })
     }
 }

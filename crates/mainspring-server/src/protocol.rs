@@ -38,7 +38,7 @@ mod subject;
 mod work;
 
 pub use audit::{AuditAskWire, AuditWire, SpreadWire, StatsWire};
-pub use cluster::{ClusterWire, DatabaseWire, MemberWire, ShardWire};
+pub use cluster::{ClusterWire, DatabaseWire, MemberWire, ShardWire, ranges};
 pub use expression::{
     ChangeWire, ExplanationWire, FieldWire, Question, Translated, WarningWire, day_rule_name, language_name,
     read_expression,

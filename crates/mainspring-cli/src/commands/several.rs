@@ -25,6 +25,7 @@ use mainspring_exec::clock::Moment;
 use mainspring_server::error::Error;
 use mainspring_server::protocol::{Done, ErrorKind, ErrorWire, FoundWire, LineWire, Request, Response};
 use mainspring_server::server::brought::Told;
+use mainspring_server::server::stand_in::StandIn;
 use mainspring_server::waiting::{is_left, wait_for_any};
 
 /// How much of an output one reply has: some screens, and little for a table.
@@ -59,32 +60,67 @@ pub(super) fn has_several(request: &Request) -> bool {
 /// # Errors
 /// What that says instead.
 pub(super) fn logs(client: &mut Client, of: &str) -> Result<String, Error> {
-    let mut reply = LogsReply { is_over: true, ..LogsReply::default() };
-    let (mut lines, mut bytes) = (VecDeque::new(), 0);
-    if of.contains('@') {
-        let asked = client.ask(Request::Find { run: of.to_owned() })?;
-        reply.is_over = matches!(asked, Response::Found(found) if is_over(&found));
-    }
+    let is_over = !of.contains('@') || is_end(&client.ask(Request::Find { run: of.to_owned() })?);
+    let mut gathered = Gathered::default();
     let mut response = client.ask(Request::Logs { of: of.to_owned(), follow: false })?;
     while let Response::Line(line) = response {
-        bytes += line.text.len();
-        lines.push_back(line);
-        while MAX_REPLY_BYTES < bytes
-            && let Some(first) = lines.pop_front()
-        {
-            bytes -= first.text.len();
-            reply.left_out += 1;
-        }
+        gathered.push(line);
         response = client.next_answer()?;
     }
-    reply.lines = lines.into();
-    Ok(serde_json::to_string(&reply).unwrap_or_default())
+    Ok(gathered.reply(is_over))
+}
+
+/// The same where nobody answers for its shard.
+///
+/// # Errors
+/// What is said instead.
+pub(super) fn logs_of(stand_in: &mut StandIn<'_>, of: &str) -> Result<String, Error> {
+    let is_over = !of.contains('@') || is_end(&stand_in.ask(&Request::Find { run: of.to_owned() })?);
+    let mut gathered = Gathered::default();
+    stand_in.logs(of, &mut |response| {
+        if let Response::Line(line) = response {
+            gathered.push(line);
+        }
+        Ok(())
+    })?;
+    Ok(gathered.reply(is_over))
+}
+
+/// The last lines of an output, as far as one reply has room for them.
+#[derive(Default)]
+struct Gathered {
+    lines: VecDeque<LineWire>,
+    bytes: usize,
+    left_out: usize,
+}
+
+impl Gathered {
+    fn push(&mut self, line: LineWire) {
+        self.bytes += line.text.len();
+        self.lines.push_back(line);
+        while MAX_REPLY_BYTES < self.bytes
+            && let Some(first) = self.lines.pop_front()
+        {
+            self.bytes -= first.text.len();
+            self.left_out += 1;
+        }
+    }
+
+    fn reply(self, is_over: bool) -> String {
+        let reply = LogsReply { left_out: self.left_out, lines: self.lines.into(), is_over };
+        serde_json::to_string(&reply).unwrap_or_default()
+    }
 }
 
 /// What a reply to `logs` tells; nothing if it is an error.
 pub(super) fn told(reply: &str) -> Option<Told> {
     let LogsReply { left_out, lines, is_over } = serde_json::from_str(reply).ok()?;
     Some(Told { left_out, lines, is_over })
+}
+
+/// Whether it is a run that is over.
+fn is_end(response: &Response) -> bool {
+    matches!(response, Response::Found(found) if is_over(found))
 }
 
 fn is_over(found: &FoundWire) -> bool {

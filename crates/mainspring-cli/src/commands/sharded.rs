@@ -14,7 +14,8 @@
 //! folder: a run has one loop. All loops read the files; each takes the jobs that belong to its shard.
 //!
 //! Cost: for each shard three threads, a keeper and two sessions of the database; for the server three
-//! sessions, of which one asks each second and one each quarter of a second.
+//! sessions, of which one asks each second and one each quarter of a second, and one more from when a shard
+//! is first asked for whose owner does not answer.
 //!
 //! Does not spread the jobs: `mainspring store shards` does.
 
@@ -29,7 +30,7 @@ use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
 use mainspring_job::{OutputKeeper, Owner, Shard, Store, StoreError};
-use mainspring_postgres::{Identity, Inbox, Location, Outputs, PostgresStore, Shards};
+use mainspring_postgres::{Identity, Inbox, Location, Outputs, PostgresReader, PostgresStore, Shards};
 
 use super::inbox;
 use balance::{Step, decide};
@@ -56,6 +57,7 @@ mod pool;
 mod reply;
 mod route;
 mod router;
+mod silent;
 mod watch;
 
 /// How often a server looks who owns what.
@@ -125,8 +127,11 @@ pub(super) fn serve(given: Given<'_>, make: &MakeServing<'_>) -> Result<(), Erro
         name: owner.name.clone(),
         server: identity.server.clone(),
         loops: Loops::default(),
-        outputs: data.output(),
+        data: data.clone(),
+        began: Moment::now(),
         shards: Mutex::new(Shards::new(location).map_err(Error::Store)?),
+        reader: Mutex::new(PostgresReader::new(location).map_err(Error::Store)?),
+        silent: Mutex::default(),
         turns: AtomicUsize::new(0),
     });
     standby::note(style, &format!("{location}: the jobs are spread over {count} shards"));

@@ -56,7 +56,7 @@ impl ClusterWire {
 }
 
 /// Numbers that rise, those that follow each other as `FIRST-LAST`.
-fn ranges(numbers: &[u16]) -> String {
+pub fn ranges(numbers: &[u16]) -> String {
     let mut parts: Vec<(u16, u16)> = Vec::new();
     for &number in numbers {
         match parts.last_mut() {

@@ -4,16 +4,18 @@
 //!
 //! Does not answer: [`router`](super::router) does.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use mainspring_job::{Shard, StoreError};
-use mainspring_postgres::{Held, Location, Shards};
+use mainspring_postgres::{Held, Location, PostgresReader, Shards};
 
 use super::loops::{Local, Loops};
+use super::silent::Silent;
 use mainspring_exec::clock::Moment;
+use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::waiting::wait_for;
 
 /// How long a shard without an owner is waited for: another server gives it up, or this one takes it. It is
@@ -34,10 +36,14 @@ pub(super) struct Pool {
     /// The same for the database: see [`mainspring_postgres::Identity`].
     pub(super) server: String,
     pub(super) loops: Loops,
-    /// Where this server keeps what runs write.
-    pub(super) outputs: PathBuf,
+    /// The directory of this server, where it keeps what runs write.
+    pub(super) data: DataDirectory,
+    pub(super) began: Moment,
     /// For questions where a job is.
     pub(super) shards: Mutex<Shards>,
+    /// For questions about shards for which nobody answers.
+    pub(super) reader: Mutex<PostgresReader>,
+    pub(super) silent: Mutex<Silent>,
     /// How many submissions were taken: each goes to the next shard of this server.
     pub(super) turns: AtomicUsize,
 }
@@ -74,6 +80,28 @@ impl Pool {
             }
             held = self.find(Shards::held).unwrap_or_default();
         }
+    }
+
+    /// The shards whose owners did not take a question, and have not renewed their leases since.
+    pub(super) fn silent(&self) -> BTreeSet<Shard> {
+        let lock = || self.silent.lock().unwrap_or_else(PoisonError::into_inner);
+        if lock().is_empty() {
+            return BTreeSet::new();
+        }
+        let held = self.find(Shards::held).unwrap_or_default();
+        lock().still_silent(&held, Moment::now())
+    }
+
+    /// The owners of these shards have not taken a question.
+    pub(super) fn add_silent(&self, shards: &BTreeSet<Shard>) {
+        if shards.is_empty() {
+            return;
+        }
+        let held = self.find(Shards::held).unwrap_or_default();
+        let mut silent = self.silent.lock().unwrap_or_else(PoisonError::into_inner);
+        held.iter().filter(|held| shards.contains(&held.shard)).for_each(|held| {
+            silent.add(held, Moment::now());
+        });
     }
 
     pub(super) fn find<T>(

@@ -9,13 +9,20 @@ use std::io::{self, Write};
 use mainspring_job::Shard;
 
 use super::super::several::temporary;
-use mainspring_server::protocol::{Answered, Asked, Response};
+use mainspring_server::protocol::{Answered, Asked, Power, Response};
 
 /// What is asked, as it came and as it was read.
 pub(super) struct Question<'q> {
     pub(super) line: &'q str,
     pub(super) asked: &'q Asked,
     pub(super) actor: String,
+}
+
+impl Question<'_> {
+    /// Whether it changes nothing.
+    pub(super) fn looks(&self) -> bool {
+        self.asked.request.power() == Power::Looks
+    }
 }
 
 /// What is said of a loop that ended while it was asked.

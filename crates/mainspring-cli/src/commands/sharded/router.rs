@@ -3,32 +3,35 @@
 //! ```text
 //!  client ── line ──▶ Router ─┬─ a loop of this server ───────────────────────┐
 //!                             ├─ inbox of the database ─▶ the shard's owner ──┼─▶ merged ──▶ client
-//!                             └─ several of both ─────────────────────────────┘
+//!                             ├─ tables of the database, where nobody answers ┤
+//!                             └─ several of them ─────────────────────────────┘
 //! ```
 //!
 //! A request that changes something in several loops is done in each of them by itself. An `apply` is
 //! previewed in all of them first, so that one which some would refuse is done in none. If the owner of a
 //! shard changes meanwhile, the new one is asked as well: each of these requests may be done twice.
 //!
+//! What only looks is answered from the database for a shard whose owner is dead or away: see [`absent`].
+//!
 //! Cost: for a loop of this server two system calls; for another server what the inbox costs; for a request
 //! about one job a question to the database first.
 //!
 //! Does not know what has several answers, such as the output of a run: [`several`] does.
 
+mod absent;
 mod own;
+mod remote;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use mainspring_job::{Shard, StoreError};
 use mainspring_postgres::{Held, Inbox, Shards};
 
-use super::super::inbox::is_forwarded;
 use super::super::several::{self, temporary};
 use super::loops::{Link, Local};
 use super::merge::merged;
@@ -44,14 +47,18 @@ use mainspring_server::protocol::{
 use mainspring_server::server::brought::bring;
 use mainspring_server::waiting::{is_left, is_readable, wait_for, wait_for_any};
 
-/// How long another server has for a reply: a look at the inbox, the answer, and some time to spare.
-const REPLY_WAIT: Duration = Duration::from_secs(15);
-
-/// How often it is looked for one.
-const REPLY_INTERVAL: Duration = Duration::from_millis(50);
-
 /// How often the new owners of shards are asked for what all shards are to do.
 const MAX_ROUNDS: usize = 3;
+
+/// What shards have said.
+#[derive(Default)]
+struct Said {
+    answers: Vec<Response>,
+    /// Those for which nobody has answered, and what a client is told that wants to change something.
+    absent: Vec<(Shard, Response)>,
+    /// Those whose loops have ended over the question.
+    broken: Vec<Shard>,
+}
 
 /// Answers over one connection.
 pub(super) struct Router {
@@ -61,6 +68,8 @@ pub(super) struct Router {
     links: Option<BTreeMap<Shard, Link>>,
     /// A session while another server is asked.
     inbox: Option<Inbox>,
+    /// The shards for which nobody answered the question of now.
+    absent: BTreeSet<Shard>,
     watcher: Watcher,
 }
 
@@ -71,13 +80,14 @@ impl Router {
             pool: Arc::clone(pool),
             links: Some(BTreeMap::new()),
             inbox: None,
+            absent: BTreeSet::new(),
             watcher: Watcher::default(),
         }
     }
 
     /// For the listener of this server.
     pub(super) fn of_listener(pool: &Arc<Pool>) -> Router {
-        Router { pool: Arc::clone(pool), links: None, inbox: None, watcher: Watcher::default() }
+        Router { links: None, ..Router::of_client(pool) }
     }
 
     /// Nothing was asked for a while.
@@ -105,10 +115,14 @@ impl Router {
         let actor =
             actor.map_or_else(|| self.pool.name.clone(), |name| format!("{name} at {}", self.pool.name));
         let question = Question { line, asked: &asked, actor };
+        self.absent.clear();
         match self.one_for(&asked.request) {
             Ok(Some(shard)) => match self.pool.places(&[shard]).pop() {
                 Some((_, Place::Here(local))) => self.pass(shard, &local, &question, &mut writer),
                 Some((_, Place::There(_))) if several::has_several(&asked.request) => {
+                    self.pass_on(shard, &question, client)
+                }
+                None if several::has_several(&asked.request) && question.looks() => {
                     self.pass_on(shard, &question, client)
                 }
                 _ => {
@@ -131,9 +145,9 @@ impl Router {
             && let Response::Found(found) = response
         {
             let request = Request::Logs { of: found.run.run.clone(), follow: false };
-            let line = line_of(&Asked { request, ..question.asked.clone() });
-            let pool = Arc::clone(&self.pool);
-            bring(&pool.outputs, &found.run, || several::told(&self.reply_of(shard, &line, &question.actor)));
+            let asked = Asked { request, ..question.asked.clone() };
+            let outputs = self.pool.data.output();
+            bring(&outputs, &found.run, || several::told(&self.reply_of(shard, &asked, &question.actor)));
         }
     }
 
@@ -144,6 +158,8 @@ impl Router {
         let any = || {
             let owned = self.pool.loops.look().shards.into_iter().find(|held| !held.server.is_empty());
             let shard = here.first().copied().or_else(|| owned.map(|held| held.shard));
+            // What only looks is answered for any shard.
+            let shard = shard.or_else(|| (request.power() == Power::Looks).then_some(Shard(0)));
             shard.ok_or_else(|| Box::new(temporary("no server owns a shard yet".to_owned())))
         };
         Ok(Some(match route(request, self.pool.count) {
@@ -236,6 +252,7 @@ impl Router {
             let held = self.pool.find(Shards::held).unwrap_or_else(|_| self.pool.loops.look().shards);
             cluster.shards = held.iter().map(|held| self.shard_wire(held)).collect();
         }
+        status.troubles.extend(self.trouble());
         Response::Status(status)
     }
 
@@ -258,7 +275,7 @@ impl Router {
     /// Asks all shards, and those again whose owner has changed meanwhile if something was to change.
     fn of_all(&mut self, question: &Question<'_>) -> Response {
         let all: Vec<Shard> = (0..self.pool.count).map(Shard).collect();
-        if question.asked.request.power() == Power::Looks {
+        if question.looks() {
             return merged(self.ask_all(&all, question));
         }
         let failed = |error: StoreError| temporary(format!("it is not known who owns the shards: {error}"));
@@ -284,27 +301,29 @@ impl Router {
     }
 
     /// Asks these shards at the same time. There is an answer of each. A question that only looks is asked
-    /// again where a loop has ended over it: its shard is on its way.
+    /// again where a loop has ended over it: its shard is on its way. Where nobody answers such a question,
+    /// the database does; these answers are the last.
     fn ask_all(&mut self, shards: &[Shard], question: &Question<'_>) -> Vec<Response> {
         let began = Moment::now();
-        let (mut answers, mut broken) = self.ask_once(shards, question);
-        let looks = question.asked.request.power() == Power::Looks;
-        while looks && !broken.is_empty() && Moment::now().since(began) < SETTLE_WAIT {
+        let Said { mut answers, mut absent, mut broken } = self.ask_once(shards, question);
+        while question.looks() && !broken.is_empty() && Moment::now().since(began) < SETTLE_WAIT {
             let _ = wait_for(&[], &[], Some(SETTLE_INTERVAL));
-            let (more, still) = self.ask_once(&broken, question);
-            answers.extend(more);
-            broken = still;
+            let more = self.ask_once(&broken, question);
+            answers.extend(more.answers);
+            absent.extend(more.absent);
+            broken = more.broken;
         }
-        answers.extend(broken.into_iter().map(ended));
+        absent.extend(broken.into_iter().map(|shard| (shard, ended(shard))));
+        answers.extend(self.for_absent(absent, &question.asked.request));
         answers
     }
 
-    /// What they answer, and the shards whose loops have ended over it.
-    fn ask_once(&mut self, shards: &[Shard], question: &Question<'_>) -> (Vec<Response>, Vec<Shard>) {
+    fn ask_once(&mut self, shards: &[Shard], question: &Question<'_>) -> Said {
         let (mut local, mut remote) = (Vec::new(), Vec::new());
         let places = self.pool.places(shards);
         let lacking = shards.iter().filter(|shard| places.iter().all(|(known, _)| known != *shard));
-        let mut answers: Vec<Response> = lacking.map(|shard| nobody(*shard)).collect();
+        let absent = lacking.map(|shard| (*shard, nobody(*shard))).collect();
+        let mut said = Said { absent, ..Said::default() };
         for (shard, place) in places {
             match place {
                 Place::Here(here) => local.push((shard, here)),
@@ -312,15 +331,14 @@ impl Router {
             }
         }
         let asked = self.ask_remote(&remote, question);
-        let mut broken = Vec::new();
         for (shard, answer) in self.ask_local(&local, question) {
             match answer {
-                Some(answer) => answers.push(answer),
-                None => broken.push(shard),
+                Some(answer) => said.answers.push(answer),
+                None => said.broken.push(shard),
             }
         }
-        answers.extend(self.replies(asked));
-        (answers, broken)
+        self.replies(asked, question, &mut said);
+        said
     }
 
     /// What these loops answer; `None` of one that has ended.
@@ -367,94 +385,6 @@ impl Router {
             answers.push((shard, answer.ok()));
         }
         answers
-    }
-
-    /// Leaves a request for the owner of each of these shards. Returns the number of each, or why not.
-    fn ask_remote(
-        &mut self,
-        shards: &[(Shard, Held)],
-        question: &Question<'_>,
-    ) -> Vec<(Shard, Result<i64, Response>)> {
-        let mut asked = Vec::new();
-        for (shard, owner) in shards {
-            if !is_forwarded(&question.asked.request) {
-                let text = format!("shard {} is owned by {}: ask there", shard.0, owner.name);
-                asked.push((*shard, Err(temporary(text))));
-                continue;
-            }
-            let inbox = self.inbox.take().map_or_else(|| Inbox::of_asker(&self.pool.location), Ok);
-            let id =
-                inbox.and_then(|inbox| self.inbox.insert(inbox).ask(*shard, question.line, &question.actor));
-            asked.push((*shard, id.map_err(|error| temporary(format!("shard {}: {error}", shard.0)))));
-        }
-        asked
-    }
-
-    /// Waits for the replies.
-    fn replies(&mut self, asked: Vec<(Shard, Result<i64, Response>)>) -> Vec<Response> {
-        let (mut waiting, mut answers) = (Vec::new(), Vec::new());
-        for (shard, id) in asked {
-            match id {
-                Ok(id) => waiting.push((shard, id)),
-                Err(response) => answers.push(response),
-            }
-        }
-        let read = |text: String| {
-            serde_json::from_str(&text)
-                .unwrap_or_else(|error| temporary(serde_json::Error::to_string(&error)))
-        };
-        answers.extend(self.wait_for(waiting).into_iter().map(read));
-        answers
-    }
-
-    /// Waits for these replies. There is one for each, if only that there is none.
-    fn wait_for(&mut self, waiting: Vec<(Shard, i64)>) -> Vec<String> {
-        let (mut waiting, mut replies) = (waiting, Vec::new());
-        let Some(inbox) = self.inbox.as_mut().filter(|_| !waiting.is_empty()) else { return replies };
-        let began = Moment::now();
-        while !waiting.is_empty() && Moment::now().since(began) < REPLY_WAIT {
-            let ids: Vec<i64> = waiting.iter().map(|(_, id)| *id).collect();
-            for (id, text) in inbox.take_replies(&ids).unwrap_or_default() {
-                waiting.retain(|(_, waited)| *waited != id);
-                replies.push(text);
-            }
-            if !waiting.is_empty() {
-                inbox.wait(REPLY_INTERVAL);
-            }
-        }
-        for (shard, id) in waiting {
-            let response = match inbox.take(id) {
-                Ok(true) => nobody(shard),
-                _ => {
-                    temporary(format!("the owner of shard {} has not replied, and may have done it", shard.0))
-                }
-            };
-            replies.push(serde_json::to_string(&response).unwrap_or_default());
-        }
-        replies
-    }
-
-    /// Has the owner of a shard answer what has several answers.
-    fn pass_on(&mut self, shard: Shard, question: &Question<'_>, client: &UnixStream) -> io::Result<()> {
-        let asked = question.asked;
-        let ask = |request: &Request| {
-            let asked = Asked { request: request.clone(), ..asked.clone() };
-            self.reply_of(shard, &line_of(&asked), &question.actor)
-        };
-        let give = |response| write(client, asked.id, response);
-        several::answer(&asked.request, ask, client, give)
-    }
-
-    /// What another server says, as it wrote it.
-    fn reply_of(&mut self, shard: Shard, line: &str, actor: &str) -> String {
-        let said = |response: Response| serde_json::to_string(&response).unwrap_or_default();
-        let inbox = self.inbox.take().map_or_else(|| Inbox::of_asker(&self.pool.location), Ok);
-        let asked = inbox.and_then(|inbox| self.inbox.insert(inbox).ask(shard, line, actor));
-        let id = match asked {
-            Ok(id) => id,
-            Err(error) => return said(temporary(format!("shard {}: {error}", shard.0))),
-        };
-        self.wait_for(vec![(shard, id)]).pop().unwrap_or_else(|| said(nobody(shard)))
     }
 
     /// Has one loop of this server answer: all lines of the answer go to the client as they are.

@@ -11,12 +11,12 @@ use super::super::merge::merged;
 use super::super::reply::Question;
 use super::super::route::next_in_turn;
 use super::Router;
-use mainspring_server::protocol::{MetricsWire, Power, Request, Response};
+use mainspring_server::protocol::{MetricsWire, Request, Response};
 
 impl Question<'_> {
     /// Whether it looks at what this server has.
     pub(super) fn is_own(&self) -> bool {
-        self.asked.own && self.asked.request.power() == Power::Looks
+        self.asked.own && self.looks()
     }
 }
 
