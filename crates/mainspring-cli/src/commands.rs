@@ -19,6 +19,7 @@ mod cluster_text;
 mod doctor;
 mod explain;
 mod expression;
+mod forwarder;
 mod inbox;
 #[cfg_attr(not(feature = "web"), path = "commands/no_listen.rs")]
 mod listen;
@@ -33,6 +34,7 @@ mod serve;
 mod several;
 mod sharded;
 mod shared;
+mod silent;
 mod simulate;
 mod store;
 mod takeover;

@@ -57,7 +57,6 @@ mod pool;
 mod reply;
 mod route;
 mod router;
-mod silent;
 mod watch;
 
 /// How often a server looks who owns what.

@@ -20,7 +20,8 @@ use std::time::Duration;
 use mainspring_job::{Lease, OutputKeeper, Owner, Shard, Store, StoreError};
 use mainspring_postgres::{Identity, Location, Outputs, PostgresStore, Releases, Shards};
 
-use super::inbox::{Asks, Forwarder, Standing, work};
+use super::forwarder::{Asks, Forwarder, Standing};
+use super::inbox::work;
 use super::listen::Beside;
 use super::sharded::{self, Given, MakeServing, passing};
 use mainspring_exec::bell::{Bell, bell};

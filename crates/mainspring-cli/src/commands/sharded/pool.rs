@@ -12,8 +12,8 @@ use std::time::Duration;
 use mainspring_job::{Shard, StoreError};
 use mainspring_postgres::{Held, Location, PostgresReader, Shards};
 
+use super::super::silent::Silent;
 use super::loops::{Local, Loops};
-use super::silent::Silent;
 use mainspring_exec::clock::Moment;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::waiting::wait_for;
