@@ -24,15 +24,16 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
 use mainspring_job::{OutputKeeper, Owner, Shard, Store, StoreError};
-use mainspring_postgres::{Identity, Inbox, Location, Outputs, PostgresReader, PostgresStore, Shards};
+use mainspring_postgres::{Identity, Inbox, Location, Outputs, PostgresStore, Shards};
 
 use super::inbox;
+use super::tables::Tables;
 use balance::{Step, decide};
 use loops::{LINKS, Links, Local, Loops};
 use mainspring_exec::bell::{Bell, Ring, bell};
@@ -126,11 +127,7 @@ pub(super) fn serve(given: Given<'_>, make: &MakeServing<'_>) -> Result<(), Erro
         name: owner.name.clone(),
         server: identity.server.clone(),
         loops: Loops::default(),
-        data: data.clone(),
-        began: Moment::now(),
-        shards: Mutex::new(Shards::new(location).map_err(Error::Store)?),
-        reader: Mutex::new(PostgresReader::new(location).map_err(Error::Store)?),
-        silent: Mutex::default(),
+        tables: Tables::new(location, data).map_err(Error::Store)?,
         turns: AtomicUsize::new(0),
     });
     standby::note(style, &format!("{location}: the jobs are spread over {count} shards"));

@@ -4,18 +4,16 @@
 //!
 //! Does not answer: [`router`](super::router) does.
 
-use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use mainspring_job::{Shard, StoreError};
-use mainspring_postgres::{Held, Location, PostgresReader, Shards};
+use mainspring_postgres::{Held, Location, Shards};
 
-use super::super::silent::Silent;
+use super::super::tables::Tables;
 use super::loops::{Local, Loops};
 use mainspring_exec::clock::Moment;
-use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::waiting::wait_for;
 
 /// How long a shard without an owner is waited for: another server gives it up, or this one takes it. It is
@@ -36,14 +34,8 @@ pub(super) struct Pool {
     /// The same for the database: see [`mainspring_postgres::Identity`].
     pub(super) server: String,
     pub(super) loops: Loops,
-    /// The directory of this server, where it keeps what runs write.
-    pub(super) data: DataDirectory,
-    pub(super) began: Moment,
-    /// For questions where a job is.
-    pub(super) shards: Mutex<Shards>,
-    /// For questions about shards for which nobody answers.
-    pub(super) reader: Mutex<PostgresReader>,
-    pub(super) silent: Mutex<Silent>,
+    /// What it reads in the database by itself.
+    pub(super) tables: Tables,
     /// How many submissions were taken: each goes to the next shard of this server.
     pub(super) turns: AtomicUsize,
 }
@@ -82,33 +74,12 @@ impl Pool {
         }
     }
 
-    /// The shards whose owners did not take a question, and have not renewed their leases since.
-    pub(super) fn silent(&self) -> BTreeSet<Shard> {
-        let lock = || self.silent.lock().unwrap_or_else(PoisonError::into_inner);
-        if lock().is_empty() {
-            return BTreeSet::new();
-        }
-        let held = self.find(Shards::held).unwrap_or_default();
-        lock().still_silent(&held, Moment::now())
-    }
-
-    /// The owners of these shards have not taken a question.
-    pub(super) fn add_silent(&self, shards: &BTreeSet<Shard>) {
-        if shards.is_empty() {
-            return;
-        }
-        let held = self.find(Shards::held).unwrap_or_default();
-        let mut silent = self.silent.lock().unwrap_or_else(PoisonError::into_inner);
-        held.iter().filter(|held| shards.contains(&held.shard)).for_each(|held| {
-            silent.add(held, Moment::now());
-        });
-    }
-
+    /// Asks where something is, or who owns it: see [`Tables::find`].
     pub(super) fn find<T>(
         &self,
         ask: impl FnOnce(&mut Shards) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        ask(&mut self.shards.lock().unwrap_or_else(PoisonError::into_inner))
+        self.tables.find(ask)
     }
 }
 

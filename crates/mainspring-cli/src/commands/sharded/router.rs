@@ -146,7 +146,7 @@ impl Router {
         {
             let request = Request::Logs { of: found.run.run.clone(), follow: false };
             let asked = Asked { request, ..question.asked.clone() };
-            let outputs = self.pool.data.output();
+            let outputs = self.pool.tables.data.output();
             bring(&outputs, &found.run, || several::told(&self.reply_of(shard, &asked, &question.actor)));
         }
     }

@@ -6,49 +6,23 @@
 //!                    └─ not taken in time ─▶ taken back: its owner is silent, and is not waited for again
 //! ```
 //!
-//! Cost: a round trip for each request and each look for replies.
+//! Cost: a round trip for each request, and what [`replies`] cost.
 //!
 //! Does not ask again: a request may have been done.
 
 use std::collections::BTreeSet;
 use std::io;
 use std::os::unix::net::UnixStream;
-use std::time::Duration;
 
 use mainspring_job::Shard;
 use mainspring_postgres::{Held, Inbox};
 
 use super::super::super::inbox::is_forwarded;
+use super::super::super::replies::{self, Lack, Patience};
 use super::super::super::several::{self, temporary};
 use super::super::reply::{Question, line_of, nobody, write};
 use super::{Router, Said};
-use mainspring_exec::clock::Moment;
 use mainspring_server::protocol::{Asked, Power, Request, Response};
-
-/// How often it is looked for a reply.
-const REPLY_INTERVAL: Duration = Duration::from_millis(50);
-
-/// How long other servers have.
-#[derive(Clone, Copy, Debug)]
-struct Patience {
-    /// To take a request.
-    take: Duration,
-    /// To reply: a look at the inbox, the answer, and some time to spare.
-    reply: Duration,
-}
-
-impl Patience {
-    /// For what changes something: nobody else can do it.
-    const LONG: Patience = Patience { take: Duration::from_secs(15), reply: Duration::from_secs(15) };
-
-    /// For what looks: the database answers it too. An owner looks for requests four times a second. The
-    /// listener waits 10 s for an answer.
-    const SHORT: Patience = Patience { take: Duration::from_secs(2), reply: Duration::from_secs(6) };
-
-    fn with(request: &Request) -> Patience {
-        if request.power() == Power::Looks { Patience::SHORT } else { Patience::LONG }
-    }
-}
 
 /// A request that was left for the owner of a shard: its number, or why there is none.
 pub(super) type Left = (Shard, Result<i64, Unasked>);
@@ -61,23 +35,12 @@ pub(super) enum Unasked {
     Failed(Response),
 }
 
-/// Why there is no reply.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Lack {
-    /// Nobody has taken the request.
-    Untaken,
-    /// An owner has taken it.
-    Late,
-}
-
-impl Lack {
-    /// What is said of it.
-    fn of(self, shard: Shard) -> Response {
-        match self {
-            Lack::Untaken => nobody(shard),
-            Lack::Late => {
-                temporary(format!("the owner of shard {} has not replied, and may have done it", shard.0))
-            }
+/// What is said of it where nobody else can answer.
+fn said_of(lack: Lack, shard: Shard) -> Response {
+    match lack {
+        Lack::Untaken => nobody(shard),
+        Lack::Late => {
+            temporary(format!("the owner of shard {} has not replied, and may have done it", shard.0))
         }
     }
 }
@@ -86,7 +49,7 @@ impl Router {
     /// Leaves a request for the owner of each of these shards. Returns the number of each, or why not.
     pub(super) fn ask_remote(&mut self, shards: &[(Shard, Held)], question: &Question<'_>) -> Vec<Left> {
         let mut asked = Vec::new();
-        let silent = if question.looks() { self.pool.silent() } else { BTreeSet::new() };
+        let silent = if question.looks() { self.pool.tables.silent() } else { BTreeSet::new() };
         for (shard, owner) in shards {
             if !is_forwarded(&question.asked.request) {
                 let text = format!("shard {} is owned by {}: ask there", shard.0, owner.name);
@@ -123,7 +86,7 @@ impl Router {
         for (shard, reply) in self.wait_for(waiting, Patience::with(&question.asked.request)) {
             match reply {
                 Ok(text) => said.answers.push(read(text)),
-                Err(lack) => said.absent.push((shard, lack.of(shard))),
+                Err(lack) => said.absent.push((shard, said_of(lack, shard))),
             }
         }
     }
@@ -134,38 +97,9 @@ impl Router {
         waiting: Vec<(Shard, i64)>,
         patience: Patience,
     ) -> Vec<(Shard, Result<String, Lack>)> {
-        let (mut waiting, mut replies) = (waiting, Vec::new());
-        let Some(inbox) = self.inbox.as_mut().filter(|_| !waiting.is_empty()) else { return replies };
-        let began = Moment::now();
-        let mut is_taken_back = false;
-        while !waiting.is_empty() && Moment::now().since(began) < patience.reply {
-            let ids: Vec<i64> = waiting.iter().map(|(_, id)| *id).collect();
-            for (id, text) in inbox.take_replies(&ids).unwrap_or_default() {
-                let place = waiting.iter().position(|(_, waited)| *waited == id);
-                replies.extend(place.map(|place| (waiting.swap_remove(place).0, Ok(text))));
-            }
-            if !is_taken_back && patience.take <= Moment::now().since(began) {
-                is_taken_back = true;
-                // What is there still nobody has taken.
-                waiting.retain(|(shard, id)| {
-                    let is_there = matches!(inbox.take(*id), Ok(true));
-                    if is_there {
-                        replies.push((*shard, Err(Lack::Untaken)));
-                    }
-                    !is_there
-                });
-            }
-            if !waiting.is_empty() {
-                inbox.wait(REPLY_INTERVAL);
-            }
-        }
-        for (shard, id) in waiting {
-            let lack = if matches!(inbox.take(id), Ok(true)) { Lack::Untaken } else { Lack::Late };
-            replies.push((shard, Err(lack)));
-        }
-        let untaken = replies.iter().filter(|(_, reply)| *reply == Err(Lack::Untaken));
-        let untaken: BTreeSet<Shard> = untaken.map(|(shard, _)| *shard).collect();
-        self.pool.add_silent(&untaken);
+        let Some(inbox) = self.inbox.as_mut() else { return Vec::new() };
+        let replies = replies::wait_for(inbox, waiting, patience);
+        self.pool.tables.add_silent(&replies);
         replies
     }
 
@@ -189,7 +123,7 @@ impl Router {
     pub(super) fn reply_of(&mut self, shard: Shard, asked: &Asked, actor: &str) -> String {
         let said = |response: Response| serde_json::to_string(&response).unwrap_or_default();
         let looks = asked.request.power() == Power::Looks;
-        if looks && self.pool.silent().contains(&shard) {
+        if looks && self.pool.tables.silent().contains(&shard) {
             return self.reply_for_absent(shard, &asked.request);
         }
         let inbox = self.inbox.take().map_or_else(|| Inbox::of_asker(&self.pool.location), Ok);
@@ -202,7 +136,7 @@ impl Router {
         match self.wait_for(vec![(shard, id)], Patience::with(&asked.request)).pop() {
             Some((_, Ok(text))) => text,
             _ if looks => self.reply_for_absent(shard, &asked.request),
-            Some((_, Err(lack))) => said(lack.of(shard)),
+            Some((_, Err(lack))) => said(said_of(lack, shard)),
             None => said(nobody(shard)),
         }
     }
