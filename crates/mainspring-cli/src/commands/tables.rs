@@ -113,12 +113,17 @@ impl Tables {
     ) -> Result<T, ErrorWire> {
         let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
         let (began, now) = (self.began.wall, Moment::now().wall);
-        let mut stand_in = StandIn { reader: &mut *reader, share, data: &self.data, began, now };
+        let mut stand_in =
+            StandIn { reader: &mut *reader, share, is_shared: true, data: &self.data, began, now };
         ask(&mut stand_in).map_err(|error| match error {
             Error::Refused(error) => error,
             error => {
-                let text = format!("nobody answers for shard {}: {error}", share.shard.0);
-                ErrorWire::new(ErrorKind::Temporary, text)
+                let of = if share == Share::WHOLE {
+                    "the jobs".to_owned()
+                } else {
+                    format!("shard {}", share.shard.0)
+                };
+                ErrorWire::new(ErrorKind::Temporary, format!("nobody answers for {of}: {error}"))
             }
         })
     }

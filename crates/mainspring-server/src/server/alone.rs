@@ -85,7 +85,7 @@ impl Alone {
     /// The store of a folder keeps no copies of outputs, so nothing is made of one.
     fn stand_in(&mut self) -> StandIn<'_> {
         let Alone { store, data, now } = self;
-        StandIn { reader: store, share: Share::WHOLE, data, began: *now, now: *now }
+        StandIn { reader: store, share: Share::WHOLE, is_shared: false, data, began: *now, now: *now }
     }
 
     /// Reads the whole store, and says what is wrong with it.

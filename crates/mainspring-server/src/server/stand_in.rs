@@ -24,6 +24,7 @@ use super::asking::{Asking, Next, job_name, not_found, run_key, usage};
 use super::boot::kept_job;
 use super::feed::Feed;
 use super::output::path;
+use super::room::free_bytes;
 use super::share::Share;
 use super::views::{MAX_LISTED, MAX_PAGE_BYTES};
 use super::work_texts::WorkText;
@@ -43,6 +44,8 @@ pub struct StandIn<'s> {
     pub reader: &'s mut dyn Reader,
     /// The part of the jobs that it answers for.
     pub share: Share,
+    /// Whether servers share the store: another owner comes, and what is open may run.
+    pub is_shared: bool,
     /// Where copies of outputs go, and what `status` calls the data directory.
     pub data: &'s DataDirectory,
     /// What `status` calls the begin of the server.
@@ -163,7 +166,8 @@ impl StandIn<'_> {
         let (records, paused) = self.records()?;
         let counts = self.reader.counts(self.share.shard).map_err(Error::Store)?;
         let health = of_marks(&records, self.now);
-        let health = HealthWire { is_all_paused: paused.is_some(), dead: counts.dead, ..health };
+        let free_bytes = free_bytes(self.data.directory());
+        let health = HealthWire { is_all_paused: paused.is_some(), dead: counts.dead, free_bytes, ..health };
         Ok(Response::Health(Box::new(health)))
     }
 
@@ -232,7 +236,7 @@ impl StandIn<'_> {
     fn wire(&self, job: &Job, record: &JobRecord, load: Load, is_all_paused: bool) -> JobWire {
         let mark = &record.mark;
         // The owner that comes looks at it then.
-        let armed = if self.share.is_part() { describe::next(job, mark, self.now) } else { None };
+        let armed = if self.is_shared { describe::next(job, mark, self.now) } else { None };
         let mut wire = describe::job(job, mark, armed, &WorkText::of(&job.work), self.now);
         (wire.queued, wire.running) = (load.queued, load.running);
         wire.silent_since = self.silent_since(job, record).map(|since| since.to_string());
@@ -245,7 +249,7 @@ impl StandIn<'_> {
     /// Since when no run has succeeded, if one ever has and that is longer than the definition allows.
     fn silent_since(&self, job: &Job, record: &JobRecord) -> Option<Timestamp> {
         // Of a folder that no server has nobody expects news.
-        let since = record.last_success.filter(|_| self.share.is_part())?;
+        let since = record.last_success.filter(|_| self.is_shared)?;
         let most = job.hooks.as_ref()?.hook().silent_after()?;
         since.checked_add(most).is_ok_and(|end| end <= self.now).then_some(since)
     }
@@ -255,7 +259,7 @@ impl StandIn<'_> {
     fn loads(&mut self, names: &[&JobName]) -> Result<HashMap<JobName, Load>, StoreError> {
         let mut loads: HashMap<JobName, Load> = HashMap::new();
         let before = |name: &JobName| RunKey::new(name.clone(), Timestamp::MIN);
-        let mut next = names.first().filter(|_| self.share.is_part()).map(|name| before(name));
+        let mut next = names.first().filter(|_| self.is_shared).map(|name| before(name));
         while let Some(after) = next.take() {
             let runs = self.reader.open_runs(self.share.shard, Some(&after), MAX_ROWS)?;
             for run in &runs {
@@ -353,11 +357,10 @@ mod tests {
     }
 
     /// All jobs of a list, page by page.
-    fn listed(store: &mut MemoryStore) -> Vec<JobWire> {
+    fn listed(store: &mut MemoryStore, share: Share) -> Vec<JobWire> {
         let data = DataDirectory::find(Some("/nowhere".as_ref()));
-        let share = Share { shard: Shard::WHOLE, count: 2 };
         let at = Timestamp::UNIX_EPOCH;
-        let mut stand_in = StandIn { reader: store, share, data: &data, began: at, now: at };
+        let mut stand_in = StandIn { reader: store, share, is_shared: true, data: &data, began: at, now: at };
         let (mut jobs, mut next) = (Vec::new(), None);
         loop {
             let list = Request::List(ListWire { after: next, ..ListWire::default() });
@@ -379,12 +382,14 @@ mod tests {
         operations.extend((0..2_500).map(|series| open(101, series, RunState::Queued)));
         operations.push(open(102, 0, RunState::Queued));
         operations.push(open(598, 0, RunState::Queued));
-        let jobs = listed(&mut filled(&operations));
+        let mut store = filled(&operations);
+        let jobs = listed(&mut store, Share { count: 2, ..Share::WHOLE });
         let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
         let all: Vec<JobName> = (0..600).step_by(2).map(name).collect();
         assert_eq!(names, all.iter().map(JobName::as_str).collect::<Vec<&str>>());
         let queued: Vec<(&str, usize)> =
             jobs.iter().filter(|job| 0 < job.queued).map(|job| (job.name.as_str(), job.queued)).collect();
         assert_eq!(queued, [("j0100", 2_500), ("j0102", 1), ("j0598", 1)]);
+        assert_eq!(jobs, listed(&mut store, Share::WHOLE), "of one shard");
     }
 }
