@@ -1,4 +1,5 @@
-//! Shards whose owner was killed, before another server has them: what only looks is answered all the same.
+//! Shards whose owner was killed, or all jobs, before another server has them: what only looks is answered
+//! all the same.
 //!
 //! The leases of the dead are made long in the database, so that they are not over while a test asks.
 
@@ -10,47 +11,62 @@ use nix::sys::signal::Signal;
 
 use crate::asked::until;
 use crate::database::Database;
-use crate::served::write;
+use crate::served::{Served, write};
 use crate::shards::{listening, prepared, shared};
 use crate::site::{Answer, Site};
+use crate::standing::Pair;
 
-/// A server of two, each of which owned two of four shards, and the other was killed.
+/// A server of two. The other was killed, which owned all jobs or two of four shards.
 struct Left {
     folder: PathBuf,
     database: Database,
     site: Site,
-    /// The jobs that wrote something, of which each server had some.
+    /// How many shards there are.
+    count: usize,
+    /// The jobs that wrote something, of which each owner had some.
     names: Vec<String>,
 }
 
+/// The jobs that write something.
+fn names() -> Vec<String> {
+    (0..12).map(|number| format!("j{number}")).collect()
+}
+
+fn jobs() -> String {
+    let at = "at = 2100-01-01T00:00:00Z\ncwd = '/'\n";
+    let of = |name: &String| format!("[jobs.{name}]\n{at}shell = 'echo wrote this'\n");
+    let mut jobs: String = names().iter().map(of).collect();
+    jobs.push_str(&format!("[jobs.dies]\n{at}dead_letters = 'always'\nrun = ['false']\n"));
+    jobs.push_str(&format!("[jobs.long]\n{at}shell = 'exec sleep 1000'\n"));
+    jobs
+}
+
+/// Lets one job run. Some have ended, one of them as a dead letter, some are pending, and one is paused.
+fn begin(database: &Database, servers: [&Served; 2]) {
+    until(database, "SELECT count(*) FROM mainspring.job WHERE source IS NOT NULL", "14");
+    let ask = |number: usize, arguments: &[&str]| servers[number % 2].ask(arguments).code;
+    for (number, name) in names().iter().enumerate() {
+        assert_eq!(ask(number, &["run", name, "--wait"]), 0);
+    }
+    for number in 0..8 {
+        let name = format!("later-{number}");
+        assert_eq!(ask(number, &["at", "+1h", "--name", &name, "--", "true"]), 0);
+    }
+    assert_ne!(ask(0, &["run", "dies", "--wait"]), 0);
+    assert_eq!(ask(0, &["pause", "j3", "--note", "for a while"]), 0);
+    assert_eq!(ask(0, &["run", "long"]), 0);
+    until(database, "SELECT count(*) FROM mainspring.open_run WHERE state = 'running'", "1");
+    until(database, "SELECT count(*) FROM mainspring.output WHERE job ~ '^j'", "12");
+}
+
 impl Left {
-    /// Of the server that was killed a job runs. Of both some have ended, one of them as a dead letter, and
-    /// some are pending.
+    /// Of four shards. Of the server that was killed a job runs.
     fn behind(name: &str) -> Option<Left> {
         let (folder, database) = prepared(name, 4)?;
-        let names: Vec<String> = (0..12).map(|number| format!("j{number}")).collect();
-        let at = "at = 2100-01-01T00:00:00Z\ncwd = '/'\n";
-        let mut jobs: String =
-            names.iter().map(|name| format!("[jobs.{name}]\n{at}shell = 'echo wrote this'\n")).collect();
-        jobs.push_str(&format!("[jobs.dies]\n{at}dead_letters = 'always'\nrun = ['false']\n"));
-        jobs.push_str(&format!("[jobs.long]\n{at}shell = 'exec sleep 1000'\n"));
-        write(&folder.join("jobs.toml"), &jobs);
+        write(&folder.join("jobs.toml"), &jobs());
         let mut sites = vec![listening(&folder, "one"), listening(&folder, "other")];
         shared(&database, 2, 2, 4);
-        until(&database, "SELECT count(*) FROM mainspring.job WHERE source IS NOT NULL", "14");
-        let ask = |number: usize, arguments: &[&str]| sites[number % 2].served.ask(arguments).code;
-        for (number, name) in names.iter().enumerate() {
-            assert_eq!(ask(number, &["run", name, "--wait"]), 0);
-        }
-        for number in 0..8 {
-            let name = format!("later-{number}");
-            assert_eq!(ask(number, &["at", "+1h", "--name", &name, "--", "true"]), 0);
-        }
-        assert_ne!(ask(0, &["run", "dies", "--wait"]), 0);
-        assert_eq!(ask(0, &["pause", "j3", "--note", "for a while"]), 0);
-        assert_eq!(ask(0, &["run", "long"]), 0);
-        until(&database, "SELECT count(*) FROM mainspring.open_run WHERE state = 'running'", "1");
-        until(&database, "SELECT count(*) FROM mainspring.output WHERE job ~ '^j'", "12");
+        begin(&database, [&sites[0].served, &sites[1].served]);
         let of_long = "FROM mainspring.server AS v JOIN mainspring.shard AS s ON s.server = v.id
             JOIN mainspring.job AS j ON j.shard = s.shard WHERE j.name = 'long'";
         let server = database.ask(&format!("SELECT v.id {of_long}"));
@@ -60,8 +76,27 @@ impl Left {
         let running = sites.remove(place).served.running;
         running.signal(Signal::SIGKILL);
         assert_eq!(running.end().0.code(), None);
-        keep_leases(&database, &server);
-        Some(Left { folder, database, site: sites.remove(0), names })
+        keep_leases(&database, &server, "2");
+        Some(Left { folder, database, site: sites.remove(0), count: 4, names: names() })
+    }
+
+    /// Of an owner and a standby.
+    fn behind_an_owner(name: &str) -> Option<Left> {
+        let Pair { folder, owner, site, database } = Pair::with(name, |_| jobs())?;
+        begin(&database, [&owner, &site.served]);
+        let server = database.ask("SELECT server FROM mainspring.shard");
+        owner.running.signal(Signal::SIGKILL);
+        assert_eq!(owner.running.end().0.code(), None);
+        keep_leases(&database, &server, "1");
+        Some(Left { folder, database, site, count: 1, names: names() })
+    }
+
+    /// What `status` says of it.
+    fn trouble(&self) -> &'static str {
+        match self.count {
+            1 => "nobody answers for the jobs: what is shown is from the database",
+            _ => "nobody answers for shards ",
+        }
     }
 
     fn all(&self) -> Vec<&str> {
@@ -83,25 +118,25 @@ impl Left {
     }
 }
 
-/// Lets the leases of this server last for an hour from now on, though it is dead.
-fn keep_leases(database: &Database, server: &str) {
+/// Lets the leases of this server, of which there are so many, last for an hour from now on, though it is
+/// dead.
+fn keep_leases(database: &Database, server: &str, count: &str) {
     let of = format!("server = '{server}' AND owner <> ''");
     database
         .ask(&format!("UPDATE mainspring.shard SET until = clock_timestamp() + interval '1 h' WHERE {of}"));
     let lasting = "clock_timestamp() + interval '30 min' < until";
     let sql = format!("SELECT count(*) FILTER (WHERE {lasting}) FROM mainspring.shard WHERE {of}");
-    until(database, &sql, "2");
+    until(database, &sql, count);
 }
 
-#[test]
-fn commands_that_look_are_answered_from_the_database_until_another_server_has_the_shards() {
-    let Some(left) = Left::behind("absent-commands") else { return };
+fn commands_that_look_are_answered(mut left: Left) {
     left.says(&["list"], &left.all());
     left.says(&["list"], &["paused"]);
     left.says(&["list", "--json"], &["\"running\": 1"]);
-    let counts =
-        ["jobs           14", "pending        8", "jobs.toml: good, 14 jobs", "nobody answers for shards "];
+    let counts = ["jobs           14", "pending        8", "jobs.toml: good, 14 jobs", left.trouble()];
     left.says(&["status"], &counts);
+    let told = left.site.served.ask(&["doctor"]).stdout;
+    assert!(told.contains(left.trouble()), "{told}");
     left.says(&["list", "--pending"], &["later-0", "later-1", "later-6", "later-7"]);
     left.says(&["history"], &left.all());
     left.says(&["dead", "list"], &["dies@"]);
@@ -119,24 +154,40 @@ fn commands_that_look_are_answered_from_the_database_until_another_server_has_th
     left.database.ask(
         "UPDATE mainspring.shard SET until = '-infinity' WHERE until > clock_timestamp() + interval '1 min'",
     );
-    shared(&left.database, 1, 4, 4);
+    shared(&left.database, 1, left.count, left.count);
+    if left.count == 1 {
+        left.site.served.running.wait_for(&["mainspring", ", data in "]);
+    }
     let abandoned = "SELECT count(*) FROM mainspring.run WHERE job = 'long' AND state = 'abandoned'";
     until(&left.database, abandoned, "1");
     left.says(&["status"], &["jobs           14", "pending        8"]);
+    let told = left.site.served.ask(&["status"]).stdout;
+    assert!(!told.contains("nobody answers"), "{told}");
     left.site.stop();
     let _ = fs::remove_dir_all(&left.folder);
 }
 
 #[test]
-fn the_api_answers_what_only_looks_for_shards_whose_owner_was_killed() {
-    let Some(left) = Left::behind("absent-http") else { return };
+fn commands_that_look_are_answered_from_the_database_until_another_server_has_the_shards() {
+    let Some(left) = Left::behind("absent-commands") else { return };
+    commands_that_look_are_answered(left);
+}
+
+#[test]
+fn commands_that_look_are_answered_by_a_standby_until_it_owns_the_jobs() {
+    let Some(left) = Left::behind_an_owner("absent-owner-commands") else { return };
+    commands_that_look_are_answered(left);
+}
+
+fn the_api_answers_what_looks(left: Left) {
     let token = left.site.token("ada", Scope::Operate);
     let get = |path: &str| left.get(path, &token);
     let status = get("/api/v1/status").json();
     assert_eq!((&status["jobs"], &status["pending"]), (&14.into(), &8.into()), "{status}");
     assert_eq!((&status["dead"], &status["running"]), (&1.into(), &1.into()), "{status}");
-    assert!(status["troubles"].to_string().contains("nobody answers for shards "), "{status}");
-    assert_eq!(status["cluster"]["shards"].as_array().unwrap().len(), 4);
+    assert!(status["troubles"].to_string().contains(left.trouble()), "{status}");
+    let shards = status["cluster"]["shards"].as_array().map_or(1, Vec::len);
+    assert_eq!(shards, left.count, "{status}");
     let jobs = get("/api/v1/jobs").json();
     assert_eq!(jobs["items"].as_array().unwrap().len(), 14);
     assert!(!jobs.to_string().contains("mismatched"), "{jobs}");
@@ -155,6 +206,19 @@ fn the_api_answers_what_only_looks_for_shards_whose_owner_was_killed() {
     }
     // A server is ready when somebody answers for all shards.
     assert_eq!(left.site.get("/readyz", &token).status, 503);
+    assert_eq!(left.site.get("/metrics", &token).status, 200);
     left.site.stop();
     let _ = fs::remove_dir_all(&left.folder);
+}
+
+#[test]
+fn the_api_answers_what_only_looks_for_shards_whose_owner_was_killed() {
+    let Some(left) = Left::behind("absent-http") else { return };
+    the_api_answers_what_looks(left);
+}
+
+#[test]
+fn the_api_of_a_standby_answers_what_only_looks_when_the_owner_was_killed() {
+    let Some(left) = Left::behind_an_owner("absent-owner-http") else { return };
+    the_api_answers_what_looks(left);
 }

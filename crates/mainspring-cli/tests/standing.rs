@@ -45,11 +45,11 @@ fn asked_until(host: &str, is_over: &AtomicBool, answers: &AtomicUsize) {
 }
 
 /// An owner with an idle job, and a standby that listens.
-struct Pair {
-    folder: PathBuf,
-    owner: Served,
-    site: Site,
-    database: Database,
+pub(crate) struct Pair {
+    pub(crate) folder: PathBuf,
+    pub(crate) owner: Served,
+    pub(crate) site: Site,
+    pub(crate) database: Database,
 }
 
 impl Pair {
@@ -57,15 +57,15 @@ impl Pair {
         Pair::with(name, |_| IDLE.to_owned())
     }
 
-    /// The same with another job, told in which folder.
-    fn with(name: &str, jobs: impl FnOnce(&Path) -> String) -> Option<Pair> {
+    /// The same with other jobs, told in which folder.
+    pub(crate) fn with(name: &str, jobs: impl FnOnce(&Path) -> String) -> Option<Pair> {
         let database = Database::start()?;
         let folder = folder(name);
         write(&folder.join("jobs.toml"), &jobs(&folder));
         fs::write(folder.join("store"), database.url() + "\n").unwrap();
         let mut owner = member(&folder, "owner", &[]);
         owner.running.wait_for(&["this server owns the jobs now"]);
-        owner.running.wait_for(&["mainspring", "1 job"]);
+        owner.running.wait_for(&["mainspring", ", data in "]);
         let host = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
         let mut standby = member(&folder, "standby", &[&format!("--listen={host}")]);
         standby.running.wait_for(&["standing by: process"]);

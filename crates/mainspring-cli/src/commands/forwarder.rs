@@ -1,42 +1,43 @@
 //! Answers clients and the listener of a server that stands by: it asks the owner.
 //!
 //! ```text
-//!  client or listener ─▶ Forwarder ─▶ inbox of the database ─▶ owner
-//!                     ◀───────────────────────────── reply ◀──
+//!  client or listener ─▶ Forwarder ─┬─ inbox of the database ─▶ owner ───────┐
+//!                                   └─ tables of the database, for what only ├─▶ client or listener
+//!                                      looks, where the owner does not reply ┘
 //! ```
 //!
 //! Cost: a thread and a session of the database for each client; a thread for each connection of the
-//! listener, and a session while something is asked over it, or a page is open.
+//! listener, and a session while something is asked over it, or a page is open; what [`Tables`] cost.
 //!
 //! Does not know what has several answers, such as the output of a run: [`several`] does.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use mainspring_job::Shard;
+use mainspring_job::{Shard, StoreError};
 use mainspring_postgres::{Inbox, Location, Shards};
+use serde::Serialize;
 
 use super::inbox::is_forwarded;
 use super::others::Others;
+use super::replies::{Lack, Patience, wait_for};
 use super::several::{self, temporary};
-use mainspring_exec::clock::Moment;
+use super::tables::Tables;
+use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::protocol::{
-    Answered, Asked, ChangesWire, MAX_REQUEST_BYTES, MetricsWire, Request, Response,
+    Answered, Asked, ChangesWire, MAX_REQUEST_BYTES, MetricsWire, Power, Request, Response,
 };
+use mainspring_server::server::Share;
 use mainspring_server::server::brought::bring;
 use mainspring_server::waiting::{is_left, wait_for_any};
 
-/// How long a standby waits for a reply: a look at the inbox, the answer, and some time to spare.
-const REPLY_WAIT: Duration = Duration::from_secs(15);
-
-/// How often it looks for one.
-const REPLY_INTERVAL: Duration = Duration::from_millis(50);
+/// What a status says whose owner has not replied.
+const TROUBLE: &str = "nobody answers for the jobs: what is shown is from the database";
 
 /// How often a standby looks whether the owner has changed something, while a page is open there: a question
 /// about one row, and a page that hears of it a second later shows what a person expects.
@@ -56,29 +57,69 @@ pub(super) enum Asks {
     Nobody,
 }
 
-/// Why a server stands by, and whom it asks meanwhile.
-pub(super) type Standing = Mutex<(Asks, String)>;
+/// What all threads share that answer for a server that stands by.
+#[derive(Debug)]
+pub(super) struct Standing {
+    location: Location,
+    /// What this server is called.
+    name: String,
+    /// Why this server stands by, and whom it asks meanwhile.
+    now: Mutex<(Asks, String)>,
+    tables: Tables,
+}
+
+impl Standing {
+    /// # Errors
+    /// When the operating system gives no event queue.
+    pub(super) fn new(
+        location: &Location,
+        data: &DataDirectory,
+        name: &str,
+        asks: Asks,
+    ) -> Result<Standing, StoreError> {
+        let tables = Tables::new(location, data)?;
+        let now = Mutex::new((asks, String::new()));
+        Ok(Standing { location: location.clone(), name: name.to_owned(), now, tables })
+    }
+
+    /// Keeps why this server stands by.
+    pub(super) fn set(&self, asks: Asks, reason: String) {
+        *self.now.lock().unwrap_or_else(PoisonError::into_inner) = (asks, reason);
+    }
+
+    fn now(&self) -> (Asks, String) {
+        self.now.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// A request of now.
+#[derive(Clone, Copy)]
+struct Question<'q> {
+    /// As it is left for the owner.
+    line: &'q str,
+    request: &'q Request,
+    /// How the owner is told who asks.
+    actor: &'q str,
+    /// Why this server stands by.
+    reason: &'q str,
+}
 
 /// What answers over one connection for a server that stands by.
 pub(super) struct Forwarder {
-    location: Location,
     standing: Arc<Standing>,
-    /// How the owner is told who asks.
-    server: String,
     /// A session while something is asked.
     inbox: Option<Inbox>,
-    /// Where this server's listener reads what runs wrote.
-    outputs: Option<PathBuf>,
+    /// Whether the listener of this server asks, which reads what runs wrote in the folder of this server.
+    is_listener: bool,
     /// A session while a page is open.
     shards: Option<Shards>,
     others: Others,
 }
 
 impl Forwarder {
-    pub(super) fn new(location: &Location, standing: &Arc<Standing>, server: &str) -> Forwarder {
-        let (location, standing, server) = (location.clone(), Arc::clone(standing), server.to_owned());
-        let (inbox, outputs, shards, others) = (None, None, None, Others::default());
-        Forwarder { location, standing, server, inbox, outputs, shards, others }
+    pub(super) fn new(standing: &Arc<Standing>) -> Forwarder {
+        let (standing, others) = (Arc::clone(standing), Others::default());
+        Forwarder { standing, inbox: None, is_listener: false, shards: None, others }
     }
 
     /// Serves a client on a thread of its own. One that is silent for too long is left.
@@ -100,9 +141,9 @@ impl Forwarder {
     }
 
     /// Serves the listener of this server on a thread of its own, until it closes the other end. While
-    /// nothing is asked there is no session. The listener reads what runs wrote in this folder.
-    pub(super) fn serve_listener(mut self, stream: UnixStream, outputs: PathBuf) {
-        self.outputs = Some(outputs);
+    /// nothing is asked there is no session.
+    pub(super) fn serve_listener(mut self, stream: UnixStream) {
+        self.is_listener = true;
         // An end of the connection, or no thread, ends what is asked over it.
         let serve = move || drop(self.answer_listener(&stream));
         drop(thread::Builder::new().name("a listener".to_owned()).spawn(serve));
@@ -143,9 +184,9 @@ impl Forwarder {
     /// would end the listener.
     fn changes(&mut self, listener: &UnixStream) -> io::Result<ChangesWire> {
         loop {
-            let (asks, _) = self.standing.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let (asks, _) = self.standing.now();
             if asks == Asks::Owner {
-                let shards = self.shards.take().map_or_else(|| Shards::new(&self.location), Ok);
+                let shards = self.shards.take().map_or_else(|| Shards::new(&self.standing.location), Ok);
                 let held = shards.and_then(|shards| self.shards.insert(shards).held());
                 held.unwrap_or_default().iter().for_each(|held| self.others.see(held));
             }
@@ -167,7 +208,7 @@ impl Forwarder {
         stream: &UnixStream,
     ) -> io::Result<()> {
         let mut written = stream;
-        let (asks, standing) = self.standing.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (asks, reason) = self.standing.now();
         let asked = Asked::read(line.as_bytes());
         let id = asked.as_ref().map_or(0, |asked| asked.id);
         let mut give = |response| {
@@ -179,36 +220,59 @@ impl Forwarder {
             Ok(Asked { request: Request::Metrics { .. }, .. }) => {
                 return give(Response::Metrics(Box::new(MetricsWire::of_standby())));
             }
-            Ok(Asked { request: Request::Watch, .. }) if self.outputs.is_some() => {
+            Ok(Asked { request: Request::Watch, .. }) if self.is_listener => {
                 let changes = self.changes(stream)?;
                 return give(Response::Changes(changes));
             }
             Ok(asked) if asks == Asks::Owner && is_forwarded(&asked.request) => asked,
-            Ok(_) => return give(temporary(format!("this server stands by: {standing}"))),
+            Ok(_) => return give(temporary(format!("this server stands by: {reason}"))),
             Err(error) => return give(Response::Error(error)),
         };
-        let actor =
-            actor_of(&asked).map_or_else(|| self.server.clone(), |name| format!("{name} at {}", self.server));
-        let mut ask = |line: &str| match self.inbox.take().map_or_else(|| Inbox::of_asker(&self.location), Ok)
-        {
-            Ok(inbox) => replied(self.inbox.insert(inbox), line, &actor, &standing),
-            Err(error) => said(&temporary(format!("this server stands by: {standing}: {error}"))),
+        let outputs = self.is_listener.then(|| self.standing.tables.data.output());
+        let server = &self.standing.name;
+        let actor = actor_of(&asked).map_or_else(|| server.clone(), |name| format!("{name} at {server}"));
+        let of = |request: &Request| said(&Asked { request: request.clone(), ..asked.clone() });
+        let mut ask = |line: &str, request: &Request| {
+            self.reply_to(&Question { line, request, actor: &actor, reason: &reason })
         };
         if several::has_several(&asked.request) {
-            let ask_one = |request: &Request| {
-                let asked = Asked { request: request.clone(), ..asked.clone() };
-                ask(&serde_json::to_string(&asked).unwrap_or_default())
-            };
-            return several::answer(&asked.request, ask_one, stream, give);
+            return several::answer(&asked.request, |request| ask(&of(request), request), stream, give);
         }
         let broken = |error: serde_json::Error| temporary(error.to_string());
-        let response = serde_json::from_str(&ask(line)).unwrap_or_else(broken);
-        if let (Some(outputs), Response::Found(found)) = (&self.outputs, &response) {
+        let response = serde_json::from_str(&ask(line, &asked.request)).unwrap_or_else(broken);
+        if let (Some(outputs), Response::Found(found)) = (&outputs, &response) {
             let logs = Request::Logs { of: found.run.run.clone(), follow: false };
-            let logs = serde_json::to_string(&Asked { request: logs, ..asked.clone() }).unwrap_or_default();
-            bring(outputs, &found.run, || several::told(&ask(&logs)));
+            bring(outputs, &found.run, || several::told(&ask(&of(&logs), &logs)));
         }
         give(response)
+    }
+
+    /// What the owner replies.
+    fn reply_to(&mut self, question: &Question<'_>) -> String {
+        let Question { line, request, actor, reason } = *question;
+        let tables = &self.standing.tables;
+        let looks = request.power() == Power::Looks;
+        if looks && tables.silent().contains(&Shard::WHOLE) {
+            return for_owner(tables, request);
+        }
+        let inbox = self.inbox.take().map_or_else(|| Inbox::of_asker(&self.standing.location), Ok);
+        let left = inbox.and_then(|inbox| {
+            let inbox = self.inbox.insert(inbox);
+            Ok((inbox.ask(Shard::WHOLE, line, actor)?, inbox))
+        });
+        let mut replies = match left {
+            Ok((id, inbox)) => wait_for(inbox, vec![(Shard::WHOLE, id)], Patience::with(request)),
+            Err(error) => return said(&temporary(format!("this server stands by: {reason}: {error}"))),
+        };
+        tables.add_silent(&replies);
+        match replies.pop() {
+            Some((_, Ok(text))) => text,
+            _ if looks => for_owner(tables, request),
+            Some((_, Err(Lack::Late))) => {
+                said(&temporary(format!("the owner has not replied, and may have done it: {reason}")))
+            }
+            _ => said(&temporary(format!("this server stands by, and no owner took the request: {reason}"))),
+        }
     }
 }
 
@@ -218,28 +282,19 @@ fn reader(stream: &UnixStream) -> io::Result<BufReader<&UnixStream>> {
     Ok(BufReader::new(stream))
 }
 
-/// A reply of our own.
-fn said(response: &Response) -> String {
-    serde_json::to_string(response).unwrap_or_default()
+/// What the owner would reply to a question that looks.
+fn for_owner(tables: &Tables, request: &Request) -> String {
+    if !matches!(request, Request::Status) {
+        return tables.reply(Share::WHOLE, request);
+    }
+    let mut response = tables.answer(Share::WHOLE, request);
+    if let Response::Status(status) = &mut response {
+        status.troubles.push(TROUBLE.to_owned());
+    }
+    said(&response)
 }
 
-/// Asks the owner, and waits for its reply.
-fn replied(inbox: &mut Inbox, request: &str, actor: &str, standing: &str) -> String {
-    let id = match inbox.ask(Shard::WHOLE, request, actor) {
-        Ok(id) => id,
-        Err(error) => return said(&temporary(format!("this server stands by: {standing}: {error}"))),
-    };
-    let began = Moment::now();
-    while Moment::now().since(began) < REPLY_WAIT {
-        if let Ok(Some(text)) = inbox.take_reply(id) {
-            return text;
-        }
-        inbox.wait(REPLY_INTERVAL);
-    }
-    match inbox.take(id) {
-        Ok(true) => {
-            said(&temporary(format!("this server stands by, and no owner took the request: {standing}")))
-        }
-        _ => said(&temporary(format!("the owner has not replied, and may have done it: {standing}"))),
-    }
+/// A request or a reply of our own.
+fn said(words: &impl Serialize) -> String {
+    serde_json::to_string(words).unwrap_or_default()
 }

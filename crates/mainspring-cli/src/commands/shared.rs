@@ -12,8 +12,8 @@ use std::fs;
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::mpsc::{Sender, TryRecvError, channel};
-use std::sync::{Arc, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -90,8 +90,8 @@ impl<'m> Member<'m> {
         let identity = opened.as_ref().map_or(identity, PostgresStore::identity);
         // What is written into a database that is too new may mean something else there.
         let asks = if opened.is_none() { Asks::Nobody } else { Asks::Owner };
-        let standing = Arc::new(Standing::new((asks, String::new())));
-        Ok(Member { location, owner, identity, opened, standing })
+        let standing = Standing::new(location, data, &owner.name, asks).map_err(Error::Store)?;
+        Ok(Member { location, owner, identity, opened, standing: Arc::new(standing) })
     }
 
     fn acquire(&mut self) -> Result<Lease, StoreError> {
@@ -104,8 +104,7 @@ impl<'m> Member<'m> {
         });
         if let Err(error) = &acquired {
             let asks = if matches!(error, StoreError::TooNew { .. }) { Asks::Nobody } else { Asks::Owner };
-            let now = (asks, standby::reason(error));
-            *self.standing.lock().unwrap_or_else(PoisonError::into_inner) = now;
+            self.standing.set(asks, standby::reason(error));
         }
         acquired
     }
@@ -120,10 +119,9 @@ impl<'m> Member<'m> {
     }
 
     /// Answers what comes over these connections, as a server that stands by does.
-    fn answer(&self, streams: &[UnixStream], outputs: &Path) {
+    fn answer(&self, streams: &[UnixStream]) {
         for stream in streams.iter().filter_map(|stream| stream.try_clone().ok()) {
-            Forwarder::new(self.location, &self.standing, &self.owner.name)
-                .serve_listener(stream, outputs.to_owned());
+            Forwarder::new(&self.standing).serve_listener(stream);
         }
     }
 }
@@ -154,18 +152,18 @@ pub(super) fn serve(
     }
     loop {
         let (bell, hears) = hear_releases(location)?;
-        let (standing, name) = (Arc::clone(&member.standing), member.owner.name.clone());
+        let standing = Arc::clone(&member.standing);
         let mut listening: Option<Vec<UnixStream>> = None;
         let acquire = || {
             let acquired = member.acquire();
             if acquired.is_err() && listening.is_none() {
                 let streams = listening.insert(stand(&mut beside).streams);
-                member.answer(streams, &data.output());
+                member.answer(streams);
             }
             acquired
         };
         let acquired = standby::wait(data, style, handed.control()?, &bell, acquire, |client, _| {
-            Forwarder::new(location, &standing, &name).serve_client(client);
+            Forwarder::new(&standing).serve_client(client);
         })?;
         drop(hears);
         // The listener ends what it answers; the next one begins beside it.
