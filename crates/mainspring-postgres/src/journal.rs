@@ -42,9 +42,9 @@ pub(super) const LARGE: usize = 256;
 /// written, and a takeover as long.
 const MAX_BATCHES: usize = 16;
 
-/// How much text goes into packs at once: more is written as rows, a batch after another, because all of it
-/// is sent in one statement and read in one.
-const MAX_PACKED_BYTES: usize = 4 << 20;
+/// How much text is sent once more for packs: where there is more all is written as rows, as a statement is
+/// held in memory at both ends.
+const MAX_SENT_BYTES: usize = 4 << 20;
 
 /// A job that the last so many batches have touched stays in the journal if it has not ended: its end is to
 /// be expected there. To write it twice there costs a tenth of what its rows cost.
@@ -130,8 +130,8 @@ impl Journal {
             .collect()
     }
 
-    /// What there is, if so many of its jobs may go into packs. All that does not is bound for one entry;
-    /// what of that is not to be kept goes into the tables.
+    /// What there is, if so many of its jobs may go into packs. All that does not go there is bound for one
+    /// entry; what of that is not to be kept goes into the tables.
     pub(super) fn settlement(&self, keep: &[i64], from: usize) -> Option<Settlement> {
         let mut plain: Vec<(&JobName, &Life)> = self
             .young
@@ -139,8 +139,8 @@ impl Journal {
             .map(|(name, (life, _))| (name, &**life))
             .filter(|(_, life)| life.is_plain())
             .collect();
-        let bytes: usize = plain.iter().map(|(_, life)| life.body_bytes()).sum();
-        if self.is_doubtful || self.times.is_none() || plain.len() < from || MAX_PACKED_BYTES < bytes {
+        let bytes: usize = self.young.values().map(|(life, _)| life.body_bytes()).sum();
+        if self.is_doubtful || self.times.is_none() || plain.len() < from || MAX_SENT_BYTES < bytes {
             return None;
         }
         // Jobs that were submitted one after another are in one pack.

@@ -362,22 +362,27 @@ fn a_server_of_format_10_goes_on_beside_one_of_this_version() {
     assert_eq!(opened(&database).reader().unwrap().counts(Shard::WHOLE).unwrap().runs, 600);
 }
 
-/// Text that is too much for one statement is not packed.
+/// Text that is too much to be sent twice is not packed, whichever jobs it is of.
 #[test]
 fn large_bodies_are_rows() {
     let Some(database) = Database::start() else { return };
     let mut store = eager(&database.url());
     let lease = acquired(&mut store);
-    let jobs: Vec<Once> = (1..=20).map(|number| once(lease, number)).collect();
-    for (number, some) in (1..).zip(jobs.chunks(10)) {
-        let large = |once: &Once| {
-            let mut once = once.clone();
-            Arc::make_mut(&mut once.work).action = Action::new("mail", "x".repeat(250_000)).unwrap();
-            [submitted(&once), fired(&once), ended(&once, RunState::Succeeded)]
-        };
-        all_new(&mut store, lease, &Batch::new(number, some.iter().flat_map(large).collect()));
-    }
+    let life = |number: u64, bytes: usize, state: RunState| {
+        let mut once = once(lease, number);
+        Arc::make_mut(&mut once.work).action = Action::new("mail", "x".repeat(bytes)).unwrap();
+        [submitted(&once), fired(&once), ended(&once, state)]
+    };
+    let large = (1..=20).flat_map(|number| life(number, 250_000, RunState::Succeeded)).collect();
+    all_new(&mut store, lease, &Batch::new(1, large));
     store.renew(lease).unwrap();
     assert_eq!(database.ask(PACKS), "0 0");
     assert_eq!(store.find(Shard::WHOLE, &Query::new(50)).unwrap().len(), 20);
+    let mut mixed: Vec<Operation> =
+        (21..=40).flat_map(|number| life(number, 250_000, RunState::Failed)).collect();
+    mixed.extend(life(41, 9, RunState::Succeeded));
+    all_new(&mut store, lease, &Batch::new(2, mixed));
+    store.renew(lease).unwrap();
+    assert_eq!(database.ask(PACKS), "0 0");
+    assert_eq!(store.find(Shard::WHOLE, &Query::new(50)).unwrap().len(), 41);
 }
