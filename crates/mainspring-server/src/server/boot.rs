@@ -14,7 +14,6 @@ use std::fs;
 use std::os::unix::net::UnixListener;
 use std::time::Duration;
 
-use jiff::tz::TimeZone;
 use mainspring_job::{
     Command, Definitions, Input, Job, JobName, JobRecord, Lease, Limits, OutputKeeper, Prune,
     Reader as StoreReader, Store,
@@ -37,7 +36,7 @@ use super::purpose::Purpose;
 use super::rate::Rates;
 use super::room::Room;
 use super::share::Share;
-use super::stored::Stored;
+use super::stored::{Stored, kept_job};
 use super::waits::LoopWaits;
 use super::work::Work;
 use super::work_texts::WorkTexts;
@@ -445,13 +444,6 @@ impl Server {
         }
         sets.into_values().collect()
     }
-}
-
-/// What a job was, by its kept definition.
-pub(super) fn kept_job(record: &JobRecord, zone: &TimeZone) -> Option<Job> {
-    let source = Source::new(record.source.clone()?, record.text.clone());
-    let placed = JobFile::parse(&source, zone).jobs.into_iter().next()?;
-    Some(placed.job).filter(|job| job.name == record.mark.job)
 }
 
 /// Has the loop follow the clock of its store, if that has one.

@@ -18,8 +18,7 @@ use std::time::Duration;
 use mainspring_job::{Arrivals, Input, Job, JobRecord};
 
 use super::Server;
-use super::boot::kept_job;
-use super::stored::Stored;
+use super::stored::{Stored, kept_job};
 use mainspring_exec::clock::Moment;
 
 /// How often it is looked which jobs other shards have taken. Until then a list shows such a job twice, and

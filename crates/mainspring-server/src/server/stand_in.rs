@@ -21,11 +21,11 @@ use mainspring_job::{
 };
 
 use super::asking::{Asking, Next, job_name, not_found, run_key, usage};
-use super::boot::kept_job;
 use super::feed::Feed;
 use super::output::path;
 use super::room::free_bytes;
 use super::share::Share;
+use super::stored::kept_job;
 use super::views::{MAX_LISTED, MAX_PAGE_BYTES};
 use super::work_texts::WorkText;
 use super::{describe, health, queries};

@@ -7,7 +7,11 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use mainspring_job::{JobName, JobRecord, MAX_PAGE, PauseTerms, Run, Shard, Store, StoreError};
+use jiff::tz::TimeZone;
+use mainspring_job::{Job, JobName, JobRecord, MAX_PAGE, PauseTerms, Run, Shard, Store, StoreError};
+
+use mainspring_file::jobfile::JobFile;
+use mainspring_file::source::Source;
 
 /// What the store held at the start.
 pub(super) struct Stored {
@@ -50,6 +54,13 @@ impl Stored {
         let told = records.iter().filter(|record| record.text.contains("silent_after"));
         told.filter_map(|record| Some((record.mark.job.clone(), record.last_success?))).collect()
     }
+}
+
+/// What a job was, by its kept definition.
+pub(super) fn kept_job(record: &JobRecord, zone: &TimeZone) -> Option<Job> {
+    let source = Source::new(record.source.clone()?, record.text.clone());
+    let placed = JobFile::parse(&source, zone).jobs.into_iter().next()?;
+    Some(placed.job).filter(|job| job.name == record.mark.job)
 }
 
 #[cfg(test)]
