@@ -42,6 +42,8 @@ mod locked;
 mod logs;
 mod meaning;
 mod moves;
+#[cfg(feature = "web")]
+mod nameless;
 mod names;
 mod next;
 mod notify;

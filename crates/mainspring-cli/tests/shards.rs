@@ -51,7 +51,7 @@ pub(crate) fn shared(database: &Database, servers: usize, least: usize, all: usi
 }
 
 /// The servers of which no run is asked to end.
-fn stopped(members: Vec<Member>) {
+pub(crate) fn stopped(members: Vec<Member>) {
     for member in members {
         assert_eq!(member.running.stop().0.code(), Some(0));
     }

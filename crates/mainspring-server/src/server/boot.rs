@@ -435,7 +435,11 @@ impl Server {
             }
             let set =
                 sets.entry(source.clone()).or_insert_with(|| Definitions::new(source.clone(), Vec::new()));
-            set.jobs.extend(file.jobs.into_iter().map(|placed| placed.job));
+            // Written anew, it might say the same in another order, and would differ from its file.
+            set.jobs.extend(file.jobs.into_iter().map(|PlacedJob { mut job, .. }| {
+                job.text.clone_from(&record.text);
+                job
+            }));
             for group in file.groups {
                 if !set.groups.contains(&group) {
                     set.groups.push(group);

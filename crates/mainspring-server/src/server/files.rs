@@ -25,7 +25,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use mainspring_job::JobName;
+use mainspring_job::{Job, JobName};
 use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
 
 use super::share::Share;
@@ -34,6 +34,7 @@ use crate::exit::Exit;
 use crate::message::{PROGRAM, say, with_causes};
 use mainspring_exec::clock::Moment;
 use mainspring_file::claims::{Claimant, InForce, settle};
+use mainspring_file::crontab::names::{self, Alike, Known};
 use mainspring_file::jobfile::PlacedJob;
 use mainspring_file::loaded::{Loaded, Reader};
 use mainspring_file::origin::Origin;
@@ -258,14 +259,17 @@ impl Files {
         good
     }
 
-    /// Reads the files of a source, and keeps whether they say other things than these jobs, by name.
-    pub(super) fn compare_with(&mut self, source: &str, kept: &BTreeMap<&str, &str>) {
+    /// Reads the files of a source, and keeps whether they say other things than these jobs.
+    pub(super) fn compare_with(&mut self, source: &str, jobs: &BTreeMap<&JobName, &Job>) {
         let Files { served, reader, share, .. } = self;
+        let kept = jobs.values().map(|job| (job.name.as_str(), job.text.as_str())).collect();
         for file in served.iter_mut().filter(|file| !file.is_input() && file.origin.source() == source) {
             let loaded = reader.load(&file.path);
             file.is_unapplied = loaded.map_or(true, |mut loaded| {
+                let mut known = jobs.values().filter_map(|job| Known::of(job)).collect();
+                names::recall(&mut loaded.jobs, &mut known, Alike::InWord);
                 share.part(&mut loaded);
-                !says(&loaded, kept)
+                !says(&loaded, &kept)
             });
         }
     }

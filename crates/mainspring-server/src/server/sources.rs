@@ -16,7 +16,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mainspring_job::{Definitions, JobRecord, Prune};
+use mainspring_job::{Definitions, Job, JobName, JobRecord, Prune};
 
 use super::Server;
 use super::files::says;
@@ -91,13 +91,14 @@ impl Server {
         if !self.files.is_shared {
             return;
         }
-        let mut kept: BTreeMap<&str, &str> = BTreeMap::new();
+        let Server { files, owner, .. } = self;
+        let mut jobs: BTreeMap<&JobName, &Job> = BTreeMap::new();
         if set.prune == Prune::Keep {
-            let jobs = self.owner.planner().jobs().filter(|(job, _)| job.source == set.source);
-            kept.extend(jobs.map(|(job, _)| (job.name.as_str(), job.text.as_str())));
+            let stay = owner.planner().jobs().map(|(job, _)| job).filter(|job| job.source == set.source);
+            jobs.extend(stay.map(|job| (&job.name, job)));
         }
-        kept.extend(set.jobs.iter().map(|job| (job.name.as_str(), job.text.as_str())));
-        self.files.compare_with(&set.source, &kept);
+        jobs.extend(set.jobs.iter().map(|job| (&job.name, job)));
+        files.compare_with(&set.source, &jobs);
     }
 }
 
