@@ -183,11 +183,6 @@ fn each_shard_has_its_part_of_a_file_and_a_job_goes_where_its_group_is() {
     one.running.wait_for(&["quiet", "stdout quiet"]);
     assert_eq!(database.ask("SELECT sum(jobs) FROM mainspring.shard"), "5");
     // What cannot be parted is refused as a whole, and what was in force stays.
-    let crontab = folder.join("crontab");
-    write(&crontab, "0 3 * * * true\n");
-    let told = one.ask(&["apply", crontab.to_str().unwrap()]);
-    assert_eq!(told.code, 5, "{}", told.stderr);
-    assert!(told.stderr.contains("needs a name of its own"), "{}", told.stderr);
     let mut divided = JOBS.to_owned();
     divided.push_str("[jobs.both]\nafter = ['often', 'again', 'quiet', 'long']\nshell = 'true'\n");
     write(&folder.join("divided.toml"), &divided);

@@ -36,8 +36,9 @@ pub(crate) fn hash(key: &RunKey, purpose: Purpose) -> u64 {
     mixed(fnv(bytes))
 }
 
-/// The number for a text.
-pub(crate) fn text_hash(text: &str) -> u64 {
+/// The number for a text: the same in every version and on every machine, and spread evenly over texts that
+/// were not chosen to collide. Linear in the length of the text.
+pub fn text_hash(text: &str) -> u64 {
     mixed(fnv(text.bytes()))
 }
 

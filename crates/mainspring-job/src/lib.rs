@@ -130,6 +130,7 @@ pub use audit::{Audit, AuditQuery, Audited, MAX_AUDIT_ROWS, MAX_NOTE_BYTES};
 pub use circle::circle;
 #[doc(inline)]
 pub use exclusion::Exclusion;
+pub use hash::text_hash;
 #[doc(inline)]
 pub use hook::{Call, Hook, Hooks, Notice, NoticeKind};
 #[doc(inline)]

@@ -11,6 +11,9 @@
 //! A job keeps the name that it had before. So history, pauses and counts stay with the job when lines come
 //! and go, and when a command or a schedule is edited.
 //!
+//! Where the jobs are spread over shards, no loop knows what all jobs were called before. There a name is
+//! made of the entry alone, see [`by_content`], so that all loops find the same one.
+//!
 //! Cost: a sort of the entries for each of the four comparisons.
 //!
 //! Does not change a name that a note gives.
@@ -18,12 +21,15 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
 
-use mainspring_job::{Job, JobName};
+use mainspring_job::{Job, JobName, text_hash};
 
 use super::word;
 use crate::jobfile::PlacedJob;
 use crate::jobfile::written::renamed;
 use mainspring_action::body::{Body, ProcessBody};
+
+/// What a job is called if neither its command nor its file has a word.
+const NO_WORD: &str = "command";
 
 /// A job that had its name before.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -123,6 +129,26 @@ pub fn choose(jobs: &mut [PlacedJob], source: &str, taken: &mut BTreeSet<JobName
     }
 }
 
+/// Gives all jobs of a source that do not say their names a name which depends on the file alone: the word,
+/// and eight digits for source, user and command, as in `backup-5c1f09aa`. It stays when the schedule is
+/// edited, and when other lines come and go. Entries with one command are numbered in their order.
+pub fn by_content(jobs: &mut [PlacedJob], source: &str) {
+    let mut taken: BTreeSet<JobName> =
+        jobs.iter().filter(|one| one.is_named).map(|one| one.job.name.clone()).collect();
+    let mut numbers = BTreeMap::new();
+    for placed in jobs.iter_mut().filter(|one| !one.is_named) {
+        let content = Content::of(&placed.job);
+        let word = content.as_ref().and_then(|content| content.word.clone());
+        let word = word.or_else(|| stem(source)).unwrap_or_else(|| NO_WORD.to_owned());
+        let likeness = content.and_then(|content| content.likeness(1)).unwrap_or_default();
+        // The upper half: as many digits as people can compare.
+        let digits = text_hash(&format!("{source}\n{likeness}")) >> 32;
+        let name = numbered(&format!("{word}-{digits:08x}"), &taken, &mut numbers);
+        taken.insert(name.clone());
+        give(placed, name);
+    }
+}
+
 fn order(name: &JobName) -> (usize, &str) {
     (name.as_str().len(), name.as_str())
 }
@@ -143,7 +169,7 @@ fn fresh(
     numbers: &mut BTreeMap<String, usize>,
 ) -> JobName {
     let stem = stem(source);
-    let word = word.or_else(|| stem.clone()).unwrap_or_else(|| "command".to_owned());
+    let word = word.or_else(|| stem.clone()).unwrap_or_else(|| NO_WORD.to_owned());
     let plain = JobName::new(&word).expect("a word is a name");
     if !taken.contains(&plain) {
         return plain;
@@ -152,9 +178,14 @@ fn fresh(
         Some(stem) if !own.contains(&plain) && stem != word => format!("{stem}-{word}"),
         _ => word,
     };
-    let number = numbers.entry(begin.clone()).or_insert(1);
+    numbered(&begin, taken, numbers)
+}
+
+/// The beginning, or the first name with a number behind it that nothing has.
+fn numbered(begin: &str, taken: &BTreeSet<JobName>, numbers: &mut BTreeMap<String, usize>) -> JobName {
+    let number = numbers.entry(begin.to_owned()).or_insert(1);
     loop {
-        let text = if *number == 1 { begin.clone() } else { format!("{begin}-{number}") };
+        let text = if *number == 1 { begin.to_owned() } else { format!("{begin}-{number}") };
         *number += 1;
         let name = JobName::new(&text).expect("two words and a number are a name");
         if !taken.contains(&name) {
@@ -235,6 +266,32 @@ mod tests {
         assert_eq!(then(&before, edited), ["echo", "backup", "echo-2"]);
         assert_eq!(then(&before, "@monthly backup --more\n"), ["backup"]);
         assert_eq!(then(&before, "@daily other\n"), ["other"]);
+    }
+
+    /// The names that the content gives.
+    fn told(text: &str, source: &str) -> Vec<String> {
+        let mut jobs = read(text);
+        by_content(&mut jobs, source);
+        assert!(jobs.iter().all(|one| one.is_named && one.job.text.contains(one.job.name.as_str())));
+        jobs.iter().map(|placed| placed.job.name.to_string()).collect()
+    }
+
+    #[test]
+    fn a_name_by_content_depends_on_source_user_and_command_alone() {
+        let text = "@daily backup --all\n@daily backup\n@weekly backup --all\n@daily [ ]\n";
+        let names = told(text, "/etc/cron.d/nightly");
+        // Kept from the first version: another number would be another job.
+        assert_eq!(names, ["backup-94ab164c", "backup-06a6c6c0", "backup-94ab164c-2", "nightly-e57a42c8"]);
+        let later = "@daily new\n@monthly backup --all\n@hourly backup\n";
+        assert_eq!(told(later, "/etc/cron.d/nightly")[1..], names[..2]);
+        assert!(told(text, "/etc/cron.d/other").iter().all(|name| !names.contains(name)));
+    }
+
+    #[test]
+    fn a_name_by_content_is_not_one_that_a_note_gives() {
+        let first = told("@daily backup\n", "a").remove(0);
+        let both = told(&format!("@daily backup\n# mainspring: name={first}\n@daily echo\n"), "a");
+        assert_eq!(both, [format!("{first}-2"), first]);
     }
 
     #[test]

@@ -266,6 +266,7 @@ impl Files {
         for file in served.iter_mut().filter(|file| !file.is_input() && file.origin.source() == source) {
             let loaded = reader.load(&file.path);
             file.is_unapplied = loaded.map_or(true, |mut loaded| {
+                share.name(&mut loaded, source);
                 let mut known = jobs.values().filter_map(|job| Known::of(job)).collect();
                 names::recall(&mut loaded.jobs, &mut known, Alike::InWord);
                 share.part(&mut loaded);

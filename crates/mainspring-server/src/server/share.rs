@@ -1,9 +1,9 @@
 //! The part of the jobs that a loop has, where a store has several shards and each a loop of its own.
 //!
 //! Every loop is given every file, and takes from it what belongs to its shard. So each of them has to find
-//! the same names and the same places in a file, whatever else it knows. Two things that a file may say
-//! elsewhere are problems of it here: a job without a name, whose name depends on what was there before, and
-//! a job that belongs to two shards.
+//! the same names and the same places in a file, whatever else it knows. So a job without a name is called by
+//! its content here, and not by what was there before. One thing that a file may say elsewhere is a problem
+//! of it here: a job that belongs to two shards.
 //!
 //! Cost: a walk over the jobs of a file.
 //!
@@ -12,6 +12,7 @@
 use mainspring_job::{Job, JobName, Placement, Shard};
 
 use mainspring_file::claims::Claimant;
+use mainspring_file::crontab::names;
 use mainspring_file::loaded::Loaded;
 use mainspring_file::problem::{Fault, Problem};
 
@@ -48,27 +49,29 @@ impl Share {
         Placement::new([], self.count).of(job) == self.shard
     }
 
-    /// Gives problems to files that could not be parted. Before their names are settled.
+    /// Gives names to what has none, if that is not to be done by what is known.
+    pub(super) fn name(self, loaded: &mut Loaded, source: &str) {
+        if self.is_part() {
+            names::by_content(&mut loaded.jobs, source);
+        }
+    }
+
+    /// Gives problems to files that could not be parted, and names to what has none. Before their names are
+    /// settled.
     pub(super) fn judge(self, files: &mut [Claimant]) {
         if !self.is_part() {
             return;
         }
-        for Claimant { loaded, .. } in files.iter_mut().filter(|file| file.loaded.is_good()) {
+        for Claimant { loaded, origin } in files.iter_mut().filter(|file| file.loaded.is_good()) {
+            self.name(loaded, origin);
             let placement = Placement::new(loaded.jobs.iter().map(|placed| &placed.job), self.count);
             let mut problems = Vec::new();
-            for placed in &loaded.jobs {
-                let (text, hint) = if !placed.is_named {
-                    let text = "a job needs a name of its own where the jobs are spread over shards";
-                    (text.to_owned(), "name=WORD names it")
-                } else if placement.is_divided(&placed.job) {
-                    let text = format!(
-                        "`{}` follows jobs of several shards, or is in a group of another than the job that it follows",
-                        placed.job.name
-                    );
-                    (text, "jobs of one group are in one shard, and so are those that follow them")
-                } else {
-                    continue;
-                };
+            for placed in loaded.jobs.iter().filter(|placed| placement.is_divided(&placed.job)) {
+                let text = format!(
+                    "`{}` follows jobs of several shards, or is in a group of another than the job that it follows",
+                    placed.job.name
+                );
+                let hint = "jobs of one group are in one shard, and so are those that follow them";
                 let line = loaded.source.line(placed.line_number);
                 let line = line.expect("what is defined stands on a line of its file");
                 let whole = line.bytes.trim_ascii_end().len();
