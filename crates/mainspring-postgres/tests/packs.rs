@@ -362,6 +362,22 @@ fn a_server_of_format_10_goes_on_beside_one_of_this_version() {
     assert_eq!(opened(&database).reader().unwrap().counts(Shard::WHOLE).unwrap().runs, 600);
 }
 
+/// Runs of another cause do not fill a page of one-shot jobs.
+#[test]
+fn newer_runs_of_another_cause_hide_no_pack() {
+    let Some(database) = Database::start() else { return };
+    let (store, _, _, jobs) = five(&database);
+    let mut reader = store.reader().unwrap();
+    // The newest pack becomes 800 rows, which are then those of a schedule.
+    assert_eq!(reader.find(Shard::WHOLE, &Query::new(9)).unwrap().len(), 9);
+    database.ask(&format!("UPDATE mainspring.history SET cause = '{}'", Cause::Trigger.name()));
+    let mut once = Query::new(9);
+    once.cause = Some(Cause::Once);
+    let found = reader.find(Shard::WHOLE, &once).unwrap();
+    let names: Vec<_> = found.iter().map(|run| &run.key.job).collect();
+    assert_eq!(names, jobs[3_991..4_000].iter().rev().map(|job| &job.name).collect::<Vec<_>>());
+}
+
 /// Text that is too much to be sent twice is not packed, whichever jobs it is of.
 #[test]
 fn large_bodies_are_rows() {
