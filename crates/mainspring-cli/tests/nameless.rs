@@ -40,31 +40,17 @@ fn all_shards_call_an_entry_without_a_name_the_same() {
     shared(&database, 2, 2, 4);
     one.says(&["status"], &format!("{path}: good, 6 jobs"));
     let name_of = |command: &str| {
-        let sql = "SELECT name FROM mainspring.job WHERE source LIKE '%crontab' AND text LIKE";
-        database.ask(&format!(
-            "{sql} '%\"{command}\"%' OR source LIKE '%crontab' AND text LIKE '%''{command}''%'"
-        ))
+        let with_it = format!("text LIKE '%shell = \"{command}\"%'");
+        database.ask(&format!("SELECT name FROM mainspring.job WHERE source LIKE '%crontab' AND {with_it}"))
     };
     let report = name_of("report");
     other.says(&["pause", &report], "");
     // Lines come, go and change their places, and a schedule is another: the job and its pause stay.
-    write(
-        &file,
-        &format!(
-            "5 5 5 5 * report\n0 0 1 1 * mail\n{}",
-            CRONTAB.replace("0 0 1 1 * report\n", "").replace("0 0 1 1 * backup --all\n", "")
-        ),
-    );
-    until(
-        &database,
-        "SELECT count(*) FROM mainspring.job WHERE source LIKE '%crontab' AND name LIKE 'mail-%'",
-        "1",
-    );
-    until(
-        &database,
-        "SELECT count(*) FROM mainspring.job WHERE source LIKE '%crontab' AND text LIKE '%5 5 5 5%'",
-        "1",
-    );
+    let rest = CRONTAB.replace("0 0 1 1 * report\n", "").replace("0 0 1 1 * backup --all\n", "");
+    write(&file, &format!("5 5 5 5 * report\n0 0 1 1 * mail\n{rest}"));
+    for part in ["name LIKE 'mail-%'", "text LIKE '%5 5 5 5%'"] {
+        until(&database, &format!("{count} AND {part}"), "1");
+    }
     until(&database, count, "6");
     assert_eq!(name_of("report"), report);
     one.says(&["show", &report], "paused");

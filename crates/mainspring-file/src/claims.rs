@@ -97,12 +97,11 @@ fn settle_groups(files: &mut [Claimant]) {
 fn recall(files: &mut [Claimant], in_force: &InForce<'_>) {
     let mut retired = None;
     for file in files.iter_mut().filter(|file| file.loaded.is_good()) {
-        let lacks_names = |file: &Claimant| file.loaded.jobs.iter().any(|placed| !placed.is_named);
-        if lacks_names(file) {
+        if file.loaded.lacks_names() {
             let mut own = (in_force.known)(Some(&file.origin));
             names::recall(&mut file.loaded.jobs, &mut own, Alike::InWord);
         }
-        if lacks_names(file) && !in_force.retired.is_empty() {
+        if file.loaded.lacks_names() && !in_force.retired.is_empty() {
             let retired = retired.get_or_insert_with(|| (in_force.known)(None));
             names::recall(&mut file.loaded.jobs, retired, Alike::InCommand);
         }

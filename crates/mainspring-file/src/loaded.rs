@@ -119,6 +119,11 @@ impl Loaded {
         self.problems.is_empty() && self.unkept_count == 0
     }
 
+    /// Whether a job does not say its name and has not got one yet.
+    pub fn lacks_names(&self) -> bool {
+        self.jobs.iter().any(|placed| !placed.is_named)
+    }
+
     /// The problems as text, nothing if there are none.
     pub fn problems_text(&self) -> String {
         render(self.source.name(), &self.problems, self.unkept_count)

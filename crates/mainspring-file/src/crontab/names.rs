@@ -138,8 +138,8 @@ pub fn by_content(jobs: &mut [PlacedJob], source: &str) {
     let mut numbers = BTreeMap::new();
     for placed in jobs.iter_mut().filter(|one| !one.is_named) {
         let content = Content::of(&placed.job);
-        let word = content.as_ref().and_then(|content| content.word.clone());
-        let word = word.or_else(|| stem(source)).unwrap_or_else(|| NO_WORD.to_owned());
+        let word = called(content.as_ref().and_then(|content| content.word.clone()), source);
+        // Of user and command.
         let likeness = content.and_then(|content| content.likeness(1)).unwrap_or_default();
         // The upper half: as many digits as people can compare.
         let digits = text_hash(&format!("{source}\n{likeness}")) >> 32;
@@ -168,13 +168,12 @@ fn fresh(
     own: &BTreeSet<JobName>,
     numbers: &mut BTreeMap<String, usize>,
 ) -> JobName {
-    let stem = stem(source);
-    let word = word.or_else(|| stem.clone()).unwrap_or_else(|| NO_WORD.to_owned());
+    let word = called(word, source);
     let plain = JobName::new(&word).expect("a word is a name");
     if !taken.contains(&plain) {
         return plain;
     }
-    let begin = match stem {
+    let begin = match stem(source) {
         Some(stem) if !own.contains(&plain) && stem != word => format!("{stem}-{word}"),
         _ => word,
     };
@@ -192,6 +191,11 @@ fn numbered(begin: &str, taken: &BTreeSet<JobName>, numbers: &mut BTreeMap<Strin
             return name;
         }
     }
+}
+
+/// What a job is called by its word, if it has one, and otherwise by its file.
+fn called(word: Option<String>, source: &str) -> String {
+    word.or_else(|| stem(source)).unwrap_or_else(|| NO_WORD.to_owned())
 }
 
 /// The word for a file: its name without directories and extension.

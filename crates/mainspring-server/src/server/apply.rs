@@ -36,7 +36,7 @@ impl Server {
             }
             claimants.push(Claimant { origin: origin.source(), loaded });
         }
-        self.files.share().judge(&mut claimants);
+        self.files.share().prepare(&mut claimants);
         self.settle_names(&mut claimants);
         if let Some(file) = claimants.iter().find(|file| !file.loaded.is_good()) {
             return Err(ErrorWire::new(ErrorKind::Conflict, file.loaded.problems_text()));

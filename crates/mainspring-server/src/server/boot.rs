@@ -36,7 +36,7 @@ use super::purpose::Purpose;
 use super::rate::Rates;
 use super::room::Room;
 use super::share::Share;
-use super::stored::{Stored, kept_job};
+use super::stored::{Stored, kept_file, kept_job};
 use super::waits::LoopWaits;
 use super::work::Work;
 use super::work_texts::WorkTexts;
@@ -427,19 +427,14 @@ impl Server {
             if good.contains(&Origin::of(source)) {
                 continue;
             }
-            let text = Source::new(source.clone(), record.text.clone());
-            let file = JobFile::parse(&text, &self.files.reader().zone);
+            let Some(file) = kept_file(record, &self.files.reader().zone) else { continue };
             if !file.problems.is_empty() {
                 let text = format!("the kept definition of {} cannot be read and rests", record.mark.job);
                 self.note(now.wall, &text);
             }
             let set =
                 sets.entry(source.clone()).or_insert_with(|| Definitions::new(source.clone(), Vec::new()));
-            // Written anew, it might say the same in another order, and would differ from its file.
-            set.jobs.extend(file.jobs.into_iter().map(|PlacedJob { mut job, .. }| {
-                job.text.clone_from(&record.text);
-                job
-            }));
+            set.jobs.extend(file.jobs.into_iter().map(|placed| placed.job));
             for group in file.groups {
                 if !set.groups.contains(&group) {
                     set.groups.push(group);

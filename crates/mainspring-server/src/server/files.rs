@@ -239,7 +239,7 @@ impl Files {
                 }
             }
         }
-        self.share.judge(&mut claimants);
+        self.share.prepare(&mut claimants);
         settle(&mut claimants, in_force);
         let mut good = Vec::new();
         for (index, Claimant { mut loaded, .. }) in read.into_iter().zip(claimants) {
@@ -267,8 +267,10 @@ impl Files {
             let loaded = reader.load(&file.path);
             file.is_unapplied = loaded.map_or(true, |mut loaded| {
                 share.name(&mut loaded, source);
-                let mut known = jobs.values().filter_map(|job| Known::of(job)).collect();
-                names::recall(&mut loaded.jobs, &mut known, Alike::InWord);
+                if loaded.lacks_names() {
+                    let mut known = jobs.values().filter_map(|job| Known::of(job)).collect();
+                    names::recall(&mut loaded.jobs, &mut known, Alike::InWord);
+                }
                 share.part(&mut loaded);
                 !says(&loaded, &kept)
             });

@@ -56,9 +56,9 @@ impl Share {
         }
     }
 
-    /// Gives problems to files that could not be parted, and names to what has none. Before their names are
-    /// settled.
-    pub(super) fn judge(self, files: &mut [Claimant]) {
+    /// Makes files ready to be parted: what has no name gets one, and what could not be parted is a problem.
+    /// Before their names are settled.
+    pub(super) fn prepare(self, files: &mut [Claimant]) {
         if !self.is_part() {
             return;
         }

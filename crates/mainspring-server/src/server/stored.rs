@@ -56,10 +56,18 @@ impl Stored {
     }
 }
 
+/// The kept definition of a job, as a file of this one job. Its text is the kept one: written anew, it might
+/// say the same in another order, and would differ from its file. `None` for a job that was removed.
+pub(super) fn kept_file(record: &JobRecord, zone: &TimeZone) -> Option<JobFile> {
+    let source = Source::new(record.source.clone()?, record.text.clone());
+    let mut file = JobFile::parse(&source, zone);
+    file.jobs.iter_mut().for_each(|placed| placed.job.text.clone_from(&record.text));
+    Some(file)
+}
+
 /// What a job was, by its kept definition.
 pub(super) fn kept_job(record: &JobRecord, zone: &TimeZone) -> Option<Job> {
-    let source = Source::new(record.source.clone()?, record.text.clone());
-    let placed = JobFile::parse(&source, zone).jobs.into_iter().next()?;
+    let placed = kept_file(record, zone)?.jobs.into_iter().next()?;
     Some(placed.job).filter(|job| job.name == record.mark.job)
 }
 
