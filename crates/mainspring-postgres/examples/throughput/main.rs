@@ -49,6 +49,26 @@ const LOG: &str =
     "SELECT format('%s MB of WAL, written in %s ms, flushed %s times in %s ms', (wal_bytes / 1000000)::int8,
     wal_write_time::int8, wal_sync, wal_sync_time::int8) FROM pg_stat_wal";
 
+/// What a job carries: a document whose second half is a digest, so that it compresses as such texts do.
+pub(crate) fn body(index: usize) -> String {
+    let mut state = index as u64;
+    let mut draw = || {
+        // SplitMix64.
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    };
+    let mut body = format!(
+        r#"{{"template":"welcome","to":"user{index}@example.org","language":"en","attachments":[],"digest":""#
+    );
+    while body.len() < BODY_BYTES - 2 {
+        body.push_str(&format!("{:016x}", draw()));
+    }
+    body.truncate(BODY_BYTES - 2);
+    body + "\"}"
+}
+
 /// Jobs a second.
 pub(crate) fn rate(jobs: usize, took: Duration) -> f64 {
     f64::from(u32::try_from(jobs).unwrap()) / took.as_secs_f64()

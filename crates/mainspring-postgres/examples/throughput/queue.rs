@@ -15,7 +15,7 @@ use tokio_postgres::{Client, NoTls};
 
 use super::database::Database;
 use super::store::Figures;
-use super::{BODY_BYTES, rate};
+use super::{body, rate};
 
 /// What becomes of a row whose job is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +67,8 @@ pub(crate) fn measure(database: &Database, jobs: usize, workers: usize, batch: u
         let work = |index: usize| {
             let (url, claimed, barrier) = (&url, &claimed, &barrier);
             let own = jobs / workers + usize::from(index < jobs % workers);
-            scope.spawn(move || worker(&Session::new(url), own, batch, done, jobs, claimed, barrier))
+            let bodies: Vec<String> = (0..own).map(|own| body(own * workers + index)).collect();
+            scope.spawn(move || worker(&Session::new(url), &bodies, batch, done, jobs, claimed, barrier))
         };
         let threads: Vec<_> = (0..workers).map(work).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
@@ -82,10 +83,10 @@ pub(crate) fn measure(database: &Database, jobs: usize, workers: usize, batch: u
     Figures { submissions: rate(jobs, insert), cycles: rate(jobs, insert + run), opened: 0.0 }
 }
 
-/// Inserts its part, waits for the others, and works until all is done. Returns how long each took.
+/// Inserts its bodies, waits for the others, and works until all is done. Returns how long each took.
 fn worker(
     session: &Session,
-    own: usize,
+    bodies: &[String],
     batch: usize,
     done: Done,
     jobs: usize,
@@ -97,12 +98,10 @@ fn worker(
         let insert = client.prepare(INSERT).await.unwrap();
         let claim = client.prepare(CLAIM).await.unwrap();
         let end = client.prepare(if done == Done::Marked { MARK } else { DELETE }).await.unwrap();
-        let bodies = vec!["x".repeat(BODY_BYTES); batch];
         let limit = i64::try_from(batch).unwrap();
         barrier.wait();
         let began = Instant::now();
-        for start in (0..own).step_by(batch) {
-            let some = &bodies[..batch.min(own - start)];
+        for some in bodies.chunks(batch) {
             client.execute(&insert, &[&some]).await.unwrap();
         }
         let inserted = began.elapsed();

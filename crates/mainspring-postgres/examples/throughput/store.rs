@@ -12,7 +12,7 @@ use mainspring_job::{
 use mainspring_postgres::{Identity, Location, PostgresStore, Shards};
 
 use super::database::Database;
-use super::{BODY_BYTES, rate};
+use super::{body, rate};
 
 /// What came out, each in jobs a second.
 pub(crate) struct Figures {
@@ -120,12 +120,12 @@ impl Committer {
 
     /// Jobs with the numbers that a planner of this owner gives them.
     fn pending(&self, count: usize, first: usize) -> Vec<Once> {
-        let work = Arc::new(Work::new(Action::new("mail", "x".repeat(BODY_BYTES)).unwrap()));
         let begin: Timestamp = "2026-11-23T00:00:00Z".parse().unwrap();
         let once = |index: usize| {
             let due = begin + SignedDuration::from_micros(i64::try_from(index).unwrap());
             let number = (self.lease.epoch << 40) + 1 + index as u64;
-            Once::new(OnceId { due, number }, begin, Arc::clone(&work))
+            let work = Arc::new(Work::new(Action::new("mail", body(index)).unwrap()));
+            Once::new(OnceId { due, number }, begin, work)
         };
         (first..first + count).map(once).collect()
     }
