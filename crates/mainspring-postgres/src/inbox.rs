@@ -91,8 +91,8 @@ impl Inbox {
     pub fn waiting(&mut self, shards: &[Shard]) -> Result<Vec<Entry>, StoreError> {
         let sql = "SELECT id, request, actor, waits, shard FROM mainspring.inbox
             WHERE refusal = '' AND coalesce(shard, 0) = ANY ($2) ORDER BY id LIMIT $1";
-        let shards = shards.iter().map(|shard| Some(i64::from(shard.0))).collect();
-        let values = [Value::Int(MAX_TAKEN), Value::MaybeInts(shards)];
+        let shards = shards.iter().map(|shard| i64::from(shard.0)).collect();
+        let values = [Value::Int(MAX_TAKEN), Value::Ints(shards)];
         let rows = self.connection.call("read the inbox", sql, &values)?;
         let entry = |row: &Row| Entry {
             id: row.get(0),

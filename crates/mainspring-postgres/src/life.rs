@@ -15,12 +15,12 @@
 
 use std::sync::Arc;
 
-use mainspring_job::{Cause, JobName, Once, OnceId, Operation, Outcome, Run, RunKey, RunState, Work};
+use mainspring_job::{Cause, JobName, Once, OnceId, Operation, Run, RunKey, RunState, Work};
 use mainspring_rows::{nanoseconds, number};
 
 use super::document;
 use super::value::{Text, Value};
-use super::wave::{Columns, some, word, work};
+use super::wave::{Columns, some, told, word, work};
 
 /// The first run, begun or not.
 #[derive(Clone, Debug)]
@@ -37,8 +37,8 @@ struct End {
     state: RunState,
     at: i64,
     crashes: u32,
-    outcome: Option<Text>,
-    reason: Text,
+    outcome: Option<Text<'static>>,
+    reason: String,
 }
 
 /// What follows at once.
@@ -47,7 +47,7 @@ struct Move {
     to: RunState,
     due: i64,
     at: i64,
-    reason: Text,
+    reason: String,
 }
 
 /// A job.
@@ -146,8 +146,8 @@ impl Life {
             Operation::End { key, attempt: 1, state, at, outcome, crashes, reason }
                 if self.is_running() && self.is_of(key) && RunState::Running.may_become(*state) =>
             {
-                let (at, outcome) = (nanoseconds(*at), outcome.as_ref().and_then(told));
-                let reason = document::code(reason.as_ref()).into();
+                let (at, outcome) = (nanoseconds(*at), outcome.as_ref().map(told));
+                let reason = document::code(reason.as_ref());
                 self.end = Some(End { state: *state, at, crashes: *crashes, outcome, reason });
                 rows.end(self);
             }
@@ -155,7 +155,7 @@ impl Life {
                 if self.moved.is_none() && self.is_of(key) && self.may_follow(*from, *to) =>
             {
                 let (due, at) = (nanoseconds(*due), nanoseconds(*at));
-                self.moved = Some(Move { to: *to, due, at, reason: document::code(reason.as_ref()).into() });
+                self.moved = Some(Move { to: *to, due, at, reason: document::code(reason.as_ref()) });
                 rows.go_on(self);
             }
             _ => return false,
@@ -169,11 +169,6 @@ impl Life {
             && to != RunState::Running
             && !from.is_forgiven_as(to)
     }
-}
-
-/// The text of an outcome; that of nearly all is made here.
-fn told(outcome: &Outcome) -> Option<Text> {
-    if *outcome == Outcome::Succeeded { word("succeeded") } else { some(&outcome.to_string()) }
 }
 
 /// Parts of lives, in the columns of an entry of the journal.
@@ -209,14 +204,15 @@ impl Rows {
 
     fn end(&mut self, life: &Life) {
         if let Some(end) = &life.end {
-            let texts = [word(end.state.name()), end.outcome.clone(), Some(end.reason.clone())];
+            let outcome = end.outcome.as_deref().map(Text::Borrowed);
+            let texts = [word(end.state.name()), outcome, Some(Text::Borrowed(&end.reason))];
             self.ends.push([life.number(), end.at, i64::from(end.crashes)].map(Some), texts);
         }
     }
 
     fn go_on(&mut self, life: &Life) {
         if let Some(Move { to, due, at, reason }) = &life.moved {
-            let texts = [word(to.name()), Some(reason.clone())];
+            let texts = [word(to.name()), Some(Text::Borrowed(reason))];
             self.moves.push([life.number(), *due, *at].map(Some), texts);
         }
     }
@@ -259,7 +255,7 @@ impl Packed {
             Some(i64::from(its_work.priority)),
         ];
         let texts = [some(name.as_str())].into_iter().chain(work(Some(its_work)));
-        self.0.push(numbers, texts.chain([end.outcome.clone()]));
+        self.0.push(numbers, texts.chain([end.outcome.as_deref().map(Text::Borrowed)]));
     }
 
     pub(super) fn bind(self, values: &mut Vec<Value>) {

@@ -43,16 +43,14 @@ impl OutputKeeper for Outputs {
                 WHERE p.first_number <= u.number AND u.number <= p.last_number AND u.number = ANY (p.number))
             ON CONFLICT (job, nominal, series) DO UPDATE
                 SET left_out = EXCLUDED.left_out, lines = EXCLUDED.lines, at = clock_timestamp()";
-        let numbers = |of: fn(&KeptOutput) -> i64| {
-            Value::MaybeInts(outputs.iter().map(|output| Some(of(output))).collect())
-        };
+        let numbers = |of: fn(&KeptOutput) -> i64| Value::Ints(outputs.iter().map(of).collect());
         let values = [
             Value::Texts(outputs.iter().map(|output| output.key.job.to_string()).collect()),
             numbers(|output| nanoseconds(output.key.nominal)),
             numbers(|output| i64::from(output.key.series)),
             numbers(|output| mainspring_rows::number(output.left_out_bytes)),
             Value::Texts(outputs.iter().map(|output| kept(&output.lines).into_owned()).collect()),
-            Value::MaybeInts(outputs.iter().map(number_of).collect()),
+            Value::Numbers(outputs.iter().map(number_of).collect()),
         ];
         self.connection.call("keep outputs", sql, &values).map(drop)
     }

@@ -52,13 +52,13 @@ pub(super) fn settle_for<'j>(
     jobs: impl IntoIterator<Item = &'j JobName>,
 ) -> Read<()> {
     let ids = jobs.into_iter().filter_map(|name| name.as_str().parse::<OnceId>().ok());
-    let numbers: Vec<Option<i64>> = ids.map(|id| Some(number(id.number))).collect();
+    let numbers: Vec<i64> = ids.map(|id| number(id.number)).collect();
     settle(connection)?;
     if numbers.is_empty() {
         return Ok(());
     }
     let sql = "SELECT mainspring.open_packs_of($1)::text WHERE EXISTS (SELECT FROM mainspring.pack)";
-    rows_of(connection, "open packs", sql, &[Value::MaybeInts(numbers)], |_| Ok(())).map(drop)
+    rows_of(connection, "open packs", sql, &[Value::Ints(numbers)], |_| Ok(())).map(drop)
 }
 
 /// The same for a page of runs.

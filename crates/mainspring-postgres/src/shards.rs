@@ -244,8 +244,8 @@ impl Shards {
         let groups: Vec<(JobName, Shard)> = groups.map(|name| (name.clone(), of_group(&name))).collect();
         let parts = |homes: &[(JobName, Shard)]| {
             let names = homes.iter().map(|(name, _)| name.to_string()).collect();
-            let shards = homes.iter().map(|(_, shard)| Some(i64::from(shard.0))).collect();
-            [Value::Texts(names), Value::MaybeInts(shards)]
+            let shards = homes.iter().map(|(_, shard)| i64::from(shard.0)).collect();
+            [Value::Texts(names), Value::Ints(shards)]
         };
         let ([jobs, of_jobs], [groups, of_groups]) = (parts(homes), parts(&groups));
         let values = [Value::Int(i64::from(count)), jobs, of_jobs, groups, of_groups];

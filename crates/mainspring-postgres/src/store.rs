@@ -291,7 +291,7 @@ impl PostgresStore {
     /// Writes what is in the journal into the tables, but for jobs that are to stay there.
     fn settle(&mut self, lease: Lease, keep: &[i64]) -> Result<(), StoreError> {
         let of = (lease.shard, lease.epoch);
-        let numbers = Value::MaybeInts(keep.iter().copied().map(Some).collect());
+        let numbers = Value::Ints(keep.to_vec());
         let journal = self.journals.get(&of);
         let times = Value::MaybeInt(journal.and_then(Journal::times));
         let from = self.journal_from.min(LARGE);

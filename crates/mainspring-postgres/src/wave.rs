@@ -11,19 +11,19 @@
 //! An operation belongs to the wave if nothing before it in the batch touches what it touches: then it does
 //! not matter that it is done sooner. After a barrier, whose effect is on more than it names, nothing does.
 //!
-//! Cost: a look into a set for each thing that an operation touches, and a copy of each text.
+//! Cost: a look into a set for each thing that an operation touches, and a copy of each text into its column.
 //!
 //! Does not know what is stored: that an operation is not new is found out by doing the wave.
 
 use std::collections::HashSet;
 
 use jiff::Timestamp;
-use mainspring_job::{Batch, Once, OnceId, Operation, Run, RunKey, RunState, Work};
+use mainspring_job::{Batch, Once, OnceId, Operation, Outcome, Run, RunKey, RunState, Work};
 use mainspring_rows::{nanoseconds, number};
 
 use super::document;
 use super::escape::kept;
-use super::value::{Text, Value};
+use super::value::{Column, Text, Value};
 
 /// What an operation touches.
 #[derive(PartialEq, Eq, Hash)]
@@ -37,37 +37,37 @@ enum Touched<'b> {
 /// The columns of one kind.
 #[derive(Default)]
 pub(super) struct Columns {
-    numbers: Vec<Vec<Option<i64>>>,
-    texts: Vec<Vec<Option<Text>>>,
+    numbers: Vec<Column>,
+    texts: Vec<Column>,
 }
 
 impl Columns {
     /// One more row.
-    pub(super) fn push(
+    pub(super) fn push<'t>(
         &mut self,
         numbers: impl IntoIterator<Item = Option<i64>>,
-        texts: impl IntoIterator<Item = Option<Text>>,
+        texts: impl IntoIterator<Item = Option<Text<'t>>>,
     ) {
         for (index, number) in numbers.into_iter().enumerate() {
             if self.numbers.len() <= index {
-                self.numbers.push(Vec::new());
+                self.numbers.push(Column::default());
             }
-            self.numbers[index].push(number);
+            self.numbers[index].push_number(number);
         }
         for (index, text) in texts.into_iter().enumerate() {
             if self.texts.len() <= index {
-                self.texts.push(Vec::new());
+                self.texts.push(Column::default());
             }
-            self.texts[index].push(text);
+            self.texts[index].push_text(text.as_deref());
         }
     }
 
     /// So many columns of numbers, and then so many of texts.
     pub(super) fn bind(mut self, number_count: usize, text_count: usize, values: &mut Vec<Value>) {
-        self.numbers.resize(number_count, Vec::new());
-        self.texts.resize(text_count, Vec::new());
-        values.extend(self.numbers.into_iter().map(Value::MaybeInts));
-        values.extend(self.texts.into_iter().map(Value::MaybeTexts));
+        self.numbers.resize(number_count, Column::default());
+        self.texts.resize(text_count, Column::default());
+        values.extend(self.numbers.into_iter().map(Value::Numbers));
+        values.extend(self.texts.into_iter().map(Value::Strings));
     }
 }
 
@@ -83,22 +83,31 @@ pub(super) struct Wave {
 }
 
 /// A text as it is kept.
-pub(super) fn some(text: &str) -> Option<Text> {
-    Some(Text::Owned(kept(text).into_owned()))
+pub(super) fn some(text: &str) -> Option<Text<'_>> {
+    Some(kept(text))
 }
 
 /// A word of the program's own.
-pub(super) fn word(word: &'static str) -> Option<Text> {
+pub(super) fn word(word: &'static str) -> Option<Text<'static>> {
     Some(Text::Borrowed(word))
 }
 
-pub(super) fn work(work: Option<&Work>) -> [Option<Text>; 4] {
+pub(super) fn work(work: Option<&Work>) -> [Option<Text<'_>>; 4] {
     [
         work.and_then(|work| some(work.action.kind())),
         work.and_then(|work| some(work.action.body())),
         work.map(|work| Text::Owned(work.policies.to_string())),
-        work.and_then(|work| work.group.as_ref()).map(|group| Text::Owned(group.to_string())),
+        work.and_then(|work| work.group.as_ref()).map(|group| Text::Borrowed(group.as_str())),
     ]
+}
+
+/// The text of an outcome; that of nearly all is made here.
+pub(super) fn told(outcome: &Outcome) -> Text<'static> {
+    if *outcome == Outcome::Succeeded {
+        "succeeded".into()
+    } else {
+        kept(&outcome.to_string()).into_owned().into()
+    }
 }
 
 fn of_key(key: &RunKey) -> Touched<'_> {
@@ -206,7 +215,7 @@ impl Wave {
                 [
                     some(key.job.as_str()),
                     word(state.name()),
-                    outcome.as_ref().and_then(|outcome| some(&outcome.to_string())),
+                    outcome.as_ref().map(told),
                     Some(document::code(reason.as_ref()).into()),
                 ],
             ),
@@ -255,7 +264,7 @@ impl Wave {
     pub(super) fn bind(self, values: &mut Vec<Value>) {
         let from = RunState::ALL.into_iter().filter(|state| state.may_become(RunState::Running));
         values.push(Value::Documents(self.singles));
-        values.push(Value::MaybeInts(self.ordinals.into_iter().map(Some).collect()));
+        values.push(Value::Ints(self.ordinals));
         self.submissions.bind(6, 6, values);
         self.runs.bind(12, 8, values);
         self.begins.bind(5, 1, values);
