@@ -74,6 +74,14 @@ impl OnceId {
         JobName::new(&self.to_string()).expect("letters, digits and hyphens are a name")
     }
 
+    /// The number in a name that may be [that of an id](OnceId::name); `None` if it is not. The rest is not
+    /// read: a caller that finds a job with this number compares its name.
+    #[must_use]
+    pub fn number_of(name: &JobName) -> Option<u64> {
+        let (_, number) = name.as_str().rsplit_once('-')?;
+        u64::from_str_radix(number, 36).ok()
+    }
+
     /// Whether a name is that [of the job](OnceId::name) with this id. Makes none to compare it with.
     #[must_use]
     pub fn is_name(self, name: &JobName) -> bool {

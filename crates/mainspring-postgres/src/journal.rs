@@ -18,20 +18,20 @@
 //! A batch is large if it has [`LARGE`] operations. Smaller ones come from an owner that has time: their jobs
 //! go into the tables, and what is in the journal goes before them.
 //!
-//! Cost: a look into a map for each operation, and two copies of each text. A cycle of a one-shot job is
-//! written in an eighth of the time that its rows take (BENCHMARKS.md: 19,800 a second before, 160,000 now).
+//! Cost: a binary search among some thousands of numbers for each operation, and two copies of each text. A
+//! cycle of a one-shot job is written in an eighth of the time that its rows take (BENCHMARKS.md).
 //!
 //! Does not read what it holds: who reads has the journal settled and packs opened before.
 //!
 //! Source: the log and the checkpoints of databases (Mohan et al., "ARIES", 1992); row groups of columns
 //! (Ailamaki et al., "Weaving Relations for Cache Performance", 2001), as the packs are.
 
-use std::collections::{HashMap, HashSet};
+use std::borrow::Cow;
 
-use mainspring_job::{Batch, JobName, Once, Operation};
+use mainspring_job::{Batch, JobName, Once, OnceId, Operation};
 
 use super::document;
-use super::life::{Life, Packed, Rows};
+use super::life::{Life, Packed, Rows, Step};
 use super::value::Value;
 
 /// From how many operations on a batch is large: a quarter of the largest. An owner that writes so many at
@@ -63,8 +63,11 @@ pub(super) enum Plan {
 /// The young jobs of a lease.
 #[derive(Debug, Default)]
 pub(super) struct Journal {
-    /// How far each is, and since which batch.
-    young: HashMap<JobName, (Box<Life>, u64)>,
+    /// In the order of their numbers.
+    young: Vec<Young>,
+    /// What the last batch has added to them that is not known to be written: which of them, and what. `None`
+    /// is its submission.
+    steps: Vec<(usize, Option<Step>)>,
     /// The greatest number that was submitted.
     last: u64,
     /// How many rows there are.
@@ -77,6 +80,14 @@ pub(super) struct Journal {
     times: Option<i64>,
     /// There may be more in the journal than is known here.
     is_doubtful: bool,
+}
+
+/// One of them.
+#[derive(Debug)]
+struct Young {
+    life: Life,
+    /// Which batch has touched it last.
+    since: u64,
 }
 
 /// What there is, for packs and for one entry.
@@ -97,7 +108,6 @@ pub(super) struct Entry {
     /// What is bound for it, in the order of [`COLUMNS`].
     pub(super) values: Vec<Value>,
     rows: Rows,
-    changed: HashMap<JobName, Box<Life>>,
 }
 
 impl Journal {
@@ -106,9 +116,9 @@ impl Journal {
         self.batches == 0 && !self.is_doubtful
     }
 
-    /// Whether it has to be settled before the next batch, whatever that is.
+    /// Whether it has to be settled before the next large batch, whatever that is.
     pub(super) fn is_full(&self) -> bool {
-        MAX_BATCHES <= self.batches || self.is_doubtful
+        MAX_BATCHES <= self.batches || self.is_doubtful || self.times.is_none()
     }
 
     /// How often it was settled; `None` if the database has to be asked.
@@ -116,43 +126,46 @@ impl Journal {
         self.times
     }
 
-    /// Whether a job is to stay when it is settled because it is full.
-    fn stays(&self, life: &Life, since: u64) -> bool {
-        self.batch < since + KEPT_BATCHES && !self.is_doubtful && life.is_under_way()
+    /// What a batch has added that failed, or that is not known to be written, is as if it had never been.
+    fn take_back(&mut self) {
+        while let Some((place, step)) = self.steps.pop() {
+            match step {
+                Some(step) => self.young[place].life.take_back(step),
+                None => self.young.truncate(place),
+            }
+        }
     }
 
-    /// The numbers of the jobs that are to stay when it is settled because it is full.
-    pub(super) fn under_way(&self) -> Vec<i64> {
-        self.young
-            .values()
-            .filter(|(life, since)| self.stays(life, *since))
-            .map(|(life, _)| life.number())
-            .collect()
+    /// Whether a job is to stay when it is settled because it is full.
+    fn stays(&self, young: &Young) -> bool {
+        self.batch < young.since + KEPT_BATCHES && !self.is_doubtful && young.life.is_under_way()
+    }
+
+    /// The numbers of the jobs that are to stay when it is settled because it is full, in their order.
+    pub(super) fn under_way(&mut self) -> Vec<i64> {
+        self.take_back();
+        self.young.iter().filter(|young| self.stays(young)).map(|young| young.life.number()).collect()
     }
 
     /// What there is, if so many of its jobs may go into packs. All that does not go there is bound for one
     /// entry; what of that is not to be kept goes into the tables.
-    pub(super) fn settlement(&self, keep: &[i64], from: usize) -> Option<Settlement> {
-        let mut plain: Vec<(&JobName, &Life)> = self
-            .young
-            .iter()
-            .map(|(name, (life, _))| (name, &**life))
-            .filter(|(_, life)| life.is_plain())
-            .collect();
-        let bytes: usize = self.young.values().map(|(life, _)| life.body_bytes()).sum();
-        if self.is_doubtful || self.times.is_none() || plain.len() < from || MAX_SENT_BYTES < bytes {
+    pub(super) fn settlement(&mut self, keep: &[i64], from: usize) -> Option<Settlement> {
+        self.take_back();
+        let lives = || self.young.iter().map(|young| &young.life);
+        let plain_count = lives().filter(|life| life.is_plain()).count();
+        let bytes: usize = lives().map(Life::body_bytes).sum();
+        if self.is_doubtful || self.times.is_none() || plain_count < from || MAX_SENT_BYTES < bytes {
             return None;
         }
-        // Jobs that were submitted one after another are in one pack.
-        plain.sort_unstable_by_key(|(_, life)| life.number());
-        let kept: HashSet<i64> = keep.iter().copied().collect();
         let (mut packed, mut rows, mut has_rest) = (Packed::default(), Rows::default(), false);
-        for (name, (life, _)) in self.young.iter().filter(|(_, (life, _))| !life.is_plain()) {
-            rows.whole(name, life);
-            has_rest |= !kept.contains(&life.number());
-        }
-        for (name, life) in plain {
-            packed.push(name, life);
+        // In their order: jobs that were submitted one after another are in one pack.
+        for life in lives() {
+            if life.is_plain() {
+                packed.push(life);
+            } else {
+                rows.whole(life);
+                has_rest |= keep.binary_search(&life.number()).is_err();
+            }
         }
         let mut values = Vec::new();
         packed.bind(&mut values);
@@ -162,11 +175,10 @@ impl Journal {
 
     /// It has been settled so often, if that is known. Nothing is there but what was to stay, if it did.
     pub(super) fn settled(&mut self, times: Option<i64>, kept: &[i64]) {
-        let kept: HashSet<i64> = kept.iter().copied().collect();
-        let mut young = std::mem::take(&mut self.young);
-        young.retain(|_, (life, _)| life.is_under_way() && kept.contains(&life.number()));
-        let batches = usize::from(!young.is_empty());
-        *self = Journal { young, batches, times, is_doubtful: false, ..*self };
+        self.take_back();
+        self.young
+            .retain(|Young { life, .. }| life.is_under_way() && kept.binary_search(&life.number()).is_ok());
+        (self.batches, self.times, self.is_doubtful) = (usize::from(!self.young.is_empty()), times, false);
     }
 
     /// A batch may be there that is not known here.
@@ -174,23 +186,34 @@ impl Journal {
         self.is_doubtful = true;
     }
 
-    /// A batch is written, with this part of it in the journal.
-    pub(super) fn written(&mut self, batch: &Batch, entry: Option<Entry>) {
+    /// A batch is written: the last one that was parted, if a part of it is in the journal.
+    pub(super) fn written(&mut self, batch: &Batch, has_entry: bool) {
         let numbers = batch.operations.iter().filter_map(|operation| match operation {
             Operation::Submit(once) => Some(once.id.number),
             _ => None,
         });
         self.last = numbers.fold(self.last, u64::max);
         self.last_batch = batch.number;
-        if let Some(entry) = entry {
-            (self.batches, self.batch) = (self.batches + 1, self.batch + 1);
-            let since = self.batch;
-            self.young.extend(entry.changed.into_iter().map(|(name, life)| (name, (life, since))));
+        if !has_entry {
+            return self.take_back();
+        }
+        (self.batches, self.batch) = (self.batches + 1, self.batch + 1);
+        for (place, _) in self.steps.drain(..) {
+            self.young[place].since = self.batch;
         }
     }
 
-    /// Parts a batch of an epoch.
-    pub(super) fn plan(&self, epoch: u64, batch: &Batch) -> Plan {
+    /// Where a job is that may be among the young ones.
+    fn find(&self, name: &JobName) -> Option<usize> {
+        let number = OnceId::number_of(name)?;
+        let place = self.young.binary_search_by_key(&number, |young| young.life.id().number).ok()?;
+        (self.young[place].life.name() == name).then_some(place)
+    }
+
+    /// Parts a batch of an epoch. What it adds to the young jobs is there from now on, if it is
+    /// [written](Journal::written).
+    pub(super) fn plan(&mut self, epoch: u64, batch: &Batch) -> Plan {
+        self.take_back();
         let (mut entry, mut last, mut prunes) = (Entry::default(), self.last, Vec::new());
         entry.is_kept = vec![false; batch.operations.len()];
         for (place, operation) in batch.operations.iter().enumerate() {
@@ -198,7 +221,8 @@ impl Journal {
                 let is_new = once.id.epoch() == epoch && last < once.id.number;
                 last = last.max(once.id.number);
                 if is_new && is_plain(once) {
-                    entry.submit(place, once);
+                    self.submit(once, &mut entry.rows);
+                    entry.is_kept[place] = true;
                     continue;
                 }
             }
@@ -206,17 +230,16 @@ impl Journal {
                 prunes.push((place, document::operation(operation)));
                 continue;
             }
-            let Some(name) = touched(operation) else { continue };
-            let before = || self.young.get(&name).map(|(life, _)| life);
-            let Some(mut life) = entry.changed.get(&name).or_else(before).cloned() else { continue };
-            if !life.follow(operation, &mut entry.rows) {
+            let Some(found) = touched(operation).and_then(|name| self.find(&name)) else { continue };
+            let Some(step) = self.young[found].life.follow(operation, &mut entry.rows) else {
                 return Plan::Settle;
-            }
-            entry.keep(place, name, life);
+            };
+            self.steps.push((found, Some(step)));
+            entry.is_kept[place] = true;
         }
         // How many are to be left is counted when all are in the tables.
         let has_prunes = !prunes.is_empty() && !self.is_empty();
-        if entry.changed.is_empty() && !has_prunes {
+        if self.steps.is_empty() && !has_prunes {
             return Plan::Direct;
         }
         let mut documents = Vec::new();
@@ -227,6 +250,14 @@ impl Journal {
         entry.bind(documents);
         Plan::Keep(Box::new(entry))
     }
+
+    /// Its number is greater than those of all others.
+    fn submit(&mut self, once: &Once, rows: &mut Rows) {
+        let young = Young { life: Life::new(once), since: self.batch };
+        rows.submission(&young.life);
+        self.steps.push((self.young.len(), None));
+        self.young.push(young);
+    }
 }
 
 /// Whether a submission can be written without a look at the tables, if its number is new.
@@ -234,11 +265,11 @@ fn is_plain(once: &Once) -> bool {
     once.key.is_none() && once.id.is_name(&once.name)
 }
 
-/// The one-shot job without a name of its own that an operation is about, if it is about one.
-fn touched(operation: &Operation) -> Option<JobName> {
-    let name = match operation {
+/// The job that an operation is about, if it is about one.
+fn touched(operation: &Operation) -> Option<Cow<'_, JobName>> {
+    Some(Cow::Borrowed(match operation {
         Operation::Submit(once) => &once.name,
-        Operation::Withdraw { id, .. } => return Some(id.name()),
+        Operation::Withdraw { id, .. } => return Some(Cow::Owned(id.name())),
         Operation::Fire { run, .. } | Operation::Plan(run) => &run.key.job,
         Operation::Begin { key, .. }
         | Operation::End { key, .. }
@@ -248,22 +279,10 @@ fn touched(operation: &Operation) -> Option<JobName> {
         Operation::Forget(name) => name,
         Operation::Prune { job, .. } => job.as_ref()?,
         Operation::PauseAll(_) | Operation::Audit(_) => return None,
-    };
-    Some(name.clone())
+    }))
 }
 
 impl Entry {
-    fn submit(&mut self, place: usize, once: &Once) {
-        let life = Box::new(Life::new(once));
-        self.rows.submission(&once.name, &life);
-        self.keep(place, once.name.clone(), life);
-    }
-
-    fn keep(&mut self, place: usize, name: JobName, life: Box<Life>) {
-        self.is_kept[place] = true;
-        self.changed.insert(name, life);
-    }
-
     fn bind(&mut self, prunes: Vec<serde_json::Value>) {
         std::mem::take(&mut self.rows).bind(&mut self.values);
         self.values.push(Value::Documents(prunes));

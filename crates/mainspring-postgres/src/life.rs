@@ -8,8 +8,8 @@
 //! It says how it is written: a part after another as they come ([`Rows`]), all that there is of it once
 //! more, or as a job of a pack.
 //!
-//! Cost: some 200 bytes, and a part of the work, whose text it shares. A copy of each text where it is
-//! written.
+//! Cost: some 250 bytes, and a part of the work, whose text it shares. A copy of each text where it is
+//! written. What a batch adds is added in place and can be taken back: a batch that fails is sent once more.
 //!
 //! Does not have a second attempt: that is for the tables.
 
@@ -23,7 +23,7 @@ use super::value::{Text, Value};
 use super::wave::{Columns, some, told, word, work};
 
 /// The first run, begun or not.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct First {
     due: i64,
     planned: i64,
@@ -32,7 +32,7 @@ struct First {
 }
 
 /// The end of its first attempt.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct End {
     state: RunState,
     at: i64,
@@ -42,7 +42,7 @@ struct End {
 }
 
 /// What follows at once.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Move {
     to: RunState,
     due: i64,
@@ -50,10 +50,20 @@ struct Move {
     reason: String,
 }
 
+/// What an operation has added to a life.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Step {
+    Fired,
+    Begun,
+    Ended,
+    Moved,
+}
+
 /// A job.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Life {
     id: OnceId,
+    name: JobName,
     submitted: i64,
     work: Arc<Work>,
     run: Option<First>,
@@ -65,9 +75,10 @@ pub(super) struct Life {
 
 impl Life {
     pub(super) fn new(once: &Once) -> Life {
-        let (id, work) = (once.id, Arc::clone(&once.work));
+        let (id, name, work) = (once.id, once.name.clone(), Arc::clone(&once.work));
         Life {
             id,
+            name,
             submitted: nanoseconds(once.submitted),
             work,
             run: None,
@@ -77,6 +88,15 @@ impl Life {
         }
     }
 
+    pub(super) fn id(&self) -> OnceId {
+        self.id
+    }
+
+    pub(super) fn name(&self) -> &JobName {
+        &self.name
+    }
+
+    /// The number that it was submitted under.
     pub(super) fn number(&self) -> i64 {
         number(self.id.number)
     }
@@ -130,18 +150,20 @@ impl Life {
             && (run.forgiven, run.crashes) == (0, 0)
     }
 
-    /// Takes what comes next, and writes it; false if it is something else.
-    pub(super) fn follow(&mut self, operation: &Operation, rows: &mut Rows) -> bool {
-        match operation {
+    /// Takes what comes next, and writes it; `None` if it is something else.
+    pub(super) fn follow(&mut self, operation: &Operation, rows: &mut Rows) -> Option<Step> {
+        Some(match operation {
             Operation::Fire { id, run } if self.run.is_none() && *id == self.id && self.is_first(run) => {
                 let (due, planned) = (nanoseconds(run.due), nanoseconds(run.planned));
                 self.run =
                     Some(First { due, planned, started: run.started.map(nanoseconds), state: run.state });
                 rows.run(self);
+                Step::Fired
             }
             Operation::Begin { key, attempt: 1, at } if self.is_waiting() && self.is_of(key) => {
                 self.begun = Some(nanoseconds(*at));
                 rows.begin(self);
+                Step::Begun
             }
             Operation::End { key, attempt: 1, state, at, outcome, crashes, reason }
                 if self.is_running() && self.is_of(key) && RunState::Running.may_become(*state) =>
@@ -150,6 +172,7 @@ impl Life {
                 let reason = document::code(reason.as_ref());
                 self.end = Some(End { state: *state, at, crashes: *crashes, outcome, reason });
                 rows.end(self);
+                Step::Ended
             }
             Operation::Move { key, from, to, due, at, reason }
                 if self.moved.is_none() && self.is_of(key) && self.may_follow(*from, *to) =>
@@ -157,10 +180,20 @@ impl Life {
                 let (due, at) = (nanoseconds(*due), nanoseconds(*at));
                 self.moved = Some(Move { to: *to, due, at, reason: document::code(reason.as_ref()) });
                 rows.go_on(self);
+                Step::Moved
             }
-            _ => return false,
+            _ => return None,
+        })
+    }
+
+    /// Is as it was before this step, which was the last.
+    pub(super) fn take_back(&mut self, step: Step) {
+        match step {
+            Step::Fired => self.run = None,
+            Step::Begun => self.begun = None,
+            Step::Ended => self.end = None,
+            Step::Moved => self.moved = None,
         }
-        true
     }
 
     fn may_follow(&self, from: RunState, to: RunState) -> bool {
@@ -182,10 +215,10 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    pub(super) fn submission(&mut self, name: &JobName, life: &Life) {
+    pub(super) fn submission(&mut self, life: &Life) {
         let numbers =
             [nanoseconds(life.id.due), life.number(), life.submitted, i64::from(life.work.priority)];
-        let texts = [some(name.as_str())];
+        let texts = [some(life.name.as_str())];
         self.submissions.push(numbers.map(Some), texts.into_iter().chain(work(Some(&life.work))));
     }
 
@@ -218,8 +251,8 @@ impl Rows {
     }
 
     /// All that there is of a life.
-    pub(super) fn whole(&mut self, name: &JobName, life: &Life) {
-        self.submission(name, life);
+    pub(super) fn whole(&mut self, life: &Life) {
+        self.submission(life);
         self.run(life);
         self.begin(life);
         self.end(life);
@@ -243,8 +276,8 @@ pub(super) struct Packed(Columns);
 
 impl Packed {
     /// A job that [is plain](Life::is_plain); nothing of another.
-    pub(super) fn push(&mut self, name: &JobName, life: &Life) {
-        let Life { id, work: its_work, run: Some(run), end: Some(end), .. } = life else { return };
+    pub(super) fn push(&mut self, life: &Life) {
+        let Life { id, name, work: its_work, run: Some(run), end: Some(end), .. } = life else { return };
         let numbers = [
             Some(nanoseconds(id.due)),
             Some(life.number()),

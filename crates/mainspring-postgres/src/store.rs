@@ -273,29 +273,24 @@ impl PostgresStore {
             self.settle(lease, &keep)?;
         }
         let journal = self.journals.entry((lease.shard, lease.epoch)).or_default();
-        let times = journal.times();
-        let entry = match journal.plan(lease.epoch, batch) {
+        Ok(match journal.plan(lease.epoch, batch) {
             Plan::Keep(entry) => Some(entry),
             Plan::Direct => None,
             Plan::Settle => {
                 self.settle(lease, &[])?;
-                return Ok(None);
+                None
             }
-        };
-        if entry.is_some() && times.is_none() {
-            self.settle(lease, &[])?;
-        }
-        Ok(entry)
+        })
     }
 
     /// Writes what is in the journal into the tables, but for jobs that are to stay there.
     fn settle(&mut self, lease: Lease, keep: &[i64]) -> Result<(), StoreError> {
         let of = (lease.shard, lease.epoch);
         let numbers = Value::Ints(keep.to_vec());
-        let journal = self.journals.get(&of);
-        let times = Value::MaybeInt(journal.and_then(Journal::times));
         let from = self.journal_from.min(LARGE);
-        let settlement = journal.and_then(|journal| journal.settlement(keep, from));
+        let journal = self.journals.entry(of).or_default();
+        let times = Value::MaybeInt(journal.times());
+        let settlement = journal.settlement(keep, from);
         let [shard, epoch, token] = self.fence(lease)?;
         let mut values = vec![shard, epoch, token, times];
         let version = if let Some(Settlement { has_rest, last, values: more }) = settlement {
@@ -475,14 +470,14 @@ impl Store for PostgresStore {
                 // Its part in the journal may be there, and is not known here.
                 Ok(Told::WasDone(answered)) => {
                     let journal = self.journals.entry(of).or_default();
-                    journal.written(batch, None);
+                    journal.written(batch, false);
                     if self.journal_from <= batch.operations.len() {
                         journal.doubt();
                     }
                     break answered;
                 }
                 Ok(Told::Done(answered)) => {
-                    self.journals.entry(of).or_default().written(batch, entry.take().map(|entry| *entry));
+                    self.journals.entry(of).or_default().written(batch, entry.is_some());
                     break answered;
                 }
             }
