@@ -461,7 +461,13 @@ impl Store for PostgresStore {
                         return Err(StoreError::Corrupt("a batch is refused without a reason".to_owned()));
                     }
                 }
-                Err(error) => return Err(error),
+                Err(error) => {
+                    // It may be there all the same, and what comes next may be a settlement.
+                    if entry.is_some() {
+                        self.journals.entry(of).or_default().doubt();
+                    }
+                    return Err(error);
+                }
                 // No job is young. What is kept of this batch now nobody else can settle before it is there.
                 Ok(Told::Settled) => {
                     self.journals.entry(of).or_default().settled(None, &[]);

@@ -5,6 +5,7 @@ use mainspring_job::contract;
 use mainspring_postgres::{Identity, Location, PostgresStore};
 
 use super::database::Database;
+use super::relay::Relay;
 
 /// All tables, as if nothing had ever been written.
 const EMPTY: &str =
@@ -15,9 +16,15 @@ const EMPTY: &str =
 struct Shared<'d> {
     database: &'d Database,
     location: Location,
+    /// What is before the database, and can lose its answers.
+    relay: Option<Relay>,
 }
 
-impl Shared<'_> {
+impl<'d> Shared<'d> {
+    fn new(database: &'d Database, address: &str) -> Shared<'d> {
+        Shared { database, location: Location::parse(address).unwrap(), relay: None }
+    }
+
     fn open(&self) -> PostgresStore {
         PostgresStore::open(&self.location, Identity::default()).unwrap()
     }
@@ -44,26 +51,38 @@ impl contract::Ground for Shared<'_> {
     fn lapse(&mut self, _store: &PostgresStore) {
         self.database.ask("UPDATE mainspring.shard SET until = '-infinity'");
     }
+
+    fn lose_answer(&mut self, _store: &PostgresStore) -> bool {
+        self.relay.as_ref().inspect(|relay| relay.swallow(1)).is_some()
+    }
 }
 
 #[test]
 fn the_store_keeps_the_contract() {
     let Some(database) = Database::start() else { return };
-    let location = Location::parse(&database.url()).unwrap();
-    assert_eq!(contract::exercise(&mut Shared { database: &database, location }, 40), Ok(()));
+    assert_eq!(contract::exercise(&mut Shared::new(&database, &database.url()), 40), Ok(()));
 }
 
 #[test]
 fn the_store_keeps_the_contract_where_each_batch_goes_into_the_journal() {
     let Some(database) = Database::start() else { return };
-    let location = Location::parse(&format!("{} journal=1", database.url())).unwrap();
-    assert_eq!(contract::exercise(&mut Shared { database: &database, location }, 40), Ok(()));
+    let address = format!("{} journal=1", database.url());
+    assert_eq!(contract::exercise(&mut Shared::new(&database, &address), 40), Ok(()));
+}
+
+#[test]
+fn the_store_keeps_the_contract_where_answers_are_lost() {
+    let Some(database) = Database::start() else { return };
+    let relay = Relay::before(&database);
+    let address = format!("{} journal=1", relay.url());
+    let mut ground = Shared { relay: Some(relay), ..Shared::new(&database, &address) };
+    assert_eq!(contract::exercise(&mut ground, 40), Ok(()));
 }
 
 #[test]
 fn the_store_keeps_the_contract_through_a_pooler_in_transaction_mode() {
     let Some(mut database) = Database::start() else { return };
     let Some(url) = database.pooled() else { return };
-    let location = Location::parse(&format!("{url} journal=1")).unwrap();
-    assert_eq!(contract::exercise(&mut Shared { database: &database, location }, 10), Ok(()));
+    let address = format!("{url} journal=1");
+    assert_eq!(contract::exercise(&mut Shared::new(&database, &address), 10), Ok(()));
 }

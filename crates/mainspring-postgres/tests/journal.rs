@@ -171,6 +171,43 @@ fn a_batch_whose_answer_was_lost_is_in_the_journal_once_and_its_jobs_go_on() {
     assert_eq!(database.ask(ROWS), "0 journal, 0 packed, 1 pending, 40 open, 79 ended, 119 attempts");
 }
 
+/// A renewal has the journal settled, and may come before the batch is sent again: while the database
+/// does not answer the lease is renewed by nothing else.
+#[test]
+fn a_batch_whose_answer_was_lost_or_that_never_came_is_right_after_a_renewal() {
+    let Some(database) = Database::start() else { return };
+    let relay = Relay::before(&database);
+    let mut store = eager(&relay.url());
+    let lease = acquired(&mut store);
+    let renewed = |store: &mut PostgresStore| {
+        assert!((0..MAX_TRIES).any(|_| store.renew(lease).is_ok()), "the database answers again");
+    };
+    all_new(&mut store, lease, &three(lease, 1).0);
+    // It came, and nobody knows.
+    let lost = three(lease, 2).0;
+    relay.swallow(1);
+    assert!(matches!(store.commit(lease, &lost), Err(StoreError::Unknown)));
+    renewed(&mut store);
+    assert_eq!(database.ask(ROWS), "0 journal, 0 packed, 2 pending, 2 open, 2 ended, 4 attempts");
+    all_new(&mut store, lease, &lost);
+    // It did not come: nothing of it is there, though the owner has parted it.
+    let (late, jobs) = three(lease, 3);
+    all_new(&mut store, lease, &late);
+    let ends = [ended(&jobs[1], RunState::Succeeded), submitted(&once(lease, 40)), fired(&once(lease, 40))];
+    let absent = Batch::new(4, ends.to_vec());
+    relay.cut();
+    assert!(matches!(store.commit(lease, &absent), Err(StoreError::Busy | StoreError::Unknown)));
+    relay.mend();
+    renewed(&mut store);
+    let counted = "SELECT format('%s %s %s', pending, open - pending, runs) FROM mainspring.shard";
+    assert_eq!(database.ask(counted), "3 0 6");
+    all_new(&mut store, lease, &absent);
+    store.renew(lease).unwrap();
+    assert_eq!(database.ask(counted), "3 0 7");
+    database.ask("SELECT mainspring.settle()");
+    assert_eq!(database.ask(ROWS), "0 journal, 0 packed, 3 pending, 3 open, 4 ended, 7 attempts");
+}
+
 #[test]
 fn who_takes_the_shard_finds_all_in_the_tables_and_the_old_owner_writes_nothing_more() {
     let Some(mut database) = Database::start() else { return };

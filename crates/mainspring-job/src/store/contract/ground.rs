@@ -9,6 +9,9 @@ use std::fmt;
 use crate::operation::{Answer, Batch, Operation};
 use crate::store::{Lease, Owner, Shard, Store, StoreError};
 
+/// How often a store is asked after an answer was lost. The first session may have to end before.
+const MAX_TRIES: usize = 100;
+
 /// Where stores come from.
 ///
 /// # Example
@@ -51,6 +54,13 @@ pub trait Ground {
     fn lapse(&mut self, store: &Self::Store) {
         let _ = store;
     }
+
+    /// Has a store lose its next answer: it does what it is asked, and the caller is told
+    /// [`Unknown`](StoreError::Unknown) or [`Busy`](StoreError::Busy). `false` where no answer can be lost.
+    fn lose_answer(&mut self, store: &Self::Store) -> bool {
+        let _ = store;
+        false
+    }
 }
 
 /// What a law or a script says: `Err` with what was found instead.
@@ -81,6 +91,44 @@ pub(super) fn committed<S: Store>(
     let batch = Batch { number, operations: operations.to_vec() };
     let committed = store.commit(lease, &batch).map_err(|error| format!("batch {number}: {error}"))?;
     Ok(committed.answers)
+}
+
+/// Commits a batch whose answer is lost, and renews the lease before the batch is sent again if that is
+/// asked for, as a server does whose commits are not answered for a while.
+pub(super) fn unanswered<S: Store>(
+    store: &mut S,
+    lease: Lease,
+    number: u64,
+    operations: &[Operation],
+    then: Then,
+) -> Result<Vec<Answer>, String> {
+    let batch = Batch { number, operations: operations.to_vec() };
+    match store.commit(lease, &batch) {
+        Err(StoreError::Unknown | StoreError::Busy) => {}
+        other => return Err(format!("batch {number}, whose answer is lost: {other:?}")),
+    }
+    if then == Then::Renew {
+        in_the_end(|| store.renew(lease))?;
+    }
+    Ok(in_the_end(|| store.commit(lease, &batch))?.answers)
+}
+
+/// What comes before a batch is sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Then {
+    Nothing,
+    Renew,
+}
+
+/// The answer of a store to which the way was lost, and is there again.
+fn in_the_end<T>(mut ask: impl FnMut() -> Result<T, StoreError>) -> Result<T, String> {
+    for _ in 0..MAX_TRIES {
+        match ask() {
+            Err(StoreError::Unknown | StoreError::Busy) => {}
+            other => return other.map_err(text),
+        }
+    }
+    Err(format!("the store gave no answer {MAX_TRIES} times"))
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is what map_err hands over")]

@@ -15,7 +15,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::contents::{same_contents, same_page, same_run};
 use super::generator::Generator;
-use super::ground::{Ground, Held, acquired, committed, same, text};
+use super::ground::{Ground, Held, Then, acquired, committed, same, text, unanswered};
 use crate::once::{NUMBER_BITS, Once, OnceId};
 use crate::operation::Operation;
 use crate::outcome::Outcome;
@@ -68,7 +68,12 @@ pub(super) fn script<G: Ground>(ground: &mut G, seed: u64) -> Held {
             let keep = u32::try_from(lives.generator.below(6)).expect("five fits");
             operations.push(Operation::Prune { job: None, keep, before: Timestamp::MIN });
         }
-        let answers = committed(&mut store, lease, number, &operations)?;
+        let answers = if lives.generator.one_in(8) && ground.lose_answer(&store) {
+            let then = if lives.generator.one_in(2) { Then::Renew } else { Then::Nothing };
+            unanswered(&mut store, lease, number, &operations, then)?
+        } else {
+            committed(&mut store, lease, number, &operations)?
+        };
         let expected = committed(&mut oracle, oracle_lease, number, &operations)?;
         for ((operation, answer), expected) in operations.iter().zip(&answers).zip(&expected) {
             if answer != expected {
