@@ -105,7 +105,7 @@ pub(super) struct Settlement {
 pub(super) struct Entry {
     /// Which operations it has.
     pub(super) is_kept: Vec<bool>,
-    /// What is bound for it, in the order of [`COLUMNS`].
+    /// What is bound for it: see the parameters of `commit_3`.
     pub(super) values: Vec<Value>,
     rows: Rows,
 }
@@ -247,7 +247,7 @@ impl Journal {
             entry.is_kept[place] = true;
             documents.push(prune);
         }
-        entry.bind(documents);
+        entry.with(documents);
         Plan::Keep(Box::new(entry))
     }
 
@@ -283,8 +283,10 @@ fn touched(operation: &Operation) -> Option<Cow<'_, JobName>> {
 }
 
 impl Entry {
-    fn bind(&mut self, prunes: Vec<serde_json::Value>) {
+    /// Has its values, with what is pruned.
+    pub(super) fn with(&mut self, prunes: Vec<serde_json::Value>) -> &mut Entry {
         std::mem::take(&mut self.rows).bind(&mut self.values);
         self.values.push(Value::Documents(prunes));
+        self
     }
 }

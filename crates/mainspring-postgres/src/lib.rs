@@ -1,7 +1,7 @@
 //! What several servers share: the store in a PostgreSQL database.
 //!
 //! ```text
-//!  server one ─┐  acquire_1, renew_1, commit_2: each one statement, one transaction, one round trip
+//!  server one ─┐  acquire_1, renew_1, commit_3: each one statement, one transaction, one round trip
 //!  server two ─┼─▶ schema mainspring ─┬─ shard     who owns it: epoch, token, until; the last batch with its answers
 //!  psql       ─┘                      ├─ job, pending, open_run, history, attempt, audit, source; run is a view
 //!                                                ├─ journal   large batches, until they are in the tables

@@ -259,14 +259,14 @@ impl Rows {
         self.go_on(life);
     }
 
-    /// Its places: those of [`COLUMNS`] but for the last.
+    /// Its places: see the parameters of `commit_3`, and of `settle_2`.
     pub(super) fn bind(self, values: &mut Vec<Value>) {
         let Rows { submissions, runs, begins, ends, moves } = self;
-        submissions.bind(4, 5, values);
-        runs.bind(4, 1, values);
-        begins.bind(2, 0, values);
-        ends.bind(3, 3, values);
-        moves.bind(3, 2, values);
+        submissions.bind_short(4, 5, values);
+        runs.bind_short(4, 1, values);
+        begins.bind_short(2, 0, values);
+        ends.bind_short(3, 3, values);
+        moves.bind_short(3, 2, values);
     }
 }
 
@@ -292,38 +292,6 @@ impl Packed {
     }
 
     pub(super) fn bind(self, values: &mut Vec<Value>) {
-        self.0.bind(7, 6, values);
+        self.0.bind_short(7, 6, values);
     }
 }
-
-/// The columns of the journal that an entry fills.
-pub(super) const COLUMNS: [&str; 28] = [
-    "s_due",
-    "s_number",
-    "s_submitted",
-    "s_priority",
-    "s_name",
-    "s_kind",
-    "s_body",
-    "s_policies",
-    "s_work_group",
-    "r_number",
-    "r_due",
-    "r_planned",
-    "r_started",
-    "r_state",
-    "b_number",
-    "b_at",
-    "e_number",
-    "e_at",
-    "e_deaths",
-    "e_state",
-    "e_outcome",
-    "e_reason",
-    "m_number",
-    "m_due",
-    "m_at",
-    "m_state",
-    "m_reason",
-    "prunes",
-];

@@ -18,7 +18,7 @@ use super::connection::Connection;
 use super::location::{Location, OF_OWNER};
 
 /// The version that the steps lead to.
-pub const VERSION: u32 = 11;
+pub const VERSION: u32 = 12;
 
 /// The version from which on there may be several shards.
 pub(super) const SHARDED: u32 = 8;
@@ -43,6 +43,7 @@ const STEPS: [&[&str]; VERSION as usize] = [
     &[include_str!("../sql/0011_moves.sql")],
     &[include_str!("../sql/0012_journal.sql")],
     &[include_str!("../sql/0013_packs.sql")],
+    &[include_str!("../sql/0014_columns.sql")],
 ];
 
 /// Of the lock that servers take which start at once: the letters `mainspri`.

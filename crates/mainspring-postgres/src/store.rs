@@ -3,7 +3,7 @@
 //! | call | one statement | says |
 //! |---|---|---|
 //! | `acquire` | `acquire_1` | the lease, or who holds the shard and for how long |
-//! | `commit` | `commit_2` | checks epoch and token, does the batch, keeps number and answers, renews the lease |
+//! | `commit` | `commit_3` | checks epoch and token, does the batch, keeps number and answers, renews the lease |
 //! | | and a row of `entry` | what of a large batch can wait: `settle_1` writes it into the tables, `settle_2` into packs too |
 //! | `renew` | `renew_1` | the same without a batch |
 //! | `release` | `release_1` | the shard is free at once |
@@ -18,6 +18,7 @@
 //! counts itself, from before it asked.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -28,7 +29,6 @@ use tokio_postgres::Row;
 
 use super::connection::Connection;
 use super::journal::{Entry, Journal, LARGE, Plan, Settlement};
-use super::life::COLUMNS;
 use super::location::{Location, OF_OWNER};
 use super::reader::PostgresReader;
 use super::releases::FREE;
@@ -43,6 +43,13 @@ pub const LEASE: Duration = Duration::from_secs(15);
 /// The most takeovers: the epoch is in the upper bits of the number of a one-shot job, of which 40 count the
 /// jobs.
 const MAX_EPOCH: i64 = 1 << 23;
+
+/// How many parameters `commit_3` has.
+const COMMIT_PLACES: usize = 87;
+
+static COMMIT: LazyLock<String> = LazyLock::new(|| {
+    format!("SELECT status, answers, now, is_done FROM mainspring.commit_3({})", places(1, COMMIT_PLACES))
+});
 
 /// Which server it is that opens the store.
 #[derive(Clone, Debug, Default)]
@@ -214,42 +221,20 @@ impl PostgresStore {
         values.push(Value::Int(i64::try_from(batch.operations.len()).unwrap_or(i64::MAX)));
         let is_kept = entry.as_ref().map(|entry| entry.is_kept.as_slice()).unwrap_or_default();
         Wave::of(batch, is_kept, unfit).bind(&mut values);
-        // A batch before the last is a request that was given up and comes late: it finds no row. Nor does
-        // one whose predecessor is not there: another database was promoted that never got it. The row is
-        // locked first, and the function takes the number from it, so that it is not called without a row.
-        let held = "SELECT $5 AS number, s.server, s.settled, s.epoch = $2 AND s.batch = $5 AS is_done
-            FROM mainspring.shard AS s
-            WHERE s.shard = $1 AND (s.epoch <> $2 OR s.batch IN ($5 - 1, $5)) FOR NO KEY UPDATE";
-        let call = format!("mainspring.commit_2($1, $2, $3, $4, h.number, {})", places(6, values.len()));
-        let Some(entry) = entry else {
-            let sql = format!(
-                "WITH held AS MATERIALIZED ({held})
-                SELECT c.status, c.answers, c.now, h.is_done FROM held AS h, LATERAL {call} AS c"
-            );
-            return self.told(&sql, &values);
-        };
+        values.push(Value::Int(i64::from(entry.is_some())));
         let journal = self.journals.entry((lease.shard, lease.epoch)).or_default();
         values.push(Value::MaybeInt(journal.times()));
         let first = values.len();
+        let mut none = Entry::default();
+        let entry = entry.unwrap_or_else(|| none.with(Vec::new()));
         values.append(&mut entry.values);
-        // What is done twice is in the journal once.
-        let sql = format!(
-            "WITH held AS MATERIALIZED ({held}),
-            done AS MATERIALIZED (SELECT c.*, h.server, h.is_done FROM held AS h, LATERAL {call} AS c
-                WHERE h.is_done OR h.settled = ${first}),
-            kept AS (INSERT INTO mainspring.entry (shard, epoch, batch, server, {})
-                SELECT $1, $2, $5, d.server, {} FROM done AS d WHERE d.status = 'done' AND NOT d.is_done)
-            SELECT coalesce(d.status, 'settled'), d.answers, d.now, d.is_done FROM held AS h LEFT JOIN done AS d ON true",
-            COLUMNS.join(", "),
-            places(first + 1, values.len())
-        );
-        let told = self.told(&sql, &values);
+        let told = self.told(&values);
         entry.values = values.split_off(first);
         told
     }
 
-    fn told(&mut self, sql: &str, values: &[Value]) -> Result<Told, StoreError> {
-        let answered = self.ask("commit", sql, values)?;
+    fn told(&mut self, values: &[Value]) -> Result<Told, StoreError> {
+        let answered = self.ask("commit", &COMMIT, values)?;
         let is_done = answered.try_get::<_, Option<bool>>(3).ok().flatten().unwrap_or_default();
         Ok(match text(&answered, 0)?.as_str() {
             "settled" => Told::Settled,

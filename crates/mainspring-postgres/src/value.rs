@@ -3,7 +3,8 @@
 //! Each value says its type, so that a statement is sent with its values at once: a pooler in transaction
 //! mode would give its preparation to one session and its execution to another.
 //!
-//! A column of many rows is encoded as its rows come, so that no row has an allocation of its own.
+//! A column of many rows is encoded as its rows come, so that no row has an allocation of its own. One whose
+//! rows are alike is one row.
 //!
 //! Cost: a copy of each value of a column, and one more when it is sent.
 //!
@@ -26,43 +27,67 @@ pub(super) type Text<'t> = Cow<'t, str>;
 const NULL: i32 = -1;
 
 /// An array, as the protocol has it from its first element on.
+///
+/// While all of its rows are alike it holds one of them. So it is sent to a function that knows how many rows
+/// there are, and as a whole to all others.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Column {
     elements: Vec<u8>,
     count: usize,
     has_null: bool,
+    /// Not all rows are alike, or it is to be sent as a whole.
+    is_whole: bool,
 }
 
 impl Column {
     pub(super) fn push_number(&mut self, number: Option<i64>) {
-        let Some(number) = number else { return self.push_null() };
-        // Length and value at once.
-        let mut element = [0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0];
-        element[4..].copy_from_slice(&number.to_be_bytes());
-        self.elements.extend_from_slice(&element);
-        self.count += 1;
+        match number {
+            Some(number) => self.push(8, &number.to_be_bytes()),
+            None => self.push_null(),
+        }
     }
 
     /// A text, which is [as it is kept](kept).
     pub(super) fn push_text(&mut self, text: Option<&str>) {
-        let Some(text) = text else { return self.push_null() };
-        // With a longer one the message is too large, which is refused when it is sent.
-        let length = i32::try_from(text.len()).unwrap_or(i32::MAX);
-        self.elements.extend_from_slice(&length.to_be_bytes());
-        self.elements.extend_from_slice(text.as_bytes());
-        self.count += 1;
+        match text {
+            // With a longer one the message is too large, which is refused when it is sent.
+            Some(text) => self.push(i32::try_from(text.len()).unwrap_or(i32::MAX), text.as_bytes()),
+            None => self.push_null(),
+        }
     }
 
     fn push_null(&mut self) {
-        self.elements.extend_from_slice(&NULL.to_be_bytes());
+        self.push(NULL, &[]);
         self.has_null = true;
+    }
+
+    fn push(&mut self, length: i32, value: &[u8]) {
+        let length = length.to_be_bytes();
+        if !self.is_whole && 0 < self.count {
+            if self.elements.split_first_chunk() == Some((&length, value)) {
+                self.count += 1;
+                return;
+            }
+            self.complete();
+        }
+        self.elements.extend_from_slice(&length);
+        self.elements.extend_from_slice(value);
         self.count += 1;
+    }
+
+    /// Is sent as a whole, whatever it holds.
+    pub(super) fn complete(&mut self) {
+        if !self.is_whole {
+            self.elements = self.elements.repeat(self.count);
+            self.is_whole = true;
+        }
     }
 }
 
+/// As a whole.
 impl FromIterator<Option<i64>> for Column {
     fn from_iter<I: IntoIterator<Item = Option<i64>>>(numbers: I) -> Column {
-        let mut column = Column::default();
+        let mut column = Column { is_whole: true, ..Column::default() };
         numbers.into_iter().for_each(|number| column.push_number(number));
         column
     }
@@ -75,7 +100,7 @@ impl ToSql for Column {
         sent.put_i32(i32::from(self.has_null));
         sent.put_u32(element.oid());
         // The one dimension, and its lower bound.
-        sent.put_i32(i32::try_from(self.count)?);
+        sent.put_i32(i32::try_from(if self.is_whole { self.count } else { self.count.min(1) })?);
         sent.put_i32(1);
         sent.put_slice(&self.elements);
         Ok(IsNull::No)
@@ -141,17 +166,32 @@ mod tests {
         sent
     }
 
+    /// What is bound as a whole, and as one row if all are alike.
+    fn both(column: &Column, of: &Type) -> [BytesMut; 2] {
+        let mut whole = column.clone();
+        whole.complete();
+        [sent(&whole, of), sent(column, of)]
+    }
+
     #[test]
-    fn a_column_is_sent_as_the_list_of_its_rows() {
-        for numbers in [vec![], vec![None], vec![Some(7), None, Some(i64::MIN)], vec![Some(-1); 300]] {
-            let column: Column = numbers.iter().copied().collect();
-            assert_eq!(sent(&column, &Type::INT8_ARRAY), sent(&numbers, &Type::INT8_ARRAY), "{numbers:?}");
+    fn a_column_is_sent_as_the_list_of_its_rows_or_as_one_row_if_all_are_alike() {
+        let (one, two, three) = (vec![Some(-1)], vec![None], vec![Some(7), None, Some(i64::MIN)]);
+        let lists =
+            [(vec![], 0), (one, 1), (two, 1), (three, 3), (vec![Some(-1); 300], 1), (vec![None; 2], 1)];
+        for (numbers, count) in lists.into_iter().chain([(vec![Some(0), Some(0), None], 3)]) {
+            let mut column = Column::default();
+            numbers.iter().for_each(|number| column.push_number(*number));
+            let expected = [&numbers[..], &numbers[..count]].map(|list| sent(&list, &Type::INT8_ARRAY));
+            assert_eq!(both(&column, &Type::INT8_ARRAY), expected, "{numbers:?}");
+            assert_eq!(sent(&numbers.iter().copied().collect::<Column>(), &Type::INT8_ARRAY), expected[0]);
         }
-        for texts in [vec![], vec![None], vec![Some(""), None, Some("é"), Some("a")], vec![Some("two"); 300]]
-        {
+        let three = vec![Some(""), None, Some("é"), Some("a")];
+        let lists = [(vec![], 0), (vec![Some("")], 1), (three, 4), (vec![Some("two"); 300], 1)];
+        for (texts, count) in lists.into_iter().chain([(vec![Some("a"), Some("ab")], 2)]) {
             let mut column = Column::default();
             texts.iter().for_each(|text| column.push_text(*text));
-            assert_eq!(sent(&column, &Type::TEXT_ARRAY), sent(&texts, &Type::TEXT_ARRAY), "{texts:?}");
+            let expected = [&texts[..], &texts[..count]].map(|list| sent(&list, &Type::TEXT_ARRAY));
+            assert_eq!(both(&column, &Type::TEXT_ARRAY), expected, "{texts:?}");
         }
     }
 }

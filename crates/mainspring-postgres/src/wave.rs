@@ -62,8 +62,14 @@ impl Columns {
         }
     }
 
-    /// So many columns of numbers, and then so many of texts.
-    pub(super) fn bind(mut self, number_count: usize, text_count: usize, values: &mut Vec<Value>) {
+    /// So many columns of numbers, and then so many of texts, each as a whole.
+    fn bind(mut self, number_count: usize, text_count: usize, values: &mut Vec<Value>) {
+        self.numbers.iter_mut().chain(&mut self.texts).for_each(Column::complete);
+        self.bind_short(number_count, text_count, values);
+    }
+
+    /// The same, and a column whose rows are alike has one row.
+    pub(super) fn bind_short(mut self, number_count: usize, text_count: usize, values: &mut Vec<Value>) {
         self.numbers.resize(number_count, Column::default());
         self.texts.resize(text_count, Column::default());
         values.extend(self.numbers.into_iter().map(Value::Numbers));

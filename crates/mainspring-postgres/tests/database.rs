@@ -211,6 +211,13 @@ impl Database {
         String::from_utf8_lossy(&asked.stdout).trim().to_owned()
     }
 
+    /// Has it do what is too long for an argument.
+    pub(crate) fn script(&self, sql: &str) {
+        let file = self.directory.join("script.sql");
+        fs::write(&file, sql).unwrap();
+        self.ask(&format!("\\i {}", file.display()));
+    }
+
     /// How a program connects.
     pub(crate) fn url(&self) -> String {
         let (socket, port) = (self.directory.display(), &self.port);

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail a test by it")]
 
+mod columns;
 mod contract;
 mod database;
 mod failover;

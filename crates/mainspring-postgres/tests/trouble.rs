@@ -452,7 +452,7 @@ fn a_database_of_format_3_is_taken_over_with_its_owner_and_its_inbox() {
 #[test]
 fn what_is_previewed_makes_the_tables() {
     let Some(database) = Database::start() else { return };
-    database.ask(&preview(0));
+    database.script(&preview(0));
     let mut store = opened(&database);
     let lease = acquired(&mut store);
     assert_eq!(tried(&mut store, lease, &plan(1)), [Answer::New]);
