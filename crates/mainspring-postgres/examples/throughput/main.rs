@@ -5,14 +5,15 @@
 //!  queue:  producers INSERT ─ workers UPDATE .. WHERE id IN (SELECT .. FOR UPDATE SKIP LOCKED LIMIT n) ─ done, or DELETE
 //! ```
 //!
-//! Both are on one PostgreSQL of the run's own, over its socket, with `synchronous_commit` and `fsync` on. Of
-//! the queue the best of several worker counts and batch sizes is reported, of the store the best of several
-//! numbers of shards.
+//! Both are on one PostgreSQL of the run's own, over its socket, with `synchronous_commit` and `fsync` on. All
+//! are tried once: the store with several numbers of shards, queues that delete and that keep what is done
+//! with several worker counts and batch sizes. Then the best of each are measured in turns, and the ratio in
+//! the middle counts: a machine that others use is fast for some seconds, and then slow.
 //!
 //! With `statements` as the second argument only the store is measured. Then `pg_stat_statements` says how
 //! long each statement of its functions takes, the longest first, and what WAL it writes.
 //!
-//! Cost: about a minute.
+//! Cost: some minutes.
 //!
 //! Does not measure what carries the jobs out.
 
@@ -29,6 +30,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use database::Database;
+use queue::Done;
 
 /// How many jobs each measurement has, unless the command says so.
 const JOBS: usize = 100_000;
@@ -38,6 +40,9 @@ pub(crate) const BODY_BYTES: usize = 200;
 
 /// How many shards are tried.
 const SHARDS: [u16; 4] = [1, 4, 8, 16];
+
+/// How often the best of each are measured in turns.
+const ROUNDS: usize = 7;
 
 /// Where the time of the cycles goes.
 const STATEMENTS: &str = "SELECT format('%s ms, %s calls, %s MB of WAL: %s', total_exec_time::int8, calls,
@@ -108,34 +113,65 @@ fn main() -> ExitCode {
     if is_apart {
         database.ask("CREATE EXTENSION pg_stat_statements");
     }
-    let mut ours_best = 0.0_f64;
-    for shards in SHARDS.into_iter().take(if is_apart { 1 } else { SHARDS.len() }) {
-        let ours = store::measure(&database, jobs, shards);
-        println!("| store: submissions, {shards} shards | {:.0} |", ours.submissions);
-        println!("| store: cycles, {shards} shards | {:.0} |", ours.cycles);
-        println!("| store: rows made of packs, {shards} shards | {:.0} |", ours.opened);
-        ours_best = ours_best.max(ours.cycles);
-    }
     if is_apart {
+        told(SHARDS[0], &store::measure(&database, jobs, SHARDS[0]));
         println!("{}", database.ask(STATEMENTS));
         println!("{}", database.ask(LOG));
         return ExitCode::SUCCESS;
     }
-    let (mut best, mut best_insert) = (0.0_f64, 0.0_f64);
-    for done in [queue::Done::Deleted, queue::Done::Marked] {
-        for batch in [100, 1_000] {
-            for workers in [1, 2, 4, 8] {
-                let theirs = queue::measure(&database, jobs, workers, batch, done);
-                println!(
-                    "| queue: cycles, {workers} workers, batches of {batch}, {done:?} | {:.0} |",
-                    theirs.cycles
-                );
-                best = best.max(theirs.cycles);
-                best_insert = best_insert.max(theirs.submissions);
-            }
-        }
-    }
-    println!("| queue: submissions, best | {best_insert:.0} |\n| queue: cycles, best | {best:.0} |");
-    println!("cycles of the store over those of the queue: {:.2}", ours_best / best);
+    let shards = best(SHARDS, |shards| {
+        let ours = store::measure(&database, jobs, shards);
+        told(shards, &ours);
+        ours.cycles
+    });
+    let rivals = [Done::Deleted, Done::Marked].map(|done| {
+        let ways = [100, 1_000].into_iter().flat_map(|batch| [1, 2, 4, 8].map(|workers| (workers, batch)));
+        let (workers, batch) = best(ways, |(workers, batch)| {
+            let theirs = queue::measure(&database, jobs, workers, batch, done);
+            println!(
+                "| queue, {workers} workers, batches of {batch}, {done:?}: submissions, cycles | {:.0}, {:.0} |",
+                theirs.submissions, theirs.cycles
+            );
+            theirs.cycles
+        });
+        (workers, batch, done)
+    });
+    in_turns(&database, jobs, shards, rivals);
     ExitCode::SUCCESS
+}
+
+fn told(shards: u16, ours: &store::Figures) {
+    println!("| store: submissions, {shards} shards | {:.0} |", ours.submissions);
+    println!("| store: cycles, {shards} shards | {:.0} |", ours.cycles);
+    println!("| store: rows made of packs, {shards} shards | {:.0} |", ours.opened);
+}
+
+/// The one with the greatest figure.
+fn best<T: Copy>(all: impl IntoIterator<Item = T>, mut measure: impl FnMut(T) -> f64) -> T {
+    let measured = all.into_iter().map(|one| (one, measure(one)));
+    measured.max_by(|(_, one), (_, other)| one.total_cmp(other)).expect("there are some").0
+}
+
+/// Measures the store and each of the rivals one after another, again and again.
+fn in_turns(database: &Database, jobs: usize, shards: u16, rivals: [(usize, usize, Done); 2]) {
+    println!("\n| in turns: store, {shards} shards | {:?} | ratio | {:?} | ratio |", rivals[0], rivals[1]);
+    println!("|---|---|---|---|---|");
+    let mut ratios = [Vec::new(), Vec::new()];
+    for _ in 0..ROUNDS {
+        let ours = store::measure(database, jobs, shards).cycles;
+        let mut line = format!("| {ours:.0} |");
+        for ((workers, batch, done), ratios) in rivals.into_iter().zip(&mut ratios) {
+            let theirs = queue::measure(database, jobs, workers, batch, done).cycles;
+            ratios.push(ours / theirs);
+            line.push_str(&format!(" {theirs:.0} | {:.2} |", ours / theirs));
+        }
+        println!("{line}");
+    }
+    for (mut ratios, (_, _, done)) in ratios.into_iter().zip(rivals) {
+        ratios.sort_by(f64::total_cmp);
+        let (least, middle, most) = (ratios[0], ratios[ROUNDS / 2], ratios[ROUNDS - 1]);
+        println!(
+            "cycles of the store over those of the queue, {done:?}: {middle:.2} in the middle, {least:.2} to {most:.2}"
+        );
+    }
 }
