@@ -137,7 +137,7 @@ CREATE OR REPLACE FUNCTION mainspring.settle_2(p_shard int8, p_epoch int8, p_tok
     s_policies text[], s_work_group text[], r_number int8[], r_due int8[], r_planned int8[], r_started int8[], r_state text[],
     b_number int8[], b_at int8[], e_number int8[], e_at int8[], e_deaths int8[], e_state text[], e_outcome text[], e_reason text[],
     m_number int8[], m_due int8[], m_at int8[], m_state text[], m_reason text[],
-    OUT status text, OUT times int8, OUT kept bool) LANGUAGE plpgsql SET lock_timeout = '2s' AS $$
+    OUT status text, OUT times int8, OUT kept bool) LANGUAGE plpgsql SET lock_timeout = '2s' SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     -- As many as a pruning drops at most: so a pack is dropped at once.
     max_jobs CONSTANT int4 := 1000;
@@ -201,7 +201,7 @@ CREATE FUNCTION mainspring.commit_3(
     j_e_deaths int8[], j_e_state text[], j_e_outcome text[], j_e_reason text[], j_m_number int8[], j_m_due int8[], j_m_at int8[],
     j_m_state text[], j_m_reason text[], j_prunes jsonb[],
     OUT status text, OUT answers text, OUT now int8, OUT is_done bool
-) LANGUAGE plpgsql SET lock_timeout = '2s' AS $$
+) LANGUAGE plpgsql SET lock_timeout = '2s' SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     shard_row mainspring.shard;
 BEGIN

@@ -5,8 +5,8 @@
 //!  queue:  producers INSERT ─ workers UPDATE .. WHERE id IN (SELECT .. FOR UPDATE SKIP LOCKED LIMIT n) ─ done, or DELETE
 //! ```
 //!
-//! Both are on one PostgreSQL of the run's own, over its socket, with `synchronous_commit` and `fsync` on. All
-//! are tried once: the store with several numbers of shards, queues that delete and that keep what is done
+//! Both are on one PostgreSQL of the run's own, over its socket, with `synchronous_commit` and `fsync` on.
+//! All are tried once: the store with several numbers of shards, and queues that delete or keep what is done
 //! with several worker counts and batch sizes. Then the best of each are measured in turns, and the ratio in
 //! the middle counts: a machine that others use is fast for some seconds, and then slow.
 //!
