@@ -64,7 +64,7 @@ impl Left {
     fn behind(name: &str) -> Option<Left> {
         let (folder, database) = prepared(name, 4)?;
         write(&folder.join("jobs.toml"), &jobs());
-        let mut sites = vec![listening(&folder, "one"), listening(&folder, "other")];
+        let mut sites = vec![listening(&folder, "one", &[]), listening(&folder, "other", &[])];
         shared(&database, 2, 2, 4);
         begin(&database, [&sites[0].served, &sites[1].served]);
         let of_long = "FROM mainspring.server AS v JOIN mainspring.shard AS s ON s.server = v.id

@@ -28,6 +28,7 @@ mod embedded;
 #[cfg(feature = "web")]
 mod equal;
 mod fault;
+mod followers;
 mod golden;
 mod habits;
 #[cfg(feature = "web")]

@@ -182,14 +182,6 @@ fn each_shard_has_its_part_of_a_file_and_a_job_goes_where_its_group_is() {
     one.says(&["run", "quiet"], "quiet@");
     one.running.wait_for(&["quiet", "stdout quiet"]);
     assert_eq!(database.ask("SELECT sum(jobs) FROM mainspring.shard"), "5");
-    // What cannot be parted is refused as a whole, and what was in force stays.
-    let mut divided = JOBS.to_owned();
-    divided.push_str("[jobs.both]\nafter = ['often', 'again', 'quiet', 'long']\nshell = 'true'\n");
-    write(&folder.join("divided.toml"), &divided);
-    let told = one.ask(&["apply", "--prune", folder.join("divided.toml").to_str().unwrap()]);
-    assert_eq!(told.code, 5, "{}", told.stderr);
-    assert!(told.stderr.contains("`both` follows jobs of several shards"), "{}", told.stderr);
-    assert_eq!(database.ask("SELECT count(*) FROM mainspring.job WHERE source IS NOT NULL"), "5");
     // An old server brings nothing back, in no shard.
     write(&file, "[jobs.last]\nat = 2100-01-01T00:00:00Z\nshell = 'true'\n");
     until(&database, "SELECT string_agg(name, ' ') FROM mainspring.job WHERE source IS NOT NULL", "last");
@@ -243,8 +235,8 @@ fn jobs_are_spread_and_brought_together_while_no_server_runs() {
     let _ = fs::remove_dir_all(&folder);
 }
 
-/// A server that listens, with a folder of its own below that of all.
-pub(crate) fn listening(folder: &Path, name: &str) -> Site {
+/// A server that listens, with a folder of its own below that of all, and more arguments.
+pub(crate) fn listening(folder: &Path, name: &str, more: &[&str]) -> Site {
     let own = folder.join(name);
     fs::create_dir_all(&own).unwrap();
     let [data, store, jobs] = [own.join("data"), folder.join("store"), folder.join("jobs.toml")]
@@ -252,7 +244,7 @@ pub(crate) fn listening(folder: &Path, name: &str) -> Site {
     let host = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let listen = format!("--listen={host}");
     let arguments = ["serve", "--data", &data, "--store-file", &store, &jobs, &listen];
-    let mut running = Running::any(&arguments);
+    let mut running = Running::any(&[&arguments, more].concat());
     running.wait_for(&["the jobs are spread over 4 shards"]);
     Site { served: Served { folder: own, running }, host }
 }
@@ -274,9 +266,9 @@ fn metrics_of_all_servers_add_up_and_each_job_is_told_of_by_its_owner_alone() {
         (0..9).map(|number| format!("[jobs.j{number}]\n{at}zone = 'Asia/Tokyo'\nrun = ['true']\n")).collect();
     jobs.push_str(&format!("[jobs.dies]\n{at}dead_letters = 'always'\nrun = ['false']\n"));
     write(&folder.join("jobs.toml"), &jobs);
-    let one = listening(&folder, "one");
+    let one = listening(&folder, "one", &[]);
     shared(&database, 1, 4, 4);
-    let other = listening(&folder, "other");
+    let other = listening(&folder, "other", &[]);
     shared(&database, 2, 2, 4);
     for number in 0..8 {
         let by = [&one, &other][number % 2];
@@ -340,7 +332,7 @@ fn adds_up(told: &[BTreeMap<String, f64>]) {
 #[test]
 fn a_server_of_several_shards_answers_over_http_for_all_and_measures_its_own() {
     let Some((folder, database)) = prepared("shards-http", 4) else { return };
-    let site = listening(&folder, "one");
+    let site = listening(&folder, "one", &[]);
     shared(&database, 1, 4, 4);
     let other = Member::start(&folder, "other", &database);
     shared(&database, 2, 2, 4);

@@ -122,7 +122,7 @@ fn spread(args: &StoreShardsArgs) -> Result<Exit, Error> {
         jobs().filter(|job| placement.is_divided(job)).map(|job| job.name.as_str()).collect();
     if 1 < count && !divided.is_empty() {
         let text = format!(
-            "these jobs follow jobs of several shards, or are in a group of another than the job that they follow: {}",
+            "these jobs follow jobs of several shards, or are in a group of another shard than a job that they follow: {}",
             divided.join(", ")
         );
         return Err(Error::Refused(ErrorWire::new(ErrorKind::Conflict, text)));

@@ -60,8 +60,12 @@ impl Server {
         Ok(Next::Answer(Response::Applied(applied)))
     }
 
-    /// Refuses a job that belongs to another shard: who asks looks again who owns that.
+    /// Refuses a job that belongs to several shards, and one that belongs to another: the caller looks again
+    /// who owns that.
     pub(super) fn check_here(&self, job: &Job) -> Result<(), ErrorWire> {
+        if let Some(text) = self.files.share().refusal(job) {
+            return Err(ErrorWire::new(ErrorKind::Conflict, text));
+        }
         if self.files.share().has(job) {
             return Ok(());
         }

@@ -3,7 +3,7 @@
 //! Every loop is given every file, and takes from it what belongs to its shard. So each of them has to find
 //! the same names and the same places in a file, whatever else it knows. So a job without a name is called by
 //! its content here, and not by what was there before. One thing that a file may say elsewhere is a problem
-//! of it here: a job that belongs to two shards.
+//! of it here: a job that follows others which belong to two shards.
 //!
 //! Cost: a walk over the jobs of a file.
 //!
@@ -49,6 +49,11 @@ impl Share {
         Placement::new([], self.count).of(job) == self.shard
     }
 
+    /// What is wrong with a job that is defined by itself, if it cannot have all that it follows beside it.
+    pub(super) fn refusal(self, job: &Job) -> Option<String> {
+        Placement::new([job], self.count).is_divided(job).then(|| divided(&job.name))
+    }
+
     /// Gives names to what has none, if that is not to be done by what is known.
     pub(super) fn name(self, loaded: &mut Loaded, source: &str) {
         if self.is_part() {
@@ -67,11 +72,8 @@ impl Share {
             let placement = Placement::new(loaded.jobs.iter().map(|placed| &placed.job), self.count);
             let mut problems = Vec::new();
             for placed in loaded.jobs.iter().filter(|placed| placement.is_divided(&placed.job)) {
-                let text = format!(
-                    "`{}` follows jobs of several shards, or is in a group of another than the job that it follows",
-                    placed.job.name
-                );
-                let hint = "jobs of one group are in one shard, and so are those that follow them";
+                let text = divided(&placed.job.name);
+                let hint = "jobs that follow each other are where the group of one of them is: give them one group, or none";
                 let line = loaded.source.line(placed.line_number);
                 let line = line.expect("what is defined stands on a line of its file");
                 let whole = line.bytes.trim_ascii_end().len();
@@ -96,4 +98,11 @@ impl Share {
         loaded.jobs = here;
         elsewhere
     }
+}
+
+/// What is said of a job that [is divided](Placement::is_divided).
+fn divided(name: &JobName) -> String {
+    format!(
+        "`{name}` follows jobs of several shards, or is in a group of another shard than a job that it follows"
+    )
 }
