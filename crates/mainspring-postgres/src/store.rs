@@ -44,7 +44,7 @@ pub const LEASE: Duration = Duration::from_secs(15);
 /// jobs.
 const MAX_EPOCH: i64 = 1 << 23;
 
-/// How many parameters `commit_3` has.
+/// How many parameters `commit_3` has. PostgreSQL takes a hundred.
 const COMMIT_PLACES: usize = 87;
 
 static COMMIT: LazyLock<String> = LazyLock::new(|| {
