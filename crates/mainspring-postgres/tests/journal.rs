@@ -355,6 +355,25 @@ fn a_life_that_goes_on_when_the_journal_is_full_is_written_once_too() {
     assert_eq!(database.ask("SELECT pending || ' ' || open || ' ' || runs FROM mainspring.shard"), "1 2 59");
 }
 
+/// An owner whose journal is full has it settled before the batch, also when the shard is another's already.
+#[test]
+fn who_was_taken_over_settles_nothing_of_the_next_owner() {
+    let Some(database) = Database::start() else { return };
+    let mut store = eager(&database.url());
+    let lease = acquired(&mut store);
+    lived(&mut store, lease, 16, 2, |_| {});
+    database.ask(LAPSE);
+    let mut other = eager(&database.url());
+    let new = other.acquire(Shard::WHOLE, &Owner::new("other")).unwrap();
+    all_new(&mut other, new, &three(new, 1).0);
+    let held = "SELECT settled || ' ' || (SELECT count(*) FROM mainspring.entry) FROM mainspring.shard";
+    let before = database.ask(held);
+    assert!(before.ends_with(" 1"), "{before}");
+    let late = Batch::new(17, vec![submitted(&once(lease, 17))]);
+    assert!(matches!(store.commit(lease, &late), Err(StoreError::Fenced)));
+    assert_eq!(database.ask(held), before);
+}
+
 /// Somebody else may have it settled just before the owner does, and what is under way is in the tables then.
 #[test]
 fn what_was_to_stay_in_a_journal_that_somebody_else_has_settled_goes_on_in_the_tables() {

@@ -10,6 +10,7 @@ mod formats;
 mod journal;
 mod moves;
 mod packs;
+mod pages;
 mod relay;
 mod shards;
 mod tls;
