@@ -28,6 +28,7 @@ mod embedded;
 #[cfg(feature = "web")]
 mod equal;
 mod fault;
+#[cfg(feature = "web")]
 mod followers;
 mod golden;
 mod habits;
