@@ -151,8 +151,7 @@ fn the_tables_are_made_by_a_role_that_may_from_the_preview() {
     fails(&mainspring(&["store", "migrate", "--store-file", store]), "prints the SQL");
     let preview = mainspring(&["store", "migrate", "--preview", "--store-file", store]);
     assert_eq!(preview.code, 0, "{}", preview.stderr);
-    let made = database.psql("mainspring", &preview.stdout);
-    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    database.script(&preview.stdout);
     let grants = "GRANT USAGE ON SCHEMA mainspring TO plain; GRANT ALL ON ALL TABLES IN SCHEMA mainspring TO plain;
         GRANT ALL ON ALL SEQUENCES IN SCHEMA mainspring TO plain; GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA mainspring TO plain";
     assert!(database.psql("mainspring", grants).status.success());
