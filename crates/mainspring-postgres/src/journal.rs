@@ -253,7 +253,7 @@ impl Journal {
             entry.is_kept[place] = true;
             documents.push(prune);
         }
-        entry.with(documents);
+        entry.bind(documents);
         Plan::Keep(Box::new(entry))
     }
 
@@ -289,8 +289,8 @@ fn touched(operation: &Operation) -> Option<Cow<'_, JobName>> {
 }
 
 impl Entry {
-    /// Has its values, with what is pruned.
-    pub(super) fn with(&mut self, prunes: Vec<serde_json::Value>) -> &mut Entry {
+    /// Makes its columns its values, and adds what is pruned.
+    pub(super) fn bind(&mut self, prunes: Vec<serde_json::Value>) -> &mut Entry {
         std::mem::take(&mut self.rows).bind(&mut self.values);
         self.values.push(Value::Documents(prunes));
         self

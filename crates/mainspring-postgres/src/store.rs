@@ -226,7 +226,7 @@ impl PostgresStore {
         values.push(Value::MaybeInt(journal.times()));
         let first = values.len();
         let mut none = Entry::default();
-        let entry = entry.unwrap_or_else(|| none.with(Vec::new()));
+        let entry = entry.unwrap_or_else(|| none.bind(Vec::new()));
         values.append(&mut entry.values);
         let told = self.told(&values);
         entry.values = values.split_off(first);
