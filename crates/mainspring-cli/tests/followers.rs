@@ -70,6 +70,7 @@ fn a_job_that_follows_two_has_both_beside_it_and_goes_where_their_group_is() {
         "`both` follows jobs of several shards, or is in a group of another shard than a job that it follows";
     assert_eq!(told.code, 5, "{}", told.stderr);
     assert!(told.stderr.contains(refusal), "{}", told.stderr);
+    assert!(told.stderr.contains("| [jobs.both]\n"), "it stands below with its line: {}", told.stderr);
     spread(&database, "2: 3");
     // So is a job by itself.
     let token = site.token("ada", Scope::Define);

@@ -65,7 +65,7 @@ pub(super) fn apply(args: &ApplyArgs) -> Result<Exit, Error> {
                 if applied != AppliedWire::default() {
                     show(&args.ask, &Response::Applied(applied))?;
                 }
-                return Err(error);
+                return refused(error);
             }
         }
     }
@@ -73,4 +73,15 @@ pub(super) fn apply(args: &ApplyArgs) -> Result<Exit, Error> {
     let is_refused = !applied.refused.is_empty();
     show(&args.ask, &Response::Applied(applied))?;
     Ok(if is_refused { Exit::Conflict } else { Exit::Ok })
+}
+
+/// A problem that the server finds in a file is shown as one that is found here: with its line.
+fn refused(error: Error) -> Result<Exit, Error> {
+    match &error {
+        Error::Refused(refusal) if refusal.message.contains('\n') => {
+            say(&refusal.message);
+            Ok(error.exit())
+        }
+        _ => Err(error),
+    }
 }
