@@ -157,12 +157,14 @@ impl<T> Chunked<T> {
         }
     }
 
-    /// The same for a hint whose timer may have been reset to a time after the slot's.
+    /// The same for a hint whose timer may have been reset to a time after the slot's. One that comes after
+    /// its timer's deadline has woken from the dead, and is dropped: the timer, which may be due, has
+    /// another.
     #[cold]
     fn put_again_below(&mut self, from: Slot, is_open: bool, hint: Hint, deadline: Tick) {
         if Slot::of(deadline, from.level) == from {
             self.put_below(from, is_open, hint, deadline);
-        } else {
+        } else if from.start() < deadline {
             self.put_ahead(hint, deadline);
         }
     }
