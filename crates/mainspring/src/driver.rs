@@ -196,8 +196,8 @@ pub trait Fire<T>: Send {
     /// Takes a timer that is due.
     fn fire(&mut self, fired: Fired<T>);
 
-    /// Hears that `fire` panicked, or the drop of a payload that was discarded. The driver goes on with the
-    /// next timer. Unless overridden, writes a line to standard error.
+    /// Hears that `fire` panicked. The driver goes on with the next timer. Unless overridden, writes a line
+    /// to standard error.
     fn panicked(&mut self, panic: &Panicked) {
         eprintln!("mainspring: {panic}");
     }
@@ -329,10 +329,12 @@ pub trait Timers<T>: Send + Sync {
     /// never was.
     fn cancel(&self, id: TimerId) -> Option<T>;
 
-    /// Removes a pending timer, if there is one, without waiting for any other thread: the payload is
-    /// dropped, here or by the thread that fires, which reports it if that panics. A firing that begins after
-    /// this has returned is not that timer's.
-    fn discard(&self, id: TimerId);
+    /// Removes a pending timer, if there is one, and drops its payload, as [`cancel`](Self::cancel) does
+    /// whose answer is dropped. What was discarded is gone for every caller when this returns, and does not
+    /// fire.
+    fn discard(&self, id: TimerId) {
+        drop(self.cancel(id));
+    }
 
     /// Moves a pending timer.
     ///
@@ -412,8 +414,10 @@ pub trait Part<T>: Send + Sync {
     /// Removes a pending timer and returns its payload, as [`Timers::cancel`].
     fn cancel(&self, id: TimerId) -> Option<T>;
 
-    /// Removes a pending timer without waiting, as [`Timers::discard`].
-    fn discard(&self, id: TimerId);
+    /// Removes a pending timer and drops its payload, as [`Timers::discard`].
+    fn discard(&self, id: TimerId) {
+        drop(self.cancel(id));
+    }
 
     /// Moves a pending timer, as [`Timers::reset`].
     ///

@@ -125,12 +125,12 @@ impl<T> Handle<T> {
         self.timers.cancel(id)
     }
 
-    /// Removes a pending timer, if there is one, and drops its payload. A timer that has not begun to fire
-    /// when this returns will not fire.
+    /// Removes a pending timer, if there is one, and drops its payload, on the calling thread and with no
+    /// lock held. A timer that has not begun to fire when this returns will not fire, and is gone for every
+    /// caller.
     ///
-    /// For a thread that must not wait: where [`cancel`](Self::cancel) would have to wait for another thread
-    /// that is at the timer's queue, this leaves a note there, lock-free, which that thread obeys before it
-    /// fires anything more. Until it does so the timer is still counted, and its payload lives.
+    /// It waits as [`cancel`](Self::cancel) does: for one operation of another thread at the timer's queue at
+    /// most, and for no callback.
     pub fn discard(&self, id: TimerId) {
         self.timers.discard(id);
     }

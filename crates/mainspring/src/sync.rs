@@ -8,13 +8,13 @@
 
 #[cfg(mainspring_loom)]
 pub(crate) use loom::{
-    sync::{Condvar, Mutex, MutexGuard, atomic, mpsc},
+    sync::{Condvar, Mutex, MutexGuard, atomic},
     thread, thread_local,
 };
 #[cfg(not(mainspring_loom))]
 pub(crate) use std::{
-    sync::{Condvar, Mutex, MutexGuard, atomic, mpsc},
+    sync::{Condvar, Mutex, MutexGuard, atomic},
     thread, thread_local,
 };
 
-pub(crate) use std::sync::{PoisonError, TryLockError};
+pub(crate) use std::sync::PoisonError;

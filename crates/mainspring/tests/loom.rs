@@ -12,6 +12,9 @@
 #[path = "loom/beside.rs"]
 mod beside;
 
+#[path = "loom/discard.rs"]
+mod discard;
+
 #[path = "loom/ends.rs"]
 mod ends;
 
@@ -140,52 +143,6 @@ fn a_striped_driver_never_sleeps_past_a_timer_of_any_stripe() {
         });
         driver.schedule(Tick::ZERO, 7).unwrap();
         runner.join().unwrap();
-    });
-}
-
-#[test]
-fn a_timer_is_fired_or_discarded_and_never_both() {
-    bounded(|| {
-        let driver = Arc::new(Single::new(Naive::new(), Arc::new(Manual::stepped())));
-        let id = driver.schedule(Tick::ZERO, 7).unwrap();
-        let runner = thread::spawn({
-            let driver = Arc::clone(&driver);
-            move || {
-                let mut fired_count = 0;
-                driver.run_until_idle(&mut |_: Fired<u32>| fired_count += 1);
-                fired_count
-            }
-        });
-        driver.discard(id);
-        let fired_count = runner.join().unwrap();
-        // The next call obeys a note that was left.
-        let counts = Timers::<u32>::counts(&*driver);
-        assert_eq!((counts.fired, counts.fired + counts.cancelled), (fired_count, 1));
-        assert_eq!(Timers::<u32>::len(&*driver), 0);
-    });
-}
-
-#[test]
-fn what_is_discarded_is_dropped_once_while_another_thread_schedules() {
-    bounded(|| {
-        let driver = Arc::new(Single::new(Naive::new(), Arc::new(Manual::stepped())));
-        let token = Arc::new(());
-        let discarded = driver.schedule(Tick::new(7), Arc::clone(&token)).unwrap();
-        let runner = thread::spawn({
-            let driver = Arc::clone(&driver);
-            move || driver.run(&mut |_: Fired<Arc<()>>| driver.stop())
-        });
-        let scheduler = thread::spawn({
-            let (driver, token) = (Arc::clone(&driver), Arc::clone(&token));
-            move || driver.schedule(Tick::ZERO, token).unwrap()
-        });
-        driver.discard(discarded);
-        scheduler.join().unwrap();
-        runner.join().unwrap();
-        let counts = Timers::<Arc<()>>::counts(&*driver);
-        assert_eq!((counts.fired, counts.cancelled, Timers::<Arc<()>>::len(&*driver)), (1, 1, 0));
-        drop(driver.shutdown());
-        assert_eq!(Arc::strong_count(&token), 1);
     });
 }
 

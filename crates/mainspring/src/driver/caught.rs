@@ -1,5 +1,4 @@
-//! The owner's code, run so that its panics end no thread: firings, drops of what was discarded, and reports
-//! of both.
+//! The owner's code, run so that its panics end no thread: firings, and reports of their panics.
 //!
 //! Cost: nothing where nothing panics.
 //!
@@ -11,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mainspring_queue::Tick;
 
-use super::{Fire, Fired, Panicked, TimerId, Unfired};
+use super::{Fire, Fired, Panicked, TimerId};
 
 /// Fires one timer; tells whether that panicked.
 pub(super) fn fire_caught<T>(fire: &mut impl Fire<T>, fired: Fired<T>) -> bool {
@@ -19,15 +18,6 @@ pub(super) fn fire_caught<T>(fire: &mut impl Fire<T>, fired: Fired<T>) -> bool {
     let Err(panic) = catch_unwind(AssertUnwindSafe(|| fire.fire(fired))) else { return false };
     report(fire, id, deadline, panic);
     true
-}
-
-/// Drops what was discarded. Its drop is the owner's code, like its firing.
-#[cold]
-pub(super) fn drop_caught<T>(fire: &mut impl Fire<T>, timer: Unfired<T>) {
-    let (id, deadline) = (timer.id, timer.deadline);
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(timer))) {
-        report(fire, id, deadline, panic);
-    }
 }
 
 #[cold]

@@ -87,12 +87,6 @@ macro_rules! drive_lanes {
                 lane::<T, _>(self, id)?.cancel(id)
             }
 
-            fn discard(&self, id: TimerId) {
-                if let Some(lane) = lane::<T, _>(self, id) {
-                    lane.discard(id);
-                }
-            }
-
             fn reset(&self, id: TimerId, deadline: Tick) -> Result<(), ResetError> {
                 lane::<T, _>(self, id).ok_or(ResetError::NotPending)?.reset(id, deadline)
             }

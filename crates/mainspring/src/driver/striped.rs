@@ -10,8 +10,7 @@
 //!
 //! A timer goes to its caller's stripe, so threads that schedule and cancel their own timers do not meet at a
 //! lock; all timers fire on one thread, one at a time, so what they do needs no care for one another. Any
-//! thread can cancel or reset any timer: its id names the stripe. [`discard`](super::Timers::discard) does
-//! not even wait for the stripe's lock.
+//! thread can cancel or reset any timer: its id names the stripe.
 //!
 //! Wake-up rule: the thread takes a turn of every stripe, and sleeps until the earliest of their next wakeups
 //! if none had more to do. While one has more, only stripes with something due get a turn, by what they

@@ -5,7 +5,8 @@
 //! ```
 //!
 //! The lock is taken once per firing. A timer that was cancelled, reset or discarded before its firing began
-//! does not fire: until it is popped it is in the queue, where a cancel finds it.
+//! does not fire: until it is popped it is in the queue, where a cancel finds it. The firing begins with the
+//! pop.
 //!
 //! What `next` says is not touched during a batch: it lies at or before now, which is a lower bound still,
 //! and spares a thread that schedules meanwhile the alarm. Only where other threads take over while one is in
@@ -20,7 +21,7 @@ use mainspring_queue::{Tick, TimerQueue};
 use super::relief::InTurn;
 use super::{Lane, State};
 use crate::clock::Clock;
-use crate::driver::caught::{drop_caught, fire_caught};
+use crate::driver::caught::fire_caught;
 use crate::driver::{Fire, Fired, Unfired};
 
 /// After how many firings the clock is read again. Long enough to make a clock read cheap beside them, short
@@ -95,16 +96,6 @@ impl<Q> Lane<Q> {
         }
         state.queue.advance(read);
         for firing_index in 0..role.firing_count_max() {
-            self.read_notes(&mut state);
-            if !state.given_up.is_empty() {
-                let graves = self.open_graves(&mut state);
-                drop(state);
-                graves.into_iter().for_each(|timer| drop_caught(fire, timer));
-                state = self.state();
-                if state.is_stopping {
-                    return self.stopping();
-                }
-            }
             // A thief may have advanced the queue past what this thread read.
             let now = state.queue.now();
             let Some(timer) = state.queue.pop_expired() else {
@@ -114,12 +105,6 @@ impl<Q> Lane<Q> {
                 self.relief.end();
                 return Turn::Idle(until);
             };
-            if self.is_noted(&mut state, &timer) {
-                drop(state);
-                drop_caught(fire, self.unfired(timer));
-                state = self.state();
-                continue;
-            }
             debug_assert!(timer.deadline <= now, "no timer fires before its deadline");
             let late_ticks = now.since(timer.deadline);
             state.begin_firing(timer.id, role, late_ticks);

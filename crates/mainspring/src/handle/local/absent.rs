@@ -47,8 +47,6 @@ impl<T> Part<T> for Absent {
         None
     }
 
-    fn discard(&self, _: TimerId) {}
-
     fn reset(&self, _: TimerId, _: Tick) -> Result<(), ResetError> {
         Err(ResetError::NotPending)
     }
