@@ -120,3 +120,51 @@ fn a_record_may_change_so_often_that_an_old_hint_looks_current() {
     wheel.advance(Tick::new(1 << 21));
     assert_eq!(wheel.pop_expired(), None);
 }
+
+/// Sleeps from wakeup to wakeup until something is due, and returns how often it woke.
+fn wakeup_count(wheel: &mut Chunked<u64>) -> usize {
+    let mut wakeup_count = 0;
+    loop {
+        wheel.advance(wheel.next_wakeup().expect("a timer is pending"));
+        wheel.check();
+        wakeup_count += 1;
+        if wheel.pop_expired().is_some() {
+            return wakeup_count;
+        }
+    }
+}
+
+#[test]
+fn a_crowd_that_was_cancelled_wakes_nobody_twice() {
+    for scale in [1, 7, 300, 70_000, 20_000_000] {
+        let mut wheel = Chunked::new();
+        let last = 1_000 * scale;
+        let schedule = |number| wheel.schedule(Tick::new(number * scale), number).expect("there is room");
+        let ids: Vec<_> = (1..1_000).map(schedule).collect();
+        wheel.schedule(Tick::new(last), 0).expect("there is room");
+        // The hints of those that are moved lie where they were.
+        for (number, id) in ids.into_iter().enumerate() {
+            match number % 2 {
+                0 => _ = wheel.cancel(id).expect("it is pending"),
+                _ => wheel.reset(id, Tick::new(last)).expect("it is pending"),
+            }
+        }
+        let count = wakeup_count(&mut wheel);
+        assert!(count <= 3, "woken {count} times at {scale} ticks from timer to timer");
+        assert_eq!(wheel.now(), Tick::new(last));
+        assert_eq!(1 + std::iter::from_fn(|| wheel.pop_expired()).count(), 500);
+    }
+}
+
+#[test]
+fn equals_that_are_not_moved_keep_their_order_where_the_dead_are_dropped() {
+    let mut wheel = Chunked::new();
+    for number in 0..200 {
+        let first = wheel.schedule(Tick::new(300 + number % 3), 0).expect("there is room");
+        wheel.schedule(Tick::new(400), number).expect("there is room");
+        wheel.cancel(first).expect("it is pending");
+    }
+    assert!(wakeup_count(&mut wheel) <= 3);
+    let rest: Vec<u64> = std::iter::from_fn(|| wheel.pop_expired()).map(|timer| timer.payload).collect();
+    assert!(rest.into_iter().eq(1..200));
+}

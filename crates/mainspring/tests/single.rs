@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use mainspring::clock::{Clock, Manual, Monotonic};
 use mainspring::driver::{Fire, Fired, Panicked, Refusal, Single, Timers};
-use mainspring::{Engine, Handle};
+use mainspring::{Engine, Handle, TimerId};
 use mainspring_queue::wheel::{Cascading, Chunked, Overflow, Rounds};
-use mainspring_queue::{RedBlackTree, Tick, TimerQueue, heap};
+use mainspring_queue::{RedBlackTree, SkipList, Tick, TimerQueue, heap};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -309,6 +309,44 @@ fn long_uptimes_are_walked_past_every_boundary_with_a_timer_beyond_every_level()
                 queue_fired,
                 deadlines.iter().map(|&deadline| (deadline, deadline)).collect::<Vec<_>>()
             );
+        }
+    }
+}
+
+type Boxed = Box<dyn TimerQueue<u64> + Send>;
+type Make = fn() -> Boxed;
+type End = fn(&Single<Boxed>, TimerId);
+
+/// How often a driver wakes in a minute in which nothing is due: 200 timers were scheduled for that minute
+/// and then ended or moved, and one waits for the next hour.
+fn wakeup_count(queue: Boxed, end: End) -> u64 {
+    let driver = Single::new(queue, Manual::leaping());
+    driver.schedule(Tick::new(3_600_000), 0).unwrap();
+    let ids: Vec<TimerId> =
+        (1..=200).map(|number| driver.schedule(Tick::new(number * 290), number).unwrap()).collect();
+    ids.into_iter().for_each(|id| end(&driver, id));
+    driver.run_until(Tick::new(60_000), &mut |_: Fired<u64>| unreachable!("nothing is due"));
+    driver.counts().wakeups
+}
+
+#[test]
+fn what_was_cancelled_or_moved_does_not_wake_a_driver_one_by_one() {
+    let queues: [(&str, Make); 5] = [
+        ("chunked", || Box::new(Chunked::new())),
+        ("lazy", || Box::new(heap::Lazy::new())),
+        ("quaternary", || Box::new(heap::Quaternary::new())),
+        ("red-black tree", || Box::new(RedBlackTree::new())),
+        ("skip list", || Box::new(SkipList::new())),
+    ];
+    let ends: [(&str, End); 2] = [
+        ("cancelled", |driver, id| assert!(driver.cancel(id).is_some())),
+        ("moved", |driver, id| driver.reset(id, Tick::new(3_600_000)).unwrap()),
+    ];
+    for (name, queue) in queues {
+        for (what, end) in ends {
+            let count = wakeup_count(queue(), end);
+            // The end of the minute is one.
+            assert!(count <= 2, "{name}, {what}: woken {count} times");
         }
     }
 }

@@ -235,6 +235,14 @@ impl Rings {
         next
     }
 
+    /// The slot that the next event is in, and when it is.
+    pub(super) fn next_slot(&self, now: Tick) -> Option<(Slot, Tick)> {
+        let next = self.next(now)?;
+        let levels = (0..LEVEL_COUNT).filter(|level| self.levels >> level & 1 == 1);
+        let slot = levels.map(|level| self.first(now, level)).find(|slot| self.earliest(*slot) == next)?;
+        Some((slot, next))
+    }
+
     /// The next event, as [`next`](Self::next), and until when there is nothing to do: the beginning of the
     /// slot before the first occupied one, at any level. The end of time if all slots are vacant.
     pub(super) fn outlook(&self, now: Tick) -> Outlook {

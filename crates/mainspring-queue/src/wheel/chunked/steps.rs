@@ -41,6 +41,7 @@ impl<T> Chunked<T> {
         }
         // What is known of an idle wheel holds until time moves.
         let mut known = self.is_idle.then_some(self.next);
+        let foreseen = known.unwrap_or(Tick::MAX);
         loop {
             if budget.is_used_up() {
                 return Settled::Paused;
@@ -61,6 +62,10 @@ impl<T> Chunked<T> {
                 let next = known.take().or_else(|| self.next_event()).unwrap_or(self.now);
                 self.move_to(next.min(self.now), budget);
             } else {
+                if foreseen <= self.now {
+                    // Something was to be due, and nothing was.
+                    self.skip_dead();
+                }
                 Outlook { next: self.next, quiet_until: self.quiet_until } = self.rings.outlook(self.reached);
                 return Settled::Idle;
             }

@@ -112,6 +112,14 @@ impl Sweep {
         };
     }
 
+    /// Hears that a slot was taken apart, and that no hint in it is dead. A sweep that stands there goes on
+    /// behind it.
+    pub(super) fn slot_is_clean(&mut self, index: usize) {
+        if self.index == index {
+            (self.index, self.cursor) = (index + 1, Cursor::START);
+        }
+    }
+
     /// Drops dead hints if there are too many. To be called for each chunk that is added to a chain.
     pub(super) fn run<T>(&mut self, ground: &mut Ground<'_, T>) {
         let mut swept_count = 0;
