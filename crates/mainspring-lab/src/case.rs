@@ -38,6 +38,8 @@ pub enum Workload {
     W6,
     /// What an idle engine costs.
     W7,
+    /// What an idle engine costs whose timers were cancelled.
+    W7b,
     /// Memory for each timer.
     W8,
     /// All at once.
@@ -48,7 +50,7 @@ pub enum Workload {
 
 impl Workload {
     /// All of them.
-    pub const ALL: [Workload; 11] = [
+    pub const ALL: [Workload; 12] = [
         Workload::W1,
         Workload::W1b,
         Workload::W2,
@@ -57,6 +59,7 @@ impl Workload {
         Workload::W5,
         Workload::W6,
         Workload::W7,
+        Workload::W7b,
         Workload::W8,
         Workload::W9,
         Workload::W10,
@@ -73,6 +76,7 @@ impl Workload {
             Workload::W5 => "W5",
             Workload::W6 => "W6",
             Workload::W7 => "W7",
+            Workload::W7b => "W7b",
             Workload::W8 => "W8",
             Workload::W9 => "W9",
             Workload::W10 => "W10",
@@ -81,13 +85,15 @@ impl Workload {
 
     /// Whether it can only be done by the real clock or on several threads.
     pub const fn is_real_time(self) -> bool {
-        matches!(self, Workload::W5 | Workload::W6 | Workload::W7 | Workload::W10)
+        matches!(self, Workload::W5 | Workload::W6 | Workload::W7 | Workload::W7b | Workload::W10)
     }
 
     /// The number of timers where the standard fixes it: other sizes make no sense there.
     pub const fn fixed_size(self) -> Option<u64> {
         match self {
             Workload::W4 => Some(1_000),
+            // Few enough that a wakeup for each is seen, and many beside the wakeups that must be.
+            Workload::W7b => Some(200),
             Workload::W6 | Workload::W7 | Workload::W9 => Some(1_000_000),
             // Timers per thread.
             Workload::W5 => Some(100_000),

@@ -97,7 +97,7 @@ fn seconds_expected(case: &Case) -> f64 {
         Workload::W4 => 0.1,
         Workload::W5 => 2.0 + size * f64::from(case.thread_count) * 1e-6,
         Workload::W6 => 14.0,
-        Workload::W7 => 12.0,
+        Workload::W7 | Workload::W7b => 12.0,
         Workload::W9 => 4.0,
         Workload::W10 => 65.0,
         // Filling, two pairs a timer, and a check.

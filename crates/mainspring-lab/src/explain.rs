@@ -115,6 +115,14 @@ const fn explain_real_time(workload: Workload) -> Explanation {
             subjects: "Engines, presets, callbacks and tokio's tasks. Not futures and channels, which the program must keep until they have fired.",
             remark: "It is given up when five million timers wait. An engine can keep up only by making its callers wait.",
         },
+        Workload::W7b => Explanation {
+            title: "idle after cancels",
+            work: "200 timeouts, one for every 50 ms of 10 s, are scheduled and cancelled at once; one timer is an hour away; nothing is done for 10 s.",
+            purpose: "A server whose timeouts are nearly all cancelled, and which nobody asks for anything just now.",
+            figures: "switches: voluntary context switches of all threads but the one that watches; cpu_ms: CPU time of the process.",
+            subjects: "Engines, fronts and presets, but simple_wheel. Not Go, whose preset go_1_14 is.",
+            remark: "One wakeup in vain is no fault: a driver need not hear of a cancel. One for each timeout is.",
+        },
         _ => Explanation {
             title: "idle",
             work: "1,000,000 timers an hour away; nothing is done for 10 s.",

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   QueueSubject    one thread, the workload says what time it is      W1, W1b, W2, W3, W4, W8, W9
-//!   EngineSubject   any threads, the real clock                        W1, W1b, W2, W5, W6, W7, W9, W10
+//!   EngineSubject   any threads, the real clock                        W1, W1b, W2, W5 .. W7b, W9, W10
 //!   a preset        both
 //! ```
 //!

@@ -4,7 +4,7 @@
 //! ```text
 //!   FACES      callbacks, futures, channels, the raw handle: beside tokio, beside what they stand on, on 1, 2, 4 threads
 //!   QUEUE      W1 .. W4, W8 of the default queue: beside the best library, the floor, std's heap
-//!   ENGINES    W6, W7, W10: beside a loop that sleeps in the same way, and in units
+//!   ENGINES    W6, W7, W7b, W10: beside a loop that sleeps in the same way, and in units
 //! ```
 //!
 //! That a timer allocates nothing is counted by a test of `mainspring`, because a counting allocator would
@@ -79,6 +79,12 @@ const fn overload(subject: &'static str) -> Goal {
     Goal { size: OVERLOAD_SIZE, thread_count: OVERLOAD_THREAD_COUNT, ..goal }
 }
 
+/// W7b: a wakeup in vain or two, as tokio has, and not one for each of the timeouts.
+const IDLE_AFTER_CANCELS: Goal = Goal {
+    size: Workload::W7b.fixed_size().expect("W7b has one size"),
+    ..engine(Workload::W7b, engines::DEFAULT, "switches", Against::Bound, Side::AtMost, 4.0)
+};
+
 /// The size of W10.
 const OVERLOAD_SIZE: u64 = Workload::W10.fixed_size().expect("W10 has one size");
 
@@ -126,13 +132,14 @@ pub const QUEUE: [Goal; 13] = [
 ];
 
 /// The goals of the engines by the real clock.
-pub const ENGINES: [Goal; 12] = [
+pub const ENGINES: [Goal; 13] = [
     late(engines::PRECISE, "p50_us", floor_clock::PRECISE),
     late(engines::PRECISE, "p99_us", floor_clock::PRECISE),
     late(engines::THRIFTY, "p50_us", floor_clock::THRIFTY),
     late(engines::THRIFTY, "p99_us", floor_clock::THRIFTY),
     engine(Workload::W6, engines::THRIFTY, "cpu_s", Against::Bound, Side::Below, 0.5),
     engine(Workload::W7, engines::DEFAULT, "switches", Against::Bound, Side::AtMost, 0.0),
+    IDLE_AFTER_CANCELS,
     rate(engines::DEFAULT, 2, Against::Subject(locked::STD_HEAP), 1.0),
     overload(engines::DEFAULT),
     overload(engines::SINGLE),

@@ -9,7 +9,7 @@
 //! | W4 | [`sparse`] | structures, presets |
 //! | W5 | [`threads`] | engines, fronts, presets, and structures behind a mutex |
 //! | W6 | [`lateness`] | engines, fronts, presets |
-//! | W7 | [`idle`] | engines, fronts, presets |
+//! | W7, W7b | [`idle`] | engines, fronts, presets |
 //! | W8 | [`memory`] | structures, presets |
 //! | W9 | [`burst`] | all but structures behind a mutex |
 //! | W10 | [`overload`] | engines, presets |
@@ -46,6 +46,7 @@ use crate::case::{Case, Failure, Measured, Workload};
 use crate::face::{ENGINE_ALONE, EngineSubject, QueueSubject, STRUCTURE_ALONE};
 use crate::sink::Sink;
 
+use idle::Crowd;
 use live::Victim;
 
 /// Measures a structure on one thread.
@@ -61,7 +62,7 @@ pub fn measure_queue<S: QueueSubject>(case: &Case, make: impl FnOnce() -> S) -> 
         Workload::W4 => sparse::measure(case, make()),
         Workload::W8 => memory::measure(case, make()),
         Workload::W9 => burst::measure_queue(case, make()),
-        Workload::W5 | Workload::W6 | Workload::W7 | Workload::W10 => {
+        Workload::W5 | Workload::W6 | Workload::W7 | Workload::W7b | Workload::W10 => {
             Err(Failure::Unable(STRUCTURE_ALONE.to_owned()))
         }
     }
@@ -84,7 +85,8 @@ pub fn measure_engine<S: EngineSubject>(
         Workload::W2 => live::measure_reset(case, &make()?, &sink),
         Workload::W5 => threads::measure(case, &make()?, &sink),
         Workload::W6 => lateness::measure(case, &make()?, &sink),
-        Workload::W7 => idle::measure(case, &make()?),
+        Workload::W7 => idle::measure(case, &make()?, Crowd::Waits),
+        Workload::W7b => idle::measure(case, &make()?, Crowd::Cancelled),
         Workload::W9 => burst::measure_engine(case, &make()?, &sink),
         Workload::W10 => overload::measure(case, &make()?, &sink),
         Workload::W3 | Workload::W4 | Workload::W8 => Err(Failure::Unable(ENGINE_ALONE.to_owned())),

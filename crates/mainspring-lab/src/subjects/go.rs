@@ -49,6 +49,7 @@ pub fn subjects() -> [Subject; 2] {
 fn unable(case: &Case, timer: Timer) -> Option<&'static str> {
     match (case.workload, timer) {
         (Workload::W4, _) => Some("Go's clock is real: thirty days cannot be waited for"),
+        (Workload::W7b, _) => Some("as the preset go_1_14, which is measured"),
         (Workload::W10, _) => Some("Go has no thread that fires: those that schedule do"),
         (Workload::W6 | Workload::W7, Timer::Channel) => Some("as by functions, which are measured"),
         (Workload::W9, Timer::Channel) => Some("what is sent on a million channels cannot be counted"),

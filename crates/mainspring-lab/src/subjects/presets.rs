@@ -1,7 +1,7 @@
 //! The presets: the systems of the field as Mainspring makes them, each through its own engine.
 //!
 //! ```text
-//!   W1 .. W4, W8   one thread, by the workload's clock: see `by_turns`      W5, W6, W7   the real clock: see `live`
+//!   W1 .. W4, W8   one thread, by the workload's clock: see `by_turns`      W5 .. W7b   the real clock: see `live`
 //! ```
 //!
 //! A figure is the preset's own when everything a program would pay is in it. So a timer here is a [`Task`],
@@ -84,8 +84,11 @@ const WAKES_EVERY_ROUND: &[(Workload, &str)] =
     &[(Workload::W4, "it wakes at every occupied slot of every round, thousands of times per timer")];
 
 /// What a ring of 65,536 ms says to thirty days and to an hour.
-const ENDS_AFTER_A_MINUTE: &[(Workload, &str)] =
-    &[(Workload::W4, "its ring ends after 65 s"), (Workload::W7, "its ring ends after 65 s")];
+const ENDS_AFTER_A_MINUTE: &[(Workload, &str)] = &[
+    (Workload::W4, "its ring ends after 65 s"),
+    (Workload::W7, "its ring ends after 65 s"),
+    (Workload::W7b, "its ring ends after 65 s"),
+];
 
 /// The table of presets, in the library's order.
 pub const PRESETS: [Preset; 14] = [

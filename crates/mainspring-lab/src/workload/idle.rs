@@ -1,4 +1,9 @@
-//! W7: a million timers an hour away, and nothing happens for 10 s.
+//! W7 and W7b: timers wait or were cancelled, and nothing happens for 10 s.
+//!
+//! ```text
+//!   W7    a million timers an hour away
+//!   W7b   200 timeouts, one for every 50 ms that are watched, each cancelled at once; and one timer an hour away
+//! ```
 //!
 //! Figures: `switches`, the voluntary context switches of all threads but the one that watches; `cpu_ms`, the
 //! CPU time of the process.
@@ -25,17 +30,35 @@ const SETTLE: Duration = Duration::from_secs(1);
 /// How long it is watched.
 const WATCH: Duration = Duration::from_secs(10);
 
-/// Measures W7.
+/// What the timers do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Crowd {
+    /// They wait.
+    Waits,
+    /// They were for the time that is watched, and were cancelled.
+    Cancelled,
+}
+
+/// Measures W7 or W7b.
 ///
 /// # Errors
 /// The subject cannot do it.
-pub fn measure<S: EngineSubject>(case: &Case, subject: &S) -> Measured {
+pub fn measure<S: EngineSubject>(case: &Case, subject: &S, crowd: Crowd) -> Measured {
     let mut random = Random::new(case.seed);
     let mut local = subject.enter(0);
     let mut keys = Vec::with_capacity(case.size as usize);
-    for _ in 0..case.size {
+    let waiting_count = if crowd == Crowd::Waits { case.size } else { 1 };
+    for _ in 0..waiting_count {
         let delay = DELAY + Duration::from_millis(random.below(1_000));
         keys.push(subject.schedule(&mut local, delay, UNTIMED)?);
+    }
+    if crowd == Crowd::Cancelled {
+        for number in 0..case.size as u32 {
+            let delay = SETTLE + WATCH * (number + 1) / case.size as u32;
+            let key = subject.schedule(&mut local, delay, UNTIMED)?;
+            subject.cancel(&mut local, key);
+        }
+        subject.flush(&mut local);
     }
     let begin = stopwatch::instant() + SETTLE;
     stopwatch::sleep_until(begin);

@@ -1,4 +1,4 @@
-//! A preset by the real clock: W5, W6 and W7.
+//! A preset by the real clock: W5, W6, W7 and W7b.
 //!
 //! Cost: that of the engine, and a boxed closure per timer, on whichever thread schedules it. It does not
 //! touch the preset's clock: precision is what the preset has.
