@@ -110,6 +110,12 @@ macro_rules! forward {
             $inner.compact();
         }
 
+        #[inline]
+        fn trim(&mut self, budget: &mut Budget) -> bool {
+            let $queue = self;
+            $inner.trim(budget)
+        }
+
         fn profile(&self) -> Profile {
             let $queue = self;
             $inner.profile()

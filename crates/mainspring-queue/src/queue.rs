@@ -447,6 +447,15 @@ pub trait TimerQueue<T> {
     /// they return.
     fn compact(&mut self) {}
 
+    /// Gives back memory that a crowd of timers has left behind, if it is several times what the pending ones
+    /// need, with so much of the work as the budget allows; returns whether there is more to do. For drivers,
+    /// which call it before they sleep: with nothing to do it is as cheap as a look at
+    /// [`len`](Self::len). A structure that does not say that it bounds its steps gives nothing back.
+    fn trim(&mut self, budget: &mut Budget) -> bool {
+        let _ = budget;
+        false
+    }
+
     /// Tells what this structure promises beyond the common contract.
     fn profile(&self) -> Profile;
 

@@ -15,6 +15,7 @@ use mainspring::Handle;
 use mainspring::clock::Manual;
 use mainspring::driver::Single;
 use mainspring::front::Sleep;
+use mainspring::front::callback::Timer;
 use mainspring::front::keyed::Repeat;
 use mainspring::front::{Callbacks, Channels, Futures, Keyed, RunTasks, Task};
 use mainspring_queue::wheel::Chunked;
@@ -151,4 +152,23 @@ fn a_timer_of_a_channel_that_is_used_again_allocates_nothing() {
         timer.receiver().try_recv().unwrap();
     });
     assert_eq!((stopped, fired), (0, 0));
+}
+
+#[test]
+fn a_crowd_that_has_gone_leaves_no_memory_behind() {
+    /// A table of less than 2 MiB, which is the allocator's.
+    const CROWD_COUNT: u64 = 30_000;
+    let desk = Desk::new();
+    let callbacks = Callbacks::new(desk.handle.clone());
+    let ends: [fn(Timer); 2] = [|timer| assert!(timer.cancel()), drop];
+    for end in ends {
+        let info = measure(|| {
+            let delays = (1..=CROWD_COUNT).map(Duration::from_millis);
+            let timers: Vec<Timer> = delays.map(|delay| callbacks.after(delay, |_| ()).unwrap()).collect();
+            timers.into_iter().for_each(end);
+            desk.pass(CROWD_COUNT + 1);
+        });
+        assert!(1_000_000 < info.bytes_max, "{info:?}");
+        assert!(info.bytes_current < 200_000, "{info:?}");
+    }
 }

@@ -109,8 +109,11 @@ fn draw_step(random: &mut Random, temper: &Temper, names: &mut Vec<Name>) -> Ste
         10..=12 => Step::Reset(draw_name(random, names), draw_deadline(random, temper), None),
         13..=16 => Step::Advance(draw_target(random, temper)),
         17..=18 => Step::Pop(None),
-        _ if random.below(4) == 0 => Step::Compact,
-        _ => Step::Drain(None),
+        _ => match random.below(8) {
+            0 => Step::Compact,
+            1..=2 => Step::Trim,
+            _ => Step::Drain(None),
+        },
     }
 }
 

@@ -24,6 +24,9 @@ use crate::queue::{
 };
 use crate::tick::Tick;
 
+/// The work of a trim: a few records, so that a crowd takes many.
+const TRIM_BUDGET: usize = 7;
+
 pub use super::outcome::{Difference, Outcome};
 
 /// The payload of the suite's timers. Counts its drops.
@@ -161,6 +164,10 @@ impl<Q: TimerQueue<Token>> Runner<Q> {
             Step::Wakeup(expected) => self.compare_wakeup(*expected),
             Step::Compact => {
                 self.queue.compact();
+                Ok(())
+            }
+            Step::Trim => {
+                self.queue.trim(&mut Budget::new(TRIM_BUDGET));
                 Ok(())
             }
             Step::Len(count) => {

@@ -12,7 +12,7 @@
 //!   drain => a b           pops until nothing is expired; in this order, or: => any a b
 //!   wakeup => none         or: => 30 (exactly), => by 30 (then, or earlier)
 //!   len => 1
-//!   compact                gives back memory
+//!   compact                gives back memory; trim: some of it
 //! ```
 //!
 //! What follows `=>` is what a person expects to see; steps without it are only compared with the oracle. A
@@ -72,6 +72,8 @@ pub enum Step {
     Len(usize),
     /// Gives back memory.
     Compact,
+    /// Gives back memory in a small step.
+    Trim,
 }
 
 /// A timer's name in a script.
@@ -211,6 +213,7 @@ impl Script {
             // Few names, so that they are met again.
             let name = std::format!("t{}", argument % 32);
             let step = match code % 16 {
+                14 => Step::Trim,
                 15 => Step::Compact,
                 0..=2 | 8..=9 => Step::Schedule(name, when_from(argument, &mut bytes)),
                 3 | 10 => Step::Cancel(name, None),
@@ -257,8 +260,11 @@ fn parse_step(line: &str) -> Result<Step, &'static str> {
             None => Ok(Step::Wakeup(Wakeup::Exactly(parse_number(tick)?))),
         },
         (["compact"], None) => Ok(Step::Compact),
+        (["trim"], None) => Ok(Step::Trim),
         (["len"], Some(count)) => Ok(Step::Len(parse_number(count)? as usize)),
-        _ => Err("schedule, cancel, reset, advance, pop, drain, wakeup, len or compact with its arguments"),
+        _ => Err(
+            "schedule, cancel, reset, advance, pop, drain, wakeup, len, compact or trim with its arguments",
+        ),
     }
 }
 
@@ -323,6 +329,7 @@ impl fmt::Display for Step {
             Step::Wakeup(Wakeup::Exactly(tick)) => write!(formatter, "wakeup => {tick}"),
             Step::Wakeup(Wakeup::By(tick)) => write!(formatter, "wakeup => by {tick}"),
             Step::Compact => formatter.write_str("compact"),
+            Step::Trim => formatter.write_str("trim"),
             Step::Len(count) => write!(formatter, "len => {count}"),
         }
     }

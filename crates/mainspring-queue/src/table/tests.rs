@@ -36,6 +36,26 @@ fn what_was_pushed_stays_while_the_table_grows_and_shrinks() {
 }
 
 #[test]
+fn a_table_that_loses_its_end_little_by_little_shrinks_in_large_steps() {
+    let mut table = Table::new();
+    (0..COUNT).for_each(|index| table.push(u64::from(index) * 3));
+    let mut sizes = Vec::new();
+    while table.pop_if(|_| true).is_some() {
+        table.shrink();
+        assert!(table.used_bytes() <= table.block.bytes);
+        if sizes.last() != Some(&table.block.bytes) {
+            sizes.push(table.block.bytes);
+            assert!(is_intact(&table, table.len()));
+        }
+    }
+    assert!(sizes.len() < 20, "{sizes:?}");
+    assert_eq!(table.block.bytes, 0);
+    table.shrink();
+    table.push(0);
+    assert!(is_intact(&table, 1));
+}
+
+#[test]
 fn a_large_table_of_linux_is_mapped_on_the_border_of_a_huge_page() {
     let mut table = Table::new();
     (0..COUNT).for_each(|index| table.push(u64::from(index)));

@@ -45,8 +45,8 @@
 //! anywhere among its equals. So may a timer whose record has changed 65,536 times while a dead hint of it
 //! waited: see `records.rs`.
 //!
-//! It has no horizon, and it does not give memory back by itself: see
-//! [`compact`](crate::TimerQueue::compact).
+//! It has no horizon, and it does not give memory back by itself: see [`trim`](crate::TimerQueue::trim),
+//! which drivers call, and [`compact`](crate::TimerQueue::compact).
 //!
 //! # What was tried
 //! A million timers unless it says otherwise, ns, one core of an AMD EPYC (Zen 4) that other programs shared,
@@ -109,6 +109,7 @@ mod rings;
 mod skip;
 mod steps;
 mod sweep;
+mod trim;
 
 use alloc::collections::VecDeque;
 
@@ -428,25 +429,17 @@ impl<T> TimerQueue<T> for Chunked<T> {
     }
 
     fn compact(&mut self) {
-        let old = core::mem::replace(&mut self.chunks, Chunks::new());
-        self.due = self.chunks.copy(&old, &self.due, |hint| self.records.is_current(hint));
-        let mut index = 0;
-        while let Some(found) = self.rings.occupied_from(index) {
-            let slot = Rings::slot_of(found);
-            let chain = self.rings.chain_mut(slot);
-            *chain = self.chunks.copy(&old, chain, |hint| self.records.is_current(hint));
-            if chain.is_empty() {
-                self.vacate(found);
-            }
-            index = found + 1;
-        }
+        self.copy_chunks(Records::is_current);
         self.late.retain(|(_, hint)| self.records.is_current(*hint));
         self.late.shrink_to_fit();
         let batch = core::mem::replace(&mut self.batch, Batch::EMPTY);
         batch.rest().iter().for_each(|hint| self.batch.push_if(*hint, self.records.is_current(*hint)));
         self.records.compact();
         self.rings.compact();
-        self.sweep = Sweep::START;
+    }
+
+    fn trim(&mut self, budget: &mut Budget) -> bool {
+        self.trim_within(budget)
     }
 
     fn profile(&self) -> Profile {

@@ -260,6 +260,10 @@ impl<T, Q: TimerQueue<T>> TimerQueue<T> for Recorded<Q> {
         self.queue.compact();
     }
 
+    fn trim(&mut self, budget: &mut Budget) -> bool {
+        self.queue.trim(budget)
+    }
+
     fn profile(&self) -> Profile {
         self.queue.profile()
     }

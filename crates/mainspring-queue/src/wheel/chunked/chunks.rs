@@ -153,6 +153,11 @@ impl Chunks {
         self.used_count as usize
     }
 
+    /// How many chunks there are, in chains or free.
+    pub(super) fn len(&self) -> usize {
+        self.chunks.len() as usize
+    }
+
     /// For how many hints there is room in chains.
     pub(super) fn hint_count(&self) -> usize {
         (self.used_count - self.lone_count) as usize * CHUNK_HINT_COUNT + self.lone_count as usize

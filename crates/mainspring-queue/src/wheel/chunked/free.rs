@@ -146,6 +146,26 @@ impl Free {
         true
     }
 
+    /// Takes out one that is in. O(magazine).
+    pub(super) fn remove(&mut self, index: u32) {
+        let magazine = &self.magazine[..self.magazine_count];
+        if self.last == index {
+            self.last = NONE;
+        } else if let Some(place) = magazine.iter().position(|free| *free == index) {
+            self.magazine.copy_within(place + 1..self.magazine_count, place);
+            self.magazine_count -= 1;
+        } else {
+            let number = index / WORD_BITS;
+            let word = &mut self.words[number as usize];
+            assert!(*word >> (index % WORD_BITS) & 1 == 1, "what is taken out is in");
+            *word &= !(1 << (index % WORD_BITS));
+            if *word == 0 {
+                self.summary[(number / WORD_BITS) as usize] &= !(1 << (number % WORD_BITS));
+            }
+            self.spilled_count -= 1;
+        }
+    }
+
     /// Tells whether one is in. For checks: O(magazine).
     pub(super) fn contains(&self, index: u32) -> bool {
         let word = self.words.get((index / WORD_BITS) as usize);
@@ -189,6 +209,22 @@ mod tests {
         assert_eq!([free.take(), free.take(), free.take()], [Some(4_000), Some(5_000), None]);
         assert!(free.refill());
         assert_eq!(free.take(), Some(0));
+    }
+
+    #[test]
+    fn what_is_taken_out_does_not_come_back() {
+        let mut free = Free::new();
+        (0..200).for_each(|index| free.put(index));
+        for index in (100..200).rev() {
+            assert!(free.contains(index));
+            free.remove(index);
+            assert!(!free.contains(index));
+        }
+        assert_eq!(free.len(), 100);
+        let mut taken: Vec<u32> =
+            core::iter::from_fn(|| free.take().or_else(|| free.refill().then(|| free.take())?)).collect();
+        taken.sort_unstable();
+        assert!(taken.into_iter().eq(0..100));
     }
 
     #[test]

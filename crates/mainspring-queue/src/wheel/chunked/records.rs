@@ -22,7 +22,7 @@
 use core::num::NonZeroU32;
 
 use super::free::Free;
-use crate::queue::{Equals, Expired, FIRST_GENERATION, Order, TimerId};
+use crate::queue::{Budget, Equals, Expired, FIRST_GENERATION, Order, TimerId};
 use crate::table::Table;
 use crate::tick::Tick;
 
@@ -30,6 +30,12 @@ use crate::tick::Tick;
 const FRESH_COUNT: u32 = 32;
 /// So many groups of fresh records have names of 32 bits.
 const RECORD_COUNT_MAX: u32 = u32::MAX - (FRESH_COUNT - 1);
+
+/// How many records there may be for each live one before the end of the table is given back.
+const ROOM_PER_TIMER_MAX: u32 = 4;
+/// So many are always kept: 128 KiB for a payload of 48. In the crate's own tests so few that every run gives
+/// some back.
+const TRIMMED_RECORD_COUNT: u32 = if cfg!(test) { 2 * FRESH_COUNT } else { 2_048 };
 
 /// What a version grows by. In the crate's own tests so much that there are only four: versions come round
 /// in every run.
@@ -146,6 +152,8 @@ pub(super) struct Records<T> {
     given_up_count: u32,
     /// Where the generations of new records begin: past those of all records that were given back.
     fresh_generation: NonZeroU32,
+    /// The same for versions: a hint of a record that was given back may wait somewhere still.
+    fresh_version: u16,
 }
 
 impl<T> Records<T> {
@@ -155,6 +163,7 @@ impl<T> Records<T> {
             free: Free::new(),
             given_up_count: 0,
             fresh_generation: FIRST_GENERATION,
+            fresh_version: 0,
         }
     }
 
@@ -191,9 +200,9 @@ impl<T> Records<T> {
                 return None;
             }
             let start = self.records.len();
-            let generation = self.fresh_generation;
+            let (version, generation) = (self.fresh_version, self.fresh_generation);
             for _ in 0..FRESH_COUNT {
-                self.records.push(Record { version: 0, generation, deadline: Tick::ZERO, payload: None });
+                self.records.push(Record { version, generation, deadline: Tick::ZERO, payload: None });
             }
             // The lowest is taken first.
             (start..start + FRESH_COUNT).rev().for_each(|index| self.free.put(index));
@@ -231,7 +240,7 @@ impl<T> Records<T> {
     #[inline(always)]
     pub(super) fn take(&mut self, hint: Hint, now: Tick) -> Option<Expired<T>> {
         let index = hint.index();
-        let record = self.records.at_mut(index);
+        let record = self.records.find_mut(index)?;
         if record.version != hint.version() || now < record.deadline {
             return None;
         }
@@ -272,16 +281,11 @@ impl<T> Records<T> {
         self.records.prefetch(hint.index());
     }
 
-    /// Tells whether there is a record that a hint names.
-    pub(super) fn contains(&self, hint: Hint) -> bool {
-        hint.index() < self.records.len()
-    }
-
     /// Tells whether a hint is current. The version alone does not say so: it may have come round in a record
-    /// that is free now.
+    /// that is free now. And the record may have been given back.
     #[inline(always)]
     pub(super) fn is_current(&self, hint: Hint) -> bool {
-        let record = self.records.at(hint.index());
+        let Some(record) = self.records.find(hint.index()) else { return false };
         // Both without a branch: neither can be foreseen.
         (record.version == hint.version()) & record.payload.is_some()
     }
@@ -289,7 +293,7 @@ impl<T> Records<T> {
     /// The deadline of the timer that a hint names, if the hint is current.
     #[inline]
     pub(super) fn deadline_of(&self, hint: Hint) -> Option<Tick> {
-        let record = self.records.at(hint.index());
+        let record = self.records.find(hint.index())?;
         (record.version == hint.version() && record.payload.is_some()).then_some(record.deadline)
     }
 
@@ -302,14 +306,44 @@ impl<T> Records<T> {
 
     /// Gives back the memory behind the last live record. O(records).
     pub(super) fn compact(&mut self) {
-        // Generations never start over. A record whose generations are used up stays: its successor could not
-        // be told from it.
-        while let Some(record) = self.records.pop_if(Record::is_reusable) {
-            self.fresh_generation = self.fresh_generation.max(record.generation);
-        }
+        while self.pop_free() {}
         self.records.shrink_to_fit();
         let used = self.records.as_slice().iter().zip(0..);
         self.free = used.filter(|(record, _)| record.is_reusable()).map(|(_, index)| index).collect();
+    }
+
+    /// Takes the last record away if it can be used again; tells whether it did.
+    fn pop_free(&mut self) -> bool {
+        // Generations never start over. A record whose generations are used up stays: its successor could not
+        // be told from it.
+        let Some(record) = self.records.pop_if(Record::is_reusable) else { return false };
+        self.fresh_generation = self.fresh_generation.max(record.generation);
+        self.fresh_version = self.fresh_version.max(record.version);
+        true
+    }
+
+    /// Gives back free records behind the last live one while there are several times as many records as live
+    /// ones, as far as the budget goes; tells whether there are more. Dead hints may name what is gone.
+    pub(super) fn trim(&mut self, budget: &mut Budget) -> bool {
+        let before = self.records.len();
+        while self.is_roomy() && !budget.is_used_up() {
+            if !self.pop_free() {
+                break;
+            }
+            self.free.remove(self.records.len());
+            budget.spend(1);
+        }
+        // A table that grows keeps the room that it has just taken.
+        if self.records.len() < before {
+            self.records.shrink();
+        }
+        budget.is_used_up() && self.is_roomy()
+    }
+
+    /// Tells whether there are several times as many records as are needed.
+    pub(super) fn is_roomy(&self) -> bool {
+        let needed = TRIMMED_RECORD_COUNT.max(self.len().saturating_mul(ROOM_PER_TIMER_MAX));
+        needed < self.records.len()
     }
 
     /// Counts all records.
