@@ -17,7 +17,7 @@
 //! end.
 //!
 //! A child of `fork` has no thread of the engine: its timers are taken and do not fire until it executes
-//! another program.
+//! another program. An engine of its parent's can be shut down and dropped there: it waits for no thread.
 //!
 //! Cost: that of the engine, and one read of what was set.
 

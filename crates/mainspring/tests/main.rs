@@ -11,6 +11,8 @@ mod desk;
 mod discard;
 mod drivers;
 mod examples;
+#[cfg(target_os = "linux")]
+mod fork;
 mod future;
 mod keyed;
 mod mailbox;

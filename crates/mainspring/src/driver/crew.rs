@@ -8,6 +8,9 @@
 //! A thread of the crew that waits for the end, because a callback of its shuts the driver down, is
 //! *leaving*: it does not wait for itself, and two that are leaving do not wait for each other.
 //!
+//! A child of `fork` has one thread, the one that forked. It waits for none of its parent's, which would not
+//! end there.
+//!
 //! | field | guard | why |
 //! |---|---|---|
 //! | `members`, `is_closed` | `state` | a thread is listed before it is started, so a wait finds it; after a wait has begun none is started |
@@ -19,6 +22,8 @@
 //! It does not tell threads to end: drivers do.
 
 use std::io;
+use std::mem;
+use std::process;
 use std::sync::Arc;
 
 use crate::sync::thread::{self, JoinHandle, ThreadId};
@@ -46,6 +51,8 @@ struct State {
 struct Member {
     number: usize,
     phase: Phase,
+    /// The process that it is a thread of.
+    process: u32,
     /// Noted by the thread itself.
     id: Option<ThreadId>,
     /// To be joined; noted by the thread that starts it.
@@ -91,7 +98,7 @@ impl Crew {
     }
 
     /// Waits until all threads have ended, but for the calling one and, if it is one of the crew, others that
-    /// wait here. From now on none is started.
+    /// wait here, and those of another process. From now on none is started.
     pub(super) fn wait_for_end(&self) {
         let mut state = self.shared.state();
         state.is_closed = true;
@@ -102,7 +109,9 @@ impl Crew {
             own.phase = Phase::Leaving;
             self.shared.changed.notify_all();
         }
+        let process = process::id();
         let is_waited_for = |member: &Member| match member.phase {
+            _ if member.process != process => false,
             Phase::AtWork => true,
             Phase::Leaving => !is_own,
             Phase::Ended => false,
@@ -113,9 +122,15 @@ impl Crew {
         if is_own {
             return;
         }
-        let members = std::mem::take(&mut state.members);
+        let members = mem::take(&mut state.members);
         drop(state);
-        for thread in members.into_iter().filter_map(|member| member.thread) {
+        for member in members {
+            let Some(thread) = member.thread else { continue };
+            if member.process != process {
+                // It names memory of the system's that may serve another thread by now.
+                mem::forget(thread);
+                continue;
+            }
             // It has ended but for what the system does. A panic of its own, outside of callbacks, was
             // printed.
             let _ = thread.join();
@@ -151,7 +166,8 @@ impl Shift {
         }
         let number = state.next;
         state.next += 1;
-        state.members.push(Member { number, phase: Phase::AtWork, id: None, thread: None });
+        let member = Member { number, phase: Phase::AtWork, process: process::id(), id: None, thread: None };
+        state.members.push(member);
         Some(Shift { shared: Arc::clone(shared), number })
     }
 
