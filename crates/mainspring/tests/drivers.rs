@@ -1,7 +1,7 @@
 //! The suite that every driver passes, on a clock that the test moves.
 
 use std::collections::BTreeSet;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -9,6 +9,7 @@ use std::time::Duration;
 use mainspring::clock::{Clock, Manual, Monotonic};
 use mainspring::driver::poll::{AnySource, Ready, Serve};
 use mainspring::driver::{Fire, Fired, Panicked, PerWorker, Poll, Refusal, Sharded, Striped};
+use mainspring::front::{Callbacks, RunTasks};
 use mainspring::{Engine, Handle};
 use mainspring_queue::wheel::Chunked;
 use mainspring_queue::{RedBlackTree, Tick, heap};
@@ -24,7 +25,7 @@ enum Deed {
 /// Carries out the deeds that fire.
 #[derive(Clone)]
 struct Doer {
-    told: std::sync::mpsc::Sender<(u64, Tick, Tick)>,
+    told: Sender<(u64, Tick, Tick)>,
     handle: Arc<Mutex<Option<Handle<Deed>>>>,
     panics: Arc<Mutex<Vec<Panicked>>>,
 }
@@ -332,4 +333,22 @@ fn disturb(handle: &Handle<Deed>, name: u64) -> bool {
         }
         _ => false,
     }
+}
+
+#[test]
+fn a_chain_of_callbacks_stays_in_the_shard_that_runs_it() {
+    let driver = Arc::new(Sharded::new(64, heap::Quaternary::new, Manual::stepped(), RunTasks));
+    let engine = Engine::from_driver(Arc::clone(&driver));
+    let callbacks = engine.callbacks();
+    let (sender, receiver) = channel();
+    link(&callbacks, 100, sender);
+    receiver.recv_timeout(Duration::from_secs(60)).expect("the chain ends");
+    assert_eq!(driver.thread_count(), 1, "a shard has its timers and those of its callbacks");
+}
+
+/// Schedules a callback that does the same with one less to go.
+fn link(callbacks: &Callbacks, left: u32, end: Sender<()>) {
+    let Some(left) = left.checked_sub(1) else { return end.send(()).unwrap() };
+    let next = callbacks.clone();
+    callbacks.at(Tick::ZERO, move |_| link(&next, left, end)).unwrap();
 }

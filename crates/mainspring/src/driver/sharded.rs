@@ -8,8 +8,9 @@
 //! `schedule`, `cancel` and the other calls are those of every driver with lanes: see `lanes.rs`. Here stands
 //! which lane a caller has, and which thread fires it.
 //!
-//! A timer goes to its caller's shard, so threads that schedule do not meet at one lock. Which shard it is
-//! stands in the timer's id, so any thread can cancel or reset it.
+//! A timer goes to its caller's shard, so threads that schedule do not meet at one lock; what a callback
+//! schedules stays in the shard that runs it. Which shard it is stands in the timer's id, so any thread can
+//! cancel or reset it.
 //!
 //! Wake-up rule: as [`single`](super::single), for each shard. Callbacks of one shard run one at a time,
 //! those of several shards in parallel; a slow one makes late only what is in its shard.
@@ -28,9 +29,10 @@
 //!
 //! Cost: as `single`, without contention between threads of different shards; n threads at most.
 //!
-//! Source: Go 1.10's `timersBucket`, 64 of them; Go stopped at 64 because a bucket per processor made buckets
-//! move.
+//! Source: Go 1.10's `timersBucket`, 64 of them, by the processor that runs the caller; Go stopped at 64
+//! because a bucket per processor made buckets move.
 
+use std::cell::Cell;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
@@ -83,6 +85,13 @@ struct Shard {
     has_thread: AtomicBool,
 }
 
+crate::sync::thread_local! {
+    /// The shard that this thread fires: its lane's address, which is no other's while the thread holds it,
+    /// and its index.
+    #[allow(clippy::missing_const_for_thread_local, reason = "loom's macro knows no const")]
+    static OWN_SHARD: Cell<Option<(usize, usize)>> = Cell::new(None);
+}
+
 fn run<T, Q>(lane: &Lane<Q>, bell: &Bell, clock: &dyn Clock, fire: &mut impl Fire<T>)
 where
     Q: TimerQueue<T>,
@@ -128,6 +137,12 @@ impl<Q, F> Sharded<Q, F> {
         self.crew.len()
     }
 
+    /// The shard that the calling thread fires, if it is one of the driver's own.
+    fn own_shard(&self) -> Option<usize> {
+        let (address, index) = OWN_SHARD.with(Cell::get)?;
+        (Arc::as_ptr(self.lanes.get(index)?).addr() == address).then_some(index)
+    }
+
     /// Starts a shard's thread if it has none.
     fn ensure_thread<T>(&self, index: usize) -> io::Result<()>
     where
@@ -148,7 +163,11 @@ impl<Q, F> Sharded<Q, F> {
         let (lane, bell, clock) =
             (Arc::clone(&self.lanes[index]), shard.bell.clone(), Arc::clone(&self.clock));
         let name = format!("{THREAD_NAME}-{index}");
-        self.crew.start(name, move || run(&lane, &bell, &*clock, &mut fire))?;
+        let run = move || {
+            OWN_SHARD.with(|own| own.set(Some((Arc::as_ptr(&lane).addr(), index))));
+            run(&lane, &bell, &*clock, &mut fire);
+        };
+        self.crew.start(name, run)?;
         shard.has_thread.store(true, Ordering::Release);
         Ok(())
     }
@@ -168,7 +187,7 @@ where
     type Queue = Q;
 
     fn lane_of_caller(&self) -> Result<&Arc<Lane<Q>>, Refusal> {
-        let index = thread_number() % self.lanes.len();
+        let index = self.own_shard().unwrap_or_else(|| thread_number() % self.lanes.len());
         if self.ensure_thread(index).is_ok() {
             return Ok(&self.lanes[index]);
         }
