@@ -40,6 +40,11 @@ pub(super) const OF_READER: &str = "-c statement_timeout=2000 -c idle_in_transac
 /// The same of a session that changes every row: it may take long, but waits for nobody.
 pub(super) const OF_SPREAD: &str = "-c statement_timeout=0 -c lock_timeout=5000";
 
+/// Where each session looks for names without a schema, whatever the role, the database or the address say:
+/// in no schema that others may write to, so that nobody's function is called in the place of the database's
+/// own. Behind a pooler each function of the schema says the same for itself.
+const SEARCH_PATH: &str = "-c search_path=pg_catalog,pg_temp";
+
 /// Where the database is.
 #[derive(Clone)]
 pub struct Location {
@@ -192,7 +197,7 @@ impl Location {
             let mut config = self.at_host(index);
             if !is_pooled {
                 let given = self.config.get_options().unwrap_or_default();
-                config.options(format!("{session} {given}"));
+                config.options(format!("{session} {given} {SEARCH_PATH}"));
             }
             config
         });

@@ -1,7 +1,8 @@
 //! The tables and functions, and how those of an older version become those of this.
 //!
 //! ```text
-//!  BEGIN ─ advisory lock ─ version? ─ the steps that are missing ─ version ─ COMMIT      several servers start at once
+//!  BEGIN ─ advisory lock ─ version? ─ the steps that are missing ─ version ─ COMMIT      several servers
+//! start at once
 //! ```
 //!
 //! A server of the version before may run while the steps are made and afterwards: a step adds, and what it
@@ -49,13 +50,28 @@ const STEPS: [&[&str]; VERSION as usize] = [
 /// Of the lock that servers take which start at once: the letters `mainspri`.
 const LOCK: i64 = 0x6d61_696e_7370_7269;
 
+/// Each function looks for names in `pg_catalog` alone, from whatever session it is called: see `SEARCH_PATH`
+/// of the sessions. Left out are the functions that the planner of the database puts into the statement that
+/// calls them, which is one of ours: with a setting of their own it would call them instead, for each row.
+const OWN_NAMES: &str = "DO $$
+DECLARE routine regprocedure;
+BEGIN
+    FOR routine IN SELECT p.oid::regprocedure FROM pg_proc AS p JOIN pg_language AS l ON l.oid = p.prolang
+        WHERE p.pronamespace = 'mainspring'::regnamespace AND NOT coalesce(p.proconfig::text LIKE '%search_path%', false)
+        AND (l.lanname <> 'sql' OR p.provolatile = 'v')
+    LOOP
+        EXECUTE format('ALTER ROUTINE %s SET search_path = pg_catalog, pg_temp', routine);
+    END LOOP;
+END $$;
+";
+
 /// What a person is told whose role may not make tables.
 const MAY_NOT: &str = "the tables have to be made before, by a role that may: `mainspring store migrate --preview` prints the SQL";
 
 /// All that leads from a version to this one, for people whose role may not make tables.
 pub fn preview(found: u32) -> String {
     let mut text = format!(
-        "BEGIN;\nSET LOCAL statement_timeout = 0;\nSET LOCAL lock_timeout = '5s';\nSELECT pg_advisory_xact_lock({LOCK});\n"
+        "BEGIN;\nSET LOCAL statement_timeout = 0;\nSET LOCAL lock_timeout = '5s';\nSET LOCAL search_path = pg_catalog, pg_temp;\nSELECT pg_advisory_xact_lock({LOCK});\n"
     );
     if found == 0 {
         text.push_str("CREATE SCHEMA IF NOT EXISTS mainspring;\n");
@@ -63,6 +79,7 @@ pub fn preview(found: u32) -> String {
     for step in STEPS.iter().skip(usize::try_from(found).unwrap_or(usize::MAX)) {
         text.push_str(&step.concat());
     }
+    text.push_str(OWN_NAMES);
     let keep = if found == 0 {
         format!("INSERT INTO mainspring.meta (version, floor) VALUES ({VERSION}, {FLOOR});\n")
     } else {

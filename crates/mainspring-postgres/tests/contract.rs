@@ -13,7 +13,7 @@ const EMPTY: &str =
     mainspring.attempt, mainspring.audit, mainspring.source, mainspring.inbox, mainspring.reply,
     mainspring.entry, mainspring.pack RESTART IDENTITY; ALTER SEQUENCE mainspring.epoch RESTART";
 
-struct Shared<'d> {
+pub(crate) struct Shared<'d> {
     database: &'d Database,
     location: Location,
     /// What is before the database, and can lose its answers.
@@ -21,7 +21,7 @@ struct Shared<'d> {
 }
 
 impl<'d> Shared<'d> {
-    fn new(database: &'d Database, address: &str) -> Shared<'d> {
+    pub(crate) fn new(database: &'d Database, address: &str) -> Shared<'d> {
         Shared { database, location: Location::parse(address).unwrap(), relay: None }
     }
 

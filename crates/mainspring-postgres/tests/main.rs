@@ -9,6 +9,7 @@ mod failover;
 mod formats;
 mod journal;
 mod moves;
+mod names;
 mod packs;
 mod pages;
 mod relay;

@@ -1,0 +1,110 @@
+//! Functions and operators of a role that may create in `public` and has no other right are never called.
+
+use std::collections::BTreeSet;
+
+use mainspring_job::contract;
+
+use super::contract::Shared;
+use super::database::Database;
+
+/// All that the store says to the database: the schema, and its own statements.
+const SOURCES: [&str; 9] = [
+    include_str!("../src/inbox.rs"),
+    include_str!("../src/journal.rs"),
+    include_str!("../src/moves.rs"),
+    include_str!("../src/outputs.rs"),
+    include_str!("../src/read.rs"),
+    include_str!("../src/reads.rs"),
+    include_str!("../src/releases.rs"),
+    include_str!("../src/shards.rs"),
+    include_str!("../src/store.rs"),
+];
+
+/// The types that stand in our calls.
+const TYPES: [&str; 11] = [
+    "int8",
+    "int4",
+    "text",
+    "bool",
+    "jsonb",
+    "numeric",
+    "timestamptz",
+    "interval",
+    "int8[]",
+    "text[]",
+    "bool[]",
+];
+
+/// Operators that take any type, for which an exact one would be preferred.
+const OPERATORS: [&str; 7] = ["||", "=", "<>", "<", "@>", "&&", "->"];
+
+/// The words of a text before a parenthesis.
+fn called(text: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for (at, _) in text.match_indices('(') {
+        let before = &text[..at];
+        let start = before.rfind(|c: char| !c.is_ascii_alphanumeric() && c != '_').map_or(0, |at| at + 1);
+        let is_qualified = before[..start].ends_with('.');
+        let name = &before[start..];
+        if !name.is_empty() && !is_qualified && name.chars().all(|c| c.is_ascii_lowercase() || c == '_') {
+            found.insert(name.to_owned());
+        }
+    }
+    found
+}
+
+/// A function of each of these names for each one and two of the types. A call of one fails.
+fn traps(names: &BTreeSet<String>) -> String {
+    let mut sql = String::from("SET search_path = public; SET check_function_bodies = off;\n");
+    let mut add = |name: &str, arguments: &str, answer: &str| {
+        sql.push_str(&format!(
+            "CREATE FUNCTION public.{name}({arguments}) RETURNS {answer} LANGUAGE plpgsql AS \
+             $$BEGIN RAISE EXCEPTION 'trapped in {name}({arguments})'; END$$;\n"
+        ));
+    };
+    for name in names {
+        for first in TYPES {
+            add(name, first, first);
+            for second in TYPES {
+                add(name, &format!("{first}, {second}"), first);
+            }
+        }
+    }
+    for operator in OPERATORS {
+        for of in TYPES {
+            let (right, function) = (of, format!("trap_{}", of.replace("[]", "_array")));
+            sql.push_str(&format!(
+                "CREATE OR REPLACE FUNCTION public.{function}({of}, {right}) RETURNS bool LANGUAGE plpgsql AS \
+                 $$BEGIN RAISE EXCEPTION 'trapped in an operator'; END$$;\n\
+                 CREATE OPERATOR public.{operator} (LEFTARG = {of}, RIGHTARG = {right}, FUNCTION = public.{function});\n"
+            ));
+        }
+    }
+    sql
+}
+
+#[test]
+fn no_function_that_another_role_could_create_is_called() {
+    let Some(database) = Database::start() else { return };
+    let schema = mainspring_postgres::preview(0);
+    let in_catalog =
+        database.ask("SELECT string_agg(DISTINCT proname, ' ') FROM pg_proc WHERE pronamespace = 11");
+    let in_catalog: BTreeSet<&str> = in_catalog.split_whitespace().collect();
+    let names = SOURCES.iter().copied().chain([schema.as_str()]).flat_map(called);
+    let names: BTreeSet<String> = names.filter(|name| in_catalog.contains(name.as_str())).collect();
+    assert!(names.contains("cardinality") && 20 < names.len(), "{names:?}");
+    database.ask("CREATE ROLE mallory LOGIN; GRANT CREATE ON SCHEMA public TO PUBLIC");
+    database.script(&format!("SET ROLE mallory;\n{}", traps(&names)));
+    let trapped = database.psql("mainspring", "SELECT cardinality('{1}'::int8[])");
+    assert!(!trapped.status.success(), "a session without a path of its own is trapped");
+    assert_eq!(contract::exercise(&mut Shared::new(&database, &database.url()), 4), Ok(()));
+    let address = format!("{} journal=1", database.url());
+    assert_eq!(contract::exercise(&mut Shared::new(&database, &address), 4), Ok(()));
+    // A pooler passes no setting of a session on: there each function has its own.
+    let bare = database.ask(
+        "SET search_path = pg_catalog; SELECT string_agg(p.proname, ' ') FROM pg_proc AS p JOIN pg_language AS l ON l.oid = p.prolang
+        WHERE p.pronamespace = 'mainspring'::regnamespace AND NOT coalesce(p.proconfig::text LIKE '%search_path%', false)
+        AND (l.lanname <> 'sql' OR p.provolatile = 'v')",
+    );
+    assert_eq!(bare.trim(), "", "functions that resolve names by the path of their caller");
+}
