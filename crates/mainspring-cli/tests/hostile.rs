@@ -7,6 +7,8 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use mainspring_exec::clock::Moment;
+use mainspring_web::feed::MAX_STREAMS_OF_IDENTITY;
+use mainspring_web::routes::ROUTES;
 use mainspring_web::scope::Scope;
 use nix::sys::signal::Signal;
 use serde_json::json;
@@ -80,6 +82,63 @@ fn who_is_slow_is_left_and_holds_nobody_up() {
     }
     let answer = read_answer(&mut BufReader::new(body));
     assert_eq!((answer.status, answer.json()["type"].as_str()), (408, Some("urn:mainspring:problem:slow")));
+    site.stop();
+}
+
+/// A request of which the body does not come.
+fn stalled(site: &Site, method: &str, path: &str, token: Option<&str>) -> TcpStream {
+    let mut stream = site.connect();
+    let token = token.map_or_else(String::new, |token| format!("Authorization: Bearer {token}\r\n"));
+    let head = format!(
+        "{method} {path} HTTP/1.1\r\nHost: {}\r\n{token}Sec-Fetch-Site: same-origin\r\n\
+         Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{{",
+        site.host
+    );
+    // One that was ended for another cannot be written to.
+    let _ = stream.write_all(head.as_bytes());
+    stream
+}
+
+/// How many connections are held on each route: with some sixty routes, more than there is room for.
+const HELD_ON_EACH_ROUTE: usize = 8;
+
+#[test]
+fn a_client_without_an_identity_keeps_no_other_out_whatever_it_does_not_send() {
+    let site = Site::start("hostile-nobody", IDLE, &[]);
+    let token = site.token("mara", Scope::Look);
+    let mut held = Vec::new();
+    for route in ROUTES {
+        for _ in 0..HELD_ON_EACH_ROUTE {
+            held.push(stalled(&site, route.method.as_str(), route.path, None));
+        }
+        let answer = site.get("/api/v1/status", &token);
+        assert_eq!(answer.status, 200, "beside {} {}: {answer:?}", route.method, route.path);
+    }
+    assert!(site.cookie(&json!({ "token": token })).is_ok(), "others sign in");
+    drop(held);
+    site.stop();
+}
+
+#[test]
+fn a_token_at_its_limits_costs_another_nothing() {
+    let site = Site::start("hostile-greedy", IDLE, &[]);
+    let (greedy, other) = (site.token("mara", Scope::Look), site.token("ada", Scope::Look));
+    let stream = |token: &str| {
+        let mut reader = site.stream("/api/v1/events", token);
+        (read_head(&mut reader).0, reader)
+    };
+    let streams: Vec<_> = (0..MAX_STREAMS_OF_IDENTITY).map(|_| stream(&greedy)).collect();
+    assert!(streams.iter().all(|(status, _)| *status == 200));
+    assert_eq!(stream(&greedy).0, 429);
+    let held: Vec<TcpStream> =
+        (0..200).map(|_| stalled(&site, "POST", "/api/v1/check", Some(&greedy))).collect();
+    let is_at_its_limit = || site.get("/api/v1/status", &greedy).status == 429;
+    assert!((0..1_000).any(|_| is_at_its_limit()), "all its connections are busy");
+    assert_eq!(site.get("/api/v1/status", &other).status, 200);
+    let others = stream(&other);
+    assert_eq!(others.0, 200);
+    assert!(site.cookie(&json!({ "token": other })).is_ok());
+    drop((held, streams, others));
     site.stop();
 }
 

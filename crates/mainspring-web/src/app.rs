@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | `tokens`, `sessions`, `clicks` | a mutex each | for a look-up, never over a wait |
 //! | `clicking` | itself | while the loop is asked for a run |
-//! | `pool`, `catalogue`, `feed` | their own | see there |
+//! | `pool`, `catalogue`, `feed`, `computations` | their own | see there |
 //!
 //! Cost: none of its own.
 //!
@@ -27,13 +27,14 @@ use mainspring_server::protocol::{Request, Response};
 use crate::assets::Assets;
 use crate::bulk::Bulk;
 use crate::catalogue::Catalogue;
+use crate::computation::Computations;
 use crate::feed::Feed;
 use crate::lock::locked;
 use crate::meter::Meter;
 use crate::pool::{Actor, Pool, Reach};
 use crate::problem::{Code, Problem};
 use crate::scope::Scope;
-use crate::sessions::{Sessions, Who};
+use crate::sessions::{Identity, Sessions, Who};
 use crate::settings::Settings;
 use crate::tokens::{Tokens, path};
 
@@ -67,6 +68,8 @@ pub struct App {
     pub feed: Arc<Feed>,
     /// What is done to many at once.
     pub bulk: Bulk,
+    /// What computes for long.
+    pub computations: Computations,
     /// What is counted.
     pub meter: Meter,
     /// The description of the API, from when it is served.
@@ -101,6 +104,7 @@ impl App {
             catalogue_here: Catalogue::new(zone.clone(), Reach::Here),
             feed: Arc::new(Feed::new(Moment::now().wall)),
             bulk: Bulk::default(),
+            computations: Computations::default(),
             meter: Meter::default(),
             description: OnceLock::new(),
             assets: Assets::new(),
@@ -134,7 +138,8 @@ impl App {
         })?;
         let found = tokens.find(token).cloned();
         Ok(found.map(|token| {
-            self.allowed(Who { name: token.name.clone(), scope: token.scope, token: Some(token) })
+            let scope = token.scope;
+            self.allowed(Who { identity: Identity::Token(token), scope })
         }))
     }
 
@@ -154,7 +159,7 @@ impl App {
     /// Whose session a cookie is. One of a token ends with it.
     pub fn who_is(&self, cookie: &str, now: Moment) -> Option<Who> {
         let who = locked(&self.sessions).find(cookie, now)?.clone();
-        if let Some(token) = &who.token {
+        if let Identity::Token(token) = &who.identity {
             let mut tokens = locked(&self.tokens);
             if tokens.refresh().is_err() || !tokens.has(token) {
                 return None;
@@ -167,26 +172,31 @@ impl App {
     ///
     /// # Errors
     ///
-    /// 401 for what is not known, 429 for too many tries.
+    /// 401 for what is not known, 429 after too many of these within a minute.
     pub async fn sign_in(&self, proof: SignIn, now: Moment) -> Result<String, Problem> {
-        if !locked(&self.sessions).may_try(now) {
-            let mut problem = Problem::new(Code::TooMany, "too many tries to sign in: wait a minute");
-            problem.retry_after = Some(60);
-            return Err(problem);
-        }
-        let unknown = || Problem::new(Code::Unauthenticated, "the code or token is not known");
-        let who = match proof {
+        // The proof first: a client that guesses keeps no client out that has a good one.
+        let found = match proof {
             SignIn::Token(token) => {
-                let found = self.who_has(&token).map_err(|why| Problem::new(Code::Unauthenticated, why))?;
-                found.ok_or_else(unknown)?
+                self.who_has(&token).map_err(|why| Problem::new(Code::Unauthenticated, why))?
             }
             SignIn::Code(code) => {
                 let answer = self.pool.ask(Actor::default(), Request::Redeem { code }).await;
-                let Ok(Response::LoginCode(_)) = answer else { return Err(unknown()) };
-                self.allowed(Who { name: "local".to_owned(), scope: Scope::Define, token: None })
+                let is_good = matches!(answer, Ok(Response::LoginCode(_)));
+                is_good.then(|| self.allowed(Who { identity: Identity::Local, scope: Scope::Define }))
             }
         };
-        say(&format!("mainspring: {} signed in over HTTP\n", who.name));
+        let Some(who) = found else {
+            if !locked(&self.sessions).count_wrong_try(now) {
+                return Err(Problem::new(Code::Unauthenticated, "the code or token is not known"));
+            }
+            let mut problem = Problem::new(
+                Code::TooMany,
+                "too many wrong tries to sign in: check the token, or wait a minute",
+            );
+            problem.retry_after = Some(60);
+            return Err(problem);
+        };
+        say(&format!("mainspring: {} signed in over HTTP\n", who.identity.name()));
         let cookie = locked(&self.sessions).begin(who, now);
         cookie.map_err(|error| Problem::new(Code::Failed, format!("no session can be begun: {error}")))
     }
@@ -222,7 +232,7 @@ impl App {
         comment: Option<String>,
         request: Request,
     ) -> Result<Response, Problem> {
-        let actor = Actor { name: Some(who.name.clone()), comment };
+        let actor = Actor { name: Some(who.identity.name().to_owned()), comment };
         let of = request.subject().1.map(str::to_owned);
         let answer = self.pool.ask(actor, request).await;
         self.catalogue.touch(of.as_deref());

@@ -14,7 +14,7 @@
 //!
 //! Source: the HTML standard, server-sent events.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -24,6 +24,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use crate::lock::locked;
+use crate::sessions::Identity;
 
 /// How many events are kept for who comes back: a busy minute.
 const RING: usize = 1_024;
@@ -35,8 +36,11 @@ pub const REST: Duration = Duration::from_millis(250);
 /// the page takes a stream for dead after three of them, and proxies cut one after a minute of silence.
 pub const BEAT: Duration = Duration::from_secs(15);
 
-/// The most streams of all browsers: of events and of output.
-pub const MAX_STREAMS: usize = 32;
+/// The most streams of one identity, of events and of output: two browsers with six connections each.
+pub const MAX_STREAMS_OF_IDENTITY: usize = 12;
+
+/// The most streams of all identities but the local administrator: half of the connections that there may be.
+pub const MAX_STREAMS: usize = 128;
 
 #[derive(Debug, Default)]
 struct Ring {
@@ -44,7 +48,8 @@ struct Ring {
     epoch: i64,
     last: u64,
     events: VecDeque<(u64, String)>,
-    stream_count: usize,
+    /// How many streams each identity has.
+    streams: BTreeMap<Identity, usize>,
     is_ending: bool,
 }
 
@@ -60,7 +65,7 @@ pub struct Feed {
 
 /// A place among the streams, which is given back when it is dropped.
 #[derive(Debug)]
-pub struct Seat(Arc<Feed>);
+pub struct Seat(Arc<Feed>, Identity);
 
 /// Where a stream stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,33 +91,42 @@ impl Feed {
         Feed { ring: Mutex::new(ring), ..Feed::default() }
     }
 
-    /// A place for one more stream.
-    pub fn seat(feed: &Arc<Feed>) -> Option<Seat> {
-        feed.take_place().then(|| Seat(Arc::clone(feed)))
+    /// A place for one more stream of an identity; `None` where the identity, or all together, have as many
+    /// as may be.
+    pub fn seat(feed: &Arc<Feed>, identity: &Identity) -> Option<Seat> {
+        feed.take_place(identity).then(|| Seat(Arc::clone(feed), identity.clone()))
     }
 
-    fn take_place(&self) -> bool {
+    fn take_place(&self, identity: &Identity) -> bool {
         let mut ring = locked(&self.ring);
-        if MAX_STREAMS <= ring.stream_count || ring.is_ending {
+        let of_all = ring.stream_count();
+        let own = ring.streams.get(identity).copied().unwrap_or_default();
+        let is_full = MAX_STREAMS <= of_all && *identity != Identity::Local;
+        if is_full || MAX_STREAMS_OF_IDENTITY <= own || ring.is_ending {
             return false;
         }
-        if ring.stream_count == 0 {
+        if of_all == 0 {
             // What happened while no stream was open is not known.
             ring.epoch += 1;
             (ring.last, ring.events) = (0, VecDeque::new());
         }
-        ring.stream_count += 1;
+        ring.streams.insert(identity.clone(), own + 1);
         self.listeners.notify_one();
         true
     }
 
-    fn give_place(&self) {
-        locked(&self.ring).stream_count -= 1;
+    fn give_place(&self, identity: &Identity) {
+        let mut ring = locked(&self.ring);
+        let left = ring.streams.get(identity).map_or(0, |count| count - 1);
+        match left {
+            0 => drop(ring.streams.remove(identity)),
+            _ => drop(ring.streams.insert(identity.clone(), left)),
+        }
     }
 
     /// How many streams there are.
     pub fn stream_count(&self) -> usize {
-        locked(&self.ring).stream_count
+        locked(&self.ring).stream_count()
     }
 
     /// Tells what has changed.
@@ -192,6 +206,10 @@ impl Feed {
 }
 
 impl Ring {
+    fn stream_count(&self) -> usize {
+        self.streams.values().sum()
+    }
+
     fn add(&mut self, name: &str, data: &Value) {
         self.last += 1;
         let id = Feed::id(Position { epoch: self.epoch, number: self.last });
@@ -204,7 +222,7 @@ impl Ring {
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        self.0.give_place();
+        self.0.give_place(&self.1);
     }
 }
 
@@ -225,7 +243,7 @@ mod tests {
     #[test]
     fn who_comes_back_hears_what_followed_or_that_it_is_not_known() {
         let feed = Feed::default();
-        assert!(feed.take_place());
+        assert!(feed.take_place(&Identity::Local));
         let (start, is_gap) = feed.position(None);
         assert!(!is_gap);
         feed.tell(&change(1));
@@ -241,15 +259,15 @@ mod tests {
         (0..2_000).for_each(|number| feed.tell(&change(number)));
         let (text, last) = feed.since(end);
         assert!(text.contains("event: reset"), "{text}");
-        feed.give_place();
-        assert!(feed.take_place());
+        feed.give_place(&Identity::Local);
+        assert!(feed.take_place(&Identity::Local));
         assert!(feed.since(last).0.contains("event: reset"), "a new stretch has a gap before it");
     }
 
     #[test]
     fn an_event_is_short_however_long_the_names_are() {
         let feed = Feed::default();
-        assert!(feed.take_place());
+        assert!(feed.take_place(&Identity::Local));
         let (start, _) = feed.position(None);
         let job = "j".repeat(MAX_NAME_CHARS);
         let run = format!("{job}@9999-12-31T23:59:59.999999999Z#{}", u64::MAX);
@@ -262,15 +280,19 @@ mod tests {
     }
 
     #[test]
-    fn there_are_so_many_streams_and_a_place_is_given_back() {
+    fn an_identity_with_all_its_streams_costs_others_none() {
         let feed = Feed::default();
-        assert!((0..MAX_STREAMS).all(|_| feed.take_place()));
-        assert!(!feed.take_place());
-        feed.give_place();
-        assert!(feed.take_place());
-        (0..MAX_STREAMS).for_each(|_| feed.give_place());
-        assert_eq!(feed.stream_count(), 0);
+        let of = |name: &str| Identity::Proxy(name.to_owned());
+        assert!((0..MAX_STREAMS_OF_IDENTITY).all(|_| feed.take_place(&of("mara"))));
+        assert!(!feed.take_place(&of("mara")));
+        assert!(feed.take_place(&of("ada")));
+        feed.give_place(&of("mara"));
+        assert!(feed.take_place(&of("mara")));
+        // A crowd of identities leaves the local administrator out of nothing.
+        let taken = (0..MAX_STREAMS).filter(|number| feed.take_place(&of(&number.to_string()))).count();
+        assert_eq!(taken, MAX_STREAMS - MAX_STREAMS_OF_IDENTITY - 1);
+        assert!(feed.take_place(&Identity::Local));
         feed.end();
-        assert!(!feed.take_place());
+        assert!(!feed.take_place(&Identity::Local));
     }
 }

@@ -20,6 +20,8 @@ pub mod assets;
 pub mod bulk;
 pub mod call;
 pub mod catalogue;
+pub mod computation;
+pub mod connections;
 mod dashboard;
 pub mod feed;
 pub mod flow;

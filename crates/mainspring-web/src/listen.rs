@@ -1,8 +1,7 @@
 //! The thread that listens: sockets, connections and their limits.
 //!
 //! ```text
-//! bind, before the server begins ─▶ thread: accept ─▶ at most MAX_CONNECTIONS ─▶ hyper ─▶ router
-//!                                       │                 the longest idle one makes room
+//! bind, before the server begins ─▶ thread: accept ─▶ a place among the connections ─▶ hyper ─▶ router
 //!                                       └─ the loop has ended: streams say so, GOODBYE for the rest
 //! ```
 //!
@@ -11,14 +10,12 @@
 //! Does not encrypt, and does not bind where others could connect without a proxy: see
 //! [`settings`](crate::settings).
 
-use std::collections::BTreeMap;
 use std::io;
 use std::net::IpAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -37,20 +34,17 @@ use mainspring_server::protocol::{Request, Response};
 use mainspring_server::server::listener::Listener;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::runtime::Runtime;
-use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 
 use crate::app::App;
+use crate::computation::MAX_THREADS;
+use crate::connections::{Busy, Connections, Origin};
 use crate::feed::REST;
-use crate::lock::locked;
 use crate::openapi::document;
 use crate::pool::{Actor, CONNECTIONS, Connection, Pool};
 use crate::router::{Peer, router, serve};
 use crate::settings::{Address, Settings};
 use crate::write_timeout::WriteTimeout;
-
-/// The most connections at one time: ten people with six each.
-const MAX_CONNECTIONS: usize = 64;
 
 /// How long the headers of a request may take to come, and a connection may be idle.
 const HEADER_PATIENCE: Duration = Duration::from_secs(10);
@@ -221,7 +215,10 @@ impl Bound {
     /// When the file of tokens cannot be believed, or there is no thread.
     pub fn serve(self, data: DataDirectory, zone: TimeZone) -> io::Result<Serving> {
         let Bound { sockets, mut connections, settings } = self;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .max_blocking_threads(MAX_THREADS)
+            .build()?;
         let (app, watch) = {
             let _inside = runtime.enter();
             let watch = connections.pop().map(Connection::new).transpose()?;
@@ -291,69 +288,6 @@ async fn watch_changes(app: &Arc<App>, watch: Option<Connection>) {
     }
 }
 
-/// One connection, as the table has it.
-#[derive(Debug)]
-struct Entry {
-    /// Whether a request of it is being answered.
-    is_busy: Arc<AtomicBool>,
-    task: Option<AbortHandle>,
-}
-
-/// All connections, the oldest first.
-#[derive(Debug, Default)]
-struct Connections {
-    table: Mutex<(u64, BTreeMap<u64, Entry>)>,
-    ended: tokio::sync::Notify,
-}
-
-impl Connections {
-    /// A place for one more; the oldest idle one makes room. `None` if all are busy.
-    fn enter(&self) -> Option<(u64, Arc<AtomicBool>)> {
-        let mut table = locked(&self.table);
-        if MAX_CONNECTIONS <= table.1.len() {
-            let idle = table.1.iter().find(|(_, entry)| !entry.is_busy.load(Ordering::Relaxed));
-            let number = *idle?.0;
-            let entry = table.1.remove(&number)?;
-            if let Some(task) = entry.task {
-                task.abort();
-            }
-        }
-        table.0 += 1;
-        let number = table.0;
-        let is_busy = Arc::new(AtomicBool::new(false));
-        table.1.insert(number, Entry { is_busy: Arc::clone(&is_busy), task: None });
-        Some((number, is_busy))
-    }
-
-    fn set_task(&self, number: u64, task: AbortHandle) {
-        if let Some(entry) = locked(&self.table).1.get_mut(&number) {
-            entry.task = Some(task);
-        }
-    }
-
-    fn leave(&self, number: u64) {
-        locked(&self.table).1.remove(&number);
-        self.ended.notify_one();
-    }
-
-    /// Ends the connections of which nothing is asked.
-    fn end_idle(&self) {
-        locked(&self.table).1.retain(|_, entry| {
-            let is_busy = entry.is_busy.load(Ordering::Relaxed);
-            if let Some(task) = entry.task.as_ref().filter(|_| !is_busy) {
-                task.abort();
-            }
-            is_busy
-        });
-    }
-
-    async fn wait_for_none(&self) {
-        while !locked(&self.table).1.is_empty() {
-            self.ended.notified().await;
-        }
-    }
-}
-
 async fn accept(app: Arc<App>, router: Router, connections: Arc<Connections>, socket: Socket) {
     match socket {
         Socket::Tcp(listener, port) => {
@@ -362,8 +296,8 @@ async fn accept(app: Arc<App>, router: Router, connections: Arc<Connections>, so
                 match listener.accept().await {
                     Ok((stream, from)) if app.settings.takes(from.ip()) => {
                         let _ = stream.set_nodelay(true);
-                        let peer = Peer { port: Some(port), from: Some(from.ip()) };
-                        begin(&app, &router, &connections, peer, stream);
+                        let place = Connections::enter(&connections, Origin::Address(from.ip()));
+                        begin(&app, &router, Peer { port: Some(port), from: Some(from.ip()), place }, stream);
                     }
                     Ok((_, from)) => say_refused(from.ip()),
                     Err(_) => sleep(ACCEPT_REST).await,
@@ -375,7 +309,9 @@ async fn accept(app: Arc<App>, router: Router, connections: Arc<Connections>, so
             loop {
                 match listener.accept().await {
                     Ok((stream, _)) => {
-                        begin(&app, &router, &connections, Peer { port: None, from: None }, stream);
+                        let user = stream.peer_cred().map(|credentials| Origin::User(credentials.uid()));
+                        let place = Connections::enter(&connections, user.unwrap_or(Origin::Unknown));
+                        begin(&app, &router, Peer { port: None, from: None, place }, stream);
                     }
                     Err(_) => sleep(ACCEPT_REST).await,
                 }
@@ -390,19 +326,19 @@ fn say_refused(from: IpAddr) {
     ));
 }
 
-/// Serves one connection on a task of its own, if there is room.
-fn begin<S>(app: &Arc<App>, router: &Router, connections: &Arc<Connections>, peer: Peer, stream: S)
+/// Serves one connection on a task of its own.
+fn begin<S>(app: &Arc<App>, router: &Router, peer: Peer, stream: S)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let Some((number, is_busy)) = connections.enter() else { return };
     let (app, router) = (Arc::clone(app), router.clone());
-    let table = Arc::clone(connections);
+    let place = peer.place.clone();
     let task = tokio::spawn(async move {
-        let _seat = Seat::new(table, number, Arc::clone(&app));
+        let _occupied = peer.place.occupy();
+        let _counted = Counted::new(Arc::clone(&app));
         let service = service_fn(|request: hyper::Request<hyper::body::Incoming>| {
-            let busy = Busy::new(&is_busy);
-            let (app, router) = (Arc::clone(&app), router.clone());
+            let busy = peer.place.begin_request();
+            let (app, router, peer) = (Arc::clone(&app), router.clone(), peer.clone());
             async move {
                 let answer = serve(app, router, peer, request.map(Body::new)).await;
                 answer.map(|answer| answer.map(|body| Held { body, _busy: busy }))
@@ -417,43 +353,22 @@ where
         // What went wrong with a connection is the other side's business.
         let _ = serving.await;
     });
-    connections.set_task(number, task.abort_handle());
+    place.set_task(task.abort_handle());
 }
 
-/// A place in the table, which is left when the task ends, however it does.
-struct Seat {
-    table: Arc<Connections>,
-    number: u64,
-    app: Arc<App>,
-}
+/// Counts a connection in the metrics until it is dropped.
+struct Counted(Arc<App>);
 
-impl Seat {
-    fn new(table: Arc<Connections>, number: u64, app: Arc<App>) -> Seat {
+impl Counted {
+    fn new(app: Arc<App>) -> Counted {
         app.meter.connect();
-        Seat { table, number, app }
+        Counted(app)
     }
 }
 
-impl Drop for Seat {
+impl Drop for Counted {
     fn drop(&mut self) {
-        self.table.leave(self.number);
-        self.app.meter.disconnect();
-    }
-}
-
-/// Says that a request of a connection is being answered, until it is dropped.
-struct Busy(Arc<AtomicBool>);
-
-impl Busy {
-    fn new(is_busy: &Arc<AtomicBool>) -> Busy {
-        is_busy.store(true, Ordering::Relaxed);
-        Busy(Arc::clone(is_busy))
-    }
-}
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        self.0.store(false, Ordering::Relaxed);
+        self.0.meter.disconnect();
     }
 }
 

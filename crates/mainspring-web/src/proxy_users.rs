@@ -24,7 +24,7 @@ use std::path::Path;
 use axum::http::{HeaderMap, HeaderName};
 
 use crate::scope::Scope;
-use crate::sessions::Who;
+use crate::sessions::{Identity, Who};
 use crate::tokens::{hash, private_text};
 
 /// The header with the secret.
@@ -123,7 +123,7 @@ impl ProxyUsers {
         let groups = only(headers, self.groups_header.as_str())?.unwrap_or_default().split(',');
         let scopes = groups.filter_map(|group| self.groups.get(group.trim()).copied()).chain(self.everybody);
         let scope = scopes.max().ok_or_else(|| format!("`{name}` is in no group that may do anything"))?;
-        Ok(Some(Who { name: name.to_owned(), scope, token: None }))
+        Ok(Some(Who { identity: Identity::Proxy(name.to_owned()), scope }))
     }
 }
 
@@ -160,7 +160,7 @@ mod tests {
         let find = |pairs: &[(&'static str, &str)]| users.find(&headers(pairs));
         let (secret, user) = ((SECRET_HEADER, SECRET), ("x-forwarded-user", "mara@example.com"));
         let found = find(&[secret, user, ("x-forwarded-groups", "dev, ops,cooks")]).unwrap().unwrap();
-        assert_eq!((found.name.as_str(), found.scope), ("mara@example.com", Scope::Operate));
+        assert_eq!((found.identity.name(), found.scope), ("mara@example.com", Scope::Operate));
         assert_eq!(find(&[secret, user]).unwrap().unwrap().scope, Scope::Metrics);
         assert_eq!(find(&[user]), Ok(None), "without the secret");
         assert_eq!(find(&[secret]), Ok(None), "nobody is signed in");

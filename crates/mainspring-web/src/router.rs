@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, to_bytes};
+use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{FromRequestParts, Path, Request};
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use axum::http::uri::PathAndQuery;
@@ -27,12 +27,14 @@ use tokio::time::timeout;
 
 use crate::app::App;
 use crate::call::{Call, Reply};
+use crate::connections::{MAX_OF_IDENTITY, Place};
 use crate::guard::{
     Proof, add_headers, check_host, check_media_type, check_scope, check_site, identify, is_safe,
 };
 use crate::problem::{Code, Problem};
 use crate::route::{Access, Route};
 use crate::routes::ROUTES;
+use crate::sessions::Who;
 use crate::tokens::hash;
 
 /// How long a body may take to come.
@@ -42,12 +44,14 @@ const BODY_PATIENCE: Duration = Duration::from_secs(30);
 const TAG_CHARS: usize = 32;
 
 /// The connection that a request came over.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Peer {
     /// Our port; `None` for a socket in a folder.
     pub port: Option<u16>,
     /// From where it was made; `None` as before.
     pub from: Option<IpAddr>,
+    /// Its place among the connections.
+    pub place: Place,
 }
 
 /// The router over all routes.
@@ -191,9 +195,12 @@ async fn checked(app: Arc<App>, route: &'static Route, request: Request) -> Repl
     let mut who = None;
     let mut proof = None;
     if let Access::Needs(scope) = route.access {
-        let from = parts.extensions.get::<Peer>().and_then(|peer| peer.from);
-        let (found, how) = identify(&app, from, &parts.headers, now)?;
+        let peer = parts.extensions.get::<Peer>().cloned();
+        let (found, how) = identify(&app, peer.as_ref().and_then(|peer| peer.from), &parts.headers, now)?;
         check_scope(&found, scope)?;
+        if peer.is_some_and(|peer| !peer.place.prove(&found.identity)) {
+            return Err(too_many_connections(&found));
+        }
         if changes_something && how != Proof::Bearer {
             check_site(&app, &parts.headers)?;
         }
@@ -201,7 +208,11 @@ async fn checked(app: Arc<App>, route: &'static Route, request: Request) -> Repl
     } else if changes_something {
         check_site(&app, &parts.headers)?;
     }
-    let body = read_body(&parts.headers, body, route.body_bytes_max).await?;
+    // A body that no route takes is not waited for.
+    let body = match route.body {
+        Some(_) => read_body(&parts.headers, body, route.body_bytes_max).await?,
+        None => Bytes::new(),
+    };
     if changes_something && !body.is_empty() {
         check_media_type(&parts.headers)?;
     }
@@ -221,11 +232,13 @@ async fn checked(app: Arc<App>, route: &'static Route, request: Request) -> Repl
     (route.answer)(call).await
 }
 
-async fn read_body(
-    headers: &axum::http::HeaderMap,
-    body: Body,
-    max_bytes: usize,
-) -> Result<axum::body::Bytes, Problem> {
+fn too_many_connections(who: &Who) -> Problem {
+    let name = who.identity.name();
+    let text = format!("{name} has {MAX_OF_IDENTITY} connections that are busy, and one may have no more");
+    Problem { retry_after: Some(1), ..Problem::new(Code::TooMany, text) }
+}
+
+async fn read_body(headers: &axum::http::HeaderMap, body: Body, max_bytes: usize) -> Result<Bytes, Problem> {
     let too_large = || Problem::new(Code::TooLarge, format!("the body may have at most {max_bytes} bytes"));
     let length = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
     if length.is_some_and(|length| (max_bytes as u64) < length) {

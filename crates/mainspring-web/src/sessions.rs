@@ -6,7 +6,8 @@
 //!
 //! They are in memory alone: after a restart everybody signs in again. That of a token ends with the token.
 //!
-//! Cost: a hash of the cookie for each request; at most `MAX_SESSIONS`.
+//! Cost: a hash of the cookie for each request; at most `MAX_OF_IDENTITY` sessions of an identity, of which
+//! there are as many as tokens.
 //!
 //! Does not renew itself: after [`LIFE`] one signs in again.
 
@@ -23,26 +24,48 @@ use crate::tokens::{Token, hash};
 /// How long a session lasts: a working day, and no night on a machine that is left on.
 pub const LIFE: Duration = Duration::from_secs(12 * 3600);
 
-/// The most sessions; the oldest makes room.
-const MAX_SESSIONS: usize = 1_000;
+/// The most sessions of one identity: the browsers of a person. Its oldest makes room.
+const MAX_OF_IDENTITY: usize = 16;
 
-/// How often one may try to sign in: a person mistypes a few times, a program that guesses is held back.
-pub const LOGINS_PER_MINUTE: usize = 10;
+/// How many wrong tries to sign in within a minute are answered as such: a person mistypes a few times. After
+/// them a wrong try is told to wait. A right one is never refused, as nobody guesses 256 bits.
+pub const WRONG_TRIES_PER_MINUTE: usize = 10;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// How many random bytes a cookie has.
 const COOKIE_BYTES: usize = 32;
 
-/// Who asks.
+/// An identity: the owner of the limits over HTTP.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Identity {
+    /// Who has a token. A session that was begun with it ends with it.
+    Token(Token),
+    /// A user whom the proxy has signed in.
+    Proxy(String),
+    /// The local administrator, who came by `mainspring open`.
+    Local,
+}
+
+impl Identity {
+    /// The name in the audit. A name of a token or of the proxy has no space, so that none looks like the
+    /// local administrator.
+    pub fn name(&self) -> &str {
+        match self {
+            Identity::Token(token) => &token.name,
+            Identity::Proxy(name) => name,
+            Identity::Local => "local user",
+        }
+    }
+}
+
+/// Who asks, and what they may do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Who {
-    /// The name of the token, or `local` for who came by `mainspring open`.
-    pub name: String,
+    /// Who it is.
+    pub identity: Identity,
     /// What they may do.
     pub scope: Scope,
-    /// The token that they signed in with, without which the session ends.
-    pub token: Option<Token>,
 }
 
 /// All sessions.
@@ -50,36 +73,33 @@ pub struct Who {
 pub struct Sessions {
     /// By the hash of the cookie.
     known: HashMap<String, (Who, Moment)>,
-    /// When somebody tried to sign in, of the last minute, but for those who could.
-    tries: Vec<Moment>,
+    /// The wrong tries to sign in of the last minute.
+    wrong_tries: Vec<Moment>,
 }
 
 impl Sessions {
-    /// Whether somebody may try to sign in now.
-    pub fn may_try(&mut self, now: Moment) -> bool {
-        self.tries.retain(|tried| now.since(*tried) < MINUTE);
-        let may = self.tries.len() < LOGINS_PER_MINUTE;
-        if may {
-            self.tries.push(now);
+    /// Counts a wrong try to sign in. Returns whether there were too many within a minute.
+    pub fn count_wrong_try(&mut self, now: Moment) -> bool {
+        self.wrong_tries.retain(|tried| now.since(*tried) < MINUTE);
+        let are_too_many = WRONG_TRIES_PER_MINUTE <= self.wrong_tries.len();
+        if !are_too_many {
+            self.wrong_tries.push(now);
         }
-        may
+        are_too_many
     }
 
-    /// Begins a session for the last who tried. One who has a token or a code does not guess, so that try
-    /// does not count. Returns its cookie.
+    /// Begins a session. Returns its cookie.
     ///
     /// # Errors
     ///
     /// When the operating system gives no random bytes.
     pub fn begin(&mut self, who: Who, now: Moment) -> io::Result<String> {
         let cookie = random_text(COOKIE_BYTES)?;
-        self.tries.pop();
         self.known.retain(|_, (_, began)| now.since(*began) < LIFE);
-        if MAX_SESSIONS <= self.known.len() {
-            let oldest = self.known.iter().min_by_key(|(_, (_, began))| began.monotonic);
-            if let Some(oldest) = oldest.map(|(key, _)| key.clone()) {
-                self.known.remove(&oldest);
-            }
+        let own = self.known.iter().filter(|(_, (known, _))| known.identity == who.identity);
+        if MAX_OF_IDENTITY <= own.clone().count() {
+            let oldest = own.min_by_key(|(_, (_, began))| began.monotonic).map(|(key, _)| key.clone());
+            oldest.into_iter().for_each(|key| drop(self.known.remove(&key)));
         }
         self.known.insert(hash(&cookie), (who, now));
         Ok(cookie)
@@ -101,43 +121,48 @@ impl Sessions {
 mod tests {
     use super::*;
 
+    fn user(name: &str) -> Who {
+        Who { identity: Identity::Proxy(name.to_owned()), scope: Scope::Look }
+    }
+
     #[test]
     fn a_session_ends_after_its_life_or_when_it_is_ended() {
         let now = Moment::now();
         let later = |after| Moment { monotonic: now.monotonic + after, ..now };
-        let who = Who { name: "mara".to_owned(), scope: Scope::Look, token: None };
         let mut sessions = Sessions::default();
-        let cookie = sessions.begin(who.clone(), now).unwrap();
-        assert_eq!(sessions.find(&cookie, now), Some(&who));
+        let cookie = sessions.begin(user("mara"), now).unwrap();
+        assert_eq!(sessions.find(&cookie, now), Some(&user("mara")));
         assert_eq!(sessions.find("", now), None);
         assert_eq!(sessions.find(&cookie, later(LIFE)), None);
         sessions.end(&cookie);
         assert_eq!(sessions.find(&cookie, now), None);
-        let first = sessions.begin(who.clone(), now).unwrap();
-        (0..MAX_SESSIONS).for_each(|number| {
-            let number = u64::try_from(number).unwrap();
-            drop(sessions.begin(who.clone(), later(Duration::from_millis(number + 1))).unwrap());
-        });
-        assert_eq!(sessions.find(&first, now), None, "the oldest made room");
-        assert_eq!(sessions.known.len(), MAX_SESSIONS);
     }
 
     #[test]
-    fn so_many_tries_a_minute() {
+    fn an_identity_that_signs_in_ten_thousand_times_ends_its_own_sessions_alone() {
+        let now = Moment::now();
+        let later = |after| Moment { monotonic: now.monotonic + after, ..now };
+        let mut sessions = Sessions::default();
+        let other = sessions.begin(user("ada"), now).unwrap();
+        let first = sessions.begin(user("mara"), now).unwrap();
+        for number in 1..=10_000 {
+            sessions.begin(user("mara"), later(Duration::from_millis(number))).unwrap();
+        }
+        assert_eq!(sessions.find(&first, now), None, "the oldest made room");
+        assert_eq!(sessions.find(&other, now), Some(&user("ada")));
+        assert_eq!(sessions.known.len(), MAX_OF_IDENTITY + 1);
+    }
+
+    #[test]
+    fn so_many_wrong_tries_a_minute() {
         let now = Moment::now();
         let mut sessions = Sessions::default();
-        assert_eq!((0..20).filter(|_| sessions.may_try(now)).count(), LOGINS_PER_MINUTE);
-        assert!(sessions.may_try(Moment { monotonic: now.monotonic + MINUTE, ..now }));
+        assert_eq!((0..20).filter(|_| !sessions.count_wrong_try(now)).count(), WRONG_TRIES_PER_MINUTE);
+        assert!(!sessions.count_wrong_try(Moment { monotonic: now.monotonic + MINUTE, ..now }));
     }
 
     #[test]
-    fn who_signs_in_has_not_guessed() {
-        let (now, mut sessions) = (Moment::now(), Sessions::default());
-        for _ in 0..3 * LOGINS_PER_MINUTE {
-            assert!(sessions.may_try(now));
-            let who = Who { name: "mara".to_owned(), scope: Scope::Look, token: None };
-            sessions.begin(who, now).unwrap();
-        }
-        assert_eq!((0..20).filter(|_| sessions.may_try(now)).count(), LOGINS_PER_MINUTE);
+    fn no_user_of_a_proxy_has_the_name_of_the_local_administrator() {
+        assert!(Identity::Local.name().contains(' '), "which the name of a token or of a proxy cannot");
     }
 }

@@ -39,7 +39,7 @@ const MAX_FILE_BYTES: u64 = 256 << 10;
 const OF_OTHERS: u32 = 0o077;
 
 /// Who has a token.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Token {
     /// Whose it is.
     pub name: String,

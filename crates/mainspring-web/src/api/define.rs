@@ -116,10 +116,19 @@ async fn check_match(call: &Call, name: &str) -> Result<(), Problem> {
     Err(Problem::new(Code::Precondition, format!("`{name}` is another one now: look at it again")))
 }
 
+/// Reads files, given as path and text, on a thread beside that of the listener.
+async fn parsed(call: &Call, files: Vec<(String, String)>) -> Result<Vec<Loaded>, Problem> {
+    let zone = call.app.zone.clone();
+    let parse = move || {
+        let sources = files.into_iter().map(|(path, text)| Source::new(path, text));
+        sources.map(|source| Loaded::parse(&source, Format::User, &zone)).collect()
+    };
+    call.app.computations.run(&call.who()?.identity, parse).await
+}
+
 /// The one job in a text, as a definition of the loop.
-fn one_job(call: &Call, toml: &str) -> Result<String, Problem> {
-    let source = Source::new("definition.toml", toml.to_owned());
-    let read = Loaded::parse(&source, Format::User, &call.app.zone);
+async fn one_job(call: &Call, toml: &str) -> Result<String, Problem> {
+    let read = parsed(call, vec![("definition.toml".to_owned(), toml.to_owned())]).await?.remove(0);
     let faults: Vec<Value> = read.problems.iter().map(fault).collect();
     if !read.is_good() {
         let mut problem = Problem::new(Code::Invalid, "the definition has problems");
@@ -173,7 +182,7 @@ fn toml_value(key: &str, value: &Value) -> Result<String, Problem> {
 pub async fn create(call: Call) -> Reply {
     call.asked()?;
     let toml = call.document::<DefineAsked>()?.text(None)?;
-    let name = one_job(&call, &toml)?;
+    let name = one_job(&call, &toml).await?;
     // The request has no name of its own: the audit has it as the note.
     call.app.change(call.who()?, Some(name.clone()), Request::Define { text: toml, replace: false }).await?;
     let mut response = job_answer(&call, StatusCode::CREATED, &name).await?;
@@ -189,7 +198,7 @@ pub async fn create(call: Call) -> Reply {
 pub async fn replace(call: Call) -> Reply {
     call.asked()?;
     let toml = call.document::<DefineAsked>()?.text(Some(call.parameter("job")))?;
-    let name = one_job(&call, &toml)?;
+    let name = one_job(&call, &toml).await?;
     if name != call.parameter("job") {
         let text = format!("the definition is of `{name}`, and the address of `{}`", call.parameter("job"));
         return Err(Problem::new(Code::Invalid, text));
@@ -232,9 +241,8 @@ pub async fn apply(call: Call) -> Reply {
     }
     let mut found = Vec::new();
     let mut faults = Vec::new();
-    for file in &asked.files {
-        let source = Source::new(file.path.clone(), file.text.clone());
-        let read = Loaded::parse(&source, Format::User, &call.app.zone);
+    let files = asked.files.iter().map(|file| (file.path.clone(), file.text.clone())).collect();
+    for read in parsed(&call, files).await? {
         faults.extend(read.problems.iter().map(fault));
         found.extend(read.jobs.into_iter().map(|placed| placed.job));
     }

@@ -25,7 +25,7 @@ pub async fn events(call: Call) -> Reply {
     let asked = call.asked()?;
     let last = call.headers.get(HeaderName::from_static("last-event-id")).and_then(|id| id.to_str().ok());
     let after = last.or(asked.get("after")).map(str::to_owned);
-    let seat = Feed::seat(&call.app.feed).ok_or_else(too_many_streams)?;
+    let seat = Feed::seat(&call.app.feed, &call.who()?.identity).ok_or_else(too_many_streams)?;
     let (sender, response) = flow();
     let now = call.now.wall.to_string();
     let hello = json!({ "version": env!("CARGO_PKG_VERSION"), "assets": call.app.assets.hash, "now": now });

@@ -89,8 +89,7 @@ pub async fn explain(call: Call) -> Reply {
     let zone = zone.or(own).unwrap_or_else(|| call.app.zone.clone());
     let text = asked.schedule;
     let search = move || document(expression, &text, language, day_rule, dst, &zone, from, count);
-    let found = tokio::task::spawn_blocking(search).await;
-    ok(&found.map_err(|_| Problem::new(Code::Failed, "the search broke off"))?)
+    ok(&call.app.computations.run(&call.who()?.identity, search).await?)
 }
 
 /// A fault of an expression, with its place: it has one line.

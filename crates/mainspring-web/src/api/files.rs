@@ -1,9 +1,11 @@
 //! The files of jobs: those that are served, and what is wrong with one that somebody has.
 //!
-//! Cost: a file that is checked is read once.
+//! Cost: a file that is checked is read once, on a thread beside that of the listener.
 //!
 //! Does not apply anything: that would let a page run any command as the server's user.
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use mainspring_file::crontab::Format;
 use mainspring_file::loaded::Loaded;
 use mainspring_file::problem::{Problem as Found, Severity};
@@ -54,30 +56,26 @@ pub async fn check(call: Call) -> Reply {
     if MAX_APPLIED_FILES < asked.files.len() {
         return Err(Problem::new(Code::Invalid, format!("at most {MAX_APPLIED_FILES} files at once")));
     }
-    let mut files = Vec::new();
-    for Sent { path, text } in asked.files {
-        let source = Source::new(path.clone(), text);
-        // A crontab becomes TOML here.
-        let read = Loaded::parse(&source, Format::User, &call.app.zone);
-        let faults: Vec<Value> = read.problems.iter().map(fault).collect();
-        let sentence = |job: &mainspring_job::Job| {
-            let triggers = job.timetable.triggers().iter();
-            triggers
-                .filter_map(|trigger| Some(trigger.schedule()?.explain(call.now.wall).sentence))
-                .collect::<Vec<_>>()
-                .join(" ")
-        };
-        let jobs: Vec<Value> = read
-            .jobs
-            .iter()
-            .map(|placed| {
-                let job = &placed.job;
-                json!({ "name": job.name.as_str(), "sentence": sentence(job), "definition": job.text })
-            })
-            .collect();
-        files.push(json!({ "path": path, "faults": faults, "jobs": jobs }));
-    }
+    let (zone, now) = (call.app.zone.clone(), call.now.wall);
+    let check = move || asked.files.into_iter().map(|sent| checked(sent, &zone, now)).collect::<Vec<Value>>();
+    let files = call.app.computations.run(&call.who()?.identity, check).await?;
     ok(&json!({ "files": files }))
+}
+
+/// One file: its problems, and the jobs that it defines.
+fn checked(Sent { path, text }: Sent, zone: &TimeZone, now: Timestamp) -> Value {
+    let source = Source::new(path.clone(), text);
+    // A crontab becomes TOML here.
+    let read = Loaded::parse(&source, Format::User, zone);
+    let faults: Vec<Value> = read.problems.iter().map(fault).collect();
+    let sentence = |job: &mainspring_job::Job| {
+        let triggers = job.timetable.triggers().iter();
+        let sentences = triggers.filter_map(|trigger| Some(trigger.schedule()?.explain(now).sentence));
+        sentences.collect::<Vec<_>>().join(" ")
+    };
+    let document = |job: &mainspring_job::Job| json!({ "name": job.name.as_str(), "sentence": sentence(job), "definition": job.text });
+    let jobs: Vec<Value> = read.jobs.iter().map(|placed| document(&placed.job)).collect();
+    json!({ "path": path, "faults": faults, "jobs": jobs })
 }
 
 /// A problem with its place.

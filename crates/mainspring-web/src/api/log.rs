@@ -22,7 +22,7 @@ use tokio::time::sleep;
 
 use super::runs::found;
 use crate::call::{Call, Reply};
-use crate::feed::{BEAT, Feed, plain};
+use crate::feed::{BEAT, Feed, MAX_STREAMS, MAX_STREAMS_OF_IDENTITY, plain};
 use crate::flow::{Sender, flow};
 use crate::problem::{Code, Problem};
 use crate::tail::{Part, lines_of_attempt, read_at, start_of_lines};
@@ -166,7 +166,7 @@ pub async fn follow(call: Call) -> Reply {
         after.unwrap_or("0").parse().map_err(|_| Problem::new(Code::Usage, "`after` must be a number"))?;
     let run = found(&call).await?.run;
     open(&call, &run)?;
-    let seat = Feed::seat(&call.app.feed).ok_or_else(too_many_streams)?;
+    let seat = Feed::seat(&call.app.feed, &call.who()?.identity).ok_or_else(too_many_streams)?;
     let (sender, response) = flow();
     tokio::spawn(async move {
         follow_file(&call, run, after, sender).await;
@@ -175,9 +175,12 @@ pub async fn follow(call: Call) -> Reply {
     Ok(response)
 }
 
-/// The answer while there are as many streams as may be.
+/// The answer to an identity with as many streams as it may have.
 pub fn too_many_streams() -> Problem {
-    let mut problem = Problem::new(Code::TooMany, "there are as many streams as may be: close another page");
+    let text = format!(
+        "there are {MAX_STREAMS_OF_IDENTITY} streams of yours, or {MAX_STREAMS} of all, and there may be no more: close another page"
+    );
+    let mut problem = Problem::new(Code::TooMany, text);
     problem.retry_after = Some(15);
     problem
 }

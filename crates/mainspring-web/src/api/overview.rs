@@ -75,7 +75,7 @@ pub async fn status_of(app: &App, who: &Who, now: Timestamp) -> Result<Map<Strin
         ("resting", json!(resting)),
         ("queued", json!(queued)),
         ("bad_files", json!(bad_files)),
-        ("you", json!({ "name": who.name, "scope": who.scope })),
+        ("you", json!({ "name": who.identity.name(), "scope": who.scope })),
         ("pause", pause),
         ("assets", json!(app.assets.hash)),
         ("civil", civil),

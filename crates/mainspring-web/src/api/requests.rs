@@ -78,7 +78,7 @@ fn lines(response: &Response, id: u64) -> Reply {
 
 /// Answers with what comes, as it comes, over a connection of its own to the loop.
 async fn waiting(call: &Call, id: u64, first: Option<Response>, request: Request) -> Reply {
-    let seat = Feed::seat(&call.app.feed).ok_or_else(too_many_streams)?;
+    let seat = Feed::seat(&call.app.feed, &call.who()?.identity).ok_or_else(too_many_streams)?;
     let gone = |_| Problem::new(Code::Temporary, "the server is stopping");
     let stream = UnixStream::connect(call.app.data.socket()).map_err(gone)?;
     let mut line = Connection::new(stream).map_err(gone)?;
