@@ -22,7 +22,7 @@
 //! Each of these parts owns its fields. Its file says and checks what holds among them, and no other file can
 //! break it. The decisions are beside them and go from one part to the next: `restoration`, `definitions`,
 //! `tick`, `occurrence`, `admission`, `start`, `end`, `follow`, `hooks`, `crash`, `one_shots`, `command`,
-//! `moves`.
+//! `moves`, `naming`.
 //!
 //! An output leaves the planner only with [`Input::Committed`] of the batch that has its record. A shell that
 //! forgets this gets no outputs at all. Batches are answered in the order in which they were taken, and
@@ -56,6 +56,7 @@ mod limits;
 mod live;
 mod lookup;
 mod moves;
+mod naming;
 mod numbers;
 mod occurrence;
 mod one_shots;
@@ -205,9 +206,9 @@ impl Planner {
         let is_look = matches!(input, Input::Tick | Input::Loaded { .. });
         match input {
             Input::Restore { jobs, former, runs, paused } => {
-                self.restore(jobs, former, runs, paused);
+                self.restore(now, jobs, former, runs, paused);
             }
-            Input::Arrived { jobs, former, runs } => self.arrive(jobs, former, runs),
+            Input::Arrived { jobs, former, runs } => self.arrive(now, jobs, former, runs),
             Input::Departed { jobs } => self.depart(now, &jobs),
             Input::Heard { job, at } => self.silences.hear(&job, at),
             Input::Begin { takeover } => self.begin(now, takeover),

@@ -12,6 +12,7 @@ mod group;
 mod hooks;
 mod lead;
 mod moves;
+mod names;
 mod near;
 mod order;
 mod pause;

@@ -43,7 +43,10 @@ impl Planner {
             Command::Pause(scope, terms) => self.pause(scope, terms),
             Command::Resume(scope) => self.resume(now, scope),
             Command::Trigger(name) => return self.trigger(now, ticket, &name),
-            Command::Backfill { job, from, to } => self.backfill(now, &job, from, to),
+            Command::Backfill { job, from, to } => match self.backfill(now, &job, from, to) {
+                Ok((count, series)) => return self.reply_backfilled(ticket, &job, count, series),
+                Err(refusal) => Reply::Refused(refusal),
+            },
             Command::Rewind(name) => self.rewind(now, &name),
             Command::RetryDead(run) => return self.retry_dead(now, ticket, run),
             Command::DropDead(key) => return self.drop_dead(now, ticket, key),
@@ -186,21 +189,23 @@ impl Planner {
             let reply = Reply::Refused(refusal.unwrap_or(Refusal::NoSuchJob));
             return self.ledger.perform(Output::Reply { ticket, reply });
         };
-        let key = RunKey::new(name.clone(), self.numbers.new_nominal(now));
+        let key = self.new_key(now, name);
         self.plan_run(now, &job, key.clone(), Cause::Request, now);
-        self.ledger.perform(Output::Reply { ticket, reply: Reply::Planned { key } });
+        self.reply_when_new(ticket, key);
     }
 
-    fn backfill(&mut self, now: Timestamp, name: &JobName, from: Timestamp, to: Timestamp) -> Reply {
-        let Some(job) = self.jobs.definition(name).map(Arc::clone) else {
-            return Reply::Refused(Refusal::NoSuchJob);
-        };
-        let nominals = match preview(&job.timetable, from, to, now) {
-            Ok(nominals) => nominals,
-            Err(refusal) => return Reply::Refused(refusal),
-        };
+    /// Plans the runs of a backfill. Tells how many, and its series, which the mark of the job counts.
+    fn backfill(
+        &mut self,
+        now: Timestamp,
+        name: &JobName,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> Result<(usize, u32), Refusal> {
+        let job = self.jobs.definition(name).map(Arc::clone).ok_or(Refusal::NoSuchJob)?;
+        let nominals = preview(&job.timetable, from, to, now)?;
         if self.limits.max_open < self.runs.len() + nominals.len() {
-            return Reply::Refused(Refusal::TooManyRuns);
+            return Err(Refusal::TooManyRuns);
         }
         let series = self.jobs.count_backfill(name);
         self.keep_mark(name);
@@ -209,7 +214,21 @@ impl Planner {
             let key = RunKey { job: name.clone(), nominal, series };
             self.plan_run(now, &job, key, Cause::Backfill, now);
         }
-        Reply::Backfilled { count, series }
+        Ok((count, series))
+    }
+
+    /// The series is new, so the store refuses a run of it only where another shard has the job, and then the
+    /// last one too.
+    fn reply_backfilled(&mut self, ticket: Ticket, name: &JobName, count: usize, series: u32) {
+        let reply = Output::Reply { ticket, reply: Reply::Backfilled { count, series } };
+        let last = self.runs.of(name).map(|live| &live.run.key).filter(|key| key.series == series).last();
+        match last.and_then(|key| self.ledger.record_of(key)) {
+            Some(record) => {
+                let otherwise = Otherwise::Reply(Reply::Refused(Refusal::NoSuchJob));
+                self.ledger.perform_if_new(record, reply, otherwise);
+            }
+            None => self.ledger.perform(reply),
+        }
     }
 
     fn rewind(&mut self, now: Timestamp, name: &JobName) -> Reply {

@@ -53,7 +53,7 @@ impl Planner {
 
     /// It waits for the next tick even if it is due, because its rules may need units of their own.
     fn plan_follower(&mut self, now: Timestamp, job: &Arc<Job>) {
-        let key = RunKey::new(job.name.clone(), self.numbers.new_nominal(now));
+        let key = self.new_key(now, &job.name);
         if !self.has_room() {
             let reason = Reason::Crowded;
             let mut run = Run::new(key.clone(), Cause::After, RunState::Missed, now, now);

@@ -13,7 +13,7 @@
 //!
 //! Cost: O(1) for each operation and effect, and O(effects that wait) for a batch.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::audit::Audit;
 use crate::input::Ticket;
@@ -29,8 +29,10 @@ pub(super) struct Position(u64);
 /// What the planner does with the answer to an operation.
 #[derive(Clone, Debug)]
 pub(super) enum Subject {
-    /// The record of this run: if it is refused, the run is not ours.
+    /// A record of this run: if it is refused, the run is not ours.
     Run(RunKey),
+    /// The first record of a run whose name is a number: if the store knows the name, the run gets another.
+    Numbered(Box<Run>),
     /// A one-shot job: if it is new, it may be near.
     Submitted(OnceId),
     /// A one-shot job that is no more.
@@ -58,6 +60,18 @@ pub(super) enum Otherwise {
     Reply(Reply),
     /// The answer to a submission says which one is there.
     Duplicate,
+    /// The run gets another name, and then its own answer.
+    AnotherName,
+}
+
+/// What the store found where the planner wants to know.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) position: Position,
+    pub(super) subject: Subject,
+    pub(super) answer: Answer,
+    /// Who asked for it and has no reply, as the answer was not that it is new.
+    pub(super) asked: Option<Ticket>,
 }
 
 #[derive(Debug)]
@@ -99,6 +113,16 @@ impl Ledger {
         let place = self.record(operation);
         self.subjects.push_back((place, subject));
         place
+    }
+
+    /// The latest record of a run, unless it is in a batch already.
+    pub(super) fn record_of(&self, key: &RunKey) -> Option<Position> {
+        let is_of = |subject: &Subject| match subject {
+            Subject::Run(of) => of == key,
+            Subject::Numbered(run) => run.key == *key,
+            _ => false,
+        };
+        self.subjects.iter().rev().find(|(_, subject)| is_of(subject)).map(|(place, _)| *place)
     }
 
     /// An operation that is in no batch yet, to be changed. `None` if it was taken.
@@ -205,20 +229,30 @@ impl Ledger {
         number: u64,
         answers: &[Answer],
         outputs: &mut Vec<Output>,
-    ) -> Vec<(Position, Subject, Answer)> {
+    ) -> Vec<Found> {
         let sent = self.sent.pop_front().expect("a batch is committed after it was taken");
         assert_eq!(sent.number, number, "batches are committed in the order in which they were taken");
         let answer_to = |place| answers[index(sent.first.0, place).expect("it is of this batch")];
-        for effect in sent.effects {
-            let answer = effect.needs.map_or(Answer::New, answer_to);
-            if answer == Answer::New {
-                outputs.push(effect.output);
-            } else if let Output::Reply { ticket, .. } = effect.output {
-                outputs
-                    .extend(instead(effect.otherwise, answer).map(|reply| Output::Reply { ticket, reply }));
+        let mut unnamed: BTreeMap<Position, Ticket> = BTreeMap::new();
+        for Effect { needs, output, otherwise, .. } in sent.effects {
+            let answer = needs.map_or(Answer::New, answer_to);
+            match (output, otherwise, needs) {
+                (output, _, _) if answer == Answer::New => outputs.push(output),
+                (Output::Reply { ticket, .. }, Otherwise::AnotherName, Some(place)) => {
+                    unnamed.insert(place, ticket);
+                }
+                (Output::Reply { ticket, .. }, otherwise, _) => {
+                    let reply = instead(otherwise, answer);
+                    outputs.extend(reply.map(|reply| Output::Reply { ticket, reply }));
+                }
+                _ => (),
             }
         }
-        sent.subjects.into_iter().map(|(place, subject)| (place, subject, answer_to(place))).collect()
+        let found = |(position, subject)| {
+            let asked = unnamed.remove(&position);
+            Found { position, subject, answer: answer_to(position), asked }
+        };
+        sent.subjects.into_iter().map(found).collect()
     }
 }
 
@@ -229,7 +263,7 @@ fn index(first: u64, place: Position) -> Option<usize> {
 
 fn instead(otherwise: Otherwise, answer: Answer) -> Option<Reply> {
     match (otherwise, answer) {
-        (Otherwise::Nothing, _) => None,
+        (Otherwise::Nothing | Otherwise::AnotherName, _) => None,
         (Otherwise::Reply(reply), _) => Some(reply),
         (Otherwise::Duplicate, Answer::Duplicate(id)) => Some(Reply::Duplicate { id }),
         (Otherwise::Duplicate, _) => Some(Reply::Duplicate { id: None }),

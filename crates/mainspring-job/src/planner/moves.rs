@@ -30,7 +30,8 @@ use crate::run::Run;
 
 impl Planner {
     /// Takes in jobs that were another shard's, but for those that are defined here.
-    pub(super) fn arrive(&mut self, jobs: Vec<JobRecord>, former: Vec<Job>, runs: Vec<Run>) {
+    pub(super) fn arrive(&mut self, now: Timestamp, jobs: Vec<JobRecord>, former: Vec<Job>, runs: Vec<Run>) {
+        self.know_names(now, &jobs, &runs);
         for record in jobs {
             let name = record.mark.job.clone();
             if self.jobs.definition(&name).is_none() {

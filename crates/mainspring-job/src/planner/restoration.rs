@@ -22,17 +22,19 @@ use crate::operation::{Operation, Takeover};
 use crate::policy::Retention;
 use crate::reason::Reason;
 use crate::record::{JobRecord, PauseTerms};
-use crate::run::{Cause, Run, RunKey};
+use crate::run::{Cause, Run};
 use crate::state::RunState;
 
 impl Planner {
     pub(super) fn restore(
         &mut self,
+        now: Timestamp,
         jobs: Vec<JobRecord>,
         former: Vec<Job>,
         runs: Vec<Run>,
         paused: Option<PauseTerms>,
     ) {
+        self.know_names(now, &jobs, &runs);
         self.activity.restore(runs, paused);
         for record in jobs {
             self.pruning.keep(&record.mark.job, Retention::default());
@@ -40,6 +42,14 @@ impl Planner {
         }
         for job in former {
             self.jobs.remember(job);
+        }
+    }
+
+    /// Runs by hand and at a start get no name that one of these runs has.
+    pub(super) fn know_names(&mut self, now: Timestamp, jobs: &[JobRecord], runs: &[Run]) {
+        let last = jobs.iter().filter_map(|record| record.last.as_ref()).map(|last| last.nominal);
+        for nominal in last.chain(runs.iter().map(|run| run.key.nominal)) {
+            self.numbers.know(now, nominal);
         }
     }
 
@@ -113,7 +123,7 @@ impl Planner {
         let Some(job) = self.jobs.definition(name).map(Arc::clone) else { return };
         if job.timetable.is_at_boot() && !self.jobs.is_done(name) {
             self.jobs.count_run(name);
-            let key = RunKey::new(name.clone(), self.numbers.new_nominal(now));
+            let key = self.new_key(now, name);
             self.plan_run(now, &job, key, Cause::Boot, now);
             self.keep_mark(name);
         }

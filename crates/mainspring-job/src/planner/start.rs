@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::ledger::{Ledger, Otherwise, Position, Subject};
-use super::{Live, Planner};
+use super::ledger::{Found, Ledger, Otherwise, Position, Subject};
+use super::{Live, Planner, numbers};
 use crate::operation::{Answer, Operation};
-use crate::output::{Note, Output, Start};
+use crate::output::{Note, Output, Refusal, Start};
 use crate::reason::Reason;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
@@ -32,11 +32,14 @@ impl Planner {
     /// Records a new run, however it came about.
     pub(super) fn record_run(&mut self, run: Run) -> Position {
         let key = run.key.clone();
+        let is_numbered = numbers::names(run.cause);
+        let subject =
+            if is_numbered { Subject::Numbered(Box::new(run.clone())) } else { Subject::Run(key.clone()) };
         let operation = match self.near.take_fired(&key) {
             Some(id) => Operation::Fire { id, run },
             None => Operation::Plan(run),
         };
-        self.ledger.record_for(operation, Subject::Run(key))
+        self.ledger.record_for(operation, subject)
     }
 
     /// A new run, or one that waited, is due later.
@@ -92,25 +95,35 @@ impl Planner {
         answers: &[Answer],
         outputs: &mut Vec<Output>,
     ) {
-        for (position, subject, answer) in self.ledger.committed(number, answers, outputs) {
+        for Found { position, subject, answer, asked } in self.ledger.committed(number, answers, outputs) {
+            let subject = match subject {
+                Subject::Numbered(run) if matches!(answer, Answer::Duplicate(_)) => {
+                    self.name_anew(now, *run, asked);
+                    continue;
+                }
+                Subject::Numbered(run) => Subject::Run(run.key),
+                subject => subject,
+            };
             match (subject, answer) {
                 (Subject::Submitted(id), Answer::New) => self.near.submitted(id, &self.limits),
                 (Subject::Withdrawn(id), _) => self.near.withdraw(id),
                 (Subject::Revived(run), Answer::New) => self.revive(now, *run),
                 (Subject::Run(key), Answer::Duplicate(_) | Answer::Gone | Answer::Missing) => {
                     self.refused(&key);
+                    // Another shard has its job now.
+                    self.refuse(asked, Refusal::NoSuchJob);
                 }
                 (Subject::Run(key), Answer::New) => {
                     self.runs.confirm(now, &key, position, &mut self.agenda);
                     self.quarantine.recorded(&key, position, now);
                 }
-                (Subject::Submitted(_) | Subject::Revived(_), _) => (),
+                (Subject::Submitted(_) | Subject::Revived(_) | Subject::Numbered(_), _) => (),
             }
         }
     }
 
     /// The store knew a run already, or did not know what it should: it is not started, and not ours.
-    fn refused(&mut self, key: &RunKey) {
+    pub(super) fn refused(&mut self, key: &RunKey) {
         if self.runs.get(key).is_some() {
             let live = self.leave(key);
             let was_begun = u32::from(live.run.state == RunState::Running);

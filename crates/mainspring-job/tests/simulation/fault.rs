@@ -72,10 +72,12 @@ pub(crate) enum Flaw {
     SuccessForgotten,
     /// The executor does not wait for the time of a start that was recorded ahead of it.
     HeldTooShort,
+    /// Who asks for a run is told the name of another's.
+    AnothersName,
 }
 
 impl Flaw {
-    pub(crate) const ALL: [Flaw; 18] = [
+    pub(crate) const ALL: [Flaw; 19] = [
         Flaw::EffectBeforeCommit,
         Flaw::WatermarkForgotten,
         Flaw::WatermarkMovedBack,
@@ -94,6 +96,7 @@ impl Flaw {
         Flaw::ForgivenessForgotten,
         Flaw::SuccessForgotten,
         Flaw::HeldTooShort,
+        Flaw::AnothersName,
     ];
 
     /// What a broken server makes of what it reads.

@@ -65,6 +65,15 @@ const FORGERIES: &[(&str, &str, Forge)] = &[
         key?.nominal += DAY;
         Some(())
     }),
+    ("acknowledged::check", "two runs by hand are acknowledged under one name", |world| {
+        let mut keys = world.log.iter_mut().filter_map(|event| match event {
+            Event::Acknowledged { reply: Reply::Planned { key }, .. } => Some(key),
+            _ => None,
+        });
+        let first = keys.next()?.clone();
+        *keys.next()? = first;
+        Some(())
+    }),
     ("acknowledged::watch_once", "a one-shot job fires before its time", |world| {
         let (due, run) = world.log.iter_mut().find_map(|event| match event {
             Event::Wrote { operation: Operation::Fire { id, run }, answer: Answer::New, .. } => {

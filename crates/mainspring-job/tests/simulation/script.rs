@@ -45,6 +45,12 @@ const LED_IN: u64 = 16;
 const LED: u64 = 0x6c65_6164_0000_0000;
 const MAX_LEAD_S: u64 = 20;
 
+/// One seed in so many has a burst of runs by hand in one turn, and some have another at the same moment by
+/// the next server, whose names begin where those of the first did.
+const BURST_IN: u64 = 4_000;
+const BURST: u64 = 0x6275_7273_7400_0000;
+const MAX_BURST: u64 = 5_000;
+
 /// A job of a history.
 #[derive(Clone, Debug)]
 pub(crate) struct Subject {
@@ -97,6 +103,8 @@ pub(crate) enum Step {
     Pause(Option<usize>, Option<i64>),
     Resume(Option<usize>),
     Trigger(usize),
+    /// So many runs of a job are asked for before anything is committed.
+    Burst(usize, u64),
     Backfill(usize, i64),
     Rewind(usize),
     RetryDead(usize),
@@ -240,6 +248,11 @@ impl Script {
                 steps.insert(later, Step::Rewind(job));
             }
         }
+        if seed % BURST_IN == BURST_IN / 2 {
+            // Each of thousands would kill a server of its own.
+            subjects[0].is_poison = false;
+            add_burst(&mut Random(seed ^ BURST), &mut steps);
+        }
         // In some histories jobs follow each other, without a circle.
         if seed % FOLLOWED_IN == 1 && !is_crowd {
             follow(&mut Random(seed ^ FOLLOWED), &mut subjects);
@@ -350,6 +363,13 @@ fn follow(random: &mut Random, subjects: &mut Vec<Subject>) {
             }
         }
     }
+}
+
+/// A burst of runs by hand, and at the same moment some of the next server.
+fn add_burst(random: &mut Random, steps: &mut Vec<Step>) {
+    let at = random.below(steps.len() as u64) as usize;
+    let burst = Step::Burst(0, MAX_BURST / 2 + random.below(MAX_BURST / 2));
+    steps.splice(at..at, [burst, Step::Restart, Step::Burst(0, 1 + random.below(3))]);
 }
 
 /// A run fails until it is a dead letter, is tried again, and fails again; the server dies between two of

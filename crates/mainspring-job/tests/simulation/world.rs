@@ -156,6 +156,7 @@ impl<'s> World<'s> {
             }
             Step::Stop => self.stop(),
             Step::End(pick, end) => self.end(*pick, *end),
+            Step::Burst(index, count) => self.burst(*index, *count),
             command => match self.command_of(command) {
                 Some(command) => self.command(command),
                 None => Ok(()),
@@ -292,6 +293,34 @@ impl<'s> World<'s> {
         self.tell(Input::Command { ticket, command })
     }
 
+    /// Runs by hand that are asked for in one turn.
+    fn burst(&mut self, index: usize, count: u64) -> Result<(), Crash> {
+        let mut outputs = Vec::new();
+        for _ in 0..count {
+            self.ticket_count += 1;
+            let (ticket, command) = (Ticket(self.ticket_count), Command::Trigger(Script::name(index)));
+            self.asked.insert(ticket, command.clone());
+            self.log.push(Event::Asked { at: self.now, ticket, command: command.clone() });
+            self.told_count += 1;
+            self.planner.handle(self.now, Input::Command { ticket, command }, &mut outputs);
+        }
+        self.planner.check();
+        self.perform(outputs)?;
+        self.write()
+    }
+
+    /// What a broken server tells who asked for a run: the name of the first that anybody asked for.
+    fn first_planned(&self, reply: Reply) -> Reply {
+        let Reply::Planned { key } = reply else { return reply };
+        let of_job = |event: &Event| match event {
+            Event::Acknowledged { reply: Reply::Planned { key: first }, .. } if first.job == key.job => {
+                Some(first.clone())
+            }
+            _ => None,
+        };
+        Reply::Planned { key: self.log.iter().find_map(of_job).unwrap_or(key) }
+    }
+
     fn tell(&mut self, input: Input) -> Result<(), Crash> {
         let mut outputs = Vec::new();
         let now = match self.flaw {
@@ -368,6 +397,8 @@ impl<'s> World<'s> {
                     if let Reply::Submitted { id, .. } = &reply {
                         self.submitted.push(*id);
                     }
+                    let is_anothers = self.flaw == Flaw::AnothersName;
+                    let reply = if is_anothers { self.first_planned(reply) } else { reply };
                     self.log.push(Event::Acknowledged { ticket, command, reply });
                 }
             }

@@ -1,5 +1,7 @@
 //! What was acknowledged is on disk; a one-shot job fires once, at its time; in the end nothing is left over.
 
+use std::collections::BTreeSet;
+
 use mainspring_job::{Answer, CatchUp, Command, Operation, Reader, Reply, RunKey, RunState, Shard};
 
 use crate::simulation::calendar::age;
@@ -11,6 +13,7 @@ use crate::simulation::world::World;
 
 pub(crate) fn check(world: &World<'_>, stories: &Stories) -> Verdict {
     let mut disk = world.disk.clone();
+    let mut planned = BTreeSet::new();
     for event in &world.log {
         let Event::Acknowledged { command, reply, .. } = event else { continue };
         match reply {
@@ -24,7 +27,10 @@ pub(crate) fn check(world: &World<'_>, stories: &Stories) -> Verdict {
                 let is_due = id.due <= world.now;
                 ensure!(!is_pending || !is_due, "lost: {name} is pending, and was due at {}", id.due);
             }
-            Reply::Planned { key } => ensure!(stories.contains_key(key), "lost: {key} was acknowledged"),
+            Reply::Planned { key } => {
+                ensure!(stories.contains_key(key), "lost: {key} was acknowledged");
+                ensure!(planned.insert(key), "lost: {key} was acknowledged twice, and is one run");
+            }
             Reply::Backfilled { count, series } => {
                 let Command::Backfill { job, .. } = command else { return Err("a wrong reply".to_owned()) };
                 let is_theirs = |key: &&RunKey| key.job == *job && key.series == *series;

@@ -66,12 +66,13 @@ impl Lives {
     }
 }
 
-/// What the store may refuse: what people ask for twice or too late, and what another timetable names again.
+/// What the store may refuse: what people ask for twice or too late, what another timetable names again, and
+/// after a clock was set back the name of a run that no trigger names, which then gets another.
 fn may_be_refused(operation: &Operation) -> bool {
     match operation {
         Operation::Submit(_) | Operation::Withdraw { .. } | Operation::Forget(_) | Operation::Mark(_) => true,
         Operation::Move { from, .. } => *from == RunState::Dead,
-        Operation::Plan(run) => run.cause == Cause::Trigger || run.cause == Cause::CatchUp,
+        Operation::Plan(run) => run.cause != Cause::Backfill,
         _ => false,
     }
 }

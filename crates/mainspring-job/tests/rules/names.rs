@@ -1,0 +1,149 @@
+//! Runs that no trigger names: each has a name of its own, and nobody is told one that the store has not taken.
+
+use super::*;
+
+use std::collections::BTreeSet;
+
+use mainspring_job::{After, Ending, MAX_PAGE, RunKey};
+
+/// Asks for so many runs of a job by so many clients before anything is committed, then commits all of it.
+/// Returns what each was told.
+fn burst(shell: &mut Shell, job: &str, client_count: u64, count: u64) -> Vec<Reply> {
+    let mut outputs = Vec::new();
+    for number in 0..client_count * count {
+        let (ticket, command) = (Ticket(number), Command::Trigger(name(job)));
+        shell.planner.handle(shell.now, Input::Command { ticket, command }, &mut outputs);
+    }
+    let is_told = |output: &Output| matches!(output, Output::Reply { .. });
+    assert!(!outputs.iter().any(is_told), "nobody is told before anything is on disk");
+    while let Some(batch) = shell.planner.take_batch() {
+        let answers = shell.store.commit(shell.lease, &batch).unwrap().answers;
+        let committed = Input::Committed { number: batch.number, answers };
+        shell.planner.handle(shell.now, committed, &mut outputs);
+    }
+    shell.planner.check();
+    let replies = outputs.into_iter().filter_map(|output| match output {
+        Output::Reply { reply, .. } => Some(reply),
+        _ => None,
+    });
+    replies.collect()
+}
+
+fn keys(replies: &[Reply]) -> BTreeSet<RunKey> {
+    let key = |reply: &Reply| match reply {
+        Reply::Planned { key } => key.clone(),
+        reply => panic!("{reply:?}"),
+    };
+    replies.iter().map(key).collect()
+}
+
+/// How many runs of a job the store has.
+fn count(shell: &mut Shell) -> u64 {
+    shell.store.counts(Shard::WHOLE).unwrap().runs
+}
+
+#[test]
+fn a_burst_of_sixteen_thousand_runs_by_hand_in_one_turn_is_as_many_runs() {
+    for policies in ["overlap=allow", ""] {
+        let mut shell = Shell::new("2026-01-01T00:30:00Z", vec![job("hand", "0 1 1 1 *", policies)]);
+        let replies = burst(&mut shell, "hand", 8, 2_000);
+        assert_eq!(replies.len(), 16_000);
+        assert_eq!((keys(&replies).len(), count(&mut shell)), (16_000, 16_000), "{policies}");
+        // At the next moment they are named by the clock again, which the burst has not overtaken for long.
+        shell.now += SignedDuration::from_millis(1);
+        let later = burst(&mut shell, "hand", 1, 1);
+        assert!(keys(&replies).last() < keys(&later).first());
+        assert!(keys(&later).iter().all(|key| shell.now < key.nominal));
+    }
+}
+
+#[test]
+fn a_name_that_the_store_knows_is_nobodys_again() {
+    for outcome in [None, Some(Outcome::Succeeded)] {
+        let mut shell = Shell::new("2026-01-01T00:30:00Z", vec![job("hand", "0 1 1 1 *", "overlap=allow")]);
+        let mut known = BTreeSet::new();
+        // The clock is set back to the very moment of the first, with the same server and with the next ones.
+        for (time, is_restart) in [
+            ("00", false),
+            ("00", true),
+            ("05", false),
+            ("00", false),
+            ("05", true),
+            ("00", true),
+            ("00", true),
+        ] {
+            shell.now = at(&format!("2026-01-01T00:30:{time}Z"));
+            if is_restart {
+                shell.boot();
+            }
+            let new = keys(&burst(&mut shell, "hand", 1, 4));
+            assert_eq!((new.len(), new.is_disjoint(&known)), (4, true), "{outcome:?} {time} {is_restart}");
+            known.extend(new.iter().cloned());
+            assert_eq!(count(&mut shell), known.len() as u64, "{outcome:?} {time} {is_restart}");
+            for key in new {
+                if let Some(outcome) = outcome.clone() {
+                    shell.tell(Input::Ended { key, attempt: 1, outcome });
+                }
+            }
+        }
+        assert!(!shell.notes.iter().any(|note| matches!(note, Note::Refused(_))), "{:?}", shell.notes);
+    }
+}
+
+#[test]
+fn a_run_at_the_start_of_a_server_is_one_of_its_own_however_the_clock_was_set() {
+    for policies in ["overlap=allow", "overlap=replace"] {
+        let mut shell = Shell::new("2026-01-01T00:30:00Z", vec![job("boot", "@reboot", policies)]);
+        for starts in 1..8 {
+            assert_eq!(shell.started.len(), starts, "{policies}");
+            shell.end(starts - 1, Outcome::Succeeded);
+            shell.now = at(["2026-01-01T00:30:00Z", "2026-01-01T00:30:05Z"][starts % 2]);
+            shell.boot();
+        }
+    }
+}
+
+#[test]
+fn as_many_runs_follow_as_end_in_one_moment() {
+    const COUNT: usize = 3_000;
+    let after = After::new(name("hand"), Ending::Succeeded);
+    for policies in ["overlap=allow", "overlap=allow jitter=10s", "overlap=replace", "overlap=skip"] {
+        let policies = format!("{policies} retention=keep=1000000,days=36525");
+        let follower = Job::new(name("next"), Timetable::new([after.clone()]).unwrap(), work(&policies));
+        let jobs = vec![job("hand", "0 1 1 1 *", "overlap=allow"), follower];
+        let mut shell = Shell::new("2026-01-01T00:30:00Z", jobs);
+        shell.limits.max_running = 2 * COUNT;
+        shell.boot();
+        let replies = burst(&mut shell, "hand", 1, COUNT as u64);
+        for key in keys(&replies) {
+            shell.tell(Input::Ended { key, attempt: 1, outcome: Outcome::Succeeded });
+        }
+        shell.live("2026-01-01T00:31:00Z");
+        let followed = shell.store.find(Shard::WHOLE, &Query::new(MAX_PAGE).of(name("next"))).unwrap();
+        assert_eq!(followed.len(), COUNT, "{policies}");
+    }
+}
+
+#[test]
+fn a_run_that_is_missed_keeps_its_record_where_the_store_knows_its_name() {
+    let follower = |text| {
+        let after = After::new(name("hand"), Ending::Succeeded);
+        Job::new(name(text), Timetable::new([after]).unwrap(), work(""))
+    };
+    let jobs = vec![job("hand", "0 1 1 1 *", ""), follower("next-a"), follower("next-b")];
+    // The first that follows takes the only place, and the second is missed.
+    let mut limits = Limits::default();
+    limits.max_open = 1;
+    let mut shell = Shell::with("2026-01-01T00:30:00Z", jobs, Vec::new(), limits);
+    for round in 1..6 {
+        shell.now = at(["2026-01-01T00:30:00Z", "2026-01-01T00:30:05Z"][round % 2]);
+        shell.boot();
+        let replies = burst(&mut shell, "hand", 1, 1);
+        let key = keys(&replies).pop_first().unwrap();
+        shell.tell(Input::Ended { key, attempt: 1, outcome: Outcome::Succeeded });
+        shell.tell(Input::Tick);
+        shell.end(shell.started.len() - 1, Outcome::Succeeded);
+        assert_eq!(shell.states("next-a"), vec!["succeeded"; round].join(" "));
+        assert_eq!(shell.states("next-b"), vec!["missed"; round].join(" "));
+    }
+}
