@@ -11,6 +11,7 @@ mod activation;
 mod after;
 mod asked;
 mod bad_input;
+mod burst;
 mod cgroups;
 #[path = "../examples/chaos/history.rs"]
 mod chaos_history;
