@@ -17,6 +17,7 @@ mod changes;
 mod check;
 mod cluster_text;
 mod doctor;
+mod duplicate_text;
 mod explain;
 mod expression;
 mod forwarder;

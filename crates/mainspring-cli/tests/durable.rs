@@ -189,7 +189,23 @@ fn a_repeated_key_is_answered_with_the_name_of_the_job_that_has_it() {
     served.says(&["at", due, "--name", "milk", "--key", "k2", "--", "true"], 0, "milk is due");
     served.says(&["at", "+5h", "--name", "other", "--key", "k1", "--", "true"], 0, "tea is there already");
     served.says(&["at", "+5h", "--key", "k2", "--", "true"], 0, "milk is there already");
-    served.says(&["at", due, "--name", "tea", "--", "true"], 0, "tea is there already");
+    // Other work under a known key, and a known name under another key or none, are another's.
+    for (name, key, work) in [("other", "k1", "false"), ("tea", "k9", "true"), ("milk", "k1", "false")] {
+        let asked = served.ask(&["at", due, "--name", name, "--key", key, "--", work]);
+        assert_eq!(asked.code, 5, "{name} {key}: {} {}", asked.stdout, asked.stderr);
+        assert!(asked.stderr.contains("`tea` with the key `k1` is pending, due"), "{}", asked.stderr);
+    }
+    let unkeyed = served.ask(&["at", due, "--name", "tea", "--", "true"]);
+    assert_eq!(unkeyed.code, 5, "{}", unkeyed.stderr);
+    served.says(&["at", due, "--name", "plain", "--", "true"], 0, "plain is due");
+    served.says(&["at", due, "--name", "plain", "--", "true"], 0, "plain is there already, due");
+    assert_eq!(served.ask(&["at", "+9h", "--name", "plain", "--", "true"]).code, 5, "at another time");
+    served.says(&["cancel", "plain"], 0, "");
+    // One that was withdrawn keeps its key, and the answer says so.
+    served.says(&["at", due, "--name", "never", "--key", "k5", "--", "true"], 0, "never is due");
+    served.says(&["cancel", "never"], 0, "");
+    let again = ["at", due, "--name", "never", "--key", "k5", "--", "true"];
+    served.says(&again, 0, "never is there already, cancelled (it was withdrawn");
     let unnamed = served.json(&["at", due, "--key", "k3", "--json", "--", "true"]);
     let again = served.json(&["at", "+5h", "--key", "k3", "--json", "--", "true"]);
     assert_eq!(unnamed["submitted"]["name"], again["duplicate"]["name"]);

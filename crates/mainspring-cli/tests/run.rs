@@ -75,7 +75,8 @@ fn everything_works_on_a_store_in_memory_and_nothing_is_left_of_it() {
     says(&["logs", "idle"], 0, "ran\n");
     says(&["at", "now", "--name", "soon", "--key", "k", "--", "echo", "tea"], 0, "soon is due");
     running.wait_for(&["soon", "stdout tea"]);
-    says(&["at", "+1h", "--key", "k", "--", "true"], 0, "soon is there already");
+    says(&["at", "+1h", "--key", "k", "--", "echo", "tea"], 0, "soon is there already");
+    says(&["at", "+1h", "--key", "k", "--", "true"], 5, "`soon` with the key `k` is");
     says(&["every", "1h", "--name", "hourly", "--", "true"], 0, "+ hourly");
     says(&["pause", "hourly"], 0, "");
     says(&["show", "hourly"], 0, "paused");

@@ -90,7 +90,8 @@ fn servers_share_the_shards_and_each_of_them_answers_for_all() {
     }
     assert_ne!(database.ask("SELECT count(DISTINCT shard) FROM mainspring.pending"), "1");
     one.says(&["cancel", "later-3"], "");
-    other.says(&["at", "+1h", "--name", "later-4", "--", "true"], "is there already");
+    let taken = other.ask(&["at", "+1h", "--name", "later-4", "--", "true"]);
+    assert!(taken.code == 5 && taken.stderr.contains("`later-4` is pending, due"), "{}", taken.stderr);
     assert_eq!(database.ask("SELECT count(*) FROM mainspring.pending"), "7");
     // What is done to all is done in all shards.
     other.says(&["pause", "--all"], "");

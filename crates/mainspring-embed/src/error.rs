@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use mainspring_job::{JobError, Refusal, StoreError};
+use mainspring_job::{Holder, JobError, Refusal, StoreError};
 use mainspring_server::server::calls::Refused;
 
 /// Why jobs are not opened, or something is not submitted.
@@ -30,6 +30,9 @@ pub enum Error {
     Payload(serde_json::Error),
     /// The payload is too long.
     Action(JobError),
+    /// Another submission has the name or the key: it does other work, or has another key. Nothing was
+    /// submitted.
+    Taken(Box<Holder>),
     /// The planner said no.
     Refused(Refusal),
     /// Nothing new is taken now, for this reason; what was asked for may be tried again later.
@@ -48,6 +51,7 @@ impl fmt::Display for Error {
             Error::NoHandler(name) => write!(f, "there is no handler `{name}`"),
             Error::Payload(error) => write!(f, "the payload cannot be written as JSON: {error}"),
             Error::Action(error) => error.fmt(f),
+            Error::Taken(holder) => write!(f, "the name or the key is taken: {holder}"),
             Error::Refused(refusal) => refusal.fmt(f),
             Error::Temporary(why) => f.write_str(why),
             Error::Stopped => f.write_str("the jobs are shut down"),

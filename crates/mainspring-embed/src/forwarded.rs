@@ -9,9 +9,11 @@
 //! Does not know how it gets there: see [`forward`](crate::forward) and [`inbox`](crate::inbox).
 
 use std::fmt::Display;
+use std::sync::Arc;
 
 use mainspring_job::{
-    Action, Command, JobName, OnceId, PauseTerms, Policies, Refusal, Reply, RunKey, Scope, Submission, Work,
+    Action, Command, Holder, JobName, OnceId, PauseTerms, Policies, Refusal, Reply, RunKey, RunState, Scope,
+    Submission, Work,
 };
 use mainspring_server::server::calls::{Answered, Refused};
 use serde::{Deserialize, Serialize};
@@ -56,10 +58,72 @@ pub(crate) enum Forwarded {
 pub(crate) enum Replied {
     Done,
     Submitted { id: String, name: String },
-    Duplicate { id: Option<String> },
+    Duplicate { holder: Held },
+    Taken { holder: Held },
     Planned { run: String },
     Refused { why: String },
     Temporary { why: String },
+}
+
+/// What has the key or the name of a submission.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Held {
+    id: Option<String>,
+    name: String,
+    key: Option<String>,
+    due: String,
+    state: Option<String>,
+    why: String,
+    work: Option<Worked>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Worked {
+    kind: String,
+    body: String,
+    policies: String,
+    group: Option<String>,
+    priority: i8,
+}
+
+impl Held {
+    fn of(holder: &Holder) -> Held {
+        let work = holder.work.as_ref().map(|work| Worked {
+            kind: work.action.kind().to_owned(),
+            body: work.action.body().to_owned(),
+            policies: work.policies.to_string(),
+            group: work.group.as_ref().map(ToString::to_string),
+            priority: work.priority,
+        });
+        Held {
+            id: holder.id.map(|id| id.to_string()),
+            name: holder.name.to_string(),
+            key: holder.key.clone(),
+            due: holder.due.to_string(),
+            state: holder.state.map(|state| state.name().to_owned()),
+            why: holder.why.clone(),
+            work,
+        }
+    }
+
+    fn holder(self) -> Result<Box<Holder>, String> {
+        let state = |name: String| RunState::from_name(&name).ok_or(format!("there is no state {name}"));
+        let work = |worked: Worked| {
+            let action = Action::new(worked.kind, worked.body).map_err(|error| error.to_string())?;
+            let mut work = Work::new(action).with_policies(read::<Policies>(&worked.policies)?);
+            work.group = worked.group.as_deref().map(read::<JobName>).transpose()?;
+            work.priority = worked.priority;
+            Ok::<_, String>(Arc::new(work))
+        };
+        let mut holder = Holder::new(read(&self.name)?, read(&self.due)?);
+        holder.id = self.id.as_deref().map(read::<OnceId>).transpose()?;
+        (holder.key, holder.why) = (self.key, self.why);
+        holder.state = self.state.map(state).transpose()?;
+        holder.work = self.work.map(work).transpose()?;
+        Ok(Box::new(holder))
+    }
 }
 
 /// All refusals, to be found again by what they say.
@@ -142,8 +206,9 @@ impl Replied {
             Ok(Reply::Submitted { id, name }) => {
                 Replied::Submitted { id: id.to_string(), name: name.to_string() }
             }
-            Ok(Reply::Duplicate { id }) => Replied::Duplicate { id: id.map(|id| id.to_string()) },
+            Ok(Reply::Duplicate(holder)) => Replied::Duplicate { holder: Held::of(holder) },
             Ok(Reply::Planned { key }) => Replied::Planned { run: key.to_string() },
+            Ok(Reply::Refused(Refusal::Taken(holder))) => Replied::Taken { holder: Held::of(holder) },
             Ok(Reply::Refused(refusal)) => Replied::Refused { why: refusal.to_string() },
             Ok(other) => Replied::Temporary { why: format!("the planner answered {other:?}") },
             Err(refused) => Replied::Temporary { why: refused.to_string() },
@@ -156,9 +221,8 @@ impl Replied {
             Ok(match self {
                 Replied::Done => Reply::Done,
                 Replied::Submitted { id, name } => Reply::Submitted { id: read(&id)?, name: read(&name)? },
-                Replied::Duplicate { id } => {
-                    Reply::Duplicate { id: id.as_deref().map(read::<OnceId>).transpose()? }
-                }
+                Replied::Duplicate { holder } => Reply::Duplicate(holder.holder()?),
+                Replied::Taken { holder } => Reply::Refused(Refusal::Taken(holder.holder()?)),
                 Replied::Planned { run } => Reply::Planned { key: read(&run)? },
                 Replied::Refused { why } => {
                     let known = REFUSALS.into_iter().find(|refusal| refusal.to_string() == why);
@@ -207,11 +271,16 @@ mod tests {
     #[test]
     fn a_reply_is_the_same_at_the_program_that_asked() {
         let id = OnceId { due: "2026-11-21T08:00:00Z".parse().unwrap(), number: 7 };
+        let work = Work::new(Action::new("handler", "{}").unwrap()).with_policies("retry=2".parse().unwrap());
+        let mut held = Holder::new(id.name(), id.due);
+        (held.id, held.key, held.work) = (Some(id), Some("k".to_owned()), Some(Arc::new(work)));
+        (held.state, held.why) = (Some(RunState::Cancelled), "it was withdrawn".to_owned());
         let mut answers = vec![
             Ok(Reply::Done),
+            Ok(Reply::Duplicate(Box::new(Holder::new(id.name(), id.due)))),
             Ok(Reply::Submitted { id, name: id.name() }),
-            Ok(Reply::Duplicate { id: None }),
-            Ok(Reply::Duplicate { id: Some(id) }),
+            Ok(Reply::Duplicate(Box::new(held.clone()))),
+            Ok(Reply::Refused(Refusal::Taken(Box::new(held)))),
             Ok(Reply::Planned { key: "tick@2026-11-21T08:00:00Z#2".parse().unwrap() }),
             Err(Refused::Now("the disk is full".to_owned())),
         ];

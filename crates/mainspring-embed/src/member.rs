@@ -24,7 +24,7 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
-use mainspring_job::{Command, JobName, Reply};
+use mainspring_job::{Command, Holder, JobName, Reply};
 use mainspring_server::server::calls::{Answer, Answered, Caller, Promise, Refused, promise};
 
 use crate::error::Error;
@@ -199,8 +199,9 @@ impl Member {
 /// A submission that got its key here is nobody else's: one that is there already is this one.
 fn of_first(reply: Reply, is_keyed_here: bool, command: &Command) -> Reply {
     match (reply, command) {
-        (Reply::Duplicate { id: Some(id) }, Command::Submit(submission)) if is_keyed_here => {
-            Reply::Submitted { id, name: submission.name.clone().unwrap_or_else(|| id.name()) }
+        (Reply::Duplicate(holder), Command::Submit(_)) if is_keyed_here && holder.id.is_some() => {
+            let Holder { id, name, .. } = *holder;
+            Reply::Submitted { id: id.expect("it is some"), name }
         }
         (reply, _) => reply,
     }

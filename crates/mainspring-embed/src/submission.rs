@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use mainspring_action::body::{Body, HandlerBody};
-use mainspring_job::{Command, JobName, OnceId, Policies, Reply, Submission, Work};
+use mainspring_job::{
+    Command, Holder, JobName, OnceId, Policies, Refusal, Reply, RunState, Submission, Work,
+};
 use serde::Serialize;
 
 use crate::client::{Client, name_of, strange};
@@ -35,14 +37,17 @@ enum Due {
     At(Timestamp),
 }
 
-/// What was submitted, or what was there already with its key.
+/// What was submitted, or what was there already: with its key, or with its name and due time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Submitted {
-    /// Its id, which withdraws it. `None`: it was there already, and is not waiting any more.
+    /// Its id, which withdraws it while it waits. `None`: it was there already without a key, and is not
+    /// waiting any more.
     pub id: Option<OnceId>,
-    /// Its name: that of its run in the history. `None` where it was there already.
+    /// Its name: that of its run in the history.
     pub name: Option<JobName>,
+    /// The state of its run. `None`: it waits. One that was withdrawn is cancelled, and keeps its key.
+    pub state: Option<RunState>,
     /// Whether it is new. A second submission with the same key changes nothing while the first waits, runs,
     /// or is kept in the history.
     pub is_new: bool,
@@ -56,8 +61,7 @@ impl Client {
 }
 
 impl Submitted {
-    /// The name of its run in the history, for [`Jobs::runs_of`](crate::Jobs::runs_of); empty where it was
-    /// there already.
+    /// The name of its run in the history, for [`Jobs::runs_of`](crate::Jobs::runs_of).
     pub fn job(&self) -> &str {
         self.name.as_ref().map_or("", JobName::as_str)
     }
@@ -77,7 +81,8 @@ impl<'c> Once<'c> {
         }
     }
 
-    /// An idempotency key: a second submission with it is answered with the first.
+    /// An idempotency key: a second submission with it is answered with the first, if it calls the same
+    /// handler with the same payload.
     pub fn key(self, key: impl Into<String>) -> Once<'c> {
         Once { key: Some(key.into()), ..self }
     }
@@ -115,11 +120,11 @@ impl<'c> Once<'c> {
     /// Submits it. It is on disk when this returns.
     ///
     /// # Errors
-    /// When there is no such handler, the payload cannot be written, the disk is full, or the jobs are shut
-    /// down. It is not submitted then.
+    /// When there is no such handler, the payload cannot be written, another submission has the key or the
+    /// name ([`Error::Taken`]), the disk is full, or the jobs are shut down. It is not submitted then.
     pub fn submit(self) -> Result<Submitted, Error> {
-        let client = self.client;
-        submitted(client.command(self.command()?)?)
+        let (client, asked) = (self.client, self.submission()?);
+        submitted(client.command(Command::Submit(asked.clone())), &asked)
     }
 
     /// The same for a thread that must not wait, such as one that polls futures.
@@ -128,11 +133,11 @@ impl<'c> Once<'c> {
     /// See [`submit`](Self::submit). A future that is dropped before it is ready may have submitted it or
     /// not.
     pub async fn submit_async(self) -> Result<Submitted, Error> {
-        let client = self.client;
-        submitted(client.command_async(self.command()?).await?)
+        let (client, asked) = (self.client, self.submission()?);
+        submitted(client.command_async(Command::Submit(asked.clone())).await, &asked)
     }
 
-    fn command(self) -> Result<Command, Error> {
+    fn submission(self) -> Result<Submission, Error> {
         let Some(entry) = self.client.catalogue().get(&self.handler) else {
             return Err(Error::NoHandler(self.handler));
         };
@@ -150,14 +155,35 @@ impl<'c> Once<'c> {
         let mut submission = Submission::new(due, work);
         submission.name = self.name.as_deref().map(name_of).transpose()?;
         submission.key = self.key;
-        Ok(Command::Submit(submission))
+        Ok(submission)
     }
 }
 
-fn submitted(reply: Reply) -> Result<Submitted, Error> {
-    match reply {
-        Reply::Submitted { id, name } => Ok(Submitted { id: Some(id), name: Some(name), is_new: true }),
-        Reply::Duplicate { id } => Ok(Submitted { id, name: None, is_new: false }),
-        other => Err(strange(&other)),
+fn submitted(replied: Result<Reply, Error>, asked: &Submission) -> Result<Submitted, Error> {
+    match replied {
+        Ok(Reply::Submitted { id, name }) => {
+            Ok(Submitted { id: Some(id), name: Some(name), state: None, is_new: true })
+        }
+        Ok(Reply::Duplicate(holder)) => Ok(known(*holder)),
+        Err(Error::Refused(Refusal::Taken(holder))) if is_again(&holder, asked) => Ok(known(*holder)),
+        Err(Error::Refused(Refusal::Taken(holder))) => Err(Error::Taken(holder)),
+        Ok(other) => Err(strange(&other)),
+        Err(error) => Err(error),
     }
+}
+
+/// One that was there already.
+fn known(holder: Holder) -> Submitted {
+    Submitted { id: holder.id, name: Some(holder.name), state: holder.state, is_new: false }
+}
+
+/// Whether it is the same call under the same key, by a program whose handler has another version or other
+/// options now.
+fn is_again(holder: &Holder, asked: &Submission) -> bool {
+    let call = |work: &Work| match Body::decode(&work.action) {
+        Ok(Body::Handler(HandlerBody { name, payload, .. })) => Some((name, payload)),
+        _ => None,
+    };
+    let held = holder.work.as_deref().and_then(call);
+    asked.key.is_some() && holder.key == asked.key && held.is_some() && held == call(&asked.work)
 }

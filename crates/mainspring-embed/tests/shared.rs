@@ -175,8 +175,12 @@ fn commands_work_where_the_jobs_are_not_owned(database: &Database) {
     assert!(later.is_new);
     assert_eq!(first.waiting(10).unwrap().len(), 1);
     assert_eq!(second.waiting(10).unwrap()[0].name.as_str(), later.job());
-    let again = first.once("step").key("later").after(hour).payload(&2).submit().unwrap();
-    assert_eq!((again.id, again.is_new), (later.id, false));
+    for program in [&first, &second] {
+        let again = program.once("step").key("later").after(hour).payload(&1).submit().unwrap();
+        assert_eq!((again.id, again.is_new, again.state), (later.id, false, None));
+        let other = program.once("step").key("later").after(hour).payload(&2).submit();
+        assert!(matches!(other, Err(Error::Taken(_))), "{other:?}");
+    }
     second.withdraw(later.id.unwrap()).unwrap();
     let withdrawn = second.withdraw(later.id.unwrap());
     assert!(matches!(withdrawn, Err(Error::Refused(Refusal::NoSuchOnce))), "{withdrawn:?}");

@@ -9,6 +9,7 @@
 use jiff::Timestamp;
 
 use crate::audit::Audit;
+use crate::holder::Holder;
 use crate::job::{Group, Job};
 use crate::name::JobName;
 use crate::once::{Once, OnceId, Submission};
@@ -144,6 +145,10 @@ pub enum Input {
         /// Whether there was no more up to the end of the range.
         is_complete: bool,
     },
+    /// What has the keys and names that submissions of the next batch found taken, each with the place of its
+    /// operation: see [`Holder::of_batch`](crate::Holder::of_batch). Told before that batch is committed, and
+    /// only where there are any; a submission whose holder is not told is refused.
+    Holders(Vec<(usize, Holder)>),
     /// A batch is on disk.
     Committed {
         /// The number of the batch: see [`Batch`](crate::Batch).
@@ -221,13 +226,15 @@ pub enum Scope {
 /// }
 /// # while let Some(batch) = planner.take_batch() {
 /// #     let answers = store.commit(lease, &batch)?.answers;
+/// #     let holders = mainspring_job::Holder::of_batch(&mut store, lease.shard, &batch, &answers)?;
+/// #     planner.handle(now, Input::Holders(holders), &mut outputs);
 /// #     planner.handle(now, Input::Committed { number: batch.number, answers }, &mut outputs);
 /// # }
 /// let replies: Vec<&Reply> = outputs
 ///     .iter()
 ///     .filter_map(|output| if let Output::Reply { reply, .. } = output { Some(reply) } else { None })
 ///     .collect();
-/// assert!(matches!(replies[..], [Reply::Submitted { .. }, Reply::Duplicate { .. }]));
+/// assert!(matches!(replies[..], [Reply::Submitted { .. }, Reply::Duplicate(_)]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]

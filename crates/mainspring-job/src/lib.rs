@@ -116,6 +116,7 @@ pub mod planner;
 
 pub mod store;
 
+pub mod holder;
 mod placement;
 mod turn;
 
@@ -131,6 +132,8 @@ pub use circle::circle;
 #[doc(inline)]
 pub use exclusion::Exclusion;
 pub use hash::text_hash;
+#[doc(inline)]
+pub use holder::Holder;
 #[doc(inline)]
 pub use hook::{Call, Hook, Hooks, Notice, NoticeKind};
 #[doc(inline)]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use crate::holder::Holder;
 use crate::input::Ticket;
 use crate::name::JobName;
 use crate::once::OnceId;
@@ -158,11 +159,8 @@ pub enum Reply {
         /// Its name.
         name: JobName,
     },
-    /// There is one already, with that name or key. Nothing changed.
-    Duplicate {
-        /// The one that is there, if it is known.
-        id: Option<OnceId>,
-    },
+    /// The very submission is there already, with that key, or with that name and due time. Nothing changed.
+    Duplicate(Box<Holder>),
     /// The run is on disk, and started if there was a place.
     Planned {
         /// Its key.
@@ -241,7 +239,7 @@ pub struct Applied {
 /// let error: Box<dyn std::error::Error> = Refusal::TooManyRuns.into();
 /// assert_eq!(error.to_string(), "too many runs are waiting already");
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Refusal {
     /// There is no such job.
@@ -260,6 +258,8 @@ pub enum Refusal {
     TooManyJobs,
     /// The name or the idempotency key is taken or not allowed.
     Conflict,
+    /// Another one-shot job has the name or the idempotency key, as it does other work, or has another key.
+    Taken(Box<Holder>),
     /// The idempotency key is longer than [`MAX_KEY_BYTES`](crate::MAX_KEY_BYTES).
     KeyTooLong,
     /// The due time is before the year 1678 or after 2262: stores count nanoseconds in 64 bits.
@@ -274,6 +274,9 @@ pub enum Refusal {
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Refusal::Taken(holder) = self {
+            return write!(f, "that name or key is taken, and by another submission: {holder}");
+        }
         f.write_str(match self {
             Refusal::NoSuchJob => "there is no such job",
             Refusal::NoSuchRun => "there is no such run, or it has ended",
@@ -282,7 +285,7 @@ impl fmt::Display for Refusal {
             Refusal::NotAhead => "the job does not rest for the clock: nothing of it is planned ahead of now",
             Refusal::TooManyRuns => "too many runs are waiting already",
             Refusal::TooManyJobs => "there are too many jobs already",
-            Refusal::Conflict => "that name is taken",
+            Refusal::Conflict | Refusal::Taken(_) => "that name or key is taken",
             Refusal::KeyTooLong => "the idempotency key is too long",
             Refusal::DueOutOfRange => "the due time is too far away",
             Refusal::NoteTooLong => "the note is too long",

@@ -217,6 +217,7 @@ impl Planner {
             Input::Defer { key, until } => self.runs.defer(&key, until),
             Input::Loaded { pending, is_complete } => self.loaded(now, pending, is_complete),
             Input::LoadedIds { ids, is_complete } => self.near.scanned(&ids, is_complete),
+            Input::Holders(holders) => self.ledger.tell_holders(holders),
             Input::Committed { number, answers } => self.committed(now, number, &answers, outputs),
             Input::Stop => self.activity.stop(),
             Input::Audit(audit) => self.ledger.begin_audit(audit),

@@ -224,8 +224,7 @@ pub struct Renewed {
     pub lasts: Option<Duration>,
 }
 
-/// Something that has become possible, as far as the store happens to know: see the sixth sentence of the
-/// contract.
+/// Something that has become possible, as far as the store knows: see the sixth sentence of the contract.
 ///
 /// # Example
 /// ```
@@ -313,8 +312,7 @@ pub trait Store: Reader {
         Ok(Arrivals::default())
     }
 
-    /// The jobs that other shards have taken from this one since the last call. Another owner is not told of
-    /// them.
+    /// The jobs that other shards have taken from this one since the last call; no other owner is told.
     ///
     /// # Errors
     /// When they cannot be read.
@@ -351,8 +349,7 @@ pub trait Store: Reader {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Reader {
-    /// Pending one-shot jobs after an id, due up to a time, at most `limit` and [`MAX_PAGE`], in the order of
-    /// ids.
+    /// Pending one-shot jobs after an id, due up to a time, in their order: at most `limit` and [`MAX_PAGE`].
     ///
     /// # Errors
     /// When it cannot be read.
@@ -423,8 +420,7 @@ pub trait Reader {
         limit: usize,
     ) -> Result<Vec<Run>, StoreError>;
 
-    /// Runs for people's pages: the latest first, by the time that the query's order names. Not for the hot
-    /// path.
+    /// Runs for people's pages, the latest first by the time that the query's order names.
     ///
     /// # Errors
     /// When they cannot be read.
@@ -463,6 +459,12 @@ pub trait Reader {
     /// # Errors
     /// When it cannot be read.
     fn pending_named(&mut self, shard: Shard, name: &JobName) -> Result<Option<Once>, StoreError>;
+
+    /// The one-shot job that has an idempotency key, by id and name: it waits, or its run is kept.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn keyed(&mut self, shard: Shard, key: &str) -> Result<Option<(OnceId, JobName)>, StoreError>;
 
     /// How much there is.
     ///

@@ -15,6 +15,7 @@ use std::collections::VecDeque;
 
 use jiff::Timestamp;
 
+use crate::holder::Holder;
 use crate::input::Input;
 use crate::once::OnceId;
 use crate::output::Output;
@@ -53,6 +54,8 @@ pub fn turn(
         planner.handle(now, input, &mut outputs);
         while let Some(batch) = planner.take_batch() {
             let answers = store.commit(lease, &batch)?.answers;
+            let holders = Holder::of_batch(store, lease.shard, &batch, &answers)?;
+            planner.handle(now, Input::Holders(holders), &mut outputs);
             planner.handle(now, Input::Committed { number: batch.number, answers }, &mut outputs);
         }
         for output in outputs {

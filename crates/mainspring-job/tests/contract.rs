@@ -37,12 +37,14 @@ enum Flaw {
     ForgetsTheLast,
     ForgetsWhoAsked,
     AnswersOnce,
+    ForgetsTheKey,
     /// These two are none: what a store hints at is not compared.
     NeverHints,
     HintsForNothing,
 }
 
-const FLAWS: [Flaw; 20] = [
+const FLAWS: [Flaw; 21] = [
+    Flaw::ForgetsTheKey,
     Flaw::ForgetsTheLast,
     Flaw::ForgetsWhoAsked,
     Flaw::AppliesTwice,
@@ -246,6 +248,10 @@ impl Reader for BrokenStore {
         self.store.pending_named(shard, name)
     }
 
+    fn keyed(&mut self, shard: Shard, key: &str) -> Result<Option<(OnceId, JobName)>, StoreError> {
+        self.store.keyed(shard, key).map(|found| found.filter(|_| self.flaw != Flaw::ForgetsTheKey))
+    }
+
     fn counts(&mut self, shard: Shard) -> Result<Counts, StoreError> {
         self.store.counts(shard)
     }
@@ -361,6 +367,9 @@ impl Reader for Lent {
     }
     fn pending_named(&mut self, shard: Shard, name: &JobName) -> Result<Option<Once>, StoreError> {
         self.0.borrow_mut().pending_named(shard, name)
+    }
+    fn keyed(&mut self, shard: Shard, key: &str) -> Result<Option<(OnceId, JobName)>, StoreError> {
+        self.0.borrow_mut().keyed(shard, key)
     }
     fn counts(&mut self, shard: Shard) -> Result<Counts, StoreError> {
         self.0.borrow_mut().counts(shard)

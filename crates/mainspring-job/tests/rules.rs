@@ -29,10 +29,10 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use mainspring_cron::{Expression, Schedule};
 use mainspring_job::{
-    Action, Applied, Audit, AuditQuery, Cause, Command, Definitions, Exclusion, Failure, Group, Input, Job,
-    JobName, Lease, Limits, MAX_BATCH_OPERATIONS, MAX_ON_PROBATION, MemoryStore, Note, OnceId, Operation,
-    Outcome, Output, Owner, PauseTerms, Planner, Prune, Query, Reader, Reason, Refusal, Reply, Run, RunState,
-    Scope, Shard, Start, Store, Submission, Ticket, Timetable, Work, preview, rewind_preview,
+    Action, Applied, Audit, AuditQuery, Cause, Command, Definitions, Exclusion, Failure, Group, Holder,
+    Input, Job, JobName, Lease, Limits, MAX_BATCH_OPERATIONS, MAX_ON_PROBATION, MemoryStore, Note, OnceId,
+    Operation, Outcome, Output, Owner, PauseTerms, Planner, Prune, Query, Reader, Reason, Refusal, Reply,
+    Run, RunState, Scope, Shard, Start, Store, Submission, Ticket, Timetable, Work, preview, rewind_preview,
 };
 
 use shell::{Shell, at, job, name, work};
@@ -318,7 +318,10 @@ fn a_submission_with_a_known_key_is_answered_with_the_first() {
     };
     for time in ["2026-01-01T00:00:05Z", "2026-01-01T00:00:15Z"] {
         shell.live(time);
-        assert_eq!(shell.command(Command::Submit(submission.clone())), Reply::Duplicate { id: Some(id) });
+        let Reply::Duplicate(holder) = shell.command(Command::Submit(submission.clone())) else {
+            panic!("it is the first again")
+        };
+        assert_eq!(holder.id, Some(id));
     }
     assert_eq!(shell.started.len(), 1);
     assert_eq!(shell.command(Command::Withdraw(id)), Reply::Refused(Refusal::NoSuchOnce));

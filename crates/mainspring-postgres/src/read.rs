@@ -329,6 +329,12 @@ pub(super) fn pending_named(connection: &mut Connection, name: &JobName) -> Read
     Ok(found.filter(|once| once.name == *name))
 }
 
+pub(super) fn keyed(connection: &mut Connection, key: &str) -> Read<Option<(OnceId, JobName)>> {
+    settle(connection)?;
+    let sql = "SELECT due, number, name FROM mainspring.once_key WHERE key = $1";
+    Ok(rows_of(connection, "key", sql, &[Value::text(key)], columns::keyed)?.pop())
+}
+
 /// What the batches have added up.
 pub(super) fn counts(connection: &mut Connection, shard: Shard) -> Read<Counts> {
     settle(connection)?;

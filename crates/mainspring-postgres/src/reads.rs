@@ -92,6 +92,10 @@ macro_rules! reads_by_asking {
                 read::pending_named(&mut self.connection, name)
             }
 
+            fn keyed(&mut self, _shard: Shard, key: &str) -> Result<Option<(OnceId, JobName)>, StoreError> {
+                read::keyed(&mut self.connection, key)
+            }
+
             fn counts(&mut self, shard: Shard) -> Result<Counts, StoreError> {
                 read::counts(&mut self.connection, shard)
             }

@@ -171,6 +171,14 @@ pub fn once_id(row: &dyn Columns) -> Read<OnceId> {
     Ok(OnceId { due: time_at(row, 0)?, number: unsigned(integer(row, 1)?) })
 }
 
+/// The id and the name of a one-shot job.
+///
+/// # Errors
+/// When a column is missing, or holds what no version of the program writes.
+pub fn keyed(row: &dyn Columns) -> Read<(OnceId, JobName)> {
+    Ok((once_id(row)?, name_at(row, 2)?))
+}
+
 /// A row of [`RUN`].
 ///
 /// # Errors

@@ -196,8 +196,13 @@ pub enum Response {
         name: String,
         due: String,
     },
+    /// The very submission is there already. A server before this had no more than the name.
     Duplicate {
         name: Option<String>,
+        due: Option<String>,
+        /// `pending`, or the state of its run.
+        state: Option<String>,
+        why: Option<String>,
     },
     Preview {
         times: Vec<String>,

@@ -78,6 +78,10 @@ macro_rules! reads_by_asking {
                 self.ask(|connection| read::pending_named(connection, name))
             }
 
+            fn keyed(&mut self, _shard: Shard, key: &str) -> Result<Option<(OnceId, JobName)>, StoreError> {
+                self.ask(|connection| read::keyed(connection, key))
+            }
+
             fn counts(&mut self, _shard: Shard) -> Result<Counts, StoreError> {
                 self.ask(read::counts)
             }

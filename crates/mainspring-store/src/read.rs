@@ -234,6 +234,11 @@ pub(super) fn pending_named(connection: &Connection, name: &JobName) -> Result<O
     Ok(found.filter(|once| once.name == *name))
 }
 
+pub(super) fn keyed(connection: &Connection, key: &str) -> Result<Option<(OnceId, JobName)>, StoreError> {
+    let sql = "SELECT due, number, name FROM once_key WHERE key = ?1";
+    Ok(rows(connection, sql, params![key], columns::keyed)?.pop())
+}
+
 /// What the batches have added up. A store that had no owner yet holds nothing.
 const KEPT: &str = "SELECT coalesce(sum(jobs), 0), coalesce(sum(pending), 0), coalesce(sum(open), 0),
     coalesce(sum(runs), 0), coalesce(sum(dead), 0) FROM shard";

@@ -193,7 +193,7 @@ impl Writer {
         }));
         let tried = match client.ask(request) {
             Ok(Response::Submitted { name, .. }) => Tried::Acknowledged(Some(name)),
-            Ok(Response::Duplicate { name }) => Tried::Acknowledged(name),
+            Ok(Response::Duplicate { name, .. }) => Tried::Acknowledged(name),
             Err(Error::Refused(error)) if error.kind != ErrorKind::Temporary => Tried::Refused(error.message),
             Err(_) => return Tried::Again,
             Ok(other) => Tried::Refused(format!("{other:?}")),

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::cluster_text::{owner_text, servers_text};
+use super::duplicate_text::duplicate_text;
 use super::{print, print_json, print_painted, zone_or_system};
 use crate::cli::serve::AskArgs;
 use crate::client::{Address, Client};
@@ -141,9 +142,9 @@ pub(super) fn text(response: &Response, view: &View) -> String {
         Response::Submitted { name, due } => {
             format!("{} is due {}\n", plain::line(name), plain::line(&when(due, view)))
         }
-        Response::Duplicate { name } => {
-            let name = name.as_deref().unwrap_or("a job with that key");
-            format!("{} is there already: nothing changed\n", plain::line(name))
+        Response::Duplicate { name, due, state, why } => {
+            let due = due.as_ref().map(|due| when(due, view));
+            duplicate_text(name.as_deref(), state.as_deref(), due, why.as_deref())
         }
         Response::Preview { times } => times_text(times, view),
         Response::Rewinding { times, count, planned } => {

@@ -74,6 +74,12 @@ impl Planner {
     }
 
     fn submit(&mut self, now: Timestamp, ticket: Ticket, submission: Submission) {
+        // Only a name or a key can be taken.
+        let is_plain = submission.name.is_none() && submission.key.is_none();
+        let otherwise = match is_plain {
+            true => Otherwise::Reply(Reply::Refused(Refusal::Conflict)),
+            false => Otherwise::Duplicate(Box::new(submission.clone())),
+        };
         let Submission { due, name, key, work } = submission;
         let is_taken = |name: &JobName| {
             // The names that are made for one-shot jobs without one are not for asking.
@@ -94,7 +100,7 @@ impl Planner {
         let once = Once { id, name: name.clone(), key, submitted: now, work };
         let position = self.ledger.record_for(Operation::Submit(once), Subject::Submitted(id));
         let reply = Output::Reply { ticket, reply: Reply::Submitted { id, name } };
-        self.ledger.perform_if_new(position, reply, Otherwise::Duplicate);
+        self.ledger.perform_if_new(position, reply, otherwise);
     }
 
     fn withdraw(&mut self, now: Timestamp, ticket: Ticket, id: OnceId) {

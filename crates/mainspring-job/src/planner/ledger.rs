@@ -16,10 +16,11 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::audit::Audit;
+use crate::holder::Holder;
 use crate::input::Ticket;
-use crate::once::OnceId;
+use crate::once::{OnceId, Submission};
 use crate::operation::{Answer, Batch, MAX_BATCH_OPERATIONS, Operation};
-use crate::output::{Output, Reply};
+use crate::output::{Output, Refusal, Reply};
 use crate::run::{Run, RunKey};
 
 /// Where an operation stands, counted from the first that was ever recorded.
@@ -58,8 +59,8 @@ pub(super) enum Otherwise {
     Nothing,
     /// Another answer to the same command.
     Reply(Reply),
-    /// The answer to a submission says which one is there.
-    Duplicate,
+    /// The answer to a submission says what has its key or its name, given what was asked for.
+    Duplicate(Box<Submission>),
     /// The run gets another name, and then its own answer.
     AnotherName,
 }
@@ -98,6 +99,8 @@ pub(super) struct Ledger {
     number: u64,
     /// Who asks for what with the next command.
     audit: Option<Audit>,
+    /// What has the keys and names that submissions of the next batch found taken, by their places in it.
+    holders: BTreeMap<usize, Holder>,
 }
 
 impl Ledger {
@@ -223,6 +226,11 @@ impl Ledger {
         }
     }
 
+    /// What submissions of the next batch found.
+    pub(super) fn tell_holders(&mut self, holders: Vec<(usize, Holder)>) {
+        self.holders = holders.into_iter().collect();
+    }
+
     /// A batch is on disk: hands out what waited for it, and returns what the planner wants to know.
     pub(super) fn committed(
         &mut self,
@@ -242,12 +250,15 @@ impl Ledger {
                     unnamed.insert(place, ticket);
                 }
                 (Output::Reply { ticket, .. }, otherwise, _) => {
-                    let reply = instead(otherwise, answer);
+                    let place = needs.and_then(|place| index(sent.first.0, place));
+                    let holder = place.and_then(|place| self.holders.remove(&place));
+                    let reply = instead(otherwise, holder);
                     outputs.extend(reply.map(|reply| Output::Reply { ticket, reply }));
                 }
                 _ => (),
             }
         }
+        self.holders.clear();
         let found = |(position, subject)| {
             let asked = unnamed.remove(&position);
             Found { position, subject, answer: answer_to(position), asked }
@@ -261,11 +272,16 @@ fn index(first: u64, place: Position) -> Option<usize> {
     usize::try_from(place.0.checked_sub(first)?).ok()
 }
 
-fn instead(otherwise: Otherwise, answer: Answer) -> Option<Reply> {
-    match (otherwise, answer) {
+/// What is answered where an operation was not new.
+fn instead(otherwise: Otherwise, holder: Option<Holder>) -> Option<Reply> {
+    match (otherwise, holder) {
         (Otherwise::Nothing | Otherwise::AnotherName, _) => None,
         (Otherwise::Reply(reply), _) => Some(reply),
-        (Otherwise::Duplicate, Answer::Duplicate(id)) => Some(Reply::Duplicate { id }),
-        (Otherwise::Duplicate, _) => Some(Reply::Duplicate { id: None }),
+        (Otherwise::Duplicate(asked), Some(holder)) if holder.is_same(&asked) => {
+            Some(Reply::Duplicate(Box::new(holder)))
+        }
+        (Otherwise::Duplicate(_), Some(holder)) => Some(Reply::Refused(Refusal::Taken(Box::new(holder)))),
+        // It is gone again, or the shell has not asked.
+        (Otherwise::Duplicate(_), None) => Some(Reply::Refused(Refusal::Conflict)),
     }
 }

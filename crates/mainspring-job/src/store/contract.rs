@@ -90,6 +90,9 @@
 //!     fn pending_named(&mut self, shard: Shard, name: &JobName) -> Result<Option<Once>, StoreError> {
 //!         self.state.pending_named(shard, name)
 //!     }
+//!     fn keyed(&mut self, shard: Shard, key: &str) -> Result<Option<(OnceId, JobName)>, StoreError> {
+//!         self.state.keyed(shard, key)
+//!     }
 //!     fn counts(&mut self, shard: Shard) -> Result<Counts, StoreError> {
 //!         self.state.counts(shard)
 //!     }
@@ -129,6 +132,7 @@
 mod contents;
 mod generator;
 mod ground;
+mod holders;
 mod laws;
 mod lives;
 mod owners;
@@ -207,7 +211,7 @@ impl std::error::Error for Violation {}
 /// assert_eq!(contract::exercise(&mut InMemory, 5), Ok(()));
 /// ```
 pub fn exercise<G: Ground>(ground: &mut G, script_count: u64) -> Result<(), Violation> {
-    for (law, check) in laws::all::<G>().into_iter().chain(owners::all()) {
+    for (law, check) in laws::all::<G>().into_iter().chain(owners::all()).chain([holders::law()]) {
         check(ground).map_err(|found| Violation { law: law.to_owned(), found })?;
     }
     for seed in 0..script_count {

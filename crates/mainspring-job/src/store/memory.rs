@@ -439,6 +439,10 @@ impl Reader for MemoryStore {
         Ok(self.names.get(name).and_then(|id| self.pending.get(id)).cloned())
     }
 
+    fn keyed(&mut self, _shard: Shard, key: &str) -> Result<Option<(OnceId, JobName)>, StoreError> {
+        Ok(self.keys.get(key).map(|(id, run)| (*id, run.job.clone())))
+    }
+
     fn counts(&mut self, _shard: Shard) -> Result<Counts, StoreError> {
         let count = |is_counted: fn(&Run) -> bool| {
             u64::try_from(self.runs.values().filter(|run| is_counted(run)).count()).unwrap_or(u64::MAX)

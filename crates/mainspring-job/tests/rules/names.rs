@@ -1,4 +1,5 @@
-//! Runs that no trigger names: each has a name of its own, and nobody is told one that the store has not taken.
+//! Runs that no trigger names: each has a name of its own, and nobody is told one that the store has not
+//! taken.
 
 use super::*;
 
@@ -146,4 +147,38 @@ fn a_run_that_is_missed_keeps_its_record_where_the_store_knows_its_name() {
         assert_eq!(shell.states("next-a"), vec!["succeeded"; round].join(" "));
         assert_eq!(shell.states("next-b"), vec!["missed"; round].join(" "));
     }
+}
+
+#[test]
+fn a_submission_whose_place_another_has_is_refused_and_told_by_what() {
+    let mut shell = Shell::new("2026-01-01T00:00:00Z", Vec::new());
+    let other = || Work::new(Action::new("process", "false").unwrap());
+    let due = at("2026-01-01T00:10:00Z");
+    let first = Submission::new(due, work("")).with_name(name("tea")).with_key("k");
+    let Reply::Submitted { id, .. } = shell.command(Command::Submit(first.clone())) else {
+        panic!("it is new")
+    };
+    let refused = [
+        Submission::new(due, other()).with_key("k"),
+        Submission::new(due, work("")).with_name(name("tea")),
+        Submission::new(due, work("")).with_name(name("tea")).with_key("another"),
+    ];
+    let told = |shell: &mut Shell, asked: &Submission| match shell.command(Command::Submit(asked.clone())) {
+        Reply::Refused(Refusal::Taken(holder)) => holder.to_string(),
+        reply => panic!("{asked:?}: {reply:?}"),
+    };
+    for asked in &refused {
+        assert_eq!(told(&mut shell, asked), "`tea` with the key `k` is pending, due 2026-01-01T00:10:00Z");
+    }
+    // The same again is done, at another time and under another name too.
+    let again = Submission::new(at("2026-01-01T09:00:00Z"), work("")).with_name(name("cup")).with_key("k");
+    assert!(
+        matches!(shell.command(Command::Submit(again)), Reply::Duplicate(holder) if holder.id == Some(id))
+    );
+    // One that was withdrawn keeps its key, and not its name.
+    shell.command(Command::Withdraw(id));
+    assert_eq!(told(&mut shell, &refused[0]), "`tea` with the key `k` is cancelled (it was withdrawn)");
+    let Reply::Duplicate(holder) = shell.command(Command::Submit(first)) else { panic!("it is the same") };
+    assert_eq!(holder.state, Some(RunState::Cancelled));
+    assert!(matches!(shell.command(Command::Submit(refused[1].clone())), Reply::Submitted { .. }));
 }

@@ -119,6 +119,8 @@ impl Shell {
             self.operation_count += batch.operations.len();
             self.operations.extend(batch.operations.iter().cloned());
             let answers = self.store.commit(self.lease, &batch).unwrap().answers;
+            let holders = Holder::of_batch(&mut self.store, Shard::WHOLE, &batch, &answers).unwrap();
+            self.planner.handle(self.now, Input::Holders(holders), &mut outputs);
             self.planner.handle(self.now, Input::Committed { number: batch.number, answers }, &mut outputs);
         }
         for output in outputs {

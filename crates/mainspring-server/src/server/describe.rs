@@ -230,7 +230,7 @@ fn kind_of(refusal: &Refusal) -> ErrorKind {
     match refusal {
         Refusal::NoSuchJob | Refusal::NoSuchRun | Refusal::NoSuchOnce => ErrorKind::NotFound,
         Refusal::BackfillTooLarge | Refusal::KeyTooLong | Refusal::NoteTooLong => ErrorKind::Usage,
-        Refusal::Conflict | Refusal::NotAhead | Refusal::OpenRuns => ErrorKind::Conflict,
+        Refusal::Conflict | Refusal::Taken(_) | Refusal::NotAhead | Refusal::OpenRuns => ErrorKind::Conflict,
         Refusal::TooManyRuns | Refusal::TooManyJobs | Refusal::NotReady => ErrorKind::Temporary,
         _ => ErrorKind::Failed,
     }
@@ -251,8 +251,12 @@ pub(super) fn reply(reply: &Reply) -> Response {
         Reply::Submitted { id, name } => {
             Response::Submitted { name: name.to_string(), due: id.due.to_string() }
         }
-        // Which one it is, the store knows.
-        Reply::Duplicate { .. } => Response::Duplicate { name: None },
+        Reply::Duplicate(holder) => Response::Duplicate {
+            name: Some(holder.name.to_string()),
+            due: Some(holder.due.to_string()),
+            state: Some(holder.state.map_or("pending", |state| state.name()).to_owned()),
+            why: Some(holder.why.clone()).filter(|why| !why.is_empty()),
+        },
         Reply::Planned { key } => Response::Planned { run: key.to_string() },
         Reply::Backfilled { count, series } => Response::Backfilled { count: *count, series: *series },
         Reply::Rewound { from } => Response::Rewound { from: from.to_string() },

@@ -249,8 +249,11 @@ impl Owner {
     pub(super) fn next_news(&mut self, now: Moment, outputs: &mut Vec<Output>) -> Option<News> {
         let was_full = self.writer.is_full();
         Some(match self.writer.next_report(now)? {
-            Report::Committed { number, answers, asked, reading } => {
+            Report::Committed { number, answers, holders, asked, reading } => {
                 self.is_renewed(asked, reading);
+                if !holders.is_empty() {
+                    self.planner.handle(now.wall, Input::Holders(holders), outputs);
+                }
                 self.planner.handle(now.wall, Input::Committed { number, answers }, outputs);
                 News::Committed { was_full }
             }

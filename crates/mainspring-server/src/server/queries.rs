@@ -14,10 +14,9 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use jiff::{Span, Timestamp};
+use jiff::Timestamp;
 use mainspring_job::{
     AuditQuery, Cause, Command, Cursor, JobName, OnceId, Order, Reader, Run, RunKey, RunState, Shard,
-    StoreError,
 };
 
 use super::asking::{Asking, Next, job_name, not_found, store_failed, time, usage};
@@ -332,32 +331,4 @@ pub(super) fn dead(reader: &mut dyn Reader, key: &RunKey, becomes: impl FnOnce(R
     let run = run.filter(|run| run.state == RunState::Dead);
     let run = run.ok_or_else(|| not_found(&format!("dead letter `{key}`")))?;
     Ok(Next::Command(becomes(run)))
-}
-
-/// The answer to a submission of what is there already.
-pub(super) fn duplicate(reader: &mut dyn Reader, shard: Shard, known: OnceId) -> Asking {
-    let name = name_of(reader, shard, known).map_err(store_failed)?;
-    Ok(Next::Answer(Response::Duplicate { name }))
-}
-
-/// The name of a one-shot job that is pending, or has become a run that is kept. `None` where several runs
-/// could be it.
-fn name_of(reader: &mut dyn Reader, shard: Shard, id: OnceId) -> Result<Option<String>, StoreError> {
-    let before = OnceId { number: id.number.saturating_sub(1), ..id };
-    let pending = reader.load(shard, before, id.due, 1)?;
-    if let Some(once) = pending.first().filter(|once| once.id == id) {
-        return Ok(Some(once.name.to_string()));
-    }
-    let later = id.due.saturating_add(Span::new().nanoseconds(1)).unwrap_or(id.due);
-    let cursor = Some(RunKey::new(id.name(), later).into());
-    let mut query = mainspring_job::Query::new(MAX_ROWS);
-    query.cursor = cursor;
-    let runs = reader.find(Shard::EVERY, &query)?;
-    let names: Vec<&JobName> = runs
-        .iter()
-        .filter(|run| run.key.nominal == id.due && run.cause == Cause::Once)
-        .map(|run| &run.key.job)
-        .collect();
-    let known = names.iter().find(|name| ***name == id.name()).or(names.first().filter(|_| names.len() == 1));
-    Ok(known.map(ToString::to_string))
 }

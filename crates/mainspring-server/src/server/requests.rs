@@ -180,15 +180,7 @@ impl Server {
                     self.say_refused(&Origin::of(&source).to_string(), &names, now);
                 }
             }
-            Purpose::Answer(asker) => {
-                if let Reply::Duplicate { id: Some(known) } = reply {
-                    self.clients.await_less(asker);
-                    let of_people = self.files.share().of_people();
-                    let ask = move |reader: &mut dyn Reader| queries::duplicate(reader, of_people, known);
-                    return self.ask_store(asker, Box::new(ask));
-                }
-                self.clients.answer_awaited(asker, describe::reply(&reply));
-            }
+            Purpose::Answer(asker) => self.clients.answer_awaited(asker, describe::reply(&reply)),
             Purpose::Purge { asker, job } => self.purged(asker, job, &reply),
             Purpose::LastOf { asker, mut applied } => {
                 if let Reply::Applied(last) = &reply {

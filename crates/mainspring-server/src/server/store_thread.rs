@@ -30,7 +30,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Answer, Arrivals, Batch, Input, JobName, Lease, MAX_PAGE, OnceId, Reader, Shard, Store, StoreError,
+    Answer, Arrivals, Batch, Committed, Holder, Input, JobName, Lease, MAX_PAGE, OnceId, Reader, Shard,
+    Store, StoreError,
 };
 
 use super::asking::{Answered, Question};
@@ -71,6 +72,8 @@ pub(super) enum Report {
     Committed {
         number: u64,
         answers: Vec<Answer>,
+        /// What has the keys and names that submissions of it found taken.
+        holders: Vec<(usize, Holder)>,
         /// The boot time before the store was asked, from which on a lease lasts.
         asked: Duration,
         reading: Option<Reading>,
@@ -227,9 +230,11 @@ impl StoreThread {
             None => return Ok(()),
             Some(Writing::Batch(batch)) => {
                 let asked = boot_time();
-                self.store.commit(self.lease, batch).map(|committed| {
-                    let (number, reading) = (batch.number, read(committed.now, asked));
-                    Report::Committed { number, answers: committed.answers, asked, reading }
+                self.store.commit(self.lease, batch).and_then(|Committed { answers, now, .. }| {
+                    let (number, reading) = (batch.number, read(now, asked));
+                    // Where these cannot be read the batch is sent again, which writes nothing.
+                    let holders = Holder::of_batch(&mut *self.store, self.lease.shard, batch, &answers)?;
+                    Ok(Report::Committed { number, answers, holders, asked, reading })
                 })
             }
             Some(Writing::Departed) => self.store.departed(self.lease).map(Report::Departed),

@@ -157,10 +157,13 @@ async fn submit(call: &Call, submission: SubmitWire) -> Result<(StatusCode, Valu
     let request = Request::Submit(Box::new(submission));
     match call.app.change(call.who()?, None, request).await? {
         Response::Submitted { name, due } => {
-            Ok((StatusCode::CREATED, json!({ "id": name, "name": name, "due": due, "is_new": true })))
+            let state = "pending";
+            let document = json!({ "id": name, "name": name, "due": due, "is_new": true, "state": state });
+            Ok((StatusCode::CREATED, document))
         }
-        Response::Duplicate { name } => {
-            Ok((StatusCode::OK, json!({ "id": name, "name": name, "due": null, "is_new": false })))
+        Response::Duplicate { name, due, state, .. } => {
+            let document = json!({ "id": name, "name": name, "due": due, "is_new": false, "state": state });
+            Ok((StatusCode::OK, document))
         }
         _ => Err(strange()),
     }
