@@ -427,6 +427,11 @@ fn commands_work_from_a_standby_and_transactions_submit_what_they_commit() {
     database.ask(&submit("refused", "::jsonb || '{\"policies\": \"nonsense=1\"}'"));
     until(&database, "SELECT count(*) FROM mainspring.inbox WHERE refusal = ''", "0");
     assert_ne!(database.ask("SELECT refusal FROM mainspring.inbox"), "", "what cannot be done is kept");
+    // Other work under a known key is refused, on record and in the log.
+    database.ask(&submit("other work", ", key => 'k'"));
+    one.running.wait_for(&["cannot be done", "is taken"]);
+    until(&database, "SELECT count(*) FROM mainspring.inbox WHERE refusal LIKE '%is taken%'", "1");
+    assert_eq!(database.ask("SELECT count(*) FROM mainspring.run WHERE body LIKE '%other work%'"), "0");
     assert_eq!(
         database.ask(
             "SELECT string_agg(key, ' ' ORDER BY key) FROM mainspring.once_key WHERE key IN ('k', 'never')"

@@ -14,6 +14,7 @@ mod packs;
 mod pages;
 mod relay;
 mod shards;
+mod taken;
 mod tls;
 mod trouble;
 mod waves;

@@ -1,0 +1,31 @@
+//! Submissions by SQL whose place another has.
+
+use mainspring_job::{Action, Answer, Batch, Once, OnceId, Operation, Work};
+
+use super::database::Database;
+use super::trouble::{acquired, at, opened, tried};
+
+#[test]
+fn a_submission_by_sql_whose_name_waits_under_another_key_fails_at_once() {
+    let Some(database) = Database::start() else { return };
+    let mut store = opened(&database);
+    let lease = acquired(&mut store);
+    let work = Work::new(Action::new("process", "{}").unwrap());
+    let mut once = Once::new(OnceId { due: at(60), number: 1 }, at(0), work);
+    (once.name, once.key) = ("asked".parse().unwrap(), Some("a".to_owned()));
+    assert_eq!(tried(&mut store, lease, &Batch::new(1, vec![Operation::Submit(once)])), [Answer::New]);
+    let submit = |rest: &str| {
+        let output = database
+            .psql("mainspring", &format!("SELECT mainspring.submit('{{\"process\": {{}}}}', {rest})"));
+        (output.status.success(), String::from_utf8(output.stderr).unwrap())
+    };
+    for other in ["name => 'asked', key => 'b'", "name => 'asked'"] {
+        let (is_done, said) = submit(other);
+        assert!(!is_done && said.contains("the name asked is that of a job that waits"), "{other}: {said}");
+    }
+    // The same key is the server's to look at, and another name is free.
+    for same in ["name => 'asked', key => 'a'", "name => 'other', key => 'c'", "key => 'd'"] {
+        assert!(submit(same).0, "{same}");
+    }
+    assert_eq!(database.ask("SELECT string_agg(key, ' ' ORDER BY key) FROM mainspring.inbox"), "a c d");
+}
