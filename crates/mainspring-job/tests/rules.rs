@@ -19,6 +19,7 @@ mod pause;
 mod quarantine;
 mod question;
 mod removal;
+mod retention;
 mod server;
 mod shell;
 mod start;

@@ -19,7 +19,7 @@ mod forgery;
 mod hook;
 mod model;
 mod owners;
-mod random;
+pub(crate) mod random;
 mod script;
 mod world;
 

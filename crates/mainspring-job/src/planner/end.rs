@@ -14,6 +14,7 @@
 
 use jiff::Timestamp;
 
+use super::ledger::Subject;
 use super::{Live, Planner};
 use crate::hash::{Purpose, hash};
 use crate::operation::Operation;
@@ -183,12 +184,25 @@ impl Planner {
         }
     }
 
-    /// Prunes what has grown enough. Not with the record that made it grow, so that a unit of operations
-    /// stays small.
+    /// Prunes what has grown enough, and looks at what may have. Not with the record that made it grow, so
+    /// that a unit of operations stays small.
     pub(super) fn prune_histories(&mut self, now: Timestamp) {
         for prune in self.pruning.take_due(now) {
             self.ledger.end_unit();
             self.ledger.record(prune);
+        }
+        if !self.activity.is_planning() || self.activity.is_stopping() {
+            return;
+        }
+        let mut looks = self.pruning.take_looks(now);
+        let last = looks.pop();
+        for prune in looks {
+            self.ledger.end_unit();
+            self.ledger.record(prune);
+        }
+        if let Some(last) = last {
+            self.ledger.end_unit();
+            self.ledger.record_for(last, Subject::Looked);
         }
     }
 }

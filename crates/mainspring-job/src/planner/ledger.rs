@@ -40,6 +40,8 @@ pub(super) enum Subject {
     Withdrawn(OnceId),
     /// A dead letter that is open again, if it was one.
     Revived(Box<Run>),
+    /// The last of the histories that are looked at together.
+    Looked,
 }
 
 #[derive(Debug)]

@@ -24,7 +24,6 @@ use super::Planner;
 use crate::job::Job;
 use crate::name::JobName;
 use crate::operation::Operation;
-use crate::policy::Retention;
 use crate::record::JobRecord;
 use crate::run::Run;
 
@@ -35,7 +34,7 @@ impl Planner {
         for record in jobs {
             let name = record.mark.job.clone();
             if self.jobs.definition(&name).is_none() {
-                self.pruning.keep(&name, Retention::default());
+                self.pruning.know(&name);
                 self.jobs.restore(record);
                 self.arriving.add(name);
             }

@@ -1,14 +1,25 @@
 //! The histories that are to be pruned.
 //!
-//! Rows that end are counted, for each job and for all one-shot jobs together. When there are enough, one
-//! operation has the store drop the rows that are older or more than retention says. So a history has at most
-//! that many rows too many.
+//! ```text
+//!  a definition comes, a day has passed   looks: job, job, job, ..  ── MAX_LOOKS, and more when those are on disk ──┐
+//!  a row ends                             counted for its job       ── at PRUNE_EVERY ──────────────────────────────┴─▶ Prune
+//! ```
 //!
-//! Cost: O(log n) for each row that ends; one operation for [`PRUNE_EVERY`] of them.
+//! What is on disk decides: a prune drops the rows that are older or more than retention says, whichever
+//! server wrote them. While a server runs, the rows that end are counted, for each job and for all one-shot
+//! jobs together; so a history has at most that many rows too many. What earlier servers left is looked at
+//! when a definition comes, which is at each start, and when its retention changes. Each history is looked at
+//! once a day, as rows grow old without one that ends.
 //!
-//! Does not know what is in the store.
+//! A job without a definition is not looked at: its retention is not known, and it may come back.
+//!
+//! Cost: O(log n) for each row that ends; one operation for [`PRUNE_EVERY`] of them, and one for each job at
+//! a start and a day.
+//!
+//! Does not know what is in the store: of a job that left more than [`MAX_PRUNED`](crate::MAX_PRUNED) rows
+//! too many, that many go with each prune.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -22,12 +33,18 @@ const PRUNE_EVERY: u32 = 16;
 /// One-shot jobs are pruned all together.
 const PRUNE_ONCE_EVERY: u32 = 256;
 
+/// How many histories are looked at with one batch: a start with many jobs delays no command by more than
+/// these take, some milliseconds.
+const MAX_LOOKS: usize = 16;
+
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 
 /// A history, and how much of it has ended since it was last pruned.
 #[derive(Debug)]
 struct History {
     retention: Retention,
+    /// Whether that is its own, and not the usual one of a job that has no definition.
+    is_defined: bool,
     ended_count: u32,
 }
 
@@ -38,19 +55,39 @@ pub(super) struct Pruning {
     once: History,
     /// What is to be pruned at the end of the turn; `None` is that of all one-shot jobs.
     due: BTreeSet<Option<JobName>>,
+    /// What is to be looked at beside that, the next first.
+    looks: VecDeque<Option<JobName>>,
+    /// Some are on their way to the disk.
+    is_looking: bool,
+    /// When all are looked at again.
+    next_round: Option<Timestamp>,
 }
 
 impl Pruning {
     pub(super) fn new(once_retention: Retention) -> Pruning {
-        let once = History { retention: once_retention, ended_count: 0 };
-        Pruning { jobs: BTreeMap::new(), once, due: BTreeSet::new() }
+        Pruning {
+            jobs: BTreeMap::new(),
+            once: History { retention: once_retention, is_defined: true, ended_count: 0 },
+            due: BTreeSet::new(),
+            looks: VecDeque::from([None]),
+            is_looking: false,
+            next_round: None,
+        }
     }
 
-    /// A job is known, and so much of its history is kept.
+    /// The store knows a job, which may have no definition.
+    pub(super) fn know(&mut self, job: &JobName) {
+        let history = History { retention: Retention::default(), is_defined: false, ended_count: 0 };
+        self.jobs.entry(job.clone()).or_insert(history);
+    }
+
+    /// A job is defined, and so much of its history is kept.
     pub(super) fn keep(&mut self, job: &JobName, retention: Retention) {
-        match self.jobs.get_mut(job) {
-            Some(history) => history.retention = retention,
-            None => _ = self.jobs.insert(job.clone(), History { retention, ended_count: 0 }),
+        self.know(job);
+        let history = self.jobs.get_mut(job).expect("it is known");
+        if !history.is_defined || history.retention != retention {
+            (history.retention, history.is_defined) = (retention, true);
+            self.looks.push_back(Some(job.clone()));
         }
     }
 
@@ -69,14 +106,39 @@ impl Pruning {
 
     /// Prunes what has grown enough, each an operation of its own.
     pub(super) fn take_due(&mut self, now: Timestamp) -> Vec<Operation> {
-        let due = std::mem::take(&mut self.due);
-        let prune = |job: Option<JobName>| {
-            let history = job.as_ref().and_then(|name| self.jobs.get(name)).unwrap_or(&self.once);
-            let Retention { keep, days } = history.retention;
-            let age = DAY.saturating_mul(i32::try_from(days).unwrap_or(i32::MAX));
-            let before = now.saturating_sub(age).unwrap_or(Timestamp::MIN);
-            Operation::Prune { job, keep, before }
-        };
-        due.into_iter().map(prune).collect()
+        std::mem::take(&mut self.due).into_iter().map(|whose| self.prune(now, whose)).collect()
+    }
+
+    /// The next that are looked at, each an operation of its own; nothing before the others are on disk.
+    pub(super) fn take_looks(&mut self, now: Timestamp) -> Vec<Operation> {
+        // A clock that was set back makes no round later.
+        let next = now.saturating_add(DAY).unwrap_or(Timestamp::MAX);
+        let at = self.next_round.get_or_insert(next);
+        *at = (*at).min(next);
+        if *at <= now {
+            *at = next;
+            let defined = self.jobs.iter().filter(|(_, history)| history.is_defined);
+            self.looks = defined.map(|(name, _)| Some(name.clone())).chain([None]).collect();
+        }
+        if self.is_looking || self.looks.is_empty() {
+            return Vec::new();
+        }
+        self.is_looking = true;
+        let count = self.looks.len().min(MAX_LOOKS);
+        let whose: Vec<_> = self.looks.drain(..count).collect();
+        whose.into_iter().map(|whose| self.prune(now, whose)).collect()
+    }
+
+    /// Those looks are on disk.
+    pub(super) fn end_looks(&mut self) {
+        self.is_looking = false;
+    }
+
+    fn prune(&self, now: Timestamp, job: Option<JobName>) -> Operation {
+        let history = job.as_ref().and_then(|name| self.jobs.get(name)).unwrap_or(&self.once);
+        let Retention { keep, days } = history.retention;
+        let age = DAY.saturating_mul(i32::try_from(days).unwrap_or(i32::MAX));
+        let before = now.saturating_sub(age).unwrap_or(Timestamp::MIN);
+        Operation::Prune { job, keep, before }
     }
 }

@@ -19,7 +19,6 @@ use super::{Live, Planner};
 use crate::job::Job;
 use crate::name::JobName;
 use crate::operation::{Operation, Takeover};
-use crate::policy::Retention;
 use crate::reason::Reason;
 use crate::record::{JobRecord, PauseTerms};
 use crate::run::{Cause, Run};
@@ -37,7 +36,7 @@ impl Planner {
         self.know_names(now, &jobs, &runs);
         self.activity.restore(runs, paused);
         for record in jobs {
-            self.pruning.keep(&record.mark.job, Retention::default());
+            self.pruning.know(&record.mark.job);
             self.jobs.restore(record);
         }
         for job in former {

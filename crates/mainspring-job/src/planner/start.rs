@@ -107,6 +107,7 @@ impl Planner {
             match (subject, answer) {
                 (Subject::Submitted(id), Answer::New) => self.near.submitted(id, &self.limits),
                 (Subject::Withdrawn(id), _) => self.near.withdraw(id),
+                (Subject::Looked, _) => self.pruning.end_looks(),
                 (Subject::Revived(run), Answer::New) => self.revive(now, *run),
                 (Subject::Run(key), Answer::Duplicate(_) | Answer::Gone | Answer::Missing) => {
                     self.refused(&key);

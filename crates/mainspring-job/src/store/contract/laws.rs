@@ -37,6 +37,7 @@ pub(super) fn all<G: Ground>() -> Vec<Law<G>> {
         ("a pending job fires once", fires_once),
         ("a key or a name that is taken is answered with its holder", taken),
         ("pages have no gaps and keep the order", pages),
+        ("a prune drops what earlier owners left", pruned),
         ("a watermark moves back for another timetable only", watermark),
         ("a job's record has its last run, and when one last succeeded", last_kept),
         ("who asked for what is kept, the newest first, and no more than the limit", audited),
@@ -305,6 +306,24 @@ fn pages<G: Ground>(ground: &mut G) -> Held {
         found.extend(page.iter().map(|job| job.id));
     }
     same("ids", &found, &expected)
+}
+
+fn pruned<G: Ground>(ground: &mut G) -> Held {
+    let (mut store, lease) = opened(ground)?;
+    let run = |second| {
+        let key = RunKey::new(name("job"), at(second));
+        let run = Run::new(key, Cause::Trigger, RunState::Missed, at(second), at(second));
+        Operation::Plan(Run { ended: Some(at(second)), ..run })
+    };
+    committed(&mut store, lease, 1, &(1..=9).map(run).collect::<Vec<_>>())?;
+    let mut store = ground.reopened(store);
+    let lease = acquired(ground, &mut store, &Owner::new("next"))?;
+    let prune = |keep, before| Operation::Prune { job: Some(name("job")), keep, before: at(before) };
+    for (number, keep, before, left) in [(1, 5, 0, 5), (2, 5, 8, 2), (3, 1, 0, 1)] {
+        committed(&mut store, lease, number, &[prune(keep, before)])?;
+        same("runs", &store.counts(Shard::WHOLE).map_err(text)?.runs, &left)?;
+    }
+    Ok(())
 }
 
 fn watermark<G: Ground>(ground: &mut G) -> Held {

@@ -1,0 +1,141 @@
+//! Retention: what is kept of a history, however many servers wrote it.
+
+use super::*;
+
+/// Rows that may be kept beyond what retention says.
+const SLACK: usize = 15;
+
+/// A server starts, its job runs so many times and ends, and it dies.
+fn life(shell: &mut Shell, job: &str, run_count: usize) {
+    shell.boot();
+    for _ in 0..run_count {
+        shell.now += SignedDuration::from_secs(1);
+        let Reply::Planned { key } = shell.command(Command::Trigger(name(job))) else {
+            panic!("it is there")
+        };
+        shell.tell(Input::Ended { key, attempt: 1, outcome: Outcome::Succeeded });
+    }
+}
+
+#[test]
+fn many_short_lives_of_a_server_leave_no_more_than_one_long_one() {
+    let mut shell = Shell::new("2026-01-01T00:30:00Z", vec![job("j", "0 1 1 1 *", "retention=keep=2")]);
+    for _ in 0..12 {
+        life(&mut shell, "j", 10);
+        assert!(shell.runs("j").len() <= 2 + SLACK, "{}", shell.runs("j").len());
+    }
+    shell.boot();
+    assert_eq!(shell.runs("j").len(), 2, "a start drops what is too many");
+}
+
+#[test]
+fn what_is_too_old_goes_at_a_start_and_once_a_day() {
+    for is_daily in [false, true] {
+        let jobs = vec![job("j", "0 1 1 1 *", "retention=keep=100,days=3")];
+        let mut shell = Shell::new("2026-03-01T00:30:00Z", jobs);
+        life(&mut shell, "j", 5);
+        for day in 2..=4 {
+            let time = format!("2026-03-{day:02}T00:29:00Z");
+            if is_daily {
+                shell.live(&time);
+            } else {
+                shell.now = at(&time);
+                shell.boot();
+            }
+            assert_eq!(shell.runs("j").len(), 5, "day {day}");
+        }
+        if is_daily {
+            shell.live("2026-03-05T12:00:00Z");
+            shell.tell(Input::Tick);
+        } else {
+            shell.now = at("2026-03-04T12:00:00Z");
+            shell.boot();
+        }
+        assert_eq!(shell.runs("j"), [], "daily: {is_daily}");
+    }
+}
+
+#[test]
+fn one_shot_jobs_of_many_short_lives_are_pruned_together() {
+    let mut limits = Limits::default();
+    limits.once_retention.keep = 3;
+    let mut shell = Shell::with("2026-01-01T00:30:00Z", Vec::new(), Vec::new(), limits);
+    for _ in 0..5 {
+        shell.boot();
+        for _ in 0..10 {
+            shell.now += SignedDuration::from_secs(1);
+            shell.command(Command::Submit(Submission::new(shell.now, work(""))));
+            shell.tell(Input::Tick);
+            shell.end(shell.started.len() - 1, Outcome::Succeeded);
+        }
+    }
+    shell.boot();
+    assert_eq!(shell.store.counts(Shard::WHOLE).unwrap().runs, 3);
+}
+
+#[test]
+fn a_job_whose_definition_is_not_there_keeps_its_history() {
+    let jobs = vec![job("j", "0 1 1 1 *", "retention=keep=1000,days=1000")];
+    let mut shell = Shell::new("2026-01-01T00:30:00Z", jobs);
+    life(&mut shell, "j", 300);
+    let jobs = std::mem::take(&mut shell.jobs);
+    for _ in 0..3 {
+        shell.now += SignedDuration::from_hours(24 * 200);
+        shell.boot();
+    }
+    assert_eq!(shell.runs("j").len(), 300);
+    shell.jobs = jobs;
+    shell.boot();
+    assert_eq!(shell.runs("j").len(), 300);
+}
+
+#[test]
+fn a_start_with_many_jobs_prunes_a_few_with_each_batch() {
+    let jobs = (0..200).map(|index| job(&format!("j-{index}"), "0 1 1 1 *", "retention=keep=1")).collect();
+    let mut shell = Shell::new("2026-01-01T00:30:00Z", jobs);
+    for index in 0..200 {
+        life_of_two(&mut shell, &format!("j-{index}"));
+    }
+    shell.operations.clear();
+    shell.boot();
+    let pruned =
+        shell.operations.iter().filter(|operation| matches!(operation, Operation::Prune { .. })).count();
+    assert_eq!(pruned, 201, "each job once, and the one-shot jobs");
+    for index in 0..200 {
+        assert_eq!(shell.runs(&format!("j-{index}")).len(), 1);
+    }
+}
+
+/// Two runs of a job.
+fn life_of_two(shell: &mut Shell, job: &str) {
+    for _ in 0..2 {
+        shell.now += SignedDuration::from_secs(1);
+        let Reply::Planned { key } = shell.command(Command::Trigger(name(job))) else {
+            panic!("it is there")
+        };
+        shell.tell(Input::Ended { key, attempt: 1, outcome: Outcome::Succeeded });
+    }
+}
+
+/// Lives of random lengths, each ended in the middle of something, with a retention that changes.
+#[test]
+fn after_a_quiet_start_no_history_has_more_than_it_may() {
+    for seed in 0..200_u64 {
+        let mut random = crate::simulation::random::Random(seed);
+        let keep = 1 + random.below(20);
+        let policies = format!("overlap=allow retention=keep={keep}");
+        let mut shell = Shell::new("2026-01-01T00:30:00Z", vec![job("j", "0 1 1 1 *", &policies)]);
+        for _ in 0..1 + random.below(12) {
+            life(&mut shell, "j", random.below(40) as usize);
+            if random.one_in(3) {
+                // One is cut off by the end of the server.
+                shell.command(Command::Trigger(name("j")));
+            }
+            let most = keep as usize + SLACK + 1;
+            assert!(shell.runs("j").len() <= most, "seed {seed}: {} of {keep}", shell.runs("j").len());
+        }
+        shell.boot();
+        let count = shell.runs("j").len();
+        assert!(count <= keep as usize, "seed {seed}: {count} of {keep}");
+    }
+}
