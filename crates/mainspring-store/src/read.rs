@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use mainspring_job::{
     Attempt, AuditQuery, Audited, Counts, Cursor, JobName, JobRecord, MAX_PAGE, Once, OnceId, Order,
-    PauseTerms, Query, Run, RunKey, Shard, StoreError,
+    PauseTerms, Query, Run, RunKey, RunState, Shard, StoreError,
 };
 use mainspring_rows::{self as columns, AUDIT, Columns, JOB, PENDING, RUN, Read, nanoseconds, number};
 use rusqlite::types::Value;
@@ -132,10 +132,20 @@ pub(super) fn find_sql(query: &Query) -> (String, Vec<Value>) {
         );
         values.push(Value::from(group.to_string()));
     }
+    let mut index = "";
     if !query.states.is_empty() {
-        // The names are the program's own, so they may stand in the text; then partial indices are found.
+        // The names are the program's own, so they may stand in the text.
         let names: Vec<String> = query.states.iter().map(|state| format!("'{state}'")).collect();
         conditions.push(format!("state IN ({})", names.join(", ")));
+        // A partial index is found by its own condition. Without one all runs would be read for a state that
+        // few of them are in.
+        let is_other = |state: &RunState| !state.is_open() && *state != RunState::Succeeded;
+        if query.states.iter().all(is_other) {
+            conditions.push("state NOT IN ('scheduled', 'queued', 'running', 'succeeded')".to_owned());
+        } else if query.states.iter().all(|state| state.is_open()) {
+            conditions.push("state IN ('scheduled', 'queued', 'running')".to_owned());
+            index = " INDEXED BY run_open";
+        }
     }
     if query.order == Order::Ended {
         conditions.push("ended IS NOT NULL".to_owned());
@@ -152,7 +162,8 @@ pub(super) fn find_sql(query: &Query) -> (String, Vec<Value>) {
         values.push(Value::from(i64::from(key.series)));
     }
     values.push(Value::from(page(query.limit)));
-    let sql = format!("SELECT {RUN} FROM run WHERE {} ORDER BY {order} LIMIT ?", conditions.join(" AND "));
+    let conditions = conditions.join(" AND ");
+    let sql = format!("SELECT {RUN} FROM run{index} WHERE {conditions} ORDER BY {order} LIMIT ?");
     (sql, values)
 }
 

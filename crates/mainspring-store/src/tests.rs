@@ -400,6 +400,20 @@ fn hot_questions_are_answered_from_a_key() {
         let found = plan(&read::find_sql(&query).0);
         assert!(found.starts_with(&format!("SEARCH run USING INDEX {index}")), "{found}");
     }
+    // A state that few runs are in is found without the others.
+    for (states, nominal, ended) in [
+        (vec![RunState::Missed], "run_other", "run_other_ended"),
+        (vec![RunState::Dead, RunState::Failed], "run_other", "run_other_ended"),
+        (vec![RunState::Running], "run_open", "run_open"),
+    ] {
+        for (order, index) in [(Order::Nominal, nominal), (Order::Ended, ended)] {
+            let mut query = Query::new(20);
+            (query.states, query.order) = (states.clone(), order);
+            let found = plan(&read::find_sql(&query).0);
+            let is_by = found.split([' ', ';']).any(|word| word == index);
+            assert!(is_by && (index == "run_open" || !found.contains("TEMP B-TREE")), "{states:?}: {found}");
+        }
+    }
 }
 
 #[test]
