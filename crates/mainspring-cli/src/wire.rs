@@ -43,16 +43,16 @@ pub struct CheckedFile {
     pub problems: usize,
     /// How many warnings there are.
     pub warnings: usize,
-    /// Both in the order of the lines.
+    /// All in the order of the lines.
     pub findings: Vec<CheckFinding>,
-    /// How many of both are not among the findings.
+    /// How many are not among the findings.
     pub left_out: usize,
 }
 
-/// A problem or a warning.
+/// A problem, a warning or a note.
 #[derive(Clone, Debug, Serialize)]
 pub struct CheckFinding {
-    /// `problem` or `warning`.
+    /// `problem`, `warning` or `note`.
     pub severity: &'static str,
     /// Counted from 1.
     pub line: usize,
@@ -68,8 +68,9 @@ impl From<&Problem> for CheckFinding {
     fn from(problem: &Problem) -> CheckFinding {
         CheckFinding {
             severity: match problem.severity {
-                Severity::Problem => "problem",
+                Severity::Problem | Severity::Minor => "problem",
                 Severity::Warning => "warning",
+                Severity::Remark => "note",
             },
             line: problem.line_number,
             column: problem.column(),

@@ -19,6 +19,7 @@ mod check;
 mod checker;
 mod cluster;
 mod codes;
+mod comments;
 mod copy;
 #[path = "../../mainspring-postgres/tests/database.rs"]
 #[allow(dead_code, reason = "the tests of the store use the rest")]

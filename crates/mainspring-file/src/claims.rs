@@ -55,6 +55,7 @@ pub fn settle(files: &mut [Claimant], in_force: &InForce<'_>) {
     let mut taken: BTreeSet<JobName> = owners.into_keys().chain(in_force.retired.iter().cloned()).collect();
     for file in files.iter_mut().filter(|file| file.loaded.is_good()) {
         let name = file.loaded.source.name().to_owned();
+        taken.extend(file.loaded.switched_off.iter().cloned());
         names::choose(&mut file.loaded.jobs, &name, &mut taken);
     }
 }
@@ -99,11 +100,11 @@ fn recall(files: &mut [Claimant], in_force: &InForce<'_>) {
     for file in files.iter_mut().filter(|file| file.loaded.is_good()) {
         if file.loaded.lacks_names() {
             let mut own = (in_force.known)(Some(&file.origin));
-            names::recall(&mut file.loaded.jobs, &mut own, Alike::InWord);
+            names::recall(&mut file.loaded, &mut own, Alike::InWord);
         }
         if file.loaded.lacks_names() && !in_force.retired.is_empty() {
             let retired = retired.get_or_insert_with(|| (in_force.known)(None));
-            names::recall(&mut file.loaded.jobs, retired, Alike::InCommand);
+            names::recall(&mut file.loaded, retired, Alike::InCommand);
         }
     }
 }
@@ -168,6 +169,7 @@ fn on_line(loaded: &Loaded, number: usize, message: String, hint: &str) -> Probl
 mod tests {
     use super::*;
     use crate::crontab::Format;
+    use crate::crontab::names::Known;
     use crate::source::Source;
     use jiff::tz::TimeZone;
 
@@ -193,6 +195,26 @@ mod tests {
             false => file.loaded.problems.iter().map(|problem| problem.fault.message.clone()).collect(),
         };
         files.iter().map(of).collect()
+    }
+
+    #[test]
+    fn the_name_of_an_entry_that_is_a_comment_now_goes_to_no_other() {
+        let before = file("n", "# mainspring: name=backup\n30 2 * * * /opt/backup --all\n").loaded.jobs;
+        let known = |_: Option<&str>| before.iter().filter_map(|placed| Known::of(&placed.job)).collect();
+        let after = |text: &str| {
+            let mut files = [file("n", text)];
+            settle(&mut files, &InForce { known: &known, ..InForce::nothing() });
+            files[0].loaded.jobs.iter().map(|placed| placed.job.name.to_string()).collect::<Vec<_>>()
+        };
+        for entry in ["0 6 * * * backup --report", "30 2 * * * /opt/backup --all", "@daily sleep 7; backup"] {
+            let off = format!("# mainspring: name=backup\n#30 2 * * * /opt/backup --all\n{entry}\n");
+            assert_ne!(after(&off), ["backup"], "{entry}");
+            let both = off.replace("# m", "## m");
+            assert_ne!(after(&both), ["backup"], "{entry}");
+        }
+        let again = "# mainspring: name=backup\n#@daily backup\n# mainspring: name=backup\n@hourly backup\n";
+        assert_eq!(after(again), ["backup"], "an entry that says it has it");
+        assert_eq!(after("30 2 * * * /opt/backup --all\n"), ["backup"], "without its line it stays the job");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! # comment            ignored, like a blank line; never at the end of another line
 //! CRON_TZ = Asia/Tokyo the time zone of the entries below; "" goes back to the default
 //! A = 1                part of the environment of the entries below
-//! # mainspring: ..     name and policies of the next entry: see note
+//! # mainspring: ..     name and policies of the entry on the next line: see note and binding
 //! 0 5 * * * backup.sh  an entry, which takes the settings so far with it
 //! ```
 //!
@@ -25,30 +25,29 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 use mainspring_cron::Schedule;
+use mainspring_job::JobName;
 
 use crate::problem::{Fault, Problem};
 use crate::source::{Line, Source};
 
+mod binding;
 pub mod command;
 pub mod definition;
 pub mod entry;
 pub mod environment;
+mod findings;
 mod format;
 pub mod names;
 pub mod note;
 pub mod word;
 
+use binding::Above;
 use entry::Entry;
 use environment::{Environment, Setting};
-pub use format::Format;
-use note::{Note, noted};
-
-/// The longest line. Debian's cron cuts commands off at 999 characters without a word; the kernel takes 128
-/// KiB.
-pub const MAX_LINE_BYTES: usize = 16 << 10;
-
-/// The most problems that are kept: a file with more is no crontab, and could otherwise fill the memory.
-pub const MAX_KEPT_PROBLEMS: usize = 10_000;
+use findings::Findings;
+pub use findings::MAX_KEPT_PROBLEMS;
+pub use format::{Format, MAX_LINE_BYTES};
+use note::Note;
 
 /// The setting that chooses the time zone of the entries below it.
 pub const ZONE_SETTING: &str = "CRON_TZ";
@@ -62,6 +61,10 @@ pub struct Crontab {
     pub problems: Vec<Problem>,
     /// How many further lines had problems.
     pub unkept_count: usize,
+    /// What is doubtful or worth knowing about comments, in the order of the file: as many at most.
+    pub remarks: Vec<Problem>,
+    /// The names of entries that are comments now: no other entry gets them.
+    pub switched_off: Vec<JobName>,
 }
 
 /// An entry with what the lines above it said.
@@ -123,80 +126,67 @@ impl Crontab {
             format,
             zone: None,
             environment: Arc::default(),
-            note: Above::Nothing,
+            above: Above::Nothing,
             entries: Vec::new(),
+            found: Findings::default(),
         };
-        let (mut problems, mut unkept_count) = (Vec::new(), 0);
         for line in source.lines() {
-            match reader.read(line) {
-                Ok(()) => {}
-                Err(fault) if problems.len() < MAX_KEPT_PROBLEMS => problems.push(Problem::new(line, fault)),
-                Err(_) => unkept_count += 1,
-            }
+            reader.read(line);
         }
-        Crontab { entries: reader.entries, problems, unkept_count }
+        std::mem::take(&mut reader.above).tell_unused(&mut reader.found);
+        let Findings { problems, unkept_count, remarks, switched_off } = reader.found;
+        Crontab { entries: reader.entries, problems, unkept_count, remarks, switched_off }
     }
 }
 
 /// What holds from one line to the next.
-struct Reader {
+struct Reader<'s> {
     format: Format,
     zone: Option<TimeZone>,
     environment: Arc<Environment>,
-    /// That of the next entry.
-    note: Above,
+    /// The note on the line above.
+    above: Above<'s>,
     entries: Vec<PlacedEntry>,
+    found: Findings,
 }
 
-impl Reader {
-    fn read(&mut self, line: Line<'_>) -> Result<(), Fault> {
+impl<'s> Reader<'s> {
+    fn read(&mut self, line: Line<'s>) {
+        let above = std::mem::take(&mut self.above);
         let indent = line.bytes.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
         if matches!(line.bytes.get(indent), None | Some(b'#')) {
-            return self.read_comment(line.bytes);
+            self.above = above.comment(line, self.format, &mut self.found);
+            return;
         }
-        let whole = line_text(line.bytes)?;
-        let text = &whole[indent..];
-        let read = match Setting::parse(text) {
-            Ok(setting) => self.apply(setting, text),
-            Err(fault) if Setting::is_likely(text) => Err(fault),
-            Err(_) => Entry::parse(text, self.format).map(|entry| {
-                let note = match std::mem::take(&mut self.note) {
-                    Above::Nothing => None,
-                    Above::Note(note) => Some(note),
-                    // Without it the entry would be another job than was meant; the fault is told already.
-                    Above::Fault => return,
-                };
-                self.entries.push(PlacedEntry {
-                    line_number: line.number,
-                    line: whole.to_owned(),
-                    indent,
-                    entry,
-                    zone: self.zone.clone(),
-                    environment: Arc::clone(&self.environment),
-                    note,
-                });
-            }),
-        };
-        if read.is_err() {
-            // It was meant for this line, whatever that was meant to be.
-            self.note = Above::Nothing;
+        if let Err(fault) = self.read_text(line, indent, above) {
+            self.found.tell(Problem::new(line, fault));
         }
-        read.map_err(|fault| fault.shifted(indent))
     }
 
-    fn read_comment(&mut self, bytes: &[u8]) -> Result<(), Fault> {
-        let Some((offset, text)) = std::str::from_utf8(bytes).ok().and_then(noted) else { return Ok(()) };
-        let parsed = if bytes.len() <= MAX_LINE_BYTES { Note::parse(text) } else { Note::parse("") };
-        let (above, result) = match parsed {
-            Ok(note) => (Above::Note(Box::new(note)), Ok(())),
-            Err(fault) => (Above::Fault, Err(fault.shifted(offset))),
+    fn read_text(&mut self, line: Line<'_>, indent: usize, above: Above<'_>) -> Result<(), Fault> {
+        let whole = line_text(line.bytes)?;
+        let text = &whole[indent..];
+        let entry = match Setting::parse(text) {
+            Ok(setting) => {
+                above.tell_unused(&mut self.found);
+                return self.apply(setting, text).map_err(|fault| fault.shifted(indent));
+            }
+            Err(fault) if Setting::is_likely(text) => Err(fault),
+            Err(_) => Entry::parse(text, self.format),
         };
-        if let Above::Note(_) = std::mem::replace(&mut self.note, above) {
-            let fault =
-                Fault::new(offset - note::MARK.len()..offset, "the mainspring line above has no entry");
-            return Err(fault.with_hint("one such line stands above each entry that needs one"));
-        }
-        result
+        // A note was meant for this line, whatever that was meant to be.
+        let entry = entry.map_err(|fault| fault.shifted(indent))?;
+        let Ok(note) = above.of_entry(&mut self.found) else { return Ok(()) };
+        self.entries.push(PlacedEntry {
+            line_number: line.number,
+            line: whole.to_owned(),
+            indent,
+            entry,
+            zone: self.zone.clone(),
+            environment: Arc::clone(&self.environment),
+            note,
+        });
+        Ok(())
     }
 
     fn apply(&mut self, setting: Setting, text: &str) -> Result<(), Fault> {
@@ -206,15 +196,6 @@ impl Reader {
         Arc::make_mut(&mut self.environment).set(setting);
         Ok(())
     }
-}
-
-/// What stands above an entry.
-#[derive(Default)]
-enum Above {
-    #[default]
-    Nothing,
-    Note(Box<Note>),
-    Fault,
 }
 
 /// The text of a line that is not a comment.

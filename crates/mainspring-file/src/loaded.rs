@@ -10,13 +10,13 @@
 //! Does not watch the file.
 
 use jiff::tz::TimeZone;
-use mainspring_job::Group;
+use mainspring_job::{Group, JobName};
 use nix::unistd::Uid;
 
 use crate::crontab::{Crontab, Format, definition};
 use crate::hook::Target;
 use crate::jobfile::{JobFile, PlacedJob, is_job_file};
-use crate::problem::{Fault, Problem, render};
+use crate::problem::{Fault, Problem, Severity, render};
 use crate::source::{FileError, Source};
 use crate::trust;
 use mainspring_action::body::{Body, ProcessBody};
@@ -36,6 +36,8 @@ pub struct Loaded {
     pub problems: Vec<Problem>,
     /// How many further problems there were.
     pub unkept_count: usize,
+    /// The names of entries that are comments now: no other entry gets them.
+    pub switched_off: Vec<JobName>,
 }
 
 /// How files are read.
@@ -72,7 +74,7 @@ impl Loaded {
     pub fn parse(source: &Source, format: Format, zone: &TimeZone) -> Loaded {
         if is_job_file(source) {
             let JobFile { jobs, groups, problems } = JobFile::parse(source, zone);
-            return Loaded { source: source.clone(), jobs, groups, problems, unkept_count: 0 };
+            return Loaded { source: source.clone(), jobs, groups, problems, ..Loaded::default() };
         }
         let crontab = Crontab::parse(source, format);
         let (jobs, faulty) = definition::jobs(&crontab, source.name(), zone);
@@ -85,6 +87,7 @@ impl Loaded {
             groups: Vec::new(),
             problems,
             unkept_count: crontab.unkept_count,
+            switched_off: crontab.switched_off,
         }
     }
 
@@ -114,9 +117,9 @@ impl Loaded {
         trust::judge(ownership, us.as_raw()).map_err(distrusted)
     }
 
-    /// Whether everything in the file was understood.
+    /// Whether the file may come into force: all of it was understood that an entry depends on.
     pub fn is_good(&self) -> bool {
-        self.problems.is_empty() && self.unkept_count == 0
+        self.problems.iter().all(|problem| problem.severity != Severity::Problem) && self.unkept_count == 0
     }
 
     /// Whether a job does not say its name and has not got one yet.

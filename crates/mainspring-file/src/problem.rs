@@ -81,10 +81,14 @@ impl From<TemplateError> for Fault {
 /// Whether something is wrong or only doubtful.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// It cannot be understood or done.
+    /// It cannot be understood or done: its file does not come into force.
     Problem,
+    /// It is wrong, and no entry is another for it: the rest of its file comes into force.
+    Minor,
     /// It is valid, and probably not what was meant.
     Warning,
+    /// It is valid and probably meant, and does more than it shows.
+    Remark,
 }
 
 /// A fault on a certain line of a file.
@@ -111,6 +115,16 @@ impl Problem {
     /// Places something doubtful on its line.
     pub fn warning(line: Line<'_>, fault: Fault) -> Problem {
         Problem { severity: Severity::Warning, ..Problem::new(line, fault) }
+    }
+
+    /// Places something on its line that keeps nothing else out of force.
+    pub fn minor(line: Line<'_>, fault: Fault) -> Problem {
+        Problem { severity: Severity::Minor, ..Problem::new(line, fault) }
+    }
+
+    /// Places something worth knowing on its line.
+    pub fn remark(line: Line<'_>, fault: Fault) -> Problem {
+        Problem { severity: Severity::Remark, ..Problem::new(line, fault) }
     }
 
     /// The column of the first bad character, counted in characters from 1.
@@ -147,8 +161,9 @@ impl fmt::Display for InFile<'_> {
         let excerpt = Excerpt::around(self.problem);
         let gutter = line_number.to_string().len() + 2;
         let label = match severity {
-            Severity::Problem => "",
+            Severity::Problem | Severity::Minor => "",
             Severity::Warning => "warning: ",
+            Severity::Remark => "note: ",
         };
         let (name, message) = (plain::line(self.name), plain::line(&fault.message));
         writeln!(f, "{name}:{line_number}:{}: {label}{message}", self.problem.column())?;

@@ -167,7 +167,7 @@ fn files(status: &StatusWire) -> Vec<Finding> {
         Some(problem) => Finding::bad(
             "file",
             problem.to_owned(),
-            format!("the old set is in force; `mainspring check {}`", file.name),
+            format!("the old set is in force, or the rest of the file; `mainspring check {}`", file.name),
         )
         .coded("file_problems")
         .about_file(&file.name),

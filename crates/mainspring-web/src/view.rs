@@ -248,7 +248,7 @@ pub fn file(wire: &FileStateWire, zone: &TimeZone) -> Map<String, Value> {
     let mut document = fields(wire);
     let (code, state) = match (wire.problems.is_empty(), &wire.read) {
         (true, Some(_)) => ("applied", "in force"),
-        (false, Some(_)) => ("problems", "it has problems; the set before is in force"),
+        (false, Some(_)) => ("problems", "it has problems; the set before is in force, or the rest of it"),
         (_, None) => ("unreadable", "nothing of it is in force"),
     };
     let faults: Vec<Value> = wire.problems.lines().filter_map(|line| fault(&wire.name, line)).collect();

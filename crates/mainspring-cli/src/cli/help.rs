@@ -31,7 +31,9 @@ gets one line. The exit code is 6 if there was any problem.
 Warnings are about what is valid and probably not meant: 5/15, a step that does not divide its field,
 two restricted day fields, a day that never comes, a time that a change of the clock leaves out within
 a year, an unescaped % in a date's format, a user's name in a crontab without a user column, a secret
-that is sent nowhere. They leave the exit code alone, except with --strict.
+that is sent nowhere, a comment that is nearly a line for Mainspring. They leave the exit code alone,
+except with --strict. A note says that a line for Mainspring is switched off with its entry; it never
+changes the exit code.
 
 With --here a program, interpreter, folder or file of a secret that is not on this machine is a warning,
 and a file that serve would refuse for its owner or mode makes the exit code 7.

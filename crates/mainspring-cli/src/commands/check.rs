@@ -24,7 +24,7 @@ use mainspring_file::jobfile::{PlacedJob, is_job_file};
 use mainspring_file::loaded::Loaded;
 use mainspring_file::plain;
 use mainspring_file::presence::missing;
-use mainspring_file::problem::{Fault, MAX_SHOWN_PROBLEMS, Problem, render};
+use mainspring_file::problem::{Fault, MAX_SHOWN_PROBLEMS, Problem, Severity, render};
 use mainspring_file::source::Source;
 use mainspring_file::warning::{exposures, of_command, warnings};
 use mainspring_host::accounts::Account;
@@ -111,7 +111,7 @@ struct Findings {
     job_count: usize,
     problem_count: usize,
     warning_count: usize,
-    /// Problems and warnings in the order of the lines; together with `unkept_count` all of them.
+    /// Problems, warnings and notes in the order of the lines; together with `unkept_count` all of them.
     problems: Vec<Problem>,
     unkept_count: usize,
 }
@@ -126,7 +126,7 @@ impl Findings {
             false => {
                 let crontab = Crontab::parse(&loaded.source, look.format);
                 let of_entries = crontab.entries.iter().flat_map(|placed| entry_warnings(placed, look));
-                let warnings = of_entries.collect();
+                let warnings = of_entries.chain(crontab.remarks).collect();
                 (crontab.entries.iter().filter_map(unknown_user_problem).collect(), warnings)
             }
         };
@@ -138,10 +138,12 @@ impl Findings {
         let Loaded { source, jobs, mut problems, unkept_count, .. } = loaded;
         problems.extend(unknown_users);
         let problem_count = problems.len() + unkept_count;
-        let warning_count = warnings.len();
+        let found_count = warnings.len();
+        let is_remark = |found: &&Problem| found.severity == Severity::Remark;
+        let warning_count = found_count - warnings.iter().filter(is_remark).count();
         // No problem goes unseen for a warning.
         warnings.truncate(MAX_SHOWN_PROBLEMS.saturating_sub(problems.len()));
-        let unkept_count = unkept_count + warning_count - warnings.len();
+        let unkept_count = unkept_count + found_count - warnings.len();
         problems.extend(warnings);
         problems.sort_by_key(|problem| problem.line_number);
         let name = source.name().to_owned();

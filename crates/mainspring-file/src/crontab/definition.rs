@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_note_gives_its_entry_a_name_and_policies() {
-        let text = "# mainspring: name=nightly timeout=1h overlap=queue-one pause-after=3 priority=5\n\nA=1\n@daily true\n@daily false\n";
+        let text = "# mainspring: name=nightly timeout=1h overlap=queue-one pause-after=3 priority=5\n@daily true\n@daily false\n";
         let (jobs, problems) = read(text, Format::User);
         assert!(problems.is_empty(), "{problems:?}");
         assert_eq!(jobs[0].job.name.as_str(), "nightly");

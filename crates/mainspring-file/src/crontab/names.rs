@@ -26,6 +26,7 @@ use mainspring_job::{Job, JobName, text_hash};
 use super::word;
 use crate::jobfile::PlacedJob;
 use crate::jobfile::written::renamed;
+use crate::loaded::Loaded;
 use mainspring_action::body::{Body, ProcessBody};
 
 /// What a job is called if neither its command nor its file has a word.
@@ -89,10 +90,11 @@ pub enum Alike {
 }
 
 /// Gives jobs that do not say their names those that they had before, and removes these from `known`. No job
-/// of the file gets a name that another one of it says.
-pub fn recall(jobs: &mut [PlacedJob], known: &mut Vec<Known>, alike: Alike) {
-    let said: BTreeSet<JobName> =
-        jobs.iter().filter(|one| one.is_named).map(|one| one.job.name.clone()).collect();
+/// of the file gets a name that another one of it says, or that an entry says which is a comment now.
+pub fn recall(loaded: &mut Loaded, known: &mut Vec<Known>, alike: Alike) {
+    let Loaded { jobs, switched_off, .. } = loaded;
+    let named = jobs.iter().filter(|one| one.is_named).map(|one| one.job.name.clone());
+    let said: BTreeSet<JobName> = named.chain(switched_off.iter().cloned()).collect();
     // `echo-2` comes before `echo-10`, as it did when the names were given.
     known.sort_by(|one, other| order(&one.name).cmp(&order(&other.name)));
     let comparison_count = if alike == Alike::InCommand { 2 } else { 4 };
@@ -230,8 +232,9 @@ mod tests {
     fn then(before: &[PlacedJob], after: &str) -> Vec<String> {
         let mut known: Vec<Known> = before.iter().filter_map(|placed| Known::of(&placed.job)).collect();
         let mut taken = known.iter().map(|one| one.name.clone()).collect();
-        let mut jobs = read(after);
-        recall(&mut jobs, &mut known, Alike::InWord);
+        let mut loaded = Loaded { jobs: read(after), ..Loaded::default() };
+        recall(&mut loaded, &mut known, Alike::InWord);
+        let mut jobs = loaded.jobs;
         choose(&mut jobs, "/etc/cron.d/nightly", &mut taken);
         assert!(jobs.iter().all(|one| one.job.text.starts_with(&format!("[jobs.\"{}\"]", one.job.name))
             || one.job.text.starts_with(&format!("[jobs.{}]", one.job.name))));

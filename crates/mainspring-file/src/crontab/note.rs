@@ -7,22 +7,23 @@
 //!
 //! To cron the line is a comment, so the file stays a crontab. Words are separated by blanks and contain
 //! none. `name`, `group`, `priority` and `max-runs` are read here; all other words are policies of
-//! `mainspring-job`, in their text form. Blank lines, comments and settings may be between the note and its
-//! entry.
+//! `mainspring-job`, in their text form. With a second `#` before it the line is switched off.
 //!
 //! Cost: one pass over the line.
 //!
-//! Does not apply to more than one entry.
+//! Does not find the entry: see `binding.rs`.
 
 use std::ops::Range;
 
 use mainspring_job::{JobName, Policies};
 
 use crate::problem::Fault;
-use crate::spelling::suggestion;
+use crate::spelling::{nearest, suggestion};
 
 /// What a comment begins with, after `#` and blanks, to be one of these.
 pub const MARK: &str = "mainspring:";
+
+const BLANKS: [char; 2] = [' ', '\t'];
 
 /// The words before `=`.
 pub const KEYS: &[&str] = &[
@@ -57,9 +58,29 @@ pub struct Note {
 
 /// The part of a comment that a note is read from, with its offset; `None` if the line is any other comment.
 pub fn noted(line: &str) -> Option<(usize, &str)> {
-    let comment = line.trim_start_matches([' ', '\t']).strip_prefix('#')?;
-    let text = comment.trim_start_matches([' ', '\t', '#']).strip_prefix(MARK)?;
+    let comment = line.trim_start_matches(BLANKS).strip_prefix('#')?;
+    let text = comment.trim_start_matches(BLANKS).strip_prefix(MARK)?;
     Some((line.len() - text.len(), text))
+}
+
+/// What a comment without the mark says that looks like a note: `# Mainspring: name=a`, `#mainspring name=a`,
+/// `## mainspring: name=a`. With its place, and the note that was meant.
+pub fn resembling(line: &str) -> Option<(Range<usize>, String)> {
+    let text = commented(line)?;
+    let word_end = text.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let word = text[..word_end].to_ascii_lowercase();
+    let is_mark = nearest(&word, &[MARK.trim_end_matches(':')]).is_some();
+    let words = text[word_end..].trim_start_matches(|c: char| !c.is_alphanumeric());
+    let key = words.split_once('=')?.0.trim_end().to_ascii_lowercase().replace('_', "-");
+    let start = line.len() - text.len();
+    (is_mark && nearest(&key, KEYS).is_some())
+        .then(|| (start..start + word_end, format!("# {MARK} {}", words.trim_end())))
+}
+
+/// The text of a comment without all its `#` and the blanks beside them.
+pub(super) fn commented(line: &str) -> Option<&str> {
+    let comment = line.trim_start_matches(BLANKS).strip_prefix('#')?;
+    Some(comment.trim_start_matches([' ', '\t', '#']))
 }
 
 impl Note {
@@ -146,9 +167,40 @@ mod tests {
     #[test]
     fn a_note_is_a_comment_with_a_mark() {
         assert_eq!(noted("# mainspring: a=1"), Some((13, " a=1")));
-        assert_eq!(noted("  ## mainspring:a=1"), Some((16, "a=1")));
+        assert_eq!(noted("  #mainspring:a=1"), Some((14, "a=1")));
+        assert_eq!(noted("## mainspring: a=1"), None);
         assert_eq!(noted("# about mainspring: a=1"), None);
         assert_eq!(noted("mainspring: a=1"), None);
+    }
+
+    #[test]
+    fn a_comment_that_looks_like_a_note_is_told_from_prose() {
+        for text in [
+            "# Mainspring: name=a",
+            "#mainspring name=a",
+            "# mainspring : name=a ",
+            "\t#\tMAINSPRING:name=a",
+            "## mainspring: name=a",
+            "# mainsping: name=a",
+            "# mainspring; name=a",
+            "# mainspring - name=a",
+        ] {
+            assert_eq!(
+                resembling(text).map(|(_, meant)| meant).as_deref(),
+                Some("# mainspring: name=a"),
+                "{text}"
+            );
+        }
+        for text in [
+            "# mainspring reads this",
+            "# mainspring",
+            "# main: name=a",
+            "#",
+            "# mainspring: see x=1",
+            "mainspring name=a",
+        ] {
+            assert_eq!(resembling(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -105,8 +105,8 @@ impl Served {
             return false;
         }
         match self.exit {
-            Exit::Ok => return false,
-            Exit::Invalid => say(&self.problems),
+            _ if self.problems.is_empty() => return false,
+            Exit::Ok | Exit::Invalid => say(&self.problems),
             // It could not be read at all, and its problem has no place in it.
             _ => say(&format!("{PROGRAM}: {}", self.problems)),
         }
@@ -216,8 +216,8 @@ impl Files {
         self.changed.and_then(|changed| changed.monotonic.checked_add(SETTLE))
     }
 
-    /// Reads files again, and returns those without a problem: what they hold may be in force, and has names
-    /// that it may have. What is wrong with the others stands in their `problems`.
+    /// Reads files again, and returns the good ones: what they hold may be in force, and has names that it
+    /// may have. What is wrong with a file stands in its `problems`.
     pub(super) fn take(
         &mut self,
         indices: &[usize],
@@ -246,7 +246,7 @@ impl Files {
             let file = &mut self.served[index];
             (file.problems, file.exit) = (loaded.problems_text(), Exit::Invalid);
             if loaded.is_good() {
-                if self.share.is_part() {
+                if self.share.is_part() && file.problems.is_empty() {
                     is_news(&file.path, "");
                 }
                 file.elsewhere = self.share.part(&mut loaded);
@@ -269,7 +269,7 @@ impl Files {
                 share.name(&mut loaded, source);
                 if loaded.lacks_names() {
                     let mut known = jobs.values().filter_map(|job| Known::of(job)).collect();
-                    names::recall(&mut loaded.jobs, &mut known, Alike::InWord);
+                    names::recall(&mut loaded, &mut known, Alike::InWord);
                 }
                 share.part(&mut loaded);
                 !says(&loaded, &kept)
@@ -277,9 +277,9 @@ impl Files {
         }
     }
 
-    /// The files with problems, which another file may be the cause of.
+    /// The files that problems keep out of force, which another file may be the cause of.
     pub(super) fn troubled(&self) -> impl Iterator<Item = usize> {
-        let is_troubled = |file: &Served| !file.problems.is_empty() && !file.is_input();
+        let is_troubled = |file: &Served| file.exit != Exit::Ok && !file.is_input();
         self.served.iter().enumerate().filter(move |(_, file)| is_troubled(file)).map(|(index, _)| index)
     }
 

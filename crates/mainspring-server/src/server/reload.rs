@@ -17,6 +17,7 @@ use super::Server;
 use super::boot::{definitions, holder};
 use super::phase::Phase;
 use super::purpose::Purpose;
+use crate::exit::Exit;
 use mainspring_exec::clock::Moment;
 use mainspring_file::claims::{Claimant, InForce, settle};
 use mainspring_file::crontab::names::Known;
@@ -51,7 +52,11 @@ impl Server {
         for (index, before) in indices.into_iter().zip(before) {
             let file = &self.files.served[index];
             if !file.problems.is_empty() && (due.contains(&index) || file.problems != before) {
-                let text = format!("{} has problems, and what was read before stays in force", file.path);
+                let outcome = match file.exit {
+                    Exit::Ok => "the rest of it is in force",
+                    _ => "what was read before stays in force",
+                };
+                let text = format!("{} has problems, and {outcome}", file.path);
                 if file.say_problems(self.files.share()) {
                     self.note(now.wall, &text);
                 }
