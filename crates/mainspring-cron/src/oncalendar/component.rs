@@ -6,6 +6,9 @@
 //! ```
 //!
 //! Seconds are read in microseconds, all else in whole numbers. Linear in the length of the text.
+//!
+//! Source: systemd's `src/shared/calendarspec.c`, which shortens a range to a multiple of its repetition
+//! first (<https://github.com/systemd/systemd/blob/main/src/shared/calendarspec.c>).
 
 use crate::error::ParseError;
 use crate::word::Word;
@@ -114,6 +117,17 @@ impl Part {
         Part { first: kind.first(), last: Some(kind.last()), repetition: None }
     }
 
+    /// A range with a repetition ends at the last value that the repetition reaches, before anything is
+    /// counted from the end of the month: `~2..7/2` is `~2..6/2`. One that reaches only its first value is
+    /// that value.
+    fn stepped(first: u64, last: u64, step: u64) -> Part {
+        let last = last - (last - first) % step;
+        if last == first {
+            return Part { first, last: None, repetition: None };
+        }
+        Part { first, last: Some(last), repetition: Some(step) }
+    }
+
     fn values(self, kind: Kind) -> Vec<u64> {
         let step =
             usize::try_from(self.repetition.unwrap_or(1)).expect("a repetition is at most a field long");
@@ -160,19 +174,16 @@ fn read_part(text: Word<'_>, kind: Kind) -> Result<Part, ParseError> {
         );
         return Err(ParseError::new(word.span(), message).with_hint("1"));
     };
-    let room = match (last, kind) {
-        // A single value, however it is written.
-        (Some(last), _) if last == first => return Ok(Part { first, last: None, repetition: None }),
-        (Some(last), _) => last - first,
-        (None, Kind::DayFromEnd) => first - kind.first(),
-        (None, _) => kind.last() - first,
-    };
+    if let Some(last) = last {
+        return Ok(Part::stepped(first, last, step));
+    }
+    let room = if kind == Kind::DayFromEnd { first - kind.first() } else { kind.last() - first };
     if room < step {
         let message =
             format!("a repetition of {} leaves the {} field before it happens once", word.text, kind.name());
         return Err(ParseError::new(text.span(), message).with_hint(range.text));
     }
-    Ok(Part { first, last, repetition: Some(step) })
+    Ok(Part { first, last: None, repetition: Some(step) })
 }
 
 fn read_value(word: Word<'_>, kind: Kind) -> Result<u64, ParseError> {
@@ -233,6 +244,8 @@ mod tests {
         assert_eq!(values("9..14/2,3", Kind::Hour), [9, 11, 13, 3]);
         assert_eq!(values("7/3", Kind::DayFromEnd), [7, 4, 1]);
         assert_eq!(values("1..7/2", Kind::DayFromEnd), [7, 5, 3, 1]);
+        assert_eq!(values("2..7/2", Kind::DayFromEnd), [6, 4, 2]);
+        assert_eq!(values("1..7/7", Kind::Day), [1]);
         assert_eq!(values("98..02", Kind::Year), [1998, 1999, 2000, 2001, 2002]);
     }
 
