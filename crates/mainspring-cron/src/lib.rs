@@ -145,6 +145,8 @@ mod nickname;
 mod dst;
 mod zone;
 
+mod time_text;
+
 mod schedule;
 mod schedule_text;
 
@@ -167,6 +169,7 @@ pub use pattern::{Field, Pattern};
 pub use schedule::{Schedule, Upcoming};
 pub use schedule_text::ScheduleError;
 pub use spread::spread;
+pub use time_text::TimeText;
 pub use translate::{Language, Translation, Untranslatable};
 pub use unit::Unit;
 

@@ -20,6 +20,7 @@ use crate::error::ParseError;
 use crate::every::Every;
 use crate::item::distance;
 use crate::pattern::Pattern;
+use crate::time_text::TimeText;
 use crate::word::Word;
 
 const PATTERNS: [(&str, &str); 7] = [
@@ -100,16 +101,9 @@ fn no_argument(name: Word<'_>, argument: Word<'_>) -> Result<(), ParseError> {
 }
 
 fn at(argument: Word<'_>) -> Result<Timestamp, ParseError> {
-    let expected = "expected a time with an offset, such as 2030-01-31T08:00:00Z";
     if argument.is_empty() {
+        let expected = "expected a time with an offset, such as 2030-01-31T08:00:00Z";
         return Err(ParseError::new(argument.span(), expected).with_hint("@at 2030-01-31T08:00:00Z"));
     }
-    argument.text.parse().map_err(|_| {
-        let error = ParseError::new(argument.span(), format!("{expected}, found `{}`", argument.text));
-        // The time alone is fine: it is the offset that is missing.
-        match argument.text.parse::<jiff::civil::DateTime>() {
-            Ok(time) => error.with_hint(format!("{time}Z")),
-            Err(_) => error,
-        }
-    })
+    TimeText::read_instant(argument)
 }

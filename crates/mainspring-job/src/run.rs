@@ -15,6 +15,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use mainspring_cron::TimeText;
 
 use crate::name::JobName;
 use crate::outcome::Outcome;
@@ -72,7 +73,7 @@ impl FromStr for RunKey {
         let read = || {
             let (job, rest) = text.rsplit_once('@')?;
             let (nominal, series) = rest.split_once('#').unwrap_or((rest, "0"));
-            let (job, nominal) = (JobName::new(job).ok()?, nominal.parse().ok()?);
+            let (job, nominal) = (JobName::new(job).ok()?, TimeText::instant(nominal).ok()?);
             Some(RunKey { job, nominal, series: series.parse().ok()? })
         };
         read().ok_or(KeyError::Run)

@@ -3,7 +3,7 @@
 //! | value | is written | |
 //! |---|---|---|
 //! | zone | `Europe/Berlin` | a name of the IANA database |
-//! | time | `2026-12-31T23:59:00+01:00` | RFC 3339, with an offset |
+//! | time | `2026-12-31T23:59:00+01:00` | RFC 3339, with an offset or a zone in brackets |
 //! | grace, duration | `500ms`, `10s`, `1h30m` | at most [`MAX_GRACE`], [`MAX_DURATION`] |
 //!
 //! Cost: none worth a word.
@@ -14,9 +14,10 @@
 
 use std::time::Duration;
 
-use jiff::civil::{DateTime, Time};
+use jiff::civil::Time;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use mainspring_cron::TimeText;
 use mainspring_job::RunState;
 
 use crate::simulation::{ClockSet, Outage};
@@ -27,14 +28,19 @@ pub const MAX_GRACE: Duration = Duration::from_secs(24 * 60 * 60);
 /// The longest duration of a run that a simulation takes: a year.
 pub const MAX_DURATION: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 
+const DAY_SECONDS: u64 = 24 * 60 * 60;
+
 pub(super) fn parse_zone(text: &str) -> Result<TimeZone, String> {
     let unknown = |_| "names are those of the IANA database, such as Europe/Berlin or UTC".to_owned();
     TimeZone::get(text).map_err(unknown)
 }
 
 pub(super) fn parse_time(text: &str) -> Result<Timestamp, String> {
-    text.parse()
-        .map_err(|_| "a time is written as 2026-12-31T23:59:00Z or 2026-12-31T23:59:00+01:00".to_owned())
+    let form = "a time is written as 2026-12-31T23:59:00Z or 2026-12-31T23:59:00+01:00";
+    TimeText::instant(text).map_err(|error| match text.contains('[') {
+        true => error.to_string(),
+        false => form.to_owned(),
+    })
 }
 
 pub(super) fn parse_grace(text: &str) -> Result<Duration, String> {
@@ -87,14 +93,12 @@ pub(super) fn parse_clock_set(text: &str) -> Result<ClockSet, String> {
 /// A time as people write it, before anybody has looked at a clock or a zone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Moment {
-    /// At that instant.
-    At(Timestamp),
-    /// At that time of the system's zone.
-    Civil(DateTime),
+    /// At that time; without an offset it is of the system's zone.
+    At(TimeText),
     /// The next time that the clocks of the system's zone show this.
     Clock(Time),
-    /// When they show this on the day after today.
-    Tomorrow(Time),
+    /// When they show this on the day after today, and without a time what they show now.
+    Tomorrow(Option<Time>),
     /// So long from now.
     After(Duration),
 }
@@ -107,12 +111,13 @@ impl Moment {
     /// When it lies beyond the calendar.
     pub fn resolve(&self, now: Timestamp, zone: &TimeZone) -> Result<Timestamp, jiff::Error> {
         match self {
-            Moment::At(instant) => Ok(*instant),
-            Moment::Civil(time) => Ok(time.to_zoned(zone.clone())?.timestamp()),
+            Moment::At(TimeText::At(instant)) => Ok(*instant),
+            Moment::At(TimeText::Civil(time)) => Ok(time.to_zoned(zone.clone())?.timestamp()),
             Moment::After(delay) => now.checked_add(*delay),
             Moment::Tomorrow(time) => {
-                let tomorrow = now.to_zoned(zone.clone()).date().tomorrow()?;
-                Ok(tomorrow.to_datetime(*time).to_zoned(zone.clone())?.timestamp())
+                let now = now.to_zoned(zone.clone());
+                let time = time.unwrap_or(now.time());
+                Ok(now.date().tomorrow()?.to_datetime(time).to_zoned(zone.clone())?.timestamp())
             }
             Moment::Clock(time) => {
                 let today = now.to_zoned(zone.clone()).date();
@@ -128,17 +133,39 @@ impl Moment {
 
 pub(super) fn parse_moment(text: &str) -> Result<Moment, String> {
     if let Some(delay) = text.strip_prefix('+') {
-        return parse_duration(delay).map(Moment::After);
+        return parse_delay(delay).map(Moment::After);
     }
-    let instant = || text.parse().map(Moment::At).ok();
-    let civil = || text.parse().map(Moment::Civil).ok();
+    let form = "a time is written as 17:30, noon, tomorrow, 'tomorrow 9:00', '2026-12-31 23:59', \
+                2026-12-31T23:59:00Z, +90m or +1d1h";
     let clock = || clock_of(text).map(Moment::Clock);
-    let now = || (text == "now").then_some(Moment::After(Duration::ZERO));
-    let tomorrow = || clock_of(text.strip_prefix("tomorrow ")?.trim()).map(Moment::Tomorrow);
-    now().or_else(instant).or_else(civil).or_else(clock).or_else(tomorrow).ok_or_else(|| {
-        "a time is written as 17:30, noon, 'tomorrow 9:00', '2026-12-31 23:59', 2026-12-31T23:59:00Z, or +90m"
-            .to_owned()
+    let word = match text {
+        "now" => Some(Moment::After(Duration::ZERO)),
+        "tomorrow" => Some(Moment::Tomorrow(None)),
+        _ => text
+            .strip_prefix("tomorrow ")
+            .map(str::trim)
+            .and_then(clock_of)
+            .map(|time| Moment::Tomorrow(Some(time))),
+    };
+    if let Some(found) = word.or_else(clock) {
+        return Ok(found);
+    }
+    TimeText::parse(text).map(Moment::At).map_err(|error| match text.contains('[') {
+        true => error.to_string(),
+        false => form.to_owned(),
     })
+}
+
+/// A duration that may begin with days of 24 hours: `1d1h`, `2d`.
+fn parse_delay(text: &str) -> Result<Duration, String> {
+    let Some((days, rest)) = text.split_once('d') else { return parse_duration(text) };
+    let are_digits = !days.is_empty() && days.bytes().all(|byte| byte.is_ascii_digit());
+    let Some(seconds) = are_digits.then(|| days.parse::<u64>().ok()?.checked_mul(DAY_SECONDS)).flatten()
+    else {
+        return parse_duration(text);
+    };
+    let rest = if rest.is_empty() { Duration::ZERO } else { parse_duration(rest)? };
+    rest.checked_add(Duration::from_secs(seconds)).ok_or_else(|| "that is too far away".to_owned())
 }
 
 /// A time of day, also by the words of at(1), and with an hour of one digit.
@@ -146,6 +173,8 @@ fn clock_of(text: &str) -> Option<Time> {
     match text {
         "noon" => Some(Time::constant(12, 0, 0, 0)),
         "midnight" => Some(Time::midnight()),
+        // What reads times skips a zone behind one.
+        _ if !text.bytes().all(|byte| byte.is_ascii_digit() || b":.".contains(&byte)) => None,
         _ => text.parse().or_else(|_| format!("0{text}").parse()).ok(),
     }
 }
@@ -197,6 +226,11 @@ mod tests {
             ("midnight", "2026-11-21T23:00:00Z"),
             ("9:15", "2026-11-22T08:15:00Z"),
             ("tomorrow 13:30", "2026-11-22T12:30:00Z"),
+            ("tomorrow", "2026-11-22T12:00:00Z"),
+            ("+1d1h", "2026-11-22T13:00:00Z"),
+            ("+2d", "2026-11-23T12:00:00Z"),
+            ("2027-01-05T09:00:00[America/New_York]", "2027-01-05T14:00:00Z"),
+            ("2027-01-05 09:00", "2027-01-05T08:00:00Z"),
             ("tomorrow noon", "2026-11-22T11:00:00Z"),
             ("2026-12-31 23:59", "2026-12-31T22:59:00Z"),
             ("2026-12-31T23:59:00+02:00", "2026-12-31T21:59:00Z"),
@@ -206,7 +240,24 @@ mod tests {
             let moment = parse_moment(text).unwrap();
             assert_eq!(moment.resolve(now, &zone).unwrap().to_string(), expected, "{text}");
         }
-        for bad in ["", "soon", "25:00", "+", "+-1m"] {
+        for bad in [
+            "",
+            "soon",
+            "25:00",
+            "+",
+            "+-1m",
+            "+d",
+            "+1d-1h",
+            "+1dx",
+            "+99999999999999999999d",
+            "tomorrow x",
+            "17:30[Europe/Berlin]",
+            "17:30+02:00",
+            "tomorrow 9:00[UTC]",
+            "2027-01-05T09:00:00Z[Nowhere/Zone]",
+            "2027-01-05T09:00:00+01:00[America/New_York]",
+            "2027-01-05T09:00 UTC",
+        ] {
             assert!(parse_moment(bad).is_err(), "{bad}");
         }
     }

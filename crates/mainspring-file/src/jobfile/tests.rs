@@ -259,3 +259,33 @@ fn no_text_makes_the_reader_panic_and_every_span_lies_in_its_line() {
         }
     }
 }
+
+#[test]
+fn what_stands_behind_a_time_or_a_day_is_understood_or_refused() {
+    let told = |line: &str| {
+        let file = file(&format!("[jobs.x]\nzone = 'Europe/Berlin'\n{line}\nevery = '1h'\nshell = 'true'\n"));
+        match file.problems.first() {
+            Some(problem) => problem.fault.message.clone(),
+            None => {
+                let timetable = &file.jobs[0].job.timetable;
+                let at =
+                    timetable.triggers().iter().map(ToString::to_string).find(|text| text.starts_with("@at"));
+                at.or(timetable.start().map(|start| start.to_string())).unwrap_or_default()
+            }
+        }
+    };
+    let cases = [
+        ("at = '2027-01-05T09:00:00[America/New_York]'", "@at 2027-01-05T14:00:00Z"),
+        ("at = '2027-01-05T09:00'", "@at 2027-01-05T08:00:00Z"),
+        ("start = '2027-01-05T09:00-05:00[America/New_York]'", "2027-01-05T14:00:00Z"),
+        ("at = '2027-01-05T09:00:00Z[Nowhere/Zone]'", "unknown time zone `Nowhere/Zone`"),
+        ("end = '2027-01-05T09:00+01:00[America/New_York]'", "is not that of America/New_York"),
+        ("start = '2027-01-05T09:00 UTC'", "is no time"),
+        ("exclude_dates = '2026-12-24T10:00'", "expected a day"),
+        ("exclude_dates = '2026-12-24[UTC]'", "expected a day"),
+        ("exclude_dates = 2026-12-24T10:00:00", "expected a day"),
+    ];
+    for (line, expected) in cases {
+        assert!(told(line).contains(expected), "{line}: {}", told(line));
+    }
+}

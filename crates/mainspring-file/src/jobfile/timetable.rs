@@ -15,9 +15,11 @@
 use std::ops::Range;
 
 use jiff::Timestamp;
-use jiff::civil::{Date, DateTime};
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use mainspring_cron::{DayRule, Dialect, DstPolicy, Expression, ParseError, ParseOptions, Schedule};
+use mainspring_cron::{
+    DayRule, Dialect, DstPolicy, Expression, ParseError, ParseOptions, Schedule, TimeText,
+};
 use mainspring_job::{After, Ending, Exclusion, JobName, Timetable, TimetableError, Trigger};
 use toml::Spanned;
 use toml::de::DeValue;
@@ -230,15 +232,15 @@ fn dates(value: &Spanned<DeValue<'_>>, zone: &TimeZone, faults: &mut Faults<'_>)
         _ => text_of(value, faults)?.value.to_owned(),
     };
     let (first, last) = text.split_once("..").unwrap_or((&text, &text));
-    if let (Ok(first), Ok(last)) = (first.parse::<Date>(), last.parse::<Date>())
+    if let (Some(first), Some(last)) = (day(first), day(last))
         && last < first
     {
         let message = format!("{last}, the last of these days, comes before the first");
         faults.push(Fault::new(value.span(), message));
         return None;
     }
-    match (first.parse::<Date>(), last.parse::<Date>()) {
-        (Ok(first), Ok(last)) if first <= last && text.len() <= "2026-12-24..2026-12-26".len() => {
+    match (day(first), day(last)) {
+        (Some(first), Some(last)) if first <= last => {
             Some(Exclusion::Dates { first, last, zone: zone.clone() })
         }
         _ => {
@@ -248,26 +250,29 @@ fn dates(value: &Spanned<DeValue<'_>>, zone: &TimeZone, faults: &mut Faults<'_>)
     }
 }
 
+/// A day that is nothing else: what reads dates skips the time behind one.
+fn day(text: &str) -> Option<Date> {
+    text.parse::<Date>().ok().filter(|date| date.to_string() == text)
+}
+
 /// A time with an offset, or without one in the zone; as a string or as a date of TOML.
 fn moment(value: &Spanned<DeValue<'_>>, zone: &TimeZone, faults: &mut Faults<'_>) -> Option<Timestamp> {
     let text = match value.get_ref() {
         DeValue::Datetime(date) => date.to_string(),
         _ => text_of(value, faults)?.value.to_owned(),
     };
-    let found = match text.parse::<Timestamp>() {
-        Ok(moment) => Some(moment),
-        // A zone that jumps over the time has it at the end of the gap.
-        Err(_) => text
-            .parse::<DateTime>()
-            .ok()
-            .and_then(|time| time.to_zoned(zone.clone()).ok())
-            .map(|time| time.timestamp()),
-    };
-    if found.is_none() {
-        let fault = Fault::new(value.span(), format!("`{text}` is no time"));
-        faults.push(
-            fault.with_hint("a time is written as 2026-12-31T23:59:00Z, or without the Z in the job's zone"),
-        );
+    match TimeText::parse(&text) {
+        Ok(time) => time.in_zone(zone),
+        Err(error) => {
+            // The hint says what a time is; what is wrong with a zone it does not say.
+            let why = if text.contains('[') { format!(": {error}") } else { String::new() };
+            let fault = Fault::new(value.span(), format!("`{text}` is no time{why}"));
+            faults.push(
+                fault.with_hint(
+                    "a time is written as 2026-12-31T23:59:00Z, or without the Z in the job's zone",
+                ),
+            );
+            None
+        }
     }
-    found
 }

@@ -11,6 +11,7 @@ use std::fmt;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use mainspring_cron::TimeText;
 use mainspring_job::{Command, Definitions, JobName, Reader, RunKey, StoreError};
 
 use super::last_run::Told;
@@ -70,7 +71,7 @@ pub(super) fn job_name(text: &str) -> Result<JobName, ErrorWire> {
 }
 
 pub(super) fn time(text: &str) -> Result<Timestamp, ErrorWire> {
-    text.parse().map_err(|_| usage(format!("`{text}` is no time in RFC 3339")))
+    TimeText::instant(text).map_err(|error| usage(format!("`{text}` is no time in RFC 3339: {error}")))
 }
 
 /// The key in the text of a run: `job@time` or `job@time#series`.

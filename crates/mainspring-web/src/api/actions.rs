@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use axum::http::{StatusCode, Uri};
 use jiff::Timestamp;
+use mainspring_cron::TimeText;
 use mainspring_job::MAX_NOTE_BYTES;
 use mainspring_server::protocol::{PauseWire, Request, Response};
 use serde::Deserialize;
@@ -113,7 +114,7 @@ fn check_note(note: Option<&str>) -> Result<(), Problem> {
 }
 
 fn check_until(until: Option<&str>, now: Timestamp) -> Result<(), Problem> {
-    let is_good = |until: &str| until.parse::<Timestamp>().is_ok_and(|until| now < until);
+    let is_good = |until: &str| TimeText::instant(until).is_ok_and(|until| now < until);
     if until.is_none_or(is_good) {
         return Ok(());
     }
@@ -129,8 +130,8 @@ pub async fn run(call: Call) -> Reply {
     let asked: RunAsked = call.document()?;
     let job = call.parameter("job").to_owned();
     let at = asked.at.unwrap_or_else(|| call.now.wall.to_string());
-    let clicked: Timestamp =
-        at.parse().map_err(|_| Problem::new(Code::Invalid, "`at` must be a time in RFC 3339"))?;
+    let clicked = TimeText::instant(&at)
+        .map_err(|error| Problem::new(Code::Invalid, format!("`at` must be a time in RFC 3339: {error}")))?;
     if MAX_CLICK_SECONDS < (clicked.as_second() - call.now.wall.as_second()).abs() {
         return Err(Problem::new(Code::Invalid, "`at` must be within a minute of now"));
     }

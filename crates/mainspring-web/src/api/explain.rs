@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
-use mainspring_cron::{DayRule, DstPolicy, Expression, Language, Schedule};
+use mainspring_cron::{DayRule, DstPolicy, Expression, Language, Schedule, TimeText};
 use mainspring_file::problem::Fault;
 use mainspring_server::log::rfc3339;
 use mainspring_server::protocol::{
@@ -70,8 +70,9 @@ pub async fn explain(call: Call) -> Reply {
     let day_rule: DayRule = day_rule.map_err(|_| wrong("`day_rule` is star, or or and"))?;
     let dst = asked.dst.as_deref().map(str::parse::<DstPolicy>).transpose();
     let dst = dst.map_err(|error| wrong(format!("`dst`: {error}")))?;
-    let from = asked.from.as_deref().map_or(Ok(call.now.wall), str::parse);
-    let from: Timestamp = from.map_err(|_| wrong("`from` must be a time in RFC 3339"))?;
+    let from = asked.from.as_deref().map_or(Ok(call.now.wall), TimeText::instant);
+    let from: Timestamp =
+        from.map_err(|error| wrong(format!("`from` must be a time in RFC 3339: {error}")))?;
     let zone = match asked.zone.as_deref() {
         None => None,
         Some(name) => Some(TimeZone::get(name).map_err(|_| wrong(format!("there is no zone `{name}`")))?),

@@ -10,8 +10,9 @@
 
 use axum::http::header::LOCATION;
 use axum::http::{HeaderValue, StatusCode};
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use mainspring_action::body::{Body, ProcessBody, WebhookBody};
+use mainspring_cron::TimeText;
 use mainspring_file::jobfile::JobFile;
 use mainspring_file::source::Source;
 use mainspring_server::protocol::{OnceWire, Request, Response, SubmitWire, WorkWire};
@@ -103,7 +104,8 @@ pub async fn show(call: Call) -> Reply {
 async fn submission(call: &Call, asked: OnceAsked, key: Option<String>) -> Result<SubmitWire, Problem> {
     let wrong = |text: &str| Problem::new(Code::Invalid, text);
     let due = match (asked.at, asked.r#in) {
-        (Some(at), None) => at.parse::<Timestamp>().map_err(|_| wrong("`at` must be a time in RFC 3339"))?,
+        (Some(at), None) => TimeText::instant(&at)
+            .map_err(|error| wrong(&format!("`at` must be a time in RFC 3339: {error}")))?,
         (None, Some(span)) => {
             let span: SignedDuration =
                 span.parse().map_err(|_| wrong("`in` must be a duration such as 90s or 1h30m"))?;

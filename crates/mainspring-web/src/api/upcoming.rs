@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
+use mainspring_cron::TimeText;
 use serde_json::{Value, json};
 
 use super::jobs::moment;
@@ -49,8 +50,10 @@ struct Lane {
 pub async fn upcoming(call: Call) -> Reply {
     let asked = call.asked()?;
     let time = |name: &str, default: Timestamp| {
-        let found = asked.get(name).map_or(Ok(default), str::parse::<Timestamp>);
-        found.map_err(|_| Problem::new(Code::Usage, format!("`{name}` must be a time in RFC 3339")))
+        let found = asked.get(name).map_or(Ok(default), |text| TimeText::instant(text));
+        found.map_err(|error| {
+            Problem::new(Code::Usage, format!("`{name}` must be a time in RFC 3339: {error}"))
+        })
     };
     let from = time("from", call.now.wall)?;
     let to = time("to", from.saturating_add(SignedDuration::from_hours(24)).unwrap_or(from))?;
