@@ -54,6 +54,9 @@ pub(crate) fn write(
     if dialect == Dialect::Unix && fields.len() != 5 {
         notes.push("crontab(5) itself has five fields: seconds and years are an extension".to_owned());
     }
+    if dialect == Dialect::Unix {
+        notes.extend(day_extensions(calendar.days()).map(str::to_owned));
+    }
     Ok(Translation { text: fields.join(" "), notes })
 }
 
@@ -100,10 +103,8 @@ fn day_fields(days: &Days, dialect: Dialect) -> Result<(String, String), Untrans
         _ => (has_dates, has_weekdays),
     };
     match (dialect, has_dates, has_weekdays) {
-        (Dialect::Unix, true, true) => {
-            let plus = if days.join == Join::And { "+" } else { "" };
-            Ok((date_field(days), format!("{plus}{}", weekday_field(days))))
-        }
+        (Dialect::Unix, true, true) if days.join == Join::And => both_day_fields(days),
+        (Dialect::Unix, true, true) => Ok((date_field(days), weekday_field(days))),
         (Dialect::Unix, true, false) => Ok((date_field(days), "*".to_owned())),
         (Dialect::Unix, false, true) => Ok(("*".to_owned(), weekday_field(days))),
         (Dialect::Unix, false, false) => Ok(("*".to_owned(), "*".to_owned())),
@@ -114,6 +115,27 @@ fn day_fields(days: &Days, dialect: Dialect) -> Result<(String, String), Untrans
         (Dialect::Quartz, false, true) => Ok(("?".to_owned(), quartz_weekday_field(days)?)),
         (Dialect::Quartz, false, false) => Ok(("*".to_owned(), "?".to_owned())),
     }
+}
+
+/// Two fields of which both must match. To cron that takes a `*` at the start of one, which can be had where
+/// the field allows its first value: a step as long as the field allows only that.
+fn both_day_fields(days: &Days) -> Result<(String, String), Untranslatable> {
+    let (date, weekday) = (date_field(days), weekday_field(days));
+    match (date.strip_prefix("1-31/"), days.dates & 1 << 1 != 0, days.weekdays & 1 != 0) {
+        (Some(step), ..) if !step.contains(',') => Ok((format!("*/{step}"), weekday)),
+        (_, true, _) => Ok((format!("*/31,{date}"), weekday)),
+        (_, _, true) => Ok((date, format!("*/7,{weekday}"))),
+        _ => Err(Untranslatable::new(
+            "crontab(5) cannot ask for a day of the month and a day of the week together: either of them is enough to it",
+        )),
+    }
+}
+
+/// The days that only extensions of cron know.
+fn day_extensions(days: &Days) -> Option<&'static str> {
+    let is_plain =
+        days.workdays | days.dates_from_end | days.workdays_from_end == 0 && !days.has_nth_weekdays();
+    (!is_plain).then_some("crontab(5) itself has no L, W and #: they are an extension")
 }
 
 /// Never begins with `*`, which would change the meaning of the day of the week beside it.
