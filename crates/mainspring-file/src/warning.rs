@@ -35,10 +35,13 @@ use mainspring_host::accounts::Account;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn warnings(schedule: &Schedule, text: &str, from: Timestamp) -> Vec<Fault> {
-    if let Expression::At(time) = schedule.expression()
-        && *time < from
-    {
-        return vec![Fault::new(0..text.trim_end().len(), "that time is past: it never runs")];
+    if schedule.next_after(from).is_none() && schedule.prev_before(from).is_some() {
+        let text = text.trim_end();
+        let message = match schedule.expression() {
+            Expression::At(_) => "that time is past: it never runs",
+            _ => "all of its times are past: it never runs",
+        };
+        return vec![Fault::new(0..text.len(), message)];
     }
     schedule.explain(from).warnings.into_iter().map(|warning| fault(warning, text)).collect()
 }
@@ -136,7 +139,31 @@ fn is_in_the_clear(url: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use jiff::tz::TimeZone;
     use mainspring_action::body::SecretBody;
+
+    #[test]
+    fn a_schedule_that_lies_in_the_past_is_warned_of() {
+        let from = "2026-01-01T00:00:00Z".parse().unwrap();
+        let warned = |expression: Expression| {
+            let schedule = Schedule::new(expression, TimeZone::UTC);
+            let faults = warnings(&schedule, &schedule.expression().to_string(), from);
+            faults.iter().any(|fault| fault.message.contains("past"))
+        };
+        let oncalendar = |text: &str| Expression::parse_oncalendar(text).unwrap();
+        let cron = |text: &str| Expression::parse(text).unwrap();
+        assert!(warned(oncalendar("2020-*-* 09:00")));
+        assert!(warned(oncalendar("2025-12-31 23:59:59")));
+        assert!(warned(cron("0 0 0 1 1 * 2019-2025")));
+        assert!(warned(cron("@at 2020-01-01T00:00:00Z")));
+        for coming in
+            [oncalendar("2020..2026-*-* 09:00"), oncalendar("2026-01-01 00:00:01"), cron("@every 1h")]
+        {
+            assert!(!warned(coming));
+        }
+        assert!(!warned(cron("0 0 0 30 2 *")), "it is no time at all, which is said in other words");
+        assert!(!warned(cron("@reboot")));
+    }
 
     #[test]
     fn a_secret_over_plain_http_is_warned_of() {

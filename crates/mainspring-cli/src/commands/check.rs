@@ -205,8 +205,11 @@ fn job_warnings(source: &Source, placed: &PlacedJob, from: Timestamp) -> Vec<Pro
     };
     let of_triggers =
         placed.job.timetable.triggers().iter().filter_map(Trigger::schedule).flat_map(of_trigger);
+    // Each trigger that is past is told above.
+    let is_over = placed.job.timetable.end().is_some_and(|end| end <= from);
+    let over = is_over.then(|| "its `end` is past: it never runs".to_owned());
     let of_action = Body::decode(&placed.job.work.action).map(|body| exposures(&body)).unwrap_or_default();
-    on_line(source, placed, of_triggers.chain(of_action))
+    on_line(source, placed, of_triggers.chain(over).chain(of_action))
 }
 
 /// What a job needs of this machine, and is not there.
