@@ -56,6 +56,7 @@ fn check_process(body: &ProcessBody) -> Result<(), String> {
         }
         _ => (),
     }
+    check_no_nul(body)?;
     if let Some(cwd) = &body.cwd {
         check_path("cwd", cwd)?;
     }
@@ -79,6 +80,22 @@ fn check_process(body: &ProcessBody) -> Result<(), String> {
     check_output(body.output_bytes)?;
     check_word("on_server_death", body.on_server_death.as_deref(), &OnServerDeath::NAMES)?;
     check_word("on_lease_loss", body.on_lease_loss.as_deref(), &OnLeaseLoss::NAMES)
+}
+
+/// The kernel takes the texts of a program up to their first NUL. What goes to its standard input may have
+/// some.
+fn check_no_nul(body: &ProcessBody) -> Result<(), String> {
+    let run = body.run.iter().map(|word| ("run", word.as_str()));
+    let values = body.env.iter().map(|(_, value)| ("env", value.as_str()));
+    let options = [("shell", &body.shell), ("interpreter", &body.interpreter), ("user", &body.user)];
+    let options = options.into_iter().filter_map(|(key, text)| Some((key, text.as_deref()?)));
+    let paths =
+        body.cwd.iter().map(|path| ("cwd", path)).chain(body.env_file.iter().map(|path| ("env_file", path)));
+    let paths = paths.filter_map(|(key, path)| Some((key, path.to_str()?)));
+    match run.chain(values).chain(options).chain(paths).find(|(_, text)| text.contains('\0')) {
+        Some((key, _)) => Err(format!("{key}: a NUL character cannot be part of it")),
+        None => Ok(()),
+    }
 }
 
 /// One of two words, or none.
@@ -165,6 +182,10 @@ mod tests {
             (process(r#"{"run": ["a"], "cwd": "b"}"#), "cwd: "),
             (process(r#"{"run": ["a"], "env": [["b=c", ""]]}"#), "env: "),
             (process(r#"{"run": ["a"], "secrets": [{"name": "B", "path": "c"}]}"#), "secrets: "),
+            (process(r#"{"shell": "echo a\u0000b"}"#), "shell: a NUL"),
+            (process(r#"{"run": ["a", "\u0000"]}"#), "run: a NUL"),
+            (process(r#"{"run": ["a"], "env": [["b", "\u0000"]]}"#), "env: a NUL"),
+            (process(r#"{"run": ["a"], "cwd": "/\u0000"}"#), "cwd: a NUL"),
             (process(r#"{"run": ["a"], "umask": 512}"#), "umask: "),
             (process(r#"{"run": ["a"], "nice": 20}"#), "nice: "),
             (process(r#"{"run": ["a"], "limits": [["cpu", 1]]}"#), "limits: "),
