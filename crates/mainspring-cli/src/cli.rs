@@ -66,7 +66,7 @@ pub enum Command {
     /// Shows what a run wrote
     #[command(after_help = help_server::with_codes(help_server::LOGS, help_server::NAMING))]
     Logs(LogsArgs),
-    /// Runs a job now
+    /// Runs a job, now or at a time
     #[command(after_help = help_server::with_codes(help_server::RUN, help_server::OF_RUN))]
     Run(RunArgs),
     /// Runs a command once, at a time

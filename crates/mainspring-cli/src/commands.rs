@@ -22,6 +22,7 @@ mod explain;
 mod expression;
 mod forwarder;
 mod inbox;
+mod job_text;
 #[cfg_attr(not(feature = "web"), path = "commands/no_listen.rs")]
 mod listen;
 mod logs;

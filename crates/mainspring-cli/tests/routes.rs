@@ -148,6 +148,45 @@ fn a_one_shot_job_that_is_pending_is_next_and_its_run_says_what_it_did() {
     site.stop();
 }
 
+#[test]
+fn once_of_a_job_is_a_run_of_that_job_at_a_time() {
+    let site = Site::start("http-once-of-a-job", IDLE, &[]);
+    let token = site.token("mara", Scope::Operate);
+    let ask = |path: &str, body: Value| site.post(path, &token, &body.to_string());
+    let asked = ask("/api/v1/once", json!({ "job": "idle", "in": "1h", "key": "ticket 7" }));
+    assert_eq!(asked.status, 201, "{:?}", asked.json());
+    let run = asked.json()["id"].as_str().unwrap().to_owned();
+    assert!(run.starts_with("idle@"), "{run}");
+    // Under its key, whatever is asked in which way.
+    let again = ask("/api/v1/jobs/idle/run", json!({ "in": "2h", "key": "ticket 7" }));
+    assert_eq!((again.status, again.json()["run"].as_str()), (200, Some(run.as_str())));
+    site.served.says(&["run", "idle", "--at", "+3h", "--key", "ticket 7"], 0, &run);
+    // It waits as a run of the job, which everybody sees and may take back.
+    let waiting = site.get("/api/v1/runs?job=idle&state=scheduled", &token).json();
+    let items = waiting["items"].as_array().unwrap();
+    assert_eq!(
+        (items.len(), items[0]["run"].as_str(), items[0]["cause"].as_str()),
+        (1, Some(&*run), Some("request"))
+    );
+    assert_eq!(site.get("/api/v1/once", &token).json()["items"], json!([]));
+    site.served.says(&["show", "idle"], 0, &run);
+    site.served.says(&["run", "idle", "--in", "90m"], 0, "idle@");
+    site.served.says(&["cancel", &run], 0, "");
+    let waiting = site.get("/api/v1/runs?job=idle&state=scheduled", &token).json();
+    assert_eq!(waiting["items"].as_array().unwrap().len(), 1, "the other still waits");
+    for wrong in [
+        json!({ "job": "idle", "in": "1h", "policies": "retry=3" }),
+        json!({ "job": "idle", "in": "1h", "name": "other" }),
+        json!({ "job": "idle" }),
+        json!({ "job": "idle", "in": "1h", "at": "2099-01-01T00:00:00Z" }),
+    ] {
+        assert_eq!(ask("/api/v1/once", wrong.clone()).status, 422, "{wrong}");
+    }
+    assert_eq!(ask("/api/v1/jobs/idle/run", json!({ "at": "2020-01-01T00:00:00Z" })).status, 422);
+    assert_eq!(ask("/api/v1/once", json!({ "job": "none", "in": "1h" })).status, 404);
+    site.stop();
+}
+
 /// As many streams of one token as the manual says.
 const MAX_STREAMS: usize = 12;
 

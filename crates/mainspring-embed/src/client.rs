@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use mainspring_exec::clock::Moment;
-use mainspring_job::{Command, JobName, OnceId, PauseTerms, Reply, RunKey, Scope};
+use mainspring_job::{Command, JobName, OnceId, PauseTerms, Reply, RunKey, RunRequest, Scope};
 use mainspring_server::server::calls::Caller;
 
 use crate::catalogue::Catalogue;
@@ -71,8 +71,21 @@ impl Client {
     /// # Errors
     /// When there is no such job, or the jobs are shut down.
     pub fn run_now(&self, job: &str) -> Result<RunKey, Error> {
-        match self.command(Command::Trigger(name_of(job)?))? {
-            Reply::Planned { key } => Ok(key),
+        self.run(RunRequest::new(name_of(job)?)).map(|(key, _)| key)
+    }
+
+    /// The same at a time, or under an idempotency key: `jobs.run(RunRequest::new(job).at(due).with_key("7"))`.
+    /// Returns the key of the run, and whether it is new: a second request with the same key for the same job
+    /// is answered with the run of the first, while that is open or kept.
+    ///
+    /// # Errors
+    /// As [`run_now`](Self::run_now); when the key is too long, or
+    /// [`MAX_WAITING_REQUESTS`](mainspring_job::MAX_WAITING_REQUESTS) runs of the job wait for later times.
+    pub fn run(&self, request: RunRequest) -> Result<(RunKey, bool), Error> {
+        let job = request.job.clone();
+        match self.command(Command::Trigger(request))? {
+            Reply::Planned { key } => Ok((key, true)),
+            Reply::Duplicate(holder) => Ok((RunKey::new(job, holder.due), false)),
             other => Err(strange(&other)),
         }
     }

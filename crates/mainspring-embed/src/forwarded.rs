@@ -11,9 +11,10 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use mainspring_job::{
-    Action, Command, Holder, JobName, OnceId, PauseTerms, Policies, Refusal, Reply, RunKey, RunState, Scope,
-    Submission, Work,
+    Action, Command, Holder, JobName, OnceId, PauseTerms, Policies, Refusal, Reply, RunKey, RunRequest,
+    RunState, Scope, Submission, Work,
 };
 use mainspring_server::server::calls::{Answered, Refused};
 use serde::{Deserialize, Serialize};
@@ -34,6 +35,10 @@ pub(crate) enum Forwarded {
     },
     Run {
         job: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        due: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<String>,
     },
     Pause {
         job: String,
@@ -127,13 +132,14 @@ impl Held {
 }
 
 /// All refusals, to be found again by what they say.
-const REFUSALS: [Refusal; 12] = [
+const REFUSALS: [Refusal; 13] = [
     Refusal::NoSuchJob,
     Refusal::NoSuchRun,
     Refusal::NoSuchOnce,
     Refusal::BackfillTooLarge,
     Refusal::NotAhead,
     Refusal::TooManyRuns,
+    Refusal::TooManyWaiting,
     Refusal::TooManyJobs,
     Refusal::Conflict,
     Refusal::KeyTooLong,
@@ -160,7 +166,9 @@ impl Forwarded {
                 group: submission.work.group.as_ref().map(ToString::to_string),
                 priority: submission.work.priority,
             },
-            Command::Trigger(job) => Forwarded::Run { job: job.to_string() },
+            Command::Trigger(RunRequest { job, due, key, .. }) => {
+                Forwarded::Run { job: job.to_string(), due: due.map(|due| due.to_string()), key: key.clone() }
+            }
             Command::Pause(Scope::Job(job), _) => Forwarded::Pause { job: job.to_string() },
             Command::Resume(Scope::Job(job)) => Forwarded::Resume { job: job.to_string() },
             Command::Remove(job) => Forwarded::Forget { job: job.to_string() },
@@ -172,7 +180,7 @@ impl Forwarded {
 
     /// Whether it may be done again: a second submission with the same key changes nothing.
     pub(crate) fn is_repeatable(&self) -> bool {
-        matches!(self, Forwarded::Submit { key: Some(_), .. })
+        matches!(self, Forwarded::Submit { key: Some(_), .. } | Forwarded::Run { key: Some(_), .. })
     }
 
     /// # Errors
@@ -189,7 +197,12 @@ impl Forwarded {
                 submission.key = key;
                 Command::Submit(submission)
             }
-            Forwarded::Run { job } => Command::Trigger(read(&job)?),
+            Forwarded::Run { job, due, key } => {
+                let mut request = RunRequest::new(read(&job)?);
+                request.due = due.as_deref().map(read::<Timestamp>).transpose()?;
+                request.key = key;
+                Command::Trigger(request)
+            }
             Forwarded::Pause { job } => Command::Pause(Scope::Job(read(&job)?), PauseTerms::default()),
             Forwarded::Resume { job } => Command::Resume(Scope::Job(read(&job)?)),
             Forwarded::Forget { job } => Command::Remove(read(&job)?),
@@ -255,7 +268,8 @@ mod tests {
         let job = || JobName::new("tick").unwrap();
         let commands = [
             Command::Submit(named),
-            Command::Trigger(job()),
+            Command::Trigger(RunRequest::new(job())),
+            Command::Trigger(RunRequest::new(job()).at(due).with_key("ticket 17")),
             Command::Pause(Scope::Job(job()), PauseTerms::default()),
             Command::Resume(Scope::Job(job())),
             Command::Remove(job()),

@@ -39,7 +39,7 @@ fn a_submission_runs_and_its_history_survives_a_restart() {
     let again =
         jobs.once("remind").key("user-17").payload(&Reminder { to: "ada".to_owned() }).submit().unwrap();
     assert!(!again.is_new, "the key is in the history: {again:?}");
-    assert_eq!((again.name.clone(), again.state), (submitted.name, Some(RunState::Succeeded)));
+    assert_eq!((&again.name, again.state), (&submitted.name, Some(RunState::Succeeded)));
     let other = jobs.once("remind").key("user-17").payload(&Reminder { to: "eve".to_owned() }).submit();
     assert!(matches!(other, Err(mainspring_embed::Error::Taken(_))), "{other:?}");
     assert_eq!(jobs.runs_of(submitted.job(), 1).unwrap()[0].state, RunState::Succeeded);

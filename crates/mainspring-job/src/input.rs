@@ -252,8 +252,8 @@ pub enum Command {
     Pause(Scope, PauseTerms),
     /// Plan again. What passed meanwhile is recorded as skipped.
     Resume(Scope),
-    /// Run a job now, whatever its timetable says. It waits for its place like any run.
-    Trigger(JobName),
+    /// Run a job, whatever its timetable says. It waits for its place like any run.
+    Trigger(RunRequest),
     /// Run a job once for each occurrence in a range, one after the other, unless its overlap policy allows
     /// more.
     Backfill {
@@ -288,6 +288,49 @@ pub enum Command {
     /// runs. Dead letters stay. Refused while the job has an open run. The shell reads the store after the
     /// reply, and asks again until no ended run is left, so that no commit takes long.
     Purge(JobName),
+}
+
+/// One run of a job, asked for by a person or a program.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Command, RunRequest};
+///
+/// let now = Command::Trigger(RunRequest::new("backup".parse()?));
+/// let asked = RunRequest::new("backup".parse()?).at("2026-11-21T17:30:00Z".parse()?).with_key("ticket 4711");
+/// assert_ne!(Command::Trigger(asked), now);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RunRequest {
+    /// Which job.
+    pub job: JobName,
+    /// When, by the store's clock; `None`, or a time that has passed: now. A run that is asked for later is
+    /// scheduled until then, and waits while its job is paused; one for now starts in spite of that pause.
+    pub due: Option<Timestamp>,
+    /// A second request with the same key for the same job, while the run of the first is open or kept,
+    /// changes nothing. At most [`MAX_KEY_BYTES`](crate::MAX_KEY_BYTES).
+    pub key: Option<String>,
+}
+
+impl RunRequest {
+    /// Of that job, now.
+    pub fn new(job: JobName) -> RunRequest {
+        RunRequest { job, due: None, key: None }
+    }
+
+    /// The same at a time.
+    #[must_use]
+    pub fn at(self, due: Timestamp) -> RunRequest {
+        RunRequest { due: Some(due), ..self }
+    }
+
+    /// The same with an idempotency key.
+    #[must_use]
+    pub fn with_key(self, key: impl Into<String>) -> RunRequest {
+        RunRequest { key: Some(key.into()), ..self }
+    }
 }
 
 /// A set of definitions from one source.

@@ -137,7 +137,7 @@ pub use holder::Holder;
 #[doc(inline)]
 pub use hook::{Call, Hook, Hooks, Notice, NoticeKind};
 #[doc(inline)]
-pub use input::{Command, Definitions, Input, Prune, Scope, Ticket};
+pub use input::{Command, Definitions, Input, Prune, RunRequest, Scope, Ticket};
 #[doc(inline)]
 pub use job::{Group, Job, MAX_LABEL_BYTES, MAX_LABELS};
 #[doc(inline)]
@@ -154,8 +154,8 @@ pub use output::{Applied, Note, Output, Refusal, Reply, Start};
 pub use placement::Placement;
 #[doc(inline)]
 pub use planner::{
-    Limits, Load, MAX_BACKFILL_RUNS, MAX_CRASHES, MAX_FOLLOWERS, MAX_ON_PROBATION, PROBATION, Planner,
-    preview, rewind_preview,
+    Hold, Limits, Load, MAX_BACKFILL_RUNS, MAX_CRASHES, MAX_FOLLOWERS, MAX_ON_PROBATION,
+    MAX_WAITING_REQUESTS, PROBATION, Planner, preview, rewind_preview,
 };
 #[doc(inline)]
 pub use policy::{

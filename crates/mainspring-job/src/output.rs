@@ -132,7 +132,7 @@ pub struct Start {
 /// # Example
 /// ```
 /// # use mainspring_job::{Input, Limits, MemoryStore, Owner, Planner, Shard, Store};
-/// use mainspring_job::{Command, Output, Refusal, Reply, Ticket};
+/// use mainspring_job::{Command, Output, Refusal, Reply, RunRequest, Ticket};
 ///
 /// # let mut store = MemoryStore::new();
 /// # let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
@@ -141,8 +141,12 @@ pub struct Start {
 /// # let mut outputs = Vec::new();
 /// # planner.handle(now, Input::Begin { takeover: lease.takeover }, &mut outputs);
 /// outputs.clear();
-/// let command = Command::Trigger("unknown".parse()?);
+/// let command = Command::Trigger(RunRequest::new("unknown".parse()?));
 /// planner.handle(now, Input::Command { ticket: Ticket(1), command }, &mut outputs);
+/// # while let Some(batch) = planner.take_batch() {
+/// #     let answers = store.commit(lease, &batch)?.answers;
+/// #     planner.handle(now, Input::Committed { number: batch.number, answers }, &mut outputs);
+/// # }
 /// let reply = Reply::Refused(Refusal::NoSuchJob);
 /// assert_eq!(outputs, [Output::Reply { ticket: Ticket(1), reply }]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -254,6 +258,8 @@ pub enum Refusal {
     NotAhead,
     /// There are as many open runs as the limit allows: try again later.
     TooManyRuns,
+    /// [`MAX_WAITING_REQUESTS`](crate::MAX_WAITING_REQUESTS) runs of the job wait for later times already.
+    TooManyWaiting,
     /// There are as many jobs as the limit allows.
     TooManyJobs,
     /// The name or the idempotency key is taken or not allowed.
@@ -284,6 +290,7 @@ impl fmt::Display for Refusal {
             Refusal::BackfillTooLarge => "the range holds too many occurrences for one backfill",
             Refusal::NotAhead => "the job does not rest for the clock: nothing of it is planned ahead of now",
             Refusal::TooManyRuns => "too many runs are waiting already",
+            Refusal::TooManyWaiting => "as many runs of the job wait for later times as may",
             Refusal::TooManyJobs => "there are too many jobs already",
             Refusal::Conflict | Refusal::Taken(_) => "that name or key is taken",
             Refusal::KeyTooLong => "the idempotency key is too long",

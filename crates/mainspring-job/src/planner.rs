@@ -49,8 +49,10 @@ mod end;
 mod follow;
 mod followers;
 mod gate;
+mod holds;
 mod hooks;
 mod jobs;
+mod lateness;
 mod ledger;
 mod limits;
 mod live;
@@ -101,9 +103,13 @@ use told::Told;
 use window::Window;
 
 #[doc(inline)]
+pub use command::MAX_WAITING_REQUESTS;
+#[doc(inline)]
 pub use followers::MAX_FOLLOWERS;
 #[doc(inline)]
 pub use gate::Load;
+#[doc(inline)]
+pub use holds::Hold;
 #[doc(inline)]
 pub use limits::Limits;
 #[doc(inline)]

@@ -128,7 +128,7 @@ pub enum Cause {
     CatchUp,
     /// The scheduler started, and the job is for that (`@reboot`).
     Boot,
-    /// A person asked for one run now.
+    /// A person asked for one run, now or at a time.
     Request,
     /// A person asked for a range of times to be run again.
     Backfill,
@@ -233,6 +233,11 @@ impl Run {
     /// Why it is in its state, as a sentence; empty if the state says it all.
     pub fn why(&self) -> String {
         self.reason.as_ref().map(ToString::to_string).unwrap_or_default()
+    }
+
+    /// Whether a person asked for its first start at a later time than at once.
+    pub(crate) fn was_asked_for_later(&self) -> bool {
+        self.cause == Cause::Request && self.planned < self.due
     }
 
     /// A run that has not been attempted.

@@ -10,6 +10,7 @@ mod executor;
 mod follow;
 mod group;
 mod hooks;
+mod lateness;
 mod lead;
 mod moves;
 mod names;
@@ -20,9 +21,11 @@ mod quarantine;
 mod question;
 mod removal;
 mod retention;
+mod roads;
 mod server;
 mod shell;
 mod start;
+mod states;
 
 use std::sync::Arc;
 
@@ -33,7 +36,8 @@ use mainspring_job::{
     Action, Applied, Audit, AuditQuery, Cause, Command, Definitions, Exclusion, Failure, Group, Holder,
     Input, Job, JobName, Lease, Limits, MAX_BATCH_OPERATIONS, MAX_ON_PROBATION, MemoryStore, Note, OnceId,
     Operation, Outcome, Output, Owner, PauseTerms, Planner, Prune, Query, Reader, Reason, Refusal, Reply,
-    Run, RunState, Scope, Shard, Start, Store, Submission, Ticket, Timetable, Work, preview, rewind_preview,
+    Run, RunRequest, RunState, Scope, Shard, Start, Store, Submission, Ticket, Timetable, Work, preview,
+    rewind_preview,
 };
 
 use shell::{Shell, at, job, name, work};

@@ -44,7 +44,7 @@ pub use expression::{
     read_expression,
 };
 pub use health::{ClockStepWire, HealthWire, MAX_NAMED, NamesWire};
-pub use job::{JobCounts, JobState, JobWire, PauseTermsWire, SourceCode};
+pub use job::{HoldWire, JobCounts, JobState, JobWire, MAX_WAITING_SHOWN, PauseTermsWire, SourceCode};
 pub use line::WrittenJobs;
 pub use metrics::{
     BOUNDS_OPERATIONS, BOUNDS_S, HistogramWire, JobMetricsWire, MAX_METERED_JOBS, METERED_JOBS, MetricsWire,
@@ -86,8 +86,15 @@ pub enum Request {
     History(HistoryWire),
     /// What a job's latest run, or a certain run, wrote.
     Logs { of: String, follow: bool },
-    /// Run a job now.
-    Run { job: String, wait: bool },
+    /// Run a job, now or at a time.
+    Run {
+        job: String,
+        wait: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        due: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<String>,
+    },
     /// Wait for the end of a run.
     Wait { run: String },
     /// Do something once.
@@ -452,7 +459,7 @@ mod tests {
             actor: None,
             comment: None,
             own: false,
-            request: Request::Run { job: "a".into(), wait: true },
+            request: Request::Run { job: "a".into(), wait: true, due: None, key: None },
         };
         let text = serde_json::to_string(&asked).unwrap();
         assert_eq!(text, r#"{"id":7,"command":"run","job":"a","wait":true}"#);

@@ -339,7 +339,7 @@ export interface JobDetail extends Job {
   policy_words: { code: string; text: string }[];
 }
 
-// POST jobs/{job}/run      {at: Instant}                     -> 202 Started, 200 if that run was there
+// POST jobs/{job}/run      {at?: Instant, in?, key?: string}  -> 202 Started, 200 if that run was there
 // POST jobs/{job}/pause    {note: string, until?: Instant}   -> JobDetail
 // POST jobs/{job}/resume   {note?: string}                   -> JobDetail
 // POST pause, resume       the same for everything           -> Status

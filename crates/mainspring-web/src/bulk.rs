@@ -45,7 +45,7 @@ impl Deed {
     /// What the loop is asked. A pause keeps until when it lasts, and the note.
     pub fn request(self, id: String, until: Option<String>, note: Option<String>) -> Request {
         match self {
-            Deed::Run => Request::Run { job: id, wait: false },
+            Deed::Run => Request::Run { job: id, wait: false, due: None, key: None },
             Deed::Pause => Request::Pause(PauseWire { job: Some(id), until, note: note.unwrap_or_default() }),
             Deed::Resume => Request::Resume { job: Some(id) },
             Deed::Cancel => Request::Cancel { of: id },

@@ -85,7 +85,7 @@ pub const ROUTES: &[Route] = &[
     })
     .with_query(&["year"])
     .with_answers(&[(200, Some("Heatmap"))]),
-    Route::post(OPERATE, "/api/v1/jobs/{job}/run", "runs it now; the same `at` twice is one run", |call| {
+    Route::post(OPERATE, "/api/v1/jobs/{job}/run", "runs it, now or at a time", |call| {
         Box::pin(actions::run(call))
     })
     .with_body("RunAsked")

@@ -11,7 +11,7 @@ use mainspring_job::JobName;
 
 use super::FormatArgs;
 use super::serve::AskArgs;
-use super::value::{Moment, parse_moment, parse_period};
+use super::value::{Moment, parse_later, parse_moment, parse_period};
 use super::views::HistoryArgs;
 
 /// The arguments of `run`.
@@ -19,6 +19,15 @@ use super::views::HistoryArgs;
 pub struct RunArgs {
     /// The job's name
     pub job: String,
+    /// When, instead of now: 17:30, 'tomorrow 9:00', 2026-12-31T23:59:00Z, or +90m from now
+    #[arg(long, value_name = "TIME|+DURATION", value_parser = parse_moment)]
+    pub at: Option<Moment>,
+    /// After so long: 90s, 1h30m
+    #[arg(long, value_name = "DURATION", value_parser = parse_later, conflicts_with = "at")]
+    pub r#in: Option<Moment>,
+    /// A second request with the same key changes nothing
+    #[arg(long)]
+    pub key: Option<String>,
     /// Waits for the end of the run, whose success is then the exit code
     #[arg(long)]
     pub wait: bool,

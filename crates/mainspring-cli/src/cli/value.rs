@@ -131,9 +131,14 @@ impl Moment {
     }
 }
 
+/// So long from now, without a sign before it.
+pub(super) fn parse_later(text: &str) -> Result<Moment, String> {
+    parse_delay(text).map(Moment::After)
+}
+
 pub(super) fn parse_moment(text: &str) -> Result<Moment, String> {
     if let Some(delay) = text.strip_prefix('+') {
-        return parse_delay(delay).map(Moment::After);
+        return parse_later(delay);
     }
     let form = "a time is written as 17:30, noon, tomorrow, 'tomorrow 9:00', '2026-12-31 23:59', \
                 2026-12-31T23:59:00Z, +90m or +1d1h";

@@ -9,6 +9,7 @@ use jiff::tz::TimeZone;
 
 use super::cluster_text::{owner_text, servers_text};
 use super::duplicate_text::duplicate_text;
+use super::job_text::job_text;
 use super::{print, print_json, print_painted, zone_or_system};
 use crate::cli::serve::AskArgs;
 use crate::client::{Address, Client};
@@ -182,20 +183,20 @@ pub(super) fn line_text(line: &LineWire) -> String {
 }
 
 /// A time with how far it is from now.
-fn when(text: &str, view: &View) -> String {
+pub(super) fn when(text: &str, view: &View) -> String {
     text.parse().map_or_else(
         |_| text.to_owned(),
         |time| format!("{} ({})", relative(time, view.now), view.absolute(time)),
     )
 }
 
-fn near(text: Option<&String>, view: &View) -> String {
+pub(super) fn near(text: Option<&String>, view: &View) -> String {
     let time = text.and_then(|text| text.parse().ok());
     time.map_or_else(|| "-".to_owned(), |time| relative(time, view.now))
 }
 
 /// What a job without a next time waits for, if that is the end of another.
-fn after(job: &JobWire) -> Option<String> {
+pub(super) fn after(job: &JobWire) -> Option<String> {
     let is_active = matches!(job.state_code, JobState::Active | JobState::Quarantined);
     let mut triggers = job.triggers.iter().filter(|trigger| trigger.starts_with("after "));
     triggers.next().filter(|_| job.next.is_none() && is_active).cloned()
@@ -273,7 +274,7 @@ fn audit_text(rows: &[AuditWire], view: &View) -> String {
 }
 
 /// How long a pause lasts, and why there is one.
-fn terms_text(terms: &PauseTermsWire, view: &View) -> String {
+pub(super) fn terms_text(terms: &PauseTermsWire, view: &View) -> String {
     let until = terms.until.as_ref().map(|until| format!("until {}", when(until, view)));
     let note = Some(terms.note.clone()).filter(|note| !note.is_empty());
     until.into_iter().chain(note).collect::<Vec<_>>().join(": ")
@@ -301,7 +302,7 @@ fn took(run: &RunWire) -> String {
     )
 }
 
-fn outcome_text(run: &RunWire) -> String {
+pub(super) fn outcome_text(run: &RunWire) -> String {
     match &run.outcome {
         Some(outcome) if *outcome != run.state => format!("{}: {outcome}", run.state),
         _ if run.reason.is_empty() => run.state.clone(),
@@ -310,36 +311,10 @@ fn outcome_text(run: &RunWire) -> String {
 }
 
 /// Names and values, one pair a line.
-fn pairs(pairs: &[(&str, String)]) -> String {
+pub(super) fn pairs(pairs: &[(&str, String)]) -> String {
     let width = pairs.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
     let shown = pairs.iter().filter(|(_, value)| !value.is_empty());
     shown.map(|(name, value)| format!("{name:<width$}  {}\n", plain::line(value))).collect()
-}
-
-fn job_text(job: &JobWire, view: &View) -> String {
-    let last = job.last.as_ref().map_or_else(String::new, |run| {
-        format!("{} {}", outcome_text(run), near(run.ended.as_ref().or(Some(&run.due)), view))
-    });
-    let armed = job.armed.as_ref().filter(|armed| Some(*armed) != job.next.as_ref());
-    let labels: Vec<String> = job.labels.iter().map(|(name, text)| format!("{name}={text}")).collect();
-    let text = pairs(&[
-        ("name", job.name.clone()),
-        ("state", job.state.clone()),
-        ("paused", job.pause_terms.as_ref().map_or_else(String::new, |terms| terms_text(terms, view))),
-        ("next", job.next.as_ref().map_or_else(|| after(job).unwrap_or_default(), |next| when(next, view))),
-        // The server looks earlier where the next time is far away, and says nothing else then.
-        ("armed", armed.map_or_else(String::new, |armed| when(armed, view))),
-        ("last", last),
-        ("running", job.running.to_string()),
-        ("queued", job.queued.to_string()),
-        ("runs", job.runs.to_string()),
-        ("failures in a row", job.failures.to_string()),
-        ("group", job.group.clone().unwrap_or_default()),
-        ("labels", labels.join(" ")),
-        ("policies", job.policies.clone()),
-        ("from", job.source_line.map_or_else(|| job.source.clone(), |line| format!("{}:{line}", job.source))),
-    ]);
-    format!("{text}\n{}", job.definition)
 }
 
 fn once_text(once: &OnceWire, view: &View) -> String {

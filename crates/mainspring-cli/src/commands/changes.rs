@@ -8,6 +8,7 @@
 use std::env;
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_job::{Policies, RunState};
 
@@ -18,6 +19,7 @@ use crate::cli::changes::{
     AtArgs, BackfillArgs, CancelArgs, DeadArgs, DeadCommand, EveryArgs, PauseArgs, RemoveArgs, RewindArgs,
     RunArgs, ScopeArgs,
 };
+use crate::cli::value::Moment as When;
 use crate::client::Client;
 use mainspring_action::body::{ProcessBody, WebhookBody};
 use mainspring_exec::clock::Moment;
@@ -45,8 +47,10 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Error> {
     {
         say(&format!("{PROGRAM}: everything is paused: the run waits until `mainspring resume --all`\n"));
     }
-    let first = client.ask(Request::Run { job: args.job.clone(), wait: args.wait })?;
-    if !args.wait {
+    let due = run_due(args)?.map(|due| due.to_string());
+    let (job, key) = (args.job.clone(), args.key.clone());
+    let first = client.ask(Request::Run { job, wait: args.wait, due, key })?;
+    if !args.wait || matches!(first, Response::Duplicate { .. }) {
         return show(&args.ask, &first);
     }
     if !args.ask.json {
@@ -61,17 +65,29 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Error> {
     })
 }
 
-pub(super) fn at(args: &AtArgs) -> Result<Exit, Error> {
+/// When a run is wanted; `None`: now.
+fn run_due(args: &RunArgs) -> Result<Option<Timestamp>, Error> {
+    let when = args.at.as_ref().or(args.r#in.as_ref());
+    when.map(|when| wanted(when, "without --at it runs now")).transpose()
+}
+
+/// A time that people ask for, which is not past.
+fn wanted(when: &When, hint: &str) -> Result<Timestamp, Error> {
     let (now, zone) = (Moment::now().wall, zone_or_system(None));
-    let due = args.when.resolve(now, &zone).map_err(|error| beyond(&error))?;
-    if due.as_second() + MAX_PAST_SECONDS < now.as_second() && !args.even_if_past {
-        let text = format!(
-            "{} was {}: a mistake? `now` runs a command at once, and --even-if-past what is late",
-            rfc3339(&due.to_zoned(zone)),
-            relative(due, now)
-        );
-        return Err(Error::Usage(text));
+    let due = when.resolve(now, &zone).map_err(|error| beyond(&error))?;
+    if now.as_second() <= due.as_second() + MAX_PAST_SECONDS {
+        return Ok(due);
     }
+    let was = rfc3339(&due.to_zoned(zone));
+    Err(Error::Usage(format!("{was} was {}: a mistake? {hint}", relative(due, now))))
+}
+
+pub(super) fn at(args: &AtArgs) -> Result<Exit, Error> {
+    let due = if args.even_if_past {
+        args.when.resolve(Moment::now().wall, &zone_or_system(None)).map_err(|error| beyond(&error))?
+    } else {
+        wanted(&args.when, "`now` runs a command at once, and --even-if-past what is late")?
+    };
     let work = match &args.webhook {
         Some(url) => request(url, args.body.as_deref()),
         None if args.command.is_empty() => script(args.user.clone())?,

@@ -164,8 +164,9 @@ pub(super) fn answer(
                 pause(client)?;
             }
         }
-        Request::Run { job, wait: true } => {
-            let begun = read(&ask(&Request::Run { job: job.clone(), wait: false }));
+        Request::Run { job, wait: true, due, key } => {
+            let (due, key) = (due.clone(), key.clone());
+            let begun = read(&ask(&Request::Run { job: job.clone(), wait: false, due, key }));
             let Response::Planned { run } = begun else { return give(begun) };
             give(Response::Planned { run: run.clone() })?;
             give_end(&run, |request| read(&ask(request)), client, give)
@@ -273,7 +274,7 @@ mod tests {
             serde_json::to_string(&Response::Found(Box::new(found))).unwrap()
         };
         let planned = serde_json::to_string(&Response::Planned { run: "a@b".to_owned() }).unwrap();
-        let request = Request::Run { job: "a".to_owned(), wait: true };
+        let request = Request::Run { job: "a".to_owned(), wait: true, due: None, key: None };
         let replies = [planned.clone(), state("queued"), state("running"), state("succeeded")];
         assert_eq!(told(&request, &replies), ["{\"planned\"", "{\"ended\""]);
         let refused = serde_json::to_string(&temporary("no".to_owned())).unwrap();

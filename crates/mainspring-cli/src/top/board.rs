@@ -238,7 +238,9 @@ impl Board {
     fn act(&mut self, letter: char) -> Wish {
         let (job, run) = (self.selected_job(), self.selected_open());
         let asked = match (letter, job, run) {
-            ('r', Some(job), _) => Some((format!("run {job} now"), Request::Run { job, wait: false })),
+            ('r', Some(job), _) => {
+                Some((format!("run {job} now"), Request::Run { job, wait: false, due: None, key: None }))
+            }
             ('p', Some(job), _) if self.is_paused(&job) => Some((format!("let {job} go on"), resume(&job))),
             ('p', Some(job), _) => Some((format!("pause {job}"), pause(&job))),
             ('c', _, Some(run)) => Some((format!("cancel {run}"), Request::Cancel { of: run })),

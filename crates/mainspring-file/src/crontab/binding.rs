@@ -15,9 +15,9 @@
 //! Does not bind settings: they hold for all entries below them.
 
 use super::entry::Entry;
-use super::note::{MARK, Note, commented, noted, resembling};
 use super::findings::Findings;
 use super::format::{Format, MAX_LINE_BYTES};
+use super::note::{MARK, Note, commented, noted, resembling};
 use crate::problem::{Fault, Problem};
 use crate::source::Line;
 
@@ -43,7 +43,9 @@ impl<'s> Above<'s> {
             return Above::Note(line, offset, parsed.map(Box::new).map_err(|fault| fault.shifted(offset)));
         }
         match commented(text) {
-            Some(entry) if !self.is_nothing() && Entry::parse(entry, format).is_ok() => self.switch_off(found),
+            Some(entry) if !self.is_nothing() && Entry::parse(entry, format).is_ok() => {
+                self.switch_off(found);
+            }
             _ => self.tell_unused(found),
         }
         match resembling(text) {
@@ -178,7 +180,7 @@ mod tests {
 
     fn told(text: &str, format: Format) -> String {
         let crontab = Crontab::parse(&Source::new("test", text), format);
-        let name = |note: &Note| note.name.as_ref().map(|name| name.to_string());
+        let name = |note: &Note| note.name.as_ref().map(ToString::to_string);
         let names = crontab.entries.iter().map(|entry| entry.note.as_deref().and_then(name));
         let mut found = crontab.problems;
         found.extend(crontab.remarks);

@@ -6,11 +6,12 @@
 
 use jiff::Timestamp;
 
+use super::lateness::may_start;
 use super::{Live, Planner};
 use crate::name::JobName;
 use crate::operation::Operation;
 use crate::output::{Note, Output};
-use crate::policy::{CatchUp, Overlap};
+use crate::policy::Overlap;
 use crate::reason::Reason;
 use crate::run::{Cause, RunKey};
 use crate::state::RunState;
@@ -30,8 +31,7 @@ impl Planner {
             }
             return self.runs.postpone(live);
         }
-        let verdict = self.verdict(now, &live);
-        if let Some((state, reason)) = verdict {
+        if let Some((state, reason)) = self.verdict(now, &live) {
             return self.end_unstarted(now, live, is_recorded, state, reason);
         }
         self.record_queued(now, &mut live, is_recorded);
@@ -42,11 +42,12 @@ impl Planner {
 
     fn verdict(&mut self, now: Timestamp, live: &Live) -> Verdict {
         let run = &live.run;
-        if self.is_stale(now, live) {
-            return Some((RunState::Missed, Reason::Stale));
+        if !may_start(run, &live.work.policies.misfire, now) {
+            let reason = if run.cause == Cause::Once { Reason::PastGrace } else { Reason::Stale };
+            return Some((RunState::Missed, reason));
         }
         let is_kept = run.cause.is_kept() || 0 < run.attempt;
-        let is_resting = self.jobs.rest(&run.key.job).holds(run.cause);
+        let is_resting = self.jobs.rest(&run.key.job).holds(run);
         // The start of a server is over when everything is resumed.
         let is_left_out = run.cause == Cause::Boot && self.activity.starts_nothing();
         if is_left_out || is_resting && !is_kept {
@@ -54,20 +55,6 @@ impl Planner {
         }
         let is_clear = self.runs.is_clear(&run.key.job);
         if is_kept || is_clear { None } else { self.blocked(now, &run.key.job, live.work.policies.overlap) }
-    }
-
-    /// Whether the run of a trigger, or of another run's end, stood on disk for so long that the misfire
-    /// policy drops it.
-    fn is_stale(&self, now: Timestamp, live: &Live) -> bool {
-        let (run, policies) = (&live.run, &live.work.policies);
-        if !matches!(run.cause, Cause::Trigger | Cause::After) || 0 < run.attempt {
-            return false;
-        }
-        let late = std::time::Duration::try_from(now.duration_since(run.due)).unwrap_or_default();
-        match policies.misfire.catch_up {
-            CatchUp::None => policies.misfire.grace < late,
-            _ => policies.misfire.window.max(policies.misfire.grace) < late,
-        }
     }
 
     /// The right column of the table in `policy/overlap.rs`.

@@ -12,7 +12,8 @@ use super::Planner;
 use super::ledger::{Otherwise, Position, Subject};
 use super::preview::preview;
 use crate::audit::MAX_NOTE_BYTES;
-use crate::input::{Command, Scope, Ticket};
+use crate::input::{Command, RunRequest, Scope, Ticket};
+use crate::job::Job;
 use crate::name::JobName;
 use crate::once::{MAX_KEY_BYTES, Once, OnceId, Submission};
 use crate::operation::Operation;
@@ -21,6 +22,14 @@ use crate::reason::Reason;
 use crate::record::PauseTerms;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
+
+/// How many runs of a job may wait for a later time that a person asked for: as many as a backfill has. Each is
+/// in memory, about a kilobyte, and a look at a job's runs takes time for each. Many submissions with times of
+/// their own are one-shot jobs.
+pub const MAX_WAITING_REQUESTS: usize = 1_000;
+
+/// Between the name of a job and the key of a run of it: the unit separator of ASCII, which nobody types.
+const KEY_SEPARATOR: char = '\u{1f}';
 
 impl Planner {
     /// Obeys a command, and has who asked for it written with it.
@@ -42,7 +51,7 @@ impl Planner {
             Command::Cancel(key) => self.cancel(now, &key),
             Command::Pause(scope, terms) => self.pause(scope, terms),
             Command::Resume(scope) => self.resume(now, scope),
-            Command::Trigger(name) => return self.trigger(now, ticket, &name),
+            Command::Trigger(request) => return self.trigger(now, ticket, request),
             Command::Backfill { job, from, to } => match self.backfill(now, &job, from, to) {
                 Ok((count, series)) => return self.reply_backfilled(ticket, &job, count, series),
                 Err(refusal) => Reply::Refused(refusal),
@@ -184,20 +193,60 @@ impl Planner {
         self.promote(name);
     }
 
-    fn trigger(&mut self, now: Timestamp, ticket: Ticket, name: &JobName) {
-        let job = self.jobs.definition(name).map(Arc::clone);
-        let refusal = match (&job, self.has_room()) {
-            (None, _) => Some(Refusal::NoSuchJob),
-            (_, false) => Some(Refusal::TooManyRuns),
-            _ => None,
+    fn trigger(&mut self, now: Timestamp, ticket: Ticket, request: RunRequest) {
+        let job = match self.asked_for(now, &request) {
+            Ok(job) => job,
+            Err(refusal) => {
+                let reply = Reply::Refused(refusal);
+                return self.ledger.perform(Output::Reply { ticket, reply });
+            }
         };
-        let (Some(job), None) = (job, &refusal) else {
-            let reply = Reply::Refused(refusal.unwrap_or(Refusal::NoSuchJob));
-            return self.ledger.perform(Output::Reply { ticket, reply });
-        };
-        let key = self.new_key(now, name);
-        self.plan_run(now, &job, key.clone(), Cause::Request, now);
-        self.reply_when_new(ticket, key);
+        let key = self.new_key(now, &request.job);
+        let reserved = request.key.map(|text| self.reserve(now, &job, &key, &text));
+        let due = request.due.map_or(now, |due| due.max(now));
+        self.plan_run(now, &job, key.clone(), Cause::Request, due);
+        match reserved {
+            Some(position) => {
+                let reply = Output::Reply { ticket, reply: Reply::Planned { key } };
+                self.ledger.perform_if_new(position, reply, Otherwise::KnownRun);
+            }
+            None => self.reply_when_new(ticket, key),
+        }
+    }
+
+    /// The job of a run that is asked for.
+    fn asked_for(&self, now: Timestamp, request: &RunRequest) -> Result<Arc<Job>, Refusal> {
+        let job = self.jobs.definition(&request.job).ok_or(Refusal::NoSuchJob)?;
+        let is_later = |run: &&Run| run.state == RunState::Scheduled && run.was_asked_for_later();
+        if !self.has_room() {
+            return Err(Refusal::TooManyRuns);
+        }
+        if request.key.as_ref().is_some_and(|key| MAX_KEY_BYTES < key.len()) {
+            return Err(Refusal::KeyTooLong);
+        }
+        if let Some(due) = request.due.filter(|due| now < *due) {
+            if i64::try_from(due.as_nanosecond()).is_err() {
+                return Err(Refusal::DueOutOfRange);
+            }
+            if MAX_WAITING_REQUESTS <= self.runs_of(&request.job).filter(is_later).count() {
+                return Err(Refusal::TooManyWaiting);
+            }
+        }
+        Ok(Arc::clone(job))
+    }
+
+    /// Has the store keep the idempotency key of a run as long as the run: as that of a one-shot job of its name
+    /// that is submitted and fires in the very unit that records the run. So both are new, or neither is, and
+    /// a key is known in one place.
+    fn reserve(&mut self, now: Timestamp, job: &Job, key: &RunKey, text: &str) -> Position {
+        let id = self.numbers.new_id(key.nominal);
+        // What people choose as the key of a one-shot job is not that of a run.
+        let text = format!("{}{KEY_SEPARATOR}{text}", key.job);
+        let (name, work) = (key.job.clone(), Arc::clone(&job.work));
+        let once = Once { id, name, key: Some(text), submitted: now, work };
+        let position = self.ledger.record(Operation::Submit(once));
+        self.near.begin_firing(key.clone(), id);
+        position
     }
 
     /// Plans the runs of a backfill. Tells how many, and its series, which the mark of the job counts.

@@ -79,7 +79,8 @@ impl Planner {
     /// before anything else. They take no place, are not in the way of another, and are not killed. There are
     /// as many as may run at once.
     pub(super) fn abandon_all(&mut self, now: Timestamp, takeover: Takeover, cut_off: Vec<Run>) {
-        self.quarantine.take_over(takeover);
+        let until_lease = (!self.limits.lease.is_zero()).then(|| now.saturating_sub(self.limits.lease));
+        self.quarantine.take_over(takeover, until_lease.and_then(Result::ok), &cut_off);
         let mut cut_off = cut_off.into_iter().peekable();
         while let Some(run) = cut_off.next() {
             let is_last = cut_off.peek().is_none_or(|next| next.key.job != run.key.job);
@@ -107,7 +108,7 @@ impl Planner {
     /// follow.
     fn abandon(&mut self, now: Timestamp, live: Live, is_last: bool) {
         let key = live.run.key.clone();
-        let has_crashed = self.quarantine.has_crashed();
+        let has_crashed = self.quarantine.suspects(&key.job);
         let crashes = self.crashes(&live.run).saturating_add(u32::from(has_crashed));
         // The runs of a job that died together are one crash, which is written with the last of them.
         if live.run.cause != Cause::Once && is_last && has_crashed && self.jobs.set_crashes(&key.job, crashes)
@@ -122,6 +123,8 @@ impl Planner {
 
     /// Whether the server died so often that there is no further attempt.
     pub(super) fn is_crash_loop(&self, run: &Run) -> bool {
-        run.state == RunState::Abandoned && self.quarantine.has_crashed() && MAX_CRASHES <= run.crashes
+        run.state == RunState::Abandoned
+            && self.quarantine.suspects(&run.key.job)
+            && MAX_CRASHES <= run.crashes
     }
 }

@@ -29,7 +29,7 @@ use super::agenda::{Agenda, Entry, Item};
 use crate::job::Job;
 use crate::name::JobName;
 use crate::record::{self, JobRecord, Mark, Pause};
-use crate::run::Cause;
+use crate::run::{Cause, Run};
 use crate::timetable::Next;
 
 /// Whether a job is paused.
@@ -40,10 +40,15 @@ pub(super) enum Rest {
 }
 
 impl Rest {
-    /// Whether runs of this cause do not pass the gate of the job. A run by hand passes that of a paused job,
-    /// because a person asked for it.
-    pub(super) fn holds(self, cause: Cause) -> bool {
-        self == Rest::Paused && !matches!(cause, Cause::Request | Cause::Once)
+    /// Whether a run does not pass the gate of the job. A person who runs a paused job now wants that start:
+    /// it passes. A start at a later time, and a retry, obey the pause that there is then.
+    pub(super) fn holds(self, run: &Run) -> bool {
+        let is_wanted_now = match run.cause {
+            Cause::Once => true,
+            Cause::Request => run.attempt == 0 && !run.was_asked_for_later(),
+            _ => false,
+        };
+        self == Rest::Paused && !is_wanted_now
     }
 }
 
@@ -353,11 +358,11 @@ impl Jobs {
         was_paused
     }
 
-    /// A pause for a while is over: the job goes on as it was, with its failures. One in which the server
-    /// died meanwhile waits for a person. Tells whether it goes on.
+    /// A pause for a while is over: the job goes on as it was, with its failures, and in quarantine if the
+    /// server died in it. Tells whether it goes on.
     pub(super) fn end_pause(&mut self, name: &JobName, now: Timestamp) -> bool {
         let Some(mark) = self.mark_mut(name).filter(|mark| mark.pause.is_some()) else { return false };
-        let is_over = mark.pause_terms.is_over(now) && mark.crashes == 0;
+        let is_over = mark.pause_terms.is_over(now);
         if is_over {
             (mark.pause, mark.pause_terms) = (None, record::PauseTerms::default());
         }
@@ -400,8 +405,8 @@ impl Jobs {
         tracked.leave_agenda(agenda);
         let Some(job) = &tracked.job else { return };
         if tracked.mark.pause.is_some() {
-            let until = tracked.mark.pause_terms.until.filter(|_| tracked.mark.crashes == 0);
-            tracked.next = until.map(|until| agenda.add(until, Item::Job(name.clone())));
+            tracked.next =
+                tracked.mark.pause_terms.until.map(|until| agenda.add(until, Item::Job(name.clone())));
             return;
         }
         if tracked.is_done() {
@@ -446,6 +451,11 @@ impl Jobs {
         if let Some(tracked) = self.known.get_mut(name) {
             tracked.is_crowded = true;
         }
+    }
+
+    /// Whether this job waits for room.
+    pub(super) fn is_crowded(&self, name: &JobName) -> bool {
+        self.known.get(name).is_some_and(|tracked| tracked.is_crowded)
     }
 
     /// Whether a job waits for room.

@@ -63,6 +63,8 @@ pub(super) enum Otherwise {
     Reply(Reply),
     /// The answer to a submission says what has its key or its name, given what was asked for.
     Duplicate(Box<Submission>),
+    /// The answer to a run that was asked for under a key says which run has that key.
+    KnownRun,
     /// The run gets another name, and then its own answer.
     AnotherName,
 }
@@ -283,7 +285,8 @@ fn instead(otherwise: Otherwise, holder: Option<Holder>) -> Option<Reply> {
             Some(Reply::Duplicate(Box::new(holder)))
         }
         (Otherwise::Duplicate(_), Some(holder)) => Some(Reply::Refused(Refusal::Taken(Box::new(holder)))),
+        (Otherwise::KnownRun, Some(holder)) => Some(Reply::Duplicate(Box::new(holder))),
         // It is gone again, or the shell has not asked.
-        (Otherwise::Duplicate(_), None) => Some(Reply::Refused(Refusal::Conflict)),
+        (Otherwise::Duplicate(_) | Otherwise::KnownRun, None) => Some(Reply::Refused(Refusal::Conflict)),
     }
 }

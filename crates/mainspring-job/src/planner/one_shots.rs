@@ -10,7 +10,6 @@
 //! Does not know which of them are near: see `window`.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use jiff::Timestamp;
 
@@ -18,8 +17,6 @@ use super::{Live, Planner};
 use crate::once::Once;
 use crate::operation::Operation;
 use crate::output::Output;
-use crate::policy::CatchUp;
-use crate::reason::Reason;
 use crate::state::RunState;
 
 impl Planner {
@@ -83,9 +80,6 @@ impl Planner {
 
     fn fire(&mut self, now: Timestamp, once: &Once) {
         let mut run = once.run(RunState::Scheduled, once.id.due, now);
-        let misfire = &once.work.policies.misfire;
-        let late = Duration::try_from(now.duration_since(once.id.due)).unwrap_or_default();
-        let is_expired = misfire.catch_up == CatchUp::None && misfire.grace < late;
         if self.runs.is_open(&run.key) {
             // A job of that name came later and ran at the very same time: the store will say so and drop the
             // pending one.
@@ -95,11 +89,7 @@ impl Planner {
         }
         self.near.begin_firing(run.key.clone(), once.id);
         let live = Live::new(run, Arc::clone(&once.work));
-        if is_expired {
-            self.end_unstarted(now, live, false, RunState::Missed, Reason::PastGrace);
-        } else {
-            self.admit(now, live, false);
-        }
+        self.admit(now, live, false);
         assert!(!self.near.is_firing(), "a one-shot job that fires is recorded");
     }
 }

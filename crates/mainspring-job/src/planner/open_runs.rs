@@ -352,7 +352,7 @@ impl OpenRuns {
     /// A job is paused: what is past its gate and has not started waits before it again.
     pub(super) fn hold(&mut self, job: &JobName, rest: Rest) {
         for key in self.queued(job) {
-            if rest.holds(self.runs[&key].run.cause) {
+            if rest.holds(&self.runs[&key].run) {
                 self.send_back(&key);
             }
         }
@@ -394,7 +394,7 @@ impl OpenRuns {
         let passes = |key: &RunKey| {
             let live = &self.runs[key];
             let is_alike = past.work.policies.overlap != Overlap::Allow || live.run.cause == past.run.cause;
-            is_alike && !rest.holds(live.run.cause)
+            is_alike && !rest.holds(&live.run)
         };
         gate.waiting_before(past).any(passes).then(|| key.clone())
     }
@@ -404,7 +404,7 @@ impl OpenRuns {
         let gate = self.gates.get(job).filter(|gate| !gate.is_shut())?;
         let may_pass = |key: &&RunKey| {
             let live = &self.runs[*key];
-            gate.is_open_for(live) && !rest.holds(live.run.cause)
+            gate.is_open_for(live) && !rest.holds(&live.run)
         };
         gate.waiting().find(may_pass).cloned()
     }

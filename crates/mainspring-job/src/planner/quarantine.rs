@@ -14,7 +14,7 @@
 //! | | |
 //! |---|---|
 //! | counted | for a job in its mark, from run to run; for a one-shot job in its run, from attempt to attempt |
-//! | one more | the run is found without an end after an unclean takeover; written with that end, before anything starts |
+//! | one more | the run is found without an end after an unclean takeover, and the server is not known to have lived on for [`PROBATION`] after its start; written with that end, before anything starts |
 //! | none again | the run ends in any other way, or outlives its [`PROBATION`]; its job is resumed by hand, or added anew |
 //! | one | it starts while less than [`MAX_ON_PROBATION`] are on probation, and none that has to be alone |
 //! | two or more | it starts alone: while no other is on probation |
@@ -22,6 +22,10 @@
 //!
 //! A server that was asked to end and killed its runs gave its shard up in good order, which is no crash. A
 //! power cut is no crash either; a new start of the machine tells it: see [`Takeover`].
+//!
+//! A death that came long after the start of a run is not its fault, and neither is a lease that ran out while
+//! its owner lived. When the owner died nobody saw. It was alive at each time that is on record, and where
+//! leases run out, until about so long before the takeover: see [`Limits::lease`](crate::Limits::lease).
 //!
 //! Cost: nothing while nothing is in quarantine; else a look at each run of it in line when a place is free.
 //!
@@ -63,6 +67,10 @@ pub const MAX_ON_PROBATION: usize = 16;
 pub(super) struct Quarantine {
     /// How the last owner ended.
     takeover: Takeover,
+    /// The latest time at which it is on record that the last owner lived.
+    lived_until: Timestamp,
+    /// What it ran that may have killed it.
+    suspected: BTreeSet<JobName>,
     /// Jobs that have crashes and are not paused for them.
     jobs: BTreeSet<JobName>,
     /// Open runs of one-shot jobs that have crashes.
@@ -93,6 +101,8 @@ impl Default for Quarantine {
     fn default() -> Quarantine {
         Quarantine {
             takeover: Takeover::Clean,
+            lived_until: Timestamp::MIN,
+            suspected: BTreeSet::new(),
             jobs: BTreeSet::new(),
             runs: BTreeSet::new(),
             probation: BTreeMap::new(),
@@ -101,14 +111,26 @@ impl Default for Quarantine {
 }
 
 impl Quarantine {
-    /// The shard was taken over in this way.
-    pub(super) fn take_over(&mut self, takeover: Takeover) {
-        self.takeover = takeover;
+    /// The last owner lived at these times.
+    pub(super) fn hear(&mut self, times: impl Iterator<Item = Timestamp>) {
+        self.lived_until = times.fold(self.lived_until, Timestamp::max);
     }
 
-    /// Whether the last owner died, by a crash of its own.
-    pub(super) fn has_crashed(&self) -> bool {
-        self.takeover == Takeover::Unclean
+    /// The shard was taken over in this way, from an owner that ran these and lived until then at least, as far
+    /// as its lease tells. What had started soon before its end may be to blame for that.
+    pub(super) fn take_over(&mut self, takeover: Takeover, until: Option<Timestamp>, cut_off: &[Run]) {
+        self.takeover = takeover;
+        let lived_until = until.map_or(self.lived_until, |until| until.max(self.lived_until));
+        let is_soon = |started: Timestamp| lived_until.duration_since(started) < PROBATION;
+        let suspected = cut_off.iter().filter(|run| run.started.is_none_or(is_soon));
+        if takeover == Takeover::Unclean {
+            self.suspected = suspected.map(|run| run.key.job.clone()).collect();
+        }
+    }
+
+    /// Whether the last owner died by a crash of its own, for which this job may be to blame.
+    pub(super) fn suspects(&self, job: &JobName) -> bool {
+        self.suspected.contains(job)
     }
 
     /// Why what was running when the last owner ended has no end.

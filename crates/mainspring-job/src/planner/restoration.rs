@@ -34,8 +34,15 @@ impl Planner {
         paused: Option<PauseTerms>,
     ) {
         self.know_names(now, &jobs, &runs);
+        // A clock that was set back may show less than what is on record.
+        let is_past = |time: &Timestamp| *time <= now;
+        let of_run = |run: &Run| [Some(run.planned), run.started, run.ended];
+        self.quarantine.hear(runs.iter().flat_map(of_run).flatten().filter(is_past));
         self.activity.restore(runs, paused);
         for record in jobs {
+            let last = record.last.as_ref().map(|last| last.ended);
+            let known = [Some(record.mark.watermark), last, record.last_success];
+            self.quarantine.hear(known.into_iter().flatten().filter(is_past));
             self.pruning.know(&record.mark.job);
             self.jobs.restore(record);
         }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use super::lateness::may_start;
 use super::ledger::{Found, Ledger, Otherwise, Position, Subject};
 use super::{Live, Planner, numbers};
 use crate::operation::{Answer, Operation};
@@ -18,13 +19,19 @@ use crate::state::RunState;
 use crate::work::Work;
 
 impl Planner {
-    /// Starts as many of those that wait as have a place, the best first.
+    /// Starts as many of those that wait as have a place, the best first. What is too late by then is missed.
     pub(super) fn fill(&mut self, now: Timestamp) {
         while !self.activity.starts_nothing()
             && let Some(key) = self.runs.best(|run| self.is_barred(run))
         {
             self.ledger.end_unit();
-            self.start(now, &key);
+            if self.runs.get(&key).is_some_and(|it| may_start(&it.run, &it.work.policies.misfire, now)) {
+                self.start(now, &key);
+            } else {
+                let live = self.leave(&key);
+                self.end_unstarted(now, live, true, RunState::Missed, Reason::Stale);
+                self.promote(&key.job);
+            }
             self.ledger.end_unit();
         }
     }

@@ -76,7 +76,7 @@ fn what_never_started_is_followed_by_nothing_and_a_run_by_hand_by_a_run() {
     shell.wake("2026-01-01T04:30:00Z");
     assert_eq!(shell.states("parent"), "missed");
     assert_eq!(counts(&mut shell), [0, 0, 0]);
-    shell.command(Command::Trigger(name("parent")));
+    shell.command(Command::Trigger(RunRequest::new(name("parent"))));
     shell.live("2026-01-01T05:00:00Z");
     assert_eq!(shell.states("parent"), "missed running skipped_overlap");
     assert_eq!(counts(&mut shell), [0, 0, 0]);

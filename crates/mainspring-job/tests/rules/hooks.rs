@@ -87,7 +87,7 @@ fn silence_is_told_while_nothing_runs_and_not_again_by_the_next_server() {
     shell.live("2026-01-01T05:00:00Z");
     assert_eq!(told(&mut shell), ["silent j 1"]);
     // A success ends it, and another hour begins.
-    shell.command(Command::Trigger(name("j")));
+    shell.command(Command::Trigger(RunRequest::new(name("j"))));
     let last = shell.started.iter().rposition(|start| start.key.job == name("j")).unwrap();
     shell.end(last, Outcome::Succeeded);
     told(&mut shell);

@@ -10,16 +10,17 @@ fn arrive(old: &mut Shell, new: &mut Shell, job: Job) -> Applied {
     let (jobs, _) = old.store.jobs(Shard::WHOLE).unwrap();
     let runs = old.store.open_runs(Shard::WHOLE, None, 99).unwrap();
     let runs: Vec<Run> = runs.into_iter().filter(|run| run.state != RunState::Running).collect();
-    if new.operations.is_empty() {
-        // As if they were in the same store.
+    if new.operations.iter().all(|operation| matches!(operation, Operation::Prune { .. })) {
+        // As if they were in the same store, by the batch that the new owner has looked at its history with.
         let marks = jobs.iter().map(|record| Operation::Define {
             mark: record.mark.clone(),
             source: "test".to_owned(),
             text: String::new(),
         });
         let operations = marks.chain(runs.iter().cloned().map(Operation::Plan)).collect();
-        new.store.commit(new.lease, &Batch::new(1, operations)).unwrap();
+        assert_eq!(new.batch_sizes.len(), 1);
         new.lease = new.store.acquire(Shard::WHOLE, &Owner::new("test")).unwrap();
+        new.store.commit(new.lease, &Batch::new(1, operations)).unwrap();
     }
     new.tell(Input::Arrived { jobs, former: old.former.clone(), runs });
     new.apply(vec![job])

@@ -74,7 +74,7 @@ fn a_run_that_is_due_earlier_goes_before_one_that_waits_for_a_place() {
     assert_eq!((shell.started_names().as_str(), shell.states("j").as_str()), ("a", "queued"));
     // The clock is set back, and somebody wants a run now.
     shell.now = at("2026-01-01T09:50:00Z");
-    shell.command(Command::Trigger(name("j")));
+    shell.command(Command::Trigger(RunRequest::new(name("j"))));
     shell.end(0, Outcome::Succeeded);
     assert_eq!(shell.started[1].cause, Cause::Request);
     shell.end(1, Outcome::Succeeded);

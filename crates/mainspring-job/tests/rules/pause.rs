@@ -93,7 +93,7 @@ fn of_a_paused_job_a_run_by_hand_starts_and_a_dead_letter_that_is_tried_again_wa
     shell.live("2026-01-01T01:10:00Z");
     let run = shell.runs("j").remove(0);
     assert_eq!((run.state, shell.started.len()), (RunState::Queued, 1));
-    shell.command(Command::Trigger(name("j")));
+    shell.command(Command::Trigger(RunRequest::new(name("j"))));
     assert_eq!(shell.started[1].cause, Cause::Request, "it does not wait for what the pause holds");
     shell.end(1, Outcome::Succeeded);
     shell.command(Command::Resume(Scope::Job(name("j"))));

@@ -82,3 +82,54 @@ fn those_that_were_on_probation_when_the_server_died_again_start_alone() {
     assert_eq!(crashes(&shell).iter().max(), Some(&3), "it is a crash loop");
     assert!(shell.notes.iter().any(|note| matches!(note, Note::PausedAfterCrashes(_))));
 }
+
+fn crashes(shell: &Shell, job: &str) -> u32 {
+    shell.planner.job(&name(job)).unwrap().1.crashes
+}
+
+#[test]
+fn a_death_or_a_lost_lease_long_after_the_start_of_a_run_is_not_its_fault() {
+    let mut limits = Limits::default();
+    limits.lease = std::time::Duration::from_secs(15);
+    let mut shell =
+        Shell::with("2026-01-01T01:59:30Z", vec![job("long", "0 2 * * *", "")], Vec::new(), limits);
+    for day in 1..=4 {
+        shell.live(&format!("2026-01-0{day}T02:00:00Z"));
+        assert_eq!(shell.started.len(), day, "a job that is healthy goes on every night");
+        // Its server cannot reach the store for 18 s, and another takes over.
+        shell.live(&format!("2026-01-0{day}T03:30:18Z"));
+        shell.boot();
+        assert_eq!((crashes(&shell, "long"), shell.planner.quarantined().count()), (0, 0));
+    }
+    assert!(shell.runs("long").iter().all(|run| run.state == RunState::Abandoned));
+}
+
+#[test]
+fn a_death_soon_after_the_start_of_a_run_counts_where_leases_run_out_too() {
+    let mut limits = Limits::default();
+    limits.lease = std::time::Duration::from_secs(15);
+    let poison = job("poison", "0 2 * * *", "retry=9,backoff=0s,jitter=0%,on=abandoned");
+    let mut shell = Shell::with("2026-01-01T01:59:30Z", vec![poison], Vec::new(), limits);
+    shell.live("2026-01-01T02:00:00Z");
+    for count in 1..=3 {
+        // It dies at once, and the next server comes when the lease has run out.
+        shell.now += SignedDuration::from_secs(16);
+        shell.boot();
+        assert_eq!(crashes(&shell, "poison"), count);
+    }
+    assert!(shell.notes.iter().any(|note| matches!(note, Note::PausedAfterCrashes(_))));
+}
+
+#[test]
+fn what_is_on_record_after_the_start_of_a_run_says_that_the_server_lived_on() {
+    for (until, expected) in [("2026-01-01T02:00:09Z", 1), ("2026-01-01T02:00:10Z", 0)] {
+        let jobs = vec![job("long", "0 2 * * *", ""), job("tick", "* * * * * *", "overlap=allow")];
+        let mut shell = Shell::new("2026-01-01T01:59:59Z", jobs);
+        shell.live(until);
+        // The next server comes hours later.
+        shell.now += SignedDuration::from_hours(3);
+        shell.boot();
+        assert_eq!(crashes(&shell, "long"), expected, "{until}");
+        assert_eq!(crashes(&shell, "tick"), 1, "its last run had just started");
+    }
+}

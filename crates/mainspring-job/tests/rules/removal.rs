@@ -12,11 +12,11 @@ fn a_purge_drops_the_ended_runs_in_portions_and_refuses_open_ones() {
     let runs = mainspring_job::MAX_PRUNED + 2;
     for _ in 0..runs {
         shell.now += SignedDuration::from_millis(1);
-        assert!(matches!(shell.command(Command::Trigger(name("j"))), Reply::Planned { .. }));
+        assert!(matches!(shell.command(Command::Trigger(RunRequest::new(name("j")))), Reply::Planned { .. }));
         shell.end(shell.started.len() - 1, Outcome::Succeeded);
     }
     shell.now += SignedDuration::from_millis(1);
-    assert!(matches!(shell.command(Command::Trigger(name("j"))), Reply::Planned { .. }));
+    assert!(matches!(shell.command(Command::Trigger(RunRequest::new(name("j")))), Reply::Planned { .. }));
     let purge = |shell: &mut Shell| shell.command(Command::Purge(name("j")));
     assert_eq!(purge(&mut shell), Reply::Refused(Refusal::OpenRuns));
     assert!(shell.planner.job(&name("j")).is_some(), "what is refused changes nothing");

@@ -126,7 +126,7 @@ fn a_server_that_stops_starts_nothing_records_ends_and_writes_nothing_of_it() {
     assert_eq!(shell.operation_count, written, "a stop is in no store");
     assert!(!shell.planner.is_paused(), "a stop is no pause");
     assert_eq!(shell.planner.next_due(), None, "nothing comes due any more");
-    let asked = shell.command(Command::Trigger(name("b")));
+    let asked = shell.command(Command::Trigger(RunRequest::new(name("b"))));
     assert!(matches!(asked, Reply::Planned { .. }), "what is asked for waits for the next server");
     shell.end(0, failed());
     shell.now = at("2026-03-01T10:05:00Z");

@@ -8,6 +8,7 @@ mod acknowledged;
 mod attempts;
 mod coverage;
 mod following;
+mod lateness;
 mod overlap;
 mod places;
 mod quarantine;
@@ -51,7 +52,8 @@ pub(crate) const CHECKS: &[(&str, Check)] = &[
     ("attempts::check_retries", Check::Whole(attempts::check_retries)),
     ("attempts::check_failures", Check::Whole(attempts::check_failures)),
     ("acknowledged::check", Check::Whole(acknowledged::check)),
-    ("rest::check_pauses", Check::Whole(|world, _| rest::check_pauses(world))),
+    ("acknowledged::check_asked", Check::Whole(acknowledged::check_asked)),
+    ("rest::check_pauses", Check::Whole(rest::check_pauses)),
     ("rest::check_kept", Check::Whole(|world, _| rest::check_kept(world))),
     ("rest::check_batches", Check::Whole(|world, _| rest::check_batches(world))),
     ("starting::check_boots", Check::Whole(|world, _| starting::check_boots(world))),
@@ -68,7 +70,7 @@ pub(crate) const CHECKS: &[(&str, Check)] = &[
     ("coverage::watch_end", Check::Watch(coverage::watch_end)),
     ("rest::watch_removal", Check::Watch(rest::watch_removal)),
     ("rest::watch_stop", Check::Watch(rest::watch_stop)),
-    ("rest::watch_stale", Check::Watch(rest::watch_stale)),
+    ("lateness::watch", Check::Watch(lateness::watch)),
     ("starting::watch_dead_first", Check::Watch(starting::watch_dead_first)),
     ("acknowledged::watch_once", Check::Watch(acknowledged::watch_once)),
     ("acknowledged::check_end", Check::Whole(|world, _| acknowledged::check_end(world))),

@@ -3,8 +3,8 @@
 
 use jiff::SignedDuration;
 use mainspring_job::{
-    Answer, Batch, Cause, Command, Operation, Owner, Pause, PauseTerms, Reason, Reply, Run, RunKey, RunState,
-    Scope, Shard, Store, Ticket,
+    Answer, Batch, Cause, Command, Operation, Owner, Pause, PauseTerms, Reason, Reply, Run, RunKey,
+    RunRequest, RunState, Scope, Shard, Store, Ticket,
 };
 
 use crate::simulation::checker::{CHECKS, Check, judge};
@@ -149,23 +149,82 @@ const FORGERIES: &[(&str, &str, Forge)] = &[
         world.log.insert(index, Event::Stopped);
         Some(())
     }),
-    ("rest::watch_stale", "a run that waited for ten days for its jitter starts", |world| {
+    ("lateness::watch", "a run that waited for ten days for its jitter starts", |world| {
         let index = position(world, |event| {
             planned(event).is_some_and(|run| run.cause == Cause::Trigger && run.state == RunState::Scheduled)
         })?;
-        let waits = planned(&world.log[index])?.key.clone();
-        let at = world.log.iter_mut().find_map(|event| match event {
-            Event::Wrote { operation: Operation::Begin { key, at, .. }, .. } if *key == waits => Some(at),
-            Event::Wrote { operation: Operation::Move { key, at, to: RunState::Queued, .. }, .. }
-                if *key == waits =>
-            {
-                Some(at)
-            }
+        late_by_ten_days(world, index)
+    }),
+    ("lateness::watch", "a catch-up run that waited for ten days starts", |world| {
+        let index = position(world, |event| {
+            planned(event).is_some_and(|run| run.cause == Cause::CatchUp && run.state == RunState::Scheduled)
+        })?;
+        late_by_ten_days(world, index)
+    }),
+    ("lateness::watch", "a run that waited for ten days for its turn starts", |world| {
+        let is_first = |run: &Run| run.cause == Cause::Trigger && run.state == RunState::Queued;
+        let index = position(world, |event| planned(event).is_some_and(is_first))?;
+        late_by_ten_days(world, index)
+    }),
+    ("lateness::watch", "a retry that is in time is missed", |world| {
+        let (to, at, due) = world.log.iter_mut().find_map(|event| match event {
+            Event::Wrote {
+                operation: Operation::Move { from: RunState::Scheduled, to, at, due, .. },
+                ..
+            } if *to == RunState::Queued => Some((to, at, *due)),
             _ => None,
-        });
-        *at? += DAY * 10;
+        })?;
+        (*to, *at) = (RunState::Missed, due);
         Some(())
     }),
+    ("acknowledged::check_asked", "a run is due a day later than it was asked for", |world| {
+        let due = world.log.iter_mut().find_map(|event| match event {
+            Event::Acknowledged {
+                command: Command::Trigger(RunRequest { due: Some(due), .. }),
+                reply,
+                ..
+            } if matches!(reply, Reply::Planned { .. }) => Some(due),
+            _ => None,
+        });
+        *due? += DAY * 9;
+        Some(())
+    }),
+    ("acknowledged::check_asked", "two runs of a job have one key", |world| {
+        let planned = |event: &&Event| {
+            matches!(
+                event,
+                Event::Acknowledged {
+                    command: Command::Trigger(RunRequest { key: Some(_), .. }),
+                    reply: Reply::Planned { .. },
+                    ..
+                }
+            )
+        };
+        let second = world.log.iter().find(planned)?.clone();
+        world.log.push(second);
+        Some(())
+    }),
+    (
+        "rest::check_pauses",
+        "a run that was asked for at a later time starts in a pause of its job",
+        |world| {
+            let later = world.log.iter().find_map(|event| match event {
+                Event::Wrote { operation: Operation::Plan(run), answer: Answer::New, .. } => {
+                    (run.cause == Cause::Request && run.planned < run.due).then(|| run.key.clone())
+                }
+                _ => None,
+            })?;
+            let index = started(world, |key, _| *key == later)?;
+            let Event::Started { at, .. } = world.log[index] else { return None };
+            let scope = Scope::Job(later.job);
+            let (ticket, command) = (Ticket(u64::MAX), Command::Pause(scope, PauseTerms::default()));
+            world
+                .log
+                .insert(index, Event::Acknowledged { ticket, command: command.clone(), reply: Reply::Done });
+            world.log.insert(index, Event::Asked { at, ticket, command });
+            Some(())
+        },
+    ),
     ("starting::check_boots", "a run for the start of the server is recorded as one by hand", |world| {
         let cause = world.log.iter_mut().find_map(|event| match event {
             Event::Wrote { operation: Operation::Plan(run), answer: Answer::New, .. }
@@ -287,6 +346,22 @@ const FORGERIES: &[(&str, &str, Forge)] = &[
         Some(())
     }),
 ];
+
+/// What waits since this place in the log begins, or is in line, ten days later.
+fn late_by_ten_days(world: &mut World<'_>, index: usize) -> Option<()> {
+    let waits = planned(&world.log[index])?.key.clone();
+    let at = world.log.iter_mut().find_map(|event| match event {
+        Event::Wrote { operation: Operation::Begin { key, at, .. }, .. } if *key == waits => Some(at),
+        Event::Wrote { operation: Operation::Move { key, at, to: RunState::Queued, .. }, .. }
+            if *key == waits =>
+        {
+            Some(at)
+        }
+        _ => None,
+    });
+    *at? += DAY * 10;
+    Some(())
+}
 
 fn planned(event: &Event) -> Option<&Run> {
     match event {

@@ -41,6 +41,13 @@ impl View {
         0 < self.run.attempt || !matches!(self.run.cause, Cause::Trigger | Cause::Boot | Cause::After)
     }
 
+    /// Whether a person wants this very start now: the first of a run by hand that was not asked for at a later
+    /// time. One-shot jobs have no pause of their own.
+    pub(crate) fn starts_in_spite_of_a_pause(&self) -> bool {
+        let Run { cause, attempt, due, planned, .. } = &self.run;
+        *cause == Cause::Once || *cause == Cause::Request && *attempt == 0 && due <= planned
+    }
+
     /// Whether it passes the gate of its job one at a time.
     pub(crate) fn passes_singly(&self) -> bool {
         self.policies.overlap != Overlap::Allow || self.run.cause == Cause::CatchUp
@@ -118,7 +125,7 @@ impl<'s> Model<'s> {
     /// Whether a pause of its job holds a run that waits.
     pub(crate) fn is_held(&self, view: &View) -> bool {
         let is_paused = self.jobs.get(&view.run.key.job).is_some_and(|job| job.mark.pause.is_some());
-        is_paused && !matches!(view.run.cause, Cause::Request | Cause::Once)
+        is_paused && !view.starts_in_spite_of_a_pause()
     }
 
     /// How many times in a row the server died in it or in its job.
@@ -238,6 +245,9 @@ impl<'s> Model<'s> {
             }
             Operation::Move { key, to, due, at, .. } => {
                 let view = self.runs.get_mut(key).unwrap();
+                if (view.run.state, *to) == (RunState::Dead, RunState::Scheduled) {
+                    view.run.forgiven = view.run.attempt;
+                }
                 (view.run.state, view.run.due) = (*to, *due);
                 (view.since, view.told) = (*at, self.count);
                 self.keep_open(key);

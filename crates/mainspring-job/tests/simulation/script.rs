@@ -50,6 +50,9 @@ const MAX_LEAD_S: u64 = 20;
 const BURST_IN: u64 = 4_000;
 const BURST: u64 = 0x6275_7273_7400_0000;
 const MAX_BURST: u64 = 5_000;
+/// One seed in so many has runs that are asked for at a later time, and under a key.
+const ASKED_IN: u64 = 5;
+const ASKED: u64 = 0x6173_6b65_6400_0000;
 
 /// A job of a history.
 #[derive(Clone, Debug)]
@@ -102,9 +105,14 @@ pub(crate) enum Step {
     /// The second is for how many seconds.
     Pause(Option<usize>, Option<i64>),
     Resume(Option<usize>),
-    Trigger(usize),
     /// So many runs of a job are asked for before anything is committed.
     Burst(usize, u64),
+    /// A run by hand, in so many seconds.
+    Trigger {
+        job: usize,
+        due_in: i64,
+        key: Option<u8>,
+    },
     Backfill(usize, i64),
     Rewind(usize),
     RetryDead(usize),
@@ -253,6 +261,10 @@ impl Script {
             subjects[0].is_poison = false;
             add_burst(&mut Random(seed ^ BURST), &mut steps);
         }
+        // In some histories people ask for runs at later times, and under keys.
+        if seed % ASKED_IN == 0 {
+            ask_for_later(&mut Random(seed ^ ASKED), &mut steps, subjects.len());
+        }
         // In some histories jobs follow each other, without a circle.
         if seed % FOLLOWED_IN == 1 && !is_crowd {
             follow(&mut Random(seed ^ FOLLOWED), &mut subjects);
@@ -372,11 +384,27 @@ fn add_burst(random: &mut Random, steps: &mut Vec<Step>) {
     steps.splice(at..at, [burst, Step::Restart, Step::Burst(0, 1 + random.below(3))]);
 }
 
+fn run_now(job: usize) -> Step {
+    Step::Trigger { job, due_in: 0, key: None }
+}
+
+fn ask_for_later(random: &mut Random, steps: &mut Vec<Step>, subject_count: usize) {
+    for _ in 0..1 + random.below(6) {
+        let place = random.below(steps.len() as u64 + 1) as usize;
+        let asked = Step::Trigger {
+            job: random.below(subject_count as u64) as usize,
+            due_in: random.pick(&[-60, 0, 1, 59, 600, 4_000, 100_000]),
+            key: random.one_in(2).then(|| random.below(2) as u8),
+        };
+        steps.insert(place, asked);
+    }
+}
+
 /// A run fails until it is a dead letter, is tried again, and fails again; the server dies between two of
 /// those attempts.
 fn revival(random: &mut Random) -> Vec<Step> {
     let attempts = |count| (0..count).flat_map(|_| [Step::End(0, End::Failed), Step::Live(10)]);
-    let mut steps = vec![Step::Trigger(0)];
+    let mut steps = vec![run_now(0)];
     steps.extend(attempts(3));
     steps.extend([Step::RetryDead(0), Step::Live(1)]);
     steps.extend(attempts(random.below(2)));
@@ -411,7 +439,7 @@ fn step(random: &mut Random, subject_count: usize, is_calm: bool) -> Step {
             key: random.one_in(3).then(|| random.below(3) as u8),
             name: random.one_in(4).then(|| random.below(3) as u8),
         },
-        44..=45 => Step::Trigger(job),
+        44..=45 => run_now(job),
         46..=47 => Step::Cancel(pick),
         48 => Step::Backfill(job, random.pick(&[60, 60, 300, 1_200])),
         49..=51 => Step::Restart,

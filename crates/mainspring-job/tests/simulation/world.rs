@@ -10,8 +10,8 @@ use jiff::{SignedDuration, Timestamp};
 use mainspring_job::{
     Action, Answer, Command, Definitions, Failure, Group, Input, JobName, JobRecord, Lease, Limits,
     MemoryStore, OnceId, Operation, Outcome, Output, Owner, PauseTerms, Planner, Policies, Prune, Query,
-    Reader, Reply, Run, RunKey, RunState, Scope, Shard, Store, StoreError, Submission, Takeover, Ticket,
-    Work,
+    Reader, Reply, Run, RunKey, RunRequest, RunState, Scope, Shard, Store, StoreError, Submission, Takeover,
+    Ticket, Work,
 };
 
 use crate::simulation::event::Event;
@@ -54,6 +54,14 @@ pub(crate) struct World<'s> {
 
 /// The server is no more.
 struct Crash;
+
+/// What a person asks for who wants a run of a job in so many seconds.
+pub(crate) fn asked_for(now: Timestamp, job: usize, due_in: i64, key: Option<u8>) -> Command {
+    let mut request = RunRequest::new(Script::name(job));
+    request.due = (due_in != 0).then(|| now + SignedDuration::from_secs(due_in));
+    request.key = key.map(|key| format!("key-{key}"));
+    Command::Trigger(request)
+}
 
 fn start() -> Timestamp {
     // Between two occurrences of everything but what is due each second.
@@ -185,7 +193,7 @@ impl<'s> World<'s> {
                 Command::Pause(scope(index), seconds.map_or(rest.clone(), |seconds| rest.until(end(seconds))))
             }
             Step::Resume(index) => Command::Resume(scope(index)),
-            Step::Trigger(index) => Command::Trigger(name(index)),
+            Step::Trigger { job, due_in, key } => asked_for(self.now, *job, *due_in, *key),
             Step::Backfill(index, seconds) => Command::Backfill {
                 job: name(index),
                 from: self.now - SignedDuration::from_secs(*seconds),
@@ -298,7 +306,7 @@ impl<'s> World<'s> {
         let mut outputs = Vec::new();
         for _ in 0..count {
             self.ticket_count += 1;
-            let (ticket, command) = (Ticket(self.ticket_count), Command::Trigger(Script::name(index)));
+            let (ticket, command) = (Ticket(self.ticket_count), Command::Trigger(RunRequest::new(Script::name(index))));
             self.asked.insert(ticket, command.clone());
             self.log.push(Event::Asked { at: self.now, ticket, command: command.clone() });
             self.told_count += 1;

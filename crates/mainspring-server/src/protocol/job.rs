@@ -73,6 +73,20 @@ pub enum SourceCode {
     Program,
 }
 
+/// One reason why a job does not run now, and what ends it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HoldWire {
+    /// The code of [`mainspring_job::Hold`].
+    pub code: String,
+    /// The sentence for people.
+    pub why: String,
+    /// What ends it: a time, a command, or what has to happen.
+    pub ends: String,
+}
+
+/// The most runs that a job shows that wait for their time.
+pub const MAX_WAITING_SHOWN: usize = 20;
+
 /// A job, and how far it is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the fields are those of `list` and `show`")]
@@ -119,9 +133,24 @@ pub struct JobWire {
     pub running: usize,
     pub queued: usize,
     pub last: Option<RunWire>,
+    /// Each reason why it does not run now; in `show` alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub holds: Vec<HoldWire>,
+    /// Runs that wait for their time, the first [`MAX_WAITING_SHOWN`] of them: asked for, or to be tried again; in
+    /// `show` alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waiting: Vec<RunWire>,
+    /// How many there are.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub waiting_count: usize,
     /// The definition as a table of a job file; in `show` alone.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub definition: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "it is what serde gives")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// The numbers of a job that change with its runs, as they stand in [`JobWire`] one after the other.

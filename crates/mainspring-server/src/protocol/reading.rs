@@ -113,7 +113,7 @@ mod tests {
             Request::Show { job: text() },
             Request::History(HistoryWire::default()),
             Request::Logs { of: text(), follow: false },
-            Request::Run { job: text(), wait: false },
+            Request::Run { job: text(), wait: false, due: None, key: None },
             Request::Wait { run: text() },
             Request::Submit(Box::new(submit)),
             Request::Every(Box::new(every)),

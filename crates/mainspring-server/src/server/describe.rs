@@ -7,16 +7,16 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_job::{
-    Applied, Attempt, Audited, Failure, Job, MAX_CRASHES, MAX_ON_PROBATION, Mark, Next, Note, Once, Outcome,
-    PROBATION, Pause, PauseTerms, Refusal, Reply, Run, Spread, Stats, Trigger,
+    Applied, Attempt, Audited, Failure, Hold, Job, JobName, MAX_CRASHES, MAX_ON_PROBATION, Mark, Next, Note,
+    Once, Outcome, PROBATION, Pause, PauseTerms, Refusal, Reply, Run, RunKey, Spread, Stats, Trigger,
 };
 
 use super::files::Served;
 use super::work_texts::{WorkText, summary};
 use crate::message::PROGRAM;
 use crate::protocol::{
-    AppliedWire, AttemptWire, AuditWire, Done, ErrorKind, ErrorWire, FileStateWire, FoundWire, JobState,
-    JobWire, OnceWire, PauseTermsWire, Response, RunWire, SourceCode, SpreadWire, StatsWire,
+    AppliedWire, AttemptWire, AuditWire, Done, ErrorKind, ErrorWire, FileStateWire, FoundWire, HoldWire,
+    JobState, JobWire, OnceWire, PauseTermsWire, Response, RunWire, SourceCode, SpreadWire, StatsWire,
 };
 use mainspring_file::jobfile::written::once_table;
 use mainspring_file::origin::Origin;
@@ -47,14 +47,14 @@ pub(super) fn job(
     now: Timestamp,
 ) -> JobWire {
     let next = next(job, mark, now);
-    let state = match mark.pause {
-        Some(Pause::Failures) => JobState::PausedAfterFailures,
-        Some(Pause::Crashes) => JobState::PausedAfterCrashes,
-        Some(_) => JobState::Paused,
-        None if 0 < mark.crashes => JobState::Quarantined,
+    let held: Vec<JobState> = Hold::of_mark(mark, now).filter_map(|hold| state_of(&hold)).collect();
+    let state = match held.first() {
+        Some(state) => *state,
         None if next.is_none() && !may_be_due(job, mark) => JobState::Done,
         None => JobState::Active,
     };
+    // One does not hide another.
+    let words = held.iter().skip(1).fold(state.to_string(), |words, state| format!("{words}, {state}"));
     let (work, zone, origin) = (&job.work, zone_of(job), Origin::of(&job.source));
     let both = |time: Timestamp| (time.to_string(), civil(time, &zone));
     let (next_text, next_civil) = next.map(both).unzip();
@@ -66,7 +66,7 @@ pub(super) fn job(
     };
     JobWire {
         name: job.name.as_str().to_owned(),
-        state: state.to_string(),
+        state: words,
         state_code: state,
         next: next_text,
         armed: armed_text,
@@ -92,6 +92,22 @@ pub(super) fn job(
         failures: mark.failures,
         ..JobWire::default()
     }
+}
+
+/// The state of a job that has this reason not to run; `None` if it is none of its own.
+fn state_of(hold: &Hold) -> Option<JobState> {
+    Some(match hold {
+        Hold::Paused { why: Pause::Failures, .. } => JobState::PausedAfterFailures,
+        Hold::Paused { why: Pause::Crashes, .. } => JobState::PausedAfterCrashes,
+        Hold::Paused { .. } => JobState::Paused,
+        Hold::Quarantined { .. } => JobState::Quarantined,
+        _ => return None,
+    })
+}
+
+/// Why a job does not run now, and what ends that.
+pub(super) fn hold(hold: &Hold, job: &JobName) -> HoldWire {
+    HoldWire { code: hold.code().to_owned(), why: hold.to_string(), ends: hold.ends(job) }
 }
 
 /// The zone in which people think of a job: that of its first schedule.
@@ -145,8 +161,10 @@ pub(super) fn stats(stats: &Stats) -> StatsWire {
 pub(super) fn pause_with_all(wire: &mut JobWire) {
     (wire.next, wire.next_civil) = (None, None);
     (wire.armed, wire.armed_civil) = (None, None);
-    if matches!(wire.state.as_str(), "active" | "in quarantine") {
-        wire.state = "paused with everything".to_owned();
+    match wire.state_code {
+        JobState::Done => {}
+        JobState::Active => wire.state = "paused with everything".to_owned(),
+        _ => wire.state.push_str(", paused with everything"),
     }
 }
 
@@ -214,7 +232,7 @@ pub(super) fn file(file: &Served) -> FileStateWire {
 }
 
 pub(super) fn applied(applied: &Applied) -> AppliedWire {
-    let texts = |names: &[mainspring_job::JobName]| names.iter().map(ToString::to_string).collect();
+    let texts = |names: &[JobName]| names.iter().map(ToString::to_string).collect();
     AppliedWire {
         added: texts(&applied.added),
         changed: texts(&applied.changed),
@@ -231,7 +249,9 @@ fn kind_of(refusal: &Refusal) -> ErrorKind {
         Refusal::NoSuchJob | Refusal::NoSuchRun | Refusal::NoSuchOnce => ErrorKind::NotFound,
         Refusal::BackfillTooLarge | Refusal::KeyTooLong | Refusal::NoteTooLong => ErrorKind::Usage,
         Refusal::Conflict | Refusal::Taken(_) | Refusal::NotAhead | Refusal::OpenRuns => ErrorKind::Conflict,
-        Refusal::TooManyRuns | Refusal::TooManyJobs | Refusal::NotReady => ErrorKind::Temporary,
+        Refusal::TooManyRuns | Refusal::TooManyWaiting | Refusal::TooManyJobs | Refusal::NotReady => {
+            ErrorKind::Temporary
+        }
         _ => ErrorKind::Failed,
     }
 }
@@ -252,7 +272,11 @@ pub(super) fn reply(reply: &Reply) -> Response {
             Response::Submitted { name: name.to_string(), due: id.due.to_string() }
         }
         Reply::Duplicate(holder) => Response::Duplicate {
-            name: Some(holder.name.to_string()),
+            // A run of a job is told by its key.
+            name: Some(match holder.work {
+                None => RunKey::new(holder.name.clone(), holder.due).to_string(),
+                Some(_) => holder.name.to_string(),
+            }),
             due: Some(holder.due.to_string()),
             state: Some(holder.state.map_or("pending", |state| state.name()).to_owned()),
             why: Some(holder.why.clone()).filter(|why| !why.is_empty()),
@@ -280,7 +304,7 @@ fn outcome_text(outcome: &Outcome) -> String {
 
 /// What the log says of a note: the job, and the text.
 pub(super) fn note(note: &Note) -> (String, String) {
-    let of = |key: &mainspring_job::RunKey, text: String| (key.job.to_string(), text);
+    let of = |key: &RunKey, text: String| (key.job.to_string(), text);
     match note {
         Note::Missed { key, count: 1, reason } => of(key, format!("missed: due {}, {reason}", key.nominal)),
         Note::Missed { key, count, reason } => {

@@ -5,7 +5,7 @@
 //! Does not read the whole store: that would stop the loop for too long.
 
 use jiff::Timestamp;
-use mainspring_job::{Mark, Pause};
+use mainspring_job::{Hold, Mark, Pause};
 
 use super::Server;
 use super::asking::{Asking, Next, query};
@@ -52,15 +52,18 @@ pub(super) fn of_marks<'m>(marks: impl Iterator<Item = &'m Mark>, now: Timestamp
     let mut planned: Option<Timestamp> = None;
     for mark in marks {
         planned = planned.max(Some(mark.watermark));
-        if now.as_second() + MAX_AHEAD_SECONDS < mark.watermark.as_second() {
-            health.behind.add(mark.job.as_str());
-        }
-        match mark.pause {
-            Some(Pause::Failures) => health.failing.add(mark.job.as_str()),
-            Some(Pause::Crashes) => health.crash_loops.add(mark.job.as_str()),
-            Some(_) => health.paused.add(mark.job.as_str()),
-            None if 0 < mark.crashes => health.quarantined.add(mark.job.as_str()),
-            None => {}
+        for hold in Hold::of_mark(mark, now) {
+            match hold {
+                Hold::ClockBehind { planned } => {
+                    if now.as_second() + MAX_AHEAD_SECONDS < planned.as_second() {
+                        health.behind.add(mark.job.as_str());
+                    }
+                }
+                Hold::Paused { why: Pause::Failures, .. } => health.failing.add(mark.job.as_str()),
+                Hold::Paused { why: Pause::Crashes, .. } => health.crash_loops.add(mark.job.as_str()),
+                Hold::Quarantined { .. } => health.quarantined.add(mark.job.as_str()),
+                _ => health.paused.add(mark.job.as_str()),
+            }
         }
     }
     health.planned = planned.map(|planned| planned.to_string());
@@ -92,14 +95,13 @@ mod tests {
             mark("failed", "2026-11-20T12:00:00Z", Some(Pause::Failures)),
             crashed(mark("loop", "2026-11-20T12:00:00Z", Some(Pause::Crashes)), 3),
             crashed(mark("held", "2026-11-20T12:00:00Z", None), 1),
+            crashed(mark("both", "2026-11-20T12:00:00Z", Some(Pause::Asked)), 1),
         ];
         let health = of_marks(marks.iter(), now);
         assert_eq!(health.behind.first, ["ahead"]);
         assert_eq!((health.paused.first[0].as_str(), health.failing.first[0].as_str()), ("asked", "failed"));
-        assert_eq!(
-            (health.crash_loops.first[0].as_str(), health.quarantined.first[0].as_str()),
-            ("loop", "held")
-        );
+        assert_eq!(health.crash_loops.first, ["loop"]);
+        assert_eq!((health.paused.first[1].as_str(), health.quarantined.first.len()), ("both", 2));
         assert_eq!(health.planned.as_deref(), Some("2026-11-21T13:00:00Z"));
     }
 }

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use mainspring_job::cron::{Expression, Schedule};
 use mainspring_job::{
     Audit, Command, Definitions, Input, Job, JobName, MAX_NOTE_BYTES, OnceId, PauseTerms, Policies, Reader,
-    Refusal, Reply, RunKey, Scope, Submission, Ticket, Work, preview, rewind_preview,
+    Refusal, Reply, RunKey, RunRequest, Scope, Submission, Ticket, Work, preview, rewind_preview,
 };
 
 use super::asking::{Asker, Asking, Next, Query, Question, job_name, not_found, query, run_key, time, usage};
@@ -193,6 +193,7 @@ impl Server {
                     self.clients.answer(asker, describe::reply(&reply));
                     self.clients.wait_on(asker, key.clone());
                 } else {
+                    // Who wants the end of a run that has the key already can ask for it by its name.
                     self.clients.answer_waited(asker, describe::reply(&reply));
                 }
             }
@@ -238,8 +239,10 @@ impl Server {
             }
             Request::Stats { job } => self.stats(&job),
             Request::Logs { of, .. } => self.logs(&of),
-            Request::Run { job, wait } => {
-                let command = Command::Trigger(self.known(&job)?);
+            Request::Run { job, wait, due, key } => {
+                let mut asked = RunRequest::new(self.known(&job)?);
+                (asked.due, asked.key) = (due.as_deref().map(time).transpose()?, key);
+                let command = Command::Trigger(asked);
                 Ok(if wait { Next::Wait(command) } else { Next::Command(command) })
             }
             Request::Wait { run } => {

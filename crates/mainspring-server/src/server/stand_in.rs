@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, HashMap};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_job::{
-    Job, JobName, JobRecord, Load, MAX_PAGE, OnceId, PauseTerms, Reader, RunKey, RunState, StoreError,
+    Hold, Job, JobName, JobRecord, Load, MAX_PAGE, OnceId, PauseTerms, Reader, RunKey, RunState, StoreError,
 };
 
 use super::asking::{Asking, Next, job_name, not_found, run_key, usage};
@@ -198,7 +198,9 @@ impl StandIn<'_> {
         let load = loads.get(&name).copied().unwrap_or_default();
         let known = found.map(|(job, record)| {
             let wire = self.wire(&job, &record, load, paused.is_some());
-            JobWire { definition: record.text, ..wire }
+            let holds =
+                Hold::of_mark(&record.mark, self.now).map(|hold| describe::hold(&hold, &name)).collect();
+            JobWire { definition: record.text, holds, ..wire }
         });
         Ok(queries::show(self.reader, &name, known))
     }

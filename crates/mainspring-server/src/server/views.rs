@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use mainspring_job::{Job, JobName, Load, Mark, OnceId, Reader, RunKey};
+use mainspring_job::{Job, JobName, Load, Mark, OnceId, Reader, RunKey, RunState};
 
 use super::asking::{
     Answered, Asking, Next, Question, job_name, not_found, query, run_key, store_failed, usage,
@@ -20,7 +20,9 @@ use super::last_run::Told;
 use super::listed::{self, Listed};
 use super::phase::Phase;
 use super::{Keeping, Server, describe, queries};
-use crate::protocol::{ClusterWire, HistoryWire, JobWire, ListWire, MAX_ROWS, Response, StatusWire};
+use crate::protocol::{
+    ClusterWire, HistoryWire, JobWire, ListWire, MAX_ROWS, MAX_WAITING_SHOWN, Response, StatusWire,
+};
 use mainspring_exec::clock::{Moment, ahead};
 use mainspring_file::jobfile::Selector;
 use mainspring_file::origin::Origin;
@@ -216,7 +218,14 @@ impl Server {
             let armed = self.owner.planner().next_of(&name);
             let load = self.owner.planner().load(&name);
             let facts = self.facts(job, armed, load, now);
-            JobWire { definition, ..self.describe(job, mark, facts, now) }
+            let planner = self.owner.planner();
+            let holds =
+                planner.holds(&name, now.wall).iter().map(|hold| describe::hold(hold, &name)).collect();
+            let waiting = || planner.runs_of(&name).filter(|run| run.state == RunState::Scheduled);
+            let (waiting_count, first) = (waiting().count(), waiting().take(MAX_WAITING_SHOWN));
+            let waiting = first.map(describe::run).collect();
+            let wire = self.describe(job, mark, facts, now);
+            JobWire { definition, holds, waiting, waiting_count, ..wire }
         });
         query(move |reader| queries::show(reader, &name, known))
     }

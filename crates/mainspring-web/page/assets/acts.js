@@ -144,8 +144,8 @@ function resting(values) {
 /** @type {Record<string, Act>} */
 const ONE = {
   run({ job = "" }, house) {
-    // The same time twice is the same run: a second click starts nothing.
-    const at = new Date(now()).toISOString();
+    // The same key twice is the same run: a second click starts nothing.
+    const key = `click ${now()} ${Math.random().toString(36).slice(2)}`;
     open(
       house,
       `Run ${job} now?`,
@@ -153,7 +153,7 @@ const ONE = {
       p("It runs once, beside its schedule, by its own rules."),
       async () => {
         /** @type {Started} */
-        const { run } = await send("POST", jobPath(job, "run"), { at });
+        const { run } = await send("POST", jobPath(job, "run"), { key });
         return [`${job} is asked to run. `, openRun(run)];
       }
     );

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::http::{StatusCode, Uri};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use mainspring_cron::TimeText;
 use mainspring_job::MAX_NOTE_BYTES;
 use mainspring_server::protocol::{PauseWire, Request, Response};
@@ -40,6 +40,8 @@ const MAX_TIMES: usize = 20;
 #[serde(deny_unknown_fields)]
 struct RunAsked {
     at: Option<String>,
+    r#in: Option<String>,
+    key: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -86,7 +88,16 @@ struct PauseAsked {
     until: Option<String>,
 }
 
+/// The header with a key.
+const KEY: &str = "idempotency-key";
+
 impl Call {
+    /// The idempotency key in the header, if there is one.
+    pub(super) fn idempotency_key(&self) -> Result<Option<String>, Problem> {
+        let key = self.headers.get(KEY).map(|value| value.to_str().map(str::to_owned)).transpose();
+        key.map_err(|_| Problem::new(Code::Usage, "the key must be plain text"))
+    }
+
     /// What somebody says about what they do.
     fn note(&self) -> Result<Option<String>, Problem> {
         let Noted { note } = self.document()?;
@@ -121,19 +132,26 @@ fn check_until(until: Option<&str>, now: Timestamp) -> Result<(), Problem> {
     Err(Problem::new(Code::Invalid, "`until` must be a time in RFC 3339 after now"))
 }
 
-/// Runs a job now.
+/// Runs a job: now, or at a time that has not come.
 ///
 /// # Errors
 ///
-/// 404 if there is none, 422 for a click of another time, and what the loop says.
+/// 404 if there is none, 409 for a key that is that of other work, 422 for a time that has passed by more than
+/// a minute, and what the loop says.
 pub async fn run(call: Call) -> Reply {
     let asked: RunAsked = call.document()?;
     let job = call.parameter("job").to_owned();
+    let due = moment_of(asked.at.as_deref(), asked.r#in.as_deref(), call.now.wall)?;
+    let of_header = call.idempotency_key()?;
+    let key = asked.key.or(of_header);
+    let is_later = due.is_some_and(|due| call.now.wall < due);
+    if is_later || key.is_some() {
+        let (run, is_new) = ask_for_run(&call, job, due, key).await?;
+        return started(if is_new { StatusCode::ACCEPTED } else { StatusCode::OK }, &run);
+    }
     let at = asked.at.unwrap_or_else(|| call.now.wall.to_string());
-    let clicked = TimeText::instant(&at)
-        .map_err(|error| Problem::new(Code::Invalid, format!("`at` must be a time in RFC 3339: {error}")))?;
-    if MAX_CLICK_SECONDS < (clicked.as_second() - call.now.wall.as_second()).abs() {
-        return Err(Problem::new(Code::Invalid, "`at` must be within a minute of now"));
+    if due.is_some_and(|due| MAX_CLICK_SECONDS < call.now.wall.as_second() - due.as_second()) {
+        return Err(Problem::new(Code::Invalid, "`at` has passed by more than a minute"));
     }
     let (app, who, now) = (Arc::clone(&call.app), call.who()?.clone(), call.now);
     // To its end also if the client goes away: it asks again with the same click.
@@ -142,22 +160,69 @@ pub async fn run(call: Call) -> Reply {
         if let Some(run) = app.clicked(&job, &at, now) {
             return Ok((StatusCode::OK, run));
         }
-        let answered = app.change(&who, None, Request::Run { job: job.clone(), wait: false }).await?;
+        let request = Request::Run { job: job.clone(), wait: false, due: None, key: None };
+        let answered = app.change(&who, None, request).await?;
         let Response::Planned { run } = answered else { return Err(strange()) };
         app.click(&job, &at, &run, now);
         Ok((StatusCode::ACCEPTED, run))
     });
     let broke_off = |_| Problem::new(Code::Failed, "the request broke off");
     let (status, run) = asking.await.map_err(broke_off)??;
-    let mut response = answer(status, &json!({ "run": run, "href": href(&run) }))?;
-    if let Ok(value) = href(&run).parse() {
+    started(status, &run)
+}
+
+/// The answer that names a run.
+fn started(status: StatusCode, run: &str) -> Reply {
+    let mut response = answer(status, &json!({ "run": run, "href": href(run) }))?;
+    if let Ok(value) = href(run).parse() {
         response.headers_mut().insert("location", value);
     }
     Ok(response)
 }
 
+/// The time that `at` or `in` says, if either does.
+pub(super) fn moment_of(
+    at: Option<&str>,
+    span: Option<&str>,
+    now: Timestamp,
+) -> Result<Option<Timestamp>, Problem> {
+    let wrong = |text: &str| Problem::new(Code::Invalid, text);
+    Ok(match (at, span) {
+        (Some(at), None) => Some(
+            TimeText::instant(at)
+                .map_err(|error| wrong(&format!("`at` must be a time in RFC 3339: {error}")))?,
+        ),
+        (None, Some(span)) => {
+            let span: SignedDuration =
+                span.parse().map_err(|_| wrong("`in` must be a duration such as 90s or 1h30m"))?;
+            Some(now.checked_add(span).map_err(|_| wrong("`in` is too far away"))?)
+        }
+        (None, None) => None,
+        (Some(_), Some(_)) => return Err(wrong("expected `at` or `in`")),
+    })
+}
+
+/// Asks for a run of a job at a time, or under a key. Tells which run that is, and whether it is new.
+pub(super) async fn ask_for_run(
+    call: &Call,
+    job: String,
+    due: Option<Timestamp>,
+    key: Option<String>,
+) -> Result<(String, bool), Problem> {
+    let due = due.map(|due| due.to_string());
+    let request = Request::Run { job, wait: false, due, key };
+    match call.app.change(call.who()?, None, request).await? {
+        Response::Planned { run } => Ok((run, true)),
+        Response::Duplicate { name: Some(run), .. } if run.contains('@') => Ok((run, false)),
+        Response::Duplicate { .. } => {
+            Err(Problem::new(Code::Conflict, "the name or the key is that of other work"))
+        }
+        _ => Err(strange()),
+    }
+}
+
 /// The address of a run, below the base.
-fn href(run: &str) -> String {
+pub(super) fn href(run: &str) -> String {
     let (job, rest) = run.rsplit_once('@').unwrap_or((run, ""));
     let (nominal, series) = rest.split_once('#').unwrap_or((rest, "0"));
     format!("api/v1/runs/{job}/{nominal}/{series}")

@@ -1,24 +1,21 @@
 //! One-shot jobs: those that wait, one that is asked for, a thousand at once, one that is withdrawn.
 //!
 //! `Idempotency-Key` is the key of `mainspring at --key`: the same again changes nothing, and is answered
-//! with the first. What is done is the work of a job, for which the scope `operate` is enough, or work of
-//! one's own, which can be any command.
+//! with the first. What is done is a run of a job, for which the scope `operate` is enough, or work of one's
+//! own, which can be any command.
 //!
 //! Cost: one question of the loop for each.
 //!
-//! Does not run jobs that are defined: see [`actions`](super::actions).
+//! Does not run jobs that are defined: it asks [`actions`](super::actions) for that.
 
 use axum::http::header::LOCATION;
 use axum::http::{HeaderValue, StatusCode};
-use jiff::SignedDuration;
-use mainspring_action::body::{Body, ProcessBody, WebhookBody};
-use mainspring_cron::TimeText;
-use mainspring_file::jobfile::JobFile;
-use mainspring_file::source::Source;
+use mainspring_action::body::{ProcessBody, WebhookBody};
 use mainspring_server::protocol::{OnceWire, Request, Response, SubmitWire, WorkWire};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::actions::{ask_for_run, href, moment_of};
 use crate::call::{Call, Reply, json as answer, nothing, ok};
 use crate::catalogue::strange;
 use crate::guard::check_scope;
@@ -31,9 +28,6 @@ const MAX_ROWS: usize = 1_000;
 
 /// How many may be asked for at once: some seconds of the loop, between all others.
 const MAX_BATCH: usize = 1_000;
-
-/// The header with a key.
-const KEY: &str = "idempotency-key";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -99,30 +93,47 @@ pub async fn show(call: Call) -> Reply {
     }
 }
 
-/// What is asked for, as the loop takes it. Work of one's own needs the scope `define`; that of a job is
-/// defined already.
-async fn submission(call: &Call, asked: OnceAsked, key: Option<String>) -> Result<SubmitWire, Problem> {
+/// Does one thing that is asked for: a run of a job, which is all that its definition says, or work of one's own,
+/// which needs the scope `define`. Tells its status, and its document.
+async fn submit(call: &Call, asked: OnceAsked, key: Option<String>) -> Result<(StatusCode, Value), Problem> {
     let wrong = |text: &str| Problem::new(Code::Invalid, text);
-    let due = match (asked.at, asked.r#in) {
-        (Some(at), None) => TimeText::instant(&at)
-            .map_err(|error| wrong(&format!("`at` must be a time in RFC 3339: {error}")))?,
-        (None, Some(span)) => {
-            let span: SignedDuration =
-                span.parse().map_err(|_| wrong("`in` must be a duration such as 90s or 1h30m"))?;
-            call.now.wall.checked_add(span).map_err(|_| wrong("`in` is too far away"))?
+    let due = moment_of(asked.at.as_deref(), asked.r#in.as_deref(), call.now.wall)?;
+    let (due, key) = (due.ok_or_else(|| wrong("expected `at` or `in`"))?, asked.key.or(key));
+    match (asked.job, asked.work) {
+        (Some(job), None) if asked.policies.is_empty() && asked.name.is_none() => {
+            let (run, is_new) = ask_for_run(call, job, Some(due), key).await?;
+            let due = is_new.then(|| due.max(call.now.wall).to_string());
+            let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
+            Ok(submitted(status, Some(run), due, is_new.then_some("scheduled")))
         }
-        _ => return Err(wrong("expected `at` or `in`")),
-    };
-    let work = match (asked.job, asked.work) {
-        (Some(job), None) if asked.policies.is_empty() => of_job(call, &job).await?,
-        (Some(_), None) => return Err(wrong("`policies` are those of the job")),
+        (Some(_), None) => Err(wrong("`policies` and `name` are those of the job")),
         (None, Some(work)) => {
             check_scope(call.who()?, Scope::Define)?;
-            own(work, asked.policies)?
+            let work = own(work, asked.policies)?;
+            let submission = SubmitWire { due: due.to_string(), name: asked.name, key, work };
+            match call.app.change(call.who()?, None, Request::Submit(Box::new(submission))).await? {
+                Response::Submitted { name, due } => {
+                    Ok(submitted(StatusCode::CREATED, Some(name), Some(due), Some("pending")))
+                }
+                Response::Duplicate { name, due, state, .. } => {
+                    Ok(submitted(StatusCode::OK, name, due, state.as_deref()))
+                }
+                _ => Err(strange()),
+            }
         }
-        _ => return Err(wrong("expected `job` or `work`")),
-    };
-    Ok(SubmitWire { due: due.to_string(), name: asked.name, key: asked.key.or(key), work })
+        _ => Err(wrong("expected `job` or `work`")),
+    }
+}
+
+/// The status and the document of one that is new, or that was there already.
+fn submitted(
+    status: StatusCode,
+    id: Option<String>,
+    due: Option<String>,
+    state: Option<&str>,
+) -> (StatusCode, Value) {
+    let is_new = status == StatusCode::CREATED;
+    (status, json!({ "id": id, "name": id, "due": due, "is_new": is_new, "state": state }))
 }
 
 /// Work that stands in the request.
@@ -135,42 +146,6 @@ fn own(work: Work, policies: String) -> Result<WorkWire, Problem> {
     Ok(WorkWire { process, webhook, policies })
 }
 
-/// The work of a job, with its policies.
-async fn of_job(call: &Call, name: &str) -> Result<WorkWire, Problem> {
-    let known = call.app.catalogue.job(&call.app.pool, name).await?;
-    let unreadable = || Problem::new(Code::Failed, format!("the definition of `{name}` cannot be read"));
-    let read = JobFile::parse(&Source::new("definition", known.definition.as_str()), &call.app.zone);
-    let job = read.jobs.into_iter().next().ok_or_else(unreadable)?.job;
-    let policies = job.work.policies.to_string();
-    match Body::decode(&job.work.action).map_err(|_| unreadable())? {
-        Body::Process(process) => Ok(WorkWire { process, webhook: None, policies }),
-        Body::Webhook(webhook) => {
-            Ok(WorkWire { process: ProcessBody::default(), webhook: Some(webhook), policies })
-        }
-        Body::Mail(_) | Body::Handler(_) => {
-            let text = format!("`{name}` starts no process and calls no webhook: run it instead");
-            Err(Problem::new(Code::Invalid, text))
-        }
-    }
-}
-
-/// What came of one: its status, and its document.
-async fn submit(call: &Call, submission: SubmitWire) -> Result<(StatusCode, Value), Problem> {
-    let request = Request::Submit(Box::new(submission));
-    match call.app.change(call.who()?, None, request).await? {
-        Response::Submitted { name, due } => {
-            let state = "pending";
-            let document = json!({ "id": name, "name": name, "due": due, "is_new": true, "state": state });
-            Ok((StatusCode::CREATED, document))
-        }
-        Response::Duplicate { name, due, state, .. } => {
-            let document = json!({ "id": name, "name": name, "due": due, "is_new": false, "state": state });
-            Ok((StatusCode::OK, document))
-        }
-        _ => Err(strange()),
-    }
-}
-
 /// Does something once.
 ///
 /// # Errors
@@ -179,11 +154,10 @@ async fn submit(call: &Call, submission: SubmitWire) -> Result<(StatusCode, Valu
 /// understood, and what the loop says.
 pub async fn create(call: Call) -> Reply {
     call.asked()?;
-    let key = call.headers.get(KEY).map(|value| value.to_str().map(str::to_owned)).transpose();
-    let key = key.map_err(|_| Problem::new(Code::Usage, "the key must be plain text"))?;
-    let (status, document) = submit(&call, submission(&call, call.document()?, key).await?).await?;
+    let (status, document) = submit(&call, call.document()?, call.idempotency_key()?).await?;
     let mut response = answer(status, &document)?;
-    let place = format!("api/v1/once/{}", document["id"].as_str().unwrap_or_default());
+    let id = document["id"].as_str().unwrap_or_default();
+    let place = if id.contains('@') { href(id) } else { format!("api/v1/once/{id}") };
     response.headers_mut().extend(HeaderValue::from_str(&place).ok().map(|place| (LOCATION, place)));
     Ok(response)
 }
@@ -201,11 +175,7 @@ pub async fn create_many(call: Call) -> Reply {
     }
     let mut answers = Vec::with_capacity(items.len());
     for asked in items {
-        let found = match submission(&call, asked, None).await {
-            Ok(submission) => submit(&call, submission).await,
-            Err(problem) => Err(problem),
-        };
-        answers.push(match found {
+        answers.push(match submit(&call, asked, None).await {
             Ok((status, mut document)) => {
                 document["status"] = json!(status.as_u16());
                 document

@@ -25,7 +25,6 @@ use tokio::time::timeout;
 
 use super::log::too_many_streams;
 use crate::call::{Call, Reply, text};
-use crate::catalogue::strange;
 use crate::feed::{BEAT, Feed};
 use crate::flow::{Sender, flow};
 use crate::guard::check_scope;
@@ -60,10 +59,10 @@ pub async fn answer(call: Call) -> Reply {
     check_scope(call.who()?, scope)?;
     match request {
         Request::Logs { .. } | Request::Wait { .. } => waiting(&call, id, None, request).await,
-        Request::Run { job, wait: true } => {
-            let run = Request::Run { job, wait: false };
+        Request::Run { job, wait: true, due, key } => {
+            let run = Request::Run { job, wait: false, due, key };
             let first = call.app.change(call.who()?, comment, run).await?;
-            let Response::Planned { run } = &first else { return Err(strange()) };
+            let Response::Planned { run } = &first else { return lines(&first, id) };
             let wait = Request::Wait { run: run.clone() };
             waiting(&call, id, Some(first), wait).await
         }

@@ -50,7 +50,7 @@ struct Lane {
 pub async fn upcoming(call: Call) -> Reply {
     let asked = call.asked()?;
     let time = |name: &str, default: Timestamp| {
-        let found = asked.get(name).map_or(Ok(default), |text| TimeText::instant(text));
+        let found = asked.get(name).map_or(Ok(default), TimeText::instant);
         found.map_err(|error| {
             Problem::new(Code::Usage, format!("`{name}` must be a time in RFC 3339: {error}"))
         })

@@ -44,7 +44,7 @@ fn a_change_is_asked_for_first_and_named() {
     assert_eq!(shown(&mut board, 80, 24)[23], "run backup now? y/n");
     assert_eq!(board.press(Key::Char('n')), Wish::Show);
     board.press(Key::Char('r'));
-    let run = Request::Run { job: "backup".into(), wait: false };
+    let run = Request::Run { job: "backup".into(), wait: false, due: None, key: None };
     assert_eq!(board.press(Key::Char('y')), Wish::Change(run));
     board.press(Key::Down);
     board.press(Key::Char('p'));

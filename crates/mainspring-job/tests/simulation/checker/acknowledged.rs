@@ -1,8 +1,11 @@
 //! What was acknowledged is on disk; a one-shot job fires once, at its time; in the end nothing is left over.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use mainspring_job::{Answer, CatchUp, Command, Operation, Reader, Reply, RunKey, RunState, Shard};
+use mainspring_job::{
+    Answer, CatchUp, Cause, Command, JobName, Operation, Reader, Reply, Run, RunKey, RunRequest, RunState,
+    Shard,
+};
 
 use crate::simulation::calendar::age;
 use crate::simulation::checker::attempts::Stories;
@@ -43,11 +46,50 @@ pub(crate) fn check(world: &World<'_>, stories: &Stories) -> Verdict {
     Ok(())
 }
 
+/// A run that is asked for is due when it was asked for, or at once; and under one key a job has one run.
+pub(crate) fn check_asked(world: &World<'_>, stories: &Stories) -> Verdict {
+    let mut known: BTreeMap<(&JobName, &str), Option<&RunKey>> = BTreeMap::new();
+    for event in &world.log {
+        match event {
+            Event::Asked { command: Command::Trigger(RunRequest { job, key: Some(text), .. }), .. } => {
+                known.entry((job, text.as_str())).or_default();
+            }
+            Event::Acknowledged { command: Command::Trigger(request), reply, .. } => {
+                let RunRequest { job, due, key: text, .. } = request;
+                let before = text.as_ref().map(|text| known.get_mut(&(job, text.as_str())).unwrap());
+                match reply {
+                    Reply::Planned { key } => {
+                        let first = &stories.get(key).ok_or_else(|| format!("lost: {key}"))?.first;
+                        let wanted = due.map_or(first.planned, |due| due.max(first.planned));
+                        let is_right = first.cause == Cause::Request && first.due == wanted;
+                        ensure!(is_right, "untrue: {key} is due at {}, not at {wanted}", first.due);
+                        let other = before.and_then(|before| before.replace(key));
+                        ensure!(other.is_none(), "doubled: {key} has the key of {other:?}");
+                    }
+                    // Where the answer to the first was lost, its run is on record all the same.
+                    Reply::Duplicate { .. } => {
+                        let is_there = |run: &&Run| run.key.job == *job && run.cause == Cause::Request;
+                        let found = stories.values().map(|story| &story.first).find(is_there);
+                        ensure!(found.is_some(), "lost: a run of {job} is said to be there, and none is");
+                    }
+                    _ => (),
+                }
+            }
+            _ => (),
+        }
+    }
+    Ok(())
+}
+
 /// A one-shot job is missed only by `none`, and when it is later than its grace.
 pub(crate) fn watch_once(_: &Model<'_>, event: &Event) -> Verdict {
     let Event::Wrote { operation: Operation::Fire { id, run }, answer: Answer::New, .. } = event else {
         return Ok(());
     };
+    // That of a job's run that was asked for under a key.
+    if run.cause != Cause::Once {
+        return Ok(());
+    }
     ensure!(id.due <= run.planned, "early: {} fires at {}", run.key, run.planned);
     let misfire = run.work.as_ref().map(|work| work.policies.misfire).unwrap_or_default();
     let is_expired = misfire.catch_up == CatchUp::None && misfire.grace < age(run.planned, id.due);

@@ -73,6 +73,8 @@ fn may_be_refused(operation: &Operation) -> bool {
         Operation::Submit(_) | Operation::Withdraw { .. } | Operation::Forget(_) | Operation::Mark(_) => true,
         Operation::Move { from, .. } => *from == RunState::Dead,
         Operation::Plan(run) => run.cause != Cause::Backfill,
+        // A run that was asked for before, under the same key.
+        Operation::Fire { run, .. } => run.cause == Cause::Request,
         _ => false,
     }
 }
@@ -96,7 +98,7 @@ pub(crate) fn stories(world: &World<'_>) -> Result<Stories, String> {
             };
             let is_plan = matches!(operation, Operation::Plan(_));
             let may = follows || may_be_refused(operation) && (!is_plan || was_set_back);
-            if let Operation::Plan(run) = operation {
+            if let Operation::Plan(run) | Operation::Fire { run, .. } = operation {
                 refused.insert(&run.key);
             }
             ensure!(may, "doubled: the store refused {operation:?} with {answer:?}");

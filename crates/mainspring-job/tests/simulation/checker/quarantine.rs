@@ -55,10 +55,12 @@ fn held(key: &RunKey) -> String {
 /// What may have killed the server starts a few at a time, and after a second crash alone: the next when one
 /// has ended or has outlived its probation.
 fn check_few(world: &World<'_>) -> Verdict {
-    let mut running: BTreeSet<RunKey> = BTreeSet::new();
+    // Since when.
+    let mut running: BTreeMap<RunKey, Timestamp> = BTreeMap::new();
     let mut crashes: BTreeMap<String, u32> = BTreeMap::new();
     // Since when, and with how many crashes.
     let mut on_probation: BTreeMap<RunKey, (Timestamp, u32)> = BTreeMap::new();
+    let mut was_set_back = false;
     for event in &world.log {
         match event {
             Event::Started { key, at, .. } => {
@@ -80,7 +82,7 @@ fn check_few(world: &World<'_>) -> Verdict {
                 if 0 < count {
                     on_probation.insert(key.clone(), (*at, count));
                 }
-                running.insert(key.clone());
+                running.insert(key.clone(), *at);
             }
             Event::Ended { key, .. } => {
                 running.remove(key);
@@ -89,6 +91,7 @@ fn check_few(world: &World<'_>) -> Verdict {
             }
             // How long a probation takes on such a clock, and whose pause was lifted when, is not known here.
             Event::SetBack | Event::Asked { .. } | Event::Released => {
+                was_set_back |= matches!(event, Event::SetBack);
                 crashes.clear();
                 on_probation.clear();
                 if matches!(event, Event::Released) {
@@ -105,7 +108,10 @@ fn check_few(world: &World<'_>) -> Verdict {
                         crashes.remove(&held(&key));
                     }
                 }
-                let held: BTreeSet<String> = std::mem::take(&mut running).iter().map(held).collect();
+                // What is on record of a clock that was ahead may say that the server lived on.
+                let is_soon = |since: &Timestamp| !was_set_back && at.duration_since(*since) < PROBATION;
+                let dead = std::mem::take(&mut running).into_iter().filter(|(_, since)| is_soon(since));
+                let held: BTreeSet<String> = dead.map(|(key, _)| held(&key)).collect();
                 held.into_iter().for_each(|held| *crashes.entry(held).or_default() += 1);
             }
             _ => (),

@@ -4,18 +4,17 @@ use std::collections::BTreeMap;
 
 use mainspring_job::jiff::Timestamp;
 use mainspring_job::{
-    Answer, CatchUp, Cause, Command, JobName, MAX_BATCH_OPERATIONS, Operation, Pause, Reply, RunState, Scope,
-    Ticket,
+    Answer, Cause, Command, JobName, MAX_BATCH_OPERATIONS, Operation, Pause, Reply, RunState, Scope, Ticket,
 };
 
-use crate::simulation::calendar::age;
+use crate::simulation::checker::attempts::Stories;
 use crate::simulation::checker::{Verdict, ensure};
 use crate::simulation::event::Event;
 use crate::simulation::model::Model;
 use crate::simulation::world::World;
 
 /// After a pause is acknowledged nothing of it starts, until somebody asks to resume or the rest is over.
-pub(crate) fn check_pauses(world: &World<'_>) -> Verdict {
+pub(crate) fn check_pauses(world: &World<'_>, stories: &Stories) -> Verdict {
     // Each scope that is paused, since which command, whether that has been acknowledged, and until when at
     // least.
     let mut paused: BTreeMap<Option<JobName>, (Ticket, bool, Timestamp)> = BTreeMap::new();
@@ -45,13 +44,16 @@ pub(crate) fn check_pauses(world: &World<'_>) -> Verdict {
                 let is_there = |name: &JobName| definitions.jobs.iter().any(|job| job.name == *name);
                 name.as_ref().is_none_or(is_there)
             }),
-            Event::Started { key, cause, high_water, .. } => {
+            Event::Started { key, cause, attempt, high_water, .. } => {
                 let is_paused = |name| {
                     let found = paused.get(&name).filter(|(_, is_acknowledged, _)| *is_acknowledged);
                     found.is_some_and(|(.., until)| high_water < until)
                 };
                 ensure!(!is_paused(None), "out of policy: {key} started while everything was paused");
-                let may = matches!(cause, Cause::Request | Cause::Once) || !is_paused(Some(key.job.clone()));
+                // Who runs a paused job now wants that; not a later start, nor another attempt.
+                let is_for_now = || stories.get(key).is_some_and(|it| it.first.due <= it.first.planned);
+                let is_wanted = *cause == Cause::Request && *attempt == 1 && is_for_now();
+                let may = *cause == Cause::Once || is_wanted || !is_paused(Some(key.job.clone()));
                 ensure!(may, "out of policy: {key} started while its job was paused");
             }
             _ => (),
@@ -131,36 +133,6 @@ pub(crate) fn watch_stop(model: &Model<'_>, event: &Event) -> Verdict {
     if let Event::Started { key, .. } = event {
         ensure!(!model.is_stopping, "out of policy: {key} started while the server ended");
     }
-    Ok(())
-}
-
-/// What waited for its jitter, or after the end that it follows, for longer than the misfire rule allows is
-/// missed, and nothing else that waited is.
-pub(crate) fn watch_stale(model: &Model<'_>, event: &Event) -> Verdict {
-    let Event::Wrote { operation, answer: Answer::New, .. } = event else { return Ok(()) };
-    let (key, at, to) = match operation {
-        Operation::Move { key, at, to, .. } => (key, at, *to),
-        // It may have waited for its place since another fact was told.
-        Operation::Begin { key, at, .. } if !model.is_gathering => (key, at, RunState::Running),
-        _ => return Ok(()),
-    };
-    let view = &model.runs[key];
-    let is_first = view.run.state == RunState::Scheduled && view.run.attempt == 0;
-    if !matches!(view.run.cause, Cause::Trigger | Cause::After) || !is_first {
-        ensure!(to != RunState::Missed, "out of policy: {key} is missed, and was {}", view.run.state);
-        return Ok(());
-    }
-    let misfire = view.policies.misfire;
-    let most = match misfire.catch_up {
-        CatchUp::None => misfire.grace,
-        _ => misfire.grace.max(misfire.window),
-    };
-    let is_stale = most < age(*at, view.run.due);
-    let is_cancelled = to == RunState::Cancelled;
-    ensure!(
-        is_cancelled || is_stale == (to == RunState::Missed),
-        "out of policy: {key} becomes {to} at {at}"
-    );
     Ok(())
 }
 

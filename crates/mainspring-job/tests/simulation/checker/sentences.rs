@@ -34,8 +34,13 @@ const ROWS: &[(&str, &[&str])] = &[
     ),
     (
         "| `retention` | `keep=100,days=90` | how much history is kept; up to 15 more rows stay until \
-         they are pruned together |",
-        &["rules::history_is_kept_as_long_as_retention_says"],
+         they are pruned together. What earlier servers left is pruned at each start, and all once a day, at \
+         most 1,000 rows of a job each time |",
+        &[
+            "rules::history_is_kept_as_long_as_retention_says",
+            "rules/retention::many_short_lives_of_a_server_leave_no_more_than_one_long_one",
+            "rules/retention::what_is_too_old_goes_at_a_start_and_once_a_day",
+        ],
     ),
     (
         "| `silent_after` | how long a job may go without a successful run before this is reported, also while \

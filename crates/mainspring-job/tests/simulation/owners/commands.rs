@@ -9,6 +9,7 @@ use mainspring_job::{
 use super::world::Owners;
 use crate::simulation::event::Event;
 use crate::simulation::script::{Script, Step};
+use crate::simulation::world::asked_for;
 
 impl Owners<'_> {
     /// All jobs of the history, or none.
@@ -54,7 +55,7 @@ impl Owners<'_> {
                 submission.key = key.map(|key| format!("key-{key}"));
                 Command::Submit(submission)
             }
-            Step::Trigger(job) => Command::Trigger(Script::name(*job)),
+            Step::Trigger { job, due_in, key } => asked_for(wall, *job, *due_in, *key),
             Step::Cancel(pick) => {
                 Command::Cancel(self.servers[index].owns()?.planner.open_runs().nth(*pick)?.key.clone())
             }

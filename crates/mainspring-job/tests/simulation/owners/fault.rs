@@ -28,10 +28,12 @@ pub(crate) enum Breach {
     NoDeadline,
     /// What is to start starts however old the lease is.
     StartsWithAnOldLease,
+    /// Who takes over does not know that the owner before lived as long as its lease.
+    LeaseForgotten,
 }
 
 impl Breach {
-    pub(crate) const ALL: [Breach; 12] = [
+    pub(crate) const ALL: [Breach; 13] = [
         Breach::TokenIgnored,
         Breach::GivenWhileHeld,
         Breach::AnotherNumber,
@@ -44,6 +46,7 @@ impl Breach {
         Breach::AgeFromTheAnswer,
         Breach::NoDeadline,
         Breach::StartsWithAnOldLease,
+        Breach::LeaseForgotten,
     ];
 
     /// The flaw of the single owner's history that bends what is read in the same way.

@@ -10,13 +10,15 @@
 //! | nothing starts after the shard went to another | `begin_attempt` |
 //! | who starts an attempt has recorded its start | [`recorded_by_its_owner`] |
 //! | two attempts of a run never overlap, but see there | [`side_by_side`] |
+//! | no crash is counted for a run that went on for long after its start | [`blamed`] |
 //! | nothing is decided before its time, by the clock of the owner that decides | [`early`] |
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mainspring_job::{Answer, Cause, Operation, Run, RunKey, RunState};
+use jiff::{SignedDuration, Timestamp};
+use mainspring_job::{Answer, Cause, JobName, Operation, PROBATION, Run, RunKey, RunState};
 
-use super::world::Owners;
+use super::world::{LEASE, Owners};
 use crate::simulation::checker::{CHECKS, Check, Verdict, ensure, judge};
 use crate::simulation::event::Event;
 use crate::simulation::world::World;
@@ -33,6 +35,7 @@ pub(crate) fn check(world: &Owners<'_>) -> Verdict {
     early(world)?;
     recorded_by_its_owner(world)?;
     side_by_side(world)?;
+    blamed(world)?;
     let shared: Vec<(&str, Check)> =
         CHECKS.iter().filter(|(name, _)| !OF_ONE_SERVER.contains(name)).copied().collect();
     let index = (0..world.servers.len()).find(|index| world.servers[*index].owns().is_some());
@@ -88,6 +91,40 @@ fn recorded_by_its_owner(world: &Owners<'_>) -> Verdict {
         ensure!(started.insert((key, attempt)), "doubled: {key} #{attempt} was started twice");
         let by = records.get(&(key, attempt));
         ensure!(by == Some(&process.epoch), "doubled: {key} #{attempt} was started, and recorded by {by:?}");
+    }
+    Ok(())
+}
+
+/// A takeover counts a crash in a job only for a run that had started at most so long before: the lease of its
+/// owner, who lived until it was renewed last, and the time in which a run is suspected.
+fn blamed(world: &Owners<'_>) -> Verdict {
+    let most = SignedDuration::try_from(LEASE).unwrap() + PROBATION;
+    let mut started: BTreeMap<&RunKey, Timestamp> = BTreeMap::new();
+    let mut counts: BTreeMap<&JobName, u32> = BTreeMap::new();
+    // For each owner and job: whether it counts a crash more, and how young the youngest was that it ended.
+    let mut found: BTreeMap<(u64, &JobName), (bool, Option<SignedDuration>)> = BTreeMap::new();
+    for event in &world.log {
+        let Event::Wrote { batch: (epoch, _), operation, answer: Answer::New } = event else { continue };
+        match operation {
+            Operation::Plan(run) | Operation::Fire { run, .. } if run.state == RunState::Running => {
+                started.insert(&run.key, run.started.unwrap_or(run.planned));
+            }
+            Operation::Begin { key, at, .. } => drop(started.insert(key, *at)),
+            Operation::Mark(mark) => {
+                let before = counts.insert(&mark.job, mark.crashes).unwrap_or(0);
+                found.entry((*epoch, &mark.job)).or_default().0 |= before < mark.crashes;
+            }
+            Operation::End { key, state: RunState::Abandoned, at, outcome: None, .. } => {
+                let age = at.duration_since(started[key]);
+                let youngest = &mut found.entry((*epoch, &key.job)).or_default().1;
+                *youngest = Some(youngest.map_or(age, |youngest| youngest.min(age)));
+            }
+            _ => (),
+        }
+    }
+    for ((_, job), (is_blamed, youngest)) in found {
+        let may = !is_blamed || youngest.is_some_and(|youngest| youngest < most);
+        ensure!(may, "untrue: the server died in {job}, of which the youngest run was {youngest:?} old");
     }
     Ok(())
 }

@@ -21,9 +21,12 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "Only a run by hand (`run`) starts all the same.",
+        "Only a run by hand (`run`) starts all the same, if it is for now: one for a later time waits, and so does \
+         another attempt.",
         &[
             "rest::check_pauses",
+            "rules/roads::every_road_but_a_run_by_hand_now_is_held_by_a_pause",
+            "rules/roads::a_run_by_hand_that_is_tried_again_waits_while_its_job_is_paused",
             "rules/pause::of_a_paused_job_a_run_by_hand_starts_and_a_dead_letter_that_is_tried_again_waits",
         ],
     ),
@@ -39,7 +42,51 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
         "Such a pause ends only when a person resumes the job: `pause --until` sets its note, and no end.",
         &["rest::check_kept", "rules/pause::a_pause_for_a_while_gives_way_to_one_after_failures"],
     ),
-    ("The pause of a job in quarantine does not end by itself.", &["quarantine::check"]),
+    (
+        "A job in quarantine is in it still when its pause has ended.",
+        &[
+            "quarantine::check",
+            "rules/states::a_pause_for_a_while_ends_also_of_a_job_in_quarantine_and_after_a_crash",
+        ],
+    ),
+    (
+        "Several reasons may keep a job from running at once.",
+        &["rules/states::each_pair_of_states_is_told_ends_as_it_says_and_then_the_job_runs"],
+    ),
+    (
+        "`show` names each of them and what ends it; `list` and `doctor` name each state of the job.",
+        &["rules/states::each_pair_of_states_is_told_ends_as_it_says_and_then_the_job_runs"],
+    ),
+    (
+        "`run JOB` runs a job at once, and `run JOB --at TIME` or `--in DURATION` at a time.",
+        &["acknowledged::check_asked"],
+    ),
+    (
+        "It is a run of the job: it has the job's group, priority, overlap rule, notifications and history, and \
+         does what the definition says when it starts.",
+        &[
+            "rules/roads::every_road_waits_for_a_place_of_the_group",
+            "rules/roads::every_road_has_the_priority_of_the_job",
+            "rules/roads::every_road_that_was_asked_for_waits_for_the_run_before_and_a_trigger_is_skipped",
+            "rules/roads::of_every_road_a_failure_is_told_and_counted_under_the_job",
+        ],
+    ),
+    (
+        "It waits for its time as `scheduled`; `show` and `history` have it, and `cancel` takes it back.",
+        &["rules/roads::a_run_for_a_later_time_is_cancelled_alone_and_with_its_job"],
+    ),
+    (
+        "At most 1,000 runs of a job wait for later times; one more is refused.",
+        &["rules/roads::so_many_runs_of_a_job_wait_for_later_times_and_one_more_is_refused"],
+    ),
+    (
+        "With `--key KEY` a second request of the same key for the same job changes nothing, and names the run of the \
+         first, until the history drops that.",
+        &[
+            "acknowledged::check_asked",
+            "rules/roads::a_key_is_that_of_one_run_of_a_job_as_long_as_the_run_is_kept",
+        ],
+    ),
     (
         "A clock that is set forward is handled like a time without a server: see [Misfire](#misfire).",
         &["coverage::check"],
@@ -95,6 +142,10 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
     (
         "So its first occurrence does not run again, and the others do.",
         &["attempts::stories", "rules/clock::a_job_that_rests_for_a_clock_that_was_ahead_is_rewound"],
+    ),
+    (
+        "Where retention has dropped the record of an occurrence, the occurrence runs again.",
+        &["rules/retention::a_time_whose_record_was_dropped_runs_again_after_a_rewind"],
     ),
     (
         "A job with `after = [\"extract\"]` follows the job `extract`: each run of `extract` that has ended \
@@ -162,7 +213,7 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
     (
         "It is also missed if it could start only later than both `window` and `grace`, and with `none` \
          later than `grace`.",
-        &["rest::watch_stale"],
+        &["lateness::watch"],
     ),
     (
         "Nothing follows at a time that `exclude`, `exclude_dates`, `start` or `end` leaves out, nor after \
@@ -224,6 +275,15 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
     (
         "The jobs of those runs are in quarantine; of a one-shot job the run itself is.",
         &["quarantine::check"],
+    ),
+    (
+        "A run that had started ten seconds or more before the last sign of life of its server does not count: what \
+         is on record is such a sign, and where leases run out the lease is.",
+        &[
+            "quarantine::check",
+            "rules/quarantine::a_death_or_a_lost_lease_long_after_the_start_of_a_run_is_not_its_fault",
+            "rules/quarantine::what_is_on_record_after_the_start_of_a_run_says_that_the_server_lived_on",
+        ],
     ),
     ("All other jobs start as ever.", &["quarantine::check"]),
     (

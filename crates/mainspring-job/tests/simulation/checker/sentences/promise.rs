@@ -127,12 +127,34 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
             "rules/lead::without_a_place_a_job_starts_when_it_is_due_and_the_best_first",
         ],
     ),
-    ("There may be no server when a run has waited for its `jitter`.", &["rest::watch_stale"]),
-    ("The next server looks at the time since the end of that wait.", &["rest::watch_stale"]),
+    (
+        "There may be no server when a run has waited for its `jitter` or its delay within `spread`.",
+        &["lateness::watch"],
+    ),
+    ("The next server looks at the time since the end of that wait.", &["lateness::watch"]),
     (
         "The run is missed if this time is longer than both `window` and `grace`, and with `none` if it is \
          longer than `grace`.",
-        &["rest::watch_stale"],
+        &["lateness::watch", "rules/lateness::what_may_still_start_is_one_rule_for_all_that_waits"],
+    ),
+    (
+        "A run may have to wait longer than that: for an earlier run of its job, a place of its group or of the \
+         server, the end of a pause, or its next attempt.",
+        &["lateness::watch", "rules/lateness::what_waited_in_a_living_server_is_judged_when_its_turn_comes"],
+    ),
+    ("When it could start, the time since it was due is looked at again.", &["lateness::watch"]),
+    (
+        "It is missed if that is longer than both `window` and `grace`, and so is a retry, which is no dead letter \
+         then.",
+        &[
+            "lateness::watch",
+            "rules/lateness::what_a_pause_held_for_longer_than_its_window_is_missed_when_the_pause_ends",
+        ],
+    ),
+    (
+        "Runs by hand, runs of a backfill, one-shot jobs and dead letters that are tried again start however late, \
+         because a person asked for them.",
+        &["lateness::watch", "rules/lateness::what_may_still_start_is_one_rule_for_all_that_waits"],
     ),
     (
         "At most 100,000 runs are open at a time: scheduled, queued or running.",

@@ -1,0 +1,207 @@
+//! Holds: each reason why a job does not run now, and what ends it.
+//!
+//! | | it ends |
+//! |---|---|
+//! | the server is stopping | with the next server |
+//! | everything is paused, or the job is | at the time that was said, or when it is resumed |
+//! | it is in quarantine | when a run of it has ended or has outlived its probation, or when the job is resumed |
+//! | the clock stands before what is planned | when the clock has caught up, or when it is rewound |
+//! | no room for another open run | when some have ended |
+//! | an earlier run runs, or waits for its place | with the end of that run, or its start |
+//! | nothing carries its action out | with a server that does |
+//! | it has had its runs, or has no further time | with another definition |
+//!
+//! Several hold at once, and one does not hide another. All faces show this list.
+//!
+//! Cost: O(runs of the job); one search of its calendar.
+//!
+//! Does not change anything.
+
+use std::fmt;
+
+use jiff::Timestamp;
+
+use super::Planner;
+use super::quarantine::MAX_CRASHES;
+use crate::job::Job;
+use crate::name::JobName;
+use crate::policy::Overlap;
+use crate::record::{Mark, Pause};
+use crate::run::RunKey;
+use crate::state::RunState;
+use crate::timetable::Next;
+
+/// One reason why a job does not run now.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Hold, Pause};
+///
+/// let hold = Hold::Paused { why: Pause::Asked, until: None };
+/// assert_eq!((hold.code(), hold.to_string().as_str()), ("paused", "it is paused"));
+/// assert_eq!(hold.ends(&"backup".parse()?), "`mainspring resume backup`");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Hold {
+    /// The server is about to end.
+    Stopping,
+    /// Everything is paused.
+    AllPaused {
+        /// When that ends by itself.
+        until: Option<Timestamp>,
+    },
+    /// The job is paused.
+    Paused {
+        /// Who paused it, or after what.
+        why: Pause,
+        /// When that ends by itself.
+        until: Option<Timestamp>,
+    },
+    /// The server died in it: its runs start with few others, or alone.
+    Quarantined {
+        /// How many times in a row.
+        crashes: u32,
+    },
+    /// The clock stands before what is planned of it already.
+    ClockBehind {
+        /// Up to when it is planned.
+        planned: Timestamp,
+    },
+    /// As many runs are open as may be, and it waits for room.
+    NoRoom,
+    /// A run of it is running, and its overlap rule allows no other beside it.
+    Running(RunKey),
+    /// A run of it is due, and waits for its turn, its group, the server or the end of one of the other reasons.
+    Waiting(RunKey),
+    /// A run of it is due, and the server has no executor for its action.
+    Unserved(RunKey),
+    /// It has had as many runs as it may.
+    Done,
+    /// Its timetable names no further time.
+    NoTime,
+}
+
+impl Hold {
+    /// The reasons that the record of a job tells, those first that hold all else.
+    pub fn of_mark(mark: &Mark, now: Timestamp) -> impl Iterator<Item = Hold> {
+        // One that is over ends when the planner looks, which it does not while everything is paused.
+        let pause = mark.pause.filter(|_| !mark.pause_terms.is_over(now));
+        let paused = pause.map(|why| Hold::Paused { why, until: mark.pause_terms.until });
+        let is_held = 0 < mark.crashes && mark.pause != Some(Pause::Crashes);
+        let quarantined = is_held.then_some(Hold::Quarantined { crashes: mark.crashes });
+        let behind = (now < mark.watermark).then_some(Hold::ClockBehind { planned: mark.watermark });
+        [paused, quarantined, behind].into_iter().flatten()
+    }
+
+    /// The word for programs.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Hold::Stopping => "stopping",
+            Hold::AllPaused { .. } => "all_paused",
+            Hold::Paused { why: Pause::Asked, .. } => "paused",
+            Hold::Paused { why: Pause::Failures, .. } => "paused_failures",
+            Hold::Paused { why: Pause::Crashes, .. } => "paused_crashes",
+            Hold::Quarantined { .. } => "quarantined",
+            Hold::ClockBehind { .. } => "clock_behind",
+            Hold::NoRoom => "no_room",
+            Hold::Running(_) => "running",
+            Hold::Waiting(_) => "waiting",
+            Hold::Unserved(_) => "unserved",
+            Hold::Done => "done",
+            Hold::NoTime => "no_time",
+        }
+    }
+
+    /// What ends it, for people: a command, or what has to happen.
+    pub fn ends(&self, job: &JobName) -> String {
+        match self {
+            Hold::Stopping => "the next server".to_owned(),
+            Hold::AllPaused { until: Some(until) } => format!("{until}, or `mainspring resume --all`"),
+            Hold::AllPaused { until: None } => "`mainspring resume --all`".to_owned(),
+            Hold::Paused { until: Some(until), .. } => format!("{until}, or `mainspring resume {job}`"),
+            Hold::Paused { until: None, .. } => format!("`mainspring resume {job}`"),
+            Hold::Quarantined { .. } => "a run that ends, or runs for ten seconds".to_owned(),
+            Hold::ClockBehind { planned } => format!("{planned}, or `mainspring rewind {job}`"),
+            Hold::NoRoom => "the ends of other runs".to_owned(),
+            Hold::Running(run) => format!("its end, or `mainspring cancel {run}`"),
+            Hold::Waiting(run) => format!("its start, or `mainspring cancel {run}`"),
+            Hold::Unserved(_) => "a server that carries it out".to_owned(),
+            Hold::Done | Hold::NoTime => "another definition".to_owned(),
+        }
+    }
+}
+
+/// The sentence, for people.
+impl fmt::Display for Hold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Hold::Stopping => f.write_str("the server is stopping"),
+            Hold::AllPaused { .. } => f.write_str("everything is paused"),
+            Hold::Paused { why: Pause::Asked, .. } => f.write_str("it is paused"),
+            Hold::Paused { why: Pause::Failures, .. } => {
+                f.write_str("it is paused: it failed too often in a row")
+            }
+            Hold::Paused { why: Pause::Crashes, .. } => {
+                write!(f, "it is paused: the server died in it {MAX_CRASHES} times in a row")
+            }
+            Hold::Quarantined { crashes: 1 } => f.write_str(
+                "it is in quarantine: the server died while it ran, and it starts with few others",
+            ),
+            Hold::Quarantined { crashes } => {
+                write!(f, "it is in quarantine: the server died in it {crashes} times, and it starts alone")
+            }
+            Hold::ClockBehind { .. } => f.write_str("the clock stands before what is planned already"),
+            Hold::NoRoom => f.write_str("too many runs are open"),
+            Hold::Running(run) => write!(f, "{run} is running"),
+            Hold::Waiting(run) => write!(f, "{run} is due and waits for its turn"),
+            Hold::Unserved(run) => write!(f, "{run} is due, and nothing here carries it out"),
+            Hold::Done => f.write_str("it has had as many runs as it may"),
+            Hold::NoTime => f.write_str("its timetable names no further time"),
+        }
+    }
+}
+
+impl Planner {
+    /// Each reason why a job does not run now, those first that hold all else; empty if it runs when it is due.
+    pub fn holds(&self, name: &JobName, now: Timestamp) -> Vec<Hold> {
+        let Some((job, mark)) = self.job(name) else { return Vec::new() };
+        let stopping = self.is_stopping().then_some(Hold::Stopping);
+        let all = self.pause_terms().map(|terms| Hold::AllPaused { until: terms.until });
+        let crowded = self.jobs.is_crowded(name).then_some(Hold::NoRoom);
+        let of_times = self.why_no_time(job, mark);
+        let of_job = [crowded, of_times, self.run_in_the_way(job)];
+        [stopping, all]
+            .into_iter()
+            .flatten()
+            .chain(Hold::of_mark(mark, now))
+            .chain(of_job.into_iter().flatten())
+            .collect()
+    }
+
+    /// Whether its timetable has come to its end, or its runs are used up.
+    fn why_no_time(&self, job: &Job, mark: &Mark) -> Option<Hold> {
+        if self.jobs.is_done(&job.name) {
+            return Some(Hold::Done);
+        }
+        let is_over = job.timetable.next_after(mark.watermark) == Next::Never;
+        let has_times = job.timetable.is_at_boot() || job.timetable.follows().next().is_some();
+        (is_over && !has_times).then_some(Hold::NoTime)
+    }
+
+    /// The run that is in the way of the next.
+    fn run_in_the_way(&self, job: &Job) -> Option<Hold> {
+        if job.work.policies.overlap == Overlap::Allow {
+            return None;
+        }
+        let live = self.runs.in_the_way(&job.name).next()?;
+        let key = live.run.key.clone();
+        let is_unserved = || self.unserved().any(|run| run.key == key);
+        Some(match live.run.state {
+            RunState::Running => Hold::Running(key),
+            _ if is_unserved() => Hold::Unserved(key),
+            _ => Hold::Waiting(key),
+        })
+    }
+}
