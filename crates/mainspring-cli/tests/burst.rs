@@ -12,25 +12,24 @@ use crate::served::Served;
 
 const CLIENTS: usize = 8;
 
-/// How many runs each client asks for before it waits for the rest of the answers.
+/// How many runs each client asks for without waiting for an answer.
 const REQUESTS: usize = 2_000;
 
 /// Asks for so many runs at once. Returns what each is called.
 fn asked(socket: &Path) -> Vec<String> {
     let mut stream = UnixStream::connect(socket).unwrap();
     let reader = BufReader::new(stream.try_clone().unwrap());
-    let answers = thread::spawn(move || {
-        let name = |line: String| {
-            let answer: Value = serde_json::from_str(&line).unwrap();
-            answer["planned"]["run"].as_str().unwrap_or_else(|| panic!("{line}")).to_owned()
-        };
-        reader.lines().take(REQUESTS).map(|line| name(line.unwrap())).collect()
-    });
+    let name = |line: String| {
+        let answer: Value = serde_json::from_str(&line).unwrap();
+        answer["planned"]["run"].as_str().unwrap_or_else(|| panic!("{line}")).to_owned()
+    };
     let request =
         |id: usize| format!("{}\n", json!({"id": id, "command": "run", "job": "hand", "wait": false}));
     let text: String = (1..=REQUESTS).map(request).collect();
-    stream.write_all(text.as_bytes()).unwrap();
-    answers.join().unwrap()
+    thread::scope(|scope| {
+        scope.spawn(|| stream.write_all(text.as_bytes()).unwrap());
+        reader.lines().take(REQUESTS).map(|line| name(line.unwrap())).collect()
+    })
 }
 
 #[test]
@@ -39,9 +38,10 @@ fn sixteen_thousand_runs_by_hand_of_eight_clients_at_once_are_as_many_runs() {
     // None of them starts: it is the names that count.
     served.says(&["pause", "--all"], 0, "");
     let socket = Path::new(&served.data()).join("mainspring.sock");
-    let clients: Vec<_> =
-        (0..CLIENTS).map(|_| socket.clone()).map(|at| thread::spawn(move || asked(&at))).collect();
-    let told: Vec<String> = clients.into_iter().flat_map(|client| client.join().unwrap()).collect();
+    let told: Vec<String> = thread::scope(|scope| {
+        let clients: Vec<_> = (0..CLIENTS).map(|_| scope.spawn(|| asked(&socket))).collect();
+        clients.into_iter().flat_map(|client| client.join().unwrap()).collect()
+    });
     let names: BTreeSet<&String> = told.iter().collect();
     assert_eq!((told.len(), names.len()), (CLIENTS * REQUESTS, CLIENTS * REQUESTS));
     let status = served.json(&["status", "--json"]);

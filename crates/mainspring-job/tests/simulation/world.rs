@@ -306,7 +306,8 @@ impl<'s> World<'s> {
         let mut outputs = Vec::new();
         for _ in 0..count {
             self.ticket_count += 1;
-            let (ticket, command) = (Ticket(self.ticket_count), Command::Trigger(RunRequest::new(Script::name(index))));
+            let (ticket, command) =
+                (Ticket(self.ticket_count), Command::Trigger(RunRequest::new(Script::name(index))));
             self.asked.insert(ticket, command.clone());
             self.log.push(Event::Asked { at: self.now, ticket, command: command.clone() });
             self.told_count += 1;
