@@ -28,6 +28,7 @@
 //! Source: Kafka, `TimingWheel.scala` and `SystemTimer`; the article "Apache Kafka, Purgatory, and
 //! Hierarchical Timing Wheels"; RussellLuo/timingwheel, which follows it.
 
+use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{Geometry, Slot, Slots, Wheel};
@@ -67,10 +68,10 @@ impl<T> Overflow<T> {
             slot_count: slot_count as u64,
             ticks_per_slot,
             widths: Vec::new(),
-            expirations: Vec::new(),
+            expirations: vec![None; LEVELS],
             order: Quaternary::new(),
         };
-        Overflow(Wheel::over(levels, 0))
+        Overflow(Wheel::over(levels, LEVELS))
     }
 
     /// Returns how many levels have been needed so far.
@@ -82,6 +83,13 @@ impl<T> Overflow<T> {
 impl<T> TimerQueue<T> for Overflow<T> {
     forward!(queue => queue.0);
 }
+
+/// The number of the slot for the end of time where that is no multiple of a slot's width. It is beyond the
+/// finest level's last turn, in whose slots it would meet timers of another turn.
+const END: usize = 0;
+
+/// The number of the first level's first slot.
+const LEVELS: usize = END + 1;
 
 /// The levels and the order of their slots.
 #[derive(Clone, Debug)]
@@ -114,31 +122,33 @@ impl Levels {
     /// The slot of `due` in a level, and that slot's expiration.
     fn slot_in(&self, level: usize, due: Tick) -> (Slot, Tick) {
         let width = self.widths[level];
-        // In the finest level a deadline is a multiple of the width, or the end of time, which has a turn of
-        // its own.
-        let (turn, expiration) = if level == 0 {
-            (due.get().div_ceil(width), due)
-        } else {
-            let turn = due.get() / width;
-            (turn, Tick::new(turn * width))
-        };
-        let number = level * self.slot_count as usize + (turn % self.slot_count) as usize;
-        (Slot::number(number), expiration)
+        let turn = due.get() / width;
+        let number = LEVELS + level * self.slot_count as usize + (turn % self.slot_count) as usize;
+        (Slot::number(number), Tick::new(turn * width))
+    }
+
+    /// Whether a due tick is the end of time, and no multiple of a slot's width.
+    fn is_end(&self, due: Tick) -> bool {
+        !due.get().is_multiple_of(self.ticks_per_slot)
     }
 
     fn add_level<T>(&mut self, slots: &mut Slots<T>) {
         let width = self.widths.last().map_or(self.ticks_per_slot, |width| width * self.slot_count);
         self.widths.push(width);
         slots.grow(self.slot_count as usize);
-        self.expirations.resize(self.widths.len() * self.slot_count as usize, None);
+        self.expirations.resize(LEVELS + self.widths.len() * self.slot_count as usize, None);
     }
 
     fn choose<T>(&mut self, slots: &mut Slots<T>, now: Tick, due: Tick) -> Slot {
-        let level = self.reach(now, due);
-        while self.widths.len() <= level {
-            self.add_level(slots);
-        }
-        let (slot, expiration) = self.slot_in(level, due);
+        let (slot, expiration) = if self.is_end(due) {
+            (Slot::number(END), due)
+        } else {
+            let level = self.reach(now, due);
+            while self.widths.len() <= level {
+                self.add_level(slots);
+            }
+            self.slot_in(level, due)
+        };
         let known = &mut self.expirations[slot.as_number()];
         if *known != Some(expiration) {
             assert_eq!(*known, None, "a slot is used again only after its expiration");
@@ -176,7 +186,11 @@ impl Geometry for Levels {
     }
 
     fn check_timer(&self, now: Tick, slot: Slot, due: Tick) {
-        let level = slot.as_number() / self.slot_count as usize;
+        if self.is_end(due) {
+            assert_eq!(slot, Slot::number(END), "the end of time has a slot of its own");
+            return assert_eq!(self.expirations[END], Some(due), "a non-empty slot is in the order");
+        }
+        let level = (slot.as_number() - LEVELS) / self.slot_count as usize;
         let (expected, expiration) = self.slot_in(level, due);
         assert_eq!(slot, expected, "a timer is in its deadline's slot");
         assert_eq!(self.expirations[slot.as_number()], Some(expiration), "a non-empty slot is in the order");
@@ -234,5 +248,34 @@ mod tests {
         }
         assert_eq!(wheel.now(), Tick::new(1_000_000));
         assert!(wakeup_count <= wheel.level_count());
+    }
+
+    #[test]
+    fn what_is_due_in_the_last_slots_of_time_comes_whatever_a_slot_lasts() {
+        let last = u64::MAX;
+        for ticks_per_slot in 1..=24 {
+            for slot_count in [2, 3, 20] {
+                for start in (0..60).map(|before| last - before) {
+                    let mut wheel = Overflow::new(slot_count, ticks_per_slot);
+                    wheel.advance(Tick::new(start));
+                    for deadline in [last, last - 1, start, start + (last - start) / 2, last] {
+                        schedule(&mut wheel, deadline);
+                        wheel.check();
+                    }
+                    let mut count = 0;
+                    while let Some(next) = wheel.next_wakeup() {
+                        wheel.advance(next);
+                        wheel.check();
+                        schedule(&mut wheel, last);
+                        count += core::iter::from_fn(|| wheel.pop_expired()).count();
+                        if wheel.now() == Tick::MAX {
+                            break;
+                        }
+                    }
+                    assert!(5 < count, "{count} of slots of {ticks_per_slot} from {start}");
+                    assert!(wheel.is_empty(), "slots of {ticks_per_slot} from {start}");
+                }
+            }
+        }
     }
 }
