@@ -350,3 +350,21 @@ fn what_was_cancelled_or_moved_does_not_wake_a_driver_one_by_one() {
         }
     }
 }
+
+#[test]
+fn who_schedules_pauses_no_longer_than_a_tenth_of_a_second_in_all_while_the_clock_stands() {
+    const CALL_COUNT: u64 = 400;
+    let clock = Manual::stepped();
+    let driver = Arc::new(Single::new(Chunked::new(), clock.clone()));
+    clock.advance_to(Tick::new(100));
+    driver.schedule(Tick::new(1), ()).unwrap();
+    let calls = Arc::clone(&driver);
+    let mut fire = move |_: Fired<()>| {
+        let calls = Arc::clone(&calls);
+        let work = move || (0..CALL_COUNT).for_each(|_| assert!(calls.schedule(Tick::MAX, ()).is_ok()));
+        thread::Builder::new().spawn(work).unwrap().join().unwrap();
+    };
+    driver.run_until(Tick::new(100), &mut fire);
+    let held_back = Timers::<()>::counts(&*driver).held_back;
+    assert!((1..=100).contains(&held_back), "{held_back} of {CALL_COUNT} calls made way");
+}

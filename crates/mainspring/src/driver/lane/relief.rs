@@ -18,6 +18,7 @@
 //! | field | guard | why |
 //! |---|---|---|
 //! | `held_until` | atomic, relaxed | advice: a thread that misses a change pauses once too little or too often |
+//! | `paused_at`, `pause_count` | atomic, relaxed | advice as well: how often threads have paused at one tick, whose clock may stand |
 //! | `is_over` | `pausing` | told under the lock, so that a thread that has looked at `held_until` under it is told |
 //!
 //! Cost: a load where no thread is behind.
@@ -30,7 +31,7 @@ use std::time::Duration;
 use mainspring_queue::Tick;
 
 use crate::clock::Clock;
-use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::sync::{Condvar, Mutex, PoisonError};
 
 /// How late, beyond its queue's granularity, a timer is when the thread that fires counts as behind: longer
@@ -46,12 +47,18 @@ const HOLD: Duration = Duration::from_millis(100);
 /// How long one call makes way. Some thousand timers fire meanwhile, and async programs bear it.
 const PAUSE: Duration = Duration::from_millis(1);
 
+/// How often threads pause at one tick: as long as [`HOLD`] in all. A clock that a program moves may stand
+/// while a callback takes long, and `held_until` would never pass.
+const PAUSE_COUNT_MAX: u32 = (HOLD.as_millis() / PAUSE.as_millis()) as u32;
+
 /// What threads of one lane that schedule look at before.
 pub(super) struct Relief {
     /// A tick; 0: no thread is to make way.
     held_until: AtomicU64,
     late_ticks_min: u64,
     hold_ticks: u64,
+    paused_at: AtomicU64,
+    pause_count: AtomicU32,
     pausing: Mutex<()>,
     is_over: Condvar,
 }
@@ -92,6 +99,8 @@ impl Relief {
             held_until: AtomicU64::new(0),
             late_ticks_min: ticks(LATE_MIN),
             hold_ticks: ticks(HOLD),
+            paused_at: AtomicU64::new(0),
+            pause_count: AtomicU32::new(0),
             pausing: Mutex::new(()),
             is_over: Condvar::new(),
         }
@@ -108,9 +117,17 @@ impl Relief {
 
     #[cold]
     fn pause(&self, clock: &dyn Clock, until: Tick) -> bool {
-        if TURN_COUNT.with(Cell::get) > 0 || until <= clock.now() {
+        let now = clock.now();
+        if TURN_COUNT.with(Cell::get) > 0 || until <= now {
             return false;
         }
+        if self.paused_at.swap(now.get(), Ordering::Relaxed) != now.get() {
+            self.pause_count.store(0, Ordering::Relaxed);
+        }
+        if PAUSE_COUNT_MAX <= self.pause_count.load(Ordering::Relaxed) {
+            return false;
+        }
+        self.pause_count.fetch_add(1, Ordering::Relaxed);
         let pausing = self.pausing.lock().unwrap_or_else(PoisonError::into_inner);
         if self.held_until.load(Ordering::Relaxed) == 0 {
             return false;
