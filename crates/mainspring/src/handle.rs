@@ -77,7 +77,8 @@ impl<T> Handle<T> {
         self.timers.schedule(self.clock().after(delay), payload)
     }
 
-    /// Adds a timer that fires at a tick of the driver's clock; at once if that has passed.
+    /// Adds a timer that fires at a tick of the driver's clock; at once if that has passed, but after
+    /// what was due before: one that schedules itself for the past keeps no other from firing.
     ///
     /// # Errors
     /// As [`schedule_after`](Self::schedule_after).

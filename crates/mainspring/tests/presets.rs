@@ -3,6 +3,7 @@
 mod crontab;
 mod nginx;
 mod stop;
+mod turns;
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -23,10 +24,10 @@ fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
 }
 
-type Start = fn(Arc<dyn Clock>) -> Engine<Task>;
+pub(crate) type Start = fn(Arc<dyn Clock>) -> Engine<Task>;
 
 /// Every preset that is an engine, by name, on a clock of milliseconds.
-const ENGINES: [(&str, Start); 13] = [
+pub(crate) const ENGINES: [(&str, Start); 13] = [
     ("go_1_9", |clock| preset::go_1_9(clock).unwrap()),
     ("go_1_10", preset::go_1_10),
     ("go_1_14, 1", |clock| preset::go_1_14(clock, 1).unwrap()),

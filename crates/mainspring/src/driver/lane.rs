@@ -190,6 +190,9 @@ impl<Q> Lane<Q> {
             return Err(Refused::new(Refusal::Stopped, payload));
         }
         state.counts.held_back += u64::from(has_paused);
+        // What is asked for the past is due now: a turn comes to it after all that were due before. By its
+        // own deadline it would come first, and one that schedules itself again would keep all others away.
+        let deadline = deadline.max(state.queue.now());
         match state.add(room, deadline, payload) {
             Ok(timer) => {
                 self.finish(state, deadline);
@@ -396,6 +399,8 @@ impl<T, Q: TimerQueue<T> + Send> Part<T> for Lane<Q> {
         if id.lane != self.index {
             return Err(ResetError::NotPending);
         }
+        // As in `add`.
+        let deadline = deadline.max(state.queue.now());
         let mut outcome = state.queue.reset(id.timer, deadline);
         if outcome == Err(ResetError::BeyondHorizon) {
             // As in `add_rejected`.

@@ -1,0 +1,76 @@
+//! What each preset does with what is asked for the past, and at the end of time.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::channel;
+
+use mainspring::clock::Manual;
+use mainspring::{Handle, Task, preset};
+use mainspring_queue::Tick;
+
+use super::{ENGINES, PATIENCE, Start};
+
+/// How often a task schedules itself for the past, at most.
+const ROUND_COUNT_MAX: u32 = 10_000;
+
+/// Schedules itself for the past until `is_over` tells it to end.
+fn go_round(handle: &Handle, count: Arc<AtomicU32>, is_over: Arc<AtomicU32>) {
+    if is_over.load(Ordering::SeqCst) == 0 && count.fetch_add(1, Ordering::SeqCst) < ROUND_COUNT_MAX {
+        let again = handle.clone();
+        let task = Task::new(move |_| go_round(&again, count, is_over));
+        // A refusal is the engine's end.
+        drop(handle.schedule_at(Tick::ZERO, task));
+    }
+}
+
+#[test]
+fn what_is_scheduled_for_the_past_in_a_turn_keeps_nothing_else_from_firing() {
+    for (name, start) in ENGINES {
+        let clock = Manual::stepped();
+        let engine = start(Arc::new(clock.clone()));
+        let (count, is_over) = (Arc::<AtomicU32>::default(), Arc::<AtomicU32>::default());
+        let (sender, fired) = channel();
+        let (handle, over) = (engine.handle().clone(), Arc::clone(&is_over));
+        let rounds = Arc::clone(&count);
+        let first = Task::new(move |_| go_round(&handle, rounds, over));
+        engine.handle().schedule_at(Tick::new(99), first).unwrap();
+        let rounds = Arc::clone(&count);
+        let other = Task::new(move |_| {
+            is_over.store(1, Ordering::SeqCst);
+            sender.send(rounds.load(Ordering::SeqCst)).unwrap();
+        });
+        engine.handle().schedule_at(Tick::new(100), other).unwrap();
+        clock.advance_to(Tick::new(100));
+        let round_count = fired.recv_timeout(PATIENCE).unwrap();
+        assert!(round_count < ROUND_COUNT_MAX, "{name}: it came after {round_count} rounds");
+    }
+}
+
+#[test]
+fn what_is_pending_at_the_end_of_time_fires_there() {
+    let more: [(&str, Start); 3] = [
+        ("kafka, 7", |clock| preset::kafka_with(clock, 7, 20).unwrap()),
+        ("rounds_wheel, 7", |clock| preset::rounds_wheel(clock, 60, 7).unwrap()),
+        ("mainspring", |clock| preset::mainspring_on(clock).unwrap()),
+    ];
+    for (name, start) in ENGINES.into_iter().chain(more) {
+        let clock = Manual::stepped();
+        let last = Tick::MAX.get();
+        clock.advance_to(Tick::new(last - 12));
+        let engine = start(Arc::new(clock.clone()));
+        let (sender, fired) = channel();
+        for deadline in [last - 8, last - 1, last, last] {
+            let sender = sender.clone();
+            let task = Task::new(move |firing| sender.send(firing.now).unwrap());
+            let scheduled = engine.handle().schedule_at(Tick::new(deadline), task);
+            assert!(scheduled.is_ok(), "{name}: {deadline}");
+        }
+        for tick in [last - 7, last - 1, last] {
+            clock.advance_to(Tick::new(tick));
+        }
+        for _ in 0..4 {
+            let now = fired.recv_timeout(PATIENCE);
+            assert!(now.is_ok(), "{name}: {now:?}");
+        }
+    }
+}
