@@ -28,6 +28,7 @@
 mod caught;
 mod counts;
 mod crew;
+pub(crate) mod handed;
 mod lane;
 mod lanes;
 mod open_metrics;

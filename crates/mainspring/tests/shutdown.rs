@@ -2,17 +2,17 @@
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
-use mainspring::Handle;
 use mainspring::clock::{Manual, Monotonic};
 use mainspring::driver::poll::{AnySource, Interest, Ready, Serve};
 use mainspring::driver::{Driver, Fire, Fired, PerWorker, Poll, Sharded, Single, Striped, Timers};
-use mainspring::front::{Callbacks, RunTasks, Task};
+use mainspring::front::{Callbacks, RunTasks, Task, Threads};
+use mainspring::{Handle, preset};
 use mainspring_queue::{RedBlackTree, Tick};
 
 /// Longer than any of these tests should take; when it is over they fail instead of hanging.
@@ -174,4 +174,47 @@ fn a_source_that_panics_when_dropped_keeps_no_timer_from_being_handed_back() {
     driver.sources().register(Fragile(source), Interest::Readable).unwrap();
     driver.schedule(Tick::new(5), 7).unwrap();
     assert_eq!(driver.shutdown().len(), 1);
+}
+
+#[test]
+fn an_engines_end_waits_for_callbacks_that_it_has_handed_to_threads() {
+    let threads = Threads::at_most(1);
+    let engine = Arc::new(preset::go_1_9_with(Manual::stepped(), threads.run_tasks()).unwrap());
+    let (begun, has_begun) = channel();
+    let (free, is_free) = channel::<()>();
+    let ended = Arc::new(AtomicU32::new(0));
+    let first = Arc::clone(&ended);
+    let run = move |_: mainspring::Firing| {
+        begun.send(()).unwrap();
+        is_free.recv().unwrap();
+        first.fetch_add(1, Ordering::SeqCst);
+    };
+    engine.callbacks().after(Duration::ZERO, run).unwrap();
+    has_begun.recv().unwrap();
+    let second = Arc::clone(&ended);
+    engine.callbacks().after(Duration::ZERO, move |_| _ = second.fetch_add(1, Ordering::SeqCst)).unwrap();
+    while threads.waiting_count() == 0 {
+        thread::yield_now();
+    }
+    let (own, seen) = (Arc::clone(&engine), Arc::clone(&ended));
+    let end = thread::Builder::new().spawn(move || {
+        own.shutdown();
+        seen.load(Ordering::SeqCst)
+    });
+    while engine.callbacks().after(Duration::MAX, |_| ()).is_ok() {
+        thread::yield_now();
+    }
+    free.send(()).unwrap();
+    assert_eq!(end.unwrap().join().unwrap(), 2, "the one that ran, and the one that waited for its thread");
+}
+
+#[test]
+fn a_callback_on_a_thread_of_an_executor_may_end_its_own_engine() {
+    let threads = Threads::at_most(2);
+    let engine = Arc::new(preset::go_1_9_with(Manual::stepped(), threads.run_tasks()).unwrap());
+    let (sender, unfired) = channel();
+    let own = Arc::clone(&engine);
+    engine.callbacks().after(Duration::ZERO, move |_| sender.send(own.shutdown().len()).unwrap()).unwrap();
+    assert_eq!(unfired.recv(), Ok(0));
+    engine.shutdown();
 }

@@ -26,6 +26,7 @@ use std::mem;
 use std::process;
 use std::sync::Arc;
 
+use super::handed;
 use crate::sync::thread::{self, JoinHandle, ThreadId};
 use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -100,6 +101,7 @@ impl Crew {
     /// Waits until all threads have ended, but for the calling one and, if it is one of the crew, others that
     /// wait here, and those of another process. From now on none is started.
     pub(super) fn wait_for_end(&self) {
+        handed::leave();
         let mut state = self.shared.state();
         state.is_closed = true;
         let own = thread::current().id();

@@ -26,7 +26,12 @@
 //! A job goes to a thread that is idle; if there is none, a thread is started for it, up to the limit; beyond
 //! that it waits its turn, in order. As many jobs wait as timers have come due: a program that wants fewer
 //! limits the timers ([`Limited`](mainspring_queue::Limited)). Threads stay for the next job. When the last
-//! [`Threads`] and what it made are dropped they run what waits, and end; nobody waits for them.
+//! [`Threads`] and what it made are dropped they run what waits, and end.
+//!
+//! An engine that ends waits until the callbacks that it has handed over have ended, those that wait for a
+//! thread included: they have fired. It does not wait for one that itself ends the engine. A callback that
+//! waits for another timer of the engine waits in vain then, since nothing fires any more: it gives up after
+//! some time, as by `recv_timeout`, or the engine waits for it for ever.
 //!
 //! A job that panics ends by itself, and its panic is printed.
 //!
@@ -43,6 +48,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::task::RunTasksOn;
+use crate::driver::handed::{Duty, Handed};
 use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError, thread};
 
 /// What the threads are called, for debuggers and `top`.
@@ -84,7 +90,8 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    waiting: VecDeque<Job>,
+    /// Jobs, and the duty of those that an engine waits for.
+    waiting: VecDeque<(Job, Option<Duty>)>,
     thread_count: usize,
     idle_count: usize,
     is_ending: bool,
@@ -101,10 +108,11 @@ impl Threads {
         Threads { owner: Arc::new(Owner { shared: Arc::new(shared) }) }
     }
 
-    /// Returns what a driver of tasks is started with, to run closures here.
+    /// Returns what a driver of tasks is started with, to run closures here. Its drop, with which the
+    /// driver's thread ends, waits until all that it has handed over has ended.
     pub fn run_tasks(&self) -> RunTasksOn<impl FnMut(Job) + Clone + Send + 'static> {
-        let threads = self.clone();
-        RunTasksOn::new(move |job| threads.execute(job))
+        let receiver = Receiver { threads: self.clone(), handed: Handed::default() };
+        RunTasksOn::new(move |job| receiver.execute(job))
     }
 
     /// Runs a job on some thread, when it is its turn.
@@ -112,9 +120,13 @@ impl Threads {
     /// If the operating system will not start the first thread the job runs on the calling one: it is not
     /// lost.
     pub fn execute(&self, job: Job) {
+        self.execute_duty(job, None);
+    }
+
+    fn execute_duty(&self, job: Job, duty: Option<Duty>) {
         let shared = &self.owner.shared;
         let mut state = shared.state();
-        state.waiting.push_back(job);
+        state.waiting.push_back((job, duty));
         if state.waiting.len() <= state.idle_count {
             drop(state);
             return shared.has_work.notify_one();
@@ -134,7 +146,7 @@ impl Threads {
         // Any other thread comes to it; without one it is this thread's.
         let own = if state.thread_count == 0 { state.waiting.pop_front() } else { None };
         drop(state);
-        own.into_iter().for_each(run_caught);
+        own.into_iter().for_each(|(job, duty)| run_caught(job, duty));
     }
 
     /// Returns how many threads there are.
@@ -149,9 +161,32 @@ impl Threads {
 }
 
 /// A panic of a job's is the job's end, and was printed.
-fn run_caught(job: Job) {
+fn run_caught(job: Job, duty: Option<Duty>) {
     // Its value's drop is the owner's code as well.
-    let _ = catch_unwind(AssertUnwindSafe(|| drop(catch_unwind(AssertUnwindSafe(job)))));
+    let run = || _ = catch_unwind(AssertUnwindSafe(|| drop(catch_unwind(AssertUnwindSafe(job)))));
+    match duty {
+        Some(duty) => duty.perform(run),
+        None => run(),
+    }
+}
+
+/// What a driver hands its tasks to.
+#[derive(Clone)]
+struct Receiver {
+    threads: Threads,
+    handed: Handed,
+}
+
+impl Receiver {
+    fn execute(&self, job: Job) {
+        self.threads.execute_duty(job, Some(self.handed.begin()));
+    }
+}
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        self.handed.wait();
+    }
 }
 
 impl Shared {
@@ -163,9 +198,9 @@ impl Shared {
     fn run(&self) {
         let mut state = self.state();
         loop {
-            if let Some(job) = state.waiting.pop_front() {
+            if let Some((job, duty)) = state.waiting.pop_front() {
                 drop(state);
-                run_caught(job);
+                run_caught(job, duty);
                 state = self.state();
                 continue;
             }

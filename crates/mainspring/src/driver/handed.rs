@@ -1,0 +1,85 @@
+//! Firings that a receiver has handed to other threads: its driver's end waits for them.
+//!
+//! ```text
+//!   driver's thread   begin() ──▶ Duty ──▶ the other thread: perform(), its drop
+//!                     wait(), when the receiver is dropped, which ends with the driver's thread
+//! ```
+//!
+//! A thread that waits for a driver's end in the course of its duty would wait for itself: it [leaves](leave)
+//! the duty before, and nobody waits for it.
+//!
+//! Cost: a lock at the beginning and at the end of each firing. It does not run anything elsewhere.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// The firings that one receiver, and its clones, have handed to other threads.
+#[derive(Clone, Default)]
+pub(crate) struct Handed {
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    count: Mutex<usize>,
+    is_none: Condvar,
+}
+
+/// One firing that was handed over; its drop is its end.
+pub(crate) struct Duty {
+    shared: Arc<Shared>,
+}
+
+crate::sync::thread_local! {
+    /// The duty that the calling thread performs.
+    #[allow(clippy::missing_const_for_thread_local, reason = "loom's macro knows no const")]
+    static OWN: RefCell<Option<Duty>> = RefCell::new(None);
+}
+
+impl Handed {
+    pub(crate) fn begin(&self) -> Duty {
+        *self.shared.count() += 1;
+        Duty { shared: Arc::clone(&self.shared) }
+    }
+
+    /// Waits until all that was handed over has ended, but for what the calling thread performs.
+    pub(crate) fn wait(&self) {
+        leave();
+        let mut count = self.shared.count();
+        while 0 < *count {
+            count = self.shared.is_none.wait(count).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+impl Duty {
+    /// Runs what was handed over, which does not panic, and ends the duty.
+    pub(crate) fn perform(self, run: impl FnOnce()) {
+        let outer = OWN.with(|own| own.replace(Some(self)));
+        run();
+        drop(OWN.with(|own| own.replace(outer)));
+    }
+}
+
+/// Makes the calling thread's duty, if it performs one, one that nobody waits for.
+pub(crate) fn leave() {
+    drop(OWN.with(RefCell::take));
+}
+
+impl Shared {
+    fn count(&self) -> MutexGuard<'_, usize> {
+        self.count.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Duty {
+    fn drop(&mut self) {
+        let mut count = self.shared.count();
+        *count -= 1;
+        if *count == 0 {
+            self.shared.is_none.notify_all();
+        }
+    }
+}
