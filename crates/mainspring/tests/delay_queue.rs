@@ -53,6 +53,27 @@ fn an_item_is_put_off_replaced_and_removed_by_its_key() {
 }
 
 #[test]
+fn a_receiver_that_gives_up_leaves_the_others_to_be_woken() {
+    let simulation = Simulation::new();
+    let queue = simulation.engine().delay_queue();
+    queue.put("item", 7, seconds(1)).unwrap();
+    let woken = [(); 3].map(|()| Arc::new(crate::desk::Count::default()));
+    let [first, second, third] = woken.clone().map(std::task::Waker::from);
+    let mut stays = Box::pin(queue.next());
+    assert!(stays.as_mut().poll(&mut Context::from_waker(&first)).is_pending());
+    let mut gives_up = Box::pin(queue.next());
+    assert!(gives_up.as_mut().poll(&mut Context::from_waker(&second)).is_pending());
+    let clone = queue.clone();
+    assert!(clone.poll_next(&mut Context::from_waker(&third)).is_pending());
+    drop((gives_up, clone));
+    drop((second, third));
+    assert_eq!(woken.each_ref().map(Arc::strong_count), [3, 1, 1], "wakers of those that gave up are gone");
+    simulation.advance(seconds(1));
+    assert_eq!(woken.map(|count| count.get()), [1, 0, 0]);
+    assert_eq!(stays.as_mut().poll(&mut Context::from_waker(&first)), Poll::Ready(Some(("item", 7))));
+}
+
+#[test]
 fn a_receiver_that_waits_is_told_when_the_engine_ends() {
     let engine = mainspring::Engine::new().unwrap();
     let queue: DelayQueue<&str, u32> = engine.delay_queue();

@@ -10,6 +10,9 @@
 //! An item that is replaced or removed does not come out, even if its timer was firing at that moment: the
 //! timer finds another item, or none, and leaves it alone.
 //!
+//! Any number of threads and tasks may wait, by clones or by one queue: each that waits is woken for each
+//! item, and one of them has it. So one that gives up takes no other's wake-up with it.
+//!
 //! Items come out in the order in which their timers fire. Those that nobody takes are kept: a queue of which
 //! nobody receives should be made by [`with_expired`](DelayQueue::with_expired), which hands items to a
 //! closure instead.
@@ -28,7 +31,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use futures_core::Stream;
-use mainspring_queue::Tick;
+use mainspring_queue::{ResetError, Tick};
 
 use super::task::Task;
 use crate::driver::{Refusal, TimerId};
@@ -52,6 +55,8 @@ use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 #[must_use = "items end with the last clone of their queue"]
 pub struct DelayQueue<K, V> {
     shared: Arc<Shared<K, V>>,
+    /// Whose wakers those are that wait by `poll_next` of this clone.
+    waiter: u64,
 }
 
 struct Shared<K, V> {
@@ -66,8 +71,9 @@ struct Shared<K, V> {
 struct State<K, V> {
     pending: HashMap<K, Item<V>>,
     due: VecDeque<(K, V)>,
-    /// The task that waits in `next`.
-    waker: Option<Waker>,
+    /// The tasks that wait, and the numbers of the futures or clones by which they do.
+    wakers: Vec<(u64, Waker)>,
+    last_waiter: u64,
     next_generation: u64,
     is_closed: bool,
 }
@@ -124,12 +130,13 @@ where
         let state = State {
             pending: HashMap::new(),
             due: VecDeque::new(),
-            waker: None,
+            wakers: Vec::new(),
+            last_waiter: 0,
             next_generation: 0,
             is_closed: false,
         };
         let shared = Shared { handle, state: Mutex::new(state), changed: Condvar::new(), expire };
-        DelayQueue { shared: Arc::new(shared) }
+        DelayQueue { shared: Arc::new(shared), waiter: 0 }
     }
 
     /// Puts `value` under `key`, to come out `delay` from now and not earlier. Returns the value that was
@@ -161,10 +168,8 @@ where
         let part = self.shared.handle.local()?;
         let mut state = self.shared.state();
         let generation = state.next_generation;
-        let notice =
-            Notice { shared: Arc::downgrade(&self.shared), key: key.clone(), generation, has_fired: false };
         // The driver's lock is taken inside the queue's, here and in `reset`, and never the other way round.
-        let timer = match part.schedule(deadline, Task::new(move |_| notice.fire())) {
+        let timer = match part.schedule(deadline, self.shared.task(key.clone(), generation)) {
             Ok(timer) => timer,
             Err(refused) => {
                 drop(state);
@@ -177,14 +182,30 @@ where
         Ok(replaced.map(Item::into_value))
     }
 
-    /// Makes the item under `key` come out `delay` from now instead; tells whether it does. `false`: there is
-    /// none, or the driver's queue cannot hold the new deadline.
+    /// Makes the item under `key` come out `delay` from now instead, also if it is on its way out; tells
+    /// whether it does. `false`: there is none, or the driver's queue cannot hold the new deadline.
     pub fn reset(&self, key: &K, delay: Duration) -> bool {
-        let state = self.shared.state();
-        state.pending.get(key).is_some_and(|item| {
-            let deadline = item.part.clock().after(delay);
-            item.part.reset(item.timer, deadline).is_ok()
-        })
+        // Dropped after the lock is released, as it is declared before.
+        let _refused;
+        let mut state = self.shared.state();
+        let generation = state.next_generation;
+        let Some(item) = state.pending.get_mut(key) else { return false };
+        let deadline = item.part.clock().after(delay);
+        match item.part.reset(item.timer, deadline) {
+            Ok(()) => return true,
+            Err(ResetError::NotPending) => (),
+            Err(_) => return false,
+        }
+        // Its timer has left the queue, and waits for its executor or for the lock: it finds another item.
+        match item.part.schedule(deadline, self.shared.task(key.clone(), generation)) {
+            Ok(timer) => (item.timer, item.generation) = (timer, generation),
+            Err(refused) => {
+                _refused = refused;
+                return false;
+            }
+        }
+        state.next_generation += 1;
+        true
     }
 
     /// Takes the item under `key` out before it is due.
@@ -222,13 +243,18 @@ where
     }
 
     /// Waits for the next item that is due and takes it, as [`recv`](Self::recv) does, in async code under
-    /// any runtime. One task should wait at a time: of several the last is woken.
+    /// any runtime. Dropping the future loses no item.
     pub async fn next(&self) -> Option<(K, V)> {
-        poll_fn(|context| self.poll_next(context)).await
+        // Its drop forgets the waker, with the future's.
+        let own = self.clone();
+        poll_fn(|context| own.poll_next(context)).await
     }
 
-    /// Polls for the next item that is due: see [`next`](Self::next).
+    /// Polls for the next item that is due: see [`next`](Self::next). A task that was told to wait is woken
+    /// for the next item, until this clone is dropped.
     pub fn poll_next(&self, context: &mut Context<'_>) -> Poll<Option<(K, V)>> {
+        // A waker's clone and drop are the runtime's code: no lock is held over them.
+        let waker = context.waker().clone();
         let mut state = self.shared.state();
         if let Some(item) = state.due.pop_front() {
             return Poll::Ready(Some(item));
@@ -236,10 +262,12 @@ where
         if state.is_closed {
             return Poll::Ready(None);
         }
-        let old = state.waker.replace(context.waker().clone());
-        drop(state);
-        // A waker's drop is the runtime's code: no lock is held over it.
-        drop(old);
+        let own = self.waiter;
+        if state.wakers.iter().any(|(waiter, other)| *waiter == own && other.will_wake(&waker)) {
+            drop(state);
+            return Poll::Pending;
+        }
+        state.wakers.push((own, waker));
         Poll::Pending
     }
 
@@ -296,12 +324,29 @@ impl<K, V> Shared<K, V> {
 
     /// Wakes the threads that wait, with no lock held.
     fn announce(&self, mut state: MutexGuard<'_, State<K, V>>) {
-        let waker = state.waker.take();
+        let wakers = std::mem::take(&mut state.wakers);
         drop(state);
         self.changed.notify_all();
-        if let Some(waker) = waker {
-            waker.wake();
-        }
+        wakers.into_iter().for_each(|(_, waker)| waker.wake());
+    }
+
+    /// Makes a number for a clone.
+    fn waiter(&self) -> u64 {
+        let mut state = self.state();
+        state.last_waiter += 1;
+        state.last_waiter
+    }
+}
+
+impl<K, V> Shared<K, V>
+where
+    K: Clone + Eq + Hash + Send + 'static,
+    V: Send + 'static,
+{
+    /// What an item's timer does.
+    fn task(self: &Arc<Self>, key: K, generation: u64) -> Task {
+        let notice = Notice { shared: Arc::downgrade(self), key, generation, has_fired: false };
+        Task::new(move |_| notice.fire())
     }
 }
 
@@ -341,7 +386,18 @@ impl<K: Eq + Hash, V> Drop for Notice<K, V> {
 
 impl<K, V> Clone for DelayQueue<K, V> {
     fn clone(&self) -> DelayQueue<K, V> {
-        DelayQueue { shared: Arc::clone(&self.shared) }
+        DelayQueue { shared: Arc::clone(&self.shared), waiter: self.shared.waiter() }
+    }
+}
+
+impl<K, V> Drop for DelayQueue<K, V> {
+    fn drop(&mut self) {
+        // The wakers' drops are the runtime's code: no lock is held over them.
+        let mut state = self.shared.state();
+        let own = state.wakers.extract_if(.., |(waiter, _)| *waiter == self.waiter);
+        let own: Vec<(u64, Waker)> = own.collect();
+        drop(state);
+        drop(own);
     }
 }
 
