@@ -163,6 +163,8 @@ struct Planned {
     /// The nominal time of the next run; `None`: never again.
     next: Option<Zoned>,
     timer: Option<TimerId>,
+    /// Grows with each timer: a run whose timer had left the queue when another was set does not come.
+    generation: u64,
     /// Meanwhile there is no timer: the next run is scheduled when this one has ended.
     is_running: bool,
     /// How many occurrences have passed that were too old to run; the next run counts them.
@@ -224,6 +226,7 @@ impl Calendar {
             part,
             next,
             timer: None,
+            generation: 0,
             is_running: false,
             dropped_count: 0,
         };
@@ -261,16 +264,21 @@ impl Entry {
     ///
     /// An entry rests after the clock was set back, until the clock shows the next nominal time. If the clock
     /// had run ahead by years, that takes years, and this ends it. Occurrences that ran while the clock was
-    /// ahead run again when the clock shows their times. Returns `None` if the schedule has no occurrence
-    /// after now, the entry was cancelled or the calendar dropped.
+    /// ahead run again when the clock shows their times. An entry whose next time has come does not rest: its
+    /// run comes, and that time is returned. Returns `None` if the schedule has no occurrence after now, the
+    /// entry was cancelled or the calendar dropped.
     pub fn rewind(&self) -> Option<Zoned> {
         let shared = self.shared.upgrade()?;
         // Dropped after the lock is released, as it was declared before.
         let _cancelled;
         let mut plan = lock(&shared.plan);
         let planned = plan.entries.get_mut(&self.key)?;
+        let now = shared.epoch.now();
+        if planned.next.as_ref().is_some_and(|next| next.timestamp() <= now) {
+            return planned.next.clone();
+        }
         _cancelled = planned.timer.and_then(|timer| planned.part.cancel(timer));
-        planned.next = planned.schedule.next_after(shared.epoch.now());
+        planned.next = planned.schedule.next_after(now);
         shared.rearm(self.key, planned);
         planned.next.clone()
     }
@@ -290,12 +298,14 @@ impl Shared {
     /// Schedules the timer for an entry's next run. The plan's lock is held: the driver's is taken inside it.
     fn arm(self: &Arc<Self>, key: u64, planned: &mut Planned, add: Add) -> Result<(), Refusal> {
         planned.timer = None;
+        planned.generation += 1;
+        let generation = planned.generation;
         let Some(next) = planned.next.as_ref().filter(|_| !planned.is_running) else { return Ok(()) };
         let deadline = self.epoch.tick_at(next.timestamp());
         let shared = Arc::downgrade(self);
         let task = Task::new(move |_| {
             if let Some(shared) = shared.upgrade() {
-                shared.fire(key);
+                shared.fire(key, generation);
             }
         });
         planned.timer = Some(add(&planned.part, deadline, task).map_err(|refused| refused.reason)?);
@@ -309,14 +319,15 @@ impl Shared {
         }
     }
 
-    fn fire(self: &Arc<Self>, key: u64) {
+    fn fire(self: &Arc<Self>, key: u64, generation: u64) {
         if self.notice_change() {
             // Every entry has a new timer, this one included.
             return;
         }
         let now = self.epoch.now();
         let mut plan = lock(&self.plan);
-        let Some(planned) = plan.entries.get_mut(&key) else { return };
+        let planned = plan.entries.get_mut(&key).filter(|planned| planned.generation == generation);
+        let Some(planned) = planned else { return };
         let Some(nominal) = planned.next.clone() else { return };
         if now < nominal.timestamp() {
             // The wall clock went slower than the ticks, or the queue's horizon lies before that: wait for
