@@ -131,6 +131,14 @@ pub trait Clock: Send + Sync + 'static {
     /// which is never reached in practice, where that lies beyond the end of time.
     fn after(&self, delay: Duration) -> Tick;
 
+    /// Returns how far from the beginning of tick 0 the time is that lies `delay` from now, in nanoseconds:
+    /// what periods are counted from, so that parts of a tick are not lost each time. A clock that does not
+    /// tell parts of a tick says what it says by [`after`](Self::after), which happens unless this is
+    /// overridden.
+    fn after_ns(&self, delay: Duration) -> u128 {
+        u128::from(self.after(delay).get()).saturating_mul(self.resolution().as_nanos())
+    }
+
     /// Blocks the calling thread until the tick `until` has begun or the bell rings; without `until`, until
     /// the bell rings. What arrives where the bell stands ends it as well. May return early; takes the ring.
     fn wait(&self, bell: &Bell, until: Option<Tick>);

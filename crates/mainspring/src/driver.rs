@@ -445,6 +445,12 @@ pub trait Part<T>: Send + Sync {
         let _ = id;
     }
 
+    /// How many ticks after its deadline a timer may be fired by the queue's design: what one of its slots
+    /// lasts; 1, on its tick, unless this is overridden.
+    fn granularity(&self) -> u64 {
+        1
+    }
+
     /// The driver's clock.
     fn clock(&self) -> &Arc<dyn Clock>;
 }

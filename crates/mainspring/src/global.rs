@@ -159,8 +159,8 @@ pub fn timeout<F: IntoFuture>(delay: Duration, future: F) -> Timeout<F::IntoFutu
     futures().timeout(delay, future)
 }
 
-/// Ticks once a period, for the first time a period from now; under any runtime. For another first tick, see
-/// [`Futures::interval_at`].
+/// Ticks once a period, for the first time at once; under any runtime. For another first tick, see
+/// [`Futures::interval_after`] and [`Futures::interval_at`].
 ///
 /// ```
 /// use std::time::Duration;
@@ -177,7 +177,7 @@ pub fn timeout<F: IntoFuture>(delay: Duration, future: F) -> Timeout<F::IntoFutu
 /// # Errors
 /// The period is zero.
 pub fn interval(period: Duration) -> Result<Interval, PeriodError> {
-    futures().interval_after(period)
+    futures().interval(period)
 }
 
 /// The front of the shared engine; without one, of an engine that refuses every timer.

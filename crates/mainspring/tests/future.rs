@@ -147,6 +147,35 @@ fn an_interval_begins_where_its_constructor_says() {
 }
 
 #[test]
+fn an_interval_that_skips_loses_no_tick_while_it_is_polled_less_than_five_milliseconds_late() {
+    let desk = Desk::new();
+    let mut interval = desk.futures.interval_after(ms(2)).unwrap();
+    let mut due = Vec::new();
+    for tick in [2, 6, 10, 14, 30] {
+        desk.pass_until(tick);
+        while let Poll::Ready(tick) = desk.poll(pin!(interval.tick())) {
+            due.push(tick.get());
+        }
+    }
+    assert_eq!(due, [2, 4, 6, 8, 10, 12, 14, 16, 30], "at 30, 16 is late and all before 30 have been missed");
+}
+
+#[test]
+fn no_tick_comes_after_the_engines_end_and_a_loop_of_them_waits() {
+    let desk = Desk::new();
+    let mut interval = desk.futures.interval(ms(10)).unwrap().with_missed_ticks(MissedTicks::Burst);
+    assert_eq!(desk.poll(pin!(interval.tick())), Poll::Ready(Tick::ZERO));
+    assert!(desk.poll(pin!(interval.tick())).is_pending());
+    desk.pass_until(10);
+    desk.driver.stop();
+    assert_eq!(desk.poll(pin!(interval.tick())), Poll::Ready(Tick::new(10)), "it was due before the end");
+    assert!((0..3).all(|_| desk.poll(pin!(interval.tick())).is_pending()));
+    let interval: &mut Interval = &mut interval;
+    let next = desk.poll(pin!(poll_fn(|context| Pin::new(&mut *interval).poll_next(context))));
+    assert_eq!(next, Poll::Ready(None), "the stream ends");
+}
+
+#[test]
 fn an_interval_is_a_stream() {
     let desk = Desk::new();
     let mut interval = desk.futures.interval_after(ms(10)).unwrap();

@@ -43,7 +43,15 @@ impl Deadline {
     pub fn tick(self, clock: &dyn Clock) -> Tick {
         match self {
             Deadline::Tick(tick) => tick,
-            Deadline::Instant(instant) => clock.after(delay_until(instant)),
+            Deadline::Instant(_) => clock.after(self.delay()),
+        }
+    }
+
+    /// How far away an instant is; zero if it has passed, and for a tick.
+    pub(crate) fn delay(self) -> Duration {
+        match self {
+            Deadline::Tick(_) => Duration::ZERO,
+            Deadline::Instant(instant) => delay_until(instant),
         }
     }
 }

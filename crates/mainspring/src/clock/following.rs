@@ -205,6 +205,12 @@ impl Clock for Following {
         state.now.after(ticks.get())
     }
 
+    fn after_ns(&self, delay: Duration) -> u128 {
+        let (state, passed) = self.read();
+        let began_ns = u128::from(state.now.get()).saturating_mul(self.resolution.as_nanos());
+        began_ns.saturating_add(passed.as_nanos() + delay.as_nanos())
+    }
+
     fn wait(&self, bell: &Bell, until: Option<Tick>) {
         let Some(until) = until else { return self.base.wait(bell, None) };
         let (mut state, passed) = self.read();

@@ -164,6 +164,12 @@ impl Clock for Manual {
         state.now.after(ticks_rounded_up(state.passed_ns + delay.as_nanos(), self.shared.resolution).get())
     }
 
+    fn after_ns(&self, delay: Duration) -> u128 {
+        let state = self.state();
+        let began_ns = u128::from(state.now.get()).saturating_mul(self.shared.resolution.as_nanos());
+        began_ns.saturating_add(state.passed_ns + delay.as_nanos())
+    }
+
     fn wait(&self, bell: &Bell, until: Option<Tick>) {
         self.state().wait_count += 1;
         let Some(until) = until else { return bell.wait(None) };

@@ -126,6 +126,10 @@ impl Clock for Monotonic {
         }
     }
 
+    fn after_ns(&self, delay: Duration) -> u128 {
+        u128::from(self.origin.elapsed_ns()) + delay.as_nanos()
+    }
+
     fn wait(&self, bell: &Bell, until: Option<Tick>) {
         let Some(until) = until else { return bell.wait(None) };
         // Where the product does not fit, the tick lies centuries ahead: the bell will ring before.

@@ -33,6 +33,10 @@ macro_rules! is_its_clock {
                 (**self).after(delay)
             }
 
+            fn after_ns(&self, delay: Duration) -> u128 {
+                (**self).after_ns(delay)
+            }
+
             fn wait(&self, bell: &Bell, until: Option<Tick>) {
                 (**self).wait(bell, until);
             }

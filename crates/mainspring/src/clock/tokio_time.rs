@@ -82,6 +82,10 @@ impl Clock for Tokio {
         ticks_rounded_up(self.elapsed().as_nanos() + delay.as_nanos(), RESOLUTION)
     }
 
+    fn after_ns(&self, delay: Duration) -> u128 {
+        self.elapsed().as_nanos() + delay.as_nanos()
+    }
+
     fn wait(&self, bell: &Bell, until: Option<Tick>) {
         // What does not fit lies millennia ahead: the bell will ring before.
         let end = until.and_then(|until| self.origin.checked_add(Duration::from_millis(until.get())));

@@ -442,6 +442,10 @@ impl<T, Q: TimerQueue<T> + Send> Part<T> for Lane<Q> {
         }
     }
 
+    fn granularity(&self) -> u64 {
+        self.state().queue.profile().granularity
+    }
+
     fn clock(&self) -> &Arc<dyn Clock> {
         &self.clock
     }

@@ -44,7 +44,7 @@ use std::time::Duration;
 
 use mainspring_queue::Tick;
 
-use super::period::{Add, Period, PeriodError};
+use super::period::{Add, PeriodError, Series};
 use super::task::{Firing, Task, run_then};
 use crate::driver::{Refusal, TimerId};
 use crate::handle::{Handle, Local};
@@ -196,32 +196,19 @@ impl Callbacks {
         next: impl FnMut(Tick) -> Option<Tick> + Send + 'static,
         callback: impl FnMut(Firing) + Send + 'static,
     ) -> Result<Periodic, Refusal> {
-        let now = self.handle.clock().now();
-        self.repeat(Rule::Following(Box::new(next)), now, callback)
-    }
-
-    fn repeat(
-        &self,
-        mut rule: Rule,
-        start: Tick,
-        callback: impl FnMut(Firing) + Send + 'static,
-    ) -> Result<Periodic, Refusal> {
-        let first = rule.next(start, start);
-        let state = Arc::new(Mutex::new(State { next: None, running: None, is_cancelled: false }));
-        let part = self.handle.local()?;
-        let periodic = Periodic { part: part.clone(), state: Arc::clone(&state) };
-        let Some(first) = first else { return Ok(periodic) };
-        let turn = Arc::new(Turn { part, rule: Mutex::new(rule), state, callback: Mutex::new(callback) });
-        schedule_turn(&turn, first, Local::schedule)?;
-        Ok(periodic)
+        let mut next = Box::new(next);
+        let first = next(self.handle.clock().now());
+        repeat(self.handle.local()?, Rule::Following(next), first, callback)
     }
 
     /// Runs `callback` once a period, for the first time a period from now.
     ///
-    /// Deadlines are multiples of the period after the first, however long the callback takes: it does not
-    /// drift. Periods that are over when the callback could run are dropped. A period is at least one tick
-    /// long. Once taken, it goes on even if the driver's queue is full: see
-    /// [`Timers::schedule_assured`](crate::driver::Timers::schedule_assured).
+    /// The n-th run is due at the first tick that begins no earlier than n periods from now, however long the
+    /// callback takes and however the period stands to the tick: it does not drift, and keeps its rate. Runs
+    /// that are over when the callback could run are dropped: those whose tick has passed, or whose slot, in
+    /// a queue with slots of several ticks. So a period shorter than a tick, or than a slot, runs several
+    /// times in one; as fast as it can, if it is very short. Once taken, it goes on even if the driver's
+    /// queue is full: see [`Timers::schedule_assured`](crate::driver::Timers::schedule_assured).
     ///
     /// # Errors
     /// The period is zero; or as [`after`](Self::after).
@@ -230,16 +217,31 @@ impl Callbacks {
         period: Duration,
         callback: impl FnMut(Firing) + Send + 'static,
     ) -> Result<Periodic, PeriodError> {
-        let first = self.handle.clock().after(period);
-        let period = Period::new(period, self.handle.clock().resolution())?;
-        self.repeat(Rule::Every(period, Some(first)), first, callback).map_err(PeriodError::Refused)
+        let part = self.handle.local().map_err(PeriodError::Refused)?;
+        let series = Series::new(period, &*part)?;
+        let first = Some(series.due());
+        repeat(part, Rule::Every(series), first, callback).map_err(PeriodError::Refused)
     }
+}
+
+fn repeat(
+    part: Local<Task>,
+    rule: Rule,
+    first: Option<Tick>,
+    callback: impl FnMut(Firing) + Send + 'static,
+) -> Result<Periodic, Refusal> {
+    let state = Arc::new(Mutex::new(State { next: None, running: None, is_cancelled: false }));
+    let periodic = Periodic { part: part.clone(), state: Arc::clone(&state) };
+    let Some(first) = first else { return Ok(periodic) };
+    let turn = Arc::new(Turn { part, rule: Mutex::new(rule), state, callback: Mutex::new(callback) });
+    schedule_turn(&turn, first, Local::schedule)?;
+    Ok(periodic)
 }
 
 /// When something runs again.
 enum Rule {
-    /// Once a period; the first time at a tick that is not rounded to one.
-    Every(Period, Option<Tick>),
+    /// Once a period.
+    Every(Series),
     /// When a closure says so.
     Following(Box<dyn FnMut(Tick) -> Option<Tick> + Send>),
 }
@@ -247,7 +249,7 @@ enum Rule {
 impl Rule {
     fn next(&mut self, deadline: Tick, now: Tick) -> Option<Tick> {
         match self {
-            Rule::Every(period, first) => first.take().or_else(|| period.next(deadline, now)),
+            Rule::Every(series) => series.skip(now),
             Rule::Following(next) => next(deadline),
         }
     }
@@ -287,18 +289,15 @@ fn schedule_turn<F: FnMut(Firing) + Send + 'static>(
 fn run_turn<F: FnMut(Firing) + Send + 'static>(turn: &Arc<Turn<F>>, firing: Firing) {
     // From here on the run has begun. One that was cancelled before does not.
     let mut state = lock(&turn.state);
-    let Some(Next { due, timer }) = state.next.take() else { return };
-    state.running = Some(timer);
+    let Some(own) = state.next.take() else { return };
+    state.running = Some(own.timer);
     drop(state);
     // A refusal means that the driver is shutting down: this was the last turn.
     let go_on = |due| _ = schedule_turn(turn, due, Local::schedule_assured);
-    if firing.now < due {
-        // The queue's horizon lies before it.
-        return go_on(due);
-    }
+    let Some(firing) = firing.of_run(own.due) else { return go_on(own.due) };
     // A rule is the owner's code. If it panics there is no next run, but this one is not lost.
-    let next = catch_unwind(AssertUnwindSafe(|| lock(&turn.rule).next(due, firing.now)));
-    let run = || lock(&turn.callback)(Firing { deadline: due, now: firing.now });
+    let next = catch_unwind(AssertUnwindSafe(|| lock(&turn.rule).next(own.due, firing.now)));
+    let run = || lock(&turn.callback)(firing);
     match next {
         // The next turn is scheduled after this one, so that a slow callback is never run by two threads.
         Ok(next) => run_then(run, || next.into_iter().for_each(go_on)),

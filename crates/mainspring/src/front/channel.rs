@@ -54,10 +54,10 @@ use std::time::Duration;
 use crossbeam_channel::Receiver;
 use mainspring_queue::Tick;
 
-use super::period::{Period, PeriodError};
+use super::period::{PeriodError, Series};
 use super::task::{Firing, Task};
 use crate::driver::Refusal;
-use crate::handle::Handle;
+use crate::handle::{Handle, Local};
 use crate::sync::Mutex;
 use inner::{Function, Inner};
 
@@ -179,7 +179,7 @@ impl Channels {
     /// # Errors
     /// The driver was shut down, or its queue rejects the deadline.
     pub fn timer(&self, delay: impl Into<Delay>) -> Result<ChannelTimer, Refusal> {
-        Ok(ChannelTimer { inner: self.begin(delay.into(), None, None)? })
+        Ok(ChannelTimer { inner: self.begin(delay.into(), None)? })
     }
 
     /// Makes a timer that sends once, anywhere from `delay` to `delay + tolerance` from now: see
@@ -189,20 +189,21 @@ impl Channels {
     /// As [`timer`](Self::timer).
     pub fn timer_within(&self, delay: Duration, tolerance: Duration) -> Result<ChannelTimer, Refusal> {
         let deadline = self.handle.tick_within(delay, tolerance);
-        Ok(ChannelTimer { inner: self.begin_at(deadline, None, None)? })
+        Ok(ChannelTimer { inner: begin(self.handle.local()?, deadline, None, None)? })
     }
 
     /// Makes a ticker that sends once a period, for the first time a period from now.
     ///
     /// A tick whose channel still holds the last one is dropped. Ticks that are over when the driver comes to
-    /// them are skipped: the next is due at the first multiple of the period, from the ticker's start, that
-    /// lies ahead. Once taken, it goes on even if the driver's queue is full.
+    /// them are skipped: see [`Callbacks::every`](super::Callbacks::every), which also says what becomes of a
+    /// period that is no whole number of ticks. Once taken, it goes on even if the driver's queue is full.
     ///
     /// # Errors
     /// The period is zero; or as [`timer`](Self::timer).
     pub fn ticker(&self, period: Duration) -> Result<Ticker, PeriodError> {
-        let repeat = Period::new(period, self.handle.clock().resolution())?;
-        let inner = self.begin(period.into(), Some(repeat), None).map_err(PeriodError::Refused)?;
+        let part = self.handle.local().map_err(PeriodError::Refused)?;
+        let series = Series::new(period, &*part)?;
+        let inner = begin(part, series.due(), Some(series), None).map_err(PeriodError::Refused)?;
         Ok(Ticker { inner })
     }
 
@@ -211,7 +212,7 @@ impl Channels {
     /// # Errors
     /// As [`timer`](Self::timer).
     pub fn after(&self, delay: impl Into<Delay>) -> Result<Firings, Refusal> {
-        Ok(Firings { inner: self.begin(delay.into(), None, None)? })
+        Ok(Firings { inner: self.begin(delay.into(), None)? })
     }
 
     /// Returns a channel that receives once a period.
@@ -235,29 +236,24 @@ impl Channels {
         function: impl FnMut(Firing) + Send + 'static,
     ) -> Result<ChannelTimer, Refusal> {
         let function: Function = Arc::new(Mutex::new(function));
-        Ok(ChannelTimer { inner: self.begin(delay.into(), None, Some(function))? })
+        Ok(ChannelTimer { inner: self.begin(delay.into(), Some(function))? })
     }
 
-    fn begin(
-        &self,
-        delay: Delay,
-        period: Option<Period>,
-        function: Option<Function>,
-    ) -> Result<Arc<Inner>, Refusal> {
-        self.begin_at(self.handle.clock().after(delay.0), period, function)
+    fn begin(&self, delay: Delay, function: Option<Function>) -> Result<Arc<Inner>, Refusal> {
+        begin(self.handle.local()?, self.handle.clock().after(delay.0), None, function)
     }
+}
 
-    fn begin_at(
-        &self,
-        deadline: Tick,
-        period: Option<Period>,
-        function: Option<Function>,
-    ) -> Result<Arc<Inner>, Refusal> {
-        let inner = Arc::new(Inner::new(self.handle.local()?, period, function));
-        let begun = inner.begin(&mut inner.state(), deadline);
-        begun.map_err(|refused| refused.reason)?;
-        Ok(inner)
-    }
+fn begin(
+    part: Local<Task>,
+    deadline: Tick,
+    series: Option<Series>,
+    function: Option<Function>,
+) -> Result<Arc<Inner>, Refusal> {
+    let inner = Arc::new(Inner::new(part, series, function));
+    let begun = inner.begin(&mut inner.state(), deadline);
+    begun.map_err(|refused| refused.reason)?;
+    Ok(inner)
 }
 
 impl ChannelTimer {
@@ -301,9 +297,8 @@ impl Ticker {
     /// The period is zero, and nothing changed; or the driver would not take the timer, and the ticker is
     /// stopped.
     pub fn reset(&self, period: Duration) -> Result<(), PeriodError> {
-        let repeat = Period::new(period, self.inner.part.clock().resolution())?;
-        let deadline = self.inner.part.clock().after(period);
-        let begun = self.inner.restart(|state| state.period = Some(repeat), deadline);
+        let series = Series::new(period, &*self.inner.part)?;
+        let begun = self.inner.restart(|state| state.series = Some(series), series.due());
         begun.map(|_| ()).map_err(PeriodError::Refused)
     }
 }

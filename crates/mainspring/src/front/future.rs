@@ -27,8 +27,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The names are those that users of tokio expect. What differs: there are two constructors of intervals
-//! instead of a surprising first tick, and missed ticks are skipped unless one asks for a burst.
+//! The names are those that users of tokio expect. What differs: there is a constructor of intervals that
+//! wait first, and missed ticks are skipped unless one asks for a burst.
 //!
 //! A future registers its timer when it is first polled, and cancels it when it is dropped. A waker is woken
 //! on the driver's thread, with no lock held.
@@ -177,12 +177,25 @@ impl Futures {
         Timeout::new(self.sleep_until(deadline), future.into_future())
     }
 
-    /// Ticks once a period, for the first time at `start`.
+    /// Ticks once a period, for the first time at once: tokio's `interval`.
+    ///
+    /// # Errors
+    /// The period is zero.
+    pub fn interval(&self, period: Duration) -> Result<Interval, PeriodError> {
+        let mut interval = self.interval_after(period)?;
+        interval.reset_immediately();
+        Ok(interval)
+    }
+
+    /// Ticks once a period, for the first time at `start`: an instant, or a tick of the driver's clock, which
+    /// counts from the engine's start. Ticks before now have been missed: see [`MissedTicks`].
     ///
     /// # Errors
     /// The period is zero.
     pub fn interval_at(&self, start: impl Into<Deadline>, period: Duration) -> Result<Interval, PeriodError> {
-        Interval::new(self.sleep_until(start), period)
+        let mut interval = self.interval_after(period)?;
+        interval.reset_at(start);
+        Ok(interval)
     }
 
     /// Ticks once a period, for the first time a period from now.

@@ -20,8 +20,10 @@
 //!
 //! Tasks run on the driver's thread, with no lock held: they may schedule, replace and remove, themselves
 //! included. A task's next run is scheduled when the last has ended, so it never runs beside itself. Runs
-//! that are over when the driver comes to them are dropped, not made up for; they do not count. Once taken, a
-//! task goes on even if the driver's queue is full.
+//! that are over when the driver comes to them are dropped, not made up for; they do not count. When a run is
+//! over, and what becomes of a delay that is no whole number of ticks, is as for
+//! [`Callbacks::every`](super::Callbacks::every). Once taken, a task goes on even if the driver's queue is
+//! full.
 //!
 //! Cost: a hash map entry beside the timer, and no allocation per run for a key of up to 24 bytes; every call
 //! takes the front's lock. It does not keep tasks across a restart.
@@ -34,9 +36,9 @@ use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mainspring_queue::Tick;
+use mainspring_queue::{ResetError, Tick};
 
-use super::period::{Period, PeriodError};
+use super::period::{PeriodError, Series};
 use super::task::{Firing, Task, run_then};
 use crate::driver::TimerId;
 use crate::handle::{Handle, Local};
@@ -134,9 +136,10 @@ struct Keeper {
     part: Local<Task>,
     /// The timer of the next run; `None` during a run.
     timer: Option<TimerId>,
+    /// When that is due.
     deadline: Tick,
     /// `None` for what runs once.
-    period: Option<Period>,
+    series: Option<Series>,
     repeat: Repeat,
     /// Tells a task from one that took its key later.
     generation: u64,
@@ -162,8 +165,12 @@ impl<K: Clone + Eq + Hash + Send + 'static> Keyed<K> {
         repeat: Repeat,
         closure: impl FnMut(Firing) + Send + 'static,
     ) -> Result<bool, PeriodError> {
-        let Some(period) = self.period(delay, repeat)? else { return Ok(self.remove(&key)) };
-        self.schedule_at(key, self.shared.handle.clock().after(delay), period, repeat, closure)
+        if repeat == Repeat::Times(0) {
+            return Ok(self.remove(&key));
+        }
+        let (part, series) = self.begin(delay, repeat)?;
+        let deadline = series.map_or_else(|| part.clock().after(delay), |series| series.due());
+        self.schedule_at(key, part, deadline, series, repeat, closure)
     }
 
     /// As [`schedule`](Self::schedule), where the first run may come up to `tolerance` later: see
@@ -179,32 +186,36 @@ impl<K: Clone + Eq + Hash + Send + 'static> Keyed<K> {
         repeat: Repeat,
         closure: impl FnMut(Firing) + Send + 'static,
     ) -> Result<bool, PeriodError> {
-        let Some(period) = self.period(delay, repeat)? else { return Ok(self.remove(&key)) };
-        self.schedule_at(key, self.shared.handle.tick_within(delay, tolerance), period, repeat, closure)
+        if repeat == Repeat::Times(0) {
+            return Ok(self.remove(&key));
+        }
+        let (part, mut series) = self.begin(delay, repeat)?;
+        let deadline = self.shared.handle.tick_within(delay, tolerance);
+        series.iter_mut().for_each(|series| series.begin_at(deadline));
+        self.schedule_at(key, part, deadline, series, repeat, closure)
     }
 
-    /// The period of what runs so often; `Some(None)` for what runs once, `None` for what never does.
-    fn period(&self, delay: Duration, repeat: Repeat) -> Result<Option<Option<Period>>, PeriodError> {
-        Ok(match repeat {
-            Repeat::Times(0) => None,
-            Repeat::Times(1) => Some(None),
-            Repeat::Times(_) | Repeat::Forever => {
-                Some(Some(Period::new(delay, self.shared.handle.clock().resolution())?))
-            }
-        })
+    /// Where a task is to be, and the times of one that runs more than once.
+    fn begin(&self, delay: Duration, repeat: Repeat) -> Result<(Local<Task>, Option<Series>), PeriodError> {
+        let part = self.shared.handle.local().map_err(PeriodError::Refused)?;
+        let series = match repeat {
+            Repeat::Times(1) => None,
+            Repeat::Times(_) | Repeat::Forever => Some(Series::new(delay, &*part)?),
+        };
+        Ok((part, series))
     }
 
     fn schedule_at(
         &self,
         key: K,
+        part: Local<Task>,
         deadline: Tick,
-        period: Option<Period>,
+        series: Option<Series>,
         repeat: Repeat,
         closure: impl FnMut(Firing) + Send + 'static,
     ) -> Result<bool, PeriodError> {
         // Made before and dropped after the lock is held, if it comes back.
         let own_key = key.clone();
-        let part = self.shared.handle.local().map_err(PeriodError::Refused)?;
         let mut tasks = self.shared.tasks();
         let generation = tasks.next_generation;
         let scheduled = part.schedule(deadline, self.shared.task(own_key, generation));
@@ -221,7 +232,7 @@ impl<K: Clone + Eq + Hash + Send + 'static> Keyed<K> {
             part,
             timer,
             deadline,
-            period,
+            series,
             repeat,
             generation,
         };
@@ -250,21 +261,38 @@ impl<K: Clone + Eq + Hash + Send + 'static> Keyed<K> {
     }
 
     /// Makes a task run `delay` from now, whenever it was to run; its period and the count of its runs stay.
+    /// A run that waits for its executor has not begun: it does not come, and one comes after the delay.
     /// Tells whether it does: not if there is no such task, or it runs now and will not again, or the driver
     /// would not have it.
     pub fn reset(&self, key: &K, delay: Duration) -> bool {
+        // Dropped after the lock is released, as it is declared before.
+        let _refused;
         let mut tasks = self.shared.tasks();
+        let generation = tasks.next_generation;
         let Some(keeper) = tasks.by_key.get_mut(key) else { return false };
         let deadline = keeper.part.clock().after(delay);
-        let is_moved = match keeper.timer {
-            Some(timer) => keeper.part.reset(timer, deadline).is_ok(),
-            // It runs now, and its next run is scheduled when this one has ended.
-            None => true,
-        };
-        if is_moved {
-            keeper.deadline = deadline;
+        // Without a timer it runs now, and its next run is scheduled when this one has ended.
+        match keeper.timer.map_or(Ok(()), |timer| keeper.part.reset(timer, deadline)) {
+            Ok(()) => (),
+            Err(ResetError::NotPending) => {
+                // The run that has left the queue finds another generation.
+                let task = self.shared.task(key.clone(), generation);
+                match keeper.part.schedule_assured(deadline, task) {
+                    Ok(timer) => (keeper.timer, keeper.generation) = (Some(timer), generation),
+                    Err(refused) => {
+                        _refused = refused;
+                        return false;
+                    }
+                }
+            }
+            Err(_) => return false,
         }
-        is_moved
+        keeper.deadline = deadline;
+        if let Some(series) = &mut keeper.series {
+            series.begin_after(&**keeper.part.clock(), delay);
+        }
+        tasks.next_generation += 1;
+        true
     }
 
     /// Looks a task up.
@@ -314,11 +342,15 @@ impl<K: Clone + Eq + Hash + Send + 'static> Shared<K> {
         let Some(keeper) = tasks.by_key.get_mut(&key).filter(|keeper| keeper.generation == generation) else {
             return;
         };
+        keeper.timer = None;
+        let Some(firing) = firing.of_run(keeper.deadline) else {
+            drop(tasks);
+            return self.go_on(key, generation);
+        };
         let closure = Arc::clone(&keeper.closure);
         keeper.repeat = keeper.repeat.less_one();
-        keeper.timer = None;
-        let period = keeper.period.filter(|_| keeper.repeat != Repeat::Times(0));
-        let next = period.and_then(|period| period.next(firing.deadline, firing.now));
+        let series = keeper.series.as_mut().filter(|_| keeper.repeat != Repeat::Times(0));
+        let next = series.and_then(|series| series.skip(firing.now));
         let mut used_up = None;
         match next {
             None => used_up = tasks.by_key.remove(&key),

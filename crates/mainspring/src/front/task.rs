@@ -101,6 +101,13 @@ impl Firing {
         Firing { deadline, now }
     }
 
+    /// What a run is told that is due at `due`, where its timer has fired as this tells; `None` if the run is
+    /// not due, and is to be scheduled again: the queue's horizon lay before it, or it was put off when its
+    /// timer had left the queue. Each front asks this of what it has by `Local::schedule_assured`.
+    pub(super) fn of_run(self, due: Tick) -> Option<Firing> {
+        (due <= self.now).then_some(Firing { deadline: due, now: self.now })
+    }
+
     /// Returns how late it runs, in ticks of the engine's clock:
     /// [`Clock::duration`](crate::clock::Clock::duration) makes a duration of them.
     pub fn lateness_ticks(&self) -> u64 {

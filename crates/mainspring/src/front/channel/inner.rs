@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use crossbeam_channel::Receiver;
 use mainspring_queue::Tick;
 
-use super::super::period::{Add, Period};
+use super::super::period::{Add, Series};
 use super::super::task::{Firing, Task, run_then};
 use super::outlet::Outlet;
 use crate::driver::{Refusal, Refused, TimerId};
@@ -45,14 +45,14 @@ pub(super) struct State {
     /// Whether the function runs.
     is_calling: bool,
     /// `None` for what fires once.
-    pub(super) period: Option<Period>,
+    pub(super) series: Option<Series>,
 }
 
 /// What has still to come of a timer.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Pending {
-    /// It is in the driver, or on its way from there.
-    Scheduled(TimerId),
+    /// It is in the driver, or on its way from there, and is due at a tick that may lie beyond the horizon.
+    Scheduled { timer: TimerId, due: Tick },
     /// It was due at this tick, and waits for the end of the function's last call.
     Waiting(Tick),
 }
@@ -86,9 +86,9 @@ fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Inner {
     /// Makes a timer of which nothing is to come yet.
-    pub(super) fn new(part: Local<Task>, period: Option<Period>, function: Option<Function>) -> Inner {
+    pub(super) fn new(part: Local<Task>, series: Option<Series>, function: Option<Function>) -> Inner {
         let outlet = Outlet::default();
-        let state = State { generation: 0, pending: None, outlet, is_calling: false, period };
+        let state = State { generation: 0, pending: None, outlet, is_calling: false, series };
         Inner { part, function, receiver: OnceLock::new(), state: Mutex::new(state) }
     }
 
@@ -109,7 +109,7 @@ impl Inner {
     /// Begins what the program asks for. A value whose time has come need not wait for the driver's thread.
     pub(super) fn begin(self: &Arc<Self>, state: &mut State, deadline: Tick) -> Result<(), Refused<Task>> {
         let now = self.part.clock().now();
-        let is_value = self.function.is_none() && state.period.is_none() && !state.outlet.is_closed();
+        let is_value = self.function.is_none() && state.series.is_none() && !state.outlet.is_closed();
         if is_value && deadline <= now {
             state.outlet.send(Firing { deadline, now });
             return Ok(());
@@ -127,7 +127,7 @@ impl Inner {
         };
         match add(&self.part, deadline, task) {
             Ok(timer) => {
-                state.pending = Some(Pending::Scheduled(timer));
+                state.pending = Some(Pending::Scheduled { timer, due: deadline });
                 Ok(())
             }
             Err(refused) => {
@@ -157,13 +157,18 @@ impl Inner {
         if state.generation != generation {
             return;
         }
-        state.pending = None;
+        let Some(Pending::Scheduled { due, .. }) = state.pending.take() else { return };
+        let Some(firing) = firing.of_run(due) else {
+            // As below.
+            _refused = self.arm(&mut state, due, Local::schedule_assured).err();
+            return;
+        };
         if self.function.is_none() {
             // Under the lock, so that a stop that returns has either seen the value or prevented it. A full
             // channel drops the tick.
             state.outlet.send(firing);
         }
-        if let Some(next) = state.period.and_then(|period| period.next(firing.deadline, firing.now)) {
+        if let Some(next) = state.series.as_mut().and_then(|series| series.skip(firing.now)) {
             // A refusal means that the driver is shutting down: this was the last tick.
             _refused = self.arm(&mut state, next, Local::schedule_assured).err();
         }
@@ -199,7 +204,7 @@ impl Inner {
         state.generation += 1;
         let pending = state.pending.take();
         let task = match pending {
-            Some(Pending::Scheduled(id)) => self.part.cancel(id),
+            Some(Pending::Scheduled { timer, .. }) => self.part.cancel(timer),
             _ => None,
         };
         let is_unreceived = state.outlet.take_back();

@@ -7,9 +7,14 @@
 //!   Skip       10   20   44   50   60   70        the missed are gone; ticks stay on multiples of the period
 //! ```
 //!
-//! A tick that is polled for less than [`LATE_MIN`] late has not been missed: the next one follows a period
-//! after it was due, whatever the choice, so that an interval with `Delay` does not drift. That is tokio's
-//! rule.
+//! Ticks are due at whole ticks of the engine's clock, each rounded up by itself: the n-th is due at the
+//! first that begins no earlier than n periods after the start. So a period that is no whole number of ticks
+//! keeps its rate. One shorter than a tick yields several with the same due tick.
+//!
+//! A tick that is polled for less than [`LATE_MIN`] late, or than a slot of the queue more, has not been
+//! missed: the next one follows a period after it was due, whatever the choice, so that an interval with
+//! `Delay` does not drift and one with `Skip` loses none. That is tokio's rule. With `Skip` a tick that is
+//! due just when the interval is polled is not missed.
 //!
 //! The default is [`MissedTicks::Skip`], as Go's tickers and this library's periodic callbacks do it: a burst
 //! after a suspended laptop wakes up surprises many, and a delay drifts.
@@ -25,7 +30,8 @@ use futures_core::Stream;
 use mainspring_queue::Tick;
 
 use super::Sleep;
-use crate::front::period::{Period, PeriodError};
+use crate::clock::Deadline;
+use crate::front::period::{PeriodError, Series};
 
 /// How late a poll must be for ticks to count as missed. Wake-ups under load are later than a tick; people do
 /// not notice this.
@@ -54,8 +60,9 @@ pub enum MissedTicks {
     Skip,
 }
 
-/// A stream that yields once a period: see [`Futures::interval_at`](super::Futures::interval_at). It ends
-/// when the driver has been shut down; [`tick`](Self::tick) is ready at once then.
+/// A stream that yields once a period: see [`Futures::interval`](super::Futures::interval). It ends when the
+/// driver has been shut down. No [`tick`](Self::tick) comes then: it is pending for ever, so that a loop of
+/// ticks takes no processor.
 ///
 /// ```
 /// use std::time::Duration;
@@ -72,16 +79,16 @@ pub enum MissedTicks {
 #[must_use = "it ticks when it is polled"]
 pub struct Interval {
     sleep: Sleep,
-    period: Period,
-    duration: Duration,
+    series: Series,
     missed: MissedTicks,
 }
 
 impl Interval {
-    pub(super) fn new(sleep: Sleep, period: Duration) -> Result<Interval, PeriodError> {
-        let duration = period;
-        let period = Period::new(duration, sleep.part.clock().resolution())?;
-        Ok(Interval { sleep, period, duration, missed: MissedTicks::default() })
+    /// The first tick is a period from now; `sleep` is one that was not polled.
+    pub(super) fn new(mut sleep: Sleep, period: Duration) -> Result<Interval, PeriodError> {
+        let series = Series::new(period, &*sleep.part)?;
+        sleep.move_to(series.due(), true);
+        Ok(Interval { sleep, series, missed: MissedTicks::default() })
     }
 
     /// Chooses what becomes of missed ticks.
@@ -90,41 +97,45 @@ impl Interval {
         self
     }
 
-    /// Waits for the next tick and returns when it was due. Dropping the future loses no tick.
+    /// Waits for the next tick and returns when it was due. Dropping the future loses no tick. After the
+    /// driver's end, or without a thread for its timer, it is pending for ever, as a stopped ticker of Go's
+    /// is; a program that wants to hear of the end takes the stream's `next`. (tokio's panics.)
     pub async fn tick(&mut self) -> Tick {
         poll_fn(|context| self.poll_tick(context)).await
     }
 
     /// Polls for the next tick; ready with the tick at which it was due.
     pub fn poll_tick(&mut self, context: &mut Context<'_>) -> Poll<Tick> {
+        ready!(self.poll_unless_ended(context)).map_or(Poll::Pending, Poll::Ready)
+    }
+
+    /// The same; `None` once the driver has been shut down.
+    fn poll_unless_ended(&mut self, context: &mut Context<'_>) -> Poll<Option<Tick>> {
         ready!(self.sleep.poll_elapsed(context));
         let due = self.sleep.deadline();
         if self.sleep.refusal().is_some() {
-            // The next tick is the same: nothing has passed.
-            return Poll::Ready(due);
+            return Poll::Ready(None);
         }
         let clock = self.sleep.part.clock();
         let now = clock.now();
-        let late_ticks_min = LATE_MIN.as_nanos() / clock.resolution().as_nanos();
-        let is_missed = late_ticks_min <= u128::from(now.since(due)) && due < now;
-        let next = match self.missed {
-            // Rounded up: part of the tick that has begun is over.
-            MissedTicks::Delay if is_missed => clock.after(self.duration),
-            MissedTicks::Burst | MissedTicks::Delay => due.after(self.period.ticks()),
-            MissedTicks::Skip => self.period.next(due, now).unwrap_or(Tick::MAX),
-        };
-        self.sleep.reset_at(next);
-        Poll::Ready(due)
+        let is_missed = self.series.lateness_ticks(LATE_MIN) <= now.since(due);
+        match self.missed {
+            MissedTicks::Delay if is_missed => self.series.begin_after(&**clock, self.series.period()),
+            MissedTicks::Skip if is_missed => _ = self.series.skip(now),
+            MissedTicks::Burst | MissedTicks::Delay | MissedTicks::Skip => self.series.step(),
+        }
+        self.sleep.reset_at(self.series.due());
+        Poll::Ready(Some(due))
     }
 
     /// Returns how long it is from tick to tick.
     pub fn period(&self) -> Duration {
-        self.duration
+        self.series.period()
     }
 
     /// Begins anew: the next tick is a period from now.
     pub fn reset(&mut self) {
-        self.reset_after(self.duration);
+        self.reset_after(self.period());
     }
 
     /// Begins anew: the next tick is due now.
@@ -134,12 +145,15 @@ impl Interval {
 
     /// Begins anew: the next tick is `delay` from now.
     pub fn reset_after(&mut self, delay: Duration) {
+        self.series.begin_after(&**self.sleep.part.clock(), delay);
         self.sleep.reset(delay);
     }
 
-    /// Begins anew: the next tick is at a tick of the driver's clock.
-    pub fn reset_at(&mut self, deadline: Tick) {
-        self.sleep.reset_at(deadline);
+    /// Begins anew: the next tick is at a tick of the driver's clock, or at an instant; at once if that has
+    /// passed.
+    pub fn reset_at(&mut self, deadline: impl Into<Deadline>) {
+        let due = self.series.begin(&**self.sleep.part.clock(), deadline.into());
+        self.sleep.reset_at(due);
     }
 }
 
@@ -147,7 +161,6 @@ impl Stream for Interval {
     type Item = Tick;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Tick>> {
-        let due = ready!(self.poll_tick(context));
-        Poll::Ready(self.sleep.refusal().is_none().then_some(due))
+        self.poll_unless_ended(context)
     }
 }
