@@ -197,7 +197,7 @@ impl<K: PartialEq> Executor<K> {
         // After a look at what has happened: a program that ended in time is not killed for its timeout.
         while let Some(number) = self.waits.due(now) {
             if let Some(held) = self.runs.iter_mut().find(|held| held.number == number) {
-                held.run.elapse(now, reports);
+                held.run.elapse(now, &mut self.buffer, reports);
             }
         }
         for mut held in self.runs.extract_if(.., |held| held.run.is_over()) {

@@ -2,7 +2,7 @@
 //!
 //! Cost: one system call per read or write; the buffer for reading is the caller's.
 //!
-//! Does not poll: the loop does.
+//! Does not wait: the loop does.
 //!
 //! Source: pipe(7).
 
@@ -11,6 +11,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::output::{EachLine, LineSplitter};
 use crate::secret::Masks;
@@ -77,6 +78,13 @@ impl OutputPipe {
     /// Whether nobody holds the other end any more, and all was read.
     pub fn is_closed(&self) -> bool {
         self.pipe.is_none()
+    }
+
+    /// Whether a read gives bytes, or the end, at once.
+    pub fn has_more(&self) -> bool {
+        let Some(pipe) = &self.pipe else { return false };
+        let mut poll_fds = [PollFd::new(pipe.as_fd(), PollFlags::POLLIN)];
+        poll(&mut poll_fds, PollTimeout::ZERO).is_ok_and(|count| 0 < count)
     }
 
     /// What to poll for reading.

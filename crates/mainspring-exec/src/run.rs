@@ -7,11 +7,12 @@
 //! ```
 //!
 //! The end is reported when the program has exited and all its output was read. If something that it left in
-//! the background keeps the output open, the end is reported after [`OUTPUT_WAIT`] all the same; lines that
-//! come later are still reported, and the run keeps its place among the running ones until the output is
-//! closed. Of an output beyond the cap of the spec the head is reported as it comes and the tail at the end,
-//! with a note of how much is left out between them: see [`Tail`]. So a talkative program neither fills the
-//! disk nor stops, and its last words are kept.
+//! the background keeps the output open, the end is reported after [`OUTPUT_WAIT`] all the same: what the
+//! program wrote itself is in the pipes by then and is read first. Lines that come later are still reported,
+//! and the run keeps its place among the running ones until the output is closed. Of an output beyond the cap
+//! of the spec the head is reported as it comes and the tail at the end, with a note of how much is
+//! left out between them: see [`Tail`]. So a talkative program neither fills the disk nor stops, and its last
+//! words are kept.
 //!
 //! Cost: at most five system calls per turn of the loop.
 //!
@@ -38,8 +39,17 @@ use crate::spec::{KillSequence, ProcessSpec};
 use crate::tail::{TAIL_BYTES_MAX, Tail};
 use mainspring_action::names::OnLeaseLoss;
 
-/// How long after the end of a program its output may still be held open before its end is reported.
-pub const OUTPUT_WAIT: Duration = Duration::from_secs(1);
+/// How long after the end of a program its output may still be held open before its end is reported. What the
+/// program wrote is in the pipes when it ends, so this is for the last process of a pipeline that it did not
+/// wait for. Each run of a program that leaves a daemon behind takes so much longer.
+pub const OUTPUT_WAIT: Duration = Duration::from_millis(20);
+
+/// The same of a program that is killed: what it started is being killed too, and closes the output.
+const KILLED_OUTPUT_WAIT: Duration = Duration::from_secs(1);
+
+/// The most that is read of an output that is still held open before the end is reported: the largest pipe
+/// that a process may make without privileges. What is in it was written before the end.
+const MAX_HELD_BYTES: usize = 1 << 20;
 
 /// How often is looked whether what outlives a killed program has ended. Short against the grace of a kill,
 /// and few looks for a run that takes all of that.
@@ -214,13 +224,14 @@ impl<K> Run<K> {
 
     /// Does what is to be done because its [`deadline`](Self::deadline) has come: kills, or reports an end
     /// although the output is still held open. Nothing before.
-    pub fn elapse(&mut self, now: Moment, reports: &mut dyn Reports<K>) {
+    pub fn elapse(&mut self, now: Moment, buffer: &mut [u8], reports: &mut dyn Reports<K>) {
         self.looked = Some(now);
         self.advance_killing(now);
-        let ended =
-            self.ended.clone().filter(|(_, at)| !self.end_is_reported && OUTPUT_WAIT <= now.since(*at));
+        let wait = self.output_wait();
+        let ended = self.ended.clone().filter(|(_, at)| !self.end_is_reported && wait <= now.since(*at));
         if let Some((outcome, at)) = ended {
             // What the program itself wrote is to stand before its end, also without a line end.
+            self.output.drain(&self.key, buffer, reports);
             self.output.finish_lines(&self.key, reports);
             self.report_end(Some(outcome), at, reports);
         }
@@ -272,7 +283,12 @@ impl<K> Run<K> {
 
     fn output_deadline(&self) -> Option<Instant> {
         let (_, at) = self.ended.as_ref().filter(|_| !self.end_is_reported)?;
-        at.monotonic.checked_add(OUTPUT_WAIT)
+        at.monotonic.checked_add(self.output_wait())
+    }
+
+    /// How long the end waits for the output.
+    fn output_wait(&self) -> Duration {
+        if self.killing.is_some() { KILLED_OUTPUT_WAIT } else { OUTPUT_WAIT }
     }
 
     /// When to look again whether what outlives the program has ended: nothing tells of that.
@@ -409,6 +425,16 @@ impl Output {
         }
         for (pipe, stream) in [(&mut self.stdout, Stream::Stdout), (&mut self.stderr, Stream::Stderr)] {
             pipe.read_bytes(buffer, &mut |bytes| self.tail.push(stream, bytes));
+        }
+    }
+
+    /// Reads what is in the pipes, at most [`MAX_HELD_BYTES`] of each.
+    fn drain<K>(&mut self, key: &K, buffer: &mut [u8], reports: &mut dyn Reports<K>) {
+        for _ in 0..MAX_HELD_BYTES.div_ceil(buffer.len().max(1)) {
+            if !self.stdout.has_more() && !self.stderr.has_more() {
+                return;
+            }
+            self.read(key, buffer, reports);
         }
     }
 

@@ -162,6 +162,27 @@ fn a_program_that_is_not_there_is_an_error_with_its_name() {
 }
 
 #[test]
+fn a_daemon_that_holds_the_output_costs_a_run_little_and_loses_nothing_of_it() {
+    // As much as a pipe holds stands in it when the program ends, and a last line without an end.
+    let text = "sleep 1000 & echo $!; head -c 60000 /dev/zero | tr '\\0' 'x'; printf ' end'";
+    let (mut executor, mut heard) = (Executor::default(), Heard::default());
+    let (start, mut waited) = (Moment::now(), Duration::ZERO);
+    executor.start(&shell(text), &[], 1, start).unwrap();
+    while heard.ends.is_empty() {
+        assert!(Moment::now().since(start) < BOUND, "the program ends: {:?}", heard.lines);
+        executor.turn(start.after(waited), &mut heard);
+        // There is no deadline before the program has ended: the clock stands still until then.
+        waited += executor.wait(start.after(waited)).unwrap_or_default();
+        wait_for_output(&executor);
+    }
+    assert!(waited <= Duration::from_millis(50), "{waited:?}");
+    assert!(heard.ends[0].is_output_held);
+    let said: String = heard.lines[1..].concat();
+    assert_eq!((said.len(), said.ends_with("x end")), (60_004, true));
+    Command::new("kill").arg(&heard.lines[0]).status().unwrap();
+}
+
+#[test]
 fn a_timeout_kills_the_whole_group_step_by_step() {
     let text = "trap 'echo int' INT; (trap '' INT; trap 'echo inner; exit' TERM; echo ready; while :; do sleep 0.02; done) &
                 while :; do sleep 0.02; done";
