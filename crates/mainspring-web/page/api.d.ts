@@ -167,7 +167,7 @@ export interface Status {
   /** Jobs that start a few at a time, because the server died while they ran. */
   quarantined: number;
   next: Instant | null;
-  files: Pick<FileState, "name" | "read" | "jobs" | "problems">[];
+  files: Pick<FileState, "name" | "read" | "jobs" | "problems" | "notice">[];
   is_kept: boolean;
   changes_max: number;
   connection_changes_max: number;
@@ -375,10 +375,13 @@ export interface Moment {
 // GET jobs/{job}/stats?window=7d|30d|90d --------------------------------------------------------------------
 
 export interface Stats {
+  /** Of those of the last 100 runs that succeeded, as in the list of jobs. */
   duration: Distribution;
   lateness: Distribution;
-  /** At most 200, the latest, the oldest first. */
+  /** Of the last 100 runs those that started, the oldest first. */
   points: Point[];
+  /** There may be older runs in the window. */
+  is_cut: boolean;
 }
 
 export interface Point {
@@ -559,6 +562,8 @@ export interface FileState {
   jobs: number;
   /** All problems as the text that `check` prints. */
   problems: string;
+  /** What is to be known beside that, as that it has lost most of its jobs. */
+  notice?: string;
   state_code: "applied" | "differs" | "problems" | "unreadable";
   state: string;
   faults: Fault[];
@@ -623,7 +628,15 @@ export interface Explained {
 export interface Upcoming {
   from: Instant;
   to: Instant;
+  /** At most 1,000, those that are due first. */
   lanes: Lane[];
+  /** How many jobs have no lane here. */
+  lanes_left_out: number;
+  /** How many jobs are due that are not paused, and how often: those without a lane too. */
+  job_count: number;
+  time_count: number;
+  /** Jobs have more times than were searched. */
+  is_cut: boolean;
   /** Changes of the clock of the zones of these jobs. */
   changes: { zone: string; at: Instant; civil: Civil; delta_ms: number; text: string }[];
   /** How many start in each step from `from` on. */

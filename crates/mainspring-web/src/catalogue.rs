@@ -33,13 +33,12 @@ const FRESH: Duration = Duration::from_millis(250);
 const MAX_ASKED_ALONE: usize = 200;
 
 /// How many runs of a job are looked at for its medians.
-const RECENT_RUNS: usize = 100;
+pub const RECENT_RUNS: usize = 100;
 
 /// Of so many jobs a list asks how their last runs went: a question each, and as many as a page shows.
 const MAX_LOOKED_BACK: usize = 60;
 
-/// For so long a list goes on asking: a question takes a millisecond or two where a job has a hundred runs,
-/// and a person who opens the page waits for the list.
+/// For so long a list goes on asking, a millisecond or two each: a person waits for the list.
 const LOOK_BACK: Duration = Duration::from_millis(10);
 
 /// A job.
@@ -414,11 +413,19 @@ pub fn percentile(sorted: &[u64], percent: usize) -> Option<u64> {
 
 impl Recent {
     fn of(runs: Vec<RunWire>) -> Recent {
-        let good = runs.iter().filter(|run| run.state == "succeeded");
-        let mut lengths: Vec<u64> =
-            good.filter_map(|run| between_ms(run.started.as_ref(), run.ended.as_ref())).collect();
+        let mut recent = Recent { runs, ..Recent::default() };
+        let lengths = recent.lengths();
+        (recent.median_ms, recent.p95_ms) = (percentile(&lengths, 50), percentile(&lengths, 95));
+        recent
+    }
+
+    /// How long those took that succeeded, the shortest first: what median and 95th percentile are of.
+    pub fn lengths(&self) -> Vec<u64> {
+        let length = |run: &RunWire| between_ms(run.started.as_ref(), run.ended.as_ref());
+        let good = self.runs.iter().filter(|run| run.state == "succeeded");
+        let mut lengths: Vec<u64> = good.filter_map(length).collect();
         lengths.sort_unstable();
-        Recent { median_ms: percentile(&lengths, 50), p95_ms: percentile(&lengths, 95), runs }
+        lengths
     }
 }
 

@@ -61,11 +61,9 @@ export const upcomingPage = {
     const lanes = due.filter(({ paused }) => !paused).sort((a, b) => isDense(a) - isDense(b));
     const shown = query.get("lanes") === "all" ? lanes : lanes.slice(0, LANES);
     const rest = due.length - lanes.length;
-    const least = lanes.some(({ is_cut }) => is_cut) ? "at least " : "";
-    const times = plural(
-      lanes.reduce((sum, { count }) => sum + count, 0),
-      "time"
-    );
+    const { job_count, time_count, lanes_left_out, is_cut } = upcoming;
+    const least = is_cut ? "at least " : "";
+    const times = plural(time_count, "time");
     const met = lanes.filter(({ overlaps }) => 0 < overlaps.length);
     return [
       title("Upcoming"),
@@ -79,7 +77,8 @@ export const upcomingPage = {
       ),
       h(
         "p.lead",
-        `${plural(lanes.length, "job is due", "jobs are due")}, ${least}${times} in all. `,
+        `${plural(job_count, "job is due", "jobs are due")}, ${least}${times} in all. `,
+        0 < lanes_left_out && `${plural(lanes_left_out, "job has", "jobs have")} no lane here: filter by name or group. `,
         0 < rest && `${plural(rest, "paused job is", "paused jobs are")} left out. `,
         "A bar is as long as the job usually runs."
       ),

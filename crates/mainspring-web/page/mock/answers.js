@@ -220,7 +220,8 @@ export class Answers {
       return {
         duration: of(points.map(({ duration_ms }) => duration_ms)),
         lateness: of(points.map(({ lateness_ms }) => lateness_ms)),
-        points
+        points,
+        is_cut: false
       };
     }
     const year = Number(query.get("year"));
@@ -327,6 +328,10 @@ export class Answers {
       from,
       to,
       lanes,
+      lanes_left_out: 0,
+      job_count: lanes.filter(({ paused, count }) => !paused && 0 < count).length,
+      time_count: lanes.reduce((sum, { paused, count }) => sum + (paused ? 0 : count), 0),
+      is_cut: lanes.some(({ is_cut }) => is_cut),
       changes: zones.flatMap((zone) => changes(zone, start, end)),
       histogram: { step_ms, counts, estimated_from: null }
     };

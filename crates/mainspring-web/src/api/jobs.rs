@@ -18,7 +18,7 @@ use super::define::job_answer;
 use super::runs::OPEN;
 use crate::app::App;
 use crate::call::{Asked, Call, Reply, ok};
-use crate::catalogue::{Known, Recent, between_ms, history, percentile};
+use crate::catalogue::{Known, RECENT_RUNS, Recent, between_ms, history, percentile};
 use crate::plan::Plan;
 use crate::problem::{Code, Problem};
 use crate::view::{civil, instant, job, state_code, zone_of};
@@ -35,9 +35,6 @@ const MAX_NEXT: usize = 100;
 /// How many runs a year of a job is made of: what retention keeps of most, and seconds of reading of the
 /// others.
 const MAX_YEAR_RUNS: usize = 10_000;
-
-/// How many runs are shown as points.
-const MAX_POINTS: usize = 200;
 
 /// How far the calendar is searched in one step of a search, and how many of them: as the planner does.
 const MAX_STEPS: usize = 1_000;
@@ -223,15 +220,17 @@ pub async fn stats(call: Call) -> Reply {
     let zone = zone_of(&call.app, Some(&known));
     let from = call.now.wall - jiff::SignedDuration::from_hours(24 * days);
     let mut points = Vec::new();
-    let (mut lengths, mut delays) = (Vec::new(), Vec::new());
-    for run in recent.runs.iter().filter(|run| run.started.is_some()).take(MAX_POINTS) {
+    let mut delays = Vec::new();
+    // Older runs of this time may not be among those that are looked at.
+    let oldest = recent.runs.last().and_then(|run| run.nominal.parse::<Timestamp>().ok());
+    let is_cut = RECENT_RUNS <= recent.runs.len() && oldest.is_some_and(|oldest| from <= oldest);
+    for run in recent.runs.iter().filter(|run| run.started.is_some()) {
         let Ok(at) = run.nominal.parse::<Timestamp>() else { continue };
         if at < from {
             continue;
         }
         let duration_ms = between_ms(run.started.as_ref(), run.ended.as_ref());
         let lateness_ms = between_ms(Some(&run.due), run.started.as_ref());
-        lengths.extend(duration_ms);
         delays.extend(lateness_ms);
         points.push(json!({
             "run": run.run, "at": run.nominal, "civil": civil(at, zone), "state": run.state, "duration_ms": duration_ms,
@@ -239,7 +238,9 @@ pub async fn stats(call: Call) -> Reply {
         }));
     }
     points.reverse();
-    ok(&json!({ "duration": distribution(lengths), "lateness": distribution(delays), "points": points }))
+    // Of the same runs as in the list of jobs, whatever the window is.
+    let duration = distribution(recent.lengths());
+    ok(&json!({ "duration": duration, "lateness": distribution(delays), "points": points, "is_cut": is_cut }))
 }
 
 /// How bad a state is for a day.

@@ -30,7 +30,8 @@ const MAX_COUNTED: usize = 10_080;
 /// How many times are searched in all: a second of work.
 const MAX_TIMES: usize = 200_000;
 
-/// How many lanes there are.
+/// How many lanes are told. The histogram and the numbers are of all jobs, and `lanes_left_out` says how many
+/// are not told.
 const MAX_LANES: usize = 1_000;
 
 struct Lane {
@@ -70,8 +71,9 @@ pub async fn upcoming(call: Call) -> Reply {
     let broke_off = |_| Problem::new(Code::Failed, "the search broke off");
     let mut lanes = tokio::task::spawn_blocking(move || searched(jobs, from, to)).await.map_err(broke_off)?;
     // What is due first is looked back at first.
-    app.catalogue.look_back(&app.pool, lanes.iter().map(|lane| &*lane.known)).await?;
-    for lane in &mut lanes {
+    let told = || lanes.iter().take(MAX_LANES).map(|lane| &*lane.known);
+    app.catalogue.look_back(&app.pool, told()).await?;
+    for lane in lanes.iter_mut().take(MAX_LANES) {
         let recent = app.catalogue.recent_known(&lane.known.wire.name);
         lane.median_ms = recent.and_then(|recent| recent.median_ms);
     }
@@ -93,7 +95,6 @@ fn searched(jobs: Vec<Arc<Known>>, from: Timestamp, to: Timestamp) -> Vec<Lane> 
     };
     let mut lanes: Vec<Lane> = jobs.into_iter().filter_map(lane).collect();
     lanes.sort_by_key(|lane| lane.times.first().copied().unwrap_or(Timestamp::MAX));
-    lanes.truncate(MAX_LANES);
     lanes
 }
 
@@ -113,8 +114,12 @@ fn document(lanes: &[Lane], from: Timestamp, to: Timestamp) -> Value {
         go_on(&mut counts, &lane.times, from, step);
     }
     let estimated_from = cut().filter_map(|lane| lane.times.last()).min().map(Timestamp::to_string);
+    let awake = || lanes.iter().filter(|lane| !is_paused(&lane.known) && !lane.times.is_empty());
+    let told = &lanes[..lanes.len().min(MAX_LANES)];
     json!({
-        "from": from.to_string(), "to": to.to_string(), "lanes": lanes.iter().map(lane_document).collect::<Vec<_>>(),
+        "from": from.to_string(), "to": to.to_string(), "lanes": told.iter().map(lane_document).collect::<Vec<_>>(),
+        "lanes_left_out": lanes.len() - told.len(), "job_count": awake().count(),
+        "time_count": awake().map(|lane| lane.times.len()).sum::<usize>(), "is_cut": cut().next().is_some(),
         "changes": changes(lanes, from, to),
         "histogram": { "step_ms": step * 1_000, "counts": counts, "estimated_from": estimated_from }
     })
@@ -186,6 +191,29 @@ mod tests {
     use crate::plan::read;
     use jiff::tz::TimeZone;
     use mainspring_server::protocol::JobWire;
+
+    #[test]
+    fn jobs_without_a_lane_are_counted_and_it_is_said_how_many_they_are() {
+        let job = |number: usize| {
+            let name = format!("j{number:05}");
+            let definition = format!("[jobs.{name}]\ncron = \"{} 3 * * *\"\nrun = [\"true\"]\n", number % 60);
+            let wire = JobWire { name, ..JobWire::default() };
+            let plan = read(&definition, &TimeZone::UTC);
+            Arc::new(Known { wire, definition, plan })
+        };
+        let from: Timestamp = "2026-11-22T00:00:00Z".parse().unwrap();
+        let to = from + SignedDuration::from_hours(24);
+        for (count, told) in [(1_000, 1_000), (2_400, 1_000)] {
+            let found = document(&searched((0..count).map(job).collect(), from, to), from, to);
+            assert_eq!(found["lanes"].as_array().unwrap().len(), told);
+            let numbers =
+                ["lanes_left_out", "job_count", "time_count"].map(|name| found[name].as_u64().unwrap());
+            assert_eq!(numbers, [count - told, count, count].map(|count| count as u64));
+            assert_eq!(found["is_cut"], json!(false));
+            let counts = found["histogram"]["counts"].as_array().unwrap();
+            assert_eq!(counts.iter().filter_map(Value::as_u64).sum::<u64>(), count as u64);
+        }
+    }
 
     #[test]
     fn jobs_that_are_due_all_the_time_leave_the_lanes_of_others_as_they_are() {
