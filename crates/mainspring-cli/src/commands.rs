@@ -45,6 +45,7 @@ mod takeover;
 mod top;
 mod translate;
 mod upcoming;
+mod value_text;
 mod views;
 
 pub use manual::show_help;

@@ -74,9 +74,10 @@ impl Client {
         self.run(RunRequest::new(name_of(job)?)).map(|(key, _)| key)
     }
 
-    /// The same at a time, or under an idempotency key: `jobs.run(RunRequest::new(job).at(due).with_key("7"))`.
-    /// Returns the key of the run, and whether it is new: a second request with the same key for the same job
-    /// is answered with the run of the first, while that is open or kept.
+    /// The same at a time, or under an idempotency key:
+    /// `jobs.run(RunRequest::new(job).at(due).with_key("7"))`. Returns the key of the run, and whether it is
+    /// new: a second request with the same key for the same job is answered with the run of the first, while
+    /// that is open or kept.
     ///
     /// # Errors
     /// As [`run_now`](Self::run_now); when the key is too long, or

@@ -5,27 +5,24 @@
 //! Does not decide anything: the server does.
 
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
 
 use super::cluster_text::{owner_text, servers_text};
 use super::duplicate_text::duplicate_text;
 use super::job_text::job_text;
-use super::{print, print_json, print_painted, zone_or_system};
+use super::value_text::{View, after, near, outcome_text, pairs, terms_text, when};
+use super::{print, print_json, print_painted};
 use crate::cli::serve::AskArgs;
 use crate::client::{Address, Client};
 use crate::table::{Column, table};
-use crate::terminal::Screen;
 use mainspring_exec::clock::Moment;
 use mainspring_file::plain;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
-use mainspring_server::log::rfc3339;
 use mainspring_server::message::{PROGRAM, counted, say};
 use mainspring_server::protocol::{
-    AppliedWire, AuditWire, ClusterWire, JobState, JobWire, LineWire, OnceWire, PauseTermsWire, Request,
-    Response, RunWire, StatusWire,
+    AppliedWire, AuditWire, ClusterWire, JobWire, LineWire, OnceWire, Request, Response, RunWire, StatusWire,
 };
-use mainspring_server::relative::{length, relative};
+use mainspring_server::relative::length;
 use mainspring_server::server::alone::Alone;
 use mainspring_store::DirectoryError;
 
@@ -84,34 +81,6 @@ pub(super) fn show(args: &AskArgs, response: &Response) -> Result<Exit, Error> {
         _ => print(&text)?,
     }
     Ok(Exit::Ok)
-}
-
-/// From where an answer is seen.
-#[derive(Clone, Debug)]
-pub(super) struct View {
-    /// What relative times are relative to.
-    pub(super) now: Timestamp,
-    /// Of absolute times.
-    pub(super) zone: TimeZone,
-    /// What tables are shown on.
-    pub(super) screen: Screen,
-}
-
-impl View {
-    /// That of the caller: now, in the system's zone unless UTC is asked for, on standard output.
-    pub(super) fn of(args: &AskArgs) -> View {
-        let zone = if args.utc { TimeZone::UTC } else { zone_or_system(None) };
-        View { now: Moment::now().wall, zone, screen: Screen::stdout() }
-    }
-
-    /// A time in the zone, to the millisecond; UTC has a `Z`, as in the names of runs.
-    pub(super) fn absolute(&self, time: Timestamp) -> String {
-        let time = Timestamp::from_millisecond(time.as_millisecond()).unwrap_or(time);
-        match self.zone.iana_name() {
-            Some("UTC" | "Etc/UTC") => time.to_string(),
-            _ => rfc3339(&time.to_zoned(self.zone.clone())),
-        }
-    }
 }
 
 /// An answer for people.
@@ -180,26 +149,6 @@ pub(super) fn line_text(line: &LineWire) -> String {
         _ => "",
     };
     format!("{mark}{}\n", line.text)
-}
-
-/// A time with how far it is from now.
-pub(super) fn when(text: &str, view: &View) -> String {
-    text.parse().map_or_else(
-        |_| text.to_owned(),
-        |time| format!("{} ({})", relative(time, view.now), view.absolute(time)),
-    )
-}
-
-pub(super) fn near(text: Option<&String>, view: &View) -> String {
-    let time = text.and_then(|text| text.parse().ok());
-    time.map_or_else(|| "-".to_owned(), |time| relative(time, view.now))
-}
-
-/// What a job without a next time waits for, if that is the end of another.
-pub(super) fn after(job: &JobWire) -> Option<String> {
-    let is_active = matches!(job.state_code, JobState::Active | JobState::Quarantined);
-    let mut triggers = job.triggers.iter().filter(|trigger| trigger.starts_with("after "));
-    triggers.next().filter(|_| job.next.is_none() && is_active).cloned()
 }
 
 /// Jobs, and below them one-shot jobs that wait.
@@ -273,13 +222,6 @@ fn audit_text(rows: &[AuditWire], view: &View) -> String {
     table(&columns, &rows.iter().map(row).collect::<Vec<_>>(), view.screen)
 }
 
-/// How long a pause lasts, and why there is one.
-pub(super) fn terms_text(terms: &PauseTermsWire, view: &View) -> String {
-    let until = terms.until.as_ref().map(|until| format!("until {}", when(until, view)));
-    let note = Some(terms.note.clone()).filter(|note| !note.is_empty());
-    until.into_iter().chain(note).collect::<Vec<_>>().join(": ")
-}
-
 /// How many occurrences a row stands for, how the last attempt ended, and the reason that is on record.
 fn why(run: &RunWire) -> String {
     let count = (1 < run.count).then(|| format!("{} occurrences", run.count));
@@ -300,21 +242,6 @@ fn took(run: &RunWire) -> String {
             length(u64::try_from(ms).unwrap_or(0))
         },
     )
-}
-
-pub(super) fn outcome_text(run: &RunWire) -> String {
-    match &run.outcome {
-        Some(outcome) if *outcome != run.state => format!("{}: {outcome}", run.state),
-        _ if run.reason.is_empty() => run.state.clone(),
-        _ => format!("{}: {}", run.state, run.reason),
-    }
-}
-
-/// Names and values, one pair a line.
-pub(super) fn pairs(pairs: &[(&str, String)]) -> String {
-    let width = pairs.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
-    let shown = pairs.iter().filter(|(_, value)| !value.is_empty());
-    shown.map(|(name, value)| format!("{name:<width$}  {}\n", plain::line(value))).collect()
 }
 
 fn once_text(once: &OnceWire, view: &View) -> String {
@@ -395,6 +322,8 @@ fn applied_text(applied: &AppliedWire) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::terminal::Screen;
+    use jiff::tz::TimeZone;
 
     fn view() -> View {
         View {

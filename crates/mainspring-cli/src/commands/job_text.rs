@@ -6,7 +6,7 @@
 
 use mainspring_server::protocol::{HoldWire, JobWire, RunWire};
 
-use super::answers::{View, after, near, outcome_text, pairs, terms_text, when};
+use super::value_text::{View, after, near, outcome_text, pairs, terms_text, when};
 
 pub(super) fn job_text(job: &JobWire, view: &View) -> String {
     let last = job.last.as_ref().map_or_else(String::new, |run| {

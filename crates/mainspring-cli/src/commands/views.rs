@@ -7,9 +7,10 @@
 
 use std::io::{self, Write};
 
-use super::answers::{Looking, View, ask, jobs_text, show};
+use super::answers::{Looking, ask, jobs_text, show};
 use super::progress::Progress;
 use super::upcoming::{defined, upcoming};
+use super::value_text::View;
 use super::{beyond, json_line, print, print_faithfully, print_json, print_painted, printed, zone_or_system};
 use crate::cli::serve::{AskArgs, ExportArgs};
 use crate::cli::value;

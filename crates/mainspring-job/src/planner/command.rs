@@ -23,9 +23,9 @@ use crate::record::PauseTerms;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 
-/// How many runs of a job may wait for a later time that a person asked for: as many as a backfill has. Each is
-/// in memory, about a kilobyte, and a look at a job's runs takes time for each. Many submissions with times of
-/// their own are one-shot jobs.
+/// How many runs of a job may wait for a later time that a person asked for: as many as a backfill has. Each
+/// is in memory, about a kilobyte, and a look at a job's runs takes time for each. Many submissions with
+/// times of their own are one-shot jobs.
 pub const MAX_WAITING_REQUESTS: usize = 1_000;
 
 /// Between the name of a job and the key of a run of it: the unit separator of ASCII, which nobody types.
@@ -235,9 +235,9 @@ impl Planner {
         Ok(Arc::clone(job))
     }
 
-    /// Has the store keep the idempotency key of a run as long as the run: as that of a one-shot job of its name
-    /// that is submitted and fires in the very unit that records the run. So both are new, or neither is, and
-    /// a key is known in one place.
+    /// Has the store keep the idempotency key of a run as long as the run: as that of a one-shot job of its
+    /// name that is submitted and fires in the very unit that records the run. So both are new, or neither
+    /// is, and a key is known in one place.
     fn reserve(&mut self, now: Timestamp, job: &Job, key: &RunKey, text: &str) -> Position {
         let id = self.numbers.new_id(key.nominal);
         // What people choose as the key of a one-shot job is not that of a run.

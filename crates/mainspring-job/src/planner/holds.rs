@@ -73,7 +73,8 @@ pub enum Hold {
     NoRoom,
     /// A run of it is running, and its overlap rule allows no other beside it.
     Running(RunKey),
-    /// A run of it is due, and waits for its turn, its group, the server or the end of one of the other reasons.
+    /// A run of it is due, and waits for its turn, its group, the server or the end of one of the other
+    /// reasons.
     Waiting(RunKey),
     /// A run of it is due, and the server has no executor for its action.
     Unserved(RunKey),
@@ -164,7 +165,8 @@ impl fmt::Display for Hold {
 }
 
 impl Planner {
-    /// Each reason why a job does not run now, those first that hold all else; empty if it runs when it is due.
+    /// Each reason why a job does not run now, those first that hold all else; empty if it runs when it is
+    /// due.
     pub fn holds(&self, name: &JobName, now: Timestamp) -> Vec<Hold> {
         let Some((job, mark)) = self.job(name) else { return Vec::new() };
         let stopping = self.is_stopping().then_some(Hold::Stopping);

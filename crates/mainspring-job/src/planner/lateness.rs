@@ -1,7 +1,8 @@
 //! Lateness: what may still start now.
 //!
-//! A run may have been planned long ago when it could start: there was no server, its job was paused, or others
-//! were in its way. Whatever it waited for, this is asked when its time has come and again when it starts.
+//! A run may have been planned long ago when it could start: there was no server, its job was paused, or
+//! others were in its way. Whatever it waited for, this is asked when its time has come and again when it
+//! starts.
 //!
 //! | cause | its first attempt waited for its time | for its turn, or for its next attempt |
 //! |---|---|---|
@@ -10,9 +11,10 @@
 //! | request, backfill | starts | starts |
 //! | any, as a dead letter that is tried again | starts | starts |
 //!
-//! The time is that in `due`: with jitter, spread or back-off. The turn is that in its job, in its group and in
-//! the server; a pause and a probation of others hold it too. `none` says what no server planned in time, so it
-//! does not judge a wait that the overlap policy, a group or a retry policy asks for: that has the window.
+//! The time is that in `due`: with jitter, spread or back-off. The turn is that in its job, in its group and
+//! in the server; a pause and a probation of others hold it too. `none` says what no server planned in time,
+//! so it does not judge a wait that the overlap policy, a group or a retry policy asks for: that has the
+//! window.
 //!
 //! What starts however late is what a person asked for.
 //!

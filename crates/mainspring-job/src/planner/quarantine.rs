@@ -6,9 +6,9 @@
 //!
 //! ```text
 //!  the server dies in runs of a, b, .. z ──▶ each has one crash: they start up to 16 at a time, on probation
-//!      a, b, .. p ├── probation ──┤ outlive it, or end: no crashes, out of quarantine; q and the others follow
-//!                 ├─ ✗ the server dies again: a .. p have two crashes ──▶ each of them starts alone
-//!                                                             b ├─ ✗ three: a crash loop; dead letter, and paused
+//! a, b, .. p ├── probation ──┤ outlive it, or end: no crashes, out of quarantine; q and the others follow
+//! ├─ ✗ the server dies again: a .. p have two crashes ──▶ each of them starts alone
+//! b ├─ ✗ three: a crash loop; dead letter, and paused
 //! ```
 //!
 //! | | |
@@ -23,9 +23,10 @@
 //! A server that was asked to end and killed its runs gave its shard up in good order, which is no crash. A
 //! power cut is no crash either; a new start of the machine tells it: see [`Takeover`].
 //!
-//! A death that came long after the start of a run is not its fault, and neither is a lease that ran out while
-//! its owner lived. When the owner died nobody saw. It was alive at each time that is on record, and where
-//! leases run out, until about so long before the takeover: see [`Limits::lease`](crate::Limits::lease).
+//! A death that came long after the start of a run is not its fault, and neither is a lease that ran out
+//! while its owner lived. When the owner died nobody saw. It was alive at each time that is on record, and
+//! where leases run out, until about so long before the takeover: see
+//! [`Limits::lease`](crate::Limits::lease).
 //!
 //! Cost: nothing while nothing is in quarantine; else a look at each run of it in line when a place is free.
 //!
@@ -116,8 +117,8 @@ impl Quarantine {
         self.lived_until = times.fold(self.lived_until, Timestamp::max);
     }
 
-    /// The shard was taken over in this way, from an owner that ran these and lived until then at least, as far
-    /// as its lease tells. What had started soon before its end may be to blame for that.
+    /// The shard was taken over in this way, from an owner that ran these and lived until then at least, as
+    /// far as its lease tells. What had started soon before its end may be to blame for that.
     pub(super) fn take_over(&mut self, takeover: Takeover, until: Option<Timestamp>, cut_off: &[Run]) {
         self.takeover = takeover;
         let lived_until = until.map_or(self.lived_until, |until| until.max(self.lived_until));

@@ -1,5 +1,5 @@
-//! Each road to a run of a job, by each rule of the job: none rebuilds the job from its parts, and none goes around
-//! a rule.
+//! Each road to a run of a job, by each rule of the job: none rebuilds the job from its parts, and none goes
+//! around a rule.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! The states of a job, in pairs: each reason why it does not run is told, what it says ends it, and when none is
-//! left the job runs.
+//! The states of a job, in pairs: each reason why it does not run is told, what it says ends it, and when
+//! none is left the job runs.
 
 use super::*;
 use mainspring_job::{Hold, Pause};

@@ -181,9 +181,9 @@ const FORGERIES: &[(&str, &str, Forge)] = &[
         let due = world.log.iter_mut().find_map(|event| match event {
             Event::Acknowledged {
                 command: Command::Trigger(RunRequest { due: Some(due), .. }),
-                reply,
+                reply: Reply::Planned { .. },
                 ..
-            } if matches!(reply, Reply::Planned { .. }) => Some(due),
+            } => Some(due),
             _ => None,
         });
         *due? += DAY * 9;

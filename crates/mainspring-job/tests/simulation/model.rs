@@ -41,8 +41,8 @@ impl View {
         0 < self.run.attempt || !matches!(self.run.cause, Cause::Trigger | Cause::Boot | Cause::After)
     }
 
-    /// Whether a person wants this very start now: the first of a run by hand that was not asked for at a later
-    /// time. One-shot jobs have no pause of their own.
+    /// Whether a person wants this very start now: the first of a run by hand that was not asked for at a
+    /// later time. One-shot jobs have no pause of their own.
     pub(crate) fn starts_in_spite_of_a_pause(&self) -> bool {
         let Run { cause, attempt, due, planned, .. } = &self.run;
         *cause == Cause::Once || *cause == Cause::Request && *attempt == 0 && due <= planned

@@ -256,15 +256,7 @@ impl Script {
                 steps.insert(later, Step::Rewind(job));
             }
         }
-        if seed % BURST_IN == BURST_IN / 2 {
-            // Each of thousands would kill a server of its own.
-            subjects[0].is_poison = false;
-            add_burst(&mut Random(seed ^ BURST), &mut steps);
-        }
-        // In some histories people ask for runs at later times, and under keys.
-        if seed % ASKED_IN == 0 {
-            ask_for_later(&mut Random(seed ^ ASKED), &mut steps, subjects.len());
-        }
+        add_requests(seed, &mut subjects, &mut steps);
         // In some histories jobs follow each other, without a circle.
         if seed % FOLLOWED_IN == 1 && !is_crowd {
             follow(&mut Random(seed ^ FOLLOWED), &mut subjects);
@@ -374,6 +366,18 @@ fn follow(random: &mut Random, subjects: &mut Vec<Subject>) {
                 subject.times[version] = NEVER;
             }
         }
+    }
+}
+
+/// In some histories people ask for thousands of runs at once, or for runs at later times and under keys.
+fn add_requests(seed: u64, subjects: &mut [Subject], steps: &mut Vec<Step>) {
+    if seed % BURST_IN == BURST_IN / 2 {
+        // Each of thousands would kill a server of its own.
+        subjects[0].is_poison = false;
+        add_burst(&mut Random(seed ^ BURST), steps);
+    }
+    if seed.is_multiple_of(ASKED_IN) {
+        ask_for_later(&mut Random(seed ^ ASKED), steps, subjects.len());
     }
 }
 

@@ -136,8 +136,8 @@ pub struct JobWire {
     /// Each reason why it does not run now; in `show` alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub holds: Vec<HoldWire>,
-    /// Runs that wait for their time, the first [`MAX_WAITING_SHOWN`] of them: asked for, or to be tried again; in
-    /// `show` alone.
+    /// Runs that wait for their time, the first [`MAX_WAITING_SHOWN`] of them: asked for, or to be tried
+    /// again; in `show` alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waiting: Vec<RunWire>,
     /// How many there are.

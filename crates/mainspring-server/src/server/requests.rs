@@ -240,9 +240,7 @@ impl Server {
             Request::Stats { job } => self.stats(&job),
             Request::Logs { of, .. } => self.logs(&of),
             Request::Run { job, wait, due, key } => {
-                let mut asked = RunRequest::new(self.known(&job)?);
-                (asked.due, asked.key) = (due.as_deref().map(time).transpose()?, key);
-                let command = Command::Trigger(asked);
+                let command = self.trigger(&job, due.as_deref(), key)?;
                 Ok(if wait { Next::Wait(command) } else { Next::Command(command) })
             }
             Request::Wait { run } => {
@@ -283,6 +281,12 @@ impl Server {
                 Ok(Next::Nothing)
             }
         }
+    }
+
+    fn trigger(&self, job: &str, due: Option<&str>, key: Option<String>) -> Result<Command, ErrorWire> {
+        let mut asked = RunRequest::new(self.known(job)?);
+        (asked.due, asked.key) = (due.map(time).transpose()?, key);
+        Ok(Command::Trigger(asked))
     }
 
     /// On a full disk nothing new is taken, and nothing at all is changed that cannot be recorded.

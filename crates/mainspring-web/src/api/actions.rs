@@ -136,8 +136,8 @@ fn check_until(until: Option<&str>, now: Timestamp) -> Result<(), Problem> {
 ///
 /// # Errors
 ///
-/// 404 if there is none, 409 for a key that is that of other work, 422 for a time that has passed by more than
-/// a minute, and what the loop says.
+/// 404 if there is none, 409 for a key that is that of other work, 422 for a time that has passed by more
+/// than a minute, and what the loop says.
 pub async fn run(call: Call) -> Reply {
     let asked: RunAsked = call.document()?;
     let job = call.parameter("job").to_owned();

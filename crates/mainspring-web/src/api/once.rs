@@ -93,8 +93,8 @@ pub async fn show(call: Call) -> Reply {
     }
 }
 
-/// Does one thing that is asked for: a run of a job, which is all that its definition says, or work of one's own,
-/// which needs the scope `define`. Tells its status, and its document.
+/// Does one thing that is asked for: a run of a job, which is all that its definition says, or work of one's
+/// own, which needs the scope `define`. Tells its status, and its document.
 async fn submit(call: &Call, asked: OnceAsked, key: Option<String>) -> Result<(StatusCode, Value), Problem> {
     let wrong = |text: &str| Problem::new(Code::Invalid, text);
     let due = moment_of(asked.at.as_deref(), asked.r#in.as_deref(), call.now.wall)?;
@@ -104,7 +104,7 @@ async fn submit(call: &Call, asked: OnceAsked, key: Option<String>) -> Result<(S
             let (run, is_new) = ask_for_run(call, job, Some(due), key).await?;
             let due = is_new.then(|| due.max(call.now.wall).to_string());
             let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
-            Ok(submitted(status, Some(run), due, is_new.then_some("scheduled")))
+            Ok(submitted(status, Some(&run), due.as_deref(), is_new.then_some("scheduled")))
         }
         (Some(_), None) => Err(wrong("`policies` and `name` are those of the job")),
         (None, Some(work)) => {
@@ -113,10 +113,10 @@ async fn submit(call: &Call, asked: OnceAsked, key: Option<String>) -> Result<(S
             let submission = SubmitWire { due: due.to_string(), name: asked.name, key, work };
             match call.app.change(call.who()?, None, Request::Submit(Box::new(submission))).await? {
                 Response::Submitted { name, due } => {
-                    Ok(submitted(StatusCode::CREATED, Some(name), Some(due), Some("pending")))
+                    Ok(submitted(StatusCode::CREATED, Some(&name), Some(&due), Some("pending")))
                 }
                 Response::Duplicate { name, due, state, .. } => {
-                    Ok(submitted(StatusCode::OK, name, due, state.as_deref()))
+                    Ok(submitted(StatusCode::OK, name.as_deref(), due.as_deref(), state.as_deref()))
                 }
                 _ => Err(strange()),
             }
@@ -128,8 +128,8 @@ async fn submit(call: &Call, asked: OnceAsked, key: Option<String>) -> Result<(S
 /// The status and the document of one that is new, or that was there already.
 fn submitted(
     status: StatusCode,
-    id: Option<String>,
-    due: Option<String>,
+    id: Option<&str>,
+    due: Option<&str>,
     state: Option<&str>,
 ) -> (StatusCode, Value) {
     let is_new = status == StatusCode::CREATED;

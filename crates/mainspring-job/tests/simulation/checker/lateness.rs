@@ -1,5 +1,5 @@
-//! What may still start: the manual's words on what waited for too long, asked at each start and at each record of
-//! what is missed for it.
+//! What may still start: the manual's words on what waited for too long, asked at each start and at each
+//! record of what is missed for it.
 
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ pub(crate) fn watch(model: &Model<'_>, event: &Event) -> Verdict {
     match to {
         RunState::Running => ensure!(!is_late, "out of policy: {key} starts at {at}, and was due at {due}"),
         RunState::Queued => {
-            ensure!(!is_late, "out of policy: {key} still waits at {at}, and was due at {due}")
+            ensure!(!is_late, "out of policy: {key} still waits at {at}, and was due at {due}");
         }
         RunState::Missed => ensure!(is_late, "out of policy: {key} is missed at {at}, and was due at {due}"),
         _ => (),

@@ -95,8 +95,8 @@ fn recorded_by_its_owner(world: &Owners<'_>) -> Verdict {
     Ok(())
 }
 
-/// A takeover counts a crash in a job only for a run that had started at most so long before: the lease of its
-/// owner, who lived until it was renewed last, and the time in which a run is suspected.
+/// A takeover counts a crash in a job only for a run that had started at most so long before: the lease of
+/// its owner, who lived until it was renewed last, and the time in which a run is suspected.
 fn blamed(world: &Owners<'_>) -> Verdict {
     let most = SignedDuration::try_from(LEASE).unwrap() + PROBATION;
     let mut started: BTreeMap<&RunKey, Timestamp> = BTreeMap::new();
