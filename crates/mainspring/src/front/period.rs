@@ -5,7 +5,7 @@
 //!   due, a whole tick        4     8    11    14        each rounded up by itself
 //! ```
 //!
-//! A [`Series`] is counted in nanoseconds from where it began, so a period that is no whole number of ticks
+//! A `Series` is counted in nanoseconds from where it began, so a period that is no whole number of ticks
 //! keeps its rate: the n-th time is due at the first tick that begins no earlier than `start + n * period`,
 //! never early, and never a tick later.
 //!
