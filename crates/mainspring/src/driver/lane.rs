@@ -192,9 +192,10 @@ impl<Q> Lane<Q> {
         state.counts.held_back += u64::from(has_paused);
         // What is asked for the past is due now: a turn comes to it after all that were due before. By its
         // own deadline it would come first, and one that schedules itself again would keep all others away.
-        let deadline = deadline.max(state.queue.now());
-        match state.add(room, deadline, payload) {
+        let due = deadline.max(state.queue.now());
+        match state.add(room, due, payload) {
             Ok(timer) => {
+                // By the deadline that was asked for: a sleeper is woken for what a stuck worker leaves.
                 self.finish(state, deadline);
                 Ok(self.id(timer))
             }
