@@ -297,7 +297,7 @@ fn a_job_is_made_of_json_and_its_work_is_done_once_more() {
     assert_eq!(site.post("/api/v1/jobs", &mara, &both).status, 422);
     // The work of a job is defined already, work of one's own is not.
     let once = |token: &str, body: Value| site.post("/api/v1/once", token, &body.to_string());
-    let first = once(&otto, json!({ "in": "0s", "job": "new", "name": "again" }));
+    let first = once(&otto, json!({ "in": "0s", "job": "new" }));
     assert_eq!(first.status, 201, "{first:?}");
     let own = json!({ "in": "1h", "work": { "process": { "run": ["true"], "cwd": "/" } } });
     assert_eq!((once(&otto, own.clone()).status, once(&mara, own).status), (403, 201));
@@ -309,8 +309,8 @@ fn a_job_is_made_of_json_and_its_work_is_done_once_more() {
     let statuses: Vec<_> =
         batch["items"].as_array().unwrap().iter().map(|item| item["status"].clone()).collect();
     assert_eq!(statuses, [json!(201), json!(403)]);
-    while !site.served.ask(&["history", "--state", "succeeded"]).stdout.contains("again") {}
-    site.served.says(&["logs", "again"], 0, "made of json");
+    while !site.served.ask(&["history", "--state", "succeeded"]).stdout.contains("new") {}
+    site.served.says(&["logs", "new"], 0, "made of json");
     let bearer = format!("Bearer {mara}");
     let headers = [("Authorization", bearer.as_str())];
     assert_eq!(site.send("DELETE", "/api/v1/jobs/new?history=burn", &headers, "").status, 400);

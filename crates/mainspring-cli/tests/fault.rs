@@ -277,7 +277,10 @@ fn on_a_full_disk_new_work_is_refused_and_all_goes_on_when_there_is_room() {
     assert_eq!(status.code(), Some(0), "{errors}");
     let saved = saved.join("data");
     fs::set_permissions(&saved, fs::Permissions::from_mode(0o700)).unwrap();
-    assert_eq!(pending_count(&saved), submitter.acknowledged_count + http.acknowledged_count);
+    // Those over HTTP are runs of a job, which ends with its file: no server that is started without it has
+    // them.
+    assert!(http.acknowledged_count == 0 || 3 <= http.acknowledged_count);
+    assert_eq!(pending_count(&saved), submitter.acknowledged_count);
     let _ = fs::remove_dir_all(&folder);
 }
 

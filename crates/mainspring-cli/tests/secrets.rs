@@ -130,7 +130,8 @@ fn no_answer_holds_a_secret() {
     let token = site.token("mara", Scope::Operate);
     site.served.says(&["run", "process", "--wait"], 1, "");
     site.served.says(&["run", "hook", "--wait"], 0, "");
-    let once = json!({ "job": "hook", "at": "2100-01-01T00:00:00Z", "name": "later" });
+    site.served.says(&["at", "--name", "later", "2100-01-01T00:00:00Z", "--", "true"], 0, "later");
+    let once = json!({ "job": "hook", "at": "2100-01-01T00:00:00Z" });
     assert_eq!(site.post("/api/v1/once", &token, &once.to_string()).status, 201);
     let many = json!({ "do": "pause", "of": "jobs", "ids": ["hook"], "note": "so", "expected": 1 });
     let action = site.post("/api/v1/actions", &token, &many.to_string());

@@ -337,6 +337,11 @@ export interface JobDetail extends Job {
   definition: string;
   /** Each policy that is not the default, in words. */
   policy_words: { code: string; text: string }[];
+  /** Each reason why it does not run now, and what ends it. */
+  holds?: { code: string; why: string; ends: string }[];
+  /** The first runs that wait for their time. */
+  waiting?: object[];
+  waiting_count?: number;
 }
 
 // POST jobs/{job}/run      {at?: Instant, in?, key?: string}  -> 202 Started, 200 if that run was there

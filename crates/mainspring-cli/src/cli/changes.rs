@@ -39,7 +39,7 @@ pub struct RunArgs {
 /// The arguments of `at`.
 #[derive(Debug, Args)]
 pub struct AtArgs {
-    /// When: 17:30, noon, tomorrow, 'tomorrow 9:00', '2026-12-31 23:59', 2026-12-31T23:59:00Z, +90m, +1d1h
+    /// When: 17:30, noon, tomorrow, '2026-12-31 23:59', 2026-12-31T23:59:00Z, +90m, +1d1h
     #[arg(value_name = "TIME|+DURATION", value_parser = parse_moment)]
     pub when: Moment,
     /// Runs it at once if that time is past, instead of refusing it

@@ -133,6 +133,9 @@ pub struct JobWire {
     pub running: usize,
     pub queued: usize,
     pub last: Option<RunWire>,
+    /// The definition as a table of a job file; in `show` alone.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub definition: String,
     /// Each reason why it does not run now; in `show` alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub holds: Vec<HoldWire>,
@@ -143,9 +146,6 @@ pub struct JobWire {
     /// How many there are.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub waiting_count: usize,
-    /// The definition as a table of a job file; in `show` alone.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub definition: String,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "it is what serde gives")]

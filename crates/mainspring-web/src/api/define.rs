@@ -25,7 +25,7 @@ use crate::call::{Call, Reply, json as answer, nothing, ok, text};
 use crate::catalogue::{Known, strange};
 use crate::problem::{Code, Problem};
 use crate::tokens::hash;
-use crate::view::{add_actor, detail, zone_of};
+use crate::view::{add_actor, detail, fields, zone_of};
 
 /// How many characters of the hash of a definition are its tag: enough that no two are the same by chance.
 const TAG_CHARS: usize = 32;
@@ -90,6 +90,13 @@ pub async fn job_answer(call: &Call, status: StatusCode, name: &str) -> Reply {
         && let Some(pause) = document.get_mut("pause")
     {
         add_actor(pause, &audit, zone_of(&call.app, Some(&known)));
+    }
+    // What keeps it from running changes with the time, so that no list that was kept knows it.
+    if let Answer::Job(shown) = call.app.pool.look(Request::Show { job: name.to_owned() }).await? {
+        let now =
+            json!({ "holds": shown.holds, "waiting": shown.waiting, "waiting_count": shown.waiting_count });
+        let told = fields(&now).into_iter().filter(|(_, value)| *value != json!([]) && *value != json!(0));
+        document.extend(told);
     }
     let mut response = answer(status, &document)?;
     set(&mut response, ETAG, &tag(&known));
