@@ -278,7 +278,7 @@ pub async fn apply(call: Call) -> Reply {
             write_diff(&mut diff, name, old(name), new(name));
         }
     }
-    let mut document = crate::view::fields(&applied);
+    let mut document = fields(&applied);
     document.insert("diff".to_owned(), json!(diff));
     document.insert("faults".to_owned(), json!(faults));
     ok(&document)
