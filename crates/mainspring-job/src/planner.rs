@@ -78,6 +78,7 @@ mod wall_ticks;
 mod window;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
 
@@ -198,6 +199,15 @@ impl Planner {
     #[must_use]
     pub fn executing(mut self, executes: impl Fn(&Action) -> bool + Send + Sync + 'static) -> Planner {
         self.runs.execute_only(Arc::new(executes));
+        self
+    }
+
+    /// The same planner, which follows an owner that was last heard of so long before planning begins, as
+    /// [`Lease::silent`](crate::Lease::silent) says: until then that one lived, so no run that had started
+    /// long before killed it. Said before the first fact.
+    #[must_use]
+    pub fn following(mut self, silent: Option<Duration>) -> Planner {
+        self.quarantine.follow(silent);
         self
     }
 

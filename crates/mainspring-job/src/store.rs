@@ -170,12 +170,15 @@ pub struct Lease {
     pub lasts: Option<Duration>,
     /// The store's time when it was given, as in [`Committed::now`].
     pub now: Option<Timestamp>,
+    /// How long ago the owner before was last heard of, whose lease has run out. `None`: the store does not
+    /// know.
+    pub silent: Option<Duration>,
 }
 
 impl Lease {
     /// A lease that lasts as long as the store is open.
     pub fn new(shard: Shard, epoch: u64, takeover: Takeover) -> Lease {
-        Lease { shard, epoch, takeover, lasts: None, now: None }
+        Lease { shard, epoch, takeover, lasts: None, now: None, silent: None }
     }
 }
 

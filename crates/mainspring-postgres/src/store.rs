@@ -330,9 +330,11 @@ impl Store for PostgresStore {
         // otherwise: the function takes the shard from the row that says so, so that it is not called without
         // one.
         let sql = "WITH served AS MATERIALIZED (
-                SELECT $1 AS shard FROM mainspring.meta AS m WHERE m.floor <= $9 AND m.shards = $10)
+                SELECT $1 AS shard, s.until FROM mainspring.meta AS m LEFT JOIN mainspring.shard AS s ON s.shard = $1
+                WHERE m.floor <= $9 AND m.shards = $10)
             SELECT a.status, a.epoch, a.token, a.takeover, a.held_by, a.left_ms, a.now,
-                mainspring.seen_1($5, $3, $4, $8)::text
+                mainspring.seen_1($5, $3, $4, $8)::text, CASE WHEN isfinite(served.until) THEN
+                    ceil(extract(epoch FROM clock_timestamp() - served.until) * 1000)::int8 + $2 END
             FROM served, LATERAL mainspring.acquire_1(served.shard, $2, $3, $4, $5, $6, $7) AS a";
         let values = [
             Value::Int(i64::from(shard.0)),
@@ -377,6 +379,9 @@ impl Store for PostgresStore {
         let mut lease = Lease::new(shard, mainspring_rows::unsigned(epoch), takeover);
         lease.lasts = Some(self.lasts);
         lease.now = Some(mainspring_rows::time(number(&answered, 6)?));
+        // The lease of the owner before began to run when that was last heard of.
+        let silent_ms = answered.try_get::<_, Option<i64>>(8).ok().flatten();
+        lease.silent = silent_ms.and_then(|ms| u64::try_from(ms).ok()).map(Duration::from_millis);
         self.tokens.insert((shard, lease.epoch), text(&answered, 2)?);
         self.journals.retain(|(of, epoch), _| *of != shard || *epoch == lease.epoch);
         Ok(lease)

@@ -79,8 +79,7 @@ impl Planner {
     /// before anything else. They take no place, are not in the way of another, and are not killed. There are
     /// as many as may run at once.
     pub(super) fn abandon_all(&mut self, now: Timestamp, takeover: Takeover, cut_off: Vec<Run>) {
-        let until_lease = (!self.limits.lease.is_zero()).then(|| now.saturating_sub(self.limits.lease));
-        self.quarantine.take_over(takeover, until_lease.and_then(Result::ok), &cut_off);
+        self.quarantine.take_over(now, takeover, &cut_off);
         let mut cut_off = cut_off.into_iter().peekable();
         while let Some(run) = cut_off.next() {
             let is_last = cut_off.peek().is_none_or(|next| next.key.job != run.key.job);

@@ -36,9 +36,6 @@ pub struct Limits {
     /// it late. The executor waits for [`Start::not_before`](crate::Start::not_before). None by default: an
     /// executor that does not wait would be early.
     pub lead: Duration,
-    /// How long a lease of the store lasts; none by default. Who takes over after an owner whose lease ran
-    /// out knows that it lived until so long ago: see [`MAX_CRASHES`](crate::MAX_CRASHES).
-    pub lease: Duration,
     /// How much history of all one-shot jobs together is kept.
     pub once_retention: Retention,
 }
@@ -53,7 +50,6 @@ impl Default for Limits {
             page: 10_000,
             per_turn: 512,
             lead: Duration::ZERO,
-            lease: Duration::ZERO,
             once_retention: Retention { keep: 10_000, days: 7 },
         }
     }

@@ -25,8 +25,7 @@
 //!
 //! A death that came long after the start of a run is not its fault, and neither is a lease that ran out
 //! while its owner lived. When the owner died nobody saw. It was alive at each time that is on record, and
-//! where leases run out, until about so long before the takeover: see
-//! [`Limits::lease`](crate::Limits::lease).
+//! where leases run out, when it renewed its own: see [`Planner::following`](super::Planner::following).
 //!
 //! Cost: nothing while nothing is in quarantine; else a look at each run of it in line when a place is free.
 //!
@@ -40,6 +39,7 @@
 //! SQS](https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-dead-letter-queues.html).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -68,7 +68,9 @@ pub const MAX_ON_PROBATION: usize = 16;
 pub(super) struct Quarantine {
     /// How the last owner ended.
     takeover: Takeover,
-    /// The latest time at which it is on record that the last owner lived.
+    /// How long before the takeover it was last heard of, if its lease has run out.
+    silent: Option<Duration>,
+    /// The latest time at which it is known to have lived.
     lived_until: Timestamp,
     /// What it ran that may have killed it.
     suspected: BTreeSet<JobName>,
@@ -102,6 +104,7 @@ impl Default for Quarantine {
     fn default() -> Quarantine {
         Quarantine {
             takeover: Takeover::Clean,
+            silent: None,
             lived_until: Timestamp::MIN,
             suspected: BTreeSet::new(),
             jobs: BTreeSet::new(),
@@ -117,12 +120,18 @@ impl Quarantine {
         self.lived_until = times.fold(self.lived_until, Timestamp::max);
     }
 
-    /// The shard was taken over in this way, from an owner that ran these and lived until then at least, as
-    /// far as its lease tells. What had started soon before its end may be to blame for that.
-    pub(super) fn take_over(&mut self, takeover: Takeover, until: Option<Timestamp>, cut_off: &[Run]) {
+    /// The last owner was last heard of so long before the takeover.
+    pub(super) fn follow(&mut self, silent: Option<Duration>) {
+        self.silent = silent;
+    }
+
+    /// The shard was taken over in this way, from an owner that ran these. What had started soon before it
+    /// was last heard of may be to blame for its end.
+    pub(super) fn take_over(&mut self, now: Timestamp, takeover: Takeover, cut_off: &[Run]) {
         self.takeover = takeover;
-        let lived_until = until.map_or(self.lived_until, |until| until.max(self.lived_until));
-        let is_soon = |started: Timestamp| lived_until.duration_since(started) < PROBATION;
+        let heard = self.silent.and_then(|silent| now.checked_sub(silent).ok());
+        self.hear(heard.into_iter());
+        let is_soon = |started: Timestamp| self.lived_until.duration_since(started) < PROBATION;
         let suspected = cut_off.iter().filter(|run| run.started.is_none_or(is_soon));
         if takeover == Takeover::Unclean {
             self.suspected = suspected.map(|run| run.key.job.clone()).collect();

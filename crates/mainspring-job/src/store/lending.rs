@@ -37,6 +37,13 @@ impl Lending {
         Some((by.clone(), left.max(Duration::from_nanos(1))))
     }
 
+    /// How long ago its holder renewed it, if it has run out.
+    pub(super) fn silent(&self) -> Option<Duration> {
+        let (_, until) = self.holder.as_ref()?;
+        let renewed = until.checked_sub(self.lasts).ok()?;
+        Duration::try_from(self.now.duration_since(renewed)).ok()
+    }
+
     pub(super) fn lend(&mut self, owner: &str) {
         self.holder = Some((owner.to_owned(), self.end()));
     }

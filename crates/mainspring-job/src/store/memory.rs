@@ -329,12 +329,13 @@ impl Store for MemoryStore {
         self.last = None;
         let before = self.owned_since.replace(owner.machine_start.clone());
         let takeover = before.map_or(Takeover::Clean, |before| owner.takeover_from(&before));
+        let silent = self.lending.as_ref().and_then(Lending::silent);
         if let Some(lending) = &mut self.lending {
             lending.lend(&owner.name);
         }
         let mut lease = Lease::new(Shard::WHOLE, self.epoch, takeover);
         let lent = self.lent();
-        (lease.lasts, lease.now) = (lent.lasts, lent.now);
+        (lease.lasts, lease.now, lease.silent) = (lent.lasts, lent.now, silent);
         Ok(lease)
     }
 

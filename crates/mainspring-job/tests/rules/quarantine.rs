@@ -87,12 +87,13 @@ fn crashes(shell: &Shell, job: &str) -> u32 {
     shell.planner.job(&name(job)).unwrap().1.crashes
 }
 
+/// A lease that ran out a second ago.
+const SILENT: std::time::Duration = std::time::Duration::from_secs(16);
+
 #[test]
 fn a_death_or_a_lost_lease_long_after_the_start_of_a_run_is_not_its_fault() {
-    let mut limits = Limits::default();
-    limits.lease = std::time::Duration::from_secs(15);
-    let mut shell =
-        Shell::with("2026-01-01T01:59:30Z", vec![job("long", "0 2 * * *", "")], Vec::new(), limits);
+    let mut shell = Shell::new("2026-01-01T01:59:30Z", vec![job("long", "0 2 * * *", "")]);
+    shell.silent = Some(SILENT);
     for day in 1..=4 {
         shell.live(&format!("2026-01-0{day}T02:00:00Z"));
         assert_eq!(shell.started.len(), day, "a job that is healthy goes on every night");
@@ -105,19 +106,20 @@ fn a_death_or_a_lost_lease_long_after_the_start_of_a_run_is_not_its_fault() {
 }
 
 #[test]
-fn a_death_soon_after_the_start_of_a_run_counts_where_leases_run_out_too() {
-    let mut limits = Limits::default();
-    limits.lease = std::time::Duration::from_secs(15);
-    let poison = job("poison", "0 2 * * *", "retry=9,backoff=0s,jitter=0%,on=abandoned");
-    let mut shell = Shell::with("2026-01-01T01:59:30Z", vec![poison], Vec::new(), limits);
-    shell.live("2026-01-01T02:00:00Z");
-    for count in 1..=3 {
-        // It dies at once, and the next server comes when the lease has run out.
-        shell.now += SignedDuration::from_secs(16);
-        shell.boot();
-        assert_eq!(crashes(&shell, "poison"), count);
+fn a_death_soon_after_the_start_of_a_run_counts_however_late_the_next_server_comes() {
+    for until_next in [SignedDuration::from_secs(16), SignedDuration::from_hours(3)] {
+        let poison = job("poison", "0 2 * * *", "retry=9,backoff=0s,jitter=0%,on=abandoned");
+        let mut shell = Shell::new("2026-01-01T01:59:30Z", vec![poison]);
+        shell.live("2026-01-01T02:00:00Z");
+        for count in 1..=3 {
+            // It dies at once, a second after it has renewed its lease.
+            shell.now += until_next;
+            shell.silent = Some((until_next + SignedDuration::from_secs(1)).unsigned_abs());
+            shell.boot();
+            assert_eq!(crashes(&shell, "poison"), count, "{until_next:#}");
+        }
+        assert!(shell.notes.iter().any(|note| matches!(note, Note::PausedAfterCrashes(_))));
     }
-    assert!(shell.notes.iter().any(|note| matches!(note, Note::PausedAfterCrashes(_))));
 }
 
 #[test]

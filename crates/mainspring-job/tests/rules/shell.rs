@@ -32,6 +32,8 @@ pub(super) struct Shell {
     pub(super) knows_former: bool,
     /// The start of the machine on which the next server runs.
     pub(super) machine_start: String,
+    /// How long ago the server before was last heard of, when the next one comes.
+    pub(super) silent: Option<std::time::Duration>,
     pub(super) groups: Vec<Group>,
     pub(super) limits: Limits,
     /// Which actions the next planner's executors carry out.
@@ -63,6 +65,7 @@ impl Shell {
             former: Vec::new(),
             knows_former: true,
             machine_start: "first".to_owned(),
+            silent: None,
             jobs,
             groups,
             limits,
@@ -84,7 +87,8 @@ impl Shell {
     pub(super) fn boot(&mut self) {
         let owner = Owner::new("test").with_machine_start(&self.machine_start);
         self.lease = self.store.acquire(Shard::WHOLE, &owner).unwrap();
-        self.planner = Planner::new(self.lease.epoch, self.limits).executing(self.executes);
+        self.planner =
+            Planner::new(self.lease.epoch, self.limits).executing(self.executes).following(self.silent);
         let (jobs, paused) = self.store.jobs(Shard::WHOLE).unwrap();
         let runs = self.store.open_runs(Shard::WHOLE, None, 1_000).unwrap();
         let former = if self.knows_former { self.former.clone() } else { Vec::new() };

@@ -166,12 +166,13 @@ const FORGERIES: &[(&str, &str, Forge)] = &[
         let index = position(world, |event| planned(event).is_some_and(is_first))?;
         late_by_ten_days(world, index)
     }),
-    ("lateness::watch", "a retry that is in time is missed", |world| {
+    ("lateness::watch", "a run that is in time is missed", |world| {
         let (to, at, due) = world.log.iter_mut().find_map(|event| match event {
             Event::Wrote {
                 operation: Operation::Move { from: RunState::Scheduled, to, at, due, .. },
+                answer: Answer::New,
                 ..
-            } if *to == RunState::Queued => Some((to, at, *due)),
+            } if *to == RunState::Cancelled => Some((to, at, *due)),
             _ => None,
         })?;
         (*to, *at) = (RunState::Missed, due);

@@ -137,7 +137,6 @@ impl Server {
         };
         let mut limits = Limits::default();
         (limits.max_running, limits.lead) = (execution.capacity(), LEAD);
-        limits.lease = lease.lasts.unwrap_or_default();
         let (executes, execution_note) = (execution.executes(), execution.note());
         let mut server = Server {
             owner: Owner::start(stores.store, stores.reader, lease, stores.asked, limits, executes)?,

@@ -95,7 +95,7 @@ impl Owner {
         Ok(Owner {
             writer: Writer::start(store, lease).map_err(setup("a thread for the store"))?,
             questions: Questions::start(reader).map_err(setup("a thread for questions"))?,
-            planner: Planner::new(lease.epoch, limits).executing(executes),
+            planner: Planner::new(lease.epoch, limits).executing(executes).following(lease.silent),
             lease,
             renewed,
             inputs: VecDeque::new(),

@@ -45,12 +45,12 @@ pub(crate) fn watch(model: &Model<'_>, event: &Event) -> Verdict {
     let waits_for_time = view.run.state == RunState::Scheduled && !is_doubtful;
     let is_late = most(view, waits_for_time).is_some_and(|most| most < age(at, view.run.due));
     let (key, due) = (&view.run.key, view.run.due);
+    let of_due = format!("at {at}, and was due at {due}");
     match to {
-        RunState::Running => ensure!(!is_late, "out of policy: {key} starts at {at}, and was due at {due}"),
-        RunState::Queued => {
-            ensure!(!is_late, "out of policy: {key} still waits at {at}, and was due at {due}");
+        RunState::Running | RunState::Queued => {
+            ensure!(!is_late, "out of policy: {key} becomes {to} {of_due}");
         }
-        RunState::Missed => ensure!(is_late, "out of policy: {key} is missed at {at}, and was due at {due}"),
+        RunState::Missed => ensure!(is_late, "out of policy: {key} becomes {to} {of_due}"),
         _ => (),
     }
     Ok(())

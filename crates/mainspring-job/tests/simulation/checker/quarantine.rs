@@ -8,25 +8,27 @@ use mainspring_job::{
     Cause, Command, DeadLetters, JobName, MAX_CRASHES, MAX_ON_PROBATION, PROBATION, RunKey, RunState, Scope,
 };
 
-use crate::simulation::checker::attempts::Stories;
+use crate::simulation::checker::attempts::{Stories, Told};
 use crate::simulation::checker::{Verdict, ensure};
 use crate::simulation::event::Event;
 use crate::simulation::script::Script;
 use crate::simulation::world::World;
 
 pub(crate) fn check(world: &World<'_>, stories: &Stories) -> Verdict {
-    check_count(world)?;
-    check_few(world)?;
+    check_count(world, stories)?;
+    check_few(world, stories)?;
     check_ends(world, stories)
 }
 
 /// No job kills the server more often in a row than it may, unless a person has a hand in it.
-fn check_count(world: &World<'_>) -> Verdict {
+fn check_count(world: &World<'_>, stories: &Stories) -> Verdict {
     let mut crashes: BTreeMap<JobName, u32> = BTreeMap::new();
     let mut there: BTreeSet<JobName> = (0..world.script.subjects.len()).map(Script::name).collect();
     for event in &world.log {
         match event {
-            Event::Started { key, cause, .. } if world.script.is_poison(&key.job) => {
+            Event::Started { key, attempt, cause, at, .. }
+                if world.script.is_poison(&key.job) && is_soon(stories, key, *attempt, *at) =>
+            {
                 let count = crashes.entry(key.job.clone()).or_default();
                 *count += 1;
                 let may = *count <= MAX_CRASHES || *cause == Cause::Request;
@@ -47,6 +49,17 @@ fn check_count(world: &World<'_>) -> Verdict {
     Ok(())
 }
 
+/// When the start of an attempt was recorded: what is on record after it may have been decided before the
+/// attempt was told to the executor.
+fn recorded(stories: &Stories, key: &RunKey, attempt: u32) -> Option<Timestamp> {
+    let is_start = |told: &&Told| told.state == RunState::Running && told.attempt == attempt;
+    stories.get(key)?.steps.iter().find(is_start).map(|told| told.at)
+}
+
+fn is_soon(stories: &Stories, key: &RunKey, attempt: u32, at: Timestamp) -> bool {
+    recorded(stories, key, attempt).is_some_and(|recorded| at.duration_since(recorded) < PROBATION)
+}
+
 /// What is in quarantine when the server dies in a run: its job, or a one-shot job itself.
 fn held(key: &RunKey) -> String {
     if Script::index(&key.job).is_some() { key.job.to_string() } else { key.to_string() }
@@ -54,7 +67,7 @@ fn held(key: &RunKey) -> String {
 
 /// What may have killed the server starts a few at a time, and after a second crash alone: the next when one
 /// has ended or has outlived its probation.
-fn check_few(world: &World<'_>) -> Verdict {
+fn check_few(world: &World<'_>, stories: &Stories) -> Verdict {
     // Since when.
     let mut running: BTreeMap<RunKey, Timestamp> = BTreeMap::new();
     let mut crashes: BTreeMap<String, u32> = BTreeMap::new();
@@ -63,7 +76,7 @@ fn check_few(world: &World<'_>) -> Verdict {
     let mut was_set_back = false;
     for event in &world.log {
         match event {
-            Event::Started { key, at, .. } => {
+            Event::Started { key, attempt, at, .. } => {
                 on_probation.retain(|key, (since, _)| {
                     let is_over = PROBATION <= at.duration_since(*since);
                     if is_over {
@@ -82,7 +95,7 @@ fn check_few(world: &World<'_>) -> Verdict {
                 if 0 < count {
                     on_probation.insert(key.clone(), (*at, count));
                 }
-                running.insert(key.clone(), *at);
+                running.insert(key.clone(), recorded(stories, key, *attempt).unwrap_or(*at));
             }
             Event::Ended { key, .. } => {
                 running.remove(key);

@@ -28,7 +28,7 @@ pub(crate) enum Breach {
     NoDeadline,
     /// What is to start starts however old the lease is.
     StartsWithAnOldLease,
-    /// Who takes over does not know that the owner before lived as long as its lease.
+    /// Who takes over does not know when the owner before was last heard of.
     LeaseForgotten,
 }
 

@@ -135,6 +135,22 @@ fn act(random: &mut Random, server_count: usize, subject_count: usize) -> (i64, 
     (wait, act)
 }
 
+/// With clocks that are farther apart, or drift more, a time on record says little of when its server died.
+const MAX_APART_MS: i64 = 5_000;
+const MAX_DRIFT: i64 = 1_000;
+
+impl Plan {
+    /// Whether the store can tell when an owner died. All servers go by nearly the same time, as those do that
+    /// follow the store's; and no request comes late and renews the lease of an owner that is dead.
+    pub(crate) fn tells_deaths(&self) -> bool {
+        let is_near =
+            |clocks: &Clocks| clocks.apart_ms.abs() < MAX_APART_MS && clocks.drift.abs() < MAX_DRIFT;
+        let misleads =
+            |act: &Act| matches!(act, Act::SetClock(..) | Act::Network(_, Network::Late | Network::Wild));
+        self.clocks.iter().all(is_near) && !self.acts.iter().any(|(_, act)| misleads(act))
+    }
+}
+
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.script)?;

@@ -291,14 +291,12 @@ impl Owners<'_> {
         let script = &self.plan.script;
         (limits.max_running, limits.max_open) = (script.max_running, script.max_open);
         (limits.page, limits.per_turn) = (3, 16);
-        if self.breach != Breach::LeaseForgotten {
-            limits.lease = LEASE;
-        }
         // The checker wants to see everything.
         (limits.once_retention.keep, limits.once_retention.days) = (1_000_000, 36_525);
+        let silent = lease.silent.filter(|_| self.breach != Breach::LeaseForgotten);
         Owner {
             lease,
-            planner: Planner::new(lease.epoch, limits),
+            planner: Planner::new(lease.epoch, limits).following(silent),
             inputs,
             sent: 0,
             withheld: Vec::new(),

@@ -93,6 +93,8 @@ pub(crate) struct Owners<'p> {
     pub processes: Vec<Process>,
     /// The latest time that was told to any planner.
     pub high_water: Timestamp,
+    /// How long ago the owner before each epoch was last heard of.
+    pub(super) silent: BTreeMap<u64, Duration>,
     /// What was reached: names of acts, faults and takeovers.
     pub seen: BTreeSet<&'static str>,
     /// The first thing that was wrong while it ran.
@@ -128,6 +130,7 @@ impl<'p> Owners<'p> {
             log: Vec::new(),
             processes: Vec::new(),
             high_water: start,
+            silent: BTreeMap::new(),
             seen: BTreeSet::new(),
             fault: None,
             submitted: Vec::new(),
@@ -403,6 +406,7 @@ impl<'p> Owners<'p> {
                     self.seen.insert("an unclean takeover");
                     self.log.push(Event::Crashed { at: self.high_water });
                 }
+                self.silent.extend(lease.silent.map(|silent| (lease.epoch, silent)));
                 let before = self.holder.replace(lease);
                 if before.is_some_and(|before| lease.epoch <= before.epoch) {
                     self.wrong(format!("doubled: epoch {} is given twice", lease.epoch));
