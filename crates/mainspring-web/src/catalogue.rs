@@ -277,6 +277,9 @@ impl Catalogue {
     /// A job as `show` has it: with its definition.
     fn known(&self, mut wire: JobWire) -> Arc<Known> {
         let definition = std::mem::take(&mut wire.definition);
+        // What holds it now is not what holds it when somebody asks: what is kept here changes with the
+        // job alone.
+        (wire.holds, wire.waiting, wire.waiting_count) = (Vec::new(), Vec::new(), 0);
         let mut kept = locked(&self.kept);
         let read = || read(&definition, &self.zone);
         let plan = kept.plans.entry(definition.clone()).or_insert_with(read).clone();
