@@ -99,6 +99,7 @@ pub mod policy;
 pub mod timetable;
 pub mod trigger;
 
+mod absence;
 mod circle;
 pub mod job;
 pub mod once;
@@ -126,6 +127,8 @@ mod serde;
 pub use jiff;
 pub use mainspring_cron as cron;
 
+#[doc(inline)]
+pub use absence::{Absence, MAX_ABSENCE};
 #[doc(inline)]
 pub use audit::{Audit, AuditQuery, Audited, MAX_AUDIT_ROWS, MAX_NOTE_BYTES};
 pub use circle::circle;

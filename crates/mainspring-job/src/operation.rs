@@ -11,6 +11,7 @@
 
 use jiff::Timestamp;
 
+use crate::absence::Absence;
 use crate::audit::Audit;
 use crate::name::JobName;
 use crate::once::{Once, OnceId};
@@ -44,7 +45,7 @@ pub const MAX_BATCH_OPERATIONS: usize = 1_024;
 /// | | no such run | `Missing` |
 /// | `Define`, `Mark`, `PauseAll`, `Audit`, `Prune` | anything | `New`; a mark with the same timetable never moves a watermark back |
 /// | `Rewind` | the job | `New`; its watermark is that of the mark |
-/// | `Forget` | the job | `New`; its mark stays, and its runs until they are pruned |
+/// | `Forget` | the job | `New`; its mark stays with the absence, and its runs until they are pruned |
 /// | `Mark`, `Rewind`, `Forget` | no such job | `Missing` |
 ///
 /// # Example
@@ -150,7 +151,13 @@ pub enum Operation {
     /// Keeps how far a job is, where that is less far than before: the clock was ahead.
     Rewind(Mark),
     /// Drops the definition of a job, and keeps its mark.
-    Forget(JobName),
+    Forget {
+        /// Which job.
+        job: JobName,
+        /// What is kept of it beside the mark until a definition comes or the job is forgotten again; `None`
+        /// drops what was kept.
+        absence: Option<Absence>,
+    },
     /// Drops what retention does not keep of a job's ended runs, oldest first, at most [`MAX_PRUNED`] of
     /// them. That of all one-shot jobs a store may put off until it is asked for something: what has ended by
     /// then counts too.
@@ -179,7 +186,8 @@ pub const MAX_PRUNED: usize = 1_000;
 ///
 /// let mut store = MemoryStore::new();
 /// let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
-/// let batch = Batch::new(1, vec![Operation::Forget("backup".parse()?)]);
+/// let forget = Operation::Forget { job: "backup".parse()?, absence: None };
+/// let batch = Batch::new(1, vec![forget]);
 /// assert_eq!(store.commit(lease, &batch)?.answers, [Answer::Missing], "there is no such job");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

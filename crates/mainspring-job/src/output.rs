@@ -389,6 +389,8 @@ pub enum Note {
         /// The name that no job has.
         of: JobName,
     },
+    /// A job that was absent is back: its pause, its marks and its waiting runs are as they were.
+    Returned(JobName),
     /// Ended runs of a job were dropped because a command asked for it; their output is to go with them.
     Purged(JobName),
     /// The store knew the run already, and it was not started a second time. Only another owner of the store,

@@ -6,6 +6,7 @@
 
 use jiff::Timestamp;
 
+use crate::absence::Absence;
 use crate::name::JobName;
 use crate::state::RunState;
 
@@ -187,6 +188,8 @@ pub struct JobRecord {
     /// Where its definition came from: see [`Job::source`](crate::Job::source). `None`: the job was removed,
     /// and what is left is its mark, so that nothing fires again if it comes back.
     pub source: Option<String>,
+    /// What is kept of a job without a source, if it may come back as it was.
+    pub absence: Option<Absence>,
     /// Its definition, if the store is where it lives: see [`Job::text`](crate::Job::text).
     pub text: String,
     /// Of its runs that are kept and not open, the one with the latest nominal time. The store keeps it with
@@ -199,6 +202,6 @@ pub struct JobRecord {
 impl JobRecord {
     /// The record of a job whose definition is not kept by the store.
     pub fn new(mark: Mark, source: Option<String>) -> JobRecord {
-        JobRecord { mark, source, text: String::new(), last: None, last_success: None }
+        JobRecord { mark, source, absence: None, text: String::new(), last: None, last_success: None }
     }
 }

@@ -1,6 +1,7 @@
 //! The planner's rules one by one, each in its smallest history, with a store in memory and a clock that is a
 //! number.
 
+mod absence;
 mod change;
 mod clock;
 mod count;

@@ -13,8 +13,8 @@
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Audit, JobName, MAX_AUDIT_ROWS, MAX_PRUNED, Mark, Once, OnceId, Operation, Pause, Reason, Run, RunKey,
-    RunState, Work,
+    Absence, Audit, JobName, MAX_AUDIT_ROWS, MAX_PRUNED, Mark, Once, OnceId, Operation, Pause, Reason, Run,
+    RunKey, RunState, Work,
 };
 use serde_json::{Map, Value, json};
 
@@ -68,7 +68,10 @@ pub(super) fn operation(operation: &Operation) -> Value {
         }
         Operation::Mark(kept_mark) => json!({ "op": "mark", "job": mark(kept_mark) }),
         Operation::Rewind(kept_mark) => json!({ "op": "rewind", "job": mark(kept_mark) }),
-        Operation::Forget(name) => json!({ "op": "forget", "job": name.as_str() }),
+        Operation::Forget { job, absence } => {
+            let text = absence.as_ref().map(Absence::stored).unwrap_or_default();
+            json!({ "op": "forget", "job": job.as_str(), "text": kept(&text) })
+        }
         Operation::Prune { job, keep, before } => json!({
             "op": "prune",
             "job": job.as_ref().map(JobName::as_str),

@@ -282,7 +282,7 @@ fn touched(operation: &Operation) -> Option<Cow<'_, JobName>> {
         | Operation::Clear { key, .. }
         | Operation::Move { key, .. } => &key.job,
         Operation::Define { mark, .. } | Operation::Mark(mark) | Operation::Rewind(mark) => &mark.job,
-        Operation::Forget(name) => name,
+        Operation::Forget { job, .. } => job,
         Operation::Prune { job, .. } => job.as_ref()?,
         Operation::PauseAll(_) | Operation::Audit(_) => return None,
     }))

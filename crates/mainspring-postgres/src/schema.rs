@@ -19,7 +19,7 @@ use super::connection::Connection;
 use super::location::{Location, OF_OWNER};
 
 /// The version that the steps lead to.
-pub const VERSION: u32 = 13;
+pub const VERSION: u32 = 14;
 
 /// The version from which on there may be several shards.
 pub(super) const SHARDED: u32 = 8;
@@ -46,6 +46,7 @@ const STEPS: [&[&str]; VERSION as usize] = [
     &[include_str!("../sql/0013_packs.sql")],
     &[include_str!("../sql/0014_columns.sql")],
     &[include_str!("../sql/0015_taken.sql")],
+    &[include_str!("../sql/0016_absence.sql")],
 ];
 
 /// Of the lock that servers take which start at once: the letters `mainspri`.

@@ -151,7 +151,9 @@ fn touched(operation: &Operation) -> Option<Vec<Touched<'_>>> {
         | Operation::Clear { key, .. }
         | Operation::Move { key, .. } => vec![of_key(key)],
         // Columns that no operation of the wave has to do with.
-        Operation::Mark(_) | Operation::Rewind(_) | Operation::Forget(_) | Operation::Audit(_) => Vec::new(),
+        Operation::Mark(_) | Operation::Rewind(_) | Operation::Forget { .. } | Operation::Audit(_) => {
+            Vec::new()
+        }
         // The name of what is withdrawn, the last run of a job that is made, and what is pruned.
         Operation::Withdraw { .. }
         | Operation::Define { .. }

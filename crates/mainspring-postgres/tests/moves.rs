@@ -156,7 +156,10 @@ fn the_old_owner_of_a_job_that_was_taken_starts_nothing_of_it_and_ends_what_runs
     let singles =
         vec![Operation::PauseAll(None), planned(6, RunState::Queued), begun(3), planned(7, RunState::Missed)];
     assert_eq!(tried(&mut old, left, &Batch::new(4, singles)), [done, gone, gone, gone]);
-    assert_eq!(tried(&mut old, left, &Batch::new(5, vec![Operation::Forget(name("moved"))])), [done]);
+    assert_eq!(
+        tried(&mut old, left, &Batch::new(5, vec![Operation::Forget { job: name("moved"), absence: None }])),
+        [done]
+    );
     assert_eq!(new.jobs(Shard(2)).unwrap().0[0].mark, mark);
     // The new owner does all that.
     let starts = vec![planned(4, RunState::Running), begun(3), planned(7, RunState::Missed)];

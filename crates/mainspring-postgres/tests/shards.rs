@@ -111,14 +111,15 @@ fn a_job_that_another_shard_defines_is_that_shards_and_its_old_owner_changes_not
     assert_eq!(new.jobs(Shard(2)).unwrap().0[0].mark.watermark, at(500));
     assert_eq!(old.jobs(Shard(1)).unwrap().0, []);
     // The old owner hears of it later.
-    let late = Batch::new(2, vec![marked("moved", 900), Operation::Forget(name("moved"))]);
+    let late =
+        Batch::new(2, vec![marked("moved", 900), Operation::Forget { job: name("moved"), absence: None }]);
     assert_eq!(tried(&mut old, left, &late), [Answer::New, Answer::New]);
     let found = new.jobs(Shard(2)).unwrap().0;
     assert_eq!((found[0].mark.watermark, found[0].source.as_deref()), (at(500), Some("jobs.toml")));
     assert_eq!(old.counts(Shard(1)).unwrap().jobs, 0);
     assert_eq!(new.counts(Shard(2)).unwrap().jobs, 1);
     // The other way round: it is let go of first.
-    tried(&mut new, here, &Batch::new(2, vec![Operation::Forget(name("moved"))]));
+    tried(&mut new, here, &Batch::new(2, vec![Operation::Forget { job: name("moved"), absence: None }]));
     tried(&mut old, left, &Batch::new(3, vec![defined("moved", 300)]));
     assert_eq!(old.counts(Shard(1)).unwrap().jobs, 1);
     assert_eq!(new.counts(Shard(2)).unwrap().jobs, 0);

@@ -22,8 +22,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Action, Answer, Attempt, Audit, Audited, Cause, Counts, JobName, JobRecord, LastRun, Mark, Once, OnceId,
-    Outcome, Pause, PauseTerms, Reason, Run, RunKey, RunState, Span, StoreError, Work,
+    Absence, Action, Answer, Attempt, Audit, Audited, Cause, Counts, JobName, JobRecord, LastRun, Mark, Once,
+    OnceId, Outcome, Pause, PauseTerms, Reason, Run, RunKey, RunState, Span, StoreError, Work,
 };
 
 /// What a column holds, or why it cannot be read.
@@ -239,7 +239,11 @@ pub fn job(row: &dyn Columns) -> Read<JobRecord> {
     mark.pause = pause.map(read_pause).transpose()?;
     mark.pause_terms = pause_terms(row, 10)?;
     let mut record = JobRecord::new(mark, row.maybe_text(7)?.map(Cow::into_owned));
-    record.text = text(row, 8)?.into_owned();
+    let kept = text(row, 8)?;
+    match record.source {
+        Some(_) => record.text = kept.into_owned(),
+        None => record.absence = Absence::from_stored(&kept),
+    }
     if let (Some(nominal), Some(name), Some(ended)) =
         (maybe_time_at(row, 12)?, row.maybe_text(14)?, maybe_time_at(row, 15)?)
     {

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Answer, Audit, JobName, MAX_AUDIT_ROWS, MAX_PRUNED, Mark, Once, OnceId, Operation, Outcome, Pause,
-    Reason, Run, RunKey, RunState, StoreError, Work,
+    Absence, Answer, Audit, JobName, MAX_AUDIT_ROWS, MAX_PRUNED, Mark, Once, OnceId, Operation, Outcome,
+    Pause, Reason, Run, RunKey, RunState, StoreError, Work,
 };
 use rusqlite::{Connection, OptionalExtension, Params, params};
 
@@ -60,10 +60,11 @@ pub(super) fn apply(connection: &Connection, operation: &Operation, tally: &mut 
         Operation::Define { mark, source, text } => define(connection, mark, source, text, tally),
         Operation::Mark(mark) => keep_mark(connection, mark),
         Operation::Rewind(mark) => rewind(connection, mark),
-        Operation::Forget(name) => {
-            tally.jobs -= i64::from(is_defined(connection, name)?);
-            let sql = "UPDATE job SET source = NULL, text = '' WHERE name = ?1";
-            Ok(new_or_missing(execute(connection, sql, params![name.as_str()])?))
+        Operation::Forget { job, absence } => {
+            tally.jobs -= i64::from(is_defined(connection, job)?);
+            let sql = "UPDATE job SET source = NULL, text = ?2 WHERE name = ?1";
+            let kept = absence.as_ref().map(Absence::stored).unwrap_or_default();
+            Ok(new_or_missing(execute(connection, sql, params![job.as_str(), kept])?))
         }
         Operation::Prune { job, keep, before } => prune(connection, job.as_ref(), *keep, *before, tally),
         Operation::PauseAll(terms) => {

@@ -64,7 +64,7 @@ impl Planner {
     }
 
     fn remove(&mut self, now: Timestamp, name: &JobName) -> Reply {
-        if self.jobs.source(name).is_none() {
+        if self.jobs.source(name).is_none() && self.jobs.absence(name).is_none() {
             return Reply::Refused(Refusal::NoSuchJob);
         }
         self.forget(now, name);

@@ -6,6 +6,7 @@
 //! | has a new name | added: its watermark is now, so that nothing before counts as missed |
 //! | is known, from the same source or without one | unchanged, or changed; a new timetable counts from now on |
 //! | has come from another shard | changed: it goes on from its watermark |
+//! | has been absent, and its source has it again | added: it goes on as it was |
 //! | is known from another source, or stands twice in the set | refused |
 //! | would follow itself by way of others, or is one more follower of a job than there may be | refused |
 //!
@@ -17,10 +18,21 @@
 //! A timetable ends by a new one or with its job. Its occurrences up to that moment that were not planned are
 //! planned at once, or recorded as missed, or as skipped if the job was paused.
 //!
-//! With [`Prune::Remove`], a job of this source that is not in the set is removed, unless the set says that
-//! it belongs to another shard. A running run goes on to its end and is not tried again. A waiting run is
-//! cancelled, a retry too, as at a start that finds the job gone. The mark of the job stays. So nothing fires
-//! again if the job comes back, with the timetable that it had, while the clock shows an earlier time.
+//! With [`Prune::Remove`], a job of this source that is not in the set is absent, unless the set says that it
+//! belongs to another shard. It is removed when its [`Absence`] is over, when another source defines its
+//! name, or when a person removes it.
+//!
+//! | of a job | that is absent | that comes back | that is removed |
+//! |---|---|---|---|
+//! | definition | is none: no command finds it | that of the source | is none |
+//! | pause, failures, crashes, number of runs | stay | are as they were | begin anew if the name comes again |
+//! | watermark | stays | stays: what the timetable named meanwhile is judged by the misfire policy, as if no server had been there; with another timetable it counts from then | stays, so that nothing fires again |
+//! | a run that waits, a retry too | waits, and does not start | goes on; if its time has passed it is due then | is cancelled |
+//! | a run that runs | goes on to its end; a retry waits | the same | goes on to its end, and is not tried again |
+//! | as one that follows others | hears of no ends | hears of those to come | is none |
+//!
+//! The mark of a job stays for ever. So nothing fires again if the job comes back, with the timetable that it
+//! had, while the clock shows an earlier time.
 //!
 //! Cost: O(log n) for each job of the set, and for each of its runs that ends with it.
 //!
@@ -33,11 +45,12 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::Planner;
 use super::jobs::{Change, Defined, Rest};
+use crate::absence::Absence;
 use crate::input::{Definitions, Prune};
 use crate::job::Job;
 use crate::name::JobName;
 use crate::operation::Operation;
-use crate::output::{Applied, Reply};
+use crate::output::{Applied, Note, Output, Reply};
 use crate::reason::Reason;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
@@ -69,7 +82,7 @@ impl Planner {
             let elsewhere: BTreeSet<JobName> = elsewhere.into_iter().collect();
             let is_gone = |name: &JobName| !seen.contains(name) && !elsewhere.contains(name);
             for name in self.jobs.names_of(&source).into_iter().filter(is_gone) {
-                self.forget(now, &name);
+                self.lose(now, &name);
                 self.ledger.end_unit();
                 applied.removed.push(name);
             }
@@ -85,6 +98,11 @@ impl Planner {
         if self.jobs.definition(&name).map(Arc::as_ref) == Some(&job) {
             applied.unchanged_count += 1;
             return;
+        }
+        let was_absent = self.jobs.absence(&name).cloned();
+        let is_back = was_absent.as_ref().is_some_and(|was| was.source == job.source && !was.is_over(now));
+        if was_absent.is_some() && !is_back {
+            self.forget(now, &name);
         }
         let known = self.jobs.mark(&name).filter(|_| self.jobs.source(&name).is_some());
         if known.is_some_and(|mark| mark.timetable != job.timetable.to_string()) {
@@ -109,10 +127,47 @@ impl Planner {
         if is_retimed {
             self.ledger.record(Operation::Mark(mark));
         }
+        if is_back {
+            self.ledger.perform(Output::Note(Note::Returned(name.clone())));
+        }
         if self.activity.is_planning() {
             self.expect(&name);
             self.expect_silence(now, &name);
             self.settle(now, &name);
+            if is_back {
+                self.go_on(now, &name);
+            }
+        }
+    }
+
+    /// A job is not absent any more: what waited waits for its own time, and for its turn.
+    fn go_on(&mut self, now: Timestamp, name: &JobName) {
+        for live in self.runs.take_scheduled_of(name, &mut self.agenda) {
+            self.schedule(now, live);
+        }
+        self.promote(name);
+    }
+
+    /// Its source does not have a job any more. What runs of it goes on, what waits is held.
+    fn lose(&mut self, now: Timestamp, name: &JobName) {
+        let definition = self.jobs.definition(name).or_else(|| self.jobs.former(name)).map(Arc::clone);
+        let (Some(job), Some(source)) = (definition, self.jobs.source(name).map(str::to_owned)) else {
+            return self.forget(now, name);
+        };
+        self.close(now, name, Reason::JobRemoved);
+        let absence = Absence::new(now, source, job.text.clone());
+        self.jobs.leave(name, absence.clone(), job, &mut self.agenda);
+        self.withdraw_definition(now, name);
+        self.hold(name);
+        self.expect(name);
+        self.ledger.record(Operation::Forget { job: name.clone(), absence: Some(absence) });
+    }
+
+    /// A job that is absent was to be looked at: it is removed if it has not come back in time.
+    pub(super) fn absence_due(&mut self, now: Timestamp, name: &JobName) {
+        match self.jobs.absence(name) {
+            Some(absence) if absence.is_over(now) => self.forget(now, name),
+            _ => self.expect(name),
         }
     }
 
@@ -139,13 +194,18 @@ impl Planner {
             self.withdraw_run(now, &key, Reason::Removed);
             self.ledger.end_unit();
         }
+        self.withdraw_definition(now, name);
+        self.jobs.remove(name, &mut self.agenda);
+        self.ledger.record(Operation::Forget { job: name.clone(), absence: None });
+    }
+
+    /// Nothing rests on the definition of a job any more.
+    fn withdraw_definition(&mut self, now: Timestamp, name: &JobName) {
         self.release_job(name);
-        if let Some(job) = self.jobs.definition(name) {
+        if let Some(job) = self.jobs.definition(name).or_else(|| self.jobs.former(name)) {
             self.followers.remove(job);
         }
         self.silences.expect(now, name, None, &mut self.agenda);
-        self.jobs.remove(name, &mut self.agenda);
-        self.ledger.record(Operation::Forget(name.clone()));
     }
 
     /// The timetable of a job ends: what it has named up to now is planned where that can be, and else

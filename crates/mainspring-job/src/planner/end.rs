@@ -91,9 +91,11 @@ impl Planner {
         self.after_attempt(now, live);
     }
 
-    /// Whether a run's job has not been removed. A one-shot job is its own definition.
+    /// Whether a run's job has not been removed; one that is absent may come back. A one-shot job is its own
+    /// definition.
     fn is_defined(&self, run: &Run) -> bool {
-        run.cause == Cause::Once || self.jobs.definition(&run.key.job).is_some()
+        let job = &run.key.job;
+        run.cause == Cause::Once || self.jobs.definition(job).is_some() || self.jobs.absence(job).is_some()
     }
 
     fn after_attempt(&mut self, now: Timestamp, mut live: Live) {

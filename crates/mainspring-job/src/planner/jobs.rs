@@ -7,12 +7,12 @@
 //! | always | |
 //! |---|---|
 //! | a job with a definition has a source | one without a definition may have one, until its source was read |
-//! | a job without a definition has no entry on the agenda | nor has one that is paused for good |
+//! | a job without a definition has no entry on the agenda | nor has one that is paused for good; one that is absent has the end of that |
 //! | a watermark grows | but for a new timetable, which counts from now on, and for a rewind |
 //! | a job that waits for room is in line for it | once, in the order in which they were due |
 //!
 //! A name stays known for ever: of a job that was removed the mark is kept, so that nothing fires again if it
-//! comes back.
+//! comes back. Of one that is absent all is kept: see [`Absence`].
 //!
 //! Cost: O(log n) for each question and change; memory for each name that was ever known.
 //!
@@ -26,29 +26,37 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::agenda::{Agenda, Entry, Item};
+use crate::absence::Absence;
 use crate::job::Job;
 use crate::name::JobName;
 use crate::record::{self, JobRecord, Mark, Pause};
 use crate::run::{Cause, Run};
 use crate::timetable::Next;
 
-/// Whether a job is paused.
+/// Whether a job rests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rest {
     Awake,
     Paused,
+    /// Its source does not have it, and it may come back as it was.
+    Absent,
 }
 
 impl Rest {
     /// Whether a run does not pass the gate of the job. A person who runs a paused job now wants that start:
-    /// it passes. A start at a later time, and a retry, obey the pause that there is then.
+    /// it passes. A start at a later time, and a retry, obey the pause that there is then. Nothing of a job that
+    /// is absent passes, except a one-shot, which has no job.
     pub(super) fn holds(self, run: &Run) -> bool {
         let is_wanted_now = match run.cause {
             Cause::Once => true,
             Cause::Request => run.attempt == 0 && !run.was_asked_for_later(),
             _ => false,
         };
-        self == Rest::Paused && !is_wanted_now
+        match self {
+            Rest::Awake => false,
+            Rest::Paused => !is_wanted_now,
+            Rest::Absent => run.cause != Cause::Once,
+        }
     }
 }
 
@@ -84,8 +92,10 @@ struct Tracked {
     job: Option<Arc<Job>>,
     /// `None` if it was removed.
     source: Option<String>,
-    /// What the store says it was, until planning begins.
+    /// What it was: while it is absent, and by what the store says until planning begins.
     former: Option<Arc<Job>>,
+    /// It has no source, and may come back as it was.
+    absence: Option<Absence>,
     mark: Mark,
     /// Its entry on the agenda.
     next: Option<Entry>,
@@ -94,7 +104,7 @@ struct Tracked {
 
 impl Tracked {
     fn new(mark: Mark, source: Option<String>) -> Tracked {
-        Tracked { job: None, source, former: None, mark, next: None, is_crowded: false }
+        Tracked { job: None, source, former: None, absence: None, mark, next: None, is_crowded: false }
     }
 
     /// Whether it will have no further occurrence, because it has had as many runs as it may.
@@ -134,6 +144,16 @@ impl Jobs {
         self.known.get(name)?.source.as_deref()
     }
 
+    /// Since when and from where a job is absent, if it is.
+    pub(super) fn absence(&self, name: &JobName) -> Option<&Absence> {
+        self.known.get(name)?.absence.as_ref()
+    }
+
+    /// What a job was, while it has no definition.
+    pub(super) fn former(&self, name: &JobName) -> Option<&Arc<Job>> {
+        self.known.get(name)?.former.as_ref()
+    }
+
     /// A job's definition.
     pub(super) fn definition(&self, name: &JobName) -> Option<&Arc<Job>> {
         self.known.get(name)?.job.as_ref()
@@ -145,9 +165,10 @@ impl Jobs {
     }
 
     pub(super) fn rest(&self, name: &JobName) -> Rest {
-        match self.mark(name).and_then(|mark| mark.pause) {
-            Some(_) => Rest::Paused,
-            None => Rest::Awake,
+        match self.known.get(name) {
+            Some(tracked) if tracked.absence.is_some() => Rest::Absent,
+            Some(tracked) if tracked.mark.pause.is_some() => Rest::Paused,
+            _ => Rest::Awake,
         }
     }
 
@@ -206,12 +227,17 @@ impl Jobs {
         for (name, tracked) in &self.known {
             assert_eq!(*name, tracked.mark.job, "a job is kept under its name");
             assert!(tracked.job.is_none() || tracked.source.is_some(), "{name} has a source");
+            assert!(
+                tracked.absence.is_none() || tracked.source.is_none(),
+                "{name} is absent and has a source"
+            );
             assert!(!tracked.is_crowded || self.crowded.contains(name), "{name} is in line for room");
             let Some(entry) = tracked.next else { continue };
             assert!(agenda.holds(entry), "{name} is on the agenda where it says");
-            assert!(tracked.job.is_some(), "{name} has an occurrence and so a definition");
+            let is_absent = tracked.absence.is_some();
+            assert!(tracked.job.is_some() || is_absent, "{name} has an occurrence and so a definition");
             let looks = tracked.mark.pause.is_none() || tracked.mark.pause_terms.until.is_some();
-            assert!(looks, "{name} is paused for good and not looked at");
+            assert!(looks || is_absent, "{name} is paused for good and not looked at");
         }
     }
 }
@@ -220,8 +246,9 @@ impl Jobs {
 impl Jobs {
     /// Takes in what the store holds of a job.
     pub(super) fn restore(&mut self, record: JobRecord) {
-        let JobRecord { mark, source, .. } = record;
-        self.known.insert(mark.job.clone(), Tracked::new(mark, source));
+        let JobRecord { mark, source, absence, .. } = record;
+        let name = mark.job.clone();
+        self.known.insert(name, Tracked { absence, ..Tracked::new(mark, source) });
     }
 
     /// Takes in what a job was, if its timetable is still that.
@@ -233,12 +260,13 @@ impl Jobs {
         }
     }
 
-    /// What a job was is of no use any more.
+    /// What a job was is of no use any more, unless it is absent.
     pub(super) fn take_former(&mut self, name: &JobName) -> Option<Arc<Job>> {
-        self.known.get_mut(name)?.former.take()
+        self.known.get_mut(name).filter(|tracked| tracked.absence.is_none())?.former.take()
     }
 
-    /// A definition of a job that has none, or another one. A new timetable counts from now on.
+    /// A definition of a job that has none, or another one. A new timetable counts from now on. One that was
+    /// absent goes on where it was: what its timetable named meanwhile is not planned yet.
     pub(super) fn define(&mut self, now: Timestamp, job: Arc<Job>) -> Defined<'_> {
         let timetable = job.timetable.to_string();
         let tracked = match self.known.entry(job.name.clone()) {
@@ -247,7 +275,9 @@ impl Jobs {
                 slot.insert(Tracked::new(Mark::new(job.name.clone(), now, timetable.clone()), None))
             }
         };
-        let was_known = tracked.source.is_some();
+        let is_back = tracked.absence.take().is_some();
+        let was_known = tracked.source.is_some() || is_back;
+        tracked.former = None;
         if !was_known {
             // A new life of a job that was removed: only what keeps its runs apart from the earlier ones
             // stays.
@@ -263,7 +293,7 @@ impl Jobs {
         } else if !was_known {
             tracked.mark.watermark = tracked.mark.watermark.max(now);
         }
-        let change = match (was_known, tracked.job.is_some() || is_other) {
+        let change = match (was_known && !is_back, tracked.job.is_some() || is_other) {
             (false, _) => Change::Added,
             (true, true) => Change::Changed,
             (true, false) => Change::Unchanged,
@@ -280,10 +310,18 @@ impl Jobs {
         }
     }
 
+    /// A job is absent: it has no definition, and may come back as it was.
+    pub(super) fn leave(&mut self, name: &JobName, absence: Absence, former: Arc<Job>, agenda: &mut Agenda) {
+        let Some(tracked) = self.known.get_mut(name) else { return };
+        (tracked.job, tracked.source) = (None, None);
+        (tracked.former, tracked.absence) = (Some(former), Some(absence));
+        tracked.leave_agenda(agenda);
+    }
+
     /// Drops a job but for its mark.
     pub(super) fn remove(&mut self, name: &JobName, agenda: &mut Agenda) {
         let Some(tracked) = self.known.get_mut(name) else { return };
-        (tracked.job, tracked.source) = (None, None);
+        (tracked.job, tracked.source, tracked.former, tracked.absence) = (None, None, None, None);
         (tracked.mark.pause, tracked.mark.pause_terms) = (None, record::PauseTerms::default());
         tracked.leave_agenda(agenda);
     }
@@ -399,10 +437,13 @@ impl Jobs {
 
 /// When a job is looked at.
 impl Jobs {
-    /// Puts a job on the agenda at its next occurrence, instead of where it was.
+    /// Puts a job on the agenda at its next occurrence, or the end of its absence, instead of where it was.
     pub(super) fn expect(&mut self, name: &JobName, agenda: &mut Agenda) {
         let Some(tracked) = self.known.get_mut(name) else { return };
         tracked.leave_agenda(agenda);
+        if let Some(end) = tracked.absence.as_ref().map(Absence::end) {
+            return tracked.next = Some(agenda.add(end, Item::Job(name.clone())));
+        }
         let Some(job) = &tracked.job else { return };
         if tracked.mark.pause.is_some() {
             tracked.next =

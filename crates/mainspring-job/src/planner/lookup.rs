@@ -10,6 +10,7 @@ use jiff::Timestamp;
 
 use super::Planner;
 use super::gate::Load;
+use crate::absence::Absence;
 use crate::job::Job;
 use crate::name::JobName;
 use crate::record::{Mark, PauseTerms};
@@ -46,6 +47,12 @@ impl Planner {
     /// The job of that name, if it has a definition, and how far it is.
     pub fn job(&self, name: &JobName) -> Option<(&Job, &Mark)> {
         Some((self.jobs.definition(name)?, self.jobs.mark(name)?))
+    }
+
+    /// Since when and from where a job is absent, if it is: its source does not have it any more, and it may
+    /// come back as it was.
+    pub fn absence(&self, name: &JobName) -> Option<&Absence> {
+        self.jobs.absence(name)
     }
 
     /// The jobs with a definition whose names come after one, in order of their names.

@@ -71,7 +71,9 @@ impl Plan {
 impl Planner {
     /// A job's entry on the agenda is due: plans what has passed, and puts it on the agenda again.
     pub(super) fn job_due(&mut self, now: Timestamp, name: &JobName) {
-        let Some(look) = self.jobs.begin_look(name, &mut self.agenda) else { return };
+        let Some(look) = self.jobs.begin_look(name, &mut self.agenda) else {
+            return self.absence_due(now, name);
+        };
         if self.jobs.end_pause(name, now) {
             self.ledger.perform(Output::Note(Note::PauseOver(name.clone())));
             return self.wake(now, name);

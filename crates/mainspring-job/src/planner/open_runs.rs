@@ -219,6 +219,19 @@ impl OpenRuns {
         }
     }
 
+    /// A run whose entry on the agenda was due is looked at again at a time.
+    pub(super) fn park(&mut self, mut live: Live, until: Timestamp, agenda: &mut Agenda) {
+        live.wakes = Some(agenda.add(until, Item::Run(live.run.key.clone())));
+        self.runs.insert(live.run.key.clone(), live);
+    }
+
+    /// Takes the runs of a job that wait for their time, to be scheduled anew.
+    pub(super) fn take_scheduled_of(&mut self, job: &JobName, agenda: &mut Agenda) -> Vec<Live> {
+        let waits = |live: &&Live| live.wakes.is_some();
+        let keys: Vec<RunKey> = self.of(job).filter(waits).map(|live| live.run.key.clone()).collect();
+        keys.iter().map(|key| self.leave(key, agenda)).collect()
+    }
+
     /// Takes a run whose entry on the agenda was due, to be admitted.
     pub(super) fn wake(&mut self, key: &RunKey) -> Live {
         let mut live = self.runs.remove(key).expect("what is on the agenda is open");

@@ -158,9 +158,11 @@ impl Planner {
         }
     }
 
-    /// What a run does: its own work, or that of its job's definition.
+    /// What a run does: its own work, or that of its job's definition, or of what an absent job was.
     pub(super) fn work_of(&self, run: &Run) -> Option<Arc<Work>> {
-        let defined = || self.jobs.definition(&run.key.job).map(|job| Arc::clone(&job.work));
+        let name = &run.key.job;
+        let absent = || self.jobs.former(name).filter(|_| self.jobs.absence(name).is_some());
+        let defined = || self.jobs.definition(name).or_else(absent).map(|job| Arc::clone(&job.work));
         if run.cause == Cause::Once { run.work.clone() } else { defined().or_else(|| run.work.clone()) }
     }
 }

@@ -16,7 +16,7 @@ use super::clock_watch::{NOTED_STEP, StepBack};
 use crate::input::Scope;
 use crate::name::JobName;
 use crate::output::{Note, Output};
-use crate::run::RunKey;
+use crate::run::{Cause, RunKey};
 
 impl Planner {
     pub(super) fn tick(&mut self, now: Timestamp) {
@@ -59,6 +59,16 @@ impl Planner {
     /// A scheduled run's time has come.
     fn run_due(&mut self, now: Timestamp, key: &RunKey) {
         let mut live = self.runs.wake(key);
+        if let Some(absence) = self.jobs.absence(&key.job).filter(|_| live.run.cause != Cause::Once) {
+            // It stays as it is on record, and is looked at when its job comes back or is removed. At one
+            // time runs are looked at before jobs.
+            let is_over = absence.is_over(now);
+            self.runs.park(live, absence.end(), &mut self.agenda);
+            if is_over {
+                self.forget(now, &key.job);
+            }
+            return;
+        }
         let before = self.runs.before_in_line(&live.run);
         if before.and_then(|before| before.wakes).is_some_and(|entry| now < entry.at) {
             // A rewind has put others in line before it since it began to wait.

@@ -165,9 +165,10 @@ impl MemoryStore {
                 record.mark = mark.clone();
                 Answer::New
             }
-            Operation::Forget(name) => {
-                let Some(record) = self.jobs.get_mut(name) else { return Answer::Missing };
+            Operation::Forget { job, absence } => {
+                let Some(record) = self.jobs.get_mut(job) else { return Answer::Missing };
                 (record.source, record.text) = (None, String::new());
+                record.absence.clone_from(absence);
                 Answer::New
             }
             Operation::Prune { job, keep, before } => self.prune(job.as_ref(), *keep, *before),
@@ -278,7 +279,7 @@ impl MemoryStore {
     fn define(&mut self, mark: &Mark, source: &str, text: &str) -> Answer {
         let new = JobRecord::new(mark.clone(), None);
         let record = self.jobs.entry(mark.job.clone()).or_insert(new);
-        record.source = Some(source.to_owned());
+        (record.source, record.absence) = (Some(source.to_owned()), None);
         text.clone_into(&mut record.text);
         Answer::New
     }

@@ -74,10 +74,12 @@ pub(crate) enum Flaw {
     HeldTooShort,
     /// Who asks for a run is told the name of another's.
     AnothersName,
+    /// A restart does not know which jobs are absent.
+    AbsenceForgotten,
 }
 
 impl Flaw {
-    pub(crate) const ALL: [Flaw; 19] = [
+    pub(crate) const ALL: [Flaw; 20] = [
         Flaw::EffectBeforeCommit,
         Flaw::WatermarkForgotten,
         Flaw::WatermarkMovedBack,
@@ -97,6 +99,7 @@ impl Flaw {
         Flaw::SuccessForgotten,
         Flaw::HeldTooShort,
         Flaw::AnothersName,
+        Flaw::AbsenceForgotten,
     ];
 
     /// What a broken server makes of what it reads.
@@ -110,6 +113,7 @@ impl Flaw {
             match self {
                 Flaw::WatermarkForgotten => record.mark.watermark = now,
                 Flaw::CrashesForgotten => record.mark.crashes = 0,
+                Flaw::AbsenceForgotten => record.absence = None,
                 Flaw::WatermarkMovedBack => record.mark.watermark -= SignedDuration::from_hours(1),
                 _ => (),
             }

@@ -139,7 +139,7 @@ const FORGERIES: &[(&str, &str, Forge)] = &[
     ("rest::watch_removal", "a run of a removed job starts", |world| {
         let index = started(world, |key, cause| Script::index(&key.job).is_some() && cause != Cause::Once)?;
         let Event::Started { key, .. } = &world.log[index] else { return None };
-        let operation = Operation::Forget(key.job.clone());
+        let operation = Operation::Forget { job: key.job.clone(), absence: None };
         world.log.insert(index, Event::Settled { is_single: false });
         world.log.insert(index, Event::Wrote { batch: (0, 0), operation, answer: Answer::New });
         Some(())

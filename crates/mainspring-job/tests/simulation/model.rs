@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Answer, Cause, JobName, Mark, Operation, Overlap, Policies, Run, RunKey, RunState, Takeover,
+    Absence, Answer, Cause, JobName, Mark, Operation, Overlap, Policies, Run, RunKey, RunState, Takeover,
 };
 
 use crate::simulation::event::Event;
@@ -58,6 +58,8 @@ impl View {
 pub(crate) struct JobView {
     pub mark: Mark,
     pub is_defined: bool,
+    /// Its source does not have it, and it may come back as it was.
+    pub absence: Option<Absence>,
     /// It was removed before all was on disk the last time.
     pub is_gone: bool,
     /// How often it was taken away and put back.
@@ -124,8 +126,15 @@ impl<'s> Model<'s> {
 
     /// Whether a pause of its job holds a run that waits.
     pub(crate) fn is_held(&self, view: &View) -> bool {
-        let is_paused = self.jobs.get(&view.run.key.job).is_some_and(|job| job.mark.pause.is_some());
-        is_paused && !view.starts_in_spite_of_a_pause()
+        let Some(job) = self.jobs.get(&view.run.key.job) else { return false };
+        let is_paused = job.mark.pause.is_some() && !view.starts_in_spite_of_a_pause();
+        is_paused || job.absence.is_some() && view.run.cause != Cause::Once
+    }
+
+    /// Since when the job of a run is absent, if it is.
+    pub(crate) fn absence(&self, key: &RunKey) -> Option<&Absence> {
+        let is_its = self.runs.get(key).is_some_and(|view| view.run.cause != Cause::Once);
+        self.jobs.get(&key.job).filter(|_| is_its)?.absence.as_ref()
     }
 
     /// How many times in a row the server died in it or in its job.
@@ -254,10 +263,17 @@ impl<'s> Model<'s> {
             }
             Operation::Clear { key, .. } => self.runs.get_mut(key).unwrap().run.crashes = 0,
             Operation::Define { mark, .. } => {
-                let new = JobView { mark: mark.clone(), is_defined: true, is_gone: false, life: 0, era: 0 };
+                let new = JobView {
+                    mark: mark.clone(),
+                    is_defined: true,
+                    absence: None,
+                    is_gone: false,
+                    life: 0,
+                    era: 0,
+                };
                 let job = self.jobs.entry(mark.job.clone()).or_insert(new);
-                job.life += u32::from(!job.is_defined);
-                (job.is_defined, job.is_gone) = (true, false);
+                job.life += u32::from(!job.is_defined && job.absence.is_none());
+                (job.is_defined, job.absence, job.is_gone) = (true, None, false);
             }
             Operation::Mark(mark) => {
                 if let Some(job) = self.jobs.get_mut(&mark.job) {
@@ -270,9 +286,12 @@ impl<'s> Model<'s> {
                 job.era += 1;
                 job.mark = mark.clone();
             }
-            Operation::Forget(name) => {
+            Operation::Forget { job: name, absence } => {
                 let job = self.jobs.get_mut(name).unwrap();
-                (job.is_defined, job.mark.pause) = (false, None);
+                (job.is_defined, job.absence) = (false, absence.clone());
+                if absence.is_none() {
+                    job.mark.pause = None;
+                }
             }
             Operation::PauseAll(paused) => self.is_all_paused = paused.is_some(),
             Operation::Submit(_)

@@ -31,6 +31,10 @@ const REWOUND: u64 = 0x7265_776f_756e_6400;
 const REVIVED_IN: u64 = 8;
 const REVIVED: u64 = 0x7265_7669_7665_6400;
 
+/// One seed in so many has jobs that leave their file and are in it again, most of them within a day.
+const ABSENT_IN: u64 = 8;
+const ABSENT: u64 = 0x6162_7365_6e74_0000;
+
 /// One seed in so many has jobs that follow others.
 const FOLLOWED_IN: u64 = 4;
 const FOLLOWED: u64 = 0x666f_6c6c_6f77_6564;
@@ -257,6 +261,9 @@ impl Script {
             }
         }
         add_requests(seed, &mut subjects, &mut steps);
+        if seed % ABSENT_IN == 4 && !is_crowd {
+            add_absences(&mut Random(seed ^ ABSENT), subjects.len(), &mut steps);
+        }
         // In some histories jobs follow each other, without a circle.
         if seed % FOLLOWED_IN == 1 && !is_crowd {
             follow(&mut Random(seed ^ FOLLOWED), &mut subjects);
@@ -416,6 +423,19 @@ fn revival(random: &mut Random) -> Vec<Step> {
     steps.extend([Step::End(0, End::Failed), Step::Restart, Step::Live(10)]);
     steps.extend(attempts(3));
     steps
+}
+
+/// Jobs leave their file, and come back a while later: a restart, a pause and a retry may fall into that.
+fn add_absences(random: &mut Random, subject_count: usize, steps: &mut Vec<Step>) {
+    for _ in 0..1 + random.below(3) {
+        let job = random.below(subject_count as u64) as usize;
+        let from = random.below(steps.len() as u64) as usize;
+        let to = (from + 1 + random.below(6) as usize).min(steps.len());
+        let wait = random.pick(&[1, 6, 61, 3_600, 80_000, 86_400, 90_000]);
+        let toggle = Step::Change(Change::Toggle(job));
+        steps.splice(to..to, [Step::Live(wait), toggle.clone()]);
+        steps.splice(from..from, [run_now(job), Step::End(0, End::Failed), toggle]);
+    }
 }
 
 fn change(random: &mut Random, job: usize) -> Change {

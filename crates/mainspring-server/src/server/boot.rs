@@ -289,12 +289,13 @@ impl Server {
         }
     }
 
-    /// The kept definitions of jobs whose timetable is another one now, or that are gone.
+    /// The kept definitions of jobs whose timetable is another one now, or that are gone or absent.
     fn former(&self, records: &[JobRecord], sets: &[Definitions]) -> Vec<Job> {
         let jobs = sets.iter().flat_map(|set| &set.jobs);
         let timetables: HashMap<_, _> = jobs.map(|job| (&job.name, job.timetable.to_string())).collect();
         let has_changed = |record: &&JobRecord| {
-            record.source.is_some() && timetables.get(&record.mark.job) != Some(&record.mark.timetable)
+            let is_other = timetables.get(&record.mark.job) != Some(&record.mark.timetable);
+            record.absence.is_some() || record.source.is_some() && is_other
         };
         let zone = &self.files.reader().zone;
         records.iter().filter(has_changed).filter_map(|record| kept_job(record, zone)).collect()

@@ -85,7 +85,7 @@ impl Changes {
             Operation::Define { mark, .. } | Operation::Mark(mark) | Operation::Rewind(mark) => {
                 self.job(&mark.job);
             }
-            Operation::Forget(job) => self.job(job),
+            Operation::Forget { job, .. } => self.job(job),
             Operation::PauseAll(_) => self.is_all = true,
             Operation::Audit(_) => self.audit = true,
             Operation::Clear { .. } | Operation::Prune { .. } => {}

@@ -340,6 +340,10 @@ pub(super) fn note(note: &Note) -> (String, String) {
         }
         Note::Purged(job) => (job.to_string(), "runs of its history were dropped on request".to_owned()),
         Note::Refused(key) => {
+        Note::Returned(job) => (
+            job.to_string(),
+            "is back within a day: its pause, its marks and what waited are as they were".to_owned(),
+        ),
             of(key, format!("the run of {} was known already and did not start again", key.nominal))
         }
         other => (PROGRAM.to_owned(), format!("{other:?}")),

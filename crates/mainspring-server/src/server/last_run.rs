@@ -63,7 +63,7 @@ impl Touch<'_> {
             Operation::Submit(_)
             | Operation::Mark(_)
             | Operation::Rewind(_)
-            | Operation::Forget(_)
+            | Operation::Forget { .. }
             | Operation::PauseAll(_)
             | Operation::Audit(_) => Touch::Nobody,
         }

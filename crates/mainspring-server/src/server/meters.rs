@@ -195,7 +195,7 @@ impl Meters {
                     let of = self.of(&key.job, is_once, is_defined(&key.job));
                     over(of, *to, reason.as_ref(), 1);
                 }
-                Operation::Forget(job) => {
+                Operation::Forget { job, .. } => {
                     self.jobs.remove(job);
                 }
                 _ => {}

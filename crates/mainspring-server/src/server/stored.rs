@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use mainspring_job::{Job, JobName, JobRecord, MAX_PAGE, PauseTerms, Run, Shard, Store, StoreError};
+use mainspring_job::{Absence, Job, JobName, JobRecord, MAX_PAGE, PauseTerms, Run, Shard, Store, StoreError};
 
 use mainspring_file::jobfile::JobFile;
 use mainspring_file::source::Source;
@@ -65,9 +65,17 @@ pub(super) fn kept_file(record: &JobRecord, zone: &TimeZone) -> Option<JobFile> 
     Some(file)
 }
 
-/// What a job was, by its kept definition.
+/// What a job was, by its kept definition, or by that which an absent one had.
 pub(super) fn kept_job(record: &JobRecord, zone: &TimeZone) -> Option<Job> {
-    let placed = kept_file(record, zone)?.jobs.into_iter().next()?;
+    let file = match &record.absence {
+        Some(Absence { source, text, .. }) => {
+            let mut was = JobRecord::new(record.mark.clone(), Some(source.clone()));
+            was.text.clone_from(text);
+            kept_file(&was, zone)
+        }
+        None => kept_file(record, zone),
+    };
+    let placed = file?.jobs.into_iter().next()?;
     Some(placed.job).filter(|job| job.name == record.mark.job)
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use crate::absence::Absence;
 use crate::audit::{Audit, AuditQuery};
 use crate::name::JobName;
 use crate::once::{Once, OnceId};
@@ -190,7 +191,10 @@ impl Generator {
             16 => Operation::Define { mark: self.mark(), source: "f".to_owned(), text: "t".to_owned() },
             17 if self.one_in(4) => Operation::Rewind(self.mark()),
             17 => Operation::Mark(self.mark()),
-            18 if self.one_in(2) => Operation::Forget(self.name()),
+            18 if self.one_in(2) => {
+                let absence = self.one_in(2).then(|| Absence::new(self.time(), "serve:/é\nf", "t\n"));
+                Operation::Forget { job: self.name(), absence }
+            }
             18 if self.one_in(3) => {
                 let actor = ["ada", "bob"][usize::from(self.one_in(2))];
                 Operation::Audit(Audit::new(self.time(), actor, "pause", self.name().as_str()).with_note("é"))

@@ -47,7 +47,10 @@ impl Lives {
                 Operation::Define { mark, .. } => {
                     lives.entry(mark.job.clone()).or_default().push((index, true));
                 }
-                Operation::Forget(name) => lives.entry(name.clone()).or_default().push((index, false)),
+                // One that is absent goes on when it is back.
+                Operation::Forget { job, absence: None } => {
+                    lives.entry(job.clone()).or_default().push((index, false));
+                }
                 _ => (),
             }
         }
@@ -70,7 +73,9 @@ impl Lives {
 /// after a clock was set back the name of a run that no trigger names, which then gets another.
 fn may_be_refused(operation: &Operation) -> bool {
     match operation {
-        Operation::Submit(_) | Operation::Withdraw { .. } | Operation::Forget(_) | Operation::Mark(_) => true,
+        Operation::Submit(_) | Operation::Withdraw { .. } | Operation::Forget { .. } | Operation::Mark(_) => {
+            true
+        }
         Operation::Move { from, .. } => *from == RunState::Dead,
         Operation::Plan(run) => run.cause != Cause::Backfill,
         // A run that was asked for before, under the same key.
@@ -303,7 +308,9 @@ pub(crate) fn check_failures(world: &World<'_>, stories: &Stories) -> Verdict {
                 ensure!(may, "out of policy: {} has failed {count} times, and is not paused", mark.job);
             }
             Event::Asked { command: Command::Resume(Scope::Job(name)), .. } => drop(resumed.insert(name)),
-            Event::Wrote { operation: Operation::Forget(name), .. } => drop(failures.remove(name)),
+            Event::Wrote { operation: Operation::Forget { job, absence: None }, .. } => {
+                failures.remove(job);
+            }
             _ => (),
         }
     }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
-use mainspring_job::{Answer, Cause, Command, JobName, Operation, Reason, Run, RunKey, RunState};
+use mainspring_job::{Answer, Cause, Command, JobName, Mark, Operation, Reason, Run, RunKey, RunState};
 
 use crate::simulation::calendar::{Calendar, age, expected};
 use crate::simulation::checker::{Verdict, ensure};
@@ -21,6 +21,10 @@ struct Known {
     watermark: Timestamp,
     timetable: String,
     is_defined: bool,
+    /// It has no definition, and its next one goes on where it was.
+    is_absent: bool,
+    /// It has come back, and its next mark may be that of another timetable, which counts from then.
+    is_back: bool,
     /// It is put back, and its next mark begins another life.
     is_fresh: bool,
 }
@@ -129,28 +133,19 @@ impl Reader<'_> {
                 continue;
             }
             match operation {
-                Operation::Define { mark, .. } => {
-                    let new = Known {
-                        watermark: mark.watermark,
-                        timetable: mark.timetable.clone(),
-                        is_defined: true,
-                        is_fresh: false,
-                    };
-                    let known = self.jobs.entry(mark.job.clone()).or_insert(new);
-                    known.is_fresh |= !known.is_defined;
-                    known.is_defined = true;
-                }
+                Operation::Define { mark, .. } => self.define(mark),
                 Operation::Mark(mark) => {
                     let known = &self.jobs[&mark.job];
                     let (after, up_to) = (known.watermark, mark.watermark);
-                    if after < up_to && known.is_defined && !known.is_fresh {
+                    let is_anew = known.is_fresh || known.is_back && known.timetable != mark.timetable;
+                    if after < up_to && known.is_defined && !is_anew {
                         self.interval(&mark.job, rows.entry(mark.job.clone()).or_default(), (after, up_to))?;
                     }
                     let known = self.jobs.get_mut(&mark.job).unwrap();
                     let is_other = known.timetable != mark.timetable;
                     known.watermark = if is_other { up_to } else { after.max(up_to) };
                     known.timetable.clone_from(&mark.timetable);
-                    known.is_fresh = false;
+                    (known.is_fresh, known.is_back) = (false, false);
                 }
                 Operation::Rewind(mark) => {
                     let asked = self.rewound.remove(&(mark.job.clone(), mark.watermark));
@@ -160,10 +155,14 @@ impl Reader<'_> {
                     ensure!(is_asked, "out of policy: {} is rewound to {}", mark.job, mark.watermark);
                     known.watermark = mark.watermark;
                 }
-                Operation::Forget(name) => {
-                    let applied = self.applied.expect("a job is removed because somebody asked");
+                Operation::Forget { job: name, absence } => {
                     let known = self.jobs.get_mut(name).unwrap();
+                    let was_absent = std::mem::replace(&mut known.is_absent, absence.is_some());
                     known.is_defined = false;
+                    if was_absent {
+                        continue;
+                    }
+                    let applied = self.applied.expect("a job is removed because somebody asked");
                     let index = Script::index(name).unwrap();
                     if let Some(calendar) = self.script.calendar(index, &known.timetable) {
                         let next = calendar.next(known.watermark);
@@ -183,6 +182,21 @@ impl Reader<'_> {
             ensure!(left.is_none(), "doubled: {name} at {} is planned again", left.unwrap().0);
         }
         Ok(())
+    }
+
+    fn define(&mut self, mark: &Mark) {
+        let new = Known {
+            watermark: mark.watermark,
+            timetable: mark.timetable.clone(),
+            is_defined: true,
+            is_absent: false,
+            is_back: false,
+            is_fresh: false,
+        };
+        let known = self.jobs.entry(mark.job.clone()).or_insert(new);
+        known.is_fresh |= !known.is_defined && !known.is_absent;
+        known.is_back |= known.is_absent;
+        (known.is_defined, known.is_absent) = (true, false);
     }
 
     /// The watermark of a job moves on: takes the rows for what lies in between.

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use mainspring_job::jiff::Timestamp;
 use mainspring_job::{
-    Answer, Cause, Command, JobName, MAX_BATCH_OPERATIONS, Operation, Pause, Reply, RunState, Scope, Ticket,
+    Absence, Answer, Cause, Command, JobName, MAX_BATCH_OPERATIONS, Operation, Pause, Reason, Reply,
+    RunState, Scope, Ticket,
 };
 
 use crate::simulation::checker::attempts::Stories;
 use crate::simulation::checker::{Verdict, ensure};
 use crate::simulation::event::Event;
-use crate::simulation::model::Model;
+use crate::simulation::model::{JobView, Model};
 use crate::simulation::world::World;
 
 /// After a pause is acknowledged nothing of it starts, until somebody asks to resume or the rest is over.
@@ -39,11 +40,10 @@ pub(crate) fn check_pauses(world: &World<'_>, stories: &Stories) -> Verdict {
             Event::Asked { command: Command::Resume(scope), .. } => {
                 paused.remove(&named(scope));
             }
-            // A job that is taken away and put back is a new one.
-            Event::Asked { command: Command::Apply(definitions), .. } => paused.retain(|name, _| {
-                let is_there = |name: &JobName| definitions.jobs.iter().any(|job| job.name == *name);
-                name.as_ref().is_none_or(is_there)
-            }),
+            // A job that is taken away, and put back when a day is over, is a new one.
+            Event::Wrote { operation: Operation::Forget { job, absence: None }, .. } => {
+                paused.remove(&Some(job.clone()));
+            }
             Event::Started { key, cause, attempt, high_water, .. } => {
                 let is_paused = |name| {
                     let found = paused.get(&name).filter(|(_, is_acknowledged, _)| *is_acknowledged);
@@ -88,7 +88,8 @@ pub(crate) fn check_kept(world: &World<'_>) -> Verdict {
             }
             Event::Settled { .. } => lifted.values_mut().for_each(|is_recent| *is_recent = false),
             Event::Wrote { operation: Operation::Mark(mark), answer: Answer::New, .. } => {
-                let known = model.jobs.get(&mark.job).filter(|job| job.is_defined);
+                let is_kept_on = |job: &&JobView| job.is_defined || job.absence.is_some();
+                let known = model.jobs.get(&mark.job).filter(is_kept_on);
                 if known.is_some_and(|job| is_kept(job.mark.pause)) {
                     let may = is_kept(mark.pause) || lifted.contains_key(&mark.job);
                     ensure!(may, "out of policy: {} goes on, and nobody has resumed it", mark.job);
@@ -105,7 +106,8 @@ pub(crate) fn check_kept(world: &World<'_>) -> Verdict {
     Ok(())
 }
 
-/// Nothing of a job that was removed starts any more, and nothing of it is left waiting.
+/// Nothing of a job that was removed starts any more, and nothing of it is left waiting. While it is absent,
+/// which is a day at most, nothing of it starts and nothing that waits is lost.
 pub(crate) fn watch_removal(model: &Model<'_>, event: &Event) -> Verdict {
     let is_gone = |name: &JobName| model.jobs.get(name).is_some_and(|job| job.is_gone && !job.is_defined);
     match event {
@@ -113,7 +115,7 @@ pub(crate) fn watch_removal(model: &Model<'_>, event: &Event) -> Verdict {
             ensure!(!is_gone(&key.job), "out of policy: {key} started, and its job was removed");
         }
         Event::Settled { .. } => {
-            for key in &model.open {
+            for key in model.open.iter().filter(|key| model.absence(key).is_none()) {
                 let run = &model.runs[key].run;
                 let waits = run.state != RunState::Running && run.cause != Cause::Once;
                 ensure!(
@@ -122,6 +124,20 @@ pub(crate) fn watch_removal(model: &Model<'_>, event: &Event) -> Verdict {
                     run.state
                 );
             }
+        }
+        Event::Wrote {
+            operation: Operation::Move { key, at, reason: Some(Reason::Removed | Reason::NoJob), .. },
+            answer: Answer::New,
+            ..
+        } => {
+            let end = model.absence(key).map(Absence::end);
+            let is_over = end.is_none_or(|end| end <= *at);
+            ensure!(is_over, "lost: {key} is cancelled at {at}, and its job may come back");
+        }
+        Event::LookedLast { at } => {
+            let late =
+                model.jobs.iter().find(|(_, job)| job.absence.as_ref().is_some_and(|it| it.is_over(*at)));
+            ensure!(late.is_none(), "out of policy: {} is absent for more than a day", late.unwrap().0);
         }
         _ => (),
     }

@@ -263,10 +263,44 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
     ),
     ("From then on it starts nothing.", &["rest::watch_removal"]),
     (
-        "A run of it that is running goes on to its end; it is not tried again, and it is no dead letter.",
-        &["attempts::check_retries"],
+        "A job that `remove` removes is gone for good.",
+        &[
+            "rules/removal::what_waits_is_cancelled_also_where_the_job_was_paused",
+            "rules/absence::another_source_and_a_person_end_an_absence",
+        ],
     ),
-    ("A run of it that waits is `cancelled`, a retry too.", &["rest::watch_removal"]),
+    (
+        "A job that its file does not hold any more comes back as it was if the same file holds it again, \
+         under its name, within a day.",
+        &[
+            "rest::watch_removal",
+            "rules/absence::a_job_that_is_back_within_a_day_has_its_pause_its_marks_and_its_retry",
+        ],
+    ),
+    (
+        "Its pause, its counts and what waits of it, a retry too, are as they were.",
+        &["rest::check_pauses", "rest::check_kept", "rest::watch_removal", "attempts::check_failures"],
+    ),
+    (
+        "What its timetable named meanwhile is judged by its misfire policy, as if no server had run.",
+        &[
+            "coverage::check",
+            "rules/absence::what_a_timetable_named_while_its_job_was_absent_is_judged_by_the_misfire_policy",
+        ],
+    ),
+    (
+        "With another timetable it counts from when it is back.",
+        &["rules/absence::another_timetable_counts_from_when_the_job_is_back"],
+    ),
+    (
+        "A run of it that is running when its job is removed goes on to its end.",
+        &["rules/absence::a_run_that_fails_while_its_job_is_absent_is_tried_again_when_it_is_back"],
+    ),
+    (
+        "If the job does not come back, that run is not tried again and is no dead letter, and what waits is \
+         `cancelled` when the day is over.",
+        &["attempts::check_retries", "rest::watch_removal"],
+    ),
     (
         "Each start is on disk before it happens, so the next server knows what was running when the last \
          one died.",
