@@ -72,6 +72,7 @@ mod shards;
 mod shifted;
 #[cfg(feature = "web")]
 mod site;
+mod sources;
 #[cfg(feature = "web")]
 mod standing;
 mod top;

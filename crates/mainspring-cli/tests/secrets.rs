@@ -157,9 +157,11 @@ fn no_answer_holds_a_secret() {
     ]);
     let mut seen = String::new();
     for job in ["process", "hook"] {
+        // One that is over: the output of one that waits has no end.
         let runs = site.get(&format!("/api/v1/runs?job={job}"), &token).json();
+        let over = runs["items"].as_array().unwrap().iter().find(|run| run["state"] != "scheduled").unwrap();
         values.insert("job", job.to_owned());
-        values.insert("nominal", runs["items"][0]["nominal"].as_str().unwrap().to_owned());
+        values.insert("nominal", over["nominal"].as_str().unwrap().to_owned());
         for route in ROUTES.iter().filter(|route| route.method == "GET") {
             let id = if route.path.contains("/once/") { "later" } else { href.rsplit('/').next().unwrap() };
             values.insert("id", id.to_owned());

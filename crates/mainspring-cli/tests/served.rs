@@ -94,9 +94,15 @@ impl Served {
     }
 
     pub(crate) fn stop(self) {
+        let folder = self.folder.clone();
+        self.stop_and_keep();
+        let _ = fs::remove_dir_all(folder);
+    }
+
+    /// The same, and its folder stays.
+    pub(crate) fn stop_and_keep(self) {
         let (status, lines, errors) = self.running.stop();
         assert_eq!(status.code(), Some(0), "{lines:#?} {errors}");
         assert!(lines.last().unwrap().ends_with("stopped"), "{lines:#?}");
-        let _ = fs::remove_dir_all(&self.folder);
     }
 }

@@ -8,6 +8,9 @@
 //! Lines are bytes: their reader decides whether they must be UTF-8, since a comment need not be. A byte
 //! order mark at the start is dropped, because editors on Windows write it unseen.
 //!
+//! A file that changes while it is read is read again, and given up after [`MAX_READS`]: what was read may be
+//! half of it.
+//!
 //! Cost: one read of the file; a line is a view into it, and found by its number or by an offset in O(log
 //! lines).
 //!
@@ -20,11 +23,16 @@ use std::sync::OnceLock;
 use std::{error, fmt};
 
 use crate::trust::{Distrust, Ownership};
+use crate::watch::Stamp;
 use mainspring_host::regular::open_regular;
 
 /// The longest file that is read. At sixty bytes a line that is some 70,000 entries; what is longer is no
 /// crontab.
 pub const MAX_FILE_BYTES: u64 = 4 << 20;
+
+/// How often a file is read that changes meanwhile. A file is read within a millisecond, so one that changes
+/// three times in that is being written.
+pub const MAX_READS: u32 = 3;
 
 /// The name that stands for standard input on the command line.
 pub const STANDARD_INPUT: &str = "-";
@@ -41,6 +49,7 @@ pub struct Source {
     name: String,
     bytes: Vec<u8>,
     ownership: Option<Ownership>,
+    stamp: Option<Stamp>,
     line_starts: OnceLock<Vec<usize>>,
 }
 
@@ -50,7 +59,7 @@ impl Source {
     /// # Errors
     ///
     /// [`FileError::Read`] with the operating system's answer or where it is no regular file, or
-    /// [`FileError::TooLong`] beyond [`MAX_FILE_BYTES`].
+    /// [`FileError::TooLong`] beyond [`MAX_FILE_BYTES`], or [`FileError::Changing`].
     pub fn read(name: &str) -> Result<Source, FileError> {
         if name == STANDARD_INPUT {
             return Source::read_from("standard input", io::stdin());
@@ -59,9 +68,22 @@ impl Source {
         if DESCRIPTORS.iter().any(|folder| name.starts_with(folder)) {
             return Source::read_from(name, File::open(name).map_err(failed)?);
         }
-        let opened = open_regular(Path::new(name)).map_err(failed)?;
-        let ownership = Some(Ownership { uid: opened.uid, mode: opened.mode, doubt: opened.doubt });
-        Ok(Source { ownership, ..Source::read_from(name, opened.file)? })
+        for _ in 0..MAX_READS {
+            let opened = open_regular(Path::new(name)).map_err(failed)?;
+            let stamp = || Ok(Stamp::of(&opened.file.metadata().map_err(failed)?));
+            let before = stamp()?;
+            let source = Source::read_from(name, &opened.file)?;
+            if stamp()? == before {
+                let ownership = Some(Ownership { uid: opened.uid, mode: opened.mode, doubt: opened.doubt });
+                return Ok(Source { ownership, stamp: Some(before), ..source });
+            }
+        }
+        Err(FileError::Changing { name: name.to_owned() })
+    }
+
+    /// By what a change of the file since is noticed; `None` for what is no file.
+    pub fn stamp(&self) -> Option<Stamp> {
+        self.stamp
     }
 
     /// Takes text that is already in memory under a name for messages.
@@ -174,6 +196,11 @@ pub enum FileError {
         /// The file's name as it was given.
         name: String,
     },
+    /// It was changed each time while it was read. Try again when nothing writes it.
+    Changing {
+        /// The file's name as it was given.
+        name: String,
+    },
     /// Others than its owner could have written it, and its commands would run as another user.
     Distrusted {
         /// The file's name as it was given.
@@ -190,6 +217,9 @@ impl fmt::Display for FileError {
             FileError::TooLong { name } => {
                 write!(f, "{name} is longer than {MAX_FILE_BYTES} bytes, the limit for a file of jobs")
             }
+            FileError::Changing { name } => {
+                write!(f, "{name} is being written: it changed while it was read")
+            }
             FileError::Distrusted { name, why } => write!(f, "{name} is not safe to run: {why}"),
         }
     }
@@ -199,7 +229,7 @@ impl error::Error for FileError {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
         match self {
             FileError::Read { source, .. } => Some(source),
-            FileError::TooLong { .. } | FileError::Distrusted { .. } => None,
+            FileError::TooLong { .. } | FileError::Changing { .. } | FileError::Distrusted { .. } => None,
         }
     }
 }

@@ -163,6 +163,10 @@ fn room_for_runs(count: u64, open_files_max: Option<u64>) -> Finding {
 
 fn files(status: &StatusWire) -> Vec<Finding> {
     let of = |file: &FileStateWire| match file.problems.lines().next() {
+        None if !file.notice.is_empty() => {
+            let hint = "if that is a mistake, put them back; `mainspring audit` and the log say more";
+            Finding::warning("file", file.notice.clone(), hint).coded("file_lost").about_file(&file.name)
+        }
         None => Finding::ok("file", format!("{}: {}", file.name, counted(file.jobs, "job"))),
         Some(problem) => Finding::bad(
             "file",

@@ -357,6 +357,9 @@ pub struct FileStateWire {
     pub jobs: usize,
     /// What is wrong with it as it is now; empty if nothing is.
     pub problems: String,
+    /// What is to be known of it beside that, as that it has lost most of its jobs; mostly empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub notice: String,
 }
 
 /// A pending one-shot job.

@@ -65,6 +65,7 @@ mod listed;
 pub mod listener;
 mod listener_requests;
 pub mod login_codes;
+mod looks;
 mod meters;
 mod moves;
 pub mod output;
@@ -284,7 +285,7 @@ impl Server {
         (self.looked, self.looked_count) = (now, self.owner.committed_count());
         self.job_rows.ahead.look(self.owner.planner().jobs().count());
         self.tell_supervisor(supervisor::ALIVE);
-        self.files.compare(now);
+        self.files.compare();
         self.look_at_room(now);
         self.look_at_store(now);
     }

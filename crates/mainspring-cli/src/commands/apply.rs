@@ -4,9 +4,11 @@
 //!
 //! Does not send any file if one has a problem, or if others could have written it: the same files are
 //! refused as by `serve`. The files are applied one after the other, each as a whole or not at all: a name
-//! that another source has stops it.
+//! that another source has stops it. A file that is gone has no jobs: with `--prune` those that it had are
+//! removed.
 
 use std::fs;
+use std::io::ErrorKind;
 
 use jiff::tz::TimeZone;
 
@@ -29,7 +31,14 @@ pub(super) fn apply(args: &ApplyArgs) -> Result<Exit, Error> {
     let (mut files, mut job_count) = (Vec::new(), 0);
     let mut exit = Exit::Ok;
     for name in &args.files {
-        let source = Source::read(name)?;
+        let source = match Source::read(name) {
+            // Its jobs may be there still.
+            Err(error) if args.prune && is_gone(&error) => {
+                files.push((gone_file(name, args), 0, Some(error)));
+                continue;
+            }
+            source => source?,
+        };
         let loaded = Loaded::parse(&source, Format::from(args.format), &TimeZone::UTC);
         loaded.judge(&source)?;
         say(&loaded.problems_text());
@@ -44,7 +53,7 @@ pub(super) fn apply(args: &ApplyArgs) -> Result<Exit, Error> {
             system: args.format.system,
         };
         job_count += loaded.jobs.len();
-        files.push((file, loaded.jobs.len()));
+        files.push((file, loaded.jobs.len(), None));
     }
     if exit != Exit::Ok {
         return Ok(exit);
@@ -52,12 +61,19 @@ pub(super) fn apply(args: &ApplyArgs) -> Result<Exit, Error> {
     let mut client = Client::connect(&args.ask.server.address())?;
     let mut applied = AppliedWire::default();
     let mut progress = Progress::new(args.ask.json, "jobs", job_count);
-    for (file, job_count) in files {
+    for (file, job_count, gone) in files {
         let request = Request::Apply { files: vec![file], prune: args.prune, preview: args.diff };
         let answer = client.ask(request);
         progress.add(job_count);
         match answer {
-            Ok(Response::Applied(more)) => applied.add(more),
+            // There were none, so the name is probably a wrong one.
+            Ok(Response::Applied(more)) => match gone.filter(|_| more.removed.is_empty()) {
+                Some(error) => {
+                    progress.finish();
+                    return Err(error.into());
+                }
+                None => applied.add(more),
+            },
             Ok(_) => {}
             Err(error) => {
                 progress.finish();
@@ -73,6 +89,17 @@ pub(super) fn apply(args: &ApplyArgs) -> Result<Exit, Error> {
     let is_refused = !applied.refused.is_empty();
     show(&args.ask, &Response::Applied(applied))?;
     Ok(if is_refused { Exit::Conflict } else { Exit::Ok })
+}
+
+/// Whether there is no such file.
+fn is_gone(error: &FileError) -> bool {
+    matches!(error, FileError::Read { source, .. } if source.kind() == ErrorKind::NotFound)
+}
+
+/// What is sent of a file that is gone: no jobs, under its name.
+fn gone_file(name: &str, args: &ApplyArgs) -> FileWire {
+    let path = std::path::absolute(name).unwrap_or_else(|_| name.into());
+    FileWire { name: path.to_string_lossy().into_owned(), text: String::new(), system: args.format.system }
 }
 
 /// A problem that the server finds in a file is shown as one that is found here: with its line.

@@ -24,7 +24,7 @@ use super::clients::Clients;
 use super::clock_steps::ClockSteps;
 use super::copies::Copies;
 use super::execution::{Execution, LEAD};
-use super::files::Files;
+use super::files::{Files, Occasion};
 use super::holding::Holding;
 use super::host::{Host, Hosted, of_host};
 use super::job_rows::JobRows;
@@ -342,7 +342,8 @@ impl Server {
         self.files.take(
             &indices,
             &InForce { held, follows: BTreeMap::new(), retired, known: &known },
-            now.wall,
+            Occasion::Asked,
+            now,
         )
     }
 

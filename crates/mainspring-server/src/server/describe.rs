@@ -222,12 +222,14 @@ pub(super) fn found(found: &Run, attempts: &[Attempt]) -> FoundWire {
     }
 }
 
-pub(super) fn file(file: &Served) -> FileStateWire {
+pub(super) fn file(file: &Served, now: Timestamp) -> FileStateWire {
+    let notice = file.notice.as_ref().filter(|(_, until)| now < *until).map(|(text, _)| text.clone());
     FileStateWire {
         name: file.path.clone(),
         read: file.read.map(|read| read.to_string()),
         jobs: file.job_count,
         problems: file.shown_problems(),
+        notice: notice.unwrap_or_default(),
     }
 }
 
@@ -338,12 +340,12 @@ pub(super) fn note(note: &Note) -> (String, String) {
         Note::FollowsNothing { job, of } => {
             (job.to_string(), format!("follows `{of}`, and there is no job of that name"))
         }
-        Note::Purged(job) => (job.to_string(), "runs of its history were dropped on request".to_owned()),
-        Note::Refused(key) => {
         Note::Returned(job) => (
             job.to_string(),
             "is back within a day: its pause, its marks and what waited are as they were".to_owned(),
         ),
+        Note::Purged(job) => (job.to_string(), "runs of its history were dropped on request".to_owned()),
+        Note::Refused(key) => {
             of(key, format!("the run of {} was known already and did not start again", key.nominal))
         }
         other => (PROGRAM.to_owned(), format!("{other:?}")),

@@ -1,50 +1,48 @@
 //! The files that are served: they are watched, read again after a change, and applied.
 //!
 //! ```text
-//! inotify on the directories ──▶ something moved ── SETTLE ──▶ the file differs ──▶ read ─┬─ good ──▶ apply
-//! a look now and then ───────────────▲                                                    └─ bad: the old set
-//! SIGHUP ────────────────────────────────────────────────────────────────────────▶ read
+//! inotify on the directories ──▶ looks ──▶ watch ─┬─ at rest ──▶ read ─┬─ good ──▶ apply
+//! a look now and then ─────────────▲               │                    └─ bad: the old set
+//! SIGHUP ──────────────────────────────────────────│────────────▶ read
+//!                                                  └─ gone for a minute ──▶ its jobs are removed
 //! ```
+//!
+//! When a file is read, and what becomes of its jobs while it is not there, is the table of
+//! [`mainspring_file::watch`].
 //!
 //! The server watches directories and not files, because editors and configuration tools replace a file by
 //! another. It also watches every directory on the way to a file that has a symbolic link in it: `cur ->
 //! releases/7` and Kubernetes' `..data` change there. A look now and then finds changes that inotify does not
 //! report, as on network file systems.
 //!
-//! Cost: a wake-up per change in those directories; a file is read when its time, size or number has changed.
-//! A look is a system call for each file.
+//! Cost: a wake-up per change in those directories, and a look at each file: see [`looks`](super::looks).
 //!
 //! Source: inotify(7).
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use mainspring_job::{Job, JobName};
-use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
+use nix::sys::inotify::{InitFlags, Inotify};
 
+use super::looks::{TOLD, Writers, device_of_folder, directories, look_at};
 use super::share::Share;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::message::{PROGRAM, say, with_causes};
+use crate::message::{PROGRAM, counted, say, with_causes};
 use mainspring_exec::clock::Moment;
 use mainspring_file::claims::{Claimant, InForce, settle};
 use mainspring_file::crontab::names::{self, Alike, Known};
 use mainspring_file::jobfile::PlacedJob;
 use mainspring_file::loaded::{Loaded, Reader};
 use mainspring_file::origin::Origin;
-use mainspring_file::source::STANDARD_INPUT;
-
-/// How long files are left alone after a change, so that one that is being written is read when it is whole.
-pub(super) const SETTLE: Duration = Duration::from_millis(200);
-
-/// How many symbolic links a path may lead through; the kernel follows as many.
-const MAX_LINKS: usize = 40;
+use mainspring_file::source::{FileError, STANDARD_INPUT};
+use mainspring_file::watch::{Decision, Seen, Stamp, UNREST, Watch};
 
 /// A served file.
 #[derive(Debug)]
@@ -53,7 +51,9 @@ pub(super) struct Served {
     pub(super) path: String,
     /// What its jobs say of where they come from.
     pub(super) origin: Origin,
-    stamp: Option<Stamp>,
+    watch: Watch,
+    /// The file system of its folder, when the file was there last.
+    device: Option<u64>,
     /// When the set in force was read.
     pub(super) read: Option<Timestamp>,
     pub(super) job_count: usize,
@@ -67,6 +67,8 @@ pub(super) struct Served {
     pub(super) exit: Exit,
     /// It says other things than the store, whose definitions are in force.
     pub(super) is_unapplied: bool,
+    /// What people who ask are told beside that, and until when.
+    pub(super) notice: Option<(String, Timestamp)>,
 }
 
 /// What standard input is called among the paths.
@@ -82,7 +84,8 @@ impl Served {
         Served {
             path,
             origin,
-            stamp: None,
+            watch: Watch::new(None),
+            device: None,
             read: None,
             job_count: 0,
             lines: HashMap::new(),
@@ -90,6 +93,7 @@ impl Served {
             problems: String::new(),
             exit: Exit::Ok,
             is_unapplied: false,
+            notice: None,
         }
     }
 
@@ -128,18 +132,76 @@ impl Served {
         if self.is_unapplied && is_good { self.unapplied_text() } else { self.problems.clone() }
     }
 
+    /// Whether what was read is what was seen at rest.
+    fn is_as_seen(&mut self, stamp: Option<Stamp>, reading: Occasion) -> bool {
+        let Some(stamp) = stamp else { return true };
+        let is_so = reading == Occasion::Asked || self.watch.seen() == Some(Seen::There(stamp));
+        if is_so {
+            self.watch.take(stamp);
+            self.device = device_of_folder(Path::new(&self.path));
+        }
+        is_so
+    }
+
+    /// What is wrong with a file that cannot be looked at, or whose folder is gone: its jobs go on.
+    fn tell_absence(&mut self, seen: Seen) {
+        let why = match seen {
+            Seen::Unreadable => "cannot be looked at, or is a link that leads nowhere",
+            Seen::FolderGone => "is gone with its folder",
+            Seen::There(_) | Seen::Gone => return,
+        };
+        let count = counted(self.job_count, "job");
+        self.problems = format!("{} {why}: its {count} go on\n", self.path);
+        self.exit = Exit::Failed;
+    }
+
+    /// What is told of a file that does not come to rest, or cannot be looked at.
+    pub(super) fn unrest_text(&self) -> String {
+        match self.watch.seen() {
+            Some(Seen::There(_)) => {
+                format!(
+                    "{} has been changing for {} s, and is read when it is at rest",
+                    self.path,
+                    UNREST.as_secs()
+                )
+            }
+            _ => self.problems.trim_end().to_owned(),
+        }
+    }
+
+    /// Its jobs are removed, because it is gone. What people are told of that holds until it is there again.
+    pub(super) fn remove(&mut self) -> String {
+        let text = format!("{} is gone: its {} are removed", self.path, counted(self.job_count, "job"));
+        (self.job_count, self.problems, self.exit) = (0, String::new(), Exit::Ok);
+        self.lines.clear();
+        self.notice = Some((text.clone(), Timestamp::MAX));
+        format!("{text}; they are as they were if it is there again within a day")
+    }
+
     /// The path without symbolic links, if it leads to a file.
     pub(super) fn target(&self) -> Option<String> {
         Some(fs::canonicalize(&self.path).ok()?.to_string_lossy().into_owned())
     }
 }
 
-/// By what a change is noticed.
+/// Why files are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stamp {
-    inode: u64,
-    size: u64,
-    modified: (i64, i64),
+pub(super) enum Occasion {
+    /// They have come to rest, and are read only as they were seen then.
+    Rested,
+    /// The server starts, or a person asks for it.
+    Asked,
+}
+
+/// What is to be done with files, by their indices.
+#[derive(Debug, Default)]
+pub(super) struct Due {
+    /// To be read.
+    pub(super) read: Vec<usize>,
+    /// Gone for so long that their jobs go.
+    pub(super) removed: Vec<usize>,
+    /// To be told of, because they do not come to rest or cannot be looked at.
+    pub(super) told: Vec<usize>,
 }
 
 /// All served files.
@@ -148,7 +210,11 @@ pub(super) struct Files {
     pub(super) served: Vec<Served>,
     reader: Reader,
     inotify: Option<Inotify>,
-    changed: Option<Moment>,
+    writers: Writers,
+    /// Something may have changed since the last looks.
+    is_disturbed: bool,
+    /// From when on the times of looks are counted.
+    began: Option<Instant>,
     /// Several servers share the store, and each may have been given others.
     pub(super) is_shared: bool,
     /// Which part of their jobs is taken.
@@ -166,7 +232,16 @@ impl Files {
             }
         }
         let inotify = Inotify::init(InitFlags::IN_NONBLOCK | InitFlags::IN_CLOEXEC).ok();
-        let files = Files { served, reader, inotify, changed: None, is_shared: false, share };
+        let mut files = Files {
+            served,
+            reader,
+            inotify,
+            writers: Writers::default(),
+            is_disturbed: true,
+            began: None,
+            is_shared: false,
+            share,
+        };
         files.watch();
         files
     }
@@ -179,41 +254,63 @@ impl Files {
         self.share
     }
 
-    /// Notes that something has changed, if it has.
-    pub(super) fn look(&mut self, now: Moment) {
+    /// Takes in what inotify tells.
+    pub(super) fn look(&mut self) {
         let Some(inotify) = &self.inotify else { return };
-        let mut has_changed = false;
-        while inotify.read_events().is_ok_and(|events| !events.is_empty()) {
-            has_changed = true;
-        }
-        if has_changed {
-            self.changed.get_or_insert(now);
-        }
-    }
-
-    /// Looks whether a file has changed, whatever inotify tells.
-    pub(super) fn compare(&mut self, now: Moment) {
-        if self.served.iter().any(|file| !file.is_input() && stamp(&file.path) != file.stamp) {
-            self.changed.get_or_insert(now);
+        while let Ok(events) = inotify.read_events() {
+            if events.is_empty() {
+                return;
+            }
+            for event in &events {
+                self.is_disturbed |= self.writers.hear(event);
+            }
         }
     }
 
-    /// The indices of files that are to be read again now; all of them after a SIGHUP.
-    pub(super) fn due(&mut self, is_asked: bool, now: Moment) -> Vec<usize> {
-        let is_settled = self.changed.is_some_and(|changed| SETTLE <= now.since(changed));
-        if is_settled {
-            self.changed = None;
-            // Links may lead elsewhere now.
-            self.watch();
-        }
-        let differs = |file: &Served| stamp(&file.path) != file.stamp;
-        let is_due = |file: &Served| !file.is_input() && (is_asked || (is_settled && differs(file)));
-        self.served.iter().enumerate().filter(|(_, file)| is_due(file)).map(|(index, _)| index).collect()
+    /// Has each file looked at, whatever inotify tells.
+    pub(super) fn compare(&mut self) {
+        self.is_disturbed = true;
     }
 
-    /// When changed files have been left alone for long enough.
+    /// What is to be done now; all files are read after a SIGHUP.
+    pub(super) fn due(&mut self, reading: Occasion, now: Moment) -> Due {
+        let at = self.since(now);
+        let is_late = |file: &Served| file.watch.deadline().is_some_and(|deadline| deadline <= at);
+        let mut due = Due::default();
+        if self.is_disturbed || self.served.iter().any(is_late) {
+            self.is_disturbed = false;
+            let mut has_changed = false;
+            for (index, file) in self.served.iter_mut().enumerate().filter(|(_, file)| !file.is_input()) {
+                let seen = look_at(Path::new(&file.path), file.device);
+                has_changed |= file.watch.seen() != Some(seen);
+                match file.watch.look(seen, self.writers.of(Path::new(&file.path)), at) {
+                    Decision::Rest | Decision::Wait => {}
+                    Decision::Tell => due.told.push(index),
+                    Decision::Read => due.read.push(index),
+                    Decision::Remove => due.removed.push(index),
+                }
+                file.tell_absence(seen);
+            }
+            if has_changed {
+                // Links may lead elsewhere now.
+                self.watch();
+            }
+        }
+        if reading == Occasion::Asked {
+            due.read = (0..self.served.len()).filter(|index| !self.served[*index].is_input()).collect();
+        }
+        due
+    }
+
+    /// When the next file is to be looked at.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        self.changed.and_then(|changed| changed.monotonic.checked_add(SETTLE))
+        let next = self.served.iter().filter_map(|file| file.watch.deadline()).min()?;
+        self.began?.checked_add(next)
+    }
+
+    /// How long the files have been watched.
+    fn since(&mut self, now: Moment) -> Duration {
+        now.monotonic.saturating_duration_since(*self.began.get_or_insert(now.monotonic))
     }
 
     /// Reads files again, and returns the good ones: what they hold may be in force, and has names that it
@@ -222,18 +319,29 @@ impl Files {
         &mut self,
         indices: &[usize],
         in_force: &InForce<'_>,
-        now: Timestamp,
+        reading: Occasion,
+        now: Moment,
     ) -> Vec<(usize, Loaded)> {
         let (mut read, mut claimants) = (Vec::new(), Vec::new());
+        let at = self.since(now);
         for &index in indices {
             let file = &mut self.served[index];
-            file.stamp = stamp(&file.path);
             match self.reader.load(if file.is_input() { STANDARD_INPUT } else { &file.path }) {
-                Ok(loaded) => {
+                Ok(loaded) if file.is_as_seen(loaded.source.stamp(), reading) => {
                     read.push(index);
                     claimants.push(Claimant { origin: file.origin.source(), loaded });
                 }
+                // What was read may be half of it.
+                Ok(_) | Err(FileError::Changing { .. }) if reading == Occasion::Rested => {
+                    file.watch.disturb(at);
+                }
+                Ok(_) => unreachable!("what is asked for is taken as it is"),
                 Err(error) => {
+                    if let (Seen::There(stamp), false) =
+                        (look_at(Path::new(&file.path), None), matches!(error, FileError::Changing { .. }))
+                    {
+                        file.watch.take(stamp);
+                    }
                     let error = Error::from(error);
                     (file.problems, file.exit) = (format!("{}\n", with_causes(&error)), error.exit());
                 }
@@ -250,7 +358,7 @@ impl Files {
                     is_news(&file.path, "");
                 }
                 file.elsewhere = self.share.part(&mut loaded);
-                (file.read, file.job_count, file.exit) = (Some(now), loaded.jobs.len(), Exit::Ok);
+                (file.read, file.job_count, file.exit) = (Some(now.wall), loaded.jobs.len(), Exit::Ok);
                 file.lines = loaded.jobs.iter().map(|job| (job.job.name.clone(), job.line_number)).collect();
                 file.is_unapplied = false;
                 good.push((index, loaded));
@@ -277,9 +385,11 @@ impl Files {
         }
     }
 
-    /// The files that problems keep out of force, which another file may be the cause of.
+    /// The files that problems keep out of force, which another file may be the cause of, but for those that are
+    /// changing.
     pub(super) fn troubled(&self) -> impl Iterator<Item = usize> {
-        let is_troubled = |file: &Served| file.exit != Exit::Ok && !file.is_input();
+        let is_still = |file: &Served| file.watch.deadline().is_none();
+        let is_troubled = move |file: &Served| file.exit != Exit::Ok && !file.is_input() && is_still(file);
         self.served.iter().enumerate().filter(move |(_, file)| is_troubled(file)).map(|(index, _)| index)
     }
 
@@ -296,6 +406,14 @@ impl Files {
         self.served.iter().any(|file| file.origin == *origin)
     }
 
+    /// Whether a file that is given has this origin, and is there.
+    pub(super) fn are_there(&self, origin: &Origin) -> bool {
+        let is_there = |file: &Served| {
+            file.is_input() || matches!(look_at(Path::new(&file.path), file.device), Seen::There(_))
+        };
+        self.served.iter().any(|file| file.origin == *origin && is_there(file))
+    }
+
     /// The line of a job in the served file that it comes from. What a file says that is not in force has
     /// none.
     pub(super) fn line_of(&self, origin: &Origin, job: &JobName) -> Option<usize> {
@@ -310,16 +428,12 @@ impl Files {
     }
 
     /// Watches all directories that matter now. One that cannot be watched is looked at now and then.
-    fn watch(&self) {
+    fn watch(&mut self) {
+        let paths = self.served.iter().filter(|file| !file.is_input()).map(|file| Path::new(&file.path));
+        self.writers.watch(paths.clone());
         let Some(inotify) = &self.inotify else { return };
-        let files = self.served.iter().filter(|file| !file.is_input());
-        let flags = AddWatchFlags::IN_CLOSE_WRITE
-            | AddWatchFlags::IN_MOVED_TO
-            | AddWatchFlags::IN_CREATE
-            | AddWatchFlags::IN_DELETE
-            | AddWatchFlags::IN_ATTRIB;
-        for directory in files.flat_map(|file| directories(Path::new(&file.path))) {
-            let _ = inotify.add_watch(&directory, flags);
+        for directory in paths.flat_map(directories) {
+            let _ = inotify.add_watch(&directory, TOLD);
         }
     }
 
@@ -344,60 +458,4 @@ fn is_news(path: &str, problems: &str) -> bool {
 pub(super) fn says(loaded: &Loaded, kept: &BTreeMap<&str, &str>) -> bool {
     let is_kept = |placed: &PlacedJob| kept.get(placed.job.name.as_str()) == Some(&placed.job.text.as_str());
     kept.len() == loaded.jobs.len() && loaded.jobs.iter().all(is_kept)
-}
-
-/// Every directory that decides what a path leads to: those of the symbolic links on it, and that of the
-/// file.
-fn directories(path: &Path) -> HashSet<PathBuf> {
-    let mut found = HashSet::new();
-    let mut rest: VecDeque<PathBuf> = path.components().map(|part| PathBuf::from(part.as_os_str())).collect();
-    let (mut place, mut link_count) = (PathBuf::new(), 0);
-    while let Some(part) = rest.pop_front() {
-        let next = place.join(&part);
-        match fs::read_link(&next) {
-            Ok(target) if link_count < MAX_LINKS => {
-                link_count += 1;
-                found.insert(place.clone());
-                let parts: Vec<PathBuf> =
-                    target.components().map(|part| PathBuf::from(part.as_os_str())).collect();
-                parts.into_iter().rev().for_each(|part| rest.push_front(part));
-            }
-            _ if rest.is_empty() => drop(found.insert(place.clone())),
-            _ => place = next,
-        }
-    }
-    found
-}
-
-fn stamp(path: &str) -> Option<Stamp> {
-    let found = fs::metadata(path).ok()?;
-    Some(Stamp { inode: found.ino(), size: found.size(), modified: (found.mtime(), found.mtime_nsec()) })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::os::unix::fs::symlink;
-
-    #[test]
-    fn every_directory_with_a_link_on_the_way_is_watched() {
-        let root = std::env::temp_dir().join(format!("mainspring-links-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&root);
-        fs::create_dir_all(root.join("config/..v1")).unwrap();
-        fs::create_dir_all(root.join("releases/7")).unwrap();
-        // As Kubernetes mounts a ConfigMap, and as deploys switch to a release.
-        symlink("..v1", root.join("config/..data")).unwrap();
-        symlink("..data/jobs.toml", root.join("config/jobs.toml")).unwrap();
-        symlink(root.join("releases/7"), root.join("cur")).unwrap();
-        symlink("loop", root.join("loop")).unwrap();
-        let of = |path: &str| directories(&root.join(path));
-        let paths =
-            |names: &[&str]| -> HashSet<PathBuf> { names.iter().map(|name| root.join(name)).collect() };
-        assert_eq!(of("config/jobs.toml"), paths(&["config", "config/..v1"]));
-        let root_itself: HashSet<PathBuf> = [root.clone(), root.join("releases/7")].into();
-        assert_eq!(of("cur/jobs.toml"), root_itself);
-        assert_eq!(of("releases/7/jobs.toml"), paths(&["releases/7"]));
-        assert!(of("loop/jobs.toml").contains(&root));
-        let _ = fs::remove_dir_all(&root);
-    }
 }

@@ -11,10 +11,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mainspring_job::{Command, Job, JobName};
+use jiff::{SignedDuration, Timestamp};
+use mainspring_job::{Applied, Command, Definitions, Job, JobName, Prune};
 
 use super::Server;
 use super::boot::{definitions, holder};
+use super::files::{Due, Occasion};
 use super::phase::Phase;
 use super::purpose::Purpose;
 use crate::exit::Exit;
@@ -24,6 +26,9 @@ use mainspring_file::crontab::names::Known;
 use mainspring_file::loaded::Loaded;
 use mainspring_file::origin::Origin;
 
+/// How long people who ask are told that a file has lost most of its jobs.
+const TOLD_FOR: SignedDuration = SignedDuration::from_hours(1);
+
 impl Server {
     /// Whether files that have changed are read now.
     pub(super) fn takes_files(&self) -> bool {
@@ -31,12 +36,17 @@ impl Server {
     }
 
     pub(super) fn take_files(&mut self, now: Moment) {
-        self.files.look(now);
+        self.files.look();
         if !self.takes_files() {
             return;
         }
-        let is_asked = self.signals.is_reload_asked();
-        let due = self.files.due(is_asked, now);
+        let reading = if self.signals.is_reload_asked() { Occasion::Asked } else { Occasion::Rested };
+        let Due { read: due, removed, told } = self.files.due(reading, now);
+        for index in told {
+            let text = self.files.served[index].unrest_text();
+            self.note(now.wall, &text);
+        }
+        removed.into_iter().for_each(|index| self.remove_gone(index, now));
         if due.is_empty() {
             return;
         }
@@ -46,7 +56,7 @@ impl Server {
         let before: Vec<String> =
             indices.iter().map(|index| self.files.served[*index].problems.clone()).collect();
         let jobs: Vec<&Job> = self.owner.planner().jobs().map(|(job, _)| job).collect();
-        let taken = self.files.take(&indices, &in_force(&jobs, &known(&jobs)), now.wall);
+        let taken = self.files.take(&indices, &in_force(&jobs, &known(&jobs)), reading, now);
         let owners: BTreeMap<JobName, String> =
             jobs.iter().map(|job| (job.name.clone(), job.source.clone())).collect();
         for (index, before) in indices.into_iter().zip(before) {
@@ -63,6 +73,40 @@ impl Server {
             }
         }
         self.take_over(taken, &owners);
+    }
+
+    /// A file is gone for so long that its jobs go. Of a shared store another server may have it.
+    fn remove_gone(&mut self, index: usize, now: Moment) {
+        if self.files.is_shared {
+            return;
+        }
+        let file = &mut self.files.served[index];
+        let (source, text) = (file.origin.source(), file.remove());
+        self.note(now.wall, &text);
+        let ticket = self.clients.ticket(Purpose::Restored { source: source.clone() });
+        self.owner
+            .command(ticket, Command::Apply(Definitions::new(source, Vec::new()).with_prune(Prune::Remove)));
+    }
+
+    /// A file was read again. It is told, for an hour to those who ask too, if it is empty or has lost most
+    /// of its jobs: that may be a mistake.
+    pub(super) fn was_read(&mut self, path: &str, applied: &Applied, now: Moment) {
+        let (added, changed, removed) = (applied.added.len(), applied.changed.len(), applied.removed.len());
+        let text = format!("{path} was read again: {added} added, {changed} changed, {removed} removed");
+        self.note(now.wall, &text);
+        let before = applied.unchanged_count + changed + removed;
+        let Some(file) = self.files.served.iter_mut().find(|file| file.path == path) else { return };
+        file.notice = None;
+        if removed * 2 <= before {
+            return;
+        }
+        let is_empty = file.job_count == 0;
+        let what = if is_empty { "has no jobs any more" } else { "has lost most of its jobs" };
+        let text = format!(
+            "{path} {what}: {removed} of {before} are removed, and are as they were if it has them again within a day"
+        );
+        file.notice = Some((text.clone(), now.wall.saturating_add(TOLD_FOR).unwrap_or(Timestamp::MAX)));
+        self.note(now.wall, &text);
     }
 
     /// Puts files into force that may be.

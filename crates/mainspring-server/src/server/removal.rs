@@ -38,11 +38,14 @@ impl Server {
         query(move |reader| first_portion(reader, name, is_defined))
     }
 
-    /// Whether a job is defined, where it may be removed.
+    /// Whether a job is defined or absent, where it may be removed: what a file that is there says would be
+    /// read again.
     fn may_go(&self, name: &JobName) -> Result<bool, ErrorWire> {
-        let Some((job, _)) = self.owner.planner().job(name) else { return Ok(false) };
+        let planner = self.owner.planner();
+        // One that is absent may come back as it was, unless a person says that it is not to.
+        let Some((job, _)) = planner.job(name) else { return Ok(planner.absence(name).is_some()) };
         let origin = Origin::of(&job.source);
-        if self.files.are_given(&origin) {
+        if self.files.are_there(&origin) {
             let message = format!("the job comes from {origin}: remove it there");
             return Err(ErrorWire::new(ErrorKind::Conflict, message));
         }

@@ -163,15 +163,8 @@ impl Server {
             Purpose::Call(answer) => answer.give(Ok(reply)),
             Purpose::Reload { path } => {
                 if let Reply::Applied(applied) = reply {
-                    let wire = describe::applied(&applied);
-                    let text = format!(
-                        "{path} was read again: {} added, {} changed, {} removed",
-                        wire.added.len(),
-                        wire.changed.len(),
-                        wire.removed.len()
-                    );
-                    self.note(now.wall, &text);
-                    self.say_refused(&path, &wire.refused, now);
+                    self.was_read(&path, &applied, now);
+                    self.say_refused(&path, &describe::applied(&applied).refused, now);
                 }
             }
             Purpose::Restored { source } => {

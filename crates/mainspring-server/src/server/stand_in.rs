@@ -303,7 +303,13 @@ fn files(records: &[JobRecord]) -> Vec<FileStateWire> {
             *counts.entry(path).or_default() += 1;
         }
     }
-    let state = |(name, jobs)| FileStateWire { name, read: None, jobs, problems: String::new() };
+    let state = |(name, jobs)| FileStateWire {
+        name,
+        read: None,
+        jobs,
+        problems: String::new(),
+        notice: String::new(),
+    };
     counts.into_iter().map(state).collect()
 }
 

@@ -61,7 +61,7 @@ impl Server {
             open: self.owner.planner().open_count() as u64,
             running: self.owner.planner().running_count() as u64,
             quarantined: self.owner.planner().quarantined().count() as u64,
-            files: self.files.served.iter().map(describe::file).collect(),
+            files: self.files.served.iter().map(|file| describe::file(file, now.wall)).collect(),
             is_kept: self.keeping == Keeping::OnDisk,
             changes_max: self.clients.rates().total,
             connection_changes_max: self.clients.rates().connection,

@@ -144,6 +144,9 @@ fn both_files(all: Vec<FileStateWire>, one: Vec<FileStateWire>) -> Vec<FileState
             Some(known) => {
                 known.jobs += file.jobs;
                 known.read = latest(known.read.take(), file.read);
+                if known.notice.is_empty() {
+                    known.notice = file.notice;
+                }
                 if known.problems.is_empty() {
                     known.problems = file.problems;
                 }

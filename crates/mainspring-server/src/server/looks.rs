@@ -1,0 +1,193 @@
+//! Looks at the files that are served: what stat says of each, who has it open for writing, and which
+//! directories decide what it is.
+//!
+//! ```text
+//! inotify ─▶ names that were modified and not closed ─▶ Writer ─┐
+//! stat of the path, and of its folder ─▶ Seen ──────────────────┴─▶ mainspring_file::watch
+//! ```
+//!
+//! Cost: a system call for a look, two more if nothing is found; a wake-up for a change in a directory.
+//!
+//! Does not decide what becomes of a file. Does not know of a writer that opened the file before its
+//! directory was watched, nor of one on another machine.
+//!
+//! Source: inotify(7).
+
+use std::collections::{HashSet, VecDeque};
+use std::ffi::OsString;
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use nix::sys::inotify::{AddWatchFlags, InotifyEvent};
+
+use mainspring_file::watch::{Seen, Stamp, Writer};
+
+/// How many symbolic links a path may lead through; the kernel follows as many.
+const MAX_LINKS: usize = 40;
+
+/// What is told of each directory.
+pub(super) const TOLD: AddWatchFlags = AddWatchFlags::IN_CLOSE_WRITE
+    .union(AddWatchFlags::IN_MODIFY)
+    .union(AddWatchFlags::IN_MOVED_TO)
+    .union(AddWatchFlags::IN_CREATE)
+    .union(AddWatchFlags::IN_DELETE)
+    .union(AddWatchFlags::IN_ATTRIB);
+
+/// What stat says of a path. `device` is the file system of its folder when the file was seen last.
+pub(super) fn look_at(path: &Path, device: Option<u64>) -> Seen {
+    match fs::metadata(path) {
+        Ok(found) => Seen::There(Stamp::of(&found)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            look_for(path, device)
+        }
+        Err(_) => Seen::Unreadable,
+    }
+}
+
+/// Why nothing is found at a path.
+fn look_for(path: &Path, device: Option<u64>) -> Seen {
+    if fs::symlink_metadata(path).is_ok() {
+        // A link that leads nowhere, as between two steps of a swap.
+        return Seen::Unreadable;
+    }
+    match path.parent().map(fs::metadata) {
+        // Where the file was is no file system mounted now, or another one.
+        Some(Ok(folder)) if device.is_some_and(|device| device != folder.dev()) => Seen::FolderGone,
+        Some(Ok(folder)) if folder.is_dir() => Seen::Gone,
+        Some(Err(error)) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Seen::Unreadable
+        }
+        _ => Seen::FolderGone,
+    }
+}
+
+/// The file system of a path's folder.
+pub(super) fn device_of_folder(path: &Path) -> Option<u64> {
+    Some(fs::metadata(path.parent()?).ok()?.dev())
+}
+
+/// The names that a writer has modified and not closed. A name may stand for files in several directories.
+#[derive(Debug, Default)]
+pub(super) struct Writers {
+    /// Those that are of interest.
+    names: HashSet<OsString>,
+    open: HashSet<OsString>,
+}
+
+impl Writers {
+    /// These paths are looked at, and what they lead to.
+    pub(super) fn watch<'p>(&mut self, paths: impl Iterator<Item = &'p Path>) {
+        let names = paths.flat_map(|path| {
+            let target = fs::canonicalize(path).ok();
+            [path.file_name().map(OsString::from), target.and_then(|it| it.file_name().map(OsString::from))]
+        });
+        self.names = names.flatten().collect();
+        self.open.retain(|name| self.names.contains(name));
+    }
+
+    /// Takes in what inotify tells. Returns whether it is a sign that something may have changed.
+    pub(super) fn hear(&mut self, event: &InotifyEvent) -> bool {
+        if event.mask.contains(AddWatchFlags::IN_Q_OVERFLOW) {
+            self.open.clear();
+            return true;
+        }
+        let Some(name) = &event.name else { return true };
+        let is_known = self.names.contains(name);
+        if event.mask.contains(AddWatchFlags::IN_MODIFY) {
+            if is_known {
+                self.open.insert(name.clone());
+            }
+            // A file beside them, such as a log.
+            return is_known;
+        }
+        if !event.mask.contains(AddWatchFlags::IN_ATTRIB) {
+            self.open.remove(name);
+        }
+        true
+    }
+
+    /// Whether a writer has a file open.
+    pub(super) fn of(&self, path: &Path) -> Writer {
+        if self.open.is_empty() {
+            return Writer::None;
+        }
+        let target = fs::canonicalize(path).ok();
+        let names = [path.file_name(), target.as_deref().and_then(Path::file_name)];
+        match names.into_iter().flatten().any(|name| self.open.contains(name)) {
+            true => Writer::Open,
+            false => Writer::None,
+        }
+    }
+}
+
+/// Every directory that decides what a path leads to: those of the symbolic links on it, and that of the
+/// file.
+pub(super) fn directories(path: &Path) -> HashSet<PathBuf> {
+    let mut found = HashSet::new();
+    let mut rest: VecDeque<PathBuf> = path.components().map(|part| PathBuf::from(part.as_os_str())).collect();
+    let (mut place, mut link_count) = (PathBuf::new(), 0);
+    while let Some(part) = rest.pop_front() {
+        let next = place.join(&part);
+        match fs::read_link(&next) {
+            Ok(target) if link_count < MAX_LINKS => {
+                link_count += 1;
+                found.insert(place.clone());
+                let parts: Vec<PathBuf> =
+                    target.components().map(|part| PathBuf::from(part.as_os_str())).collect();
+                parts.into_iter().rev().for_each(|part| rest.push_front(part));
+            }
+            _ if rest.is_empty() => drop(found.insert(place.clone())),
+            _ => place = next,
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_file_a_folder_and_a_link_that_are_not_there_are_told_apart() {
+        let root = std::env::temp_dir().join(format!("mainspring-looks-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&root);
+        fs::create_dir_all(root.join("d")).unwrap();
+        fs::write(root.join("d/there"), "x").unwrap();
+        symlink("nowhere", root.join("d/link")).unwrap();
+        let device = device_of_folder(&root.join("d/there"));
+        let look = |path: &str, device| look_at(&root.join(path), device);
+        assert!(matches!(look("d/there", device), Seen::There(stamp) if stamp.size == 1));
+        assert_eq!(look("d/gone", device), Seen::Gone);
+        assert_eq!(look("d/gone", None), Seen::Gone);
+        assert_eq!(look("d/gone", device.map(|device| device + 1)), Seen::FolderGone);
+        assert_eq!(look("none/gone", device), Seen::FolderGone);
+        assert_eq!(look("d/there/gone", device), Seen::FolderGone);
+        assert_eq!(look("d/link", device), Seen::Unreadable);
+        fs::remove_dir_all(&root).unwrap();
+    }
+
+    #[test]
+    fn every_directory_with_a_link_on_the_way_is_watched() {
+        let root = std::env::temp_dir().join(format!("mainspring-links-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&root);
+        fs::create_dir_all(root.join("config/..v1")).unwrap();
+        fs::create_dir_all(root.join("releases/7")).unwrap();
+        // As Kubernetes mounts a ConfigMap, and as deploys switch to a release.
+        symlink("..v1", root.join("config/..data")).unwrap();
+        symlink("..data/jobs.toml", root.join("config/jobs.toml")).unwrap();
+        symlink(root.join("releases/7"), root.join("cur")).unwrap();
+        symlink("loop", root.join("loop")).unwrap();
+        let of = |path: &str| directories(&root.join(path));
+        let paths =
+            |names: &[&str]| -> HashSet<PathBuf> { names.iter().map(|name| root.join(name)).collect() };
+        assert_eq!(of("config/jobs.toml"), paths(&["config", "config/..v1"]));
+        let root_itself: HashSet<PathBuf> = [root.clone(), root.join("releases/7")].into();
+        assert_eq!(of("cur/jobs.toml"), root_itself);
+        assert_eq!(of("releases/7/jobs.toml"), paths(&["releases/7"]));
+        assert!(of("loop/jobs.toml").contains(&root));
+        let _ = fs::remove_dir_all(&root);
+    }
+}
