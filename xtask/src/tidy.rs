@@ -1,8 +1,8 @@
-//! What a machine can check of STYLE.md and ARCHITECTURE.md.
+//! The part of STYLE.md and ARCHITECTURE.md that a machine can check.
 //!
 //! | check | holds |
 //! |---|---|
-//! | [`layers`] | who may import what, by the table in ARCHITECTURE.md |
+//! | [`layers`] | who may import what within the pure crates, by the rows of [`layer_file`] |
 //! | [`circles`] | no files that import each other in a circle |
 //! | [`budgets`] | lines per file and per function: the largest, the 90th percentile, the median |
 //! | [`text`] | headers, words that names avoid, left-overs, width, `unsafe` only where it is listed |
@@ -16,6 +16,7 @@
 pub mod budgets;
 pub mod circles;
 mod finding;
+pub mod layer_file;
 pub mod layers;
 pub mod manifests;
 mod source;
@@ -25,6 +26,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 pub use finding::Finding;
+pub use layer_file::LayerFile;
 pub use source::Source;
 
 /// The folder that holds the workspace.
@@ -37,7 +39,8 @@ pub fn workspace_root() -> PathBuf {
 pub fn check(root: &Path) -> Vec<Finding> {
     let mut findings = Vec::new();
     let sources = read_sources(root, &mut findings);
-    let architecture = read(root, Path::new("ARCHITECTURE.md"), &mut findings);
+    let (layer_file, unread) = LayerFile::parse(&read(root, Path::new(layer_file::PATH), &mut findings));
+    findings.extend(unread);
     let paths = files(root, Path::new(""), "toml");
     let manifests: Vec<(PathBuf, String)> = paths
         .into_iter()
@@ -45,10 +48,10 @@ pub fn check(root: &Path) -> Vec<Finding> {
         .map(|path| (path.clone(), read(root, &path, &mut findings)))
         .collect();
     let names = manifests.iter().flat_map(|(_, manifest)| manifests::dependency_names(manifest)).collect();
-    findings.extend(layers::check(&architecture, &names, &sources));
+    findings.extend(layers::check(&layer_file, &names, &sources));
     findings.extend(circles::without_known(circles::check(&sources)));
     findings.extend(budgets::check(&sources));
-    findings.extend(text::check(&architecture, &sources));
+    findings.extend(text::check(&layer_file.unsafe_files, &sources));
     findings.extend(manifests.iter().flat_map(|(path, manifest)| manifests::check(path, manifest)));
     findings
 }

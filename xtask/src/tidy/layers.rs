@@ -1,53 +1,47 @@
-//! Who may import what.
+//! The imports that a module may have, within the pure crates and where unsafe code is.
 //!
-//! The table below the heading "Layers" in ARCHITECTURE.md is the rule:
+//! `xtask/layers.toml` is the rule, see [`LayerFile`]:
 //!
 //! ```text
-//!   | `mainspring::driver` | `mainspring::clock`, `mainspring_queue` |
-//!       a module and all below       what it may name, and all below those
+//!   "mainspring_job::hook" = ["mainspring_job::name", "jiff"]
+//!    a module and all below    what it may name, and all below those
 //! ```
 //!
 //! The row with the longest matching module counts. No row allows a crate to itself: that would be no rule. A
 //! module may always use itself, what is below it, and the standard library. Every path in the code that
 //! begins with `crate`, `super`, `self` or a crate's name is looked at, in `use` lines and elsewhere;
-//! tests are not.
+//! tests are not. A crate that is not pure has no rows: Cargo refuses what its manifest does not name, and
+//! [`circles`](super::circles) looks at its files.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path};
 
 use syn::visit::{self, Visit};
 
+use super::layer_file::{Layer, LayerFile, PATH};
 use super::{Finding, Source};
 
-/// One row of the table.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Layer {
-    module: String,
-    may_use: Vec<String>,
-}
-
-/// Checks all files against the table in the text of ARCHITECTURE.md. `dependencies` are the crates that the
-/// manifests name.
-pub fn check(architecture: &str, dependencies: &BTreeSet<String>, sources: &[Source]) -> Vec<Finding> {
-    let layers = parse_table(architecture);
-    if layers.is_empty() {
-        let text = "there is no table with rows like | `module` | `module`, .. | below a heading Layers";
-        return vec![Finding::new(Path::new("ARCHITECTURE.md"), 0, text)];
-    }
-    let named = layers.iter().flat_map(|layer| layer.may_use.iter()).map(|path| root(path));
+/// Checks all files against the rows of `xtask/layers.toml`. `dependencies` are the crates that the manifests
+/// name.
+pub fn check(file: &LayerFile, dependencies: &BTreeSet<String>, sources: &[Source]) -> Vec<Finding> {
+    let named = file.layers.iter().flat_map(|layer| layer.may_use.iter()).map(|path| root(path));
     let crates: BTreeSet<&str> = named.chain(dependencies.iter().map(String::as_str)).collect();
     let mut findings = Vec::new();
     let mut modules = Vec::new();
     for source in sources.iter().filter(|source| !source.is_test()) {
         let Some(module) = module_of(&source.path) else { continue };
-        findings.extend(check_source(&layers, &crates, source, &module));
-        modules.push(module);
+        let is_unsafe = file.unsafe_files.iter().any(|path| source.path == Path::new(path));
+        if is_unsafe || file.pure.iter().any(|pure| is_within(&module, pure)) {
+            findings.extend(check_source(&file.layers, &crates, source, &module));
+            modules.push(module);
+        }
     }
-    findings.extend(layers.iter().flat_map(wildcards));
-    for layer in &layers {
+    findings.extend(file.layers.iter().flat_map(wildcards));
+    for layer in &file.layers {
         if !modules.iter().any(|module| is_within(module, &layer.module)) {
-            let text = format!("the layer `{}` names a module that does not exist", layer.module);
-            findings.push(Finding::new(Path::new("ARCHITECTURE.md"), 0, text));
+            let text =
+                format!("`{}` names no module of a pure crate, and none with unsafe code", layer.module);
+            findings.push(Finding::new(Path::new(PATH), 0, text));
         }
     }
     findings
@@ -56,16 +50,16 @@ pub fn check(architecture: &str, dependencies: &BTreeSet<String>, sources: &[Sou
 /// What a row allows that is no rule: a crate to itself.
 fn wildcards(layer: &Layer) -> Vec<Finding> {
     let own = root(&layer.module);
-    let told = |text: String| Finding::new(Path::new("ARCHITECTURE.md"), 0, text);
+    let finding = |text: String| Finding::new(Path::new(PATH), 0, text);
     let name = &layer.module;
     let of_own = layer.may_use.iter().filter(|used| is_within(used, own));
     of_own
         .filter_map(|used| {
             if used == own {
-                Some(told(format!("the layer `{name}` may use all of its own crate: name the modules")))
+                Some(finding(format!("the layer `{name}` may use all of its own crate: name the modules")))
             } else if name == own {
                 let text = "is a whole crate and may use";
-                Some(told(format!("the layer `{name}` {text} `{used}` of it: give each module a row")))
+                Some(finding(format!("the layer `{name}` {text} `{used}` of it: give each module a row")))
             } else {
                 None
             }
@@ -80,19 +74,6 @@ fn root(path: &str) -> &str {
 /// Whether a path is a module or something below it.
 fn is_within(path: &str, module: &str) -> bool {
     path.strip_prefix(module).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
-}
-
-fn parse_table(architecture: &str) -> Vec<Layer> {
-    let after_heading = architecture.split("\n## Layers").nth(1).unwrap_or_default();
-    let section = after_heading.split("\n## ").next().unwrap_or_default();
-    let rows = section.lines().filter(|line| line.starts_with("| `"));
-    rows.filter_map(|row| {
-        let mut cells = row.trim_matches('|').split('|').map(str::trim);
-        let module = cells.next()?.trim_matches('`').to_owned();
-        let may_use = cells.next()?.split('`').skip(1).step_by(2).map(str::to_owned).collect();
-        Some(Layer { module, may_use })
-    })
-    .collect()
 }
 
 /// The module that a file is, as `crate_name::module::module`; `None` for a file of no crate's sources.
@@ -124,7 +105,7 @@ fn check_source(layers: &[Layer], crates: &BTreeSet<&str>, source: &Source, modu
     }
     let matching = layers.iter().filter(|layer| is_within(module, &layer.module));
     let Some(layer) = matching.max_by_key(|layer| layer.module.len()) else {
-        return vec![Finding::new(&source.path, 1, format!("no layer of ARCHITECTURE.md covers `{module}`"))];
+        return vec![Finding::new(&source.path, 1, format!("no row of {PATH} covers `{module}`"))];
     };
     let mut uses = Uses { module: module.to_owned(), crates, found: BTreeSet::new() };
     uses.visit_file(&source.syntax);
@@ -233,8 +214,14 @@ impl<'ast> Visit<'ast> for Uses<'_> {
 mod tests {
     use super::*;
 
-    const TABLE: &str = "# A\n\n## Layers\n\n| module | may use |\n|---|---|\n\
-        | `a::upper` | `a::lower`, `other` |\n| `a::lower` | nothing |\n| `a::lower::deep` | `a::upper` |\n";
+    const ROWS: &str =
+        "\"a::lower\" = []\n\"a::lower::deep\" = [\"a::upper\"]\n\"a::upper\" = [\"a::lower\", \"other\"]\n";
+
+    fn check_rows(rows: &str, sources: &[Source]) -> Vec<String> {
+        let (file, findings) = LayerFile::parse(&format!("pure = [\"a\", \"b\"]\n[layers]\n{rows}"));
+        assert_eq!(findings, []);
+        check(&file, &BTreeSet::new(), sources).iter().map(ToString::to_string).collect()
+    }
 
     fn check_file(path: &str, text: &str) -> Vec<String> {
         let paths = ["crates/a/src/upper.rs", "crates/a/src/lower.rs", "crates/a/src/lower/deep.rs"];
@@ -244,7 +231,7 @@ mod tests {
             .zip(texts)
             .map(|(path, text)| Source::parse(Path::new(path), text.to_owned()).expect("the text is Rust"))
             .collect();
-        check(TABLE, &BTreeSet::new(), &sources).iter().map(ToString::to_string).collect()
+        check_rows(ROWS, &sources)
     }
 
     #[test]
@@ -273,30 +260,41 @@ mod tests {
     #[test]
     fn a_module_without_a_layer_and_a_layer_without_a_module_are_named() {
         let source = Source::parse(Path::new("crates/b/src/new.rs"), String::new()).expect("nothing is Rust");
-        let findings: Vec<String> =
-            check(TABLE, &BTreeSet::new(), &[source]).iter().map(ToString::to_string).collect();
-        assert!(findings[0].contains("no layer of ARCHITECTURE.md covers `b::new`"));
-        assert!(findings[1].contains("the layer `a::upper` names a module that does not exist"));
-        assert!(check("no table", &BTreeSet::new(), &[])[0].text.contains("there is no table"));
+        let findings = check_rows(ROWS, &[source]);
+        assert!(findings[0].contains("no row of xtask/layers.toml covers `b::new`"));
+        assert!(findings[1].contains("`a::lower` names no module of a pure crate"));
+    }
+
+    #[test]
+    fn a_crate_that_is_not_pure_is_checked_only_where_it_is_unsafe() {
+        let read =
+            |path: &str, text: &str| Source::parse(Path::new(path), text.to_owned()).expect("it is Rust");
+        let sources = [
+            read("crates/c/src/free.rs", "use crate::x::y;"),
+            read("crates/c/src/sys.rs", "use crate::x::y;"),
+        ];
+        let text = "[layers]\n\"c::sys\" = []\n[unsafe]\n\"crates/c/src/sys.rs\" = \"why\"\n";
+        let findings = check(&LayerFile::parse(text).0, &BTreeSet::new(), &sources);
+        let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();
+        assert_eq!(lines, ["crates/c/src/sys.rs:1: `c::sys` uses `c::x::y`, and the layer `c::sys` may not"]);
     }
 
     #[test]
     fn a_row_that_allows_a_whole_crate_to_itself_is_named() {
         let findings = |rows: &str| -> Vec<String> {
-            let table = format!("## A\n\n## Layers\n\n| module | may use |\n|---|---|\n{rows}");
             let paths = ["crates/a/src/upper.rs", "crates/a/src/lower.rs"];
             let source =
                 |path: &&str| Source::parse(Path::new(path), String::new()).expect("nothing is Rust");
             let sources: Vec<Source> = paths.iter().map(source).collect();
-            check(&table, &BTreeSet::new(), &sources).iter().map(ToString::to_string).collect()
+            check_rows(rows, &sources)
         };
         let whole = "the layer `a::upper` may use all of its own crate: name the modules";
         assert_eq!(
-            findings("| `a` | nothing |\n| `a::upper` | `a`, `b` |\n"),
-            [format!("ARCHITECTURE.md:0: {whole}")]
+            findings("\"a\" = []\n\"a::upper\" = [\"a\", \"b\"]\n"),
+            [format!("xtask/layers.toml:0: {whole}")]
         );
         let own = "the layer `a` is a whole crate and may use `a::lower` of it: give each module a row";
-        assert_eq!(findings("| `a` | `a::lower` |\n"), [format!("ARCHITECTURE.md:0: {own}")]);
-        assert_eq!(findings("| `a` | `b` |\n| `a::upper` | `a::lower`, `b` |\n"), [] as [String; 0]);
+        assert_eq!(findings("\"a\" = [\"a::lower\"]\n"), [format!("xtask/layers.toml:0: {own}")]);
+        assert_eq!(findings("\"a\" = [\"b\"]\n\"a::upper\" = [\"a::lower\", \"b\"]\n"), [] as [String; 0]);
     }
 }

@@ -7,11 +7,13 @@
 //! - A comment keeps within 110 columns, as rustfmt keeps the code; it does not wrap comments.
 //! - A header names a source where there is one. That there is none is not said, and it ends with a sentence.
 //! - A doc comment says more than one word, and a comment names its subject: see `SUBJECTLESS`.
-//! - `unsafe` only in the files that ARCHITECTURE.md lists below its heading "Unsafe".
+//! - `unsafe` only in the files that `xtask/layers.toml` lists, and each of those holds some.
+
+use std::path::Path;
 
 use syn::visit::{self, Visit};
 
-use super::{Finding, Source};
+use super::{Finding, Source, layer_file};
 
 /// If only one of these fits, the boundary is wrong.
 const EMPTY_WORDS: [&str; 8] = ["manager", "util", "utils", "helper", "helpers", "common", "misc", "base"];
@@ -22,14 +24,29 @@ const LINE_COLUMNS_MAX: usize = 110;
 /// Words that stand for a subject that the sentence can name: a thread, a caller, a client, a person.
 const SUBJECTLESS: [&str; 2] = ["whoever", "whomever"];
 
-/// Checks all files; the text of ARCHITECTURE.md says which may be unsafe.
-pub fn check(architecture: &str, sources: &[Source]) -> Vec<Finding> {
-    let unsafe_section = architecture.split("\n## Unsafe").nth(1).unwrap_or_default();
-    let unsafe_section = unsafe_section.split("\n## ").next().unwrap_or_default();
-    sources.iter().flat_map(|source| check_source(unsafe_section, source)).collect()
+/// Checks all files; `unsafe_files` may hold unsafe code, and no others.
+pub fn check(unsafe_files: &[String], sources: &[Source]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut unused: Vec<&String> = unsafe_files.iter().collect();
+    for source in sources {
+        let (found, unsafe_lines) = check_source(source);
+        findings.extend(found);
+        let is_listed = unsafe_files.iter().any(|path| source.path == Path::new(path));
+        if !is_listed {
+            let text = format!("unsafe code outside of the files listed in {}, unsafe", layer_file::PATH);
+            findings.extend(unsafe_lines.iter().map(|&line| Finding::new(&source.path, line, text.clone())));
+        } else if !unsafe_lines.is_empty() {
+            unused.retain(|path| source.path != Path::new(path));
+        }
+    }
+    findings.extend(unused.into_iter().map(|path| {
+        Finding::new(Path::new(layer_file::PATH), 0, format!("`{path}` is listed and holds no unsafe code"))
+    }));
+    findings
 }
 
-fn check_source(unsafe_section: &str, source: &Source) -> Vec<Finding> {
+/// The findings of one file, and the lines where its unsafe code begins.
+fn check_source(source: &Source) -> (Vec<Finding>, Vec<usize>) {
     let mut findings = Vec::new();
     if !source.text.starts_with("//! ") {
         findings.push(Finding::new(
@@ -63,10 +80,9 @@ fn check_source(unsafe_section: &str, source: &Source) -> Vec<Finding> {
     if let Some(index) = empty_end(&source.text) {
         findings.push(Finding::new(&source.path, index + 1, "the header ends with an empty line"));
     }
-    let is_unsafe_listed = unsafe_section.contains(&*source.path.to_string_lossy());
-    let mut names = Names { source, findings, is_unsafe_listed };
+    let mut names = Names { source, findings, unsafe_lines: Vec::new() };
     names.visit_file(&source.syntax);
-    names.findings
+    (names.findings, names.unsafe_lines)
 }
 
 /// A mark that does not land. The marks are put together here, so that this file is none of them.
@@ -130,7 +146,7 @@ fn empty_end(text: &str) -> Option<usize> {
 struct Names<'a> {
     source: &'a Source,
     findings: Vec<Finding>,
-    is_unsafe_listed: bool,
+    unsafe_lines: Vec<usize>,
 }
 
 impl Names<'_> {
@@ -152,14 +168,7 @@ impl Names<'_> {
             self.find(&signature.ident, format!("`{}`: no test is ignored", signature.ident));
         }
         if let syn::Safety::Unsafe(keyword) = &signature.safety {
-            self.check_unsafe(keyword.span.start().line);
-        }
-    }
-
-    fn check_unsafe(&mut self, line: usize) {
-        if !self.is_unsafe_listed {
-            let text = "unsafe code outside of the files listed in ARCHITECTURE.md, Unsafe";
-            self.findings.push(Finding::new(&self.source.path, line, text));
+            self.unsafe_lines.push(keyword.span.start().line);
         }
     }
 
@@ -214,21 +223,19 @@ impl<'ast> Visit<'ast> for Names<'_> {
     }
 
     fn visit_expr_unsafe(&mut self, block: &'ast syn::ExprUnsafe) {
-        self.check_unsafe(block.unsafe_token.span.start().line);
+        self.unsafe_lines.push(block.unsafe_token.span.start().line);
         visit::visit_expr_unsafe(self, block);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
 
     fn check_text(text: &str) -> Vec<String> {
         let source =
             Source::parse(Path::new("crates/a/src/b.rs"), text.to_owned()).expect("the text is Rust");
-        check("## Unsafe\n", &[source]).into_iter().map(|finding| finding.text).collect()
+        check(&[], &[source]).into_iter().map(|finding| finding.text).collect()
     }
 
     #[test]
@@ -305,9 +312,14 @@ mod tests {
     }
 
     #[test]
-    fn listed_files_may_be_unsafe() {
-        let text = "//! A.\nfn a() { unsafe {} }".to_owned();
-        let source = Source::parse(Path::new("crates/a/src/sys.rs"), text).expect("the text is Rust");
-        assert_eq!(check("# A\n\n## Unsafe\n\n`crates/a/src/sys.rs`\n\n## Next\n", &[source]), []);
+    fn listed_files_may_be_unsafe_and_are() {
+        let found = |text: &str| -> Vec<String> {
+            let path = "crates/a/src/sys.rs";
+            let source = Source::parse(Path::new(path), text.to_owned()).expect("the text is Rust");
+            check(&[path.to_owned()], &[source]).iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(found("//! A.\nfn a() { unsafe {} }"), [] as [String; 0]);
+        let unused = "xtask/layers.toml:0: `crates/a/src/sys.rs` is listed and holds no unsafe code";
+        assert_eq!(found("//! A.\nfn a() {}"), [unused]);
     }
 }
