@@ -4,12 +4,14 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
+use std::thread;
+use std::time::Instant;
 
 use mainspring_server::protocol::MAX_APPLIED_FILES;
 use mainspring_web::scope::Scope;
 use serde_json::{Value, json};
 
-use crate::program::Running;
+use crate::program::{BOUND, Running};
 use crate::served::{IDLE, folder, write};
 use crate::site::{Site, read_answer, read_head};
 
@@ -336,8 +338,13 @@ fn files_of_sixteen_mebibytes_are_applied_and_of_a_byte_more_are_not() {
     };
     assert_eq!(names(), ["idle"]);
     let most = body("most", MAX_FILES_BYTES);
+    // On a machine that is busy it may take longer than an answer may.
     let taken = asked(&format!("Content-Length: {}", most.len()), &most);
-    assert_eq!((taken.status, &taken.json()["added"]), (200, &json!(["most"])), "{taken:?}");
-    assert_eq!(names(), ["idle", "most"]);
+    assert!([200, 503].contains(&taken.status), "{taken:?}");
+    let began = Instant::now();
+    while names() != ["idle", "most"] {
+        assert!(began.elapsed() < BOUND, "they are not applied");
+        thread::yield_now();
+    }
     site.stop();
 }

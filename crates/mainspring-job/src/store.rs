@@ -162,16 +162,14 @@ pub struct Lease {
     pub shard: Shard,
     /// Greater than that of every earlier owner.
     pub epoch: u64,
-    /// How the owner before ended: clean if it released the shard, or if there was none; else what
-    /// [`Owner::takeover_from`] says.
+    /// How the owner before ended: clean if it released the shard or was none; else [`Owner::takeover_from`].
     pub takeover: Takeover,
     /// How long it lasts without a renewal, counted by the owner's boot time from before it asked. `None`: as
     /// long as the store is open.
     pub lasts: Option<Duration>,
     /// The store's time when it was given, as in [`Committed::now`].
     pub now: Option<Timestamp>,
-    /// How long ago the owner before was last heard of, whose lease has run out. `None`: the store does not
-    /// know.
+    /// How long ago the owner before was last heard of, if its lease has run out and the store knows.
     pub silent: Option<Duration>,
 }
 

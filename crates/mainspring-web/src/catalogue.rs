@@ -1,5 +1,4 @@
-//! What is known of the jobs: the documents of the loop, what their definitions say, and how their last runs
-//! went.
+//! Caches what the loop says of the jobs, their definitions, and how their last runs went.
 //!
 //! ```text
 //! List and Export of the loop ─▶ JobWire + Plan (timetable, zone, sentences), again after FRESH;
@@ -277,12 +276,10 @@ impl Catalogue {
     /// A job as `show` has it: with its definition.
     fn known(&self, mut wire: JobWire) -> Arc<Known> {
         let definition = std::mem::take(&mut wire.definition);
-        // What holds it now is not what holds it when somebody asks: what is kept here changes with the
-        // job alone.
         (wire.holds, wire.waiting, wire.waiting_count) = (Vec::new(), Vec::new(), 0);
         let mut kept = locked(&self.kept);
-        let read = || read(&definition, &self.zone);
-        let plan = kept.plans.entry(definition.clone()).or_insert_with(read).clone();
+        let plan =
+            kept.plans.entry(definition.clone()).or_insert_with(|| read(&definition, &self.zone)).clone();
         Arc::new(Known { wire, definition, plan })
     }
 

@@ -18,6 +18,8 @@
 //!
 //! Does not write: the code that changes a mark has it recorded.
 
+mod crowd;
+
 use std::collections::btree_map::Entry as Slot;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound::{Excluded, Unbounded};
@@ -44,8 +46,8 @@ pub(super) enum Rest {
 
 impl Rest {
     /// Whether a run does not pass the gate of the job. A person who runs a paused job now wants that start:
-    /// it passes. A start at a later time, and a retry, obey the pause that there is then. Nothing of a job that
-    /// is absent passes, except a one-shot, which has no job.
+    /// it passes. A start at a later time, and a retry, obey the pause that there is then. Nothing of a job
+    /// that is absent passes, except a one-shot, which has no job.
     pub(super) fn holds(self, run: &Run) -> bool {
         let is_wanted_now = match run.cause {
             Cause::Once => true,
@@ -481,31 +483,5 @@ impl Jobs {
             }
             _ => None,
         }
-    }
-
-    /// There is no room for another open run: the job of a look is looked at again when there is.
-    pub(super) fn wait_for_room(&mut self, look: &Look) {
-        let name = &look.job.name;
-        if !look.was_crowded {
-            self.crowded.push_back(name.clone());
-        }
-        if let Some(tracked) = self.known.get_mut(name) {
-            tracked.is_crowded = true;
-        }
-    }
-
-    /// Whether this job waits for room.
-    pub(super) fn is_crowded(&self, name: &JobName) -> bool {
-        self.known.get(name).is_some_and(|tracked| tracked.is_crowded)
-    }
-
-    /// Whether a job waits for room.
-    pub(super) fn has_crowded(&self) -> bool {
-        !self.crowded.is_empty()
-    }
-
-    /// Takes the job out of the line for room that came first.
-    pub(super) fn pop_crowded(&mut self) -> Option<JobName> {
-        self.crowded.pop_front()
     }
 }

@@ -1,5 +1,7 @@
 //! A script: the jobs of a history, and its steps, from a seed.
 
+mod additions;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,10 +33,6 @@ const REWOUND: u64 = 0x7265_776f_756e_6400;
 const REVIVED_IN: u64 = 8;
 const REVIVED: u64 = 0x7265_7669_7665_6400;
 
-/// One seed in so many has jobs that leave their file and are in it again, most of them within a day.
-const ABSENT_IN: u64 = 8;
-const ABSENT: u64 = 0x6162_7365_6e74_0000;
-
 /// One seed in so many has jobs that follow others.
 const FOLLOWED_IN: u64 = 4;
 const FOLLOWED: u64 = 0x666f_6c6c_6f77_6564;
@@ -48,15 +46,6 @@ const HOOKED: u64 = 0x686f_6f6b_6564_0000;
 const LED_IN: u64 = 16;
 const LED: u64 = 0x6c65_6164_0000_0000;
 const MAX_LEAD_S: u64 = 20;
-
-/// One seed in so many has a burst of runs by hand in one turn, and some have another at the same moment by
-/// the next server, whose names begin where those of the first did.
-const BURST_IN: u64 = 4_000;
-const BURST: u64 = 0x6275_7273_7400_0000;
-const MAX_BURST: u64 = 5_000;
-/// One seed in so many has runs that are asked for at a later time, and under a key.
-const ASKED_IN: u64 = 5;
-const ASKED: u64 = 0x6173_6b65_6400_0000;
 
 /// A job of a history.
 #[derive(Clone, Debug)]
@@ -260,9 +249,9 @@ impl Script {
                 steps.insert(later, Step::Rewind(job));
             }
         }
-        add_requests(seed, &mut subjects, &mut steps);
-        if seed % ABSENT_IN == 4 && !is_crowd {
-            add_absences(&mut Random(seed ^ ABSENT), subjects.len(), &mut steps);
+        additions::add_requests(seed, &mut subjects, &mut steps);
+        if !is_crowd {
+            additions::add_absences(seed, subjects.len(), &mut steps);
         }
         // In some histories jobs follow each other, without a circle.
         if seed % FOLLOWED_IN == 1 && !is_crowd {
@@ -376,39 +365,8 @@ fn follow(random: &mut Random, subjects: &mut Vec<Subject>) {
     }
 }
 
-/// In some histories people ask for thousands of runs at once, or for runs at later times and under keys.
-fn add_requests(seed: u64, subjects: &mut [Subject], steps: &mut Vec<Step>) {
-    if seed % BURST_IN == BURST_IN / 2 {
-        // Each of thousands would kill a server of its own.
-        subjects[0].is_poison = false;
-        add_burst(&mut Random(seed ^ BURST), steps);
-    }
-    if seed.is_multiple_of(ASKED_IN) {
-        ask_for_later(&mut Random(seed ^ ASKED), steps, subjects.len());
-    }
-}
-
-/// A burst of runs by hand, and at the same moment some of the next server.
-fn add_burst(random: &mut Random, steps: &mut Vec<Step>) {
-    let at = random.below(steps.len() as u64) as usize;
-    let burst = Step::Burst(0, MAX_BURST / 2 + random.below(MAX_BURST / 2));
-    steps.splice(at..at, [burst, Step::Restart, Step::Burst(0, 1 + random.below(3))]);
-}
-
 fn run_now(job: usize) -> Step {
     Step::Trigger { job, due_in: 0, key: None }
-}
-
-fn ask_for_later(random: &mut Random, steps: &mut Vec<Step>, subject_count: usize) {
-    for _ in 0..1 + random.below(6) {
-        let place = random.below(steps.len() as u64 + 1) as usize;
-        let asked = Step::Trigger {
-            job: random.below(subject_count as u64) as usize,
-            due_in: random.pick(&[-60, 0, 1, 59, 600, 4_000, 100_000]),
-            key: random.one_in(2).then(|| random.below(2) as u8),
-        };
-        steps.insert(place, asked);
-    }
 }
 
 /// A run fails until it is a dead letter, is tried again, and fails again; the server dies between two of
@@ -423,19 +381,6 @@ fn revival(random: &mut Random) -> Vec<Step> {
     steps.extend([Step::End(0, End::Failed), Step::Restart, Step::Live(10)]);
     steps.extend(attempts(3));
     steps
-}
-
-/// Jobs leave their file, and come back a while later: a restart, a pause and a retry may fall into that.
-fn add_absences(random: &mut Random, subject_count: usize, steps: &mut Vec<Step>) {
-    for _ in 0..1 + random.below(3) {
-        let job = random.below(subject_count as u64) as usize;
-        let from = random.below(steps.len() as u64) as usize;
-        let to = (from + 1 + random.below(6) as usize).min(steps.len());
-        let wait = random.pick(&[1, 6, 61, 3_600, 80_000, 86_400, 90_000]);
-        let toggle = Step::Change(Change::Toggle(job));
-        steps.splice(to..to, [Step::Live(wait), toggle.clone()]);
-        steps.splice(from..from, [run_now(job), Step::End(0, End::Failed), toggle]);
-    }
 }
 
 fn change(random: &mut Random, job: usize) -> Change {

@@ -385,8 +385,8 @@ impl Files {
         }
     }
 
-    /// The files that problems keep out of force, which another file may be the cause of, but for those that are
-    /// changing.
+    /// The files that problems keep out of force, which another file may be the cause of, but for those that
+    /// are changing.
     pub(super) fn troubled(&self) -> impl Iterator<Item = usize> {
         let is_still = |file: &Served| file.watch.deadline().is_none();
         let is_troubled = move |file: &Served| file.exit != Exit::Ok && !file.is_input() && is_still(file);

@@ -140,8 +140,8 @@ const MAX_APART_MS: i64 = 5_000;
 const MAX_DRIFT: i64 = 1_000;
 
 impl Plan {
-    /// Whether the store can tell when an owner died. All servers go by nearly the same time, as those do that
-    /// follow the store's; and no request comes late and renews the lease of an owner that is dead.
+    /// Whether the store can tell when an owner died. All servers go by nearly the same time, as those do
+    /// that follow the store's; and no request comes late and renews the lease of an owner that is dead.
     pub(crate) fn tells_deaths(&self) -> bool {
         let is_near =
             |clocks: &Clocks| clocks.apart_ms.abs() < MAX_APART_MS && clocks.drift.abs() < MAX_DRIFT;
