@@ -1,13 +1,16 @@
 //! The project's own chores: [`api`] writes down what the libraries show, [`ci`] runs the gate,
-//! [`instructions`] counts instructions, [`built`] builds the real program, [`example`] tests it, [`fuzz`]
-//! runs what needs a sanitizer, [`program`] starts other programs, [`package`] tests what a registry would
-//! get, [`simulate`] looks for histories of jobs that go wrong, [`dependencies`] asks what is known against
-//! other people's crates, [`tools`] installs what the tests need, [`trials`] tries what SECURITY.md promises,
-//! and [`tidy`] checks what a machine can check of STYLE.md.
+//! [`instructions`] counts instructions, [`map`] prints the map of the code, [`reference`](mod@reference)
+//! makes the reference pages, [`built`] builds the real program, [`example`] tests it, [`fuzz`] runs what
+//! needs a sanitizer, [`program`] starts other programs, [`package`] tests what a registry would get,
+//! [`simulate`] looks for histories of jobs that go wrong, [`dependencies`] asks what is known against other
+//! people's crates, [`tools`] installs what the tests need, [`trials`] tries what SECURITY.md promises, and
+//! [`tidy`] checks what a machine can check of STYLE.md.
 //!
 //! ```text
 //! cargo xtask ci      formatting, clippy, documentation, all tests
-//! cargo xtask tidy    layers, budgets, headers, words, reasons for dependencies
+//! cargo xtask tidy    layers, budgets, headers, words, threads, links, reasons for dependencies
+//! cargo xtask map [WORD]                 every file with the first line of its header
+//! cargo xtask reference                  the pages of docs/reference, from the code
 //! cargo xtask dependencies               licences, sources, advisories
 //! cargo xtask trials                     what another user would try against a server of root's
 //! cargo xtask instructions [--accept]    instructions of the default queue against those that are stored
@@ -40,9 +43,13 @@ pub mod fuzz;
 
 pub mod instructions;
 
+pub mod map;
+
 pub mod package;
 
 pub mod program;
+
+pub mod reference;
 
 pub mod simulate;
 

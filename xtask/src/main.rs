@@ -3,9 +3,11 @@
 use std::process::ExitCode;
 
 use xtask::built::{Build, TESTED};
-use xtask::{bare, ci, dependencies, example, fuzz, instructions, package, simulate, tidy, trials, web};
+use xtask::{
+    bare, ci, dependencies, example, fuzz, instructions, map, package, reference, simulate, tidy, trials, web,
+};
 
-const USAGE: &str = "usage: cargo xtask ci | tidy | package | instructions [--accept] | simulate --histories N [--from SEED]
+const USAGE: &str = "usage: cargo xtask ci | tidy | map [WORD] | reference | package | instructions [--accept] | simulate --histories N [--from SEED]
        cargo xtask simulate --owners N [--from SEED]
        cargo xtask dependencies | trials | address | bare | fuzz [--seconds N]
        cargo xtask crash --rounds N [--seed S] | chaos --rounds N [--seed S] [--shards N] | bench-serve | page | contract [OPTION..]
@@ -13,6 +15,8 @@ const USAGE: &str = "usage: cargo xtask ci | tidy | package | instructions [--ac
 
   ci            the gate: formatting, clippy, documentation and all tests
   tidy          only what a machine can check of STYLE.md and ARCHITECTURE.md
+  map           every file with the first line of its header, or those whose path has WORD in it
+  reference     writes the pages of docs/reference anew from the code
   package       packs each library, unpacks it away from the workspace and tests it there
   dependencies  their licences and sources, and whether anything is known against them, with cargo-deny
   trials        what another user of the machine would do to a server of root's: as root, or those are skipped
@@ -38,6 +42,9 @@ fn main() -> ExitCode {
         ["instructions"] => instructions::run(&root, instructions::Mode::Compare),
         ["instructions", "--accept"] => instructions::run(&root, instructions::Mode::Accept),
         ["tidy"] => report(&tidy::check(&root)),
+        ["map"] => map::run(&root, ""),
+        ["map", word] => map::run(&root, word),
+        ["reference"] => reference::run(&root),
         ["package"] => package::run(&root),
         ["simulate", "--histories", histories] => simulate::run(&root, histories, "0"),
         ["simulate", "--histories", histories, "--from", from] => simulate::run(&root, histories, from),

@@ -56,6 +56,11 @@ pub fn check(root: &Path) -> Vec<Finding> {
     findings
 }
 
+/// The files of Rust below `root`, read, but for those that cannot be read.
+pub fn sources(root: &Path) -> Vec<Source> {
+    read_sources(root, &mut Vec::new())
+}
+
 fn read_sources(root: &Path, findings: &mut Vec<Finding>) -> Vec<Source> {
     let mut sources = Vec::new();
     for path in files(root, Path::new(""), "rs") {
@@ -82,7 +87,10 @@ fn files(root: &Path, folder: &Path, extension: &str) -> Vec<PathBuf> {
     for entry in entries.flatten() {
         let name = entry.file_name();
         let path = folder.join(&name);
-        let is_left_out = name.to_string_lossy().starts_with('.') || name == "target" || name == "corpus";
+        let is_left_out = name.to_string_lossy().starts_with('.')
+            || name == "target"
+            || name == "corpus"
+            || name == "node_modules";
         if entry.path().is_dir() && !is_left_out {
             found.extend(files(root, &path, extension));
         } else if path.extension().is_some_and(|found| found == extension) {

@@ -1,0 +1,86 @@
+//! The pages of `docs/reference`, made from tables in the code.
+//!
+//! | page | made from |
+//! |---|---|
+//! | `limits.md` | every constant with `MAX` in its name, outside of tests |
+//! | `metrics.md` | `ROWS` of `mainspring-web/src/metric_rows.rs` |
+//! | `routes.md` | `ROUTES` of `mainspring-web/src/routes.rs` |
+//! | `keys.md` | the lists of keys in `mainspring-file/src/jobfile` and `crontab/note.rs` |
+//! | `commands.md` | the arguments in `mainspring-cli/src/cli` |
+//! | `exit-codes.md` | the table in the header of `mainspring-server/src/exit.rs` |
+//!
+//! `cargo xtask reference` writes the pages. A test compares them with the code.
+//!
+//! Cost: every file is read once. It reads the text of the code and builds no crate, so a table that a
+//! function puts together at run time has no page.
+
+mod code;
+mod commands;
+mod routes;
+mod tables;
+
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::tidy::sources;
+
+/// The folder of the pages, from the workspace's root.
+const FOLDER: &str = "docs/reference";
+
+/// The first line of each page below its title.
+const MADE: &str = "Made from the code by `cargo xtask reference`; changes here are lost.";
+
+/// The pages with their texts.
+pub fn pages(root: &Path) -> Vec<(&'static str, String)> {
+    let sources = sources(root);
+    let page = |title: &str, text: String| format!("# {title}\n{MADE}\n\n{text}");
+    vec![
+        ("commands.md", page("Commands and their options", commands::text(&sources))),
+        ("exit-codes.md", page("Exit codes", tables::exit_codes(&sources))),
+        ("keys.md", page("Keys of job files and crontabs", tables::keys(&sources))),
+        ("limits.md", page("Limits", tables::limits(&sources))),
+        ("metrics.md", page("Metrics", tables::metrics(&sources))),
+        ("routes.md", page("Routes of the HTTP API", routes::text(&sources))),
+    ]
+}
+
+/// Writes the pages.
+pub fn run(root: &Path) -> ExitCode {
+    for (name, text) in pages(root) {
+        if let Err(error) = fs::write(root.join(FOLDER).join(name), text) {
+            eprintln!("{FOLDER}/{name}: {error}");
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::workspace_root;
+
+    #[test]
+    fn the_pages_are_those_that_the_code_makes() {
+        let root = workspace_root();
+        for (name, text) in pages(&root) {
+            let path = root.join(FOLDER).join(name);
+            if std::env::var_os("UPDATE_EXPECTED").is_some() {
+                fs::write(&path, &text).expect("the page can be written");
+            }
+            let kept = fs::read_to_string(&path).unwrap_or_default();
+            let differs = kept.lines().zip(text.lines()).find(|(kept, made)| kept != made);
+            assert!(kept == text, "{FOLDER}/{name}: {differs:#?}: `cargo xtask reference` writes it anew");
+        }
+    }
+
+    #[test]
+    fn each_page_has_its_rows() {
+        let least = [20, 10, 9, 100, 30, 40];
+        for ((name, text), least) in pages(&workspace_root()).iter().zip(least) {
+            let rows = text.lines().filter(|line| line.starts_with("| ")).count();
+            assert!(least < rows, "{name} has {rows} rows");
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Pieces of code as text: what the pages of the reference are made from.
+//!
+//! Cost: a walk over the piece. It shows code as it is written, and computes nothing.
+
+use std::path::Path;
+
+use syn::spanned::Spanned;
+
+use crate::tidy::Source;
+
+/// The file at this path, from the workspace's root.
+pub(super) fn file<'a>(sources: &'a [Source], path: &str) -> Option<&'a Source> {
+    sources.iter().find(|source| source.path == Path::new(path))
+}
+
+/// The text of a piece of code, on one line.
+pub(super) fn text_of(source: &Source, piece: &impl Spanned) -> String {
+    let text = source.text.get(piece.span().byte_range()).unwrap_or_default();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The text of a doc comment, on one line.
+pub(super) fn doc_of(attributes: &[syn::Attribute]) -> String {
+    let lines = attributes.iter().filter_map(|attribute| match &attribute.meta {
+        syn::Meta::NameValue(pair) if pair.path.is_ident("doc") => string_of(&pair.value),
+        _ => None,
+    });
+    lines
+        .map(|line| line.trim().to_owned())
+        .collect::<Vec<_>>()
+        .join(" ")
+        .replace('|', "\\|")
+        .replace("[`", "`")
+        .replace("`]", "`")
+}
+
+/// The first sentence of a text.
+pub(super) fn first_sentence(text: &str) -> &str {
+    let end = text.find(". ").unwrap_or(text.len());
+    text[..end].trim_end_matches('.')
+}
+
+/// The value of a literal string.
+pub(super) fn string_of(expression: &syn::Expr) -> Option<String> {
+    match expression {
+        syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) => Some(text.value()),
+        _ => None,
+    }
+}
+
+/// The elements of a literal array, behind a reference or not.
+pub(super) fn elements(expression: &syn::Expr) -> Vec<&syn::Expr> {
+    match expression {
+        syn::Expr::Reference(reference) => elements(&reference.expr),
+        syn::Expr::Array(array) => array.elems.iter().collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The constant of this name in a file.
+pub(super) fn constant<'a>(source: &'a Source, name: &str) -> Option<&'a syn::ItemConst> {
+    source.syntax.items.iter().find_map(|item| match item {
+        syn::Item::Const(constant) if constant.ident == name => Some(constant),
+        _ => None,
+    })
+}
