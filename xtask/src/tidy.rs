@@ -7,6 +7,8 @@
 //! | [`budgets`] | lines per file and per function: the largest, the 90th percentile, the median |
 //! | [`text`] | headers, words that names avoid, left-overs, width, `unsafe` only where it is listed |
 //! | [`manifests`] | a reason beside every dependency |
+//! | [`threads`] | a row in ARCHITECTURE.md for each file that starts a thread |
+//! | [`links`] | relative links of the pages lead to a file and a heading |
 //!
 //! Each finding names the file, the line and the rule. `cargo test -p xtask` runs all of it on the project
 //! itself.
@@ -18,9 +20,11 @@ pub mod circles;
 mod finding;
 pub mod layer_file;
 pub mod layers;
+pub mod links;
 pub mod manifests;
 mod source;
 pub mod text;
+pub mod threads;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -52,6 +56,12 @@ pub fn check(root: &Path) -> Vec<Finding> {
     findings.extend(circles::without_known(circles::check(&sources)));
     findings.extend(budgets::check(&sources));
     findings.extend(text::check(&layer_file.unsafe_files, &sources));
+    let architecture = read(root, Path::new(threads::PATH), &mut findings);
+    findings.extend(threads::check(&architecture, &sources));
+    for path in files(root, Path::new(""), "md") {
+        let page = read(root, &path, &mut findings);
+        findings.extend(links::check(root, &path, &page));
+    }
     findings.extend(manifests.iter().flat_map(|(path, manifest)| manifests::check(path, manifest)));
     findings
 }

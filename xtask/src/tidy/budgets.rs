@@ -6,8 +6,7 @@
 //!   function        6     25     60      70     lines from signature to closing brace, outside tests
 //! ```
 //!
-//! The figures are those of ARCHITECTURE.md, Budgets. A file or function over the largest is named; a
-//! percentile over its budget names the project.
+//! A file or function over the largest is named; a percentile over its budget names the project.
 
 use std::path::Path;
 
