@@ -13,7 +13,7 @@ mod promise;
 
 /// The sections of which every sentence has its row.
 const SECTIONS: [(&str, &str); 2] =
-    [("## The promise\n", "## Installing"), ("### Misfire\n", "## Who is told")];
+    [("## The promise\n", "## Installing"), ("### Misfire\n", "## Notifications")];
 
 /// Rows of the job file's tables, and the names of their checks.
 const ROWS: &[(&str, &[&str])] = &[
