@@ -57,6 +57,7 @@ mod program;
 mod proxy;
 #[cfg(feature = "web")]
 mod purge;
+mod reboots;
 #[cfg(feature = "web")]
 mod remote;
 #[cfg(feature = "web")]

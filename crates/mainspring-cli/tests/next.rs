@@ -39,7 +39,7 @@ fn an_expression_that_never_matches_is_said_to_be_never_due() {
 fn reboot_has_no_times_and_says_so() {
     let (code, stdout, stderr) = next(&["@reboot"]);
     assert_eq!((code, stdout.as_str()), (0, ""));
-    assert!(stderr.contains("once when the scheduler starts"), "{stderr}");
+    assert!(stderr.contains("once when the machine starts"), "{stderr}");
 }
 
 #[test]

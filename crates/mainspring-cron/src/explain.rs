@@ -162,7 +162,7 @@ impl Expression {
                 format!("every {period}, counted from the Unix epoch")
             }
             Expression::At(moment) => format!("once, at {moment}"),
-            Expression::Reboot => "when the scheduler starts".to_owned(),
+            Expression::Reboot => "when the machine starts".to_owned(),
         };
         let mut letters = text.chars();
         let first = letters.next().map(|letter| letter.to_ascii_uppercase());
@@ -223,7 +223,7 @@ fn notes(schedule: &Schedule) -> Vec<String> {
         }
         Expression::At(_) => (vec!["it runs once, and then never again".to_owned()], false),
         Expression::Reboot => {
-            (vec!["it has no time: it runs at each start of the scheduler".to_owned()], false)
+            (vec!["it has no time: it runs once at each start of the machine".to_owned()], false)
         }
     };
     if changes_apply && is_fixed(schedule) {

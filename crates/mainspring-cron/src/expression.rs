@@ -50,7 +50,7 @@ pub enum Expression {
     Every(Every),
     /// One moment: `@at 2030-01-01T00:00:00Z`.
     At(Timestamp),
-    /// `@reboot`: when the scheduler starts. It has no next occurrence in time.
+    /// `@reboot`: when the machine starts. It has no next occurrence in time.
     Reboot,
 }
 

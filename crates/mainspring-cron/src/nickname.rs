@@ -7,7 +7,7 @@
 //! | `@weekly` | `0 0 * * 0` |
 //! | `@daily`, `@midnight` | `0 0 * * *` |
 //! | `@hourly` | `0 * * * *` |
-//! | `@reboot` | when the scheduler starts |
+//! | `@reboot` | when the machine starts |
 //! | `@every 90s` | a fixed period |
 //! | `@at 2030-01-01T00:00:00Z` | once |
 //!
@@ -38,7 +38,7 @@ const OTHERS: [&str; 3] = ["@reboot", "@every", "@at"];
 pub(crate) enum Nickname {
     /// A pattern of fields.
     Pattern(Pattern),
-    /// A start of the scheduler.
+    /// A start of the machine.
     Reboot,
     /// A fixed period.
     Every(Every),

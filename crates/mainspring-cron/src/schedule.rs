@@ -149,7 +149,7 @@ impl Schedule {
         Upcoming { schedule: self, after: Some(after) }
     }
 
-    /// Whether it is `@reboot`: due when the scheduler starts, and at no time.
+    /// Whether it is `@reboot`: due when the machine starts, and at no time.
     pub fn is_reboot(&self) -> bool {
         self.expression == Expression::Reboot
     }

@@ -106,7 +106,7 @@ impl Expression {
                 "a period on the time line is not a calendar: it needs a timer of its own",
             )),
             (Expression::Reboot, _) => {
-                Err(Untranslatable::new("a start of the scheduler has no time of the calendar"))
+                Err(Untranslatable::new("a start of the machine has no time of the calendar"))
             }
         }
     }

@@ -42,7 +42,7 @@ const SENTENCES: [(&str, &str); 38] = [
     ("0 0 5 * 5L", "At 00:00 on the 5th of the month, and also on the last Friday."),
     ("@daily", "At 00:00 every day."),
     ("@hourly", "Every hour, on the hour."),
-    ("@reboot", "When the scheduler starts."),
+    ("@reboot", "When the machine starts."),
     ("@every 90s", "Every 90s, counted from the Unix epoch."),
     ("@at 2030-01-01T00:00:00Z", "Once, at 2030-01-01T00:00:00Z."),
 ];

@@ -16,7 +16,7 @@
 //!
 //! | part | keys |
 //! |---|---|
-//! | when | `cron`, `oncalendar`, `every`, `at` (one or a list of each), `at_boot`, `after`; `zone`, `dst`, `dialect`, `day_rule`, `hash`; `exclude`, `exclude_dates`, `start`, `end`, `max_runs` |
+//! | when | `cron`, `oncalendar`, `every`, `at` (one or a list of each), `at_boot`, `at_server_start`, `after`; `zone`, `dst`, `dialect`, `day_rule`, `hash`; `exclude`, `exclude_dates`, `start`, `end`, `max_runs` |
 //! | who is told | `notify`, `ping_url`, `silent_after`, `mail_output`, `sendmail` |
 //! | rules | `misfire`, `overlap`, `retry`, `timeout`, `retention`, `jitter`, `pause_after`, `dead_letters`, `group`, `priority` |
 //! | a process | `run` or `shell`; `interpreter`, `user`, `cwd`, `env`, `env_file`, `inherit_env`, `secrets`, `umask`, `nice`, `limits`, `memory_max`, `cpu_max`, `stdin`, `output_bytes`, `on_server_death`, `on_lease_loss`, `no_new_privileges` |

@@ -62,6 +62,16 @@ pub fn of_command(text: &str, start: usize, format: Format) -> Vec<Fault> {
         let fault = Fault::new(start + at..start + at + 2, message);
         found.push(fault.with_hint(format!("write \\{} for the character itself", &command[at..at + 2])));
     }
+    if let Some(at) = background(command) {
+        let message =
+            "the `&` at the end leaves the process to itself: nobody sees whether it runs, fails or ends";
+        let fault = Fault::new(start + at..start + at + 1, message);
+        found.push(
+            fault.with_hint(
+                "without it the run lasts as long as the process, which one should not start twice",
+            ),
+        );
+    }
     let first = command.split([' ', '\t']).next().unwrap_or_default();
     let is_user = || Account::exists(first).unwrap_or(false);
     if format == Format::User && first.len() < command.trim_end().len() && !is_program(first) && is_user() {
@@ -70,6 +80,15 @@ pub fn of_command(text: &str, start: usize, format: Format) -> Vec<Fault> {
         found.push(fault.with_hint("--system reads crontabs that have a user before the command"));
     }
     found
+}
+
+/// Where the `&` stands that ends a command, before its input.
+fn background(command: &str) -> Option<usize> {
+    let shell =
+        &command[..command.find('%').filter(|at| !command[..*at].ends_with('\\')).unwrap_or(command.len())];
+    let shell = shell.trim_end_matches([' ', '\t', ';', ')', '}']);
+    let rest = shell.strip_suffix('&')?;
+    (!rest.ends_with(['&', '\\', '>', '<'])).then_some(rest.len())
 }
 
 /// Where the first `%` that is not escaped stands, if it looks like one of a date's format: `+%F`, `_%H`,
@@ -163,6 +182,21 @@ mod tests {
         }
         assert!(!warned(cron("0 0 0 30 2 *")), "it is no time at all, which is said in other words");
         assert!(!warned(cron("@reboot")));
+    }
+
+    #[test]
+    fn a_command_that_leaves_its_process_behind_is_warned_of() {
+        let warned = |command: &str| {
+            let faults = of_command(&format!("@reboot {command}"), 8, Format::System);
+            faults.iter().any(|fault| fault.message.contains("`&`"))
+        };
+        for command in ["daemon &", "daemon&", "cd / && daemon >log 2>&1 & ", "(daemon &)", "daemon &%input"]
+        {
+            assert!(warned(command), "{command}");
+        }
+        for command in ["daemon", "a && b", "a &&", "echo \\&", "a & wait", "daemon 2>&1", "echo a% &"] {
+            assert!(!warned(command), "{command}");
+        }
     }
 
     #[test]

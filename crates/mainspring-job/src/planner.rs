@@ -159,6 +159,7 @@ pub struct Planner {
     numbers: Numbers,
     arriving: Arriving,
     ledger: Ledger,
+    skips_boot: bool,
 }
 
 impl Planner {
@@ -180,6 +181,7 @@ impl Planner {
             numbers: Numbers::new(epoch),
             arriving: Arriving::default(),
             ledger: Ledger::default(),
+            skips_boot: false,
             limits,
         }
     }
@@ -209,6 +211,23 @@ impl Planner {
     pub fn following(mut self, silent: Option<Duration>) -> Planner {
         self.quarantine.follow(silent);
         self
+    }
+
+    /// Leaves out the runs of jobs that are due at the start of the machine (`@reboot`): they had them since it was
+    /// started. Those that are due at each start of the server have theirs. Said before [`Input::Begin`].
+    ///
+    /// # Example
+    /// ```
+    /// use mainspring_job::{Limits, Planner};
+    ///
+    /// let (kept, now) = ("8f2c", "8f2c");
+    /// let mut planner = Planner::new(1, Limits::default());
+    /// if kept == now {
+    ///     planner.skip_boot();
+    /// }
+    /// ```
+    pub fn skip_boot(&mut self) {
+        self.skips_boot = true;
     }
 
     /// Takes in one fact at a time `now`, by the store's clock, and appends what is to be done now.

@@ -153,9 +153,14 @@ impl Timetable {
         Some(self.end).filter(|&end| end != Timestamp::MAX)
     }
 
-    /// Whether one of the triggers is the start of the server.
+    /// Whether one of the triggers is the start of the machine.
     pub fn is_at_boot(&self) -> bool {
         self.triggers.iter().any(Trigger::is_at_boot)
+    }
+
+    /// Whether one of the triggers is each start of the server.
+    pub fn is_at_server_start(&self) -> bool {
+        self.triggers.contains(&Trigger::ServerStart)
     }
 
     /// The ends of other jobs' runs that are among the triggers.

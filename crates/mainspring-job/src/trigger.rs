@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!  Trigger ─┬─ Schedule   cron, OnCalendar, every, at, at boot: written as text
+//!           ├─ ServerStart each start of the server: no time that is known before
 //!           ├─ After      the end of a run of another job: no time that is known before
 //!           └─ Rule       anything else, written by the program that has the planner
 //! ```
@@ -202,6 +203,8 @@ pub trait Rule: fmt::Debug + Send + Sync {
 pub enum Trigger {
     /// What a text can say.
     Schedule(Schedule),
+    /// Each start of what has the planner, which [`Input::Begin`](crate::Input::Begin) tells: it names no times.
+    ServerStart,
     /// Ends of another job's runs, which the planner sees: it names no times.
     After(After),
     /// What a program says.
@@ -213,7 +216,7 @@ impl Trigger {
     pub fn next_after(&self, moment: Timestamp) -> Option<Timestamp> {
         match self {
             Trigger::Schedule(schedule) => schedule.next_after(moment).map(|time| time.timestamp()),
-            Trigger::After(_) => None,
+            Trigger::ServerStart | Trigger::After(_) => None,
             // A rule that breaks its word must not hold up the planner for ever.
             Trigger::Rule(rule) => rule.next_after(moment).filter(|&time| moment < time),
         }
@@ -223,7 +226,7 @@ impl Trigger {
     pub fn prev_before(&self, moment: Timestamp) -> Option<Timestamp> {
         match self {
             Trigger::Schedule(schedule) => schedule.prev_before(moment).map(|time| time.timestamp()),
-            Trigger::After(_) => None,
+            Trigger::ServerStart | Trigger::After(_) => None,
             Trigger::Rule(rule) => rule.prev_before(moment).filter(|&time| time < moment),
         }
     }
@@ -232,7 +235,7 @@ impl Trigger {
     pub fn schedule(&self) -> Option<&Schedule> {
         match self {
             Trigger::Schedule(schedule) => Some(schedule),
-            Trigger::After(_) | Trigger::Rule(_) => None,
+            Trigger::ServerStart | Trigger::After(_) | Trigger::Rule(_) => None,
         }
     }
 
@@ -240,11 +243,11 @@ impl Trigger {
     pub fn after(&self) -> Option<&After> {
         match self {
             Trigger::After(after) => Some(after),
-            Trigger::Schedule(_) | Trigger::Rule(_) => None,
+            Trigger::Schedule(_) | Trigger::ServerStart | Trigger::Rule(_) => None,
         }
     }
 
-    /// Whether it is the start of the server.
+    /// Whether it is the start of the machine.
     pub fn is_at_boot(&self) -> bool {
         self.schedule().is_some_and(Schedule::is_reboot)
     }
@@ -253,11 +256,15 @@ impl Trigger {
     pub(super) fn identity(&self) -> String {
         match self {
             Trigger::Schedule(schedule) => identity_of(schedule),
+            Trigger::ServerStart => SERVER_START.to_owned(),
             Trigger::After(after) => format!("after {after}"),
             Trigger::Rule(rule) => format!("rule {}", rule.text()),
         }
     }
 }
+
+/// The text of that trigger.
+const SERVER_START: &str = "server start";
 
 /// The text of a schedule with all that its occurrences depend on.
 pub(super) fn identity_of(schedule: &Schedule) -> String {
@@ -278,6 +285,7 @@ impl fmt::Display for Trigger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Trigger::Schedule(schedule) => schedule.expression().fmt(f),
+            Trigger::ServerStart => f.write_str(SERVER_START),
             Trigger::After(after) => write!(f, "after {after}"),
             Trigger::Rule(rule) => f.write_str(&rule.text()),
         }
@@ -289,6 +297,7 @@ impl PartialEq for Trigger {
     fn eq(&self, other: &Trigger) -> bool {
         match (self, other) {
             (Trigger::Schedule(one), Trigger::Schedule(other)) => one == other,
+            (Trigger::ServerStart, Trigger::ServerStart) => true,
             (Trigger::After(one), Trigger::After(other)) => one == other,
             (Trigger::Rule(one), Trigger::Rule(other)) => one.text() == other.text(),
             _ => false,

@@ -30,6 +30,7 @@ pub mod error;
 pub mod exit;
 pub mod finding;
 pub mod log;
+mod machine_start;
 pub mod message;
 pub mod protocol;
 pub mod relative;

@@ -31,6 +31,7 @@ use crate::alarm::Alarm;
 use crate::data_directory::DataDirectory;
 use crate::error::Error;
 use crate::log::{Kind, Log};
+use crate::machine_start::MachineStart;
 use crate::message::PROGRAM;
 use crate::signals::Signals;
 use crate::supervisor;
@@ -163,6 +164,8 @@ pub struct Server {
     listener: ListenerState,
     phase: Phase,
     holding: Holding,
+    /// To be kept when the runs of `@reboot` are on disk.
+    machine_start: Option<MachineStart>,
 }
 
 impl Server {

@@ -14,6 +14,7 @@ use std::time::Duration;
 use mainspring_job::{Lease, Owner, Shard, Store, StoreError};
 
 use crate::data_directory::DataDirectory;
+use crate::machine_start;
 use crate::server::room::give_up;
 use crate::waiting::wait_for;
 use mainspring_store::{Directory, DirectoryError, SqliteStore};
@@ -24,9 +25,6 @@ const MAX_TRIES: usize = 100;
 /// How long to wait in between.
 const TRY_INTERVAL: Duration = Duration::from_millis(10);
 
-/// A number that the kernel draws when it starts: random(4).
-const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
-
 /// Names the machine: machine-id(5).
 const MACHINE_ID: &str = "/etc/machine-id";
 
@@ -34,7 +32,7 @@ const HOST_NAME: &str = "/proc/sys/kernel/hostname";
 
 /// Who owns the store, as it remembers it.
 pub fn owner() -> Owner {
-    Owner::new(format!("process {}", std::process::id())).with_machine_start(machine_start())
+    Owner::new(format!("process {}", std::process::id())).with_machine_start(machine_start::current())
 }
 
 /// Who owns a store that several machines share, and the machine that it is on.
@@ -43,12 +41,6 @@ pub fn shared_owner() -> (Owner, String) {
     let machine = std::fs::read_to_string(MACHINE_ID).map_or(host.clone(), |id| id.trim().to_owned());
     let alone = owner();
     (Owner::new(format!("{} on {host}", alone.name)).with_machine_start(alone.machine_start), machine)
-}
-
-/// What tells one start of the machine from the next. In a container it is that of the host. Empty where it
-/// cannot be read.
-fn machine_start() -> String {
-    std::fs::read_to_string(BOOT_ID).map(|id| id.trim().to_owned()).unwrap_or_default()
 }
 
 /// Opens the store and takes it over. On a full disk something is given up for it.

@@ -28,11 +28,11 @@ impl Plan {
         self.sentences.get_or_init(|| {
             let of_triggers = self.timetable.triggers().iter().filter_map(|trigger| match trigger {
                 Trigger::Schedule(schedule) => Some(schedule.explain(now).sentence),
+                Trigger::ServerStart => Some("At each start of the server.".to_owned()),
                 Trigger::After(after) => Some(after_text(after)),
                 _ => None,
             });
-            let at_boot = self.timetable.is_at_boot() && self.timetable.triggers().is_empty();
-            of_triggers.chain(at_boot.then(|| "At each start of the server.".to_owned())).collect()
+            of_triggers.collect()
         })
     }
 }

@@ -38,7 +38,7 @@ pub(super) fn next(args: &NextArgs) -> Result<Exit, Error> {
     };
     let asked = Asked::new(expression, &args.zone);
     if asked.schedule.is_reboot() {
-        say("@reboot has no times: it runs once when the scheduler starts\n");
+        say("@reboot has no times: it runs once when the machine starts\n");
     }
     let answer = Answer::find(&asked, args);
     if args.expression.json {

@@ -47,7 +47,10 @@ pub(super) fn of_job(name: &JobName, args: &NextArgs) -> Result<Exit, Error> {
         return Ok(Exit::NotFound);
     };
     if timetable.is_at_boot() {
-        say("one of its triggers is the start of the server, which has no time\n");
+        say("one of its triggers is the start of the machine, which has no time\n");
+    }
+    if timetable.is_at_server_start() {
+        say("one of its triggers is each start of the server, which has no time\n");
     }
     for after in timetable.follows() {
         say(&format!("one of its triggers is the end of a run of another job, which has no time: {after}\n"));

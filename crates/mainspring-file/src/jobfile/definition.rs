@@ -119,7 +119,8 @@ fn group<'g>(fields: &Fields<'_, '_>, groups: &'g [Group], faults: &mut Faults<'
 
 fn check_missing(name: &Name<'_>, fields: &Fields<'_, '_>, faults: &mut Faults<'_>) {
     if !timetable::has_trigger(fields) {
-        let message = "the job is never due: expected cron, oncalendar, every, at, at_boot or after";
+        let message =
+            "the job is never due: expected cron, oncalendar, every, at, at_boot, at_server_start or after";
         let fault = Fault::new(name.span(), message);
         faults.push(fault.with_hint("for example: cron = \"30 2 * * *\", or every = \"10m\""));
     }

@@ -23,7 +23,7 @@ fn process(text: &str) -> mainspring_action::body::ProcessBody {
 #[test]
 fn triggers_of_every_kind_are_gathered() {
     let text = "cron = ['0 9 * * mon-fri', '@daily']\noncalendar = 'Sat 11:00'\nevery = '90s'\n\
-                at = [2030-01-01T00:00:00Z, '2030-01-02T03:04:05']\nat_boot = true\nshell = 'true'";
+                at = [2030-01-01T00:00:00Z, '2030-01-02T03:04:05']\nat_boot = true\nat_server_start = true\nshell = 'true'";
     let job = job(text);
     let texts: Vec<String> = job.timetable.triggers().iter().map(ToString::to_string).collect();
     let expected = [
@@ -34,6 +34,7 @@ fn triggers_of_every_kind_are_gathered() {
         "@at 2030-01-01T00:00:00Z",
         "@at 2030-01-02T03:04:05Z",
         "@reboot",
+        "server start",
     ];
     assert_eq!(texts, expected);
 }

@@ -28,7 +28,8 @@ use super::fields::{Faults, Fields, Name, Text, text_of};
 use crate::problem::Fault;
 
 /// The keys of which a job has at least one.
-pub(super) const TRIGGERS: &[&str] = &["cron", "oncalendar", "every", "at", "at_boot", "after"];
+pub(super) const TRIGGERS: &[&str] =
+    &["cron", "oncalendar", "every", "at", "at_boot", "at_server_start", "after"];
 
 /// The other keys.
 pub(super) const OPTIONS: &[&str] =
@@ -58,6 +59,9 @@ pub(super) fn read(
     let options = options(name.get_ref(), fields, zone, faults);
     let mut triggers: Vec<Trigger> =
         triggers(fields, &options, faults).into_iter().map(Trigger::from).collect();
+    if fields.boolean("at_server_start", faults) == Some(true) {
+        triggers.push(Trigger::ServerStart);
+    }
     triggers.extend(follows(fields, faults).into_iter().map(|(after, _)| Trigger::from(after)));
     let exclusions = exclusions(fields, &options, faults);
     let start = fields.get("start").and_then(|value| moment(value, &options.zone, faults));

@@ -163,6 +163,9 @@ impl Table {
                 _ => of_key.entry("cron").or_default().push(text),
             }
         }
+        if timetable.is_at_server_start() {
+            of_key.insert("at_server_start", Vec::new());
+        }
         for (key, texts) in &of_key {
             if texts.is_empty() { self.raw(key, "true") } else { self.texts(key, texts) }
         }

@@ -188,8 +188,9 @@ impl Planner {
             return Some(Hold::Done);
         }
         let is_over = job.timetable.next_after(mark.watermark) == Next::Never;
-        let has_times = job.timetable.is_at_boot() || job.timetable.follows().next().is_some();
-        (is_over && !has_times).then_some(Hold::NoTime)
+        let timetable = &job.timetable;
+        let is_at_start = timetable.is_at_boot() || timetable.is_at_server_start();
+        (is_over && !is_at_start && timetable.follows().next().is_none()).then_some(Hold::NoTime)
     }
 
     /// The run that is in the way of the next.

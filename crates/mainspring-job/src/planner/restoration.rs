@@ -127,7 +127,8 @@ impl Planner {
 
     fn start_at_boot(&mut self, now: Timestamp, name: &JobName) {
         let Some(job) = self.jobs.definition(name).map(Arc::clone) else { return };
-        if job.timetable.is_at_boot() && !self.jobs.is_done(name) {
+        let is_due = job.timetable.is_at_server_start() || job.timetable.is_at_boot() && !self.skips_boot;
+        if is_due && !self.jobs.is_done(name) {
             self.jobs.count_run(name);
             let key = self.new_key(now, name);
             self.plan_run(now, &job, key, Cause::Boot, now);

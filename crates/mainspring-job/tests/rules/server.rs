@@ -1,5 +1,7 @@
 //! What befalls the server: crashes in a job, ends in good order, and starts.
 
+use mainspring_job::Trigger;
+
 use super::*;
 
 /// Lives up to a time with a server that dies whenever this job starts, and starts again at once.
@@ -108,11 +110,20 @@ fn a_server_that_ends_in_good_order_counts_no_crashes() {
 }
 
 #[test]
-fn a_job_for_the_start_of_the_server_runs_at_each_start() {
-    let mut shell = Shell::new("2026-01-01T00:30:00Z", vec![job("boot", "@reboot", "")]);
+fn a_start_of_the_machine_is_due_until_it_is_skipped_and_one_of_the_server_always() {
+    let mut server = job("server", "@reboot", "");
+    server.timetable = Timetable::new([Trigger::ServerStart]).unwrap();
+    let mut shell = Shell::new("2026-01-01T00:30:00Z", vec![job("machine", "@reboot", ""), server]);
+    let started = |shell: &Shell| -> Vec<_> {
+        shell.started.iter().map(|start| (start.key.job.to_string(), start.cause)).collect()
+    };
+    let both = [("machine".to_owned(), Cause::Boot), ("server".to_owned(), Cause::Boot)];
+    assert_eq!(started(&shell), both);
     shell.end(0, Outcome::Succeeded);
+    shell.end(0, Outcome::Succeeded);
+    shell.skips_boot = true;
     shell.boot();
-    assert_eq!(shell.started.iter().map(|start| start.cause).collect::<Vec<_>>(), [Cause::Boot, Cause::Boot]);
+    assert_eq!(started(&shell)[2..], both[1..]);
 }
 
 #[test]

@@ -34,6 +34,8 @@ pub(super) struct Shell {
     pub(super) machine_start: String,
     /// How long ago the server before was last heard of, when the next one comes.
     pub(super) silent: Option<std::time::Duration>,
+    /// Whether the jobs of a start of the machine had their runs.
+    pub(super) skips_boot: bool,
     pub(super) groups: Vec<Group>,
     pub(super) limits: Limits,
     /// Which actions the next planner's executors carry out.
@@ -66,6 +68,7 @@ impl Shell {
             knows_former: true,
             machine_start: "first".to_owned(),
             silent: None,
+            skips_boot: false,
             jobs,
             groups,
             limits,
@@ -89,6 +92,9 @@ impl Shell {
         self.lease = self.store.acquire(Shard::WHOLE, &owner).unwrap();
         self.planner =
             Planner::new(self.lease.epoch, self.limits).executing(self.executes).following(self.silent);
+        if self.skips_boot {
+            self.planner.skip_boot();
+        }
         let (jobs, paused) = self.store.jobs(Shard::WHOLE).unwrap();
         let runs = self.store.open_runs(Shard::WHOLE, None, 1_000).unwrap();
         let former = if self.knows_former { self.former.clone() } else { Vec::new() };

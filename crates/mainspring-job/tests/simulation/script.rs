@@ -47,6 +47,8 @@ const LED_IN: u64 = 16;
 const LED: u64 = 0x6c65_6164_0000_0000;
 const MAX_LEAD_S: u64 = 20;
 
+const STARTED: u64 = 0x7374_6172_7400_0000;
+
 /// A job of a history.
 #[derive(Clone, Debug)]
 pub(crate) struct Subject {
@@ -173,6 +175,7 @@ const TIMES: [Times; 9] = [
     every("*/20 * * * * *", 20, None),
 ];
 const AT_BOOT: Times = Times { expression: "@reboot", calendar: None };
+const AT_SERVER_START: Times = Times { expression: "server start", calendar: None };
 const NEVER: Times = Times { expression: "", calendar: None };
 const MISFIRES: [&str; 8] = [
     "",
@@ -265,6 +268,13 @@ impl Script {
                 subject.hook = (!random.one_in(4)).then_some(Tells { silent_after });
             }
         }
+        // Half of the jobs for the start of the machine are for that of the server.
+        let mut random = Random(seed ^ STARTED);
+        for times in subjects.iter_mut().map(|subject| &mut subject.times[0]) {
+            if times.expression == AT_BOOT.expression && random.one_in(2) {
+                *times = AT_SERVER_START;
+            }
+        }
         let is_led = seed % LED_IN < LED_IN / 4;
         let lead_s = if is_led { 1 + Random(seed ^ LED).below(MAX_LEAD_S) } else { 0 };
         Script {
@@ -320,7 +330,11 @@ fn jobs(index: usize, subject: &Subject) -> [Job; 2] {
         let schedule = |text: &str| Schedule::new(Expression::parse(text).unwrap(), TimeZone::UTC);
         let rests = times.calendar.and_then(|calendar| calendar.rests);
         let excluded = rests.map(|hour| Exclusion::Times(Box::new(schedule(&format!("* {hour} * * *")))));
-        let own = Some(times.expression).filter(|text| !text.is_empty()).map(schedule).map(Trigger::from);
+        let own = match times.expression {
+            "" => None,
+            text if text == AT_SERVER_START.expression => Some(Trigger::ServerStart),
+            text => Some(Trigger::from(schedule(text))),
+        };
         let after = |(of, ending): &(usize, Ending)| After::new(Script::name(*of), *ending).into();
         let triggers = own.into_iter().chain(subject.follows[version].iter().map(after));
         let timetable = Timetable::new(triggers).unwrap();

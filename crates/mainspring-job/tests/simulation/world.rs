@@ -48,6 +48,8 @@ pub(crate) struct World<'s> {
     is_stopping: bool,
     /// How often the machine was started.
     machine_starts: u32,
+    /// The one for which the jobs of a start of the machine had their runs.
+    served_start: Option<u32>,
     /// From here on nothing goes wrong, and poison is none.
     is_settling: bool,
 }
@@ -116,6 +118,7 @@ impl<'s> World<'s> {
             ticket_count: 0,
             is_stopping: false,
             machine_starts: 1,
+            served_start: None,
             is_settling: false,
         }
     }

@@ -165,6 +165,7 @@ impl Server {
             listener: ListenerState::new(listener.addresses, !listener.streams.is_empty()),
             phase: Phase::Running,
             holding: Holding::default(),
+            machine_start: None,
             data,
         };
         server.clients.adopt(listener.streams, began).map_err(setup("connections of the listener"))?;
@@ -237,6 +238,7 @@ impl Server {
         for source in retired {
             self.apply(Definitions::new(source, Vec::new()).with_prune(Prune::Remove));
         }
+        self.look_at_machine_start();
         self.owner.tell(Input::Begin { takeover: self.owner.lease().takeover });
         if self.files.share().is_part() {
             self.owner.take_from_now_on();

@@ -35,7 +35,9 @@ pub(super) fn next(job: &Job, mark: &Mark, now: Timestamp) -> Option<Timestamp> 
 /// Whether it may be due at something else than a time.
 fn may_be_due(job: &Job, mark: &Mark) -> bool {
     let is_done = job.max_runs.is_some_and(|max| max <= mark.runs);
-    job.timetable.is_at_boot() || job.timetable.follows().next().is_some() && !is_done
+    job.timetable.is_at_boot()
+        || job.timetable.is_at_server_start()
+        || job.timetable.follows().next().is_some() && !is_done
 }
 
 /// `armed` is when the planner looks at it next.

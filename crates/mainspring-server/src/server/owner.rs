@@ -164,6 +164,16 @@ impl Owner {
         self.tell(Input::Command { ticket, command: Command::Apply(set) });
     }
 
+    /// The jobs with `@reboot` had their runs since the machine was started.
+    pub(super) fn skip_boot(&mut self) {
+        self.planner.skip_boot();
+    }
+
+    /// Whether all that was decided is on disk.
+    pub(super) fn has_recorded_all(&self) -> bool {
+        !self.has_inputs() && !self.planner.has_batch() && self.writer.is_idle() && !self.writer.is_full()
+    }
+
     /// Whether the planner is still to be told something.
     pub(super) fn has_inputs(&self) -> bool {
         !self.inputs.is_empty()

@@ -19,9 +19,11 @@ use std::time::{Duration, Instant};
 
 use mainspring_job::{Output, StoreError};
 
+use super::boot::Keeping;
 use super::owner::News;
 use super::{Server, polling};
 use crate::error::Error;
+use crate::machine_start::{self, MachineStart};
 use crate::waiting::wait_for;
 use mainspring_exec::clock::Moment;
 
@@ -59,7 +61,30 @@ impl Server {
                 News::Failed(error) => return Err(self.stop_for(error)),
             }
         }
+        self.keep_machine_start(now);
         Ok(has_committed)
+    }
+
+    /// Has `@reboot` jobs run if the machine was started since they last did. In memory each start is the first.
+    pub(super) fn look_at_machine_start(&mut self) {
+        if self.keeping == Keeping::InMemory {
+            return;
+        }
+        let shard = self.owner.lease().shard;
+        let start = MachineStart::new(&self.data, shard, machine_start::current());
+        match start.is_served() {
+            true => self.owner.skip_boot(),
+            false => self.machine_start = Some(start),
+        }
+    }
+
+    fn keep_machine_start(&mut self, now: Moment) {
+        if !self.owner.has_recorded_all() {
+            return;
+        }
+        if let Some(Err(error)) = self.machine_start.take().map(|start| start.keep()) {
+            self.note(now.wall, &format!("@reboot jobs run again at the next start of the server: {error}"));
+        }
     }
 
     /// Whether requests are taken now. A store that only needs a moment is waited for; of one that does not

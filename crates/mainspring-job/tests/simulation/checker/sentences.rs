@@ -17,7 +17,14 @@ const SECTIONS: [(&str, &str); 2] =
 
 /// Rows of the job file's tables, and the names of their checks.
 const ROWS: &[(&str, &[&str])] = &[
-    ("| `at_boot` | `true`: once at each start of the server |", &["starting::check_boots"]),
+    (
+        "| `at_boot` | `true`: once at each start of the machine; see [below](#reboot) |",
+        &["starting::check_boots"],
+    ),
+    (
+        "| `at_server_start` | `true`: once at each start of the server, and at each takeover of a shared database |",
+        &["starting::check_boots"],
+    ),
     (
         "| `exclude`, `exclude_dates` | expressions, dates and `FIRST..LAST` of dates on which nothing \
          is due |",

@@ -63,6 +63,9 @@ impl World<'_> {
         (limits.max_running, limits.max_open) = (self.script.max_running, self.script.max_open);
         (limits.page, limits.per_turn, limits.lead) = (3, 16, self.script.lead);
         self.planner = Planner::new(self.lease.epoch, limits);
+        if self.served_start == Some(self.machine_starts) {
+            self.planner.skip_boot();
+        }
         let (jobs, paused) = self.disk.jobs(Shard::WHOLE).unwrap();
         let heard = if self.flaw == Flaw::SuccessForgotten { Vec::new() } else { self.heard(&jobs) };
         let mut runs = Vec::new();
@@ -89,7 +92,9 @@ impl World<'_> {
         self.planner.check();
         self.perform(outputs)?;
         self.write()?;
-        self.tick()
+        self.tick()?;
+        self.served_start = Some(self.machine_starts);
+        Ok(())
     }
 
     /// When runs last succeeded, as the disk has it, of the jobs whose silence is reported.

@@ -10,7 +10,10 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
          `skipped_paused`, with their count.",
         &["coverage::check"],
     ),
-    ("An `at_boot` occurrence during the pause is recorded at once.", &["starting::check_boots"]),
+    (
+        "An `at_boot` or `at_server_start` occurrence during the pause is recorded at once.",
+        &["starting::check_boots"],
+    ),
     ("Runs that are running go on.", &["attempts::check_retries"]),
     ("Runs that wait go on waiting.", &["rest::check_pauses"]),
     (

@@ -1,0 +1,86 @@
+//! The start of the machine for which `@reboot` jobs had their runs, kept in the data directory.
+//!
+//! ```text
+//! boot id of the kernel = that in the file? ── yes ─▶ no runs of @reboot
+//!                                           └─ no ──▶ runs ─▶ all of them on record ─▶ the file has this boot id
+//! ```
+//!
+//! One file for each shard, because each is taken over by itself. It is written after the runs, so a server that is
+//! killed in between has them run again, and loses none.
+//!
+//! Cost: reads a line at a start, and writes one at the first start after that of the machine.
+//!
+//! Does not know when the machine was started: a clock may have been wrong then.
+//!
+//! Source: Debian's cron 3.0pl1 keeps `/run/crond.reboot` for this; random(4) on the boot id.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use mainspring_job::Shard;
+
+use crate::data_directory::DataDirectory;
+
+/// A number that the kernel draws when it starts: random(4).
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+/// What tells one start of the machine from the next. In a container it is that of the host. Empty where it
+/// cannot be read.
+pub(crate) fn current() -> String {
+    fs::read_to_string(BOOT_ID).map(|id| id.trim().to_owned()).unwrap_or_default()
+}
+
+/// What the file says, and what it would have to say.
+#[derive(Clone, Debug)]
+pub(crate) struct MachineStart {
+    path: PathBuf,
+    current: String,
+}
+
+impl MachineStart {
+    /// That of a shard, on a machine with this boot id; empty where it is not known, and then each start is a new one.
+    pub(crate) fn new(data: &DataDirectory, shard: Shard, current: String) -> MachineStart {
+        MachineStart { path: data.directory().join(format!("reboot-{}", shard.0)), current }
+    }
+
+    /// Whether the jobs had their runs since the machine was started.
+    pub(crate) fn is_served(&self) -> bool {
+        !self.current.is_empty()
+            && fs::read_to_string(&self.path).is_ok_and(|kept| kept.trim() == self.current)
+    }
+
+    /// Keeps that they have had them.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be written: then they run again at the next start.
+    pub(crate) fn keep(&self) -> io::Result<()> {
+        let part = self.path.with_extension("part");
+        let mut file = File::create(&part)?;
+        writeln!(file, "{}", self.current)?;
+        file.sync_all()?;
+        fs::rename(&part, &self.path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_of_the_machine_is_served_once_in_each_shard() {
+        let folder = std::env::temp_dir().join(format!("mainspring-machine-start-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let data = DataDirectory::find(Some(&folder));
+        let start = |shard, id: &str| MachineStart::new(&data, Shard(shard), id.to_owned());
+        assert!(!start(0, "a").is_served());
+        start(0, "a").keep().unwrap();
+        assert!(start(0, "a").is_served());
+        assert!(!start(1, "a").is_served(), "another shard");
+        assert!(!start(0, "b").is_served(), "the machine was started again");
+        start(0, "").keep().unwrap();
+        assert!(!start(0, "").is_served(), "nobody knows");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}
