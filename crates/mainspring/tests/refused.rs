@@ -123,6 +123,26 @@ fn a_sleep_whose_driver_was_shut_down_ends_and_says_why() {
     assert!(matches!(poll(timeout.as_mut()), Poll::Ready(Err(_))));
 }
 
+#[test]
+fn a_loop_of_sleeps_after_the_end_of_its_engine_takes_no_processor() {
+    const COUNT: u32 = 20;
+    let desk = limited();
+    let futures = Futures::new(desk.handle.clone());
+    let mut reset = futures.sleep(ms(20));
+    assert!(poll(Pin::new(&mut reset)).is_pending());
+    drop(Driver::<Task>::shutdown(&*desk.driver));
+    let clock = Monotonic::new();
+    let earliest = clock.after(ms(u64::from(3 * COUNT / 2)));
+    assert!(poll(Pin::new(&mut reset)).is_ready());
+    for _ in 0..COUNT {
+        assert!(poll(pin!(futures.sleep(ms(20)))).is_ready());
+        reset.reset(ms(20));
+        assert!(poll(Pin::new(&mut reset)).is_ready());
+        assert!(poll(pin!(futures.timeout(ms(20), std::future::pending::<()>()))).is_ready());
+    }
+    assert!(earliest <= clock.now(), "each is as long as a millisecond, or nearly");
+}
+
 /// A closure that notes when it runs, and the first time takes the one place of the queue.
 fn note_and_occupy(desk: &Desk<Limited<Chunked<Task>>>) -> (Runs, impl FnMut(u64) + Send + 'static) {
     let runs = Runs::default();

@@ -38,7 +38,9 @@
 //! its timer; one beyond the horizon looks again there. Where that fails too, because the driver has been
 //! shut down or has no thread, the future is ready at once, and [`Sleep::refusal`] says why. If the driver is
 //! shut down later, each pending future is woken when its timer is dropped (what `shutdown` returned holds
-//! them), and is ready then, for the same reason.
+//! them), and is ready then, for the same reason. One that is polled for the first time later holds its thread up for
+//! a millisecond before, so that a loop of sleeps takes no processor after its engine's end, and still comes to where it looks
+//! whether to go on. (tokio's panics. One that is never ready would keep a program from its own end.)
 //!
 //! Cost: no allocation: the waker is the timer's payload. A poll before the deadline is a lock and, if the
 //! waker changed, a clone of it, which takes the other's place. Dropping cancels in the time that the queue
@@ -66,6 +68,7 @@ use super::task::Task;
 use crate::clock::{Clock, Deadline};
 use crate::driver::{Refusal, Refused};
 use crate::handle::{Handle, Local};
+use crate::sync::{Condvar, Mutex, PoisonError};
 
 /// Makes futures of timers.
 ///
@@ -126,6 +129,10 @@ enum Unset {
     /// The last poll could set none.
     Refused(Refusal),
 }
+
+/// For how long a sleep that gets no timer holds up the thread that polls it, once: a loop of them is then no busier
+/// than a thread that wakes a thousand times a second, and a task that waits once is not late by more than others notice.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// Many programs box it, and come back to a cold one: so it fits the smallest piece of memory that malloc
 /// has, two of which lie in a line.
@@ -324,9 +331,22 @@ impl Sleep {
                 self.cancel();
                 if self.is_elapsed() { Poll::Ready(()) } else { self.register(context.waker()) }
             }
-            State::Unset(_) => self.register(context.waker()),
+            State::Unset(unset) => {
+                let polled = self.register(context.waker());
+                if polled.is_ready() && !matches!(unset, Unset::Refused(_)) {
+                    pause();
+                }
+                polled
+            }
         }
     }
+}
+
+/// Not by parking: a runtime whose thread this is may be woken by an unpark meanwhile, and would miss it.
+fn pause() {
+    let lock = Mutex::new(());
+    let guard = lock.lock().unwrap_or_else(PoisonError::into_inner);
+    drop(Condvar::new().wait_timeout(guard, PAUSE));
 }
 
 /// Why a timer was refused. Its waker is dropped: the task that it would wake is polling.
