@@ -9,7 +9,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::Planner;
-use super::ledger::{Otherwise, Position, Subject};
+use super::ledger::{Keyed, Otherwise, Position, Subject};
 use super::preview::preview;
 use crate::audit::MAX_NOTE_BYTES;
 use crate::input::{Command, RunRequest, Scope, Ticket};
@@ -193,7 +193,7 @@ impl Planner {
         self.promote(name);
     }
 
-    fn trigger(&mut self, now: Timestamp, ticket: Ticket, request: RunRequest) {
+    pub(super) fn trigger(&mut self, now: Timestamp, ticket: Ticket, request: RunRequest) {
         let job = match self.asked_for(now, &request) {
             Ok(job) => job,
             Err(refusal) => {
@@ -202,15 +202,15 @@ impl Planner {
             }
         };
         let key = self.new_key(now, &request.job);
-        let reserved = request.key.map(|text| self.reserve(now, &job, &key, &text));
+        let reserved = request.key.as_ref().map(|text| self.reserve(now, &job, &key, text));
         let due = request.due.map_or(now, |due| due.max(now));
         self.plan_run(now, &job, key.clone(), Cause::Request, due);
         match reserved {
-            Some(position) => {
-                let reply = Output::Reply { ticket, reply: Reply::Planned { key } };
-                self.ledger.perform_if_new(position, reply, Otherwise::KnownRun);
+            Some(reserved) => {
+                let keyed = Keyed { ticket, request, run: key.clone(), reserved };
+                self.reply_when_new(ticket, key, Otherwise::KnownRun(Box::new(keyed)));
             }
-            None => self.reply_when_new(ticket, key),
+            None => self.reply_when_new(ticket, key, Otherwise::AnotherName),
         }
     }
 

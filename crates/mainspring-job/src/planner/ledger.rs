@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::audit::Audit;
 use crate::holder::Holder;
-use crate::input::Ticket;
+use crate::input::{RunRequest, Ticket};
 use crate::once::{OnceId, Submission};
 use crate::operation::{Answer, Batch, MAX_BATCH_OPERATIONS, Operation};
 use crate::output::{Output, Refusal, Reply};
@@ -64,9 +64,20 @@ pub(super) enum Otherwise {
     /// The answer to a submission says what has its key or its name, given what was asked for.
     Duplicate(Box<Submission>),
     /// The answer to a run that was asked for under a key says which run has that key.
-    KnownRun,
+    KnownRun(Box<Keyed>),
     /// The run gets another name, and then its own answer.
     AnotherName,
+}
+
+/// A run that was asked for under a key.
+#[derive(Debug)]
+pub(super) struct Keyed {
+    pub(super) ticket: Ticket,
+    pub(super) request: RunRequest,
+    /// The name that it was given.
+    pub(super) run: RunKey,
+    /// The operation that is to reserve the key.
+    pub(super) reserved: Position,
 }
 
 /// What the store found where the planner wants to know.
@@ -105,6 +116,8 @@ pub(super) struct Ledger {
     audit: Option<Audit>,
     /// What has the keys and names that submissions of the next batch found taken, by their places in it.
     holders: BTreeMap<usize, Holder>,
+    /// Runs whose names the store knew: they are asked for anew.
+    again: Vec<Keyed>,
 }
 
 impl Ledger {
@@ -235,6 +248,11 @@ impl Ledger {
         self.holders = holders.into_iter().collect();
     }
 
+    /// What is asked for anew, once.
+    pub(super) fn take_again(&mut self) -> Vec<Keyed> {
+        std::mem::take(&mut self.again)
+    }
+
     /// A batch is on disk: hands out what waited for it, and returns what the planner wants to know.
     pub(super) fn committed(
         &mut self,
@@ -252,6 +270,26 @@ impl Ledger {
                 (output, _, _) if answer == Answer::New => outputs.push(output),
                 (Output::Reply { ticket, .. }, Otherwise::AnotherName, Some(place)) => {
                     unnamed.insert(place, ticket);
+                }
+                (Output::Reply { ticket, .. }, Otherwise::KnownRun(keyed), _) => {
+                    let is_reserved = answer_to(keyed.reserved) == Answer::New;
+                    let place = index(sent.first.0, keyed.reserved);
+                    let reply = match place.and_then(|place| self.holders.remove(&place)) {
+                        // Another shard has its job now.
+                        _ if is_reserved => Reply::Refused(Refusal::NoSuchJob),
+                        Some(holder) if holder.state.is_none() => {
+                            Reply::Refused(Refusal::Taken(Box::new(holder)))
+                        }
+                        Some(holder) if holder.key.is_some() => Reply::Duplicate(Box::new(holder)),
+                        // The run of another request, from before the clock was set back, has the name.
+                        Some(_) => {
+                            self.again.push(*keyed);
+                            continue;
+                        }
+                        // It is gone again, or the shell has not asked.
+                        None => Reply::Refused(Refusal::Conflict),
+                    };
+                    outputs.push(Output::Reply { ticket, reply });
                 }
                 (Output::Reply { ticket, .. }, otherwise, _) => {
                     let place = needs.and_then(|place| index(sent.first.0, place));
@@ -279,14 +317,13 @@ fn index(first: u64, place: Position) -> Option<usize> {
 /// What is answered where an operation was not new.
 fn instead(otherwise: Otherwise, holder: Option<Holder>) -> Option<Reply> {
     match (otherwise, holder) {
-        (Otherwise::Nothing | Otherwise::AnotherName, _) => None,
+        (Otherwise::Nothing | Otherwise::AnotherName | Otherwise::KnownRun(_), _) => None,
         (Otherwise::Reply(reply), _) => Some(reply),
         (Otherwise::Duplicate(asked), Some(holder)) if holder.is_same(&asked) => {
             Some(Reply::Duplicate(Box::new(holder)))
         }
         (Otherwise::Duplicate(_), Some(holder)) => Some(Reply::Refused(Refusal::Taken(Box::new(holder)))),
-        (Otherwise::KnownRun, Some(holder)) => Some(Reply::Duplicate(Box::new(holder))),
         // It is gone again, or the shell has not asked.
-        (Otherwise::Duplicate(_) | Otherwise::KnownRun, None) => Some(Reply::Refused(Refusal::Conflict)),
+        (Otherwise::Duplicate(_), None) => Some(Reply::Refused(Refusal::Conflict)),
     }
 }

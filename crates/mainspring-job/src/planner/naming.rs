@@ -28,10 +28,10 @@ impl Planner {
     }
 
     /// Tells who asked for a run what it is called, once the store has taken the name for a new one.
-    pub(super) fn reply_when_new(&mut self, ticket: Ticket, key: RunKey) {
+    pub(super) fn reply_when_new(&mut self, ticket: Ticket, key: RunKey, otherwise: Otherwise) {
         let record = self.ledger.record_of(&key).expect("a run by hand is recorded when it is planned");
         let reply = Output::Reply { ticket, reply: Reply::Planned { key } };
-        self.ledger.perform_if_new(record, reply, Otherwise::AnotherName);
+        self.ledger.perform_if_new(record, reply, otherwise);
     }
 
     /// The store knew the name of a run from before the clock was set back: the run gets another. `first` is
@@ -46,7 +46,10 @@ impl Planner {
             let key = self.new_key(now, &known.job);
             self.plan_run(now, &job, key.clone(), first.cause, due);
             self.promote(&known.job);
-            return asked.into_iter().for_each(|ticket| self.reply_when_new(ticket, key.clone()));
+            if let Some(ticket) = asked {
+                self.reply_when_new(ticket, key, Otherwise::AnotherName);
+            }
+            return;
         }
         if is_open {
             self.refused(&known);

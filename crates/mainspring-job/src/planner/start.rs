@@ -9,7 +9,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::lateness::may_start;
-use super::ledger::{Found, Ledger, Otherwise, Position, Subject};
+use super::ledger::{Found, Keyed, Ledger, Otherwise, Position, Subject};
 use super::{Live, Planner, numbers};
 use crate::operation::{Answer, Operation};
 use crate::output::{Note, Output, Refusal, Start};
@@ -127,6 +127,10 @@ impl Planner {
                 }
                 (Subject::Submitted(_) | Subject::Revived(_) | Subject::Numbered(_), _) => (),
             }
+        }
+        for Keyed { ticket, request, run, .. } in self.ledger.take_again() {
+            self.numbers.leap(now, run.nominal);
+            self.trigger(now, ticket, request);
         }
     }
 

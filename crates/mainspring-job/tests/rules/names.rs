@@ -150,6 +150,50 @@ fn a_run_that_is_missed_keeps_its_record_where_the_store_knows_its_name() {
 }
 
 #[test]
+fn a_run_with_a_key_is_told_by_its_own_name_however_the_clock_was_set() {
+    for outcome in [Some(Outcome::Succeeded), None] {
+        let jobs = vec![job("hand", "0 1 1 1 *", "overlap=allow retention=keep=1000000,days=36525")];
+        let mut shell = Shell::new("2026-01-01T00:30:00Z", jobs);
+        let mut known = BTreeSet::new();
+        for round in 0..12 {
+            shell.now = at(["2026-01-01T00:30:00Z", "2026-01-01T00:30:05Z"][round % 2]);
+            shell.boot();
+            let asked = || RunRequest::new(name("hand")).with_key(format!("ticket {round}"));
+            let Reply::Planned { key } = shell.command(Command::Trigger(asked())) else {
+                panic!("{round}: {:?}", shell.replies)
+            };
+            assert!(known.insert(key.clone()), "{round}: {key} is the name of another run");
+            assert_eq!(shell.started.last().map(|start| &start.key), Some(&key), "it is what starts");
+            let Reply::Duplicate(holder) = shell.command(Command::Trigger(asked())) else {
+                panic!("{round}: the key is known")
+            };
+            assert_eq!((holder.due, holder.key.is_some()), (key.nominal, true));
+            assert_eq!(count(&mut shell), known.len() as u64);
+            if let Some(outcome) = outcome.clone() {
+                shell.tell(Input::Ended { key, attempt: 1, outcome });
+            }
+        }
+    }
+}
+
+#[test]
+fn a_run_with_a_key_is_refused_while_a_one_shot_job_has_the_name_of_its_job() {
+    let mut shell = Shell::new("2026-01-01T00:30:00Z", Vec::new());
+    let due = at("2026-01-01T00:40:00Z");
+    let submission = Submission::new(due, work("")).with_name(name("late"));
+    assert!(matches!(shell.command(Command::Submit(submission)), Reply::Submitted { .. }));
+    shell.apply(vec![job("late", "0 1 1 1 *", "")]);
+    let asked = || Command::Trigger(RunRequest::new(name("late")).with_key("ticket 7"));
+    let Reply::Refused(Refusal::Taken(holder)) = shell.command(asked()) else {
+        panic!("{:?}", shell.replies)
+    };
+    assert_eq!((holder.due, holder.state), (due, None));
+    assert!(shell.started.is_empty());
+    shell.live("2026-01-01T00:41:00Z");
+    assert!(matches!(shell.command(asked()), Reply::Planned { .. }), "it has fired");
+}
+
+#[test]
 fn a_submission_whose_place_another_has_is_refused_and_told_by_what() {
     let mut shell = Shell::new("2026-01-01T00:00:00Z", Vec::new());
     let other = || Work::new(Action::new("process", "false").unwrap());
