@@ -36,7 +36,8 @@ pub struct Limits {
     /// it late. The executor waits for [`Start::not_before`](crate::Start::not_before). None by default: an
     /// executor that does not wait would be early.
     pub lead: Duration,
-    /// How much history of all one-shot jobs together is kept.
+    /// How much history of all one-shot jobs together is kept, and with it their keys: the retention of each
+    /// is that of its own runs, of which there is one.
     pub once_retention: Retention,
 }
 
@@ -50,7 +51,7 @@ impl Default for Limits {
             page: 10_000,
             per_turn: 512,
             lead: Duration::ZERO,
-            once_retention: Retention { keep: 10_000, days: 7 },
+            once_retention: Retention { keep: 10_000, ..Retention::default() },
         }
     }
 }

@@ -11,8 +11,7 @@
 //! when a definition comes, which is at each start, and when its retention changes. Each history is looked at
 //! once a day, as rows grow old without one that ends.
 //!
-//! Of one-shot jobs a look drops only what is too many. With a run its idempotency key goes, which a program
-//! may count on for longer than the days that hold for all of them.
+//! With the run of a one-shot job its idempotency key goes.
 //!
 //! A job without a definition is not looked at: its retention is not known, and it may come back.
 //!
@@ -129,11 +128,7 @@ impl Pruning {
         self.is_looking = true;
         let count = self.looks.len().min(MAX_LOOKS);
         let whose: Vec<_> = self.looks.drain(..count).collect();
-        let prune = |whose: Option<JobName>| match whose {
-            Some(_) => self.prune(now, whose),
-            None => Operation::Prune { job: None, keep: self.once.retention.keep, before: Timestamp::MIN },
-        };
-        whose.into_iter().map(prune).collect()
+        whose.into_iter().map(|whose| self.prune(now, whose)).collect()
     }
 
     /// Those looks are on disk.

@@ -1,5 +1,10 @@
 //! Retention: what is kept of a history, however many servers wrote it.
 
+use std::fs;
+use std::path::Path;
+
+use mainspring_job::Retention;
+
 use super::*;
 
 /// Rows that may be kept beyond what retention says.
@@ -71,6 +76,44 @@ fn one_shot_jobs_of_many_short_lives_are_pruned_together() {
     }
     shell.boot();
     assert_eq!(shell.store.counts(Shard::WHOLE).unwrap().runs, 3);
+}
+
+/// The row of a document that begins so, with its other column; `None` where the documents are not there.
+fn said(document: &str, first: &str) -> Option<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(document);
+    let text = fs::read_to_string(path).ok()?;
+    let row = text
+        .lines()
+        .find_map(|line| line.trim().strip_prefix(first))
+        .unwrap_or_else(|| panic!("{document}: {first}"));
+    Some(row.trim_matches([' ', '|']).to_owned())
+}
+
+#[test]
+fn a_one_shot_job_and_its_key_are_kept_as_long_as_the_documents_say() {
+    let kept = Limits::default().once_retention;
+    let days = kept.days;
+    assert_eq!((kept.keep, days), (10_000, Retention::default().days));
+    let wanted = format!("the newest 10,000 of all together, none older than {days} days");
+    for document in ["manual.md", "embed.md"] {
+        let Some(found) = said(document, "| history of one-shot jobs, and with it their keys |") else {
+            return;
+        };
+        assert!(found.starts_with(&wanted), "{document}: {found}");
+    }
+    let mut shell = Shell::new("2026-01-01T00:30:00Z", Vec::new());
+    let asked = |shell: &mut Shell| {
+        let submission = Submission::new(shell.now, work("")).with_key("welcome 17");
+        shell.command(Command::Submit(submission))
+    };
+    assert!(matches!(asked(&mut shell), Reply::Submitted { .. }));
+    shell.tell(Input::Tick);
+    shell.end(0, Outcome::Succeeded);
+    for (age, is_known) in [(i64::from(days) - 1, true), (i64::from(days) + 1, false)] {
+        shell.now = at("2026-01-01T00:30:00Z") + SignedDuration::from_hours(24 * age);
+        shell.boot();
+        assert_eq!(matches!(asked(&mut shell), Reply::Duplicate(_)), is_known, "after {age} days");
+    }
 }
 
 #[test]
