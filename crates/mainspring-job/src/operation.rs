@@ -36,6 +36,7 @@ pub const MAX_BATCH_OPERATIONS: usize = 1_024;
 /// | `Plan` | no run under the key | `New` |
 /// | | one | `Duplicate` |
 /// | `Plan`, `Begin`, `Move` to an open state | a job that another shard has: see [`Store::take`](crate::Store::take) | `Gone` |
+/// | `Fire` of a run of a job | the same | `Gone`; the pending job is gone from there, and its key |
 /// | `Mark`, `Rewind`, `Forget` | such a job | `New`, and nothing is changed |
 /// | `Begin` | the run in a state that may become running, after the attempt before | `New`: one start record |
 /// | | that attempt, begun already | `Duplicate` |

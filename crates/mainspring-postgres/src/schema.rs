@@ -19,7 +19,7 @@ use super::connection::Connection;
 use super::location::{Location, OF_OWNER};
 
 /// The version that the steps lead to.
-pub const VERSION: u32 = 14;
+pub const VERSION: u32 = 15;
 
 /// The version from which on there may be several shards.
 pub(super) const SHARDED: u32 = 8;
@@ -47,6 +47,7 @@ const STEPS: [&[&str]; VERSION as usize] = [
     &[include_str!("../sql/0014_columns.sql")],
     &[include_str!("../sql/0015_taken.sql")],
     &[include_str!("../sql/0016_absence.sql")],
+    &[include_str!("../sql/0017_few.sql")],
 ];
 
 /// Of the lock that servers take which start at once: the letters `mainspri`.

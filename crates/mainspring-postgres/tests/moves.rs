@@ -1,8 +1,8 @@
 //! A job that another shard takes: what comes along, and what its old owner may still write.
 
 use mainspring_job::{
-    Answer, Arrivals, Batch, Cause, JobName, Lease, Mark, Operation, Outcome, Pause, PauseTerms, Query,
-    Reader, Run, RunKey, RunState, Shard, Store, StoreError,
+    Action, Answer, Arrivals, Batch, Cause, JobName, Lease, Mark, Once, OnceId, Operation, Outcome, Pause,
+    PauseTerms, Query, Reader, Run, RunKey, RunState, Shard, Store, StoreError, Work,
 };
 use mainspring_postgres::PostgresStore;
 
@@ -170,6 +170,39 @@ fn the_old_owner_of_a_job_that_was_taken_starts_nothing_of_it_and_ends_what_runs
     for (store, shard) in [(&mut old, Shard(1)), (&mut new, Shard(2))] {
         assert_eq!(store.counts(shard).unwrap().jobs, 1);
     }
+}
+
+/// A run that is asked for under a key: the key is that of a one-shot job which fires at once.
+fn keyed(lease: Lease, nominal: i64) -> [Operation; 2] {
+    let id = OnceId { due: at(nominal), number: lease.epoch << 40 | nominal.unsigned_abs() };
+    let mut once = Once::new(id, at(nominal), Work::new(Action::new("process", "true").unwrap()));
+    (once.name, once.key) = (name("moved"), Some("ticket 7".to_owned()));
+    let run = Run::new(key(nominal), Cause::Request, RunState::Queued, at(nominal), at(nominal));
+    [Operation::Submit(once), Operation::Fire { id, run }]
+}
+
+#[test]
+fn the_old_owner_of_a_job_plans_no_run_of_it_under_a_key_and_keeps_no_key() {
+    let Some(database) = Database::start() else { return };
+    let _shards = spread(&database, 16);
+    let ((mut old, left), (mut new, here)) = (owner(&database, 1), owner(&database, 2));
+    prepared(&mut old, left);
+    taken(&mut new, here, &[name("moved")]);
+    let (gone, done) = (Answer::Gone, Answer::New);
+    // In a wave, and one by one, as after a barrier.
+    assert_eq!(tried(&mut old, left, &Batch::new(3, keyed(left, 11).to_vec())), [done, gone]);
+    let [submitted, fired] = keyed(left, 12);
+    let singles = vec![Operation::PauseAll(None), submitted, fired];
+    assert_eq!(tried(&mut old, left, &Batch::new(4, singles)), [done, done, gone]);
+    let count = |table: &str| database.ask(&format!("SELECT count(*) FROM mainspring.{table}"));
+    assert_eq!(["pending", "once_key"].map(count), ["0", "0"]);
+    assert_eq!(old.counts(Shard(1)).unwrap().pending, 0);
+    // The new owner has the run, and the key with it.
+    assert_eq!(tried(&mut new, here, &Batch::new(1, keyed(here, 13).to_vec())), [done; 2]);
+    assert!(matches!(
+        tried(&mut new, here, &Batch::new(2, keyed(here, 14).to_vec()))[..],
+        [Answer::Duplicate(Some(_)), Answer::Gone]
+    ));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use mainspring_postgres::PostgresStore;
 
 use super::database::Database;
 use super::journal::{all_new, eager, ended, fired, once, submitted};
-use super::trouble::{acquired, at};
+use super::trouble::{acquired, at, opened};
 
 /// Both stores have a lease.
 struct Both {
@@ -97,4 +97,39 @@ fn newer_runs_of_no_group_hide_none_of_a_group() {
     query.group = Some(group);
     assert_eq!(both.same(&query).len(), 9);
     assert_eq!(database.ask(PACKS), "0");
+}
+
+/// Rows of histories that sessions which are over have read.
+fn read_count(database: &Database) -> i64 {
+    let others = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
+    // A session tells what it has read when it ends, before it leaves this list.
+    while database.ask(others) != "0" {}
+    let sql = "SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_user_tables WHERE relname = 'history'";
+    database.ask(sql).parse().unwrap()
+}
+
+#[test]
+fn a_page_of_states_that_few_runs_are_in_reads_few_runs() {
+    let Some(database) = Database::start() else { return };
+    drop(opened(&database));
+    database.ask(
+        "INSERT INTO mainspring.history
+            (job, nominal, series, shard, cause, state, attempt, due, planned, ended, reason, deaths, forgiven)
+            SELECT 'many', g, 0, 0, CASE WHEN g % 2 = 0 THEN 'once' ELSE 'trigger' END,
+                CASE g WHEN 3 THEN 'missed' WHEN 4 THEN 'dead' WHEN 5 THEN 'failed' ELSE 'succeeded' END,
+                1, g, g, g, '', 0, 0 FROM generate_series(1, 20000) AS g;
+        ANALYZE mainspring.history",
+    );
+    for states in [vec![RunState::Missed], vec![RunState::Dead, RunState::Failed]] {
+        for order in [Order::Nominal, Order::Ended] {
+            let before = read_count(&database);
+            let mut query = Query::new(20);
+            (query.states, query.order) = (states.clone(), order);
+            let mut store = opened(&database);
+            assert_eq!(store.find(Shard::WHOLE, &query).unwrap().len(), states.len());
+            drop(store);
+            let count = read_count(&database) - before;
+            assert!(count < 100, "{states:?}, {order:?}: {count} rows are read");
+        }
+    }
 }
