@@ -1,7 +1,10 @@
 //! Job files, and the jobs and problems that are found in them. testdata/jobfiles shows how problems look.
 
 use super::*;
+use jiff::Timestamp;
 use mainspring_action::body::Body;
+use mainspring_cron::{Expression, Schedule};
+use mainspring_job::Trigger;
 
 fn file(text: &str) -> JobFile {
     JobFile::parse(&Source::new("test", text), &TimeZone::UTC)
@@ -37,6 +40,31 @@ fn triggers_of_every_kind_are_gathered() {
         "server start",
     ];
     assert_eq!(texts, expected);
+}
+
+#[test]
+fn a_period_keeps_its_nanoseconds_and_one_that_is_none_is_refused() {
+    for (text, period_ns) in [
+        ("1.000000001s", 1_000_000_001),
+        ("1s1ns", 1_000_000_001),
+        ("1.5ms", 1_500_000),
+        ("16.666667ms", 16_666_667),
+        ("1h1ns", 3_600_000_000_001),
+    ] {
+        let job = job(&format!("every = '{text}'\nshell = 'true'"));
+        let schedule = job.timetable.triggers().first().and_then(Trigger::schedule);
+        let Some(Expression::Every(every)) = schedule.map(Schedule::expression) else { panic!("{text}") };
+        assert_eq!(every.period().as_nanos(), period_ns, "{text}");
+        let first = job.timetable.first_in(Timestamp::UNIX_EPOCH, Timestamp::MAX).unwrap();
+        assert_eq!(u128::try_from(first.as_nanosecond()).unwrap(), period_ns, "{text}");
+        // As the store keeps it.
+        let kept = file(&job.text).jobs.remove(0).job;
+        assert_eq!(kept.timetable, job.timetable, "{text}");
+    }
+    for text in ["0.5ns", "999us", "36526d"] {
+        let file = file(&format!("[jobs.x]\nevery = '{text}'\nshell = 'true'\n"));
+        assert!(file.jobs.is_empty() && !file.problems.is_empty(), "{text}");
+    }
 }
 
 #[test]

@@ -170,3 +170,27 @@ fn a_run_that_waits_is_not_replaced_by_itself_when_its_time_comes_again() {
         assert_eq!(shell.started[1].key.nominal, at("2026-01-01T10:00:00Z"), "{overlap}");
     }
 }
+
+#[test]
+fn a_period_keeps_its_nanoseconds_over_thousands_of_runs_and_a_restart() {
+    let period = SignedDuration::new(1, 1);
+    let jobs = vec![job("j", "@every 1.000000001s", "overlap=allow retention=keep=100000")];
+    let mut limits = Limits::default();
+    limits.max_running = 10_000;
+    let mut shell = Shell::with("2026-01-01T00:00:00Z", jobs, Vec::new(), limits);
+    for (until, policies) in [("2026-01-01T00:30:00Z", "before"), ("2026-01-01T01:00:00Z", "after")] {
+        shell.live(until);
+        let nominals: Vec<Timestamp> = shell.started.iter().map(|start| start.key.nominal).collect();
+        let count = shell.now.duration_since(at("2026-01-01T00:00:00Z")).as_secs();
+        assert_eq!(nominals.len() as i64, count, "{policies} the restart");
+        assert!(nominals.windows(2).all(|pair| pair[1].duration_since(pair[0]) == period));
+        // As at the epoch, so that no rounding adds up.
+        assert_eq!(nominals[0].as_nanosecond() % period.as_nanos(), 0);
+        for index in 0..shell.started.len() {
+            if shell.planner.run(&shell.started[index].key).is_some() {
+                shell.end(index, Outcome::Succeeded);
+            }
+        }
+        shell.boot();
+    }
+}
