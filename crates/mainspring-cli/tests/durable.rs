@@ -57,6 +57,26 @@ fn what_is_acknowledged_survives_a_kill_and_can_be_read_without_a_server() {
 }
 
 #[test]
+fn what_only_looks_is_answered_while_131_jobs_are_in_quarantine() {
+    const COUNT: usize = 131;
+    let rest = "at_server_start = true\ncwd = '/'\non_server_death = 'kill'\nshell = 'exec sleep 1000'\n";
+    let job = |index| format!("[jobs.j-{index}]\n{rest}");
+    let served = Served::start("crowd", &(0..COUNT).map(job).collect::<String>());
+    let count =
+        |served: &Served, what: &str| served.json(&["status", "--json"])["status"][what].as_u64().unwrap();
+    while count(&served, "running") < COUNT as u64 {}
+    let mut served = served.crash_and_start();
+    served.running.wait_for(&["in quarantine: 131, because the server died"]);
+    for args in [&["status"][..], &["list"], &["show", "j-0"], &["history"], &["doctor"], &["health"]] {
+        let ended = served.ask(args);
+        assert!(!ended.stdout.is_empty() && ended.stderr.is_empty(), "{args:?}: {}", ended.stderr);
+    }
+    assert!(0 < count(&served, "quarantined"));
+    served.running.signal(Signal::SIGKILL);
+    served.running.end();
+}
+
+#[test]
 fn what_ran_when_the_server_died_is_shown_to_be_in_quarantine() {
     let job = "[jobs.cut]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\non_server_death = 'kill'\nshell = 'echo ready; exec sleep 1000'\n";
     let mut served = Served::start("quarantine", job);

@@ -21,6 +21,8 @@ mod cluster;
 mod codes;
 mod comments;
 mod copy;
+#[cfg(feature = "web")]
+mod cuts;
 #[path = "../../mainspring-postgres/tests/database.rs"]
 #[allow(dead_code, reason = "the tests of the store use the rest")]
 mod database;

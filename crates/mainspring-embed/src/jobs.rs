@@ -15,7 +15,9 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use mainspring_job::{AuditQuery, Audited, Once, OnceId, Query, Reader, Run, Shard};
+use mainspring_job::{
+    AuditQuery, Audited, Cursor, MAX_PAGE, Once, OnceId, Query, Reader, Run, Shard, StoreError,
+};
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error as ServerError;
 use mainspring_server::server::Stores;
@@ -135,8 +137,7 @@ impl Jobs {
     /// # Errors
     /// When the store cannot be read, or the jobs are shut down.
     pub fn runs_of(&self, job: &str, most: usize) -> Result<Vec<Run>, Error> {
-        let query = Query::new(most).of(name_of(job)?);
-        self.read(|reader| reader.find(Shard::WHOLE, &query))
+        self.read_runs(most, Query::new(MAX_PAGE).of(name_of(job)?))
     }
 
     /// The latest runs of all jobs and submissions, at most so many.
@@ -144,7 +145,7 @@ impl Jobs {
     /// # Errors
     /// When the store cannot be read, or the jobs are shut down.
     pub fn runs(&self, most: usize) -> Result<Vec<Run>, Error> {
-        self.read(|reader| reader.find(Shard::WHOLE, &Query::new(most)))
+        self.read_runs(most, Query::new(MAX_PAGE))
     }
 
     /// What was submitted and has not begun, at most so many, in the order of due times. What is due already
@@ -154,7 +155,11 @@ impl Jobs {
     /// When the store cannot be read, or the jobs are shut down.
     pub fn waiting(&self, most: usize) -> Result<Vec<Once>, Error> {
         let first = OnceId::first_at(Timestamp::MIN);
-        self.read(|reader| reader.load(Shard::WHOLE, first, Timestamp::MAX, most))
+        self.read(|reader| {
+            pages(most, |limit, last: Option<&Once>| {
+                reader.load(Shard::WHOLE, last.map_or(first, |last| last.id), Timestamp::MAX, limit)
+            })
+        })
     }
 
     /// Who asked for what, the latest first, at most so much: people by the commands, and this program by
@@ -163,13 +168,25 @@ impl Jobs {
     /// # Errors
     /// When the store cannot be read, or the jobs are shut down.
     pub fn audit(&self, most: usize) -> Result<Vec<Audited>, Error> {
-        self.read(|reader| reader.audit(Shard::WHOLE, &AuditQuery::new(most)))
+        self.read(|reader| {
+            pages(most, |limit, last: Option<&Audited>| {
+                let mut query = AuditQuery::new(limit);
+                query.before = last.map(|last| last.number);
+                reader.audit(Shard::WHOLE, &query)
+            })
+        })
     }
 
-    fn read<T>(
-        &self,
-        ask: impl FnOnce(&mut dyn Reader) -> Result<T, mainspring_job::StoreError>,
-    ) -> Result<T, Error> {
+    fn read_runs(&self, most: usize, mut query: Query) -> Result<Vec<Run>, Error> {
+        self.read(|reader| {
+            pages(most, |limit, last| {
+                (query.limit, query.cursor) = (limit, last.map(Cursor::of));
+                reader.find(Shard::WHOLE, &query)
+            })
+        })
+    }
+
+    fn read<T>(&self, ask: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError>) -> Result<T, Error> {
         match &*self.running {
             Running::Simulated(simulation) => simulation.read(ask),
             Running::Loop(running) => {
@@ -218,5 +235,39 @@ impl Drop for Loop {
     fn drop(&mut self) {
         // There is nobody left to tell.
         let _ = self.end(Duration::ZERO);
+    }
+}
+
+/// So many rows as are asked for: a store gives no more than [`MAX_PAGE`] at once.
+fn pages<T>(
+    most: usize,
+    mut page: impl FnMut(usize, Option<&T>) -> Result<Vec<T>, StoreError>,
+) -> Result<Vec<T>, StoreError> {
+    let mut found: Vec<T> = Vec::new();
+    loop {
+        let limit = (most - found.len()).min(MAX_PAGE);
+        let rows = if 0 < limit { page(limit, found.last())? } else { Vec::new() };
+        let is_last = rows.len() < MAX_PAGE;
+        found.extend(rows);
+        if is_last {
+            return Ok(found);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_rows_are_read_as_are_asked_for_and_there() {
+        let rows: Vec<usize> = (0..2 * MAX_PAGE + 7).collect();
+        for most in [0, 1, MAX_PAGE, MAX_PAGE + 1, rows.len(), usize::MAX] {
+            let found = pages(most, |limit, last: Option<&usize>| {
+                let from = last.map_or(0, |last| last + 1);
+                Ok(rows[from..rows.len().min(from + limit.min(MAX_PAGE))].to_vec())
+            });
+            assert_eq!(found.unwrap(), rows[..most.min(rows.len())]);
+        }
     }
 }

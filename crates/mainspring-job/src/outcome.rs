@@ -155,13 +155,18 @@ fn number<N: FromStr>(text: &str, word: &str) -> Option<N> {
     text.strip_prefix(word)?.parse().ok()
 }
 
-fn shortened(text: &str) -> &str {
+/// The beginning of a message that is too long, with a mark for its rest.
+fn shortened(text: &str) -> String {
+    const MARK: &str = " ..";
+    if text.len() <= MAX_MESSAGE_BYTES {
+        return text.to_owned();
+    }
     // `str::floor_char_boundary` needs Rust 1.91.
-    let mut end = MAX_MESSAGE_BYTES.min(text.len());
+    let mut end = MAX_MESSAGE_BYTES - MARK.len();
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    &text[..end]
+    format!("{}{MARK}", &text[..end])
 }
 
 #[cfg(test)]
@@ -188,5 +193,7 @@ mod tests {
     fn a_long_message_is_cut_between_characters() {
         let text = Outcome::Failed(Failure::Other("é".repeat(MAX_MESSAGE_BYTES))).to_string();
         assert!(text.len() <= "failed: ".len() + MAX_MESSAGE_BYTES);
+        assert!(text.ends_with("é .."), "{text}");
+        assert_eq!(Outcome::from(text.as_str()).to_string(), text, "it is cut once");
     }
 }

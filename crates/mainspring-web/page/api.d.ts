@@ -240,9 +240,18 @@ export interface Limit {
   max: number;
 }
 
-// GET jobs?q,state,group,label,source,sort,after,limit  ->  List<Job> ---------------------------------------
+// GET jobs?q,state,group,label,source,sort,after,limit  ->  JobList -----------------------------------------
 // state: any of active, paused, done, troubled, failing, silent, running, mismatched, with commas between.
 // sort: name, state, next, last, median, p95; with "-" before it descending.
+
+export interface JobList {
+  items: Job[];
+  next: string | null;
+  /** How many match in all; null where counting would cost a scan. */
+  total: number | null;
+  /** How many are behind in no order: by median and p95 1,000 are sorted. */
+  unsorted: number;
+}
 
 /** JobWire, and (+). */
 export interface Job {
@@ -368,7 +377,14 @@ export interface Accepted {
   href: string;
 }
 
-// GET jobs/{job}/next?n,from  ->  {items: Moment[]} ---------------------------------------------------------
+// GET jobs/{job}/next?n,from  ->  Moments -------------------------------------------------------------------
+
+export interface Moments {
+  items: Moment[];
+  /** The search for more was given up: so many occurrences in a row are excluded. */
+  is_cut: boolean;
+}
+
 
 export interface Moment {
   at: Instant;
@@ -411,6 +427,8 @@ export interface Heatmap {
   year: number;
   /** Days with at least one run, in the zone of the job. */
   days: { date: string; worst: RunState; runs: number; failed: number; missed: number }[];
+  /** There are more runs than the last 10,000, which are looked at: earlier days are left out. */
+  is_cut: boolean;
 }
 
 // GET runs?job,state,cause,group,line,since,until,order=ended|nominal,after,limit  ->  List<Run> ------------
@@ -626,6 +644,8 @@ export interface Explained {
   translations: { to: string; translation: string | null; notes: string[]; reason: string | null }[];
   /** (+) How often on each day of the 12 months from `from`; days with none are left out. */
   days: { date: string; count: number }[];
+  /** It is due more often than 600,000 times, which are counted: later days are left out. */
+  is_cut: boolean;
 }
 
 // GET upcoming?from,to --------------------------------------------------------------------------------------

@@ -38,7 +38,11 @@ pub fn last_line(path: &Path) -> Option<String> {
     let line = whole.rsplit('\n').next()?;
     let is_cut = whole.len() == line.len() && 0 < from;
     let said = if is_cut { line } else { line.splitn(4, ' ').nth(3).unwrap_or_default() };
-    Some(said.chars().take(MAX_LINE_CHARS).collect())
+    let mut shown: String = said.chars().take(MAX_LINE_CHARS).collect();
+    if shown.len() < said.len() {
+        shown.push_str(" ..");
+    }
+    Some(shown)
 }
 
 /// So many bytes of a file from an offset on, or what there is of them.
@@ -164,7 +168,7 @@ mod tests {
         let path = file("last", format!("{stamp} one\n{stamp} \u{1b}[31mtwo  x\n{stamp} thr").as_bytes());
         assert_eq!(last_line(&path).as_deref(), Some("\u{1b}[31mtwo  x"));
         let long = format!("{stamp} {}\n", "x".repeat(100_000));
-        assert_eq!(last_line(&file("long", long.as_bytes())).unwrap().len(), MAX_LINE_CHARS);
+        assert_eq!(last_line(&file("long", long.as_bytes())).unwrap().len(), MAX_LINE_CHARS + " ..".len());
         assert_eq!(last_line(&file("none", b"")), None);
         assert_eq!(last_line(Path::new("/nonexistent")), None);
     }

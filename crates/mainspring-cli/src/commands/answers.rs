@@ -102,8 +102,8 @@ pub(super) fn text(response: &Response, view: &View) -> String {
         Response::Pending { pending, .. } => jobs_text(&[], pending, view),
         Response::Job(job) => job_text(job, view),
         Response::Once(once) => once_text(once, view),
-        Response::Runs { runs, .. } => runs_text(runs, view),
-        Response::Audit { rows, .. } => audit_text(rows, view),
+        Response::Runs { runs, cursor } => runs_text(runs, view) + &rest_text(cursor.is_some(), runs.len()),
+        Response::Audit { rows, before } => audit_text(rows, view) + &rest_text(before.is_some(), rows.len()),
         Response::Line(line) => line_text(line),
         Response::Planned { run } => format!("{}\n", plain::line(run)),
         Response::Ended(run) => {
@@ -202,6 +202,11 @@ fn runs_text(runs: &[RunWire], view: &View) -> String {
     ];
     columns.extend(has_actions.then_some(Column::cut("ACTION")));
     table(&columns, &rows, view.screen)
+}
+
+/// What stands below a list that ends before its last row.
+fn rest_text(has_rest: bool, count: usize) -> String {
+    if has_rest { format!("there are more: -n {}\n", count.saturating_mul(10)) } else { String::new() }
 }
 
 fn audit_text(rows: &[AuditWire], view: &View) -> String {

@@ -220,18 +220,23 @@ impl Top {
         let request =
             Request::History(HistoryWire { states, limit: MAX_RUNS.min(MAX_ROWS), ..HistoryWire::default() });
         match self.ask(request)? {
-            Response::Runs { runs, .. } => Ok(runs),
+            Response::Runs { runs, cursor } => {
+                self.board.snapshot.is_cut = cursor.is_some();
+                Ok(runs)
+            }
             _ => Ok(Vec::new()),
         }
     }
 
     fn log(&mut self, run: String) -> Result<Vec<LineWire>, Error> {
         let mut found = std::collections::VecDeque::new();
+        self.board.snapshot.is_cut = false;
         let mut answer = self.ask(Request::Logs { of: run, follow: false })?;
         while let (Response::Line(line), Some(client)) = (answer, &mut self.client) {
             found.push_back(line);
             if MAX_LINES < found.len() {
                 found.pop_front();
+                self.board.snapshot.is_cut = true;
             }
             answer = client.next_answer()?;
         }

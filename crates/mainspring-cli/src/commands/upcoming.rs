@@ -56,33 +56,46 @@ pub(super) fn of_job(name: &JobName, args: &NextArgs) -> Result<Exit, Error> {
         say(&format!("one of its triggers is the end of a run of another job, which has no time: {after}\n"));
     }
     let default = if args.until.is_some() { MAX_TIMES } else { DEFAULT_COUNT };
-    let is_wanted = |time: &Timestamp| args.until.is_none_or(|until| *time <= until);
-    let times = upcoming(&timetable, from).take_while(is_wanted).take(args.count.unwrap_or(default) as usize);
-    let times: Vec<String> = times.map(|time| rfc3339(&time.to_zoned(zone.clone()))).collect();
+    let is_wanted = |found: &Upcoming| args.until.is_none_or(|until| found.unwrap_or_else(|at| at) <= until);
+    let mut wanted = upcoming(&timetable, from).take_while(is_wanted);
+    let found: Vec<Upcoming> = wanted.by_ref().take(args.count.unwrap_or(default) as usize).collect();
+    let text = |time: Timestamp| rfc3339(&time.to_zoned(zone.clone()));
+    let times: Vec<String> = found.iter().flatten().map(|time| text(*time)).collect();
+    let cut = match found.last() {
+        Some(Err(at)) => Some(format!("gave up at {}: too many times in a row are excluded", text(*at))),
+        _ if args.count.is_some() || args.until.is_none() || wanted.next().is_none() => None,
+        _ => Some(format!("ended after {MAX_TIMES} times, and more are due: ask again from the last one")),
+    };
     if args.expression.json {
         let (job, zone) = (name.to_string(), zone_name(&zone).to_owned());
         print_json(&JobTimes { job, zone, from: from.to_string(), times })?;
     } else {
         print(&times.iter().map(|time| format!("{time}\n")).collect::<String>())?;
     }
-    Ok(Exit::Ok)
+    let Some(cut) = cut else { return Ok(Exit::Ok) };
+    say(&format!("{PROGRAM}: {cut}\n"));
+    Ok(Exit::Failed)
 }
 
-/// The occurrences after a moment.
-pub(super) fn upcoming(timetable: &Timetable, from: Timestamp) -> impl Iterator<Item = Timestamp> + '_ {
-    let mut after = from;
+/// A time at which a job is due, or the moment up to which none was found.
+type Upcoming = Result<Timestamp, Timestamp>;
+
+/// The occurrences after a moment. A search that is given up is the last of them.
+pub(super) fn upcoming(timetable: &Timetable, from: Timestamp) -> impl Iterator<Item = Upcoming> + '_ {
+    let mut after = Some(from);
     std::iter::from_fn(move || {
+        let mut moment = after.take()?;
         for _ in 0..MAX_EMPTY_STEPS {
-            match timetable.next_after(after) {
+            match timetable.next_after(moment) {
                 Next::At(time) => {
-                    after = time;
-                    return Some(time);
+                    after = Some(time);
+                    return Some(Ok(time));
                 }
-                Next::NotBefore(time) => after = time,
+                Next::NotBefore(time) => moment = time,
                 Next::Never => return None,
             }
         }
-        None
+        Some(Err(moment))
     })
 }
 

@@ -88,7 +88,11 @@ pub(super) fn show_job(args: &JobArgs) -> Result<Exit, Error> {
     {
         let view = View::of(&args.ask);
         let times = upcoming(&job.timetable, view.now).take(count as usize);
-        print(&times.map(|time| format!("next  {}\n", view.absolute(time))).collect::<String>())?;
+        let text = |found| match found {
+            Ok(time) => format!("next  {}\n", view.absolute(time)),
+            Err(at) => format!("none up to {}: too many times in a row are excluded\n", view.absolute(at)),
+        };
+        print(&times.map(text).collect::<String>())?;
     }
     Ok(exit)
 }
@@ -118,6 +122,12 @@ pub(super) fn history(args: &HistoryArgs) -> Result<Exit, Error> {
         let Response::Runs { runs, cursor } = client.ask(request)? else { return Ok(Exit::Failed) };
         found.extend(runs);
         next = cursor;
+        if args.count as usize <= found.len() && next.is_some() {
+            // A page that is full to the last row has a place behind it, and perhaps nothing there.
+            let request = Request::History(HistoryWire { limit: 1, cursor: next.clone(), ..asked.clone() });
+            let more = client.ask(request)?;
+            next = next.filter(|_| matches!(more, Response::Runs { runs, .. } if !runs.is_empty()));
+        }
         if next.is_none() || args.count as usize <= found.len() {
             return show(&args.ask, &Response::Runs { runs: found, cursor: next });
         }
@@ -144,6 +154,11 @@ pub(super) fn audit(args: &AuditArgs) -> Result<Exit, Error> {
         };
         found.extend(rows);
         next = before;
+        if args.count as usize <= found.len() && next.is_some() {
+            let request = Request::Audit(AuditAskWire { limit: 1, before: next, ..asked.clone() });
+            let more = client.ask(request)?;
+            next = next.filter(|_| matches!(more, Response::Audit { rows, .. } if !rows.is_empty()));
+        }
         if next.is_none() || args.count as usize <= found.len() {
             return show(&args.ask, &Response::Audit { rows: found, before: next });
         }

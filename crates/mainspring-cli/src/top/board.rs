@@ -374,6 +374,15 @@ impl Board {
             View::Jobs => text.push_str(&format!("   {}", self.order.name())),
             _ => {}
         }
+        match &self.view {
+            View::Log(_) if self.snapshot.is_cut => {
+                text.push_str(&format!(", its last {} lines", self.snapshot.lines.len()));
+            }
+            View::Running | View::History | View::Dead if self.snapshot.is_cut => {
+                text.push_str(&format!("   the latest {}", self.snapshot.runs.len()));
+            }
+            _ => {}
+        }
         if self.is_typing || !self.filter.is_empty() {
             text.push_str(&format!("   /{}", plain::line(&self.filter)));
         }

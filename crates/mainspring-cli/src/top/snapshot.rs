@@ -20,6 +20,8 @@ pub struct Snapshot {
     pub runs: Vec<RunWire>,
     /// The last lines of the run that is looked at.
     pub lines: Vec<LineWire>,
+    /// Whether there are more runs or lines than those.
+    pub is_cut: bool,
     /// Why it does not answer; `None` while it does.
     pub trouble: Option<String>,
 }

@@ -32,8 +32,11 @@ const MAX_STATS_RUNS: usize = 200;
 /// How many pages of dead letters are counted by job: what is beyond is told together.
 const MAX_DEAD_PAGES: usize = 10;
 
-/// How many runs that did not start are passed over to find the latest that did.
-const MAX_UNSTARTED: usize = 100;
+/// How many runs that did not start are passed over to find the latest that did: a tenth of a second.
+const MAX_UNSTARTED: usize = 100 * UNSTARTED_ROWS;
+
+/// How many of them are read at once: in nearly all jobs the latest has started.
+const UNSTARTED_ROWS: usize = 100;
 
 /// What is asked of the history. `members` are the jobs of the group that is asked for.
 ///
@@ -291,11 +294,26 @@ pub(super) fn logs_of_run(reader: &mut dyn Reader, key: RunKey, outputs: &Path) 
 /// The output of a job's latest run that started. `is_job` says that there is such a job, though it may not
 /// have run.
 pub(super) fn logs_of_job(reader: &mut dyn Reader, name: JobName, is_job: bool, outputs: &Path) -> Asking {
-    let query = mainspring_job::Query::new(MAX_UNSTARTED).of(name.clone());
-    let runs = reader.find(Shard::EVERY, &query).map_err(store_failed)?;
     let job = is_job.then(|| name.clone());
-    let is_known = is_job || !runs.is_empty();
-    match runs.into_iter().find(|run| run.started.is_some()) {
+    let mut query = mainspring_job::Query::new(UNSTARTED_ROWS).of(name.clone());
+    let mut started = None;
+    let mut passed_count = 0_usize;
+    while started.is_none() && passed_count.is_multiple_of(UNSTARTED_ROWS) {
+        if passed_count == MAX_UNSTARTED {
+            let message =
+                format!("none of the latest {MAX_UNSTARTED} runs of `{name}` has started: name a run");
+            return Err(usage(message));
+        }
+        let runs = reader.find(Shard::EVERY, &query).map_err(store_failed)?;
+        query.cursor = runs.last().map(Cursor::of);
+        if runs.is_empty() {
+            break;
+        }
+        passed_count += runs.len();
+        started = runs.into_iter().find(|run| run.started.is_some());
+    }
+    let is_known = is_job || 0 < passed_count;
+    match started {
         Some(run) => {
             fetch_output(reader, &run, outputs);
             Ok(Next::Feed { is_once: run.cause == Cause::Once, key: run.key, job })

@@ -40,9 +40,6 @@ use mainspring_file::source::Source;
 /// disk would be flushed too often.
 const PORTION: usize = 512;
 
-/// How many waiting runs of a job one `cancel` ends.
-const MAX_CANCELLED: usize = 1_000;
-
 /// How many times a preview of a rewind shows: enough to see what it is about.
 const MAX_SHOWN: usize = 20;
 
@@ -363,7 +360,7 @@ impl Server {
         }
         let name = job_name(of)?;
         let runs = self.owner.planner().runs_of(&name);
-        let mut keys: Vec<RunKey> = runs.map(|run| run.key.clone()).take(MAX_CANCELLED).collect();
+        let mut keys: Vec<RunKey> = runs.map(|run| run.key.clone()).collect();
         if let Some(last) = keys.pop() {
             for key in keys {
                 self.owner.command(Ticket(0), Command::Cancel(key));

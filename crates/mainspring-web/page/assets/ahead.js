@@ -283,7 +283,7 @@ function wrong({ schedule, fault, text = "" }) {
 }
 
 /** @param {Explained} explained */
-function explained({ expression, explanation, times, translations, days, zone }) {
+function explained({ expression, explanation, times, translations, days, is_cut, zone }) {
   const { sentence, fields, notes, changes, warnings } = explanation;
   const most = Math.max(1, ...days.map((day) => day.count));
   const found = new Map(
@@ -293,10 +293,12 @@ function explained({ expression, explanation, times, translations, days, zone })
     ])
   );
   const first = (times[0]?.civil ?? partsIn(now(), "UTC").date).slice(0, 7);
-  const total = plural(
-    days.reduce((sum, { count }) => sum + count, 0),
-    "time"
-  );
+  const total =
+    (is_cut ? "at least " : "") +
+    plural(
+      days.reduce((sum, { count }) => sum + count, 0),
+      "time"
+    );
   return [
     h("p.sentence", sentence),
     findings(

@@ -94,7 +94,7 @@ export function calendar(first, days, label) {
 }
 
 /** A year of a job: the worst of each day. @param {Heatmap} heatmap */
-export function heat({ year, days }) {
+export function heat({ year, days, is_cut }) {
   const isBad = (/** @type {Heatmap["days"][number]} */ { worst }) => ["bad", "warn"].includes(tone(worst));
   const bad = days.filter(isBad).reverse();
   const found = new Map(
@@ -109,6 +109,7 @@ export function heat({ year, days }) {
   const label = `${year}: runs on ${plural(days.length, "day")}, failures or misses on ${bad.length}`;
   return [
     calendar(`${year}-01`, found, label),
+    is_cut && h("p", "Of the last 10,000 runs."),
     legend([
       ["f-calm", "all succeeded"],
       ["f-bad", "a failure"],

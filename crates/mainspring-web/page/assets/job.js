@@ -2,7 +2,7 @@
 //
 // Cost: six requests.
 
-/** @import {AuditEntry, Heatmap, JobDetail, List, Moment, Run, Stats} from "../api.d.ts" */
+/** @import {AuditEntry, Heatmap, JobDetail, List, Moment, Moments, Run, Stats} from "../api.d.ts" */
 /** @import {PageOf} from "./lists.js" */
 import { get, may, now } from "./api.js";
 import { dots, heat } from "./charts.js";
@@ -33,7 +33,7 @@ import {
   when
 } from "./table.js";
 
-/** @typedef {{job: JobDetail, next: {items: Moment[]}, stats: Stats, heatmap: Heatmap, runs: List<Run>,
+/** @typedef {{job: JobDetail, next: Moments, stats: Stats, heatmap: Heatmap, runs: List<Run>,
  * audit: List<AuditEntry>}} Data */
 
 const ROWS = 20;
@@ -85,7 +85,11 @@ export const jobPage = {
       section(["Year", years(context.query, heatmap.year)], heat(heatmap)),
       h(
         "div.columns.three",
-        section("Next", job.pause === null ? moments(next.items) : nothing("Nothing, while it is paused.")),
+        section(
+          "Next",
+          job.pause === null ? moments(next.items) : nothing("Nothing, while it is paused."),
+          next.is_cut && h("p", "More were not found.")
+        ),
         section(["Takes", distribution(stats.duration)], dots(stats.points, "duration_ms", "length")),
         section(["Starts late", distribution(stats.lateness)], dots(stats.points, "lateness_ms", "lateness"))
       ),

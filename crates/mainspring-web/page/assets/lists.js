@@ -4,7 +4,7 @@
 // other pages.
 // Cost: a request for each list.
 
-/** @import {AuditEntry, Job, List, Run} from "../api.d.ts" */
+/** @import {AuditEntry, JobList, List, Run} from "../api.d.ts" */
 /** @import {Column, Context} from "./table.js" */
 /** @import {Child} from "./dom.js" */
 import { get, known, may, now } from "./api.js";
@@ -124,12 +124,12 @@ function none(query, plain) {
 
 // Jobs ------------------------------------------------------------------------------------------------------
 
-/** @type {PageOf<List<Job>>} */
+/** @type {PageOf<JobList>} */
 export const jobsPage = {
   title: "Jobs",
   events: ["job.changed", "run.changed"],
   load: (query, signal) => get("jobs", { ...parameters(query, JOB_FILTERS), limit: PAGE_ROWS }, signal),
-  view({ items, next, total }, context) {
+  view({ items, next, total, unsorted }, context) {
     const { query } = context;
     const status = known();
     return [
@@ -145,6 +145,7 @@ export const jobsPage = {
           ["Paused", { state: "paused" }, status?.resting]
         ])
       ),
+      0 < unsorted && h("p", `${number(unsorted)} more in no order.`),
       table(context, {
         caption: "Jobs",
         rows: items,

@@ -178,7 +178,7 @@ export class Answers {
       })[sort.replace("-", "")] ?? "";
     found.sort((a, b) => (of(a) < of(b) ? -1 : of(a) > of(b) ? 1 : 0));
     if (sort.startsWith("-")) found.reverse();
-    return paged(found, query, ({ name }) => name);
+    return { ...paged(found, query, ({ name }) => name), unsorted: 0 };
   }
 
   /** @param {string} name @param {string | undefined} part @param {URLSearchParams} query */
@@ -198,7 +198,8 @@ export class Answers {
                 this.mock.now() + 800 * 24 * HOUR,
                 Number(query.get("n") ?? 10)
               )
-            : []
+            : [],
+        is_cut: false
       };
     if (part === "stats") {
       const points = kept.runs
@@ -245,7 +246,7 @@ export class Answers {
         missed: isMissed ? 1 : 0
       });
     }
-    return { year, days };
+    return { year, days, is_cut: false };
   }
 
   /** @param {URLSearchParams} query */

@@ -58,6 +58,7 @@ export function explain({ schedule, dialect, zone, n }, now) {
       },
       times: found.slice(0, n),
       days: [...days].map(([date, count]) => ({ date, count })),
+      is_cut: false,
       translations: [
         { to: "unix", translation: schedule, notes: [], reason: null },
         {

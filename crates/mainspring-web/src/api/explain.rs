@@ -139,28 +139,29 @@ fn document(
     let explanation: ExplanationWire = schedule.explain(from).into();
     let times: Vec<Value> =
         schedule.upcoming(from).take(count).map(|at| instant(at.timestamp(), zone)).collect();
-    let days: Vec<Value> = days(&schedule, from, zone)
-        .into_iter()
-        .map(|(date, count)| json!({ "date": date, "count": count }))
-        .collect();
+    let (days, is_cut) = days(&schedule, from, zone);
+    let days: Vec<Value> =
+        days.into_iter().map(|(date, count)| json!({ "date": date, "count": count })).collect();
     let mut document = fields(&question);
     document.insert("explanation".to_owned(), json!(explanation));
     document.insert("times".to_owned(), json!(times));
     document.insert("translations".to_owned(), json!(translations));
     document.insert("days".to_owned(), json!(days));
+    document.insert("is_cut".to_owned(), json!(is_cut));
     Value::Object(document)
 }
 
-/// How often it is due on each day of the year after an instant.
-fn days(schedule: &Schedule, from: Timestamp, zone: &TimeZone) -> BTreeMap<String, u64> {
+/// How often it is due on each day of the year after an instant, and whether more are due than are counted.
+fn days(schedule: &Schedule, from: Timestamp, zone: &TimeZone) -> (BTreeMap<String, u64>, bool) {
     let year = jiff::Span::new().years(1);
     let end = from.to_zoned(zone.clone()).checked_add(year).map_or(from, |end| end.timestamp());
     let mut found = BTreeMap::new();
     let is_within = |at: &Zoned| at.timestamp() < end;
-    for at in schedule.upcoming(from).take_while(is_within).take(MAX_YEAR_TIMES) {
+    let mut times = schedule.upcoming(from).take_while(is_within);
+    for at in times.by_ref().take(MAX_YEAR_TIMES) {
         *found.entry(at.date().to_string()).or_default() += 1;
     }
-    found
+    (found, times.next().is_some())
 }
 
 #[cfg(test)]
@@ -173,7 +174,10 @@ mod tests {
         let expression = read_expression("30 2 * * *", Language::Cron, DayRule::Star, None).unwrap();
         let from = "2026-01-01T00:00:00Z".parse().unwrap();
         let found = document(expression, "30 2 * * *", Language::Cron, DayRule::Star, None, &zone, from, 2);
-        assert_eq!(found["days"].as_array().unwrap().len(), 365);
+        assert_eq!((found["days"].as_array().unwrap().len(), &found["is_cut"]), (365, &json!(false)));
+        let expression = read_expression("* * * * * ?", Language::Quartz, DayRule::Star, None).unwrap();
+        let (days, is_cut) = days(&Schedule::new(expression, zone.clone()), from, &zone);
+        assert_eq!((days.len(), is_cut), (7, true), "600,000 seconds");
         assert_eq!(found["times"][0]["civil"], "2026-01-01T02:30:00+01:00[Europe/Berlin]");
         assert_eq!(found["translations"][2]["translation"], "*-*-* 02:30:00");
     }

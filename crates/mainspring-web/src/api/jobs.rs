@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use jiff::Timestamp;
-use mainspring_job::Next;
+use mainspring_job::{Next, Timetable};
 use mainspring_server::protocol::JobWire;
 use serde_json::{Value, json};
 
@@ -25,6 +25,9 @@ use crate::view::{civil, instant, job, state_code, zone_of};
 
 /// The longest page.
 const MAX_ROWS: usize = 1_000;
+
+/// How many jobs are ordered by how long they take: the runs of each are looked at. The others follow by name.
+const MAX_SORTED: usize = 1_000;
 
 /// What chooses jobs.
 pub const FILTERS: [&str; 5] = ["q", "state", "group", "label", "source"];
@@ -87,7 +90,7 @@ pub async fn list(call: Call) -> Reply {
     let limit = asked.number("limit", 100, MAX_ROWS)?;
     let app = &call.app;
     let mut found = chosen(app, &asked).await?;
-    sort(app, &mut found, asked.get("sort").unwrap_or("name")).await?;
+    let unsorted = sort(app, &mut found, asked.get("sort").unwrap_or("name")).await?;
     let total = found.len();
     let start = asked.get("after").and_then(|after| found.iter().position(|known| known.wire.name == after));
     let start = start.map_or(0, |index| index + 1);
@@ -98,18 +101,22 @@ pub async fn list(call: Call) -> Reply {
         let recent = app.catalogue.recent(&app.pool, known).await?;
         items.push(job(app, known, &recent, call.now.wall));
     }
-    ok(&json!({ "items": items, "next": next, "total": total }))
+    ok(&json!({ "items": items, "next": next, "total": total, "unsorted": unsorted }))
 }
 
-async fn sort(app: &App, found: &mut [Arc<Known>], sort: &str) -> Result<(), Problem> {
+/// Returns how many there are behind that are in no order.
+async fn sort(app: &App, found: &mut [Arc<Known>], sort: &str) -> Result<usize, Problem> {
     let (is_down, by) = sort.strip_prefix('-').map_or((false, sort), |by| (true, by));
+    let most = if matches!(by, "median" | "p95") { MAX_SORTED } else { usize::MAX };
+    let (found, rest) = found.split_at_mut(found.len().min(most));
+    let unsorted = rest.len();
     let mut lengths = BTreeMap::new();
     match by {
         // As they are.
-        "name" if !is_down => return Ok(()),
+        "name" if !is_down => return Ok(0),
         "name" | "state" | "next" | "last" => {}
         "median" | "p95" => {
-            for known in found.iter().take(MAX_ROWS) {
+            for known in &*found {
                 let recent = app.catalogue.recent(&app.pool, known).await?;
                 lengths.insert(
                     known.wire.name.clone(),
@@ -137,7 +144,7 @@ async fn sort(app: &App, found: &mut [Arc<Known>], sort: &str) -> Result<(), Pro
     if is_down {
         found.reverse();
     }
-    Ok(())
+    Ok(unsorted)
 }
 
 async fn known(call: &Call) -> Result<(Arc<Known>, Arc<Recent>), Problem> {
@@ -161,21 +168,21 @@ pub fn moment(at: Timestamp, plan: &Plan) -> Value {
     instant(at, &plan.zone)
 }
 
-/// The next times of a timetable after an instant.
-pub fn next_times(plan: &Plan, after: Timestamp, count: usize) -> Vec<Timestamp> {
+/// The next times of a timetable after an instant, and whether the search for them was given up.
+pub fn next_times(timetable: &Timetable, after: Timestamp, count: usize) -> (Vec<Timestamp>, bool) {
     let mut found = Vec::new();
     let mut after = after;
     for _ in 0..MAX_STEPS {
-        match plan.timetable.next_after(after) {
+        match timetable.next_after(after) {
             Next::At(at) if found.len() < count => {
                 found.push(at);
                 after = at;
             }
             Next::NotBefore(at) => after = at,
-            _ => break,
+            _ => return (found, false),
         }
     }
-    found
+    (found, true)
 }
 
 /// When a job is due next.
@@ -189,10 +196,12 @@ pub async fn next(call: Call) -> Reply {
     let from = asked.get("from").map_or(Ok(call.now.wall), str::parse);
     let from = from.map_err(|_| Problem::new(Code::Usage, "`from` must be a time in RFC 3339"))?;
     let known = call.app.catalogue.job(&call.app.pool, call.parameter("job")).await?;
-    let plan = known.plan.as_ref().filter(|_| known.wire.next.is_some());
-    let times = plan
-        .map(|plan| next_times(plan, from, count).into_iter().map(|at| moment(at, plan)).collect::<Vec<_>>());
-    ok(&json!({ "items": times.unwrap_or_default() }))
+    let Some(plan) = known.plan.as_ref().filter(|_| known.wire.next.is_some()) else {
+        return ok(&json!({ "items": [], "is_cut": false }));
+    };
+    let (times, is_cut) = next_times(&plan.timetable, from, count);
+    let times: Vec<Value> = times.into_iter().map(|at| moment(at, plan)).collect();
+    ok(&json!({ "items": times, "is_cut": is_cut }))
 }
 
 fn distribution(mut lengths: Vec<u64>) -> Value {
@@ -269,6 +278,9 @@ pub async fn heatmap(call: Call) -> Reply {
     let this_year = usize::try_from(call.now.wall.to_zoned(zone.clone()).year()).unwrap_or(0);
     let year = asked.number("year", this_year, 9_999)?;
     let runs = history(&call.app.pool, Some(&known.wire.name), Vec::new(), MAX_YEAR_RUNS).await?;
+    let oldest = runs.get(MAX_YEAR_RUNS - 1).and_then(|run| run.nominal.parse::<Timestamp>().ok());
+    let year_of = |at: Timestamp| usize::try_from(at.to_zoned(zone.clone()).year()).ok();
+    let is_cut = oldest.is_some_and(|oldest| Some(year) <= year_of(oldest));
     let mut days: BTreeMap<String, (String, u64, u64, u64)> = BTreeMap::new();
     // A run that waits for its next attempt has an end too, that of the last.
     for run in runs.iter().filter(|run| run.ended.is_some() && !OPEN.contains(&run.state.as_str())) {
@@ -286,5 +298,24 @@ pub async fn heatmap(call: Call) -> Reply {
         day.3 += if run.state == "missed" { run.count } else { 0 };
     }
     let day = |(date, (worst, runs, failed, missed))| json!({ "date": date, "worst": worst, "runs": runs, "failed": failed, "missed": missed });
-    ok(&json!({ "year": year, "days": days.into_iter().map(day).collect::<Vec<_>>() }))
+    ok(&json!({ "year": year, "days": days.into_iter().map(day).collect::<Vec<_>>(), "is_cut": is_cut }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mainspring_cron::Schedule;
+    use mainspring_job::Exclusion;
+
+    #[test]
+    fn a_search_that_is_given_up_says_so() {
+        let schedule = |text: &str| Schedule::parse(text, "UTC").unwrap();
+        let from = "2026-01-01T00:00:00Z".parse().unwrap();
+        let timetable = Timetable::new([schedule("@every 1s")]).unwrap();
+        let never =
+            timetable.clone().without(vec![Exclusion::Times(Box::new(schedule("* * * * *")))]).unwrap();
+        assert_eq!(next_times(&never, from, 3), (Vec::new(), true));
+        let (times, is_cut) = next_times(&timetable, from, 3);
+        assert_eq!((times.len(), is_cut), (3, false));
+    }
 }

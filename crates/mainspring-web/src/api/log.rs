@@ -110,13 +110,15 @@ pub async fn output(call: Call) -> Reply {
         let found = tokio::task::spawn_blocking(move || Ok((lines_of_attempt(&file, attempt)?, file))).await;
         let ((from, to), file) =
             found.map_err(|_| Problem::new(Code::Failed, "the search broke off"))?.map_err(failed)?;
-        let from = match tail {
+        let start = match tail {
             Some(lines) if from < to => {
                 start_of_lines(&file, to, lines, MAX_TAIL_BYTES).map_err(failed)?.max(from)
             }
             _ => from,
         };
-        return Ok(part(&run, Body::new(Part::new(file, from, to - from)), to - from, None));
+        let mut response = part(&run, Body::new(Part::new(file, start, to - start)), to - start, None);
+        response.headers_mut().insert("x-left-out", HeaderValue::from(start - from));
+        return Ok(response);
     }
     let wanted =
         call.headers.get(RANGE).and_then(|value| value.to_str().ok()).and_then(|text| range(text, length));
