@@ -33,6 +33,7 @@ mod launch;
 mod left;
 pub mod orphans;
 pub mod output;
+mod outputs;
 pub mod pipe;
 pub mod process;
 pub mod run;

@@ -11,7 +11,7 @@
 //! program wrote itself is in the pipes by then and is read first. Lines that come later are still reported,
 //! and the run keeps its place among the running ones until the output is closed. Of an output beyond the cap
 //! of the spec the head is reported as it comes and the tail at the end, with a note of how much is
-//! left out between them: see [`Tail`]. So a talkative program neither fills the disk nor stops, and its last
+//! left out between them: see `outputs`. So a talkative program neither fills the disk nor stops, and its last
 //! words are kept.
 //!
 //! Cost: at most five system calls per turn of the loop.
@@ -29,14 +29,13 @@ use nix::sys::signal::Signal;
 use crate::cgroup::Cgroup;
 use crate::clock::Moment;
 use crate::left::Left;
+use crate::output::Piece;
 pub use crate::output::Stream;
-use crate::output::{EachLine, Piece};
+use crate::outputs::Outputs;
 use crate::pipe::{InputPipe, OutputPipe};
 use crate::process::{Outcome, Process, StartError};
-use crate::secret::Masks;
 use crate::span::Span;
 use crate::spec::{KillSequence, ProcessSpec};
-use crate::tail::{TAIL_BYTES_MAX, Tail};
 use mainspring_action::names::OnLeaseLoss;
 
 /// How long after the end of a program its output may still be held open before its end is reported. What the
@@ -46,10 +45,6 @@ pub const OUTPUT_WAIT: Duration = Duration::from_millis(20);
 
 /// The same of a program that is killed: what it started is being killed too, and closes the output.
 const KILLED_OUTPUT_WAIT: Duration = Duration::from_secs(1);
-
-/// The most that is read of an output that is still held open before the end is reported: the largest pipe
-/// that a process may make without privileges. What is in it was written before the end.
-const MAX_HELD_BYTES: usize = 1 << 20;
 
 /// How often is looked whether what outlives a killed program has ended. Short against the grace of a kill,
 /// and few looks for a run that takes all of that.
@@ -122,7 +117,7 @@ pub struct Run<K> {
     /// What holds it and all that it has started.
     cgroup: Option<Cgroup>,
     input: Option<InputPipe>,
-    output: Output,
+    output: Outputs,
     started: Moment,
     timeout: Option<Duration>,
     kill: KillSequence,
@@ -171,7 +166,7 @@ impl<K> Run<K> {
             process,
             cgroup,
             input,
-            output: Output::new(stdout, stderr, masks, spec.output_bytes_max),
+            output: Outputs::new(stdout, stderr, masks, spec.output_bytes_max),
             started: now,
             timeout: spec.timeout,
             kill: spec.kill.clone(),
@@ -395,95 +390,5 @@ impl<K> Run<K> {
             retry_at: None,
         };
         reports.ended(&self.key, &end);
-    }
-}
-
-/// Both outputs of a run, and what is left of its cap.
-#[derive(Debug)]
-struct Output {
-    stdout: OutputPipe,
-    stderr: OutputPipe,
-    masks: Masks,
-    /// How much of the head is still to come.
-    head_bytes: u64,
-    /// What comes after the head, once a line had no place in it.
-    tail: Tail,
-    is_in_tail: bool,
-    dropped_bytes: u64,
-}
-
-impl Output {
-    fn new(stdout: OutputPipe, stderr: OutputPipe, masks: Masks, bytes_max: u64) -> Output {
-        let tail_bytes = (bytes_max / 2).min(TAIL_BYTES_MAX);
-        let (head_bytes, tail) = (bytes_max - tail_bytes, Tail::new(tail_bytes));
-        Output { stdout, stderr, masks, head_bytes, tail, is_in_tail: false, dropped_bytes: 0 }
-    }
-
-    fn read<K>(&mut self, key: &K, buffer: &mut [u8], reports: &mut dyn Reports<K>) {
-        if !self.is_in_tail {
-            return self.each_stream(key, reports, &mut |pipe, each| pipe.read(buffer, each));
-        }
-        for (pipe, stream) in [(&mut self.stdout, Stream::Stdout), (&mut self.stderr, Stream::Stderr)] {
-            pipe.read_bytes(buffer, &mut |bytes| self.tail.push(stream, bytes));
-        }
-    }
-
-    /// Reads what is in the pipes, at most [`MAX_HELD_BYTES`] of each.
-    fn drain<K>(&mut self, key: &K, buffer: &mut [u8], reports: &mut dyn Reports<K>) {
-        for _ in 0..MAX_HELD_BYTES.div_ceil(buffer.len().max(1)) {
-            if !self.stdout.has_more() && !self.stderr.has_more() {
-                return;
-            }
-            self.read(key, buffer, reports);
-        }
-    }
-
-    /// Reports what was not reported yet, also lines without an end.
-    fn finish_lines<K>(&mut self, key: &K, reports: &mut dyn Reports<K>) {
-        self.each_stream(key, reports, &mut |pipe, each| pipe.finish_line(each));
-        self.report_tail(key, reports);
-    }
-
-    fn close<K>(&mut self, key: &K, reports: &mut dyn Reports<K>) {
-        self.each_stream(key, reports, &mut |pipe, each| pipe.close(each));
-        self.report_tail(key, reports);
-    }
-
-    fn is_closed(&self) -> bool {
-        self.stdout.is_closed() && self.stderr.is_closed()
-    }
-
-    fn report_tail<K>(&mut self, key: &K, reports: &mut dyn Reports<K>) {
-        if !self.tail.is_empty() {
-            let mut each = |stream, piece: &Piece<'_>| reports.line(key, stream, piece);
-            self.dropped_bytes += self.tail.take(&self.masks, &mut each).bytes;
-        }
-    }
-
-    /// Does something to both pipes that gives lines, and reports those of the head.
-    fn each_stream<K>(
-        &mut self,
-        key: &K,
-        reports: &mut dyn Reports<K>,
-        act: &mut dyn FnMut(&mut OutputPipe, &mut EachLine<'_>),
-    ) {
-        let Output { stdout, stderr, head_bytes, tail, is_in_tail, .. } = self;
-        for (pipe, stream) in [(stdout, Stream::Stdout), (stderr, Stream::Stderr)] {
-            act(pipe, &mut |piece| {
-                let line_bytes = piece.text.len() as u64 + u64::from(!piece.goes_on);
-                // What follows a line that has no place has none either: a head with holes in it would
-                // mislead.
-                *is_in_tail |= *head_bytes < line_bytes;
-                if *is_in_tail {
-                    tail.push(stream, piece.text.as_bytes());
-                    if !piece.goes_on {
-                        tail.push(stream, b"\n");
-                    }
-                } else {
-                    *head_bytes -= line_bytes;
-                    reports.line(key, stream, &piece);
-                }
-            });
-        }
     }
 }
