@@ -190,8 +190,8 @@ impl<K> UnderWay<K> {
 }
 
 fn report<K>(delivery: &UnderWay<K>, delivered: Delivered, now: Moment, reports: &mut dyn Reports<K>) {
-    let Delivered { outcome, is_success, is_timeout, answer, dropped_bytes, retry_after, masks } = delivered;
-    let mut splitter = LineSplitter::new(masks);
+    let Delivered { outcome, is_success, is_timeout, answer, dropped_bytes, retry_after } = delivered;
+    let mut splitter = LineSplitter::default();
     let mut each = |piece: Piece<'_>| reports.line(&delivery.key, Stream::Stdout, &piece);
     splitter.push(&answer, &mut each);
     splitter.finish(&mut each);

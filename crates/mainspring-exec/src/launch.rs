@@ -23,7 +23,8 @@ use nix::sys::stat::Mode;
 
 use crate::descriptors;
 use crate::env_file;
-use crate::secret::{Masks, SecretError};
+use crate::mask::Masks;
+use crate::secret::SecretError;
 use crate::spec::{Inheritance, ProcessSpec, Program};
 use crate::sys::Launch;
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! body ─ specs ─▶ spec ─▶ executor ─▶ run ─┬─▶ process ─▶ sys: what happens between fork and exec
-//!                                          └─▶ pipe ─▶ output: lines, secrets masked
+//!                                          └─▶ pipe ─▶ mask: no secrets ─▶ output: lines
 //!             webhook ─▶ deliveries: a thread for each, which rings a bell
 //! ```
 //!
@@ -31,6 +31,7 @@ pub mod held;
 pub mod keeper;
 mod launch;
 mod left;
+pub mod mask;
 pub mod orphans;
 pub mod output;
 mod outputs;

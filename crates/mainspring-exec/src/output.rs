@@ -1,4 +1,4 @@
-//! Bytes from a pipe to lines of text without secrets.
+//! Bytes to lines of text.
 //!
 //! ```text
 //! read "ab\ncd"  -> line "ab", kept "cd"
@@ -7,18 +7,13 @@
 //! ```
 //!
 //! A line longer than [`MAX_OUTPUT_LINE_BYTES`] is handed out in pieces of at most that size, cut between
-//! characters; all but the last say that the line goes on. So much of it is kept back that a secret which a
-//! cut would go through is whole before it is cut: masked text is cut, never text to be masked. Bytes that
-//! are not UTF-8 become U+FFFD.
+//! characters; all but the last say that the line goes on. Bytes that are not UTF-8 become U+FFFD.
 //!
-//! Cost: each byte is looked at once for the line's end, and once or twice for each secret; at most one piece
-//! and the longest secret are kept.
+//! Cost: each byte is looked at once for the line's end; at most one piece is kept.
 //!
-//! Does not know about pipes: it is given bytes.
+//! Does not know about pipes or secrets: it is given bytes, from which secrets were taken out.
 
 use std::borrow::Cow;
-
-use crate::secret::Masks;
 
 /// The longest piece of output that becomes one line of the log.
 pub const MAX_OUTPUT_LINE_BYTES: usize = 8 << 10;
@@ -53,10 +48,9 @@ impl<'a> Piece<'a> {
 /// What is given each line, in pieces if it is too long.
 pub type EachLine<'a> = dyn FnMut(Piece<'_>) + 'a;
 
-/// Cuts a stream of bytes into lines, and takes secrets out of them.
+/// Cuts a stream of bytes into lines.
 #[derive(Debug, Default)]
 pub struct LineSplitter {
-    masks: Masks,
     /// The start of a line whose end has not been read, without `\n`.
     kept: String,
     /// The start of a character whose end has not been read.
@@ -64,11 +58,6 @@ pub struct LineSplitter {
 }
 
 impl LineSplitter {
-    /// Takes these secrets out of the lines.
-    pub fn new(masks: Masks) -> LineSplitter {
-        LineSplitter { masks, ..LineSplitter::default() }
-    }
-
     /// Takes the next bytes and gives each line that they complete to `each`.
     pub fn push(&mut self, bytes: &[u8], each: &mut EachLine<'_>) {
         for part in bytes.split_inclusive(|&byte| byte == b'\n') {
@@ -77,7 +66,7 @@ impl LineSplitter {
                     self.keep(text);
                     self.keep_begun();
                     self.cut_pieces(each);
-                    each(Piece::line(self.masks.apply(&self.kept)));
+                    each(Piece::line(self.kept.as_str()));
                     self.kept.clear();
                 }
                 None => {
@@ -93,7 +82,7 @@ impl LineSplitter {
         self.keep_begun();
         self.cut_pieces(each);
         if !self.kept.is_empty() {
-            each(Piece::line(self.masks.apply(&self.kept)));
+            each(Piece::line(self.kept.as_str()));
             self.kept.clear();
         }
     }
@@ -118,18 +107,10 @@ impl LineSplitter {
         self.begun.clear();
     }
 
-    /// Leaves at most the limit behind, so that a line of exactly the limit stays whole, and what a secret
-    /// may begin in.
+    /// Leaves at most the limit behind, so that a line of exactly the limit stays whole.
     fn cut_pieces(&mut self, each: &mut EachLine<'_>) {
-        let most = MAX_OUTPUT_LINE_BYTES + self.masks.longest_bytes().saturating_sub(1);
-        if self.kept.len() <= most {
-            return;
-        }
-        if let Cow::Owned(masked) = self.masks.apply(&self.kept) {
-            self.kept = masked;
-        }
         let mut start = 0;
-        while most < self.kept.len() - start {
+        while MAX_OUTPUT_LINE_BYTES < self.kept.len() - start {
             let end = self.kept.floor_char_boundary(start + MAX_OUTPUT_LINE_BYTES);
             each(Piece { text: Cow::Borrowed(&self.kept[start..end]), goes_on: true });
             start = end;
@@ -156,7 +137,6 @@ const _: () = assert!(4 <= MAX_OUTPUT_LINE_BYTES, "a piece holds at least one ch
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mainspring_action::secret::Secret;
 
     fn lines(chunks: &[&[u8]]) -> Vec<String> {
         let mut lines = Vec::new();
@@ -210,26 +190,6 @@ mod tests {
         let pieces = lines(&[text.as_bytes()]);
         assert!(pieces.iter().all(|piece| piece.len() <= MAX_OUTPUT_LINE_BYTES));
         assert_eq!(pieces.concat(), text);
-    }
-
-    #[test]
-    fn a_secret_is_masked_wherever_a_line_is_cut() {
-        let secret = "hunter2-SECRET-TOKEN";
-        for at in MAX_OUTPUT_LINE_BYTES - 25..=MAX_OUTPUT_LINE_BYTES + 5 {
-            let text = format!("{}{secret}{}", "A".repeat(at), "B".repeat(at));
-            for step in [1_000, usize::MAX] {
-                let mut masks = Masks::default();
-                masks.add(&Secret::new(secret));
-                let mut splitter = LineSplitter::new(masks);
-                let mut pieces = Vec::new();
-                for chunk in text.as_bytes().chunks(step.min(text.len())) {
-                    splitter.push(chunk, &mut |piece| pieces.push(piece.text.into_owned()));
-                }
-                splitter.finish(&mut |piece| pieces.push(piece.text.into_owned()));
-                assert_eq!(pieces.concat(), text.replace(secret, "***"), "at {at}");
-                assert!(pieces.iter().all(|piece| piece.len() <= MAX_OUTPUT_LINE_BYTES + secret.len()));
-            }
-        }
     }
 
     #[test]

@@ -13,8 +13,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
+use crate::mask::{Masker, Masks};
 use crate::output::{EachLine, LineSplitter};
-use crate::secret::Masks;
 
 /// The most that is taken from one pipe before the others get their turn: what a pipe holds on Linux.
 pub const READ_BYTES: usize = 64 << 10;
@@ -23,10 +23,12 @@ pub const READ_BYTES: usize = 64 << 10;
 /// write.
 pub const MIN_READ_BYTES: usize = 1 << 10;
 
-/// What a command writes, as lines.
+/// What a command writes, as lines without secrets.
 #[derive(Debug)]
 pub struct OutputPipe {
     pipe: Option<File>,
+    /// Comes before all that cuts the text.
+    masker: Masker,
     splitter: LineSplitter,
 }
 
@@ -37,7 +39,8 @@ impl OutputPipe {
     ///
     /// When it cannot be made non-blocking.
     pub fn new(pipe: impl Into<OwnedFd>, masks: Masks) -> io::Result<OutputPipe> {
-        Ok(OutputPipe { pipe: Some(nonblocking(pipe.into())?), splitter: LineSplitter::new(masks) })
+        let pipe = Some(nonblocking(pipe.into())?);
+        Ok(OutputPipe { pipe, masker: Masker::new(masks), splitter: LineSplitter::default() })
     }
 
     /// Reads once, at most [`READ_BYTES`], and gives the complete lines to `each`; at the end also the last
@@ -49,30 +52,31 @@ impl OutputPipe {
             // No other error is known for reading a pipe; should one come, there is nothing more to read
             // either.
             Ok(0) | Err(_) => self.close(each),
-            Ok(count) => self.splitter.push(&buffer[..count], each),
+            Ok(count) => self.splitter.push(&self.masker.push(&buffer[..count]), each),
         }
     }
 
-    /// Reads once, and gives the bytes as they are, after what was kept of a line.
+    /// Reads once, and gives the bytes without secrets, after what was kept of a line.
     pub fn read_bytes(&mut self, buffer: &mut [u8], each: &mut dyn FnMut(&[u8])) {
         each(&self.splitter.take_begun());
         let Some(pipe) = &mut self.pipe else { return };
         match pipe.read(buffer) {
             Err(error) if is_temporary(&error) => {}
             Ok(0) | Err(_) => self.pipe = None,
-            Ok(count) => each(&buffer[..count]),
+            Ok(count) => each(&self.masker.push(&buffer[..count])),
         }
     }
 
     /// Gives what was read of an unterminated line to `each`, as a line.
     pub fn finish_line(&mut self, each: &mut EachLine<'_>) {
+        self.splitter.push(&self.masker.finish(), each);
         self.splitter.finish(each);
     }
 
     /// Stops reading and gives the unterminated last line to `each`.
     pub fn close(&mut self, each: &mut EachLine<'_>) {
         self.pipe = None;
-        self.splitter.finish(each);
+        self.finish_line(each);
     }
 
     /// Whether nobody holds the other end any more, and all was read.

@@ -32,7 +32,8 @@ use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::{Pid, pipe2};
 
 use crate::launch;
-use crate::secret::{Masks, SecretError};
+use crate::mask::Masks;
+use crate::secret::SecretError;
 use crate::shortage::is_shortage;
 use crate::spec::{ProcessSpec, Program};
 use crate::sys::{self, Step};

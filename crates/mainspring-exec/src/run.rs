@@ -11,8 +11,8 @@
 //! program wrote itself is in the pipes by then and is read first. Lines that come later are still reported,
 //! and the run keeps its place among the running ones until the output is closed. Of an output beyond the cap
 //! of the spec the head is reported as it comes and the tail at the end, with a note of how much is
-//! left out between them: see `outputs`. So a talkative program neither fills the disk nor stops, and its last
-//! words are kept.
+//! left out between them: see `outputs`. So a talkative program neither fills the disk nor stops, and its
+//! last words are kept.
 //!
 //! Cost: at most five system calls per turn of the loop.
 //!
@@ -156,7 +156,7 @@ impl<K> Run<K> {
         let entry = cgroup.as_ref().map(Cgroup::entry);
         let (process, streams, masks) = Process::spawn(spec, variables, entry, wait)?;
         let stdout = OutputPipe::new(streams.stdout, masks.clone()).map_err(StartError::Pipe)?;
-        let stderr = OutputPipe::new(streams.stderr, masks.clone()).map_err(StartError::Pipe)?;
+        let stderr = OutputPipe::new(streams.stderr, masks).map_err(StartError::Pipe)?;
         let input = match (streams.stdin, &spec.input) {
             (Some(pipe), Some(input)) => Some(InputPipe::new(pipe, input).map_err(StartError::Pipe)?),
             _ => None,
@@ -166,7 +166,7 @@ impl<K> Run<K> {
             process,
             cgroup,
             input,
-            output: Outputs::new(stdout, stderr, masks, spec.output_bytes_max),
+            output: Outputs::new(stdout, stderr, spec.output_bytes_max),
             started: now,
             timeout: spec.timeout,
             kill: spec.kill.clone(),
@@ -208,9 +208,9 @@ impl<K> Run<K> {
         // before the end is to stand before the end.
         let is_ending = self.ended.is_some() && !self.end_is_reported;
         let share = if is_ending { buffer.len() } else { share.min(buffer.len()) };
-        self.output.read(&self.key, &mut buffer[..share], reports);
+        self.output.read(&mut buffer[..share], &mut |stream, piece| reports.line(&self.key, stream, piece));
         if self.output.is_closed() {
-            self.output.finish_lines(&self.key, reports);
+            self.output.finish_lines(&mut |stream, piece| reports.line(&self.key, stream, piece));
         }
         if let Some((outcome, at)) = self.ended.clone().filter(|_| is_ending && self.output.is_closed()) {
             self.report_end(Some(outcome), at, reports);
@@ -226,8 +226,8 @@ impl<K> Run<K> {
         let ended = self.ended.clone().filter(|(_, at)| !self.end_is_reported && wait <= now.since(*at));
         if let Some((outcome, at)) = ended {
             // What the program itself wrote is to stand before its end, also without a line end.
-            self.output.drain(&self.key, buffer, reports);
-            self.output.finish_lines(&self.key, reports);
+            self.output.drain(buffer, &mut |stream, piece| reports.line(&self.key, stream, piece));
+            self.output.finish_lines(&mut |stream, piece| reports.line(&self.key, stream, piece));
             self.report_end(Some(outcome), at, reports);
         }
     }
@@ -306,7 +306,7 @@ impl<K> Run<K> {
         if self.is_outlived() {
             self.send(Signal::SIGKILL);
         }
-        self.output.close(&self.key, reports);
+        self.output.close(&mut |stream, piece| reports.line(&self.key, stream, piece));
         if !self.end_is_reported {
             let (outcome, at) = self.ended.take().map_or((None, now), |(outcome, at)| (Some(outcome), at));
             self.report_end(outcome, at, reports);
@@ -323,7 +323,7 @@ impl<K> Run<K> {
     /// Gives the run up as it is. Reported is what it has written, and its end only if the program has ended
     /// already. Returned are its key, what is to be served from now on, and its cgroup.
     pub(crate) fn leave(mut self, reports: &mut dyn Reports<K>) -> (K, Left, Option<Cgroup>) {
-        self.output.finish_lines(&self.key, reports);
+        self.output.finish_lines(&mut |stream, piece| reports.line(&self.key, stream, piece));
         match self.ended.take().filter(|_| !self.end_is_reported) {
             Some((outcome, at)) => self.report_end(Some(outcome), at, reports),
             None if self.end_is_reported => {}

@@ -30,8 +30,9 @@ use ureq::http::{Method, Request, Uri};
 use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Error};
 
+use crate::mask::Masks;
 use crate::process::Outcome;
-use crate::secret::{self, Masks, SecretForm, SecretVariable};
+use crate::secret::{self, SecretForm, SecretVariable};
 use crate::signature::{MIN_KEY_BYTES, SIGNATURE_HEADER, signature};
 use mainspring_action::names::{DEFAULT_ANSWER_BYTES, DEFAULT_TIMEOUT, has_body};
 use mainspring_action::template::{Template, Values};
@@ -105,14 +106,12 @@ pub struct Delivered {
     pub is_success: bool,
     /// Whether it took longer than it may.
     pub is_timeout: bool,
-    /// The body of the answer, up to the cap.
+    /// The body of the answer without secrets, up to the cap.
     pub answer: Vec<u8>,
     /// How much of the answer was not kept, as far as is known.
     pub dropped_bytes: u64,
     /// Before when the receiver does not want to be asked again.
     pub retry_after: Option<RetryAfter>,
-    /// What must be taken out of whatever is shown of the above.
-    pub masks: Masks,
 }
 
 /// What an answer says in its header Retry-After: RFC 9110, 10.2.3.
@@ -150,18 +149,11 @@ impl RetryAfter {
 }
 
 impl Delivered {
-    fn failed(reason: &str, masks: Masks) -> Delivered {
-        let outcome = Outcome::NoAnswer(masks.apply(reason).into_owned());
-        let answer = Vec::new();
-        Delivered {
-            outcome,
-            is_success: false,
-            is_timeout: false,
-            answer,
-            dropped_bytes: 0,
-            retry_after: None,
-            masks,
-        }
+    fn failed(reason: &str, masks: &Masks) -> Delivered {
+        let reason = String::from_utf8_lossy(&masks.apply(reason.as_bytes())).into_owned();
+        let (outcome, answer) = (Outcome::NoAnswer(reason), Vec::new());
+        let (is_success, is_timeout, dropped_bytes, retry_after) = (false, false, 0, None);
+        Delivered { outcome, is_success, is_timeout, answer, dropped_bytes, retry_after }
     }
 }
 
@@ -175,13 +167,13 @@ pub fn deliver(spec: &WebhookSpec, mut values: Values, unix_s: i64) -> Delivered
                 masks.add(&secret);
                 values.secrets.insert(variable.name.clone(), secret);
             }
-            Err(error) => return Delivered::failed(&error.to_string(), masks),
+            Err(error) => return Delivered::failed(&error.to_string(), &masks),
         }
     }
     let prepared = request(spec, &values, unix_s).and_then(|request| Ok((request, agent(spec)?)));
     match prepared {
-        Ok((request, agent)) => send(spec, &agent, request, masks),
-        Err(reason) => Delivered::failed(&reason, masks),
+        Ok((request, agent)) => send(spec, &agent, request, &masks),
+        Err(reason) => Delivered::failed(&reason, &masks),
     }
 }
 
@@ -266,7 +258,7 @@ fn certificates(path: &Path) -> io::Result<Vec<u8>> {
     Ok(pem)
 }
 
-fn send(spec: &WebhookSpec, agent: &Agent, request: Request<String>, masks: Masks) -> Delivered {
+fn send(spec: &WebhookSpec, agent: &Agent, request: Request<String>, masks: &Masks) -> Delivered {
     let result =
         if has_body(spec.method.as_str()) { agent.run(request) } else { agent.run(request.map(|_| ())) };
     let mut response = match result {
@@ -280,32 +272,21 @@ fn send(spec: &WebhookSpec, agent: &Agent, request: Request<String>, masks: Mask
     let retry_after = response.headers().get("retry-after").and_then(|value| value.to_str().ok());
     let retry_after = retry_after.and_then(RetryAfter::parse);
     let mut answer = Vec::new();
-    // One byte more than the cap tells an answer at the cap from one beyond it, and more than that whether
-    // the cap goes through a secret. The rest of a longer one is left unread.
+    // A secret that the cap would go through is read to its end, and one byte more tells an answer at the cap
+    // from one beyond it. The rest of a longer one is left unread.
     let most_bytes = spec.answer_bytes_max + masks.longest_bytes() as u64 + 1;
     let read = response.body_mut().as_reader().take(most_bytes).read_to_end(&mut answer);
-    let kept = answer.len().min(usize::try_from(spec.answer_bytes_max).unwrap_or(usize::MAX));
     let length = response.body().content_length().unwrap_or(0).max(answer.len() as u64);
-    let answer = without_part_of_secret(answer, kept, &masks);
+    let unread = length - answer.len() as u64;
+    let mut answer = masks.apply(&answer).into_owned();
+    let kept = answer.len().min(usize::try_from(spec.answer_bytes_max).unwrap_or(usize::MAX));
+    let cut = answer.split_off(kept);
     // An answer that breaks off after its status is an answer: the receiver has said what it thinks of the
     // request.
-    let dropped_bytes = if read.is_ok() { length - kept as u64 } else { 0 };
+    let dropped_bytes = if read.is_ok() { unread + cut.len() as u64 } else { 0 };
     let is_success = spec.is_success(status);
     let outcome = Outcome::Status(status);
-    Delivered { outcome, is_success, is_timeout: false, answer, dropped_bytes, retry_after, masks }
-}
-
-/// The first `kept` bytes of an answer, or somewhat less, so that it does not end within a secret.
-fn without_part_of_secret(mut answer: Vec<u8>, kept: usize, masks: &Masks) -> Vec<u8> {
-    if masks.longest_bytes() == 0 || answer.len() == kept {
-        answer.truncate(kept);
-        return answer;
-    }
-    // Where both agree no secret begins that ends beyond the cut.
-    let (whole, cut) = (String::from_utf8_lossy(&answer), String::from_utf8_lossy(&answer[..kept]));
-    let (whole, cut) = (masks.apply(&whole), masks.apply(&cut));
-    let same = whole.chars().zip(cut.chars()).take_while(|(one, other)| one == other);
-    same.map(|(c, _)| c).collect::<String>().into_bytes()
+    Delivered { outcome, is_success, is_timeout: false, answer, dropped_bytes, retry_after }
 }
 
 /// An error in words of this program.

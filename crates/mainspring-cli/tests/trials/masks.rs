@@ -18,24 +18,30 @@ fn a_secret_is_in_no_output() {
     // A line is cut at 8192 bytes: before, within and behind the secret.
     let long =
         (8_170..=8_194).map(|at| format!("printf \"%0{at}d%s\\n\" 0 \"$TOKEN\"; ")).collect::<String>();
+    // Only the end of the first line is kept, which would begin within each of them in turn; the second stops
+    // within one, and what goes on in the background after its end says the rest.
+    let cut = "for n in 1 2 3 4 5 6 7 8 9; do printf \"%0$((200 - n))d\" 0; for m in 1 2 3 4 5 6; do printf '%s' \"$TOKEN$TOKEN\" ; done; done";
+    let begun = "printf '%s' ${TOKEN%-TOKEN}; (sleep 0.2; echo '-TOKEN') &";
     let jobs = [
         job("long", &long, &format!("'{token}'")),
+        job("cut", cut, &format!("'{token}'")) + "output_bytes = 100\n",
+        job("begun", begun, &format!("'{token}'")),
         job("file", "echo \"$TOKEN: $(cat $TOKEN)\"", &format!("{{ path = '{token}' }}")),
     ];
     let server = ground.serve(&jobs.concat());
-    for name in ["long", "file"] {
+    for name in ["long", "cut", "begun", "file"] {
         assert_eq!(ground.ask(&["run", name, "--wait"]).code, Some(0));
     }
     let long = ground.ask(&["logs", "long"]).stdout;
     assert_eq!(long.matches("***").count(), 25, "{long}");
     assert_eq!(ground.ask(&["logs", "file"]).stdout, format!("{token}: ***\n"));
     let (_, lines, _) = server.stop();
-    let kept: String = ["long", "file"]
+    let kept: String = ["long", "cut", "begun", "file"]
         .iter()
         .flat_map(|name| fs::read_dir(ground.path("data/output").join(name)).unwrap())
         .map(|file| fs::read_to_string(file.unwrap().path()).unwrap())
         .collect();
-    for part in ["hunter2", "SECRET", "TOKEN"] {
+    for part in ["hunt", "ter2", "SEC", "RET", "TOK", "KEN"] {
         assert!(!kept.contains(part), "{part}");
         assert!(!lines.iter().any(|line| line.contains(part)), "{part}");
     }

@@ -1,0 +1,300 @@
+//! Secrets taken out of what a run writes, before anything else is done with it.
+//!
+//! ```text
+//! secret "hunter22"     read "a hun" ─▶ told "a ", held "hun"     read "ter22 b" ─▶ told "*** b"
+//!                                                                 read "gry"     ─▶ told "hungry"
+//!                                       the output ends           ─▶ told "hun"; of 4 characters or more: "***"
+//! ```
+//!
+//! Whatever cuts a text does so after this: it finds `***`, and never a part of a secret. Held back is only
+//! what may be the beginning of a secret. Where secrets overlap, one `***` stands for all of them.
+//!
+//! An output that pauses is told with what is held, so that its last words are not lost. What is told then
+//! stays known: if it was the beginning of a secret, the rest of that secret is not told.
+//!
+//! Cost: each byte is compared about once for each secret, wherever the cuts are and however a secret repeats
+//! itself. At most the longest secret is held, and four bytes for each byte of a secret.
+//!
+//! Does not find a secret in another form, such as base64, or in parts: half of it in each of two outputs.
+//!
+//! Source: Knuth, Morris and Pratt, "Fast Pattern Matching in Strings", SIAM Journal on Computing 6(2), 1977.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use mainspring_action::secret::{MASK, Secret};
+
+/// The fewest characters of a value that is masked in output.
+pub const MASKED_CHARS_MIN: usize = 4;
+
+/// The secrets of one run, as they are looked for in its output.
+#[derive(Clone, Default)]
+pub struct Masks {
+    patterns: Vec<Arc<Pattern>>,
+}
+
+impl Masks {
+    /// Remembers a secret: each of its lines.
+    pub fn add(&mut self, secret: &Secret) {
+        for text in secret.reveal().lines().map(str::trim) {
+            let is_known = || self.patterns.iter().any(|known| known.text == text.as_bytes());
+            if MASKED_CHARS_MIN <= text.chars().count() && !is_known() {
+                self.patterns.push(Arc::new(Pattern::new(text)));
+            }
+        }
+    }
+
+    /// The length of the longest text that is taken out.
+    pub fn longest_bytes(&self) -> usize {
+        self.patterns.iter().map(|pattern| pattern.text.len()).max().unwrap_or(0)
+    }
+
+    /// The bytes without secrets, and without a secret that begins at their end.
+    pub fn apply<'b>(&self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
+        let mut masker = Masker::new(self.clone());
+        let mut masked = masker.push(bytes);
+        let rest = masker.finish();
+        if !rest.is_empty() {
+            masked.to_mut().extend_from_slice(&rest);
+        }
+        masked
+    }
+}
+
+impl fmt::Debug for Masks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Masks({})", self.patterns.len())
+    }
+}
+
+/// A text to look for.
+struct Pattern {
+    text: Vec<u8>,
+    /// For each beginning of the text, by its length less one: the length of the longest other beginning that
+    /// it ends with.
+    borders: Vec<u32>,
+}
+
+impl Pattern {
+    fn new(text: &str) -> Pattern {
+        let mut pattern = Pattern { text: text.into(), borders: vec![0] };
+        let mut matched = 0;
+        for &byte in &text.as_bytes()[1..] {
+            matched = pattern.step(matched, byte);
+            pattern.borders.push(u32::try_from(matched).expect("a secret is short"));
+        }
+        pattern
+    }
+
+    /// How much of the text is matched after one more byte.
+    fn step(&self, mut matched: usize, byte: u8) -> usize {
+        while 0 < matched && self.text.get(matched) != Some(&byte) {
+            matched = self.borders[matched - 1] as usize;
+        }
+        matched + usize::from(self.text[matched] == byte)
+    }
+}
+
+/// Bytes of a text, from the first to before the last.
+#[derive(Clone, Copy)]
+struct Found {
+    start: usize,
+    end: usize,
+}
+
+/// Takes secrets out of a stream of bytes.
+#[derive(Default)]
+pub struct Masker {
+    masks: Masks,
+    /// How much of each pattern the bytes so far end with.
+    matched: Vec<usize>,
+    /// The bytes at the end that may begin a secret: as many as the most in `matched`.
+    held: Vec<u8>,
+    /// Secrets among them, within the beginning of a longer one.
+    found: Vec<Found>,
+    /// How many of them are told already.
+    told_bytes: usize,
+    /// Whether a mask is the last that was told of them.
+    is_told_masked: bool,
+}
+
+impl Masker {
+    /// Takes these secrets out.
+    pub fn new(masks: Masks) -> Masker {
+        Masker { matched: vec![0; masks.patterns.len()], masks, ..Masker::default() }
+    }
+
+    /// Takes the next bytes, and returns what can be told.
+    pub fn push<'b>(&mut self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
+        let found = self.find(bytes);
+        let most = self.matched.iter().copied().max().unwrap_or(0);
+        if self.held.is_empty() && most == 0 && found.is_empty() {
+            return Cow::Borrowed(bytes);
+        }
+        let mut all = std::mem::take(&mut self.held);
+        all.extend_from_slice(bytes);
+        let end = all.len() - most;
+        let told = self.tell(&all, end, &found);
+        self.held = all.split_off(end);
+        let later = found.into_iter().filter(|found| end <= found.start);
+        self.found = later.map(|found| Found { start: found.start - end, end: found.end - end }).collect();
+        Cow::Owned(told)
+    }
+
+    /// Tells what is held back: the output pauses or has ended. So much of a secret that it could be known by
+    /// is masked as the whole of it is.
+    pub fn finish(&mut self) -> Vec<u8> {
+        self.found.clear();
+        let rest = &self.held[self.told_bytes..];
+        if rest.is_empty() {
+            return Vec::new();
+        }
+        let is_masked = MASKED_CHARS_MIN <= String::from_utf8_lossy(&self.held).chars().count();
+        let told = match is_masked {
+            true if self.is_told_masked => Vec::new(),
+            true => MASK.into(),
+            false => rest.to_vec(),
+        };
+        self.told_bytes = self.held.len();
+        self.is_told_masked = is_masked;
+        told
+    }
+
+    /// Where secrets are in what is held and these bytes, in order; those that overlap are one.
+    fn find(&mut self, bytes: &[u8]) -> Vec<Found> {
+        let mut found = std::mem::take(&mut self.found);
+        for (pattern, matched) in self.masks.patterns.iter().zip(&mut self.matched) {
+            let mut at = 0;
+            let mut last: Option<Found> = None;
+            while let Some(&byte) = bytes.get(at) {
+                if *matched == 0 && byte != pattern.text[0] {
+                    let next = bytes[at..].iter().position(|byte| *byte == pattern.text[0]);
+                    at = next.map_or(bytes.len(), |next| at + next);
+                    continue;
+                }
+                *matched = pattern.step(*matched, byte);
+                at += 1;
+                if *matched == pattern.text.len() {
+                    let end = self.held.len() + at;
+                    let start = end - pattern.text.len();
+                    match last.as_mut().filter(|last| start < last.end) {
+                        Some(last) => last.end = end,
+                        None => found.extend(last.replace(Found { start, end })),
+                    }
+                    // A secret is whole: what follows may begin with what it ends with.
+                    *matched = pattern.borders[*matched - 1] as usize;
+                }
+            }
+            found.extend(last);
+        }
+        found.sort_unstable_by_key(|found| found.start);
+        found.dedup_by(|next, first| {
+            let is_one = next.start < first.end;
+            if is_one {
+                first.end = first.end.max(next.end);
+            }
+            is_one
+        });
+        found
+    }
+
+    /// The text of all bytes up to `end`, without what was told before.
+    fn tell(&mut self, all: &[u8], end: usize, found: &[Found]) -> Vec<u8> {
+        let mut told = Vec::with_capacity(end.saturating_sub(self.told_bytes));
+        let mut at = self.told_bytes;
+        let is_last_masked = std::mem::take(&mut self.is_told_masked);
+        let mut is_masked_to_end = is_last_masked && end <= at;
+        for &Found { start, end: found_end } in found.iter().take_while(|found| found.start < end) {
+            if at < start {
+                told.extend_from_slice(&all[at..start]);
+            }
+            let goes_on = start < self.told_bytes && is_last_masked;
+            if at < found_end && !goes_on {
+                told.extend_from_slice(MASK.as_bytes());
+            }
+            at = at.max(found_end);
+            is_masked_to_end = end < found_end;
+        }
+        if at < end {
+            told.extend_from_slice(&all[at..end]);
+        }
+        self.told_bytes = at.max(end) - end;
+        self.is_told_masked = is_masked_to_end && 0 < self.told_bytes;
+        told
+    }
+}
+
+impl fmt::Debug for Masker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Masker({:?}, {} held)", self.masks, self.held.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn masks(secrets: &[&str]) -> Masks {
+        let mut masks = Masks::default();
+        secrets.iter().for_each(|secret| masks.add(&Secret::new(*secret)));
+        masks
+    }
+
+    fn masked(secrets: &[&str], text: &str) -> String {
+        String::from_utf8(masks(secrets).apply(text.as_bytes()).into_owned()).unwrap()
+    }
+
+    #[test]
+    fn a_secret_does_not_show_itself() {
+        let secret = Secret::new("hunter22");
+        let masks = masks(&["hunter22"]);
+        let mut masker = Masker::new(masks.clone());
+        masker.push(b"hunter");
+        assert!(!format!("{secret:?} {masks:?} {masker:?}").contains("hunter"));
+        assert_eq!(masks.apply(b"password=hunter22!"), &b"password=***!"[..]);
+    }
+
+    #[test]
+    fn each_line_of_a_secret_is_masked_and_short_texts_are_not() {
+        let secret = "-----BEGIN-----\nabcdefgh\r\nxy";
+        assert_eq!(masked(&[secret], "got abcdefgh xy"), "got *** xy");
+        assert_eq!(masked(&[secret], "nothing"), "nothing");
+    }
+
+    #[test]
+    fn one_mask_stands_for_secrets_that_overlap() {
+        for (secrets, text, expected) in [
+            (&["abcd", "abcd-efgh"][..], "abcd-efgh abcd", "*** ***"),
+            (&["abcdefgh", "efghijkl"], "abcdefghijkl", "***"),
+            (&["abcdefgh", "efghijkl"], "abcdefghefghijkl", "******"),
+            (&["aaaa"], "xaaaaaaaay", "x***y"),
+            (&["ababc"], "abababc ababababc", "ab*** abab***"),
+            // Found only once the longer one, which holds it, is not.
+            (&["abcdefgh", "cdef"], "abcdefgx", "ab***gx"),
+            (&["Grüße"], "Grüß Gott, Grüße", "Grüß Gott, ***"),
+        ] {
+            for at in (0..=text.len()).filter(|&at| text.is_char_boundary(at)) {
+                let mut masker = Masker::new(masks(secrets));
+                let first = masker.push(&text.as_bytes()[..at]).into_owned();
+                let told = [&first, &*masker.push(&text.as_bytes()[at..]), &masker.finish()].concat();
+                assert_eq!(String::from_utf8(told).unwrap(), expected, "{secrets:?} at {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_has_begun_is_told_when_the_output_pauses_and_its_rest_is_not() {
+        let pauses = |parts: &[&str]| -> Vec<String> {
+            let mut masker = Masker::new(masks(&["hunter2-SECRET"]));
+            let mut told = |part: &&str| {
+                let first = masker.push(part.as_bytes()).into_owned();
+                String::from_utf8([first, masker.finish()].concat()).unwrap()
+            };
+            parts.iter().map(&mut told).collect()
+        };
+        assert_eq!(pauses(&["a hun", "ter2-", "SECRET b"]), ["a hun", "***", " b"]);
+        assert_eq!(pauses(&["a hunt", "er2-SEC", "RET b"]), ["a ***", "", " b"]);
+        assert_eq!(pauses(&["hun", "gry hunt", "ing hunter2-SECRET"]), ["hun", "gry ***", "ing ***"]);
+    }
+}
