@@ -280,14 +280,19 @@ impl StartError {
     /// Whether the operating system lacks something that other runs may give back.
     pub(crate) fn is_shortage(&self) -> bool {
         match self {
-            StartError::Directory(_, error)
-            | StartError::Program(_, error)
+            StartError::Program(_, error)
             | StartError::User { error, .. }
             | StartError::Pipe(error)
             | StartError::Cgroup(error) => is_shortage(error),
-            StartError::Secret(error) => is_shortage(error.cause()),
+            // That a file or a folder lets nobody wait for it is no shortage.
+            StartError::Directory(_, error) => is_shortage(error) && !would_block(error),
+            StartError::Secret(error) => is_shortage(error.cause()) && !would_block(error.cause()),
         }
     }
+}
+
+fn would_block(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::WouldBlock
 }
 
 impl fmt::Display for StartError {

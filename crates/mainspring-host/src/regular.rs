@@ -4,8 +4,8 @@
 //! secrets, certificates, files of jobs, files of output ─▶ walk ─▶ a regular file, open for reading, and any doubt about it
 //! ```
 //!
-//! A path is opened only if it leads to a regular file, and without waiting: a FIFO, a device and a terminal
-//! are errors.
+//! A path is opened only if it leads to a regular file, and without waiting: a FIFO, a device, a terminal and
+//! a file on which another process has a lease are errors.
 //!
 //! Which users may own the file depends on its purpose: [`Regular::judge`] is for secrets and certificates;
 //! for files of jobs their reader has a rule.
@@ -14,12 +14,13 @@
 //!
 //! Does not read.
 //!
-//! Source: open(2).
+//! Source: open(2); F_SETLEASE in fcntl(2).
 
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use nix::errno::Errno;
 use nix::fcntl::{OFlag, openat};
 use nix::sys::stat::{Mode, fstat};
 use nix::unistd::Uid;
@@ -80,7 +81,11 @@ pub fn open_regular(path: &Path) -> io::Result<Regular> {
     let mut walk = Walk::to(path)?;
     let found = walk.run(End::File)?;
     let flags = OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC | OFlag::O_NOFOLLOW;
-    let file = openat(&walk.folder, walk.last.as_os_str(), flags, Mode::empty())?;
+    let file = match openat(&walk.folder, walk.last.as_os_str(), flags, Mode::empty()) {
+        // No shortage, as which the number would be taken.
+        Err(Errno::EWOULDBLOCK) => return Err(io::Error::other("another process has a lease on it")),
+        opened => opened?,
+    };
     let opened = fstat(&file)?;
     if (opened.st_dev, opened.st_ino) != (found.st_dev, found.st_ino) {
         return Err(io::Error::other("it was replaced while it was opened"));
@@ -92,7 +97,6 @@ pub fn open_regular(path: &Path) -> io::Result<Regular> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nix::errno::Errno;
     use std::fs::{self, Permissions};
     use std::io::Read;
     use std::os::unix::fs::{PermissionsExt, symlink};

@@ -1,8 +1,11 @@
 //! Files that root's server reads for a job give its user nothing that is not that user's, and stop nobody.
 
 use std::os::unix::fs::symlink;
+use std::process::Command;
 
 use crate::ground::Ground;
+use crate::program::Running;
+use crate::starting::LEASE;
 
 /// A job of bob's that shows its secret where masks do not find it.
 fn job(name: &str, path: &str) -> String {
@@ -90,5 +93,37 @@ fn a_fifo_in_the_place_of_a_file_stops_nothing() {
     ground.write("next.toml", &job("later", &token), 0o644);
     ground.root("mv -T link jobs.toml");
     server.wait_for(&["was read again: 1 added"]);
+    server.stop();
+}
+
+#[test]
+fn a_lease_on_a_file_is_told_at_once() {
+    let Some(ground) = Ground::new("secret-lease") else { return };
+    ground.bob("for name in token variables; do echo A=1-2-3 > $name; chmod 600 $name; done");
+    let (token, variables) = (ground.text("bob/token"), ground.text("bob/variables"));
+    let webhook = |name: &str, line: &str| {
+        format!(
+            "[jobs.{name}]\nat = 2100-01-01T00:00:00Z\n[jobs.{name}.webhook]\nurl = 'https://127.0.0.1:1/'\n{line}\n"
+        )
+    };
+    let variables = format!("env_file = ['{variables}']\n");
+    let jobs = [
+        job("secret", &token) + "timeout = '1s'\n",
+        job("variables", "/dev/null").replace("secrets = { TOKEN = '/dev/null' }\n", &variables),
+        webhook("signed", &format!("signing_secret = '{token}'")),
+        webhook("certified", &format!("ca_file = '{token}'")),
+    ];
+    let server = ground.serve(&jobs.concat());
+    let mut python = Command::new("python3");
+    let files = ["token", "variables"].map(|name| ground.home().join(name));
+    let mut lease = Running::other(python.args(["-c", LEASE]).args(files));
+    lease.wait_for(&["held"]);
+    for name in ["secret", "variables", "signed", "certified"] {
+        let said = ground.ask(&["run", name, "--wait"]);
+        assert_eq!(said.code, Some(1), "{name}: {said:?}");
+        assert!(said.text().contains("another process has a lease on it"), "{name}: {said:?}");
+    }
+    drop(lease);
+    assert_eq!(ground.ask(&["run", "secret", "--wait"]).code, Some(0));
     server.stop();
 }

@@ -8,14 +8,14 @@ use serde_json::Value;
 use crate::ground::{Ground, skipped};
 use crate::program::Running;
 
-/// Holds a lease on a file of its user's: who opens the file waits until it is given up, which takes the
-/// kernel 45 seconds.
-const LEASE: &str = "
+/// Holds a lease on each of some files of its user's: who opens the file waits until it is given up, which
+/// takes the kernel 45 seconds.
+pub(crate) const LEASE: &str = "
 import fcntl, os, signal, sys
 signal.signal(signal.SIGIO, signal.SIG_IGN)
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
-file = os.open(sys.argv[1], os.O_RDWR)
-fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+files = [os.open(name, os.O_RDWR) for name in sys.argv[1:]]
+for file in files: fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
 print('held', flush=True)
 sys.stdin.read()
 ";

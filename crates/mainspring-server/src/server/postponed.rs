@@ -3,7 +3,7 @@
 //! ```text
 //! start ─▶ too many open files ─▶ postponed ── a run has ended, or RETRY_INTERVAL ──▶ start
 //!                                    │ cancel ──▶ its end
-//!                                    └─ MAX_WAIT ──▶ failed: not started
+//!                                    └─ MAX_WAIT, or its timeout ──▶ failed: not started
 //! ```
 //!
 //! For the planner such a run is running: its start is on disk, and it counts among those that run at once.
@@ -21,7 +21,12 @@ use super::execution::Attempted;
 use mainspring_exec::clock::Moment;
 
 /// How long a start is tried again: longer than most jobs run that could make room.
-pub(super) const MAX_WAIT: Duration = Duration::from_mins(5);
+const MAX_WAIT: Duration = Duration::from_mins(5);
+
+/// How long this one is: no longer than it could run.
+pub(super) fn wait_max(start: &Start) -> Duration {
+    start.work.policies.timeout.after.map_or(MAX_WAIT, |after| after.min(MAX_WAIT))
+}
 
 /// How often, if nothing ends.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);

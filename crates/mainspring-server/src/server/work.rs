@@ -21,7 +21,7 @@ use mainspring_job::{Failure, Input, JobName, Outcome, RunKey, Start};
 use super::early::Early;
 use super::execution::{Attempted, Begun, Execution, NotStarted};
 use super::output::{Outputs, last_attempt, lost_text};
-use super::postponed::{MAX_WAIT, Postponed};
+use super::postponed::{Postponed, wait_max};
 use super::reports::{Ended, Heard, Started, subject};
 use crate::log::{Kind, Log};
 use mainspring_exec::clock::Moment;
@@ -119,7 +119,7 @@ impl Work {
                     self.latest.insert(start.key.job.clone(), start.key.clone());
                 }
             }
-            Err(NotStarted::Now(reason)) if now.since(since) < MAX_WAIT => {
+            Err(NotStarted::Now(reason)) if now.since(since) < wait_max(&start) => {
                 if since == now {
                     let text = format!("waits until it can be started: {reason}");
                     log.line(now.wall, &subject(&attempted), Kind::Note, &text);
