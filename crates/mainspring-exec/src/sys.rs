@@ -1,4 +1,4 @@
-//! A child from fork to exec: the only unsafe code of this crate.
+//! A child from fork to exec: with its own `inherited`, the only unsafe code of this crate.
 //!
 //! ```text
 //! sigaction, sigprocmask   no signal is handled, ignored or held back: until then, and from before the fork, all are held back
@@ -8,10 +8,11 @@
 //! keyctl                   for another user a session keyring of its own, which is empty
 //! oom_score_adj            another user is not shielded from the lack of memory as the server may be
 //! sched_setscheduler       nor does that user's job go before others, as a server may that was started so
+//! prctl, personality       nor does it keep capabilities over a change of user, or lie in memory where others know it
 //! setrlimit                the limit of open files is what it was before the server raised it
 //! setpriority, setrlimit   while still root, who alone may raise them
 //! setgroups, setgid        while still root
-//! setuid                   gives root up for good
+//! setuid, capset           gives root up for good, and what a program would inherit of its capabilities
 //! umask
 //! chdir                    as the user, who may be able to enter the home directory where root is not (NFS)
 //! prctl                    dies with the server, if that is wanted; a change of user would take it back
@@ -34,7 +35,9 @@
 //! Does not look anything up, and does not allocate in the child: everything comes in ready, see [`Launch`].
 //!
 //! Source: setsid(2), TIOCSTI(2const), initgroups(3), setuid(2), setpriority(2), PR_SET_PDEATHSIG(2const),
-//! KEYCTL_JOIN_SESSION_KEYRING(2const), close_range(2), sigaction(2), execvp(3), signal-safety(7).
+//! close_range(2), sigaction(2), execvp(3), signal-safety(7).
+
+mod inherited;
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -222,11 +225,12 @@ impl Child<'_> {
         self.take_descriptors().map_err(of(Step::Settings))?;
         if launch.identity.is_some() {
             // While still root: its keyring counts against no quota of the user's.
-            leave_keyring().map_err(of(Step::User))?;
+            inherited::leave_keyring().map_err(of(Step::User))?;
             if launch.is_shielded {
-                drop_shield();
+                inherited::drop_shield();
             }
-            drop_precedence();
+            inherited::drop_precedence();
+            inherited::drop_habits();
         }
         if let Some((soft, hard)) = launch.files {
             setrlimit(Resource::RLIMIT_NOFILE, soft, hard).map_err(of(Step::Settings))?;
@@ -241,6 +245,7 @@ impl Child<'_> {
             setgroups(&identity.groups).map_err(of(Step::User))?;
             setgid(identity.gid).map_err(of(Step::User))?;
             setuid(identity.uid).map_err(of(Step::User))?;
+            inherited::drop_capabilities().map_err(of(Step::User))?;
         }
         if let Some(mode) = launch.umask {
             umask(mode);
@@ -351,54 +356,6 @@ fn enter(entry: RawFd) -> Result<(), Errno> {
     // SAFETY: write reads one byte of a constant; the descriptor is open in the parent, which holds it over
     // the fork.
     Errno::result(unsafe { libc::write(entry, OURSELVES.as_ptr().cast(), OURSELVES.len()) }).map(drop)
-}
-
-/// Leaves the session keyring of the user who started the server for a new one. Runs in the child.
-#[expect(unsafe_code, reason = "neither std nor nix wraps keyctl")]
-fn leave_keyring() -> Result<(), Errno> {
-    const KEYCTL_JOIN_SESSION_KEYRING: libc::c_ulong = 1;
-    let no_name: *const libc::c_char = null();
-    // SAFETY: keyctl is given an operation that reads a name where there is one, and a null pointer for none.
-    let answer = unsafe { libc::syscall(libc::SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, no_name) };
-    match Errno::result(answer) {
-        // There are no keys in this kernel, or in this container: the job cannot read any either.
-        Ok(_) | Err(Errno::ENOSYS | Errno::EPERM) => Ok(()),
-        Err(error) => Err(error),
-    }
-}
-
-/// Makes the kernel choose this process as it would any other when memory is short. Runs in the child.
-#[expect(unsafe_code, reason = "what std has for files allocates")]
-fn drop_shield() {
-    // SAFETY: open and write read strings of this program; what fails leaves things as they are.
-    unsafe {
-        let file = libc::open(c"/proc/self/oom_score_adj".as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
-        if 0 <= file {
-            libc::write(file, c"0".as_ptr().cast(), 1);
-            libc::close(file);
-        }
-    }
-}
-
-/// Leaves real-time scheduling, a niceness below zero and the first class of input and output. Runs in the
-/// child.
-#[expect(unsafe_code, reason = "neither std nor nix wraps these")]
-fn drop_precedence() {
-    const PROCESS: libc::c_int = 1;
-    // What getpriority answers is 20 - niceness, so that no answer is an error.
-    const USUAL: libc::c_long = 20;
-    let usual = libc::sched_param { sched_priority: 0 };
-    // SAFETY: the calls take numbers and the address of a number of ours, and 0 names the calling process;
-    // what fails leaves things as they are.
-    unsafe {
-        if ![libc::SCHED_OTHER, libc::SCHED_BATCH, libc::SCHED_IDLE].contains(&libc::sched_getscheduler(0)) {
-            libc::sched_setscheduler(0, libc::SCHED_OTHER, &raw const usual);
-        }
-        if USUAL < libc::syscall(libc::SYS_getpriority, libc::PRIO_PROCESS, 0) {
-            libc::setpriority(libc::PRIO_PROCESS, 0, 0);
-        }
-        libc::syscall(libc::SYS_ioprio_set, PROCESS, 0, 0);
-    }
 }
 
 #[expect(unsafe_code, reason = "neither std nor nix wraps setpriority")]

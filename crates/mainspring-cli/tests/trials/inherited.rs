@@ -145,3 +145,44 @@ fn a_job_in_another_group_has_left_its_users_own() {
     assert_eq!(ground.ask(&["logs", "own"]).stdout, own.repeat(3));
     server.stop();
 }
+
+/// What a process of a job of another user has from the one that started the server, whatever that one did to
+/// itself: what is asked, and the answer. What is not here is decided by the job or is the server's own, as
+/// the manual says.
+const TABLE: [(&str, &str); 14] = [
+    ("grep CapInh /proc/self/status", "CapInh:\t0000000000000000"),
+    ("grep CapPrm /proc/self/status", "CapPrm:\t0000000000000000"),
+    ("grep CapEff /proc/self/status", "CapEff:\t0000000000000000"),
+    ("grep CapAmb /proc/self/status", "CapAmb:\t0000000000000000"),
+    ("grep SigBlk /proc/self/status", "SigBlk:\t0000000000000000"),
+    ("grep ^Uid: /proc/self/status", "Uid:\t65534\t65534\t65534\t65534"),
+    ("grep ^Gid: /proc/self/status", "Gid:\t65534\t65534\t65534\t65534"),
+    ("id -G", "65534"),
+    ("cat /proc/self/personality", "00000000"),
+    ("cut -d' ' -f7 /proc/self/stat", "0"),
+    ("nice", "0"),
+    ("pwd", "/"),
+    ("env | grep -c OF_THE_STARTER", "0"),
+    ("ls /proc/self/fd | tr '\\n' ' '", "0 1 2 3 "),
+];
+
+#[test]
+fn a_job_of_another_user_has_nothing_that_the_starter_did_to_itself() {
+    let Some(ground) = Ground::new("starter") else { return };
+    let shell = TABLE.map(|(question, _)| format!("{question}\n")).concat();
+    crate::served::write(&ground.path("jobs.toml"), &job("bobs", "nobody", &shell));
+    let text = format!(
+        "trap '' USR1 INT; exec 7</etc/passwd; export OF_THE_STARTER=1; renice -n -3 -p $$ > /dev/null
+        exec setpriv --inh-caps=+chown,+dac_override --ambient-caps=+chown,+dac_override --groups 4,24 \
+            --securebits=+no_setuid_fixup setarch -R {} serve --data data jobs.toml",
+        ground.text("mainspring")
+    );
+    let mut starter = Command::new("/bin/sh");
+    let mut server = Running::other(starter.args(["-c", &text]).current_dir(&ground.folder));
+    server.wait_for(&["1 job, data in"]);
+    assert_eq!(ground.ask(&["run", "bobs", "--wait"]).code, Some(0));
+    let said = ground.ask(&["logs", "bobs"]);
+    let found: Vec<&str> = said.stdout.lines().collect();
+    assert_eq!(found, TABLE.map(|(_, answer)| answer));
+    server.stop();
+}
