@@ -346,7 +346,26 @@ fn hear(signals: &[libc::c_int]) -> Result<(), Errno> {
             libc::sigaction(signal, &raw const usual, std::ptr::null_mut())
         })?;
     }
+    hear_the_librarys();
     sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)
+}
+
+/// The same for the real-time signals that the C library keeps for its threads, and lets nobody ask for. This
+/// child has no thread that one of them could be for, but may have them ignored since before the server.
+#[expect(unsafe_code, reason = "the C library refuses these signals")]
+fn hear_the_librarys() {
+    /// The first real-time signal of the kernel.
+    const FIRST: libc::c_int = 32;
+    // At least as long as the kernel's structure, of which all zeroes is the default action.
+    let usual: [u64; 4] = [0; 4];
+    for signal in FIRST..libc::SIGRTMIN() {
+        // SAFETY: the kernel reads an action from memory of ours, and writes none. This child has one thread,
+        // which executes another program or ends.
+        unsafe {
+            let no_action: *const u64 = null();
+            libc::syscall(libc::SYS_rt_sigaction, signal, usual.as_ptr(), no_action, size_of::<u64>());
+        }
+    }
 }
 
 /// Enters a cgroup by its file of processes. Runs in the child.

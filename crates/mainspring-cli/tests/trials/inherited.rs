@@ -149,12 +149,13 @@ fn a_job_in_another_group_has_left_its_users_own() {
 /// What a process of a job of another user has from the one that started the server, whatever that one did to
 /// itself: what is asked, and the answer. What is not here is decided by the job or is the server's own, as
 /// the manual says.
-const TABLE: [(&str, &str); 14] = [
+const TABLE: [(&str, &str); 15] = [
     ("grep CapInh /proc/self/status", "CapInh:\t0000000000000000"),
     ("grep CapPrm /proc/self/status", "CapPrm:\t0000000000000000"),
     ("grep CapEff /proc/self/status", "CapEff:\t0000000000000000"),
     ("grep CapAmb /proc/self/status", "CapAmb:\t0000000000000000"),
     ("grep SigBlk /proc/self/status", "SigBlk:\t0000000000000000"),
+    ("grep SigIgn /proc/self/status", "SigIgn:\t0000000000000000"),
     ("grep ^Uid: /proc/self/status", "Uid:\t65534\t65534\t65534\t65534"),
     ("grep ^Gid: /proc/self/status", "Gid:\t65534\t65534\t65534\t65534"),
     ("id -G", "65534"),
