@@ -27,9 +27,10 @@ use std::{fmt, io};
 use nix::fcntl::OFlag;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::signal::{SigSet, Signal, kill, killpg};
+use nix::sys::stat::{SFlag, fstat};
 use nix::sys::time::TimeSpec;
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
-use nix::unistd::{Pid, pipe2};
+use nix::unistd::{Pid, fchown, pipe2};
 
 use crate::launch;
 use crate::mask::Masks;
@@ -37,6 +38,7 @@ use crate::secret::SecretError;
 use crate::shortage::is_shortage;
 use crate::spec::{ProcessSpec, Program};
 use crate::sys::{self, Step};
+use mainspring_host::accounts::Identity;
 
 /// How long a start is waited for. A program is executed within a millisecond or two; its user can make that
 /// last as long as that user likes, and nobody else waits for it.
@@ -107,6 +109,9 @@ impl Process {
             },
         };
         let streams = [its_stdin.as_fd(), its_stdout.as_fd(), its_stderr.as_fd()];
+        if let Some(identity) = &spec.account.identity {
+            streams.iter().for_each(|stream| give(stream, identity));
+        }
         let (pid, failure) = sys::start(&launch, streams, cgroup)
             .map_err(|error| StartError::Program(spec.program.clone(), error))?;
         let named = Named {
@@ -288,6 +293,16 @@ impl StartError {
             StartError::Directory(_, error) => is_shortage(error) && !would_block(error),
             StartError::Secret(error) => is_shortage(error.cause()) && !would_block(error.cause()),
         }
+    }
+}
+
+/// Gives a pipe to the user of a run, who may then open it as `/dev/stdout`. Where that fails, as in a user
+/// namespace without that user, the stream is written to as ever.
+fn give(stream: &BorrowedFd<'_>, identity: &Identity) {
+    let is_pipe =
+        fstat(stream).is_ok_and(|found| found.st_mode & SFlag::S_IFMT.bits() == SFlag::S_IFIFO.bits());
+    if is_pipe {
+        let _ = fchown(stream, Some(identity.uid), Some(identity.gid));
     }
 }
 

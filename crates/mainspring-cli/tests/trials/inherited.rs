@@ -187,3 +187,24 @@ fn a_job_of_another_user_has_nothing_that_the_starter_did_to_itself() {
     assert_eq!(found, TABLE.map(|(_, answer)| answer));
     server.stop();
 }
+
+#[test]
+fn a_job_of_another_user_can_open_its_own_output() {
+    let Some(ground) = Ground::new("own-output") else { return };
+    let shell = "for name in stdout stderr fd/1 fd/2; do echo $name > /dev/$name || exit 2; done
+        echo pid > /proc/self/fd/1; cat /dev/stdin; ls -lL /dev/stdout | cut -c 1-10";
+    let jobs = job("bobs", "nobody", shell)
+        + "stdin = \"in\\n\"\n"
+        + &job("roots", "root", shell)
+        + "stdin = \"in\\n\"\n";
+    let server = ground.serve(&jobs);
+    for name in ["bobs", "roots"] {
+        let ran = ground.ask(&["run", name, "--wait"]);
+        let said = ground.ask(&["logs", name]).stdout;
+        assert_eq!(ran.code, Some(0), "{name}: {ran:?} {said}");
+        let mut lines: Vec<&str> = said.lines().map(|line| line.trim_start_matches("! ")).collect();
+        lines.sort_unstable();
+        assert_eq!(lines, ["fd/1", "fd/2", "in", "pid", "prw-------", "stderr", "stdout"], "{name}");
+    }
+    server.stop();
+}
