@@ -371,7 +371,7 @@ impl Execution for Handlers {
         self.give_all_up(now, reports);
     }
 
-    fn reap(&self) {}
+    fn reap(&mut self) {}
 
     fn running_count(&self) -> usize {
         self.under_way.len()

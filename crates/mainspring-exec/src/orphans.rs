@@ -5,10 +5,14 @@
 //!                                         ended      ended        becomes ours; when it ends, somebody must wait for it
 //! ```
 //!
-//! A run's own process stays unreaped until its run is over, so waiting for just any child would not do: the
-//! children are listed, and only those that no run knows are waited for, without blocking.
+//! A run's own process stays unreaped until its run is over, so waiting for just any child would not do. The
+//! kernel is asked which child has ended, without waiting for it, and it is waited for if no run knows it.
+//! The kernel names the same child until it is waited for: where that is one of a run, what stands behind it
+//! is found by a list of all children. A list is made again only after as many looks as it had children, so
+//! that a look costs no more, on average, however many of them somebody makes.
 //!
-//! Cost: nothing for a process that no orphans fall to; else two small reads per thread and SIGCHLD.
+//! Cost: nothing for a process that no orphans fall to; else a system call for a SIGCHLD and two for each
+//! orphan that has ended. While a run has ended and is not over: see above.
 //!
 //! Does not kill an orphan: one that left its process group has a life of its own.
 //!
@@ -17,24 +21,76 @@
 use std::fs;
 
 use nix::sys::prctl;
-use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
 
-/// Whether orphans fall to this process: it is the first of its container, or has asked for them.
-pub fn fall_to_us() -> bool {
-    Pid::this().as_raw() == 1 || prctl::get_child_subreaper().unwrap_or(false)
+use crate::sys;
+
+/// Reaps the orphans that fall to this process.
+#[derive(Debug, Default)]
+pub struct Orphans {
+    /// How many looks there are until all children are listed again.
+    looks_left: usize,
+    /// Whether some may have ended that were not found behind a child of a run.
+    is_behind: bool,
 }
 
-/// Waits for all ended children but `ours`, and returns how many there were.
-pub fn reap(ours: impl Iterator<Item = u32>) -> usize {
-    let ours: Vec<u32> = ours.collect();
-    let strangers = children().into_iter().filter(|pid| !ours.contains(pid));
-    strangers.filter(|&pid| has_ended(pid)).count()
+/// What a look came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    /// How many orphans had ended.
+    pub reaped_count: usize,
+    /// How many children were asked about.
+    pub asked_count: usize,
 }
 
-fn has_ended(pid: u32) -> bool {
-    let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG;
-    matches!(waitid(Id::Pid(Pid::from_raw(pid.cast_signed())), flags), Ok(status) if status.pid().is_some())
+impl Orphans {
+    /// `None` where none fall to this process: it is not the first of its container, and has not asked for
+    /// them.
+    pub fn of_ours() -> Option<Orphans> {
+        let fall_to_us = Pid::this().as_raw() == 1 || prctl::get_child_subreaper().unwrap_or(false);
+        fall_to_us.then(Orphans::default)
+    }
+
+    /// Whether another look may find some that ended before the last.
+    pub fn is_behind(&self) -> bool {
+        self.is_behind
+    }
+
+    /// Waits for ended children other than `ours`.
+    pub fn reap(&mut self, ours: &[u32]) -> Look {
+        let mut look = Look::default();
+        self.is_behind = false;
+        while let Some(pid) = sys::first_ended() {
+            look.asked_count += 1;
+            if ours.contains(&pid) {
+                self.is_behind = true;
+                break;
+            }
+            look.add(pid);
+        }
+        if self.is_behind {
+            match self.looks_left.checked_sub(1) {
+                Some(left) => self.looks_left = left,
+                None => self.list(ours, &mut look),
+            }
+        }
+        look
+    }
+
+    fn list(&mut self, ours: &[u32], look: &mut Look) {
+        let children = children();
+        self.looks_left = children.len();
+        look.asked_count += children.len();
+        for pid in children.into_iter().filter(|pid| !ours.contains(pid)) {
+            look.add(pid);
+        }
+    }
+}
+
+impl Look {
+    fn add(&mut self, pid: u32) {
+        self.reaped_count += usize::from(sys::reap(Pid::from_raw(pid.cast_signed())).is_some());
+    }
 }
 
 /// The numbers of all children. An orphan becomes the child of any of our threads.

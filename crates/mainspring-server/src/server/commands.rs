@@ -26,8 +26,9 @@ use mainspring_exec::clock::Moment;
 use mainspring_exec::deliveries::Deliveries;
 use mainspring_exec::executor::Executor;
 use mainspring_exec::keeper::Keeper;
+use mainspring_exec::orphans::Orphans;
 use mainspring_exec::run::{KillCause, Reports};
-use mainspring_exec::{descriptors, orphans, specs, webhook_specs};
+use mainspring_exec::{descriptors, specs, webhook_specs};
 use mainspring_host::accounts::users::Users;
 
 /// Processes and webhooks.
@@ -37,8 +38,8 @@ pub struct Commands {
     executor: Executor<Attempted>,
     deliveries: Deliveries<Attempted>,
     users: Users,
-    /// Whether what jobs leave behind becomes a child of this process.
-    reaps_orphans: bool,
+    /// What jobs leave behind, if it becomes a child of this process.
+    orphans: Option<Orphans>,
     /// Where the cgroups of its processes are, if each has one.
     cgroup_note: Option<String>,
     /// Why no keeper stands beside the server, if one should.
@@ -72,7 +73,7 @@ impl Commands {
             users,
             fence: String::new(),
             seat: None,
-            reaps_orphans: orphans::fall_to_us(),
+            orphans: Orphans::of_ours(),
         })
     }
 
@@ -84,7 +85,7 @@ impl Commands {
 
     /// What the other loops have to know of what runs here: where no orphans fall to this process, nothing.
     fn known_pids(&self) -> impl Iterator<Item = u32> {
-        self.executor.pids().take(if self.reaps_orphans { usize::MAX } else { 0 })
+        self.executor.pids().take(if self.orphans.is_some() { usize::MAX } else { 0 })
     }
 
     fn tell_seat(&self) {
@@ -183,6 +184,9 @@ impl Execution for Commands {
         self.executor.turn(now, reports);
         self.deliveries.turn(now, reports);
         self.tell_seat();
+        if self.orphans.as_ref().is_some_and(Orphans::is_behind) {
+            self.reap();
+        }
     }
 
     fn ask_to_end(&mut self, attempted: &Attempted, now: Moment) -> bool {
@@ -223,13 +227,13 @@ impl Execution for Commands {
         self.tell_seat();
     }
 
-    fn reap(&self) {
+    fn reap(&mut self) {
+        let Some(orphans) = &mut self.orphans else { return };
         match &self.seat {
-            _ if !self.reaps_orphans => {}
-            None => drop(orphans::reap(self.executor.pids())),
+            None => orphans.reap(&self.executor.pids().collect::<Vec<_>>()),
             // What another loop has started is no orphan.
-            Some(seat) => drop(seat.with_all(|pids| orphans::reap(pids.into_iter()))),
-        }
+            Some(seat) => seat.with_all(|pids| orphans.reap(&pids)),
+        };
     }
 
     fn running_count(&self) -> usize {

@@ -151,7 +151,7 @@ pub trait Execution: Debug + Send {
     fn close(&mut self, now: Moment, reports: &mut dyn Reports<Attempted>);
 
     /// A child of this process has ended.
-    fn reap(&self);
+    fn reap(&mut self);
 
     /// How many attempts are not over.
     fn running_count(&self) -> usize;

@@ -231,7 +231,7 @@ impl Work {
     }
 
     /// A child has ended: waits for what jobs have left behind.
-    pub(super) fn reap_orphans(&self) {
+    pub(super) fn reap_orphans(&mut self) {
         self.execution.reap();
     }
 
