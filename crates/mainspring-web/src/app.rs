@@ -3,7 +3,7 @@
 //! | field | guard | held |
 //! |---|---|---|
 //! | `tokens`, `sessions`, `clicks` | a mutex each | for a look-up, never over a wait |
-//! | `clicking` | itself | while the loop is asked for a run |
+//! | `clicking` | a place for each identity | while the loop is asked for a run |
 //! | `pool`, `catalogue`, `feed`, `computations` | their own | see there |
 //!
 //! Cost: none of its own.
@@ -31,18 +31,19 @@ use crate::computation::Computations;
 use crate::feed::Feed;
 use crate::lock::locked;
 use crate::meter::Meter;
-use crate::pool::{Actor, Pool, Reach};
+use crate::pool::{Actor, Pool, Reach, asking_for};
 use crate::problem::{Code, Problem};
 use crate::scope::Scope;
 use crate::sessions::{Identity, Sessions, Who};
 use crate::settings::Settings;
+use crate::shares::Shares;
 use crate::tokens::{Tokens, path};
 
 /// How long a click is remembered, so that the same again is the same run: longer than a browser tries again.
 const CLICK_LIFE: Duration = Duration::from_secs(150);
 
-/// The most clicks in that time that are remembered.
-const MAX_CLICKS: usize = 10_000;
+/// The most clicks of an identity in that time that are remembered.
+const MAX_CLICKS_OF_IDENTITY: usize = 1_000;
 
 /// What is shared.
 #[derive(Debug)]
@@ -77,9 +78,17 @@ pub struct App {
     tokens: Mutex<Tokens>,
     sessions: Mutex<Sessions>,
     /// Runs that were asked for, by job and the moment that the browser named.
-    clicks: Mutex<HashMap<(String, String), (String, Moment)>>,
-    /// One click leads to its run before the next is looked at: two of the same may come together.
-    pub clicking: tokio::sync::Mutex<()>,
+    clicks: Mutex<HashMap<(String, String), Click>>,
+    /// One click of an identity leads to its run before its next is looked at: two of the same may come
+    /// together.
+    pub clicking: Shares,
+}
+
+#[derive(Debug)]
+struct Click {
+    owner: Identity,
+    run: String,
+    at: Moment,
 }
 
 impl App {
@@ -98,7 +107,7 @@ impl App {
             tokens: Mutex::new(Tokens::open(path(&data))?),
             sessions: Mutex::new(Sessions::default()),
             clicks: Mutex::new(HashMap::new()),
-            clicking: tokio::sync::Mutex::new(()),
+            clicking: Shares::new(1),
             output: data.output(),
             catalogue: Catalogue::new(zone.clone(), Reach::Everywhere),
             catalogue_here: Catalogue::new(zone.clone(), Reach::Here),
@@ -209,15 +218,16 @@ impl App {
     /// The run that a click has led to, if it was seen before.
     pub fn clicked(&self, job: &str, at: &str, now: Moment) -> Option<String> {
         let mut clicks = locked(&self.clicks);
-        clicks.retain(|_, (_, clicked)| now.since(*clicked) < CLICK_LIFE);
-        clicks.get(&(job.to_owned(), at.to_owned())).map(|(run, _)| run.clone())
+        clicks.retain(|_, click| now.since(click.at) < CLICK_LIFE);
+        clicks.get(&(job.to_owned(), at.to_owned())).map(|click| click.run.clone())
     }
 
     /// Remembers a click.
-    pub fn click(&self, job: &str, at: &str, run: &str, now: Moment) {
+    pub fn click(&self, owner: &Identity, (job, at): (&str, &str), run: &str, now: Moment) {
         let mut clicks = locked(&self.clicks);
-        if clicks.len() < MAX_CLICKS {
-            clicks.insert((job.to_owned(), at.to_owned()), (run.to_owned(), now));
+        if clicks.values().filter(|click| click.owner == *owner).count() < MAX_CLICKS_OF_IDENTITY {
+            let click = Click { owner: owner.clone(), run: run.to_owned(), at: now };
+            clicks.insert((job.to_owned(), at.to_owned()), click);
         }
     }
 
@@ -234,7 +244,8 @@ impl App {
     ) -> Result<Response, Problem> {
         let actor = Actor { name: Some(who.identity.name().to_owned()), comment };
         let of = request.subject().1.map(str::to_owned);
-        let answer = self.pool.ask(actor, request).await;
+        let owner = Some(who.identity.clone());
+        let answer = asking_for(owner, self.pool.ask(actor, request)).await;
         self.catalogue.touch(of.as_deref());
         answer.map_err(Problem::from)
     }

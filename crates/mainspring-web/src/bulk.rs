@@ -13,12 +13,14 @@ use serde_json::{Value, json};
 
 use crate::lock::locked;
 use crate::problem::{Code, Problem};
+use crate::sessions::Identity;
 
-/// How many deeds are remembered; the oldest that is done is forgotten first.
-const MAX_KEPT: usize = 100;
+/// How many deeds of an identity are remembered; the oldest that is done is forgotten first.
+const MAX_KEPT_OF_IDENTITY: usize = 50;
 
-/// How many go on at one time: a line of the loop each, and others are left for who looks.
-const MAX_RUNNING: usize = 2;
+/// How many of an identity go on at one time: a question to the loop each, and others are left for what it
+/// looks at.
+const MAX_RUNNING_OF_IDENTITY: usize = 2;
 
 /// How many errors are told.
 const MAX_ERRORS: usize = 10;
@@ -55,8 +57,10 @@ impl Deed {
     }
 }
 
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 struct State {
+    #[serde(skip)]
+    owner: Identity,
     count: usize,
     done: usize,
     failed: usize,
@@ -89,13 +93,14 @@ impl Bulk {
         Err(Problem::new(Code::Invalid, format!("{count} are more than {} at once", Bulk::MAX)))
     }
 
-    fn add(&self, state: State) -> u64 {
+    fn add(&self, owner: &Identity, count: usize, done: usize) -> u64 {
         let mut kept = locked(&self.0);
         kept.0 += 1;
         let id = kept.0;
-        kept.1.insert(id, state);
-        if MAX_KEPT < kept.1.len()
-            && let Some(old) = kept.1.iter().find(|(_, state)| state.is_done()).map(|(id, _)| *id)
+        kept.1.insert(id, State { owner: owner.clone(), count, done, failed: 0, errors: Vec::new() });
+        let own = kept.1.iter().filter(|(_, state)| state.owner == *owner);
+        if MAX_KEPT_OF_IDENTITY < own.clone().count()
+            && let Some(old) = own.clone().find(|(_, state)| state.is_done()).map(|(id, _)| *id)
         {
             kept.1.remove(&old);
         }
@@ -103,24 +108,25 @@ impl Bulk {
     }
 
     /// One that is done already.
-    pub fn finished(&self, count: usize) -> String {
-        self.add(State { count, done: count, ..State::default() }).to_string()
+    pub fn finished(&self, owner: &Identity, count: usize) -> String {
+        self.add(owner, count, count).to_string()
     }
 
     /// One that begins now. Returns its number.
     ///
     /// # Errors
     ///
-    /// 429 while as many go on as may.
-    pub fn begin(&self, count: usize) -> Result<u64, Problem> {
-        let running = locked(&self.0).1.values().filter(|state| !state.is_done()).count();
-        if MAX_RUNNING <= running {
-            let text = "two such actions go on already: wait until one is done";
+    /// 429 while as many of this identity go on as may.
+    pub fn begin(&self, owner: &Identity, count: usize) -> Result<u64, Problem> {
+        let is_of_owner = |state: &&State| !state.is_done() && state.owner == *owner;
+        let running = locked(&self.0).1.values().filter(is_of_owner).count();
+        if MAX_RUNNING_OF_IDENTITY <= running {
+            let text = "two such actions of yours go on already: wait until one is done";
             let mut problem = Problem::new(Code::TooMany, text);
             problem.retry_after = Some(5);
             return Err(problem);
         }
-        Ok(self.add(State { count, ..State::default() }))
+        Ok(self.add(owner, count, 0))
     }
 
     /// One of them was dealt with.
@@ -146,5 +152,27 @@ impl Bulk {
         document["id"] = json!(id);
         document["state"] = json!(if state.is_done() { "done" } else { "running" });
         Some(document)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_identity_with_many_deeds_keeps_no_other_from_its_own() {
+        let bulk = Bulk::default();
+        let [mara, ada] = ["mara", "ada"].map(|name| Identity::Proxy(name.to_owned()));
+        let first = bulk.finished(&ada, 1);
+        for _ in 0..MAX_RUNNING_OF_IDENTITY {
+            assert!(bulk.begin(&mara, 1).is_ok());
+        }
+        assert_eq!(bulk.begin(&mara, 1).unwrap_err().code, Code::TooMany);
+        assert!(bulk.begin(&ada, 1).is_ok());
+        for _ in 0..1_000 {
+            bulk.finished(&mara, 1);
+        }
+        assert!(bulk.state(&first).is_some(), "hers is remembered");
+        assert_eq!(locked(&bulk.0).1.len(), MAX_KEPT_OF_IDENTITY + 2);
     }
 }

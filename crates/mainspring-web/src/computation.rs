@@ -11,23 +11,26 @@
 //!
 //! Does not end a computation that its client has given up: each has a bound of its own.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
-
 use tokio::task::spawn_blocking;
 
-use crate::lock::locked;
 use crate::problem::{Code, Problem};
 use crate::sessions::Identity;
+use crate::shares::Shares;
 
 /// How many compute at a time: two, so that one file of hundreds of thousands of lines leaves a thread to the
 /// others, and few enough that memory for what they make is bounded.
 pub const MAX_THREADS: usize = 2;
 
 /// The turns of the identities that compute, or wait to.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Computations {
-    turns: Mutex<BTreeMap<Identity, Arc<tokio::sync::Mutex<()>>>>,
+    turns: Shares,
+}
+
+impl Default for Computations {
+    fn default() -> Computations {
+        Computations { turns: Shares::new(1) }
+    }
 }
 
 impl Computations {
@@ -41,13 +44,7 @@ impl Computations {
         identity: &Identity,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Problem> {
-        let turn = {
-            let mut turns = locked(&self.turns);
-            // Only those that somebody has or waits for are kept.
-            turns.retain(|_, turn| 1 < Arc::strong_count(turn));
-            Arc::clone(turns.entry(identity.clone()).or_default())
-        };
-        let turn = turn.lock_owned().await;
+        let turn = self.turns.enter(Some(identity)).await;
         let computed = spawn_blocking(move || {
             // The turn ends with the work, not with the client.
             let _turn = turn;
@@ -60,6 +57,7 @@ impl Computations {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
     use std::sync::mpsc::channel;
 
     #[test]
@@ -83,6 +81,6 @@ mod tests {
             assert_eq!(next.await.unwrap(), Ok(2));
             assert_eq!(computations.run(&of("ada"), || 4).await, Ok(4));
         });
-        assert_eq!(locked(&computations.turns).len(), 1, "turns that are over are forgotten");
+        assert_eq!(computations.turns.owner_count(), 1, "turns that are over are forgotten");
     }
 }

@@ -43,6 +43,7 @@ pub mod routes;
 pub mod scope;
 pub mod sessions;
 pub mod settings;
+pub mod shares;
 pub mod sheet;
 pub mod tail;
 pub mod tokens;

@@ -1,8 +1,12 @@
 //! A pool of connections to the loop, each with one question at a time.
 //!
 //! ```text
-//! handlers ─▶ an idle one of CONNECTIONS ─▶ socket pair ─▶ the loop, as if a client of the socket asked
+//! handlers ─▶ a place of the identity ─▶ an idle one of CONNECTIONS ─▶ socket pair ─▶ the loop, as if a client of the socket asked
 //! ```
+//!
+//! An identity asks [`QUESTIONS_OF_IDENTITY`] questions at a time, and its others wait for these. So many of
+//! one are before a question of another, and no more. Whose a question is is known of the task that answers a
+//! request: it is asked in thirty places, some of them behind the catalogue.
 //!
 //! A question that a browser gives up is asked to its end all the same, so that no answer is taken for that
 //! of the next.
@@ -24,9 +28,24 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::problem::Problem;
+use crate::sessions::Identity;
+use crate::shares::Shares;
 
 /// How many questions are asked at one time: as many heavy reads as there may be.
 pub const CONNECTIONS: usize = 8;
+
+/// How many of them are of one identity: half, so that another is asked for at once.
+pub const QUESTIONS_OF_IDENTITY: usize = CONNECTIONS / 2;
+
+tokio::task_local! {
+    /// Whose request is answered.
+    static OWNER: Option<Identity>;
+}
+
+/// Answers a request of somebody: what is asked for it counts among theirs.
+pub async fn asking_for<F: Future>(owner: Option<Identity>, answering: F) -> F::Output {
+    OWNER.scope(owner, answering).await
+}
 
 /// How long an answer is waited for: the loop answers within milliseconds unless the disk does not write.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -59,6 +78,7 @@ impl Reach {
 /// The connections to the loop.
 #[derive(Debug)]
 pub struct Pool {
+    shares: Shares,
     free: Semaphore,
     idle: Mutex<Vec<Connection>>,
 }
@@ -143,7 +163,8 @@ impl Connection {
 impl Pool {
     /// Makes the pool of these connections.
     pub fn new(connections: Vec<Connection>) -> Arc<Pool> {
-        Arc::new(Pool { free: Semaphore::new(connections.len()), idle: Mutex::new(connections) })
+        let (shares, free) = (Shares::new(QUESTIONS_OF_IDENTITY), Semaphore::new(connections.len()));
+        Arc::new(Pool { shares, free, idle: Mutex::new(connections) })
     }
 
     /// Asks something that only looks.
@@ -177,8 +198,10 @@ impl Pool {
 
     async fn send(self: &Arc<Self>, asked: Asked) -> Result<Response, ErrorWire> {
         let pool = Arc::clone(self);
+        let owner = OWNER.try_with(Clone::clone).ok().flatten();
         // A task of its own: it ends with its answer even if nobody waits for it any more.
         let asking = tokio::spawn(async move {
+            let _share = pool.shares.enter(owner.as_ref()).await;
             let _place = pool.free.acquire().await.map_err(|_| gone())?;
             let taken = pool.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let mut connection = taken.ok_or_else(gone)?;
@@ -188,5 +211,55 @@ impl Pool {
         });
         let late = || ErrorWire::new(ErrorKind::Temporary, "the server has not answered in time");
         timeout(ANSWER_TIMEOUT, asking).await.map_err(|_| late())?.map_err(|_| gone())?
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+
+    /// The loop's ends, and what was asked over each.
+    struct Ends(Vec<(UnixStream, Vec<u8>)>);
+
+    impl Ends {
+        /// Over which something is asked, once all that can be is.
+        async fn asked(&mut self) -> Vec<usize> {
+            // More turns than there are tasks and steps of each.
+            for _ in 0..1_000 {
+                tokio::task::yield_now().await;
+            }
+            for (end, text) in &mut self.0 {
+                let _would_block = end.read_to_end(text);
+            }
+            (0..self.0.len()).filter(|&index| !self.0[index].1.is_empty()).collect()
+        }
+    }
+
+    #[test]
+    fn an_identity_with_many_questions_delays_no_question_of_another() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let (ours, theirs): (Vec<_>, Vec<_>) =
+                (0..CONNECTIONS).map(|_| UnixStream::pair().unwrap()).unzip();
+            theirs.iter().for_each(|end| end.set_nonblocking(true).unwrap());
+            let mut ends = Ends(theirs.into_iter().map(|end| (end, Vec::new())).collect());
+            let pool = Pool::new(ours.into_iter().map(|end| Connection::new(end).unwrap()).collect());
+            let ask = |name: &str| {
+                let (pool, owner) = (Arc::clone(&pool), Identity::Proxy(name.to_owned()));
+                tokio::spawn(asking_for(Some(owner), async move { pool.look(Request::Status).await }))
+            };
+            // The loop answers none of them.
+            let of_mara: Vec<_> = (0..3 * CONNECTIONS).map(|_| ask("mara")).collect();
+            let first = ends.asked().await;
+            assert_eq!(first.len(), QUESTIONS_OF_IDENTITY);
+            let of_ada = ask("ada");
+            let all = ends.asked().await;
+            let adas = all.iter().find(|index| !first.contains(index)).expect("it is asked at once");
+            let answer = Answered { id: 1, response: Response::Recounted(None) };
+            writeln!(ends.0[*adas].0, "{}", serde_json::to_string(&answer).unwrap()).unwrap();
+            assert_eq!(of_ada.await.unwrap(), Ok(Response::Recounted(None)));
+            assert!(of_mara.iter().all(|asking| !asking.is_finished()));
+        });
     }
 }

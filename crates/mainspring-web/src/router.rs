@@ -31,6 +31,7 @@ use crate::connections::{MAX_OF_IDENTITY, Place};
 use crate::guard::{
     Proof, add_headers, check_host, check_media_type, check_scope, check_site, identify, is_safe,
 };
+use crate::pool::asking_for;
 use crate::problem::{Code, Problem};
 use crate::route::{Access, Route};
 use crate::routes::ROUTES;
@@ -229,7 +230,8 @@ async fn checked(app: Arc<App>, route: &'static Route, request: Request) -> Repl
         body,
         now,
     };
-    (route.answer)(call).await
+    let owner = call.who.as_ref().map(|who| who.identity.clone());
+    asking_for(owner, (route.answer)(call)).await
 }
 
 fn too_many_connections(who: &Who) -> Problem {

@@ -156,14 +156,14 @@ pub async fn run(call: Call) -> Reply {
     let (app, who, now) = (Arc::clone(&call.app), call.who()?.clone(), call.now);
     // To its end also if the client goes away: it asks again with the same click.
     let asking = tokio::spawn(async move {
-        let _one = app.clicking.lock().await;
+        let _one = app.clicking.enter(Some(&who.identity)).await;
         if let Some(run) = app.clicked(&job, &at, now) {
             return Ok((StatusCode::OK, run));
         }
         let request = Request::Run { job: job.clone(), wait: false, due: None, key: None };
         let answered = app.change(&who, None, request).await?;
         let Response::Planned { run } = answered else { return Err(strange()) };
-        app.click(&job, &at, &run, now);
+        app.click(&who.identity, (&job, &at), &run, now);
         Ok((StatusCode::ACCEPTED, run))
     });
     let broke_off = |_| Problem::new(Code::Failed, "the request broke off");
@@ -300,7 +300,7 @@ pub async fn backfill(call: Call) -> Reply {
     }
     let answered = call.app.change(call.who()?, None, request(false)).await?;
     let Response::Backfilled { count, .. } = answered else { return Err(strange()) };
-    let id = call.app.bulk.finished(count);
+    let id = call.app.bulk.finished(&call.who()?.identity, count);
     answer(StatusCode::ACCEPTED, &json!({ "count": count, "id": id, "href": format!("api/v1/actions/{id}") }))
 }
 
@@ -374,7 +374,7 @@ pub async fn many(call: Call) -> Reply {
         return Err(Problem::new(Code::Changed, format!("it is {} now", ids.len())));
     }
     let count = ids.len();
-    let id = call.app.bulk.begin(count)?;
+    let id = call.app.bulk.begin(&call.who()?.identity, count)?;
     let (app, who) = (Arc::clone(&call.app), call.who()?.clone());
     let (deed, note, until) = (asked.r#do, asked.note, asked.until);
     // It goes on after the answer.

@@ -24,6 +24,7 @@ use super::runs::found;
 use crate::call::{Call, Reply};
 use crate::feed::{BEAT, Feed, MAX_STREAMS, MAX_STREAMS_OF_IDENTITY, plain};
 use crate::flow::{Sender, flow};
+use crate::pool::asking_for;
 use crate::problem::{Code, Problem};
 use crate::tail::{Part, lines_of_attempt, read_at, start_of_lines};
 use crate::view::{is_output_removed, output_path};
@@ -170,10 +171,11 @@ pub async fn follow(call: Call) -> Reply {
     open(&call, &run)?;
     let seat = Feed::seat(&call.app.feed, &call.who()?.identity).ok_or_else(too_many_streams)?;
     let (sender, response) = flow();
-    tokio::spawn(async move {
+    let owner = Some(call.who()?.identity.clone());
+    tokio::spawn(asking_for(owner, async move {
         follow_file(&call, run, after, sender).await;
         drop(seat);
-    });
+    }));
     Ok(response)
 }
 
