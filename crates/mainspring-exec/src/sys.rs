@@ -13,6 +13,7 @@
 //! setpriority, setrlimit   while still root, who alone may raise them
 //! setgroups, setgid        while still root
 //! setuid, capset           gives root up for good, and what a program would inherit of its capabilities
+//! prctl                    until it executes a program, its user can neither trace it nor get a core of it
 //! umask
 //! chdir                    as the user, who may be able to enter the home directory where root is not (NFS)
 //! prctl                    dies with the server, if that is wanted; a change of user would take it back
@@ -48,7 +49,7 @@ use std::ptr::null;
 
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
-use nix::sys::prctl::{set_no_new_privs, set_pdeathsig};
+use nix::sys::prctl::{set_dumpable, set_no_new_privs, set_pdeathsig};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};
 use nix::sys::stat::{Mode, umask};
@@ -261,6 +262,8 @@ impl Child<'_> {
             setgid(identity.gid).map_err(of(Step::User))?;
             setuid(identity.uid).map_err(of(Step::User))?;
             inherited::drop_capabilities().map_err(of(Step::User))?;
+            // Its memory is the server's until the program is executed, and its user can make that last.
+            set_dumpable(false).map_err(of(Step::User))?;
         }
         if let Some(mode) = launch.umask {
             umask(mode);

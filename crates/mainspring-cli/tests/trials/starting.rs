@@ -86,6 +86,9 @@ fn a_program_that_is_not_executed_keeps_nothing_of_the_server() {
     let open =
         ground.root(&format!("ls -l /proc/{pid}/fd | grep -v ' -> pipe:\\| -> /dev/null' | grep -c ' -> '"));
     assert_eq!(open.stdout, "0\n", "{open:?}");
+    // Its memory is a copy of the server's, also where fs.suid_dumpable lets users look at such processes.
+    let said = ground.bob(&format!("cat /proc/{pid}/environ || echo refused"));
+    assert_eq!(said.stdout, "refused\n", "{said:?}");
     // A server that is killed leaves the process behind.
     server.signal(Signal::SIGKILL);
     server.end();
