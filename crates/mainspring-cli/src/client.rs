@@ -1,5 +1,8 @@
 //! The way from a command to the server: the socket of a data directory, or the HTTP API of another machine.
 //!
+//! What answers on the socket is the server of the user that the folder belongs to, or nothing is sent: see
+//! [`socket`](mainspring_host::socket).
+//!
 //! Cost: one connection per command; over HTTP one per request.
 //!
 //! Does not retry.
@@ -14,6 +17,7 @@ use std::time::Duration;
 
 use crate::client::http::{Http, Site};
 use mainspring_exec::span::Span;
+use mainspring_host::socket::connect;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::protocol::{Answered, Asked, ErrorKind, ErrorWire, Request, Response};
@@ -68,7 +72,7 @@ impl Client {
             Address::There(site) => Channel::Http(Box::new(Http::new(site)?)),
             Address::Here(data) => {
                 let path = data.socket();
-                match UnixStream::connect(&path) {
+                match connect(&path) {
                     Ok(stream) => {
                         let reader = BufReader::with_capacity(READ_BYTES, stream);
                         Channel::Socket(Socket { reader, path, wait: None })

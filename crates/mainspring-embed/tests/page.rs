@@ -10,7 +10,7 @@ use super::*;
 #[test]
 fn the_page_is_served_while_the_jobs_run_and_tells_nothing_without_a_sign_in() {
     let folder = folder("page");
-    let socket = std::env::temp_dir().join(format!("mainspring-embed-{}.page", std::process::id()));
+    let socket = folder.join("page.sock");
     let jobs = Jobs::open(folder)
         .unwrap()
         .job("tick", Every::hours(1), |_: &Run| -> Done { Ok(()) })

@@ -37,10 +37,14 @@ impl Folder {
     ///
     /// The operating system's.
     pub fn at(path: &Path) -> io::Result<Folder> {
-        let mut walk = Walk::to(path)?;
+        Folder::walked(&mut Walk::to(path)?)
+    }
+
+    /// The same by a way that has not begun yet, whose descriptor of the folder the caller needs.
+    pub(crate) fn walked(walk: &mut Walk) -> io::Result<Folder> {
         let found = walk.run(End::Folder)?;
         let doubt = walk.doubt(Some(found.st_uid));
-        Ok(Folder { path: walk.path, uid: found.st_uid, mode: mode(&found), doubt })
+        Ok(Folder { path: walk.path.clone(), uid: found.st_uid, mode: mode(&found), doubt })
     }
 
     /// Whether nobody but root and us decides what is in it, and that it is there.

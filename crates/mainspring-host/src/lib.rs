@@ -4,7 +4,8 @@
 //! ```text
 //! name of a user ─▶ accounts ─▶ Account: numbers and groups to become
 //! path           ─▶ walk ──┬──▶ regular: a file, open for reading, and who else could have chosen it
-//!                          └──▶ folder: a folder, found or made, and who else decides what is in it
+//!                          ├──▶ folder: a folder, found or made, and who else decides what is in it
+//!                          └──▶ socket: a server and its user, or a socket of ours with its mode
 //! ```
 //!
 //! The crate is below the readers of files, the executor and the store. Each of them opens paths that other
@@ -19,4 +20,5 @@
 pub mod accounts;
 pub mod folder;
 pub mod regular;
+pub mod socket;
 pub mod walk;

@@ -16,19 +16,24 @@
 //!
 //! Source: open(2); F_SETLEASE in fcntl(2).
 
-use std::fs::File;
+use std::ffi::OsStr;
+use std::fs::{self, File, Permissions};
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
-use nix::fcntl::{OFlag, openat};
-use nix::sys::stat::{Mode, fstat};
+use nix::fcntl::{OFlag, open, openat};
+use nix::sys::stat::{Mode, SFlag, fstat};
 use nix::unistd::Uid;
 
-use crate::walk::{Doubt, End, OTHERS_MAY_WRITE, Walk, mode};
+use crate::walk::{Doubt, End, OTHERS_MAY_WRITE, Walk, hold, kind, mode, way_to};
 
 /// The permission bit that lets everybody write.
 const ALL_MAY_WRITE: u32 = 0o002;
+
+/// The permission bits of everybody but the owner.
+const OF_OTHERS: u32 = 0o077;
 
 /// A regular file that was opened for reading.
 #[derive(Debug)]
@@ -94,12 +99,27 @@ pub fn open_regular(path: &Path) -> io::Result<Regular> {
     Ok(Regular { file: file.into(), path: walk.path, uid: opened.st_uid, mode: mode(&opened), doubt })
 }
 
+/// Takes all permissions of others from a file in a folder that was judged, if it is a regular file of one
+/// name. It is not opened: what locks this process has on it stay.
+///
+/// # Errors
+///
+/// The operating system's.
+pub fn close_to_others(folder: &Path, name: &str) -> io::Result<()> {
+    let folder = open(folder, OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC, Mode::empty())?;
+    let Some(held) = hold(&folder, OsStr::new(name))? else { return Ok(()) };
+    let found = fstat(&held)?;
+    if kind(&found) == SFlag::S_IFREG && found.st_nlink == 1 && mode(&found) & OF_OTHERS != 0 {
+        fs::set_permissions(way_to(&held), Permissions::from_mode(mode(&found) & !OF_OTHERS))?;
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs::{self, Permissions};
     use std::io::Read;
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::fs::symlink;
 
     fn folder(name: &str) -> PathBuf {
         let folder = std::env::temp_dir().join(format!("mainspring-regular-{}-{name}", std::process::id()));
@@ -136,6 +156,22 @@ mod tests {
         // Its volumes are folders of root's that everybody may write, with the sticky bit.
         fs::set_permissions(&folder, Permissions::from_mode(0o1777)).unwrap();
         assert_eq!(read(&folder.join("jobs.toml")), "v1");
+    }
+
+    #[test]
+    fn a_file_is_closed_to_others_and_what_a_link_leads_to_is_not() {
+        let folder = folder("close");
+        for name in ["own", "victim", "one"] {
+            fs::write(folder.join(name), "").unwrap();
+            fs::set_permissions(folder.join(name), Permissions::from_mode(0o644)).unwrap();
+        }
+        symlink("victim", folder.join("link")).unwrap();
+        fs::hard_link(folder.join("one"), folder.join("two")).unwrap();
+        for name in ["own", "link", "two", "none"] {
+            close_to_others(&folder, name).unwrap();
+        }
+        let mode = |name: &str| fs::metadata(folder.join(name)).unwrap().permissions().mode() & 0o777;
+        assert_eq!(["own", "victim", "one"].map(mode), [0o600, 0o644, 0o644]);
     }
 
     #[test]

@@ -29,7 +29,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
 use nix::errno::Errno;
@@ -115,6 +115,26 @@ impl From<Doubt> for io::Error {
 pub(crate) enum End {
     File,
     Folder,
+    Socket,
+}
+
+impl End {
+    fn kind(self) -> SFlag {
+        match self {
+            End::File => SFlag::S_IFREG,
+            End::Folder => SFlag::S_IFDIR,
+            End::Socket => SFlag::S_IFSOCK,
+        }
+    }
+
+    /// What is said where something else is there.
+    fn other(self) -> io::Error {
+        match self {
+            End::File => io::Error::other("it is no regular file"),
+            End::Folder => Errno::ENOTDIR.into(),
+            End::Socket => io::Error::other("it is no socket"),
+        }
+    }
 }
 
 /// A way through folders.
@@ -123,12 +143,13 @@ pub(crate) struct Walk {
     /// Who may choose: root, we, and the owner of the root of the file system.
     trusted: [u32; 3],
     pub(crate) folder: OwnedFd,
-    found: FileStat,
-    /// Where `folder` is; at the end the file in it.
+    /// What `folder` is.
+    pub(crate) found: FileStat,
+    /// Where `folder` is; at the end the file or socket in it.
     pub(crate) path: PathBuf,
     /// What is still to go, the next step last.
     rest: Vec<OsString>,
-    /// The name of the file in `folder`.
+    /// The name of the file or socket in `folder`.
     pub(crate) last: OsString,
     links_left: usize,
     /// Who could have chosen, `None` for more than one user.
@@ -178,16 +199,20 @@ impl Walk {
                     self.enter(entry)?;
                     self.path.push(&step);
                 }
-                SFlag::S_IFREG if self.rest.is_empty() && end == End::File => {
+                kind if self.rest.is_empty() && end.kind() == kind => {
                     self.path.push(&step);
                     self.last = step;
                     return Ok(found);
                 }
-                _ if !self.rest.is_empty() || end == End::Folder => return Err(Errno::ENOTDIR.into()),
-                _ => return Err(io::Error::other("it is no regular file")),
+                _ if !self.rest.is_empty() => return Err(Errno::ENOTDIR.into()),
+                _ => return Err(end.other()),
             }
         }
-        if end == End::File { Err(Errno::EISDIR.into()) } else { Ok(self.found) }
+        match end {
+            End::Folder => Ok(self.found),
+            End::File => Err(Errno::EISDIR.into()),
+            End::Socket => Err(end.other()),
+        }
     }
 
     /// Puts the steps of a path before those that are left.
@@ -260,11 +285,24 @@ fn folder_flags() -> OFlag {
     OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC
 }
 
+/// What has this name in a folder, whatever it is, without following it; `None` if nothing has.
+pub(crate) fn hold(folder: impl AsFd, name: &OsStr) -> io::Result<Option<OwnedFd>> {
+    match openat(folder, name, OFlag::O_PATH | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC, Mode::empty()) {
+        Err(Errno::ENOENT) => Ok(None),
+        other => Ok(Some(other?)),
+    }
+}
+
+/// A path to what a descriptor holds, whatever its name leads to meanwhile: see proc_pid_fd(5).
+pub(crate) fn way_to(held: &OwnedFd) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd()))
+}
+
 fn root() -> io::Result<OwnedFd> {
     Ok(open("/", folder_flags(), Mode::empty())?)
 }
 
-fn kind(found: &FileStat) -> SFlag {
+pub(crate) fn kind(found: &FileStat) -> SFlag {
     SFlag::from_bits_truncate(found.st_mode) & SFlag::S_IFMT
 }
 

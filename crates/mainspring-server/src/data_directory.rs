@@ -31,6 +31,9 @@ use mainspring_host::folder::make_folder;
 /// The variable that names the data directory.
 pub const VARIABLE: &str = "MAINSPRING_DATA";
 
+/// The mode of the socket of a server: who may connect may have commands run.
+pub const SOCKET_MODE: u32 = 0o600;
+
 /// A data directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataDirectory {

@@ -17,15 +17,16 @@
 
 use std::error::Error;
 use std::fmt;
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg, OFlag};
 
 use mainspring_host::folder::{Folder, make_folder};
+use mainspring_host::regular::close_to_others;
 
 const LOCK_FILE: &str = "mainspring.lock";
 const STORE_FILE: &str = "mainspring.db";
@@ -67,7 +68,10 @@ impl Directory {
             _ => lock.set_len(text.len() as u64).map_err(failed)?,
         }
         let directory = Directory { path: folder.path, lock: Some(lock) };
-        directory.close_to_others().map_err(failed)?;
+        // Whatever the umask was when they were made.
+        for name in OWN_FILES {
+            close_to_others(&directory.path, name).map_err(failed)?;
+        }
         Ok(directory)
     }
 
@@ -94,17 +98,6 @@ impl Directory {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
             _ => Ok(()),
         }
-    }
-
-    /// Leaves none of the files open to others, whatever the umask was when they were made.
-    fn close_to_others(&self) -> io::Result<()> {
-        for path in OWN_FILES.map(|name| self.path.join(name)) {
-            let Ok(found) = fs::symlink_metadata(&path) else { continue };
-            if found.is_file() && found.mode() & 0o077 != 0 {
-                fs::set_permissions(&path, Permissions::from_mode(0o600))?;
-            }
-        }
-        Ok(())
     }
 
     /// Where it is, without links.

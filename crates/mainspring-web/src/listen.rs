@@ -12,7 +12,6 @@
 
 use std::io;
 use std::net::IpAddr;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -27,6 +26,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use jiff::tz::TimeZone;
+use mainspring_host::socket::{self, Left};
 use mainspring_server::activation::{Handed, HandedSocket, Listening};
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::message::say;
@@ -48,6 +48,9 @@ use crate::write_timeout::WriteTimeout;
 
 /// How long the headers of a request may take to come, and a connection may be idle.
 const HEADER_PATIENCE: Duration = Duration::from_secs(10);
+
+/// The mode of a socket in a folder: for a proxy in the group of the folder or of the server.
+const SOCKET_MODE: u32 = 0o660;
 
 /// The longest headers.
 const MAX_HEADER_BYTES: usize = 16 << 10;
@@ -105,17 +108,7 @@ fn bind(address: &Address, settings: &Settings, handed: &Handed) -> io::Result<V
             }
             Ok(sockets)
         }
-        Address::Unix(path) => {
-            // One that a server left behind: nobody answers on it.
-            if UnixStream::connect(path).is_err()
-                && std::fs::symlink_metadata(path).is_ok_and(|found| is_socket(&found))
-            {
-                std::fs::remove_file(path)?;
-            }
-            let listener = std::os::unix::net::UnixListener::bind(path)?;
-            std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o660))?;
-            Ok(vec![in_folder(listener)?])
-        }
+        Address::Unix(path) => Ok(vec![in_folder(socket::listen(path, SOCKET_MODE, Left::Unanswered)?)?]),
     }
 }
 
@@ -139,11 +132,6 @@ fn at_port(listener: std::net::TcpListener) -> io::Result<(Socket, String)> {
 fn in_folder(listener: std::os::unix::net::UnixListener) -> io::Result<(Socket, String)> {
     listener.set_nonblocking(true)?;
     Ok((Socket::Unix(listener), String::new()))
-}
-
-fn is_socket(found: &std::fs::Metadata) -> bool {
-    use std::os::unix::fs::FileTypeExt;
-    found.file_type().is_socket()
 }
 
 /// Binds all addresses, and makes what the loop is to be given. `handed` are the sockets of the service

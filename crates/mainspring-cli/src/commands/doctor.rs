@@ -142,7 +142,7 @@ fn directory(data: &DataDirectory) -> Finding {
 /// A socket that others may write to: a user who can has commands run as the server's user.
 fn open_socket(data: &DataDirectory) -> Option<Finding> {
     let path = data.socket();
-    let mode = fs::metadata(&path).ok()?.permissions().mode() & 0o777;
+    let mode = fs::symlink_metadata(&path).ok()?.permissions().mode() & 0o777;
     (mode & 0o022 != 0).then(|| {
         let text = format!("{} has mode {mode:03o}: others may have any command run", path.display());
         Finding::bad("socket", text, format!("chmod 600 {}", path.display()))

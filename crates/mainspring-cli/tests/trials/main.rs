@@ -23,6 +23,7 @@ mod inherited;
 mod looking;
 mod masks;
 mod memory;
+mod paths;
 mod promises;
 mod reading;
 mod requests;

@@ -22,14 +22,14 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use nix::sys::stat::{Mode, umask};
-
 use super::peer::{Peer, READ_BYTES};
 use super::rate::{Bucket, INSIDE_RATE};
+use crate::data_directory::SOCKET_MODE;
 use crate::protocol::Asked;
 use crate::waiting::is_readable;
 use mainspring_exec::clock::Moment;
 use mainspring_exec::shortage::is_shortage;
+use mainspring_host::socket::{Left, listen};
 
 /// The most connections at one time: people and a few programs.
 pub(super) const MAX_CONNECTIONS: usize = 64;
@@ -42,17 +42,6 @@ const _: () = assert!(MAX_WAITING < MAX_CONNECTIONS, "there is room beside those
 /// How long no new connection is taken after the operating system had no descriptor for one: it stays ready
 /// to be taken, and the loop would turn for nothing.
 const REST: Duration = Duration::from_secs(1);
-
-fn bind(path: &Path) -> io::Result<UnixListener> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let before = umask(Mode::from_bits_truncate(0o177));
-    let listener = UnixListener::bind(path);
-    umask(before);
-    listener
-}
 
 fn file_id(path: &Path) -> Option<(u64, u64)> {
     let found = std::fs::symlink_metadata(path).ok()?;
@@ -90,7 +79,7 @@ impl Peers {
     /// replaced: the directory is locked.
     pub(super) fn listen(path: &Path, handed: Option<UnixListener>, rate: u32) -> io::Result<Peers> {
         let is_own = handed.is_none();
-        let listener = handed.map_or_else(|| bind(path), Ok)?;
+        let listener = handed.map_or_else(|| listen(path, SOCKET_MODE, Left::Ours), Ok)?;
         listener.set_nonblocking(true)?;
         Ok(Peers {
             listener,
@@ -124,7 +113,7 @@ impl Peers {
         if self.file.is_some() && file_id(&self.path) == self.file {
             return Ok(false);
         }
-        self.listener = bind(&self.path)?;
+        self.listener = listen(&self.path, SOCKET_MODE, Left::Ours)?;
         self.listener.set_nonblocking(true)?;
         (self.is_own, self.is_heard) = (true, true);
         self.file = file_id(&self.path);

@@ -10,14 +10,13 @@
 
 use std::io::Write;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::Duration;
 
 use mainspring_job::{Lease, StoreError};
 
 use super::boot::SUBJECT_WIDTH;
-use crate::data_directory::DataDirectory;
+use crate::data_directory::{DataDirectory, SOCKET_MODE};
 use crate::error::Error;
 use crate::log::{Kind, Log, Style};
 use crate::message::PROGRAM;
@@ -25,6 +24,7 @@ use crate::signals::Signals;
 use crate::waiting::{wait_for, wait_for_any};
 use mainspring_exec::bell::Bell;
 use mainspring_exec::clock::{Moment, boot_time};
+use mainspring_host::socket::{Left, listen as listen_at};
 use mainspring_store::{Directory, DirectoryError};
 
 /// How often the shard is asked for.
@@ -173,11 +173,8 @@ pub fn note_to(log: impl Write + AsFd, style: Style, text: &str) {
 /// When it cannot be made.
 pub fn listen(data: &DataDirectory) -> Result<UnixListener, Error> {
     let path = data.socket();
-    let failed = |source| Error::Data { path: path.clone(), source };
-    // The folder is locked by this server, so that what is there was left behind.
-    let _ = std::fs::remove_file(&path);
-    let listener = UnixListener::bind(&path).map_err(failed)?;
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).map_err(failed)?;
-    listener.set_nonblocking(true).map_err(failed)?;
-    Ok(listener)
+    let listener = listen_at(&path, SOCKET_MODE, Left::Ours);
+    listener
+        .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
+        .map_err(|source| Error::Data { path, source })
 }

@@ -15,11 +15,11 @@
 //!
 //! Does not read files of the client: the command line sends what is in them.
 
-use std::os::unix::net::UnixStream;
 use std::pin::pin;
 
 use axum::http::HeaderValue;
 use axum::http::header::CONTENT_TYPE;
+use mainspring_host::socket::connect;
 use mainspring_server::protocol::{Asked, Power, Request, Response};
 use tokio::time::timeout;
 
@@ -79,7 +79,7 @@ fn lines(response: &Response, id: u64) -> Reply {
 async fn waiting(call: &Call, id: u64, first: Option<Response>, request: Request) -> Reply {
     let seat = Feed::seat(&call.app.feed, &call.who()?.identity).ok_or_else(too_many_streams)?;
     let gone = |_| Problem::new(Code::Temporary, "the server is stopping");
-    let stream = UnixStream::connect(call.app.data.socket()).map_err(gone)?;
+    let stream = connect(&call.app.data.socket()).map_err(gone)?;
     let mut line = Connection::new(stream).map_err(gone)?;
     // An error that comes at once is one of HTTP.
     let next = match &first {

@@ -21,6 +21,7 @@ use std::time::Duration;
 use mainspring_job::Shard;
 use mainspring_postgres::Look;
 
+use mainspring_host::socket::connect;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::server::calls::Caller;
 
@@ -124,7 +125,7 @@ pub(super) struct Local {
 impl Local {
     /// A connection of its own for a client.
     pub(super) fn connect(&self) -> io::Result<Link> {
-        Link::new(UnixStream::connect(self.data.socket())?)
+        Link::new(connect(&self.data.socket())?)
     }
 }
 

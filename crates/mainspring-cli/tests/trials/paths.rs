@@ -1,0 +1,65 @@
+//! There is one way to each path and each server: a user who prepared a folder decides about that folder
+//! alone.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use crate::ground::Ground;
+use crate::served::IDLE;
+
+/// Commands that ask a server, each with what follows `--data`.
+const ASKS: [(&str, &[&str]); 12] = [
+    ("at", &["+0s", "--", "/bin/sh", "bob/report.sh"]),
+    ("run", &["idle"]),
+    ("pause", &["idle"]),
+    ("resume", &["idle"]),
+    ("cancel", &["idle"]),
+    ("apply", &["jobs.toml"]),
+    ("audit", &[]),
+    ("list", &[]),
+    ("logs", &["idle", "-f"]),
+    ("status", &[]),
+    ("health", &[]),
+    ("open", &["--print"]),
+];
+
+#[test]
+fn no_command_of_roots_goes_by_a_link_of_bobs_to_another_server() {
+    let Some(ground) = Ground::new("way") else { return };
+    let server = ground.serve(IDLE);
+    ground.bob(
+        "mkdir ms; ln -s $T/data/mainspring.sock ms; ln -s $T/data whole; echo 'id > proof' > report.sh",
+    );
+    for (first, rest) in ASKS {
+        for data in ["bob/ms", "bob/whole"] {
+            let said = ground.mainspring(&[&[first, "--data", data], rest].concat());
+            assert_eq!(said.code, Some(7), "{first} {data}: {said:?}");
+            assert!(said.stderr.contains("belongs to user 65534"), "{first} {data}: {said:?}");
+        }
+    }
+    let asked = ground.ask(&["audit"]);
+    assert!(!asked.text().contains("uid 0"), "{asked:?}");
+    // Root's own links are root's choice.
+    ground.root("ln -s data own");
+    assert_eq!(ground.mainspring(&["run", "idle", "--data", "own"]).code, Some(0));
+    server.stop();
+}
+
+#[test]
+fn a_socket_is_not_made_where_another_user_decides() {
+    let Some(ground) = Ground::new("listen") else { return };
+    ground.write("victim", "", 0o600);
+    ground.write("jobs.toml", IDLE, 0o644);
+    ground.bob("mkdir web; ln -s $T/victim web/page.sock; mkdir open; chmod 1777 open; ln -s $T/mine way");
+    ground.root("mkdir mine; chmod 755 mine");
+    for place in ["bob/web", "bob/open", "bob/way"] {
+        for name in ["page.sock", "new.sock"] {
+            let listen = format!("--listen=unix:{}/{name}", ground.text(place));
+            let said = ground.mainspring(&["serve", "--data", "data", &listen, "jobs.toml"]);
+            assert!(said.code == Some(1) && said.stderr.contains("belongs to user"), "{place}: {said:?}");
+        }
+    }
+    let mode = fs::metadata(ground.path("victim")).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode, 0o600);
+    assert!(!ground.path("bob/web/new.sock").exists() && !ground.path("mine/new.sock").exists());
+}

@@ -1,0 +1,288 @@
+//! Sockets in folders that others may have prepared: the way to a server, and the way of a server to its
+//! clients.
+//!
+//! ```text
+//! connect  path ─▶ walk ─▶ the socket, held ─▶ connect to what is held ─▶ is the server the folder's owner?
+//! listen   folder ─▶ walk, judge ─▶ remove what was left ─▶ bind ─▶ what was bound, held ─▶ its mode
+//! ```
+//!
+//! No name is looked up twice. A link that another user made leads to no server but that user's, and the mode
+//! of nothing but a socket is changed.
+//!
+//! Cost: see [`walk`](crate::walk), and some ten system calls.
+//!
+//! Does not say anything to the server.
+//!
+//! Source: unix(7), for `SO_PEERCRED`.
+
+use std::ffi::OsStr;
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+use nix::errno::Errno;
+use nix::sys::socket::sockopt::PeerCredentials;
+use nix::sys::socket::{AddressFamily, Backlog, SockFlag, SockType, UnixAddr};
+use nix::sys::socket::{bind, getsockopt, listen as begin_to_listen, socket};
+use nix::sys::stat::{Mode, SFlag, fchmod, fstat};
+use nix::unistd::{UnlinkatFlags, unlinkat};
+
+use crate::folder::Folder;
+use crate::walk::{End, Walk, hold, kind, mode, way_to};
+
+/// The longest path that the address of a socket has room for, in bytes.
+const MAX_ADDRESS_BYTES: usize = 107;
+
+/// What [`listen`] does with what stands in its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// Removes it: the caller holds a lock, so that it was left behind.
+    Ours,
+    /// Removes a socket on which nobody answers. Anything else makes the call fail.
+    Unanswered,
+}
+
+/// Connects to the server that listens at a path.
+///
+/// # Errors
+///
+/// The operating system's, and one of the kind `PermissionDenied` where another user could have chosen that
+/// server: the way to the socket, or the user that the server runs as, says so. Nothing was sent then.
+pub fn connect(path: &Path) -> io::Result<UnixStream> {
+    let mut walk = Walk::to(path)?;
+    let found = walk.run(End::Socket)?;
+    let owner = walk.found.st_uid;
+    if let Some(doubt) = walk.doubt(Some(found.st_uid)) {
+        return Err(doubt.into());
+    }
+    let held = hold(&walk.folder, &walk.last)?.ok_or(Errno::ENOENT)?;
+    let now = fstat(&held)?;
+    if (now.st_dev, now.st_ino) != (found.st_dev, found.st_ino) {
+        return Err(io::Error::other("it was replaced on the way to it"));
+    }
+    let (stream, is_held) = match UnixStream::connect(way_to(&held)) {
+        // There is no /proc, as in a bare chroot: by the name, which may lead to another server by now.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => (UnixStream::connect(&walk.path)?, false),
+        other => (other?, true),
+    };
+    let server = getsockopt(&stream, PeerCredentials)?.uid();
+    // The service manager is root, listens in place of the server, and gives the socket to its user.
+    let is_manager = is_held && server == 0 && found.st_uid == owner;
+    if server != owner && !is_manager {
+        let folder = walk.path.parent().unwrap_or(&walk.path).display();
+        let text =
+            format!("the folder {folder} belongs to user {owner}, and its server runs as user {server}");
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
+    }
+    Ok(stream)
+}
+
+/// Listens at a path whose folder is there. Afterwards the socket has the permission bits `bits`, and before
+/// never more, whatever the umask is.
+///
+/// # Errors
+///
+/// The operating system's, those of [`Folder::judge`] of the folder, and `AddrInUse` where something stands
+/// that is not removed.
+pub fn listen(path: &Path, bits: u32, left: Left) -> io::Result<UnixListener> {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it names no file"));
+    };
+    let mut walk = Walk::to(parent)?;
+    let folder = Folder::walked(&mut walk)?;
+    folder.judge()?;
+    if let Some(entry) = hold(&walk.folder, name)?
+        && (left == Left::Ours || is_unanswered(&entry)?)
+    {
+        unlinkat(&walk.folder, name, UnlinkatFlags::NoRemoveDir)?;
+    }
+    let listener = socket(AddressFamily::Unix, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?;
+    // What is bound takes over the mode of the socket, less the umask.
+    fchmod(&listener, Mode::from_bits_truncate(bits))?;
+    bind(listener.as_raw_fd(), &UnixAddr::new(&address(&walk, &folder, name))?)?;
+    let bound = hold(&walk.folder, name)?.ok_or(Errno::ENOENT)?;
+    let found = fstat(&bound)?;
+    if kind(&found) != SFlag::S_IFSOCK {
+        return Err(io::Error::other("it was replaced while it was bound"));
+    }
+    if mode(&found) != bits {
+        fs::set_permissions(way_to(&bound), Permissions::from_mode(bits))?;
+    }
+    begin_to_listen(&listener, Backlog::MAXCONN)?;
+    Ok(listener.into())
+}
+
+/// Where to bind: the path without links, or where that is too long, through the descriptor of the folder.
+fn address(walk: &Walk, folder: &Folder, name: &OsStr) -> PathBuf {
+    let whole = folder.path.join(name);
+    match whole.as_os_str().len() <= MAX_ADDRESS_BYTES {
+        true => whole,
+        false => way_to(&walk.folder).join(name),
+    }
+}
+
+fn is_unanswered(entry: &OwnedFd) -> io::Result<bool> {
+    let is_refused = |error: io::Error| error.kind() == io::ErrorKind::ConnectionRefused;
+    Ok(kind(&fstat(entry)?) == SFlag::S_IFSOCK && UnixStream::connect(way_to(entry)).is_err_and(is_refused))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{chown, symlink};
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+
+    use nix::unistd::Uid;
+
+    /// Another user, who prepares a folder.
+    const BOB: u32 = 65534;
+
+    /// How often a race is run. Where a path was used twice it was won in some hundred.
+    const RACES: usize = 1_000;
+
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("mainspring-socket-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).unwrap();
+        fs::set_permissions(&folder, Permissions::from_mode(0o755)).unwrap();
+        fs::canonicalize(folder).unwrap()
+    }
+
+    fn bits(path: &Path) -> u32 {
+        fs::symlink_metadata(path).unwrap().permissions().mode() & 0o7777
+    }
+
+    fn is_root() -> bool {
+        let is_root = Uid::effective().is_root();
+        assert!(is_root || std::env::var_os("CI").is_none(), "this needs root");
+        if !is_root {
+            eprintln!("SKIPPED: only root can give a folder to another user");
+        }
+        is_root
+    }
+
+    /// Does this again and again beside so many tries; returns how many of them did it.
+    fn beside(act: impl Fn() + Sync, attempt: impl Fn() -> bool) -> usize {
+        let is_over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    act();
+                }
+            });
+            let count = (0..RACES).filter(|_| attempt()).count();
+            is_over.store(true, Ordering::Relaxed);
+            count
+        })
+    }
+
+    #[test]
+    fn a_socket_has_its_mode_and_is_connected_to() {
+        let folder = folder("mode");
+        for mode in [0o600, 0o660] {
+            let path = folder.join(format!("{mode:o}"));
+            let listener = listen(&path, mode, Left::Unanswered).unwrap();
+            assert_eq!(bits(&path), mode);
+            connect(&path).unwrap();
+            assert_eq!(listen(&path, mode, Left::Unanswered).unwrap_err().kind(), io::ErrorKind::AddrInUse);
+            drop(listener);
+            assert_eq!(connect(&path).unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
+            let _again = listen(&path, mode, Left::Unanswered).unwrap();
+            let _taken = listen(&path, mode, Left::Ours).unwrap();
+        }
+        fs::write(folder.join("file"), "").unwrap();
+        let error = listen(&folder.join("file"), 0o600, Left::Unanswered).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
+        assert_eq!(connect(&folder.join("file")).unwrap_err().to_string(), "it is no socket");
+        assert_eq!(connect(&folder.join("none")).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn a_path_is_as_long_as_its_folder() {
+        let deep = folder("deep").join("x".repeat(MAX_ADDRESS_BYTES));
+        fs::create_dir(&deep).unwrap();
+        let _listener = listen(&deep.join("socket"), 0o600, Left::Ours).unwrap();
+        connect(&deep.join("socket")).unwrap();
+    }
+
+    #[test]
+    fn a_folder_that_others_may_write_is_listened_in_by_nobody() {
+        let folder = folder("open");
+        fs::set_permissions(&folder, Permissions::from_mode(0o1777)).unwrap();
+        let error = listen(&folder.join("socket"), 0o660, Left::Unanswered).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{error}");
+        assert!(fs::read_dir(&folder).unwrap().next().is_none());
+    }
+
+    #[test]
+    fn links_of_our_own_are_followed_to_a_server() {
+        let folder = folder("links");
+        fs::create_dir(folder.join("real")).unwrap();
+        let _listener = listen(&folder.join("real/socket"), 0o600, Left::Ours).unwrap();
+        symlink("real", folder.join("link")).unwrap();
+        symlink("link/socket", folder.join("way")).unwrap();
+        connect(&folder.join("way")).unwrap();
+    }
+
+    #[test]
+    fn a_link_of_another_user_leads_to_no_server_of_ours() {
+        if !is_root() {
+            return;
+        }
+        let folder = folder("others");
+        let ours = listen(&folder.join("socket"), 0o600, Left::Ours).unwrap();
+        ours.set_nonblocking(true).unwrap();
+        let bobs = folder.join("bob");
+        fs::create_dir(&bobs).unwrap();
+        symlink(folder.join("socket"), bobs.join("socket")).unwrap();
+        symlink(&folder, bobs.join("ms")).unwrap();
+        chown(&bobs, Some(BOB), Some(BOB)).unwrap();
+        for way in ["socket", "ms/socket"] {
+            let error = connect(&bobs.join(way)).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{way}: {error}");
+            assert!(error.to_string().contains("belongs to user 65534"), "{way}: {error}");
+        }
+        // A name that is no link: what listens there is asked who it is.
+        fs::hard_link(folder.join("socket"), bobs.join("name")).unwrap();
+        let error = connect(&bobs.join("name")).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{error}");
+        let _ = fs::remove_file(bobs.join("socket"));
+        let led = beside(
+            || {
+                // In turn a link to ours, and a socket of bob's where nobody listens.
+                let (link, own) = (bobs.join("link"), bobs.join("own"));
+                let _ = symlink(folder.join("socket"), &link);
+                let _ = fs::rename(&link, bobs.join("turn"));
+                let _ = UnixListener::bind(&own).and_then(|_| chown(&own, Some(BOB), Some(BOB)));
+                let _ = fs::rename(&own, bobs.join("turn"));
+            },
+            || connect(&bobs.join("turn")).is_ok(),
+        );
+        assert_eq!(led, 0);
+        // Only the name that is no link had led there.
+        let came = std::iter::from_fn(|| ours.accept().ok()).count();
+        assert!(came <= 1, "{came} connections");
+    }
+
+    #[test]
+    fn the_mode_of_a_socket_is_given_to_nothing_else_however_often_its_name_changes_hands() {
+        let folder = folder("race");
+        let (path, victim) = (folder.join("socket"), folder.join("victim"));
+        fs::write(&victim, "").unwrap();
+        fs::set_permissions(&victim, Permissions::from_mode(0o600)).unwrap();
+        beside(
+            || {
+                let link = folder.join("link");
+                let _ = symlink(&victim, &link);
+                let _ = fs::rename(&link, &path);
+                let _ = fs::remove_file(&path);
+            },
+            || listen(&path, 0o660, Left::Ours).is_ok(),
+        );
+        assert_eq!(bits(&victim), 0o600);
+    }
+}
