@@ -20,6 +20,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use mainspring_host::regular::open_regular;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{CertificateError, ClientConfig, RootCertStore};
@@ -49,8 +50,10 @@ impl Connector {
             Some(path) => {
                 let failed =
                     |error: &dyn std::fmt::Display| format!("sslrootcert {}: {error}", path.display());
-                let read = CertificateDer::pem_file_iter(path).map_err(|error| failed(&error))?;
-                for certificate in read.take(MAX_AUTHORITIES) {
+                // A user who could have chosen it answers for the database.
+                let opened = open_regular(path).and_then(|opened| opened.judge(None).map(|()| opened));
+                let file = opened.map_err(|error| failed(&error))?.file;
+                for certificate in CertificateDer::pem_reader_iter(file).take(MAX_AUTHORITIES) {
                     let certificate = certificate.map_err(|error| failed(&error))?;
                     roots.add(certificate).map_err(|error| failed(&error))?;
                 }

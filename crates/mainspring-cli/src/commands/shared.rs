@@ -8,7 +8,7 @@
 //!
 //! Does not share the data directory: each server has its own, for its socket and the output of its runs.
 
-use std::fs;
+use std::io::{self, Read};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -25,6 +25,7 @@ use super::inbox::work;
 use super::listen::Beside;
 use super::sharded::{self, Given, MakeServing, passing};
 use mainspring_exec::bell::{Bell, bell};
+use mainspring_host::regular::open_regular;
 use mainspring_server::activation::Handed;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
@@ -37,6 +38,9 @@ use mainspring_server::takeover::{shared_owner, take};
 
 /// Where the database is, if one is shared, unless it is left out.
 const VARIABLE: &str = "MAINSPRING_STORE";
+
+/// The longest file with an address: some times what one takes with a dozen of hosts.
+const MAX_ADDRESS_BYTES: u64 = 64 << 10;
 
 /// How often the thread that hears of releases looks whether it is to end.
 const HEAR_INTERVAL: Duration = Duration::from_secs(1);
@@ -52,8 +56,7 @@ pub(super) fn location(
         Location::parse(text.trim()).map_err(|why| Error::Usage(format!("{origin}: {why}")))
     };
     if let Some(path) = file {
-        let text =
-            fs::read_to_string(path).map_err(|source| Error::Data { path: path.to_owned(), source })?;
+        let text = file_text(path).map_err(|source| Error::Data { path: path.to_owned(), source })?;
         let line = text.lines().next().unwrap_or_default();
         return parsed(&path.display().to_string(), line).map(Some);
     }
@@ -69,6 +72,16 @@ pub(super) fn location(
         Ok(text) if !is_other && !text.is_empty() => parsed(VARIABLE, &text).map(Some),
         _ => Ok(None),
     }
+}
+
+/// The text of a file that says which database has the jobs: a user who could have chosen it has commands
+/// run.
+fn file_text(path: &Path) -> io::Result<String> {
+    let opened = open_regular(path)?;
+    opened.judge(None)?;
+    let mut text = String::new();
+    opened.file.take(MAX_ADDRESS_BYTES).read_to_string(&mut text)?;
+    Ok(text)
 }
 
 /// A server of the pool, as the database sees it.

@@ -63,3 +63,21 @@ fn a_socket_is_not_made_where_another_user_decides() {
     assert_eq!(mode, 0o600);
     assert!(!ground.path("bob/web/new.sock").exists() && !ground.path("mine/new.sock").exists());
 }
+
+#[test]
+fn no_file_of_bobs_says_which_database_has_roots_jobs() {
+    let Some(ground) = Ground::new("store-file") else { return };
+    ground.write("store", "postgres://127.0.0.1:1/x", 0o600);
+    ground.bob("echo postgres://127.0.0.1:1/x > store; ln -s $T/store link; : > ca.pem; mkfifo fifo");
+    for file in ["bob/store", "bob/link", "bob/fifo"] {
+        let said = ground.mainspring(&["serve", "--data", "data", "--store-file", file]);
+        assert!(said.code != Some(0) && !said.stderr.contains("127.0.0.1"), "{file}: {said:?}");
+        let is_told =
+            ["belongs to user 65534", "no regular file"].iter().any(|why| said.stderr.contains(why));
+        assert!(is_told, "{file}: {said:?}");
+    }
+    let authorities =
+        format!("postgres://127.0.0.1:1/x?sslmode=verify-full&sslrootcert={}", ground.text("bob/ca.pem"));
+    let said = ground.mainspring(&["serve", "--data", "data", "--store", &authorities]);
+    assert!(said.stderr.contains("belongs to user 65534"), "{said:?}");
+}
