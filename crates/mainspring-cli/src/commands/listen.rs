@@ -19,6 +19,7 @@ use super::{print, print_json};
 use crate::cli::listen::ListenArgs;
 use crate::cli::token::{OpenArgs, TokenAddArgs, TokenCommand, TokenListArgs};
 use crate::client::Client;
+use crate::client::http::parse_url;
 use mainspring_server::activation::{Handed, HandedSocket};
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
@@ -139,17 +140,36 @@ fn settings(args: &ListenArgs) -> Result<Settings, Error> {
 pub(super) fn open(args: &OpenArgs) -> Result<Exit, Error> {
     let answer = Client::connect(&args.ask.server.address())?.ask(Request::LoginCode)?;
     let Response::LoginCode(LoginWire { code, addresses }) = answer else { return Ok(Exit::Failed) };
-    let first = addresses.first().cloned().unwrap_or_default();
-    let address = format!("{first}#code={code}");
+    let address = page_address(addresses.first().map_or("", String::as_str), &code)?;
     if args.ask.json {
         print_json(&Opened { address: &address, good_for_seconds: 60 })?;
         return Ok(Exit::Ok);
     }
-    if args.print || !starts_browser(&address) {
+    if args.print || address.starts_with('#') || !starts_browser(&address) {
         print(&format!("{address}\n"))?;
         say("mainspring: open it in a browser within a minute; it is good once\n");
     }
     Ok(Exit::Ok)
+}
+
+/// The address that signs a browser in. A server may say anything: what is no address of HTTP with a code
+/// goes to no other program and to no terminal.
+///
+/// # Errors
+///
+/// When it is none.
+fn page_address(page: &str, code: &str) -> Result<String, Error> {
+    let is_code =
+        !code.is_empty() && code.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+    // A server that listens on a socket alone has no address to name.
+    let page = if page.is_empty() { Ok(String::new()) } else { parse_url(page) };
+    match page {
+        Ok(page) if is_code => Ok(format!("{page}#code={code}")),
+        _ => {
+            let text = "the server names no address of a page: ask mainspring status which server that is";
+            Err(Error::Refused(ErrorWire::new(ErrorKind::Failed, text)))
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -222,4 +242,38 @@ fn list(args: &TokenListArgs) -> Result<Exit, Error> {
         )?;
     }
     Ok(Exit::Ok)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_opened_at_an_address_of_http_alone() {
+        let good = ["http://127.0.0.1:7411/", "http://[::1]:7411/", "https://host.example/mainspring/"];
+        for page in good {
+            assert_eq!(page_address(page, "aB-_9").unwrap(), format!("{page}#code=aB-_9"));
+        }
+        assert_eq!(page_address("", "c").unwrap(), "#code=c");
+        for page in [
+            "--help",
+            "-",
+            "file:///etc/passwd",
+            "javascript:alert(1)",
+            "/etc/passwd",
+            "http:",
+            "http:///x",
+            " http://a/",
+            "http://a/\u{1b}[2J",
+            "http://a/ --x",
+            "http://a/?x",
+            "http://user@a/",
+            "HTTP",
+        ] {
+            assert!(page_address(page, "c").is_err(), "{page}");
+        }
+        for code in ["", "a b", "a\n", "\u{1b}", "a&b", "a#b"] {
+            assert!(page_address("http://a/", code).is_err(), "{code:?}");
+        }
+    }
 }

@@ -2,7 +2,10 @@
 //! alone.
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
+use std::thread;
 
 use crate::ground::Ground;
 use crate::served::IDLE;
@@ -80,4 +83,34 @@ fn no_file_of_bobs_says_which_database_has_roots_jobs() {
         format!("postgres://127.0.0.1:1/x?sslmode=verify-full&sslrootcert={}", ground.text("bob/ca.pem"));
     let said = ground.mainspring(&["serve", "--data", "data", "--store", &authorities]);
     assert!(said.stderr.contains("belongs to user 65534"), "{said:?}");
+}
+
+#[test]
+fn what_a_false_server_says_is_no_argument_of_the_browser() {
+    let Some(ground) = Ground::new("browser") else { return };
+    fs::create_dir(ground.path("ms")).unwrap();
+    let path = ground.path("ms/mainspring.sock");
+    let listener = UnixListener::bind(&path).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
+    let pages = ["--help", "file:///etc/passwd", "javascript:1", "http://a.example/"];
+    let server = thread::Builder::new()
+        .spawn(move || {
+            for page in pages {
+                let (mut stream, _) = listener.accept().unwrap();
+                let said =
+                    format!("{{\"id\":1,\"login_code\":{{\"code\":\"c\",\"addresses\":[\"{page}\"]}}}}\n");
+                // The client may have gone.
+                let _ = stream.write_all(said.as_bytes());
+                let _ = std::io::copy(&mut stream, &mut std::io::sink());
+            }
+        })
+        .unwrap();
+    // As bob: for root no browser is started.
+    ground.bob("mkdir bin; printf '#!/bin/sh\\necho \"$@\" >> opened\\n' > bin/xdg-open; chmod 755 bin/xdg-open; : > opened");
+    for page in pages {
+        let said = ground.bob("DISPLAY=:0 PATH=$PWD/bin:$PATH $T/mainspring open --data $T/ms");
+        assert_eq!(said.code == Some(0), page.starts_with("http://"), "{page}: {said:?}");
+    }
+    server.join().unwrap();
+    assert_eq!(ground.read("bob/opened"), "http://a.example/#code=c\n");
 }
