@@ -31,7 +31,7 @@ use mainspring_server::server::listener::Listener;
 use mainspring_server::server::standby::note;
 use mainspring_web::listen::{Serving, Sockets};
 use mainspring_web::proxy_users::ProxyUsers;
-use mainspring_web::settings::{Address, Settings};
+use mainspring_web::settings::{Address, Network, Settings};
 use mainspring_web::tokens::{self, Tokens};
 
 /// What serves beside the loop, if anything does.
@@ -86,6 +86,12 @@ impl Beside {
         self.serving.push(bound.serve(data.clone(), zone.clone()).map_err(failed)?);
         for address in &listener.addresses {
             say(&format!("mainspring: the page is at {address} (mainspring open signs a browser in)\n"));
+        }
+        if let Some(wide) = args.behind_proxy.filter(Network::is_public) {
+            say(&format!(
+                "mainspring: warning: --behind-proxy {wide} has more of the Internet in it than a proxy: whoever is there \
+                 connects without it, and without encryption\n"
+            ));
         }
         if args.define_over_http && Uid::effective().is_root() {
             say("mainspring: warning: tokens of the scope define run any command as root: serve without \
