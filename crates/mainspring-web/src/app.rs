@@ -33,6 +33,7 @@ use crate::lock::locked;
 use crate::meter::Meter;
 use crate::pool::{Actor, Pool, Reach, asking_for};
 use crate::problem::{Code, Problem};
+use crate::repeats::Repeats;
 use crate::scope::Scope;
 use crate::sessions::{Identity, Sessions, Who};
 use crate::settings::Settings;
@@ -76,6 +77,8 @@ pub struct App {
     /// The description of the API, from when it is served.
     pub description: OnceLock<Bytes>,
     tokens: Mutex<Tokens>,
+    /// The lines about a file of tokens that cannot be believed.
+    no_tokens: Mutex<Repeats>,
     sessions: Mutex<Sessions>,
     /// Runs that were asked for, by job and the moment that the browser named.
     clicks: Mutex<HashMap<(String, String), Click>>,
@@ -105,6 +108,7 @@ impl App {
     ) -> std::io::Result<App> {
         Ok(App {
             tokens: Mutex::new(Tokens::open(path(&data))?),
+            no_tokens: Mutex::default(),
             sessions: Mutex::new(Sessions::default()),
             clicks: Mutex::new(HashMap::new()),
             clicking: Shares::new(1),
@@ -142,7 +146,11 @@ impl App {
     pub fn who_has(&self, token: &str) -> Result<Option<Who>, String> {
         let mut tokens = locked(&self.tokens);
         tokens.refresh().map_err(|error| {
-            say(&format!("mainspring: no token is good, because {}: {error}\n", path(&self.data).display()));
+            let line =
+                format!("mainspring: no token is good, because {}: {error}", path(&self.data).display());
+            if let Some(line) = locked(&self.no_tokens).add(&line, Moment::now()) {
+                say(&format!("{line}\n"));
+            }
             "no token is good now: see the log of the server".to_owned()
         })?;
         let found = tokens.find(token).cloned();

@@ -36,6 +36,7 @@ pub mod plan;
 pub mod pool;
 pub mod problem;
 pub mod proxy_users;
+pub mod repeats;
 pub mod resources;
 pub mod route;
 pub mod router;

@@ -26,6 +26,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use jiff::tz::TimeZone;
+use mainspring_exec::clock::Moment;
 use mainspring_host::socket::{self, Left};
 use mainspring_server::activation::{Handed, HandedSocket, Listening};
 use mainspring_server::data_directory::DataDirectory;
@@ -42,6 +43,7 @@ use crate::connections::{Busy, Connections, Origin};
 use crate::feed::REST;
 use crate::openapi::document;
 use crate::pool::{Actor, CONNECTIONS, Connection, Pool};
+use crate::repeats::Repeats;
 use crate::router::{Peer, router, serve};
 use crate::settings::{Address, Settings};
 use crate::write_timeout::WriteTimeout;
@@ -280,6 +282,7 @@ async fn accept(app: Arc<App>, router: Router, connections: Arc<Connections>, so
     match socket {
         Socket::Tcp(listener, port) => {
             let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
+            let mut refused = Repeats::default();
             loop {
                 match listener.accept().await {
                     Ok((stream, from)) if app.settings.takes(from.ip()) => {
@@ -287,7 +290,7 @@ async fn accept(app: Arc<App>, router: Router, connections: Arc<Connections>, so
                         let place = Connections::enter(&connections, Origin::Address(from.ip()));
                         begin(&app, &router, Peer { port: Some(port), from: Some(from.ip()), place }, stream);
                     }
-                    Ok((_, from)) => say_refused(from.ip()),
+                    Ok((_, from)) => say_refused(&mut refused, from.ip()),
                     Err(_) => sleep(ACCEPT_REST).await,
                 }
             }
@@ -308,10 +311,13 @@ async fn accept(app: Arc<App>, router: Router, connections: Arc<Connections>, so
     }
 }
 
-fn say_refused(from: IpAddr) {
-    say(&format!(
-        "mainspring: a connection from {from} was refused: it is not in the network of --behind-proxy\n"
-    ));
+fn say_refused(refused: &mut Repeats, from: IpAddr) {
+    let line = format!(
+        "mainspring: a connection from {from} was refused: it is not in the network of --behind-proxy"
+    );
+    if let Some(line) = refused.add(&line, Moment::now()) {
+        say(&format!("{line}\n"));
+    }
 }
 
 /// Serves one connection on a task of its own.
