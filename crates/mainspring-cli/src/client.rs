@@ -9,13 +9,14 @@
 //!
 //! Source: unix(7).
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::client::http::{Http, Site};
+use crate::client::http::{Http, Site, Waits};
+use mainspring_exec::clock::Moment;
 use mainspring_exec::span::Span;
 use mainspring_host::socket::connect;
 use mainspring_server::data_directory::DataDirectory;
@@ -51,6 +52,10 @@ enum Channel {
     Http(Box<Http>),
 }
 
+/// How long a line of an answer may take from its first byte on: a server writes it as a whole. What waits
+/// for a run waits before that byte.
+const LINE_WAIT: Duration = Duration::from_secs(60);
+
 /// How much is read from the server at once: a page of a list is a quarter of a megabyte.
 const READ_BYTES: usize = 64 << 10;
 
@@ -58,6 +63,7 @@ const READ_BYTES: usize = 64 << 10;
 struct Socket {
     reader: BufReader<UnixStream>,
     path: PathBuf,
+    /// How long the server has for an answer, from when it is waited for.
     wait: Option<Duration>,
 }
 
@@ -84,20 +90,12 @@ impl Client {
         Ok(Client { channel, last_id: 0 })
     }
 
-    /// Gives the server so long for each answer from now on.
-    ///
-    /// # Errors
-    ///
-    /// When the operating system refuses that.
-    pub fn answers_within(&mut self, wait: Duration) -> Result<(), Error> {
+    /// Gives the server so long for each whole answer from now on.
+    pub fn answers_within(&mut self, wait: Duration) {
         match &mut self.channel {
-            Channel::Socket(socket) => {
-                socket.reader.get_ref().set_read_timeout(Some(wait)).map_err(|error| socket.broken(error))?;
-                socket.wait = Some(wait);
-            }
+            Channel::Socket(socket) => socket.wait = Some(wait),
             Channel::Http(http) => http.answers_within(wait),
         }
-        Ok(())
     }
 
     /// Asks, and waits for the first answer.
@@ -116,12 +114,13 @@ impl Client {
     /// As [`ask`](Self::ask).
     pub fn ask_with(&mut self, request: Request, comment: Option<String>) -> Result<Response, Error> {
         self.last_id += 1;
+        let waits = Waits::of(&request);
         let asked = Asked { id: self.last_id, actor: None, comment, own: false, request };
         let text = serde_json::to_string(&asked).expect("requests have string keys and finite numbers");
         let sent = match &mut self.channel {
             Channel::Socket(socket) => socket.send(&text),
             // What is wrong with an answer over HTTP stands in its head.
-            Channel::Http(http) => return http.send(&text).and_then(|()| self.next_answer()),
+            Channel::Http(http) => return http.send(&text, waits).and_then(|()| self.next_answer()),
         };
         match sent {
             Ok(()) => self.next_answer(),
@@ -143,11 +142,11 @@ impl Client {
         loop {
             let mut line = String::new();
             let count = match &mut self.channel {
-                Channel::Socket(socket) => socket.reader.by_ref().take(MAX_ANSWER_BYTES).read_line(&mut line),
+                Channel::Socket(socket) => socket.read_line(&mut line),
                 Channel::Http(http) => http.read_line(&mut line, MAX_ANSWER_BYTES),
             };
             match count {
-                Ok(count) if count as u64 == MAX_ANSWER_BYTES => {
+                Ok(count) if MAX_ANSWER_BYTES <= count as u64 => {
                     let text = format!("an answer is longer than {} MiB", MAX_ANSWER_BYTES >> 20);
                     return Err(self.broken(io::Error::other(text)));
                 }
@@ -212,12 +211,38 @@ impl Socket {
         self.reader.get_mut().write_all(line.as_bytes()).map_err(|error| self.broken(error))
     }
 
+    /// Reads a line as far as an answer may be long. The time that it has is one for the whole: a server that
+    /// sends a byte now and then gets no more of it.
+    fn read_line(&mut self, line: &mut String) -> io::Result<usize> {
+        let began = Moment::now();
+        let (mut wait, mut bytes) = (self.wait, Vec::new());
+        loop {
+            let left = wait.map(|wait| wait.saturating_sub(Moment::now().since(began)));
+            if left.is_some_and(|left| left.is_zero()) {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            self.reader.get_ref().set_read_timeout(left)?;
+            let part = self.reader.fill_buf()?;
+            let end = part.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
+            let count = end.unwrap_or(part.len());
+            bytes.extend_from_slice(&part[..count]);
+            self.reader.consume(count);
+            if end.is_some() || count == 0 || MAX_ANSWER_BYTES <= bytes.len() as u64 {
+                break;
+            }
+            wait = wait.or_else(|| Some(Moment::now().since(began) + LINE_WAIT));
+        }
+        *line =
+            String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        Ok(line.len())
+    }
+
     fn broken(&self, source: io::Error) -> Error {
         let path = self.path.clone();
         if source.kind() != io::ErrorKind::WouldBlock {
             return Error::Unreachable { path, source };
         }
-        let wait = Span(self.wait.unwrap_or_default());
+        let wait = Span(self.wait.unwrap_or(LINE_WAIT));
         let text = format!("it takes requests, and has not answered within {wait}");
         Error::Unreachable { path, source: io::Error::new(io::ErrorKind::TimedOut, text) }
     }
@@ -226,7 +251,50 @@ impl Socket {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::TcpListener;
+    use std::os::unix::fs::PermissionsExt;
     use std::os::unix::net::UnixListener;
+    use std::thread;
+
+    /// Writes byte after byte, without an end of the line, until the client has gone.
+    fn drip(mut stream: impl Write) {
+        while stream.write_all(b" ").is_ok() {}
+    }
+
+    #[test]
+    fn an_answer_that_comes_drop_by_drop_has_one_deadline() {
+        let folder = std::env::temp_dir().join(format!("mainspring-drip-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        let data = DataDirectory::find(Some(&folder));
+        let listener = UnixListener::bind(data.socket()).unwrap();
+        thread::scope(|scope| {
+            scope.spawn(|| drip(listener.accept().unwrap().0));
+            let mut client = Client::connect(&Address::Here(data)).unwrap();
+            client.answers_within(Duration::from_millis(100));
+            let error = client.ask(Request::Status).unwrap_err();
+            let Error::Unreachable { source, .. } = &error else { panic!("{error}") };
+            assert_eq!(source.kind(), io::ErrorKind::TimedOut);
+        });
+        let token_file = folder.join("token");
+        std::fs::write(&token_file, "t").unwrap();
+        std::fs::set_permissions(&token_file, std::fs::Permissions::from_mode(0o600)).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut stream = listener.accept().unwrap().0;
+                let head = "HTTP/1.1 200 OK\r\ncontent-type: application/x-ndjson\r\n\r\n";
+                stream.write_all(head.as_bytes()).unwrap();
+                drip(stream);
+            });
+            let mut client = Client::connect(&Address::There(Site { url, token_file })).unwrap();
+            client.answers_within(Duration::from_millis(500));
+            let error = client.ask(Request::Status).unwrap_err();
+            assert!(matches!(&error, Error::Away { why, .. } if why.contains("timeout")), "{error}");
+        });
+        let _ = std::fs::remove_dir_all(&folder);
+    }
 
     #[test]
     fn a_refusal_is_heard_though_the_server_has_closed() {

@@ -19,7 +19,7 @@ use std::time::Duration;
 use mainspring_host::regular::open_regular;
 use mainspring_server::error::Error;
 use mainspring_server::message::{PROGRAM, say};
-use mainspring_server::protocol::{ErrorKind, ErrorWire};
+use mainspring_server::protocol::{ErrorKind, ErrorWire, Request};
 use serde::Deserialize;
 use ureq::http::Uri;
 use ureq::{Agent, BodyReader};
@@ -33,6 +33,10 @@ const CONNECT_WAIT: Duration = Duration::from_secs(10);
 /// How long nothing may come while an answer is waited for: some times the interval of the server's own signs
 /// of life.
 const SILENCE: Duration = Duration::from_secs(60);
+
+/// How long the body of an answer may take that waits for no run: as long as a page of a list takes over a
+/// slow line. What waits for a run has no such end: it is for who waits to leave.
+const BODY_WAIT: Duration = Duration::from_secs(60);
 
 /// The longest token: some times that of ours.
 const MAX_TOKEN_BYTES: u64 = 4 << 10;
@@ -50,6 +54,24 @@ pub struct Site {
     pub url: String,
     /// Where the token is.
     pub token_file: PathBuf,
+}
+
+/// How long the answer to a request may take to come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Waits {
+    /// Until a run has ended, or as long as there is output.
+    ForRun,
+    /// No longer than it takes to find it out.
+    ForAnswer,
+}
+
+impl Waits {
+    pub(super) fn of(request: &Request) -> Waits {
+        match request {
+            Request::Run { wait: true, .. } | Request::Wait { .. } | Request::Logs { .. } => Waits::ForRun,
+            _ => Waits::ForAnswer,
+        }
+    }
 }
 
 /// The way to it.
@@ -108,18 +130,20 @@ impl Http {
     pub(super) fn answers_within(&mut self, wait: Duration) {
         let config = self.agent.config().clone();
         let config = Agent::config_builder()
-            .timeout_connect(Some(wait))
-            .timeout_recv_response(Some(wait))
+            .timeout_global(Some(wait))
             .http_status_as_error(config.http_status_as_error())
             .max_redirects(config.max_redirects())
             .max_redirects_will_error(config.max_redirects_will_error());
         self.agent = config.build().new_agent();
     }
 
-    pub(super) fn send(&mut self, text: &str) -> Result<(), Error> {
+    pub(super) fn send(&mut self, text: &str, waits: Waits) -> Result<(), Error> {
         let asked = self
             .agent
             .post(format!("{}{PATH}", self.url))
+            .config()
+            .timeout_recv_body((waits == Waits::ForAnswer).then_some(BODY_WAIT))
+            .build()
             .header("authorization", format!("Bearer {}", self.token))
             .header("content-type", "application/json")
             .header("accept", "application/x-ndjson, application/problem+json")

@@ -101,7 +101,7 @@ pub(super) fn turn(
 
 fn connect(data: DataDirectory) -> Option<Client> {
     let mut client = Client::connect(&Address::Here(data)).ok()?;
-    client.answers_within(ANSWER_WAIT).ok()?;
+    client.answers_within(ANSWER_WAIT);
     Some(client)
 }
 
