@@ -1,9 +1,11 @@
 //! The tables and functions, and how those of an older version become those of this.
 //!
 //! ```text
-//!  BEGIN ─ advisory lock ─ version? ─ the steps that are missing ─ version ─ COMMIT      several servers
-//! start at once
+//!  BEGIN ─ a lock on what is ours ─ the steps that are missing ─ version ─ COMMIT      several start at once
 //! ```
+//!
+//! The lock is one on the table `meta`, or on the name of the schema where there is none yet, and not an
+//! advisory one: each role that may connect could hold that, and no server would start.
 //!
 //! A server of the version before may run while the steps are made and afterwards: a step adds, and what it
 //! would change gets a new name (`commit_2` beside `commit_1`), or becomes a view with what writes through it
@@ -50,9 +52,6 @@ const STEPS: [&[&str]; VERSION as usize] = [
     &[include_str!("../sql/0017_few.sql")],
 ];
 
-/// Of the lock that servers take which start at once: the letters `mainspri`.
-const LOCK: i64 = 0x6d61_696e_7370_7269;
-
 /// Each function looks for names in `pg_catalog` alone, from whatever session it is called: see `SEARCH_PATH`
 /// of the sessions. Left out are the functions that the planner of the database puts into the statement that
 /// calls them, which is one of ours: with a setting of their own it would call them instead, for each row.
@@ -73,12 +72,14 @@ const MAY_NOT: &str = "the tables have to be made before, by a role that may: `m
 
 /// All that leads from a version to this one, for people whose role may not make tables.
 pub fn preview(found: u32) -> String {
-    let mut text = format!(
-        "BEGIN;\nSET LOCAL statement_timeout = 0;\nSET LOCAL lock_timeout = '5s';\nSET LOCAL search_path = pg_catalog, pg_temp;\nSELECT pg_advisory_xact_lock({LOCK});\n"
+    let mut text = String::from(
+        "BEGIN;\nSET LOCAL statement_timeout = 0;\nSET LOCAL lock_timeout = '5s';\nSET LOCAL search_path = pg_catalog, pg_temp;\n",
     );
-    if found == 0 {
-        text.push_str("CREATE SCHEMA IF NOT EXISTS mainspring;\n");
-    }
+    // Of two that begin with the same, the second waits for the first, and finds what that has made.
+    text.push_str(match found {
+        0 => "CREATE SCHEMA IF NOT EXISTS mainspring;\n",
+        _ => "LOCK TABLE mainspring.meta IN SHARE ROW EXCLUSIVE MODE;\n",
+    });
     for step in STEPS.iter().skip(usize::try_from(found).unwrap_or(usize::MAX)) {
         text.push_str(&step.concat());
     }

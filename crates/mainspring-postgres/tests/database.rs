@@ -204,6 +204,13 @@ impl Database {
             .unwrap()
     }
 
+    /// A session of `psql` that does this, and then sleeps until it is killed.
+    pub(crate) fn session(&self, sql: &str) -> Child {
+        let mut command = self.command("psql");
+        command.arg("-h").arg(&self.directory).args(["-p", &self.port, "-qAtX", "-d", "mainspring"]);
+        command.args(["-c", &format!("{sql}; SELECT pg_sleep(3600)")]).stdout(Stdio::null()).spawn().unwrap()
+    }
+
     /// The same, where it must go well.
     pub(crate) fn ask(&self, sql: &str) -> String {
         let asked = self.psql("mainspring", sql);

@@ -1,11 +1,14 @@
-//! Functions and operators of a role that may create in `public` and has no other right are never called.
+//! A role that may connect, and perhaps create in `public`, and has no other right: what it makes is never
+//! called, and it keeps no server from its tables.
 
 use std::collections::BTreeSet;
 
 use mainspring_job::contract;
+use mainspring_postgres::FORMAT_VERSION;
 
 use super::contract::Shared;
 use super::database::Database;
+use super::trouble::{MAX_TRIES, acquired, opened};
 
 /// All that the store says to the database: the schema, and its own statements.
 const SOURCES: [&str; 9] = [
@@ -107,4 +110,27 @@ fn no_function_that_another_role_could_create_is_called() {
         AND (l.lanname <> 'sql' OR p.provolatile = 'v')",
     );
     assert_eq!(bare.trim(), "", "functions that resolve names by the path of their caller");
+}
+
+#[test]
+fn a_role_that_may_only_connect_keeps_no_server_from_making_its_tables() {
+    let Some(database) = Database::start() else { return };
+    database.ask("CREATE ROLE stranger LOGIN");
+    let number = i64::from_be_bytes(*b"mainspri");
+    let mut stranger = database.session(&format!("SET ROLE stranger; SELECT pg_advisory_lock({number})"));
+    let holds = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted";
+    assert!((0..MAX_TRIES).any(|_| database.ask(holds) == "1"), "the stranger has the lock");
+    acquired(&mut opened(&database));
+    stranger.kill().unwrap();
+    stranger.wait().unwrap();
+}
+
+#[test]
+fn of_servers_that_make_the_tables_at_once_none_fails() {
+    let Some(database) = Database::start() else { return };
+    std::thread::scope(|scope| {
+        let servers: Vec<_> = (0..4).map(|_| scope.spawn(|| drop(opened(&database)))).collect();
+        servers.into_iter().for_each(|server| server.join().unwrap());
+    });
+    assert_eq!(database.ask("SELECT version FROM mainspring.meta"), FORMAT_VERSION.to_string());
 }
