@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use mainspring_job::contract;
+use mainspring_job::{Reader, Shard, contract};
 use mainspring_postgres::FORMAT_VERSION;
 
 use super::contract::Shared;
@@ -133,4 +133,28 @@ fn of_servers_that_make_the_tables_at_once_none_fails() {
         servers.into_iter().for_each(|server| server.join().unwrap());
     });
     assert_eq!(database.ask("SELECT version FROM mainspring.meta"), FORMAT_VERSION.to_string());
+}
+
+#[test]
+fn where_other_roles_may_create_is_told() {
+    let Some(database) = Database::start() else { return };
+    let mut store = opened(&database);
+    acquired(&mut store);
+    database.ask(
+        "CREATE ROLE mallory LOGIN; CREATE ROLE chief SUPERUSER; REVOKE CREATE ON SCHEMA public FROM PUBLIC",
+    );
+    let mut told = || {
+        let text = store.cluster(Shard::WHOLE).unwrap().unwrap();
+        let found: serde_json::Value = serde_json::from_str(&text).unwrap();
+        found["database"]["others_create_in"].to_string()
+    };
+    assert_eq!(told(), "[]");
+    // Who may do everything already gets nothing by it.
+    database.ask("GRANT CREATE ON SCHEMA public, mainspring TO chief, mainspring");
+    assert_eq!(told(), "[]");
+    database.ask("GRANT CREATE ON SCHEMA public TO PUBLIC");
+    assert_eq!(told(), r#"["the schema public"]"#);
+    database
+        .ask("GRANT CREATE ON SCHEMA mainspring TO mallory; GRANT CREATE ON DATABASE mainspring TO mallory");
+    assert_eq!(told(), r#"["the database mainspring","the schema mainspring","the schema public"]"#);
 }

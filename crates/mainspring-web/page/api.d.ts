@@ -145,6 +145,8 @@ export interface Database {
   live_rows: number;
   /** Whether the role may make the tables of a later version. */
   may_migrate: boolean;
+  /** Schemas that names could be looked for in, and the database, where others than the servers' role, the owner and superusers may create something. */
+  others_create_in: string[];
   /** Whether a pooler stands before it. */
   is_pooled: boolean;
 }

@@ -8,6 +8,7 @@
 //! | inbox | a request waits for long, or was refused |
 //! | database clock | that of the server is another |
 //! | database | it may lose what is acknowledged, keeps old rows, or its role may not migrate it |
+//! | names | another role may create something where names are looked for |
 //!
 //! Cost: some strings.
 //!
@@ -182,6 +183,11 @@ fn database(of: &DatabaseWire) -> Vec<Finding> {
         let hint = "before an upgrade another role makes them: see docs/cluster.md";
         findings.push(Finding::warning("rights", text.to_owned(), hint));
     }
+    if !of.others_create_in.is_empty() {
+        let text = format!("roles other than the servers' may create in {}", of.others_create_in.join(", "));
+        let hint = "a function of theirs could be called in place of the database's: REVOKE CREATE ON .. FROM PUBLIC, or from the role";
+        findings.push(Finding::warning("names", text, hint));
+    }
     findings
 }
 
@@ -218,7 +224,7 @@ mod tests {
         };
         assert_eq!(trouble(&good()), [""; 0]);
         type Plant = fn(&mut ClusterWire);
-        let cases: [(&str, Plant); 12] = [
+        let cases: [(&str, Plant); 13] = [
             ("owner", |cluster| cluster.lease_left_ms = 4_000),
             ("servers", |cluster| cluster.servers[1].silent_ms = 20_000),
             ("versions", |cluster| "2".clone_into(&mut cluster.servers[1].version)),
@@ -231,6 +237,7 @@ mod tests {
             ("vacuum", |cluster| cluster.database.oldest_xmin_age = 2_000_000),
             ("vacuum", |cluster| cluster.database.dead_rows = 200_000),
             ("rights", |cluster| cluster.database.may_migrate = false),
+            ("names", |cluster| cluster.database.others_create_in.push("the schema public".to_owned())),
         ];
         for (about, plant) in cases {
             let mut cluster = good();

@@ -134,6 +134,9 @@ pub struct DatabaseWire {
     pub live_rows: u64,
     /// Whether the role may make the tables of a later version.
     pub may_migrate: bool,
+    /// Schemas that names could be looked for in, and the database, where others than the servers' role, the
+    /// owner and superusers may create something.
+    pub others_create_in: Vec<String>,
     /// Whether a pooler stands before it.
     pub is_pooled: bool,
 }
