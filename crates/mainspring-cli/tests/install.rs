@@ -58,6 +58,22 @@ fn systemd_has_nothing_against_the_sockets_beside_the_service() {
     let _ = fs::remove_dir_all(&folder);
 }
 
+/// How exposed `systemd-analyze security` finds the unit, in tenths: what no job needs is forbidden.
+const MAX_EXPOSURE: &str = "65";
+
+#[test]
+fn the_unit_forbids_what_hardly_any_job_needs() {
+    let unit = root().join("docs/mainspring.service");
+    let threshold = format!("--threshold={MAX_EXPOSURE}");
+    let arguments = ["security", "--offline=true", "--no-pager", &threshold, unit.to_str().unwrap()];
+    if let Some(judged) = tool("systemd-analyze", &arguments) {
+        let said = text(&judged);
+        // Before version 250 it asks the service manager that runs.
+        let is_known = !said.contains("unrecognized option");
+        assert!(judged.status.success() || !is_known, "{said}");
+    }
+}
+
 fn verify(name: &str, of: &str) {
     let folder = folder(name);
     let unit = fs::read_to_string(root().join("docs").join(name)).unwrap();
