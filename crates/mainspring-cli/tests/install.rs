@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use crate::program::{Running, root};
@@ -74,6 +74,28 @@ fn the_unit_forbids_what_hardly_any_job_needs() {
     }
 }
 
+#[test]
+fn the_image_is_made_from_named_versions_and_runs_as_a_user_without_rights() {
+    let text = fs::read_to_string(root().join("packaging/Dockerfile")).unwrap();
+    let of = |word: &str| -> Vec<String> {
+        let lines = text.lines().filter_map(|line| line.strip_prefix(word));
+        lines.map(|rest| rest.split_whitespace().next().unwrap().to_owned()).collect()
+    };
+    let bases = of("FROM ");
+    // As many numbers as a tag has that no later release takes over, or a digest.
+    let numbers = [("rust", 3), ("debian", 2)];
+    for (base, (name, count)) in bases.iter().zip(numbers) {
+        let version = base.strip_prefix(&format!("{name}:")).unwrap().split('-').next().unwrap();
+        let parts: Vec<&str> = version.split('.').collect();
+        let is_whole = parts.len() == count && parts.iter().all(|part| part.parse::<u32>().is_ok());
+        assert!(is_whole || base.contains("@sha256:"), "{base}");
+    }
+    assert_eq!(bases.len(), numbers.len(), "{bases:?}");
+    let [user] = of("USER ").try_into().unwrap();
+    let numbers: Vec<u32> = user.split(':').map(|number| number.parse().unwrap()).collect();
+    assert!(numbers.len() == 2 && !numbers.contains(&0), "{user}");
+}
+
 fn verify(name: &str, of: &str) {
     let folder = folder(name);
     let unit = fs::read_to_string(root().join("docs").join(name)).unwrap();
@@ -96,10 +118,7 @@ fn the_package_has_the_program_its_unit_its_pages_and_its_completions() {
     let folder = folder("deb");
     let script = root().join("packaging/deb");
     let binary = env!("CARGO_BIN_EXE_mainspring");
-    let made = tool(script.to_str().unwrap(), &[binary, folder.to_str().unwrap()]).unwrap();
-    assert!(made.status.success(), "{}", text(&made));
-    let mut files = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
-    let package = files.find(|path| path.extension().is_some_and(|end| end == "deb")).unwrap();
+    let package = packed(script.to_str().unwrap(), binary, &folder);
     let package = package.to_str().unwrap();
     let control = text(&tool("dpkg-deb", &["--field", package]).unwrap());
     assert!(
@@ -130,6 +149,24 @@ fn the_package_has_the_program_its_unit_its_pages_and_its_completions() {
     assert!(text(&checked).contains("0 jobs, no problems"), "{}", text(&checked));
     assert!(Path::new(&program).metadata().unwrap().len() < 200 << 20);
     let _ = fs::remove_dir_all(&folder);
+}
+
+/// Makes a package as somebody whose files are for nobody else, and looks at the modes of what is in it.
+fn packed(script: &str, binary: &str, folder: &Path) -> PathBuf {
+    let line = "umask 077; exec \"$0\" \"$@\"";
+    let made = tool("/bin/sh", &["-c", line, script, binary, folder.to_str().unwrap()]).unwrap();
+    assert!(made.status.success(), "{}", text(&made));
+    let mut files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let package = files.find(|path| path.extension().is_some_and(|end| end == "deb")).unwrap();
+    let listed = text(&tool("dpkg-deb", &["--contents", package.to_str().unwrap()]).unwrap());
+    assert!(20 < listed.lines().count(), "{listed}");
+    for line in listed.lines() {
+        let is_own =
+            line.ends_with(" ./etc/mainspring/jobs.toml") && line.starts_with("-rw------- root/root ");
+        let modes = ["drwxr-xr-x root/root ", "-rwxr-xr-x root/root ", "-rw-r--r-- root/root "];
+        assert!(is_own || modes.iter().any(|mode| line.starts_with(mode)), "{line}");
+    }
+    package
 }
 
 /// The code blocks of a language below a heading of the manual, up to the next one.
