@@ -65,7 +65,9 @@ fn settle_groups(files: &mut [Claimant]) {
     let mut limits: BTreeMap<JobName, (u32, String)> = BTreeMap::new();
     for file in files.iter_mut().filter(|file| file.loaded.is_good()) {
         let source = file.loaded.source.clone();
-        let place = |name: &JobName| jobfile::line_of_group(&source, name).unwrap_or(1);
+        let lines =
+            if file.loaded.groups.is_empty() { BTreeMap::new() } else { jobfile::lines_of_groups(&source) };
+        let place = |name: &JobName| lines.get(name.as_str()).copied().unwrap_or(1);
         let differs =
             |group: &&Group| limits.get(&group.name).is_some_and(|(limit, _)| *limit != group.limit);
         let problems: Vec<Problem> = file

@@ -43,7 +43,7 @@ pub mod word;
 
 use binding::Above;
 use entry::Entry;
-use environment::{Environment, Setting};
+use environment::{Environment, Setting, Settings};
 use findings::Findings;
 pub use findings::MAX_KEPT_PROBLEMS;
 pub use format::{Format, MAX_LINE_BYTES};
@@ -81,7 +81,7 @@ pub struct PlacedEntry {
     /// The zone of the last `CRON_TZ` above.
     pub zone: Option<TimeZone>,
     /// The settings above.
-    pub environment: Arc<Environment>,
+    pub environment: Environment,
     /// The note above, if it is this entry's.
     pub note: Option<Box<Note>>,
 }
@@ -125,7 +125,7 @@ impl Crontab {
         let mut reader = Reader {
             format,
             zone: None,
-            environment: Arc::default(),
+            settings: Settings::default(),
             above: Above::Nothing,
             entries: Vec::new(),
             found: Findings::default(),
@@ -134,8 +134,14 @@ impl Crontab {
             reader.read(line);
         }
         std::mem::take(&mut reader.above).tell_unused(&mut reader.found);
+        let settings = Arc::new(reader.settings);
+        let placed = |(entry, setting_count): (PlacedEntry, usize)| {
+            let environment = Environment::new(Arc::clone(&settings), setting_count);
+            PlacedEntry { environment, ..entry }
+        };
+        let entries = reader.entries.into_iter().map(placed).collect();
         let Findings { problems, unkept_count, remarks, switched_off } = reader.found;
-        Crontab { entries: reader.entries, problems, unkept_count, remarks, switched_off }
+        Crontab { entries, problems, unkept_count, remarks, switched_off }
     }
 }
 
@@ -143,10 +149,11 @@ impl Crontab {
 struct Reader<'s> {
     format: Format,
     zone: Option<TimeZone>,
-    environment: Arc<Environment>,
+    settings: Settings,
     /// The note on the line above.
     above: Above<'s>,
-    entries: Vec<PlacedEntry>,
+    /// Each with the number of settings above it: their environments are known when all settings are.
+    entries: Vec<(PlacedEntry, usize)>,
     found: Findings,
 }
 
@@ -177,15 +184,16 @@ impl<'s> Reader<'s> {
         // A note was meant for this line, whatever that was meant to be.
         let entry = entry.map_err(|fault| fault.shifted(indent))?;
         let Ok(note) = above.of_entry(&mut self.found) else { return Ok(()) };
-        self.entries.push(PlacedEntry {
+        let placed = PlacedEntry {
             line_number: line.number,
             line: whole.to_owned(),
             indent,
             entry,
             zone: self.zone.clone(),
-            environment: Arc::clone(&self.environment),
+            environment: Environment::default(),
             note,
-        });
+        };
+        self.entries.push((placed, self.settings.count()));
         Ok(())
     }
 
@@ -193,7 +201,7 @@ impl<'s> Reader<'s> {
         if setting.name == ZONE_SETTING {
             self.zone = zone(&setting.value, text)?;
         }
-        Arc::make_mut(&mut self.environment).set(setting);
+        self.settings.add(setting);
         Ok(())
     }
 }

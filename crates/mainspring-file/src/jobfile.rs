@@ -34,7 +34,7 @@
 //!
 //! Source: TOML 1.0, <https://toml.io/en/v1.0.0>.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use jiff::tz::TimeZone;
@@ -42,6 +42,7 @@ use mainspring_action::body::Body;
 use mainspring_job::{After, Group, Hooks, Job, JobName};
 use toml::de::{DeTable, DeValue};
 
+use crate::budget::Budget;
 use crate::hook::JobHook;
 use crate::problem::{Fault, Problem};
 use crate::source::{Line, Source};
@@ -65,6 +66,9 @@ pub use labels::{Selector, check_labels};
 /// two each.
 pub const MAX_JOBS: usize = 10_000;
 
+/// How many bytes of lines the problems of a file hold: each holds its line, which may be the whole file.
+const MAX_KEPT_LINE_BYTES: usize = 16 << 20;
+
 /// How the parser's message begins of a name that is there already.
 const DUPLICATE: &str = "duplicate key";
 
@@ -78,8 +82,11 @@ pub struct JobFile {
     pub jobs: Vec<PlacedJob>,
     /// In the order of their names.
     pub groups: Vec<Group>,
-    /// In the order of the file.
+    /// In the order of the file: at most [`MAX_KEPT_PROBLEMS`](crate::crontab::MAX_KEPT_PROBLEMS), and of long
+    /// lines fewer.
     pub problems: Vec<Problem>,
+    /// How many further problems there were.
+    pub unkept_count: usize,
 }
 
 /// A job and where it stands.
@@ -171,14 +178,16 @@ pub fn is_job_file(source: &Source) -> bool {
         .is_some_and(|line| TABLES.iter().any(|table| line.bytes.starts_with(format!("[{table}").as_bytes())))
 }
 
-/// The line on which a job file defines a group. `None` if it has no header of its own.
-pub fn line_of_group(source: &Source, group: &JobName) -> Option<usize> {
-    let header = format!("groups.{group}");
-    let is_its = |line: &Line<'_>| {
-        std::str::from_utf8(line.bytes)
-            .is_ok_and(|text| text.trim().starts_with('[') && section_at(text, 0) == header)
-    };
-    source.lines().find(is_its).map(|line| line.number)
+/// The lines on which a job file defines its groups. A group without a header of its own has none.
+pub fn lines_of_groups(source: &Source) -> BTreeMap<String, usize> {
+    let mut lines = BTreeMap::new();
+    for line in source.lines() {
+        let section = std::str::from_utf8(line.bytes).ok().and_then(section_of);
+        if let Some(group) = section.as_deref().and_then(|section| section.strip_prefix("groups.")) {
+            lines.entry(group.to_owned()).or_insert(line.number);
+        }
+    }
+    lines
 }
 
 /// A file on its way.
@@ -193,13 +202,14 @@ impl<'s> Reading<'s> {
     fn read(mut self) -> JobFile {
         let (document, errors) = DeTable::parse_recoverable(self.text);
         let document = document.get_ref();
-        let mut broken = Vec::new();
+        let mut broken = BTreeSet::new();
+        let sections = Sections::of(if errors.is_empty() { "" } else { self.text });
         let is_doubled = |error: &toml::de::Error| error.message().starts_with(DUPLICATE);
         let doubled = if errors.iter().any(is_doubled) { self.doubled_tables() } else { HashMap::new() };
         let mut said = HashSet::new();
         for error in errors {
             let span = error.span().unwrap_or(0..0);
-            let section = section_at(self.text, span.start);
+            let section = sections.at(span.start).to_owned();
             let line_number = self.source.line_at(span.start).0.number;
             let lines =
                 doubled.get(&section).filter(|(_, second)| is_doubled(&error) && *second <= line_number);
@@ -213,7 +223,7 @@ impl<'s> Reading<'s> {
                 }
                 None => self.faults.push(Fault::new(span, syntax_message(error.message()))),
             }
-            broken.push(section);
+            broken.insert(section);
         }
         Fields::of(document).check_known(TABLES, &mut self.faults);
         let groups = self.groups(document);
@@ -224,12 +234,16 @@ impl<'s> Reading<'s> {
         let mut jobs = self.jobs(document, defaults, &groups);
         let is_broken = |job: &PlacedJob| {
             let of_job = format!("jobs.{}", job.job.name);
-            broken.iter().any(|section| *section == of_job || section.starts_with(&format!("{of_job}.")))
+            let within = format!("{of_job}.");
+            let next = broken.range(within.clone()..).next();
+            broken.contains(&of_job) || next.is_some_and(|section| section.starts_with(&within))
         };
         jobs.retain(|job| !all_are_broken && !is_broken(job));
-        let faults = self.faults.into_sorted();
-        let problems = faults.into_iter().map(|fault| placed(self.source, fault)).collect();
-        JobFile { jobs, groups, problems }
+        let (faults, unkept_count) = self.faults.into_sorted();
+        let fault_count = faults.len();
+        let problems = problems(self.source, faults);
+        let unkept_count = unkept_count + fault_count - problems.len();
+        JobFile { jobs, groups, problems, unkept_count }
     }
 
     /// The tables that have more than one header: the lines of their first and of their second.
@@ -238,8 +252,8 @@ impl<'s> Reading<'s> {
         for (index, line) in self.text.lines().enumerate() {
             let line = line.trim();
             // Those of a list may be many.
-            if line.starts_with('[') && !line.starts_with("[[") {
-                let lines = found.entry(section_at(line, 0)).or_insert((index + 1, usize::MAX));
+            if let Some(section) = section_of(line).filter(|_| !line.starts_with("[[")) {
+                let lines = found.entry(section).or_insert((index + 1, usize::MAX));
                 if lines.0 <= index && lines.1 == usize::MAX {
                     lines.1 = index + 1;
                 }
@@ -269,6 +283,7 @@ impl<'s> Reading<'s> {
                 }
             }
         }
+        groups.sort_by(|one: &Group, other| one.name.as_str().cmp(other.name.as_str()));
         groups
     }
 
@@ -289,7 +304,8 @@ impl<'s> Reading<'s> {
         defaults: Option<&DeTable<'s>>,
         groups: &[Group],
     ) -> Vec<PlacedJob> {
-        let mut jobs = Vec::new();
+        let (mut jobs, mut budget) = (Vec::new(), Budget::of_file());
+        let defaults_bytes = defaults.map_or(0, written_bytes);
         let Some(tables) = Fields::of(document).table("jobs", &mut self.faults) else { return jobs };
         for (index, (name, value)) in tables.own().enumerate() {
             if index == MAX_JOBS {
@@ -299,11 +315,21 @@ impl<'s> Reading<'s> {
             let Some(table) = self.faults.table_of(name, value) else { continue };
             let fields = Fields::of(table).over(defaults);
             let context = definition::Context { source: self.source.name(), zone: self.zone, groups };
-            if let Some((job, hook)) = definition::job(name, &fields, &context, &mut self.faults) {
-                let line_number = self.source.line_at(name.span().start).0.number;
-                let follows = timetable::follows(&fields, &mut self.faults);
-                let follows = follows.into_iter().map(|(after, span)| self.follows(after, span)).collect();
-                jobs.push(PlacedJob { line_number, is_named: true, follows, hook, job }.hooked());
+            let taken = match definition::job(name, &fields, &context, &mut self.faults) {
+                Some((job, hook)) => {
+                    let line_number = self.source.line_at(name.span().start).0.number;
+                    let follows = timetable::follows(&fields, &mut self.faults);
+                    let follows =
+                        follows.into_iter().map(|(after, span)| self.follows(after, span)).collect();
+                    let made = PlacedJob { line_number, is_named: true, follows, hook, job }.hooked();
+                    budget.take(&made).map(|()| jobs.push(made))
+                }
+                // The defaults were read for it as for any other.
+                None => budget.take_bytes(defaults_bytes),
+            };
+            if let Err(fault) = taken {
+                self.faults.push(Fault { span: name.span(), ..fault });
+                break;
             }
         }
         jobs
@@ -315,6 +341,15 @@ impl<'s> Reading<'s> {
     }
 }
 
+/// How many bytes of the file say what is in a table.
+fn written_bytes(table: &DeTable<'_>) -> usize {
+    let bytes = |(name, value): (&fields::Name<'_>, &toml::Spanned<DeValue<'_>>)| {
+        let inner = value.get_ref().as_table();
+        name.span().len() + inner.map_or_else(|| value.span().len(), written_bytes)
+    };
+    table.iter().map(bytes).sum()
+}
+
 /// A fault of the file as a problem on its line.
 fn placed(source: &Source, fault: Fault) -> Problem {
     let (line, line_start) = source.line_at(fault.span.start);
@@ -323,13 +358,46 @@ fn placed(source: &Source, fault: Fault) -> Problem {
     Problem::new(line, Fault { span: start..end, ..fault })
 }
 
-/// The header that an offset stands below, without its brackets; empty before the first.
-fn section_at(text: &str, offset: usize) -> String {
-    let line_end = text[offset.min(text.len())..].find('\n').map_or(text.len(), |length| offset + length);
-    let headers = text[..line_end].lines().rev().map(str::trim).filter(|line| line.starts_with('['));
-    let header = headers.map(|line| line.trim_start_matches('[')).next().unwrap_or_default();
+/// Faults on their lines, as many as fit into [`MAX_KEPT_LINE_BYTES`], and one at least.
+fn problems(source: &Source, faults: Vec<Fault>) -> Vec<Problem> {
+    let mut kept_bytes = 0;
+    let mut problems = Vec::new();
+    for fault in faults {
+        kept_bytes += source.line_at(fault.span.start).0.bytes.len();
+        if MAX_KEPT_LINE_BYTES < kept_bytes && !problems.is_empty() {
+            break;
+        }
+        problems.push(placed(source, fault));
+    }
+    problems
+}
+
+/// The headers of a text, and where their lines start, in its order.
+struct Sections(Vec<(usize, String)>);
+
+impl Sections {
+    fn of(text: &str) -> Sections {
+        let mut start = 0;
+        let mut found = Vec::new();
+        for line in text.split_inclusive('\n') {
+            found.extend(section_of(line).map(|section| (start, section)));
+            start += line.len();
+        }
+        Sections(found)
+    }
+
+    /// The section that an offset stands in; empty before the first.
+    fn at(&self, offset: usize) -> &str {
+        let after = self.0.partition_point(|(start, _)| *start <= offset);
+        after.checked_sub(1).map_or("", |index| &self.0[index].1)
+    }
+}
+
+/// What a line is the header of, without its brackets and quotes. `None` if it is none.
+fn section_of(line: &str) -> Option<String> {
+    let header = line.trim().strip_prefix('[')?.trim_start_matches('[');
     let inside = header.split([']', '#']).next().unwrap_or_default();
-    inside.chars().filter(|c| !c.is_whitespace() && !matches!(c, '"' | '\'')).collect()
+    Some(inside.chars().filter(|c| !c.is_whitespace() && !matches!(c, '"' | '\'')).collect())
 }
 
 /// The parser's message in one line.

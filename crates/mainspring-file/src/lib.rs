@@ -19,6 +19,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod budget;
 pub mod claims;
 pub mod crontab;
 pub mod definition;

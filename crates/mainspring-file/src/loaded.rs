@@ -73,8 +73,15 @@ impl Loaded {
     /// Reads what is in memory already.
     pub fn parse(source: &Source, format: Format, zone: &TimeZone) -> Loaded {
         if is_job_file(source) {
-            let JobFile { jobs, groups, problems } = JobFile::parse(source, zone);
-            return Loaded { source: source.clone(), jobs, groups, problems, ..Loaded::default() };
+            let JobFile { jobs, groups, problems, unkept_count } = JobFile::parse(source, zone);
+            return Loaded {
+                source: source.clone(),
+                jobs,
+                groups,
+                problems,
+                unkept_count,
+                ..Loaded::default()
+            };
         }
         let crontab = Crontab::parse(source, format);
         let (jobs, faulty) = definition::jobs(&crontab, source.name(), zone);

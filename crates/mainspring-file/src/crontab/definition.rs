@@ -12,10 +12,11 @@
 use std::collections::BTreeMap;
 
 use jiff::tz::TimeZone;
-use mainspring_job::{Job, JobError, JobName};
+use mainspring_job::{Job, JobError, JobName, MAX_BODY_BYTES};
 
 use super::note::Note;
 use super::{Crontab, PlacedEntry};
+use crate::budget::Budget;
 use crate::definition::Definition;
 use crate::hook::{JobHook, addresses_of};
 use crate::jobfile::PlacedJob;
@@ -25,10 +26,12 @@ use mainspring_action::names::DEFAULT_SHELL;
 
 /// The jobs of a crontab called `source`, and the problems of those entries that cannot be one. `zone` is for
 /// the entries above which no `CRON_TZ` stands. Those without a name of their own are all called `command`
-/// yet.
+/// yet. They end with the entry that is beyond what the jobs of a file may take: see
+/// [`budget`](crate::budget).
 pub fn jobs(crontab: &Crontab, source: &str, zone: &TimeZone) -> (Vec<PlacedJob>, Vec<Problem>) {
     let (mut jobs, mut problems) = (Vec::new(), Vec::new());
     let mut lines: BTreeMap<JobName, usize> = BTreeMap::new();
+    let mut budget = Budget::of_file();
     let unnamed = JobName::new("command").expect("a word is a name");
     for placed in &crontab.entries {
         let own = placed.note.as_ref().and_then(|note| note.name.clone());
@@ -45,9 +48,21 @@ pub fn jobs(crontab: &Crontab, source: &str, zone: &TimeZone) -> (Vec<PlacedJob>
             Ok(job) => {
                 let (line_number, follows) = (placed.line_number, Vec::new());
                 let hook = hook(placed);
-                jobs.push(PlacedJob { line_number, is_named, follows, hook, job }.hooked());
+                let made = PlacedJob { line_number, is_named, follows, hook, job }.hooked();
+                if let Err(fault) = budget.take(&made) {
+                    problems.push(placed.problem(Fault { span: whole, ..fault }));
+                    break;
+                }
+                jobs.push(made);
             }
-            Err(error) => problems.push(placed.problem(Fault::new(whole, error.to_string()))),
+            Err(error) => {
+                problems.push(placed.problem(Fault::new(whole.clone(), error.to_string())));
+                // What is too long was made before that was seen.
+                if let Err(fault) = budget.take_bytes(MAX_BODY_BYTES) {
+                    problems.push(placed.problem(Fault { span: whole, ..fault }));
+                    break;
+                }
+            }
         }
     }
     (jobs, problems)

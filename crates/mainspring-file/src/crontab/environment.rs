@@ -10,7 +10,8 @@
 //! quote counts only as the first character; after a closing quote nothing may follow. A setting applies to
 //! the entries below it.
 //!
-//! Cost: one pass over the line; an entry shares its settings with its neighbours until one is added.
+//! Cost: one pass over the line. All entries of a file share its settings, and each knows how many of them
+//! stand above it: a value is found in O(log settings).
 //!
 //! Does not accept a setting without a name, which Debian's cron takes and then cannot use.
 //!
@@ -19,31 +20,64 @@
 //! does what that program does. Where the two differ, it follows the page: the program drops blanks at the
 //! end of a value also inside of quotes, and a second pair of quotes, and the page says that both are kept.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use crate::problem::Fault;
 
-/// Names and values in the order of their first setting; a later value replaces an earlier one.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// All settings of a file, in its order.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    all: Vec<Setting>,
+    /// Those that are the first of their name, in order.
+    firsts: Vec<usize>,
+    /// Those of each name, in order.
+    of_name: BTreeMap<String, Vec<usize>>,
+}
+
+impl Settings {
+    /// Adds the next setting of the file.
+    pub fn add(&mut self, setting: Setting) {
+        let places = self.of_name.entry(setting.name.clone()).or_default();
+        if places.is_empty() {
+            self.firsts.push(self.all.len());
+        }
+        places.push(self.all.len());
+        self.all.push(setting);
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.all.len()
+    }
+}
+
+/// The first settings of a file. Names and values are in the order of their first setting; a later value
+/// replaces an earlier one.
+#[derive(Clone, Debug, Default)]
 pub struct Environment {
-    settings: Vec<(String, String)>,
+    settings: Arc<Settings>,
+    count: usize,
 }
 
 impl Environment {
-    /// Sets `name`, replacing its former value.
-    pub fn set(&mut self, setting: Setting) {
-        match self.settings.iter_mut().find(|(name, _)| *name == setting.name) {
-            Some((_, value)) => *value = setting.value,
-            None => self.settings.push((setting.name, setting.value)),
-        }
+    /// The first `count` of these settings.
+    pub fn new(settings: Arc<Settings>, count: usize) -> Environment {
+        Environment { settings, count }
     }
 
     /// The value of `name`, if it was set.
     pub fn value(&self, name: &str) -> Option<&str> {
-        self.settings.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+        let places = self.settings.of_name.get(name)?;
+        let before = places.partition_point(|place| *place < self.count).checked_sub(1)?;
+        Some(self.settings.all[places[before]].value.as_str())
     }
 
     /// All names and values.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.settings.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+        let firsts = self.settings.firsts.iter().take_while(|place| **place < self.count);
+        let names = firsts.map(|place| self.settings.all[*place].name.as_str());
+        names.filter_map(|name| Some((name, self.value(name)?)))
     }
 }
 
@@ -216,13 +250,17 @@ mod tests {
 
     #[test]
     fn a_later_setting_replaces_an_earlier_one_in_its_place() {
-        let mut environment = Environment::default();
-        for line in ["A=1", "B=2", "A=3"] {
-            environment.set(Setting::parse(line).unwrap());
+        let mut settings = Settings::default();
+        for line in ["A=1", "B=2", "A=3", "C=4"] {
+            settings.add(Setting::parse(line).unwrap());
         }
+        let settings = Arc::new(settings);
+        let environment = Environment::new(Arc::clone(&settings), 3);
         assert_eq!(environment.iter().collect::<Vec<_>>(), [("A", "3"), ("B", "2")]);
-        assert_eq!(environment.value("A"), Some("3"));
-        assert_eq!(environment.value("C"), None);
+        assert_eq!((environment.value("A"), environment.value("C")), (Some("3"), None));
+        let above = Environment::new(settings, 1);
+        assert_eq!(above.iter().collect::<Vec<_>>(), [("A", "1")]);
+        assert_eq!((above.value("A"), above.value("B")), (Some("1"), None));
     }
 
     #[test]

@@ -17,10 +17,14 @@ use mainspring_action::body::Body;
 /// What is done, of which there is one.
 const ACTIONS: [&str; 4] = ["run", "shell", "webhook", "handler"];
 
+/// To how many groups a name is compared that none has.
+const MAX_COMPARED_GROUPS: usize = 100;
+
 /// What a definition is read in.
 pub(super) struct Context<'c> {
     pub(super) source: &'c str,
     pub(super) zone: &'c TimeZone,
+    /// In the order of their names.
     pub(super) groups: &'c [Group],
 }
 
@@ -104,10 +108,12 @@ fn known_keys() -> Vec<&'static str> {
 /// The group that a job is in, which the same file has to define.
 fn group<'g>(fields: &Fields<'_, '_>, groups: &'g [Group], faults: &mut Faults<'_>) -> Option<&'g Group> {
     let text = fields.text("group", faults)?;
-    let found = groups.iter().find(|group| group.name.as_str() == text.value);
+    let place = groups.binary_search_by(|group| group.name.as_str().cmp(text.value));
+    let found = place.ok().map(|index| &groups[index]);
     if found.is_none() {
         let fault = Fault::new(text.span.clone(), format!("there is no group `{}`", text.value));
-        let names: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
+        let names: Vec<&str> =
+            groups.iter().map(|group| group.name.as_str()).take(MAX_COMPARED_GROUPS).collect();
         let hint = match nearest(text.value, &names) {
             Some(name) => format!("did you mean `{name}`?"),
             None => format!("a table [groups.{}] gives it a limit", text.value),

@@ -16,6 +16,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use crate::crontab::MAX_KEPT_PROBLEMS;
 use crate::problem::Fault;
 use crate::spelling::suggestion;
 
@@ -28,27 +29,32 @@ pub(super) struct Faults<'s> {
     found: Vec<Fault>,
     /// Places and messages of those.
     known: HashSet<(usize, usize, String)>,
+    /// How many further ones there were.
+    unkept_count: usize,
 }
 
 impl<'s> Faults<'s> {
     pub(super) fn new(text: &'s str) -> Faults<'s> {
-        Faults { text, found: Vec::new(), known: HashSet::new() }
+        Faults { text, found: Vec::new(), known: HashSet::new(), unkept_count: 0 }
     }
 
     /// Adds a fault, unless the very same is known: a mistake in the defaults is met with every job.
     pub(super) fn push(&mut self, fault: Fault) {
-        if self.known.insert((fault.span.start, fault.span.end, fault.message.clone())) {
+        if self.found.len() == MAX_KEPT_PROBLEMS {
+            self.unkept_count += 1;
+        } else if self.known.insert((fault.span.start, fault.span.end, fault.message.clone())) {
             self.found.push(fault);
         }
     }
 
     pub(super) fn count(&self) -> usize {
-        self.found.len()
+        self.found.len() + self.unkept_count
     }
 
-    pub(super) fn into_sorted(mut self) -> Vec<Fault> {
+    /// Those that were kept, in the order of the file, and how many there were beside them.
+    pub(super) fn into_sorted(mut self) -> (Vec<Fault>, usize) {
         self.found.sort_by_key(|fault| (fault.span.start, fault.span.end));
-        self.found
+        (self.found, self.unkept_count)
     }
 
     /// Adds a fault whose span lies within the value of a string.

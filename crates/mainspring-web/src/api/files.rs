@@ -6,6 +6,7 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use mainspring_file::budget::MAX_MADE_BYTES;
 use mainspring_file::crontab::Format;
 use mainspring_file::loaded::Loaded;
 use mainspring_file::problem::{Problem as Found, Severity};
@@ -50,23 +51,43 @@ pub async fn list(call: Call) -> Reply {
 ///
 /// # Errors
 ///
-/// 422 for more files than are checked at once.
+/// 422 for more files than are checked at once, and where the answer would be longer than what the jobs of one
+/// file may take.
 pub async fn check(call: Call) -> Reply {
     let asked: Checked = call.document()?;
     if MAX_APPLIED_FILES < asked.files.len() {
         return Err(Problem::new(Code::Invalid, format!("at most {MAX_APPLIED_FILES} files at once")));
     }
     let (zone, now) = (call.app.zone.clone(), call.now.wall);
-    let check = move || asked.files.into_iter().map(|sent| checked(sent, &zone, now)).collect::<Vec<Value>>();
-    let files = call.app.computations.run(&call.who()?.identity, check).await?;
+    let check = move || all_checked(asked.files, &zone, now);
+    let files = call.app.computations.run(&call.who()?.identity, check).await??;
     ok(&json!({ "files": files }))
 }
 
-/// One file: its problems, and the jobs that it defines.
-fn checked(Sent { path, text }: Sent, zone: &TimeZone, now: Timestamp) -> Value {
+/// All files. What is answered of them together is bounded as the jobs of one file are.
+fn all_checked(files: Vec<Sent>, zone: &TimeZone, now: Timestamp) -> Result<Vec<Value>, Problem> {
+    let mut left = MAX_MADE_BYTES;
+    let within = |sent| {
+        let (answer, answer_bytes) = checked(sent, zone, now);
+        left = left.checked_sub(answer_bytes).ok_or_else(|| {
+            let most = MAX_MADE_BYTES >> 20;
+            Problem::new(
+                Code::Invalid,
+                format!("the answer is more than {most} MiB: check fewer files at once"),
+            )
+        })?;
+        Ok(answer)
+    };
+    files.into_iter().map(within).collect()
+}
+
+/// One file: its problems, and the jobs that it defines. With it how many bytes of them are shown.
+fn checked(Sent { path, text }: Sent, zone: &TimeZone, now: Timestamp) -> (Value, usize) {
     let source = Source::new(path.clone(), text);
     // A crontab becomes TOML here.
     let read = Loaded::parse(&source, Format::User, zone);
+    let shown_bytes = read.problems.iter().map(|problem| problem.line.len()).sum::<usize>()
+        + read.jobs.iter().map(|placed| placed.job.text.len()).sum::<usize>();
     let faults: Vec<Value> = read.problems.iter().map(fault).collect();
     let sentence = |job: &mainspring_job::Job| {
         let triggers = job.timetable.triggers().iter();
@@ -75,7 +96,7 @@ fn checked(Sent { path, text }: Sent, zone: &TimeZone, now: Timestamp) -> Value 
     };
     let document = |job: &mainspring_job::Job| json!({ "name": job.name.as_str(), "sentence": sentence(job), "definition": job.text });
     let jobs: Vec<Value> = read.jobs.iter().map(|placed| document(&placed.job)).collect();
-    json!({ "path": path, "faults": faults, "jobs": jobs })
+    (json!({ "path": path, "faults": faults, "jobs": jobs }), shown_bytes)
 }
 
 /// A problem with its place.
@@ -88,4 +109,22 @@ pub(super) fn fault(found: &Found) -> Value {
         "severity": if found.severity == Severity::Warning { "warning" } else { "problem" },
         "message": found.fault.message, "hint": found.fault.hint, "excerpt": excerpt
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answer_about_many_files_is_bounded_as_that_about_one_is() {
+        let defaults = format!("[defaults]\nstdin = '{}'\n", "x".repeat(50_000));
+        let jobs = (0..200).map(|index| format!("[jobs.j{index}]\nevery = '1m'\nshell = 'a'\n"));
+        let text = defaults + &jobs.collect::<String>();
+        let check = |count: usize| {
+            let sent = |index| Sent { path: format!("{index}.toml"), text: text.clone() };
+            all_checked((0..count).map(sent).collect(), &TimeZone::UTC, Timestamp::UNIX_EPOCH)
+        };
+        assert_eq!(check(2).map(|files| files.len()), Ok(2));
+        assert_eq!(check(8).map_err(|problem| problem.code), Err(Code::Invalid));
+    }
 }
