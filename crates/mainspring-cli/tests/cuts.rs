@@ -1,8 +1,10 @@
-//! Limits that cut an answer, one in each row: what is asked for is more than the limit, and the answer says so.
+//! Limits that cut an answer, one in each row: what is asked for is more than the limit, and the answer says
+//! so.
 //!
 //! | where | limit | row |
 //! |---|---|---|
-//! | commands | rows that are asked for, waiting runs of a job, names of jobs, empty steps of a calendar | `COMMANDS` |
+//! | commands | rows that are asked for, waiting runs of a job, names of jobs, empty steps of a calendar |
+//! `COMMANDS` |
 //! | API | lanes, jobs in order of their lengths, pages, times of a year, bytes of an output | `ANSWERS` |
 //!
 //! Those that take ten thousand runs to reach, as a year of a job does, are tried where they stand.

@@ -7,7 +7,8 @@ use crate::served::Served;
 const JOBS: &str = "[jobs.machine]\nat_boot = true\ncwd = '/'\nshell = 'echo ran'\n\
                     [jobs.server]\nat_server_start = true\ncwd = '/'\nshell = 'echo ran'\n";
 
-/// How many runs each job has had, once the one of this start of the server has ended: both are recorded together.
+/// How many runs each job has had, once the one of this start of the server has ended: both are recorded
+/// together.
 fn runs(served: &mut Served) -> [usize; 2] {
     served.running.wait_for(&["server", "end    exit status 0"]);
     ["machine", "server"]

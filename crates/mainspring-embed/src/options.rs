@@ -147,8 +147,9 @@ impl Options {
         self
     }
 
-    /// How much history of a job is kept: so many runs, none older than so many days. A hundred and ninety, unless
-    /// told. Of submissions the newest 10,000 are kept, of all handlers together, none older than 90 days.
+    /// How much history of a job is kept: so many runs, none older than so many days. A hundred and ninety,
+    /// unless told. Of submissions the newest 10,000 are kept, of all handlers together, none older than 90
+    /// days.
     #[must_use]
     pub fn retention(mut self, runs: u32, days: u32) -> Options {
         (self.policies.retention.keep, self.policies.retention.days) = (runs, days);

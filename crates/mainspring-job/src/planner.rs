@@ -213,8 +213,9 @@ impl Planner {
         self
     }
 
-    /// Leaves out the runs of jobs that are due at the start of the machine (`@reboot`): they had them since it was
-    /// started. Those that are due at each start of the server have theirs. Said before [`Input::Begin`].
+    /// Leaves out the runs of jobs that are due at the start of the machine (`@reboot`): they had them since
+    /// it was started. Those that are due at each start of the server have theirs. Said before
+    /// [`Input::Begin`].
     ///
     /// # Example
     /// ```

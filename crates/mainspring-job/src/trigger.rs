@@ -203,7 +203,8 @@ pub trait Rule: fmt::Debug + Send + Sync {
 pub enum Trigger {
     /// What a text can say.
     Schedule(Schedule),
-    /// Each start of what has the planner, which [`Input::Begin`](crate::Input::Begin) tells: it names no times.
+    /// Each start of what has the planner, which [`Input::Begin`](crate::Input::Begin) tells: it names no
+    /// times.
     ServerStart,
     /// Ends of another job's runs, which the planner sees: it names no times.
     After(After),

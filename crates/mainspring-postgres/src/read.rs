@@ -290,8 +290,8 @@ fn parts(query: &Query) -> Vec<(&'static str, &'static str)> {
     let is_other = |state: &RunState| *state != RunState::Succeeded;
     if has(false) {
         match query.order {
-            // A partial index is found by its own condition. Without it all runs would be read for a state that few of
-            // them are in.
+            // A partial index is found by its own condition. Without it all runs would be read for a state
+            // that few of them are in.
             _ if !query.states.is_empty() && query.states.iter().all(is_other) => {
                 parts.push(("history", "state <> 'succeeded'"));
             }

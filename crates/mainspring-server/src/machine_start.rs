@@ -5,8 +5,8 @@
 //!                                           └─ no ──▶ runs ─▶ all of them on record ─▶ the file has this boot id
 //! ```
 //!
-//! One file for each shard, because each is taken over by itself. It is written after the runs, so a server that is
-//! killed in between has them run again, and loses none.
+//! One file for each shard, because each is taken over by itself. It is written after the runs, so a server
+//! that is killed in between has them run again, and loses none.
 //!
 //! Cost: reads a line at a start, and writes one at the first start after that of the machine.
 //!
@@ -39,7 +39,8 @@ pub(crate) struct MachineStart {
 }
 
 impl MachineStart {
-    /// That of a shard, on a machine with this boot id; empty where it is not known, and then each start is a new one.
+    /// That of a shard, on a machine with this boot id; empty where it is not known, and then each start is a
+    /// new one.
     pub(crate) fn new(data: &DataDirectory, shard: Shard, current: String) -> MachineStart {
         MachineStart { path: data.directory().join(format!("reboot-{}", shard.0)), current }
     }

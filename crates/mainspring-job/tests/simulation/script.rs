@@ -23,12 +23,6 @@ pub(crate) struct Times {
     pub calendar: Option<Calendar>,
 }
 
-/// One seed in so many has steps that rewind a job.
-const REWOUND_IN: u64 = 4;
-
-/// Tells the numbers of those steps apart from those of the seed.
-const REWOUND: u64 = 0x7265_776f_756e_6400;
-
 /// One seed in so many is the history of a dead letter: every other of those that would rewind.
 const REVIVED_IN: u64 = 8;
 const REVIVED: u64 = 0x7265_7669_7665_6400;
@@ -46,8 +40,6 @@ const HOOKED: u64 = 0x686f_6f6b_6564_0000;
 const LED_IN: u64 = 16;
 const LED: u64 = 0x6c65_6164_0000_0000;
 const MAX_LEAD_S: u64 = 20;
-
-const STARTED: u64 = 0x7374_6172_7400_0000;
 
 /// A job of a history.
 #[derive(Clone, Debug)]
@@ -238,20 +230,7 @@ impl Script {
             (subjects[0].max_runs, subjects[0].is_poison) = (None, false);
             steps = revival(&mut Random(seed ^ REVIVED));
         }
-        // In some histories somebody rewinds what rests for a clock that was set back. By numbers of its own,
-        // so that all other seeds stay what they were.
-        if seed % REWOUND_IN == REWOUND_IN - 1 {
-            let mut random = Random(seed ^ REWOUND);
-            for index in (0..steps.len())
-                .rev()
-                .filter(|index| matches!(steps[*index], Step::Back(_)))
-                .collect::<Vec<_>>()
-            {
-                let later = (index + 1 + random.below(4) as usize).min(steps.len());
-                let job = random.below(subjects.len() as u64) as usize;
-                steps.insert(later, Step::Rewind(job));
-            }
-        }
+        additions::add_rewinds(seed, subjects.len(), &mut steps);
         additions::add_requests(seed, &mut subjects, &mut steps);
         if !is_crowd {
             additions::add_absences(seed, subjects.len(), &mut steps);
@@ -268,13 +247,7 @@ impl Script {
                 subject.hook = (!random.one_in(4)).then_some(Tells { silent_after });
             }
         }
-        // Half of the jobs for the start of the machine are for that of the server.
-        let mut random = Random(seed ^ STARTED);
-        for times in subjects.iter_mut().map(|subject| &mut subject.times[0]) {
-            if times.expression == AT_BOOT.expression && random.one_in(2) {
-                *times = AT_SERVER_START;
-            }
-        }
+        additions::move_starts(seed, &mut subjects);
         let is_led = seed % LED_IN < LED_IN / 4;
         let lead_s = if is_led { 1 + Random(seed ^ LED).below(MAX_LEAD_S) } else { 0 };
         Script {

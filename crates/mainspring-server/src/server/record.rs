@@ -65,7 +65,8 @@ impl Server {
         Ok(has_committed)
     }
 
-    /// Has `@reboot` jobs run if the machine was started since they last did. In memory each start is the first.
+    /// Has `@reboot` jobs run if the machine was started since they last did. In memory each start is the
+    /// first.
     pub(super) fn look_at_machine_start(&mut self) {
         if self.keeping == Keeping::InMemory {
             return;

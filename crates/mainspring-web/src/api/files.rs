@@ -51,8 +51,8 @@ pub async fn list(call: Call) -> Reply {
 ///
 /// # Errors
 ///
-/// 422 for more files than are checked at once, and where the answer would be longer than what the jobs of one
-/// file may take.
+/// 422 for more files than are checked at once, and where the answer would be longer than what the jobs of
+/// one file may take.
 pub async fn check(call: Call) -> Reply {
     let asked: Checked = call.document()?;
     if MAX_APPLIED_FILES < asked.files.len() {

@@ -26,7 +26,8 @@ use crate::view::{civil, instant, job, state_code, zone_of};
 /// The longest page.
 const MAX_ROWS: usize = 1_000;
 
-/// How many jobs are ordered by how long they take: the runs of each are looked at. The others follow by name.
+/// How many jobs are ordered by how long they take: the runs of each are looked at. The others follow by
+/// name.
 const MAX_SORTED: usize = 1_000;
 
 /// What chooses jobs.

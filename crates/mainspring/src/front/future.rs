@@ -38,9 +38,10 @@
 //! its timer; one beyond the horizon looks again there. Where that fails too, because the driver has been
 //! shut down or has no thread, the future is ready at once, and [`Sleep::refusal`] says why. If the driver is
 //! shut down later, each pending future is woken when its timer is dropped (what `shutdown` returned holds
-//! them), and is ready then, for the same reason. One that is polled for the first time later holds its thread up for
-//! a millisecond before, so that a loop of sleeps takes no processor after its engine's end, and still comes to where it looks
-//! whether to go on. (tokio's panics. One that is never ready would keep a program from its own end.)
+//! them), and is ready then, for the same reason. One that is polled for the first time later holds its
+//! thread up for a millisecond before, so that a loop of sleeps takes no processor after its engine's end,
+//! and still comes to where it looks whether to go on. (tokio's panics. One that is never ready would keep a
+//! program from its own end.)
 //!
 //! Cost: no allocation: the waker is the timer's payload. A poll before the deadline is a lock and, if the
 //! waker changed, a clone of it, which takes the other's place. Dropping cancels in the time that the queue
@@ -130,8 +131,9 @@ enum Unset {
     Refused(Refusal),
 }
 
-/// For how long a sleep that gets no timer holds up the thread that polls it, once: a loop of them is then no busier
-/// than a thread that wakes a thousand times a second, and a task that waits once is not late by more than others notice.
+/// For how long a sleep that gets no timer holds up the thread that polls it, once: a loop of them is then no
+/// busier than a thread that wakes a thousand times a second, and a task that waits once is not late by more
+/// than others notice.
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// Many programs box it, and come back to a cold one: so it fits the smallest piece of memory that malloc

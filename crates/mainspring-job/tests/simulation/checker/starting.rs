@@ -1,5 +1,5 @@
-//! The start of a server: what ran when the one before ended is over first. Jobs that are for it run once, and so do
-//! those that are for the start of the machine, if it is the first server since.
+//! The start of a server: what ran when the one before ended is over first. Jobs that are for it run once,
+//! and so do those that are for the start of the machine, if it is the first server since.
 
 use std::collections::BTreeMap;
 
@@ -45,8 +45,8 @@ pub(crate) fn watch_dead_first(model: &Model<'_>, event: &Event) -> Verdict {
     Ok(())
 }
 
-/// Each start of the server is an occurrence of the jobs that are for it, and the first since the machine was started
-/// is one of those that are for that, unless they are done.
+/// Each start of the server is an occurrence of the jobs that are for it, and the first since the machine was
+/// started is one of those that are for that, unless they are done.
 pub(crate) fn check_boots(world: &World<'_>) -> Verdict {
     let mut model = Model::new(world.script);
     let mut boot: Option<(Timestamp, Vec<Job>, Vec<Run>)> = None;

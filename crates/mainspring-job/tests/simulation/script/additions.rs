@@ -1,7 +1,7 @@
 //! Steps that some histories have beside their own, by numbers of their own: all other seeds stay what they
 //! were.
 
-use super::{Change, End, Step, Subject, run_now};
+use super::{AT_BOOT, AT_SERVER_START, Change, End, Step, Subject, run_now};
 use crate::simulation::random::Random;
 
 /// One seed in so many has a burst of runs by hand in one turn, and some have another at the same moment by
@@ -16,6 +16,38 @@ const ASKED: u64 = 0x6173_6b65_6400_0000;
 /// One seed in so many has jobs that leave their file and are in it again, most of them within a day.
 const ABSENT_IN: u64 = 8;
 const ABSENT: u64 = 0x6162_7365_6e74_0000;
+
+/// One seed in so many has steps that rewind a job.
+const REWOUND_IN: u64 = 4;
+
+const REWOUND: u64 = 0x7265_776f_756e_6400;
+
+const STARTED: u64 = 0x7374_6172_7400_0000;
+
+/// In some histories somebody rewinds what rests for a clock that was set back.
+pub(super) fn add_rewinds(seed: u64, subject_count: usize, steps: &mut Vec<Step>) {
+    if seed % REWOUND_IN != REWOUND_IN - 1 {
+        return;
+    }
+    let mut random = Random(seed ^ REWOUND);
+    let is_back = |index: &usize| matches!(steps[*index], Step::Back(_));
+    let places: Vec<usize> = (0..steps.len()).rev().filter(is_back).collect();
+    for index in places {
+        let later = (index + 1 + random.below(4) as usize).min(steps.len());
+        let job = random.below(subject_count as u64) as usize;
+        steps.insert(later, Step::Rewind(job));
+    }
+}
+
+/// Half of the jobs for the start of the machine are for that of the server.
+pub(super) fn move_starts(seed: u64, subjects: &mut [Subject]) {
+    let mut random = Random(seed ^ STARTED);
+    for times in subjects.iter_mut().map(|subject| &mut subject.times[0]) {
+        if times.expression == AT_BOOT.expression && random.one_in(2) {
+            *times = AT_SERVER_START;
+        }
+    }
+}
 
 /// In some histories people ask for thousands of runs at once, or for runs at later times and under keys.
 pub(super) fn add_requests(seed: u64, subjects: &mut [Subject], steps: &mut Vec<Step>) {
