@@ -222,7 +222,11 @@ impl Socket {
                 return Err(io::ErrorKind::WouldBlock.into());
             }
             self.reader.get_ref().set_read_timeout(left)?;
-            let part = self.reader.fill_buf()?;
+            let part = match self.reader.fill_buf() {
+                // A signal, such as the end of a job in the process of a server.
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                part => part?,
+            };
             let end = part.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
             let count = end.unwrap_or(part.len());
             bytes.extend_from_slice(&part[..count]);

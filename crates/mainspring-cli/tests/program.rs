@@ -5,7 +5,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -39,7 +39,11 @@ pub(crate) fn mainspring_with_input(args: &[&str], input: &[u8]) -> Ended {
     let mut child = command(args).spawn().unwrap();
     // A program that does not read its input closes it; that is no failure of the test.
     let _ = child.stdin.take().unwrap().write_all(input);
-    let output = child.wait_with_output().unwrap();
+    ended(child.wait_with_output().unwrap())
+}
+
+/// How the program ended.
+pub(crate) fn ended(output: Output) -> Ended {
     Ended {
         code: output.status.code().expect("the program exits by itself"),
         stdout: String::from_utf8(output.stdout).unwrap(),

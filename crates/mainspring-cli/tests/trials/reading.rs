@@ -7,8 +7,7 @@ use std::path::Path;
 use crate::ground::{Ground, names};
 use crate::program::Running;
 
-const JOB: &str =
-    "[jobs.tick]\nat_boot = true\ncwd = '/'\nshell = 'echo ran'\nenv = { DB_PASSWORD = 'hunter2-hunter2' }\n";
+const JOB: &str = "[jobs.tick]\nat_server_start = true\ncwd = '/'\nshell = 'echo ran'\nenv = { DB_PASSWORD = 'hunter2-hunter2' }\n";
 
 /// Starts a server after the shell has done something, and waits until its job has run.
 fn served(ground: &Ground, shell_text: &str) -> Running {
