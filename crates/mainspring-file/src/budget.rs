@@ -11,16 +11,11 @@
 //!
 //! Does not limit what is in force: many files may have many jobs.
 
-use mainspring_cron::Schedule;
-use mainspring_job::Exclusion;
-
-use crate::hook::{JobHook, Target};
-use crate::jobfile::PlacedJob;
 use crate::problem::Fault;
 use crate::source::MAX_FILE_BYTES;
 
-/// What the jobs of one file may take. It is enough for the most jobs of a job file with six KiB each, and for
-/// some 60,000 entries of a crontab.
+/// What the jobs of one file may take. It is enough for the most jobs of a job file with six KiB each, and
+/// for some 60,000 entries of a crontab.
 pub const MAX_MADE_BYTES: usize = 64 << 20;
 
 // A file whose jobs share nothing makes some copies of it.
@@ -37,20 +32,11 @@ impl Budget {
         Budget { left: MAX_MADE_BYTES }
     }
 
-    /// Takes what a job takes.
-    ///
-    /// # Errors
-    ///
-    /// A fault without a place if that is more than is left: nothing may be made after it.
-    pub(crate) fn take(&mut self, placed: &PlacedJob) -> Result<(), Fault> {
-        self.take_bytes(weight(placed))
-    }
-
     /// Takes so many bytes.
     ///
     /// # Errors
     ///
-    /// As of [`take`](Budget::take).
+    /// A fault without a place if that is more than is left: nothing may be made after it.
     pub(crate) fn take_bytes(&mut self, bytes: usize) -> Result<(), Fault> {
         match self.left.checked_sub(bytes) {
             Some(left) => {
@@ -70,51 +56,19 @@ impl Budget {
     }
 }
 
-/// Roughly how many bytes a job takes.
-fn weight(placed: &PlacedJob) -> usize {
-    let PlacedJob { job, hook, follows, .. } = placed;
-    let exclusion = |exclusion: &Exclusion| match exclusion {
-        Exclusion::Times(_) => size_of::<Exclusion>() + size_of::<Schedule>(),
-        _ => size_of::<Exclusion>(),
-    };
-    let labels: usize = job.labels.iter().map(|(name, text)| name.len() + text.len()).sum();
-    size_of::<PlacedJob>()
-        + job.source.len()
-        + job.text.len()
-        + job.work.action.body().len()
-        + labels
-        + job.timetable.exclusions().iter().map(exclusion).sum::<usize>()
-        + size_of_val(job.timetable.triggers())
-        + size_of_val(follows.as_slice())
-        // The file's own, and the job's.
-        + 2 * hook_weight(hook)
-}
-
-fn hook_weight(hook: &JobHook) -> usize {
-    let addresses = |all: &[String]| all.iter().map(|one| size_of::<String>() + one.len()).sum::<usize>();
-    let target = |target: &Target| match target {
-        Target::Mail(all) => addresses(all),
-        Target::Url(text) | Target::Command(text) => text.len(),
-    };
-    hook.targets.iter().flatten().map(target).sum::<usize>()
-        + addresses(&hook.mail_output)
-        + hook.ping_url.as_ref().map_or(0, String::len)
-        + hook.sendmail.as_os_str().len()
-        + hook.summary.len()
-}
-
 #[cfg(test)]
 mod tests {
     use jiff::tz::TimeZone;
 
     use super::*;
     use crate::crontab::Format;
+    use crate::jobfile::{MAX_JOBS, PlacedJob};
     use crate::loaded::Loaded;
     use crate::source::Source;
 
     #[test]
     fn the_job_at_which_the_budget_ends_is_a_problem_at_its_place() {
-        let defaults = format!("[defaults]\nping_url = 'http://a/{}'\n", "x".repeat(1 << 20));
+        let defaults = format!("[defaults]\nnotify = 'a {}'\n", "x".repeat(1 << 20));
         let job = |index: usize| format!("[jobs.j{index:03}]\nevery = '1m'\nshell = 'a'\n");
         let jobs: String = (0..100).map(job).collect();
         let value = "x".repeat(15 << 10);
@@ -123,13 +77,40 @@ mod tests {
         let files = [("a.toml", defaults + &jobs, 7), ("a", settings + &"@daily a\n".repeat(400), 1)];
         for (name, text, column) in files {
             let loaded = Loaded::parse(&Source::new(name, text), Format::User, &TimeZone::UTC);
-            let made: usize = loaded.jobs.iter().map(weight).sum();
+            let made: usize = loaded.jobs.iter().map(PlacedJob::weight).sum();
             assert!(!loaded.is_good() && MAX_MADE_BYTES / 2 < made && made <= MAX_MADE_BYTES, "{made}");
             let [problem] = loaded.problems.as_slice() else { panic!("{}", loaded.problems.len()) };
             let last = loaded.jobs.last().expect("some have a place").line_number;
             assert!(last < problem.line_number && problem.line_number <= last + 3, "{name}");
             assert_eq!(problem.column(), column);
             assert!(problem.fault.message.contains("more than 64 MiB"), "{}", problem.fault.message);
+        }
+    }
+
+    #[test]
+    fn the_most_jobs_with_ordinary_defaults_and_twenty_thousand_entries_with_ten_settings_are_within_it() {
+        let defaults = "[defaults]\nzone = 'Europe/Berlin'\nuser = 'batch'\ncwd = '/srv/batch'\ntimeout = '1h'\n\
+            retry = { max = 3, backoff = '10s' }\nexclude_dates = ['2026-12-24', '2026-12-25']\n\
+            notify = ['mailto:ops@example.com', 'https://example.com/hook']\n[defaults.env]\n\
+            PATH = '/usr/local/bin:/usr/bin:/bin'\nLANG = 'C.UTF-8'\nDATABASE = 'postgres://db.example.com/orders'\n";
+        let job = |index: usize| {
+            format!(
+                "[jobs.report-of-shop-{index}]\ncron = '30 2 * * *'\nshell = '/srv/batch/report --shop {index}'\n"
+            )
+        };
+        let setting = |index: usize| format!("SETTING_{index}=/usr/local/bin:/usr/bin:/bin:{index}\n");
+        let settings: String = (0..10).map(setting).collect();
+        let entry = |index: usize| format!("30 2 * * * /srv/batch/report --shop {index} >/dev/null\n");
+        let (jobs, entries) = ((0..100).map(job), (0..100).map(entry));
+        let files = [
+            ("a.toml", defaults.to_owned() + &jobs.collect::<String>(), MAX_JOBS),
+            ("a", settings + &entries.collect::<String>(), 20_000),
+        ];
+        for (name, text, count) in files {
+            let loaded = Loaded::parse(&Source::new(name, text), Format::User, &TimeZone::UTC);
+            assert_eq!((loaded.problems.as_slice(), loaded.jobs.len()), (&[][..], 100));
+            let made: usize = loaded.jobs.iter().map(PlacedJob::weight).sum();
+            assert!(made / 100 * count <= MAX_MADE_BYTES, "{name}: {} a job", made / 100);
         }
     }
 }

@@ -52,6 +52,10 @@ use note::Note;
 /// The setting that chooses the time zone of the entries below it.
 pub const ZONE_SETTING: &str = "CRON_TZ";
 
+/// The most entries of a file: some more than
+/// [`MAX_MADE_BYTES`](crate::budget::MAX_MADE_BYTES) is enough for.
+const MAX_ENTRIES: usize = 80_000;
+
 /// The good lines of a file, and the problems of the others.
 #[derive(Clone, Debug, Default)]
 pub struct Crontab {
@@ -183,6 +187,9 @@ impl<'s> Reader<'s> {
         };
         // A note was meant for this line, whatever that was meant to be.
         let entry = entry.map_err(|fault| fault.shifted(indent))?;
+        if self.entries.len() == MAX_ENTRIES {
+            return Err(Fault::new(indent..whole.len(), format!("a file has at most {MAX_ENTRIES} entries")));
+        }
         let Ok(note) = above.of_entry(&mut self.found) else { return Ok(()) };
         let placed = PlacedEntry {
             line_number: line.number,

@@ -25,8 +25,8 @@
 //!
 //! A text that cannot be understood is a problem with its line, column and characters, and so is an unknown
 //! key. The job with the problem is left out, and the others are read. A syntax error leaves out the job
-//! whose table it is in. A mistake in `[defaults]` leaves out all jobs, because each would differ from what
-//! its author meant.
+//! whose table it is in; of a file beyond a mebibyte the first one leaves out all. A mistake in `[defaults]`
+//! leaves out all jobs, because each would differ from what its author meant.
 //!
 //! Cost: one pass; memory in proportion to the file.
 //!
@@ -39,15 +39,17 @@ use std::ops::Range;
 
 use jiff::tz::TimeZone;
 use mainspring_action::body::Body;
-use mainspring_job::{After, Group, Hooks, Job, JobName};
+use mainspring_cron::Schedule;
+use mainspring_job::{After, Exclusion, Group, Hooks, Job, JobName};
 use toml::de::{DeTable, DeValue};
 
 use crate::budget::Budget;
-use crate::hook::JobHook;
+use crate::hook::{JobHook, Target};
 use crate::problem::{Fault, Problem};
-use crate::source::{Line, Source};
+use crate::source::{Line, MAX_FILE_BYTES, Source};
 
 mod definition;
+mod document;
 mod fields;
 mod handler;
 mod labels;
@@ -67,7 +69,7 @@ pub use labels::{Selector, check_labels};
 pub const MAX_JOBS: usize = 10_000;
 
 /// How many bytes of lines the problems of a file hold: each holds its line, which may be the whole file.
-const MAX_KEPT_LINE_BYTES: usize = 16 << 20;
+const MAX_KEPT_LINE_BYTES: usize = MAX_FILE_BYTES as usize;
 
 /// How the parser's message begins of a name that is there already.
 const DUPLICATE: &str = "duplicate key";
@@ -82,8 +84,8 @@ pub struct JobFile {
     pub jobs: Vec<PlacedJob>,
     /// In the order of their names.
     pub groups: Vec<Group>,
-    /// In the order of the file: at most [`MAX_KEPT_PROBLEMS`](crate::crontab::MAX_KEPT_PROBLEMS), and of long
-    /// lines fewer.
+    /// In the order of the file: at most [`MAX_KEPT_PROBLEMS`](crate::crontab::MAX_KEPT_PROBLEMS), and of
+    /// long lines fewer.
     pub problems: Vec<Problem>,
     /// How many further problems there were.
     pub unkept_count: usize,
@@ -115,6 +117,39 @@ impl PlacedJob {
         }
         self
     }
+
+    /// Roughly how many bytes a job takes: what is counted of it.
+    pub fn weight(&self) -> usize {
+        let PlacedJob { job, hook, follows, .. } = self;
+        let exclusion = |exclusion: &Exclusion| match exclusion {
+            Exclusion::Times(_) => size_of::<Exclusion>() + size_of::<Schedule>(),
+            _ => size_of::<Exclusion>(),
+        };
+        let labels: usize = job.labels.iter().map(|(name, text)| name.len() + text.len()).sum();
+        size_of::<PlacedJob>()
+            + job.source.len()
+            + job.text.len()
+            + job.work.action.body().len()
+            + labels
+            + job.timetable.exclusions().iter().map(exclusion).sum::<usize>()
+            + size_of_val(job.timetable.triggers())
+            + size_of_val(follows.as_slice())
+            // The file's own, and the job's.
+            + 2 * hook_weight(hook)
+    }
+}
+
+fn hook_weight(hook: &JobHook) -> usize {
+    let addresses = |all: &[String]| all.iter().map(|one| size_of::<String>() + one.len()).sum::<usize>();
+    let target = |target: &Target| match target {
+        Target::Mail(all) => addresses(all),
+        Target::Url(text) | Target::Command(text) => text.len(),
+    };
+    hook.targets.iter().flatten().map(target).sum::<usize>()
+        + addresses(&hook.mail_output)
+        + hook.ping_url.as_ref().map_or(0, String::len)
+        + hook.sendmail.as_os_str().len()
+        + hook.summary.len()
 }
 
 /// A place at which a job names another.
@@ -200,7 +235,13 @@ struct Reading<'s> {
 
 impl<'s> Reading<'s> {
     fn read(mut self) -> JobFile {
-        let (document, errors) = DeTable::parse_recoverable(self.text);
+        let (document, errors) = match document::parse(self.text) {
+            Ok(parsed) => parsed,
+            Err(fault) => {
+                let problems = vec![placed(self.source, fault)];
+                return JobFile { problems, ..JobFile::default() };
+            }
+        };
         let document = document.get_ref();
         let mut broken = BTreeSet::new();
         let sections = Sections::of(if errors.is_empty() { "" } else { self.text });
@@ -231,14 +272,15 @@ impl<'s> Reading<'s> {
         let defaults = self.defaults(document);
         let all_are_broken =
             before_count < self.faults.count() || broken.iter().any(|section| !section.starts_with("jobs."));
-        let mut jobs = self.jobs(document, defaults, &groups);
-        let is_broken = |job: &PlacedJob| {
-            let of_job = format!("jobs.{}", job.job.name);
+        let is_left_out = |name: &JobName| {
+            let of_job = format!("jobs.{name}");
             let within = format!("{of_job}.");
             let next = broken.range(within.clone()..).next();
-            broken.contains(&of_job) || next.is_some_and(|section| section.starts_with(&within))
+            all_are_broken
+                || broken.contains(&of_job)
+                || next.is_some_and(|section| section.starts_with(&within))
         };
-        jobs.retain(|job| !all_are_broken && !is_broken(job));
+        let jobs = self.jobs(document, defaults, &groups, is_left_out);
         let (faults, unkept_count) = self.faults.into_sorted();
         let fault_count = faults.len();
         let problems = problems(self.source, faults);
@@ -303,6 +345,7 @@ impl<'s> Reading<'s> {
         document: &DeTable<'s>,
         defaults: Option<&DeTable<'s>>,
         groups: &[Group],
+        is_left_out: impl Fn(&JobName) -> bool,
     ) -> Vec<PlacedJob> {
         let (mut jobs, mut budget) = (Vec::new(), Budget::of_file());
         let defaults_bytes = defaults.map_or(0, written_bytes);
@@ -322,7 +365,11 @@ impl<'s> Reading<'s> {
                     let follows =
                         follows.into_iter().map(|(after, span)| self.follows(after, span)).collect();
                     let made = PlacedJob { line_number, is_named: true, follows, hook, job }.hooked();
-                    budget.take(&made).map(|()| jobs.push(made))
+                    let taken = budget.take_bytes(made.weight());
+                    if taken.is_ok() && !is_left_out(&made.job.name) {
+                        jobs.push(made);
+                    }
+                    taken
                 }
                 // The defaults were read for it as for any other.
                 None => budget.take_bytes(defaults_bytes),

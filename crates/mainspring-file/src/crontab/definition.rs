@@ -49,7 +49,7 @@ pub fn jobs(crontab: &Crontab, source: &str, zone: &TimeZone) -> (Vec<PlacedJob>
                 let (line_number, follows) = (placed.line_number, Vec::new());
                 let hook = hook(placed);
                 let made = PlacedJob { line_number, is_named, follows, hook, job }.hooked();
-                if let Err(fault) = budget.take(&made) {
+                if let Err(fault) = budget.take_bytes(made.weight()) {
                     problems.push(placed.problem(Fault { span: whole, ..fault }));
                     break;
                 }
