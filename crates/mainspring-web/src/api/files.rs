@@ -81,13 +81,17 @@ fn all_checked(files: Vec<Sent>, zone: &TimeZone, now: Timestamp) -> Result<Vec<
     files.into_iter().map(within).collect()
 }
 
-/// One file: its problems, and the jobs that it defines. With it how many bytes of them are shown.
+/// What a job or a problem takes in an answer beside its text: a map, its message or its sentence.
+const BESIDE_TEXT_BYTES: usize = 1 << 10;
+
+/// One file: its problems, and the jobs that it defines. With it roughly how many bytes they take.
 fn checked(Sent { path, text }: Sent, zone: &TimeZone, now: Timestamp) -> (Value, usize) {
     let source = Source::new(path.clone(), text);
     // A crontab becomes TOML here.
     let read = Loaded::parse(&source, Format::User, zone);
-    let shown_bytes = read.problems.iter().map(|problem| problem.line.len()).sum::<usize>()
-        + read.jobs.iter().map(|placed| placed.job.text.len()).sum::<usize>();
+    let answer_bytes = read.problems.iter().map(|problem| problem.line.len()).sum::<usize>()
+        + read.jobs.iter().map(|placed| placed.job.text.len()).sum::<usize>()
+        + BESIDE_TEXT_BYTES * (read.problems.len() + read.jobs.len());
     let faults: Vec<Value> = read.problems.iter().map(fault).collect();
     let sentence = |job: &mainspring_job::Job| {
         let triggers = job.timetable.triggers().iter();
@@ -96,7 +100,7 @@ fn checked(Sent { path, text }: Sent, zone: &TimeZone, now: Timestamp) -> (Value
     };
     let document = |job: &mainspring_job::Job| json!({ "name": job.name.as_str(), "sentence": sentence(job), "definition": job.text });
     let jobs: Vec<Value> = read.jobs.iter().map(|placed| document(&placed.job)).collect();
-    (json!({ "path": path, "faults": faults, "jobs": jobs }), shown_bytes)
+    (json!({ "path": path, "faults": faults, "jobs": jobs }), answer_bytes)
 }
 
 /// A problem with its place.

@@ -8,11 +8,14 @@
 //!
 //! Does not run jobs that are defined: it asks [`actions`](super::actions) for that.
 
+use std::fmt;
+
 use axum::http::header::LOCATION;
 use axum::http::{HeaderValue, StatusCode};
 use mainspring_action::body::{ProcessBody, WebhookBody};
 use mainspring_server::protocol::{OnceWire, Request, Response, SubmitWire, WorkWire};
-use serde::Deserialize;
+use serde::de::{Error, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
 use super::actions::{ask_for_run, href, moment_of};
@@ -52,7 +55,32 @@ struct Work {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Batch {
+    #[serde(deserialize_with = "few")]
     items: Vec<OnceAsked>,
+}
+
+/// Those of a batch, of which no more are read than may be: two bytes of one become a kilobyte.
+fn few<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<OnceAsked>, D::Error> {
+    struct Few;
+    impl<'de> Visitor<'de> for Few {
+        type Value = Vec<OnceAsked>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<Vec<OnceAsked>, A::Error> {
+            let mut items = Vec::new();
+            while let Some(item) = all.next_element()? {
+                if items.len() == MAX_BATCH {
+                    return Err(A::Error::custom(format!("at most {MAX_BATCH} at once")));
+                }
+                items.push(item);
+            }
+            Ok(items)
+        }
+    }
+    from.deserialize_seq(Few)
 }
 
 fn document(call: &Call, wire: &OnceWire) -> Map<String, Value> {
@@ -170,9 +198,6 @@ pub async fn create(call: Call) -> Reply {
 pub async fn create_many(call: Call) -> Reply {
     call.asked()?;
     let Batch { items } = call.document()?;
-    if MAX_BATCH < items.len() {
-        return Err(Problem::new(Code::Invalid, format!("at most {MAX_BATCH} at once")));
-    }
     let mut answers = Vec::with_capacity(items.len());
     for asked in items {
         answers.push(match submit(&call, asked, None).await {
@@ -199,4 +224,22 @@ pub async fn withdraw(call: Call) -> Reply {
     };
     call.app.change(call.who()?, None, Request::Cancel { of: id.clone() }).await?;
     Ok(nothing())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_of_a_batch_is_read_than_may_be() {
+        let batch = |count: usize, end: &str| {
+            let text = format!("{{\"items\":[{}{end}", vec!["{}"; count].join(","));
+            serde_json::from_str::<Batch>(&text)
+                .map(|batch| batch.items.len())
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(batch(MAX_BATCH, "]}"), Ok(MAX_BATCH));
+        let refused = batch(MAX_BATCH + 1, ",what is behind is not looked at").expect_err("it is too long");
+        assert!(refused.contains("at most 1000 at once"), "{refused}");
+    }
 }
