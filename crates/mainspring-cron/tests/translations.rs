@@ -7,7 +7,7 @@ use crate::random::Random;
 
 /// Expression, and what it is in Quartz and in OnCalendar; "no" where that is not exact. A source is cron
 /// unless it says otherwise.
-const TRANSLATIONS: [(&str, &str, &str); 22] = [
+const TRANSLATIONS: [(&str, &str, &str); 24] = [
     ("* * * * *", "0 * * * * ?", "*-*-* *:*:00"),
     ("*/5 * * * *", "0 */5 * * * ?", "*-*-* *:00/5:00"),
     ("30 2 * * *", "0 30 2 * * ?", "*-*-* 02:30:00"),
@@ -31,6 +31,8 @@ const TRANSLATIONS: [(&str, &str, &str); 22] = [
     ("0 0 1,L * *", "0 0 0 1,L * ?", "no"),
     ("0 0 * * 1#1,3#2", "no", "no"),
     ("0 0 L-30 * *", "0 0 0 L-30 * ?", "no"),
+    ("0 0 L,L-24 * *", "0 0 0 L,L-24 * ?", "*-*~01,25 00:00:00"),
+    ("0 0 L,L-25 * *", "0 0 0 L,L-25 * ?", "no"),
     (
         "*/10 0 0 1 1 * 2024-2030/2",
         "*/10 0 0 1 1 ? 2024,2026,2028,2030",

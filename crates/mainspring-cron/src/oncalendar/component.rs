@@ -8,12 +8,21 @@
 //! Seconds are read in microseconds, all else in whole numbers. Linear in the length of the text.
 //!
 //! Source: systemd's `src/shared/calendarspec.c`, which shortens a range to a multiple of its repetition
-//! first (<https://github.com/systemd/systemd/blob/main/src/shared/calendarspec.c>).
+//! first and then compares it with the field
+//! (<https://github.com/systemd/systemd/blob/main/src/shared/calendarspec.c>).
 
 use crate::error::ParseError;
 use crate::word::Word;
 
 pub(crate) const SECOND_US: u64 = 1_000_000;
+
+/// systemd holds every number in an `int`, seconds in microseconds too. A range that ends above it is
+/// refused, however short its repetition makes it.
+const MAX_NUMBER: u64 = i32::MAX as u64;
+
+/// How many days less each further part of a list of days from the end may reach back, in systemd 252. A list
+/// that is read here is one for systemd too, because `translate` writes such lists.
+const DAYS_LESS_PER_PART: u64 = 3;
 
 /// Which component it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,9 +104,15 @@ impl Component {
         if text.text == "*" {
             return Ok(Component::Any);
         }
-        let parts: Result<Vec<Part>, ParseError> =
-            text.split(',').map(|part| read_part(part, kind)).collect();
-        Ok(Component::Parts(parts?))
+        let mut parts = Vec::new();
+        for word in text.split(',') {
+            parts.push((read_part(word, kind)?, word));
+        }
+        let component = Component::Parts(parts.iter().map(|(part, _)| *part).collect());
+        if kind == Kind::DayFromEnd {
+            check_days_from_end(parts)?;
+        }
+        Ok(component)
     }
 
     /// All values, part by part. Not for seconds, which are too many.
@@ -128,6 +143,11 @@ impl Part {
         Part { first, last: Some(last), repetition: Some(step) }
     }
 
+    /// Its last value, or its first where it names no last.
+    fn end(self) -> u64 {
+        self.last.unwrap_or(self.first)
+    }
+
     fn values(self, kind: Kind) -> Vec<u64> {
         let step =
             usize::try_from(self.repetition.unwrap_or(1)).expect("a repetition is at most a field long");
@@ -154,29 +174,15 @@ fn read_part(text: Word<'_>, kind: Kind) -> Result<Part, ParseError> {
         );
         return Err(ParseError::new(range.span(), message).with_hint(kind.first().to_string()));
     }
-    let (first, last) = match range.split_once("..") {
-        Some((first, last)) => (read_value(first, kind)?, Some(read_value(last, kind)?)),
-        None => (read_value(range, kind)?, None),
-    };
-    if let Some(last) = last
-        && last < first
-    {
-        let message = format!("the range `{}` runs backwards: expected the smaller value first", range.text);
-        let (left, right) = range.text.split_once("..").unwrap_or_default();
-        return Err(ParseError::new(range.span(), message).with_hint(format!("{right}..{left}")));
+    let first_word = range.split_once("..").map_or(range, |(first, _)| first);
+    let first = read_value(first_word, kind)?;
+    let step = repetition.map(|word| read_step(word, kind)).transpose()?;
+    if let Some((_, last)) = range.split_once("..") {
+        return read_range(range, (first_word, first), last, step, kind);
     }
-    let Some(word) = repetition else { return Ok(Part { first, last, repetition: None }) };
-    let Some(step) = number(word, kind).filter(|&step| 0 < step) else {
-        let message = format!(
-            "expected a repetition in {}s after the slash, more than 0, found `{}`",
-            kind.name(),
-            word.text
-        );
-        return Err(ParseError::new(word.span(), message).with_hint("1"));
+    let (Some(step), Some(word)) = (step, repetition) else {
+        return Ok(Part { first, last: None, repetition: None });
     };
-    if let Some(last) = last {
-        return Ok(Part::stepped(first, last, step));
-    }
     let room = if kind == Kind::DayFromEnd { first - kind.first() } else { kind.last() - first };
     if room < step {
         let message =
@@ -186,28 +192,90 @@ fn read_part(text: Word<'_>, kind: Kind) -> Result<Part, ParseError> {
     Ok(Part { first, last: None, repetition: Some(step) })
 }
 
+fn read_step(word: Word<'_>, kind: Kind) -> Result<u64, ParseError> {
+    number(word, kind).filter(|&step| 0 < step).ok_or_else(|| {
+        let message = format!(
+            "expected a repetition in {}s after the slash, more than 0, found `{}`",
+            kind.name(),
+            word.text
+        );
+        ParseError::new(word.span(), message).with_hint("1")
+    })
+}
+
+/// `first..last`, whose last value has to be in the field once the repetition has shortened it.
+fn read_range(
+    range: Word<'_>,
+    (first_word, first): (Word<'_>, u64),
+    last_word: Word<'_>,
+    step: Option<u64>,
+    kind: Kind,
+) -> Result<Part, ParseError> {
+    let last = read_number(last_word, kind)?;
+    if last < first {
+        let message = format!("the range `{}` runs backwards: expected the smaller value first", range.text);
+        let hint = format!("{}..{}", last_word.text, first_word.text);
+        return Err(ParseError::new(range.span(), message).with_hint(hint));
+    }
+    if kind == Kind::Second && step.is_none() && last < first + SECOND_US {
+        let message = format!("the range `{}` ends before a second is over: expected one second", range.text);
+        return Err(ParseError::new(range.span(), message).with_hint(first_word.text));
+    }
+    let default = if kind == Kind::Second { SECOND_US } else { 1 };
+    let part = Part::stepped(first, last, step.unwrap_or(default));
+    if MAX_NUMBER < last || kind.last() < part.end() {
+        return Err(outside(last_word, last, kind));
+    }
+    Ok(part)
+}
+
+/// A list of days from the end as systemd 252 has it: sorted, without duplicates, and each further part
+/// reaches three days less back.
+fn check_days_from_end(mut parts: Vec<(Part, Word<'_>)>) -> Result<(), ParseError> {
+    parts.sort_by_key(|(part, _)| (part.first, part.last, part.repetition));
+    parts.dedup_by_key(|(part, _)| *part);
+    let limits = (0..).map(|index| Kind::DayFromEnd.last().saturating_sub(DAYS_LESS_PER_PART * index));
+    match parts.into_iter().zip(limits).find(|((part, _), limit)| *limit < part.end()) {
+        None => Ok(()),
+        Some(((_, word), limit)) => {
+            let message = format!(
+                "`{}` is too far back for its place in the list: systemd allows {limit} days there. Use two \
+                 expressions",
+                word.text
+            );
+            Err(ParseError::new(word.span(), message))
+        }
+    }
+}
+
 fn read_value(word: Word<'_>, kind: Kind) -> Result<u64, ParseError> {
+    let number = read_number(word, kind)?;
+    if (kind.first()..=kind.last()).contains(&number) { Ok(number) } else { Err(outside(word, number, kind)) }
+}
+
+/// A value that may be outside of its field.
+fn read_number(word: Word<'_>, kind: Kind) -> Result<u64, ParseError> {
     let Some(number) = number(word, kind) else {
         let found = if word.is_empty() { "nothing".to_owned() } else { format!("`{}`", word.text) };
         let message =
             format!("expected {} {} ({}), found {found}", kind.article(), kind.name(), kind.expected());
         return Err(ParseError::new(word.span(), message));
     };
-    let number = match (kind, number) {
+    Ok(match (kind, number) {
         (Kind::Year, 0..70) => number + 2000,
         (Kind::Year, 70..100) => number + 1900,
         _ => number,
-    };
-    if (kind.first()..=kind.last()).contains(&number) {
-        return Ok(number);
-    }
+    })
+}
+
+fn outside(word: Word<'_>, number: u64, kind: Kind) -> ParseError {
     let nearest = match kind {
         Kind::Second => "59".to_owned(),
         _ => number.clamp(kind.first(), kind.last()).to_string(),
     };
     let message =
         format!("{} is outside of the {} field: expected {}", word.text, kind.name(), kind.expected());
-    Err(ParseError::new(word.span(), message).with_hint(nearest))
+    ParseError::new(word.span(), message).with_hint(nearest)
 }
 
 /// Digits, and for seconds a decimal fraction, which is rounded to microseconds.

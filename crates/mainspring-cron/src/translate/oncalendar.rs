@@ -10,6 +10,7 @@ use super::translation::{Translation, Untranslatable};
 use crate::civil::Calendar;
 use crate::days::{ALL_DATES, ALL_WEEKDAYS, Days, Join, bits};
 use crate::explain::{Shape, members, runs, shape, year_members};
+use crate::oncalendar::OnCalendar;
 use crate::second::{Fraction, Moments, SECOND_NS};
 
 const WEEKDAYS: [&str; 8] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
@@ -85,7 +86,14 @@ fn day_parts(days: &Days) -> Result<DayParts, Untranslatable> {
         }
         (_, 0, back) if back < 1 << LONGEST_BACK => {
             let counted: Vec<u16> = bits(back).map(|back| u16::from(back) + 1).collect();
-            Ok(DayParts { weekdays, separator: '~', days: list(&counted, |day| format!("{day:02}")) })
+            let days = list(&counted, |day| format!("{day:02}"));
+            // systemd 252 allows less in a long list: its own reader says whether it does.
+            if OnCalendar::parse(&format!("*-*~{days}")).is_err() {
+                return Err(Untranslatable::new(
+                    "a list of days from the end of the month reaches less far in systemd",
+                ));
+            }
+            Ok(DayParts { weekdays, separator: '~', days })
         }
         (_, 0, _) => {
             Err(Untranslatable::new("OnCalendar counts back at most 28 days, because every month has them"))
