@@ -8,6 +8,7 @@
 //! | the clock stands before what is planned | when the clock has caught up, or when it is rewound |
 //! | no room for another open run | when some have ended |
 //! | an earlier run runs, or waits for its place | with the end of that run, or its start |
+//! | its group or the server runs as many as it may | when some of those have ended |
 //! | nothing carries its action out | with a server that does |
 //! | it has had its runs, or has no further time | with another definition |
 //!
@@ -30,6 +31,9 @@ use crate::record::{Mark, Pause};
 use crate::run::RunKey;
 use crate::state::RunState;
 use crate::timetable::Next;
+
+/// The most runs that a reason names: more do not fit a line, and a group may have thousands.
+pub(super) const MAX_HOLDERS: usize = 4;
 
 /// One reason why a job does not run now.
 ///
@@ -73,9 +77,26 @@ pub enum Hold {
     NoRoom,
     /// A run of it is running, and its overlap rule allows no other beside it.
     Running(RunKey),
-    /// A run of it is due, and waits for its turn, its group, the server or the end of one of the other
-    /// reasons.
+    /// A run of it is due, and waits for its turn or the end of one of the other reasons.
     Waiting(RunKey),
+    /// A run of it is due, and as many runs of its group are running as may.
+    GroupFull {
+        /// The run that waits.
+        run: RunKey,
+        /// Its group.
+        group: JobName,
+        /// How many of the group may run at once.
+        limit: u32,
+        /// The runs that have the places, at most four, in order of their keys.
+        holders: Vec<RunKey>,
+    },
+    /// A run of it is due, and as many runs are running as the server may run.
+    ServerFull {
+        /// The run that waits.
+        run: RunKey,
+        /// How many may run at once.
+        limit: usize,
+    },
     /// A run of it is due, and the server has no executor for its action.
     Unserved(RunKey),
     /// It has had as many runs as it may.
@@ -109,6 +130,8 @@ impl Hold {
             Hold::NoRoom => "no_room",
             Hold::Running(_) => "running",
             Hold::Waiting(_) => "waiting",
+            Hold::GroupFull { .. } => "group_full",
+            Hold::ServerFull { .. } => "server_full",
             Hold::Unserved(_) => "unserved",
             Hold::Done => "done",
             Hold::NoTime => "no_time",
@@ -128,6 +151,10 @@ impl Hold {
             Hold::NoRoom => "the ends of other runs".to_owned(),
             Hold::Running(run) => format!("its end, or `mainspring cancel {run}`"),
             Hold::Waiting(run) => format!("its start, or `mainspring cancel {run}`"),
+            Hold::GroupFull { run, .. } => {
+                format!("the end of a run of the group, or `mainspring cancel {run}`")
+            }
+            Hold::ServerFull { run, .. } => format!("the end of a run, or `mainspring cancel {run}`"),
             Hold::Unserved(_) => "a server that carries it out".to_owned(),
             Hold::Done | Hold::NoTime => "another definition".to_owned(),
         }
@@ -157,6 +184,21 @@ impl fmt::Display for Hold {
             Hold::NoRoom => f.write_str("too many runs are open"),
             Hold::Running(run) => write!(f, "{run} is running"),
             Hold::Waiting(run) => write!(f, "{run} is due and waits for its turn"),
+            Hold::GroupFull { run, group, limit, holders } => {
+                write!(f, "{run} is due and waits for a place of group {group}, whose limit is {limit}: ")?;
+                holders.iter().enumerate().try_for_each(|(index, holder)| {
+                    write!(f, "{}{holder}", if index == 0 { "" } else { ", " })
+                })?;
+                let others = usize::try_from(*limit).unwrap_or(usize::MAX).saturating_sub(holders.len());
+                match (others, holders.len()) {
+                    (0, 1) => f.write_str(" has it"),
+                    (0, _) => f.write_str(" have them"),
+                    (others, _) => write!(f, " and {others} more have them"),
+                }
+            }
+            Hold::ServerFull { run, limit } => {
+                write!(f, "{run} is due and waits for a place of the server, which runs {limit} at once")
+            }
             Hold::Unserved(run) => write!(f, "{run} is due, and nothing here carries it out"),
             Hold::Done => f.write_str("it has had as many runs as it may"),
             Hold::NoTime => f.write_str("its timetable names no further time"),
@@ -195,16 +237,18 @@ impl Planner {
 
     /// The run that is in the way of the next.
     fn run_in_the_way(&self, job: &Job) -> Option<Hold> {
+        let mut open = self.runs.in_the_way(&job.name);
         if job.work.policies.overlap == Overlap::Allow {
-            return None;
+            // No run is in the way of another, but each needs a place.
+            return self.runs.full_place(open.find(|live| live.run.state == RunState::Queued)?);
         }
-        let live = self.runs.in_the_way(&job.name).next()?;
+        let live = open.next()?;
         let key = live.run.key.clone();
         let is_unserved = || self.unserved().any(|run| run.key == key);
         Some(match live.run.state {
             RunState::Running => Hold::Running(key),
             _ if is_unserved() => Hold::Unserved(key),
-            _ => Hold::Waiting(key),
+            _ => self.runs.full_place(live).unwrap_or(Hold::Waiting(key)),
         })
     }
 }

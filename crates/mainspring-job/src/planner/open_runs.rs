@@ -26,6 +26,7 @@ use jiff::Timestamp;
 
 use super::agenda::{Agenda, Item};
 use super::gate::{Gate, Load};
+use super::holds::{Hold, MAX_HOLDERS};
 use super::jobs::Rest;
 use super::ledger::Position;
 use super::live::Live;
@@ -76,6 +77,21 @@ impl OpenRuns {
     /// The runs that are in no line, because their action has no executor.
     pub(super) fn unserved(&self) -> impl Iterator<Item = &Live> {
         self.places.unserved().map(|key| &self.runs[key])
+    }
+
+    /// Why a queued run past its gate has no place, if its group or the server is full.
+    pub(super) fn full_place(&self, live: &Live) -> Option<Hold> {
+        let run = live.run.key.clone();
+        let of_group = live.work.group.as_ref().and_then(|group| {
+            let limit = self.places.full_group(group)?;
+            let has_place = |other: &&Live| {
+                other.run.state == RunState::Running && other.work.group.as_ref() == Some(group)
+            };
+            let holders = self.iter().filter(has_place).take(MAX_HOLDERS);
+            let holders = holders.map(|other| other.run.key.clone()).collect();
+            Some(Hold::GroupFull { run: run.clone(), group: group.clone(), limit, holders })
+        });
+        of_group.or_else(|| self.places.full_server().map(|limit| Hold::ServerFull { run, limit }))
     }
 
     /// Whether a run of this key is open, one that the next turn admits among them.

@@ -99,10 +99,19 @@ impl Places {
     }
 
     fn has_place(&self, group: Option<&JobName>) -> bool {
-        let running = self.rooms.get(&group.cloned()).map_or(0, |room| room.running_count);
-        let limit = group.and_then(|name| self.limits.get(name)).and_then(|limits| limits.values().min());
-        let limit = limit.map_or(usize::MAX, |limit| usize::try_from(*limit).unwrap_or(usize::MAX));
-        self.running_count < self.max_running && running < limit
+        self.full_server().is_none() && group.is_none_or(|group| self.full_group(group).is_none())
+    }
+
+    /// The limit of a group of which as many runs are running as may.
+    pub(super) fn full_group(&self, group: &JobName) -> Option<u32> {
+        let running = self.rooms.get(&Some(group.clone())).map_or(0, |room| room.running_count);
+        let limit = *self.limits.get(group)?.values().min()?;
+        (usize::try_from(limit).unwrap_or(usize::MAX) <= running).then_some(limit)
+    }
+
+    /// The limit of all runs, if as many are running.
+    pub(super) fn full_server(&self) -> Option<usize> {
+        (self.max_running <= self.running_count).then_some(self.max_running)
     }
 
     /// Whether there is a place for this work beside all that runs and is in line. Of a group it is not said.

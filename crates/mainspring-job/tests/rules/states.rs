@@ -115,7 +115,7 @@ fn code(state: State) -> &'static str {
         Failures => "paused_failures",
         Quarantine | Probation => "quarantined",
         Running => "running",
-        Waiting => "waiting",
+        Waiting => "group_full",
         ClockBehind => "clock_behind",
     }
 }
@@ -158,7 +158,7 @@ fn end(shell: &mut Shell, hold: &Hold) -> Option<()> {
             let index = running(shell, "j")?;
             shell.end(index, Outcome::Succeeded);
         }
-        Hold::Waiting(key) => {
+        Hold::Waiting(key) | Hold::GroupFull { run: key, .. } => {
             if let Some(index) = running(shell, "holder") {
                 shell.end(index, Outcome::Succeeded);
             }
@@ -239,4 +239,47 @@ fn a_pause_after_crashes_does_not_end_by_itself() {
     let now = shell.now;
     let holds = shell.planner.holds(&name("j"), now);
     assert_eq!(holds, [Hold::Paused { why: Pause::Crashes, until: None }]);
+}
+
+#[test]
+fn a_run_that_waits_for_a_place_names_what_is_full_and_who_has_the_places() {
+    let of = |text: &str, policies: &str, group: Option<&str>| {
+        let mut job = job(text, "0 0 1 1 *", policies);
+        Arc::make_mut(&mut job.work).group = group.map(name);
+        job
+    };
+    let jobs = vec![
+        of("a", "misfire=none", Some("db")),
+        of("b", "misfire=none", Some("db")),
+        of("c", "overlap=allow misfire=none", Some("db")),
+        of("d", "misfire=none", None),
+        of("e", "misfire=none", None),
+    ];
+    let mut limits = Limits::default();
+    limits.max_running = 2;
+    let groups = vec![Group::new(name("db"), 1)];
+    let mut shell = Shell::with("2026-01-01T00:30:00Z", jobs, groups, limits);
+    start(&mut shell, "a").unwrap();
+    for waits in ["b", "c"] {
+        assert_eq!(start(&mut shell, waits), None);
+        let holds = shell.planner.holds(&name(waits), shell.now);
+        let [hold @ Hold::GroupFull { group, limit: 1, holders, .. }] = &holds[..] else {
+            panic!("{holds:?}")
+        };
+        assert_eq!((group, holders.len(), &holders[0].job), (&name("db"), 1, &name("a")));
+        assert_eq!(hold.code(), "group_full");
+        let told = hold.to_string();
+        assert!(told.contains("a place of group db, whose limit is 1: a@2026-01-01"), "{told}");
+        assert!(told.ends_with(" has it"), "{told}");
+        assert!(hold.ends(&name(waits)).starts_with("the end of a run of the group, or `mainspring cancel"));
+    }
+    start(&mut shell, "d").unwrap();
+    assert_eq!(start(&mut shell, "e"), None);
+    let holds = shell.planner.holds(&name("e"), shell.now);
+    assert!(matches!(holds[..], [Hold::ServerFull { limit: 2, .. }]), "{holds:?}");
+    assert!(holds[0].to_string().ends_with("a place of the server, which runs 2 at once"), "{holds:?}");
+    let running = running(&shell, "a").unwrap();
+    shell.end(running, Outcome::Succeeded);
+    let holds = shell.planner.holds(&name("b"), shell.now);
+    assert!(matches!(holds[..], [Hold::Running(_)]), "{holds:?}");
 }
