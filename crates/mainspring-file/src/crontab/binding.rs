@@ -172,7 +172,10 @@ mod tests {
         ("# Mainspring: name=a\n@daily x\n", "- | w1"),
         ("#mainspring name=a\n@daily x\n", "- | w1"),
         ("# mainspring : name=a\n@daily x\n", "- | w1"),
-        ("## mainspring: name=a\n@daily x\n", "- | w1"),
+        ("## Mainspring: name=a\n@daily x\n", "- | w1"),
+        // One that is switched off is none either, whatever is below.
+        ("## mainspring: name=a\n@daily x\n", "- |"),
+        ("# # mainspring: name=a\n@daily x\n", "- |"),
         ("# mainspring: name=a\n# Mainspring: name=b\n@daily x\n", "- | m1 w2"),
         ("# MAINSPRING: name=a\n", "| w1"),
         ("# mainspring is what reads this\n@daily x\n", "- |"),
