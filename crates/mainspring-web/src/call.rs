@@ -12,6 +12,8 @@ use axum::body::{Body, Bytes};
 use axum::extract::Query;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, Uri};
+use jiff::Timestamp;
+use mainspring_cron::TimeText;
 use mainspring_exec::clock::Moment;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -70,6 +72,17 @@ impl Asked {
         let wrong = || Problem::new(Code::Usage, format!("`{name}` must be a number from 1 to {max}"));
         let number: usize = text.parse().map_err(|_| wrong())?;
         if (1..=max).contains(&number) { Ok(number) } else { Err(wrong()) }
+    }
+
+    /// A time, as every face reads one.
+    ///
+    /// # Errors
+    ///
+    /// 400 where it is none, and where it has neither an offset nor a zone.
+    pub fn time(&self, name: &str) -> Result<Option<Timestamp>, Problem> {
+        self.get(name).map(TimeText::instant).transpose().map_err(|error| {
+            Problem::new(Code::Usage, format!("`{name}` must be a time in RFC 3339: {error}"))
+        })
     }
 
     /// Words with commas between.

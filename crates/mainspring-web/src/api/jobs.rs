@@ -194,8 +194,7 @@ pub fn next_times(timetable: &Timetable, after: Timestamp, count: usize) -> (Vec
 pub async fn next(call: Call) -> Reply {
     let asked = call.asked()?;
     let count = asked.number("n", 10, MAX_NEXT)?;
-    let from = asked.get("from").map_or(Ok(call.now.wall), str::parse);
-    let from = from.map_err(|_| Problem::new(Code::Usage, "`from` must be a time in RFC 3339"))?;
+    let from = asked.time("from")?.unwrap_or(call.now.wall);
     let known = call.app.catalogue.job(&call.app.pool, call.parameter("job")).await?;
     let Some(plan) = known.plan.as_ref().filter(|_| known.wire.next.is_some()) else {
         return ok(&json!({ "items": [], "is_cut": false }));

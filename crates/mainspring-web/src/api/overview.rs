@@ -5,7 +5,6 @@
 //! Does not judge: [`diagnosis`] does, for `doctor` too.
 
 use jiff::Timestamp;
-use mainspring_cron::TimeText;
 use mainspring_server::diagnosis;
 use mainspring_server::finding::Level;
 use mainspring_server::protocol::{AuditAskWire, AuditWire, Request, Response};
@@ -139,9 +138,7 @@ pub async fn audit(call: Call) -> Reply {
     let asked = call.asked()?;
     let limit = asked.number("limit", 100, MAX_ENTRIES)?;
     let wrong = |name: &str, what: &str| Problem::new(Code::Usage, format!("`{name}` must be {what}"));
-    if asked.get("since").is_some_and(|text| TimeText::instant(text).is_err()) {
-        return Err(wrong("since", "a time in RFC 3339"));
-    }
+    asked.time("since")?;
     let after = asked.get("after").map(str::parse::<u64>).transpose();
     let mut before = after.map_err(|_| wrong("after", "`next` of the page before"))?;
     let of_job = |row: &AuditWire, job: &str| {

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use mainspring_cron::TimeText;
 use serde_json::{Value, json};
 
 use super::jobs::moment;
@@ -50,14 +49,9 @@ struct Lane {
 /// 400 for a span that is none or too long, and what the loop says.
 pub async fn upcoming(call: Call) -> Reply {
     let asked = call.asked()?;
-    let time = |name: &str, default: Timestamp| {
-        let found = asked.get(name).map_or(Ok(default), TimeText::instant);
-        found.map_err(|error| {
-            Problem::new(Code::Usage, format!("`{name}` must be a time in RFC 3339: {error}"))
-        })
-    };
-    let from = time("from", call.now.wall)?;
-    let to = time("to", from.saturating_add(SignedDuration::from_hours(24)).unwrap_or(from))?;
+    let from = asked.time("from")?.unwrap_or(call.now.wall);
+    let day_after = || from.saturating_add(SignedDuration::from_hours(24)).unwrap_or(from);
+    let to = asked.time("to")?.unwrap_or_else(day_after);
     if to <= from || MAX_SPAN < to.duration_since(from) {
         return Err(Problem::new(Code::Usage, "`to` must lie after `from`, and at most eight days after it"));
     }
