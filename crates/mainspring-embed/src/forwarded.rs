@@ -132,7 +132,7 @@ impl Held {
 }
 
 /// All refusals, to be found again by what they say.
-const REFUSALS: [Refusal; 13] = [
+const REFUSALS: [Refusal; 14] = [
     Refusal::NoSuchJob,
     Refusal::NoSuchRun,
     Refusal::NoSuchOnce,
@@ -143,6 +143,7 @@ const REFUSALS: [Refusal; 13] = [
     Refusal::TooManyJobs,
     Refusal::Conflict,
     Refusal::KeyTooLong,
+    Refusal::KeyEmpty,
     Refusal::DueOutOfRange,
     Refusal::NoteTooLong,
     Refusal::NotReady,

@@ -268,6 +268,8 @@ pub enum Refusal {
     Taken(Box<Holder>),
     /// The idempotency key is longer than [`MAX_KEY_BYTES`](crate::MAX_KEY_BYTES).
     KeyTooLong,
+    /// The idempotency key is empty: all who ask without one would ask for the same.
+    KeyEmpty,
     /// The due time is before the year 1678 or after 2262: stores count nanoseconds in 64 bits.
     DueOutOfRange,
     /// The note is longer than [`MAX_NOTE_BYTES`](crate::MAX_NOTE_BYTES).
@@ -294,6 +296,7 @@ impl fmt::Display for Refusal {
             Refusal::TooManyJobs => "there are too many jobs already",
             Refusal::Conflict | Refusal::Taken(_) => "that name or key is taken",
             Refusal::KeyTooLong => "the idempotency key is too long",
+            Refusal::KeyEmpty => "the idempotency key is empty",
             Refusal::DueOutOfRange => "the due time is too far away",
             Refusal::NoteTooLong => "the note is too long",
             Refusal::OpenRuns => "the job has runs that have not ended",

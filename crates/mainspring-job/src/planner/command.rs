@@ -97,7 +97,7 @@ impl Planner {
         let refusal = match (&name, &key) {
             (Some(name), _) if is_taken(name) => Some(Refusal::Conflict),
             _ if i64::try_from(due.as_nanosecond()).is_err() => Some(Refusal::DueOutOfRange),
-            (_, Some(key)) if MAX_KEY_BYTES < key.len() => Some(Refusal::KeyTooLong),
+            (_, Some(key)) => check_key(key).err(),
             _ => None,
         };
         if let Some(refusal) = refusal {
@@ -221,9 +221,7 @@ impl Planner {
         if !self.has_room() {
             return Err(Refusal::TooManyRuns);
         }
-        if request.key.as_ref().is_some_and(|key| MAX_KEY_BYTES < key.len()) {
-            return Err(Refusal::KeyTooLong);
-        }
+        request.key.as_deref().map_or(Ok(()), check_key)?;
         if let Some(due) = request.due.filter(|due| now < *due) {
             if i64::try_from(due.as_nanosecond()).is_err() {
                 return Err(Refusal::DueOutOfRange);
@@ -321,5 +319,13 @@ impl Planner {
         let reply = Output::Reply { ticket, reply: Reply::Done };
         let otherwise = Otherwise::Reply(Reply::Refused(Refusal::NoSuchRun));
         self.ledger.perform_if_new(position, reply, otherwise);
+    }
+}
+
+fn check_key(key: &str) -> Result<(), Refusal> {
+    match key.len() {
+        0 => Err(Refusal::KeyEmpty),
+        1..=MAX_KEY_BYTES => Ok(()),
+        _ => Err(Refusal::KeyTooLong),
     }
 }

@@ -349,4 +349,9 @@ fn so_many_runs_of_a_job_wait_for_later_times_and_one_more_is_refused() {
     assert_eq!(shell.command(Command::Trigger(far)), Reply::Refused(Refusal::DueOutOfRange));
     let long = RunRequest::new(name("rival")).with_key("x".repeat(300));
     assert_eq!(shell.command(Command::Trigger(long)), Reply::Refused(Refusal::KeyTooLong));
+    let empty = RunRequest::new(name("rival")).with_key("");
+    assert_eq!(shell.command(Command::Trigger(empty)), Reply::Refused(Refusal::KeyEmpty));
+    let work = Work::new(Action::new("process", "{}").unwrap());
+    let empty = Submission::new(shell.now, work).with_key("");
+    assert_eq!(shell.command(Command::Submit(empty)), Reply::Refused(Refusal::KeyEmpty));
 }

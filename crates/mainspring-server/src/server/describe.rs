@@ -251,7 +251,9 @@ pub(super) fn applied(applied: &Applied) -> AppliedWire {
 fn kind_of(refusal: &Refusal) -> ErrorKind {
     match refusal {
         Refusal::NoSuchJob | Refusal::NoSuchRun | Refusal::NoSuchOnce => ErrorKind::NotFound,
-        Refusal::BackfillTooLarge | Refusal::KeyTooLong | Refusal::NoteTooLong => ErrorKind::Usage,
+        Refusal::BackfillTooLarge | Refusal::KeyTooLong | Refusal::KeyEmpty | Refusal::NoteTooLong => {
+            ErrorKind::Usage
+        }
         Refusal::Conflict | Refusal::Taken(_) | Refusal::NotAhead | Refusal::OpenRuns => ErrorKind::Conflict,
         Refusal::TooManyRuns | Refusal::TooManyWaiting | Refusal::TooManyJobs | Refusal::NotReady => {
             ErrorKind::Temporary

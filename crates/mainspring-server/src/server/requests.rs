@@ -29,7 +29,7 @@ use crate::protocol::{
     AppliedWire, Asked, ErrorKind, ErrorWire, EveryWire, PauseWire, Power, Request, Response, SubmitWire,
     WorkWire,
 };
-use mainspring_action::body::Body;
+use mainspring_action::body::{Body, ProcessBody};
 use mainspring_exec::clock::Moment;
 use mainspring_file::definition::Definition;
 use mainspring_file::jobfile::JobFile;
@@ -468,6 +468,9 @@ fn submission(wire: SubmitWire) -> Result<Command, ErrorWire> {
 fn work_of(wire: WorkWire) -> Result<(Body, Policies), ErrorWire> {
     let policies: Policies =
         wire.policies.parse().map_err(|error: mainspring_job::PolicyError| usage(error.to_string()))?;
+    if wire.webhook.is_some() && wire.process != ProcessBody::default() {
+        return Err(usage("the work is a process or a webhook, and not both"));
+    }
     let body = wire.webhook.map_or(Body::Process(wire.process), Body::Webhook);
     body.check().map_err(usage)?;
     Ok((body, policies))
