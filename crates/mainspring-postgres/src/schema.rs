@@ -21,7 +21,7 @@ use super::connection::Connection;
 use super::location::{Location, OF_OWNER};
 
 /// The version that the steps lead to.
-pub const VERSION: u32 = 15;
+pub const VERSION: u32 = 16;
 
 /// The version from which on there may be several shards.
 pub(super) const SHARDED: u32 = 8;
@@ -50,6 +50,7 @@ const STEPS: [&[&str]; VERSION as usize] = [
     &[include_str!("../sql/0015_taken.sql")],
     &[include_str!("../sql/0016_absence.sql")],
     &[include_str!("../sql/0017_few.sql")],
+    &[include_str!("../sql/0018_first.sql")],
 ];
 
 /// Each function looks for names in `pg_catalog` alone, from whatever session it is called: see `SEARCH_PATH`

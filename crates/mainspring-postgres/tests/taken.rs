@@ -29,3 +29,39 @@ fn a_submission_by_sql_whose_name_waits_under_another_key_fails_at_once() {
     }
     assert_eq!(database.ask("SELECT string_agg(key, ' ' ORDER BY key) FROM mainspring.inbox"), "a c d");
 }
+
+#[test]
+fn of_the_submissions_under_one_key_the_first_alone_goes_with_the_commit_that_has_it() {
+    let Some(database) = Database::start() else { return };
+    let mut store = opened(&database);
+    let lease = acquired(&mut store);
+    database.ask(
+        "SELECT mainspring.submit('{\"process\": {\"run\": [\"A\"]}}', key => 'a'),
+            mainspring.submit('{\"process\": {\"run\": [\"B\"]}}', key => 'a')",
+    );
+    let mut once = Once::new(
+        OnceId { due: at(60), number: 1 },
+        at(0),
+        Work::new(Action::new("process", "{\"run\": [\"A\"]}").unwrap()),
+    );
+    once.key = Some("a".to_owned());
+    assert_eq!(tried(&mut store, lease, &Batch::new(1, vec![Operation::Submit(once)])), [Answer::New]);
+    let left = "SELECT string_agg(request::jsonb -> 'process' -> 'run' ->> 0, ' ') FROM mainspring.inbox";
+    assert_eq!(database.ask(left), "B", "other work stays, for the server to refuse");
+}
+
+#[test]
+fn a_submission_by_sql_with_an_empty_key_or_two_kinds_of_work_fails_at_once() {
+    let Some(database) = Database::start() else { return };
+    drop(opened(&database));
+    for (asked, words) in [
+        ("'{\"process\": {}}', key => ''", "the key is empty"),
+        ("'{\"process\": {}, \"webhook\": {}}', key => 'a'", "not with both"),
+        ("'{}'", "a process or a webhook"),
+    ] {
+        let output = database.psql("mainspring", &format!("SELECT mainspring.submit({asked})"));
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && said.contains(words), "{asked}: {said}");
+    }
+    assert_eq!(database.ask("SELECT count(*) FROM mainspring.inbox"), "0");
+}
