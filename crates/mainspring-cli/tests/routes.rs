@@ -159,6 +159,11 @@ fn once_of_a_job_is_a_run_of_that_job_at_a_time() {
     assert_eq!(asked.status, 201, "{:?}", asked.json());
     let run = asked.json()["id"].as_str().unwrap().to_owned();
     assert!(run.starts_with("idle@"), "{run}");
+    let once_again = ask("/api/v1/once", json!({ "job": "idle", "in": "1h", "key": "ticket 7" }));
+    assert_eq!((once_again.status, &once_again.json()["is_new"]), (200, &json!(false)));
+    for field in ["id", "due", "state"] {
+        assert_eq!(once_again.json()[field], asked.json()[field], "{field}");
+    }
     assert_eq!(ask("/api/v1/once", json!({ "job": "idle", "in": "1h", "key": "" })).status, 400);
     // Under its key, whatever is asked in which way.
     let again = ask("/api/v1/jobs/idle/run", json!({ "in": "2h", "key": "ticket 7" }));

@@ -146,8 +146,8 @@ pub async fn run(call: Call) -> Reply {
     let key = asked.key.or(of_header);
     let is_later = due.is_some_and(|due| call.now.wall < due);
     if is_later || key.is_some() {
-        let (run, is_new) = ask_for_run(&call, job, due, key).await?;
-        return started(if is_new { StatusCode::ACCEPTED } else { StatusCode::OK }, &run);
+        let AskedRun { run, earlier } = ask_for_run(&call, job, due, key).await?;
+        return started(if earlier.is_none() { StatusCode::ACCEPTED } else { StatusCode::OK }, &run);
     }
     let at = asked.at.unwrap_or_else(|| call.now.wall.to_string());
     if due.is_some_and(|due| MAX_CLICK_SECONDS < call.now.wall.as_second() - due.as_second()) {
@@ -202,18 +202,27 @@ pub(super) fn moment_of(
     })
 }
 
-/// Asks for a run of a job at a time, or under a key. Tells which run that is, and whether it is new.
+/// The run that was asked for, or that was there under the key.
+pub(super) struct AskedRun {
+    pub(super) run: String,
+    /// When the one that was there already is due, and its state. `None`: it is new.
+    pub(super) earlier: Option<(Option<String>, Option<String>)>,
+}
+
+/// Asks for a run of a job at a time, or under a key.
 pub(super) async fn ask_for_run(
     call: &Call,
     job: String,
     due: Option<Timestamp>,
     key: Option<String>,
-) -> Result<(String, bool), Problem> {
+) -> Result<AskedRun, Problem> {
     let due = due.map(|due| due.to_string());
     let request = Request::Run { job, wait: false, due, key };
     match call.app.change(call.who()?, None, request).await? {
-        Response::Planned { run } => Ok((run, true)),
-        Response::Duplicate { name: Some(run), .. } if run.contains('@') => Ok((run, false)),
+        Response::Planned { run } => Ok(AskedRun { run, earlier: None }),
+        Response::Duplicate { name: Some(run), due, state, .. } if run.contains('@') => {
+            Ok(AskedRun { run, earlier: Some((due, state)) })
+        }
         Response::Duplicate { .. } => {
             Err(Problem::new(Code::Conflict, "the name or the key is that of other work"))
         }

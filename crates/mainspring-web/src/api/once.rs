@@ -18,7 +18,7 @@ use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
-use super::actions::{ask_for_run, href, moment_of};
+use super::actions::{AskedRun, ask_for_run, href, moment_of};
 use crate::call::{Call, Reply, json as answer, nothing, ok};
 use crate::catalogue::strange;
 use crate::guard::check_scope;
@@ -129,10 +129,14 @@ async fn submit(call: &Call, asked: OnceAsked, key: Option<String>) -> Result<(S
     let (due, key) = (due.ok_or_else(|| wrong("expected `at` or `in`"))?, asked.key.or(key));
     match (asked.job, asked.work) {
         (Some(job), None) if asked.policies.is_empty() && asked.name.is_none() => {
-            let (run, is_new) = ask_for_run(call, job, Some(due), key).await?;
-            let due = is_new.then(|| due.max(call.now.wall).to_string());
-            let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
-            Ok(submitted(status, Some(&run), due.as_deref(), is_new.then_some("scheduled")))
+            let AskedRun { run, earlier } = ask_for_run(call, job, Some(due), key).await?;
+            Ok(match earlier {
+                Some((due, state)) => submitted(StatusCode::OK, Some(&run), due.as_deref(), state.as_deref()),
+                None => {
+                    let due = due.max(call.now.wall).to_string();
+                    submitted(StatusCode::CREATED, Some(&run), Some(&due), Some("scheduled"))
+                }
+            })
         }
         (Some(_), None) => Err(wrong("`policies` and `name` are those of the job")),
         (None, Some(work)) => {
