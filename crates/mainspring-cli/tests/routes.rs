@@ -354,3 +354,16 @@ fn files_of_sixteen_mebibytes_are_applied_and_of_a_byte_more_are_not() {
     }
     site.stop();
 }
+
+#[test]
+fn a_job_is_shown_as_it_is_at_once_however_it_was_changed() {
+    let site = Site::start("routes-fresh", IDLE, &[]);
+    let token = site.token("mara", Scope::Look);
+    // Changes are watched from the first look on.
+    assert_eq!(site.get("/api/v1/jobs/idle", &token).json()["pause"], json!(null));
+    for until in ["2100-01-01T00:00:00Z", "2100-01-02T00:00:00Z", "2100-01-03T00:00:00Z"] {
+        site.served.says(&["pause", "idle", "--until", until], 0, "");
+        assert_eq!(site.get("/api/v1/jobs/idle", &token).json()["pause"]["until"], until);
+    }
+    site.stop();
+}

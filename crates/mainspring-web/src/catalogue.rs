@@ -264,9 +264,7 @@ impl Catalogue {
             match (place, found) {
                 (Ok(index), Some(found)) => jobs[index] = found,
                 (Err(index), Some(found)) => jobs.insert(index, found),
-                (Ok(index), None) => {
-                    jobs.remove(index);
-                }
+                (Ok(index), None) => drop(jobs.remove(index)),
                 (Err(_), None) => {}
             }
         }
@@ -274,10 +272,12 @@ impl Catalogue {
     }
 
     /// A job as `show` has it: with its definition.
-    fn known(&self, mut wire: JobWire) -> Arc<Known> {
+    pub fn known(&self, mut wire: JobWire) -> Arc<Known> {
         let definition = std::mem::take(&mut wire.definition);
         (wire.holds, wire.waiting, wire.waiting_count) = (Vec::new(), Vec::new(), 0);
         let mut kept = locked(&self.kept);
+        // Jobs that no list has shown yet would add up.
+        kept.jobs.clone().into_iter().for_each(|(_, jobs)| kept.prune(&jobs));
         let plan =
             kept.plans.entry(definition.clone()).or_insert_with(|| read(&definition, &self.zone)).clone();
         Arc::new(Known { wire, definition, plan })

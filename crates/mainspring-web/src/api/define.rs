@@ -15,7 +15,9 @@ use axum::http::{HeaderValue, Response, StatusCode};
 use mainspring_file::crontab::Format;
 use mainspring_file::loaded::Loaded;
 use mainspring_file::source::Source;
-use mainspring_server::protocol::{FileWire, JobState, MAX_APPLIED_FILES, Request, Response as Answer};
+use mainspring_server::protocol::{
+    FileWire, JobState, JobWire, MAX_APPLIED_FILES, Request, Response as Answer,
+};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -82,7 +84,10 @@ pub fn tag(known: &Known) -> String {
 ///
 /// 404 if there is none, and what the loop says.
 pub async fn job_answer(call: &Call, status: StatusCode, name: &str) -> Reply {
-    let known = call.app.catalogue.job(&call.app.pool, name).await?;
+    let shown = shown(call, name).await?;
+    // What keeps it from running changes with the time, so that no list that was kept knows it.
+    let now = json!({ "holds": shown.holds, "waiting": shown.waiting, "waiting_count": shown.waiting_count });
+    let known = call.app.catalogue.known(shown);
     let recent = call.app.catalogue.recent(&call.app.pool, &known).await?;
     let mut document = detail(&call.app, &known, &recent, call.now.wall);
     if known.wire.state_code == JobState::Paused
@@ -91,16 +96,20 @@ pub async fn job_answer(call: &Call, status: StatusCode, name: &str) -> Reply {
     {
         add_actor(pause, &audit, zone_of(&call.app, Some(&known)));
     }
-    // What keeps it from running changes with the time, so that no list that was kept knows it.
-    if let Answer::Job(shown) = call.app.pool.look(Request::Show { job: name.to_owned() }).await? {
-        let now =
-            json!({ "holds": shown.holds, "waiting": shown.waiting, "waiting_count": shown.waiting_count });
-        let told = fields(&now).into_iter().filter(|(_, value)| *value != json!([]) && *value != json!(0));
-        document.extend(told);
-    }
+    let told = fields(&now).into_iter().filter(|(_, value)| *value != json!([]) && *value != json!(0));
+    document.extend(told);
     let mut response = answer(status, &document)?;
     set(&mut response, ETAG, &tag(&known));
     Ok(response)
+}
+
+/// What the loop says of a job at this moment: what changed since may not have been told yet.
+async fn shown(call: &Call, name: &str) -> Result<JobWire, Problem> {
+    match call.app.pool.look(Request::Show { job: name.to_owned() }).await? {
+        Answer::Job(wire) => Ok(*wire),
+        // A one-shot job of that name.
+        _ => Err(Problem::new(Code::NotFound, format!("there is no job `{name}`"))),
+    }
 }
 
 fn set(response: &mut Response<Body>, name: axum::http::HeaderName, value: &str) {
@@ -111,8 +120,8 @@ fn set(response: &mut Response<Body>, name: axum::http::HeaderName, value: &str)
 async fn check_match(call: &Call, name: &str) -> Result<(), Problem> {
     let Some(wanted) = call.headers.get(IF_MATCH) else { return Ok(()) };
     let wanted = wanted.to_str().unwrap_or_default();
-    let found = match call.app.catalogue.job(&call.app.pool, name).await {
-        Ok(known) => tag(&known),
+    let found = match shown(call, name).await {
+        Ok(shown) => tag(&call.app.catalogue.known(shown)),
         Err(problem) if problem.code == Code::NotFound => String::new(),
         Err(problem) => return Err(problem),
     };
