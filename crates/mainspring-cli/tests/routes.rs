@@ -355,6 +355,46 @@ fn files_of_sixteen_mebibytes_are_applied_and_of_a_byte_more_are_not() {
     site.stop();
 }
 
+/// The names under which a route takes a time in its query.
+const TIMES: [&str; 4] = ["from", "to", "since", "until"];
+
+#[test]
+fn every_time_in_a_query_is_understood_as_a_whole_or_refused() {
+    let site = Site::start("routes-times", IDLE, &[]);
+    let token = site.token("mara", Scope::Look);
+    let described = site.get("/api/v1/openapi.json", &token).json();
+    let mut tried = Vec::new();
+    for (path, methods) in described["paths"].as_object().unwrap() {
+        let parameters = methods["get"]["parameters"].as_array().into_iter().flatten();
+        let names = parameters.filter_map(|parameter| parameter["name"].as_str());
+        for name in names.filter(|name| TIMES.contains(name)) {
+            let path = path.replace("{job}", "idle");
+            let ask = |time: &str| {
+                // Behind the `from` of a span, `to` lies.
+                let rest = if name == "to" { "&from=2027-01-05T00:00:00Z" } else { "" };
+                let time = time.replace('+', "%2B").replace('[', "%5B").replace(']', "%5D");
+                site.get(&format!("{path}?{name}={time}{rest}"), &token)
+            };
+            for time in ["2027-01-05T09:00:00Z", "2027-01-05T09:00:00[America/New_York]"] {
+                let answer = ask(time);
+                assert_eq!(answer.status, 200, "{path} {name}={time}: {}", answer.json());
+            }
+            for time in [
+                "2027-01-05T09:00:00Z[Nowhere/Zone]",
+                "2027-01-05T09:00:00+01:00[America/New_York]",
+                "2027-01-05T09:00:00Z[u-ca=gregory]",
+                "2027-01-05T09:00:00",
+                "2027-01-05",
+            ] {
+                assert_eq!(ask(time).status, 400, "{path} {name}={time}");
+            }
+            tried.push(format!("{path}?{name}"));
+        }
+    }
+    assert!(6 <= tried.len(), "{tried:?}");
+    site.stop();
+}
+
 #[test]
 fn a_job_is_shown_as_it_is_at_once_however_it_was_changed() {
     let site = Site::start("routes-fresh", IDLE, &[]);
