@@ -1,4 +1,4 @@
-//! What the commands of the program do, one file each.
+//! The commands of the program, one file each.
 //!
 //! Each takes its arguments and returns an exit code. Results go to standard output; messages about the
 //! program's own work go to standard error.

@@ -1,4 +1,4 @@
-//! What a server would do between two moments: the real planner, a store in memory and a virtual clock.
+//! Simulates a server between two moments: the real planner, a store in memory and a virtual clock.
 //!
 //! ```text
 //! files ─▶ jobs ─▶ Planner ◀──── Tick, Ended ──── virtual clock: jumps to whatever is next

@@ -1,4 +1,4 @@
-//! What standard output shows: how wide it is, and whether it has colours.
+//! Capabilities of standard output: its width, and whether it has colours.
 //!
 //! | set | then |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! What every command says to bad input: it ends with a code that its help has, says why in a sentence, and
+//! Every command rejects bad input: it ends with a code that its help has, says why in a sentence, and
 //! changes nothing.
 //!
 //! | mistake | is made of |

@@ -1,4 +1,4 @@
-//! What people say and switch off by comments in a crontab that is served.
+//! Comments in a crontab that is served name entries and disable them.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What lives on when a server does not, and what a server leaves to those who come after it.
+//! State survives the death of a server, and its successor continues from it.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};

@@ -1,5 +1,4 @@
-//! What the server does when the disk fails it: an error that names the trouble, and nothing acknowledged is
-//! lost.
+//! A server whose disk fails reports an error that names the trouble, and nothing acknowledged is lost.
 //!
 //! A small file system is a tmpfs in a mount namespace of the server's own, which `unshare` of util-linux
 //! makes; that takes a privilege, and without it those tests are skipped and say so.

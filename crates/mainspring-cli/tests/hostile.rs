@@ -1,5 +1,5 @@
-//! What a hostile client does to the listener: it is slow, it comes ten thousand times, it writes strange
-//! text; and what the server still does meanwhile.
+//! The server goes on to answer while a hostile client is slow, connects ten thousand times or writes strange
+//! text.
 
 use std::fs;
 use std::io::{BufReader, Read, Write};

@@ -1,4 +1,4 @@
-//! What installs the program: the unit for systemd, and the Debian package.
+//! Installation of the program: the unit for systemd, the image, and the Debian package.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! Which file has which job: names that two files say, files that move, and files that are no longer given.
+//! Assignment of jobs to files: names in two files, files that move, and files that are no longer given.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,4 +1,4 @@
-//! Who is told of a job: by a command, a webhook, a mail; and what a crontab's MAILTO gets.
+//! Notifications of a job: by a command, a webhook, a mail; and those of a crontab's MAILTO.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};

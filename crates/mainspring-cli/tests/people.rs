@@ -1,4 +1,4 @@
-//! What people see of a server, and what is not kept from them.
+//! Output for people: jobs that wait are listed, times are of their zone, signals have names.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

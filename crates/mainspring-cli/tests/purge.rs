@@ -1,4 +1,4 @@
-//! What is dropped, and what is said of it afterwards: the history of a job, and output that made room.
+//! Deletion of a job's history and of old output, and the answers about them afterwards.
 
 use mainspring_web::scope::Scope;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! What single routes of the HTTP API promise, beside the checks that all of them have in common: see `http`.
+//! Single routes of the HTTP API, beside the checks that all of them have in common: see `http`.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};

@@ -1,5 +1,4 @@
-//! What 64 browsers that look at 10,000 jobs cost the loop: how long it takes to answer somebody else
-//! meanwhile.
+//! Measures how long the loop takes to answer another client while 64 browsers look at 10,000 jobs.
 //!
 //! ```text
 //! 32 browsers: a stream of events, and the list again after a change, at most once a second

@@ -1,4 +1,4 @@
-//! How late processes begin with 10,000 jobs a minute due, and beside it those that a sleeping thread spawns.
+//! Start latency of processes with 10,000 jobs a minute due, and of those that a sleeping thread spawns.
 //!
 //! A process notes how late it is itself, with the first thing that it does: the start record of a one-shot
 //! job is on disk before its time, and says nothing about that.

@@ -1,4 +1,4 @@
-//! What was acknowledged, what the database has, and what the jobs wrote, gathered into one history.
+//! Gathers the acknowledgements, the rows of the database and the lines that the jobs wrote into one history.
 //!
 //! Cost: four questions to the database.
 //!

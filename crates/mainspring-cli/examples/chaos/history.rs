@@ -1,4 +1,4 @@
-//! What happened, as it was recorded, and the judgement on it.
+//! The recorded history of a trial, and the judgement on it.
 //!
 //! | asked | of |
 //! |---|---|

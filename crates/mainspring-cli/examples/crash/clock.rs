@@ -1,4 +1,4 @@
-//! What time it is outside of the server, and waiting.
+//! Reads the time outside of the server, and waits.
 
 #![expect(clippy::disallowed_methods, reason = "what is tested is a real process in real time")]
 

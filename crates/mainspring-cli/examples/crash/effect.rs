@@ -1,4 +1,4 @@
-//! What jobs do: append one line to a file.
+//! The action of every job: it appends one line to a file.
 //!
 //! ```text
 //! effect FILE WORD [SLEEP_MS [FAILURES]]      WORD RUN ATTEMPT NANOSECONDS

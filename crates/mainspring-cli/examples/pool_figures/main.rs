@@ -1,4 +1,4 @@
-//! What people wait for in a pool of three servers: takeovers, late starts, and what an idle pool asks.
+//! Measures a pool of three servers: takeovers, late starts, and the queries of an idle pool.
 //!
 //! | figure | from | to |
 //! |---|---|---|

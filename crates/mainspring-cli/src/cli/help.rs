@@ -1,4 +1,4 @@
-//! What stands below the options in the help of each command: how it behaves, examples, exit codes.
+//! The text below the options in the help of each command: its behaviour, examples, exit codes.
 //!
 //! Cost: none.
 //!

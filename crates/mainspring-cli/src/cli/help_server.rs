@@ -1,4 +1,4 @@
-//! What stands below the options in the help of the server's commands.
+//! The text below the options in the help of the server's commands.
 //!
 //! Cost: none.
 //!

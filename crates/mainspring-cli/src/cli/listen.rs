@@ -1,4 +1,4 @@
-//! Where `serve` listens, and for whom.
+//! The options for the addresses of `serve`, and for those who may use them.
 //!
 //! Cost: none worth a word.
 //!

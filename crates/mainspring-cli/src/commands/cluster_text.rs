@@ -1,4 +1,4 @@
-//! What `status` says of the servers that share a database.
+//! The text of `status` on the servers that share a database.
 //!
 //! Cost: some strings.
 //!

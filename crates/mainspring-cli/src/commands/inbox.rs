@@ -1,4 +1,4 @@
-//! What comes to the owner through the database: the owner's side.
+//! The owner's side of the inbox: it takes requests from the database and writes the replies.
 //!
 //! ```text
 //!  Forwarder of a standby ─▶ inbox ─▶ owner: work ─▶ its own socket ─▶ the loop

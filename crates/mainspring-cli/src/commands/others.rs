@@ -1,4 +1,4 @@
-//! Whether other servers have changed something, for pages that are open.
+//! Detects changes by other servers, for pages that are open.
 //!
 //! ```text
 //!  number of the last batch of each shard of others ─▶ seen ─▶ changed ── at most once in REST ──▶ told

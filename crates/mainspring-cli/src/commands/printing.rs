@@ -1,4 +1,4 @@
-//! What all commands print with: text in plain characters and JSON documents on standard output, zones.
+//! Output shared by all commands: plain text and JSON documents on standard output, zones.
 //!
 //! Cost: one write per call.
 //!

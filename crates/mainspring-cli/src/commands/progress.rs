@@ -1,4 +1,4 @@
-//! How far long work is, as a bar.
+//! A progress bar for long work.
 //!
 //! ```text
 //! reading the store [############                  ] 410/1024

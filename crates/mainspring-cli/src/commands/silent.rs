@@ -1,5 +1,5 @@
-//! Which owners of shards have not taken a question in time: most likely they are dead, and their leases are
-//! not over.
+//! Remembers the owners of shards that have not taken a request in time: most likely they are dead, and their
+//! leases are not over.
 //!
 //! ```text
 //!  a question is not taken ─▶ add: epoch, rest of the lease ─▶ still_silent

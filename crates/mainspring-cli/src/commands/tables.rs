@@ -1,5 +1,5 @@
-//! What a server of a pool reads in the database by itself: who owns what, which owners are silent, and the
-//! answers for these, so that people see what there is just then.
+//! Reads of the database by a server of a pool: the owner of each shard, the silent owners, and answers in
+//! place of these.
 //!
 //! ```text
 //!  a question that looks ── no answer ──▶ StandIn ── tables of the database ──▶ an answer, as of the owner

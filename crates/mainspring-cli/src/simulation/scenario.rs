@@ -1,4 +1,4 @@
-//! What is simulated: jobs, a span of time, and what befalls the server in it.
+//! The input of a simulation: jobs, a span of time, and the events that the server meets in it.
 //!
 //! Values only.
 

@@ -1,4 +1,4 @@
-//! What is counted while a simulation runs: events, totals of each job, busy minutes, runs at once.
+//! Counters of a simulation: events, totals of each job, busy minutes, concurrent runs.
 //!
 //! Cost: constant per event, but for the few busiest minutes.
 //!

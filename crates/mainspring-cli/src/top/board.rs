@@ -1,4 +1,4 @@
-//! What `top` shows and how keys change it: pure, so that all of it is tested without a terminal.
+//! The screen of `top` and its key bindings: pure, so that all of it is tested without a terminal.
 //!
 //! ```text
 //! mainspring 0.1.0 on /var/lib/mainspring: running, 12 jobs, 2 running, 1 in trouble        11:04:07

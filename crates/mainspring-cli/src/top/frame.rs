@@ -1,4 +1,4 @@
-//! What is on the terminal, and the shortest text that makes it something else, line by line.
+//! The text on the terminal, and the shortest update that turns it into another, line by line.
 //!
 //! Over a slow line only what changed is sent. The whole is sent as one update, where the terminal knows
 //! that, so that no half of it is seen.

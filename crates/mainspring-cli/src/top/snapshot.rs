@@ -1,4 +1,4 @@
-//! What a server said when it was last asked, and what the board shows of it.
+//! The last answers of a server, and the rows that the board shows of them.
 //!
 //! Cost: the documents of the jobs.
 //!

@@ -1,4 +1,4 @@
-//! What a process of a job has from the server that started it: nothing that it could use.
+//! A process of a job inherits nothing usable from the server that started it.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! How many shards a server should own, beside the others that are there.
+//! Computes the number of shards that a server should own, from the servers that are live.
 //!
 //! ```text
 //!  16 shards, 3 servers: each owns 5 or 6      a server comes: those with more give up one each 10 s      one goes: its shards are taken

@@ -1,4 +1,4 @@
-//! What the threads of a server share that answer: its loops, who owns the other shards, and where a job is.
+//! State shared by the answering threads of a server: its loops, the owners of other shards, a job's shard.
 //!
 //! Cost: a question to the database for each that asks where a job is; they wait for each other.
 //!

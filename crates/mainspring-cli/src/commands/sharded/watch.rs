@@ -1,4 +1,4 @@
-//! What happens at a server of several shards and at those beside it, for pages that are open.
+//! Merges the changes at a server of several shards and at the other servers, for pages that are open.
 //!
 //! ```text
 //!  each loop here ── what has changed ────────────────────────────────────┐

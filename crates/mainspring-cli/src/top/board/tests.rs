@@ -1,4 +1,4 @@
-//! What keys do to the board, and that it fits.
+//! Tests that keys change the board, and that it fits.
 
 use super::*;
 use mainspring_server::protocol::StatusWire;

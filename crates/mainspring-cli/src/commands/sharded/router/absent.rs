@@ -1,4 +1,4 @@
-//! What is answered for shards whose owner is dead or away.
+//! Answers for shards whose owner is dead or unreachable.
 //!
 //! Cost: the questions to the database, one shard after another.
 //!

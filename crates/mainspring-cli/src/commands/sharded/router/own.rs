@@ -1,4 +1,4 @@
-//! What this server answers for its own shards: the numbers of all servers add up to those of all shards.
+//! Answers for this server's own shards: the numbers of all servers add up to those of all shards.
 //!
 //! Cost: a question to each loop of this server, and none to another server.
 //!

@@ -1,4 +1,4 @@
-//! What is asked of other servers, through the inbox of the database.
+//! Sends requests to other servers, through the inbox of the database.
 //!
 //! ```text
 //!  request ─▶ inbox ─┬─ taken ──▶ reply
