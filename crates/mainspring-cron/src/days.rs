@@ -1,4 +1,4 @@
-//! Which days of a month match: dates, days counted from the end, nearest workdays, and days of the week.
+//! Matches days of a month: dates, days counted from the end, nearest workdays, and days of the week.
 //!
 //! ```text
 //!   dates   1 ... 31 | L-n | nW | L-nW          join: And | Or          weekdays  sun ... sat | 5#3 | 5L

@@ -1,4 +1,4 @@
-//! What a fixed-time job does when its zone changes the clock.
+//! Rules for a fixed-time job when its zone changes the clock.
 //!
 //! ```text
 //! gap:      01:59 -> 03:00   02:30 does not exist     run at 03:00 | skip | shift to 03:30

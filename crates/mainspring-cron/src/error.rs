@@ -1,4 +1,4 @@
-//! What is wrong with an expression, and what is only doubtful, each with the characters it is about.
+//! Errors and warnings about an expression, each with the characters it is about.
 //!
 //! ```text
 //! 0 25 * * *

@@ -1,4 +1,4 @@
-//! How an expression is read: dialect, day rule, bare steps, and the name from which `H` is computed.
+//! Options of the parser: dialect, day rule, bare steps, and the name from which `H` is computed.
 //!
 //! Options are values that are copied; reading them is free. They do not choose the language: systemd's
 //! has a parser of its own, and no options.

@@ -1,4 +1,4 @@
-//! What is wrong with a text: the characters to blame, what was expected, and the nearest valid form.
+//! Errors of the parser: the characters to blame, the expected form, and the nearest valid one.
 
 use mainspring_cron::{Dialect, Expression, OnCalendar, ParseError, ParseOptions, Schedule, ScheduleError};
 

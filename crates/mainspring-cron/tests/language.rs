@@ -1,4 +1,4 @@
-//! What each form of the language allows: texts, the sets they become, and what is said about doubtful ones.
+//! Each form of the language: texts, the sets they become, and the warnings about doubtful ones.
 
 use jiff::{Timestamp, tz::TimeZone};
 use mainspring_cron::{DayRule, Dialect, Every, Expression, ParseOptions, Pattern, Schedule, Unit, spread};

@@ -1,4 +1,4 @@
-//! How expressions read in English, and how a schedule is explained in its zone.
+//! Expressions described in English, and schedules explained in their zone.
 
 use jiff::tz::TimeZone;
 use mainspring_cron::{DstPolicy, Expression, Schedule};

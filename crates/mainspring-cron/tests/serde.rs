@@ -1,4 +1,4 @@
-//! What is written as text is read back equal, or is not written.
+//! A value that is written as text is read back equal, or is not written.
 
 use std::fmt::Debug;
 

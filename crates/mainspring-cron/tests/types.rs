@@ -1,4 +1,4 @@
-//! What the public types can do: go to other threads, be printed, and be keys of a map.
+//! Traits of the public types: they go to other threads, are printed, and are keys of a map.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fmt::{Debug, Display};

@@ -1,4 +1,4 @@
-//! What a small program on apalis with SQLite becomes: a mail now, one later, with retries and shared data.
+//! A small program on apalis with SQLite, ported: a mail now, one later, with retries and shared data.
 
 use std::error::Error;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What a small program on tokio-cron-scheduler becomes: two jobs by cron, a repeated one, and one later.
+//! A small program on tokio-cron-scheduler, ported: two jobs by cron, a repeated one, and one later.
 
 use std::error::Error;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! How a program asks for the page: the feature `page`.
+//! The builder's method that enables the page: the feature `page`.
 //!
 //! Cost: none.
 //!

@@ -1,4 +1,4 @@
-//! What a program has before its jobs run: a folder, its jobs, its handlers.
+//! The configuration of a program before its jobs run: a folder, its jobs, its handlers.
 //!
 //! ```text
 //! Jobs::open(folder) ─▶ job, handler, .. ─▶ start ─▶ Jobs

@@ -1,4 +1,4 @@
-//! What there is to submit to: the names of a program's handlers, each with its version and its rules.
+//! The names of a program's handlers, each with its version and its rules, for submissions.
 //!
 //! Cost: a look-up by name.
 //!

@@ -1,4 +1,4 @@
-//! What any thread of the program asks of its jobs, a handler among them.
+//! The commands that any thread of the program may give to its jobs, a handler among them.
 //!
 //! Cost: a clone is a few reference counts; a command waits for the disk.
 //!

@@ -1,4 +1,4 @@
-//! How a program shares a database with others: the feature `postgres`.
+//! The builder's methods for a database that is shared with other programs: the feature `postgres`.
 //!
 //! Cost: none; the database is asked first by `start`.
 //!

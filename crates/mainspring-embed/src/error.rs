@@ -1,4 +1,4 @@
-//! What can go wrong between a program and its jobs.
+//! Errors between a program and its jobs.
 //!
 //! Cost: none.
 //!

@@ -1,4 +1,4 @@
-//! What a program asks the owner of a database through it, as text.
+//! Requests of a program to the owner of a shared database, and their replies, as text.
 //!
 //! ```text
 //!  {"program": "submit", "key": "user-17", "due": "..", "kind": "handler", "body": "..", ..}   {"reply": "submitted", ..}

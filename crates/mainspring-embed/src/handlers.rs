@@ -1,4 +1,4 @@
-//! What the loop carries out in a program: its handlers, in place of processes and webhooks.
+//! Executes runs by a program's handlers, in place of processes and webhooks.
 //!
 //! ```text
 //! start ─▶ pool: a function   ─┐                          ┌─ returned in time: its outcome

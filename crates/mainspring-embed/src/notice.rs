@@ -1,4 +1,4 @@
-//! What a handler is told that a job names to be told of its failures, recoveries, missed runs and silence.
+//! The notice for a handler that a job names for its failures, recoveries, missed runs and silence.
 //!
 //! ```text
 //! job's run ends ─▶ a submission to the handler, in the batch that records the end ─▶ handler(run, Notice)

@@ -1,4 +1,4 @@
-//! What a program says of a job or a handler beside its function: its name, and the rules for its runs.
+//! Options of a job or a handler beside its function: its name, and the rules for its runs.
 //!
 //! Cost: none worth a word.
 //!

@@ -1,4 +1,4 @@
-//! What a loop inside a program is made from, each time that there is one.
+//! The components from which each loop inside a program is built.
 //!
 //! Cost: a clone of the definitions for each loop.
 //!

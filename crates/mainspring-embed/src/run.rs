@@ -1,4 +1,4 @@
-//! What a handler knows of the run that it carries out.
+//! The run as its handler sees it.
 //!
 //! Cost: a clone is a reference count.
 //!

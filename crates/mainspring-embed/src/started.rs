@@ -1,4 +1,4 @@
-//! What is there when jobs on a shared database have begun.
+//! A started member of a shared database: its client, its thread and its reader.
 //!
 //! Cost: none.
 //!

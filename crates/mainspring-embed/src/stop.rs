@@ -1,4 +1,4 @@
-//! How a run learns that it is to stop.
+//! Signals a run that it is to stop.
 //!
 //! ```text
 //! timeout, cancel, shutdown ─▶ told ──▶ is_stopping, wait_for_stop, stopped().await

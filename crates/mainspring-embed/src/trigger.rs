@@ -1,4 +1,4 @@
-//! When a job is due, as a program writes it.
+//! Triggers of a job, as a program writes them.
 //!
 //! Cost: an expression is parsed once.
 //!

@@ -1,5 +1,4 @@
-//! When a job is due, where one trigger does not say it: several, without what is excluded, from a start up
-//! to an end.
+//! A timetable of several triggers, without what is excluded, from a start up to an end.
 //!
 //! ```text
 //! When::on(Cron) ─ or(Every, Cron, After) ─ except(Cron), except_dates(..) ─ starting(..), ending(..) ─▶ a timetable

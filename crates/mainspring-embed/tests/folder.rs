@@ -1,4 +1,4 @@
-//! What is on disk outlives the program.
+//! State on disk outlives the program.
 
 use std::sync::mpsc::channel;
 

@@ -1,4 +1,4 @@
-//! What wakes a loop that polls, from any thread: one byte on a socket pair.
+//! Wakes a loop that polls, from any thread: one byte on a socket pair.
 //!
 //! ```text
 //! other threads: ring ── a byte, unless the socket is full ──▶ bell: polls as readable until it is quieted

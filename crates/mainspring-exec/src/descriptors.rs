@@ -1,4 +1,4 @@
-//! How many files this process may have open, and how many runs that is enough for.
+//! Counts files that this process may open, and the runs for which they suffice.
 //!
 //! ```text
 //! ulimit -n      1024, hard 524288      as it was: what every process of a job has again

@@ -1,4 +1,4 @@
-//! What a process needs to be started, made ready before the fork: strings with a NUL at their end.
+//! The arguments of a process start, prepared before the fork: strings with a NUL at their end.
 //!
 //! ```text
 //! program "rsync", PATH=/usr/local/bin:/usr/bin   ─▶ /usr/local/bin/rsync, /usr/bin/rsync

@@ -1,4 +1,4 @@
-//! What does the work: processes, each in a session of its own, and webhooks.
+//! Executes the work: processes, each in a session of its own, and webhooks.
 //!
 //! ```text
 //! body ─ specs ─▶ spec ─▶ executor ─▶ run ─┬─▶ process ─▶ sys: what happens between fork and exec

@@ -1,4 +1,4 @@
-//! Whether the operating system lacks something that others may give back soon.
+//! Recognizes errors of the operating system for lack of a resource that others may soon release.
 //!
 //! Cost: none.
 //!

@@ -1,4 +1,4 @@
-//! What to execute as a process, and how: everything that is settled before the fork.
+//! The specification of a process: everything that is settled before the fork.
 //!
 //! | part | when it is left out |
 //! |---|---|

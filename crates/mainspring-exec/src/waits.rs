@@ -1,4 +1,4 @@
-//! What a loop waits for: timers on the monotonic clock, kept in a queue of mainspring-queue.
+//! Timers of a loop on the monotonic clock, kept in a queue of mainspring-queue.
 //!
 //! ```text
 //!  owner ── arm(at) ──▶ queue, in milliseconds ── wait ──▶ how long poll may sleep

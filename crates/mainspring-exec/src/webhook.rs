@@ -1,4 +1,4 @@
-//! What to send as a webhook, and one delivery of it.
+//! The specification of a webhook, and one delivery of it.
 //!
 //! ```text
 //! POST https://example.com/hooks/{job}         url, headers and body are templates

@@ -1,4 +1,4 @@
-//! What a URL and the name of a header may be, where no webhook is sent: any text.
+//! Accepts any text as a URL or the name of a header, where no webhook is sent.
 //!
 //! A program with jobs of its own reads definitions that it or a server has kept, and these were checked
 //! before.

@@ -1,4 +1,4 @@
-//! Where a job's definition came from, and the words for that in the store.
+//! The origin of a job's definition, and the words for that in the store.
 //!
 //! | origin | in the store | its jobs |
 //! |---|---|---|

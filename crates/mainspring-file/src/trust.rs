@@ -1,4 +1,4 @@
-//! Whether a file's commands may be run. The answer depends on which users could have written the file.
+//! Decides if a file's commands may be run, from the users that could have written the file.
 //!
 //! | the file is | owned by us or root, writable by its owner alone | owned by another | writable by group or all | put there by another |
 //! |---|---|---|---|---|

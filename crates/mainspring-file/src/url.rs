@@ -1,4 +1,4 @@
-//! What a URL and the name of a header may be: by the very types that webhooks are sent with.
+//! Checks a URL and the name of a header by the very types that webhooks are sent with.
 //!
 //! Cost: one pass.
 //!

@@ -1,4 +1,4 @@
-//! What the coming changes of a zone's clock do to a calendar.
+//! Explains the effect of a zone's coming clock changes on a calendar.
 //!
 //! Costs one calendar search for each listed time.
 

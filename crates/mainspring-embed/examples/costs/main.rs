@@ -1,4 +1,4 @@
-//! What jobs inside a program cost: submissions, starts, lateness, and how often an idle program is woken.
+//! Measures jobs inside a program: submissions, starts, lateness, and wake-ups of an idle program.
 //!
 //! ```text
 //! submit, 1 and 32 threads ─▶ a second ─┐

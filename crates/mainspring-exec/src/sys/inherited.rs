@@ -1,5 +1,5 @@
-//! What the child of another user leaves of the process that started the server. Each runs in the child,
-//! between fork and exec: none allocates or takes a lock.
+//! Drops attributes that the child of another user would inherit from the server's process. Each step runs in
+//! the child, between fork and exec: none allocates or takes a lock.
 //!
 //! | left | why |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! What is found in a crontab beside its entries, line by line.
+//! Findings in a crontab beside its entries, line by line.
 //!
 //! Cost: one copy of each line that is told of, up to [`MAX_KEPT_PROBLEMS`] of each kind.
 //!

@@ -1,4 +1,4 @@
-//! Which function of a program a job calls.
+//! Reads the table that names the function of a program that a job calls.
 //!
 //! ```text
 //! [jobs.invoices.handler]
