@@ -1,4 +1,4 @@
-//! What a million near one-shot jobs cost in memory: by how much the process grows, for each.
+//! Measures the memory of a million near one-shot jobs: the growth of the process, for each.
 //!
 //! A planner is told a million submissions for the next minute, all of which are near. A store that keeps
 //! nothing says that each is on disk, so that what grows is the planner.

@@ -1,4 +1,4 @@
-//! How an attempt ended, as the executor saw it.
+//! The end of an attempt, as the executor saw it.
 //!
 //! | outcome | text |
 //! |---|---|

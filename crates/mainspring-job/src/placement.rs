@@ -1,4 +1,4 @@
-//! Which shard a job belongs to, where a store has several.
+//! Assigns jobs to shards, where a store has several.
 //!
 //! | jobs | belong where |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! What errors say, and that they can be handed on.
+//! Texts of errors, and that the errors can be handed on.
 
 use std::error::Error;
 use std::io;

@@ -1,4 +1,4 @@
-//! What is written as text is read back equal.
+//! A value that is written as text is read back equal.
 
 use mainspring_job::{JobName, Overlap, Policies, Retry, RunKey};
 

@@ -1,4 +1,4 @@
-//! How much a planner takes on before it refuses.
+//! Limits beyond which a planner refuses.
 
 use std::time::Duration;
 

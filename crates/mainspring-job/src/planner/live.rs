@@ -1,4 +1,4 @@
-//! What the planner knows of an open run, beside what is on disk.
+//! The planner's state of an open run, beside what is on disk.
 //!
 //! Cost: each field is there once for each open run.
 //!

@@ -1,4 +1,4 @@
-//! How many notifications each target got in the present minute.
+//! Counts the notifications to each target in the present minute.
 //!
 //! Cost: a count for each target that gets a notification in a minute.
 //!

@@ -1,4 +1,4 @@
-//! What comes with jobs that were another shard's.
+//! The records that come with jobs that were another shard's.
 //!
 //! Cost: none of its own.
 //!

@@ -1,4 +1,4 @@
-//! What an owner may still do as its lease grows old.
+//! Ages of a lease at which its owner may do less.
 //!
 //! ```text
 //!  age:  0 ── 1/6 renewed ── 2/3 nothing starts, what runs is asked to end ── 13/15 what runs is killed ── 1

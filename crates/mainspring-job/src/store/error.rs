@@ -1,4 +1,4 @@
-//! What can go wrong with a store. What an owner does about each cause is in the table of `store.rs`.
+//! Errors of a store. What an owner does about each cause is in the table of `store.rs`.
 //!
 //! Cost: a text for what is full, damaged or refused by the operating system.
 

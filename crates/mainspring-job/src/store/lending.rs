@@ -1,4 +1,4 @@
-//! How a store in memory lends its shard: by a clock of its own, which its user moves.
+//! The lease of the shard of a store in memory, by a clock of its own that its user moves.
 //!
 //! ```text
 //!  acquire, commit, renew ──▶ until = now + lasts        free for another: until + LEASE_MARGIN < now, or released

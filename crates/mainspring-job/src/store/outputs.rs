@@ -1,4 +1,4 @@
-//! What runs wrote, for servers that have not their files: a shared store keeps the end of each output.
+//! Output of runs for servers without its files: a shared store keeps the end of each.
 //!
 //! Cost: none of its own.
 //!

@@ -1,4 +1,4 @@
-//! What is asked of a store for people, and what is told of it.
+//! Queries of a store for people, and the types of their answers.
 //!
 //! ```text
 //!  Query { job, group, states, cause, since, until, order } ──▶ page of runs ── last one ──▶ Cursor ──▶ next page

@@ -1,4 +1,4 @@
-//! What executors say: that a failure is one for good, and which actions they carry out.
+//! Executors mark a failure as final, and name the actions that they carry out.
 
 use super::*;
 

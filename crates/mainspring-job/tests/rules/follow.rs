@@ -1,4 +1,4 @@
-//! What follows the end of a run.
+//! Runs that follow the end of a run.
 
 use super::*;
 use mainspring_job::{After, Ending, MAX_FOLLOWERS, Trigger};

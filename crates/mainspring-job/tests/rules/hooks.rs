@@ -1,4 +1,4 @@
-//! What the hooks of a job have done: one-shot jobs, submitted with what they tell of.
+//! The effects of a job's hooks: one-shot jobs, submitted with what they tell of.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What may still start, by what it waited for and how late it is: the table of `planner/lateness.rs`.
+//! Starts still allowed, by the cause of the wait and the lateness: the table of `planner/lateness.rs`.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What was running when the server died starts a few at a time, and what a power cut ended starts as ever.
+//! Runs open at the server's death start a few at a time, and those that a power cut ended start as ever.
 
 use super::*;
 

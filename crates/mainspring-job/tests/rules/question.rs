@@ -1,4 +1,4 @@
-//! What a planner is asked by name: a job, when it is looked at next, and its open runs.
+//! Queries of a planner by name: a job, its next look, and its open runs.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What befalls the server: crashes in a job, ends in good order, and starts.
+//! Events of the server: it crashes in a job, ends in good order, and starts.
 
 use mainspring_job::Trigger;
 

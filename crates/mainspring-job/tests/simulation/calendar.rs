@@ -1,4 +1,4 @@
-//! When a subject is due, by arithmetic, and what its misfire rule makes of what has passed: the oracle of
+//! The due times of a subject by arithmetic, and its misfire rule for those that have passed: the oracle of
 //! the checker.
 //!
 //! Written from the manual and not from the planner: no search, no steps.

@@ -1,4 +1,4 @@
-//! What the world of a history saw, in order: all that the checker reads.
+//! The events of a history, in order: all that the checker reads.
 
 use jiff::Timestamp;
 use mainspring_job::{Answer, Cause, Command, Operation, Reply, RunKey, Takeover, Ticket};

@@ -1,5 +1,4 @@
-//! What goes wrong: faults of the world, which a right planner survives, and flaws, which the checker must
-//! see.
+//! Faults of the world, which a right planner survives, and flaws, which the checker must see.
 
 use jiff::{SignedDuration, Timestamp};
 use mainspring_job::{JobRecord, Run, RunState};

@@ -1,4 +1,4 @@
-//! What the log of a history says of its runs and jobs at each moment.
+//! The state of a history's runs and jobs at each moment, from its log.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Whether a store holds what the oracle holds.
+//! Compares a store's contents with the oracle's.
 //!
 //! Cost: some dozen questions, and two for each run.
 //!

@@ -1,4 +1,4 @@
-//! Where the stores of the suite come from, and what its laws and scripts have in common.
+//! The source of the suite's stores, and steps that its laws and scripts share.
 //!
 //! Cost: none.
 //!

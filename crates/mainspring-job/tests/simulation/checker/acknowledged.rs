@@ -1,4 +1,4 @@
-//! What was acknowledged is on disk; a one-shot job fires once, at its time; in the end nothing is left over.
+//! Acknowledged work is on disk; a one-shot job fires once, at its time; in the end nothing is left over.
 
 use std::collections::{BTreeMap, BTreeSet};
 

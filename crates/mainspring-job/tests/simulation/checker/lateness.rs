@@ -1,5 +1,5 @@
-//! What may still start: the manual's words on what waited for too long, asked at each start and at each
-//! record of what is missed for it.
+//! The manual's rules on runs that waited for too long, checked at each start and at each record of a missed
+//! run.
 
 use std::time::Duration;
 

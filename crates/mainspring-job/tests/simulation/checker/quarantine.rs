@@ -1,5 +1,5 @@
-//! What kills the server starts a few at a time, not for ever, and ends as a dead letter; a power cut changes
-//! none of that.
+//! A run that kills the server starts a few at a time, not for ever, and ends as a dead letter; a power cut
+//! changes none of that.
 
 use std::collections::{BTreeMap, BTreeSet};
 

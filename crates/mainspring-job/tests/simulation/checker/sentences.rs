@@ -1,4 +1,4 @@
-//! Which check judges which sentence of the manual.
+//! Maps each sentence of the manual to the check that judges it.
 //!
 //! The sections on the promise and on the rules are here, word for word: the first half in `promise`, the
 //! second in `changes`. The rows about planning in the tables of the job file are here too. A sentence that

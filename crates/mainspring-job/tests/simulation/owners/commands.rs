@@ -1,4 +1,4 @@
-//! What clients ask of an owner, or of what thinks it is one.
+//! Commands of clients to an owner, or to a server that believes it is one.
 
 use jiff::SignedDuration;
 use mainspring_job::{

@@ -1,4 +1,4 @@
-//! What is wrong on purpose with an owner or with the store, to see that it is found.
+//! Deliberate faults of an owner or of the store, to see that they are found.
 
 /// A breach of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! How a server ends, and what it has started with it: it crashes, is stopped, loses its lease, or is asked.
+//! The end of a server, and of what it has started: it crashes, is stopped, loses its lease, or is asked.
 
 use mainspring_job::{Input, LeaseDeadlines};
 

@@ -1,4 +1,4 @@
-//! What a server does: as a standby, and as the owner with a lease that grows old.
+//! One turn of a server: as a standby, and as the owner with a lease that grows old.
 //!
 //! The ages at which an owner acts are the library's: [`LeaseDeadlines`]. What it does then is what
 //! `mainspring-server` does, in its order.

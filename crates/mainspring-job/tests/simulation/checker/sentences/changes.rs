@@ -1,4 +1,4 @@
-//! What changes a job or its clock: what the manual says from `Pause` on.
+//! Sentences on changes to a job or its clock: the manual from `Pause` on.
 //!
 //! The order is that of the manual.
 
