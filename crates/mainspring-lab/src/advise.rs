@@ -1,4 +1,4 @@
-//! Which queue suits a program: its trace replayed through every one.
+//! Recommends a queue for a program: its trace replayed through every one.
 //!
 //! ```text
 //!   trace --> features (what kind of timers)   \

@@ -1,4 +1,4 @@
-//! What each command does.
+//! Executes the commands of the program.
 //!
 //! Cost: that of what is measured. It does not measure in this process, but for the hidden command that
 //! exists for it.

@@ -1,4 +1,4 @@
-//! How long a run still takes: what is left, at the speed that each subject has shown.
+//! Estimates the time left of a run: the work left, at the speed that each subject has shown.
 //!
 //! ```text
 //!   a measurement to come:  the same one's mean so far

@@ -1,4 +1,4 @@
-//! What each workload is, why it is there, and what its figures say.
+//! Describes each workload, its purpose, and the meaning of its figures.
 //!
 //! Cost: none. It does not say who is fast: a run does.
 

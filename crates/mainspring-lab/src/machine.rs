@@ -1,4 +1,4 @@
-//! Where and when figures were measured.
+//! The machine and the time of a measurement.
 //!
 //! From `/proc`, `/sys`, `rustc` and `git`; what cannot be found says "unknown" and nothing fails.
 //!

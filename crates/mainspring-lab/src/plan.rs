@@ -1,4 +1,4 @@
-//! Which measurements a run makes, and in which order.
+//! Selects the measurements of a run, and their order.
 //!
 //! ```text
 //!   for each case (workload, size, threads):  for each round:  for each subject:  measure      A B C A B C ..

@@ -1,4 +1,4 @@
-//! How far a run has come: a bar with the time left on a terminal, plain lines elsewhere.
+//! The progress of a run: a bar with the time left on a terminal, plain lines elsewhere.
 //!
 //! Cost: a line per measurement. It does not touch standard output, which is for results.
 

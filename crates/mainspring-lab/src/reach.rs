@@ -1,5 +1,5 @@
-//! How far each subject is measured: where the cost of a subject makes a size hopeless, and how long a
-//! measurement may take.
+//! The largest size for each subject, where its cost makes more hopeless, and the time limit of a
+//! measurement.
 //!
 //! | subject | workloads | at most | because |
 //! |---|---|---|---|

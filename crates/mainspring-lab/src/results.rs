@@ -1,4 +1,4 @@
-//! What a run found, as rows of a CSV file that any program reads.
+//! The results of a run, as rows of a CSV file that any program reads.
 //!
 //! ```text
 //!   results.csv   workload,size,threads,subject,round,metric,value

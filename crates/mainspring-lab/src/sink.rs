@@ -1,4 +1,4 @@
-//! Where the timers of an engine end up: counted, and where their deadlines are known, measured.
+//! Receives the fired timers of an engine: it counts them, and measures lateness where deadlines are known.
 //!
 //! ```text
 //!   engine --fired(payload)--> Sink { count, early, [now - (start + payload ns)] }     afterwards: a histogram

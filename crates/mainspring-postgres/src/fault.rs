@@ -1,4 +1,4 @@
-//! What the database and the network say, as errors of the contract.
+//! Maps errors of the database and of the network to errors of the contract.
 //!
 //! | SQLSTATE | is |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! What the owner is asked through the database: a table of requests, and one of replies.
+//! Requests to the owner through the database: a table of requests, and one of replies.
 //!
 //! ```text
 //!  SELECT mainspring.submit(..) ─┐                ┌─ done and removed in one commit; or its refusal is kept

@@ -1,4 +1,4 @@
-//! What of a large batch is one row of the journal, instead of rows of the tables.
+//! Selects the operations of a large batch that become one row of the journal, not rows of the tables.
 //!
 //! ```text
 //!  batch k   ─ submissions ──────────────┐                                         ┌▶ pack: those that have succeeded

@@ -1,4 +1,4 @@
-//! What several servers share: the store in a PostgreSQL database.
+//! A store that several servers share, in a PostgreSQL database.
 //!
 //! ```text
 //!  server one ─┐  acquire_1, renew_1, commit_3: each one statement, one transaction, one round trip

@@ -1,5 +1,4 @@
-//! What an owner knows of a one-shot job that is new: its submission, its first run, and what follows that at
-//! once.
+//! The owner's record of a new one-shot job: its submission, its first run, and what follows that at once.
 //!
 //! ```text
 //!  submitted ─▶ fired ─▶ (begun) ─▶ ended ─▶ (moved: to be tried again, or to the dead letters)

@@ -1,4 +1,4 @@
-//! Where the database is: a URL, with a secret that is not shown.
+//! The URL of the database, with a secret that is not shown.
 //!
 //! ```text
 //!  postgres://mainspring@db1,db2/mainspring   several hosts: the one that takes writes

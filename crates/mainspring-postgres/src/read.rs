@@ -1,5 +1,4 @@
-//! What the database is asked: each question is a range of a primary key or of an index, and the counts are
-//! one row.
+//! Queries of the database: each is a range of a primary key or of an index, and the counts are one row.
 //!
 //! What large batches have left in the journal is written into the tables before a question of them, and of
 //! the runs that are in packs those are made rows that may belong to the answer.

@@ -1,4 +1,4 @@
-//! What both connections of a server answer.
+//! The read methods of both connections of a server.
 //!
 //! ```text
 //! PostgresStore   the loop's ─────────┐

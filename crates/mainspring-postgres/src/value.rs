@@ -1,4 +1,4 @@
-//! What is bound to the places of a statement.
+//! Parameters of a statement, encoded for the wire.
 //!
 //! Each value says its type, so that a statement is sent with its values at once: a pooler in transaction
 //! mode would give its preparation to one session and its execution to another.

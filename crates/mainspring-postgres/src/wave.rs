@@ -1,4 +1,4 @@
-//! What of a batch can be done by one statement for each kind, and what one by one after it.
+//! Splits a batch into the operations for one statement of each kind, and those done one by one after it.
 //!
 //! ```text
 //!  batch ─┬─ submissions ─┐

@@ -1,4 +1,4 @@
-//! What becomes of an owner whose database moves, and of one that it hears only half of.
+//! An owner survives the move of its database, and a half-open connection to it.
 
 use mainspring_job::{Answer, Batch, Owner, Reader, Shard, Store, StoreError};
 use mainspring_postgres::{Identity, Location, PostgresStore};

@@ -1,4 +1,4 @@
-//! What becomes of the rows when a server of this version makes its steps beside one of the version before.
+//! Rows stay right when a server of this version makes its steps beside one of the version before.
 
 use mainspring_job::jiff::Timestamp;
 use mainspring_job::{Action, Answer, Batch, Once, OnceId, Operation, Outcome, RunKey, RunState, Work};

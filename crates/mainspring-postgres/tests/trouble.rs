@@ -1,4 +1,4 @@
-//! What becomes of a batch when the database or the way to it fails.
+//! A batch is done once or never when the database or the way to it fails.
 
 use std::time::Duration;
 

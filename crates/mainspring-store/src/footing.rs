@@ -1,4 +1,4 @@
-//! Whether the files under a store are still where they were.
+//! Checks that the files under a store are still where they were.
 //!
 //! | found | is |
 //! |---|---|

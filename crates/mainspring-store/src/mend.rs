@@ -1,4 +1,4 @@
-//! How a store mends its files when they are not where they were.
+//! Repairs the files of a store when they are not where they were.
 //!
 //! | found | done |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! What the routes answer, by subject.
+//! The answers of the routes, by subject.
 //!
 //! Cost: see each.
 //!

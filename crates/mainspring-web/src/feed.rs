@@ -1,4 +1,4 @@
-//! What happens, for pages that are open: server-sent events.
+//! Streams changes to pages that are open: server-sent events.
 //!
 //! ```text
 //! the loop ─Watch▶ changes since the last one ─▶ ring of RING events ─▶ every stream from where it stands

@@ -1,4 +1,4 @@
-//! Who may ask what: all that is checked before a request is routed, and the one check of its route.
+//! Authorizes requests: all that is checked before a request is routed, and the one check of its route.
 //!
 //! | check | asks | else |
 //! |---|---|---|

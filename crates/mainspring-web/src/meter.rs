@@ -1,4 +1,4 @@
-//! What is counted of the listener itself: answers, and connections that are open.
+//! Counters of the listener itself: answers, and connections that are open.
 //!
 //! | field | guard |
 //! |---|---|

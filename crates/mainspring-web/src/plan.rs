@@ -1,4 +1,4 @@
-//! What the definition of a job says: its timetable, its zone and a sentence for each trigger.
+//! The parsed definition of a job: its timetable, its zone and a sentence for each trigger.
 //!
 //! Cost: a definition is parsed once; its sentences are made when somebody asks for them.
 //!

@@ -1,4 +1,4 @@
-//! What went wrong, as a document of its own kind.
+//! Error answers, as a document of their own kind.
 //!
 //! ```text
 //! {"type": "urn:mainspring:problem:not_found", "title": "Not found", "status": 404,

@@ -1,4 +1,4 @@
-//! What the process of the server uses, as the kernel says it, and which zone data the system has.
+//! Resource use of the server's process, as the kernel reports it, and the version of the system's zone data.
 //!
 //! Cost: some small files of /proc, and one for each thread.
 //!

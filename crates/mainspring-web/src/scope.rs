@@ -1,4 +1,4 @@
-//! What somebody may do: one scope, which holds all before it.
+//! The permission of a client: one scope, which holds all before it.
 //!
 //! | scope | may |
 //! |---|---|

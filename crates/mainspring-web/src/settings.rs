@@ -1,4 +1,4 @@
-//! Where the server listens, under which names, and for whom.
+//! The addresses and names of the listener, and those who may use it.
 //!
 //! ```text
 //! --listen 127.0.0.1:7411, unix:/path,   only this machine, unless --behind-proxy names a proxy

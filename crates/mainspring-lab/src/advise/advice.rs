@@ -1,4 +1,4 @@
-//! What the figures mean, in sentences.
+//! Explains the figures in sentences.
 //!
 //! | the best by | decides |
 //! |---|---|

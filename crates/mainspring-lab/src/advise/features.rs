@@ -1,4 +1,4 @@
-//! What kind of timers a trace holds, in numbers.
+//! Characterizes the timers of a trace in numbers.
 //!
 //! Cost: a walk over the trace. It does not judge: see [`advice`](super::advice).
 

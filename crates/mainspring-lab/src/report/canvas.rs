@@ -1,4 +1,4 @@
-//! What plots are drawn on: shapes and texts at pixels, as SVG.
+//! The canvas of the plots: shapes and texts at pixels, as SVG.
 //!
 //! A text's own width is the browser's affair: texts are anchored at their ends, so that no estimate can cut
 //! one off.

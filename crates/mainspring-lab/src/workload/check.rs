@@ -1,5 +1,4 @@
-//! What every workload on one thread checks in the end: that the timers that are left fire, not early, and
-//! each once.
+//! The final check of every workload on one thread: the timers that are left fire, not early, and each once.
 //!
 //! Cost: that of firing them. It does not check what a workload alone knows.
 

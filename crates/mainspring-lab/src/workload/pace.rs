@@ -1,4 +1,4 @@
-//! How many steps are made before the watch starts, and while it runs.
+//! The numbers of steps before the watch starts, and while it runs.
 //!
 //! Cost: none. It does not depend on the subject.
 

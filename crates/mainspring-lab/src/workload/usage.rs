@@ -1,4 +1,4 @@
-//! What the kernel counted: CPU time, and context switches of threads.
+//! Counters of the kernel: CPU time, and context switches of threads.
 //!
 //! Cost: a system call, or a small file per thread. It does not count other processes.
 

@@ -1,4 +1,4 @@
-//! How many one-shot jobs a second the shared store takes, beside a queue table that workers poll.
+//! Measures the one-shot jobs a second that the shared store takes, beside a queue table that workers poll.
 //!
 //! ```text
 //!  store:  batch k = submissions of group k + starts of group k-1 + ends of group k-2 ─▶ PostgresStore::commit, each shard

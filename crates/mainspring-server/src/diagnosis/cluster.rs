@@ -1,4 +1,4 @@
-//! What is said of servers that share a database, and of the database.
+//! Findings about servers that share a database, and about the database.
 //!
 //! | finding | is trouble when |
 //! |---|---|

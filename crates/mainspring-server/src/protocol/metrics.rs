@@ -1,4 +1,4 @@
-//! What a server has counted and measured since it began, for its listener, and what waits in the store.
+//! Counts and measurements of a server since it began, for its listener, and what waits in the store.
 //!
 //! Cost: some hundred bytes for each job that is told.
 //!

@@ -1,4 +1,4 @@
-//! What the server carries out: processes, mails by way of a process, and webhooks.
+//! Executes the server's actions: processes, mails by way of a process, and webhooks.
 //!
 //! A process gets the variables MAINSPRING_JOB, MAINSPRING_RUN, MAINSPRING_NOMINAL, MAINSPRING_ATTEMPT,
 //! MAINSPRING_KEY, which is the same for all attempts of a run, and MAINSPRING_FENCE, which grows with each

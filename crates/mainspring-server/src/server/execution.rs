@@ -1,5 +1,5 @@
-//! What carries starts out: the one part of the loop that a server and a program with jobs of its own do not
-//! share.
+//! The interface that carries out starts: the one part of the loop that a server and a program with jobs of
+//! its own do not share.
 //!
 //! | implementation | carries out |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! How the lease of a shard stands.
+//! The state of the lease of a shard.
 //!
 //! Cost: none.
 //!

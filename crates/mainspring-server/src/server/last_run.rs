@@ -1,4 +1,4 @@
-//! How the last run of a job went, kept from one list to the next, and what ends that.
+//! Caches the last run of each job from one list to the next, until a batch touches the job.
 //!
 //! ```text
 //! list ─▶ question, after n batches ─▶ store ─▶ text ─▶ learn: kept, unless a batch after the n-th touches the job

@@ -1,4 +1,4 @@
-//! What the owner of a shard does as its lease grows old.
+//! Acts for the owner of a shard as its lease grows old.
 //!
 //! ```text
 //!  0 ── renewed, at least each LEASE / 6 ── 2/3: nothing starts, what runs is asked to end ── 13/15: SIGKILL, lost ── 1

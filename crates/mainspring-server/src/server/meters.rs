@@ -1,4 +1,4 @@
-//! What happens is counted and measured, for the metrics of the listener.
+//! Counts and measures events for the metrics of the listener.
 //!
 //! ```text
 //! starts of the planner, batches on their way, turns of the loop ─▶ counts by job, histograms ─▶ Metrics

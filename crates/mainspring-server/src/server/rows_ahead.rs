@@ -1,4 +1,4 @@
-//! How far the rows of a list are written that nobody has asked for.
+//! Tracks the progress of writing rows of a list before a client has asked for them.
 //!
 //! ```text
 //! jobs have changed ─▶ After(none) ─ some rows ─▶ After(job) ─ .. ─▶ Done

@@ -1,4 +1,4 @@
-//! How the server ends.
+//! Ends the server.
 //!
 //! ```text
 //! Running ──SIGTERM, SIGINT──▶ Gathering ──GATHER──▶ Draining ──drain over──▶ Asked ──grace over──▶ Killed ──▶ end

@@ -1,4 +1,4 @@
-//! What the store holds when a server starts.
+//! Reads the contents of the store when a server starts.
 //!
 //! Cost: a page of open runs at a time.
 //!

@@ -1,4 +1,4 @@
-//! Which clients wait for the end of which run.
+//! The clients that wait for the end of a run.
 //!
 //! Cost: a lookup for each run that is waited for, when one may have ended.
 //!

@@ -1,4 +1,4 @@
-// What a person can do: each thing is asked for once in a dialog, sent, and answered in words.
+// Actions of a person: each is asked for once in a dialog, sent, and answered in words.
 //
 // ```text
 // button or key -> dialog (what, which, how many) -> request -> a sentence, and a link to what came of it

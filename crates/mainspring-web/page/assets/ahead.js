@@ -1,4 +1,4 @@
-// What is ahead: lanes of the next day or week, and the laboratory for expressions.
+// The lanes of the next day or week, and the laboratory for expressions.
 //
 // Cost: one or two requests; the laboratory asks again when somebody has stopped typing.
 // Does not compute a time: the server does, with its zone data.

@@ -1,4 +1,4 @@
-// What the page asks of the server: JSON below `api/v1/`, relative to the page, so that any base path will
+// Requests of the page to the server: JSON below `api/v1/`, relative to the page, so that any base path will
 // do.
 //
 // Cost: one request each; at most 10 seconds.

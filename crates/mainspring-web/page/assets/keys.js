@@ -1,4 +1,4 @@
-// What keys do: two letters lead to a page, one acts on the row that has the focus.
+// Keyboard shortcuts: two letters lead to a page, one acts on the row that has the focus.
 //
 // Cost: none worth a word.
 // Does nothing while somebody types, in a dialog, or when turned off (WCAG 2.1.4).

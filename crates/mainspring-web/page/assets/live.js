@@ -1,4 +1,4 @@
-// What happens on the server, as it happens, by one stream for each browser.
+// Events of the server, as they happen, by one stream for each browser.
 //
 // ```text
 // visible pages -- ask for the lock --> one has it: EventSource --> server

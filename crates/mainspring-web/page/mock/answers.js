@@ -1,4 +1,4 @@
-// What the mock server answers to each question, from what `house.js` holds.
+// The mock server's answer to each request, from what `house.js` holds.
 
 /** @import {IncomingMessage, ServerResponse} from "node:http" */
 /** @import {Run, Scope, Status, RunState} from "../api.d.ts" */

@@ -1,4 +1,4 @@
-// What runs of the mock server wrote.
+// Output of the mock server's runs.
 
 /** @import {Run} from "../api.d.ts" */
 import { chance, instant } from "./clock.js";

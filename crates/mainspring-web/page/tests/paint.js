@@ -1,5 +1,5 @@
-// How long the first page takes to be painted, and how many bytes it is: in Chromium, over the program at
-// $MAINSPRING with sixty jobs, or without one over the server of fixtures.
+// Measures the first paint of the first page, and its bytes: in Chromium, over the program at $MAINSPRING
+// with sixty jobs, or without one over the server of fixtures.
 //
 //   MAINSPRING=target/release/mainspring node tests/paint.js     prints the median and the longest of twenty times, in ms
 //

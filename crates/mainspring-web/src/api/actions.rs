@@ -1,4 +1,4 @@
-//! What people do: run, pause, resume, backfill, cancel, retry, drop; one, or many at once after a preview.
+//! Actions: run, pause, resume, backfill, cancel, retry, drop; one, or many at once after a preview.
 //!
 //! ```text
 //! POST ─▶ request of protocol.rs, with who asks ─▶ the loop: on disk ─▶ answer, audit, a line of the log

@@ -1,4 +1,4 @@
-//! What says what runs: jobs are made, replaced and removed, files are applied, all of them are exported.
+//! Definitions over HTTP: jobs are made, replaced and removed, files are applied, all of them are exported.
 //!
 //! It needs the scope `define`, which is given only with `serve --define-over-http`: a definition is any
 //! command, as the users of the server.

@@ -1,4 +1,4 @@
-//! What runs write: as bytes, in ranges, and as it comes.
+//! Serves the output of runs: as bytes, in ranges, and as it comes.
 //!
 //! ```text
 //! GET output           all of it, the last lines of it, or a range: read from the file as it is sent

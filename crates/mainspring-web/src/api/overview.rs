@@ -1,4 +1,4 @@
-//! How the server is, what is in trouble, and what people asked.
+//! The state of the server, its troubles, and the audit of requests.
 //!
 //! Cost: two or three questions of the loop.
 //!

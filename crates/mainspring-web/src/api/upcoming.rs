@@ -1,4 +1,4 @@
-//! What is due in a span of time: a lane for each job, where runs may meet, and when clocks are set.
+//! Runs due in a span of time: a lane for each job, possible overlaps, and changes of clocks.
 //!
 //! Cost: a search for each time, at most `MAX_TIMES` in all; they are searched on another thread.
 //!

@@ -1,4 +1,4 @@
-// What people do less often than daily: each does what its dialog says, and nothing happens twice.
+// Actions less frequent than daily: each does what its dialog says, and nothing happens twice.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

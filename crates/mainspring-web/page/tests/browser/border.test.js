@@ -1,4 +1,4 @@
-// Where the page meets what is not its own: people, scopes, proxies, and text that attacks.
+// The page's boundary with people, scopes, proxies, and text that attacks.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// What happens on the server is seen, and moves nothing.
+// Events on the server are seen, and move nothing.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

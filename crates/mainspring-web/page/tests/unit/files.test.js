@@ -1,4 +1,4 @@
-// What lies here: size, contrast, contract, and what the rule of serving needs.
+// Checks of the page's files: size, contrast, contract, and what the rule of serving needs.
 
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";

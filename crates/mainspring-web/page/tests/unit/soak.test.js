@@ -1,4 +1,4 @@
-// What the soak says when a page does not do what it should.
+// Failure messages of the soak when a page does not do what it should.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
