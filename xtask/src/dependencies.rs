@@ -1,4 +1,4 @@
-//! What the dependencies are: their licences and sources, and whether anything is known against them.
+//! Checks the dependencies: their licences and sources, and advisories against them.
 //!
 //! ```text
 //! cargo deny check licenses bans sources      what deny.toml allows, from Cargo.lock alone

@@ -1,4 +1,4 @@
-//! How many instructions the default queue takes, against the counts that are stored.
+//! Counts the instructions that the default queue takes, against the counts that are stored.
 //!
 //! ```text
 //!   cargo build --release -p mainspring-queue --example count_instructions

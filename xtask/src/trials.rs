@@ -1,4 +1,4 @@
-//! What another user of the machine would do to a server of root's, tried for real: see SECURITY.md.
+//! Runs the attacks of another user of the machine on a server of root's, for real: see SECURITY.md.
 //!
 //! Runs the tests of `crates/mainspring-cli/tests/trials` alone, and the races of `mainspring-host`, a
 //! thousand tries each. As root they become the user 65534. As anybody else those that need that are skipped

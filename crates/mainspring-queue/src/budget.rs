@@ -1,4 +1,4 @@
-//! How much work a call may do, so that no step of a queue takes long because many timers are due.
+//! Limits the work of a call, so that no step of a queue takes long because many timers are due.
 //!
 //! Cost: a number. It does not measure time: a unit is a timer that is handed out or looked at.
 

@@ -1,4 +1,4 @@
-//! What the chunked wheel promises beyond the contract: bounded steps, whatever the crowd.
+//! Promises of the chunked wheel beyond the contract: bounded steps, whatever the crowd.
 
 use mainspring_queue::wheel::Chunked;
 use mainspring_queue::{Budget, Popped, Tick, TimerQueue};

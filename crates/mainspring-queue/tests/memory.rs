@@ -1,5 +1,5 @@
-//! What the chunked wheel promises about memory: its hints stay in proportion to the most timers that it held
-//! at once, whatever is asked of it and however time moves.
+//! Memory of the chunked wheel: its hints stay in proportion to the most timers that it held at once,
+//! whatever is asked of it and however time moves.
 
 use mainspring_queue::wheel::Chunked;
 use mainspring_queue::{Budget, Popped, Tick, TimerId, TimerQueue};

@@ -1,5 +1,5 @@
-//! What a program outside of the crate can do with its public face: write a queue, wrap one, choose one at
-//! run time, and hand errors on with `?`.
+//! A program outside of the crate uses its public API: it writes a queue, wraps one, chooses one at run time,
+//! and hands errors on with `?`.
 
 use std::error::Error;
 use std::num::NonZeroU32;

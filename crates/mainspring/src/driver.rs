@@ -1,4 +1,4 @@
-//! What waits for deadlines and fires timers.
+//! Drivers wait for deadlines and fire timers.
 //!
 //! ```text
 //!   any thread:  handle --schedule/cancel/reset--> driver's lock { queue }

@@ -1,4 +1,4 @@
-//! Where the two clocks meet: ticks, which never jump, and timestamps, which do.
+//! Converts between the two clocks: ticks, which never jump, and timestamps, which do.
 //!
 //! ```text
 //!   wall   ----+----------+=====>+---------      set forward by an hour: Change::Forward(1 h)

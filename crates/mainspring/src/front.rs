@@ -1,4 +1,4 @@
-//! How a program meets the timers.
+//! The fronts: APIs through which a program uses timers.
 //!
 //! | front | a timer is | for |
 //! |---|---|---|

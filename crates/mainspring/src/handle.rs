@@ -1,4 +1,4 @@
-//! What a program holds to schedule, cancel and reset timers from any thread.
+//! A program's handle to schedule, cancel and reset timers from any thread.
 //!
 //! A [`Handle`] is a shared reference to a driver, whatever its queue: cheap to clone, usable from any
 //! thread, callbacks included. Delays are turned into deadlines by the driver's clock, rounded up, so that a

@@ -1,4 +1,4 @@
-//! What a program's timers did, as a text: to replay through any queue, and to see which suits best.
+//! Records a program's timers as a text: to replay through any queue, and to see which suits best.
 //!
 //! ```text
 //!   mainspring-trace 1 tick_ns 1000000 dropped 0        version, length of a tick, operations that had no room

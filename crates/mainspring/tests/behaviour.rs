@@ -1,4 +1,4 @@
-//! What the originals' own test suites ask, and what their users ask for, across all fronts.
+//! Requirements from the originals' own test suites and from their users, across all fronts.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! What is discarded is gone when the call has returned, for every caller, however many are at its queue:
+//! A discarded timer is gone when the call has returned, for every caller, however many are at its queue:
 //! tried against a queue that keeps its driver's lock for a while.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

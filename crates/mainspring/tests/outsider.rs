@@ -1,5 +1,5 @@
-//! What a program outside of the crate can do with its public face: write a clock, a driver, a front and a
-//! receiver of fired timers; hand every error on with `?`; and share what is said to be shared.
+//! A program outside of the crate uses its public API: it writes a clock, a driver, a front and a receiver of
+//! fired timers; hands every error on with `?`; and shares what is said to be shared.
 
 use std::collections::BTreeMap;
 use std::error::Error;

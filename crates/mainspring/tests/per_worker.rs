@@ -1,4 +1,4 @@
-//! What is peculiar to the driver with a queue per worker, and to the one with shards.
+//! Behaviour peculiar to the driver with a queue per worker, and to the one with shards.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};

@@ -1,4 +1,4 @@
-//! What repeats keeps its rate: the n-th firing is due at the first tick that begins no earlier than
+//! Repeated timers keep their rate: the n-th firing is due at the first tick that begins no earlier than
 //! `start + n * period`, for every front on every preset, however the period stands to the tick.
 
 use std::collections::BTreeMap;

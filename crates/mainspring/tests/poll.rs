@@ -1,4 +1,4 @@
-//! What is peculiar to the driver that waits for sockets and timers at once.
+//! Behaviour peculiar to the driver that waits for sockets and timers at once.
 
 use std::collections::BTreeSet;
 use std::io::{ErrorKind, Read, Write};

@@ -1,4 +1,4 @@
-//! What a full queue, a short one or none at all does to those who wait and to what repeats.
+//! Refusals by a full queue, a short one or none at all, as waiting and repeated timers meet them.
 
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex};

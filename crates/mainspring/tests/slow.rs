@@ -1,5 +1,5 @@
-//! What repeats and takes long keeps one worker busy and no more, on every front: four workers, on a clock
-//! moved by hand.
+//! Slow repeated timers keep one worker busy and no more, on every front: four workers, on a clock moved by
+//! hand.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};

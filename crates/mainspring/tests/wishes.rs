@@ -1,4 +1,4 @@
-//! What users of other timers ask for most: tolerances, streams of occurrences, metrics, tokio's clock.
+//! Wishes of users of other timers: tolerances, streams of occurrences, metrics, tokio's clock.
 
 use std::pin::{Pin, pin};
 use std::task::Poll;

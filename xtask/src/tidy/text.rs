@@ -1,4 +1,4 @@
-//! What files and names say.
+//! Checks the words of files and names.
 //!
 //! - Every file begins with a header, `//!`.
 //! - Modules, types and functions are not called by words that stand for nothing.

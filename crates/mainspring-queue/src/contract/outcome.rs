@@ -1,4 +1,4 @@
-//! What came of a script: it was run, or the queue and the contract disagree.
+//! The outcome of a script: it was run, or the queue and the contract disagree.
 //!
 //! Cost: none. It does not say which script: [`exercise`](super::exercise) does.
 

@@ -1,4 +1,4 @@
-//! What it costs to fire: a million timers that are due at once.
+//! Measures the cost of firing: a million timers that are due at once.
 
 use std::pin::Pin;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What each thread of the stress does: schedule, and of every four timers cancel one and reset another.
+//! The work of each stress thread: it schedules, and of every four timers cancels one and resets another.
 
 use std::time::Duration;
 

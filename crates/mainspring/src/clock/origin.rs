@@ -1,4 +1,4 @@
-//! When a clock began to count, and how long ago that is.
+//! The instant at which a clock began to count, and the time since then.
 //!
 //! ```text
 //!   elapsed_ns         CLOCK_MONOTONIC: exact, and slow because it reads the processor's counter in order

@@ -1,4 +1,4 @@
-//! What a driver has done so far: sums, and the distribution of latenesses.
+//! Statistics of a driver so far: sums, and the distribution of latenesses.
 //!
 //! Cost: a copy of eight numbers; some kilobytes with the distribution. It does not reset anything.
 

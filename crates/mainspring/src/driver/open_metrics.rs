@@ -1,4 +1,4 @@
-//! What a driver has done, as text that Prometheus and its like read.
+//! Formats a driver's statistics as text that Prometheus and its like read.
 //!
 //! ```
 //! let engine = mainspring::preset::mainspring()?;

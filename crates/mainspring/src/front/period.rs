@@ -1,4 +1,4 @@
-//! When something that repeats is due, and which of its times are dropped.
+//! Computes the due times of a repeated timer, and those that are dropped.
 //!
 //! ```text
 //!   start + n * period     4.0   7.3  10.6  13.9        nanoseconds, added exactly

@@ -1,4 +1,4 @@
-//! What a timer of every front is: a closure that runs once, or a waker.
+//! The payload of every front's timers: a closure that runs once, or a waker.
 //!
 //! One payload for all fronts lets them share an engine. A [`Task`] is told of its own [`Firing`]; a driver
 //! runs tasks by being started with [`RunTasks`].

@@ -1,4 +1,4 @@
-//! What threads do beside the one that fires, run through every interleaving: they look at a timer's channel,
+//! Threads act beside the one that fires, run through every interleaving: they look at a timer's channel,
 //! which is made then, they make way for a firing that has fallen behind, and they schedule while it is busy.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! How a timer ends, run through every interleaving: it fires, it is cancelled, its driver is shut down, and
+//! Ends of a timer, run through every interleaving: it fires, it is cancelled, its driver is shut down, and
 //! somebody waits.
 
 use std::pin::Pin;

@@ -1,4 +1,4 @@
-//! What each preset does with what is asked for the past, and at the end of time.
+//! Timers scheduled for the past, and at the end of time, on each preset.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,4 +1,4 @@
-//! Which records are free: a bitmap behind a small magazine.
+//! The set of free records: a bitmap behind a small magazine.
 //!
 //! ```text
 //!   put --> [ last ] --> take

@@ -1,4 +1,4 @@
-//! How the chunked wheel comes to sleep past what was cancelled.
+//! Drops cancelled hints ahead of time, so that the chunked wheel sleeps past them.
 //!
 //! ```text
 //!   advance to T: nothing is due  ──▶  [dead dead] [dead] [dead, moved ──▶ later] [live] ..   the slots that come next

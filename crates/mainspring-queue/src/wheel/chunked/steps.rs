@@ -1,4 +1,4 @@
-//! How the chunked wheel moves in time: one bounded step after another.
+//! Advances the chunked wheel in time: one bounded step after another.
 //!
 //! ```text
 //!   settle:  batch <-- due <-- slot of level 0 <-- open slots, a chunk at a time <-- slots ahead, a share with each tick

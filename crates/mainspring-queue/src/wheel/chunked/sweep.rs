@@ -1,4 +1,4 @@
-//! Where the sweep of dead hints stands, how fast it must be, and why memory is bounded.
+//! The sweep of dead hints: its position, the speed that it needs, and the reason that memory is bounded.
 //!
 //! ```text
 //!   round:  due -> slot 0 of level 0 -> .. -> slot 511 of the highest level -> the next round

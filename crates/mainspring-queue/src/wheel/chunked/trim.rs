@@ -1,4 +1,4 @@
-//! How the chunked wheel gives memory back when a crowd has gone.
+//! Gives memory of the chunked wheel back when a crowd has gone.
 //!
 //! | memory | is given back | by |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! Which timers of a lane fire just now, and waiting for their ends.
+//! The timers of a lane that are firing just now, and waiting for their ends.
 //!
 //! ```text
 //!   turn:    [ pop, firing += id ] fire [ firing -= id, tell waiters ]        [ ]: under the lane's lock

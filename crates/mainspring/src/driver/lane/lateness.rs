@@ -1,4 +1,4 @@
-//! How late a lane's timers fired, as a distribution.
+//! The distribution of the lateness of a lane's timers.
 //!
 //! Equal latenesses that follow each other, as those of timers of one tick do, are recorded together.
 //!

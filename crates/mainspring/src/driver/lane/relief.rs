@@ -1,4 +1,4 @@
-//! How threads that schedule make way for the thread that fires, once that has fallen behind.
+//! Makes threads that schedule yield to the thread that fires, once that has fallen behind.
 //!
 //! ```text
 //!   a turn finds a timer more than LATE_MIN late    ──▶ held_until := now + HOLD        (again each turn)

@@ -1,4 +1,4 @@
-//! Where the workers of a driver sleep, and who is woken for what.
+//! Parks the workers of a driver, and selects the one to wake.
 //!
 //! ```text
 //!   scheduler:  next := deadline;        fence;  who sleeps past it?

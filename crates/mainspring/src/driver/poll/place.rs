@@ -1,4 +1,4 @@
-//! Where the loop waits: in a poller, for sockets, a wake-up and the time, all at once.
+//! The wait of the loop in a poller, for sockets, a wake-up and the time, all at once.
 //!
 //! ```text
 //!   clock.wait(bell, until) ──▶ bell.wait(timeout) ──▶ poller.wait(events, timeout)

@@ -1,4 +1,4 @@
-//! Where a timer's firing goes: a channel of one place, made when it is first looked at.
+//! The destination of a timer's firing: a channel of one place, made when it is first looked at.
 //!
 //! ```text
 //!   unseen: at most one firing, in place  ──receiver()──▶  a channel that holds it  ──close──▶  the same, without a sender
