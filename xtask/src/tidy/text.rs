@@ -1,6 +1,6 @@
 //! Checks the words of files and names.
 //!
-//! - Every file begins with a header, `//!`.
+//! - Every file begins with a header, `//!`, and the header with its subject: see `QUESTION_WORDS`.
 //! - Modules, types and functions are not called by words that stand for nothing.
 //! - Tests are sentences: no `test_`. None is ignored.
 //! - No left-overs: a note to do something needs an issue's number; other marks do not land.
@@ -23,6 +23,9 @@ const LINE_COLUMNS_MAX: usize = 110;
 
 /// Words that stand for a subject that the sentence can name: a thread, a caller, a client, a person.
 const SUBJECTLESS: [&str; 2] = ["whoever", "whomever"];
+
+/// Words that begin a question, where a header says what the module is or does.
+const QUESTION_WORDS: [&str; 7] = ["What", "Which", "How", "Where", "Whether", "Who", "When"];
 
 /// Checks all files; `unsafe_files` may hold unsafe code, and no others.
 pub fn check(unsafe_files: &[String], sources: &[Source]) -> Vec<Finding> {
@@ -55,6 +58,10 @@ fn check_source(source: &Source) -> (Vec<Finding>, Vec<usize>) {
             "the file has no header: it begins with //! and a sentence",
         ));
     }
+    if let Some(word) = question_word(&source.text) {
+        let text = format!("the header begins with `{word}`: it begins with its subject");
+        findings.push(Finding::new(&source.path, 1, text));
+    }
     let mut is_block = false;
     for (index, line) in source.text.lines().enumerate() {
         is_block ^= is_fence(line);
@@ -83,6 +90,13 @@ fn check_source(source: &Source) -> (Vec<Finding>, Vec<usize>) {
     let mut names = Names { source, findings, unsafe_lines: Vec::new() };
     names.visit_file(&source.syntax);
     (names.findings, names.unsafe_lines)
+}
+
+/// The word of [`QUESTION_WORDS`] with which a file's header begins.
+fn question_word(text: &str) -> Option<&'static str> {
+    let header = text.strip_prefix("//!")?.trim_start();
+    let first = header.split(|c: char| !c.is_alphanumeric()).next()?;
+    QUESTION_WORDS.into_iter().find(|known| *known == first)
 }
 
 /// A mark that does not land. The marks are put together here, so that this file is none of them.
@@ -285,6 +299,19 @@ mod tests {
     fn a_file_without_a_header_is_named() {
         assert!(check_text("fn a() {}")[0].contains("no header"));
         assert_eq!(check_text("//! A file.\nfn a() {}"), [] as [String; 0]);
+    }
+
+    #[test]
+    fn a_header_that_begins_with_a_question_word_is_named() {
+        for word in QUESTION_WORDS {
+            let found = check_text(&format!("//! {word} it does.\nfn a() {{}}"));
+            assert_eq!(found, [format!("the header begins with `{word}`: it begins with its subject")]);
+        }
+        for right in
+            ["//! Whenever it runs.\n", "//! A.\n//! What it does.\n", "//! A.\n\n/// Which job.\nfn a() {}"]
+        {
+            assert_eq!(check_text(right), [] as [String; 0], "{right}");
+        }
     }
 
     #[test]
