@@ -2,8 +2,8 @@
 //! that may be sent takes more than a fixed amount of memory.
 //!
 //! Each reader of texts that others write has a row for each way in which its text may expand. A row gives a
-//! text of a size, and what reads it: see [`rows`]. Memory and allocations are counted by an allocator, on the
-//! test's own thread. Time decides nothing.
+//! text of a size, and what reads it: see [`rows`]. Memory and allocations are counted by an allocator, on
+//! the test's own thread. Time decides nothing.
 
 use allocation_counter::{AllocationInfo, measure};
 use jiff::tz::TimeZone;

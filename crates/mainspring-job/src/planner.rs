@@ -49,6 +49,7 @@ mod end;
 mod follow;
 mod followers;
 mod gate;
+mod hold;
 mod holds;
 mod hooks;
 mod jobs;
@@ -110,7 +111,7 @@ pub use followers::MAX_FOLLOWERS;
 #[doc(inline)]
 pub use gate::Load;
 #[doc(inline)]
-pub use holds::Hold;
+pub use hold::Hold;
 #[doc(inline)]
 pub use limits::Limits;
 #[doc(inline)]

@@ -26,7 +26,7 @@ use jiff::Timestamp;
 
 use super::agenda::{Agenda, Item};
 use super::gate::{Gate, Load};
-use super::holds::{Hold, MAX_HOLDERS};
+use super::hold::{Hold, MAX_HOLDERS};
 use super::jobs::Rest;
 use super::ledger::Position;
 use super::live::Live;
