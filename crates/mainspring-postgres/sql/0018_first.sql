@@ -61,3 +61,38 @@ BEGIN
     counts[2] := counts[2] + 1;
     answer := 'N';
 END $$;
+
+-- As in format 9, but for the request that goes, as above. Format 13 has given it this name.
+CREATE OR REPLACE FUNCTION mainspring.submit_rows(p_shard int8, p_ordinal int8[], p_due int8[], p_number int8[], p_name text[],
+    p_is_named int8[], p_key text[], p_submitted int8[], p_kind text[], p_body text[], p_policies text[],
+    p_work_group text[], p_priority int8[]) RETURNS int8 LANGUAGE plpgsql AS $$
+DECLARE
+    done int8;
+BEGIN
+    INSERT INTO mainspring.pending (shard, due, number, name, is_named, key, submitted, kind, body, policies, work_group, priority)
+        SELECT p_shard, u.due, u.number, u.name, u.is_named = 1, u.key, u.submitted, u.kind, u.body, u.policies, u.work_group,
+            u.priority
+        FROM UNNEST(p_due, p_number, p_name, p_is_named, p_key, p_submitted, p_kind, p_body, p_policies, p_work_group,
+            p_priority) AS u (due, number, name, is_named, key, submitted, kind, body, policies, work_group, priority)
+        WHERE NOT EXISTS (SELECT FROM mainspring.open_run AS r WHERE r.job = u.name AND r.nominal = u.due AND r.series = 0 OFFSET 0)
+            AND NOT EXISTS (SELECT FROM mainspring.history AS r WHERE r.job = u.name AND r.nominal = u.due AND r.series = 0 OFFSET 0)
+            AND (u.key IS NULL OR NOT EXISTS (SELECT FROM mainspring.once_key AS k WHERE k.key = u.key OFFSET 0))
+        ON CONFLICT DO NOTHING;
+    GET DIAGNOSTICS done = ROW_COUNT;
+    IF done < cardinality(p_due) THEN
+        PERFORM mainspring.unfit(array_agg(u.ordinal)) FROM UNNEST(p_ordinal, p_due, p_number) AS u (ordinal, due, number)
+            WHERE NOT EXISTS (SELECT FROM mainspring.pending AS p WHERE p.shard = p_shard AND p.due = u.due
+                AND p.number = u.number AND mainspring.is_ours(p.xmin));
+    END IF;
+    INSERT INTO mainspring.once_key (key, due, number, name)
+        SELECT u.key, u.due, u.number, u.name FROM UNNEST(p_key, p_due, p_number, p_name) AS u (key, due, number, name)
+        WHERE u.key IS NOT NULL;
+    -- The request that asked for it goes with it.
+    IF FOUND THEN
+        DELETE FROM mainspring.inbox AS i USING UNNEST(p_key) AS u (key), LATERAL (
+                SELECT f.ctid AS place FROM mainspring.inbox AS f WHERE f.key = u.key AND f.refusal = ''
+                ORDER BY f.id LIMIT 1) AS f
+            WHERE i.ctid = f.place;
+    END IF;
+    RETURN done;
+END $$;

@@ -305,7 +305,8 @@ mod tests {
             ("postgres://ada@db1/jobs?sslmode=verify-ca", "sslmode is disable, require"),
             ("postgres://ada@db1/jobs?sslrootcert=/a", "sslrootcert is for"),
             ("postgres://ada@db1/jobs?sslmode=require&sslrootcert=%2Fno%2Fsuch", "sslrootcert /no/such: "),
-            ("host=db1 sslmode=require sslrootcert=/dev/null", "it has no certificate"),
+            ("host=db1 sslmode=require sslrootcert=/dev/null", "it is no regular file"),
+            ("host=db1 sslmode=require sslrootcert=/etc/passwd", "it has no certificate"),
             ("host=/run/postgresql,db1 sslmode=require", "which has no TLS"),
         ] {
             let error = Location::parse(text).map(|_| ()).unwrap_err();

@@ -14,8 +14,9 @@
 //!
 //! Source: Debian's cron 3.0pl1 keeps `/run/crond.reboot` for this; random(4) on the boot id.
 
-use std::fs::{self, File};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
 use mainspring_job::Shard;
@@ -58,7 +59,7 @@ impl MachineStart {
     /// When the file cannot be written: then they run again at the next start.
     pub(crate) fn keep(&self) -> io::Result<()> {
         let part = self.path.with_extension("part");
-        let mut file = File::create(&part)?;
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part)?;
         writeln!(file, "{}", self.current)?;
         file.sync_all()?;
         fs::rename(&part, &self.path)
@@ -67,6 +68,8 @@ impl MachineStart {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
@@ -78,6 +81,7 @@ mod tests {
         assert!(!start(0, "a").is_served());
         start(0, "a").keep().unwrap();
         assert!(start(0, "a").is_served());
+        assert_eq!(fs::metadata(folder.join("reboot-0")).unwrap().permissions().mode() & 0o777, 0o600);
         assert!(!start(1, "a").is_served(), "another shard");
         assert!(!start(0, "b").is_served(), "the machine was started again");
         start(0, "").keep().unwrap();

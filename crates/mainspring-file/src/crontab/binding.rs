@@ -88,6 +88,8 @@ impl<'s> Above<'s> {
                 found.tell(Problem::minor(line, fault.with_hint(hint)));
             }
             Above::Note(line, _, Err(fault)) => found.tell(Problem::minor(line, fault)),
+            // A second `#` before the mark switches a note off.
+            Above::Resembling(line, _) if words(&line).is_some() => {}
             Above::Resembling(line, fault) => found.remark(Problem::warning(line, fault)),
         }
     }
@@ -105,13 +107,16 @@ impl<'s> Above<'s> {
             }
             // Both are comments, and were made so on purpose.
             Above::Resembling(line, _) => {
-                let text = std::str::from_utf8(line.bytes).unwrap_or_default();
-                let words = commented(text).and_then(|text| text.strip_prefix(MARK));
-                found.switched_off.extend(words.and_then(|words| Note::parse(words).ok()?.name));
+                found.switched_off.extend(words(&line).and_then(|words| Note::parse(words).ok()?.name));
             }
             Above::Nothing | Above::Note(..) => self.tell_unused(found),
         }
     }
+}
+
+/// The words behind the mark in a comment, however many `#` it begins with.
+fn words<'s>(line: &Line<'s>) -> Option<&'s str> {
+    commented(std::str::from_utf8(line.bytes).ok()?)?.strip_prefix(MARK)
 }
 
 /// The place of the mark before the words of a note.

@@ -63,14 +63,10 @@ pub fn noted(line: &str) -> Option<(usize, &str)> {
     Some((line.len() - text.len(), text))
 }
 
-/// What a comment without the mark says that looks like a note: `# Mainspring: name=a`, `#mainspring name=a`.
-/// With its place, and the note that was meant. A note behind a second `#` is one that was switched off.
+/// What a comment without the mark says that looks like a note: `# Mainspring: name=a`, `#mainspring name=a`,
+/// `## mainspring: name=a`. With its place, and the note that was meant.
 pub fn resembling(line: &str) -> Option<(Range<usize>, String)> {
     let text = commented(line)?;
-    let marks = line[..line.len() - text.len()].bytes().filter(|byte| *byte == b'#').count();
-    if 1 < marks && text.starts_with(MARK) {
-        return None;
-    }
     let word_end = text.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(text.len());
     let word = text[..word_end].to_ascii_lowercase();
     let is_mark = nearest(&word, &[MARK.trim_end_matches(':')]).is_some();
@@ -184,7 +180,7 @@ mod tests {
             "#mainspring name=a",
             "# mainspring : name=a ",
             "\t#\tMAINSPRING:name=a",
-            "## Mainspring: name=a",
+            "## mainspring: name=a",
             "# mainsping: name=a",
             "# mainspring; name=a",
             "# mainspring - name=a",
@@ -196,8 +192,6 @@ mod tests {
             );
         }
         for text in [
-            "## mainspring: name=a",
-            " # # mainspring:name=a",
             "# mainspring reads this",
             "# mainspring",
             "# main: name=a",
