@@ -64,8 +64,7 @@ use fields::{Faults, Fields};
 
 pub use labels::{Selector, check_labels};
 
-/// The most jobs of one file: what fits into [`MAX_FILE_BYTES`](crate::source::MAX_FILE_BYTES) with a line or
-/// two each.
+/// The most jobs of one file: what fits into [`MAX_FILE_BYTES`] with a line or two each.
 pub const MAX_JOBS: usize = 10_000;
 
 /// How many bytes of lines the problems of a file hold: each holds its line, which may be the whole file.
