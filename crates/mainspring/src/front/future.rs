@@ -69,6 +69,7 @@ use super::task::Task;
 use crate::clock::{Clock, Deadline};
 use crate::driver::{Refusal, Refused};
 use crate::handle::{Handle, Local};
+#[cfg(not(mainspring_loom))]
 use crate::sync::{Condvar, Mutex, PoisonError};
 
 /// Makes futures of timers.
@@ -134,6 +135,7 @@ enum Unset {
 /// For how long a sleep that gets no timer holds up the thread that polls it, once: a loop of them is then no
 /// busier than a thread that wakes a thousand times a second, and a task that waits once is not late by more
 /// than others notice.
+#[cfg(not(mainspring_loom))]
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// Many programs box it, and come back to a cold one: so it fits the smallest piece of memory that malloc
@@ -345,11 +347,16 @@ impl Sleep {
 }
 
 /// Not by parking: a runtime whose thread this is may be woken by an unpark meanwhile, and would miss it.
+#[cfg(not(mainspring_loom))]
 fn pause() {
     let lock = Mutex::new(());
     let guard = lock.lock().unwrap_or_else(PoisonError::into_inner);
     drop(Condvar::new().wait_timeout(guard, PAUSE));
 }
+
+/// In a model time does not pass.
+#[cfg(mainspring_loom)]
+fn pause() {}
 
 /// Why a timer was refused. Its waker is dropped: the task that it would wake is polling.
 fn refusal_of(refused: Refused<Task>) -> Refusal {
