@@ -94,8 +94,8 @@ impl World<'_> {
         self.planner.check();
         self.perform(outputs)?;
         self.write()?;
-        self.tick()?;
         self.served_start = Some(self.machine_starts);
+        self.tick()?;
         Ok(())
     }
 
