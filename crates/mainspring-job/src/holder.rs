@@ -23,7 +23,7 @@ use jiff::Timestamp;
 use crate::name::JobName;
 use crate::once::{Once, OnceId, Submission};
 use crate::operation::{Answer, Batch, Operation};
-use crate::run::{Cause, Run, RunKey};
+use crate::run::{Run, RunKey};
 use crate::state::RunState;
 use crate::store::{Reader, Shard, StoreError};
 use crate::work::Work;
@@ -75,9 +75,7 @@ impl Holder {
 
     fn of_run(id: Option<OnceId>, key: Option<&str>, run: Run) -> Holder {
         let (state, why, key) = (Some(run.state), run.why(), key.map(str::to_owned));
-        // A run of a job is named by when it was asked for.
-        let due = if run.cause == Cause::Once { run.key.nominal } else { run.due };
-        Holder { id, key, state, why, work: run.work, ..Holder::new(run.key.job, due) }
+        Holder { id, key, state, why, work: run.work, ..Holder::new(run.key.job, run.key.nominal) }
     }
 
     /// Whether a submission asks for what this one is: see the [module's table](self).

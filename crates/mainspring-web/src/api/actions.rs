@@ -205,8 +205,8 @@ pub(super) fn moment_of(
 /// The run that was asked for, or that was there under the key.
 pub(super) struct AskedRun {
     pub(super) run: String,
-    /// When the one that was there already is due, and its state. `None`: it is new.
-    pub(super) earlier: Option<(Option<String>, Option<String>)>,
+    /// The state of the one that was there already. `None`: it is new.
+    pub(super) earlier: Option<Option<String>>,
 }
 
 /// Asks for a run of a job at a time, or under a key.
@@ -220,8 +220,8 @@ pub(super) async fn ask_for_run(
     let request = Request::Run { job, wait: false, due, key };
     match call.app.change(call.who()?, None, request).await? {
         Response::Planned { run } => Ok(AskedRun { run, earlier: None }),
-        Response::Duplicate { name: Some(run), due, state, .. } if run.contains('@') => {
-            Ok(AskedRun { run, earlier: Some((due, state)) })
+        Response::Duplicate { name: Some(run), state, .. } if run.contains('@') => {
+            Ok(AskedRun { run, earlier: Some(state) })
         }
         Response::Duplicate { .. } => {
             Err(Problem::new(Code::Conflict, "the name or the key is that of other work"))

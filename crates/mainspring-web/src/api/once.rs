@@ -131,7 +131,7 @@ async fn submit(call: &Call, asked: OnceAsked, key: Option<String>) -> Result<(S
         (Some(job), None) if asked.policies.is_empty() && asked.name.is_none() => {
             let AskedRun { run, earlier } = ask_for_run(call, job, Some(due), key).await?;
             Ok(match earlier {
-                Some((due, state)) => submitted(StatusCode::OK, Some(&run), due.as_deref(), state.as_deref()),
+                Some(state) => submitted(StatusCode::OK, Some(&run), None, state.as_deref()),
                 None => {
                     let due = due.max(call.now.wall).to_string();
                     submitted(StatusCode::CREATED, Some(&run), Some(&due), Some("scheduled"))
