@@ -183,7 +183,8 @@ fn a_time_that_is_past_is_refused_unless_it_is_asked_for() {
 #[test]
 fn history_says_how_many_and_why() {
     let jobs = "[jobs.bad]\nat_boot = true\ncwd = '/'\nshell = 'sleep 0.2; exit 3'\nretry = '1,backoff=1ms'\n\
-                [jobs.often]\nevery = '1ms'\ncwd = '/'\nshell = 'true'\n";
+                [jobs.often]\nevery = '1ms'\ncwd = '/'\nshell = 'true'\n\
+                retention = 'keep=100000'\n";
     let mut served = Served::start("why", jobs);
     served.says(&["pause", "often"], 0, "");
     served.running.wait_for(&["bad", "is a dead letter"]);
