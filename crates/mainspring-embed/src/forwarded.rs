@@ -131,24 +131,6 @@ impl Held {
     }
 }
 
-/// All refusals, to be found again by what they say.
-const REFUSALS: [Refusal; 14] = [
-    Refusal::NoSuchJob,
-    Refusal::NoSuchRun,
-    Refusal::NoSuchOnce,
-    Refusal::BackfillTooLarge,
-    Refusal::NotAhead,
-    Refusal::TooManyRuns,
-    Refusal::TooManyWaiting,
-    Refusal::TooManyJobs,
-    Refusal::Conflict,
-    Refusal::KeyTooLong,
-    Refusal::KeyEmpty,
-    Refusal::DueOutOfRange,
-    Refusal::NoteTooLong,
-    Refusal::NotReady,
-];
-
 fn read<T: std::str::FromStr<Err: Display>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|error| format!("{text}: {error}"))
 }
@@ -239,7 +221,7 @@ impl Replied {
                 Replied::Taken { holder } => Reply::Refused(Refusal::Taken(holder.holder()?)),
                 Replied::Planned { run } => Reply::Planned { key: read(&run)? },
                 Replied::Refused { why } => {
-                    let known = REFUSALS.into_iter().find(|refusal| refusal.to_string() == why);
+                    let known = Refusal::PLAIN.into_iter().find(|refusal| refusal.to_string() == why);
                     Reply::Refused(known.ok_or(why)?)
                 }
                 Replied::Temporary { why } => return Err(why),
@@ -299,7 +281,7 @@ mod tests {
             Ok(Reply::Planned { key: "tick@2026-11-21T08:00:00Z#2".parse().unwrap() }),
             Err(Refused::Now("the disk is full".to_owned())),
         ];
-        answers.extend(REFUSALS.map(|refusal| Ok(Reply::Refused(refusal))));
+        answers.extend(Refusal::PLAIN.map(|refusal| Ok(Reply::Refused(refusal))));
         for answered in answers {
             let text = serde_json::to_string(&Replied::of(&answered)).unwrap();
             assert_eq!(serde_json::from_str::<Replied>(&text).unwrap().answered(), answered);

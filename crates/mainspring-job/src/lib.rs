@@ -110,6 +110,7 @@ pub mod work;
 pub mod input;
 pub mod operation;
 pub mod output;
+pub mod refusal;
 
 mod hash;
 pub mod hook;
@@ -152,7 +153,7 @@ pub use operation::{Answer, Batch, MAX_BATCH_OPERATIONS, MAX_PRUNED, Operation, 
 #[doc(inline)]
 pub use outcome::{Failure, MAX_MESSAGE_BYTES, Outcome};
 #[doc(inline)]
-pub use output::{Applied, Note, Output, Refusal, Reply, Start};
+pub use output::{Applied, Note, Output, Reply, Start};
 #[doc(inline)]
 pub use placement::Placement;
 #[doc(inline)]
@@ -170,6 +171,7 @@ pub use policy::{
 pub use reason::Reason;
 #[doc(inline)]
 pub use record::{JobRecord, LastRun, Mark, Pause, PauseTerms};
+pub use refusal::{Refusal, RefusalKind};
 #[doc(inline)]
 pub use run::{Attempt, Cause, KeyError, Run, RunKey};
 #[doc(inline)]

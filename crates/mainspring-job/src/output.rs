@@ -1,6 +1,5 @@
 //! The planner's outputs. Each is given out only when all records that it needs are on disk.
 
-use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
@@ -12,6 +11,7 @@ use crate::name::JobName;
 use crate::once::OnceId;
 use crate::policy::Kill;
 use crate::reason::Reason;
+use crate::refusal::Refusal;
 use crate::run::{Cause, RunKey};
 use crate::work::Work;
 
@@ -231,81 +231,6 @@ pub struct Applied {
     /// or they follow a job that has [`MAX_FOLLOWERS`](crate::MAX_FOLLOWERS) already.
     pub refused: Vec<JobName>,
 }
-
-/// Says why a command was not followed.
-///
-/// # Example
-/// ```
-/// use mainspring_job::Refusal;
-///
-/// assert_eq!(Refusal::NoSuchJob.to_string(), "there is no such job");
-/// // It is an error, so `?` hands it on.
-/// let error: Box<dyn std::error::Error> = Refusal::TooManyRuns.into();
-/// assert_eq!(error.to_string(), "too many runs are waiting already");
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Refusal {
-    /// There is no such job.
-    NoSuchJob,
-    /// There is no such run, or it has ended.
-    NoSuchRun,
-    /// There is no such one-shot job, or it has fired.
-    NoSuchOnce,
-    /// The backfill would be more than [`MAX_BACKFILL_RUNS`](crate::MAX_BACKFILL_RUNS) runs.
-    BackfillTooLarge,
-    /// The job is not planned beyond what the clock shows.
-    NotAhead,
-    /// There are as many open runs as the limit allows: try again later.
-    TooManyRuns,
-    /// [`MAX_WAITING_REQUESTS`](crate::MAX_WAITING_REQUESTS) runs of the job wait for later times already.
-    TooManyWaiting,
-    /// There are as many jobs as the limit allows.
-    TooManyJobs,
-    /// The name or the idempotency key is taken or not allowed.
-    Conflict,
-    /// Another one-shot job has the name or the idempotency key, as it does other work, or has another key.
-    Taken(Box<Holder>),
-    /// The idempotency key is longer than [`MAX_KEY_BYTES`](crate::MAX_KEY_BYTES).
-    KeyTooLong,
-    /// The idempotency key is empty: all who ask without one would ask for the same.
-    KeyEmpty,
-    /// The due time is before the year 1678 or after 2262: stores count nanoseconds in 64 bits.
-    DueOutOfRange,
-    /// The note is longer than [`MAX_NOTE_BYTES`](crate::MAX_NOTE_BYTES).
-    NoteTooLong,
-    /// The job has open runs: wait for their ends, or cancel them.
-    OpenRuns,
-    /// The server has not finished starting.
-    NotReady,
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Refusal::Taken(holder) = self {
-            return write!(f, "that name or key is taken, and by another submission: {holder}");
-        }
-        f.write_str(match self {
-            Refusal::NoSuchJob => "there is no such job",
-            Refusal::NoSuchRun => "there is no such run, or it has ended",
-            Refusal::NoSuchOnce => "there is no such pending job, or it has fired",
-            Refusal::BackfillTooLarge => "the range holds too many occurrences for one backfill",
-            Refusal::NotAhead => "the job does not rest for the clock: nothing of it is planned ahead of now",
-            Refusal::TooManyRuns => "too many runs are waiting already",
-            Refusal::TooManyWaiting => "as many runs of the job wait for later times as may",
-            Refusal::TooManyJobs => "there are too many jobs already",
-            Refusal::Conflict | Refusal::Taken(_) => "that name or key is taken",
-            Refusal::KeyTooLong => "the idempotency key is too long",
-            Refusal::KeyEmpty => "the idempotency key is empty",
-            Refusal::DueOutOfRange => "the due time is too far away",
-            Refusal::NoteTooLong => "the note is too long",
-            Refusal::OpenRuns => "the job has runs that have not ended",
-            Refusal::NotReady => "the server is still starting",
-        })
-    }
-}
-
-impl Error for Refusal {}
 
 /// What a log should say, because no command asked for it and a person may wonder.
 ///

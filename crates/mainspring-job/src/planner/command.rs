@@ -17,9 +17,10 @@ use crate::job::Job;
 use crate::name::JobName;
 use crate::once::{MAX_KEY_BYTES, Once, OnceId, Submission};
 use crate::operation::Operation;
-use crate::output::{Note, Output, Refusal, Reply};
+use crate::output::{Note, Output, Reply};
 use crate::reason::Reason;
 use crate::record::PauseTerms;
+use crate::refusal::Refusal;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 

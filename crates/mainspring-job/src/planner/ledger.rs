@@ -20,7 +20,8 @@ use crate::holder::Holder;
 use crate::input::{RunRequest, Ticket};
 use crate::once::{OnceId, Submission};
 use crate::operation::{Answer, Batch, MAX_BATCH_OPERATIONS, Operation};
-use crate::output::{Output, Refusal, Reply};
+use crate::output::{Output, Reply};
+use crate::refusal::Refusal;
 use crate::run::{Run, RunKey};
 
 /// Where an operation stands, counted from the first that was ever recorded.

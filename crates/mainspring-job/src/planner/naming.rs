@@ -13,7 +13,8 @@ use super::Planner;
 use super::ledger::Otherwise;
 use crate::input::Ticket;
 use crate::name::JobName;
-use crate::output::{Output, Refusal, Reply};
+use crate::output::{Output, Reply};
+use crate::refusal::Refusal;
 use crate::run::{Run, RunKey};
 
 impl Planner {

@@ -6,7 +6,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::output::Refusal;
+use crate::refusal::Refusal;
 use crate::timetable::Timetable;
 
 /// The most runs of one backfill: a person watches it, and can ask for the next range afterwards.

@@ -8,7 +8,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_job::{
     Applied, Attempt, Audited, Failure, Hold, Job, JobName, MAX_CRASHES, MAX_ON_PROBATION, Mark, Next, Note,
-    Once, Outcome, PROBATION, Pause, PauseTerms, Refusal, Reply, Run, RunKey, Spread, Stats, Trigger,
+    Once, Outcome, PROBATION, Pause, PauseTerms, Refusal, RefusalKind, Reply, Run, RunKey, Spread, Stats,
+    Trigger,
 };
 
 use super::files::Served;
@@ -249,16 +250,11 @@ pub(super) fn applied(applied: &Applied) -> AppliedWire {
 
 /// Which kind of error a refusal is.
 fn kind_of(refusal: &Refusal) -> ErrorKind {
-    match refusal {
-        Refusal::NoSuchJob | Refusal::NoSuchRun | Refusal::NoSuchOnce => ErrorKind::NotFound,
-        Refusal::BackfillTooLarge | Refusal::KeyTooLong | Refusal::KeyEmpty | Refusal::NoteTooLong => {
-            ErrorKind::Usage
-        }
-        Refusal::Conflict | Refusal::Taken(_) | Refusal::NotAhead | Refusal::OpenRuns => ErrorKind::Conflict,
-        Refusal::TooManyRuns | Refusal::TooManyWaiting | Refusal::TooManyJobs | Refusal::NotReady => {
-            ErrorKind::Temporary
-        }
-        _ => ErrorKind::Failed,
+    match refusal.kind() {
+        RefusalKind::NotFound => ErrorKind::NotFound,
+        RefusalKind::Invalid => ErrorKind::Usage,
+        RefusalKind::Conflict => ErrorKind::Conflict,
+        RefusalKind::Temporary => ErrorKind::Temporary,
     }
 }
 
