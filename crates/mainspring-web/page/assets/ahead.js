@@ -78,7 +78,8 @@ export const upcomingPage = {
       h(
         "p.lead",
         `${plural(job_count, "job is due", "jobs are due")}, ${least}${times} in all. `,
-        0 < lanes_left_out && `${plural(lanes_left_out, "job has", "jobs have")} no lane here: filter by name or group. `,
+        0 < lanes_left_out &&
+          `${plural(lanes_left_out, "job has", "jobs have")} no lane here: filter by name or group. `,
         0 < rest && `${plural(rest, "paused job is", "paused jobs are")} left out. `,
         "A bar is as long as the job usually runs."
       ),
