@@ -13,8 +13,15 @@ type Structs<'a> = BTreeMap<String, (&'a Source, &'a syn::ItemStruct)>;
 
 /// The page's tables: one of the commands, and one of options for each.
 pub(super) fn text(sources: &[Source]) -> String {
-    let is_cli = |source: &&Source| source.path.starts_with("crates/mainspring-cli/src") && !source.is_test();
+    // A file `no_*.rs` stands for another where its feature is left out.
+    let is_stub = |source: &Source| {
+        source.path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("no_"))
+    };
+    let is_cli = |source: &&Source| {
+        source.path.starts_with("crates/mainspring-cli/src") && !source.is_test() && !is_stub(source)
+    };
     let mut structs = Structs::new();
+    let mut groups = BTreeMap::new();
     let mut commands = None;
     for source in sources.iter().filter(is_cli) {
         for item in &source.syntax.items {
@@ -23,7 +30,10 @@ pub(super) fn text(sources: &[Source]) -> String {
                     structs.insert(item.ident.to_string(), (source, item));
                 }
                 syn::Item::Enum(item) if item.ident == "Command" && source.path.ends_with("cli.rs") => {
-                    commands = Some((source, item));
+                    commands = Some(item);
+                }
+                syn::Item::Enum(item) => {
+                    groups.insert(item.ident.to_string(), item);
                 }
                 _ => {}
             }
@@ -33,18 +43,34 @@ pub(super) fn text(sources: &[Source]) -> String {
         "`mainspring help COMMAND` has examples and exit codes.\n\n| command | does |\n|---|---|\n"
             .to_owned();
     let mut options = String::new();
-    for variant in commands.iter().flat_map(|(_, item)| &item.variants) {
+    for variant in commands.iter().flat_map(|item| &item.variants) {
         let name = kebab(&variant.ident.to_string());
-        let _ = writeln!(table, "| `{name}` | {} |", first_sentence(&doc_of(&variant.attrs)));
-        let mut rows = String::new();
-        for field in &variant.fields {
-            add_rows(&structs, &type_name(&field.ty), &mut rows);
-        }
-        if !rows.is_empty() {
-            let _ = write!(options, "\n## {name}\n| option | is |\n|---|---|\n{rows}");
+        let group = variant.fields.iter().find_map(|field| groups.get(&type_name(&field.ty)));
+        add_command(&structs, &name, variant, &mut table, &mut options);
+        for within in group.iter().flat_map(|group| &group.variants) {
+            let name = format!("{name} {}", kebab(&within.ident.to_string()));
+            add_command(&structs, &name, within, &mut table, &mut options);
         }
     }
     table + &options
+}
+
+/// The row of a command, and the table of its options.
+fn add_command(
+    structs: &Structs<'_>,
+    name: &str,
+    variant: &syn::Variant,
+    table: &mut String,
+    options: &mut String,
+) {
+    let _ = writeln!(table, "| `{name}` | {} |", first_sentence(&doc_of(&variant.attrs)));
+    let mut rows = String::new();
+    for field in &variant.fields {
+        add_rows(structs, &type_name(&field.ty), &mut rows);
+    }
+    if !rows.is_empty() {
+        let _ = write!(options, "\n## {name}\n| option | is |\n|---|---|\n{rows}");
+    }
 }
 
 /// The rows of a type of arguments, and those of the types within it.
