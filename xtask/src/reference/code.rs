@@ -25,13 +25,25 @@ pub(super) fn doc_of(attributes: &[syn::Attribute]) -> String {
         syn::Meta::NameValue(pair) if pair.path.is_ident("doc") => string_of(&pair.value),
         _ => None,
     });
-    lines
-        .map(|line| line.trim().to_owned())
-        .collect::<Vec<_>>()
-        .join(" ")
-        .replace('|', "\\|")
-        .replace("[`", "`")
-        .replace("`]", "`")
+    let text = lines.map(|line| line.trim().to_owned()).collect::<Vec<_>>().join(" ");
+    without_paths(&text).replace('|', "\\|").replace("[`", "`").replace("`]", "`")
+}
+
+/// A text of which the links to items have no path any more: `[`MAX`](crate::MAX)` is `[`MAX`]`.
+fn without_paths(text: &str) -> String {
+    let mut pieces = text.split("`](");
+    let mut kept = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let (path, rest) = piece.split_once(')').unwrap_or(("", piece));
+        if path.contains("://") {
+            kept.push_str("`](");
+            kept.push_str(piece);
+        } else {
+            kept.push_str("`]");
+            kept.push_str(rest);
+        }
+    }
+    kept
 }
 
 /// The first sentence of a text.

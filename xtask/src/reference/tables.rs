@@ -6,14 +6,14 @@ use std::fmt::Write;
 use std::path::Path;
 
 use super::code::{constant, doc_of, elements, file, first_sentence, string_of, text_of};
+use super::met;
 use crate::tidy::Source;
 
-/// Each constant with `MAX` in its name, by crate.
+/// The limits that people meet, and each constant with `MAX` in its name, by crate.
 pub(super) fn limits(sources: &[Source]) -> String {
-    let mut text =
-        "The page has each constant with `MAX` in its name. A limit that an option or a field of `Limits` \
-                    (`mainspring-job`) sets has its default there.\n"
-            .to_owned();
+    let mut text = met::text(sources)
+        + "\nThe other tables have each constant with `MAX` in its name. A limit that an option or a field of `Limits` \
+           (`mainspring-job`) sets has its default there.\n";
     let mut last_crate = String::new();
     let is_measurement = |source: &&Source| {
         source.is_test()
