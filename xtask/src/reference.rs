@@ -5,8 +5,8 @@
 //! | `limits.md` | the rows of `met.rs`, and every constant with `MAX` in its name, outside of tests |
 //! | `metrics.md` | `ROWS` of `mainspring-web/src/metric_rows.rs` |
 //! | `routes.md` | `ROUTES` of `mainspring-web/src/routes.rs`, and the bodies in `schemas.json` beside it |
+//! | `keys.md` | the tables of keys in the code, and the rows of `key_rows.rs` for what these do not say |
 //! | `codes.md` | the types of the codes in documents for programs |
-//! | `keys.md` | the lists of keys in `mainspring-file/src/jobfile` and `crontab/note.rs` |
 //! | `commands.md` | the arguments in `mainspring-cli/src/cli` |
 //! | `exit-codes.md` | the table in the header of `mainspring-server/src/exit.rs` |
 //!
@@ -18,6 +18,8 @@
 mod code;
 mod codes;
 mod commands;
+mod key_rows;
+mod keys;
 mod met;
 mod routes;
 mod tables;
@@ -42,7 +44,7 @@ pub fn pages(root: &Path) -> Vec<(&'static str, String)> {
         ("codes.md", page("Codes for programs", codes::text(&sources))),
         ("commands.md", page("Commands and their options", commands::text(&sources))),
         ("exit-codes.md", page("Exit codes", tables::exit_codes(&sources))),
-        ("keys.md", page("Keys of job files and crontabs", tables::keys(&sources))),
+        ("keys.md", page("Keys of job files", keys::text(&sources))),
         ("limits.md", page("Limits", tables::limits(&sources))),
         ("metrics.md", page("Metrics", tables::metrics(&sources))),
         ("routes.md", page("Routes of the HTTP API", routes::text(root, &sources))),
@@ -81,7 +83,7 @@ mod tests {
 
     #[test]
     fn each_page_has_its_rows() {
-        let least = [50, 20, 10, 9, 100, 30, 40];
+        let least = [50, 20, 10, 60, 100, 30, 40];
         for ((name, text), least) in pages(&workspace_root()).iter().zip(least) {
             let rows = text.lines().filter(|line| line.starts_with("| ")).count();
             assert!(least < rows, "{name} has {rows} rows");

@@ -1,6 +1,7 @@
 //! The judgement of `cargo xtask chaos`: a history with a fault is judged bad, and one without is not.
 //!
-//! What each fault of a server would leave behind was planted in a server, too: see `docs/cluster.md`, Tests.
+//! What each fault of a server would leave behind was planted in a server, too: see the header of the example
+//! `chaos`.
 
 use crate::chaos_history::{History, Unheard};
 

@@ -1,4 +1,4 @@
-//! The exit codes of the manual, each by commands that end with it.
+//! The documented exit codes, each by commands that end with it.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -21,11 +21,11 @@ fn ends(args: &[&str], code: i32) {
 }
 
 #[test]
-fn the_manual_lists_the_codes_that_the_help_lists() {
-    let manual = fs::read_to_string(root().join("docs/manual.md")).unwrap();
+fn the_reference_lists_the_codes_that_the_help_lists() {
+    let page = fs::read_to_string(root().join("docs/reference/exit-codes.md")).unwrap();
     let help = mainspring(&["--help"]).stdout;
     for code in [0, 1, 2, 3, 4, 5, 6, 7, 75, 124] {
-        assert!(manual.contains(&format!("\n| {code} | ")), "{code}");
+        assert!(page.contains(&format!("\n| {code} | ")), "{code}");
         assert!(
             help.lines().any(|line| line.trim_start().starts_with(&format!("{code} "))),
             "{code}: {help}"

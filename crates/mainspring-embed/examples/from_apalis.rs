@@ -1,4 +1,20 @@
 //! A small program on apalis with SQLite, ported: a mail now, one later, with retries and shared data.
+//!
+//! - A program that uses SQLite by sqlx 0.8 cannot have this beside it: Cargo links one version of
+//!   `libsqlite3-sys`, 0.39 here and 0.30 there. Work off there what waits there, then move.
+//! - There is no worker to name, no queue to poll and no `Monitor` to run.
+//! - Middleware is a function around yours. `Data` is what the closure captures. `Attempt` is
+//!   `run.attempt()`, from 1. `concurrency(2)` is `Options::new("mail").group("senders", 2)`, where the group
+//!   may have any name.
+//! - `storage.schedule(email, at)` is `once(..).at(at)` with a `Timestamp`: `SystemTime::try_into` makes one.
+//!   `after(duration)` needs none.
+//! - A program that submits the same at each start gives it a `key(..)`: a key is submitted once.
+//! - Retries wait, are on disk, and end in a dead letter that `mainspring dead list` shows. There they
+//!   follow at once.
+//! - A run that a crash cut off is `abandoned`, and is not started again unless `retry_abandoned` says so.
+//!   There it may be, after a time.
+//! - A folder belongs to one program. Several instances share a PostgreSQL database (`Jobs::connect`), and
+//!   one of them runs the handlers. Use apalis where all instances have to run handlers at once.
 
 use std::error::Error;
 use std::sync::Arc;

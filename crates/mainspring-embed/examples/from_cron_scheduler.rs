@@ -1,4 +1,22 @@
 //! A small program on tokio-cron-scheduler, ported: two jobs by cron, a repeated one, and one later.
+//!
+//! | there | here |
+//! |---|---|
+//! | `Job::new(cron, ..)`, `Job::new_async(cron, ..)` | `job`, `async_job` with `Cron::parse(cron)?` |
+//! | `Job::new_repeated(Duration::from_secs(3), ..)` | `job` with `Every::seconds(3)` |
+//! | `Job::new_one_shot(after, ..)` | `tokio::spawn` and a sleep, if it belongs to this start of the program; a `handler` and `jobs.once(..).key(..).after(after).submit()?`, if it is to be done once whatever happens to the program; without a key each start submits one more |
+//! | `sched.shutdown().await` | `jobs.shutdown(..)`, in `spawn_blocking` as it waits for what runs; dropping the last clone of `jobs` ends them too |
+//!
+//! - A job has a name, on which its history hangs. Its code and its schedule may change.
+//! - Five fields are minutes first; six are seconds first, as there. The zone is UTC until `.zone(..)` says
+//!   another.
+//! - A closure returns a `Result`. An error is recorded, and may be retried, instead of unwrapped or logged.
+//! - A run that is due while the last one runs is skipped and recorded; `overlap(..)` says otherwise. There
+//!   it starts beside it.
+//! - What was due while the program was away is caught up once, within two minutes after the start
+//!   (`misfire(..)`). There it is forgotten.
+//! - `Job::new_repeated` counts from the start; `Every` is on the clock's grid.
+//! - Jobs are not added or removed while the program runs: what varies is submitted with `once`.
 
 use std::error::Error;
 use std::time::Duration;

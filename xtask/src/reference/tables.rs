@@ -1,9 +1,8 @@
-//! Limits, metrics, keys and exit codes: pages with one row for each constant or element.
+//! Limits, metrics and exit codes: pages with one row for each constant or element.
 //!
 //! Cost: one pass over the items of each file. A value is shown as the code writes it.
 
 use std::fmt::Write;
-use std::path::Path;
 
 use super::code::{constant, doc_of, elements, file, first_sentence, string_of, text_of};
 use super::met;
@@ -58,29 +57,6 @@ pub(super) fn metrics(sources: &[Source]) -> String {
             let kind = row.elems.get(1).map(|kind| text_of(source, kind)).unwrap_or_default();
             let kind = kind.trim_start_matches("Kind::").to_lowercase();
             let _ = writeln!(text, "| `{}` | {kind} | {} | {} |", cell(0), cell(2), cell(3));
-        }
-    }
-    text
-}
-
-/// The lists of keys of job files, and those of the comments in a crontab.
-pub(super) fn keys(sources: &[Source]) -> String {
-    let mut text = "The manual says what each key means.\n\n| keys | from |\n|---|---|\n".to_owned();
-    let folder = Path::new("crates/mainspring-file/src");
-    for source in sources {
-        let Ok(path) = source.path.strip_prefix(folder) else { continue };
-        if !path.starts_with("jobfile")
-            && path != Path::new("jobfile.rs")
-            && path != Path::new("crontab/note.rs")
-        {
-            continue;
-        }
-        for item in &source.syntax.items {
-            let syn::Item::Const(constant) = item else { continue };
-            let words: Option<Vec<String>> = elements(&constant.expr).into_iter().map(string_of).collect();
-            let Some(words) = words.filter(|words| !words.is_empty()) else { continue };
-            let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
-            let _ = writeln!(text, "| {} | `{}`: `{}` |", quoted.join(", "), path.display(), constant.ident);
         }
     }
     text

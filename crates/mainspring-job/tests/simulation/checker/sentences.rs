@@ -1,7 +1,7 @@
 //! Maps each sentence of the manual to the check that judges it.
 //!
 //! The sections on the promise and on the rules are here, word for word: the first half in `promise`, the
-//! second in `changes`. The rows about planning in the tables of the job file are here too. A sentence that
+//! second in `changes`. The rows about planning in the tables of keys are here too. A sentence that
 //! changes has to be read again, and so does its check. A check is a function of the checker, or a test of
 //! `rules` where a history cannot tell.
 
@@ -15,40 +15,25 @@ mod promise;
 const SECTIONS: [(&str, &str); 2] =
     [("## The promise\n", "## Installing"), ("### Misfire\n", "## Notifications")];
 
-/// Rows of the job file's tables, and the names of their checks.
+/// Rows of the tables of keys and of notifications, by their first and their last cell, and the names of
+/// their checks.
 const ROWS: &[(&str, &[&str])] = &[
     (
-        "| `at_boot` | `true`: once at each start of the machine; see [below](#reboot) |",
+        "| `at_boot` | once at each start of the machine; see [At a start](../manual.md#reboot) |",
         &["starting::check_boots"],
     ),
     (
-        "| `at_server_start` | `true`: once at each start of the server, and at each takeover of a shared database |",
+        "| `at_server_start` | once at each start of the server, and at each takeover of a shared database |",
         &["starting::check_boots"],
     ),
-    (
-        "| `exclude`, `exclude_dates` | expressions, dates and `FIRST..LAST` of dates on which nothing \
-         is due |",
-        &["coverage::check"],
-    ),
+    ("| `exclude` | what lies in a minute that they name is not due |", &["coverage::check"]),
+    ("| `exclude_dates` | whole days on which nothing is due |", &["coverage::check"]),
     (
         "| `max_runs` | how many occurrences become runs, ever; skipped and missed occurrences and runs \
          by hand do not count |",
         &["coverage::watch_end"],
     ),
-    (
-        "| `start`, `end` | from when, and until when |",
-        &["rules::a_job_ends_after_its_last_run_or_at_its_end"],
-    ),
-    (
-        "| `retention` | `keep=100,days=90` | how much history is kept; up to 15 more rows stay until \
-         they are pruned together. What earlier servers left is pruned at each start, and all once a day, at \
-         most 1,000 rows of a job each time |",
-        &[
-            "rules::history_is_kept_as_long_as_retention_says",
-            "rules/retention::many_short_lives_of_a_server_leave_no_more_than_one_long_one",
-            "rules/retention::what_is_too_old_goes_at_a_start_and_once_a_day",
-        ],
-    ),
+    ("| `end` | nothing is due after |", &["rules::a_job_ends_after_its_last_run_or_at_its_end"]),
     (
         "| `silent_after` | how long a job may go without a successful run before this is reported, also while \
          nothing runs; of a job that has never succeeded, from the start of the server |",
@@ -65,7 +50,7 @@ const ROWS: &[(&str, &[&str])] = &[
         "| `silent` | once, until a run succeeds again |",
         &["told::check", "rules/hooks::silence_is_told_while_nothing_runs_and_not_again_by_the_next_server"],
     ),
-    ("| `jitter` | `0s` | how much later than its nominal time a run may start |", &["coverage::check"]),
+    ("| `jitter` | how much later than its nominal time a run may start |", &["coverage::check"]),
 ];
 
 /// Sentences of other sections that are about planning, and the names of their checks.
@@ -102,6 +87,13 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
     ),
     ("While everything is paused, notifications wait like all other runs.", &["rest::check_pauses"]),
 ];
+
+/// A row's first and last cell.
+fn short(line: &str) -> Option<String> {
+    let cells = line.strip_prefix("| ")?.strip_suffix(" |")?;
+    let (first, last) = (cells.split(" | ").next()?, cells.rsplit(" | ").next()?);
+    Some(format!("| {first} | {last} |"))
+}
 
 /// A text without its line ends.
 fn joined(text: &str) -> String {
@@ -142,12 +134,12 @@ fn split(text: &str) -> Vec<String> {
 /// Names the repository to the tests of a package, which is unpacked away from it.
 const REPOSITORY: &str = "MAINSPRING_REPOSITORY";
 
-/// `None` where only the package is there: it has no manual.
-fn manual() -> Option<String> {
+/// A page of `docs`. `None` where only the package is there: it has none.
+fn page(name: &str) -> Option<String> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let is_beside = beside.join("docs").exists() || beside.join("xtask").exists();
     let root = std::env::var_os(REPOSITORY).map(PathBuf::from).or(is_beside.then_some(beside))?;
-    Some(text(&root.join("docs/manual.md")))
+    Some(text(&root.join("docs").join(name)))
 }
 
 fn read(path: &str) -> String {
@@ -160,7 +152,9 @@ fn text(path: &Path) -> String {
 
 #[test]
 fn every_sentence_of_the_manual_about_planning_names_its_check() {
-    let Some(manual) = manual() else { return println!("skipped: the manual is not in the package") };
+    let (Some(manual), Some(keys)) = (page("manual.md"), page("reference/keys.md")) else {
+        return println!("skipped: the manual is not in the package");
+    };
     let mut rows = promise::SENTENCES.iter().chain(changes::SENTENCES);
     for (from, to) in SECTIONS {
         let start = manual.find(from).unwrap() + from.len();
@@ -172,7 +166,8 @@ fn every_sentence_of_the_manual_about_planning_names_its_check() {
     }
     assert_eq!(rows.next(), None);
     for (row, _) in ROWS {
-        assert!(manual.lines().any(|line| line == *row), "the manual has no row {row}");
+        let is_there = manual.lines().chain(keys.lines()).any(|line| short(line).as_deref() == Some(*row));
+        assert!(is_there, "no page has the row {row}");
     }
     for (sentence, _) in ELSEWHERE {
         assert!(joined(&manual).contains(sentence), "the manual does not say: {sentence}");

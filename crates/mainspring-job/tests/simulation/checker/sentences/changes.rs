@@ -38,7 +38,6 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
         "`pause --until TIME` ends by itself, also after a restart, and the log says so.",
         &["rest::check_pauses", "rules/pause::a_pause_for_a_while_ends_by_itself_also_after_a_restart"],
     ),
-    ("`--note TEXT` tells others the reason: `show`, `status` and `audit` show it.", &[]),
     ("A new `pause` replaces the one before.", &["rest::check_pauses"]),
     ("A pause with `--until` gives way to a pause for failures or crashes.", &["quarantine::check"]),
     (
@@ -53,11 +52,7 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "Several reasons may keep a job from running at once.",
-        &["rules/states::each_pair_of_states_is_told_ends_as_it_says_and_then_the_job_runs"],
-    ),
-    (
-        "`show` names each of them and what ends it; `list` and `doctor` name each state of the job.",
+        "`show` names each reason why a job does not run now, and what ends it; `list` and `doctor` name each state of the job.",
         &["rules/states::each_pair_of_states_is_told_ends_as_it_says_and_then_the_job_runs"],
     ),
     (
@@ -77,10 +72,6 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
     (
         "It waits for its time as `scheduled`; `show` and `history` have it, and `cancel` takes it back.",
         &["rules/roads::a_run_for_a_later_time_is_cancelled_alone_and_with_its_job"],
-    ),
-    (
-        "At most 1,000 runs of a job wait for later times; one more is refused.",
-        &["rules/roads::so_many_runs_of_a_job_wait_for_later_times_and_one_more_is_refused"],
     ),
     (
         "With `--key KEY` a second request of the same key for the same job changes nothing, and names the run of the \
@@ -113,21 +104,8 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
         &["rules/clock::a_wait_that_is_a_length_of_time_takes_no_longer_for_a_clock_that_is_set_back"],
     ),
     (
-        "Therefore catch-up runs may change their order: one that is planned after the clock was set back \
-         may run before one that was planned earlier.",
+        "So a catch-up run that is planned then may run before one that was planned earlier.",
         &["places::watch_catching_up"],
-    ),
-    (
-        "Example: the clock is set back from 10:30 to 09:30.",
-        &["coverage::check", "rules::a_clock_that_is_set_back_fires_nothing_again_and_is_noted"],
-    ),
-    (
-        "An hourly job has run at 10:00, so its next run is at 11:00.",
-        &["coverage::check", "rules::a_clock_that_is_set_back_fires_nothing_again_and_is_noted"],
-    ),
-    (
-        "A first retry with `backoff=10m,jitter=0` is due within ten minutes.",
-        &["rules/clock::a_wait_that_is_a_length_of_time_takes_no_longer_for_a_clock_that_is_set_back"],
     ),
     (
         "`rewind JOB` lets a job that rests plan from now on: the command shows what would run then, and \
@@ -191,13 +169,6 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "A run that was running when its job was removed is followed too.",
-        &[
-            "following::check",
-            "rules/follow::what_the_end_of_the_server_cut_off_is_followed_at_the_next_start",
-        ],
-    ),
-    (
         "A job that names several others follows each of them.",
         &[
             "following::check",
@@ -213,11 +184,6 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
         &["rules/follow::the_rules_of_what_follows_decide_about_it"],
     ),
     ("It is missed if as many runs are open as may be.", &["following::check"]),
-    (
-        "It is also missed if it could start only later than both `window` and `grace`, and with `none` \
-         later than `grace`.",
-        &["lateness::watch"],
-    ),
     (
         "Nothing follows at a time that `exclude`, `exclude_dates`, `start` or `end` leaves out, nor after \
          `max_runs` runs.",
@@ -237,7 +203,6 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
             "rules/follow::a_set_that_would_close_a_circle_is_refused_in_part_and_one_that_turns_it_round_is_not",
         ],
     ),
-    ("More than 256 jobs that follow one job are a problem too.", &[]),
     (
         "A changed timetable counts from the moment at which the server knows of it, whatever the clock \
          showed before.",
@@ -305,12 +270,8 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
         &["attempts::check_retries", "rest::watch_removal"],
     ),
     (
-        "Each start is on disk before it happens, so the next server knows what was running when the last \
-         one died.",
-        &["attempts::check_starts"],
-    ),
-    (
-        "The jobs of those runs are in quarantine; of a one-shot job the run itself is.",
+        "When a server has died, the jobs of the runs that were running are in quarantine; of a one-shot job \
+         the run itself is.",
         &["quarantine::check"],
     ),
     (
@@ -352,16 +313,8 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
         &["rules/quarantine::after_a_crash_a_few_start_at_a_time_and_it_is_said_why"],
     ),
     (
-        "An occurrence that is skipped because of it says so.",
-        &["overlap::watch", "rules/quarantine::after_a_crash_a_few_start_at_a_time_and_it_is_said_why"],
-    ),
-    (
         "A server that was asked to end and had to kill its runs has not died.",
         &["quarantine::check", "starting::watch_dead_first"],
-    ),
-    (
-        "A power cut is not the fault of a job either.",
-        &["quarantine::check", "rules/quarantine::after_a_power_cut_all_start_at_once_and_none_is_counted"],
     ),
     (
         "If the machine was started anew since (its boot id is another), nothing is in quarantine and \

@@ -59,14 +59,9 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
          when the clock is set back.",
         &["attempts::check_starts", "places::watch"],
     ),
-    ("An occurrence misfires if its time passes while no server can plan it.", &["coverage::check"]),
     (
-        "The server may be down, the machine suspended, the process stopped, or the clock set forward.",
-        &["coverage::check"],
-    ),
-    (
-        "All four are handled alike: the server compares the time with the last nominal time that it \
-         planned.",
+        "An occurrence misfires if its time passes while no server can plan it: the server is down, the \
+         machine suspended, the process stopped, or the clock set forward.",
         &["coverage::check"],
     ),
     ("The newest occurrence is on time if it is at most `grace` old.", &["coverage::check"]),
@@ -92,10 +87,6 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
         "Missed occurrences that follow one another are one record: the first time, the last time, the \
          count (exact up to 1,000) and the reason.",
         &["coverage::check"],
-    ),
-    (
-        "So a job of each second costs the same after three years as after a minute.",
-        &["rules::three_years_of_a_job_that_is_due_each_second_are_a_constant_amount_of_work"],
     ),
     ("A run that starts late by this rule is a catch-up run.", &["coverage::check"]),
     ("It is due at most `spread` after the server plans it.", &["coverage::check"]),
@@ -128,32 +119,27 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "There may be no server when a run has waited for its `jitter` or its delay within `spread`.",
-        &["lateness::watch"],
-    ),
-    ("The next server looks at the time since the end of that wait.", &["lateness::watch"]),
-    (
-        "The run is missed if this time is longer than both `window` and `grace`, and with `none` if it is \
-         longer than `grace`.",
-        &["lateness::watch", "rules/lateness::what_may_still_start_is_one_rule_for_all_that_waits"],
-    ),
-    (
-        "A run may have to wait longer than that: for an earlier run of its job, a place of its group or of the \
-         server, the end of a pause, or its next attempt.",
+        "A run may have to wait further: for its `jitter` or `spread`, an earlier run of its job, a place, \
+         the end of a pause, or its next attempt.",
         &["lateness::watch", "rules/lateness::what_waited_in_a_living_server_is_judged_when_its_turn_comes"],
     ),
-    ("When it could start, the time since it was due is looked at again.", &["lateness::watch"]),
     (
-        "It is missed if that is longer than both `window` and `grace`, and so is a retry, which is no dead letter \
-         then.",
+        "It is missed if it could start only when it has been due for longer than both `window` and `grace`; \
+         with `none`, if no server ran when its time came, for longer than `grace`.",
         &[
             "lateness::watch",
             "rules/lateness::what_a_pause_held_for_longer_than_its_window_is_missed_when_the_pause_ends",
         ],
     ),
     (
-        "Runs by hand, runs of a backfill, one-shot jobs and dead letters that are tried again start however late, \
-         because a person asked for them.",
+        "A retry that is missed so is no dead letter.",
+        &[
+            "lateness::watch",
+            "rules/lateness::what_a_pause_held_for_longer_than_its_window_is_missed_when_the_pause_ends",
+        ],
+    ),
+    (
+        "Runs by hand, runs of a backfill, one-shot jobs and dead letters that are tried again start however late.",
         &["lateness::watch", "rules/lateness::what_may_still_start_is_one_rule_for_all_that_waits"],
     ),
     (
@@ -201,12 +187,11 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
     ),
     ("They replace no other run.", &["overlap::watch"]),
     ("Runs of one job start in the order in which they are due.", &["places::watch_order"]),
-    ("Example: a job is due each minute, and its run of 12:00 ends at 12:02:30.", &["overlap::watch"]),
-    ("`skip` skips 12:01 and 12:02.", &["overlap::watch"]),
-    ("`queue-one` starts 12:01 at 12:02:30 and skips 12:02.", &["overlap::watch"]),
-    ("`replace` starts 12:02 at 12:02:30 and skips 12:01.", &["overlap::watch"]),
     ("A run that is due and not blocked starts when there is a place for it.", &["places::watch"]),
-    ("Its group has `limit` places, and the server has 256.", &["places::watch_side_by_side"]),
+    (
+        "Its group has `limit` places, and the server has 256 (`--max-running`).",
+        &["places::watch_side_by_side"],
+    ),
     (
         "Of the runs that wait for a place or are due at one moment, the one with the highest `priority` \
          starts first.",
@@ -220,10 +205,6 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
         &["attempts::check_retries"],
     ),
     ("It begins at the end of attempt n.", &["attempts::check_retries"]),
-    (
-        "The jitter is a hash of run and attempt, so it is not drawn again.",
-        &["rules::jitter_is_the_same_after_a_restart_and_for_every_planner"],
-    ),
     ("The last attempt decides what becomes of the run:", &["attempts::check_retries"]),
     ("| yes | yes | is scheduled again |", &["attempts::check_retries"]),
     (
@@ -243,10 +224,6 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
             "rules::a_dead_letter_that_is_tried_again_has_all_its_attempts_also_when_the_server_dies",
         ],
     ),
-    (
-        "A crash of the server does not take them back.",
-        &["rules::a_dead_letter_that_is_tried_again_has_all_its_attempts_also_when_the_server_dies"],
-    ),
     ("A cancelled run is never tried again.", &["attempts::stories", "attempts::check_retries"]),
     ("`pause_after` counts runs, not attempts.", &["attempts::check_failures"]),
     ("A run counts if it failed or timed out for good.", &["attempts::check_failures"]),
@@ -255,5 +232,21 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
     (
         "A run that is skipped, missed, cancelled or otherwise abandoned neither counts nor ends the series.",
         &["attempts::check_failures"],
+    ),
+    (
+        "Up to 15 more runs than `keep` stay until they are pruned together.",
+        &["rules::history_is_kept_as_long_as_retention_says"],
+    ),
+    (
+        "What earlier servers left is pruned at each start, and all once a day, at most 1,000 runs of a job each \
+         time.",
+        &[
+            "rules/retention::many_short_lives_of_a_server_leave_no_more_than_one_long_one",
+            "rules/retention::what_is_too_old_goes_at_a_start_and_once_a_day",
+        ],
+    ),
+    (
+        "One-shot jobs have [one history](reference/limits.md#those-that-people-meet) together.",
+        &["rules/retention::one_shot_jobs_of_many_short_lives_are_pruned_together"],
     ),
 ];
