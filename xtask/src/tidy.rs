@@ -8,6 +8,7 @@
 //! | [`text`] | headers, words that names avoid, left-overs, width, `unsafe` only where it is listed |
 //! | [`manifests`] | a reason beside every dependency |
 //! | [`threads`] | a row in ARCHITECTURE.md for each file that starts a thread |
+//! | [`sizes`] | the most bytes of pages that people read from end to end |
 //! | [`links`] | relative links of the pages lead to a file and a heading |
 //!
 //! Each finding names the file, the line and the rule. `cargo test -p xtask` runs all of it on the project
@@ -22,6 +23,7 @@ pub mod layer_file;
 pub mod layers;
 pub mod links;
 pub mod manifests;
+pub mod sizes;
 mod source;
 pub mod text;
 pub mod threads;
@@ -55,6 +57,7 @@ pub fn check(root: &Path) -> Vec<Finding> {
     findings.extend(layers::check(&layer_file, &names, &sources));
     findings.extend(circles::without_known(circles::check(&sources)));
     findings.extend(budgets::check(&sources));
+    findings.extend(sizes::check(root));
     findings.extend(text::check(&layer_file.unsafe_files, &sources));
     let architecture = read(root, Path::new(threads::PATH), &mut findings);
     findings.extend(threads::check(&architecture, &sources));
