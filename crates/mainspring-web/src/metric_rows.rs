@@ -115,7 +115,8 @@ pub const ROWS: &[(&str, Kind, &str, &str)] = &[
         "takeovers",
         Kind::Counter,
         "kind",
-        "How often a server took the jobs, by how the owner before had ended",
+        "How often a server took the jobs, by how the owner before had ended: clean in good order, interrupted if the same \
+         process lost the database, rebooted with its machine, unclean otherwise",
     ),
     ("fenced", Kind::Counter, "", "How often a server was refused a write because another owned the jobs"),
     ("inbox_oldest_seconds", Kind::Gauge, "", "How long the oldest request in the inbox has waited"),
