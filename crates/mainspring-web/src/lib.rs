@@ -31,6 +31,7 @@ pub mod lock;
 pub mod meter;
 pub mod metric_rows;
 pub mod metrics;
+pub mod network;
 pub mod openapi;
 pub mod plan;
 pub mod pool;

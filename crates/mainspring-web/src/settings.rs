@@ -11,7 +11,7 @@
 //! Does not listen: see [`listen`](crate::listen).
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -19,6 +19,7 @@ use axum::http::{HeaderMap, Uri};
 
 use mainspring_server::protocol::METERED_JOBS;
 
+use crate::network::Network;
 use crate::proxy_users::ProxyUsers;
 use crate::sessions::Who;
 
@@ -75,79 +76,6 @@ impl fmt::Display for Address {
             Address::Unix(path) => write!(f, "unix:{}", path.display()),
             Address::Handed(None) => f.write_str(HANDED),
             Address::Handed(Some(name)) => write!(f, "{HANDED}:{name}"),
-        }
-    }
-}
-
-/// The fewest bits of a network of a proxy. The widest private networks have as many: 10.0.0.0/8 and
-/// fd00::/8. Each network with fewer has addresses of strangers in it, who would connect without encryption.
-const MIN_PREFIX: u32 = 8;
-
-/// The bits from which on a network of public addresses may be one of the proxy's own: those of the widest
-/// that an operator is given, for IPv4 and IPv6.
-const PUBLIC_PREFIXES: [u32; 2] = [16, 32];
-
-/// The networks whose addresses are given to nobody on the Internet: of RFC 1918, 6598, 4193, and this
-/// machine's own.
-const PRIVATE: [Network; 6] = [
-    Network { address: IpAddr::V4(Ipv4Addr::new(10, 0, 0, 0)), prefix: 8 },
-    Network { address: IpAddr::V4(Ipv4Addr::new(100, 64, 0, 0)), prefix: 10 },
-    Network { address: IpAddr::V4(Ipv4Addr::new(127, 0, 0, 0)), prefix: 8 },
-    Network { address: IpAddr::V4(Ipv4Addr::new(172, 16, 0, 0)), prefix: 12 },
-    Network { address: IpAddr::V4(Ipv4Addr::new(192, 168, 0, 0)), prefix: 16 },
-    Network { address: IpAddr::V6(Ipv6Addr::new(0xfc00, 0, 0, 0, 0, 0, 0, 0)), prefix: 7 },
-];
-
-/// A range of addresses of one site. One that was read has at least 8 bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Network {
-    address: IpAddr,
-    prefix: u32,
-}
-
-impl Network {
-    /// Whether an address is in it.
-    pub fn has(&self, address: IpAddr) -> bool {
-        match (self.address, address.to_canonical()) {
-            (IpAddr::V4(ours), IpAddr::V4(other)) => {
-                (u32::from(ours) ^ u32::from(other)) >> (32 - self.prefix) == 0
-            }
-            (IpAddr::V6(ours), IpAddr::V6(other)) => {
-                (u128::from(ours) ^ u128::from(other)) >> (128 - self.prefix) == 0
-            }
-            _ => false,
-        }
-    }
-
-    /// Whether so many public addresses are in it that those of strangers must be among them.
-    pub fn is_public(&self) -> bool {
-        let is_wide = self.prefix < PUBLIC_PREFIXES[usize::from(self.address.is_ipv6())];
-        is_wide && !PRIVATE.iter().any(|own| own.prefix <= self.prefix && own.has(self.address))
-    }
-}
-
-impl fmt::Display for Network {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.address, self.prefix)
-    }
-}
-
-impl FromStr for Network {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Network, String> {
-        let wrong = || "expected a network such as 10.0.0.0/8".to_owned();
-        let (address, prefix) = text.split_once('/').ok_or_else(wrong)?;
-        let address: IpAddr = address.parse().map_err(|_| wrong())?;
-        let prefix: u32 = prefix.parse().map_err(|_| wrong())?;
-        let max = if address.is_ipv4() { 32 } else { 128 };
-        match prefix {
-            _ if max < prefix => Err(wrong()),
-            0..MIN_PREFIX => Err(format!(
-                "strangers are in {text}, who would connect without a proxy: name the network of the proxy, with at \
-                 least {MIN_PREFIX} bits"
-            )),
-            _ => Ok(Network { address, prefix }),
         }
     }
 }
@@ -414,36 +342,5 @@ mod tests {
         for bad in ["cron.example", "ftp://a/", "https://a/?b", "https://u@a/"] {
             assert!(bad.parse::<PublicUrl>().is_err(), "{bad}");
         }
-    }
-
-    #[test]
-    fn a_network_of_a_proxy_is_not_the_whole_world() {
-        let network = |text: &str| text.parse::<Network>();
-        for wide in ["0.0.0.0/0", "::/0", "0.0.0.0/1", "128.0.0.0/1", "10.0.0.0/7", "fc00::/7", "2000::/3"] {
-            assert!(network(wide).unwrap_err().contains("strangers"), "{wide}");
-        }
-        for public in [
-            "8.0.0.0/8",
-            "172.16.0.0/11",
-            "192.168.0.0/15",
-            "100.64.0.0/9",
-            "203.0.0.0/15",
-            "2001::/16",
-            "2001:db8::/31",
-        ] {
-            assert!(network(public).unwrap().is_public(), "{public}");
-        }
-        for own in ["10.0.0.0/8", "172.16.0.0/12", "127.0.0.0/8", "fd00::/8", "203.0.0.0/16", "2001:db8::/32"]
-        {
-            assert!(!network(own).unwrap().is_public(), "{own}");
-        }
-        let ends = |text: &str, inside: &str, outside: &str| {
-            let network = network(text).unwrap();
-            assert!(network.has(inside.parse().unwrap()) && !network.has(outside.parse().unwrap()), "{text}");
-        };
-        ends("10.0.0.0/8", "10.255.255.255", "11.0.0.0");
-        ends("10.0.0.1/32", "10.0.0.1", "10.0.0.2");
-        ends("fd00::/8", "fdff::1", "fe00::1");
-        ends("::1/128", "::1", "::2");
     }
 }

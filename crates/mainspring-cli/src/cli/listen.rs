@@ -11,7 +11,8 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
 use mainspring_server::protocol::{MAX_METERED_JOBS, METERED_JOBS};
-use mainspring_web::settings::{Address, DEFAULT_ADDRESS, Network, PublicUrl};
+use mainspring_web::network::Network;
+use mainspring_web::settings::{Address, DEFAULT_ADDRESS, PublicUrl};
 
 /// Where to listen.
 #[derive(Clone, Debug, Args)]

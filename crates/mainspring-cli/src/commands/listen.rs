@@ -30,8 +30,9 @@ use mainspring_server::protocol::{ErrorKind, ErrorWire, LoginWire, Request, Resp
 use mainspring_server::server::listener::Listener;
 use mainspring_server::server::standby::note;
 use mainspring_web::listen::{Serving, Sockets};
+use mainspring_web::network::Network;
 use mainspring_web::proxy_users::ProxyUsers;
-use mainspring_web::settings::{Address, Network, Settings};
+use mainspring_web::settings::{Address, Settings};
 use mainspring_web::tokens::{self, Tokens};
 
 /// What serves beside the loop, if anything does.
