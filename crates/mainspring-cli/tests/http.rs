@@ -134,7 +134,7 @@ fn a_session_begins_with_a_code_or_token_and_ends_with_the_token() {
     let mara = site.cookie(&json!({ "token": token })).unwrap();
     let who = |cookie: &str| site.send("GET", "/api/v1/status", &[("Cookie", cookie)], "");
     assert_eq!(who(&local).json()["you"], json!({ "name": "local user", "scope": "operate" }));
-    assert_eq!(who(&mara).json()["you"], json!({ "name": "mara", "scope": "look" }));
+    assert_eq!(who(&mara).json()["you"], json!({ "name": "token mara", "scope": "look" }));
     assert_eq!(site.served.ask(&["token", "remove", "mara"]).code, 0);
     assert_eq!(who(&mara).status, 401, "its token is gone");
     assert_eq!(site.get("/api/v1/status", &token).status, 401);
@@ -184,7 +184,7 @@ fn jobs_are_run_paused_and_resumed_and_the_log_says_who_asked() {
         json!({ "do": "run", "of": "jobs", "filter": {}, "preview": false, "expected": 2 }).to_string();
     assert_eq!(site.post("/api/v1/actions", &token, &wrong).json()["type"], "urn:mainspring:problem:changed");
     let (_, lines, _) = site.served.running.stop();
-    assert!(lines.iter().any(|line| line.contains("mara asked over HTTP: run idle")), "{lines:#?}");
+    assert!(lines.iter().any(|line| line.contains("token mara asked over HTTP: run idle")), "{lines:#?}");
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn a_pause_has_a_note_and_an_end_for_one_for_many_and_for_everything() {
     let pause = &paused["pause"];
     assert_eq!(
         [&pause["note"], &pause["until"], &pause["by"], &pause["civil"]["until"]],
-        ["new disk", until, "mara", "2099-01-01T09:00:00+09:00[Asia/Tokyo]"]
+        ["new disk", until, "token mara", "2099-01-01T09:00:00+09:00[Asia/Tokyo]"]
     );
     site.served.says(&["show", "b"], 0, "new disk");
     for wrong in [r#"{"until":"2000-01-01T00:00:00Z"}"#, r#"{"until":"soon"}"#, r#"{"note":"a\nb"}"#] {
@@ -209,7 +209,10 @@ fn a_pause_has_a_note_and_an_end_for_one_for_many_and_for_everything() {
         assert_eq!(site.post("/api/v1/pause", &token, wrong).status, 422, "{wrong}");
     }
     let everything = site.post("/api/v1/pause", &token, &rest.to_string()).json();
-    assert_eq!((&everything["pause"]["until"], &everything["pause"]["by"]), (&json!(until), &json!("mara")));
+    assert_eq!(
+        (&everything["pause"]["until"], &everything["pause"]["by"]),
+        (&json!(until), &json!("token mara"))
+    );
     assert_eq!(everything["pause_terms"], site.served.json(&["status", "--json"])["status"]["pause_terms"]);
     site.post("/api/v1/resume", &token, r#"{"note":"it is in"}"#);
     let many = json!({
@@ -220,7 +223,7 @@ fn a_pause_has_a_note_and_an_end_for_one_for_many_and_for_everything() {
     while site.get(&path, &token).json()["state"] == "running" {}
     assert_eq!(site.get("/api/v1/jobs/b", &token).json()["pause"]["note"], "again");
     let audit = site.served.json(&["audit", "--json"])["audit"]["rows"].clone();
-    assert_eq!((&audit[0]["actor"], &audit[0]["note"]), (&json!("mara"), &json!("again")), "{audit}");
+    assert_eq!((&audit[0]["actor"], &audit[0]["note"]), (&json!("token mara"), &json!("again")), "{audit}");
     assert_eq!(audit[1]["note"], "it is in", "{audit}");
     site.stop();
 }

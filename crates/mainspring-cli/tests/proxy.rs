@@ -183,8 +183,17 @@ fn a_user_whom_the_proxy_signed_in_acts_under_their_name() {
     assert_eq!(run(&[known, user, own]), 403, "everybody only looks");
     assert_eq!(run(&[known, user, ops]), 403, "a page of another site could have made the browser ask");
     assert_eq!(run(&[known, user, ops, own]), 202);
+    // A token of the same name is another.
+    let token = site.token("mara", Scope::Operate);
+    let mara = ("X-Forwarded-User", "mara");
+    assert_eq!(run(&[known, mara, ops, own]), 202);
+    assert_eq!(site.post("/api/v1/jobs/idle/pause", &token, "{}").status, 200);
     let audit = site.served.json(&["audit", "--json"]);
-    assert_eq!(audit["audit"]["rows"][0]["actor"], "mara@example.com", "{audit}");
+    let rows = audit["audit"]["rows"].as_array().unwrap();
+    let actors: Vec<&str> = rows.iter().map(|row| row["actor"].as_str().unwrap()).collect();
+    assert_eq!(actors, ["token mara", "proxy user mara", "proxy user mara@example.com"], "{audit}");
+    let told = site.get("/api/v1/audit?actor=token%20mara", &token).json();
+    assert_eq!(told["items"].as_array().unwrap().len(), 1, "{told}");
     site.stop();
     let alone = ["serve", "--listen", "--proxy-users", users.to_str().unwrap(), "jobs.toml"];
     assert_eq!(crate::program::mainspring(&alone).code, 2, "a secret alone names nobody");

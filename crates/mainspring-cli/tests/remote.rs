@@ -69,7 +69,7 @@ fn runs_are_waited_for_and_followed_from_elsewhere() {
     site.served.says(&["show", "idle"], 0, "paused");
     assert_eq!(there(&site, Scope::Operate, &["resume", "idle"]).code, 0);
     let (_, lines, _) = site.served.running.stop();
-    assert!(lines.iter().any(|line| line.contains("operate asked over HTTP: run idle")), "{lines:#?}");
+    assert!(lines.iter().any(|line| line.contains("token operate asked over HTTP: run idle")), "{lines:#?}");
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn each_command_needs_its_scope_and_commands_are_defined_only_where_that_is_allo
     }
     let refused = there(&site, Scope::Look, &["run", "idle"]);
     assert_eq!(refused.code, 7);
-    assert!(refused.stderr.contains("this needs the scope operate, and look has look"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("this needs the scope operate, and token look has look"), "{}", refused.stderr);
     assert_eq!(there(&site, Scope::Metrics, &["list"]).code, 7);
     assert_eq!(
         there(&site, Scope::Define, &["open", "--print"]).code,

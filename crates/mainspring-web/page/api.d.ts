@@ -698,7 +698,7 @@ export interface AuditEntry {
   /** Counts up. */
   number: number;
   at: Instant;
-  /** `uid 1000` for who came over the socket, else the name of a token. */
+  /** `uid 1000` over the socket; over HTTP `token NAME`, `proxy user NAME` or `local user`. */
   actor: string;
   /** The command: run, pause, resume, cancel, dead_retry, dead_drop, backfill, apply, define, remove, .. */
   action: string;

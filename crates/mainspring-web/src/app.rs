@@ -213,7 +213,7 @@ impl App {
             problem.retry_after = Some(60);
             return Err(problem);
         };
-        say(&format!("mainspring: {} signed in over HTTP\n", who.identity.name()));
+        say(&format!("mainspring: {} signed in over HTTP\n", who.identity));
         let cookie = locked(&self.sessions).begin(who, now);
         cookie.map_err(|error| Problem::new(Code::Failed, format!("no session can be begun: {error}")))
     }
@@ -250,7 +250,7 @@ impl App {
         comment: Option<String>,
         request: Request,
     ) -> Result<Response, Problem> {
-        let actor = Actor { name: Some(who.identity.name().to_owned()), comment };
+        let actor = Actor { name: Some(who.identity.to_string()), comment };
         let of = request.subject().1.map(str::to_owned);
         let owner = Some(who.identity.clone());
         let answer = asking_for(owner, self.pool.ask(actor, request)).await;

@@ -149,7 +149,7 @@ pub fn check_scope(who: &Who, needed: Scope) -> Result<(), Problem> {
     if needed <= who.scope {
         return Ok(());
     }
-    let text = format!("this needs the scope {needed}, and {} has {}", who.identity.name(), who.scope);
+    let text = format!("this needs the scope {needed}, and {} has {}", who.identity, who.scope);
     Err(Problem::new(Code::Denied, text))
 }
 

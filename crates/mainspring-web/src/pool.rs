@@ -53,7 +53,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 /// Who asks for a change, and what is said about it: for the audit of the store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Actor {
-    /// The name of a token or user; `None` for what only looks.
+    /// The identity as it is shown; `None` for what only looks.
     pub name: Option<String>,
     /// What is said about the change.
     pub comment: Option<String>,

@@ -160,7 +160,10 @@ mod tests {
         let find = |pairs: &[(&'static str, &str)]| users.find(&headers(pairs));
         let (secret, user) = ((SECRET_HEADER, SECRET), ("x-forwarded-user", "mara@example.com"));
         let found = find(&[secret, user, ("x-forwarded-groups", "dev, ops,cooks")]).unwrap().unwrap();
-        assert_eq!((found.identity.name(), found.scope), ("mara@example.com", Scope::Operate));
+        assert_eq!(
+            (found.identity, found.scope),
+            (Identity::Proxy("mara@example.com".to_owned()), Scope::Operate)
+        );
         assert_eq!(find(&[secret, user]).unwrap().unwrap().scope, Scope::Metrics);
         assert_eq!(find(&[user]), Ok(None), "without the secret");
         assert_eq!(find(&[secret]), Ok(None), "nobody is signed in");

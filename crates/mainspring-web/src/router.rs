@@ -235,7 +235,7 @@ async fn checked(app: Arc<App>, route: &'static Route, request: Request) -> Repl
 }
 
 fn too_many_connections(who: &Who) -> Problem {
-    let name = who.identity.name();
+    let name = &who.identity;
     let text = format!("{name} has {MAX_OF_IDENTITY} connections that are busy, and one may have no more");
     Problem { retry_after: Some(1), ..Problem::new(Code::TooMany, text) }
 }

@@ -12,6 +12,7 @@
 //! Does not renew itself: after [`LIFE`] one signs in again.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::io;
 use std::time::Duration;
 
@@ -47,14 +48,14 @@ pub enum Identity {
     Local,
 }
 
-impl Identity {
-    /// The name in the audit. A name of a token or of the proxy has no space, so that none looks like the
-    /// local administrator.
-    pub fn name(&self) -> &str {
+/// With its kind: in the log, the audit, the API and on the page. No name has a space, so that none looks
+/// like one of another kind, or like `uid 1000`, a user of the socket.
+impl fmt::Display for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Identity::Token(token) => &token.name,
-            Identity::Proxy(name) => name,
-            Identity::Local => "local user",
+            Identity::Token(token) => write!(f, "token {}", token.name),
+            Identity::Proxy(name) => write!(f, "proxy user {name}"),
+            Identity::Local => f.write_str("local user"),
         }
     }
 }
@@ -120,6 +121,7 @@ impl Sessions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashSet;
 
     fn user(name: &str) -> Who {
         Who { identity: Identity::Proxy(name.to_owned()), scope: Scope::Look }
@@ -162,7 +164,18 @@ mod tests {
     }
 
     #[test]
-    fn no_user_of_a_proxy_has_the_name_of_the_local_administrator() {
-        assert!(Identity::Local.name().contains(' '), "which the name of a token or of a proxy cannot");
+    fn a_user_of_a_proxy_and_a_token_of_one_name_are_two_and_neither_is_the_local_administrator() {
+        let token = |name: &str| Token { name: name.to_owned(), scope: Scope::Look, hash: String::new() };
+        let names = ["mara", "user", "local", "token", "proxy", "uid"];
+        let shown: Vec<String> = names
+            .into_iter()
+            .flat_map(|name| [Identity::Token(token(name)), Identity::Proxy(name.to_owned())])
+            .chain([Identity::Local])
+            .map(|identity| identity.to_string())
+            .collect();
+        assert_eq!(shown[..2], ["token mara", "proxy user mara"]);
+        let distinct: HashSet<&String> = shown.iter().collect();
+        assert_eq!(distinct.len(), shown.len(), "{shown:?}");
+        assert!(shown.iter().all(|name| !name.starts_with("uid ")), "{shown:?}");
     }
 }

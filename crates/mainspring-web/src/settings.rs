@@ -307,7 +307,8 @@ mod tests {
         headers.insert("x-forwarded-user", "mara".parse().unwrap());
         let find =
             |from: Option<&str>| settings.user_of_proxy(from.map(|from| from.parse().unwrap()), &headers);
-        assert_eq!(find(Some("10.1.2.3")).unwrap().unwrap().identity.name(), "mara");
+        let found = find(Some("10.1.2.3")).unwrap().unwrap();
+        assert_eq!(found.identity.to_string(), "proxy user mara");
         assert_eq!(find(Some("127.0.0.1")), Ok(None), "another user of this machine");
         assert_eq!(find(None), Ok(None), "a socket in a folder");
         assert!(Settings { proxy: None, ..settings.clone() }.check().unwrap_err().contains("--behind-proxy"));

@@ -208,12 +208,13 @@ Examples:
 pub(super) const AUDIT: &str = "\
 The newest comes first. What a person or a program asks of the server is kept, but for what only looks
 and for `at`, whose pending job is the record. Over the socket it is the user of the process that is
-kept, over HTTP the name of the token. The newest 10,000 rows are kept.
+kept, over HTTP the token or the user of the proxy. The newest 10,000 rows are kept.
 
 Examples:
   mainspring audit
   mainspring audit backup -n 100
-  mainspring audit --actor 'uid 1000' --since '2026-11-21 00:00' --json";
+  mainspring audit --actor 'uid 1000' --since '2026-11-21 00:00' --json
+  mainspring audit --actor 'token mara'";
 
 pub(super) const RESUME: &str = "\
 Examples:

@@ -109,7 +109,7 @@ export class Answers {
       bad_files: files([...house.jobs.values()]).filter(({ faults }) =>
         faults.some(({ severity }) => severity === "problem")
       ).length,
-      you: { name: "mara", scope },
+      you: { name: "token mara", scope },
       pause: house.pause,
       assets: this.mock.hash,
       civil: {}
@@ -351,7 +351,7 @@ export class Answers {
               "asked",
               "somebody paused it",
               body.note ?? null,
-              "mara",
+              "token mara",
               this.mock.now(),
               body.until ? Date.parse(body.until) : null,
               "Europe/Berlin"
@@ -385,7 +385,7 @@ export class Answers {
         "asked",
         "somebody paused it",
         body.note,
-        "mara",
+        "token mara",
         this.mock.now(),
         body.until ? Date.parse(body.until) : null,
         kept.zone

@@ -218,7 +218,7 @@ export class House {
           "asked",
           "somebody paused it",
           "vendor migrates the mail relay, see OPS-1182",
-          "mara",
+          "token mara",
           START - 26 * HOUR,
           START + 33 * HOUR,
           kept.zone
@@ -290,7 +290,7 @@ export class House {
     const entry = {
       number: this.audit.length + 1,
       at: instant(this.now()),
-      actor: "mara",
+      actor: "token mara",
       action,
       target,
       note,
@@ -307,7 +307,7 @@ export class House {
   }
 
   #audits() {
-    const people = ["mara", "jonas", "deploy", "uid 0"];
+    const people = ["token mara", "proxy user jonas", "token deploy", "uid 0"];
     const names = [...this.jobs.keys()];
     for (let index = 140; 0 < index; index -= 1) {
       const [luck, job] = [

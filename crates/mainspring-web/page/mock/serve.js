@@ -263,7 +263,7 @@ export class Mock {
       throw new Refusal(403, "denied", `this needs the scope ${needed}, and you have ${scope}`);
     /** @type {Asked} */
     query.set("limit", String(Math.min(this.rows, Number(query.get("limit") ?? 100))));
-    const asked = { path: parts, query, body, request, response, actor: "mara" };
+    const asked = { path: parts, query, body, request, response, actor: "token mara" };
     if (path === "metrics")
       return response
         .writeHead(200, { "content-type": "application/openmetrics-text" })

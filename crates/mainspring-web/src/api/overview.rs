@@ -75,7 +75,7 @@ pub async fn status_of(app: &App, who: &Who, now: Timestamp) -> Result<Map<Strin
         ("resting", json!(resting)),
         ("queued", json!(queued)),
         ("bad_files", json!(bad_files)),
-        ("you", json!({ "name": who.identity.name(), "scope": who.scope })),
+        ("you", json!({ "name": who.identity.to_string(), "scope": who.scope })),
         ("pause", pause),
         ("assets", json!(app.assets.hash)),
         ("civil", civil),
@@ -187,7 +187,7 @@ fn sentence(row: &AuditWire) -> String {
 
 fn entry(row: &AuditWire, app: &App) -> Map<String, Value> {
     let mut document = fields(row);
-    // Names of tokens have no spaces, so that none is taken for a user of the socket.
+    // No identity of HTTP is shown so: see `Identity`.
     let origin = if row.actor.starts_with("uid ") { "socket" } else { "HTTP" };
     let (job, run) = match row.target.split_once('@') {
         Some((job, _)) => (Some(job), Some(&row.target)),

@@ -76,7 +76,7 @@ test("everything is paused and resumed, and the first page says so", { skip }, (
     await page.waitForSelector("[data-do=resume-all]");
     assert.equal(mock.house.pause?.note, "moving the database");
     await page.click("#nav a[href='?page=now']");
-    await page.waitForSelector(".summary:has-text('Everything is paused by mara')");
+    await page.waitForSelector(".summary:has-text('Everything is paused by token mara')");
     await page.click("#nav a[href='?page=server']");
     await page.click("[data-do=resume-all]");
     await page.click("dialog button.main");
