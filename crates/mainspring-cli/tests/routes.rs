@@ -302,16 +302,24 @@ fn root_is_warned_of_tokens_that_define_and_nobody_is_of_others() {
 /// The longest body with files of jobs, as the manual says.
 const MAX_FILES_BYTES: usize = 16 << 20;
 
+/// So many files are filled up, each with less than a file may have.
+const FILLED: usize = 5;
+
 #[test]
 fn files_of_sixteen_mebibytes_are_applied_and_of_a_byte_more_are_not() {
     let site = Site::start("http-apply", IDLE, &["--define-over-http"]);
     let token = site.token("mara", Scope::Define);
-    // As many files as there may be; a comment fills the first of them up.
+    // As many files as there may be; a comment fills each of the first up: a file has at most 4 MiB.
     let body = |name: &str, length: usize| {
         let filled = |count: usize| {
             let job = format!("[jobs.{name}]\nat = 2100-01-01T00:00:00Z\nrun = ['true']\n#");
-            let empty = (1..MAX_APPLIED_FILES).map(|number| (format!("{number}.toml"), String::new()));
-            let files = std::iter::once(("a.toml".to_owned(), job + &"x".repeat(count))).chain(empty);
+            let rest = |number: usize| match number {
+                1..FILLED => format!("#{}", "x".repeat(count / FILLED)),
+                _ => String::new(),
+            };
+            let others = (1..MAX_APPLIED_FILES).map(|number| (format!("{number}.toml"), rest(number)));
+            let first = job + &"x".repeat(count - (FILLED - 1) * (count / FILLED));
+            let files = std::iter::once(("a.toml".to_owned(), first)).chain(others);
             let files: Vec<Value> = files.map(|(path, text)| json!({ "path": path, "text": text })).collect();
             json!({ "files": files }).to_string()
         };

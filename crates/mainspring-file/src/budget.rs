@@ -1,4 +1,5 @@
-//! A budget for the jobs of one file: what a file makes is bounded, and not only its length.
+//! A budget for the jobs of one file, or of all files of one request: what they make is bounded, and not only
+//! their length.
 //!
 //! ```text
 //! settings x entries, [defaults] x jobs ─▶ jobs, each with all that holds for it ─▶ taken from the budget, job by job
@@ -6,10 +7,12 @@
 //!
 //! A job has its whole definition: as text, as the body of its action and as its hook. So a file of n lines
 //! can make n x n of them. The budget is that of a file, and so limits its author: no other file has less.
+//! The files of one request have one author, and one budget.
 //!
 //! Cost: one look at each job.
 //!
-//! Does not limit what is in force: many files may have many jobs.
+//! Does not limit what is in force: many files may have many jobs. So the files of a folder have no budget
+//! together: it would be one author's file that takes another's out of force.
 
 use crate::problem::Fault;
 use crate::source::MAX_FILE_BYTES;
@@ -21,17 +24,19 @@ pub const MAX_MADE_BYTES: usize = 64 << 20;
 // A file whose jobs share nothing makes some copies of it.
 const _: () = assert!(16 * MAX_FILE_BYTES <= MAX_MADE_BYTES as u64);
 
-/// What is left for the jobs of a file.
+/// What is left for the jobs of a file, or of a request.
 #[derive(Clone, Debug)]
-pub(crate) struct Budget {
+pub struct Budget {
     left: usize,
 }
 
-impl Budget {
-    pub(crate) fn of_file() -> Budget {
+impl Default for Budget {
+    fn default() -> Budget {
         Budget { left: MAX_MADE_BYTES }
     }
+}
 
+impl Budget {
     /// Takes so many bytes.
     ///
     /// # Errors
@@ -48,8 +53,7 @@ impl Budget {
                     "the jobs up to here take more than {} MiB, with what holds for all of them",
                     MAX_MADE_BYTES >> 20
                 );
-                let hint =
-                    "give fewer jobs in one file, or less in the defaults or settings that each job gets";
+                let hint = "give fewer jobs in one file or at once, or less in the defaults or settings that each job gets";
                 Err(Fault::new(0..0, message).with_hint(hint))
             }
         }
@@ -85,6 +89,25 @@ mod tests {
             assert_eq!(problem.column(), column);
             assert!(problem.fault.message.contains("more than 64 MiB"), "{}", problem.fault.message);
         }
+    }
+
+    #[test]
+    fn the_files_of_one_request_have_one_budget() {
+        let text = |name: usize| {
+            let value = "x".repeat(15 << 10);
+            let settings: String = (0..10).map(|index| format!("A{index}={value}\n")).collect();
+            (name.to_string(), settings + &"@daily a\n".repeat(100))
+        };
+        let mut budget = Budget::default();
+        let read = |(name, text): (String, String)| {
+            Loaded::parse_within(&Source::new(name, text), Format::User, &TimeZone::UTC, &mut budget)
+        };
+        let files: Vec<Loaded> = (0..4).map(text).map(read).collect();
+        let made: usize = files.iter().flat_map(|file| &file.jobs).map(PlacedJob::weight).sum();
+        assert!(MAX_MADE_BYTES / 2 < made && made <= MAX_MADE_BYTES, "{made}");
+        assert_eq!([files[0].is_good(), files[3].is_good()], [true, false], "each alone is within it");
+        let told = &files[3].problems[0].fault.message;
+        assert!(told.contains("more than 64 MiB"), "{told}");
     }
 
     #[test]

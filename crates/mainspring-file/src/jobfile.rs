@@ -187,8 +187,16 @@ impl JobFile {
     /// assert_eq!(file.problems[0].fault.hint.as_deref(), Some("did you mean `every`?"));
     /// ```
     pub fn parse(source: &Source, zone: &TimeZone) -> JobFile {
+        JobFile::parse_within(source, zone, &mut Budget::default())
+    }
+
+    /// The same for one of several files of which all jobs together have a budget.
+    pub fn parse_within(source: &Source, zone: &TimeZone, budget: &mut Budget) -> JobFile {
+        if let Some(problem) = Problem::of_length(source) {
+            return JobFile { problems: vec![problem], ..JobFile::default() };
+        }
         match std::str::from_utf8(source.bytes()) {
-            Ok(text) => Reading { source, text, zone, faults: Faults::new(text) }.read(),
+            Ok(text) => Reading { source, text, zone, budget, faults: Faults::new(text) }.read(),
             Err(error) => {
                 let start = error.valid_up_to();
                 let end = error.error_len().map_or(source.bytes().len(), |length| start + length);
@@ -229,6 +237,7 @@ struct Reading<'s> {
     source: &'s Source,
     text: &'s str,
     zone: &'s TimeZone,
+    budget: &'s mut Budget,
     faults: Faults<'s>,
 }
 
@@ -346,7 +355,7 @@ impl<'s> Reading<'s> {
         groups: &[Group],
         is_left_out: impl Fn(&JobName) -> bool,
     ) -> Vec<PlacedJob> {
-        let (mut jobs, mut budget) = (Vec::new(), Budget::of_file());
+        let mut jobs = Vec::new();
         let defaults_bytes = defaults.map_or(0, written_bytes);
         let Some(tables) = Fields::of(document).table("jobs", &mut self.faults) else { return jobs };
         for (index, (name, value)) in tables.own().enumerate() {
@@ -364,14 +373,14 @@ impl<'s> Reading<'s> {
                     let follows =
                         follows.into_iter().map(|(after, span)| self.follows(after, span)).collect();
                     let made = PlacedJob { line_number, is_named: true, follows, hook, job }.hooked();
-                    let taken = budget.take_bytes(made.weight());
+                    let taken = self.budget.take_bytes(made.weight());
                     if taken.is_ok() && !is_left_out(&made.job.name) {
                         jobs.push(made);
                     }
                     taken
                 }
                 // The defaults were read for it as for any other.
-                None => budget.take_bytes(defaults_bytes),
+                None => self.budget.take_bytes(defaults_bytes),
             };
             if let Err(fault) = taken {
                 self.faults.push(Fault { span: name.span(), ..fault });

@@ -13,6 +13,7 @@ use jiff::tz::TimeZone;
 use mainspring_job::{Group, JobName};
 use nix::unistd::Uid;
 
+use crate::budget::Budget;
 use crate::crontab::{Crontab, Format, definition};
 use crate::hook::Target;
 use crate::jobfile::{JobFile, PlacedJob, is_job_file};
@@ -72,8 +73,17 @@ impl Reader {
 impl Loaded {
     /// Reads what is in memory already.
     pub fn parse(source: &Source, format: Format, zone: &TimeZone) -> Loaded {
+        Loaded::parse_within(source, format, zone, &mut Budget::default())
+    }
+
+    /// The same for one of several files of which all jobs together have a budget.
+    pub fn parse_within(source: &Source, format: Format, zone: &TimeZone, budget: &mut Budget) -> Loaded {
+        if let Some(problem) = Problem::of_length(source) {
+            return Loaded { source: source.clone(), problems: vec![problem], ..Loaded::default() };
+        }
         if is_job_file(source) {
-            let JobFile { jobs, groups, problems, unkept_count } = JobFile::parse(source, zone);
+            let JobFile { jobs, groups, problems, unkept_count } =
+                JobFile::parse_within(source, zone, budget);
             return Loaded {
                 source: source.clone(),
                 jobs,
@@ -84,7 +94,7 @@ impl Loaded {
             };
         }
         let crontab = Crontab::parse(source, format);
-        let (jobs, faulty) = definition::jobs(&crontab, source.name(), zone);
+        let (jobs, faulty) = definition::jobs(&crontab, source.name(), zone, budget);
         let mut problems = crontab.problems;
         problems.extend(faulty);
         problems.sort_by_key(|problem| problem.line_number);
@@ -176,6 +186,7 @@ fn user_problem(source: &Source, line_number: usize, user: &str, refusal: &Refus
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::MAX_FILE_BYTES;
     use mainspring_host::accounts::Account;
 
     fn parsed(name: &str, text: &str) -> Loaded {
@@ -187,6 +198,15 @@ mod tests {
         let of = |loaded: Loaded| (loaded.jobs.len(), loaded.problems.len());
         assert_eq!(of(parsed("a.toml", "[jobs.x]\nevery = '1m'\nshell = 'true'\n")), (1, 0));
         assert_eq!(of(parsed("crontab", "@daily root true\n61 * * * * root true\n")), (1, 1));
+    }
+
+    #[test]
+    fn a_text_that_is_longer_than_a_file_may_be_is_not_read() {
+        for name in ["a.toml", "crontab"] {
+            let long = parsed(name, &"#\n".repeat(usize::try_from(MAX_FILE_BYTES / 2).unwrap() + 1));
+            assert!(!long.is_good() && long.problems[0].fault.message.contains("longer than"), "{name}");
+            assert!(parsed(name, &"#\n".repeat(usize::try_from(MAX_FILE_BYTES / 2).unwrap())).is_good());
+        }
     }
 
     #[test]

@@ -27,7 +27,7 @@ use std::ops::Range;
 use unicode_width::UnicodeWidthChar;
 
 use crate::plain::{self, is_plain};
-use crate::source::Line;
+use crate::source::{Line, MAX_FILE_BYTES, Source};
 use mainspring_action::template::TemplateError;
 
 /// The most characters of a line that are shown; of a longer one the part around the problem is.
@@ -125,6 +125,15 @@ impl Problem {
     /// Places something worth knowing on its line.
     pub fn remark(line: Line<'_>, fault: Fault) -> Problem {
         Problem { severity: Severity::Remark, ..Problem::new(line, fault) }
+    }
+
+    /// That of a text that is longer than a file of jobs may be; `None` for any other.
+    pub fn of_length(source: &Source) -> Option<Problem> {
+        if source.bytes().len() as u64 <= MAX_FILE_BYTES {
+            return None;
+        }
+        let text = format!("this is longer than {MAX_FILE_BYTES} bytes, the limit for a file of jobs");
+        Some(Problem::new(Line { number: 1, bytes: b"" }, Fault::new(0..0, text)))
     }
 
     /// The column of the first bad character, counted in characters from 1.

@@ -101,6 +101,12 @@ impl Source {
         Source { name: name.into(), bytes: bytes.into(), ..Source::default() }
     }
 
+    /// The name and the text of [`new`](Self::new) again, of which bytes that are not UTF-8 become symbols.
+    pub fn into_text(self) -> (String, String) {
+        let text = String::from_utf8(self.bytes);
+        (self.name, text.unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+    }
+
     /// The name for messages.
     pub fn name(&self) -> &str {
         &self.name

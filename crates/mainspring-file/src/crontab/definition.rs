@@ -26,12 +26,15 @@ use mainspring_action::names::DEFAULT_SHELL;
 
 /// The jobs of a crontab called `source`, and the problems of those entries that cannot be one. `zone` is for
 /// the entries above which no `CRON_TZ` stands. Those without a name of their own are all called `command`
-/// yet. They end with the entry that is beyond what the jobs of a file may take: see
-/// [`budget`](crate::budget).
-pub fn jobs(crontab: &Crontab, source: &str, zone: &TimeZone) -> (Vec<PlacedJob>, Vec<Problem>) {
+/// yet. They end with the entry that is beyond what is left of the budget.
+pub fn jobs(
+    crontab: &Crontab,
+    source: &str,
+    zone: &TimeZone,
+    budget: &mut Budget,
+) -> (Vec<PlacedJob>, Vec<Problem>) {
     let (mut jobs, mut problems) = (Vec::new(), Vec::new());
     let mut lines: BTreeMap<JobName, usize> = BTreeMap::new();
-    let mut budget = Budget::of_file();
     let unnamed = JobName::new("command").expect("a word is a name");
     for placed in &crontab.entries {
         let own = placed.note.as_ref().and_then(|note| note.name.clone());
@@ -122,7 +125,7 @@ mod tests {
     fn read(text: &str, format: Format) -> (Vec<PlacedJob>, Vec<Problem>) {
         let crontab = Crontab::parse(&Source::new("test", text), format);
         assert_eq!(crontab.problems, []);
-        jobs(&crontab, "test", &TimeZone::UTC)
+        jobs(&crontab, "test", &TimeZone::UTC, &mut Budget::default())
     }
 
     #[test]

@@ -208,13 +208,20 @@ fn stem(source: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::budget::Budget;
     use crate::crontab::{Crontab, Format, definition};
     use crate::source::Source;
     use jiff::tz::TimeZone;
 
     fn read(text: &str) -> Vec<PlacedJob> {
         let source = Source::new("/etc/cron.d/nightly", text);
-        definition::jobs(&Crontab::parse(&source, Format::User), source.name(), &TimeZone::UTC).0
+        definition::jobs(
+            &Crontab::parse(&source, Format::User),
+            source.name(),
+            &TimeZone::UTC,
+            &mut Budget::default(),
+        )
+        .0
     }
 
     fn named(text: &str) -> Vec<PlacedJob> {

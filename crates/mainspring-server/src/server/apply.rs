@@ -1,7 +1,7 @@
 //! Files that clients apply: judged like the files that are served, and compared with the definitions in
 //! force.
 //!
-//! Cost: one pass over each file, and one over the jobs.
+//! Cost: one pass over each file, and one over the jobs, which have one budget together.
 //!
 //! Does not read a file: a client sends its text.
 
@@ -13,6 +13,7 @@ use super::Server;
 use super::asking::{Asking, Next, usage};
 use super::boot::definitions;
 use crate::protocol::{AppliedWire, ErrorKind, ErrorWire, FileWire, MAX_APPLIED_FILES, Response};
+use mainspring_file::budget::Budget;
 use mainspring_file::claims::Claimant;
 use mainspring_file::crontab::Format;
 use mainspring_file::loaded::Loaded;
@@ -24,12 +25,12 @@ impl Server {
         if MAX_APPLIED_FILES < files.len() {
             return Err(usage(format!("at most {MAX_APPLIED_FILES} files are applied at once")));
         }
-        let mut claimants = Vec::new();
+        let (mut claimants, mut budget) = (Vec::new(), Budget::default());
         for file in files {
             let format = if file.system { Format::System } else { Format::User };
             let origin = self.origin_of(&file.name);
             let source = Source::new(file.name, file.text);
-            let mut loaded = Loaded::parse(&source, format, &self.files.reader().zone);
+            let mut loaded = Loaded::parse_within(&source, format, &self.files.reader().zone, &mut budget);
             loaded.notify_by_default(&self.files.reader().notify);
             if !loaded.is_good() {
                 return Err(ErrorWire::new(ErrorKind::Invalid, loaded.problems_text()));
