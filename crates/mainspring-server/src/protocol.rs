@@ -53,7 +53,7 @@ pub use metrics::{
 pub use page::{AttemptWire, ChangesWire, FoundWire, LoginWire, RunChangeWire};
 pub use power::Power;
 pub use question::{HistoryWire, ListWire, PauseWire};
-pub use reading::Asked;
+pub use reading::{Asked, MAX_VALUES, check_values};
 pub use work::{EveryWire, SubmitWire, WorkWire};
 
 /// The longest request: the longest file of jobs, as JSON writes it.

@@ -8,7 +8,8 @@
 //! done otherwise than it was asked for, so nothing of it is done. The answers of a newer server may have
 //! more fields than a client knows: the client ignores them.
 //!
-//! Cost: one pass over the document; a second one for the requests without arguments, which change nothing.
+//! Cost: one pass over the document, and one over a long one before; another for the requests without
+//! arguments, which change nothing.
 //!
 //! Does not check what a request asks for.
 
@@ -45,13 +46,45 @@ pub struct Asked {
     pub request: Request,
 }
 
+/// The most values in a document that is asked, names among them. A value of two bytes takes a hundred while
+/// it is read, so that the longest document would take gigabytes. A thousand one-shot jobs, each with a
+/// hundred variables, have fewer.
+pub const MAX_VALUES: usize = 256 << 10;
+
+/// Refuses a document with more than [`MAX_VALUES`] before a value of it is made.
+///
+/// # Errors
+///
+/// A sentence for its client.
+pub fn check_values(document: &[u8]) -> Result<(), String> {
+    if document.len() <= MAX_VALUES {
+        return Ok(());
+    }
+    // Each value follows one of these. As far as it is a document, a parser sees the same texts.
+    let (mut count, mut is_text, mut is_escaped) = (1, false, false);
+    for byte in document {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_text => is_escaped = true,
+            b'"' => is_text = !is_text,
+            b',' | b'[' | b'{' | b':' if !is_text => count += 1,
+            _ => {}
+        }
+    }
+    if count <= MAX_VALUES {
+        return Ok(());
+    }
+    Err(format!("there are more than {MAX_VALUES} values in it"))
+}
+
 impl Asked {
     /// Reads one request.
     ///
     /// # Errors
     ///
-    /// When it is no request, or has something in it that this version does not know.
+    /// When it is no request, has something in it that this version does not know, or too many values.
     pub fn read(document: &[u8]) -> Result<Asked, ErrorWire> {
+        check_values(document).map_err(|text| ErrorWire::new(ErrorKind::Usage, text))?;
         let asked: Asked = serde_json::from_slice(document).map_err(|error| refused(&error))?;
         // Serde ignores the fields of a variant that has none.
         let is_bare = matches!(
@@ -178,6 +211,17 @@ mod tests {
             }
             _ => Vec::new(),
         }
+    }
+
+    #[test]
+    fn as_many_values_are_read_as_may_be_and_text_is_none() {
+        // The brackets, the comma and two texts beside those that are counted.
+        let list =
+            |count: usize| format!("[\"a\\\"{}\",[{}]]", ",".repeat(MAX_VALUES), vec!["1"; count].join(","));
+        assert_eq!(check_values(list(MAX_VALUES - 3).as_bytes()), Ok(()));
+        assert!(check_values(list(MAX_VALUES - 2).as_bytes()).unwrap_err().contains("262144 values"));
+        let asked = format!("{{\"command\":\"status\",\"x\":{}}}", list(MAX_VALUES));
+        assert!(Asked::read(asked.as_bytes()).unwrap_err().message.contains("values"));
     }
 
     #[test]
