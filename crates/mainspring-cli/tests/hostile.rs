@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use mainspring_exec::clock::Moment;
 use mainspring_web::feed::MAX_STREAMS_OF_IDENTITY;
+use mainspring_web::room::{MAX_BYTES_OF_IDENTITY, SHORT_BYTES};
 use mainspring_web::routes::ROUTES;
 use mainspring_web::scope::Scope;
 use nix::sys::signal::Signal;
@@ -139,6 +140,40 @@ fn a_token_at_its_limits_costs_another_nothing() {
     assert_eq!(others.0, 200);
     assert!(site.cookie(&json!({ "token": other })).is_ok());
     drop((held, streams, others));
+    site.stop();
+}
+
+#[test]
+fn bodies_and_answers_of_an_identity_take_its_own_room() {
+    let job = |index: usize| format!("[jobs.idle-{index}]\nat = 2100-01-01T00:00:00Z\nrun = ['true']\n");
+    let site = Site::start("hostile-room", &(0..200).map(job).collect::<String>(), &[]);
+    let (greedy, other) = (site.token("mara", Scope::Look), site.token("ada", Scope::Look));
+    let long = "/api/v1/jobs?limit=200";
+    assert!(SHORT_BYTES < site.get(long, &greedy).body.len());
+    // Bodies that are announced and do not come: as many as there is room for.
+    let stalled = |bytes: usize| {
+        let mut stream = site.connect();
+        write!(
+            stream,
+            "POST /api/v1/check HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {greedy}\r\n\
+             Content-Type: application/json\r\nContent-Length: {bytes}\r\n\r\n{{",
+            site.host
+        )
+        .unwrap();
+        stream
+    };
+    let held: Vec<TcpStream> = (0..4).map(|_| stalled(MAX_BYTES_OF_IDENTITY / 4)).collect();
+    let refused = (0..10_000).map(|_| site.get(long, &greedy)).find(|answer| answer.status != 200).unwrap();
+    assert_eq!(refused.status, 429, "{refused:?}");
+    assert!(refused.header("retry-after").is_some(), "{}", refused.head);
+    assert!(refused.json()["detail"].as_str().unwrap().contains("64 MiB"), "{}", refused.json());
+    let more = read_answer(&mut BufReader::new(stalled(SHORT_BYTES + 1)));
+    assert_eq!(more.status, 429, "{more:?}");
+    assert_eq!(site.get("/api/v1/status", &greedy).status, 200, "what is short is answered still");
+    assert_eq!(site.get(long, &other).status, 200, "others have room");
+    // A client that goes away takes its part with it.
+    drop(held);
+    assert!((0..10_000).any(|_| site.get(long, &greedy).status == 200), "the room is given back");
     site.stop();
 }
 

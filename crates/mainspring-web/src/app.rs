@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | `tokens`, `sessions`, `clicks` | a mutex each | for a look-up, never over a wait |
 //! | `clicking` | a place for each identity | while the loop is asked for a run |
-//! | `pool`, `catalogue`, `feed`, `computations` | their own | see there |
+//! | `pool`, `catalogue`, `feed`, `computations`, `room` | their own | see there |
 //!
 //! Cost: none of its own.
 //!
@@ -34,6 +34,7 @@ use crate::meter::Meter;
 use crate::pool::{Actor, Pool, Reach, asking_for};
 use crate::problem::{Code, Problem};
 use crate::repeats::Repeats;
+use crate::room::Room;
 use crate::scope::Scope;
 use crate::sessions::{Identity, Sessions, Who};
 use crate::settings::Settings;
@@ -72,6 +73,8 @@ pub struct App {
     pub bulk: Bulk,
     /// What computes for long.
     pub computations: Computations,
+    /// For long bodies and answers.
+    pub room: Arc<Room>,
     /// What is counted.
     pub meter: Meter,
     /// The description of the API, from when it is served.
@@ -118,6 +121,7 @@ impl App {
             feed: Arc::new(Feed::new(Moment::now().wall)),
             bulk: Bulk::default(),
             computations: Computations::default(),
+            room: Arc::default(),
             meter: Meter::default(),
             description: OnceLock::new(),
             assets: Assets::new(),

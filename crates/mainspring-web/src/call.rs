@@ -23,6 +23,7 @@ use crate::guard::Proof;
 use crate::problem::{Code, Problem};
 use crate::sessions::Who;
 
+use crate::sending::Whole;
 /// What a handler answers.
 pub type Reply = Result<Response<Body>, Problem>;
 
@@ -155,11 +156,10 @@ pub fn parameters(uri: &Uri, known: &[&str]) -> Result<Asked, Problem> {
 ///
 /// None; it is what handlers return.
 pub fn json(status: StatusCode, document: &impl Serialize) -> Reply {
-    let text = serde_json::to_vec(document)
+    let written = serde_json::to_vec(document)
         .map_err(|error| Problem::new(Code::Failed, format!("the answer cannot be written: {error}")))?;
-    let mut response = Response::new(Body::from(text));
+    let mut response = text("application/json", written);
     *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     Ok(response)
 }
 
@@ -172,9 +172,16 @@ pub fn ok(document: &impl Serialize) -> Reply {
     json(StatusCode::OK, document)
 }
 
-/// Text with a type.
-pub fn text(media_type: &'static str, body: impl Into<Body>) -> Response<Body> {
-    let mut response = Response::new(body.into());
+/// Text with a type, for this client alone.
+pub fn text(media_type: &'static str, body: impl Into<Bytes>) -> Response<Body> {
+    let mut response = shared(media_type, body);
+    response.extensions_mut().insert(Whole);
+    response
+}
+
+/// Text with a type that is in memory once, whoever asks for it.
+pub fn shared(media_type: &'static str, body: impl Into<Bytes>) -> Response<Body> {
+    let mut response = Response::new(Body::from(body.into()));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
     response
 }

@@ -2,7 +2,7 @@
 //! every answer.
 //!
 //! ```text
-//! host ─▶ path below the prefix ─▶ route ─▶ identity, scope, site, body ─▶ handler ─▶ headers, count
+//! host ─▶ path below the prefix ─▶ route ─▶ identity, scope, site, body ─▶ handler ─▶ tag, room, headers, count
 //! ```
 //!
 //! Cost: see [`gate`](crate::guard).
@@ -18,9 +18,8 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{FromRequestParts, Path, Request};
-use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use axum::http::uri::PathAndQuery;
-use axum::http::{HeaderValue, Method, Response, StatusCode, Uri};
+use axum::http::{Method, Response, StatusCode, Uri};
 use axum::routing::{MethodFilter, MethodRouter, on};
 use mainspring_exec::clock::Moment;
 use tokio::time::timeout;
@@ -33,16 +32,14 @@ use crate::guard::{
 };
 use crate::pool::asking_for;
 use crate::problem::{Code, Problem};
+use crate::room::Room;
 use crate::route::{Access, Route};
 use crate::routes::ROUTES;
-use crate::sessions::Who;
-use crate::tokens::hash;
+use crate::sending::{Wanted, Whole, prepared};
+use crate::sessions::{Identity, Who};
 
 /// How long a body may take to come.
 const BODY_PATIENCE: Duration = Duration::from_secs(30);
-
-/// How many characters of a hash tell one answer from the next.
-const TAG_CHARS: usize = 32;
 
 /// The connection that a request came over.
 #[derive(Clone, Debug)]
@@ -151,45 +148,30 @@ fn without_prefix(uri: &Uri, base: &str) -> Result<Uri, Box<Response<Body>>> {
 
 async fn answer(app: Arc<App>, route: &'static Route, request: Request) -> Response<Body> {
     let began = Moment::now();
-    let wanted = request.headers().get(IF_NONE_MATCH).cloned();
-    let reply = checked(Arc::clone(&app), route, request).await;
-    let response = match reply {
-        Ok(response) if route.method == Method::GET => tagged(response, wanted.as_ref()).await,
-        Ok(response) => response,
-        Err(problem) => {
-            app.meter.refuse(&problem);
-            problem.response()
-        }
+    let wanted = Wanted::new(route.method == Method::GET, request.headers());
+    let mut owner = None;
+    let reply = checked(Arc::clone(&app), route, request, &mut owner).await;
+    let refused = |problem: Problem| {
+        app.meter.refuse(&problem);
+        let mut response = problem.response();
+        response.extensions_mut().insert(Whole);
+        response
     };
+    let response = reply.unwrap_or_else(refused);
+    let sent = prepared(&app.room, owner.as_ref(), &wanted, response).await;
+    let response = sent.unwrap_or_else(refused);
     let (status, took) = (response.status().as_u16(), Moment::now().since(began));
     app.meter.count(route.path, route.method.as_str(), status, took);
     response
 }
 
-/// The same with a tag of what is in it; without its body where the client has that already.
-async fn tagged(response: Response<Body>, wanted: Option<&HeaderValue>) -> Response<Body> {
-    let (mut parts, body) = response.into_parts();
-    let is_document =
-        parts.headers.get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes() == b"application/json");
-    if parts.status != StatusCode::OK || !is_document {
-        return Response::from_parts(parts, body);
-    }
-    // A document is in memory as a whole.
-    let bytes = to_bytes(body, usize::MAX).await.unwrap_or_default();
-    if !parts.headers.contains_key(ETAG) {
-        let tag = format!("\"{}\"", &hash(&bytes)[..TAG_CHARS]);
-        parts.headers.extend(HeaderValue::from_str(&tag).ok().map(|tag| (ETAG, tag)));
-        let has = |wanted: &str, tag: &str| wanted.split(',').any(|known| known.trim() == tag);
-        if wanted.and_then(|wanted| wanted.to_str().ok()).is_some_and(|wanted| has(wanted, &tag)) {
-            parts.status = StatusCode::NOT_MODIFIED;
-            parts.headers.remove(CONTENT_TYPE);
-            return Response::from_parts(parts, Body::empty());
-        }
-    }
-    Response::from_parts(parts, Body::from(bytes))
-}
-
-async fn checked(app: Arc<App>, route: &'static Route, request: Request) -> Reply {
+/// The answer after all checks. `owner` is who has asked, as soon as that is known.
+async fn checked(
+    app: Arc<App>,
+    route: &'static Route,
+    request: Request,
+    owner: &mut Option<Identity>,
+) -> Reply {
     let now = Moment::now();
     let (mut parts, body) = request.into_parts();
     let changes_something = !is_safe(&parts.method);
@@ -205,13 +187,17 @@ async fn checked(app: Arc<App>, route: &'static Route, request: Request) -> Repl
         if changes_something && how != Proof::Bearer {
             check_site(&app, &parts.headers)?;
         }
+        *owner = Some(found.identity.clone());
         (who, proof) = (Some(found), Some(how));
     } else if changes_something {
         check_site(&app, &parts.headers)?;
     }
     // A body that no route takes is not waited for.
     let body = match route.body {
-        Some(_) => read_body(&parts.headers, body, route.body_bytes_max).await?,
+        Some(_) => {
+            let taken = Room::take(&app.room, owner.as_ref(), announced(&body, route)?)?;
+            taken.hold(read_body(body, route.body_bytes_max).await?)
+        }
         None => Bytes::new(),
     };
     if changes_something && !body.is_empty() {
@@ -230,8 +216,7 @@ async fn checked(app: Arc<App>, route: &'static Route, request: Request) -> Repl
         body,
         now,
     };
-    let owner = call.who.as_ref().map(|who| who.identity.clone());
-    asking_for(owner, (route.answer)(call)).await
+    asking_for(owner.clone(), (route.answer)(call)).await
 }
 
 fn too_many_connections(who: &Who) -> Problem {
@@ -240,13 +225,20 @@ fn too_many_connections(who: &Who) -> Problem {
     Problem { retry_after: Some(1), ..Problem::new(Code::TooMany, text) }
 }
 
-async fn read_body(headers: &axum::http::HeaderMap, body: Body, max_bytes: usize) -> Result<Bytes, Problem> {
-    let too_large = || Problem::new(Code::TooLarge, format!("the body may have at most {max_bytes} bytes"));
-    let length = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
-    if length.is_some_and(|length| (max_bytes as u64) < length) {
-        return Err(too_large());
-    }
-    let read = timeout(BODY_PATIENCE, to_bytes(body, max_bytes)).await;
+fn too_large(bytes_max: usize) -> Problem {
+    Problem::new(Code::TooLarge, format!("the body may have at most {bytes_max} bytes"))
+}
+
+/// How long the body may become: as long as its request says, or as its route takes.
+fn announced(body: &Body, route: &Route) -> Result<usize, Problem> {
+    let bytes_max = route.body_bytes_max;
+    let said = hyper::body::Body::size_hint(body).upper();
+    let said = said.map_or(bytes_max, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+    if said <= bytes_max { Ok(said) } else { Err(too_large(bytes_max)) }
+}
+
+async fn read_body(body: Body, bytes_max: usize) -> Result<Bytes, Problem> {
+    let read = timeout(BODY_PATIENCE, to_bytes(body, bytes_max)).await;
     let slow = |_| Problem::new(Code::Slow, "the body did not come in time");
-    read.map_err(slow)?.map_err(|_| too_large())
+    read.map_err(slow)?.map_err(|_| too_large(bytes_max))
 }

@@ -67,7 +67,12 @@ pub fn path(data: &DataDirectory) -> PathBuf {
 
 /// The SHA-256 of a text or of bytes, in hexadecimal digits.
 pub fn hash(text: impl AsRef<[u8]>) -> String {
-    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(&Sha256::digest(text))
+}
+
+/// Bytes in hexadecimal digits.
+pub fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn wrong(text: String) -> io::Error {

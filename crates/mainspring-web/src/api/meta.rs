@@ -10,7 +10,7 @@ use mainspring_server::protocol::{Request, Response};
 use serde::Deserialize;
 
 use crate::app::SignIn;
-use crate::call::{Call, Reply, nothing, text};
+use crate::call::{Call, Reply, nothing, shared, text};
 use crate::catalogue::strange;
 use crate::guard::{Proof, page_policy};
 use crate::metrics;
@@ -24,7 +24,7 @@ use crate::sessions::LIFE;
 /// None.
 pub async fn index(call: Call) -> Reply {
     let assets = &call.app.assets;
-    let mut response = text("text/html; charset=utf-8", assets.index.clone());
+    let mut response = shared("text/html; charset=utf-8", assets.index.clone());
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     let policy = HeaderValue::from_str(&page_policy(&assets.style_hash)).ok();
     response.headers_mut().extend(policy.map(|policy| (CONTENT_SECURITY_POLICY, policy)));
@@ -40,7 +40,7 @@ pub async fn asset(call: Call) -> Reply {
     let assets = &call.app.assets;
     let found = assets.find(call.parameter("name")).filter(|_| call.parameter("hash") == assets.hash);
     let found = found.ok_or_else(|| Problem::new(Code::NotFound, "there is nothing here"))?;
-    let mut response = text(found.media_type, found.bytes.clone());
+    let mut response = shared(found.media_type, found.bytes.clone());
     let forever = HeaderValue::from_static("public, max-age=31536000, immutable");
     response.headers_mut().insert(CACHE_CONTROL, forever);
     Ok(response)
@@ -82,7 +82,7 @@ pub async fn readyz(call: Call) -> Reply {
 pub async fn openapi(call: Call) -> Reply {
     call.asked()?;
     let description = call.app.description.get().cloned().unwrap_or_default();
-    Ok(text("application/json", description))
+    Ok(shared("application/json", description))
 }
 
 /// The metrics.

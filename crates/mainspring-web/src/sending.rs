@@ -1,0 +1,182 @@
+//! The last steps before an answer is sent: the tag of what is in it, and room for it.
+//!
+//! ```text
+//! answer ─▶ a document that was asked for: its tag, or 304 ─▶ in memory as a whole: room for its bytes ─▶ hyper
+//! ```
+//!
+//! Cost: a hash of a document that was asked for. That of a long one is made in pieces, and others are
+//! answered between them.
+//!
+//! Does not send.
+
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes, to_bytes};
+use axum::http::header::{CONTENT_TYPE, ETAG, IF_NONE_MATCH};
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode};
+use sha2::{Digest, Sha256};
+use tokio::task::yield_now;
+
+use crate::problem::Problem;
+use crate::room::Room;
+use crate::sessions::Identity;
+use crate::tokens::hexadecimal;
+
+/// How many characters of a hash tell one answer from the next.
+const TAG_CHARS: usize = 32;
+
+/// How much is hashed at a time: a millisecond where the processor has no instructions for it.
+const PIECE_BYTES: usize = 256 << 10;
+
+/// Marks an answer that is in memory as a whole and for its client alone: until it is sent it takes the room
+/// of its identity.
+#[derive(Clone, Copy, Debug)]
+pub struct Whole;
+
+/// What a client has asked with, as far as it decides how its answer is sent.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// Whether it has asked for a document, and not for a deed.
+    pub is_look: bool,
+    /// The tags that it has already.
+    pub known: Option<HeaderValue>,
+}
+
+impl Wanted {
+    /// That of a request.
+    pub fn new(is_look: bool, headers: &HeaderMap) -> Wanted {
+        Wanted { is_look, known: headers.get(IF_NONE_MATCH).cloned() }
+    }
+
+    /// Whether the client has an answer with this tag.
+    fn has(&self, tag: &str) -> bool {
+        let known = self.known.as_ref().and_then(|known| known.to_str().ok());
+        known.is_some_and(|known| known.split(',').any(|known| known.trim() == tag))
+    }
+}
+
+/// The answer as it is sent.
+///
+/// # Errors
+///
+/// 429 and 503 where there is no room for it.
+pub async fn prepared(
+    room: &Arc<Room>,
+    owner: Option<&Identity>,
+    wanted: &Wanted,
+    response: Response<Body>,
+) -> Result<Response<Body>, Problem> {
+    let (mut parts, body) = response.into_parts();
+    let is_whole = parts.extensions.remove::<Whole>().is_some();
+    let kind = parts.headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+    let is_document = parts.status == StatusCode::OK && kind == Some(b"application/json");
+    let is_tagged = wanted.is_look && is_document;
+    if !is_whole && !is_tagged {
+        return Ok(Response::from_parts(parts, body));
+    }
+    // It is one piece: nothing is copied.
+    let bytes = to_bytes(body, usize::MAX).await.unwrap_or_default();
+    if is_tagged && !parts.headers.contains_key(ETAG) {
+        let tag = tag_of(&bytes).await;
+        parts.headers.extend(HeaderValue::from_str(&tag).ok().map(|tag| (ETAG, tag)));
+        if wanted.has(&tag) {
+            parts.status = StatusCode::NOT_MODIFIED;
+            parts.headers.remove(CONTENT_TYPE);
+            return Ok(Response::from_parts(parts, Body::empty()));
+        }
+    }
+    let bytes = if is_whole { Room::take(room, owner, bytes.len())?.hold(bytes) } else { bytes };
+    Ok(Response::from_parts(parts, Body::from(bytes)))
+}
+
+async fn tag_of(bytes: &Bytes) -> String {
+    let mut hash = Sha256::new();
+    for (index, piece) in bytes.chunks(PIECE_BYTES).enumerate() {
+        if 0 < index {
+            yield_now().await;
+        }
+        hash.update(piece);
+    }
+    format!("\"{}\"", &hexadecimal(&hash.finalize())[..TAG_CHARS])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::Code;
+    use crate::room::MAX_BYTES_OF_IDENTITY;
+    use crate::tokens::hash;
+    use std::cell::Cell;
+    use std::rc::Rc;
+
+    fn whole(kind: &'static str, text: String) -> Response<Body> {
+        let mut response = Response::new(Body::from(text));
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+        response.extensions_mut().insert(Whole);
+        response
+    }
+
+    fn run<F: Future>(future: F) -> F::Output {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        tokio::task::LocalSet::new().block_on(&runtime, future)
+    }
+
+    #[test]
+    fn a_document_has_the_tag_of_its_text_and_is_not_sent_to_a_client_that_has_it() {
+        run(async {
+            let room = Arc::new(Room::default());
+            let document = "x".repeat(3 * PIECE_BYTES);
+            let send = async |known: Option<HeaderValue>| {
+                let wanted = Wanted { is_look: true, known };
+                prepared(&room, None, &wanted, whole("application/json", document.clone())).await.unwrap()
+            };
+            let first = send(None).await;
+            let tag = first.headers()[ETAG].clone();
+            assert_eq!(tag.to_str().unwrap().trim_matches('"'), &hash(&document)[..TAG_CHARS]);
+            let again = send(Some(tag)).await;
+            assert_eq!(
+                (again.status(), again.headers().contains_key(CONTENT_TYPE)),
+                (StatusCode::NOT_MODIFIED, false)
+            );
+        });
+    }
+
+    #[test]
+    fn others_are_answered_while_a_long_answer_is_hashed() {
+        run(async {
+            let turns = Rc::new(Cell::new(0));
+            let counted = Rc::clone(&turns);
+            tokio::task::spawn_local(async move {
+                loop {
+                    counted.set(counted.get() + 1);
+                    yield_now().await;
+                }
+            });
+            tag_of(&Bytes::from(vec![b'x'; 10 * PIECE_BYTES])).await;
+            assert!(9 <= turns.get(), "{} turns of others", turns.get());
+        });
+    }
+
+    #[test]
+    fn an_answer_waits_in_the_room_of_its_identity_and_one_that_all_share_in_none() {
+        run(async {
+            let room = Arc::new(Room::default());
+            let [mara, ada] = ["mara", "ada"].map(|name| Identity::Proxy(name.to_owned()));
+            let wanted = Wanted::default();
+            let long = || whole("text/plain", "x".repeat(MAX_BYTES_OF_IDENTITY / 4));
+            let mut waiting = Vec::new();
+            for _ in 0..4 {
+                waiting.push(prepared(&room, Some(&mara), &wanted, long()).await.unwrap());
+            }
+            let refused = prepared(&room, Some(&mara), &wanted, long()).await.unwrap_err();
+            assert_eq!((refused.code, refused.retry_after.is_some()), (Code::TooMany, true));
+            assert!(prepared(&room, Some(&mara), &wanted, refused.response()).await.is_ok());
+            assert!(prepared(&room, Some(&ada), &wanted, long()).await.is_ok());
+            let shared = Response::new(Body::from("x".repeat(MAX_BYTES_OF_IDENTITY / 4)));
+            assert!(prepared(&room, Some(&mara), &wanted, shared).await.is_ok());
+            // A client that goes away takes its answer with it.
+            waiting.pop();
+            assert!(prepared(&room, Some(&mara), &wanted, long()).await.is_ok());
+        });
+    }
+}
