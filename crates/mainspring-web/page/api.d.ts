@@ -603,9 +603,17 @@ export interface Sent {
 export interface Checked {
   files: {
     path: string;
+    /** Of all files of a request the first thousand, in four megabytes at most. */
     faults: Fault[];
-    /** Each job as a table of a job file: a crontab becomes TOML here. */
+    /** How many more there are. */
+    faults_left_out: number;
+    /**
+     * Each job as a table of a job file: a crontab becomes TOML here. Of all files of a request those in twelve
+     * megabytes.
+     */
     jobs: { name: string; sentence: string; definition: string }[];
+    /** How many more there are. */
+    jobs_left_out: number;
   }[];
 }
 
@@ -617,9 +625,15 @@ export interface Applied {
   refused: string[];
   unchanged: number;
   problems: string;
-  /** (+) A unified diff of definitions; in a preview alone. */
+  /**
+   * (+) A unified diff of definitions; in a preview alone. Beyond four megabytes its last line says how many jobs
+   * are left out.
+   */
   diff: string;
+  /** (+) The first thousand, in four megabytes at most. */
   faults: Fault[];
+  /** (+) How many more there are. */
+  faults_left_out: number;
 }
 
 // POST explain {schedule, dialect, zone, from?, n, name?}  ->  Explained; 422 with one Fault ----------------
@@ -681,7 +695,7 @@ export interface Lane {
   group: string | null;
   median_ms: number | null;
   paused: boolean;
-  /** At most 300. */
+  /** At most 300, and 60,000 of all lanes. */
   times: Moment[];
   /** How many there are in all, or at least if is_cut. */
   count: number;

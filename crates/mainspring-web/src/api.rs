@@ -16,4 +16,5 @@ pub mod once;
 pub mod overview;
 pub mod requests;
 pub mod runs;
+mod told;
 pub mod upcoming;

@@ -15,15 +15,18 @@ use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, Uri};
 use jiff::Timestamp;
 use mainspring_cron::TimeText;
 use mainspring_exec::clock::Moment;
+use mainspring_server::protocol::check_values;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokio::task::yield_now;
 
 use crate::app::App;
 use crate::guard::Proof;
 use crate::problem::{Code, Problem};
+use crate::room::SHORT_BYTES;
+use crate::sending::Whole;
 use crate::sessions::Who;
 
-use crate::sending::Whole;
 /// What a handler answers.
 pub type Reply = Result<Response<Body>, Problem>;
 
@@ -120,11 +123,41 @@ impl Call {
     ///
     /// # Errors
     ///
-    /// 422 where it is another one, or has a field that is not known.
-    pub fn document<T: DeserializeOwned>(&self) -> Result<T, Problem> {
-        let bytes: &[u8] = if self.body.is_empty() { b"{}" } else { &self.body };
-        serde_json::from_slice(bytes).map_err(|error| Problem::new(Code::Invalid, error.to_string()))
+    /// 422 where it is another one, has a field that is not known, or too many values.
+    pub async fn document<T: DeserializeOwned + Send + 'static>(&self) -> Result<T, Problem> {
+        self.read(document).await
     }
+
+    /// What is in the body. A long one is read on a thread beside that of the listener.
+    ///
+    /// # Errors
+    ///
+    /// What `read` says.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&[u8]) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        match &self.who {
+            Some(who) if SHORT_BYTES < self.body.len() => {
+                let body = self.body.clone();
+                self.app.computations.run(&who.identity, move || read(&body)).await?
+            }
+            // A body of a client that has shown no identity is short.
+            _ => read(&self.body),
+        }
+    }
+}
+
+/// A body as a document. An empty one is `{}`.
+///
+/// # Errors
+///
+/// 422 as [`Call::document`].
+pub fn document<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    let wrong = |text| Problem::new(Code::Invalid, text);
+    check_values(body).map_err(wrong)?;
+    let body: &[u8] = if body.is_empty() { b"{}" } else { body };
+    serde_json::from_slice(body).map_err(|error| wrong(error.to_string()))
 }
 
 /// The parameters of an address, of which only these are known.
@@ -156,11 +189,29 @@ pub fn parameters(uri: &Uri, known: &[&str]) -> Result<Asked, Problem> {
 ///
 /// None; it is what handlers return.
 pub fn json(status: StatusCode, document: &impl Serialize) -> Reply {
-    let written = serde_json::to_vec(document)
-        .map_err(|error| Problem::new(Code::Failed, format!("the answer cannot be written: {error}")))?;
-    let mut response = text("application/json", written);
+    let mut response = text("application/json", written(document)?);
     *response.status_mut() = status;
     Ok(response)
+}
+
+/// So many rows of a list are made at once: a file is read for each.
+const ROWS_AT_ONCE: usize = 50;
+
+/// Lets other requests be answered after each so many rows of a list.
+pub async fn after_row(index: usize) {
+    if index % ROWS_AT_ONCE == ROWS_AT_ONCE - 1 {
+        yield_now().await;
+    }
+}
+
+/// The text of a document.
+///
+/// # Errors
+///
+/// 500 where a document has a key that is no text: none has.
+pub fn written(document: &impl Serialize) -> Result<Vec<u8>, Problem> {
+    serde_json::to_vec(document)
+        .map_err(|error| Problem::new(Code::Failed, format!("the answer cannot be written: {error}")))
 }
 
 /// A document, with status 200.
@@ -191,4 +242,60 @@ pub fn nothing() -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pool::Pool;
+    use crate::scope::Scope;
+    use crate::sessions::Identity;
+    use crate::settings::Settings;
+    use jiff::tz::TimeZone;
+    use mainspring_server::data_directory::DataDirectory;
+    use std::thread::{self, ThreadId};
+
+    fn call(body: Vec<u8>) -> Call {
+        let folder = std::env::temp_dir().join(format!("mainspring-call-{}", std::process::id()));
+        let data = DataDirectory::find(Some(&folder));
+        let app = App::new(Settings::default(), data, TimeZone::UTC, Pool::new(Vec::new())).unwrap();
+        Call {
+            query: &[],
+            app: Arc::new(app),
+            who: Some(Who { identity: Identity::Local, scope: Scope::Look }),
+            proof: None,
+            parameters: HashMap::new(),
+            uri: Uri::from_static("/"),
+            headers: HeaderMap::new(),
+            body: body.into(),
+            now: Moment::now(),
+        }
+    }
+
+    #[test]
+    fn a_long_body_is_read_beside_the_listener() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let thread_of = async |length: usize| -> ThreadId {
+                let read = |_: &[u8]| Ok(thread::current().id());
+                call(vec![b' '; length]).read(read).await.unwrap()
+            };
+            let listener = thread::current().id();
+            assert_eq!(thread_of(SHORT_BYTES).await, listener, "a short one at once");
+            assert_ne!(thread_of(SHORT_BYTES + 1).await, listener);
+        });
+    }
+
+    #[test]
+    fn a_body_with_more_values_than_may_be_is_refused_before_one_of_them_is_made() {
+        let body = format!("[{}", "1,".repeat(mainspring_server::protocol::MAX_VALUES));
+        let refused = document::<Vec<u8>>(body.as_bytes()).unwrap_err();
+        assert_eq!(refused.code, Code::Invalid);
+        assert!(refused.detail.contains("values"), "{}", refused.detail);
+        assert_eq!(
+            document::<HashMap<String, String>>(b""),
+            Ok(HashMap::new()),
+            "an empty one is a document"
+        );
+    }
 }

@@ -1,4 +1,5 @@
-//! Requests that compute for long, such as the check of a file: each on a thread beside the listener's.
+//! Work in proportion to what a client sent or asked for, such as the check of a file: each on a thread
+//! beside the listener's.
 //!
 //! ```text
 //! handler ─▶ the turn of its identity, in order of arrival ─▶ one of MAX_THREADS threads ─▶ handler

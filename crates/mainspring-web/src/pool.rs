@@ -25,6 +25,7 @@ use std::time::Duration;
 use mainspring_server::protocol::{Answered, Asked, ErrorKind, ErrorWire, Request, Response};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use crate::problem::Problem;
@@ -90,6 +91,12 @@ pub struct Connection {
     last_id: u64,
 }
 
+fn line(asked: &Asked) -> Vec<u8> {
+    let mut text = serde_json::to_vec(asked).expect("requests have string keys and finite numbers");
+    text.push(b'\n');
+    text
+}
+
 fn gone() -> ErrorWire {
     ErrorWire::new(ErrorKind::Temporary, "the server is stopping")
 }
@@ -118,8 +125,12 @@ impl Connection {
     async fn send(&mut self, asked: Asked) -> Result<Response, ErrorWire> {
         self.last_id += 1;
         let asked = Asked { id: self.last_id, ..asked };
-        let mut text = serde_json::to_vec(&asked).expect("requests have string keys and finite numbers");
-        text.push(b'\n');
+        // Files are as long as the longest request: they are written on a thread beside that of the listener.
+        let text = if matches!(asked.request, Request::Apply { .. }) {
+            spawn_blocking(move || line(&asked)).await.map_err(|_| gone())?
+        } else {
+            line(&asked)
+        };
         self.stream.write_all(&text).await.map_err(|_| gone())?;
         self.next().await
     }

@@ -395,12 +395,16 @@ export const FORMS = {
       const {
         files: [file]
       } = await send("POST", "check", { files });
-      const { faults = [], jobs = [] } = file ?? {};
+      if (file === undefined) return [];
+      const { faults, faults_left_out, jobs, jobs_left_out } = file;
+      const count = faults.length + faults_left_out;
       return [
         h(
           "p",
-          faults.length === 0 ? "No problems" : plural(faults.length, "problem"),
-          `, ${plural(jobs.length, "job")}.`
+          count === 0 ? "No problems" : plural(count, "problem"),
+          `, ${plural(jobs.length + jobs_left_out, "job")}.`,
+          0 < faults_left_out && ` The first ${number(faults.length)} problems are shown.`,
+          0 < jobs_left_out && ` The first ${number(jobs.length)} jobs are shown.`
         ),
         faultList(faults),
         h(
@@ -417,8 +421,10 @@ export const FORMS = {
         files: [file]
       } = await send("POST", "check", { files: [{ path: "crontab", text: `${values.get("text")}\n` }] });
       const text = (file?.jobs ?? []).map(({ definition }) => definition.trim()).join("\n\n");
+      const left_out = file?.jobs_left_out ?? 0;
       return [
         faultList(file?.faults ?? []),
+        0 < left_out && h("p.bad", `${plural(left_out, "job is", "jobs are")} left out: convert fewer at once.`),
         text === "" ? nothing("There is no job in it.") : code("As TOML", text)
       ];
     });

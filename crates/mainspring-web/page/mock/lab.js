@@ -105,7 +105,7 @@ export function check(kind, body) {
         if (error instanceof Bad) faults.push({ ...error.fault, line: index + 1, excerpt: line });
       }
     });
-    return { path, faults, jobs };
+    return { path, faults, faults_left_out: 0, jobs, jobs_left_out: 0 };
   });
   if (kind === "check") return { files };
   return {
@@ -116,6 +116,7 @@ export function check(kind, body) {
     unchanged: 12,
     problems: "",
     diff: `+${files[0].jobs[0]?.definition ?? ""}`,
-    faults: files[0].faults
+    faults: files[0].faults,
+    faults_left_out: 0
   };
 }

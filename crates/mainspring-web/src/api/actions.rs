@@ -38,7 +38,7 @@ const MAX_TIMES: usize = 20;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RunAsked {
+pub(crate) struct RunAsked {
     at: Option<String>,
     r#in: Option<String>,
     key: Option<String>,
@@ -46,13 +46,13 @@ struct RunAsked {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Noted {
+pub(crate) struct Noted {
     note: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Backfill {
+pub(crate) struct Backfill {
     from: String,
     to: String,
     #[serde(default)]
@@ -62,7 +62,7 @@ struct Backfill {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Many {
+pub(crate) struct Many {
     r#do: Deed,
     of: Of,
     ids: Option<Vec<String>>,
@@ -83,7 +83,7 @@ enum Of {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct PauseAsked {
+pub(crate) struct PauseAsked {
     note: Option<String>,
     until: Option<String>,
 }
@@ -99,15 +99,15 @@ impl Call {
     }
 
     /// What somebody says about what they do.
-    fn note(&self) -> Result<Option<String>, Problem> {
-        let Noted { note } = self.document()?;
+    async fn note(&self) -> Result<Option<String>, Problem> {
+        let Noted { note } = self.document().await?;
         check_note(note.as_deref())?;
         Ok(note)
     }
 
     /// How something is to rest.
-    fn pause(&self, job: Option<String>) -> Result<Request, Problem> {
-        let PauseAsked { note, until } = self.document()?;
+    async fn pause(&self, job: Option<String>) -> Result<Request, Problem> {
+        let PauseAsked { note, until } = self.document().await?;
         check_note(note.as_deref())?;
         check_until(until.as_deref(), self.now.wall)?;
         Ok(Request::Pause(PauseWire { job, until, note: note.unwrap_or_default() }))
@@ -139,7 +139,7 @@ fn check_until(until: Option<&str>, now: Timestamp) -> Result<(), Problem> {
 /// 404 if there is none, 409 for a key that is that of other work, 422 for a time that has passed by more
 /// than a minute, and what the loop says.
 pub async fn run(call: Call) -> Reply {
-    let asked: RunAsked = call.document()?;
+    let asked: RunAsked = call.document().await?;
     let job = call.parameter("job").to_owned();
     let due = moment_of(asked.at.as_deref(), asked.r#in.as_deref(), call.now.wall)?;
     let of_header = call.idempotency_key()?;
@@ -244,7 +244,7 @@ pub(super) fn href(run: &str) -> String {
 /// 404 if there is none, 422 for a note or an end that cannot be, and what the loop says.
 pub async fn pause(call: Call) -> Reply {
     let job = call.parameter("job").to_owned();
-    let request = call.pause(Some(job.clone()))?;
+    let request = call.pause(Some(job.clone())).await?;
     call.app.change(call.who()?, None, request).await?;
     job_answer(&call, StatusCode::OK, &job).await
 }
@@ -255,7 +255,7 @@ pub async fn pause(call: Call) -> Reply {
 ///
 /// As [`pause`].
 pub async fn resume(call: Call) -> Reply {
-    let (job, note) = (call.parameter("job").to_owned(), call.note()?);
+    let (job, note) = (call.parameter("job").to_owned(), call.note().await?);
     call.app.change(call.who()?, note, Request::Resume { job: Some(job.clone()) }).await?;
     job_answer(&call, StatusCode::OK, &job).await
 }
@@ -266,7 +266,7 @@ pub async fn resume(call: Call) -> Reply {
 ///
 /// 422 for a note or an end that cannot be, and what the loop says.
 pub async fn pause_all(call: Call) -> Reply {
-    call.app.change(call.who()?, None, call.pause(None)?).await?;
+    call.app.change(call.who()?, None, call.pause(None).await?).await?;
     ok(&overview::status_of(&call.app, call.who()?, call.now.wall).await?)
 }
 
@@ -276,7 +276,7 @@ pub async fn pause_all(call: Call) -> Reply {
 ///
 /// What the loop says.
 pub async fn resume_all(call: Call) -> Reply {
-    call.app.change(call.who()?, call.note()?, Request::Resume { job: None }).await?;
+    call.app.change(call.who()?, call.note().await?, Request::Resume { job: None }).await?;
     ok(&overview::status_of(&call.app, call.who()?, call.now.wall).await?)
 }
 
@@ -286,7 +286,7 @@ pub async fn resume_all(call: Call) -> Reply {
 ///
 /// 404 if there is none, 409 if the count is another one, and what the loop says.
 pub async fn backfill(call: Call) -> Reply {
-    let asked: Backfill = call.document()?;
+    let asked: Backfill = call.document().await?;
     let job = call.parameter("job").to_owned();
     let request = |preview| Request::Backfill {
         job: job.clone(),
@@ -314,7 +314,7 @@ pub async fn backfill(call: Call) -> Reply {
 }
 
 async fn settle(call: Call, code: &'static str, request: fn(String) -> Request) -> Reply {
-    let note = call.note()?;
+    let note = call.note().await?;
     // A run that is not there is 404, and one in another state 409: the loop says the first of both.
     let found = runs::found(&call).await?;
     let is_open = found.run.ended.is_none();
@@ -360,7 +360,7 @@ pub async fn let_go(call: Call) -> Reply {
 ///
 /// 409 if the count is another one, 422 for what cannot be done to them, and what the loop says.
 pub async fn many(call: Call) -> Reply {
-    let asked: Many = call.document()?;
+    let asked: Many = call.document().await?;
     check_note(asked.note.as_deref())?;
     check_until(asked.until.as_deref(), call.now.wall)?;
     if asked.until.is_some() && asked.r#do != Deed::Pause {

@@ -7,23 +7,26 @@
 //!
 //! Does not decide whose a name is: the loop does.
 
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::header::{ETAG, IF_MATCH, LOCATION};
 use axum::http::{HeaderValue, Response, StatusCode};
+use jiff::tz::TimeZone;
+use mainspring_file::budget::Budget;
 use mainspring_file::crontab::Format;
 use mainspring_file::loaded::Loaded;
 use mainspring_file::source::Source;
-use mainspring_server::protocol::{
-    FileWire, JobState, JobWire, MAX_APPLIED_FILES, Request, Response as Answer,
-};
+use mainspring_server::protocol::{AppliedWire, FileWire, JobState, JobWire, Request, Response as Answer};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::files::fault;
+use super::files::check_count;
 use super::overview::last_pause;
-use crate::call::{Call, Reply, json as answer, nothing, ok, text};
+use super::told::{Faults, Sent};
+use crate::call::{Call, Reply, document, json as answer, nothing, text};
 use crate::catalogue::{Known, strange};
 use crate::problem::{Code, Problem};
 use crate::tokens::hash;
@@ -34,7 +37,7 @@ const TAG_CHARS: usize = 32;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct DefineAsked {
+pub(crate) struct DefineAsked {
     toml: Option<String>,
     name: Option<String>,
     job: Option<Map<String, Value>>,
@@ -54,7 +57,7 @@ impl DefineAsked {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ApplyAsked {
+pub(crate) struct ApplyAsked {
     files: Vec<Sent>,
     #[serde(default)]
     prune: bool,
@@ -62,11 +65,13 @@ struct ApplyAsked {
     preview: bool,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Sent {
-    path: String,
-    text: String,
+/// Files that were read, as a request to the loop, and what is told of them.
+struct Read {
+    request: Request,
+    is_preview: bool,
+    /// The definitions in them, by the names of their jobs.
+    found: HashMap<String, String>,
+    faults: Faults,
 }
 
 /// What tells one version of a job from the next: its definition, and whether it is paused. A run does not
@@ -132,29 +137,24 @@ async fn check_match(call: &Call, name: &str) -> Result<(), Problem> {
     Err(Problem::new(Code::Precondition, format!("`{name}` is another one now: look at it again")))
 }
 
-/// Reads files, given as path and text, on a thread beside that of the listener.
-async fn parsed(call: &Call, files: Vec<(String, String)>) -> Result<Vec<Loaded>, Problem> {
-    let zone = call.app.zone.clone();
-    let parse = move || {
-        let sources = files.into_iter().map(|(path, text)| Source::new(path, text));
-        sources.map(|source| Loaded::parse(&source, Format::User, &zone)).collect()
+/// The one job in a body: its definition for the loop, and its name. `name` is the one in the address, if it
+/// has one.
+async fn one_job(call: &Call, name: Option<String>) -> Result<(String, String), Problem> {
+    let (body, zone) = (call.body.clone(), call.app.zone.clone());
+    let read = move || {
+        let toml = document::<DefineAsked>(&body)?.text(name.as_deref())?;
+        let read = Loaded::parse(&Source::new("definition.toml", toml.as_str()), Format::User, &zone);
+        if !read.is_good() {
+            let mut faults = Faults::default();
+            faults.add(&read);
+            return Err(faults.refusal("the definition has problems"));
+        }
+        match &read.jobs[..] {
+            [one] => Ok((toml, one.job.name.to_string())),
+            jobs => Err(Problem::new(Code::Invalid, format!("expected one job, found {}", jobs.len()))),
+        }
     };
-    call.app.computations.run(&call.who()?.identity, parse).await
-}
-
-/// The one job in a text, as a definition of the loop.
-async fn one_job(call: &Call, toml: &str) -> Result<String, Problem> {
-    let read = parsed(call, vec![("definition.toml".to_owned(), toml.to_owned())]).await?.remove(0);
-    let faults: Vec<Value> = read.problems.iter().map(fault).collect();
-    if !read.is_good() {
-        let mut problem = Problem::new(Code::Invalid, "the definition has problems");
-        problem.faults = faults;
-        return Err(problem);
-    }
-    match &read.jobs[..] {
-        [one] => Ok(one.job.name.to_string()),
-        jobs => Err(Problem::new(Code::Invalid, format!("expected one job, found {}", jobs.len()))),
-    }
+    call.app.computations.run(&call.who()?.identity, read).await?
 }
 
 /// The table of a job file that has the same keys.
@@ -197,8 +197,7 @@ fn toml_value(key: &str, value: &Value) -> Result<String, Problem> {
 /// 409 if there is one of that name, 422 with what is wrong in it, and what the loop says.
 pub async fn create(call: Call) -> Reply {
     call.asked()?;
-    let toml = call.document::<DefineAsked>()?.text(None)?;
-    let name = one_job(&call, &toml).await?;
+    let (toml, name) = one_job(&call, None).await?;
     // The request has no name of its own: the audit has it as the note.
     call.app.change(call.who()?, Some(name.clone()), Request::Define { text: toml, replace: false }).await?;
     let mut response = job_answer(&call, StatusCode::CREATED, &name).await?;
@@ -213,8 +212,7 @@ pub async fn create(call: Call) -> Reply {
 /// As [`create`], 409 also for a job of a file, and 412 where it is another one than `If-Match` says.
 pub async fn replace(call: Call) -> Reply {
     call.asked()?;
-    let toml = call.document::<DefineAsked>()?.text(Some(call.parameter("job")))?;
-    let name = one_job(&call, &toml).await?;
+    let (toml, name) = one_job(&call, Some(call.parameter("job").to_owned())).await?;
     if name != call.parameter("job") {
         let text = format!("the definition is of `{name}`, and the address of `{}`", call.parameter("job"));
         return Err(Problem::new(Code::Invalid, text));
@@ -244,53 +242,85 @@ pub async fn remove(call: Call) -> Reply {
     Ok(nothing())
 }
 
-/// Takes over files of jobs, or tells what that would change.
+/// Takes over files of jobs, or tells what that would change. What is in proportion to them is done on a
+/// thread beside that of the listener.
 ///
 /// # Errors
 ///
 /// 409 for a name that another source has, 422 with what is wrong in them, and what the loop says.
 pub async fn apply(call: Call) -> Reply {
     call.asked()?;
-    let asked: ApplyAsked = call.document()?;
-    if MAX_APPLIED_FILES < asked.files.len() {
-        return Err(Problem::new(Code::Invalid, format!("at most {MAX_APPLIED_FILES} files at once")));
-    }
-    let mut found = Vec::new();
-    let mut faults = Vec::new();
-    let files = asked.files.iter().map(|file| (file.path.clone(), file.text.clone())).collect();
-    for read in parsed(&call, files).await? {
-        faults.extend(read.problems.iter().map(fault));
-        found.extend(read.jobs.into_iter().map(|placed| placed.job));
-    }
-    if faults.iter().any(|fault| fault["severity"] == "problem") {
-        let mut problem = Problem::new(Code::Invalid, "the files have problems: nothing was changed");
-        problem.faults = faults;
-        return Err(problem);
-    }
+    let (body, zone, who) = (call.body.clone(), call.app.zone.clone(), call.who()?);
+    let reading = move || read(document(&body)?, &zone);
+    let Read { request, is_preview, found, faults } =
+        call.app.computations.run(&who.identity, reading).await??;
     let before = call.app.catalogue.jobs(&call.app.pool).await?;
-    let wire = |file: Sent| FileWire { name: file.path, text: file.text, system: false };
-    let files = asked.files.into_iter().map(wire).collect();
-    let request = Request::Apply { files, prune: asked.prune, preview: asked.preview };
-    let response = match asked.preview {
+    let response = match is_preview {
         true => call.app.pool.look(request).await?,
-        false => call.app.change(call.who()?, None, request).await?,
+        false => call.app.change(who, None, request).await?,
     };
     let Answer::Applied(applied) = response else { return Err(strange()) };
-    let old = |name: &str| {
-        before.iter().find(|known| known.wire.name == name).map_or("", |known| known.definition.as_str())
+    let telling = move || {
+        let diff = if is_preview { differences(&applied, &before, &found) } else { String::new() };
+        let mut told = fields(&applied);
+        told.insert("diff".to_owned(), json!(diff));
+        let (faults, left_out) = faults.list();
+        let told = json!(told).to_string();
+        let told = told.strip_suffix('}').unwrap_or(&told);
+        format!("{told},\"faults\":{faults},\"faults_left_out\":{left_out}}}")
     };
-    let new =
-        |name: &str| found.iter().find(|job| job.name.as_str() == name).map_or("", |job| job.text.as_str());
+    Ok(text("application/json", call.app.computations.run(&who.identity, telling).await?))
+}
+
+/// Reads files, whose jobs have one budget.
+///
+/// # Errors
+///
+/// 422 with what is wrong in them.
+fn read(ApplyAsked { files, prune, preview }: ApplyAsked, zone: &TimeZone) -> Result<Read, Problem> {
+    check_count(files.len())?;
+    let mut budget = Budget::default();
+    let (mut wires, mut found, mut faults, mut is_good) =
+        (Vec::new(), HashMap::new(), Faults::default(), true);
+    for Sent { path, text } in files {
+        let source = Source::new(path, text);
+        let read = Loaded::parse_within(&source, Format::User, zone, &mut budget);
+        is_good &= read.is_good();
+        faults.add(&read);
+        found.extend(read.jobs.into_iter().map(|placed| (placed.job.name.to_string(), placed.job.text)));
+        let (name, text) = source.into_text();
+        wires.push(FileWire { name, text, system: false });
+    }
+    if !is_good {
+        return Err(faults.refusal("the files have problems: nothing was changed"));
+    }
+    let request = Request::Apply { files: wires, prune, preview };
+    Ok(Read { request, is_preview: preview, found, faults })
+}
+
+/// How long a difference may be: a person reads less.
+const MAX_DIFF_BYTES: usize = 4 << 20;
+
+/// What would become of the definitions, one after the other.
+fn differences(applied: &AppliedWire, before: &[Arc<Known>], found: &HashMap<String, String>) -> String {
+    let old: HashMap<&str, &str> =
+        before.iter().map(|known| (known.wire.name.as_str(), known.definition.as_str())).collect();
     let mut diff = String::new();
-    if asked.preview {
-        for name in applied.added.iter().chain(&applied.changed).chain(&applied.removed) {
-            write_diff(&mut diff, name, old(name), new(name));
+    let mut names = applied.added.iter().chain(&applied.changed).chain(&applied.removed);
+    for name in names.by_ref() {
+        let new = found.get(name).map_or("", String::as_str);
+        write_diff(&mut diff, name, old.get(name.as_str()).copied().unwrap_or(""), new);
+        if MAX_DIFF_BYTES < diff.len() {
+            break;
         }
     }
-    let mut document = fields(&applied);
-    document.insert("diff".to_owned(), json!(diff));
-    document.insert("faults".to_owned(), json!(faults));
-    ok(&document)
+    match names.count() {
+        0 => {}
+        left_out => {
+            let _ = writeln!(diff, "@@ {left_out} more jobs are left out here @@");
+        }
+    }
+    diff
 }
 
 /// What becomes of a definition, line by line: those that stay, go and come, in their order.
@@ -326,21 +356,25 @@ fn write_diff(into: &mut String, name: &str, old: &str, new: &str) {
 pub async fn export(call: Call) -> Reply {
     call.asked()?;
     let jobs = call.app.catalogue.jobs(&call.app.pool).await?;
-    let mut groups: Vec<String> = Vec::new();
+    let all = call.app.computations.run(&call.who()?.identity, move || exported(&jobs)).await?;
+    Ok(text("application/toml; charset=utf-8", all))
+}
+
+fn exported(jobs: &[Arc<Known>]) -> String {
+    let (mut groups, mut known_groups) = (Vec::new(), HashSet::new());
     let mut whole = String::new();
-    for known in jobs.iter() {
+    for known in jobs {
         // Each table comes with that of its group, which stands in the file once.
         let (job, group) = known.definition.split_once("\n[groups.").unwrap_or((&known.definition, ""));
         let _ = write!(whole, "{}\n\n", job.trim_end());
-        let group = format!("[groups.{}", group.trim_end());
-        if group != "[groups." && !groups.contains(&group) {
-            groups.push(group);
+        if !group.is_empty() && known_groups.insert(group.trim_end()) {
+            groups.push(group.trim_end());
         }
     }
     for group in groups {
-        let _ = write!(whole, "{group}\n\n");
+        let _ = write!(whole, "[groups.{group}\n\n");
     }
-    Ok(text("application/toml; charset=utf-8", whole))
+    whole
 }
 
 #[cfg(test)]

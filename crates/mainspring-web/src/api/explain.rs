@@ -38,7 +38,7 @@ const LANGUAGES: [Language; 3] = [Language::Cron, Language::Quartz, Language::On
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct ExplainAsked {
+pub(crate) struct ExplainAsked {
     schedule: String,
     dialect: Option<String>,
     zone: Option<String>,
@@ -60,7 +60,7 @@ fn wrong(text: impl Into<String>) -> Problem {
 /// 422 for one that cannot be read, with the place of what is wrong, and for an option that is none.
 pub async fn explain(call: Call) -> Reply {
     call.asked()?;
-    let asked: ExplainAsked = call.document()?;
+    let asked: ExplainAsked = call.document().await?;
     if MAX_EXPRESSION_BYTES < asked.schedule.len() {
         return Err(wrong(format!("an expression has at most {MAX_EXPRESSION_BYTES} bytes")));
     }

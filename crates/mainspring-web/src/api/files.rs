@@ -1,36 +1,30 @@
 //! The files of jobs: those that are served, and what is wrong with one that somebody has.
 //!
-//! Cost: a file that is checked is read once, on a thread beside that of the listener.
+//! Cost: a file that is checked is read once, on a thread beside that of the listener. See
+//! [`told`](super::told).
 //!
 //! Does not apply anything: that would let a page run any command as the server's user.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use mainspring_file::budget::MAX_MADE_BYTES;
+use mainspring_file::budget::Budget;
 use mainspring_file::crontab::Format;
 use mainspring_file::loaded::Loaded;
-use mainspring_file::problem::{Problem as Found, Severity};
 use mainspring_file::source::Source;
 use mainspring_server::protocol::{MAX_APPLIED_FILES, Request, Response};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::call::{Call, Reply, ok};
+use super::told::{Sent, Telling};
+use crate::call::{Call, Reply, document, ok, text};
 use crate::catalogue::strange;
 use crate::problem::{Code, Problem};
 use crate::view::file;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Checked {
+pub(crate) struct Checked {
     files: Vec<Sent>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Sent {
-    path: String,
-    text: String,
 }
 
 /// The files that are served.
@@ -47,88 +41,115 @@ pub async fn list(call: Call) -> Reply {
     ok(&json!({ "total": items.len(), "items": items, "next": null }))
 }
 
-/// What is wrong with files of jobs.
+/// What is wrong with files of jobs. All that is in proportion to them is done on a thread beside that of the
+/// listener, from the body to the text of the answer.
 ///
 /// # Errors
 ///
-/// 422 for more files than are checked at once, and where the answer would be longer than what the jobs of
-/// one file may take.
+/// 422 for more files than are checked at once.
 pub async fn check(call: Call) -> Reply {
-    let asked: Checked = call.document()?;
-    if MAX_APPLIED_FILES < asked.files.len() {
-        return Err(Problem::new(Code::Invalid, format!("at most {MAX_APPLIED_FILES} files at once")));
+    let (body, zone, now) = (call.body.clone(), call.app.zone.clone(), call.now.wall);
+    let check = move || all_checked(document::<Checked>(&body)?.files, &zone, now);
+    let told = call.app.computations.run(&call.who()?.identity, check).await??;
+    Ok(text("application/json", told))
+}
+
+/// All files. Their jobs have one budget, and what is told of them has one length.
+fn all_checked(files: Vec<Sent>, zone: &TimeZone, now: Timestamp) -> Result<String, Problem> {
+    check_count(files.len())?;
+    let (mut budget, mut telling) = (Budget::default(), Telling::default());
+    let told = files.into_iter().map(|sent| checked(sent, zone, now, &mut budget, &mut telling));
+    Ok(format!("{{\"files\":[{}]}}", told.collect::<Vec<_>>().join(",")))
+}
+
+/// Refuses more files than are read at once.
+pub(super) fn check_count(count: usize) -> Result<(), Problem> {
+    if count <= MAX_APPLIED_FILES {
+        return Ok(());
     }
-    let (zone, now) = (call.app.zone.clone(), call.now.wall);
-    let check = move || all_checked(asked.files, &zone, now);
-    let files = call.app.computations.run(&call.who()?.identity, check).await??;
-    ok(&json!({ "files": files }))
+    Err(Problem::new(Code::Invalid, format!("at most {MAX_APPLIED_FILES} files at once")))
 }
 
-/// All files. What is answered of them together is bounded as the jobs of one file are.
-fn all_checked(files: Vec<Sent>, zone: &TimeZone, now: Timestamp) -> Result<Vec<Value>, Problem> {
-    let mut left = MAX_MADE_BYTES;
-    let within = |sent| {
-        let (answer, answer_bytes) = checked(sent, zone, now);
-        left = left.checked_sub(answer_bytes).ok_or_else(|| {
-            let most = MAX_MADE_BYTES >> 20;
-            Problem::new(
-                Code::Invalid,
-                format!("the answer is more than {most} MiB: check fewer files at once"),
-            )
-        })?;
-        Ok(answer)
-    };
-    files.into_iter().map(within).collect()
-}
-
-/// What a job or a problem takes in an answer beside its text: a map, its message or its sentence.
-const BESIDE_TEXT_BYTES: usize = 1 << 10;
-
-/// One file: its problems, and the jobs that it defines. With it roughly how many bytes they take.
-fn checked(Sent { path, text }: Sent, zone: &TimeZone, now: Timestamp) -> (Value, usize) {
-    let source = Source::new(path.clone(), text);
+/// One file: its problems, and the jobs that it defines.
+fn checked(
+    Sent { path, text }: Sent,
+    zone: &TimeZone,
+    now: Timestamp,
+    budget: &mut Budget,
+    telling: &mut Telling,
+) -> String {
+    let source = Source::new(path, text);
     // A crontab becomes TOML here.
-    let read = Loaded::parse(&source, Format::User, zone);
-    let answer_bytes = read.problems.iter().map(|problem| problem.line.len()).sum::<usize>()
-        + read.jobs.iter().map(|placed| placed.job.text.len()).sum::<usize>()
-        + BESIDE_TEXT_BYTES * (read.problems.len() + read.jobs.len());
-    let faults: Vec<Value> = read.problems.iter().map(fault).collect();
+    let read = Loaded::parse_within(&source, Format::User, zone, budget);
+    let (faults, faults_left_out) = telling.faults(&read.problems, read.unkept_count);
     let sentence = |job: &mainspring_job::Job| {
         let triggers = job.timetable.triggers().iter();
         let sentences = triggers.filter_map(|trigger| Some(trigger.schedule()?.explain(now).sentence));
         sentences.collect::<Vec<_>>().join(" ")
     };
     let document = |job: &mainspring_job::Job| json!({ "name": job.name.as_str(), "sentence": sentence(job), "definition": job.text });
-    let jobs: Vec<Value> = read.jobs.iter().map(|placed| document(&placed.job)).collect();
-    (json!({ "path": path, "faults": faults, "jobs": jobs }), answer_bytes)
-}
-
-/// A problem with its place.
-pub(super) fn fault(found: &Found) -> Value {
-    let excerpt = String::from_utf8_lossy(&found.line);
-    let column = found.column();
-    let width = excerpt.get(found.fault.span.clone()).map_or(1, |marked| marked.chars().count().max(1));
-    json!({
-        "line": found.line_number, "column": column, "end_column": column + width, "field": null,
-        "severity": if found.severity == Severity::Warning { "warning" } else { "problem" },
-        "message": found.fault.message, "hint": found.fault.hint, "excerpt": excerpt
-    })
+    let (jobs, jobs_left_out) = telling.jobs(read.jobs.iter().map(|placed| document(&placed.job)));
+    format!(
+        "{{\"path\":{},\"faults\":{faults},\"faults_left_out\":{faults_left_out},\"jobs\":{jobs},\"jobs_left_out\":{jobs_left_out}}}",
+        json!(source.name())
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::told::MAX_FAULTS;
+    use mainspring_server::protocol::MAX_REQUEST_BYTES;
+
+    fn all(files: impl IntoIterator<Item = String>) -> (usize, Value) {
+        let sent = |(index, text)| Sent { path: format!("{index}.toml"), text };
+        let files = files.into_iter().enumerate().map(sent).collect();
+        let text = all_checked(files, &TimeZone::UTC, Timestamp::UNIX_EPOCH).unwrap();
+        (text.len(), serde_json::from_str(&text).unwrap())
+    }
 
     #[test]
-    fn the_answer_about_many_files_is_bounded_as_that_about_one_is() {
+    fn the_answer_about_files_is_no_longer_than_the_longest_request_and_says_what_is_left_out() {
         let defaults = format!("[defaults]\nstdin = '{}'\n", "x".repeat(50_000));
         let jobs = (0..200).map(|index| format!("[jobs.j{index}]\nevery = '1m'\nshell = 'a'\n"));
         let text = defaults + &jobs.collect::<String>();
-        let check = |count: usize| {
-            let sent = |index| Sent { path: format!("{index}.toml"), text: text.clone() };
-            all_checked((0..count).map(sent).collect(), &TimeZone::UTC, Timestamp::UNIX_EPOCH)
+        let (length, found) = all(vec![text; 8]);
+        assert!(MAX_REQUEST_BYTES / 2 < length && length <= MAX_REQUEST_BYTES, "{length}");
+        let counts = |name: &str| -> Vec<u64> {
+            found["files"].as_array().unwrap().iter().map(|file| file[name].as_u64().unwrap()).collect()
         };
-        assert_eq!(check(2).map(|files| files.len()), Ok(2));
-        assert_eq!(check(8).map_err(|problem| problem.code), Err(Code::Invalid));
+        let told = |index: usize| found["files"][index]["jobs"].as_array().unwrap().len() as u64;
+        assert_eq!((told(0), counts("jobs_left_out")[0]), (200, 0));
+        assert!(0 < counts("jobs_left_out")[1] && told(1) + counts("jobs_left_out")[1] == 200);
+        // The jobs of all are more than those of one file may be: the last file has none, and says so.
+        let faults = found["files"][7]["faults"].as_array().unwrap();
+        assert_eq!((told(7), faults.len(), counts("faults_left_out")[7]), (0, 1, 0));
+        assert!(faults[0]["message"].as_str().unwrap().contains("more than 64 MiB"), "{}", faults[0]);
+    }
+
+    #[test]
+    fn a_thousand_problems_are_told_and_how_many_more_there_are() {
+        let faulty =
+            "[jobs.a]\n".to_owned() + &(0..700).map(|index| format!("k{index} = 1\n")).collect::<String>();
+        let (_, found) = all([faulty.clone(), faulty]);
+        let count = |file: &Value| {
+            (file["faults"].as_array().unwrap().len(), file["faults_left_out"].as_u64().unwrap())
+        };
+        let [(first, none), (second, rest)] = [&found["files"][0], &found["files"][1]].map(count);
+        assert_eq!((first + second, none), (MAX_FAULTS, 0));
+        assert_eq!(second as u64 + rest, first as u64, "each file has as many");
+    }
+
+    #[test]
+    fn a_long_line_is_not_told_with_each_problem_in_it() {
+        let line = format!(
+            "jobs = {{ {} }}\n",
+            (0..700).map(|index| format!("j{index} = {{ x = 1 }}, ")).collect::<String>()
+        );
+        let (length, found) = all([line]);
+        let faults = found["files"][0]["faults"].as_array().unwrap();
+        assert!(100 < faults.len() && length < 1 << 20, "{} faults in {length} bytes", faults.len());
+        assert_eq!((&faults[0]["excerpt"], &faults[0]["line"]), (&Value::Null, &json!(1)));
+        assert!(0 < faults[0]["column"].as_u64().unwrap());
     }
 }

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::define::job_answer;
 use super::runs::OPEN;
 use crate::app::App;
-use crate::call::{Asked, Call, Reply, ok};
+use crate::call::{Asked, Call, Reply, after_row, ok};
 use crate::catalogue::{Known, RECENT_RUNS, Recent, between_ms, history, percentile};
 use crate::plan::Plan;
 use crate::problem::{Code, Problem};
@@ -98,7 +98,8 @@ pub async fn list(call: Call) -> Reply {
     let page = &found[start..found.len().min(start + limit)];
     let next = page.last().filter(|_| start + limit < total).map(|known| known.wire.name.clone());
     let mut items = Vec::with_capacity(page.len());
-    for known in page {
+    for (index, known) in page.iter().enumerate() {
+        after_row(index).await;
         let recent = app.catalogue.recent(&app.pool, known).await?;
         items.push(job(app, known, &recent, call.now.wall));
     }

@@ -107,10 +107,10 @@ pub async fn output(call: Call) -> Reply {
     let Some(file) = open(&call, &run)? else { return Ok(part(&run, Body::empty(), 0, None)) };
     let length = file.metadata().map_err(failed)?.len();
     if let Some(attempt) = attempt {
-        // A task of its own: a long file is read once from its beginning.
-        let found = tokio::task::spawn_blocking(move || Ok((lines_of_attempt(&file, attempt)?, file))).await;
-        let ((from, to), file) =
-            found.map_err(|_| Problem::new(Code::Failed, "the search broke off"))?.map_err(failed)?;
+        // Elsewhere: a long file is read once from its beginning.
+        let search = move || Ok((lines_of_attempt(&file, attempt)?, file));
+        let found = call.app.computations.run(&call.who()?.identity, search).await?;
+        let ((from, to), file) = found.map_err(failed)?;
         let start = match tail {
             Some(lines) if from < to => {
                 start_of_lines(&file, to, lines, MAX_TAIL_BYTES).map_err(failed)?.max(from)

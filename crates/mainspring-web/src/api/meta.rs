@@ -98,7 +98,7 @@ pub async fn metrics(call: Call) -> Reply {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct SignInWire {
+pub(crate) struct SignInWire {
     token: Option<String>,
     code: Option<String>,
 }
@@ -109,7 +109,7 @@ struct SignInWire {
 ///
 /// 401, 422 or 429.
 pub async fn sign_in(call: Call) -> Reply {
-    let proof = match call.document::<SignInWire>()? {
+    let proof = match call.document::<SignInWire>().await? {
         SignInWire { token: Some(token), code: None } => SignIn::Token(token),
         SignInWire { token: None, code: Some(code) } => SignIn::Code(code),
         _ => return Err(Problem::new(Code::Invalid, "expected a token or a code")),

@@ -34,7 +34,7 @@ const MAX_BATCH: usize = 1_000;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct OnceAsked {
+pub(crate) struct OnceAsked {
     at: Option<String>,
     r#in: Option<String>,
     job: Option<String>,
@@ -54,7 +54,7 @@ struct Work {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Batch {
+pub(crate) struct Batch {
     #[serde(deserialize_with = "few")]
     items: Vec<OnceAsked>,
 }
@@ -186,7 +186,7 @@ fn own(work: Work, policies: String) -> Result<WorkWire, Problem> {
 /// understood, and what the loop says.
 pub async fn create(call: Call) -> Reply {
     call.asked()?;
-    let (status, document) = submit(&call, call.document()?, call.idempotency_key()?).await?;
+    let (status, document) = submit(&call, call.document().await?, call.idempotency_key()?).await?;
     let mut response = answer(status, &document)?;
     let id = document["id"].as_str().unwrap_or_default();
     let place = if id.contains('@') { href(id) } else { format!("api/v1/once/{id}") };
@@ -201,7 +201,7 @@ pub async fn create(call: Call) -> Reply {
 /// 422 for what cannot be understood; what is wrong with one of them stands in its answer.
 pub async fn create_many(call: Call) -> Reply {
     call.asked()?;
-    let Batch { items } = call.document()?;
+    let Batch { items } = call.document().await?;
     let mut answers = Vec::with_capacity(items.len());
     for asked in items {
         answers.push(match submit(&call, asked, None).await {

@@ -53,7 +53,7 @@ pub const fn scope_of(request: &Request) -> Option<Scope> {
 /// says.
 pub async fn answer(call: Call) -> Reply {
     call.asked()?;
-    let Asked { id, request, own, actor: _, comment } = Asked::read(&call.body).map_err(Problem::from)?;
+    let Asked { id, request, own, actor: _, comment } = call.read(asked).await?;
     let here = || Problem::new(Code::Denied, "that is asked on the machine of the server alone");
     let scope = scope_of(&request).ok_or_else(here)?;
     check_scope(call.who()?, scope)?;
@@ -69,6 +69,10 @@ pub async fn answer(call: Call) -> Reply {
         request if scope == Scope::Look => lines(&call.app.pool.look_at(Reach::of(own), request).await?, id),
         request => lines(&call.app.change(call.who()?, comment, request).await?, id),
     }
+}
+
+fn asked(body: &[u8]) -> Result<Asked, Problem> {
+    Asked::read(body).map_err(Problem::from)
 }
 
 fn lines(response: &Response, id: u64) -> Reply {

@@ -17,7 +17,7 @@ use mainspring_server::protocol::{FoundWire, HistoryWire, Request, Response, Run
 use serde_json::{Map, Value, json};
 
 use crate::app::App;
-use crate::call::{Asked, Call, Reply, ok};
+use crate::call::{Asked, Call, Reply, after_row, ok};
 use crate::catalogue::{Known, between_ms, strange};
 use crate::problem::{Code, Problem};
 use crate::view::{civils, fields, output_path, run as run_document, zone_of};
@@ -129,9 +129,12 @@ pub async fn page(
                 None => HashSet::new(),
             };
             let is_new = |run: &RunWire| !open.contains(&run.run);
-            runs.extend(
-                found.into_iter().filter(|run| is_own(run) && is_new(run) && has_words(app, run, asked)),
-            );
+            for (index, run) in found.into_iter().enumerate() {
+                after_row(index).await;
+                if is_own(&run) && is_new(&run) && has_words(app, &run, asked) {
+                    runs.push(run);
+                }
+            }
             if limit < runs.len() {
                 runs.truncate(limit);
                 let next = runs.last().map(|last| place(last, &question));
@@ -172,14 +175,13 @@ pub async fn list(call: Call) -> Reply {
     // How long a run usually takes is told of those that go on: whether one is stuck is seen from it.
     let running = runs.iter().filter(|run| run.state == "running").filter_map(|run| jobs.get(&run.job));
     app.catalogue.look_back(&app.pool, running.map(|known| &**known)).await?;
-    let items: Vec<Value> = runs
-        .iter()
-        .map(|run| {
-            let known = jobs.get(&run.job);
-            let usual = app.catalogue.recent_known(&run.job).and_then(|recent| recent.median_ms);
-            Value::Object(run_document(app, run, zone_of(app, known.map(|known| &**known)), usual))
-        })
-        .collect();
+    let mut items = Vec::with_capacity(runs.len());
+    for (index, run) in runs.iter().enumerate() {
+        after_row(index).await;
+        let known = jobs.get(&run.job);
+        let usual = app.catalogue.recent_known(&run.job).and_then(|recent| recent.median_ms);
+        items.push(Value::Object(run_document(app, run, zone_of(app, known.map(|known| &**known)), usual)));
+    }
     ok(&json!({ "items": items, "next": next, "total": total }))
 }
 

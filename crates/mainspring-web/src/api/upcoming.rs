@@ -1,6 +1,6 @@
 //! Runs due in a span of time: a lane for each job, possible overlaps, and changes of clocks.
 //!
-//! Cost: a search for each time, at most `MAX_TIMES` in all; they are searched on another thread.
+//! Cost: a search for each time, at most `MAX_TIMES` in all; they are searched and written on another thread.
 //!
 //! Does not know what will be skipped: policies decide that when it is due.
 
@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::jobs::moment;
-use crate::call::{Call, Reply, ok};
+use crate::call::{Call, Reply, text, written};
 use crate::catalogue::Known;
 use crate::plan::Plan;
 use crate::problem::{Code, Problem};
@@ -22,6 +22,9 @@ const MAX_SPAN: SignedDuration = SignedDuration::from_hours(8 * 24);
 
 /// How many times of a job are told.
 const MAX_MOMENTS: usize = 300;
+
+/// How many times of all jobs are told: some megabytes of text. `count` says how many a lane has.
+const MAX_MOMENTS_OF_ALL: usize = 60_000;
 
 /// How many times of a job are counted: each minute of a week.
 const MAX_COUNTED: usize = 10_080;
@@ -62,8 +65,8 @@ pub async fn upcoming(call: Call) -> Reply {
             && asked.get("group").is_none_or(|group| known.wire.group.as_deref() == Some(group))
     };
     let jobs: Vec<Arc<Known>> = jobs.iter().filter(wanted).map(Arc::clone).collect();
-    let broke_off = |_| Problem::new(Code::Failed, "the search broke off");
-    let mut lanes = tokio::task::spawn_blocking(move || searched(jobs, from, to)).await.map_err(broke_off)?;
+    let identity = &call.who()?.identity;
+    let mut lanes = app.computations.run(identity, move || searched(jobs, from, to)).await?;
     // What is due first is looked back at first.
     let told = || lanes.iter().take(MAX_LANES).map(|lane| &*lane.known);
     app.catalogue.look_back(&app.pool, told()).await?;
@@ -71,8 +74,8 @@ pub async fn upcoming(call: Call) -> Reply {
         let recent = app.catalogue.recent_known(&lane.known.wire.name);
         lane.median_ms = recent.and_then(|recent| recent.median_ms);
     }
-    let document = tokio::task::spawn_blocking(move || document(&lanes, from, to)).await;
-    ok(&document.map_err(broke_off)?)
+    let told = app.computations.run(identity, move || written(&document(&lanes, from, to))).await??;
+    Ok(text("application/json", told))
 }
 
 /// The lanes of these jobs, the one that is due first before the others.
@@ -110,8 +113,9 @@ fn document(lanes: &[Lane], from: Timestamp, to: Timestamp) -> Value {
     let estimated_from = cut().filter_map(|lane| lane.times.last()).min().map(Timestamp::to_string);
     let awake = || lanes.iter().filter(|lane| !is_paused(&lane.known) && !lane.times.is_empty());
     let told = &lanes[..lanes.len().min(MAX_LANES)];
+    let share = MAX_MOMENTS.min(MAX_MOMENTS_OF_ALL / told.len().max(1));
     json!({
-        "from": from.to_string(), "to": to.to_string(), "lanes": told.iter().map(lane_document).collect::<Vec<_>>(),
+        "from": from.to_string(), "to": to.to_string(), "lanes": told.iter().map(|lane| lane_document(lane, share)).collect::<Vec<_>>(),
         "lanes_left_out": lanes.len() - told.len(), "job_count": awake().count(),
         "time_count": awake().map(|lane| lane.times.len()).sum::<usize>(), "is_cut": cut().next().is_some(),
         "changes": changes(lanes, from, to),
@@ -139,9 +143,9 @@ fn is_paused(known: &Known) -> bool {
     state_code(known.wire.state_code).starts_with("paused")
 }
 
-fn lane_document(lane: &Lane) -> Value {
+fn lane_document(lane: &Lane, moments_max: usize) -> Value {
     let Lane { known, plan, median_ms, times, is_cut } = lane;
-    let shown = &times[..times.len().min(MAX_MOMENTS)];
+    let shown = &times[..times.len().min(moments_max)];
     let length = SignedDuration::from_millis(median_ms.and_then(|ms| i64::try_from(ms).ok()).unwrap_or(0));
     let meets = shown.windows(2).filter_map(|pair| {
         let until = pair[0].saturating_add(length).unwrap_or(pair[0]);

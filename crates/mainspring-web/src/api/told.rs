@@ -1,0 +1,153 @@
+//! Faults and jobs of files as an answer tells them: so many, and how many are left out.
+//!
+//! ```text
+//! files, one budget for the jobs of all ─▶ faults, then jobs, until the answer is as long as it may be
+//! ```
+//!
+//! Cost: the text of what is told, on the thread that has read the files.
+//!
+//! Does not decide whether files are good: all faults count for that.
+
+use std::fmt::Write;
+
+use mainspring_file::loaded::Loaded;
+use mainspring_file::problem::{Problem as Found, Severity};
+use mainspring_server::protocol::MAX_REQUEST_BYTES;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::problem::{Code, Problem};
+
+/// A file as a client sends it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Sent {
+    pub(super) path: String,
+    pub(super) text: String,
+}
+
+/// How many problems are told of all files of a request: nobody reads more, and with the first mended there
+/// are others.
+pub(super) const MAX_FAULTS: usize = 1_000;
+
+/// How long what is told of their problems may be. A message may have a name in it that is as long as the
+/// file.
+const MAX_FAULTS_BYTES: usize = 4 << 20;
+
+/// How long what is told of their jobs may be: with their problems as long as the longest request.
+const MAX_JOBS_BYTES: usize = MAX_REQUEST_BYTES - MAX_FAULTS_BYTES;
+
+/// The longest line that is told with a problem in it. A job file may be one line.
+const MAX_EXCERPT_BYTES: usize = 1_000;
+
+/// What is left of an answer.
+#[derive(Debug)]
+pub(super) struct Telling {
+    faults: usize,
+    faults_bytes: usize,
+    jobs_bytes: usize,
+}
+
+impl Default for Telling {
+    fn default() -> Telling {
+        Telling { faults: MAX_FAULTS, faults_bytes: MAX_FAULTS_BYTES, jobs_bytes: MAX_JOBS_BYTES }
+    }
+}
+
+impl Telling {
+    /// The text of a list of the faults of a file, and how many are left out of it.
+    pub(super) fn faults(&mut self, found: &[Found], unkept_count: usize) -> (String, usize) {
+        let told = &found[..found.len().min(self.faults)];
+        self.faults -= told.len();
+        let (text, left_out) = list(&mut self.faults_bytes, told.iter().map(fault));
+        (text, left_out + found.len() - told.len() + unkept_count)
+    }
+
+    /// The same of its jobs.
+    pub(super) fn jobs(&mut self, documents: impl ExactSizeIterator<Item = Value>) -> (String, usize) {
+        list(&mut self.jobs_bytes, documents)
+    }
+}
+
+/// The faults of all files of a request, where they are told together.
+#[derive(Debug, Default)]
+pub(super) struct Faults {
+    told: Vec<Value>,
+    left_out: usize,
+}
+
+impl Faults {
+    /// Adds those of a file.
+    pub(super) fn add(&mut self, read: &Loaded) {
+        let told = &read.problems[..read.problems.len().min(MAX_FAULTS - self.told.len())];
+        self.told.extend(told.iter().map(fault));
+        self.left_out += read.problems.len() - told.len() + read.unkept_count;
+    }
+
+    /// The text of a list of them, and how many are left out of it.
+    pub(super) fn list(self) -> (String, usize) {
+        let (text, left_out) = list(&mut { MAX_FAULTS_BYTES }, self.told.into_iter());
+        (text, left_out + self.left_out)
+    }
+
+    /// A refusal because of them.
+    pub(super) fn refusal(self, text: &str) -> Problem {
+        let rest = match self.left_out {
+            0 => String::new(),
+            left_out => format!(", {left_out} more than are told"),
+        };
+        Problem { faults: self.told, ..Problem::new(Code::Invalid, format!("{text}{rest}")) }
+    }
+}
+
+/// The text of a list of these as far as the bytes that are left reach, and how many are left out of it.
+fn list(left: &mut usize, items: impl ExactSizeIterator<Item = Value>) -> (String, usize) {
+    let (mut text, mut left_out) = ("[".to_owned(), items.len());
+    for item in items {
+        let start = text.len();
+        let _ = write!(text, "{}{item}", if start == 1 { "" } else { "," });
+        let Some(rest) = left.checked_sub(text.len() - start) else {
+            text.truncate(start);
+            // What is behind is not told either, however short it is.
+            *left = 0;
+            break;
+        };
+        *left = rest;
+        left_out -= 1;
+    }
+    text.push(']');
+    (text, left_out)
+}
+
+/// A problem with its place.
+pub(super) fn fault(found: &Found) -> Value {
+    let line = String::from_utf8_lossy(&found.line);
+    let column = found.column();
+    let width = line.get(found.fault.span.clone()).map_or(1, |marked| marked.chars().count().max(1));
+    let excerpt = Some(line).filter(|line| line.len() <= MAX_EXCERPT_BYTES);
+    json!({
+        "line": found.line_number, "column": column, "end_column": column + width, "field": null,
+        "severity": if found.severity == Severity::Warning { "warning" } else { "problem" },
+        "message": found.fault.message, "hint": found.fault.hint, "excerpt": excerpt
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_told_up_to_its_end_or_to_the_length_of_the_answer() {
+        let told = |bytes: usize, items: &[&str]| {
+            let mut left = bytes;
+            let (text, left_out) = list(&mut left, items.iter().map(|item| json!(item)));
+            assert_eq!(serde_json::from_str::<Vec<String>>(&text).unwrap().len(), items.len() - left_out);
+            (left_out, left)
+        };
+        assert_eq!(told(0, &[]), (0, 0));
+        assert_eq!(told(9, &["aa", "b", "c"]), (1, 0), "a comma and two quotes for each but the first");
+        assert_eq!(told(12, &["aa", "b", "c"]), (0, 0));
+        assert_eq!(told(11, &["aa", "long long", "c"]), (2, 0), "none behind what is left out");
+        assert_eq!(told(100, &["\u{1}"]), (0, 92), "as it is sent");
+    }
+}
