@@ -17,7 +17,7 @@ pub fn run(root: &Path) -> ExitCode {
     let trials: [&[&str]; 3] = [
         &["-p", "mainspring-cli", "--test", "trials"],
         &["-p", "mainspring-host", "--lib", "socket::"],
-        &["-p", "mainspring-file", "--test", "main", "growth"],
+        &["-p", "mainspring-web", "--test", "main", "growth"],
     ];
     let run = |tests: &[&str]| succeed(Command::new("cargo").arg("test").args(tests).current_dir(root));
     conclude(trials.into_iter().try_for_each(run))

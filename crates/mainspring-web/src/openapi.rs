@@ -174,8 +174,8 @@ fn operation(route: &Route) -> Value {
             operation["x-scope"] = json!(scope);
         }
     }
-    if let Some(schema) = route.body {
-        let schema = json!({ "$ref": format!("#/components/schemas/{schema}") });
+    if let Some(body) = route.body {
+        let schema = json!({ "$ref": format!("#/components/schemas/{}", body.schema) });
         operation["requestBody"] =
             json!({ "required": true, "content": { "application/json": { "schema": schema } } });
     }

@@ -25,8 +25,10 @@
 //! Does not answer: see [`api`](crate::api).
 
 use axum::http::Method;
+use serde::de::DeserializeOwned;
 
-use crate::call::{Call, Replying};
+use crate::call::{Call, Replying, document};
+use crate::problem::Problem;
 use crate::scope::Scope;
 
 /// The longest body of most routes.
@@ -51,6 +53,24 @@ pub enum Access {
 /// An answer: its status, and the schema of its document if it is one.
 pub type Answer = (u16, Option<&'static str>);
 
+/// What a route takes.
+#[derive(Clone, Copy, Debug)]
+pub struct BodyKind {
+    /// The name of its schema.
+    pub schema: &'static str,
+    /// Reads it as its handler does: what that takes is in the test `growth`.
+    pub read: fn(&[u8]) -> Result<(), Problem>,
+}
+
+/// Reads a body that is a document.
+///
+/// # Errors
+///
+/// 422 as [`document`].
+pub fn read<T: DeserializeOwned>(body: &[u8]) -> Result<(), Problem> {
+    document::<T>(body).map(drop)
+}
+
 /// A route.
 #[derive(Clone, Debug)]
 pub struct Route {
@@ -64,8 +84,8 @@ pub struct Route {
     pub says: &'static str,
     /// The parameters behind the question mark.
     pub query: &'static [&'static str],
-    /// The schema of its body, if it takes one.
-    pub body: Option<&'static str>,
+    /// Its body, if it takes one.
+    pub body: Option<BodyKind>,
     /// What it answers when all is well.
     pub answers: &'static [Answer],
     /// How it may refuse, beside what all routes may refuse for.
@@ -138,15 +158,15 @@ impl Route {
         self
     }
 
-    /// The same with a body of a schema.
-    pub const fn with_body(mut self, schema: &'static str) -> Route {
-        self.body = Some(schema);
+    /// The same with a body of a schema, and what reads it.
+    pub const fn with_body(mut self, schema: &'static str, read: fn(&[u8]) -> Result<(), Problem>) -> Route {
+        self.body = Some(BodyKind { schema, read });
         self
     }
 
     /// The same with a body that holds files of jobs.
-    pub const fn with_files(mut self, schema: &'static str) -> Route {
-        self.body = Some(schema);
+    pub const fn with_files(mut self, schema: &'static str, read: fn(&[u8]) -> Result<(), Problem>) -> Route {
+        self.body = Some(BodyKind { schema, read });
         self.body_bytes_max = MAX_FILES_BYTES;
         self
     }

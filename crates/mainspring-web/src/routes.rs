@@ -10,7 +10,7 @@
 use crate::api::{
     actions, define, events, explain, files, jobs, log, meta, once, overview, requests, runs, upcoming,
 };
-use crate::route::{Access, Route};
+use crate::route::{Access, Route, read};
 use crate::scope::Scope;
 
 const ANYBODY: Access = Access::Anybody;
@@ -37,7 +37,7 @@ pub const ROUTES: &[Route] = &[
     Route::post(ANYBODY, "/api/v1/session", "signs in with a token or a code", |call| {
         Box::pin(meta::sign_in(call))
     })
-    .with_body("SignIn")
+    .with_body("SignIn", read::<meta::SignInWire>)
     .with_answers(&[(204, None)])
     .with_refusals(&[401]),
     Route::delete(METRICS, "/api/v1/session", "signs out", |call| Box::pin(meta::sign_out(call)))
@@ -52,7 +52,7 @@ pub const ROUTES: &[Route] = &[
         .with_query(&["q", "state", "group", "label", "source", "sort", "after", "limit"])
         .with_answers(&[(200, Some("JobList"))]),
     Route::post(DEFINE, "/api/v1/jobs", "makes a job", |call| Box::pin(define::create(call)))
-        .with_body("DefineAsked")
+        .with_body("DefineAsked", define::read_definition)
         .with_answers(&[(201, Some("JobDetail"))])
         .with_refusals(&[409]),
     Route::get(LOOK, "/api/v1/jobs/{job}", "one job with its definition", |call| Box::pin(jobs::show(call)))
@@ -60,7 +60,7 @@ pub const ROUTES: &[Route] = &[
     Route::put(DEFINE, "/api/v1/jobs/{job}", "makes a job, or replaces one that came by command", |call| {
         Box::pin(define::replace(call))
     })
-    .with_body("DefineAsked")
+    .with_body("DefineAsked", define::read_definition)
     .with_answers(&[(200, Some("JobDetail")), (201, Some("JobDetail"))])
     .with_refusals(&[409, 412]),
     Route::delete(
@@ -88,17 +88,17 @@ pub const ROUTES: &[Route] = &[
     Route::post(OPERATE, "/api/v1/jobs/{job}/run", "runs it, now or at a time", |call| {
         Box::pin(actions::run(call))
     })
-    .with_body("RunAsked")
+    .with_body("RunAsked", read::<actions::RunAsked>)
     .with_answers(&[(200, Some("Started")), (202, Some("Started"))])
     .with_refusals(&[409]),
     Route::post(OPERATE, "/api/v1/jobs/{job}/pause", "pauses it", |call| Box::pin(actions::pause(call)))
-        .with_body("PauseAsked")
+        .with_body("PauseAsked", read::<actions::PauseAsked>)
         .with_answers(&[(200, Some("JobDetail"))])
         .with_refusals(&[409]),
     Route::post(OPERATE, "/api/v1/jobs/{job}/resume", "lets it go on", |call| {
         Box::pin(actions::resume(call))
     })
-    .with_body("Noted")
+    .with_body("Noted", read::<actions::Noted>)
     .with_answers(&[(200, Some("JobDetail"))])
     .with_refusals(&[409]),
     Route::post(
@@ -107,21 +107,21 @@ pub const ROUTES: &[Route] = &[
         "runs it for times that have passed, or only tells them",
         |call| Box::pin(actions::backfill(call)),
     )
-    .with_body("BackfillAsked")
+    .with_body("BackfillAsked", read::<actions::Backfill>)
     .with_answers(&[(200, Some("BackfillPreview")), (202, Some("Accepted"))])
     .with_refusals(&[409]),
     Route::post(OPERATE, "/api/v1/pause", "pauses everything", |call| Box::pin(actions::pause_all(call)))
-        .with_body("PauseAsked")
+        .with_body("PauseAsked", read::<actions::PauseAsked>)
         .with_answers(&[(200, Some("Status"))]),
     Route::post(OPERATE, "/api/v1/resume", "lets everything go on", |call| {
         Box::pin(actions::resume_all(call))
     })
-    .with_body("Noted")
+    .with_body("Noted", read::<actions::Noted>)
     .with_answers(&[(200, Some("Status"))]),
     Route::post(OPERATE, "/api/v1/actions", "does one thing to many, after a preview", |call| {
         Box::pin(actions::many(call))
     })
-    .with_body("ActionAsked")
+    .with_body("ActionAsked", read::<actions::Many>)
     .with_answers(&[(200, Some("ActionPreview")), (202, Some("Accepted"))])
     .with_refusals(&[409]),
     Route::get(OPERATE, "/api/v1/actions/{id}", "how far that is", |call| Box::pin(actions::progress(call)))
@@ -139,19 +139,19 @@ pub const ROUTES: &[Route] = &[
     Route::post(OPERATE, "/api/v1/runs/{job}/{nominal}/{series}/cancel", "ends it", |call| {
         Box::pin(actions::cancel(call))
     })
-    .with_body("Noted")
+    .with_body("Noted", read::<actions::Noted>)
     .with_answers(&[(202, Some("Settled"))])
     .with_refusals(&[409]),
     Route::post(OPERATE, "/api/v1/runs/{job}/{nominal}/{series}/retry", "runs a dead letter again", |call| {
         Box::pin(actions::retry(call))
     })
-    .with_body("Noted")
+    .with_body("Noted", read::<actions::Noted>)
     .with_answers(&[(202, Some("Settled"))])
     .with_refusals(&[409]),
     Route::post(OPERATE, "/api/v1/runs/{job}/{nominal}/{series}/drop", "lets go of a dead letter", |call| {
         Box::pin(actions::let_go(call))
     })
-    .with_body("Noted")
+    .with_body("Noted", read::<actions::Noted>)
     .with_answers(&[(202, Some("Settled"))])
     .with_refusals(&[409]),
     Route::get(
@@ -181,13 +181,13 @@ pub const ROUTES: &[Route] = &[
         "does once what a job does; work of its own needs `define`",
         |call| Box::pin(once::create(call)),
     )
-    .with_body("OnceAsked")
+    .with_body("OnceAsked", read::<once::OnceAsked>)
     .with_answers(&[(200, Some("Submitted")), (201, Some("Submitted"))])
     .with_refusals(&[404, 409]),
     Route::post(OPERATE, "/api/v1/once/batch", "does many things once each, as the route before", |call| {
         Box::pin(once::create_many(call))
     })
-    .with_body("OnceBatch")
+    .with_body("OnceBatch", read::<once::Batch>)
     .with_answers(&[(200, Some("OnceAnswers"))]),
     Route::get(LOOK, "/api/v1/once/{id}", "a one-shot job that waits", |call| Box::pin(once::show(call)))
         .with_answers(&[(200, Some("Once"))]),
@@ -205,7 +205,7 @@ pub const ROUTES: &[Route] = &[
     Route::post(LOOK, "/api/v1/check", "what is wrong with files of jobs", |call| {
         Box::pin(files::check(call))
     })
-    .with_files("CheckAsked")
+    .with_files("CheckAsked", read::<files::Checked>)
     .with_answers(&[(200, Some("Checked"))]),
     Route::post(
         DEFINE,
@@ -213,13 +213,13 @@ pub const ROUTES: &[Route] = &[
         "takes over files of jobs, or tells what that would change",
         |call| Box::pin(define::apply(call)),
     )
-    .with_files("ApplyAsked")
+    .with_files("ApplyAsked", read::<define::ApplyAsked>)
     .with_answers(&[(200, Some("Applied"))])
     .with_refusals(&[409]),
     Route::post(LOOK, "/api/v1/explain", "what an expression means and when it is due", |call| {
         Box::pin(explain::explain(call))
     })
-    .with_body("ExplainAsked")
+    .with_body("ExplainAsked", read::<explain::ExplainAsked>)
     .with_answers(&[(200, Some("Explained"))]),
     Route::get(LOOK, "/api/v1/upcoming", "what is due in a span of time", |call| {
         Box::pin(upcoming::upcoming(call))
@@ -237,7 +237,7 @@ pub const ROUTES: &[Route] = &[
     Route::post(LOOK, "/api/v1/requests", "a request of the command line, which may need more", |call| {
         Box::pin(requests::answer(call))
     })
-    .with_files("RequestAsked")
+    .with_files("RequestAsked", requests::read)
     .with_answers(&[(200, None)])
     .with_refusals(&[404, 409]),
 ];

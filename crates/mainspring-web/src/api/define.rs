@@ -74,6 +74,15 @@ struct Read {
     faults: Faults,
 }
 
+/// Reads a body as far as its definition is text.
+///
+/// # Errors
+///
+/// 422 for what is no definition.
+pub(crate) fn read_definition(body: &[u8]) -> Result<(), Problem> {
+    document::<DefineAsked>(body)?.text(Some("job")).map(drop)
+}
+
 /// What tells one version of a job from the next: its definition, and whether it is paused. A run does not
 /// change it, so that an edit of a definition is not refused because of one.
 pub fn tag(known: &Known) -> String {

@@ -75,6 +75,15 @@ fn asked(body: &[u8]) -> Result<Asked, Problem> {
     Asked::read(body).map_err(Problem::from)
 }
 
+/// Reads a body.
+///
+/// # Errors
+///
+/// 400 as [`answer`].
+pub(crate) fn read(body: &[u8]) -> Result<(), Problem> {
+    asked(body).map(drop)
+}
+
 fn lines(response: &Response, id: u64) -> Reply {
     Ok(text(LINES, response.line(id)))
 }

@@ -1,9 +1,12 @@
 //! Growth: twice the text makes a reader take at most 2.2 times the memory and the allocations, and no text
 //! that may be sent takes more than a fixed amount of memory.
 //!
-//! Each reader of texts that others write has a row for each way in which its text may expand. A row gives a
-//! text of a size, and what reads it: see [`rows`]. Memory and allocations are counted by an allocator, on
-//! the test's own thread. Time decides nothing.
+//! Each reader of texts that others write has a row for each way in which its text may expand: files and
+//! expressions in [`rows`], bodies of the API and requests over the socket in [`bodies`]. A row gives a text
+//! of a size, and what reads it. Memory and allocations are counted by an allocator, on the test's own
+//! thread. Time decides nothing.
+//!
+//! Zone files have no row: jiff reads them, from a folder that is root's, by names of its own list.
 
 use allocation_counter::{AllocationInfo, measure};
 use jiff::tz::TimeZone;
@@ -14,9 +17,13 @@ use mainspring_file::crontab::{Format, names};
 use mainspring_file::jobfile::PlacedJob;
 use mainspring_file::loaded::Loaded;
 use mainspring_file::source::{MAX_FILE_BYTES, Source};
+use mainspring_server::protocol::MAX_REQUEST_BYTES;
+use mainspring_web::routes::ROUTES;
 
+mod bodies;
 mod rows;
 
+use bodies::{BODIES, LONGEST_BODIES};
 use rows::{LIMITS, PRODUCTS, ROWS};
 
 /// What problems take of a text with one line: each has the line, and with it is text again.
@@ -54,7 +61,7 @@ struct Row {
 #[test]
 fn twice_the_text_takes_at_most_little_more_than_twice() {
     let mut found = Vec::new();
-    for row in chosen(ROWS) {
+    for row in chosen(ROWS).chain(chosen(BODIES)) {
         let [one, two] = [row.size / 2, row.size].map(|size| row.taken((row.text)(size).as_str()).0);
         let grows = |of: fn(&AllocationInfo) -> u64| of(&one).max(of(&LEAST)) * 22 < of(&two) * 10;
         if grows(|it| it.bytes_max) || grows(|it| it.bytes_total) || grows(|it| it.count_total) {
@@ -67,7 +74,7 @@ fn twice_the_text_takes_at_most_little_more_than_twice() {
 #[test]
 fn no_text_takes_more_than_a_multiple_of_itself_and_of_what_is_counted_of_its_jobs() {
     let mut found = Vec::new();
-    for row in chosen(ROWS).chain(chosen(PRODUCTS)) {
+    for row in chosen(ROWS).chain(chosen(PRODUCTS)).chain(chosen(BODIES)) {
         let text = (row.text)(row.size);
         let (info, made_bytes) = row.taken(&text);
         let most = MAX_OF_LINES + MAX_OF_TEXT * text.len() as u64 + MAX_OF_MADE * made_bytes as u64;
@@ -81,13 +88,23 @@ fn no_text_takes_more_than_a_multiple_of_itself_and_of_what_is_counted_of_its_jo
 #[test]
 fn no_text_takes_more_than_a_fixed_amount() {
     let mut found = Vec::new();
-    for row in chosen(LIMITS) {
+    for row in chosen(LIMITS).chain(chosen(LONGEST_BODIES)) {
         let (info, _) = row.taken(&(row.text)(row.size));
         if MAX_PEAK_BYTES < info.bytes_max {
             found.push(format!("{}: {info:?}", row.name));
         }
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn every_route_that_takes_a_body_has_a_row() {
+    let bodies = ROUTES.iter().filter_map(|route| route.body);
+    let without = bodies.filter(|body| {
+        let name = format!("{}: ", body.schema);
+        !BODIES.iter().any(|row| row.name.starts_with(&name))
+    });
+    assert_eq!(without.map(|body| body.schema).collect::<Vec<_>>(), Vec::<&str>::new());
 }
 
 /// Those that the variable `ROW` names, or all.
@@ -99,7 +116,7 @@ fn chosen(rows: &'static [Row]) -> impl Iterator<Item = &'static Row> {
 impl Row {
     /// What is taken from the machine while the text is read, and what is counted of its jobs.
     fn taken(&self, text: &str) -> (AllocationInfo, usize) {
-        assert!(text.len() as u64 <= MAX_FILE_BYTES, "{} is as long as may be sent", self.name);
+        assert!(text.len() <= MAX_REQUEST_BYTES, "{} is as long as may be sent", self.name);
         let mut made_bytes = 0;
         let info = measure(|| made_bytes = (self.read)(text));
         if std::env::var("ROW").is_ok() {

@@ -320,11 +320,11 @@ pub(super) const LIMITS: &[Row] = &[
     Row { name: "words of one character", size: 4 << 20, text: |n| "x ".repeat(n / 2), read: jobs_of },
 ];
 
-fn lines(count: usize, line: impl Fn(usize) -> String) -> String {
+pub(super) fn lines(count: usize, line: impl Fn(usize) -> String) -> String {
     (0..count).map(line).collect()
 }
 
-fn list(count: usize, item: &str) -> String {
+pub(super) fn list(count: usize, item: &str) -> String {
     vec![item; count].join(",")
 }
 

@@ -1,4 +1,0 @@
-//! Resources that readers of files take from the machine, measured from outside.
-#![allow(clippy::unwrap_used, reason = "these are tests, their helpers included")]
-
-mod growth;
