@@ -88,7 +88,11 @@ fn each_command_needs_its_scope_and_commands_are_defined_only_where_that_is_allo
     }
     let refused = there(&site, Scope::Look, &["run", "idle"]);
     assert_eq!(refused.code, 7);
-    assert!(refused.stderr.contains("this needs the scope operate, and token look has look"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("this needs the scope operate, and token look has look"),
+        "{}",
+        refused.stderr
+    );
     assert_eq!(there(&site, Scope::Metrics, &["list"]).code, 7);
     assert_eq!(
         there(&site, Scope::Define, &["open", "--print"]).code,

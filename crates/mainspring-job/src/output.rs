@@ -1,6 +1,5 @@
 //! The planner's outputs. Each is given out only when all records that it needs are on disk.
 
-use std::fmt;
 use std::sync::Arc;
 
 use jiff::Timestamp;

@@ -10,6 +10,7 @@ use crate::holder::Holder;
 
 /// The kind of a refusal: it tells a caller what to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "a front has an answer for each kind")]
 pub enum RefusalKind {
     /// What the command names is not there.
     NotFound,

@@ -41,8 +41,8 @@ const SCRIPT: &str = "echo \"start $MAINSPRING_RUN $MAINSPRING_ATTEMPT $(date +%
     sleep 0.05; echo \"end $MAINSPRING_RUN $MAINSPRING_ATTEMPT $(date +%s%N)\" >> \"$0\"";
 
 /// What the database notes of itself: the owner of each start, which is that of its shard, judged in the
-/// transaction of the start. What is in the journal is judged there. Servers search no schema that others may write
-/// to, so these functions name theirs.
+/// transaction of the start. What is in the journal is judged there. Servers search no schema that others may
+/// write to, so these functions name theirs.
 const WATCH: &str = "CREATE TABLE violation (what text);
     CREATE TABLE young (number int8, name text);
     CREATE TABLE young_start (number int8, epoch int8);
