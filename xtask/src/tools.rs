@@ -87,8 +87,8 @@ const TOOLS: &[Tool] = &[
     },
     Tool {
         packages: &["prometheus"],
-        is_there: || is_there("promtool"),
-        skipped: "the check of the alert rules",
+        is_there: || is_there("promtool") && is_there("prometheus"),
+        skipped: "the check of the alert rules, and what alerts say",
     },
 ];
 

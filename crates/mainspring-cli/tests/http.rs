@@ -420,7 +420,7 @@ fn nothing_is_changed_over_a_server_that_is_for_reading() {
     let metrics = site.get("/metrics", &token);
     let text = String::from_utf8(metrics.body).unwrap();
     assert!(
-        text.ends_with("# EOF\n") && text.contains("mainspring_job_runs_total{job=\"idle\"} 0\n"),
+        text.ends_with("# EOF\n") && text.contains("mainspring_job_runs_total{job_name=\"idle\"} 0\n"),
         "{text}"
     );
     site.stop();
@@ -448,9 +448,9 @@ fn a_silent_job_is_in_trouble_and_jobs_beyond_the_limit_are_metered_together() {
     assert_ne!(site.served.ask(&["run", "c", "--wait"]).code, 0);
     let metrics = String::from_utf8(site.get("/metrics", &token).body).unwrap();
     let value = |name: &str| metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-    assert_eq!(value("mainspring_job_silent{job=\"a\"}"), Some("1.0"));
-    assert_eq!(value("mainspring_job_silent{job=\"b\"}"), Some("0.0"));
-    assert_eq!(value("mainspring_job_silent{job=\"c\"}"), None, "beyond --metrics-max-jobs");
+    assert_eq!(value("mainspring_job_silent{job_name=\"a\"}"), Some("1.0"));
+    assert_eq!(value("mainspring_job_silent{job_name=\"b\"}"), Some("0.0"));
+    assert_eq!(value("mainspring_job_silent{job_name=\"c\"}"), None, "beyond --metrics-max-jobs");
     assert_eq!(value("mainspring_clock_jumps_total{direction=\"back\"}"), Some("0"));
     assert_eq!(value("mainspring_output_lost_bytes_total"), Some("0"));
     // Those that only servers have which share a database.
@@ -470,9 +470,9 @@ fn a_silent_job_is_in_trouble_and_jobs_beyond_the_limit_are_metered_together() {
         assert!(metrics.lines().any(|line| line == told), "{told} is not in {metrics}");
     }
     let once = "mainspring_once_oldest_overdue_seconds";
-    assert_eq!((value(once), value("mainspring_dead_letters{job=\"b\"}")), (Some("0.0"), Some("0.0")));
+    assert_eq!((value(once), value("mainspring_dead_letters{job_name=\"b\"}")), (Some("0.0"), Some("0.0")));
     assert_eq!(
-        value("mainspring_dead_letters{job=\"_other\"}"),
+        value("mainspring_dead_letters{job_name=\"_other\"}"),
         Some("1.0"),
         "that of a job without a series"
     );

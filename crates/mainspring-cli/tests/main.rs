@@ -56,6 +56,8 @@ mod notify;
 mod people;
 mod program;
 #[cfg(feature = "web")]
+mod prometheus;
+#[cfg(feature = "web")]
 mod proxy;
 #[cfg(feature = "web")]
 mod purge;

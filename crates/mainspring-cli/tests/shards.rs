@@ -320,7 +320,7 @@ fn adds_up(told: &[BTreeMap<String, f64>]) {
         ("mainspring_runs_open", 0.0),
         ("mainspring_runs_kept", 1.0),
         ("mainspring_shards_owned", 4.0),
-        ("mainspring_dead_letters{job=\"dies\"}", 1.0),
+        ("mainspring_dead_letters{job_name=\"dies\"}", 1.0),
     ] {
         assert!((sum(&|series| series == name) - value).abs() < 0.1, "{name} is not {value}: {told:?}");
     }

@@ -56,12 +56,12 @@ const PANELS: &[Panel] = &[
         12,
         &[
             (
-                "sum by (job, reason) (increase(mainspring_occurrences_missed_total[1h])) > 0",
-                "{{job}} missed: {{reason}}",
+                "sum by (job_name, reason) (increase(mainspring_occurrences_missed_total[1h])) > 0",
+                "{{job_name}} missed: {{reason}}",
             ),
             (
-                "sum by (job, reason) (increase(mainspring_occurrences_skipped_total[1h])) > 0",
-                "{{job}} skipped: {{reason}}",
+                "sum by (job_name, reason) (increase(mainspring_occurrences_skipped_total[1h])) > 0",
+                "{{job_name}} skipped: {{reason}}",
             ),
         ],
     ),
@@ -81,8 +81,8 @@ const PANELS: &[Panel] = &[
         "s",
         12,
         &[(
-            "histogram_quantile(0.95, sum by (job, le) (rate(mainspring_run_duration_seconds_bucket[1h])))",
-            "{{job}}",
+            "histogram_quantile(0.95, sum by (job_name, le) (rate(mainspring_run_duration_seconds_bucket[1h])))",
+            "{{job_name}}",
         )],
     ),
     (
@@ -95,20 +95,26 @@ const PANELS: &[Panel] = &[
             ("histogram_quantile(0.99, rate(mainspring_commit_seconds_bucket[5m]))", "commit"),
         ],
     ),
-    ("Failures in a row", "timeseries", "short", 12, &[("mainspring_job_failures_in_a_row > 0", "{{job}}")]),
+    (
+        "Failures in a row",
+        "timeseries",
+        "short",
+        12,
+        &[("mainspring_job_failures_in_a_row > 0", "{{job_name}}")],
+    ),
     (
         "Since the last success",
         "timeseries",
         "s",
         12,
-        &[("time() - mainspring_job_last_success_timestamp_seconds", "{{job}}")],
+        &[("time() - mainspring_job_last_success_timestamp_seconds", "{{job_name}}")],
     ),
     (
         "Until the next run",
         "timeseries",
         "s",
         12,
-        &[("mainspring_job_next_run_timestamp_seconds - time()", "{{job}}")],
+        &[("mainspring_job_next_run_timestamp_seconds - time()", "{{job_name}}")],
     ),
     ("Paused jobs", "table", "short", 12, &[("mainspring_job_paused == 1", "")]),
     ("Files with problems", "table", "short", 12, &[("mainspring_file_problems == 1", "")]),

@@ -29,6 +29,10 @@ use crate::resources::{Resources, store_sizes, zones_version};
 use crate::sheet::{Sheet, label};
 use crate::view::{state_code, zone_name, zone_of};
 
+/// The label with the name of a job. Prometheus has a label `job` of its own, for what it scrapes, and would call
+/// ours `exported_job`.
+const JOB: &str = "job_name";
+
 /// The series of jobs that are not told by name, and of what came of jobs that are gone.
 const OTHER: &str = "_other";
 
@@ -110,7 +114,7 @@ fn of_program(app: &App, sheet: &mut Sheet, open_files_max: Option<u64>) {
 }
 
 fn of_jobs(app: &App, sheet: &mut Sheet, jobs: &[&Known]) {
-    let named = |wire: &JobWire| vec![label("job", &wire.name)];
+    let named = |wire: &JobWire| vec![label(JOB, &wire.name)];
     let of = |value: fn(&JobWire) -> Option<f64>| {
         jobs.iter()
             .filter_map(move |known| Some((named(&known.wire), value(&known.wire)?)))
@@ -166,10 +170,7 @@ fn of_waiting(sheet: &mut Sheet, jobs: &[&Known], waiting: &WaitingWire) {
     }
     *dead.entry(ONCE).or_default() += waiting.dead_once;
     *dead.entry(OTHER).or_default() += waiting.dead_uncounted;
-    sheet.gauges(
-        "dead_letters",
-        dead.into_iter().map(|(job, count)| (vec![label("job", job)], number(count))),
-    );
+    sheet.gauges("dead_letters", dead.into_iter().map(|(job, count)| (vec![label(JOB, job)], number(count))));
     let overdue = waiting.first_due_ms.map(|due_ms| Moment::now().wall.as_millisecond() - due_ms);
     let overdue = overdue.and_then(|ms| u64::try_from(ms).ok()).unwrap_or_default();
     sheet.gauge("once_oldest_overdue_seconds", Duration::from_millis(overdue).as_secs_f64());
@@ -219,20 +220,20 @@ fn of_runs(sheet: &mut Sheet, jobs: &[&Known], counted: MetricsWire) {
             let counts = counts(counted);
             let absent = always.iter().filter(|value| !counts.contains_key(**value)).map(|value| (*value, 0));
             for (value, count) in counts.iter().map(|(value, count)| (value.as_str(), *count)).chain(absent) {
-                rows.push((vec![label("job", job), label(by, value)], count));
+                rows.push((vec![label(JOB, job), label(by, value)], count));
             }
         }
         sheet.counters(name, rows);
     }
-    sheet.counters("retries", of.iter().map(|(job, counted)| (vec![label("job", job)], counted.retries)));
-    let coalesced = of.iter().map(|(job, counted)| (vec![label("job", job)], counted.coalesced));
+    sheet.counters("retries", of.iter().map(|(job, counted)| (vec![label(JOB, job)], counted.retries)));
+    let coalesced = of.iter().map(|(job, counted)| (vec![label(JOB, job)], counted.coalesced));
     sheet.counters("occurrences_coalesced", coalesced);
-    let success = of.iter().filter_map(|(job, counted)| {
-        Some((vec![label("job", job)], seconds(counted.last_success.as_ref())?))
-    });
+    let success = of
+        .iter()
+        .filter_map(|(job, counted)| Some((vec![label(JOB, job)], seconds(counted.last_success.as_ref())?)));
     sheet.gauges("job_last_success_timestamp_seconds", success.collect::<Vec<_>>());
     let durations = of.into_iter().map(|(job, counted)| (job, counted.duration));
-    sheet.histograms("run_duration_seconds", "job", durations);
+    sheet.histograms("run_duration_seconds", JOB, durations);
     sheet.histogram("run_start_lateness_seconds", lateness);
     sheet.histogram("loop_turn_seconds", turn);
     sheet.histogram("commit_seconds", commit);
@@ -343,7 +344,7 @@ mod tests {
             "mainspring_run_start_lateness_seconds_count 2",
             "mainspring_run_duration_seconds_bucket{le=\"0.001\",job=\"_once\"} 0",
             "mainspring_run_duration_seconds_bucket{le=\"0.01\",job=\"_once\"} 1",
-            "mainspring_runs_ended_total{job=\"_other\",state=\"failed\"} 0",
+            "mainspring_runs_ended_total{job_name=\"_other\",state=\"failed\"} 0",
         ] {
             assert!(text.lines().any(|found| found == line), "{line} is not in\n{text}");
         }

@@ -482,7 +482,7 @@ export function metrics(house) {
     .slice(0, 40)
     .map(
       (name) =>
-        `mainspring_runs_started_total{job="${name}",cause="trigger"} ${Math.floor(chance(name) * 9_000)}`
+        `mainspring_runs_started_total{job_name="${name}",cause="trigger"} ${Math.floor(chance(name) * 9_000)}`
     );
   return `# TYPE mainspring_runs_started counter\n${rows.join("\n")}\n# EOF\n`;
 }
