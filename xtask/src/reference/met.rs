@@ -107,6 +107,15 @@ const ROWS: &[(&str, &str)] = &[
         "{mainspring-web/src/bulk.rs MAX_RUNNING_OF_IDENTITY}",
     ),
     (
+        "HTTP bodies and answers under way: of an identity, of all",
+        "{mainspring-web/src/room.rs MAX_BYTES_OF_IDENTITY}, {mainspring-web/src/room.rs MAX_BYTES}; then 429 or 503; one of at most {mainspring-web/src/room.rs SHORT_BYTES} is not counted",
+    ),
+    ("HTTP: problems of files in one answer", "{mainspring-web/src/api/told.rs MAX_FAULTS}"),
+    (
+        "values in a request over the socket or in an HTTP body",
+        "{mainspring-server/src/protocol/reading.rs MAX_VALUES}",
+    ),
+    (
         "HTTP bodies, those with files, those to sign in; headers",
         "{mainspring-web/src/route.rs MAX_BODY_BYTES}, {mainspring-web/src/route.rs MAX_FILES_BYTES}, {mainspring-web/src/route.rs MAX_OPEN_BODY_BYTES}; {mainspring-web/src/listen.rs MAX_HEADER_BYTES} within {mainspring-web/src/listen.rs HEADER_PATIENCE}",
     ),
