@@ -230,7 +230,7 @@ pub fn text(media_type: &'static str, body: impl Into<Bytes>) -> Response<Body> 
     response
 }
 
-/// Text with a type that is in memory once, whoever asks for it.
+/// Text with a type that is in memory once for all clients.
 pub fn shared(media_type: &'static str, body: impl Into<Bytes>) -> Response<Body> {
     let mut response = Response::new(Body::from(body.into()));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
