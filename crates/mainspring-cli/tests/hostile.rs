@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use mainspring_exec::clock::Moment;
 use mainspring_web::feed::MAX_STREAMS_OF_IDENTITY;
-use mainspring_web::room::{MAX_BYTES_OF_IDENTITY, SHORT_BYTES};
+use mainspring_web::room::{MAX_IDENTITY_BYTES, SHORT_BYTES};
 use mainspring_web::routes::ROUTES;
 use mainspring_web::scope::Scope;
 use nix::sys::signal::Signal;
@@ -162,7 +162,7 @@ fn bodies_and_answers_of_an_identity_take_its_own_room() {
         .unwrap();
         stream
     };
-    let held: Vec<TcpStream> = (0..4).map(|_| stalled(MAX_BYTES_OF_IDENTITY / 4)).collect();
+    let held: Vec<TcpStream> = (0..4).map(|_| stalled(MAX_IDENTITY_BYTES / 4)).collect();
     let refused = (0..10_000).map(|_| site.get(long, &greedy)).find(|answer| answer.status != 200).unwrap();
     assert_eq!(refused.status, 429, "{refused:?}");
     assert!(refused.header("retry-after").is_some(), "{}", refused.head);

@@ -8,7 +8,7 @@
 //!
 //! | limit | owner | what is beyond it |
 //! |---|---|---|
-//! | `MAX_BYTES_OF_IDENTITY` | an identity; those without one together | 429 |
+//! | `MAX_IDENTITY_BYTES` | an identity; those without one together | 429 |
 //! | `MAX_BYTES` | all identities but the local administrator | 503 |
 //!
 //! A client that does not read has its answers in memory for ten seconds, and on each of its connections.
@@ -28,10 +28,10 @@ use crate::problem::{Code, Problem};
 use crate::sessions::Identity;
 
 /// How much an identity may have in memory: four of the longest bodies, or some hundred long lists.
-pub const MAX_BYTES_OF_IDENTITY: usize = 64 << 20;
+pub const MAX_IDENTITY_BYTES: usize = 64 << 20;
 
 /// How much all identities may have: four of them at their limit.
-const MAX_BYTES: usize = 4 * MAX_BYTES_OF_IDENTITY;
+const MAX_BYTES: usize = 4 * MAX_IDENTITY_BYTES;
 
 /// What takes no room: with it on each connection that there may be, all have 24 MiB.
 pub const SHORT_BYTES: usize = 64 << 10;
@@ -74,8 +74,8 @@ impl Room {
         if 0 < bytes {
             let mut all = locked(&room.0);
             let own = all.get(&owner).copied().unwrap_or_default();
-            if MAX_BYTES_OF_IDENTITY < own + bytes {
-                return Err(refusal(Code::TooMany, "you sent and are", MAX_BYTES_OF_IDENTITY));
+            if MAX_IDENTITY_BYTES < own + bytes {
+                return Err(refusal(Code::TooMany, "you sent and are", MAX_IDENTITY_BYTES));
             }
             if owner != Some(Identity::Local) && MAX_BYTES < all.values().sum::<usize>() + bytes {
                 return Err(refusal(Code::Temporary, "all clients sent and are", MAX_BYTES));
@@ -147,12 +147,12 @@ mod tests {
         let room = Arc::new(Room::default());
         let take = |owner: &Identity, bytes| Room::take(&room, Some(owner), bytes);
         let ada = Identity::Proxy("ada".to_owned());
-        let kept = take(&mara(), MAX_BYTES_OF_IDENTITY - SHORT_BYTES - 1).unwrap();
+        let kept = take(&mara(), MAX_IDENTITY_BYTES - SHORT_BYTES - 1).unwrap();
         let last = take(&mara(), SHORT_BYTES + 1).expect("exactly at the bound there is room");
         assert_eq!(code(take(&mara(), SHORT_BYTES + 1)), Code::TooMany);
         assert!(take(&mara(), SHORT_BYTES).is_ok(), "what is short is answered still");
-        assert!(take(&ada, MAX_BYTES_OF_IDENTITY).is_ok(), "another has all of theirs");
-        assert!(Room::take(&room, None, MAX_BYTES_OF_IDENTITY).is_ok(), "and so have those without one");
+        assert!(take(&ada, MAX_IDENTITY_BYTES).is_ok(), "another has all of theirs");
+        assert!(Room::take(&room, None, MAX_IDENTITY_BYTES).is_ok(), "and so have those without one");
         drop(last);
         assert!(take(&mara(), SHORT_BYTES + 1).is_ok());
         drop(kept);
@@ -163,14 +163,13 @@ mod tests {
     fn all_together_have_no_more_than_four_at_their_limit_and_the_local_administrator_has_room() {
         let room = Arc::new(Room::default());
         let of = |number: usize| Identity::Proxy(number.to_string());
-        let taken: Vec<Taken> = (0..4)
-            .map(|number| Room::take(&room, Some(&of(number)), MAX_BYTES_OF_IDENTITY).unwrap())
-            .collect();
+        let taken: Vec<Taken> =
+            (0..4).map(|number| Room::take(&room, Some(&of(number)), MAX_IDENTITY_BYTES).unwrap()).collect();
         assert_eq!(code(Room::take(&room, Some(&mara()), SHORT_BYTES + 1)), Code::Temporary);
         assert_eq!(code(Room::take(&room, None, SHORT_BYTES + 1)), Code::Temporary);
-        assert!(Room::take(&room, Some(&Identity::Local), MAX_BYTES_OF_IDENTITY).is_ok());
+        assert!(Room::take(&room, Some(&Identity::Local), MAX_IDENTITY_BYTES).is_ok());
         drop(taken);
-        assert!(Room::take(&room, Some(&mara()), MAX_BYTES_OF_IDENTITY).is_ok());
+        assert!(Room::take(&room, Some(&mara()), MAX_IDENTITY_BYTES).is_ok());
     }
 
     #[test]

@@ -104,7 +104,7 @@ async fn tag_of(bytes: &Bytes) -> String {
 mod tests {
     use super::*;
     use crate::problem::Code;
-    use crate::room::MAX_BYTES_OF_IDENTITY;
+    use crate::room::MAX_IDENTITY_BYTES;
     use crate::tokens::hash;
     use std::cell::Cell;
     use std::rc::Rc;
@@ -163,7 +163,7 @@ mod tests {
             let room = Arc::new(Room::default());
             let [mara, ada] = ["mara", "ada"].map(|name| Identity::Proxy(name.to_owned()));
             let wanted = Wanted::default();
-            let long = || whole("text/plain", "x".repeat(MAX_BYTES_OF_IDENTITY / 4));
+            let long = || whole("text/plain", "x".repeat(MAX_IDENTITY_BYTES / 4));
             let mut waiting = Vec::new();
             for _ in 0..4 {
                 waiting.push(prepared(&room, Some(&mara), &wanted, long()).await.unwrap());
@@ -172,7 +172,7 @@ mod tests {
             assert_eq!((refused.code, refused.retry_after.is_some()), (Code::TooMany, true));
             assert!(prepared(&room, Some(&mara), &wanted, refused.response()).await.is_ok());
             assert!(prepared(&room, Some(&ada), &wanted, long()).await.is_ok());
-            let shared = Response::new(Body::from("x".repeat(MAX_BYTES_OF_IDENTITY / 4)));
+            let shared = Response::new(Body::from("x".repeat(MAX_IDENTITY_BYTES / 4)));
             assert!(prepared(&room, Some(&mara), &wanted, shared).await.is_ok());
             // A client that goes away takes its answer with it.
             waiting.pop();

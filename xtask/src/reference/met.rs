@@ -108,7 +108,7 @@ const ROWS: &[(&str, &str)] = &[
     ),
     (
         "HTTP bodies and answers under way: of an identity, of all",
-        "{mainspring-web/src/room.rs MAX_BYTES_OF_IDENTITY}, {mainspring-web/src/room.rs MAX_BYTES}; then 429 or 503; one of at most {mainspring-web/src/room.rs SHORT_BYTES} is not counted",
+        "{mainspring-web/src/room.rs MAX_IDENTITY_BYTES}, {mainspring-web/src/room.rs MAX_BYTES}; then 429 or 503; one of at most {mainspring-web/src/room.rs SHORT_BYTES} is not counted",
     ),
     ("HTTP: problems of files in one answer", "{mainspring-web/src/api/told.rs MAX_FAULTS}"),
     (
