@@ -9,7 +9,7 @@ use mainspring_web::scope::Scope;
 use serde_json::json;
 
 use crate::served::{IDLE, Served, folder, write};
-use crate::site::{Site, read_head};
+use crate::site::{Site, read_head, resolved};
 
 /// A path of the table with something in it.
 fn filled(path: &str) -> String {
@@ -219,7 +219,7 @@ fn a_pause_has_a_note_and_an_end_for_one_for_many_and_for_everything() {
         "do": "pause", "of": "jobs", "filter": { "label": "team=ops" }, "note": "again", "until": until, "expected": 1
     });
     let accepted = site.post("/api/v1/actions", &token, &many.to_string()).json();
-    let path = format!("/{}", accepted["href"].as_str().unwrap());
+    let path = resolved("/api/v1/actions", accepted["href"].as_str().unwrap());
     while site.get(&path, &token).json()["state"] == "running" {}
     assert_eq!(site.get("/api/v1/jobs/b", &token).json()["pause"]["note"], "again");
     let audit = site.served.json(&["audit", "--json"])["audit"]["rows"].clone();

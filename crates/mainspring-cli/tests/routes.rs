@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::program::{BOUND, Running};
 use crate::served::{IDLE, folder, write};
-use crate::site::{Site, read_answer, read_head};
+use crate::site::{Site, read_answer, read_head, resolved};
 
 /// How often something is asked for that comes at once: a question takes a millisecond.
 const MAX_ASKED: usize = 20_000;
@@ -59,6 +59,25 @@ fn the_same_click_that_comes_twice_at_once_is_one_run() {
     assert_eq!(first.header("location"), first.json()["href"].as_str());
     let runs = site.get("/api/v1/runs?job=idle&cause=request", &token).json();
     assert_eq!(runs["items"].as_array().unwrap().len(), 1, "{runs:#}");
+    site.stop();
+}
+
+#[test]
+fn what_was_made_is_where_its_location_leads() {
+    let site = Site::start("http-location", IDLE, &[]);
+    let token = site.token("mara", Scope::Define);
+    let own = json!({ "in": "1h", "work": { "process": { "run": ["true"] } } });
+    let made = [
+        ("/api/v1/jobs/idle/run", json!({ "in": "1h" })),
+        ("/api/v1/once", json!({ "job": "idle", "in": "2h" })),
+        ("/api/v1/once", own),
+        ("/api/v1/jobs", json!({ "name": "new", "job": { "every": "1h", "run": ["true"] } })),
+    ];
+    for (path, body) in made {
+        let answer = site.post(path, &token, &body.to_string());
+        let place = resolved(path, answer.header("location").unwrap_or_else(|| panic!("{path}: {answer:?}")));
+        assert_eq!(site.get(&place, &token).status, 200, "{path}: {place}");
+    }
     site.stop();
 }
 

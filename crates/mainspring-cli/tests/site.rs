@@ -40,6 +40,19 @@ impl Answer {
     }
 }
 
+/// The address that a reference in an answer leads to, as RFC 3986 has a client resolve it.
+pub(crate) fn resolved(asked: &str, reference: &str) -> String {
+    let mut segments: Vec<&str> = asked.split('/').skip(1).collect();
+    segments.pop();
+    for segment in reference.split('/') {
+        match segment {
+            ".." => drop(segments.pop()),
+            segment => segments.push(segment),
+        }
+    }
+    format!("/{}", segments.join("/"))
+}
+
 impl Site {
     pub(crate) fn start(name: &str, jobs: &str, args: &[&str]) -> Site {
         let folder = folder(name);

@@ -101,6 +101,13 @@ impl Call {
         self.parameters.get(name).map_or("", String::as_str)
     }
 
+    /// A reference to an address of this server, such as `api/v1/once/7`, from the one that was asked for. A client
+    /// resolves it against the address that it asked (RFC 3986, 5.2), so it holds below any base of a proxy.
+    pub fn link(&self, address: &str) -> String {
+        let depth = self.uri.path().matches('/').count().saturating_sub(1);
+        format!("{}{address}", "../".repeat(depth))
+    }
+
     /// Who asks, where the route says that it must be somebody.
     ///
     /// # Errors
@@ -269,6 +276,15 @@ mod tests {
             headers: HeaderMap::new(),
             body: body.into(),
             now: Moment::now(),
+        }
+    }
+
+    #[test]
+    fn a_reference_leads_from_the_address_that_was_asked_for() {
+        let mut call = call(Vec::new());
+        for (asked, wanted) in [("/", "api/v1/once/7"), ("/api/v1/jobs/a/run", "../../../../api/v1/once/7")] {
+            call.uri = Uri::from_static(asked);
+            assert_eq!(call.link("api/v1/once/7"), wanted);
         }
     }
 

@@ -147,7 +147,7 @@ pub async fn run(call: Call) -> Reply {
     let is_later = due.is_some_and(|due| call.now.wall < due);
     if is_later || key.is_some() {
         let AskedRun { run, earlier } = ask_for_run(&call, job, due, key).await?;
-        return started(if earlier.is_none() { StatusCode::ACCEPTED } else { StatusCode::OK }, &run);
+        return started(&call, if earlier.is_none() { StatusCode::ACCEPTED } else { StatusCode::OK }, &run);
     }
     let at = asked.at.unwrap_or_else(|| call.now.wall.to_string());
     if due.is_some_and(|due| MAX_CLICK_SECONDS < call.now.wall.as_second() - due.as_second()) {
@@ -168,13 +168,14 @@ pub async fn run(call: Call) -> Reply {
     });
     let broke_off = |_| Problem::new(Code::Failed, "the request broke off");
     let (status, run) = asking.await.map_err(broke_off)??;
-    started(status, &run)
+    started(&call, status, &run)
 }
 
 /// The answer that names a run.
-fn started(status: StatusCode, run: &str) -> Reply {
-    let mut response = answer(status, &json!({ "run": run, "href": href(run) }))?;
-    if let Ok(value) = href(run).parse() {
+fn started(call: &Call, status: StatusCode, run: &str) -> Reply {
+    let href = call.link(&address_of(run));
+    let mut response = answer(status, &json!({ "run": run, "href": href }))?;
+    if let Ok(value) = href.parse() {
         response.headers_mut().insert("location", value);
     }
     Ok(response)
@@ -231,7 +232,7 @@ pub(super) async fn ask_for_run(
 }
 
 /// The address of a run, below the base.
-pub(super) fn href(run: &str) -> String {
+pub(super) fn address_of(run: &str) -> String {
     let (job, rest) = run.rsplit_once('@').unwrap_or((run, ""));
     let (nominal, series) = rest.split_once('#').unwrap_or((rest, "0"));
     format!("api/v1/runs/{job}/{nominal}/{series}")
@@ -310,7 +311,8 @@ pub async fn backfill(call: Call) -> Reply {
     let answered = call.app.change(call.who()?, None, request(false)).await?;
     let Response::Backfilled { count, .. } = answered else { return Err(strange()) };
     let id = call.app.bulk.finished(&call.who()?.identity, count);
-    answer(StatusCode::ACCEPTED, &json!({ "count": count, "id": id, "href": format!("api/v1/actions/{id}") }))
+    let href = call.link(&format!("api/v1/actions/{id}"));
+    answer(StatusCode::ACCEPTED, &json!({ "count": count, "id": id, "href": href }))
 }
 
 async fn settle(call: Call, code: &'static str, request: fn(String) -> Request) -> Reply {
@@ -396,10 +398,8 @@ pub async fn many(call: Call) -> Reply {
             app.bulk.note(id, &name, failure);
         }
     });
-    answer(
-        StatusCode::ACCEPTED,
-        &json!({ "id": id.to_string(), "count": count, "href": format!("api/v1/actions/{id}") }),
-    )
+    let href = call.link(&format!("api/v1/actions/{id}"));
+    answer(StatusCode::ACCEPTED, &json!({ "id": id.to_string(), "count": count, "href": href }))
 }
 
 /// All that a filter matches, not only what a page shows.

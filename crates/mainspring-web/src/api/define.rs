@@ -210,7 +210,7 @@ pub async fn create(call: Call) -> Reply {
     // The request has no name of its own: the audit has it as the note.
     call.app.change(call.who()?, Some(name.clone()), Request::Define { text: toml, replace: false }).await?;
     let mut response = job_answer(&call, StatusCode::CREATED, &name).await?;
-    set(&mut response, LOCATION, &format!("api/v1/jobs/{name}"));
+    set(&mut response, LOCATION, &call.link(&format!("api/v1/jobs/{name}")));
     Ok(response)
 }
 

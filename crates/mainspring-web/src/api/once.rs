@@ -18,7 +18,7 @@ use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
-use super::actions::{AskedRun, ask_for_run, href, moment_of};
+use super::actions::{AskedRun, address_of, ask_for_run, moment_of};
 use crate::call::{Call, Reply, json as answer, nothing, ok};
 use crate::catalogue::strange;
 use crate::guard::check_scope;
@@ -189,7 +189,7 @@ pub async fn create(call: Call) -> Reply {
     let (status, document) = submit(&call, call.document().await?, call.idempotency_key()?).await?;
     let mut response = answer(status, &document)?;
     let id = document["id"].as_str().unwrap_or_default();
-    let place = if id.contains('@') { href(id) } else { format!("api/v1/once/{id}") };
+    let place = call.link(&if id.contains('@') { address_of(id) } else { format!("api/v1/once/{id}") });
     response.headers_mut().extend(HeaderValue::from_str(&place).ok().map(|place| (LOCATION, place)));
     Ok(response)
 }
