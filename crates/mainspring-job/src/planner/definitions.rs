@@ -1,5 +1,5 @@
 //! New definitions: jobs are added, changed and removed. This does not wait for running jobs: they go on with
-//! the work that they started with.
+//! the work that they started with. What waits starts with the new one.
 //!
 //! | a job of the set | becomes |
 //! |---|---|
@@ -114,6 +114,7 @@ impl Planner {
             self.followers.remove(before);
         }
         self.followers.add(&job);
+        let work = Arc::clone(&job.work);
         let Defined { change, is_retimed, mark } = self.jobs.define(now, Arc::new(job));
         match change {
             Change::Added => applied.added.push(name.clone()),
@@ -130,6 +131,7 @@ impl Planner {
         if is_back {
             self.ledger.perform(Output::Note(Note::Returned(name.clone())));
         }
+        self.runs.rework(&name, &work);
         if self.activity.is_planning() {
             self.expect(&name);
             self.expect_silence(now, &name);
@@ -137,15 +139,15 @@ impl Planner {
             if is_back {
                 self.go_on(now, &name);
             }
+            self.promote(&name);
         }
     }
 
-    /// A job is not absent any more: what waited waits for its own time, and for its turn.
+    /// A job is not absent any more: what waited waits for its own time.
     fn go_on(&mut self, now: Timestamp, name: &JobName) {
         for live in self.runs.take_scheduled_of(name, &mut self.agenda) {
             self.schedule(now, live);
         }
-        self.promote(name);
     }
 
     /// Its source does not have a job any more. What runs of it goes on, what waits is held.

@@ -63,7 +63,6 @@ impl Planner {
             }
             self.ledger.end_unit();
         }
-        self.promote(name);
     }
 
     /// Forgets jobs that other shards have. A batch is written that changes nothing: a database that is

@@ -39,7 +39,7 @@ use crate::policy::{Kill, Overlap};
 use crate::reason::Reason;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
-use crate::work::Action;
+use crate::work::{Action, Work};
 
 #[derive(Debug)]
 pub(super) struct OpenRuns {
@@ -246,6 +246,28 @@ impl OpenRuns {
         let waits = |live: &&Live| live.wakes.is_some();
         let keys: Vec<RunKey> = self.of(job).filter(waits).map(|live| live.run.key.clone()).collect();
         keys.iter().map(|key| self.leave(key, agenda)).collect()
+    }
+
+    /// The definition of a job has changed: what waits of it has the new work, as after a restart.
+    pub(super) fn rework(&mut self, job: &JobName, work: &Arc<Work>) {
+        let is_waiting = |live: &&Live| live.run.state != RunState::Running && live.run.cause != Cause::Once;
+        let keys: Vec<RunKey> = self.of(job).filter(is_waiting).map(|live| live.run.key.clone()).collect();
+        for key in keys {
+            let live = self.runs.get_mut(&key).expect("it was there a moment ago");
+            // Its line and its gate go by the work: it stands before the gate again.
+            self.places.remove(live);
+            let mut gate = self.gates.get_mut(job).filter(|gate| gate.holds(live));
+            if let Some(gate) = &mut gate {
+                gate.remove(live);
+            }
+            live.work = Arc::clone(work);
+            if let Some(gate) = gate {
+                gate.add(live);
+            }
+        }
+        for live in self.postponed.iter_mut().filter(|live| live.run.key.job == *job) {
+            live.work = Arc::clone(work);
+        }
     }
 
     /// Takes a run whose entry on the agenda was due, to be admitted.

@@ -261,6 +261,59 @@ fn of_every_road_a_failure_is_told_and_counted_under_the_job() {
     }
 }
 
+/// The job with another action, in no group.
+fn changed_jobs(policies: &str) -> Vec<Job> {
+    let mut jobs = jobs(policies, 0);
+    let work = Arc::make_mut(&mut jobs[0].work);
+    (work.group, work.action) = (None, Action::new("process", "changed").unwrap());
+    jobs
+}
+
+#[test]
+fn by_every_road_a_run_that_waits_does_what_the_definition_says_when_it_starts() {
+    for road in ROADS {
+        let mut shell = shell(policies(road), 0);
+        prepare(&mut shell, road);
+        start_by_hand(&mut shell, "holder");
+        let key = take(&mut shell, road);
+        assert_eq!(state(&mut shell, &key), RunState::Queued, "{road:?}: the group is full");
+        shell.apply(changed_jobs(policies(road)));
+        assert_eq!(state(&mut shell, &key), RunState::Running, "{road:?}: it is in no group any more");
+        assert_eq!(shell.started[last_start(&shell, "j")].work.action.body(), "changed", "{road:?}");
+    }
+}
+
+#[test]
+fn a_run_that_waits_for_its_time_does_what_the_definition_says_when_it_starts() {
+    let policies = "retry=1,backoff=60s,jitter=0%";
+    let mut shell = shell(policies, 0);
+    let index = start_by_hand(&mut shell, "j");
+    shell.end(index, failed());
+    shell.command(Command::Trigger(RunRequest::new(name("j")).at(at("2026-01-01T00:45:00Z"))));
+    shell.apply(changed_jobs(policies));
+    shell.live("2026-01-01T00:40:00Z");
+    let retried = last_start(&shell, "j");
+    shell.end(retried, Outcome::Succeeded);
+    shell.live("2026-01-01T00:50:00Z");
+    let starts = shell.started.iter().filter(|start| start.key.job == name("j"));
+    let found: Vec<_> = starts.map(|start| (start.attempt, start.work.action.body())).collect();
+    assert_eq!(found, [(1, "true"), (2, "changed"), (1, "changed")]);
+}
+
+#[test]
+fn a_run_that_waits_goes_by_the_overlap_rule_of_the_new_definition() {
+    let mut shell = Shell::new("2026-01-01T00:30:00Z", vec![job("j", "0 1 1 1 *", "")]);
+    shell.command(Command::Trigger(RunRequest::new(name("j"))));
+    shell.command(Command::Trigger(RunRequest::new(name("j"))));
+    assert_eq!(shell.states("j"), "running queued");
+    shell.apply(vec![job("j", "0 1 1 1 *", "overlap=allow")]);
+    assert_eq!(shell.states("j"), "running running");
+    shell.command(Command::Trigger(RunRequest::new(name("j"))));
+    shell.apply(vec![job("j", "0 1 1 1 *", "overlap=skip")]);
+    shell.command(Command::Trigger(RunRequest::new(name("j"))));
+    assert_eq!(shell.states("j"), "running running running queued");
+}
+
 #[test]
 fn a_run_for_a_later_time_survives_a_restart_and_never_starts_early() {
     let mut shell = shell("", 0);

@@ -67,6 +67,7 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
             "rules/roads::every_road_has_the_priority_of_the_job",
             "rules/roads::every_road_that_was_asked_for_waits_for_the_run_before_and_a_trigger_is_skipped",
             "rules/roads::of_every_road_a_failure_is_told_and_counted_under_the_job",
+            "rules/roads::by_every_road_a_run_that_waits_does_what_the_definition_says_when_it_starts",
         ],
     ),
     (
