@@ -88,7 +88,11 @@ impl Outputs {
                 let line_bytes = piece.text.len() as u64 + u64::from(!piece.goes_on);
                 // What follows a line that has no place has none either: a head with holes in it would
                 // mislead.
-                *is_in_tail |= *head_bytes < line_bytes;
+                if !*is_in_tail && *head_bytes < line_bytes {
+                    *is_in_tail = true;
+                    // So an output within the cap is kept whole.
+                    tail.widen(usize::try_from(*head_bytes).expect("a line is short"));
+                }
                 if *is_in_tail {
                     tail.push(stream, piece.text.as_bytes());
                     if !piece.goes_on {
@@ -201,6 +205,25 @@ mod tests {
         outputs.drain(&mut buffer, &mut tell);
         outputs.close(&mut tell);
         told
+    }
+
+    #[test]
+    fn an_output_within_its_cap_is_kept_whole() {
+        for line_bytes in [1, 100, 2_047, 2_048, 3_000, 4_095] {
+            let line = "x".repeat(line_bytes) + "\n";
+            let text = line.repeat(4_096 / line.len());
+            let (stdout, mut its_stdout) = std::io::pipe().unwrap();
+            let (stderr, its_stderr) = std::io::pipe().unwrap();
+            let pipe = |end| OutputPipe::new(end, Masks::default()).unwrap();
+            let mut outputs = Outputs::new(pipe(stdout), pipe(stderr), 4_096);
+            let mut told = String::new();
+            let mut tell = |_: Stream, piece: &Piece<'_>| told += &format!("{}\n", piece.text);
+            its_stdout.write_all(text.as_bytes()).unwrap();
+            drop((its_stdout, its_stderr));
+            outputs.drain(&mut [0; 1_000], &mut tell);
+            outputs.close(&mut tell);
+            assert!(told == text, "lines of {line_bytes}: {}", told.len());
+        }
     }
 
     #[test]

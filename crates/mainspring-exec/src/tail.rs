@@ -10,7 +10,7 @@
 //! the run is over. What was cut begins with a whole line, if there is one; the part of a line before it is
 //! left out too.
 //!
-//! Cost: at most [`TAIL_BYTES_MAX`] for a run that writes more than its head.
+//! Cost: at most [`TAIL_BYTES_MAX`] for a run that writes more than its head, and a line.
 //!
 //! Does not keep when a line was written: all of its lines are reported together.
 
@@ -53,6 +53,15 @@ impl LeftOut {
         self.bytes += bytes.len() as u64;
         self.lines += bytes.iter().filter(|&&byte| byte == b'\n').count() as u64;
     }
+
+    fn note(self) -> String {
+        let LeftOut { lines, bytes } = self;
+        match lines {
+            0 => format!("{bytes} bytes are left out here"),
+            1 => format!("1 line ({bytes} bytes) is left out here"),
+            _ => format!("{lines} lines ({bytes} bytes) are left out here"),
+        }
+    }
 }
 
 impl Tail {
@@ -66,6 +75,11 @@ impl Tail {
             is_cut: [false; 2],
             left_out: LeftOut::default(),
         }
+    }
+
+    /// So many bytes more are kept from now on.
+    pub fn widen(&mut self, bytes: usize) {
+        self.bytes_max += bytes;
     }
 
     /// Adds what a stream wrote.
@@ -98,9 +112,7 @@ impl Tail {
         }
         let left_out = std::mem::take(&mut self.left_out);
         if 0 < left_out.bytes {
-            let LeftOut { lines, bytes } = left_out;
-            let text = format!("{lines} lines ({bytes} bytes) are left out here");
-            each(Stream::Note, &Piece::line(text));
+            each(Stream::Note, &Piece::line(left_out.note()));
         }
         let mut splitters = [LineSplitter::default(), LineSplitter::default()];
         for mut chunk in self.chunks.drain(..) {
@@ -131,8 +143,9 @@ impl Tail {
     /// Drops the rest of a line whose beginning is lost, if another follows it.
     fn drop_torn_line(&mut self, stream: Stream) {
         let chunks = || self.chunks.iter().filter(|chunk| chunk.stream == stream);
+        let byte_count: usize = chunks().map(|chunk| chunk.bytes.len()).sum();
         let line_end = chunks().flat_map(|chunk| &chunk.bytes).position(|&byte| byte == b'\n');
-        let mut rest = line_end.map_or(0, |at| at + 1);
+        let mut rest = line_end.map(|at| at + 1).filter(|end| *end < byte_count).unwrap_or_default();
         for chunk in self.chunks.iter_mut().filter(|chunk| chunk.stream == stream) {
             let count = rest.min(chunk.bytes.len());
             drop_first(chunk, count, &mut self.left_out);
@@ -186,6 +199,22 @@ mod tests {
             assert_eq!(lines, [note, "Stdout line 98", "Stdout line 99"], "step {step}");
             assert_eq!(left_out, LeftOut { lines: 98, bytes: 784 });
         }
+    }
+
+    #[test]
+    fn of_a_line_that_no_other_follows_the_end_is_kept() {
+        let mut tail = Tail::new(20);
+        tail.push(Stream::Stdout, &[b'x'; 100]);
+        tail.push(Stream::Stdout, b"end\n");
+        let (lines, _) = taken(&mut tail);
+        assert_eq!(lines, ["Note 84 bytes are left out here", "Stdout xxxxxxxxxxxxxxxxend"]);
+    }
+
+    #[test]
+    fn the_note_counts_what_is_left_out() {
+        let note = |lines, bytes| LeftOut { lines, bytes }.note();
+        assert_eq!(note(1, 9), "1 line (9 bytes) is left out here");
+        assert_eq!(note(2, 9), "2 lines (9 bytes) are left out here");
     }
 
     #[test]
