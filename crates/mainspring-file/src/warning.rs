@@ -18,6 +18,10 @@ use mainspring_action::body::{Body, ProcessBody, WebhookBody};
 use mainspring_action::template::SECRET_PREFIX;
 use mainspring_host::accounts::Account;
 
+/// Of a command that ends with `&`.
+const LEFT_ALONE: &str =
+    "the `&` at the end leaves the process to itself: nobody sees whether it runs, fails or ends";
+
 /// The warnings about a schedule whose expression was read from `text`, or from its beginning. A change of
 /// the clock is warned of if it comes within a year after `from`.
 ///
@@ -62,10 +66,8 @@ pub fn of_command(text: &str, start: usize, format: Format) -> Vec<Fault> {
         let fault = Fault::new(start + at..start + at + 2, message);
         found.push(fault.with_hint(format!("write \\{} for the character itself", &command[at..at + 2])));
     }
-    if let Some(at) = background(command) {
-        let message =
-            "the `&` at the end leaves the process to itself: nobody sees whether it runs, fails or ends";
-        let fault = Fault::new(start + at..start + at + 1, message);
+    if let Some(at) = background(before_input(command)) {
+        let fault = Fault::new(start + at..start + at + 1, LEFT_ALONE);
         found.push(
             fault.with_hint(
                 "without it the run lasts as long as the process, which one should not start twice",
@@ -82,11 +84,14 @@ pub fn of_command(text: &str, start: usize, format: Format) -> Vec<Fault> {
     found
 }
 
-/// Where the `&` stands that ends a command, before its input.
-fn background(command: &str) -> Option<usize> {
-    let shell =
-        &command[..command.find('%').filter(|at| !command[..*at].ends_with('\\')).unwrap_or(command.len())];
-    let shell = shell.trim_end_matches([' ', '\t', ';', ')', '}']);
+/// The command of a crontab's entry without its input.
+fn before_input(command: &str) -> &str {
+    &command[..command.find('%').filter(|at| !command[..*at].ends_with('\\')).unwrap_or(command.len())]
+}
+
+/// Where the `&` stands that ends a text for a shell.
+fn background(shell: &str) -> Option<usize> {
+    let shell = shell.trim_end_matches([' ', '\t', '\n', ';', ')', '}']);
     let rest = shell.strip_suffix('&')?;
     (!rest.ends_with(['&', '\\', '>', '<'])).then_some(rest.len())
 }
@@ -102,12 +107,10 @@ fn date_format(command: &str) -> Option<usize> {
     (is_letter && b"+-_.:'\"".contains(&before)).then_some(at)
 }
 
-/// What an action gives to others that is probably meant for none of them.
-pub fn exposures(action: &Body) -> Vec<String> {
+/// What is doubtful about the action of a job.
+pub fn of_action(action: &Body) -> Vec<String> {
     match action {
-        Body::Process(ProcessBody { user: Some(user), inherit_env: true, .. }) => vec![format!(
-            "inherit_env gives all variables of the server to user `{user}`, such as passwords; name those that are needed in env"
-        )],
+        Body::Process(process) => of_process(process),
         Body::Webhook(webhook) => {
             let mut found = unused_secrets(webhook);
             if has_secret(webhook) && is_in_the_clear(&webhook.url) {
@@ -116,8 +119,16 @@ pub fn exposures(action: &Body) -> Vec<String> {
             }
             found
         }
-        Body::Process(_) | Body::Mail(_) | Body::Handler(_) => Vec::new(),
+        Body::Mail(_) | Body::Handler(_) => Vec::new(),
     }
+}
+
+fn of_process(process: &ProcessBody) -> Vec<String> {
+    let exposed = process.user.as_ref().filter(|_| process.inherit_env).map(|user| {
+        format!("inherit_env gives all variables of the server to user `{user}`, such as passwords; name those that are needed in env")
+    });
+    let left = process.shell.as_deref().and_then(background).map(|_| LEFT_ALONE.to_owned());
+    exposed.into_iter().chain(left).collect()
 }
 
 /// The secrets that stand nowhere in what is sent.
@@ -197,6 +208,15 @@ mod tests {
         for command in ["daemon", "a && b", "a &&", "echo \\&", "a & wait", "daemon 2>&1", "echo a% &"] {
             assert!(!warned(command), "{command}");
         }
+        let of_job = |shell: &str| {
+            !of_action(&Body::Process(ProcessBody { shell: Some(shell.into()), ..Default::default() }))
+                .is_empty()
+        };
+        // A job file has no input after a `%`.
+        for shell in ["daemon &", "cd /\ndaemon &\n", "date +%F &"] {
+            assert!(of_job(shell), "{shell}");
+        }
+        assert!(!of_job("daemon & wait") && !of_job("a && b"));
     }
 
     #[test]
@@ -204,7 +224,7 @@ mod tests {
         let secret = SecretBody { name: "TOKEN".into(), path: "/etc/token".into(), is_path: false };
         let warned = |url: &str, secrets: Vec<SecretBody>| {
             let body = "{secret.TOKEN}".into();
-            !exposures(&Body::Webhook(WebhookBody { url: url.into(), body, secrets, ..Default::default() }))
+            !of_action(&Body::Webhook(WebhookBody { url: url.into(), body, secrets, ..Default::default() }))
                 .is_empty()
         };
         for url in [
@@ -227,7 +247,7 @@ mod tests {
     fn the_servers_variables_are_warned_of_where_another_user_gets_them() {
         let warned = |user: Option<&str>, inherit_env| {
             let user = user.map(str::to_owned);
-            !exposures(&Body::Process(ProcessBody { user, inherit_env, ..Default::default() })).is_empty()
+            !of_action(&Body::Process(ProcessBody { user, inherit_env, ..Default::default() })).is_empty()
         };
         assert!(warned(Some("backup"), true));
         assert!(!warned(Some("backup"), false));

@@ -26,7 +26,7 @@ use mainspring_file::plain;
 use mainspring_file::presence::missing;
 use mainspring_file::problem::{Fault, MAX_SHOWN_PROBLEMS, Problem, Severity, render};
 use mainspring_file::source::Source;
-use mainspring_file::warning::{exposures, of_command, warnings};
+use mainspring_file::warning::{of_action, of_command, warnings};
 use mainspring_host::accounts::Account;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
@@ -208,8 +208,8 @@ fn job_warnings(source: &Source, placed: &PlacedJob, from: Timestamp) -> Vec<Pro
     // Each trigger that is past is told above.
     let is_over = placed.job.timetable.end().is_some_and(|end| end <= from);
     let over = is_over.then(|| "its `end` is past: it never runs".to_owned());
-    let of_action = Body::decode(&placed.job.work.action).map(|body| exposures(&body)).unwrap_or_default();
-    on_line(source, placed, of_triggers.chain(over).chain(of_action))
+    let of_body = Body::decode(&placed.job.work.action).map(|body| of_action(&body)).unwrap_or_default();
+    on_line(source, placed, of_triggers.chain(over).chain(of_body))
 }
 
 /// What a job needs of this machine, and is not there.
