@@ -15,19 +15,21 @@
 //! linker takes a gigabyte and more.
 //!
 //! Cost: some minutes on two cores, most of it compiling. A Rust toolchain with rustfmt and clippy is all it
-//! needs: [`tools`] installs the rest where it may, and says what is skipped where it may not.
+//! needs: [`tools`](crate::tools) installs the rest where it may. The last line says what is left out, by
+//! [`skips`].
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::built::TESTED;
 use crate::program::succeed;
-use crate::tools;
+use crate::skips;
 
 struct Step {
     name: &'static str,
@@ -44,16 +46,11 @@ const WAITING: &str = "6";
 const SIDE_JOBS: &str = "2";
 
 /// One after another, the cheapest failure first.
-const FIRST: [Step; 6] = [
+const FIRST: [Step; 5] = [
     Step { name: "formatting", arguments: &["fmt", "--all", "--check"], environment: &[] },
     Step {
         name: "clippy",
         arguments: &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"],
-        environment: &[],
-    },
-    Step {
-        name: "the library without features",
-        arguments: &["clippy", "-p", "mainspring", "-p", "mainspring-queue", "--lib", "--", "-D", "warnings"],
         environment: &[],
     },
     Step {
@@ -116,7 +113,8 @@ const MAIN: [Step; 4] = [
 ];
 
 /// Beside MAIN: what builds in folders of its own, and last what takes much of what MAIN has built by then.
-const SIDE: [Step; 6] = [
+const SIDE: [Step; 7] = [
+    Step { name: "each feature alone", arguments: &["xtask", "features"], environment: &[] },
     Step { name: "no operating system", arguments: &["xtask", "bare"], environment: &[] },
     Step {
         name: "models of the threads",
@@ -137,11 +135,7 @@ const LAST: [Step; 1] =
 /// Runs every step in `root` until one fails, and says how long each took. The time decides nothing.
 pub fn run(root: &Path) -> ExitCode {
     let begun = now();
-    if let Err(problem) = tools::install() {
-        println!("== the tools of the tests failed: {problem}");
-        return ExitCode::FAILURE;
-    }
-    let gate = match Gate::new(root) {
+    let gate = match Gate::new(root).and_then(|gate| gate.tools().map(|()| gate)) {
         Ok(gate) => gate,
         Err(problem) => {
             println!("== the gate cannot begin: {problem}");
@@ -151,16 +145,7 @@ pub fn run(root: &Path) -> ExitCode {
     gate.one_by_one(&FIRST);
     gate.side_by_side(&MAIN, &SIDE, &mut io::stdout());
     gate.one_by_one(&LAST);
-    let failures = gate.failures();
-    for failure in failures.iter() {
-        println!("== {failure}");
-    }
-    if !failures.is_empty() {
-        return ExitCode::FAILURE;
-    }
-    let count = FIRST.len() + MAIN.len() + SIDE.len() + LAST.len();
-    println!("== all {count} steps passed in {}", minutes(now() - begun));
-    ExitCode::SUCCESS
+    gate.conclude(now() - begun)
 }
 
 /// Where the steps run, and which of them failed.
@@ -171,16 +156,47 @@ struct Gate {
     chores: PathBuf,
     /// What the steps of the side lane print.
     kept: PathBuf,
+    /// What was left out: see [`skips`].
+    skips: PathBuf,
     /// The first of them first. Nothing begins after a failure.
     failures: Mutex<Vec<String>>,
 }
+
+/// How many gates this process has made: one, but in tests.
+static COUNT: AtomicU32 = AtomicU32::new(0);
 
 impl Gate {
     fn new(root: &Path) -> Result<Self, String> {
         let chores = std::env::current_exe().map_err(|error| format!("this program has no path: {error}"))?;
         let kept = root.join("target/gate");
         fs::create_dir_all(&kept).map_err(|error| format!("{} cannot be made: {error}", kept.display()))?;
-        Ok(Self { root: root.to_owned(), chores, kept, failures: Mutex::default() })
+        let number = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let skips = kept.join(format!("skips-{number}.txt"));
+        File::create(&skips).map_err(|error| format!("{} cannot be made: {error}", skips.display()))?;
+        Ok(Self { root: root.to_owned(), chores, kept, skips, failures: Mutex::default() })
+    }
+
+    /// Installs what the tests need; by another process, which says what it cannot install as each step does.
+    fn tools(&self) -> Result<(), String> {
+        succeed(Command::new(&self.chores).arg("tools").env(skips::FILE, &self.skips))
+    }
+
+    /// Says how all of it ended, in the last line.
+    fn conclude(&self, time: Duration) -> ExitCode {
+        let left_out = skips::read(&self.skips);
+        for line in skips::forbidden(&left_out) {
+            self.failed(format!("with CI set nothing is left out: {line}"));
+        }
+        let failures = self.failures();
+        for failure in failures.iter() {
+            println!("== {failure}");
+        }
+        if !failures.is_empty() {
+            return ExitCode::FAILURE;
+        }
+        let count = FIRST.len() + MAIN.len() + SIDE.len() + LAST.len();
+        println!("{}", last_line(count, time, &left_out));
+        ExitCode::SUCCESS
     }
 
     /// Runs `steps`, which print where this program prints.
@@ -248,6 +264,7 @@ impl Gate {
         };
         let mut command = Command::new(program);
         command.args(arguments).envs(step.environment.iter().copied()).current_dir(&self.root);
+        command.env(skips::FILE, &self.skips);
         command
     }
 
@@ -274,6 +291,17 @@ impl Gate {
     fn failures(&self) -> MutexGuard<'_, Vec<String>> {
         self.failures.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+impl Drop for Gate {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.skips);
+    }
+}
+
+fn last_line(count: usize, time: Duration, left_out: &[String]) -> String {
+    let passed = format!("== all {count} steps passed in {}", minutes(time));
+    if left_out.is_empty() { passed } else { format!("{passed}; left out: {}", left_out.join("; ")) }
 }
 
 fn beginning(step: &Step) -> String {
@@ -333,6 +361,15 @@ mod tests {
         assert!(gate.failures()[0].starts_with("bad failed: cargo ended with"), "{:?}", gate.failures());
         assert!(out.contains("no such command"), "{out}");
         assert!(!out.contains("good"), "{out}");
+    }
+
+    #[test]
+    fn the_last_line_says_what_was_left_out() {
+        let time = Duration::from_secs(61);
+        assert_eq!(last_line(3, time, &[]), "== all 3 steps passed in 1 min 01 s");
+        let left_out = ["a: not there".to_owned(), "b: offline".to_owned()];
+        let line = last_line(3, time, &left_out);
+        assert_eq!(line, "== all 3 steps passed in 1 min 01 s; left out: a: not there; b: offline");
     }
 
     #[test]

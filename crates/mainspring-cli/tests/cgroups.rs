@@ -8,7 +8,7 @@ use mainspring_exec::clock::Moment;
 use nix::unistd::Uid;
 
 use crate::program::{BOUND, Running, mainspring};
-use crate::served::{folder, write};
+use crate::served::{folder, skipped, write};
 
 /// A cgroup that is marked as systemd marks one with Delegate=yes.
 struct Delegated(PathBuf);
@@ -60,7 +60,7 @@ impl Drop for Delegated {
 fn delegated(name: &str) -> Option<Delegated> {
     let found = Delegated::new(name).filter(|_| Uid::effective().is_root());
     if found.is_none() {
-        eprintln!("skipped: no cgroup can be delegated here, which takes root and a writable cgroup2");
+        skipped("cgroups", "none can be delegated here, which takes root and a writable cgroup2");
     }
     found
 }

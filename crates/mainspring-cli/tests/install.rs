@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use crate::program::{Running, root};
-use crate::served::folder;
+use crate::served::{folder, skipped};
 
 /// Runs a tool; `None` and a word where it is not installed.
 fn tool(name: &str, args: &[&str]) -> Option<Output> {
@@ -17,7 +17,7 @@ fn tool(name: &str, args: &[&str]) -> Option<Output> {
     match command.env("DEB_LEVEL", "1").output() {
         Ok(output) => Some(output),
         Err(error) => {
-            println!("skipped: {name}: {error}");
+            skipped("installation", &format!("{name}: {error}"));
             None
         }
     }

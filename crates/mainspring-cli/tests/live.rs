@@ -17,7 +17,6 @@
 //! The test needs the Debian package `libfaketime`. Without it, it is skipped and says so, unless the
 //! variable CI is set: there it fails.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::thread;
@@ -25,7 +24,7 @@ use std::thread;
 use jiff::Timestamp;
 
 use crate::program::{Running, root};
-use crate::served::{folder, write};
+use crate::served::{folder, skipped, write};
 
 /// Each job has a name. The last tells the test what time it is: it is due in every second.
 const CRONTAB: &str = "\
@@ -173,8 +172,7 @@ pub(crate) fn faketime_or_skip() -> Option<PathBuf> {
     if library.is_none() {
         let message = "the test of a shifted clock needs the Debian package libfaketime";
         assert!(std::env::var_os("CI").is_none(), "{message}");
-        // Past the capture of test output, so that nobody takes a skipped test for one that passed.
-        let _ = std::io::stderr().write_all(format!("SKIPPED: {message}\n").as_bytes());
+        skipped("shifted clocks", message);
     }
     library
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixDatagram;
 
 use crate::program::{Running, mainspring};
-use crate::served::{IDLE, Served, folder, write};
+use crate::served::{IDLE, Served, folder, skipped, write};
 use crate::typed::Typed;
 
 #[test]
@@ -379,7 +379,7 @@ fn a_container_without_a_user_database_is_served() {
     command.arg(folder.join("crontab"));
     let may = std::process::Command::new("unshare").args(["--mount", "true"]).status();
     if !may.is_ok_and(|status| status.success()) {
-        return println!("skipped: only root may hide /etc");
+        return skipped("no user database", "only root may hide /etc");
     }
     let mut running = Running::other(&mut command);
     running.wait_for(&["stdout at home in /"]);

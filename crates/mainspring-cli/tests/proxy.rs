@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use mainspring_web::scope::Scope;
 
 use crate::program::BOUND;
-use crate::served::{IDLE, Served, folder, write};
+use crate::served::{IDLE, Served, folder, skipped, write};
 use crate::site::{Answer, Site, read_answer, read_head};
 
 const BASE: &str = "/tools/mainspring/";
@@ -96,7 +96,7 @@ fn has_nginx() -> bool {
     let has = found.is_ok();
     assert!(has || std::env::var_os("CI").is_none(), "nginx is not installed");
     if !has {
-        println!("skipped: nginx is not installed");
+        skipped("proxies", "nginx is not installed");
     }
     has
 }

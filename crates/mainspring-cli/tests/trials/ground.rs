@@ -1,7 +1,6 @@
 //! A folder of root's, in it a home of bob's, and ways to act as both.
 
 use std::fs;
-use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -12,6 +11,7 @@ use std::time::Duration;
 use nix::unistd::Uid;
 
 use crate::program::Running;
+use crate::served::skipped;
 
 /// The number of the user and of the group that bob is.
 pub(crate) const BOB: u32 = 65534;
@@ -38,7 +38,7 @@ impl Ground {
     pub(crate) fn new(name: &str) -> Option<Ground> {
         if !Uid::effective().is_root() {
             assert!(std::env::var_os("CI").is_none(), "the trials need root");
-            skipped(&format!("the trial {name} needs root"));
+            skipped("trials", &format!("{name} needs root"));
             return None;
         }
         let ground = Ground::of_ours(name);
@@ -163,10 +163,4 @@ pub(crate) fn names(folder: &Path) -> Vec<String> {
         entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
     names.sort_unstable();
     names
-}
-
-/// Says that something is skipped, past the capture of test output, so that nobody takes it for something
-/// that passed.
-pub(crate) fn skipped(why: &str) {
-    let _ = std::io::stderr().write_all(format!("SKIPPED: {why}\n").as_bytes());
 }

@@ -6,8 +6,9 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use crate::ground::{Ground, skipped};
+use crate::ground::Ground;
 use crate::program::Running;
+use crate::served::skipped;
 
 /// A job, started by hand.
 fn job(name: &str, user: &str, shell: &str) -> String {
@@ -89,7 +90,7 @@ fn no_job_of_another_user_has_the_keys_of_whoever_started_the_server() {
     let first = server.wait_for(&["s"]);
     if first == "no keys" {
         // In some containers nobody may have any.
-        return skipped("there are no keys in this container");
+        return skipped("kernel keys", "there are none in this container");
     }
     assert_eq!(ground.ask(&["run", "roots", "--wait"]).code, Some(0));
     assert_eq!(ground.ask(&["logs", "roots"]).stdout, "uid 0 read ROOT-KEYRING-SECRET\n");
@@ -115,7 +116,7 @@ fn no_job_of_another_user_goes_before_others() {
     let Some(ground) = Ground::new("precedence") else { return };
     let before = "chrt -r -p 5 $$ && ionice -c 1 -p $$ && renice -n -5 -p $$ > /dev/null";
     if ground.root(before).code != Some(0) {
-        return skipped("this container may not be scheduled before others");
+        return skipped("precedence", "this container may not be scheduled before others");
     }
     let shell = "chrt -p $$ | head -1 | sed 's/.*: //'; nice; ionice -p $$ | sed 's/:.*//'";
     let jobs = [("roots", "root", ""), ("bobs", "nobody", ""), ("asked", "nobody", "nice = -3\n")]

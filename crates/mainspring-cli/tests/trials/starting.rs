@@ -5,8 +5,9 @@ use std::process::Command;
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use crate::ground::{Ground, skipped};
+use crate::ground::Ground;
 use crate::program::Running;
+use crate::served::skipped;
 
 /// Holds a lease on each of some files of its user's: who opens the file waits until it is given up, which
 /// takes the kernel 45 seconds.
@@ -133,7 +134,7 @@ fn no_job_of_another_user_is_shielded_from_the_lack_of_memory() {
     let jobs = job("roots", "root") + &job("bobs", "nobody");
     let may = ground.root("echo -500 > /proc/self/oom_score_adj");
     if may.code != Some(0) {
-        return skipped("this container may not be shielded from the lack of memory");
+        return skipped("oom score", "this container may not be shielded from the lack of memory");
     }
     let server = ground.serve_after("echo -500 > /proc/$$/oom_score_adj", &jobs);
     for (name, score) in [("roots", "-500\n"), ("bobs", "0\n")] {
