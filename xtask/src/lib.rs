@@ -1,5 +1,5 @@
-//! The project's own chores: [`api`] writes down what the libraries show, [`ci`] runs the gate, [`features`] a
-//! part of it, [`instructions`] counts instructions, [`map`] prints the map of the
+//! The project's own chores: [`api`] writes down what the libraries show, [`ci`] runs the gate, [`fast`] a
+//! part of it and [`features`] another, [`instructions`] counts instructions, [`map`] prints the map of the
 //! code, [`reference`](mod@reference) makes the reference pages, [`built`] builds the real program,
 //! [`example`] tests it, [`fuzz`] runs what needs a sanitizer, [`program`] starts other programs, [`package`]
 //! tests what a registry would get, [`simulate`] looks for histories of jobs that go wrong, [`dependencies`]
@@ -9,6 +9,7 @@
 //!
 //! ```text
 //! cargo xtask ci      formatting, clippy, documentation, all tests
+//! cargo xtask fast    what a change touches, within two minutes
 //! cargo xtask tidy    layers, budgets, headers, words, threads, links, reasons for dependencies
 //! cargo xtask map [WORD]                 every file with the first line of its header
 //! cargo xtask reference                  the pages of docs/reference, from the code
@@ -40,6 +41,8 @@ pub mod ci;
 pub mod dependencies;
 
 pub mod example;
+
+pub mod fast;
 
 pub mod features;
 

@@ -4,17 +4,18 @@ use std::process::ExitCode;
 
 use xtask::built::{Build, TESTED};
 use xtask::{
-    bare, ci, dependencies, example, features, fuzz, instructions, map, package, reference, simulate, tidy,
-    tools, trials, web,
+    bare, ci, dependencies, example, fast, features, fuzz, instructions, map, package, reference, simulate,
+    tidy, tools, trials, web,
 };
 
-const USAGE: &str = "usage: cargo xtask ci | tidy | map [WORD] | reference | package | instructions [--accept] | simulate --histories N [--from SEED]
+const USAGE: &str = "usage: cargo xtask ci | fast [COMMIT] | tidy | map [WORD] | reference | package | instructions [--accept] | simulate --histories N [--from SEED]
        cargo xtask simulate --owners N [--from SEED]
        cargo xtask tools | dependencies | features | trials | address | bare | fuzz [--seconds N]
        cargo xtask crash --rounds N [--seed S] | chaos --rounds N [--seed S] [--shards N] | bench-serve | page | contract [OPTION..]
        cargo xtask crash --tested .. | chaos --tested .. | page --tested | contract --tested ..
 
   ci            the gate: formatting, clippy, documentation and all tests
+  fast          what the changed crates and those above them need, within two minutes
   tidy          only what a machine can check of STYLE.md and ARCHITECTURE.md
   map           every file with the first line of its header, or those whose path has WORD in it
   reference     writes the pages of docs/reference anew from the code
@@ -40,6 +41,8 @@ fn main() -> ExitCode {
     let root = tidy::workspace_root();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["ci"] => ci::run(&root),
+        ["fast"] => fast::run(&root, None),
+        ["fast", base] => fast::run(&root, Some(base)),
         ["tools"] => tools::run(),
         ["dependencies"] => dependencies::run(&root),
         ["features"] => features::run(&root),
