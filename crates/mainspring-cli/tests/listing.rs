@@ -8,6 +8,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::program::Running;
+use crate::replay;
 use crate::served::folder;
 
 /// How many random changes there are with each seed.
@@ -154,7 +155,7 @@ impl Client {
 #[test]
 fn a_list_says_what_is_described_anew_after_any_change() {
     let mut kinds = std::collections::BTreeMap::<String, usize>::new();
-    for seed in [1, 2, 3] {
+    replay::each_seed(1..4, |seed| {
         let folder = folder(&format!("listing-{seed}"));
         let data = folder.join("data");
         let mut running = Running::any(&["serve", "--grace", "0s", "--data", data.to_str().unwrap()]);
@@ -179,6 +180,6 @@ fn a_list_says_what_is_described_anew_after_any_change() {
         let (_, _, errors) = running.stop();
         assert!(!errors.contains("panicked"), "{errors}");
         let _ = std::fs::remove_dir_all(&folder);
-    }
+    });
     println!("{kinds:#?}");
 }

@@ -64,6 +64,8 @@ mod purge;
 mod reboots;
 #[cfg(feature = "web")]
 mod remote;
+#[path = "../../mainspring-queue/src/contract/replay.rs"]
+mod replay;
 #[cfg(feature = "web")]
 mod routes;
 mod run;

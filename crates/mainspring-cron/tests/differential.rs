@@ -17,6 +17,7 @@ use jiff::{SignedDuration, Timestamp, Zoned};
 use mainspring_cron::{DayRule, DstPolicy, Expression, ParseOptions, Schedule};
 
 use crate::random::Random;
+use crate::replay;
 
 const PLACES: [&str; 6] =
     ["UTC", "America/New_York", "Australia/Lord_Howe", "Europe/Paris", "Asia/Kolkata", "America/Sao_Paulo"];
@@ -102,7 +103,7 @@ impl Question {
 #[test]
 fn croner_gives_the_same_instants_or_the_disagreement_has_a_name() {
     let mut counts: BTreeMap<Option<Disagreement>, usize> = BTreeMap::new();
-    for seed in 0..12_000 {
+    let all = replay::each_seed(0..12_000, |seed| {
         let question = Question::new(seed);
         let ours = question.ours(&question.text, DstPolicy::CRON);
         let disagreement = match question.theirs() {
@@ -119,6 +120,9 @@ fn croner_gives_the_same_instants_or_the_disagreement_has_a_name() {
             })),
         };
         *counts.entry(disagreement).or_default() += 1;
+    });
+    if !all {
+        return;
     }
     assert_eq!(counts.len(), 5, "a row of the table has no example: {counts:?}");
     assert!(7_000 < counts[&None], "only {} of 12000 agree", counts[&None]);

@@ -3,6 +3,7 @@
 use mainspring_cron::{Dialect, Expression, OnCalendar, ParseError, ParseOptions, Schedule, ScheduleError};
 
 use crate::random::Random;
+use crate::replay;
 
 /// Text, the characters to blame, the message, the hint.
 const ERRORS: [(&str, &str, &str, Option<&str>); 31] = [
@@ -187,7 +188,7 @@ fn no_text_makes_a_parser_panic_or_blame_what_is_not_there() {
         "UTC", "\u{2003}", "ß",
     ];
     let mut valid_count = 0;
-    for seed in 0..60_000 {
+    let all = replay::each_seed(0..60_000, |seed| {
         let mut random = Random::new(seed);
         let mut text = if seed % 2 == 0 { random.expression() } else { String::new() };
         let insertion_count = if seed % 2 == 0 { random.below(3) } else { random.below(24) };
@@ -218,8 +219,8 @@ fn no_text_makes_a_parser_panic_or_blame_what_is_not_there() {
                 }
             }
         }
-    }
-    assert!(5_000 < valid_count, "only {valid_count} texts were valid");
+    });
+    assert!(!all || 5_000 < valid_count, "only {valid_count} texts were valid");
 }
 
 #[test]
@@ -237,7 +238,7 @@ fn every_line_that_is_a_schedule_is_read_back_from_what_it_shows() {
     ];
     const MARKS: [&str; 4] = ["", "", "Quartz=", "OnCalendar="];
     let mut valid_count = 0;
-    for seed in 0..20_000 {
+    let all = replay::each_seed(0..20_000, |seed| {
         let mut random = Random::new(seed);
         let setting = SETTINGS[usize::try_from(random.below(9)).unwrap()];
         let mark = MARKS[usize::try_from(random.below(4)).unwrap()];
@@ -260,8 +261,8 @@ fn every_line_that_is_a_schedule_is_read_back_from_what_it_shows() {
             }
             Err(error) => panic!("seed {seed}: {text}: {error}"),
         }
-    }
-    assert!(10_000 < valid_count, "only {valid_count} lines were schedules");
+    });
+    assert!(!all || 10_000 < valid_count, "only {valid_count} lines were schedules");
 }
 
 #[test]

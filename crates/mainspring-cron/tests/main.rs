@@ -10,6 +10,7 @@ mod language;
 mod naive;
 mod places;
 mod random;
+mod replay;
 mod sentences;
 #[cfg(feature = "serde")]
 mod serde;

@@ -4,6 +4,7 @@ use jiff::{Timestamp, tz::TimeZone};
 use mainspring_cron::{Dialect, Expression, Language, ParseOptions, Schedule};
 
 use crate::random::Random;
+use crate::replay;
 
 /// Expression, and what it is in Quartz and in OnCalendar; "no" where that is not exact. A source is cron
 /// unless it says otherwise.
@@ -93,7 +94,7 @@ fn a_translation_is_written_as_its_language_writes_it() {
 #[test]
 fn random_expressions_keep_their_instants_in_every_language() {
     let mut counts = [0; 3];
-    for seed in 0..1_500 {
+    let all = replay::each_seed(0..1_500, |seed| {
         let text = Random::new(seed).expression();
         let source = parse(&text, Language::Cron);
         for (index, language) in
@@ -110,28 +111,28 @@ fn random_expressions_keep_their_instants_in_every_language() {
                 counts[index] += 1;
             }
         }
-    }
-    assert!(1_400 < counts[0], "cron says all that cron says but for a `+`: {counts:?}");
-    assert!(500 < counts[1] && 500 < counts[2], "too few were translated: {counts:?}");
+    });
+    assert!(!all || 1_400 < counts[0], "cron says all that cron says but for a `+`: {counts:?}");
+    assert!(!all || (500 < counts[1] && 500 < counts[2]), "too few were translated: {counts:?}");
 }
 
 #[test]
 fn a_translation_into_cron_keeps_what_the_clock_does_to_the_job() {
-    for seed in 0..1_500 {
+    replay::each_seed(0..1_500, |seed| {
         let text = Random::new(seed).expression();
         let Expression::Calendar(source) = parse(&text, Language::Cron) else {
             panic!("{text} is a pattern")
         };
         let Ok(translation) = Expression::Calendar(source.clone()).translate(Language::Cron) else {
             assert!(text.contains('+'), "seed {seed}: {text}");
-            continue;
+            return;
         };
         assert!(!translation.text.contains('+'), "seed {seed}: {text} as {}", translation.text);
         let Expression::Calendar(target) = parse(&translation.text, Language::Cron) else {
             panic!("{text} is a pattern")
         };
         assert_eq!(target.is_wildcard(), source.is_wildcard(), "seed {seed}: {text} as {}", translation.text);
-    }
+    });
 }
 
 #[test]

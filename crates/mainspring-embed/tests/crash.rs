@@ -16,6 +16,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
+use std::panic::catch_unwind;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
@@ -50,7 +51,15 @@ fn main() {
     let number = |name: &str| after(name).map(|rest| rest[0].parse().unwrap());
     match after("child") {
         Some(rest) => child(Path::new(&rest[0]), &rest[1]),
-        None => test(number("--rounds").unwrap_or(ROUNDS), number("--seed").unwrap_or(1)),
+        None => {
+            let (rounds, seed) = (number("--rounds").unwrap_or(ROUNDS), number("--seed").unwrap_or(1));
+            if catch_unwind(|| test(rounds, seed)).is_err() {
+                eprintln!(
+                    "again with: cargo test -p mainspring-embed --test crash -- --rounds {rounds} --seed {seed}"
+                );
+                std::process::exit(101);
+            }
+        }
     }
 }
 

@@ -37,6 +37,9 @@ pub mod output;
 mod outputs;
 pub mod pipe;
 pub mod process;
+#[cfg(test)]
+#[path = "../../mainspring-queue/src/contract/replay.rs"]
+mod replay;
 pub mod run;
 pub mod secret;
 pub mod shortage;

@@ -112,6 +112,7 @@ mod tests {
     use super::*;
     use crate::mask::Masks;
     use crate::output::MAX_OUTPUT_LINE_BYTES;
+    use crate::replay;
     use mainspring_action::secret::Secret;
     use std::io::Write;
 
@@ -228,7 +229,7 @@ mod tests {
 
     #[test]
     fn no_part_of_a_secret_is_told_wherever_an_output_is_cut() {
-        for seed in 0..SEEDS {
+        replay::each_seed(0..SEEDS, |seed| {
             let mut random = Random(seed);
             let secrets = random.secrets();
             let texts = [random.text(&secrets), random.text(&secrets)];
@@ -239,6 +240,6 @@ mod tests {
                 longest.chars().count() <= TOLD_CHARS_MAX,
                 "seed {seed}: {longest:?} of {secrets:?} is in {told:?}"
             );
-        }
+        });
     }
 }

@@ -30,6 +30,9 @@ pub mod origin;
 pub mod plain;
 pub mod presence;
 pub mod problem;
+#[cfg(test)]
+#[path = "../../mainspring-queue/src/contract/replay.rs"]
+mod replay;
 pub mod source;
 pub mod spelling;
 pub mod trust;

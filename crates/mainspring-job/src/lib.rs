@@ -120,6 +120,10 @@ pub mod store;
 
 pub mod holder;
 mod placement;
+#[cfg(any(test, feature = "contract"))]
+#[path = "store/contract/replay.rs"]
+#[allow(dead_code, reason = "the suite and the tests use different parts")]
+mod replay;
 mod turn;
 
 #[cfg(feature = "serde")]

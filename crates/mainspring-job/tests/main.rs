@@ -5,6 +5,8 @@
 mod contract;
 
 mod errors;
+#[path = "../src/store/contract/replay.rs"]
+mod replay;
 mod rules;
 #[cfg(feature = "serde")]
 mod serde;

@@ -31,6 +31,8 @@ use fault::{Fault, Flaw};
 use script::Script;
 use world::World;
 
+use crate::replay;
+
 /// Each planted flaw is found within 3,000. More than these find what is rare, and are for `cargo xtask
 /// simulate`: a hundred thousand take seven minutes of two cores.
 const USUAL_HISTORIES: u64 = 20_000;
@@ -100,7 +102,7 @@ fn shortened(mut script: Script, flaw: Flaw) -> Script {
 fn report(seed: u64, flaw: Flaw) -> String {
     let script = shortened(Script::generate(seed), flaw);
     let fault = fault_of(&script, flaw).expect("a shortened script still fails");
-    format!("seed {seed}: {fault}\n{script}")
+    format!("seed {seed}: {fault}\n{script}\nagain with: {}", replay::command(seed))
 }
 
 /// The first seed that fails.
@@ -121,7 +123,7 @@ fn number(name: &str) -> Option<u64> {
 
 #[test]
 fn no_history_loses_doubles_hurries_or_breaks_a_policy() {
-    if let Some(seed) = number("SEED") {
+    if let Some(seed) = replay::chosen() {
         let fault = fault_of(&Script::generate(seed), Flaw::None);
         assert!(fault.is_none(), "{}", report(seed, Flaw::None));
         return;
@@ -165,11 +167,11 @@ fn a_broken_planner_or_store_is_caught() {
 
 #[test]
 fn a_history_is_the_same_every_time() {
-    for seed in 0..50 {
+    replay::each_seed(0..50, |seed| {
         let script = Script::generate(seed);
         let logs = [(); 2].map(|()| format!("{:?}", World::run(&script, Flaw::None).log));
         assert_eq!(logs[0], logs[1], "seed {seed}");
-    }
+    });
 }
 
 #[test]

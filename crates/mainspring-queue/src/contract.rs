@@ -112,6 +112,7 @@ pub mod script;
 
 mod generator;
 mod outcome;
+pub(crate) mod replay;
 mod shrink;
 
 pub use outcome::{Difference, Outcome};
@@ -128,7 +129,8 @@ pub const SEED_COUNT: u64 = 64;
 /// How many steps each has.
 pub const STEP_COUNT: usize = 2_000;
 
-/// Holds the queues that `make` makes to the contract: 64 seeds, 2,000 steps each.
+/// Holds the queues that `make` makes to the contract: 64 seeds, 2,000 steps each. `SEED` in the environment
+/// names the only one to run; a failure prints the command with it.
 ///
 /// # Panics
 /// If a queue breaks the contract, with what was wrong and a short script that shows it.
@@ -139,9 +141,7 @@ pub const STEP_COUNT: usize = 2_000;
 /// contract::exercise(Lazy::new);
 /// ```
 pub fn exercise<Q: TimerQueue<Token>>(make: impl Fn() -> Q) {
-    for seed in 0..SEED_COUNT {
-        exercise_seed(&make, seed, STEP_COUNT);
-    }
+    replay::each_seed(0..SEED_COUNT, |seed| exercise_seed(&make, seed, STEP_COUNT));
 }
 
 /// Holds the queues that `make` makes to the contract with one random script.

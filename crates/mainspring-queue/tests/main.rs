@@ -8,6 +8,8 @@ mod contract;
 mod memory;
 mod no_std;
 mod outsider;
+#[path = "../src/contract/replay.rs"]
+mod replay;
 mod scenarios;
 #[cfg(feature = "serde")]
 mod serde;

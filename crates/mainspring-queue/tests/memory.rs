@@ -4,6 +4,8 @@
 use mainspring_queue::wheel::Chunked;
 use mainspring_queue::{Budget, Popped, Tick, TimerId, TimerQueue};
 
+use crate::replay;
+
 /// xorshift64 with multiply-high bounding.
 struct Random(u64);
 
@@ -266,21 +268,21 @@ fn any_pattern(random: &mut Random) -> Pattern {
 
 #[test]
 fn no_random_pattern_passes_the_bound() {
-    let mut random = Random::new(7);
-    for seed in 0..40 {
-        Crowd::new(any_pattern(&mut random), seed).run(300_000);
-    }
+    replay::each_seed(0..40, |seed| {
+        let pattern = any_pattern(&mut Random::new(seed + 7));
+        Crowd::new(pattern, seed).run(300_000);
+    });
 }
 
 #[test]
 fn no_change_of_patterns_passes_the_bound() {
-    let mut random = Random::new(11);
-    for seed in 0..10 {
+    replay::each_seed(0..10, |seed| {
+        let mut random = Random::new(seed + 11);
         let mut crowd = Crowd::new(any_pattern(&mut random), seed);
         for _ in 0..10 {
             let timer_count = crowd.pattern.timer_count;
             crowd.pattern = Pattern { timer_count, ..any_pattern(&mut random) };
             crowd.run(30_000);
         }
-    }
+    });
 }

@@ -120,5 +120,6 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     println!("chaos: everything is left in {}", pool.folder.display());
+    println!("again with: cargo xtask chaos --rounds {rounds} --seed {seed} --shards {shards}");
     ExitCode::FAILURE
 }

@@ -72,13 +72,14 @@ fn main() -> ExitCode {
                 verdict.early_count,
                 asked.seed
             );
-            if verdict.complaints.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+            if verdict.complaints.is_empty() {
+                return ExitCode::SUCCESS;
+            }
         }
-        Err(error) => {
-            eprintln!("crash: {error} (seed {})", asked.seed);
-            ExitCode::FAILURE
-        }
+        Err(error) => eprintln!("crash: {error}"),
     }
+    eprintln!("again with: cargo xtask crash --rounds {} --seed {}", asked.rounds, asked.seed);
+    ExitCode::FAILURE
 }
 
 fn read(arguments: &[String]) -> Option<Asked> {

@@ -1,6 +1,7 @@
 //! Job files, and the jobs and problems that are found in them. testdata/jobfiles shows how problems look.
 
 use super::*;
+use crate::replay;
 use jiff::Timestamp;
 use mainspring_action::body::Body;
 use mainspring_cron::{Expression, Schedule};
@@ -273,7 +274,7 @@ fn no_text_makes_the_reader_panic_and_every_span_lies_in_its_line() {
         "0x",
         ".",
     ];
-    for seed in 0..3000_u64 {
+    replay::each_seed(0..3_000, |seed| {
         let mut state = seed;
         let mut next = |limit: usize| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -286,7 +287,7 @@ fn no_text_makes_the_reader_panic_and_every_span_lies_in_its_line() {
             assert!(problem.fault.span.end <= problem.line.len(), "seed {seed}");
             assert!(problem.in_file("test").to_string().contains('^'), "seed {seed}");
         }
-    }
+    });
 }
 
 #[test]

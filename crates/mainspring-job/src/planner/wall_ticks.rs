@@ -93,6 +93,7 @@ fn rounded_up(time: Timestamp) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::replay;
     use jiff::SignedDuration;
 
     fn at(time: &str) -> Timestamp {
@@ -155,7 +156,7 @@ mod tests {
     #[test]
     fn whatever_the_clock_does_ticks_grow_and_nothing_is_late_or_earlier_than_the_steps_back() {
         const YEAR_NS: i64 = 365 * 86_400 * 1_000_000_000;
-        for seed in 1..=300_u64 {
+        replay::each_seed(1..301, |seed| {
             let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
             let mut ticks = WallTicks::new();
             let mut now = at("10:00:00");
@@ -187,6 +188,6 @@ mod tests {
                     }
                 }
             }
-        }
+        });
     }
 }

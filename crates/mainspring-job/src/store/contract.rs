@@ -141,6 +141,7 @@ mod rule;
 use std::fmt;
 
 use super::{MemoryStore, Owner, Shard, Store};
+use crate::replay;
 use contents::same_contents;
 use generator::Generator;
 use ground::{Held, acquired, committed, text};
@@ -173,7 +174,7 @@ pub use rule::exercise_rule;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Violation {
-    /// The law, or the script with its seed.
+    /// The law, or the script with its seed and the command that runs it again.
     pub law: String,
     /// What was found.
     pub found: String,
@@ -187,7 +188,7 @@ impl fmt::Display for Violation {
 
 impl std::error::Error for Violation {}
 
-/// Runs all laws, and so many random scripts.
+/// Runs all laws, and so many random scripts, or the one whose seed `SEED` in the environment names.
 ///
 /// # Errors
 /// The first law or script that the store does not keep to.
@@ -214,10 +215,10 @@ pub fn exercise<G: Ground>(ground: &mut G, script_count: u64) -> Result<(), Viol
     for (law, check) in laws::all::<G>().into_iter().chain(owners::all()).chain([holders::law()]) {
         check(ground).map_err(|found| Violation { law: law.to_owned(), found })?;
     }
-    for seed in 0..script_count {
-        script(ground, seed).map_err(|found| Violation { law: format!("script of seed {seed}"), found })?;
-        lives::script(ground, seed)
-            .map_err(|found| Violation { law: format!("lives of seed {seed}"), found })?;
+    for seed in replay::seeds(0..script_count) {
+        let law = |kind: &str| format!("{kind} of seed {seed}, again with {}", replay::command(seed));
+        script(ground, seed).map_err(|found| Violation { law: law("script"), found })?;
+        lives::script(ground, seed).map_err(|found| Violation { law: law("lives"), found })?;
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use mainspring_job::Retention;
 
 use super::*;
+use crate::replay;
 
 /// Rows that may be kept beyond what retention says.
 const SLACK: usize = 15;
@@ -163,7 +164,7 @@ fn life_of_two(shell: &mut Shell, job: &str) {
 /// Lives of random lengths, each ended in the middle of something, with a retention that changes.
 #[test]
 fn after_a_quiet_start_no_history_has_more_than_it_may() {
-    for seed in 0..200_u64 {
+    replay::each_seed(0..200, |seed| {
         let mut random = crate::simulation::random::Random(seed);
         let keep = 1 + random.below(20);
         let policies = format!("overlap=allow retention=keep={keep}");
@@ -180,7 +181,7 @@ fn after_a_quiet_start_no_history_has_more_than_it_may() {
         shell.boot();
         let count = shell.runs("j").len();
         assert!(count <= keep as usize, "seed {seed}: {count} of {keep}");
-    }
+    });
 }
 
 #[test]

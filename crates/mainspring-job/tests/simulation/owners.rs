@@ -36,6 +36,7 @@ use plan::Plan;
 use world::Owners;
 
 use super::{hash_of, number};
+use crate::replay;
 
 /// In the tests. `cargo xtask simulate --owners` runs more.
 const USUAL_HISTORIES: u64 = 2_000;
@@ -87,12 +88,12 @@ fn shortened(mut plan: Plan, breach: Breach) -> Plan {
 fn report(seed: u64, breach: Breach) -> String {
     let plan = shortened(Plan::generate(seed), breach);
     let fault = outcome_of(&plan, breach).expect_err("a shortened plan still fails");
-    format!("seed {seed}: {fault}\n{plan}")
+    format!("seed {seed}: {fault}\n{plan}\nagain with: {}", replay::command(seed))
 }
 
 #[test]
 fn no_history_of_several_owners_loses_doubles_hurries_or_overlaps() {
-    if let Some(seed) = number("SEED") {
+    if let Some(seed) = replay::chosen() {
         let fault = outcome_of(&Plan::generate(seed), Breach::None).err();
         assert!(fault.is_none(), "{}", report(seed, Breach::None));
         return;
@@ -144,11 +145,11 @@ fn a_breach_of_the_protocol_is_found() {
 
 #[test]
 fn a_history_of_several_owners_is_the_same_every_time() {
-    for seed in 0..20 {
+    replay::each_seed(0..20, |seed| {
         let plan = Plan::generate(seed);
         let logs = [(); 2].map(|()| format!("{:?}", Owners::run(&plan, Breach::None).log));
         assert_eq!(logs[0], logs[1], "seed {seed}");
-    }
+    });
 }
 
 #[test]

@@ -1,0 +1,1 @@
+../../../../mainspring-queue/src/contract/replay.rs
