@@ -20,6 +20,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -144,6 +145,7 @@ pub fn run(root: &Path) -> ExitCode {
     };
     gate.one_by_one(&FIRST);
     gate.side_by_side(&MAIN, &SIDE, &mut io::stdout());
+    gate.end_temporary();
     gate.one_by_one(&LAST);
     gate.conclude(now() - begun)
 }
@@ -158,6 +160,8 @@ struct Gate {
     kept: PathBuf,
     /// What was left out: see [`skips`].
     skips: PathBuf,
+    /// Where the tests make temporary files: it must be empty when they have ended.
+    temporary: PathBuf,
     /// The first of them first. Nothing begins after a failure.
     failures: Mutex<Vec<String>>,
 }
@@ -173,12 +177,30 @@ impl Gate {
         let number = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let skips = kept.join(format!("skips-{number}.txt"));
         File::create(&skips).map_err(|error| format!("{} cannot be made: {error}", skips.display()))?;
-        Ok(Self { root: root.to_owned(), chores, kept, skips, failures: Mutex::default() })
+        let temporary = temporary_folder(&number)?;
+        Ok(Self { root: root.to_owned(), chores, kept, skips, temporary, failures: Mutex::default() })
     }
 
     /// Installs what the tests need; by another process, which says what it cannot install as each step does.
     fn tools(&self) -> Result<(), String> {
         succeed(Command::new(&self.chores).arg("tools").env(skips::FILE, &self.skips))
+    }
+
+    /// Ends the use of the folder for temporary files: tests that ended well have left nothing in it.
+    fn end_temporary(&self) {
+        let entries = fs::read_dir(&self.temporary).into_iter().flatten().flatten();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        names.sort_unstable();
+        if self.has_failed() && !names.is_empty() {
+            println!("== what failed may have left why in {}", self.temporary.display());
+            return;
+        }
+        let _ = fs::remove_dir_all(&self.temporary);
+        if !names.is_empty() {
+            let line = self.failed(format!("tests left temporary files: {}", names.join(", ")));
+            println!("{line}");
+        }
     }
 
     /// Says how all of it ended, in the last line.
@@ -265,6 +287,10 @@ impl Gate {
         let mut command = Command::new(program);
         command.args(arguments).envs(step.environment.iter().copied()).current_dir(&self.root);
         command.env(skips::FILE, &self.skips);
+        // A browser leaves what it likes, where it always does.
+        if self.temporary.is_dir() {
+            command.env("TMPDIR", &self.temporary);
+        }
         command
     }
 
@@ -296,7 +322,21 @@ impl Gate {
 impl Drop for Gate {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.skips);
+        // What is in it says why something failed.
+        let _ = fs::remove_dir(&self.temporary);
     }
+}
+
+/// Makes a folder for temporary files, which every user may use as the usual one. Its path is short, because
+/// sockets lie in it.
+fn temporary_folder(number: &str) -> Result<PathBuf, String> {
+    let folder = std::env::temp_dir().join(format!("gate-{number}"));
+    let told = |error: io::Error| format!("{} cannot be made: {error}", folder.display());
+    // What is there is left of an old gate, of a process with this number.
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir(&folder).map_err(told)?;
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o1777)).map_err(told)?;
+    Ok(folder)
 }
 
 fn last_line(count: usize, time: Duration, left_out: &[String]) -> String {
@@ -370,6 +410,18 @@ mod tests {
         let left_out = ["a: not there".to_owned(), "b: offline".to_owned()];
         let line = last_line(3, time, &left_out);
         assert_eq!(line, "== all 3 steps passed in 1 min 01 s; left out: a: not there; b: offline");
+    }
+
+    #[test]
+    fn a_temporary_file_that_tests_leave_fails_the_gate_and_goes() {
+        let gate = gate();
+        gate.end_temporary();
+        assert!(gate.failures().is_empty());
+        let other = self::gate();
+        fs::write(other.temporary.join("left"), "").expect("the folder is ours");
+        other.end_temporary();
+        assert_eq!(*other.failures(), ["tests left temporary files: left"]);
+        assert!(!other.temporary.exists());
     }
 
     #[test]

@@ -255,6 +255,7 @@ impl Socket {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch;
     use std::net::TcpListener;
     use std::os::unix::fs::PermissionsExt;
     use std::os::unix::net::UnixListener;
@@ -267,8 +268,7 @@ mod tests {
 
     #[test]
     fn an_answer_that_comes_drop_by_drop_has_one_deadline() {
-        let folder = std::env::temp_dir().join(format!("mainspring-drip-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&folder);
+        let folder = scratch::path("drip");
         std::fs::create_dir_all(&folder).unwrap();
         let data = DataDirectory::find(Some(&folder));
         let listener = UnixListener::bind(data.socket()).unwrap();
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn a_refusal_is_heard_though_the_server_has_closed() {
-        let folder = std::env::temp_dir().join(format!("mainspring-client-{}", std::process::id()));
+        let folder = scratch::path("client");
         std::fs::create_dir_all(&folder).unwrap();
         let data = DataDirectory::find(Some(&folder));
         let _ = std::fs::remove_file(data.socket());

@@ -21,6 +21,9 @@
 pub mod cli;
 pub mod client;
 pub mod commands;
+#[cfg(test)]
+#[path = "../../mainspring-host/src/scratch.rs"]
+mod scratch;
 pub mod simulation;
 pub mod table;
 pub mod terminal;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use mainspring_embed::{Cron, Every, Jobs, Options, Run};
 
 use crate::program::{Running, mainspring};
+use crate::scratch;
 
 /// What only a hang reaches.
 const LONG: Duration = Duration::from_secs(60);
@@ -19,8 +20,7 @@ fn asked(data: &str, words: &[&str]) -> String {
 
 #[test]
 fn the_commands_know_the_jobs_of_a_program_also_when_it_does_not_run() {
-    let folder = std::env::temp_dir().join(format!("mainspring-embedded-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&folder);
+    let folder = scratch::path("embedded");
     let data = folder.to_str().unwrap();
     let (sender, receiver) = channel();
     let nightly = Cron::parse("0 3 * * mon-fri").unwrap().zone("Europe/Berlin").unwrap();
@@ -68,8 +68,7 @@ fn the_commands_know_the_jobs_of_a_program_also_when_it_does_not_run() {
 
 #[test]
 fn one_program_at_a_time_has_a_folder_and_a_server_keeps_it_while_it_is_away() {
-    let folder = std::env::temp_dir().join(format!("mainspring-kept-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&folder);
+    let folder = scratch::path("kept");
     let data = folder.to_str().unwrap();
     let (sender, receiver) = channel();
     let open = || {

@@ -15,14 +15,14 @@ use nix::unistd::Pid;
 use serde_json::Value;
 
 use crate::program::{Ended, Running, ended, mainspring};
+use crate::scratch;
 
 /// How large a page of the store is.
 const PAGE_BYTES: usize = 4_096;
 
 /// A folder that goes when the test ends well.
 fn folder(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("mainspring-fault-{}-{name}", std::process::id()));
-    let _ = fs::remove_dir_all(&folder);
+    let folder = scratch::path(&format!("fault-{name}"));
     fs::create_dir_all(&folder).unwrap();
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
     folder

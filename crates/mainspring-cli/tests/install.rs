@@ -6,13 +6,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use crate::program::{Running, root};
+use crate::scratch;
 use crate::served::{folder, skipped};
 
 /// Runs a tool; `None` and a word where it is not installed.
 fn tool(name: &str, args: &[&str]) -> Option<Output> {
     let mut command = Command::new(name);
-    // For the units of users, systemd-analyze wants a folder that it does not use.
-    command.args(args).env("XDG_RUNTIME_DIR", std::env::temp_dir());
+    // For the units of users, systemd-analyze wants a folder.
+    let runtime = scratch::path(&format!("runtime-{:?}", std::thread::current().id()));
+    fs::create_dir_all(&runtime).unwrap();
+    command.args(args).env("XDG_RUNTIME_DIR", runtime);
     // A package that is looked at and thrown away.
     match command.env("DEB_LEVEL", "1").output() {
         Ok(output) => Some(output),

@@ -69,6 +69,8 @@ mod replay;
 #[cfg(feature = "web")]
 mod routes;
 mod run;
+#[path = "../../mainspring-host/src/scratch.rs"]
+mod scratch;
 #[cfg(feature = "web")]
 mod secrets;
 mod serve;

@@ -17,6 +17,7 @@ use mainspring_queue::wheel::Chunked;
 use serde_json::Value;
 
 use crate::program::mainspring;
+use crate::scratch;
 
 const START: &str = "2026-03-02T00:00:30Z";
 
@@ -72,7 +73,7 @@ fn by_the_planner(steps: &[Step], end: Timestamp, name: &str) -> (Vec<Start>, u6
         writeln!(jobs, "[jobs.j{number}]\ncron = \"{expression}\"\nrun = [\"true\"]").unwrap();
         writeln!(jobs, "misfire = \"latest,window=24h,spread=0s\"\noverlap = \"allow\"").unwrap();
     }
-    let path = std::env::temp_dir().join(format!("mainspring-meaning-{}-{name}.toml", std::process::id()));
+    let path = scratch::path(&format!("meaning-{name}.toml"));
     std::fs::write(&path, jobs).unwrap();
     let mut args: Vec<String> = [
         "simulate",

@@ -6,12 +6,15 @@
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+
+use crate::scratch;
 
 /// Far beyond what any step takes on a busy machine; reached only by a hang.
 pub(crate) const BOUND: Duration = Duration::from_secs(60);
@@ -96,7 +99,13 @@ impl Running {
     /// As [`start`](Running::start), with variables in the environment of the program.
     pub(crate) fn start_with(environment: &[(&str, &str)], args: &[&str], crontab: &str) -> Running {
         let args: Vec<&str> = ["serve", "--memory", "-"].iter().chain(args).copied().collect();
-        let mut child = command(&args).envs(environment.iter().copied()).spawn().unwrap();
+        // One that is killed leaves its folder.
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let folder = scratch::path(&format!("memory-{}", COUNT.fetch_add(1, Ordering::Relaxed)));
+        std::fs::create_dir_all(&folder).unwrap();
+        let mut command = command(&args);
+        command.env("TMPDIR", folder).envs(environment.iter().copied());
+        let mut child = command.spawn().unwrap();
         child.stdin.take().unwrap().write_all(format!("HOME=/\n{crontab}").as_bytes()).unwrap();
         Running::reading(child)
     }

@@ -9,6 +9,7 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::program::{Ended, Running, mainspring};
+use crate::scratch;
 
 /// A server and its folder.
 pub(crate) struct Served {
@@ -22,8 +23,7 @@ pub(crate) const IDLE: &str =
 
 /// A folder of a test's own.
 pub(crate) fn folder(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("mainspring-serve-{}-{name}", std::process::id()));
-    let _ = fs::remove_dir_all(&folder);
+    let folder = scratch::path(&format!("serve-{name}"));
     fs::create_dir_all(&folder).unwrap();
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
     folder

@@ -10,6 +10,8 @@ mod month;
 #[cfg(feature = "page")]
 mod page;
 mod rules;
+#[path = "../../mainspring-host/src/scratch.rs"]
+mod scratch;
 
 use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
@@ -26,9 +28,7 @@ type Done = Result<(), String>;
 
 /// An empty folder for a test.
 fn folder(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("mainspring-embed-{}-{name}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&folder);
-    folder
+    scratch::path(&format!("embed-{name}"))
 }
 
 /// Waits until the run of a submission is over, as its handler's test hears by a channel or not at all.

@@ -239,6 +239,7 @@ fn put(folder: &Path, name: &str, text: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch;
 
     #[test]
     fn a_group_is_found_below_the_mount_that_has_it() {
@@ -255,7 +256,7 @@ mod tests {
 
     #[test]
     fn limits_are_written_as_the_kernel_reads_them() {
-        let folder = std::env::temp_dir().join(format!("mainspring-cgroup-{}", std::process::id()));
+        let folder = scratch::path("cgroup");
         fs::create_dir_all(&folder).unwrap();
         let share = Share { memory_bytes_max: Some(1 << 29), cpu_percent_max: Some(150) };
         let error = limit(&folder, &share).unwrap_err();

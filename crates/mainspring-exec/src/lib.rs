@@ -41,6 +41,9 @@ pub mod process;
 #[path = "../../mainspring-queue/src/contract/replay.rs"]
 mod replay;
 pub mod run;
+#[cfg(test)]
+#[path = "../../mainspring-host/src/scratch.rs"]
+mod scratch;
 pub mod secret;
 pub mod shortage;
 #[cfg(feature = "webhooks")]

@@ -6,4 +6,6 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod process;
+#[path = "../../mainspring-host/src/scratch.rs"]
+mod scratch;
 mod webhook;

@@ -93,9 +93,7 @@ fn run(spec: &ProcessSpec) -> Heard {
 }
 
 fn file(name: &str, text: &str) -> PathBuf {
-    let directory = std::env::temp_dir().join(format!("mainspring-process-{}", std::process::id()));
-    fs::create_dir_all(&directory).unwrap();
-    let path = directory.join(name);
+    let path = crate::scratch::path(&format!("process-{name}"));
     fs::write(&path, text).unwrap();
     path
 }

@@ -77,9 +77,7 @@ fn values() -> Values {
 }
 
 fn file(name: &str, text: &str) -> PathBuf {
-    let directory = std::env::temp_dir().join(format!("mainspring-webhook-{}", std::process::id()));
-    fs::create_dir_all(&directory).unwrap();
-    let path = directory.join(name);
+    let path = crate::scratch::path(&format!("webhook-{name}"));
     fs::write(&path, text).unwrap();
     path
 }

@@ -33,6 +33,9 @@ pub mod problem;
 #[cfg(test)]
 #[path = "../../mainspring-queue/src/contract/replay.rs"]
 mod replay;
+#[cfg(test)]
+#[path = "../../mainspring-host/src/scratch.rs"]
+mod scratch;
 pub mod source;
 pub mod spelling;
 pub mod trust;

@@ -99,6 +99,7 @@ fn is_executable(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch;
 
     #[test]
     fn what_is_not_there_is_named_and_what_is_there_is_not() {
@@ -117,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_secret_that_other_users_may_read_is_named() {
-        let path = std::env::temp_dir().join(format!("mainspring-presence-{}", std::process::id()));
+        let path = scratch::path("presence");
         fs::write(&path, "hunter22").unwrap();
         let said = |mode: u32| {
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();

@@ -89,13 +89,13 @@ pub fn make_folder(path: &Path) -> io::Result<Folder> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch;
     use std::fs::Permissions;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     #[test]
     fn a_folder_is_made_for_us_alone_and_an_open_one_is_refused() {
-        let folder = std::env::temp_dir().join(format!("mainspring-folder-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
+        let folder = scratch::path("folder");
         let made = make_folder(&folder.join("a/../b")).unwrap();
         assert_eq!((made.mode, made.path.ends_with("b")), (0o700, true));
         symlink("b", folder.join("link")).unwrap();

@@ -20,5 +20,7 @@
 pub mod accounts;
 pub mod folder;
 pub mod regular;
+#[cfg(test)]
+mod scratch;
 pub mod socket;
 pub mod walk;

@@ -118,12 +118,12 @@ pub fn close_to_others(folder: &Path, name: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch;
     use std::io::Read;
     use std::os::unix::fs::symlink;
 
     fn folder(name: &str) -> PathBuf {
-        let folder = std::env::temp_dir().join(format!("mainspring-regular-{}-{name}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
+        let folder = scratch::path(&format!("regular-{name}"));
         fs::create_dir_all(&folder).unwrap();
         fs::set_permissions(&folder, Permissions::from_mode(0o755)).unwrap();
         fs::canonicalize(folder).unwrap()

@@ -132,6 +132,7 @@ fn is_unanswered(entry: &OwnedFd) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch;
     use std::os::unix::fs::{chown, symlink};
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread;
@@ -145,8 +146,7 @@ mod tests {
     const RACES: usize = 1_000;
 
     fn folder(name: &str) -> PathBuf {
-        let folder = std::env::temp_dir().join(format!("mainspring-socket-{}-{name}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
+        let folder = scratch::path(&format!("socket-{name}"));
         fs::create_dir_all(&folder).unwrap();
         fs::set_permissions(&folder, Permissions::from_mode(0o755)).unwrap();
         fs::canonicalize(folder).unwrap()

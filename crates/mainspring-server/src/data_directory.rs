@@ -116,12 +116,12 @@ fn home() -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch;
     use std::fs::{self, Permissions};
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
     fn temporary(name: &str) -> DataDirectory {
-        let directory = env::temp_dir().join(format!("mainspring-place-{}-{name}", std::process::id()));
-        let _ = fs::remove_dir_all(&directory);
+        let directory = scratch::path(&format!("place-{name}"));
         DataDirectory::find(Some(&directory))
     }
 

@@ -34,6 +34,9 @@ mod machine_start;
 pub mod message;
 pub mod protocol;
 pub mod relative;
+#[cfg(test)]
+#[path = "../../mainspring-host/src/scratch.rs"]
+mod scratch;
 pub mod server;
 pub mod signals;
 pub mod supervisor;

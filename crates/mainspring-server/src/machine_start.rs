@@ -71,10 +71,11 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
+    use crate::scratch;
 
     #[test]
     fn a_start_of_the_machine_is_served_once_in_each_shard() {
-        let folder = std::env::temp_dir().join(format!("mainspring-machine-start-{}", std::process::id()));
+        let folder = scratch::path("machine-start");
         fs::create_dir_all(&folder).unwrap();
         let data = DataDirectory::find(Some(&folder));
         let start = |shard, id: &str| MachineStart::new(&data, Shard(shard), id.to_owned());

@@ -29,6 +29,9 @@ mod read;
 mod reader;
 mod row;
 mod schema;
+#[cfg(test)]
+#[path = "../../mainspring-host/src/scratch.rs"]
+mod scratch;
 mod tally;
 #[cfg(test)]
 mod tests;

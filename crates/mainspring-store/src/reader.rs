@@ -101,10 +101,11 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch;
 
     #[test]
     fn a_question_without_end_is_given_up_and_the_next_is_answered() {
-        let path = std::env::temp_dir().join(format!("mainspring-endless-{}.db", std::process::id()));
+        let path = scratch::path("endless.db");
         drop(Connection::open(&path).unwrap());
         let mut reader = SqliteReader::new(&path, Beside::default());
         reader.question_time = Duration::from_millis(10);

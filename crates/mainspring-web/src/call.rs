@@ -254,6 +254,7 @@ pub fn nothing() -> Response<Body> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch;
     use crate::pool::Pool;
     use crate::scope::Scope;
     use crate::sessions::Identity;
@@ -263,7 +264,7 @@ mod tests {
     use std::thread::{self, ThreadId};
 
     fn call(body: Vec<u8>) -> Call {
-        let folder = std::env::temp_dir().join(format!("mainspring-call-{}", std::process::id()));
+        let folder = scratch::path("call");
         let data = DataDirectory::find(Some(&folder));
         let app = App::new(Settings::default(), data, TimeZone::UTC, Pool::new(Vec::new())).unwrap();
         Call {

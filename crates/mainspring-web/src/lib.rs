@@ -44,6 +44,9 @@ pub mod route;
 pub mod router;
 pub mod routes;
 pub mod scope;
+#[cfg(test)]
+#[path = "../../mainspring-host/src/scratch.rs"]
+mod scratch;
 pub mod sending;
 pub mod sessions;
 pub mod settings;

@@ -155,9 +155,10 @@ impl Body for Part {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch;
 
     fn file(name: &str, text: &[u8]) -> std::path::PathBuf {
-        let path = std::env::temp_dir().join(format!("mainspring-tail-{}-{name}", std::process::id()));
+        let path = scratch::path(&format!("tail-{name}"));
         std::fs::write(&path, text).unwrap();
         path
     }

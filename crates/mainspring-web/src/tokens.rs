@@ -240,12 +240,12 @@ fn write(path: &Path, tokens: &[Token]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch;
     use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt;
 
     fn data(name: &str) -> DataDirectory {
-        let folder = std::env::temp_dir().join(format!("mainspring-tokens-{}-{name}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
+        let folder = scratch::path(&format!("tokens-{name}"));
         let data = DataDirectory::find(Some(&folder));
         data.make().unwrap();
         data

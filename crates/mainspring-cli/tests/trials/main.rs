@@ -11,6 +11,9 @@
 #[allow(dead_code, reason = "it is shared with other tests")]
 mod program;
 
+#[path = "../../../mainspring-host/src/scratch.rs"]
+mod scratch;
+
 #[path = "../served.rs"]
 #[allow(dead_code, reason = "it is shared with other tests")]
 mod served;

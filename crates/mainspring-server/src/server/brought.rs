@@ -91,6 +91,7 @@ fn append(path: &Path, count: usize, told: &Told) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch;
 
     const RUN: &str = "tea@2026-11-21T03:00:00Z";
 
@@ -111,8 +112,7 @@ mod tests {
 
     #[test]
     fn each_line_is_brought_once_and_what_is_whole_is_not_asked_for() {
-        let folder = std::env::temp_dir().join(format!("mainspring-brought-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
+        let folder = scratch::path("brought");
         let started = Some("2026-11-21T03:00:00Z".to_owned());
         let run = RunWire { run: RUN.to_owned(), started, ..RunWire::default() };
         let file = path(&folder, &RUN.parse().unwrap(), false);

@@ -148,11 +148,11 @@ fn make(output: &KeptOutput, path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch;
 
     #[test]
     fn a_copy_is_the_end_of_the_file_from_a_line_on_and_says_what_is_left_out() {
-        let folder = std::env::temp_dir().join(format!("mainspring-copies-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
+        let folder = scratch::path("copies");
         fs::create_dir_all(&folder).unwrap();
         let key: RunKey = "backup@2026-11-21T03:00:00Z".parse().unwrap();
         let line = |number: usize| format!("2026-11-21T03:00:00.000Z 1 stdout line {number:06}\n");

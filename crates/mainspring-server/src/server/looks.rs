@@ -148,12 +148,12 @@ pub(super) fn directories(path: &Path) -> HashSet<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch;
     use std::os::unix::fs::symlink;
 
     #[test]
     fn a_file_a_folder_and_a_link_that_are_not_there_are_told_apart() {
-        let root = std::env::temp_dir().join(format!("mainspring-looks-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&root);
+        let root = scratch::path("looks");
         fs::create_dir_all(root.join("d")).unwrap();
         fs::write(root.join("d/there"), "x").unwrap();
         symlink("nowhere", root.join("d/link")).unwrap();
@@ -171,8 +171,7 @@ mod tests {
 
     #[test]
     fn every_directory_with_a_link_on_the_way_is_watched() {
-        let root = std::env::temp_dir().join(format!("mainspring-links-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&root);
+        let root = scratch::path("links");
         fs::create_dir_all(root.join("config/..v1")).unwrap();
         fs::create_dir_all(root.join("releases/7")).unwrap();
         // As Kubernetes mounts a ConfigMap, and as deploys switch to a release.

@@ -312,11 +312,11 @@ pub(super) fn read_line(run: &str, line: &str) -> Option<LineWire> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch;
 
     #[test]
     fn lines_are_read_back_and_old_files_go() {
-        let root = std::env::temp_dir().join(format!("mainspring-output-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&root);
+        let root = scratch::path("output");
         let mut outputs = Outputs::new(root.clone());
         let now: Timestamp = "2026-11-21T03:00:01.25Z".parse().unwrap();
         let key = |second| RunKey {
@@ -346,8 +346,7 @@ mod tests {
 
     #[test]
     fn the_oldest_files_go_first_and_no_more_than_need_to() {
-        let root = std::env::temp_dir().join(format!("mainspring-oldest-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&root);
+        let root = scratch::path("oldest");
         let path = |number: u32| {
             root.join(if number.is_multiple_of(2) { "a" } else { "b" }).join(format!("{number}.log"))
         };

@@ -173,11 +173,11 @@ fn is_full(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch;
 
     #[test]
     fn the_reserve_is_held_let_go_and_held_again() {
-        let directory = std::env::temp_dir().join(format!("mainspring-room-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&directory);
+        let directory = scratch::path("room");
         fs::create_dir(&directory).unwrap();
         let mut room = Room::new(&directory);
         // Where these tests run there is room; elsewhere there is nothing to be seen.
