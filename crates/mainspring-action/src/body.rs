@@ -19,6 +19,9 @@ use std::path::PathBuf;
 use mainspring_job::{Action, JobError};
 use serde::{Deserialize, Serialize};
 
+pub use crate::process::ProcessBody;
+pub use crate::secret::SecretBody;
+
 /// What is done.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
@@ -40,62 +43,6 @@ pub const PROCESS: &str = "process";
 
 /// The kind of [`Body::Handler`].
 pub const HANDLER: &str = "handler";
-
-/// A process, by names: what they stand for is looked up when it starts.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-#[expect(missing_docs, reason = "the fields are the keys of the job file")]
-pub struct ProcessBody {
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub run: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub shell: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub interpreter: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub user: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cwd: Option<PathBuf>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub inherit_env: bool,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub env: Vec<(String, String)>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub env_file: Vec<PathBuf>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub secrets: Vec<SecretBody>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub umask: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub nice: Option<i32>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub limits: Vec<(String, u64)>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub memory_max: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cpu_max: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stdin: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub output_bytes: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub on_server_death: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub on_lease_loss: Option<String>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub no_new_privileges: bool,
-}
-
-/// A secret: the variable, the file, and whether the variable gets the file's name instead of its content.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "see the type")]
-pub struct SecretBody {
-    pub name: String,
-    pub path: PathBuf,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_path: bool,
-}
 
 /// A webhook, with its templates as text.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

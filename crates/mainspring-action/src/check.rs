@@ -9,18 +9,9 @@
 
 use std::path::Path;
 
-use crate::body::{Body, ProcessBody, SecretBody, WebhookBody};
-use crate::names::{
-    CPU_PERCENT, LIMIT_NAMES, MAX_HEADERS, MAX_OUTPUT_BYTES, METHODS, MIN_MEMORY_BYTES, OnLeaseLoss,
-    OnServerDeath, has_body,
-};
+use crate::body::{Body, SecretBody, WebhookBody};
+use crate::names::{MAX_HEADERS, MAX_OUTPUT_BYTES, METHODS, has_body};
 use crate::template::Template;
-
-/// The niceness that the kernel knows: setpriority(2).
-const NICE: std::ops::RangeInclusive<i32> = -20..=19;
-
-/// All bits of a file's mode that a mask can take away.
-const MAX_UMASK: u32 = 0o777;
 
 impl Body {
     /// Checks that a reader of files could have read it.
@@ -37,74 +28,12 @@ impl Body {
     /// ```
     pub fn check(&self) -> Result<(), String> {
         match self {
-            Body::Process(body) => check_process(body),
+            Body::Process(body) => body.check(),
             Body::Webhook(body) => check_webhook(body),
             Body::Mail(_) => Err("a mail is what a hook sends, and no job".to_owned()),
             Body::Handler(body) if body.name.is_empty() => Err("handler: expected a name".to_owned()),
             Body::Handler(_) => Ok(()),
         }
-    }
-}
-
-fn check_process(body: &ProcessBody) -> Result<(), String> {
-    match &body.shell {
-        None if body.run.first().is_none_or(String::is_empty) => {
-            return Err("run: expected the name of a program first".to_owned());
-        }
-        Some(_) if !body.run.is_empty() => {
-            return Err("a job does one thing: it has both `run` and `shell`".to_owned());
-        }
-        _ => (),
-    }
-    check_no_nul(body)?;
-    if let Some(cwd) = &body.cwd {
-        check_path("cwd", cwd)?;
-    }
-    body.env.iter().try_for_each(|(name, _)| check_variable("env", name))?;
-    check_secrets(&body.secrets)?;
-    if body.umask.is_some_and(|mask| MAX_UMASK < mask) {
-        return Err("umask: expected up to three octal digits".to_owned());
-    }
-    if body.nice.is_some_and(|nice| !NICE.contains(&nice)) {
-        return Err("nice: expected a number from -20 to 19".to_owned());
-    }
-    if let Some((name, _)) = body.limits.iter().find(|(name, _)| !LIMIT_NAMES.contains(&name.as_str())) {
-        return Err(format!("limits: there is no limit called {name}"));
-    }
-    if body.memory_max.is_some_and(|bytes| bytes < MIN_MEMORY_BYTES) {
-        return Err(format!("memory_max: expected at least {MIN_MEMORY_BYTES} bytes"));
-    }
-    if body.cpu_max.is_some_and(|percent| !CPU_PERCENT.contains(&percent)) {
-        return Err("cpu_max: expected from 1 to 1000000 per cent of a processor".to_owned());
-    }
-    check_output(body.output_bytes)?;
-    check_word("on_server_death", body.on_server_death.as_deref(), &OnServerDeath::NAMES)?;
-    check_word("on_lease_loss", body.on_lease_loss.as_deref(), &OnLeaseLoss::NAMES)
-}
-
-/// The kernel takes the texts of a program up to their first NUL. What goes to its standard input may have
-/// some.
-fn check_no_nul(body: &ProcessBody) -> Result<(), String> {
-    let run = body.run.iter().map(|word| ("run", word.as_str()));
-    let values = body.env.iter().map(|(_, value)| ("env", value.as_str()));
-    let options = [("shell", &body.shell), ("interpreter", &body.interpreter), ("user", &body.user)];
-    let options = options.into_iter().filter_map(|(key, text)| Some((key, text.as_deref()?)));
-    let paths =
-        body.cwd.iter().map(|path| ("cwd", path)).chain(body.env_file.iter().map(|path| ("env_file", path)));
-    let paths = paths.filter_map(|(key, path)| Some((key, path.to_str()?)));
-    match run.chain(values).chain(options).chain(paths).find(|(_, text)| text.contains('\0')) {
-        Some((key, _)) => Err(format!("{key}: a NUL character cannot be part of it")),
-        None => Ok(()),
-    }
-}
-
-/// One of two words, or none.
-fn check_word<T>(key: &str, word: Option<&str>, [first, last]: &[(&str, T); 2]) -> Result<(), String> {
-    match word {
-        Some(word) if ![first.0, last.0].contains(&word) => {
-            Err(format!("{key}: expected \"{}\" or \"{}\", found \"{word}\"", first.0, last.0))
-        }
-        _ => Ok(()),
     }
 }
 

@@ -15,6 +15,8 @@
 
 pub mod body;
 pub mod check;
+pub mod key;
 pub mod names;
+pub mod process;
 pub mod secret;
 pub mod template;

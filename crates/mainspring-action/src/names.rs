@@ -82,6 +82,9 @@ impl OnServerDeath {
     pub const NAMES: [(&str, OnServerDeath); 2] =
         [("leave", OnServerDeath::Leave), ("kill", OnServerDeath::Kill)];
 
+    /// The words alone.
+    pub const WORDS: [&str; 2] = [Self::NAMES[0].0, Self::NAMES[1].0];
+
     /// What a word means.
     pub fn from_name(name: &str) -> Option<OnServerDeath> {
         OnServerDeath::NAMES.iter().find(|(known, _)| *known == name).map(|(_, what)| *what)
@@ -101,6 +104,9 @@ pub enum OnLeaseLoss {
 impl OnLeaseLoss {
     /// The words in files.
     pub const NAMES: [(&str, OnLeaseLoss); 2] = [("kill", OnLeaseLoss::Kill), ("leave", OnLeaseLoss::Leave)];
+
+    /// The words alone.
+    pub const WORDS: [&str; 2] = [Self::NAMES[0].0, Self::NAMES[1].0];
 
     /// What a word means.
     pub fn from_name(name: &str) -> Option<OnLeaseLoss> {

@@ -1,4 +1,4 @@
-//! A text that must not appear in a log, a history or an answer.
+//! A text that must not appear in a log, a history or an answer, and where a job has it from.
 //!
 //! Its `Debug` form is [`MASK`]; it has no `Display` form. The executor reads secrets from their files and
 //! masks output.
@@ -6,6 +6,9 @@
 //! Cost: that of a string. The memory is not wiped when it is dropped.
 
 use std::fmt;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
 
 /// What stands in the place of a secret.
 pub const MASK: &str = "***";
@@ -30,4 +33,15 @@ impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(MASK)
     }
+}
+
+/// A secret: the variable, the file, and whether the variable gets the file's name instead of its content.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "see the type")]
+pub struct SecretBody {
+    pub name: String,
+    pub path: PathBuf,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_path: bool,
 }
