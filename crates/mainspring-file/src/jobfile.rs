@@ -19,7 +19,7 @@
 //! | when | `cron`, `oncalendar`, `every`, `at` (one or a list of each), `at_boot`, `at_server_start`, `after`; `zone`, `dst`, `dialect`, `day_rule`, `hash`; `exclude`, `exclude_dates`, `start`, `end`, `max_runs` |
 //! | who is told | `notify`, `ping_url`, `silent_after`, `mail_output`, `sendmail` |
 //! | rules | `misfire`, `overlap`, `retry`, `timeout`, `retention`, `jitter`, `pause_after`, `dead_letters`, `group`, `priority` |
-//! | a process | `run` or `shell`; `interpreter`, `user`, `cwd`, `env`, `env_file`, `inherit_env`, `secrets`, `umask`, `nice`, `limits`, `memory_max`, `cpu_max`, `stdin`, `output_bytes`, `on_server_death`, `on_lease_loss`, `no_new_privileges` |
+//! | a process | the rows of [`KEYS`](mainspring_action::process::KEYS) |
 //! | a function of a program | the table `handler`: `name`, `version`, `payload` |
 //! | a webhook | the table `webhook`: `url`, `method`, `headers`, `body`, `success`, `secrets`, `signing_secret`, `ca_file`, `output_bytes` |
 //!
@@ -48,6 +48,7 @@ use crate::hook::{JobHook, Target};
 use crate::problem::{Fault, Problem};
 use crate::source::{Line, MAX_FILE_BYTES, Source};
 
+mod body;
 mod definition;
 mod document;
 mod fields;
@@ -55,7 +56,6 @@ mod handler;
 mod labels;
 mod notify;
 mod policies;
-mod process;
 mod timetable;
 mod webhook;
 pub mod written;

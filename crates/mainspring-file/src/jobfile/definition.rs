@@ -8,11 +8,12 @@ use jiff::tz::TimeZone;
 use mainspring_job::{Group, Job, JobName, Work};
 
 use super::fields::{Faults, Fields, Name};
-use super::{handler, labels, notify, policies, process, timetable, webhook, written};
+use super::{body, handler, labels, notify, policies, timetable, webhook, written};
 use crate::hook::JobHook;
 use crate::problem::Fault;
 use crate::spelling::nearest;
 use mainspring_action::body::Body;
+use mainspring_action::process;
 
 /// What is done, of which there is one.
 const ACTIONS: [&str; 4] = ["run", "shell", "webhook", "handler"];
@@ -53,7 +54,7 @@ pub(super) fn job(
     let priority = fields.integer("priority", i64::from(i8::MIN), i64::from(i8::MAX), faults).unwrap_or(0);
     let labels = labels::read(fields, faults);
     let max_runs = fields.integer("max_runs", 1, i64::MAX, faults).map(i64::unsigned_abs);
-    let action = body(name, fields, faults).map(|body| body.encode());
+    let action = action(name, fields, faults).map(|body| body.encode());
     if let Some(Err(error)) = &action {
         faults.push(Fault::new(name.span(), error.to_string()));
     }
@@ -84,7 +85,7 @@ pub(super) fn check_defaults(fields: &Fields<'_, '_>, zone: &TimeZone, faults: &
     timetable::check_options(fields, zone, faults);
     policies::read(fields, faults);
     labels::read(fields, faults);
-    process::read(fields, faults);
+    body::read(process::KEYS, fields, faults);
     notify::read(fields, faults);
     if let Some(webhook) = fields.table("webhook", faults) {
         webhook::read_options(&webhook, faults);
@@ -93,12 +94,13 @@ pub(super) fn check_defaults(fields: &Fields<'_, '_>, zone: &TimeZone, faults: &
 
 fn known_keys() -> Vec<&'static str> {
     let of_job = ["group", "priority", "max_runs", "labels"];
+    let of_process: Vec<&str> = process::KEYS.iter().map(|key| key.name).collect();
     let lists = [
-        &ACTIONS[..],
+        &of_process[..],
+        &ACTIONS[2..],
         timetable::TRIGGERS,
         timetable::OPTIONS,
         policies::NAMES,
-        process::OPTIONS,
         notify::OPTIONS,
         &of_job,
     ];
@@ -136,7 +138,7 @@ fn check_missing(name: &Name<'_>, fields: &Fields<'_, '_>, faults: &mut Faults<'
     }
 }
 
-fn body(name: &Name<'_>, fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Option<Body> {
+fn action(name: &Name<'_>, fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Option<Body> {
     let given: Vec<&str> = ACTIONS.into_iter().filter(|action| fields.has_own(action)).collect();
     match given.as_slice() {
         [] => None,
@@ -148,7 +150,7 @@ fn body(name: &Name<'_>, fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Op
             let handler = fields.table("handler", faults)?;
             handler::read(name, &handler, faults).map(Body::Handler)
         }
-        [_] => process::read(fields, faults).map(Body::Process),
+        [_] => Some(Body::Process(body::read(process::KEYS, fields, faults))),
         [first, .., last] => {
             let message = format!("a job does one thing: it has both `{first}` and `{last}`");
             faults.push(Fault::new(fields.name_span(last), message));

@@ -9,8 +9,8 @@ use mainspring_job::NoticeKind;
 use toml::Spanned;
 use toml::de::DeValue;
 
+use super::body::path;
 use super::fields::{Faults, Fields, Text, text_of};
-use super::process::path;
 use crate::hook::{JobHook, KINDS, MAX_TARGETS, Target, addresses_of};
 use crate::problem::Fault;
 use crate::spelling::suggestion;

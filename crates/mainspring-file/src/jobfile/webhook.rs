@@ -17,8 +17,8 @@
 use toml::Spanned;
 use toml::de::DeValue;
 
+use super::body::{MAX_OUTPUT, path, secrets};
 use super::fields::{Faults, Fields, Name, Text, integer_of, text_of};
-use super::process::{MAX_OUTPUT, path, secrets};
 use crate::problem::Fault;
 use crate::url;
 use mainspring_action::body::WebhookBody;
@@ -62,7 +62,7 @@ pub(super) fn read(name: &Name<'_>, fields: &Fields<'_, '_>, faults: &mut Faults
 /// What `[defaults.webhook]` may say as well.
 pub(super) fn read_options(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> WebhookBody {
     fields.check_known(KEYS, faults);
-    let secrets = secrets(fields, faults);
+    let secrets = secrets("secrets", fields, faults);
     if let Some(secret) = secrets.iter().find(|secret| secret.is_path) {
         let message = format!(
             "the secret `{}` of a webhook is the content of a file: give its path alone",

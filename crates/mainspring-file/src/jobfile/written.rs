@@ -16,6 +16,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::path::PathBuf;
 
 use jiff::tz::TimeZone;
 use mainspring_cron::{Expression, Schedule};
@@ -23,7 +24,9 @@ use mainspring_job::{After, Exclusion, Group, JobName, Once, Policies, Timetable
 use toml::de::DeValue;
 
 use super::fields::Fields;
-use mainspring_action::body::{Body, HandlerBody, ProcessBody, SecretBody, WebhookBody};
+use mainspring_action::body::{Body, HandlerBody, SecretBody, WebhookBody};
+use mainspring_action::key::{Form, Key};
+use mainspring_action::process;
 
 /// What an expression that names a period begins with.
 const EVERY: &str = "@every ";
@@ -37,11 +40,7 @@ pub(super) fn job_table(
 ) -> String {
     let mut table = Table::new(name.as_str());
     for (name, value) in fields.all() {
-        let is_layered = matches!(
-            name.get_ref().as_ref(),
-            "env" | "secrets" | "limits" | "labels" | "webhook" | "handler"
-        );
-        match is_layered {
+        match is_layered(name.get_ref()) {
             true => table.raw(name.get_ref(), &layered(fields, name.get_ref())),
             false => table.raw(name.get_ref(), &value_text(value.get_ref())),
         }
@@ -53,6 +52,12 @@ pub(super) fn job_table(
         None => table.finish(),
         Some(group) => table.finish() + &group_table(group),
     }
+}
+
+/// Whether the table of this key is laid over that of the defaults.
+fn is_layered(name: &str) -> bool {
+    let is_of_process = || process::KEYS.iter().any(|key| key.name == name && key.form.is_layered());
+    ["labels", "webhook", "handler"].contains(&name) || is_of_process()
 }
 
 /// The table of a job under another name.
@@ -141,7 +146,9 @@ impl Table {
         match values {
             [] => {}
             [value] => self.text(name, value),
-            values => self.raw(name, &list(values.iter().map(|value| quoted(value)))),
+            values => {
+                self.raw(name, &list(&values.iter().map(|value| quoted(value)).collect::<Vec<_>>()));
+            }
         }
     }
 
@@ -175,7 +182,7 @@ impl Table {
         };
         let follows: Vec<String> = timetable.follows().map(after).collect();
         if !follows.is_empty() {
-            self.raw("after", &list(follows.into_iter()));
+            self.raw("after", &list(&follows));
         }
         if of_key.values().flatten().any(|text| text.contains(['H', '~'])) {
             self.text("hash", hash);
@@ -230,7 +237,7 @@ impl Table {
     /// Adds what a job does.
     pub fn body(&mut self, body: &Body) {
         match body {
-            Body::Process(body) => self.process(body),
+            Body::Process(body) => self.keys(process::KEYS, body),
             Body::Webhook(body) => self.webhook(body),
             // Only a hook makes one, and no job has it.
             Body::Mail(_) => {}
@@ -238,66 +245,33 @@ impl Table {
         }
     }
 
-    fn process(&mut self, body: &ProcessBody) {
-        if !body.run.is_empty() {
-            self.raw("run", &list(body.run.iter().map(|word| quoted(word))));
+    fn keys<B>(&mut self, keys: &[Key<B>], body: &B) {
+        for key in keys {
+            if let Some(value) = value_of(&key.form, body) {
+                self.raw(key.name, &value);
+            }
         }
-        let texts = [
-            ("shell", &body.shell),
-            ("interpreter", &body.interpreter),
-            ("user", &body.user),
-            ("stdin", &body.stdin),
-            ("on_server_death", &body.on_server_death),
-            ("on_lease_loss", &body.on_lease_loss),
-        ];
-        for (key, text) in texts {
-            text.iter().for_each(|text| self.text(key, text));
-        }
-        body.cwd.iter().for_each(|cwd| self.text("cwd", &cwd.to_string_lossy()));
-        self.inline("env", body.env.iter().map(pair));
-        if !body.env_file.is_empty() {
-            self.raw("env_file", &list(body.env_file.iter().map(|path| quoted(&path.to_string_lossy()))));
-        }
-        let answers = [("inherit_env", body.inherit_env), ("no_new_privileges", body.no_new_privileges)];
-        for (key, _) in answers.iter().filter(|(_, answer)| *answer) {
-            self.raw(key, "true");
-        }
-        body.umask.iter().for_each(|umask| self.text("umask", &format!("{umask:03o}")));
-        body.memory_max.iter().for_each(|bytes| self.raw("memory_max", &bytes.to_string()));
-        body.cpu_max.iter().for_each(|percent| self.text("cpu_max", &format!("{percent}%")));
-        body.nice.iter().for_each(|nice| self.raw("nice", &nice.to_string()));
-        body.output_bytes.iter().for_each(|bytes| self.raw("output_bytes", &bytes.to_string()));
-        self.inline("secrets", body.secrets.iter().map(secret));
-        self.inline(
-            "limits",
-            body.limits.iter().map(|(name, value)| match value {
-                &u64::MAX => format!("{} = \"unlimited\"", key(name)),
-                value => format!("{} = {value}", key(name)),
-            }),
-        );
     }
 
     fn webhook(&mut self, body: &WebhookBody) {
         let mut parts = vec![format!("url = {}", quoted(&body.url))];
         body.method.iter().for_each(|method| parts.push(format!("method = {}", quoted(method))));
-        if !body.headers.is_empty() {
-            parts.push(format!("headers = {}", table(body.headers.iter().map(pair))));
-        }
+        filled(body.headers.iter().map(pair), table)
+            .iter()
+            .for_each(|headers| parts.push(format!("headers = {headers}")));
         if !body.body.is_empty() {
             parts.push(format!("body = {}", quoted(&body.body)));
         }
-        if !body.success.is_empty() {
-            let ranges = body.success.iter().map(|(first, last)| quoted(&format!("{first}-{last}")));
-            parts.push(format!("success = {}", list(ranges)));
-        }
-        if !body.secrets.is_empty() {
-            parts.push(format!("secrets = {}", table(body.secrets.iter().map(secret))));
-        }
+        let ranges = body.success.iter().map(|(first, last)| quoted(&format!("{first}-{last}")));
+        filled(ranges, list).iter().for_each(|success| parts.push(format!("success = {success}")));
+        filled(body.secrets.iter().map(secret), table)
+            .iter()
+            .for_each(|secrets| parts.push(format!("secrets = {secrets}")));
         for (name, path) in [("signing_secret", &body.signing_secret), ("ca_file", &body.ca_file)] {
             path.iter().for_each(|path| parts.push(format!("{name} = {}", quoted(&path.to_string_lossy()))));
         }
         body.output_bytes.iter().for_each(|bytes| parts.push(format!("output_bytes = {bytes}")));
-        self.raw("webhook", &table(parts.into_iter()));
+        self.raw("webhook", &table(&parts));
     }
 
     fn handler(&mut self, body: &HandlerBody) {
@@ -308,14 +282,13 @@ impl Table {
         if !body.payload.is_empty() {
             parts.push(format!("payload = {}", quoted(&body.payload)));
         }
-        self.raw("handler", &table(parts.into_iter()));
+        self.raw("handler", &table(&parts));
     }
 
     /// Adds a table whose entries are written already.
     fn inline(&mut self, name: &str, pairs: impl Iterator<Item = String>) {
-        let mut pairs = pairs.peekable();
-        if pairs.peek().is_some() {
-            self.raw(name, &table(pairs));
+        if let Some(value) = filled(pairs, table) {
+            self.raw(name, &value);
         }
     }
 
@@ -330,16 +303,50 @@ impl Table {
     }
 }
 
-fn list(values: impl Iterator<Item = String>) -> String {
-    format!("[{}]", values.collect::<Vec<_>>().join(", "))
+/// What a body has in the field of this form, unless that is what it has by default.
+fn value_of<B>(form: &Form<B>, body: &B) -> Option<String> {
+    let path = |path: &PathBuf| quoted(&path.to_string_lossy());
+    match form {
+        Form::Words(field) => filled(field.of(body).iter().map(|word| quoted(word)), list),
+        Form::Text(field) | Form::Input(field) | Form::OneOf(field, _) => {
+            field.of(body).as_deref().map(quoted)
+        }
+        Form::Path(field) => field.of(body).as_ref().map(path),
+        Form::Paths(field) => filled(field.of(body).iter().map(path), list),
+        Form::Flag(field) => field.of(body).then(|| "true".to_owned()),
+        Form::Variables(field) => filled(field.of(body).iter().map(pair), table),
+        Form::Secrets(field) => filled(field.of(body).iter().map(secret), table),
+        Form::Mask(field) => field.of(body).map(|mask| quoted(&format!("{mask:03o}"))),
+        Form::Number(field, _) => field.of(body).map(|number| number.to_string()),
+        Form::Limits(field) => filled(field.of(body).iter().map(limit), table),
+        Form::Memory(field, _) | Form::Bytes(field, _) => field.of(body).map(|bytes| bytes.to_string()),
+        Form::Percent(field, _) => field.of(body).map(|percent| quoted(&format!("{percent}%"))),
+    }
 }
 
-fn table(pairs: impl Iterator<Item = String>) -> String {
-    format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
+/// These parts as one value, if there are any.
+fn filled(parts: impl Iterator<Item = String>, join: fn(&[String]) -> String) -> Option<String> {
+    let parts: Vec<String> = parts.collect();
+    (!parts.is_empty()).then(|| join(&parts))
+}
+
+fn list(values: &[String]) -> String {
+    format!("[{}]", values.join(", "))
+}
+
+fn table(pairs: &[String]) -> String {
+    format!("{{ {} }}", pairs.join(", "))
 }
 
 fn pair((name, value): &(String, String)) -> String {
     format!("{} = {}", key(name), quoted(value))
+}
+
+fn limit((name, value): &(String, u64)) -> String {
+    match *value {
+        u64::MAX => format!("{} = \"unlimited\"", key(name)),
+        value => format!("{} = {value}", key(name)),
+    }
 }
 
 fn secret(secret: &SecretBody) -> String {

@@ -1,4 +1,4 @@
-//! The process that a job starts, and how.
+//! The keys of what a job does, read by their rows: [`KEYS`](mainspring_action::process::KEYS) of a process.
 //!
 //! ```text
 //! run = ["/usr/bin/rsync", "-a", "/srv", "backup:"]     a program and its arguments
@@ -6,10 +6,13 @@
 //! user = "backup:staff"      cwd = "/srv"     env = { LANG = "C" }     secrets = { TOKEN = "/etc/secrets/token" }
 //! ```
 //!
+//! A key is read as its form says. So a new key of a form that is there already needs nothing here.
+//!
 //! Cost: one pass.
 //!
 //! Does not look up the user, so that a file can be checked on another machine.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use toml::Spanned;
@@ -18,88 +21,79 @@ use toml::de::DeValue;
 use super::fields::{Faults, Fields, Name, integer_of, kind, text_of};
 use crate::problem::Fault;
 use crate::spelling::suggestion;
-use mainspring_action::body::{ProcessBody, SecretBody};
-use mainspring_action::names::{
-    CPU_PERCENT, LIMIT_NAMES, MAX_OUTPUT_BYTES, MIN_MEMORY_BYTES, OnLeaseLoss, OnServerDeath,
-};
-
-/// The keys beside `run` and `shell`.
-pub(super) const OPTIONS: &[&str] = &[
-    "interpreter",
-    "user",
-    "cwd",
-    "env",
-    "env_file",
-    "inherit_env",
-    "secrets",
-    "umask",
-    "nice",
-    "limits",
-    "memory_max",
-    "cpu_max",
-    "stdin",
-    "output_bytes",
-    "on_server_death",
-    "on_lease_loss",
-    "no_new_privileges",
-];
+use mainspring_action::key::{Form, Key, MAX_UMASK, check_word};
+use mainspring_action::names::{LIMIT_NAMES, MAX_OUTPUT_BYTES};
+use mainspring_action::secret::SecretBody;
 
 /// The same as an integer of a file.
 pub(super) const MAX_OUTPUT: i64 = MAX_OUTPUT_BYTES.cast_signed();
 
-pub(super) fn read(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Option<ProcessBody> {
-    let text =
-        |name: &str, faults: &mut Faults<'_>| fields.text(name, faults).map(|text| text.value.to_owned());
-    let run = run(fields, faults);
-    Some(ProcessBody {
-        run,
-        shell: text("shell", faults),
-        interpreter: text("interpreter", faults),
-        user: text("user", faults),
-        cwd: path(fields, "cwd", faults),
-        inherit_env: fields.boolean("inherit_env", faults).unwrap_or(false),
-        env: environment(fields, faults),
-        env_file: fields.values("env_file").into_iter().filter_map(|value| absolute(value, faults)).collect(),
-        secrets: secrets(fields, faults),
-        umask: umask(fields, faults),
-        nice: fields
-            .integer("nice", -20, 19, faults)
-            .map(|nice| i32::try_from(nice).expect("the range was checked")),
-        limits: limits(fields, faults),
-        memory_max: memory_max(fields, faults),
-        cpu_max: cpu_max(fields, faults),
-        stdin: text("stdin", faults),
-        output_bytes: fields.integer("output_bytes", 0, MAX_OUTPUT, faults).map(i64::unsigned_abs),
-        on_server_death: word(fields, "on_server_death", &OnServerDeath::NAMES, faults),
-        on_lease_loss: word(fields, "on_lease_loss", &OnLeaseLoss::NAMES, faults),
-        no_new_privileges: fields.boolean("no_new_privileges", faults).unwrap_or(false),
-    })
+/// The body that these fields say, by the rows of its keys.
+pub(super) fn read<B: Default>(keys: &[Key<B>], fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> B {
+    let mut body = B::default();
+    for key in keys {
+        if let Some(value) = fields.get(key.name) {
+            fill(key, value, fields, faults, &mut body);
+        }
+    }
+    body
+}
+
+fn fill<B>(
+    Key { name, form, .. }: &Key<B>,
+    value: &Spanned<DeValue<'_>>,
+    fields: &Fields<'_, '_>,
+    faults: &mut Faults<'_>,
+    body: &mut B,
+) {
+    match form {
+        Form::Words(field) => field.set(body, words(value, faults)),
+        Form::Text(field) | Form::Input(field) => {
+            field.set(body, text_of(value, faults).map(|text| text.value.to_owned()));
+        }
+        Form::Path(field) => field.set(body, absolute(value, faults)),
+        Form::Paths(field) => {
+            let values = fields.values(name).into_iter();
+            field.set(body, values.filter_map(|value| absolute(value, faults)).collect());
+        }
+        Form::Flag(field) => field.set(body, fields.boolean(name, faults).unwrap_or(false)),
+        Form::OneOf(field, words) => field.set(body, word(value, words, faults)),
+        Form::Variables(field) => field.set(body, variables(name, fields, faults)),
+        Form::Secrets(field) => field.set(body, secrets(name, fields, faults)),
+        Form::Mask(field) => field.set(body, mask(name, value, faults)),
+        Form::Number(field, range) => {
+            let number = integer_of(value, (*range.start()).into(), (*range.end()).into(), faults);
+            field.set(body, number.and_then(|number| i32::try_from(number).ok()));
+        }
+        Form::Limits(field) => field.set(body, limits(name, fields, faults)),
+        Form::Memory(field, least) => field.set(body, memory(name, *least, value, faults)),
+        Form::Percent(field, range) => field.set(body, percent(name, range, value, faults)),
+        Form::Bytes(field, most) => {
+            field.set(body, integer_of(value, 0, most.cast_signed(), faults).map(i64::unsigned_abs));
+        }
+    }
 }
 
 /// One of two words.
-fn word<T>(
-    fields: &Fields<'_, '_>,
-    name: &str,
-    [first, last]: &[(&str, T); 2],
-    faults: &mut Faults<'_>,
-) -> Option<String> {
-    let text = fields.text(name, faults)?;
-    if ![first.0, last.0].contains(&text.value) {
-        let message = format!("expected \"{}\" or \"{}\", found \"{}\"", first.0, last.0, text.value);
-        faults.push(Fault::new(text.span, message));
-        return None;
+fn word(value: &Spanned<DeValue<'_>>, words: &[&str; 2], faults: &mut Faults<'_>) -> Option<String> {
+    let text = text_of(value, faults)?;
+    match check_word(text.value, words) {
+        Ok(()) => Some(text.value.to_owned()),
+        Err(message) => {
+            faults.push(Fault::new(text.span, message));
+            None
+        }
     }
-    Some(text.value.to_owned())
 }
 
-fn run(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Vec<String> {
-    let Some(value) = fields.get("run") else { return Vec::new() };
-    let DeValue::Array(_) = value.get_ref() else {
+fn words(value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Vec<String> {
+    let DeValue::Array(values) = value.get_ref() else {
         let fault = Fault::new(value.span(), "expected a list: the program and its arguments");
         faults.push(fault.with_hint("a command line for a shell is written shell = \"..\""));
         return Vec::new();
     };
-    let words: Vec<String> = fields.texts("run", faults).iter().map(|text| text.value.to_owned()).collect();
+    let texts = values.iter().filter_map(|value| text_of(value, faults));
+    let words: Vec<String> = texts.map(|text| text.value.to_owned()).collect();
     if words.first().is_none_or(String::is_empty) {
         faults.push(Fault::new(value.span(), "expected the name of a program first"));
     }
@@ -120,8 +114,8 @@ fn absolute(value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<Pat
     Some(PathBuf::from(text.value))
 }
 
-fn environment(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Vec<(String, String)> {
-    let Some(table) = fields.table("env", faults) else { return Vec::new() };
+fn variables(key: &str, fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Vec<(String, String)> {
+    let Some(table) = fields.table(key, faults) else { return Vec::new() };
     let mut found = Vec::new();
     for (name, value) in table.all() {
         let text = match value.get_ref() {
@@ -136,8 +130,8 @@ fn environment(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Vec<(String,
     found
 }
 
-pub(super) fn secrets(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Vec<SecretBody> {
-    let Some(table) = fields.table("secrets", faults) else { return Vec::new() };
+pub(super) fn secrets(key: &str, fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Vec<SecretBody> {
+    let Some(table) = fields.table(key, faults) else { return Vec::new() };
     let mut found = Vec::new();
     for (name, value) in table.all() {
         let is_path = matches!(value.get_ref(), DeValue::Table(_));
@@ -165,33 +159,31 @@ fn is_variable(name: &Name<'_>, faults: &mut Faults<'_>) -> bool {
     fits
 }
 
-fn umask(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Option<u32> {
-    let value = fields.get("umask")?;
+fn mask(name: &str, value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<u32> {
     let found = match value.get_ref() {
         DeValue::String(text) => u32::from_str_radix(text, 8).ok(),
         DeValue::Integer(number) if number.radix() == 8 => u32::from_str_radix(number.as_str(), 8).ok(),
         _ => None,
     };
-    let found = found.filter(|mask| *mask <= 0o777);
+    let found = found.filter(|mask| *mask <= MAX_UMASK);
     if found.is_none() {
         let fault = Fault::new(value.span(), "expected up to three octal digits in quotes");
-        faults.push(fault.with_hint("for example: umask = \"027\""));
+        faults.push(fault.with_hint(format!("for example: {name} = \"027\"")));
     }
     found
 }
 
 /// Bytes, or a number with K, M, G or T: powers of 1,024, as systemd has them.
-fn memory_max(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Option<u64> {
-    let value = fields.get("memory_max")?;
+fn memory(name: &str, least: u64, value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<u64> {
     let found = match value.get_ref() {
         DeValue::Integer(number) => u64::from_str_radix(number.as_str(), number.radix()).ok(),
         DeValue::String(text) => bytes(text),
         _ => None,
     };
-    let found = found.filter(|bytes| (MIN_MEMORY_BYTES..=i64::MAX.unsigned_abs()).contains(bytes));
+    let found = found.filter(|bytes| (least..=i64::MAX.unsigned_abs()).contains(bytes));
     if found.is_none() {
-        let fault = Fault::new(value.span(), "expected bytes, at least \"1M\"");
-        faults.push(fault.with_hint("for example: memory_max = \"512M\", or K, G, T, or a number"));
+        let fault = Fault::new(value.span(), format!("expected bytes, at least \"{}M\"", least >> 20));
+        faults.push(fault.with_hint(format!("for example: {name} = \"512M\", or K, G, T, or a number")));
     }
     found
 }
@@ -208,22 +200,27 @@ fn bytes(text: &str) -> Option<u64> {
 }
 
 /// Per cent of one processor.
-fn cpu_max(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Option<u32> {
-    let value = fields.get("cpu_max")?;
+fn percent(
+    name: &str,
+    range: &RangeInclusive<u32>,
+    value: &Spanned<DeValue<'_>>,
+    faults: &mut Faults<'_>,
+) -> Option<u32> {
     let found = match value.get_ref() {
         DeValue::String(text) => text.strip_suffix('%').and_then(|number| number.parse().ok()),
         _ => None,
     };
-    let found = found.filter(|percent| CPU_PERCENT.contains(percent));
+    let found = found.filter(|percent| range.contains(percent));
     if found.is_none() {
-        let fault = Fault::new(value.span(), "expected whole per cent of a processor, from \"1%\"");
-        faults.push(fault.with_hint("for example: cpu_max = \"150%\" is one and a half processors"));
+        let message = format!("expected whole per cent of a processor, from \"{}%\"", range.start());
+        let hint = format!("for example: {name} = \"150%\" is one and a half processors");
+        faults.push(Fault::new(value.span(), message).with_hint(hint));
     }
     found
 }
 
-fn limits(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Vec<(String, u64)> {
-    let Some(table) = fields.table("limits", faults) else { return Vec::new() };
+fn limits(key: &str, fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Vec<(String, u64)> {
+    let Some(table) = fields.table(key, faults) else { return Vec::new() };
     let names: Vec<&str> = LIMIT_NAMES.to_vec();
     let mut found = Vec::new();
     for (name, value) in table.all() {
