@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! ROUTES (method, path, access, query, body, answers) ─┐
-//! schemas.json (what each document has in it) ─────────┴─▶ api/v1/openapi.json, testdata/openapi.json
+//! schemas.json (what each document has in it) ─────────┼─▶ api/v1/openapi.json, testdata/openapi.json
+//! KEYS of mainspring-action (what a job does) ─────────┘
 //! ```
 //!
 //! `schemas.json` is written by hand, beside `page/api.d.ts`, which says the same to the page. Two tests hold
@@ -19,6 +20,7 @@
 use std::collections::BTreeMap;
 
 use axum::http::StatusCode;
+use mainspring_action::{key, process};
 use serde_json::{Map, Value, json};
 
 use crate::route::{Access, Route};
@@ -190,6 +192,14 @@ fn id(route: &Route) -> String {
     name.trim_end_matches('_').to_owned()
 }
 
+/// What each document has in it: what is written by hand, and the bodies of jobs, which have tables.
+fn schemas() -> Map<String, Value> {
+    let mut schemas: Map<String, Value> = serde_json::from_str(SCHEMAS).expect("a test reads the schemas");
+    let says = "What is started, with the keys of the job file.";
+    schemas.insert("Process".to_owned(), key::schema(process::KEYS, says, &[]));
+    schemas
+}
+
 /// The document.
 pub fn document() -> Value {
     let mut paths: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
@@ -197,7 +207,6 @@ pub fn document() -> Value {
         let method = route.method.as_str().to_ascii_lowercase();
         paths.entry(route.path).or_default().insert(method, operation(route));
     }
-    let schemas: Value = serde_json::from_str(SCHEMAS).expect("a test reads the schemas");
     json!({
         "openapi": "3.1.1",
         "info": {
@@ -209,7 +218,7 @@ pub fn document() -> Value {
         "security": [{ "token": [] }, { "session": [] }],
         "paths": paths,
         "components": {
-            "schemas": schemas,
+            "schemas": schemas(),
             "responses": { "Problem": {
                 "description": "What is wrong, in the words of the command line.",
                 "content": { "application/problem+json": { "schema": { "$ref": "#/components/schemas/Problem" } } }
@@ -244,7 +253,7 @@ mod tests {
 
     #[test]
     fn every_schema_parameter_and_status_that_is_named_is_described() {
-        let schemas: Map<String, Value> = serde_json::from_str(SCHEMAS).unwrap();
+        let schemas = schemas();
         let text = document().to_string();
         for part in text.split("#/components/schemas/").skip(1) {
             let name = part.split('"').next().unwrap();
