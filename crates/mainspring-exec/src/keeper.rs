@@ -64,7 +64,7 @@ pub(crate) enum Bound {
 impl Bound {
     /// That of a run; `None` where the keeper has nothing to do with it.
     pub(crate) fn of(spec: &ProcessSpec) -> Option<Bound> {
-        match (spec.on_lease_loss, spec.on_server_death) {
+        match (spec.on_lease_loss, spec.attributes.on_server_death) {
             (OnLeaseLoss::Kill, _) => Some(Bound::Lease),
             (OnLeaseLoss::Leave, OnServerDeath::Kill) => Some(Bound::Server),
             (OnLeaseLoss::Leave, OnServerDeath::Leave) => None,
@@ -303,6 +303,7 @@ mod tests {
     use std::os::unix::process::ExitStatusExt;
 
     use super::*;
+    use crate::attributes::Attributes;
     use crate::spec::Program;
 
     #[test]
@@ -345,7 +346,8 @@ mod tests {
             (Lease::Leave, Server::Kill, Some(Bound::Server)),
             (Lease::Leave, Server::Leave, None),
         ] {
-            let spec = ProcessSpec { on_lease_loss, on_server_death, ..usual.clone() };
+            let attributes = Attributes { on_server_death, ..Attributes::default() };
+            let spec = ProcessSpec { on_lease_loss, attributes, ..usual.clone() };
             assert_eq!(Bound::of(&spec), expected, "{on_lease_loss:?} {on_server_death:?}");
         }
     }

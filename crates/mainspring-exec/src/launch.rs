@@ -19,7 +19,6 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use nix::sys::resource::{Resource, getrlimit};
-use nix::sys::stat::Mode;
 
 use crate::descriptors;
 use crate::env_file;
@@ -90,12 +89,8 @@ pub(crate) fn launch(spec: &ProcessSpec, environment: &Environment) -> io::Resul
         directory: c_string(spec.directory.as_os_str())?,
         identity: spec.account.identity.clone(),
         is_shielded: is_shielded(),
-        umask: spec.umask.map(Mode::from_bits_truncate),
-        nice: spec.nice,
         files: descriptors::before().map(|soft| (soft, hard())),
-        limits: spec.limits.clone(),
-        on_server_death: spec.on_server_death,
-        no_new_privileges: spec.no_new_privileges,
+        attributes: spec.attributes.clone(),
     })
 }
 

@@ -19,6 +19,7 @@
 
 #![deny(unsafe_code)]
 
+pub mod attributes;
 pub mod bell;
 pub mod cgroup;
 pub mod clock;

@@ -32,6 +32,7 @@ use nix::sys::time::TimeSpec;
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::{Pid, fchown, pipe2};
 
+use crate::attributes::SETTINGS;
 use crate::launch;
 use crate::mask::Masks;
 use crate::secret::SecretError;
@@ -211,6 +212,7 @@ impl Named {
             Step::Directory => StartError::Directory(self.directory, error),
             Step::Program | Step::Settings => StartError::Program(self.program, error),
             Step::User => StartError::User { user: self.user, error },
+            Step::Attribute(index) => StartError::Attribute(SETTINGS[index].key, error),
         }
     }
 }
@@ -264,8 +266,10 @@ impl fmt::Display for Outcome {
 pub enum StartError {
     /// The directory is none that we can enter.
     Directory(PathBuf, io::Error),
-    /// The program cannot be executed, or the child could not take on its niceness or a limit.
+    /// The program cannot be executed.
     Program(Program, io::Error),
+    /// The process may not have what this key of its job says.
+    Attribute(&'static str, io::Error),
     /// The change of user failed.
     User {
         /// The user's name.
@@ -286,6 +290,7 @@ impl StartError {
     pub(crate) fn is_shortage(&self) -> bool {
         match self {
             StartError::Program(_, error)
+            | StartError::Attribute(_, error)
             | StartError::User { error, .. }
             | StartError::Pipe(error)
             | StartError::Cgroup(error) => is_shortage(error),
@@ -320,6 +325,7 @@ impl fmt::Display for StartError {
                 write!(f, "cannot execute the shell {shell}: {error}")
             }
             StartError::Program(program, error) => write!(f, "cannot execute {}: {error}", program.file()),
+            StartError::Attribute(key, error) => write!(f, "cannot set {key}: {error}"),
             StartError::User { user, error } => write!(f, "cannot become the user {user}: {error}"),
             StartError::Secret(error) => error.fmt(f),
             StartError::Pipe(error) => write!(f, "cannot set up a pipe: {error}"),
@@ -333,6 +339,7 @@ impl std::error::Error for StartError {
         match self {
             StartError::Directory(_, error)
             | StartError::Program(_, error)
+            | StartError::Attribute(_, error)
             | StartError::User { error, .. }
             | StartError::Pipe(error)
             | StartError::Cgroup(error) => Some(error),

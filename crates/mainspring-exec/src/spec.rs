@@ -4,7 +4,7 @@
 //! |---|---|
 //! | environment | clean: nothing but what stands here |
 //! | secrets | none; read anew from their files for each run, see [`secret`](crate::secret) |
-//! | umask, nice, limits | the server's own |
+//! | umask, nice, limits | the server's own, see [`attributes`](crate::attributes) |
 //! | input | standard input is empty |
 //! | timeout | none |
 //! | kill | SIGTERM, ten seconds, SIGKILL |
@@ -21,12 +21,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use nix::sys::resource::Resource;
 use nix::sys::signal::Signal;
 
+use crate::attributes::Attributes;
 use crate::cgroup::Share;
 use crate::secret::SecretVariable;
-use mainspring_action::names::{DEFAULT_OUTPUT_BYTES, LIMIT_NAMES, OnLeaseLoss, OnServerDeath};
+use mainspring_action::names::{DEFAULT_OUTPUT_BYTES, OnLeaseLoss};
 use mainspring_host::accounts::Account;
 
 /// A process to be.
@@ -48,12 +48,8 @@ pub struct ProcessSpec {
     pub settings: Vec<(String, String)>,
     /// Variables whose values nobody is shown.
     pub secrets: Vec<SecretVariable>,
-    /// The bits that its new files do not get.
-    pub umask: Option<u32>,
-    /// Its niceness, -20 to 19.
-    pub nice: Option<i32>,
-    /// Its resource limits.
-    pub limits: Vec<Limit>,
+    /// What it sets of itself before the program is executed.
+    pub attributes: Attributes,
     /// How much it may have with all that it starts, which needs a cgroup.
     pub share: Share,
     /// Its standard input.
@@ -64,12 +60,8 @@ pub struct ProcessSpec {
     pub kill: KillSequence,
     /// How much of its output is kept.
     pub output_bytes_max: u64,
-    /// What becomes of it when the server is killed.
-    pub on_server_death: OnServerDeath,
     /// What becomes of it when the server cannot renew its lease of the jobs.
     pub on_lease_loss: OnLeaseLoss,
-    /// Whether no program in it takes on rights when it is executed, such as `sudo` does.
-    pub no_new_privileges: bool,
 }
 
 impl ProcessSpec {
@@ -84,17 +76,13 @@ impl ProcessSpec {
             env_files: Vec::new(),
             settings: Vec::new(),
             secrets: Vec::new(),
-            umask: None,
-            nice: None,
-            limits: Vec::new(),
+            attributes: Attributes::default(),
             share: Share::default(),
             input: None,
             timeout: None,
             kill: KillSequence::default(),
             output_bytes_max: DEFAULT_OUTPUT_BYTES,
-            on_server_death: OnServerDeath::default(),
             on_lease_loss: OnLeaseLoss::default(),
-            no_new_privileges: false,
         }
     }
 }
@@ -131,36 +119,6 @@ pub enum Inheritance {
     Clean,
     /// The server's own environment.
     Inherited,
-}
-
-/// A resource limit, soft and hard alike.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limit {
-    /// The resource that is limited.
-    pub resource: Resource,
-    /// In the unit of setrlimit(2).
-    pub value: u64,
-}
-
-/// What the names of [`LIMIT_NAMES`] are to the kernel, in the same order.
-const RESOURCES: [Resource; LIMIT_NAMES.len()] = [
-    Resource::RLIMIT_CPU,
-    Resource::RLIMIT_FSIZE,
-    Resource::RLIMIT_DATA,
-    Resource::RLIMIT_STACK,
-    Resource::RLIMIT_CORE,
-    Resource::RLIMIT_AS,
-    Resource::RLIMIT_NOFILE,
-    Resource::RLIMIT_NPROC,
-    Resource::RLIMIT_MEMLOCK,
-];
-
-impl Limit {
-    /// The limit with a name of [`LIMIT_NAMES`].
-    pub fn of_name(name: &str, value: u64) -> Option<Limit> {
-        let index = LIMIT_NAMES.iter().position(|known| *known == name)?;
-        Some(Limit { resource: RESOURCES[index], value })
-    }
 }
 
 /// How a process group is ended: each step's signal, and how long to wait for the end before the next. After

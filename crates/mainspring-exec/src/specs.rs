@@ -16,11 +16,12 @@ use std::fmt;
 use mainspring_job::{Policies, Signal as PolicySignal};
 use nix::sys::signal::Signal;
 
+use crate::attributes::Attributes;
 use crate::cgroup::Share;
 use crate::secret::{SecretForm, SecretVariable};
-use crate::spec::{Inheritance, KillSequence, KillStep, Limit, ProcessSpec, Program};
+use crate::spec::{Inheritance, KillSequence, KillStep, ProcessSpec, Program};
 use mainspring_action::body::{MailBody, ProcessBody, SecretBody};
-use mainspring_action::names::{DEFAULT_PATH, DEFAULT_SHELL, OnLeaseLoss, OnServerDeath};
+use mainspring_action::names::{DEFAULT_PATH, DEFAULT_SHELL, OnLeaseLoss};
 use mainspring_host::accounts::users::Users;
 use mainspring_host::accounts::{Account, Refusal};
 
@@ -71,20 +72,13 @@ pub fn process(body: &ProcessBody, users: &Users, policies: &Policies) -> Result
         env_files: body.env_file.clone(),
         settings: body.env.clone(),
         secrets: body.secrets.iter().map(variable).collect(),
-        umask: body.umask,
-        nice: body.nice,
-        limits: body.limits.iter().map(limit).collect::<Result<_, _>>()?,
+        attributes: Attributes::of(body).map_err(SpecError::Unknown)?,
         share: Share { memory_bytes_max: body.memory_max, cpu_percent_max: body.cpu_max },
         input: body.stdin.clone(),
         timeout: policies.timeout.after,
         kill: kill_sequence(policies),
         output_bytes_max: body.output_bytes.unwrap_or(usual.output_bytes_max),
-        on_server_death: body
-            .on_server_death
-            .as_deref()
-            .map_or(Ok(usual.on_server_death), on_server_death)?,
         on_lease_loss: body.on_lease_loss.as_deref().map_or(Ok(usual.on_lease_loss), on_lease_loss)?,
-        no_new_privileges: body.no_new_privileges,
         ..ProcessSpec::new(usual.program, usual.account)
     })
 }
@@ -120,15 +114,6 @@ fn environment(body: &ProcessBody, account: &Account, shell: &str) -> Vec<(Strin
     let of_clean = [("SHELL", shell.to_owned()), ("PATH", DEFAULT_PATH.to_owned())];
     let usual = of_user.into_iter().chain(of_clean.into_iter().filter(|_| !body.inherit_env));
     usual.map(|(name, value)| (name.to_owned(), value)).collect()
-}
-
-fn limit((name, value): &(String, u64)) -> Result<Limit, SpecError> {
-    Limit::of_name(name, *value).ok_or_else(|| SpecError::Unknown(format!("there is no limit called {name}")))
-}
-
-fn on_server_death(name: &str) -> Result<OnServerDeath, SpecError> {
-    let unknown = || SpecError::Unknown(format!("on_server_death is not {name}"));
-    OnServerDeath::from_name(name).ok_or_else(unknown)
 }
 
 fn on_lease_loss(name: &str) -> Result<OnLeaseLoss, SpecError> {

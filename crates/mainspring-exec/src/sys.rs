@@ -10,14 +10,12 @@
 //! sched_setscheduler       nor does that user's job go before others, as a server may that was started so
 //! prctl, personality       nor does it keep capabilities over a change of user, or lie in memory where others know it
 //! setrlimit                the limit of open files is what it was before the server raised it
-//! setpriority, setrlimit   while still root, who alone may raise them
+//! nice, limits ..          while still root, who alone may raise them: see `attributes.rs`
 //! setgroups, setgid        while still root
 //! setuid, capset           gives root up for good, and what a program would inherit of its capabilities
 //! prctl                    until it executes a program, its user can neither trace it nor get a core of it
-//! umask
 //! chdir                    as the user, who may be able to enter the home directory where root is not (NFS)
-//! prctl                    dies with the server, if that is wanted; a change of user would take it back
-//! prctl                    no program takes on rights when it is executed, if that is wanted
+//! umask ..                 the attributes that a change of user would take back: see `attributes.rs`
 //! execve                   the program, as the first of its places in PATH
 //! ```
 //!
@@ -49,14 +47,12 @@ use std::ptr::null;
 
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
-use nix::sys::prctl::{set_dumpable, set_no_new_privs, set_pdeathsig};
+use nix::sys::prctl::set_dumpable;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};
-use nix::sys::stat::{Mode, umask};
-use nix::unistd::{Pid, chdir, getpid, getppid, pipe2, setgid, setgroups, setsid, setuid};
+use nix::sys::signal::{SigSet, SigmaskHow, sigprocmask};
+use nix::unistd::{Pid, chdir, getpid, pipe2, setgid, setgroups, setsid, setuid};
 
-use crate::spec::Limit;
-use mainspring_action::names::OnServerDeath;
+use crate::attributes::{Attributes, SETTINGS, When};
 use mainspring_host::accounts::Identity;
 
 /// The shell for a program that says no interpreter, as execvp(3) has it.
@@ -76,27 +72,44 @@ pub(crate) struct Launch {
     pub(crate) identity: Option<Identity>,
     /// Whether the server is shielded from the lack of memory.
     pub(crate) is_shielded: bool,
-    /// See [`ProcessSpec`](crate::spec::ProcessSpec), as are the others.
-    pub(crate) umask: Option<Mode>,
-    pub(crate) nice: Option<i32>,
     /// The limit of open files, soft and hard, if the server has raised its own.
     pub(crate) files: Option<(u64, u64)>,
-    pub(crate) limits: Vec<Limit>,
-    pub(crate) on_server_death: OnServerDeath,
-    pub(crate) no_new_privileges: bool,
+    /// What it sets of itself.
+    pub(crate) attributes: Attributes,
 }
 
 /// What a child was about when it failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// Its standard streams, signals, niceness, limits and the like.
-    Settings = 1,
+    /// Its standard streams, signals and the like.
+    Settings,
     /// The change of user.
-    User = 2,
+    User,
     /// The directory.
-    Directory = 3,
+    Directory,
     /// The program.
-    Program = 4,
+    Program,
+    /// The row of [`SETTINGS`] with this index.
+    Attribute(usize),
+}
+
+/// The steps without a row, by the numbers with which a child tells of them; those with one follow.
+const STEPS: [Step; 4] = [Step::Settings, Step::User, Step::Directory, Step::Program];
+
+impl Step {
+    fn number(self) -> i32 {
+        let index = match self {
+            Step::Attribute(index) => STEPS.len() + index,
+            step => STEPS.iter().position(|known| *known == step).unwrap_or_default(),
+        };
+        i32::try_from(index).unwrap_or_default()
+    }
+
+    fn from_number(number: i32) -> Option<Step> {
+        let index = usize::try_from(number).ok()?;
+        let attribute = || index.checked_sub(STEPS.len()).filter(|index| *index < SETTINGS.len());
+        STEPS.get(index).copied().or_else(|| attribute().map(Step::Attribute))
+    }
 }
 
 type Failed = (Step, Errno);
@@ -149,7 +162,7 @@ pub(crate) fn start(
         0 => {
             let (step, error) = child.run();
             let mut told = [0; FAILURE_BYTES];
-            told[..4].copy_from_slice(&(step as i32).to_ne_bytes());
+            told[..4].copy_from_slice(&step.number().to_ne_bytes());
             told[4..].copy_from_slice(&(error as i32).to_ne_bytes());
             // SAFETY: write reads the bytes of an array that lives here; _exit does not return, so nothing is
             // dropped or flushed that is the parent's as well.
@@ -169,9 +182,7 @@ pub(crate) fn start(
 pub(crate) fn failure(told: &[u8]) -> Option<(Step, io::Error)> {
     let number = |at: usize| Some(i32::from_ne_bytes(told.get(at..at + 4)?.try_into().ok()?));
     let (step, error) = (number(0)?, number(4)?);
-    let steps = [Step::Settings, Step::User, Step::Directory, Step::Program];
-    let step = steps.into_iter().find(|known| *known as i32 == step)?;
-    Some((step, io::Error::from_raw_os_error(error)))
+    Some((Step::from_number(step)?, io::Error::from_raw_os_error(error)))
 }
 
 /// Waits for a child that has ended, and returns how; `None` if it has not, or is no child any more.
@@ -251,12 +262,7 @@ impl Child<'_> {
         if let Some((soft, hard)) = launch.files {
             setrlimit(Resource::RLIMIT_NOFILE, soft, hard).map_err(of(Step::Settings))?;
         }
-        if let Some(nice) = launch.nice {
-            set_nice(nice).map_err(of(Step::Settings))?;
-        }
-        for limit in &launch.limits {
-            setrlimit(limit.resource, limit.value, limit.value).map_err(of(Step::Settings))?;
-        }
+        self.set(When::BeforeUser)?;
         if let Some(identity) = &launch.identity {
             setgroups(&identity.groups).map_err(of(Step::User))?;
             setgid(identity.gid).map_err(of(Step::User))?;
@@ -265,19 +271,14 @@ impl Child<'_> {
             // Its memory is the server's until the program is executed, and its user can make that last.
             set_dumpable(false).map_err(of(Step::User))?;
         }
-        if let Some(mode) = launch.umask {
-            umask(mode);
-        }
         chdir(launch.directory.as_c_str()).map_err(of(Step::Directory))?;
-        if launch.on_server_death == OnServerDeath::Kill {
-            set_pdeathsig(Signal::SIGKILL).map_err(of(Step::Settings))?;
-            // The server may have died before that.
-            if getppid() != self.server {
-                return Err((Step::Settings, Errno::ESRCH));
-            }
-        }
-        if launch.no_new_privileges {
-            set_no_new_privs().map_err(of(Step::Settings))?;
+        self.set(When::AfterUser)
+    }
+
+    fn set(&self, when: When) -> Result<(), Failed> {
+        for (index, setting) in (0..).zip(SETTINGS).filter(|(_, setting)| setting.when == when) {
+            (setting.set)(&self.launch.attributes, self.server)
+                .map_err(|error| (Step::Attribute(index), error))?;
         }
         Ok(())
     }
@@ -395,21 +396,21 @@ fn enter(entry: RawFd) -> Result<(), Errno> {
     Errno::result(unsafe { libc::write(entry, OURSELVES.as_ptr().cast(), OURSELVES.len()) }).map(drop)
 }
 
-#[expect(unsafe_code, reason = "neither std nor nix wraps setpriority")]
-fn set_nice(nice: i32) -> Result<(), Errno> {
-    // SAFETY: setpriority takes three numbers and touches no memory of ours; 0 names the calling process.
-    Errno::result(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) }).map(drop)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_failure_is_told_whole_or_not_at_all() {
-        let told = [3_i32.to_ne_bytes(), libc::ENOENT.to_ne_bytes()].concat();
-        let (step, error) = failure(&told).unwrap();
-        assert_eq!((step, error.raw_os_error()), (Step::Directory, Some(libc::ENOENT)));
+        let told = |step: i32| [step.to_ne_bytes(), libc::ENOENT.to_ne_bytes()].concat();
+        let rows = (0..SETTINGS.len()).map(Step::Attribute);
+        for expected in STEPS.into_iter().chain(rows) {
+            let (step, error) = failure(&told(expected.number())).unwrap();
+            assert_eq!((step, error.raw_os_error()), (expected, Some(libc::ENOENT)));
+        }
+        let beyond = i32::try_from(STEPS.len() + SETTINGS.len()).unwrap();
+        assert!(failure(&told(beyond)).is_none() && failure(&told(-1)).is_none());
+        let told = told(0);
         assert!(failure(&[]).is_none());
         assert!(failure(&told[..7]).is_none());
     }

@@ -8,6 +8,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use mainspring_action::names::OnLeaseLoss;
+use mainspring_action::process::ProcessBody;
+use mainspring_exec::attributes::Attributes;
 use mainspring_exec::clock::Moment;
 use mainspring_exec::executor::{Executor, Refused};
 use mainspring_exec::output::Piece;
@@ -15,7 +17,7 @@ use mainspring_exec::pipe::READ_BYTES;
 use mainspring_exec::process::Outcome;
 use mainspring_exec::run::{End, KillCause, Reports, Stream};
 use mainspring_exec::secret::{SecretForm, SecretVariable};
-use mainspring_exec::spec::{Inheritance, KillSequence, KillStep, Limit, ProcessSpec, Program};
+use mainspring_exec::spec::{Inheritance, KillSequence, KillStep, ProcessSpec, Program};
 use mainspring_host::accounts::Account;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::Signal;
@@ -142,14 +144,27 @@ fn a_secret_that_is_not_there_starts_nothing() {
 
 #[test]
 fn umask_niceness_limits_and_input_are_those_of_the_spec() {
-    let spec = ProcessSpec {
+    let body = ProcessBody {
         umask: Some(0o027),
         nice: Some(19),
-        limits: vec![Limit::of_name("open_files", 40).unwrap()],
+        limits: vec![("open_files".into(), 40)],
+        ..ProcessBody::default()
+    };
+    let spec = ProcessSpec {
+        attributes: Attributes::of(&body).unwrap(),
         input: Some("from afar\n".into()),
         ..shell("umask; nice; ulimit -n; cat")
     };
     assert_eq!(run(&spec).lines, ["0027", "19", "40", "from afar"]);
+}
+
+#[test]
+fn what_a_process_may_not_have_is_named_by_its_key() {
+    // More than the kernel gives anyone: fs.nr_open.
+    let body = ProcessBody { limits: vec![("open_files".into(), u64::MAX)], ..ProcessBody::default() };
+    let spec = ProcessSpec { attributes: Attributes::of(&body).unwrap(), ..shell("echo started") };
+    let refused = Executor::default().start(&spec, &[], 1, Moment::now()).unwrap_err();
+    assert_eq!(refused.to_string(), "cannot set limits: Operation not permitted (os error 1)");
 }
 
 #[test]

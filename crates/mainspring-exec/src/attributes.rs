@@ -1,0 +1,144 @@
+//! The attributes that a process gives itself between fork and exec, as keys of its job say.
+//!
+//! ```text
+//! ProcessBody ── Attributes::of ──▶ ProcessSpec, Launch: carried as it is ──▶ SETTINGS, in the child: one after the other
+//! ```
+//!
+//! A new attribute is a field, a line of [`Attributes::of`] and a row of [`SETTINGS`]. The row names the key,
+//! so that a process that may not have it fails with that name: `cannot set nice: Permission denied`.
+//!
+//! Cost: at most a system call for each row, and one for each limit.
+//!
+//! Does not allocate and takes no lock in the child: what is to be looked up or put together is in
+//! [`Attributes::of`].
+//!
+//! Source: setpriority(2), setrlimit(2), umask(2), PR_SET_PDEATHSIG(2const), PR_SET_NO_NEW_PRIVS(2const).
+
+use nix::errno::Errno;
+use nix::sys::prctl::{set_no_new_privs, set_pdeathsig};
+use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::signal::Signal;
+use nix::sys::stat::{Mode, umask};
+use nix::unistd::{Pid, getppid};
+use rustix::process::setpriority_process;
+
+use mainspring_action::names::{LIMIT_NAMES, OnServerDeath};
+use mainspring_action::process::ProcessBody;
+
+/// What a process sets of itself; what is `None` or empty is the server's own.
+#[derive(Clone, Debug, Default)]
+pub struct Attributes {
+    /// Its niceness, -20 to 19.
+    pub nice: Option<i32>,
+    /// Its resource limits.
+    pub limits: Vec<Limit>,
+    /// The bits that its new files do not get.
+    pub umask: Option<Mode>,
+    /// What becomes of it when the server is killed.
+    pub on_server_death: OnServerDeath,
+    /// Whether no program in it takes on rights when it is executed, such as `sudo` does.
+    pub no_new_privileges: bool,
+}
+
+impl Attributes {
+    /// Those of a body.
+    ///
+    /// # Errors
+    /// What the body names and this version does not know.
+    pub fn of(body: &ProcessBody) -> Result<Attributes, String> {
+        Ok(Attributes {
+            nice: body.nice,
+            limits: body.limits.iter().map(limit).collect::<Result<_, _>>()?,
+            umask: body.umask.map(Mode::from_bits_truncate),
+            on_server_death: body
+                .on_server_death
+                .as_deref()
+                .map_or(Ok(OnServerDeath::default()), |name| {
+                    OnServerDeath::from_name(name).ok_or_else(|| format!("on_server_death is not {name}"))
+                })?,
+            no_new_privileges: body.no_new_privileges,
+        })
+    }
+}
+
+/// When a child sets an attribute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum When {
+    /// While it is still the server's user, who may be root and alone may do so.
+    BeforeUser,
+    /// As its own user, in its directory: a change of user would take it back, or forbid it.
+    AfterUser,
+}
+
+/// One attribute in the child.
+pub(crate) struct Setting {
+    /// The key of the job file.
+    pub(crate) key: &'static str,
+    pub(crate) when: When,
+    /// Sets it, given the number of the server.
+    pub(crate) set: fn(&Attributes, Pid) -> Result<(), Errno>,
+}
+
+/// The attributes in the order in which they are set.
+pub(crate) const SETTINGS: &[Setting] = &[
+    Setting { key: "nice", when: When::BeforeUser, set: |of, _| of.nice.map_or(Ok(()), set_nice) },
+    Setting { key: "limits", when: When::BeforeUser, set: |of, _| of.limits.iter().try_for_each(set_limit) },
+    Setting { key: "umask", when: When::AfterUser, set: |of, _| set_umask(of.umask) },
+    Setting { key: "on_server_death", when: When::AfterUser, set: |of, server| die_with(of, server) },
+    Setting {
+        key: "no_new_privileges",
+        when: When::AfterUser,
+        set: |of, _| if of.no_new_privileges { set_no_new_privs() } else { Ok(()) },
+    },
+];
+
+fn set_nice(nice: i32) -> Result<(), Errno> {
+    setpriority_process(None, nice).map_err(|error| Errno::from_raw(error.raw_os_error()))
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "a setting may fail; this one never does")]
+fn set_umask(mask: Option<Mode>) -> Result<(), Errno> {
+    mask.map(umask);
+    Ok(())
+}
+
+fn set_limit(limit: &Limit) -> Result<(), Errno> {
+    setrlimit(limit.resource, limit.value, limit.value)
+}
+
+fn die_with(attributes: &Attributes, server: Pid) -> Result<(), Errno> {
+    if attributes.on_server_death == OnServerDeath::Leave {
+        return Ok(());
+    }
+    set_pdeathsig(Signal::SIGKILL)?;
+    // The server may have died before that.
+    if getppid() == server { Ok(()) } else { Err(Errno::ESRCH) }
+}
+
+/// A resource limit, soft and hard alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// The resource that is limited.
+    pub resource: Resource,
+    /// In the unit of setrlimit(2).
+    pub value: u64,
+}
+
+/// What the names of [`LIMIT_NAMES`] are to the kernel, in the same order.
+const RESOURCES: [Resource; LIMIT_NAMES.len()] = [
+    Resource::RLIMIT_CPU,
+    Resource::RLIMIT_FSIZE,
+    Resource::RLIMIT_DATA,
+    Resource::RLIMIT_STACK,
+    Resource::RLIMIT_CORE,
+    Resource::RLIMIT_AS,
+    Resource::RLIMIT_NOFILE,
+    Resource::RLIMIT_NPROC,
+    Resource::RLIMIT_MEMLOCK,
+];
+
+fn limit((name, value): &(String, u64)) -> Result<Limit, String> {
+    let index = LIMIT_NAMES.iter().position(|known| known == name);
+    let index = index.ok_or_else(|| format!("there is no limit called {name}"))?;
+    Ok(Limit { resource: RESOURCES[index], value: *value })
+}
