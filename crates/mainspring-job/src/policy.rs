@@ -1,15 +1,7 @@
 //! All policies of a job together, each with its default, and their text.
 //!
-//! | policy | decides | default |
-//! |---|---|---|
-//! | [`Misfire`] | what becomes of an occurrence whose time passed while no server ran | `latest,window=24h,spread=2m,grace=1m` |
-//! | [`Overlap`] | what happens if the job's last run still runs | `skip` |
-//! | [`Retry`] | whether a failure is tried again, when, and how often | `0` |
-//! | [`Timeout`] | how long a run may take, and how it is killed | `none,signal=TERM,grace=10s` |
-//! | [`Retention`] | how much history is kept | `keep=100,days=90` |
-//! | `jitter` | how much later than its nominal time a run may start | `0s` |
-//! | `pause_after` | after how many failures in a row the job is paused | never |
-//! | `dead_letters` | whether failed runs wait for a person | `after-retries` |
+//! [`Policies::KEYS`] has a row for each policy: its name, its parts, its default, and what it decides. Readers
+//! of files, of comments and of command lines know the policies from there.
 //!
 //! The text has a word for each policy that differs from the default, with white space between, as in
 //! `overlap=queue-one retry=3,backoff=10s jitter=30s`. Stores hold this text for one-shot jobs, and a
@@ -116,37 +108,153 @@ pub struct Policies {
     pub dead_letters: DeadLetters,
 }
 
+/// A policy as texts have it.
+///
+/// # Example
+/// ```
+/// use mainspring_job::Policies;
+///
+/// let named = |name: &str| Policies::KEYS.iter().find(|key| key.name == name);
+/// assert_eq!(named("jitter").map(|key| key.default), Some("0s"));
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct PolicyKey {
+    /// The word before the `=`. In a job file it has `_` for `-`.
+    pub name: &'static str,
+    /// What a table calls the first part of the text, which has no name there: `max` of `3,backoff=10s`.
+    pub first: Option<&'static str>,
+    /// What it may be, in words.
+    pub value: &'static str,
+    /// The text of the default.
+    pub default: &'static str,
+    /// What it decides, in words.
+    pub says: &'static str,
+    set: fn(&mut Policies, &str) -> Result<(), PolicyError>,
+    /// The text of the first, unless it is as the second.
+    text: fn(&Policies, &Policies) -> Option<String>,
+}
+
+const KEYS: [PolicyKey; 8] = [
+    PolicyKey {
+        name: "misfire",
+        first: Some("rule"),
+        value: "`rule`: `none`, `latest`, `earliest`, `all`; `window`, `spread`, `grace` (durations), `cap` (of `all`)",
+        default: "latest,window=24h,spread=2m,grace=1m",
+        says: "what becomes of an occurrence whose time passed while no server ran",
+        set: |policies, text| parse(&mut policies.misfire, text),
+        text: |policies, usual| differing(&policies.misfire, &usual.misfire, Misfire::to_string),
+    },
+    PolicyKey {
+        name: "overlap",
+        first: Some("rule"),
+        value: "`rule`: `skip`, `queue-one`, `queue-all`, `replace`, `kill-old`, `allow`; `cap` (of `queue-all`)",
+        default: "skip",
+        says: "what happens if the job's last run still runs",
+        set: |policies, text| parse(&mut policies.overlap, text),
+        text: |policies, usual| differing(&policies.overlap, &usual.overlap, Overlap::to_string),
+    },
+    PolicyKey {
+        name: "retry",
+        first: Some("max"),
+        value: "`max`: 0 to 1,000; `backoff`, `cap` (durations), `factor`, `jitter` (per cent), `on`: `failed`, `timed_out`, `abandoned`",
+        default: "0,backoff=10s,factor=2,cap=1h,jitter=10%,on=failed+timed_out",
+        says: "whether a failure is tried again, when, and how often",
+        set: |policies, text| parse(&mut policies.retry, text),
+        text: |policies, usual| differing(&policies.retry, &usual.retry, Retry::to_string),
+    },
+    PolicyKey {
+        name: "timeout",
+        first: Some("after"),
+        value: "`after`: a duration or `none`; `signal`: TERM, INT, HUP, QUIT, USR1, USR2, KILL; `grace`: up to 1 h",
+        default: "none,signal=TERM,grace=10s",
+        says: "how long an attempt may take; the signal and the time until SIGKILL, whatever it is killed for",
+        set: |policies, text| parse(&mut policies.timeout, text),
+        text: |policies, usual| differing(&policies.timeout, &usual.timeout, Timeout::to_string),
+    },
+    PolicyKey {
+        name: "retention",
+        first: None,
+        value: "`keep`: runs; `days`",
+        default: "keep=100,days=90",
+        says: "how much history is kept",
+        set: |policies, text| parse(&mut policies.retention, text),
+        text: |policies, usual| differing(&policies.retention, &usual.retention, Retention::to_string),
+    },
+    PolicyKey {
+        name: "jitter",
+        first: None,
+        value: "a duration, up to a day",
+        default: "0s",
+        says: "how much later than its nominal time a run may start",
+        set: |policies, text| {
+            policies.jitter = text::duration("jitter", text, MAX_JITTER)?;
+            Ok(())
+        },
+        text: |policies, usual| {
+            differing(&policies.jitter, &usual.jitter, |jitter| text::duration_text(*jitter))
+        },
+    },
+    PolicyKey {
+        name: "pause-after",
+        first: None,
+        value: "a number, `never`",
+        default: "never",
+        says: "after how many failures in a row the job is paused",
+        set: |policies, text| {
+            policies.pause_after = match text {
+                "never" => None,
+                number => Some(text::number("pause-after", number, 1, u32::MAX)?),
+            };
+            Ok(())
+        },
+        text: |policies, usual| {
+            differing(&policies.pause_after, &usual.pause_after, |count| {
+                count.map_or("never".to_owned(), |count| count.to_string())
+            })
+        },
+    },
+    PolicyKey {
+        name: "dead-letters",
+        first: None,
+        value: "`after-retries`, `always`, `never`",
+        default: "after-retries",
+        says: "whether failed runs wait for a person: `mainspring dead`",
+        set: |policies, text| {
+            let found = DeadLetters::NAMES.iter().find(|(known, _)| *known == text);
+            let unknown = || PolicyError::new("dead-letters", text, "after-retries, always or never");
+            policies.dead_letters = found.ok_or_else(unknown)?.1;
+            Ok(())
+        },
+        text: |policies, usual| {
+            differing(&policies.dead_letters, &usual.dead_letters, |rule| rule.name().to_owned())
+        },
+    },
+];
+
+fn parse<P: FromStr<Err = PolicyError>>(policy: &mut P, text: &str) -> Result<(), PolicyError> {
+    *policy = text.parse()?;
+    Ok(())
+}
+
+fn differing<P: PartialEq>(policy: &P, usual: &P, text: impl Fn(&P) -> String) -> Option<String> {
+    (policy != usual).then(|| text(policy))
+}
+
 impl Policies {
+    /// A row for each policy, in the order in which texts have them.
+    pub const KEYS: &'static [PolicyKey] = &KEYS;
+
     /// Reads one policy: the word before the `=` and the text after it.
     ///
     /// # Errors
     /// When there is no such policy, or its value cannot be read or is out of range.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), PolicyError> {
-        match name {
-            "misfire" => self.misfire = value.parse()?,
-            "overlap" => self.overlap = value.parse()?,
-            "retry" => self.retry = value.parse()?,
-            "timeout" => self.timeout = value.parse()?,
-            "retention" => self.retention = value.parse()?,
-            "jitter" => self.jitter = text::duration("jitter", value, MAX_JITTER)?,
-            "pause-after" => {
-                self.pause_after = match value {
-                    "never" => None,
-                    number => Some(text::number("pause-after", number, 1, u32::MAX)?),
-                }
-            }
-            "dead-letters" => {
-                let found = DeadLetters::NAMES.iter().find(|(known, _)| *known == value);
-                let unknown = || PolicyError::new("dead-letters", value, "after-retries, always or never");
-                self.dead_letters = found.ok_or_else(unknown)?.1;
-            }
-            _ => {
-                let known =
-                    "misfire, overlap, retry, timeout, retention, jitter, pause-after or dead-letters";
-                return Err(PolicyError::new("policy", name, known));
-            }
-        }
-        Ok(())
+        let Some(key) = KEYS.iter().find(|key| key.name == name) else {
+            let [known @ .., last] = &KEYS.map(|key| key.name);
+            return Err(PolicyError::new("policy", name, format!("{} or {last}", known.join(", "))));
+        };
+        (key.set)(self, value)
     }
 
     /// Whether a run goes to the dead letters whose last attempt ended so: see the table in
@@ -164,22 +272,8 @@ impl Policies {
 impl fmt::Display for Policies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let usual = Policies::default();
-        let mut words = Vec::new();
-        let mut add = |is_usual: bool, name: &str, value: &dyn Fn() -> String| {
-            if !is_usual {
-                words.push(format!("{name}={}", value()));
-            }
-        };
-        add(self.misfire == usual.misfire, "misfire", &|| self.misfire.to_string());
-        add(self.overlap == usual.overlap, "overlap", &|| self.overlap.to_string());
-        add(self.retry == usual.retry, "retry", &|| self.retry.to_string());
-        add(self.timeout == usual.timeout, "timeout", &|| self.timeout.to_string());
-        add(self.retention == usual.retention, "retention", &|| self.retention.to_string());
-        add(self.jitter == usual.jitter, "jitter", &|| text::duration_text(self.jitter));
-        let pause_after = || self.pause_after.map_or("never".to_owned(), |count| count.to_string());
-        add(self.pause_after == usual.pause_after, "pause-after", &pause_after);
-        add(self.dead_letters == usual.dead_letters, "dead-letters", &|| self.dead_letters.name().to_owned());
-        f.write_str(&words.join(" "))
+        let word = |key: &PolicyKey| Some(format!("{}={}", key.name, (key.text)(self, &usual)?));
+        f.write_str(&KEYS.iter().filter_map(word).collect::<Vec<_>>().join(" "))
     }
 }
 
@@ -214,6 +308,19 @@ mod tests {
         for text in texts {
             let policies: Policies = text.parse().unwrap();
             assert_eq!(policies.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn the_default_of_each_row_is_the_default() {
+        let odd: Policies = "misfire=none overlap=allow retry=7 timeout=1s retention=keep=1 jitter=1s pause-after=1 dead-letters=never"
+            .parse()
+            .unwrap();
+        for key in KEYS {
+            assert!((key.text)(&odd, &Policies::default()).is_some(), "{}", key.name);
+            let mut policies = odd.clone();
+            policies.set(key.name, key.default).unwrap();
+            assert_eq!((key.text)(&policies, &Policies::default()), None, "{}", key.name);
         }
     }
 
