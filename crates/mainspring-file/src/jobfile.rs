@@ -18,7 +18,7 @@
 //! |---|---|
 //! | when | `cron`, `oncalendar`, `every`, `at` (one or a list of each), `at_boot`, `at_server_start`, `after`; `zone`, `dst`, `dialect`, `day_rule`, `hash`; `exclude`, `exclude_dates`, `start`, `end`, `max_runs` |
 //! | who is told | `notify`, `ping_url`, `silent_after`, `mail_output`, `sendmail` |
-//! | rules | `misfire`, `overlap`, `retry`, `timeout`, `retention`, `jitter`, `pause_after`, `dead_letters`, `group`, `priority` |
+//! | rules | the rows of [`Policies::KEYS`](mainspring_job::Policies::KEYS), `group`, `priority` |
 //! | a process | the rows of [`KEYS`](mainspring_action::process::KEYS) |
 //! | a function of a program | the table `handler`: `name`, `version`, `payload` |
 //! | a webhook | the table `webhook`: `url`, `method`, `headers`, `body`, `success`, `secrets`, `signing_secret`, `ca_file`, `output_bytes` |

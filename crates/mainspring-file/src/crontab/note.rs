@@ -25,21 +25,13 @@ pub const MARK: &str = "mainspring:";
 
 const BLANKS: [char; 2] = [' ', '\t'];
 
+/// The words before `=` that are no policies.
+const KEYS: [&str; 4] = ["name", "group", "priority", "max-runs"];
+
 /// The words before `=`.
-pub const KEYS: &[&str] = &[
-    "name",
-    "group",
-    "priority",
-    "max-runs",
-    "misfire",
-    "overlap",
-    "retry",
-    "timeout",
-    "retention",
-    "jitter",
-    "pause-after",
-    "dead-letters",
-];
+fn known() -> Vec<&'static str> {
+    KEYS.into_iter().chain(Policies::KEYS.iter().map(|key| key.name)).collect()
+}
 
 /// What such a line says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -73,7 +65,7 @@ pub fn resembling(line: &str) -> Option<(Range<usize>, String)> {
     let words = text[word_end..].trim_start_matches(|c: char| !c.is_alphanumeric());
     let key = words.split_once('=')?.0.trim_end().to_ascii_lowercase().replace('_', "-");
     let start = line.len() - text.len();
-    (is_mark && nearest(&key, KEYS).is_some())
+    (is_mark && nearest(&key, &known()).is_some())
         .then(|| (start..start + word_end, format!("# {MARK} {}", words.trim_end())))
 }
 
@@ -107,25 +99,25 @@ impl Note {
             let word = &text[span.clone()];
             let Some((key, value)) = word.split_once('=') else {
                 let fault = Fault::new(span, format!("expected a word such as timeout=1h, found `{word}`"));
-                return Err(fault.with_hint(format!("known are {}", KEYS.join(", "))));
+                return Err(fault.with_hint(format!("known are {}", known().join(", "))));
             };
             let value_start = span.start + key.len() + 1;
             let key_span = span.start..span.start + key.len();
-            let known = key.replace('_', "-");
-            if !KEYS.contains(&known.as_str()) {
+            let name = key.replace('_', "-");
+            if !known().contains(&name.as_str()) {
                 let fault = Fault::new(key_span, format!("unknown key `{key}`"));
-                return Err(fault.with_hint(suggestion(&known, KEYS)));
+                return Err(fault.with_hint(suggestion(&name, &known())));
             }
-            if seen.contains(&known) {
+            if seen.contains(&name) {
                 return Err(Fault::new(key_span, format!("`{key}` stands here twice")));
             }
-            note.set(&known, value).map_err(|fault| fault.shifted(value_start))?;
-            seen.push(known);
+            note.set(&name, value).map_err(|fault| fault.shifted(value_start))?;
+            seen.push(name);
         }
         if seen.is_empty() {
             let end = text.len();
             let fault = Fault::new(end..end, "expected words such as timeout=1h");
-            return Err(fault.with_hint(format!("known are {}", KEYS.join(", "))));
+            return Err(fault.with_hint(format!("known are {}", known().join(", "))));
         }
         Ok(note)
     }

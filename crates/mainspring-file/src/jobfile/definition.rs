@@ -94,17 +94,9 @@ pub(super) fn check_defaults(fields: &Fields<'_, '_>, zone: &TimeZone, faults: &
 
 fn known_keys() -> Vec<&'static str> {
     let of_job = ["group", "priority", "max_runs", "labels"];
-    let of_process: Vec<&str> = process::KEYS.iter().map(|key| key.name).collect();
-    let lists = [
-        &of_process[..],
-        &ACTIONS[2..],
-        timetable::TRIGGERS,
-        timetable::OPTIONS,
-        policies::NAMES,
-        notify::OPTIONS,
-        &of_job,
-    ];
-    lists.concat()
+    let of_process = process::KEYS.iter().map(|key| key.name);
+    let lists = [&ACTIONS[2..], timetable::TRIGGERS, timetable::OPTIONS, notify::OPTIONS, &of_job];
+    of_process.chain(policies::names()).chain(lists.concat()).collect()
 }
 
 /// The group that a job is in, which the same file has to define.

@@ -1,13 +1,6 @@
 //! The rules of a job: `overlap = "queue-one"`, `retry = 3`, `retry = { max = 3, backoff = "10s" }`.
 //!
-//! | key | as a string or number | as a table |
-//! |---|---|---|
-//! | `misfire` | `"latest"`, `"all,cap=10,window=24h"` | `rule`, `cap`, `window`, `spread`, `grace` |
-//! | `overlap` | `"skip"`, `"queue-all,cap=5"` | `rule`, `cap` |
-//! | `retry` | `3`, `"3,backoff=10s"` | `max`, `backoff`, `factor`, `cap`, `jitter`, `on` |
-//! | `timeout` | `"1h"`, `"1h,signal=INT,grace=30s"` | `after`, `signal`, `grace` |
-//! | `retention` | `"keep=100,days=90"` | `keep`, `days` |
-//! | `jitter`, `pause_after`, `dead_letters` | `"30s"`, `5`, `"always"` | |
+//! [`Policies::KEYS`] has a row for each. In a file it is a string, a number or a table; its name has `_` for `-`.
 //!
 //! A table is converted to the text of the policy, so that there is one reader of policies, with one set of
 //! limits.
@@ -16,42 +9,41 @@
 //!
 //! Does not know what the rules mean: `mainspring-job` does.
 
-use mainspring_job::{Policies, PolicyError};
+use std::sync::LazyLock;
+
+use mainspring_job::{Policies, PolicyError, PolicyKey};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::fields::{Faults, Fields, Text, kind};
 use crate::problem::Fault;
 
-/// The keys.
-pub(super) const NAMES: &[&str] =
-    &["misfire", "overlap", "retry", "timeout", "retention", "jitter", "pause_after", "dead_letters"];
+/// The names in files, in the order of [`Policies::KEYS`].
+static NAMES: LazyLock<Vec<String>> =
+    LazyLock::new(|| Policies::KEYS.iter().map(|key| key.name.replace('-', "_")).collect());
 
-/// The key of a table whose value comes first in the text, and a right value.
-const HEADS: &[(&str, &str, &str)] = &[
-    ("misfire", "rule", "latest"),
-    ("overlap", "rule", "skip"),
-    ("retry", "max", "0"),
-    ("timeout", "after", "none"),
-];
+/// The keys.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    NAMES.iter().map(String::as_str)
+}
 
 pub(super) fn read(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Policies {
     let mut policies = Policies::default();
-    for name in NAMES {
+    for (key, name) in Policies::KEYS.iter().zip(names()) {
         let Some(value) = fields.get(name) else { continue };
-        let Some(text) = policy_text(name, value, faults) else { continue };
-        set(&mut policies, name, &text, &mut |error| place(error, value, faults));
+        let Some(text) = policy_text(key, value, faults) else { continue };
+        set(&mut policies, key, &text, &mut |error| place(error, value, faults));
     }
     policies
 }
 
 /// Reads a policy. After a mistake it is read again without the wrong word, so that one does not hide the
 /// next.
-fn set(policies: &mut Policies, name: &str, text: &str, wrong: &mut dyn FnMut(&PolicyError)) {
-    let usual_head = HEADS.iter().find(|(policy, ..)| *policy == name).map(|(_, _, usual)| *usual);
+fn set(policies: &mut Policies, key: &PolicyKey, text: &str, wrong: &mut dyn FnMut(&PolicyError)) {
+    let usual_head = key.first.and(key.default.split(',').next());
     let mut words: Vec<&str> = text.split(',').collect();
     for _ in 0..=words.len() {
-        let Err(error) = policies.set(&name.replace('_', "-"), &words.join(",")) else { return };
+        let Err(error) = policies.set(key.name, &words.join(",")) else { return };
         wrong(&error);
         let is_wrong = |word: &&str| *word == error.found || word.split('=').any(|part| part == error.found);
         match (words.iter().position(is_wrong), usual_head) {
@@ -63,12 +55,9 @@ fn set(policies: &mut Policies, name: &str, text: &str, wrong: &mut dyn FnMut(&P
 }
 
 /// The text that `Policies::set` reads.
-fn policy_text(name: &str, value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<String> {
+fn policy_text(key: &PolicyKey, value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<String> {
     match value.get_ref() {
-        DeValue::Table(table) => {
-            let head = HEADS.iter().find(|(policy, ..)| *policy == name).map(|(_, head, _)| *head);
-            table_text(head, table, value, faults)
-        }
+        DeValue::Table(table) => table_text(key.first, table, value, faults),
         _ => part_text(value, faults),
     }
 }

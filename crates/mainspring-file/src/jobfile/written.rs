@@ -225,11 +225,9 @@ impl Table {
         for word in policies.to_string().split_whitespace() {
             let (name, value) = word.split_once('=').expect("a policy is written as name=value");
             let name = name.replace('-', "_");
-            // Only this one has no string form.
-            if name == "pause_after" && policies.pause_after.is_some() {
-                self.raw(&name, value);
-            } else {
-                self.text(&name, value);
+            match value.parse::<u64>() {
+                Ok(_) => self.raw(&name, value),
+                Err(_) => self.text(&name, value),
             }
         }
     }
