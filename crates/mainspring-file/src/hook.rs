@@ -164,6 +164,20 @@ impl JobHook {
             || !self.mail_output.is_empty()
     }
 
+    /// Roughly how many bytes its texts take.
+    pub(crate) fn weight(&self) -> usize {
+        let addresses = |all: &[String]| all.iter().map(|one| size_of::<String>() + one.len()).sum::<usize>();
+        let target = |target: &Target| match target {
+            Target::Mail(all) => addresses(all),
+            Target::Url(text) | Target::Command(text) => text.len(),
+        };
+        self.targets.iter().flatten().map(target).sum::<usize>()
+            + addresses(&self.mail_output)
+            + self.ping_url.as_ref().map_or(0, String::len)
+            + self.sendmail.as_os_str().len()
+            + self.summary.len()
+    }
+
     /// Whether it sends mails.
     pub fn sends_mail(&self) -> bool {
         let is_mail = |target: &Target| matches!(target, Target::Mail(_));

@@ -17,7 +17,7 @@
 //! | part | keys |
 //! |---|---|
 //! | when | `cron`, `oncalendar`, `every`, `at` (one or a list of each), `at_boot`, `at_server_start`, `after`; `zone`, `dst`, `dialect`, `day_rule`, `hash`; `exclude`, `exclude_dates`, `start`, `end`, `max_runs` |
-//! | who is told | `notify`, `ping_url`, `silent_after`, `mail_output`, `sendmail` |
+//! | who is told | the rows of [`HOOK_KEYS`] |
 //! | rules | the rows of [`Policies::KEYS`](mainspring_job::Policies::KEYS), `group`, `priority` |
 //! | a process | the rows of [`KEYS`](mainspring_action::process::KEYS) |
 //! | a function of a program | the table `handler`: `name`, `version`, `payload` |
@@ -44,7 +44,7 @@ use mainspring_job::{After, Exclusion, Group, Hooks, Job, JobName};
 use toml::de::{DeTable, DeValue};
 
 use crate::budget::Budget;
-use crate::hook::{JobHook, Target};
+use crate::hook::JobHook;
 use crate::problem::{Fault, Problem};
 use crate::source::{Line, MAX_FILE_BYTES, Source};
 
@@ -63,6 +63,7 @@ pub mod written;
 use fields::{Faults, Fields};
 
 pub use labels::{Selector, check_labels};
+pub use notify::{HookKey, KEYS as HOOK_KEYS};
 
 /// The most jobs of one file: what fits into [`MAX_FILE_BYTES`] with a line or two each.
 pub const MAX_JOBS: usize = 10_000;
@@ -134,21 +135,8 @@ impl PlacedJob {
             + size_of_val(job.timetable.triggers())
             + size_of_val(follows.as_slice())
             // The file's own, and the job's.
-            + 2 * hook_weight(hook)
+            + 2 * hook.weight()
     }
-}
-
-fn hook_weight(hook: &JobHook) -> usize {
-    let addresses = |all: &[String]| all.iter().map(|one| size_of::<String>() + one.len()).sum::<usize>();
-    let target = |target: &Target| match target {
-        Target::Mail(all) => addresses(all),
-        Target::Url(text) | Target::Command(text) => text.len(),
-    };
-    hook.targets.iter().flatten().map(target).sum::<usize>()
-        + addresses(&hook.mail_output)
-        + hook.ping_url.as_ref().map_or(0, String::len)
-        + hook.sendmail.as_os_str().len()
-        + hook.summary.len()
 }
 
 /// A place at which a job names another.

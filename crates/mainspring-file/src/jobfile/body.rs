@@ -101,11 +101,7 @@ fn words(value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Vec<String> {
 }
 
 /// A path that means the same wherever the server was started.
-pub(super) fn path(fields: &Fields<'_, '_>, name: &str, faults: &mut Faults<'_>) -> Option<PathBuf> {
-    absolute(fields.get(name)?, faults)
-}
-
-fn absolute(value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<PathBuf> {
+pub(super) fn absolute(value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<PathBuf> {
     let text = text_of(value, faults)?;
     if !text.value.starts_with('/') {
         faults.push(Fault::new(text.span, "expected a path that begins with /"));
@@ -139,7 +135,7 @@ pub(super) fn secrets(key: &str, fields: &Fields<'_, '_>, faults: &mut Faults<'_
             DeValue::Table(inner) => {
                 let inner = Fields::of(inner);
                 inner.check_known(&["path"], faults);
-                path(&inner, "path", faults)
+                inner.get("path").and_then(|value| absolute(value, faults))
             }
             _ => absolute(value, faults),
         };

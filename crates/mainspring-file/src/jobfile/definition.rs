@@ -95,8 +95,9 @@ pub(super) fn check_defaults(fields: &Fields<'_, '_>, zone: &TimeZone, faults: &
 fn known_keys() -> Vec<&'static str> {
     let of_job = ["group", "priority", "max_runs", "labels"];
     let of_process = process::KEYS.iter().map(|key| key.name);
-    let lists = [&ACTIONS[2..], timetable::TRIGGERS, timetable::OPTIONS, notify::OPTIONS, &of_job];
-    of_process.chain(policies::names()).chain(lists.concat()).collect()
+    let of_hook = notify::KEYS.iter().map(|key| key.name);
+    let lists = [&ACTIONS[2..], timetable::TRIGGERS, timetable::OPTIONS, &of_job];
+    of_process.chain(policies::names()).chain(of_hook).chain(lists.concat()).collect()
 }
 
 /// The group that a job is in, which the same file has to define.

@@ -1,4 +1,6 @@
-//! The keys for notifications of a job: `notify`, `ping_url`, `silent_after`, `mail_output`, `sendmail`.
+//! The keys for notifications of a job, each a row of [`KEYS`].
+//!
+//! A new key is a field of [`JobHook`], with what is done about it, and a row with its reader.
 //!
 //! Cost: one pass.
 //!
@@ -9,47 +11,106 @@ use mainspring_job::NoticeKind;
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::body::path;
+use super::body::absolute;
 use super::fields::{Faults, Fields, Text, text_of};
 use crate::hook::{JobHook, KINDS, MAX_TARGETS, Target, addresses_of};
 use crate::problem::Fault;
 use crate::spelling::suggestion;
 
-/// The keys.
-pub(super) const OPTIONS: &[&str] = &["notify", "ping_url", "silent_after", "mail_output", "sendmail"];
-
-pub(super) fn read(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> JobHook {
-    let usual = JobHook::default();
-    let (on, targets) = fields.get("notify").map_or((None, None), |value| notify(value, faults));
-    JobHook {
-        on: on.unwrap_or(usual.on),
-        targets,
-        ping_url: fields.text("ping_url", faults).and_then(|text| ping_url(&text, faults)),
-        silent_after: fields.text("silent_after", faults).and_then(|text| duration(&text, faults)),
-        mail_output: fields.text("mail_output", faults).map_or_else(Vec::new, |text| mail(&text, faults)),
-        sendmail: path(fields, "sendmail", faults).unwrap_or(usual.sendmail),
-        user: fields.text("user", faults).map(|text| text.value.to_owned()),
-        summary: String::new(),
-    }
+/// A key of a hook.
+#[derive(Debug)]
+pub struct HookKey {
+    /// As files write it.
+    pub name: &'static str,
+    /// What it may be, in words.
+    pub value: &'static str,
+    /// What holds where nothing is said, in words.
+    pub default: &'static str,
+    /// What it does, in words.
+    pub says: &'static str,
+    read: fn(&mut JobHook, &Spanned<DeValue<'_>>, &mut Faults<'_>) -> Option<()>,
 }
 
-type Notify = (Option<Vec<NoticeKind>>, Option<Vec<Target>>);
+/// The keys.
+pub const KEYS: &[HookKey] = &[
+    HookKey {
+        name: "notify",
+        value: "a target, up to four of them, or `{ on, to }`; `[]` for none",
+        default: "`serve --notify`",
+        says: "who is told of what happens to the job",
+        read: notify,
+    },
+    HookKey {
+        name: "ping_url",
+        value: "a URL",
+        default: "none",
+        says: "gets a GET request after each success, for a monitoring service that reports when such requests stop",
+        read: |hook, value, faults| {
+            hook.ping_url = ping_url(&text_of(value, faults)?, faults);
+            Some(())
+        },
+    },
+    HookKey {
+        name: "silent_after",
+        value: "a duration",
+        default: "none",
+        says: "how long a job may go without a successful run before this is reported, also while nothing runs; of a job that has never succeeded, from the start of the server",
+        read: |hook, value, faults| {
+            hook.silent_after = duration(&text_of(value, faults)?, faults);
+            Some(())
+        },
+    },
+    HookKey {
+        name: "mail_output",
+        value: "addresses, with commas between",
+        default: "none",
+        says: "get the output of each run by mail; a run without output sends no mail",
+        read: |hook, value, faults| {
+            hook.mail_output = mail(&text_of(value, faults)?, faults);
+            Some(())
+        },
+    },
+    HookKey {
+        name: "sendmail",
+        value: "a path",
+        default: "`/usr/sbin/sendmail`",
+        says: "the program that takes mails on its standard input, with the addresses as arguments",
+        read: |hook, value, faults| {
+            hook.sendmail = absolute(value, faults)?;
+            Some(())
+        },
+    },
+];
+
+pub(super) fn read(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> JobHook {
+    let mut hook = JobHook::default();
+    for key in KEYS {
+        let Some(value) = fields.get(key.name) else { continue };
+        (key.read)(&mut hook, value, faults);
+    }
+    hook.user = fields.text("user", faults).map(|text| text.value.to_owned());
+    hook
+}
 
 /// A target, a list of them, or a table with that and with what they are told of.
-fn notify(value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Notify {
-    let DeValue::Table(table) = value.get_ref() else { return (None, Some(targets(value, faults))) };
+fn notify(hook: &mut JobHook, value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<()> {
+    let DeValue::Table(table) = value.get_ref() else {
+        hook.targets = Some(targets(value, faults));
+        return Some(());
+    };
     let fields = Fields::of(table);
     fields.check_known(&["on", "to"], faults);
-    let on = fields.has("on").then(|| {
+    if fields.has("on") {
         let texts = fields.texts("on", faults);
-        texts.iter().filter_map(|text| kind(text, faults)).collect()
-    });
+        hook.on = texts.iter().filter_map(|text| kind(text, faults)).collect();
+    }
     let Some(to) = fields.get("to") else {
         let fault = Fault::new(value.span(), "who is told is missing");
         faults.push(fault.with_hint("for example: { on = [\"failed\"], to = \"mailto:ops@example.com\" }"));
-        return (on, None);
+        return None;
     };
-    (on, Some(targets(to, faults)))
+    hook.targets = Some(targets(to, faults));
+    Some(())
 }
 
 fn targets(value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Vec<Target> {

@@ -17,7 +17,7 @@
 use toml::Spanned;
 use toml::de::DeValue;
 
-use super::body::{MAX_OUTPUT, path, secrets};
+use super::body::{MAX_OUTPUT, absolute, secrets};
 use super::fields::{Faults, Fields, Name, Text, integer_of, text_of};
 use crate::problem::Fault;
 use crate::url;
@@ -70,13 +70,14 @@ pub(super) fn read_options(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> 
         );
         faults.push(Fault::new(fields.name_span("secrets"), message));
     }
+    let path = |name: &str, faults: &mut Faults<'_>| absolute(fields.get(name)?, faults);
     WebhookBody {
         method: method(fields, faults),
         headers: headers(fields, faults),
         success: fields.values("success").into_iter().filter_map(|value| statuses(value, faults)).collect(),
         secrets,
-        signing_secret: path(fields, "signing_secret", faults),
-        ca_file: path(fields, "ca_file", faults),
+        signing_secret: path("signing_secret", faults),
+        ca_file: path("ca_file", faults),
         output_bytes: fields.integer("output_bytes", 0, MAX_OUTPUT, faults).map(i64::unsigned_abs),
         ..WebhookBody::default()
     }
