@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::process::ProcessBody;
 pub use crate::secret::SecretBody;
+pub use crate::webhook::WebhookBody;
 
 /// What is done.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,30 +44,6 @@ pub const PROCESS: &str = "process";
 
 /// The kind of [`Body::Handler`].
 pub const HANDLER: &str = "handler";
-
-/// A webhook, with its templates as text.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-#[expect(missing_docs, reason = "the fields are the keys of the job file")]
-pub struct WebhookBody {
-    pub url: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub method: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub headers: Vec<(String, String)>,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub body: String,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub success: Vec<(u16, u16)>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub secrets: Vec<SecretBody>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub signing_secret: Option<PathBuf>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ca_file: Option<PathBuf>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub output_bytes: Option<u64>,
-}
 
 /// A mail: what a hook makes of a notice, and no job by itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -121,20 +98,6 @@ impl MailBody {
              Content-Type: text/plain; charset=UTF-8\nContent-Transfer-Encoding: 8bit\n\n{}{output}",
             self.text
         )
-    }
-}
-
-impl WebhookBody {
-    /// A POST request with a JSON object of these texts and numbers; nothing in it is a variable.
-    pub fn of_object(url: String, texts: &[(&str, &str)], numbers: &[(&str, u64)]) -> WebhookBody {
-        let mut object = serde_json::Map::new();
-        object.extend(texts.iter().map(|(name, text)| ((*name).to_owned(), (*text).into())));
-        object.extend(numbers.iter().map(|(name, number)| ((*name).to_owned(), (*number).into())));
-        let text = serde_json::Value::Object(object).to_string();
-        // The first brace is the object's own, and no variable follows it: a quote does.
-        let body = format!("{{{}", text[1..].replace('{', "\\u007b"));
-        let headers = vec![("Content-Type".to_owned(), "application/json".to_owned())];
-        WebhookBody { url, headers, body, ..WebhookBody::default() }
     }
 }
 

@@ -7,11 +7,7 @@
 //!
 //! Does not look up users and files: only the executor can, when a run starts.
 
-use std::path::Path;
-
-use crate::body::{Body, SecretBody, WebhookBody};
-use crate::names::{MAX_HEADERS, MAX_OUTPUT_BYTES, METHODS, has_body};
-use crate::template::Template;
+use crate::body::Body;
 
 impl Body {
     /// Checks that a reader of files could have read it.
@@ -29,65 +25,11 @@ impl Body {
     pub fn check(&self) -> Result<(), String> {
         match self {
             Body::Process(body) => body.check(),
-            Body::Webhook(body) => check_webhook(body),
+            Body::Webhook(body) => body.check(),
             Body::Mail(_) => Err("a mail is what a hook sends, and no job".to_owned()),
             Body::Handler(body) if body.name.is_empty() => Err("handler: expected a name".to_owned()),
             Body::Handler(_) => Ok(()),
         }
-    }
-}
-
-fn check_webhook(body: &WebhookBody) -> Result<(), String> {
-    if !["http://", "https://"].iter().any(|scheme| body.url.starts_with(scheme)) {
-        return Err(format!("`{}` is no URL that begins with http:// or https://", body.url));
-    }
-    let method = body.method.as_deref().unwrap_or("POST");
-    if !METHODS.contains(&method) {
-        return Err(format!("method: expected one of {}", METHODS.join(", ")));
-    }
-    if !body.body.is_empty() && !has_body(method) {
-        return Err(format!("body: a {method} request has no body"));
-    }
-    if MAX_HEADERS < body.headers.len() {
-        return Err(format!("headers: a webhook has at most {MAX_HEADERS} headers"));
-    }
-    let secrets: Vec<&str> = body.secrets.iter().map(|secret| secret.name.as_str()).collect();
-    let values = body.headers.iter().map(|(_, value)| ("headers", value));
-    for (key, text) in [("url", &body.url), ("body", &body.body)].into_iter().chain(values) {
-        Template::parse(text, &secrets).map_err(|error| format!("{key}: {}", error.message))?;
-    }
-    check_secrets(&body.secrets)?;
-    for (key, path) in [("signing_secret", &body.signing_secret), ("ca_file", &body.ca_file)] {
-        path.as_deref().map_or(Ok(()), |path| check_path(key, path))?;
-    }
-    check_output(body.output_bytes)
-}
-
-fn check_secrets(secrets: &[SecretBody]) -> Result<(), String> {
-    secrets.iter().try_for_each(|secret| {
-        check_variable("secrets", &secret.name)?;
-        check_path("secrets", &secret.path)
-    })
-}
-
-fn check_variable(key: &str, name: &str) -> Result<(), String> {
-    match name.is_empty() || name.contains(['=', '\0']) {
-        true => Err(format!("{key}: the name of a variable is not empty and has no = in it")),
-        false => Ok(()),
-    }
-}
-
-/// A path means the same wherever the server was started.
-fn check_path(key: &str, path: &Path) -> Result<(), String> {
-    if path.is_absolute() { Ok(()) } else { Err(format!("{key}: expected a path that begins with /")) }
-}
-
-fn check_output(bytes: Option<u64>) -> Result<(), String> {
-    match bytes {
-        Some(bytes) if MAX_OUTPUT_BYTES < bytes => {
-            Err(format!("output_bytes: at most {MAX_OUTPUT_BYTES} are kept"))
-        }
-        _ => Ok(()),
     }
 }
 

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use crate::names::LIMIT_NAMES;
+use crate::names::{LIMIT_NAMES, MAX_HEADERS, METHODS};
 use crate::secret::SecretBody;
 
 /// All bits of a file's mode that a mask can take away.
@@ -111,19 +111,30 @@ pub enum Form<B> {
     Percent(Field<B, Option<u32>>, RangeInclusive<u32>),
     /// Bytes; the most.
     Bytes(Field<B, Option<u64>>, u64),
+    /// A string that begins with `http://` or `https://`; variables of a run may stand in it.
+    Url(Field<B, String>),
+    /// A method of HTTP.
+    Method(Field<B, Option<String>>),
+    /// A table of strings, in which variables of a run may stand.
+    Headers(Field<B, Vec<(String, String)>>),
+    /// A string in which variables of a run may stand.
+    Template(Field<B, String>),
+    /// Statuses of HTTP, and strings such as `"200-299"`: one, or a list.
+    Statuses(Field<B, Vec<(u16, u16)>>),
 }
 
 impl<B> Form<B> {
     /// Whether a job's own table is laid over that of the defaults, key by key.
     pub fn is_layered(&self) -> bool {
-        matches!(self, Form::Variables(_) | Form::Secrets(_) | Form::Limits(_))
+        matches!(self, Form::Variables(_) | Form::Secrets(_) | Form::Limits(_) | Form::Headers(_))
     }
 
     fn check(&self, body: &B) -> Result<(), String> {
         match self {
             Form::Words(field) => field.of(body).iter().try_for_each(|word| check_text(word)),
             Form::Text(field) => field.of(body).iter().try_for_each(|text| check_text(text)),
-            Form::Input(_) | Form::Flag(_) => Ok(()),
+            // What may stand in a template depends on the secrets: the body's own check looks.
+            Form::Input(_) | Form::Flag(_) | Form::Statuses(_) | Form::Url(_) | Form::Template(_) => Ok(()),
             Form::Path(field) => field.of(body).iter().try_for_each(|path| check_path(path)),
             Form::Paths(field) => field.of(body).iter().try_for_each(|path| check_path(path)),
             Form::OneOf(field, words) => field.of(body).iter().try_for_each(|word| check_word(word, words)),
@@ -151,6 +162,14 @@ impl<B> Form<B> {
             Form::Percent(field, range) => within(*field.of(body), range, || {
                 format!("expected from {} to {} per cent of a processor", range.start(), range.end())
             }),
+            Form::Method(field) => field.of(body).iter().try_for_each(|method| {
+                let is_known = METHODS.contains(&method.as_str());
+                is_known.then_some(()).ok_or_else(|| format!("expected one of {}", METHODS.join(", ")))
+            }),
+            Form::Headers(field) => match field.of(body).len() <= MAX_HEADERS {
+                true => Ok(()),
+                false => Err(format!("a webhook has at most {MAX_HEADERS} headers")),
+            },
             Form::Bytes(field, most) => {
                 within(*field.of(body), &(0..=*most), || format!("at most {most} are kept"))
             }
@@ -163,10 +182,12 @@ impl<B> Form<B> {
         let list = |items: Value| json!({ "type": "array", "items": items });
         match self {
             Form::Words(_) | Form::Paths(_) => list(text),
-            Form::Text(_) | Form::Input(_) | Form::Path(_) => text,
+            Form::Text(_) | Form::Input(_) | Form::Path(_) | Form::Template(_) => text,
+            Form::Url(_) => json!({ "type": "string", "format": "uri" }),
+            Form::Method(_) => json!({ "enum": METHODS }),
             Form::Flag(_) => json!({ "type": "boolean" }),
             Form::OneOf(_, words) => json!({ "enum": words }),
-            Form::Variables(_) => {
+            Form::Variables(_) | Form::Headers(_) => {
                 list(json!({ "type": "array", "items": text, "minItems": 2, "maxItems": 2 }))
             }
             Form::Secrets(_) => list(json!({
@@ -182,6 +203,10 @@ impl<B> Form<B> {
             Form::Limits(_) => {
                 let pair = json!([{ "enum": LIMIT_NAMES }, { "type": "integer", "minimum": 0 }]);
                 list(json!({ "type": "array", "prefixItems": pair, "minItems": 2, "maxItems": 2 }))
+            }
+            Form::Statuses(_) => {
+                let status = json!({ "type": "integer", "minimum": 0, "maximum": u16::MAX });
+                list(json!({ "type": "array", "items": status, "minItems": 2, "maxItems": 2 }))
             }
             Form::Memory(_, least) => json!({ "type": "integer", "minimum": least }),
             Form::Percent(_, range) => number(i64::from(*range.start()), u64::from(*range.end())),
@@ -252,5 +277,56 @@ pub fn check_word(word: &str, words: &[&str; 2]) -> Result<(), String> {
     match words.contains(&word) {
         true => Ok(()),
         false => Err(format!("expected \"{first}\" or \"{last}\", found \"{word}\"")),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use serde::Serialize;
+    use serde::de::DeserializeOwned;
+
+    use super::*;
+
+    /// A value of each form, as a document has it.
+    fn sample<B>(form: &Form<B>) -> Value {
+        match form {
+            Form::Words(_) | Form::Paths(_) => json!(["/a"]),
+            Form::Text(_) | Form::Input(_) | Form::Path(_) | Form::Template(_) | Form::Url(_) => json!("/a"),
+            Form::Flag(_) => json!(true),
+            Form::OneOf(_, words) => json!(words[1]),
+            Form::Variables(_) | Form::Headers(_) => json!([["A", "a"]]),
+            Form::Secrets(_) => json!([{ "name": "A", "path": "/a" }]),
+            Form::Limits(_) => json!([["open_files", 1]]),
+            Form::Method(_) => json!("PUT"),
+            Form::Statuses(_) => json!([[200, 204]]),
+            Form::Memory(_, least) => json!(least),
+            Form::Number(..) | Form::Mask(_) | Form::Percent(..) | Form::Bytes(..) => json!(7),
+        }
+    }
+
+    /// Each row names its field, and each field of the body has a row.
+    pub(crate) fn assert_complete<B>(keys: &[Key<B>])
+    where
+        B: Default + PartialEq + std::fmt::Debug + Serialize + DeserializeOwned,
+    {
+        for key in keys {
+            let value = sample(&key.form);
+            let body: B = serde_json::from_value(json!({ key.name: value })).unwrap();
+            assert_eq!(key.form.check(&body), Ok(()), "{}", key.name);
+            assert_eq!(serde_json::to_value(&body).unwrap()[key.name], value, "{}", key.name);
+            let without = |body: &B| {
+                let mut document = serde_json::to_value(body).unwrap();
+                document.as_object_mut().unwrap().remove(key.name);
+                document
+            };
+            assert_eq!(without(&body), without(&B::default()), "{} is all that is said", key.name);
+        }
+        let error = serde_json::from_str::<B>(r#"{"?": 1}"#).unwrap_err().to_string();
+        // "unknown field `?`, expected one of `run`, `shell`, .."
+        let mut fields: Vec<&str> = error.split('`').skip(3).step_by(2).collect();
+        let mut names: Vec<&str> = keys.iter().map(|key| key.name).collect();
+        fields.sort_unstable();
+        names.sort_unstable();
+        assert_eq!(fields, names);
     }
 }

@@ -20,3 +20,4 @@ pub mod names;
 pub mod process;
 pub mod secret;
 pub mod template;
+pub mod webhook;

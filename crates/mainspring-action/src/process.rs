@@ -170,39 +170,9 @@ impl ProcessBody {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::key::Form;
-    use serde_json::{Value, json};
-
-    /// A value of each form, as a document has it.
-    fn sample(form: &Form<ProcessBody>) -> Value {
-        match form {
-            Form::Words(_) | Form::Paths(_) => json!(["/a"]),
-            Form::Text(_) | Form::Input(_) | Form::Path(_) => json!("/a"),
-            Form::Flag(_) => json!(true),
-            Form::OneOf(_, words) => json!(words[1]),
-            Form::Variables(_) => json!([["A", "a"]]),
-            Form::Secrets(_) => json!([{ "name": "A", "path": "/a" }]),
-            Form::Limits(_) => json!([["open_files", 1]]),
-            Form::Memory(_, least) => json!(least),
-            Form::Number(..) | Form::Mask(_) | Form::Percent(..) | Form::Bytes(..) => json!(7),
-        }
-    }
 
     #[test]
     fn each_key_is_a_field_of_its_name_and_each_field_a_key() {
-        for key in KEYS {
-            let document = json!({ key.name: sample(&key.form) });
-            let body: ProcessBody = serde_json::from_value(document.clone()).unwrap();
-            assert_ne!(body, ProcessBody::default(), "{}", key.name);
-            assert_eq!(serde_json::to_value(&body).unwrap(), document);
-            assert_eq!(check(KEYS, &body), Ok(()));
-        }
-        let error = serde_json::from_str::<ProcessBody>(r#"{"?": 1}"#).unwrap_err().to_string();
-        // "unknown field `?`, expected one of `run`, `shell`, .."
-        let mut fields: Vec<&str> = error.split('`').skip(3).step_by(2).collect();
-        let mut names: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
-        fields.sort_unstable();
-        names.sort_unstable();
-        assert_eq!(fields, names);
+        crate::key::tests::assert_complete(KEYS);
     }
 }

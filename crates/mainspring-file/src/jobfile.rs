@@ -21,7 +21,7 @@
 //! | rules | the rows of [`Policies::KEYS`](mainspring_job::Policies::KEYS), `group`, `priority` |
 //! | a process | the rows of [`KEYS`](mainspring_action::process::KEYS) |
 //! | a function of a program | the table `handler`: `name`, `version`, `payload` |
-//! | a webhook | the table `webhook`: `url`, `method`, `headers`, `body`, `success`, `secrets`, `signing_secret`, `ca_file`, `output_bytes` |
+//! | a webhook | the table `webhook`: the rows of [`KEYS`](mainspring_action::webhook::KEYS) |
 //!
 //! A text that cannot be understood is a problem with its line, column and characters, and so is an unknown
 //! key. The job with the problem is left out, and the others are read. A syntax error leaves out the job

@@ -20,7 +20,7 @@
 use std::collections::BTreeMap;
 
 use axum::http::StatusCode;
-use mainspring_action::{key, process};
+use mainspring_action::{key, process, webhook};
 use serde_json::{Map, Value, json};
 
 use crate::route::{Access, Route};
@@ -197,6 +197,8 @@ fn schemas() -> Map<String, Value> {
     let mut schemas: Map<String, Value> = serde_json::from_str(SCHEMAS).expect("a test reads the schemas");
     let says = "What is started, with the keys of the job file.";
     schemas.insert("Process".to_owned(), key::schema(process::KEYS, says, &[]));
+    let says = "What is sent, with the keys of the job file.";
+    schemas.insert("Webhook".to_owned(), key::schema(webhook::KEYS, says, &["url"]));
     schemas
 }
 

@@ -1,4 +1,5 @@
-//! The keys of what a job does, read by their rows: [`KEYS`](mainspring_action::process::KEYS) of a process.
+//! The keys of what a job does, read by their rows: those of a [process](mainspring_action::process::KEYS) and
+//! of a [webhook](mainspring_action::webhook::KEYS).
 //!
 //! ```text
 //! run = ["/usr/bin/rsync", "-a", "/srv", "backup:"]     a program and its arguments
@@ -21,12 +22,10 @@ use toml::de::DeValue;
 use super::fields::{Faults, Fields, Name, integer_of, kind, text_of};
 use crate::problem::Fault;
 use crate::spelling::suggestion;
+use crate::url;
 use mainspring_action::key::{Form, Key, MAX_UMASK, check_word};
-use mainspring_action::names::{LIMIT_NAMES, MAX_OUTPUT_BYTES};
+use mainspring_action::names::{LIMIT_NAMES, MAX_HEADERS, METHODS};
 use mainspring_action::secret::SecretBody;
-
-/// The same as an integer of a file.
-pub(super) const MAX_OUTPUT: i64 = MAX_OUTPUT_BYTES.cast_signed();
 
 /// The body that these fields say, by the rows of its keys.
 pub(super) fn read<B: Default>(keys: &[Key<B>], fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> B {
@@ -50,6 +49,15 @@ fn fill<B>(
         Form::Words(field) => field.set(body, words(value, faults)),
         Form::Text(field) | Form::Input(field) => {
             field.set(body, text_of(value, faults).map(|text| text.value.to_owned()));
+        }
+        Form::Url(field) | Form::Template(field) => {
+            field.set(body, text_of(value, faults).map_or_else(String::new, |text| text.value.to_owned()));
+        }
+        Form::Method(field) => field.set(body, method(value, faults)),
+        Form::Headers(field) => field.set(body, headers(name, fields, faults)),
+        Form::Statuses(field) => {
+            let values = fields.values(name).into_iter();
+            field.set(body, values.filter_map(|value| statuses(value, faults)).collect());
         }
         Form::Path(field) => field.set(body, absolute(value, faults)),
         Form::Paths(field) => {
@@ -126,7 +134,7 @@ fn variables(key: &str, fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Vec
     found
 }
 
-pub(super) fn secrets(key: &str, fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Vec<SecretBody> {
+fn secrets(key: &str, fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Vec<SecretBody> {
     let Some(table) = fields.table(key, faults) else { return Vec::new() };
     let mut found = Vec::new();
     for (name, value) in table.all() {
@@ -238,4 +246,55 @@ fn limits(key: &str, fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Vec<(S
         found.extend(amount.map(|amount| (known.to_owned(), amount)));
     }
     found
+}
+
+fn method(value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<String> {
+    let text = text_of(value, faults)?;
+    let upper = text.value.to_ascii_uppercase();
+    if !METHODS.contains(&upper.as_str()) {
+        faults.push(Fault::new(text.span, format!("expected one of {}", METHODS.join(", "))));
+        return None;
+    }
+    Some(upper)
+}
+
+fn headers(key: &str, fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Vec<(String, String)> {
+    let Some(table) = fields.table(key, faults) else { return Vec::new() };
+    let mut found = Vec::new();
+    for (name, value) in table.all() {
+        if !url::is_header_name(name.get_ref()) {
+            faults.push(Fault::new(name.span(), format!("`{}` is no name of a header", name.get_ref())));
+        }
+        if found.len() == MAX_HEADERS {
+            faults.push(Fault::new(name.span(), format!("a webhook has at most {MAX_HEADERS} headers")));
+            break;
+        }
+        let Some(text) = text_of(value, faults) else { continue };
+        if text.value.contains(['\r', '\n']) {
+            faults.push(Fault::new(text.span.clone(), "a header is one line"));
+        }
+        found.push((name.get_ref().to_string(), text.value.to_owned()));
+    }
+    found
+}
+
+/// `204`, or `"200-299"`.
+fn statuses(value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<(u16, u16)> {
+    let status = |text: &str| text.trim().parse::<u16>().ok().filter(|status| (100..600).contains(status));
+    let range = match value.get_ref() {
+        DeValue::Integer(_) => {
+            let one = u16::try_from(integer_of(value, 100, 599, faults)?).expect("the range was checked");
+            return Some((one, one));
+        }
+        DeValue::String(text) => {
+            let (first, last) = text.split_once('-').unwrap_or((text, text));
+            status(first).zip(status(last)).filter(|(first, last)| first <= last)
+        }
+        _ => None,
+    };
+    if range.is_none() {
+        faults
+            .push(Fault::new(value.span(), "expected a status such as 204, or a range such as \"200-299\""));
+    }
+    range
 }

@@ -4,8 +4,12 @@ use super::*;
 use crate::replay;
 use jiff::Timestamp;
 use mainspring_action::body::Body;
+use mainspring_action::key::{Form, Key};
+use mainspring_action::{process, webhook};
 use mainspring_cron::{Expression, Schedule};
 use mainspring_job::Trigger;
+
+use super::written::Table;
 
 fn file(text: &str) -> JobFile {
     JobFile::parse(&Source::new("test", text), &TimeZone::UTC)
@@ -130,6 +134,51 @@ fn processes_are_read_with_all_their_options() {
     assert_eq!(body.on_lease_loss.as_deref(), Some("leave"));
     assert_eq!(body.limits, [("core_bytes".to_owned(), u64::MAX), ("open_files".to_owned(), 10)]);
     assert_eq!(body.secrets.iter().map(|secret| secret.is_path).collect::<Vec<_>>(), [false, true]);
+}
+
+/// A value of each form, as a file has it.
+fn sample<B>(form: &Form<B>) -> String {
+    match form {
+        Form::Words(_) | Form::Paths(_) => "['/a']".to_owned(),
+        Form::Text(_) | Form::Input(_) | Form::Path(_) | Form::Template(_) => "'/a'".to_owned(),
+        Form::Url(_) => "'http://a'".to_owned(),
+        Form::Flag(_) => "true".to_owned(),
+        Form::OneOf(_, words) => format!("'{}'", words[1]),
+        Form::Variables(_) | Form::Headers(_) => "{ A = 'a' }".to_owned(),
+        Form::Secrets(_) => "{ A = '/a' }".to_owned(),
+        Form::Limits(_) => "{ open_files = 1 }".to_owned(),
+        Form::Method(_) => "'PUT'".to_owned(),
+        Form::Statuses(_) => "'200-204'".to_owned(),
+        Form::Mask(_) => "'027'".to_owned(),
+        Form::Percent(..) => "'7%'".to_owned(),
+        Form::Memory(_, least) => least.to_string(),
+        Form::Number(..) | Form::Bytes(..) => "7".to_owned(),
+    }
+}
+
+/// Reads a job, and its action written and read again.
+fn action_of(name: &str, text: &str) {
+    let job = job(&format!("at_boot = true\n{text}"));
+    let action = &job.work.action;
+    let document: serde_json::Value = serde_json::from_str(action.body()).unwrap();
+    assert!(document.get(name).is_some(), "{text}: {document}");
+    let mut table = Table::new("x");
+    table.raw("at_boot", "true");
+    table.body(&Body::decode(action).unwrap());
+    let written = table.finish();
+    assert_eq!(file(&written).jobs[0].job.work.action, *action, "{written}");
+}
+
+#[test]
+fn each_key_of_a_body_is_read_by_its_row_and_written_again() {
+    for Key { name, form, .. } in process::KEYS {
+        let rest = if ["run", "shell"].contains(name) { "" } else { "shell = 'true'\n" };
+        action_of(name, &format!("{rest}{name} = {}", sample(form)));
+    }
+    for Key { name, form, .. } in webhook::KEYS {
+        let rest = if *name == "url" { "" } else { "url = 'http://a'\n" };
+        action_of(name, &format!("[jobs.x.webhook]\n{rest}{name} = {}", sample(form)));
+    }
 }
 
 #[test]

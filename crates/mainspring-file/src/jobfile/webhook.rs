@@ -14,22 +14,16 @@
 //!
 //! Does not resolve the host.
 
-use toml::Spanned;
-use toml::de::DeValue;
-
-use super::body::{MAX_OUTPUT, absolute, secrets};
-use super::fields::{Faults, Fields, Name, Text, integer_of, text_of};
+use super::body;
+use super::fields::{Faults, Fields, Name, Text, text_of};
 use crate::problem::Fault;
 use crate::url;
-use mainspring_action::body::WebhookBody;
-use mainspring_action::names::{MAX_HEADERS, METHODS, has_body};
+use mainspring_action::names::has_body;
 use mainspring_action::template::Template;
-
-const KEYS: &[&str] =
-    &["url", "method", "headers", "body", "success", "secrets", "signing_secret", "ca_file", "output_bytes"];
+use mainspring_action::webhook::{KEYS, WebhookBody};
 
 pub(super) fn read(name: &Name<'_>, fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Option<WebhookBody> {
-    let mut webhook = read_options(fields, faults);
+    let webhook = read_options(fields, faults);
     let names: Vec<&str> = webhook.secrets.iter().map(|secret| secret.name.as_str()).collect();
     if !fields.has("url") {
         let fault = Fault::new(name.span(), "a webhook needs a url");
@@ -53,89 +47,27 @@ pub(super) fn read(name: &Name<'_>, fields: &Fields<'_, '_>, faults: &mut Faults
         if !has_body(method) {
             faults.push(Fault::new(fields.name_span("body"), format!("a {method} request has no body")));
         }
-        webhook.body = body.value.to_owned();
     }
-    webhook.url = url.value.to_owned();
     Some(webhook)
 }
 
 /// What `[defaults.webhook]` may say as well.
 pub(super) fn read_options(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> WebhookBody {
-    fields.check_known(KEYS, faults);
-    let secrets = secrets("secrets", fields, faults);
-    if let Some(secret) = secrets.iter().find(|secret| secret.is_path) {
+    let known: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
+    fields.check_known(&known, faults);
+    let webhook: WebhookBody = body::read(KEYS, fields, faults);
+    if let Some(secret) = webhook.secrets.iter().find(|secret| secret.is_path) {
         let message = format!(
             "the secret `{}` of a webhook is the content of a file: give its path alone",
             secret.name
         );
         faults.push(Fault::new(fields.name_span("secrets"), message));
     }
-    let path = |name: &str, faults: &mut Faults<'_>| absolute(fields.get(name)?, faults);
-    WebhookBody {
-        method: method(fields, faults),
-        headers: headers(fields, faults),
-        success: fields.values("success").into_iter().filter_map(|value| statuses(value, faults)).collect(),
-        secrets,
-        signing_secret: path("signing_secret", faults),
-        ca_file: path("ca_file", faults),
-        output_bytes: fields.integer("output_bytes", 0, MAX_OUTPUT, faults).map(i64::unsigned_abs),
-        ..WebhookBody::default()
-    }
+    webhook
 }
 
 fn template(text: &Text<'_>, secrets: &[&str], faults: &mut Faults<'_>) {
     if let Err(error) = Template::parse(text.value, secrets) {
         faults.push_inside(text, error.into());
     }
-}
-
-fn method(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Option<String> {
-    let text = fields.text("method", faults)?;
-    let upper = text.value.to_ascii_uppercase();
-    if !METHODS.contains(&upper.as_str()) {
-        faults.push(Fault::new(text.span, format!("expected one of {}", METHODS.join(", "))));
-        return None;
-    }
-    Some(upper)
-}
-
-fn headers(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Vec<(String, String)> {
-    let Some(table) = fields.table("headers", faults) else { return Vec::new() };
-    let mut found = Vec::new();
-    for (name, value) in table.all() {
-        if !url::is_header_name(name.get_ref()) {
-            faults.push(Fault::new(name.span(), format!("`{}` is no name of a header", name.get_ref())));
-        }
-        if found.len() == MAX_HEADERS {
-            faults.push(Fault::new(name.span(), format!("a webhook has at most {MAX_HEADERS} headers")));
-            break;
-        }
-        let Some(text) = text_of(value, faults) else { continue };
-        if text.value.contains(['\r', '\n']) {
-            faults.push(Fault::new(text.span.clone(), "a header is one line"));
-        }
-        found.push((name.get_ref().to_string(), text.value.to_owned()));
-    }
-    found
-}
-
-/// `204`, or `"200-299"`.
-fn statuses(value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<(u16, u16)> {
-    let status = |text: &str| text.trim().parse::<u16>().ok().filter(|status| (100..600).contains(status));
-    let range = match value.get_ref() {
-        DeValue::Integer(_) => {
-            let one = u16::try_from(integer_of(value, 100, 599, faults)?).expect("the range was checked");
-            return Some((one, one));
-        }
-        DeValue::String(text) => {
-            let (first, last) = text.split_once('-').unwrap_or((text, text));
-            status(first).zip(status(last)).filter(|(first, last)| first <= last)
-        }
-        _ => None,
-    };
-    if range.is_none() {
-        faults
-            .push(Fault::new(value.span(), "expected a status such as 204, or a range such as \"200-299\""));
-    }
-    range
 }

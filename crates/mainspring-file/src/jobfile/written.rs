@@ -24,9 +24,9 @@ use mainspring_job::{After, Exclusion, Group, JobName, Once, Policies, Timetable
 use toml::de::DeValue;
 
 use super::fields::Fields;
-use mainspring_action::body::{Body, HandlerBody, SecretBody, WebhookBody};
+use mainspring_action::body::{Body, HandlerBody, SecretBody};
 use mainspring_action::key::{Form, Key};
-use mainspring_action::process;
+use mainspring_action::{process, webhook};
 
 /// What an expression that names a period begins with.
 const EVERY: &str = "@every ";
@@ -236,7 +236,11 @@ impl Table {
     pub fn body(&mut self, body: &Body) {
         match body {
             Body::Process(body) => self.keys(process::KEYS, body),
-            Body::Webhook(body) => self.webhook(body),
+            Body::Webhook(body) => {
+                let parts: Vec<String> =
+                    said(webhook::KEYS, body).map(|(name, value)| format!("{name} = {value}")).collect();
+                self.raw("webhook", &table(&parts));
+            }
             // Only a hook makes one, and no job has it.
             Body::Mail(_) => {}
             Body::Handler(body) => self.handler(body),
@@ -244,32 +248,9 @@ impl Table {
     }
 
     fn keys<B>(&mut self, keys: &[Key<B>], body: &B) {
-        for key in keys {
-            if let Some(value) = value_of(&key.form, body) {
-                self.raw(key.name, &value);
-            }
+        for (name, value) in said(keys, body) {
+            self.raw(name, &value);
         }
-    }
-
-    fn webhook(&mut self, body: &WebhookBody) {
-        let mut parts = vec![format!("url = {}", quoted(&body.url))];
-        body.method.iter().for_each(|method| parts.push(format!("method = {}", quoted(method))));
-        filled(body.headers.iter().map(pair), table)
-            .iter()
-            .for_each(|headers| parts.push(format!("headers = {headers}")));
-        if !body.body.is_empty() {
-            parts.push(format!("body = {}", quoted(&body.body)));
-        }
-        let ranges = body.success.iter().map(|(first, last)| quoted(&format!("{first}-{last}")));
-        filled(ranges, list).iter().for_each(|success| parts.push(format!("success = {success}")));
-        filled(body.secrets.iter().map(secret), table)
-            .iter()
-            .for_each(|secrets| parts.push(format!("secrets = {secrets}")));
-        for (name, path) in [("signing_secret", &body.signing_secret), ("ca_file", &body.ca_file)] {
-            path.iter().for_each(|path| parts.push(format!("{name} = {}", quoted(&path.to_string_lossy()))));
-        }
-        body.output_bytes.iter().for_each(|bytes| parts.push(format!("output_bytes = {bytes}")));
-        self.raw("webhook", &table(&parts));
     }
 
     fn handler(&mut self, body: &HandlerBody) {
@@ -301,18 +282,28 @@ impl Table {
     }
 }
 
+/// What a body says, by the rows of its keys.
+fn said<'b, B>(keys: &'b [Key<B>], body: &'b B) -> impl Iterator<Item = (&'static str, String)> {
+    keys.iter().filter_map(|key| Some((key.name, value_of(&key.form, body)?)))
+}
+
 /// What a body has in the field of this form, unless that is what it has by default.
 fn value_of<B>(form: &Form<B>, body: &B) -> Option<String> {
     let path = |path: &PathBuf| quoted(&path.to_string_lossy());
     match form {
         Form::Words(field) => filled(field.of(body).iter().map(|word| quoted(word)), list),
-        Form::Text(field) | Form::Input(field) | Form::OneOf(field, _) => {
+        Form::Text(field) | Form::Input(field) | Form::OneOf(field, _) | Form::Method(field) => {
             field.of(body).as_deref().map(quoted)
         }
+        Form::Url(field) => Some(quoted(field.of(body))),
+        Form::Template(field) => {
+            Some(field.of(body)).filter(|text| !text.is_empty()).map(|text| quoted(text))
+        }
+        Form::Statuses(field) => filled(field.of(body).iter().map(statuses), list),
         Form::Path(field) => field.of(body).as_ref().map(path),
         Form::Paths(field) => filled(field.of(body).iter().map(path), list),
         Form::Flag(field) => field.of(body).then(|| "true".to_owned()),
-        Form::Variables(field) => filled(field.of(body).iter().map(pair), table),
+        Form::Variables(field) | Form::Headers(field) => filled(field.of(body).iter().map(pair), table),
         Form::Secrets(field) => filled(field.of(body).iter().map(secret), table),
         Form::Mask(field) => field.of(body).map(|mask| quoted(&format!("{mask:03o}"))),
         Form::Number(field, _) => field.of(body).map(|number| number.to_string()),
@@ -338,6 +329,10 @@ fn table(pairs: &[String]) -> String {
 
 fn pair((name, value): &(String, String)) -> String {
     format!("{} = {}", key(name), quoted(value))
+}
+
+fn statuses((first, last): &(u16, u16)) -> String {
+    quoted(&format!("{first}-{last}"))
 }
 
 fn limit((name, value): &(String, u64)) -> String {
