@@ -18,6 +18,7 @@
 mod code;
 mod codes;
 mod commands;
+mod forms;
 mod key_rows;
 mod keys;
 mod met;

@@ -103,7 +103,7 @@ pub enum Form<B> {
     Mask(Field<B, Option<u32>>),
     /// A whole number.
     Number(Field<B, Option<i32>>, RangeInclusive<i32>),
-    /// A table of whole numbers; `"unlimited"` is none.
+    /// A table of [`LIMIT_NAMES`], each a whole number or `"unlimited"`.
     Limits(Field<B, Vec<(String, u64)>>),
     /// Bytes, or a string with K, M, G or T; the least.
     Memory(Field<B, Option<u64>>, u64),

@@ -132,115 +132,16 @@ pub(super) const SECTIONS: &[KeySection] = &[
     KeySection {
         title: "Process",
         note: "With `run` or `shell`. Paths begin with `/`.",
-        lists: &[
-            ("mainspring-action/src/process.rs", "KEYS"),
-            ("mainspring-file/src/jobfile/process.rs", "OPTIONS"),
-        ],
+        lists: &[("mainspring-action/src/process.rs", "KEYS")],
         place: Place::JobOrDefaults,
-        rows: &[
-            ("interpreter", "a program", "`/bin/sh`", "gets `-c` and the text of `shell`"),
-            (
-                "user",
-                "`\"NAME\"` or `\"NAME:GROUP\"`",
-                "the server's",
-                "who runs it; only if the server runs as root",
-            ),
-            ("cwd", "a path", "the user's home", "where it starts"),
-            (
-                "env",
-                "a table of texts, numbers, `true` and `false`",
-                "`HOME`, `USER`, `LOGNAME`, `SHELL`, `PATH=/usr/bin:/bin`",
-                "variables",
-            ),
-            (
-                "env_file",
-                "paths",
-                "none",
-                "files of `NAME=value` lines, read at each start by the rules for [files of secrets](../../SECURITY.md#rules-of-files); not masked; `env` takes precedence",
-            ),
-            (
-                "inherit_env",
-                "`true`, `false`",
-                "`false`",
-                "the process also has all variables of the server; `check` warns of it beside `user`",
-            ),
-            (
-                "secrets",
-                "a table: variable = path, or = `{ path = PATH }`",
-                "none",
-                "the content of a file, or its path, in a variable; masked: see [Rules of files](../../SECURITY.md#rules-of-files)",
-            ),
-            ("umask", "octal digits, as in `\"027\"`", "the server's", "as its name says"),
-            ("nice", "-20 to 19", "the server's", "as its name says"),
-            (
-                "limits",
-                "a table: LIMITS; a number, or `\"unlimited\"`",
-                "the server's",
-                "limits of the process, as `ulimit` sets them",
-            ),
-            (
-                "memory_max",
-                "bytes, or `\"512M\"` (K, M, G, T), from `\"1M\"`",
-                "none",
-                "how much memory the run and all that it starts may have; a run with more is killed as a whole. It needs a [cgroup](../manual.md#processes)",
-            ),
-            (
-                "cpu_max",
-                "per cent of a processor, as in `\"150%\"`",
-                "none",
-                "how much processor time. It needs a cgroup",
-            ),
-            ("stdin", "a text", "empty", "standard input"),
-            (
-                "output_bytes",
-                "bytes, up to 1 GiB",
-                "1 MiB",
-                "how much output of a run is kept: its beginning and, once the run has ended, its end (64 KiB, or half if that is less); a line in between says how much is left out",
-            ),
-            (
-                "on_server_death",
-                "`\"leave\"`, `\"kill\"`",
-                "`\"leave\"`",
-                "what becomes of it [when the server is killed](../manual.md#when-the-server-is-killed)",
-            ),
-            (
-                "on_lease_loss",
-                "`\"kill\"`, `\"leave\"`",
-                "`\"kill\"`",
-                "among [several servers](../cluster.md#a-run-that-may-run-twice); with one server it means nothing",
-            ),
-            (
-                "no_new_privileges",
-                "`true`, `false`",
-                "`false`",
-                "no program in the job gains privileges when it is executed, as `sudo` and set-user-id programs do",
-            ),
-        ],
+        rows: &[],
     },
     KeySection {
         title: "Webhook",
         note: "In `[jobs.NAME.webhook]` and `[defaults.webhook]`. [Webhooks](../manual.md#webhooks) has the variables of `url`, `headers` and `body`.",
-        lists: &[
-            ("mainspring-action/src/webhook.rs", "KEYS"),
-            ("mainspring-file/src/jobfile/webhook.rs", "KEYS"),
-        ],
+        lists: &[("mainspring-action/src/webhook.rs", "KEYS")],
         place: Place::Table,
-        rows: &[
-            ("url", "`http://` or `https://`", "", "where it goes"),
-            ("method", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS", "`\"POST\"`", "the method"),
-            ("headers", "a table, up to 64", "none", "further headers"),
-            ("body", "a text, with POST, PUT and PATCH", "empty", "what is sent"),
-            (
-                "success",
-                "statuses, as in `[\"200-299\", 404]`",
-                "`\"200-299\"`",
-                "answers that are a success",
-            ),
-            ("secrets", "a table: name = path", "none", "for `{secret.NAME}`"),
-            ("signing_secret", "a path", "none", "the key that signs requests, of 16 bytes at least"),
-            ("ca_file", "a path", "public authorities", "certificates of the authorities that are trusted"),
-            ("output_bytes", "bytes, up to 1 GiB", "64 KiB", "how much of the answer is kept"),
-        ],
+        rows: &[],
     },
     KeySection {
         title: "Handler",
@@ -258,61 +159,9 @@ pub(super) const SECTIONS: &[KeySection] = &[
         note: "A policy is a word, or a table with its first part under the name that is given here: `retry = 3` is \
                `retry = { max = 3 }`. In a crontab's comment and on the command line it is one word, as in \
                `retry=3,backoff=10s`, and its name has `-` for `_`.",
-        lists: &[
-            ("mainspring-job/src/policy.rs", "KEYS"),
-            ("mainspring-file/src/jobfile/policies.rs", "NAMES"),
-        ],
+        lists: &[("mainspring-job/src/policy.rs", "KEYS")],
         place: Place::JobOrDefaults,
-        rows: &[
-            (
-                "misfire",
-                "`rule`: `none`, `latest`, `earliest`, `all`; `window`, `spread`, `grace` (durations), `cap` (of `all`)",
-                "`latest,window=24h,spread=2m,grace=1m`",
-                "[what becomes of an occurrence](../manual.md#misfire) whose time passed while no server ran; a nightly job of a zone with summer time has one night of 25 hours, for which it takes `window=26h`",
-            ),
-            (
-                "overlap",
-                "`rule`: `skip`, `queue-one`, `queue-all`, `replace`, `kill-old`, `allow`; `cap` (of `queue-all`)",
-                "`skip`",
-                "[what happens](../manual.md#overlap) if the job's last run still runs",
-            ),
-            (
-                "retry",
-                "`max`: 0 to 1,000; `backoff`, `cap` (durations), `factor`, `jitter` (per cent), `on`: `failed`, `timed_out`, `abandoned`",
-                "`0,backoff=10s,factor=2,cap=1h,jitter=10,on=failed+timed_out`",
-                "[whether a failure is tried again](../manual.md#retry), when, and how often",
-            ),
-            (
-                "timeout",
-                "`after`: a duration or `none`; `signal`: TERM, INT, HUP, QUIT, USR1, USR2, KILL; `grace`: up to 1 h",
-                "`none,signal=TERM,grace=10s`",
-                "how long an attempt may take; the signal and the time until SIGKILL, whatever it is killed for",
-            ),
-            (
-                "retention",
-                "`keep`: runs; `days`",
-                "`keep=100,days=90`",
-                "[how much history is kept](../manual.md#retention)",
-            ),
-            (
-                "jitter",
-                "a duration, up to a day",
-                "`0s`",
-                "how much later than its nominal time a run may start",
-            ),
-            (
-                "pause_after",
-                "a number, `never`",
-                "`never`",
-                "after how many failures in a row the job is paused",
-            ),
-            (
-                "dead_letters",
-                "`after-retries`, `always`, `never`",
-                "`after-retries`",
-                "whether failed runs wait for a person: `mainspring dead`",
-            ),
-        ],
+        rows: &[],
     },
     KeySection {
         title: "Other keys of a job",
@@ -353,42 +202,8 @@ pub(super) const SECTIONS: &[KeySection] = &[
                `NOTIFY_RUN`, `NOTIFY_DETAIL`, `NOTIFY_ATTEMPTS`, `NOTIFY_FAILURES`, `NOTIFY_COUNT`, `NOTIFY_AT` and \
                `NOTIFY_HOST`. The page and the metrics show the silence of a job with `silent_after` also where it has no \
                notification.",
-        lists: &[
-            ("mainspring-file/src/jobfile/notify.rs", "KEYS"),
-            ("mainspring-file/src/jobfile/notify.rs", "OPTIONS"),
-        ],
+        lists: &[("mainspring-file/src/jobfile/notify.rs", "KEYS")],
         place: Place::JobOrDefaults,
-        rows: &[
-            (
-                "notify",
-                "a [target](../manual.md#notifications), up to four of them, or `{ on, to }`; `[]` for none",
-                "`serve --notify`",
-                "who is told of what happens to the job",
-            ),
-            (
-                "ping_url",
-                "a URL",
-                "none",
-                "gets a GET request after each success, for a monitoring service that reports when such requests stop",
-            ),
-            (
-                "silent_after",
-                "a duration",
-                "none",
-                "how long a job may go without a successful run before this is reported, also while nothing runs; of a job that has never succeeded, from the start of the server",
-            ),
-            (
-                "mail_output",
-                "addresses, with commas between",
-                "none",
-                "get the output of each run by mail; a run without output sends no mail",
-            ),
-            (
-                "sendmail",
-                "a path",
-                "`/usr/sbin/sendmail`",
-                "the program that takes mails on its standard input, with the addresses as arguments",
-            ),
-        ],
+        rows: &[],
     },
 ];

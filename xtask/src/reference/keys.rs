@@ -8,7 +8,8 @@
 
 use std::fmt::Write;
 
-use super::code::{constant, elements, file, string_of, text_of};
+use super::code::{constant, elements, file, string_of};
+use super::forms;
 use super::key_rows::{KeySection, Place, SECTIONS};
 use crate::tidy::Source;
 
@@ -56,7 +57,7 @@ pub(super) fn text(sources: &[Source]) -> String {
                 places.push("comment");
             }
             let places = if is_table { String::new() } else { format!(" {} |", places.join(", ")) };
-            let value = value.replace("LIMITS", &limits);
+            let value = value.replace("`LIMIT_NAMES`", &limits);
             let _ = writeln!(text, "| `{key}` |{places} {value} | {default} | {says} |");
         }
     }
@@ -93,7 +94,10 @@ fn rows(sources: &[Source], section: &KeySection) -> Vec<Row> {
 fn list(sources: &[Source], path: &str, name: &str) -> Vec<Row> {
     let Some(source) = file(sources, &format!("crates/{path}")) else { return Vec::new() };
     if let Some(constant) = constant(source, name) {
-        return elements(&constant.expr).into_iter().filter_map(|element| row(source, element)).collect();
+        return elements(&constant.expr)
+            .into_iter()
+            .filter_map(|element| row(sources, source, element))
+            .collect();
     }
     let within = source.text.split_once(&format!("let {name} = [")).map_or("", |(_, rest)| rest);
     let words = within.split(']').next().unwrap_or_default().split(',');
@@ -102,14 +106,13 @@ fn list(sources: &[Source], path: &str, name: &str) -> Vec<Row> {
 }
 
 /// An element of a list.
-fn row(source: &Source, element: &syn::Expr) -> Option<Row> {
+fn row(sources: &[Source], source: &Source, element: &syn::Expr) -> Option<Row> {
     match element {
         syn::Expr::Call(call) => {
             let text = |index: usize| call.args.get(index).and_then(string_of);
-            let form = call.args.get(1).map(|form| text_of(source, form)).unwrap_or_default();
             Some(Row {
                 key: text(0)?,
-                value: value_of(&form),
+                value: forms::value(sources, source, call.args.get(1)?)?,
                 default: text(2).unwrap_or_default(),
                 says: text(3).unwrap_or_default(),
             })
@@ -131,22 +134,6 @@ fn row(source: &Source, element: &syn::Expr) -> Option<Row> {
         }
         _ => Some(Row { key: string_of(element)?, ..Row::default() }),
     }
-}
-
-/// The values of a form, such as `Number(field!(nice), -20..=19)`, in words.
-fn value_of(form: &str) -> String {
-    let (kind, rest) = form.split_once('(').unwrap_or((form, ""));
-    let words = match kind {
-        "Words" => "a list of texts",
-        "Text" | "Input" | "Template" => "a text",
-        "Path" => "a path",
-        "Paths" => "paths",
-        "Flag" => "`true`, `false`",
-        "Number" | "Percent" => rest.split_once("), ").map_or("", |(_, range)| range.trim_end_matches(')')),
-        "Bytes" | "Memory" => "bytes",
-        _ => "",
-    };
-    words.replace("..=", " to ")
 }
 
 #[cfg(test)]
