@@ -89,6 +89,12 @@ pub const KEYS: &[Key<ProcessBody>] = &[
         "as its name says; what may not be lowered fails the run",
     ),
     key(
+        "oom_score_adj",
+        Number(field!(oom_score_adj), -1000..=1000),
+        "the server's, for another user at least 0",
+        "how much sooner than others the kernel ends it when memory is short; less than the server's needs root, and fails the run without it",
+    ),
+    key(
         "output_bytes",
         Bytes(field!(output_bytes), MAX_OUTPUT_BYTES),
         "1 MiB",
@@ -146,6 +152,8 @@ pub struct ProcessBody {
     pub on_lease_loss: Option<String>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub no_new_privileges: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub oom_score_adj: Option<i32>,
 }
 
 impl ProcessBody {

@@ -12,14 +12,15 @@
 //! Does not allocate and takes no lock in the child: what is to be looked up or put together is in
 //! [`Attributes::of`].
 //!
-//! Source: setpriority(2), setrlimit(2), umask(2), PR_SET_PDEATHSIG(2const), PR_SET_NO_NEW_PRIVS(2const).
+//! Source: setpriority(2), setrlimit(2), umask(2), proc_pid_oom_score_adj(5), PR_SET_PDEATHSIG(2const), PR_SET_NO_NEW_PRIVS(2const).
 
 use nix::errno::Errno;
+use nix::fcntl::{OFlag, open};
 use nix::sys::prctl::{set_no_new_privs, set_pdeathsig};
 use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::Signal;
 use nix::sys::stat::{Mode, umask};
-use nix::unistd::{Pid, getppid};
+use nix::unistd::{Pid, getppid, write};
 use rustix::process::setpriority_process;
 
 use mainspring_action::names::{LIMIT_NAMES, OnServerDeath};
@@ -32,6 +33,8 @@ pub struct Attributes {
     pub nice: Option<i32>,
     /// Its resource limits.
     pub limits: Vec<Limit>,
+    /// How much sooner the kernel ends it when memory is short, as text for /proc.
+    pub oom_score_adj: Option<String>,
     /// The bits that its new files do not get.
     pub umask: Option<Mode>,
     /// What becomes of it when the server is killed.
@@ -49,6 +52,7 @@ impl Attributes {
         Ok(Attributes {
             nice: body.nice,
             limits: body.limits.iter().map(limit).collect::<Result<_, _>>()?,
+            oom_score_adj: body.oom_score_adj.map(|score| score.to_string()),
             umask: body.umask.map(Mode::from_bits_truncate),
             on_server_death: body
                 .on_server_death
@@ -83,6 +87,11 @@ pub(crate) struct Setting {
 pub(crate) const SETTINGS: &[Setting] = &[
     Setting { key: "nice", when: When::BeforeUser, set: |of, _| of.nice.map_or(Ok(()), set_nice) },
     Setting { key: "limits", when: When::BeforeUser, set: |of, _| of.limits.iter().try_for_each(set_limit) },
+    Setting {
+        key: "oom_score_adj",
+        when: When::BeforeUser,
+        set: |of, _| of.oom_score_adj.as_deref().map_or(Ok(()), set_oom_score),
+    },
     Setting { key: "umask", when: When::AfterUser, set: |of, _| set_umask(of.umask) },
     Setting { key: "on_server_death", when: When::AfterUser, set: |of, server| die_with(of, server) },
     Setting {
@@ -100,6 +109,11 @@ fn set_nice(nice: i32) -> Result<(), Errno> {
 fn set_umask(mask: Option<Mode>) -> Result<(), Errno> {
     mask.map(umask);
     Ok(())
+}
+
+fn set_oom_score(text: &str) -> Result<(), Errno> {
+    let file = open(c"/proc/self/oom_score_adj", OFlag::O_WRONLY | OFlag::O_CLOEXEC, Mode::empty())?;
+    write(&file, text.as_bytes()).map(drop)
 }
 
 fn set_limit(limit: &Limit) -> Result<(), Errno> {

@@ -148,14 +148,15 @@ fn umask_niceness_limits_and_input_are_those_of_the_spec() {
         umask: Some(0o027),
         nice: Some(19),
         limits: vec![("open_files".into(), 40)],
+        oom_score_adj: Some(900),
         ..ProcessBody::default()
     };
     let spec = ProcessSpec {
         attributes: Attributes::of(&body).unwrap(),
         input: Some("from afar\n".into()),
-        ..shell("umask; nice; ulimit -n; cat")
+        ..shell("umask; nice; ulimit -n; cat /proc/self/oom_score_adj; cat")
     };
-    assert_eq!(run(&spec).lines, ["0027", "19", "40", "from afar"]);
+    assert_eq!(run(&spec).lines, ["0027", "19", "40", "900", "from afar"]);
 }
 
 #[test]
