@@ -1,4 +1,4 @@
-//! A list keeps most of its text from one time to the next. It says the same as what is described anew.
+//! A list says of each job what `show` says of it, after any change.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Write};
@@ -153,7 +153,7 @@ impl Client {
 }
 
 #[test]
-fn a_list_says_what_is_described_anew_after_any_change() {
+fn a_list_says_of_each_job_what_show_says_after_any_change() {
     let mut kinds = std::collections::BTreeMap::<String, usize>::new();
     replay::each_seed(1..4, |seed| {
         let folder = folder(&format!("listing-{seed}"));

@@ -44,8 +44,7 @@ pub use expression::{
     read_expression,
 };
 pub use health::{ClockStepWire, HealthWire, MAX_NAMED, NamesWire};
-pub use job::{HoldWire, JobCounts, JobState, JobWire, MAX_WAITING_SHOWN, PauseTermsWire, SourceCode};
-pub use line::WrittenJobs;
+pub use job::{HoldWire, JobState, JobWire, MAX_WAITING_SHOWN, PauseTermsWire, SourceCode};
 pub use metrics::{
     BOUNDS_OPERATIONS, BOUNDS_S, HistogramWire, JobMetricsWire, MAX_METERED_JOBS, METERED_JOBS, MetricsWire,
     WaitingWire,

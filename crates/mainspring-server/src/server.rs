@@ -59,10 +59,7 @@ mod files;
 mod health;
 mod holding;
 mod host;
-mod job_rows;
-mod last_run;
 mod lease;
-mod listed;
 pub mod listener;
 mod listener_requests;
 pub mod login_codes;
@@ -86,7 +83,6 @@ mod removal;
 mod reports;
 mod requests;
 pub mod room;
-mod rows_ahead;
 pub mod seats;
 mod share;
 mod sources;
@@ -99,7 +95,6 @@ mod views;
 mod waiters;
 mod waits;
 mod work;
-mod work_texts;
 mod writer;
 
 pub use boot::{Keeping, Serving, Stores};
@@ -111,7 +106,6 @@ use files::Files;
 use holding::Holding;
 pub use host::Host;
 use host::Hosted;
-use job_rows::JobRows;
 use listener::ListenerState;
 use owner::Owner;
 use phase::Phase;
@@ -120,7 +114,6 @@ use room::Room;
 pub use share::Share;
 use waits::{LoopWaits, Wait};
 use work::Work;
-use work_texts::WorkTexts;
 
 /// How often the server looks at what nothing tells it of: its files, and what it has on disk.
 pub const LOOK_INTERVAL: Duration = Duration::from_secs(5);
@@ -142,8 +135,6 @@ pub struct Server {
     is_said_full: bool,
     work: Work,
     copies: Copies,
-    work_texts: WorkTexts,
-    job_rows: JobRows,
     clients: Clients,
     files: Files,
     signals: Signals,
@@ -178,7 +169,6 @@ impl Server {
         // The planner takes its jobs in first: a client that came before the server, whose connection the
         // service manager kept, asks for them in the first turn.
         self.act(Moment::now())?;
-        self.job_rows.ahead.look(self.owner.planner().jobs().count());
         loop {
             let mut now = Moment::now();
             let began = now;
@@ -256,9 +246,8 @@ impl Server {
                 self.perform(outputs);
                 return Ok(());
             }
-            let (listener, job_rows) = (&mut self.listener, &self.job_rows);
+            let listener = &mut self.listener;
             self.owner.send_batches(now, |planner, batch| {
-                job_rows.note(batch);
                 listener.changes.note(batch, now);
                 listener.meters.note(batch, |name| planner.job(name).is_some());
             });
@@ -286,7 +275,6 @@ impl Server {
     /// Looks at what nothing tells of.
     fn look_around(&mut self, now: Moment) {
         (self.looked, self.looked_count) = (now, self.owner.committed_count());
-        self.job_rows.ahead.look(self.owner.planner().jobs().count());
         self.tell_supervisor(supervisor::ALIVE);
         self.files.compare();
         self.look_at_room(now);
@@ -392,7 +380,6 @@ impl Server {
             self.clients.hear_all();
             return Ok(());
         }
-        let has_rows = self.write_rows_ahead(now);
         self.waits.arm(self.deadlines(now), now);
         let wait = self.work.wait(now).into_iter().chain(self.waits.wait(now)).min();
         let mut readable: Vec<BorrowedFd<'_>> = vec![self.alarm.as_fd()];
@@ -405,7 +392,7 @@ impl Server {
         let mut left = Vec::new();
         self.clients.watch(&mut readable, &mut writable, &mut left);
         writable.extend(self.log.fd());
-        let wait = if has_batch || has_rows { Some(Duration::ZERO) } else { wait };
+        let wait = if has_batch { Some(Duration::ZERO) } else { wait };
         let ready = wait_for_any(&readable, &writable, &left, wait).map_err(polling)?;
         self.clients.hear(&ready);
         Ok(())

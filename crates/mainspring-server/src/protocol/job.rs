@@ -153,24 +153,7 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// The numbers of a job that change with its runs, as they stand in [`JobWire`] one after the other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[expect(missing_docs, reason = "the fields are those of the job")]
-pub struct JobCounts {
-    pub source_line: Option<usize>,
-    pub runs: u64,
-    pub failures: u32,
-    pub running: usize,
-    pub queued: usize,
-}
-
 impl JobWire {
-    /// Its numbers.
-    pub fn counts(&self) -> JobCounts {
-        let JobWire { source_line, runs, failures, running, queued, .. } = *self;
-        JobCounts { source_line, runs, failures, running, queued }
-    }
-
     /// Whether the job is due before the server looks at it, which is a fault of the server. A look before
     /// that is none: far away times are looked at in steps.
     pub fn is_mismatched(&self) -> bool {

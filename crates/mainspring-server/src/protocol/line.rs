@@ -44,30 +44,6 @@ impl Response {
     }
 }
 
-/// A page of jobs that are JSON already. A client reads it as [`Response::Jobs`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WrittenJobs {
-    /// The jobs with commas between them.
-    pub jobs: Vec<u8>,
-    /// The name after which the next page begins.
-    pub after: Option<String>,
-}
-
-impl WrittenJobs {
-    /// Adds the line that answers a request to what is to be sent.
-    ///
-    /// # Panics
-    ///
-    /// Never: a text is JSON.
-    pub fn write_line(&self, id: u64, unsent: &mut Vec<u8>) {
-        unsent.extend_from_slice(format!("{{\"id\":{id},\"jobs\":{{\"jobs\":[").as_bytes());
-        unsent.extend_from_slice(&self.jobs);
-        unsent.extend_from_slice(b"],\"after\":");
-        serde_json::to_writer(&mut *unsent, &self.after).expect("a text is JSON");
-        unsent.extend_from_slice(b"}}\n");
-    }
-}
-
 impl<'de> Deserialize<'de> for Answered {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Answered, D::Error> {
         deserializer.deserialize_map(AnsweredVisitor)
@@ -98,26 +74,7 @@ impl<'de> Visitor<'de> for AnsweredVisitor {
 
 #[cfg(test)]
 mod tests {
-    use super::super::JobWire;
     use super::*;
-
-    #[test]
-    fn rows_are_read_as_jobs() {
-        let job = JobWire { name: "j".to_owned(), ..JobWire::default() };
-        let text = serde_json::to_string(&job).expect("JSON");
-        for (count, after) in [(0, None), (1, None), (2, Some("j\"".to_owned()))] {
-            let jobs = vec![text.clone(); count].join(",").into_bytes();
-            let mut line = Vec::new();
-            WrittenJobs { jobs, after: after.clone() }.write_line(7, &mut line);
-            let line = String::from_utf8(line).expect("UTF-8");
-            let response = Response::Jobs { jobs: vec![job.clone(); count], after };
-            assert_eq!(line, response.line(7));
-            assert_eq!(
-                serde_json::from_str::<Answered>(&line).expect("an answer"),
-                Answered { id: 7, response }
-            );
-        }
-    }
 
     #[test]
     fn an_answer_is_its_id_and_then_what_is_said() {

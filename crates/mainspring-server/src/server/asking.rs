@@ -14,19 +14,12 @@ use jiff::Timestamp;
 use mainspring_cron::TimeText;
 use mainspring_job::{Command, Definitions, JobName, Reader, RunKey, StoreError};
 
-use super::last_run::Told;
-use crate::protocol::{ErrorKind, ErrorWire, Response, WrittenJobs};
+use crate::protocol::{ErrorKind, ErrorWire, Response};
 use mainspring_exec::clock::Moment;
 
 /// What a request leads to.
 pub(super) enum Next {
     Answer(Response),
-    /// An answer as well.
-    Jobs(WrittenJobs),
-    /// The same, and what the store has told for it.
-    Listed(WrittenJobs, Told),
-    /// What the store has told the loop itself.
-    Told(Told),
     /// The answer comes when there is one.
     Nothing,
     Command(Command),
@@ -106,32 +99,23 @@ pub(super) type Query = Box<dyn FnOnce(&mut dyn Reader) -> Asking + Send>;
 
 /// A question and the request that it came with.
 pub(super) struct Question {
-    /// `None`: the loop itself, for those who will ask.
-    pub(super) asker: Option<Asker>,
+    pub(super) asker: Asker,
     pub(super) query: Query,
-    /// Whether all was on disk that was decided before. False until the store is asked.
-    pub(super) is_current: bool,
 }
 
 impl Question {
-    pub(super) fn new(asker: Option<Asker>, query: Query) -> Question {
-        Question { asker, query, is_current: false }
-    }
-
     pub(super) fn answer(self, reader: &mut dyn Reader) -> Answered {
         let began = Moment::now();
         let asking = (self.query)(reader);
         let took = Moment::now().since(began);
-        Answered { asker: self.asker, asking, is_current: self.is_current, took }
+        Answered { asker: self.asker, asking, took }
     }
 }
 
 /// What a question led to.
 pub(super) struct Answered {
-    pub(super) asker: Option<Asker>,
+    pub(super) asker: Asker,
     pub(super) asking: Asking,
-    /// As in the question.
-    pub(super) is_current: bool,
     /// How long the store took.
     pub(super) took: Duration,
 }

@@ -27,7 +27,6 @@ use super::execution::{Execution, LEAD};
 use super::files::{Files, Occasion};
 use super::holding::Holding;
 use super::host::{Host, Hosted, of_host};
-use super::job_rows::JobRows;
 use super::listener::{Listener, ListenerState};
 use super::owner::Owner;
 use super::phase::{Phase, Stopping};
@@ -39,7 +38,6 @@ use super::share::Share;
 use super::stored::{Stored, kept_file, kept_job};
 use super::waits::LoopWaits;
 use super::work::Work;
-use super::work_texts::WorkTexts;
 use crate::alarm::Alarm;
 use crate::data_directory::DataDirectory;
 use crate::error::Error;
@@ -143,8 +141,6 @@ impl Server {
             room,
             socket_note: None,
             is_said_full: false,
-            work_texts: WorkTexts::default(),
-            job_rows: JobRows::default(),
             work: Work::new(execution, data.output()),
             copies: Copies::start(stores.outputs).map_err(setup("a thread for outputs"))?,
             clients: Clients::listen(&data.socket(), control, rates, began)

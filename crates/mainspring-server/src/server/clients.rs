@@ -28,7 +28,7 @@ use super::peers::{MAX_WAITING, Peers};
 use super::purpose::Purpose;
 use super::rate::{Bucket, INSIDE_RATE, Rates};
 use super::waiters::Waiters;
-use crate::protocol::{Asked, ErrorKind, ErrorWire, Request, Response, WrittenJobs};
+use crate::protocol::{Asked, ErrorKind, ErrorWire, Request, Response};
 use mainspring_exec::clock::Moment;
 
 /// How many requests may wait for the ends of runs: each costs memory and a lookup.
@@ -206,13 +206,6 @@ impl Clients {
     pub(super) fn answer(&mut self, asker: Asker, response: Response) {
         if let Some(peer) = self.peers.get(asker.client) {
             peer.answer(asker.id, response);
-        }
-    }
-
-    /// The same with jobs that are written already.
-    pub(super) fn answer_jobs(&mut self, asker: Asker, jobs: &WrittenJobs) {
-        if let Some(peer) = self.peers.get(asker.client) {
-            peer.answer_jobs(asker.id, jobs);
         }
     }
 

@@ -1,24 +1,26 @@
 //! The knowledge of the planner and the store, as the documents of the protocol.
 //!
-//! Cost: some strings; for a job one search of its calendar.
+//! Cost: some strings; for a job one search of its calendar, and a decoded body.
 //!
 //! Does not ask the store: the caller hands it the rows.
+
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_job::{
-    Applied, Attempt, Audited, Failure, Hold, Job, JobName, MAX_CRASHES, MAX_ON_PROBATION, Mark, Next, Note,
-    Once, Outcome, PROBATION, Pause, PauseTerms, Refusal, RefusalKind, Reply, Run, RunKey, Spread, Stats,
-    Trigger,
+    Action, Applied, Attempt, Audited, Failure, Hold, Job, JobName, Load, MAX_CRASHES, MAX_ON_PROBATION,
+    Mark, Next, Note, Once, Outcome, PROBATION, Pause, PauseTerms, Refusal, RefusalKind, Reply, Run, RunKey,
+    Spread, Stats, Trigger,
 };
 
 use super::files::Served;
-use super::work_texts::{WorkText, summary};
 use crate::message::PROGRAM;
 use crate::protocol::{
     AppliedWire, AttemptWire, AuditWire, Done, ErrorKind, ErrorWire, FileStateWire, FoundWire, HoldWire,
     JobState, JobWire, OnceWire, PauseTermsWire, Response, RunWire, SourceCode, SpreadWire, StatsWire,
 };
+use mainspring_action::body::Body;
 use mainspring_file::jobfile::written::once_table;
 use mainspring_file::origin::Origin;
 
@@ -41,14 +43,31 @@ fn may_be_due(job: &Job, mark: &Mark) -> bool {
         || job.timetable.follows().next().is_some() && !is_done
 }
 
-/// `armed` is when the planner looks at it next.
-pub(super) fn job(
-    job: &Job,
-    mark: &Mark,
-    armed: Option<Timestamp>,
-    texts: &WorkText,
-    now: Timestamp,
-) -> JobWire {
+/// A job with all that is known of it without the store.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    pub(super) job: Arc<Job>,
+    pub(super) mark: Mark,
+    /// When the planner looks at it next.
+    pub(super) armed: Option<Timestamp>,
+    /// Its open runs.
+    pub(super) load: Load,
+    /// Since when no run has succeeded, if that is too long.
+    pub(super) silent_since: Option<Timestamp>,
+    /// On which line of its file it begins.
+    pub(super) source_line: Option<usize>,
+    /// Whether everything is paused.
+    pub(super) is_all_paused: bool,
+}
+
+/// What an action does, in short.
+fn summary(action: &Action) -> String {
+    Body::decode(action).map_or_else(|error| error.to_string(), |body| body.summary())
+}
+
+/// A job but for its last run, as `list` tells it.
+pub(super) fn job(known: &Known, now: Timestamp) -> JobWire {
+    let Known { job, mark, armed, load, .. } = known;
     let next = next(job, mark, now);
     let held: Vec<JobState> = Hold::of_mark(mark, now).filter_map(|hold| state_of(&hold)).collect();
     let state = match held.first() {
@@ -62,12 +81,12 @@ pub(super) fn job(
     let both = |time: Timestamp| (time.to_string(), civil(time, &zone));
     let (next_text, next_civil) = next.map(both).unzip();
     // A list writes this for each job, and they are the same time for most.
-    let (armed_text, armed_civil) = match armed {
+    let (armed_text, armed_civil) = match *armed {
         Some(armed) if Some(armed) != next => Some(both(armed)).unzip(),
         Some(_) => (next_text.clone(), next_civil.clone()),
         None => (None, None),
     };
-    JobWire {
+    let mut wire = JobWire {
         name: job.name.as_str().to_owned(),
         state: words,
         state_code: state,
@@ -81,8 +100,8 @@ pub(super) fn job(
             .map(|_| pause_terms(&mark.pause_terms, &zone)),
         labels: job.labels.clone(),
         triggers: job.timetable.triggers().iter().map(ToString::to_string).collect(),
-        action: texts.action.clone(),
-        policies: texts.policies.clone(),
+        action: summary(&work.action),
+        policies: work.policies.to_string(),
         group: work.group.as_ref().map(|group| group.as_str().to_owned()),
         priority: work.priority,
         source: origin.to_string(),
@@ -91,10 +110,18 @@ pub(super) fn job(
             Origin::Program => SourceCode::Program,
             Origin::Applied(_) | Origin::Served(_) => SourceCode::File,
         },
+        source_line: known.source_line,
+        silent_since: known.silent_since.map(|since| since.to_string()),
         runs: mark.runs,
         failures: mark.failures,
+        running: load.running,
+        queued: load.queued,
         ..JobWire::default()
+    };
+    if known.is_all_paused {
+        pause_with_all(&mut wire);
     }
+    wire
 }
 
 /// The state of a job that has this reason not to run; `None` if it is none of its own.
@@ -161,7 +188,7 @@ pub(super) fn stats(stats: &Stats) -> StatsWire {
 }
 
 /// Nothing is due while everything is paused.
-pub(super) fn pause_with_all(wire: &mut JobWire) {
+fn pause_with_all(wire: &mut JobWire) {
     (wire.next, wire.next_civil) = (None, None);
     (wire.armed, wire.armed_civil) = (None, None);
     match wire.state_code {

@@ -24,9 +24,7 @@ use nix::sys::socket::{getsockopt, setsockopt};
 
 use super::feed::Feed;
 use super::rate::Bucket;
-use crate::protocol::{
-    Asked, Done, ErrorKind, ErrorWire, MAX_APPLIED_FILES, MAX_REQUEST_BYTES, Response, WrittenJobs,
-};
+use crate::protocol::{Asked, Done, ErrorKind, ErrorWire, MAX_APPLIED_FILES, MAX_REQUEST_BYTES, Response};
 use crate::waiting::is_left;
 use mainspring_exec::clock::Moment;
 
@@ -147,11 +145,6 @@ impl Peer {
     #[expect(clippy::needless_pass_by_value, reason = "an answer is sent once")]
     pub(super) fn answer(&mut self, id: u64, response: Response) {
         response.write_line(id, &mut self.unsent);
-    }
-
-    /// The same with jobs that are written already.
-    pub(super) fn answer_jobs(&mut self, id: u64, jobs: &WrittenJobs) {
-        jobs.write_line(id, &mut self.unsent);
     }
 
     /// Ends the feed with a last answer.

@@ -20,8 +20,6 @@ use mainspring_job::{
 };
 
 use super::asking::{Asking, Next, job_name, not_found, store_failed, time, usage};
-use super::last_run::{BatchCount, Told};
-use super::listed::{Listed, last_text, page};
 use super::output::path;
 use super::{copies, describe};
 use crate::protocol::{AuditAskWire, ErrorWire, HistoryWire, JobWire, MAX_ROWS, Response, WaitingWire};
@@ -126,39 +124,6 @@ pub(super) fn rewinding(
 pub(super) fn list(reader: &mut dyn Reader, mut jobs: Vec<JobWire>, after: Option<String>) -> Asking {
     add_last(reader, &mut jobs)?;
     Ok(Next::Answer(Response::Jobs { jobs, after }))
-}
-
-/// The same, of which all but that is written already. `asked` goes back with what the store tells.
-pub(super) fn listed(
-    reader: &mut dyn Reader,
-    mut rows: Vec<Listed>,
-    after: Option<String>,
-    asked: BatchCount,
-) -> Asking {
-    let told = told(reader, unknown(&rows), asked)?;
-    let unknown = rows.iter_mut().filter(|row| row.last.is_none());
-    for (row, (_, text)) in unknown.zip(&told.lasts) {
-        row.last = Some(text.clone());
-    }
-    Ok(Next::Listed(page(&rows, after), told))
-}
-
-/// The jobs of which the store has to be asked for the last run.
-pub(super) fn unknown(rows: &[Listed]) -> Vec<JobName> {
-    rows.iter().filter(|row| row.last.is_none()).map(|row| row.name.clone()).collect()
-}
-
-/// How the last runs of these jobs went, in their order. `asked` goes back with it.
-pub(super) fn told(
-    reader: &mut dyn Reader,
-    names: Vec<JobName>,
-    asked: BatchCount,
-) -> Result<Told, ErrorWire> {
-    let last = reader.last_ended(Shard::WHOLE, &names).map_err(store_failed)?;
-    let last: HashMap<&str, &Run> = last.iter().map(|run| (run.key.job.as_str(), run)).collect();
-    let text = |name: &JobName| last.get(name.as_str()).map(|run| last_text(run));
-    let lasts = names.into_iter().map(|name| (text(&name), name)).map(|(text, name)| (name, text)).collect();
-    Ok(Told { asked, lasts })
 }
 
 /// How the last runs of jobs went, in one question.

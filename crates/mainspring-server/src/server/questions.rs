@@ -63,10 +63,9 @@ impl Questions {
         let is_late = writer.is_full() || writer.late(now).is_some();
         let is_settled = writer.is_settled();
         let is_current = |needed_count: u64| is_settled || needed_count <= writer.committed_count;
-        while let Some((needed_count, question)) =
+        while let Some((_, question)) =
             self.waiting.pop_front_if(|(needed_count, _)| is_late || is_current(*needed_count))
         {
-            let question = Question { is_current: is_current(needed_count), ..question };
             match &self.sender {
                 // It fails only after a panic of the thread, which is on standard error.
                 Some(sender) => drop(sender.send(question)),

@@ -86,8 +86,7 @@ impl Server {
     pub(super) fn go_on(&mut self, asker: Asker, asking: Asking) {
         match asking {
             Ok(Next::Answer(response)) => self.clients.answer(asker, response),
-            Ok(Next::Jobs(jobs) | Next::Listed(jobs, _)) => self.clients.answer_jobs(asker, &jobs),
-            Ok(Next::Nothing | Next::Told(_)) => {}
+            Ok(Next::Nothing) => {}
             Err(error) => self.clients.answer(asker, Response::Error(error)),
             Ok(Next::Command(command)) => self.command(Purpose::Answer(asker), command),
             Ok(Next::Purge(job)) => self.purge_portion(asker, job),
@@ -121,7 +120,7 @@ impl Server {
     pub(super) fn ask_store(&mut self, asker: Asker, query: Query) {
         // A client that has gone gets no answer.
         if self.clients.begin_question(asker) {
-            self.owner.add_question(Question::new(Some(asker), query));
+            self.owner.add_question(Question { asker, query });
         }
     }
 
@@ -150,11 +149,6 @@ impl Server {
 
     /// The reply to a command finds its asker.
     pub(super) fn reply(&mut self, ticket: Ticket, reply: Reply, now: Moment) {
-        if let Reply::Applied(applied) = &reply
-            && !(applied.added.is_empty() && applied.changed.is_empty())
-        {
-            self.job_rows.ahead.begin();
-        }
         let Some(purpose) = self.clients.take_purpose(ticket) else { return };
         match purpose {
             Purpose::Call(answer) => answer.give(Ok(reply)),

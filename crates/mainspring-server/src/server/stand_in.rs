@@ -13,6 +13,7 @@
 //! Does not write, and does not know what the planner will do: a job's next time is that of its definition.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -21,13 +22,13 @@ use mainspring_job::{
 };
 
 use super::asking::{Asking, Next, job_name, not_found, run_key, usage};
+use super::describe::Known;
 use super::feed::Feed;
 use super::output::path;
 use super::room::free_bytes;
 use super::share::Share;
 use super::stored::kept_job;
 use super::views::{MAX_LISTED, MAX_PAGE_BYTES};
-use super::work_texts::WorkText;
 use super::{describe, health, queries};
 use crate::data_directory::DataDirectory;
 use crate::error::Error;
@@ -180,11 +181,11 @@ impl StandIn<'_> {
         let (page, after) = page(found, |(record, _)| record);
         let names: Vec<&JobName> = page.iter().map(|(_, job)| &job.name).collect();
         let loads = self.loads(&names).map_err(Error::Store)?;
-        let row = |(record, job): &(&JobRecord, Job)| {
+        let row = |(record, job): (&JobRecord, Job)| {
             let load = loads.get(&job.name).copied().unwrap_or_default();
             self.wire(job, record, load, paused.is_some())
         };
-        let jobs = page.iter().map(row).collect();
+        let jobs = page.into_iter().map(row).collect();
         Ok(queries::list(self.reader, jobs, after))
     }
 
@@ -197,7 +198,7 @@ impl StandIn<'_> {
             if found.is_some() { self.loads(&[&name]).map_err(Error::Store)? } else { HashMap::new() };
         let load = loads.get(&name).copied().unwrap_or_default();
         let known = found.map(|(job, record)| {
-            let wire = self.wire(&job, &record, load, paused.is_some());
+            let wire = self.wire(job, &record, load, paused.is_some());
             let holds =
                 Hold::of_mark(&record.mark, self.now).map(|hold| describe::hold(&hold, &name)).collect();
             JobWire { definition: record.text, holds, ..wire }
@@ -235,17 +236,14 @@ impl StandIn<'_> {
     }
 
     /// What is known of a job, but for its last run.
-    fn wire(&self, job: &Job, record: &JobRecord, load: Load, is_all_paused: bool) -> JobWire {
+    fn wire(&self, job: Job, record: &JobRecord, load: Load, is_all_paused: bool) -> JobWire {
         let mark = &record.mark;
         // The owner that comes looks at it then.
-        let armed = if self.is_shared { describe::next(job, mark, self.now) } else { None };
-        let mut wire = describe::job(job, mark, armed, &WorkText::of(&job.work), self.now);
-        (wire.queued, wire.running) = (load.queued, load.running);
-        wire.silent_since = self.silent_since(job, record).map(|since| since.to_string());
-        if is_all_paused {
-            describe::pause_with_all(&mut wire);
-        }
-        wire
+        let armed = if self.is_shared { describe::next(&job, mark, self.now) } else { None };
+        let silent_since = self.silent_since(&job, record);
+        let (job, mark) = (Arc::new(job), mark.clone());
+        let known = Known { job, mark, armed, load, silent_since, source_line: None, is_all_paused };
+        describe::job(&known, self.now)
     }
 
     /// Since when no run has succeeded, if one ever has and that is longer than the definition allows.

@@ -9,15 +9,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use mainspring_job::{Job, JobName, Load, Mark, OnceId, Reader, RunKey, RunState};
+use mainspring_job::{Job, JobName, Load, Mark, OnceId, RunKey, RunState};
 
-use super::asking::{
-    Answered, Asking, Next, Question, job_name, not_found, query, run_key, store_failed, usage,
-};
+use super::asking::{Answered, Asking, Next, job_name, not_found, query, run_key, store_failed, usage};
+use super::describe::Known;
 use super::feed::Feed;
-use super::job_rows::Facts;
-use super::last_run::Told;
-use super::listed::{self, Listed};
 use super::phase::Phase;
 use super::{Keeping, Server, describe, queries};
 use crate::protocol::{
@@ -27,13 +23,9 @@ use mainspring_exec::clock::{Moment, ahead};
 use mainspring_file::jobfile::Selector;
 use mainspring_file::origin::Origin;
 
-/// The most jobs of one answer: when each is due next takes some microseconds to find, and all other work
-/// waits meanwhile.
+/// The most jobs of one answer: all other work waits while the loop takes what it knows of them. The thread
+/// that reads makes the rows of that.
 pub(super) const MAX_LISTED: usize = 250;
-
-/// How many rows are written at a time for those who will ask: half a millisecond for which nothing else is
-/// done.
-const MAX_AHEAD: usize = 50;
 
 const _: () = assert!(MAX_LISTED <= MAX_ROWS, "the protocol has room for them");
 
@@ -106,19 +98,12 @@ impl Server {
 
     pub(super) fn list(&self, asked: &ListWire, now: Moment) -> Asking {
         let selector = Selector::parse(&asked.labels).map_err(usage)?;
-        if asked.after.is_none() {
-            self.job_rows.ahead.list();
-            let planner = self.owner.planner();
-            self.work_texts.forget_others(|name| planner.job(name).is_some());
-            self.job_rows.forget_others(|name| planner.job(name).is_some());
-        }
         let (page, after) = self.page(asked.after.as_deref(), &selector);
-        let rows = self.rows(page, now);
-        if rows.iter().all(|row| row.last.is_some()) {
-            return Ok(Next::Jobs(listed::page(&rows, after)));
-        }
-        let asked = self.job_rows.given();
-        query(move |reader| queries::listed(reader, rows, after, asked))
+        let jobs = self.all_known(page, now);
+        query(move |reader| {
+            let jobs = jobs.iter().map(|known| describe::job(known, now.wall)).collect();
+            queries::list(reader, jobs, after)
+        })
     }
 
     /// Takes the answers of the store to what was asked.
@@ -130,85 +115,32 @@ impl Server {
     }
 
     pub(super) fn take_answer(&mut self, answered: Answered) {
-        let Answered { asker, mut asking, is_current, took } = answered;
-        if let Ok(Next::Listed(_, told) | Next::Told(told)) = &mut asking {
-            self.learn(std::mem::take(told), is_current);
-        }
-        let Some(asker) = asker else { return self.job_rows.ahead.go_on() };
+        let Answered { asker, asking, took } = answered;
         self.listener.meters.query(asker.what, took);
         self.clients.end_question(asker);
         self.go_on(asker, asking);
     }
 
-    /// Takes in what the store has told of last runs.
-    fn learn(&self, told: Told, is_current: bool) {
-        if is_current && self.is_alone() {
-            self.job_rows.learn(told);
-        }
-    }
-
-    /// Whether no other owner writes to the store meanwhile: one that is shared is leased for a time.
-    fn is_alone(&self) -> bool {
-        self.owner.lease().lasts.is_none()
-    }
-
-    /// The rows of these jobs, which are in the order of their names.
-    fn rows(&self, page: Vec<Found<'_>>, now: Moment) -> Vec<Listed> {
-        // What is decided and in no batch yet may touch any job.
-        let is_noted = !self.owner.has_inputs() && !self.owner.planner().has_batch();
+    /// What is known of these jobs, which are in the order of their names.
+    fn all_known(&self, page: Vec<Found<'_>>, now: Moment) -> Vec<Known> {
         // Loads are in that order as well, so one walk meets all of them.
         let first = page.first().map(|(job, ..)| &job.name);
         let mut loads = first.into_iter().flat_map(|name| self.owner.planner().loads_from(name)).peekable();
-        let row = |(job, mark, armed): Found<'_>| {
+        let known = |(job, mark, armed): Found<'_>| {
             while loads.next_if(|(name, _)| **name < job.name).is_some() {}
             let load = loads.next_if(|(name, _)| **name == job.name).map(|(_, load)| load);
-            let facts = self.facts(job, armed, load.unwrap_or_default(), now);
-            let row =
-                self.job_rows.row((job, mark), facts, now.wall, || self.describe(job, mark, facts, now));
-            Listed { last: row.last.filter(|_| is_noted), ..row }
+            self.known_of((job, mark, armed), load.unwrap_or_default(), now)
         };
-        page.into_iter().map(row).collect()
+        page.into_iter().map(known).collect()
     }
 
-    /// Writes some rows for those who will ask, and asks for their last runs. Says whether more can be
-    /// written now.
-    pub(super) fn write_rows_ahead(&mut self, now: Moment) -> bool {
-        let Some(after) = self.job_rows.ahead.next() else { return false };
-        let jobs = self.owner.planner().looks_after(after.as_ref());
-        let page: Vec<Found<'_>> = jobs.take(MAX_AHEAD).collect();
-        let has_more = page.len() == MAX_AHEAD;
-        let mut rows = self.rows(page, now);
-        let unknown = if self.is_alone() { queries::unknown(&rows) } else { Vec::new() };
-        let next = rows.pop().map(|row| row.name).filter(|_| has_more && !self.job_rows.is_full());
-        if unknown.is_empty() {
-            return self.job_rows.ahead.come_to(next);
-        }
-        let asked = self.job_rows.given();
-        let ask = move |reader: &mut dyn Reader| queries::told(reader, unknown, asked).map(Next::Told);
-        self.owner.add_question(Question::new(None, Box::new(ask)));
-        self.owner.ask_questions(now);
-        self.job_rows.ahead.wait_at(next);
-        false
-    }
-
-    /// What is known of a job beside its definition and its mark, without the store.
-    fn facts(&self, job: &Job, armed: Option<Timestamp>, load: Load, now: Moment) -> Facts {
+    fn known_of(&self, (job, mark, armed): Found<'_>, load: Load, now: Moment) -> Known {
         let planner = self.owner.planner();
         // A list asks for each job, and few have hooks.
         let silent_since = job.hooks.as_ref().and_then(|_| planner.silent_since(&job.name, now.wall));
         let source_line = self.files.line_of(&Origin::of(&job.source), &job.name);
-        Facts { armed, load, silent_since, source_line, is_all_paused: planner.is_paused() }
-    }
-
-    fn describe(&self, job: &Job, mark: &Mark, facts: Facts, now: Moment) -> JobWire {
-        let mut wire = describe::job(job, mark, facts.armed, &self.work_texts.of(job), now.wall);
-        (wire.queued, wire.running) = (facts.load.queued, facts.load.running);
-        wire.source_line = facts.source_line;
-        wire.silent_since = facts.silent_since.map(|since| since.to_string());
-        if facts.is_all_paused {
-            describe::pause_with_all(&mut wire);
-        }
-        wire
+        let (job, mark, is_all_paused) = (Arc::clone(job), mark.clone(), planner.is_paused());
+        Known { job, mark, armed, load, silent_since, source_line, is_all_paused }
     }
 
     pub(super) fn show(&self, text: &str, now: Moment) -> Asking {
@@ -216,15 +148,15 @@ impl Server {
         let known = self.owner.planner().job(&name).map(|(job, mark)| {
             let definition = job.text.clone();
             let armed = self.owner.planner().next_of(&name);
-            let load = self.owner.planner().load(&name);
-            let facts = self.facts(job, armed, load, now);
             let planner = self.owner.planner();
+            let job = Arc::new(job.clone());
+            let known = self.known_of((&job, mark, armed), planner.load(&name), now);
             let holds =
                 planner.holds(&name, now.wall).iter().map(|hold| describe::hold(hold, &name)).collect();
             let waiting = || planner.runs_of(&name).filter(|run| run.state == RunState::Scheduled);
             let (waiting_count, first) = (waiting().count(), waiting().take(MAX_WAITING_SHOWN));
             let waiting = first.map(describe::run).collect();
-            let wire = self.describe(job, mark, facts, now);
+            let wire = describe::job(&known, now.wall);
             JobWire { definition, holds, waiting, waiting_count, ..wire }
         });
         query(move |reader| queries::show(reader, &name, known))
