@@ -15,7 +15,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::client::http::{Http, Site, Waits};
+use crate::client::http::{Http, Site};
 use mainspring_exec::clock::Moment;
 use mainspring_exec::span::Span;
 use mainspring_host::socket::connect;
@@ -114,13 +114,13 @@ impl Client {
     /// As [`ask`](Self::ask).
     pub fn ask_with(&mut self, request: Request, comment: Option<String>) -> Result<Response, Error> {
         self.last_id += 1;
-        let waits = Waits::of(&request);
+        let answers = request.row().answers;
         let asked = Asked { id: self.last_id, actor: None, comment, own: false, request };
         let text = serde_json::to_string(&asked).expect("requests have string keys and finite numbers");
         let sent = match &mut self.channel {
             Channel::Socket(socket) => socket.send(&text),
             // What is wrong with an answer over HTTP stands in its head.
-            Channel::Http(http) => return http.send(&text, waits).and_then(|()| self.next_answer()),
+            Channel::Http(http) => return http.send(&text, answers).and_then(|()| self.next_answer()),
         };
         match sent {
             Ok(()) => self.next_answer(),

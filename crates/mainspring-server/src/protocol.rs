@@ -31,10 +31,10 @@ mod job;
 mod line;
 mod metrics;
 mod page;
-mod power;
 mod question;
 mod reading;
-mod subject;
+mod request;
+mod row;
 mod work;
 
 pub use audit::{AuditAskWire, AuditWire, SpreadWire, StatsWire};
@@ -50,9 +50,10 @@ pub use metrics::{
     WaitingWire,
 };
 pub use page::{AttemptWire, ChangesWire, FoundWire, LoginWire, RunChangeWire};
-pub use power::Power;
 pub use question::{HistoryWire, ListWire, PauseWire};
 pub use reading::{Asked, MAX_VALUES, check_values};
+pub use request::{EXAMPLES, FileWire, Request};
+pub use row::{Answers, Backend, Effect, Power, Row, Subject};
 pub use work::{EveryWire, SubmitWire, WorkWire};
 
 /// The longest request: the longest file of jobs, as JSON writes it.
@@ -63,98 +64,6 @@ pub const MAX_APPLIED_FILES: usize = 256;
 
 /// The most rows of one page of runs or jobs.
 pub const MAX_ROWS: usize = 1_000;
-
-/// What can be asked.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "command", rename_all = "snake_case", deny_unknown_fields)]
-#[expect(missing_docs, reason = "the fields are the arguments of the commands of the same names")]
-pub enum Request {
-    /// How the server is.
-    Status,
-    /// What else could be in trouble.
-    Health,
-    /// Whether the numbers of the store are those of its rows, which are counted.
-    Recount,
-    /// Jobs after a name, in order.
-    List(ListWire),
-    /// One-shot jobs that wait, in the order in which they are due, after the id of one of them.
-    Pending { after: Option<String>, limit: usize },
-    /// One job, or one pending one-shot job.
-    Show { job: String },
-    /// Runs, the latest first.
-    History(HistoryWire),
-    /// What a job's latest run, or a certain run, wrote.
-    Logs { of: String, follow: bool },
-    /// Run a job, now or at a time.
-    Run {
-        job: String,
-        wait: bool,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        due: Option<String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        key: Option<String>,
-    },
-    /// Wait for the end of a run.
-    Wait { run: String },
-    /// Do something once.
-    Submit(Box<SubmitWire>),
-    /// Define one job that is due again and again.
-    Every(Box<EveryWire>),
-    /// Define one job, given as a table of a job file: over HTTP, where programs write definitions.
-    Define { text: String, replace: bool },
-    /// Remove one job that came by command; and drop its ended runs with their output, also those of a job
-    /// that is gone already.
-    Remove {
-        job: String,
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        drop_history: bool,
-    },
-    /// Pause a job; without a job, everything.
-    Pause(PauseWire),
-    /// Go on.
-    Resume { job: Option<String> },
-    /// End a run, or withdraw a pending one-shot job.
-    Cancel { of: String },
-    /// Run the occurrences of a range, or only tell them.
-    Backfill { job: String, from: String, to: String, preview: bool },
-    /// Plan a job from now on that rests for a clock that was ahead, or only tell what would run.
-    Rewind { job: String, preview: bool },
-    /// Run a dead letter again.
-    DeadRetry { run: String },
-    /// Let go of a dead letter.
-    DeadDrop { run: String },
-    /// Take over files of jobs, or only tell what that would change.
-    Apply { files: Vec<FileWire>, prune: bool, preview: bool },
-    /// All definitions, after a name.
-    Export { after: Option<String> },
-    /// A run with its attempts.
-    Find { run: String },
-    /// Who asked for what, the newest first.
-    Audit(AuditAskWire),
-    /// How the latest runs of a job went.
-    Stats { job: String },
-    /// What was counted and measured since the server began. The server's own listener alone may ask.
-    Metrics { jobs_max: usize },
-    /// A code with which a browser signs in.
-    LoginCode,
-    /// Whether a code is good, once. The server's own listener alone may ask.
-    Redeem { code: String },
-    /// What changed since the last such question, as soon as anything has. The server's own listener alone
-    /// may ask.
-    Watch,
-}
-
-/// A file of jobs.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FileWire {
-    /// Its whole path: the source of its jobs.
-    pub name: String,
-    /// Its content.
-    pub text: String,
-    /// Whether it is a crontab with a user column.
-    pub system: bool,
-}
 
 /// An answer with the id of its request, which comes first.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -255,7 +255,7 @@ impl App {
         request: Request,
     ) -> Result<Response, Problem> {
         let actor = Actor { name: Some(who.identity.to_string()), comment };
-        let of = request.subject().1.map(str::to_owned);
+        let of = request.row().subject.name().map(str::to_owned);
         let owner = Some(who.identity.clone());
         let answer = asking_for(owner, self.pool.ask(actor, request)).await;
         self.catalogue.touch(of.as_deref());

@@ -245,7 +245,9 @@ pub const ROUTES: &[Route] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::HashSet;
+    use crate::api::requests::scope_of;
+    use mainspring_server::protocol::{EXAMPLES, Request};
+    use std::collections::{BTreeMap, HashSet};
 
     #[test]
     fn every_route_says_what_it_is_and_stands_there_once() {
@@ -263,5 +265,27 @@ mod tests {
             let is_data = route.path.starts_with("/api/") && !route.path.ends_with("/session");
             assert!(!is_data || LOOK <= route.access, "{} tells something", route.path);
         }
+    }
+
+    #[test]
+    fn a_route_of_requests_needs_the_least_of_their_scopes_and_no_other_route_changes_something() {
+        let mut least: BTreeMap<String, Scope> = BTreeMap::new();
+        for text in EXAMPLES {
+            let request: Request = serde_json::from_str(text).unwrap();
+            for route in request.row().routes {
+                let scope = scope_of(&request).expect("a route is asked from another machine");
+                let name = route.replacen(' ', " /api/v1/", 1);
+                least.entry(name).and_modify(|least| *least = scope.min(*least)).or_insert(scope);
+            }
+        }
+        for route in ROUTES {
+            let name = format!("{} {}", route.method, route.path);
+            let tells = route.access <= LOOK || name == "GET /api/v1/actions/{id}";
+            match least.remove(&name) {
+                Some(scope) => assert_eq!(route.access, Access::Needs(scope), "{name}"),
+                None => assert!(tells, "{name} changes something, and no request has it in its row"),
+            }
+        }
+        assert!(least.is_empty(), "a row has routes that do not exist: {least:?}");
     }
 }

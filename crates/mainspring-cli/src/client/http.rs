@@ -19,7 +19,7 @@ use std::time::Duration;
 use mainspring_host::regular::open_regular;
 use mainspring_server::error::Error;
 use mainspring_server::message::{PROGRAM, say};
-use mainspring_server::protocol::{ErrorKind, ErrorWire, Request};
+use mainspring_server::protocol::{Answers, ErrorKind, ErrorWire};
 use serde::Deserialize;
 use ureq::http::Uri;
 use ureq::{Agent, BodyReader};
@@ -54,24 +54,6 @@ pub struct Site {
     pub url: String,
     /// Where the token is.
     pub token_file: PathBuf,
-}
-
-/// How long the answer to a request may take to come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Waits {
-    /// Until a run has ended, or as long as there is output.
-    ForRun,
-    /// No longer than it takes to find it out.
-    ForAnswer,
-}
-
-impl Waits {
-    pub(super) fn of(request: &Request) -> Waits {
-        match request {
-            Request::Run { wait: true, .. } | Request::Wait { .. } | Request::Logs { .. } => Waits::ForRun,
-            _ => Waits::ForAnswer,
-        }
-    }
 }
 
 /// The way to it.
@@ -137,12 +119,12 @@ impl Http {
         self.agent = config.build().new_agent();
     }
 
-    pub(super) fn send(&mut self, text: &str, waits: Waits) -> Result<(), Error> {
+    pub(super) fn send(&mut self, text: &str, answers: Answers) -> Result<(), Error> {
         let asked = self
             .agent
             .post(format!("{}{PATH}", self.url))
             .config()
-            .timeout_recv_body((waits == Waits::ForAnswer).then_some(BODY_WAIT))
+            .timeout_recv_body((answers == Answers::One).then_some(BODY_WAIT))
             .build()
             .header("authorization", format!("Bearer {}", self.token))
             .header("content-type", "application/json")

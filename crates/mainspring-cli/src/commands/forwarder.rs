@@ -23,14 +23,13 @@ use mainspring_job::{Shard, StoreError};
 use mainspring_postgres::{Inbox, Location, Shards};
 use serde::Serialize;
 
-use super::inbox::is_forwarded;
 use super::others::Others;
 use super::replies::{Lack, Patience, wait_for};
 use super::several::{self, temporary};
 use super::tables::Tables;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::protocol::{
-    Answered, Asked, ChangesWire, MAX_REQUEST_BYTES, MetricsWire, Power, Request, Response,
+    Answered, Asked, ChangesWire, MAX_REQUEST_BYTES, MetricsWire, Request, Response,
 };
 use mainspring_server::server::Share;
 use mainspring_server::server::brought::bring;
@@ -224,7 +223,7 @@ impl Forwarder {
                 let changes = self.changes(stream)?;
                 return give(Response::Changes(changes));
             }
-            Ok(asked) if asks == Asks::Owner && is_forwarded(&asked.request) => asked,
+            Ok(asked) if asks == Asks::Owner && asked.request.row().power.is_remote() => asked,
             Ok(_) => return give(temporary(format!("this server stands by: {reason}"))),
             Err(error) => return give(Response::Error(error)),
         };
@@ -251,7 +250,7 @@ impl Forwarder {
     fn reply_to(&mut self, question: &Question<'_>) -> String {
         let Question { line, request, actor, reason } = *question;
         let tables = &self.standing.tables;
-        let looks = request.power() == Power::Looks;
+        let looks = request.looks();
         if looks && tables.silent().contains(&Shard::WHOLE) {
             return for_owner(tables, request);
         }

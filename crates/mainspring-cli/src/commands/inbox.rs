@@ -24,7 +24,7 @@ use crate::client::{Address, Client};
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::log::Style;
-use mainspring_server::protocol::{Asked, ErrorKind, ErrorWire, Power, Request, Response};
+use mainspring_server::protocol::{Asked, ErrorKind, ErrorWire, Request, Response};
 use mainspring_server::server::standby;
 
 /// How often the owner looks for requests.
@@ -126,7 +126,7 @@ fn done(client: &mut Client, entry: &Entry) -> Response {
         Err(error) => return Response::Error(error),
     };
     // In a transaction only submissions are asked for.
-    if !is_forwarded(&request)
+    if !request.row().power.is_remote()
         || several::has_several(&request)
         || !(entry.waits || matches!(request, Request::Submit(_)))
     {
@@ -138,9 +138,4 @@ fn done(client: &mut Client, entry: &Entry) -> Response {
         Err(Error::Refused(error)) => Response::Error(error),
         Err(error) => ErrorWire::response(ErrorKind::Temporary, error.to_string()),
     }
-}
-
-/// Whether a request comes from a person.
-pub(super) fn is_forwarded(request: &Request) -> bool {
-    request.power() != Power::Local
 }

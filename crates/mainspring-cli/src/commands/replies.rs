@@ -16,7 +16,7 @@ use mainspring_job::Shard;
 use mainspring_postgres::Inbox;
 
 use mainspring_exec::clock::Moment;
-use mainspring_server::protocol::{Power, Request};
+use mainspring_server::protocol::Request;
 
 /// How often it is looked for a reply.
 const REPLY_INTERVAL: Duration = Duration::from_millis(50);
@@ -39,7 +39,7 @@ impl Patience {
     const SHORT: Patience = Patience { take: Duration::from_secs(2), reply: Duration::from_secs(6) };
 
     pub(super) fn with(request: &Request) -> Patience {
-        if request.power() == Power::Looks { Patience::SHORT } else { Patience::LONG }
+        if request.looks() { Patience::SHORT } else { Patience::LONG }
     }
 }
 

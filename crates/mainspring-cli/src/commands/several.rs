@@ -23,7 +23,9 @@ use serde::{Deserialize, Serialize};
 use crate::client::Client;
 use mainspring_exec::clock::Moment;
 use mainspring_server::error::Error;
-use mainspring_server::protocol::{Done, ErrorKind, ErrorWire, FoundWire, LineWire, Request, Response};
+use mainspring_server::protocol::{
+    Answers, Done, ErrorKind, ErrorWire, FoundWire, LineWire, Request, Response,
+};
 use mainspring_server::server::brought::Told;
 use mainspring_server::server::stand_in::StandIn;
 use mainspring_server::waiting::{is_left, wait_for_any};
@@ -52,7 +54,7 @@ pub(super) fn temporary(message: String) -> Response {
 
 /// Whether a request has several answers.
 pub(super) fn has_several(request: &Request) -> bool {
-    matches!(request, Request::Logs { .. } | Request::Run { wait: true, .. } | Request::Wait { .. })
+    request.row().answers != Answers::One
 }
 
 /// The reply of an owner to `logs`, by its own server.

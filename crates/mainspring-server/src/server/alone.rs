@@ -23,7 +23,7 @@ use super::share::Share;
 use super::stand_in::{StandIn, no_server};
 use crate::data_directory::DataDirectory;
 use crate::error::Error;
-use crate::protocol::{HealthWire, Request, Response};
+use crate::protocol::{Backend, HealthWire, Request, Response};
 use mainspring_store::{Directory, SqliteStore};
 
 /// The store of a data directory, for looking.
@@ -58,15 +58,10 @@ impl Alone {
     ///
     /// When the store cannot be read, there is nothing of that name, or only a server can answer.
     pub fn ask(&mut self, request: &Request) -> Result<Response, Error> {
-        match request {
-            Request::List(_)
-            | Request::Pending { .. }
-            | Request::Show { .. }
-            | Request::History(_)
-            | Request::Audit(_)
-            | Request::Export { .. } => self.stand_in().ask(request),
-            _ => Err(Error::Refused(no_server())),
+        if request.row().backend != Backend::Folder {
+            return Err(Error::Refused(no_server()));
         }
+        self.stand_in().ask(request)
     }
 
     /// What a job's latest run, or a certain run, wrote, as far as it is kept: each line to `each`.

@@ -28,7 +28,7 @@ use super::peers::{MAX_WAITING, Peers};
 use super::purpose::Purpose;
 use super::rate::{Bucket, INSIDE_RATE, Rates};
 use super::waiters::Waiters;
-use crate::protocol::{Asked, ErrorKind, ErrorWire, Request, Response};
+use crate::protocol::{Answers, Asked, ErrorKind, ErrorWire, Response, Row};
 use mainspring_exec::clock::Moment;
 
 /// How many requests may wait for the ends of runs: each costs memory and a lookup.
@@ -120,8 +120,9 @@ impl Clients {
     /// listener says so, and else whose process it is. A client that names somebody is not believed.
     pub(super) fn next_request(&mut self) -> Option<(Asker, Asked)> {
         let (client, asked) = self.peers.next_request()?;
-        let follows = matches!(asked.request, Request::Logs { follow: true, .. });
-        let asker = Asker { client, id: asked.id, follows, what: asked.request.subject().0 };
+        let Row { word, answers, .. } = asked.request.row();
+        let follows = answers == Answers::Lines { follows: true };
+        let asker = Asker { client, id: asked.id, follows, what: word };
         let peer = self.peers.get(client)?;
         let actor = if peer.is_listener { asked.actor } else { Some(peer.owner()) };
         Some((asker, Asked { actor, ..asked }))
@@ -140,8 +141,8 @@ impl Clients {
     }
 
     /// Whether a client may wait now: for the end of a run, or for more output.
-    pub(super) fn admit(&mut self, asker: Asker, request: &Request) -> Result<(), ErrorWire> {
-        let waits_for_run = matches!(request, Request::Run { wait: true, .. } | Request::Wait { .. });
+    pub(super) fn admit(&mut self, asker: Asker, answers: Answers) -> Result<(), ErrorWire> {
+        let waits_for_run = answers == Answers::End;
         let too_many = |text: String| Err(ErrorWire::new(ErrorKind::Temporary, text));
         if waits_for_run && MAX_WAITERS <= self.peers.waited_count() {
             return too_many(format!("{MAX_WAITERS} requests wait already, which is the limit"));

@@ -1,7 +1,6 @@
-//! Requests that the listener of the server may make and clients of the socket may not, and their lines in
-//! the log.
+//! Requests that have to do with the listener of the server, and its lines in the log.
 //!
-//! Cost: a comparison for each request.
+//! Cost: none.
 //!
 //! Does not believe an actor that a client names.
 
@@ -10,52 +9,44 @@ use mainspring_job::Audit;
 use super::Server;
 use super::asking::{Asker, Asking, Next, query};
 use super::queries;
-use crate::protocol::{ErrorKind, ErrorWire, LoginWire, MAX_METERED_JOBS, MetricsWire, Request, Response};
+use crate::protocol::{ErrorKind, ErrorWire, LoginWire, MAX_METERED_JOBS, MetricsWire, Response};
 use mainspring_exec::clock::Moment;
 
 impl Server {
-    /// Answers what has to do with the listener; `None` if the request has not.
-    pub(super) fn ask_of_listener(&mut self, asker: Asker, request: &Request, now: Moment) -> Option<Asking> {
-        let denied = || {
-            let text = "only the listener of the server may ask that";
-            Some(Err(ErrorWire::new(ErrorKind::Denied, text)))
-        };
-        match request {
-            Request::LoginCode => {
-                Some(self.listener.codes.give(now).map(|login| Next::Answer(Response::LoginCode(login))))
-            }
-            Request::Metrics { .. } | Request::Redeem { .. } | Request::Watch
-                if !self.clients.is_listener(asker) =>
-            {
-                denied()
-            }
-            Request::Redeem { code } => Some(match self.listener.codes.redeem(code, now) {
-                true => Ok(Next::Answer(Response::LoginCode(LoginWire {
-                    code: String::new(),
-                    addresses: Vec::new(),
-                }))),
-                false => Err(ErrorWire::new(ErrorKind::Denied, "the code is not known, or was used")),
-            }),
-            Request::Metrics { jobs_max } => {
-                let jobs = self.owner.planner().jobs().map(|(job, _)| &job.name);
-                let told = MetricsWire {
-                    commit: self.owner.commits().clone(),
-                    output_lost_bytes: self.work.output_lost_bytes(),
-                    is_part: self.files.share().is_part(),
-                    ..self.listener.meters.told(jobs, (*jobs_max).min(MAX_METERED_JOBS))
-                };
-                let shard = self.owner.lease().shard;
-                Some(query(move |reader| {
-                    let told = MetricsWire { waiting: queries::waiting(reader, shard)?, ..told };
-                    Ok(Next::Answer(Response::Metrics(Box::new(told))))
-                }))
-            }
-            Request::Watch => {
-                self.listener.changes.watch(asker);
-                Some(Ok(Next::Nothing))
-            }
-            _ => None,
+    /// A code with which a browser signs in.
+    pub(super) fn login_code(&mut self, now: Moment) -> Asking {
+        self.listener.codes.give(now).map(|login| Next::Answer(Response::LoginCode(login)))
+    }
+
+    /// Whether a code is good, once.
+    pub(super) fn redeem(&mut self, code: &str, now: Moment) -> Asking {
+        if !self.listener.codes.redeem(code, now) {
+            return Err(ErrorWire::new(ErrorKind::Denied, "the code is not known, or was used"));
         }
+        let known = LoginWire { code: String::new(), addresses: Vec::new() };
+        Ok(Next::Answer(Response::LoginCode(known)))
+    }
+
+    /// What was counted and measured since the server began.
+    pub(super) fn metrics(&self, jobs_max: usize) -> Asking {
+        let jobs = self.owner.planner().jobs().map(|(job, _)| &job.name);
+        let told = MetricsWire {
+            commit: self.owner.commits().clone(),
+            output_lost_bytes: self.work.output_lost_bytes(),
+            is_part: self.files.share().is_part(),
+            ..self.listener.meters.told(jobs, jobs_max.min(MAX_METERED_JOBS))
+        };
+        let shard = self.owner.lease().shard;
+        query(move |reader| {
+            let told = MetricsWire { waiting: queries::waiting(reader, shard)?, ..told };
+            Ok(Next::Answer(Response::Metrics(Box::new(told))))
+        })
+    }
+
+    /// What changes next.
+    pub(super) fn watch(&mut self, asker: Asker) -> Asking {
+        self.listener.changes.watch(asker);
+        Ok(Next::Nothing)
     }
 
     /// Keeps who asks for a change until it is a command, and says in the log who asks over the listener.

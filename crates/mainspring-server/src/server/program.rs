@@ -29,7 +29,7 @@ use super::purpose::Purpose;
 use super::{LOOK_INTERVAL, Server};
 use crate::error::Error;
 use crate::message::counted;
-use crate::protocol::{ErrorKind, ErrorWire, MAX_NAMED, Power, Request};
+use crate::protocol::{Effect, ErrorKind, ErrorWire, MAX_NAMED, Power, Row};
 use crate::supervisor;
 use mainspring_action::body::Body;
 use mainspring_exec::clock::Moment;
@@ -94,8 +94,8 @@ impl Server {
     }
 
     /// In a program its own code says what there is to do: what came over the socket would wait for ever.
-    pub(super) fn may_define(&self, request: &Request) -> Result<(), ErrorWire> {
-        let adds = request.power() == Power::Defines && !matches!(request, Request::Remove { .. });
+    pub(super) fn may_define(&self, row: &Row<'_>) -> Result<(), ErrorWire> {
+        let adds = row.power == Power::Defines && row.effect != Effect::Changes;
         match self.hosted == Hosted::Program && adds {
             true => {
                 let text = "the jobs here are functions of a program, which alone defines and submits them";

@@ -18,7 +18,6 @@ use mainspring_job::{
 };
 
 use super::asking::{Asker, Asking, Next, Query, Question, job_name, not_found, query, run_key, time, usage};
-use super::clients::Clients;
 use super::feed::Feed;
 use super::peer::TURN_TIME;
 use super::phase::Phase;
@@ -26,8 +25,8 @@ use super::purpose::Purpose;
 use super::{Server, describe, queries};
 use crate::message::counted;
 use crate::protocol::{
-    AppliedWire, Asked, ErrorKind, ErrorWire, EveryWire, PauseWire, Power, Request, Response, SubmitWire,
-    WorkWire,
+    AppliedWire, Asked, Effect, ErrorKind, ErrorWire, EveryWire, PauseWire, Power, Request, Response, Row,
+    SubmitWire, WorkWire,
 };
 use mainspring_action::body::{Body, ProcessBody};
 use mainspring_exec::clock::Moment;
@@ -62,25 +61,30 @@ impl Server {
     }
 
     fn take_request(&mut self, asker: Asker, asked: Asked, now: Moment) {
-        let Asked { request, actor, comment, .. } = asked;
-        if let Some(asking) = self.ask_of_listener(asker, &request, now) {
-            return self.go_on(asker, asking);
-        }
-        // Rates do not limit requests that only look.
-        let weighed = |clients: &mut Clients| {
-            if request.power() == Power::Looks { Ok(()) } else { clients.weigh(asker, now) }
-        };
-        let admitted = self.clients.admit(asker, &request).and_then(|()| weighed(&mut self.clients));
-        if let Err(error) = admitted {
-            return self.clients.answer(asker, Response::Error(error));
-        }
-        let audit = actor.filter(|_| is_audited(&request)).map(|actor| audit(actor, &request, comment, now));
-        match audit.transpose() {
-            Ok(audit) => self.begin_audit(asker, audit),
-            Err(error) => return self.clients.answer(asker, Response::Error(error)),
-        }
-        let asking = self.may_define(&request).and_then(|()| self.consider(request, now));
+        let admitted = self.admit(asker, &asked, now);
+        let asking = admitted.and_then(|()| self.answer(asker, asked.request, now));
         self.go_on(asker, asking);
+    }
+
+    /// Refuses what may not be asked now, by the row of the request. Keeps who asks for a change.
+    fn admit(&mut self, asker: Asker, asked: &Asked, now: Moment) -> Result<(), ErrorWire> {
+        let row = asked.request.row();
+        if row.power == Power::Listener && !self.clients.is_listener(asker) {
+            return Err(ErrorWire::new(ErrorKind::Denied, "only the listener of the server may ask that"));
+        }
+        self.clients.admit(asker, row.answers)?;
+        // Rates do not limit requests that only look.
+        if row.power.changes() {
+            self.clients.weigh(asker, now)?;
+        }
+        let actor = asked.actor.as_ref().filter(|_| row.is_audited);
+        let audit = actor.map(|actor| audit(actor, &row, asked.comment.as_deref(), now)).transpose()?;
+        self.begin_audit(asker, audit);
+        self.may_define(&row)?;
+        if row.power.changes() && self.phase != Phase::Running {
+            return Err(ErrorWire::new(ErrorKind::Temporary, "the server is stopping"));
+        }
+        self.has_room_for(&row, now)
     }
 
     pub(super) fn go_on(&mut self, asker: Asker, asking: Asking) {
@@ -196,15 +200,8 @@ impl Server {
         }
     }
 
-    fn consider(&mut self, request: Request, now: Moment) -> Asking {
-        if request.power() != Power::Looks && self.phase != Phase::Running {
-            return Err(ErrorWire::new(ErrorKind::Temporary, "the server is stopping"));
-        }
-        self.has_room_for(&request, now)?;
-        let scope = |job: Option<String>| match job {
-            None => Ok(Scope::All),
-            Some(job) => self.known(&job).map(Scope::Job),
-        };
+    /// What a request leads to that was admitted.
+    fn answer(&mut self, asker: Asker, request: Request, now: Moment) -> Asking {
         let (shard, of_people) = (self.owner.lease().shard, self.files.share().of_people());
         match request {
             Request::Status => self.status(now),
@@ -236,16 +233,8 @@ impl Server {
             Request::Define { text, replace } => self.define(&text, replace),
             Request::Remove { job, drop_history: false } => self.remove(&job),
             Request::Remove { job, drop_history: true } => self.purge(&job),
-            Request::Pause(PauseWire { job, until, note }) => {
-                let terms = PauseTerms::new(checked_note(note)?);
-                let until = until.as_deref().map(time).transpose()?;
-                if until.is_some_and(|until| until <= now.wall) {
-                    return Err(usage("a pause ends after now"));
-                }
-                let terms = until.map_or(terms.clone(), |until| terms.until(until));
-                Ok(Next::Command(Command::Pause(scope(job)?, terms)))
-            }
-            Request::Resume { job } => Ok(Next::Command(Command::Resume(scope(job)?))),
+            Request::Pause(pause) => self.pause(pause, now),
+            Request::Resume { job } => Ok(Next::Command(Command::Resume(self.scope(job)?))),
             Request::Cancel { of } => self.cancel(&of),
             Request::Backfill { job, from, to, preview } => self.backfill(&job, &from, &to, preview, now),
             Request::Rewind { job, preview } => self.rewind(&job, preview, now),
@@ -260,11 +249,26 @@ impl Server {
             Request::Apply { files, prune, preview } => self.apply_files(files, prune, preview),
             Request::Export { after } => Ok(Next::Answer(self.export(after.as_deref()))),
             Request::Find { run } => find(&run, self.output_folder()),
-            // They were answered before.
-            Request::Metrics { .. } | Request::LoginCode | Request::Redeem { .. } | Request::Watch => {
-                Ok(Next::Nothing)
-            }
+            Request::Metrics { jobs_max } => self.metrics(jobs_max),
+            Request::LoginCode => self.login_code(now),
+            Request::Redeem { code } => self.redeem(&code, now),
+            Request::Watch => self.watch(asker),
         }
+    }
+
+    fn pause(&self, asked: PauseWire, now: Moment) -> Asking {
+        let PauseWire { job, until, note } = asked;
+        let terms = PauseTerms::new(checked_note(note)?);
+        let until = until.as_deref().map(time).transpose()?;
+        if until.is_some_and(|until| until <= now.wall) {
+            return Err(usage("a pause ends after now"));
+        }
+        let terms = until.map_or(terms.clone(), |until| terms.until(until));
+        Ok(Next::Command(Command::Pause(self.scope(job)?, terms)))
+    }
+
+    fn scope(&self, job: Option<String>) -> Result<Scope, ErrorWire> {
+        job.map_or(Ok(Scope::All), |job| self.known(&job).map(Scope::Job))
     }
 
     fn trigger(&self, job: &str, due: Option<&str>, key: Option<String>) -> Result<Command, ErrorWire> {
@@ -274,10 +278,10 @@ impl Server {
     }
 
     /// On a full disk nothing new is taken, and nothing at all is changed that cannot be recorded.
-    fn has_room_for(&self, request: &Request, now: Moment) -> Result<(), ErrorWire> {
+    fn has_room_for(&self, row: &Row<'_>, now: Moment) -> Result<(), ErrorWire> {
         let is_refused = match self.owner.is_full() || self.owner.is_backlogged() {
-            true => request.power() != Power::Looks,
-            false => self.room.is_full() && adds(request),
+            true => row.power.changes(),
+            false => self.room.is_full() && row.effect == Effect::Adds,
         };
         let text = || self.troubles(now).join("; ");
         if is_refused { Err(ErrorWire::new(ErrorKind::Temporary, text())) } else { Ok(()) }
@@ -399,14 +403,10 @@ fn dead_key(text: &str) -> Result<RunKey, ErrorWire> {
 }
 
 /// What is kept of who asks for a change.
-fn audit(actor: String, request: &Request, comment: Option<String>, now: Moment) -> Result<Audit, ErrorWire> {
-    let (action, target) = request.subject();
-    let of_pause = |request: &Request| match request {
-        Request::Pause(pause) => pause.note.clone(),
-        _ => String::new(),
-    };
-    let note = checked_note(comment.unwrap_or_else(|| of_pause(request)))?;
-    Ok(Audit::new(now.wall, actor, action, target.unwrap_or_default()).with_note(note))
+fn audit(actor: &str, row: &Row<'_>, comment: Option<&str>, now: Moment) -> Result<Audit, ErrorWire> {
+    let note = checked_note(comment.unwrap_or(row.note).to_owned())?;
+    let target = row.subject.name().unwrap_or_default();
+    Ok(Audit::new(now.wall, actor, row.word, target).with_note(note))
 }
 
 /// A note that fits into a line of a list.
@@ -415,37 +415,6 @@ fn checked_note(note: String) -> Result<String, ErrorWire> {
         return Err(usage(format!("a note has at most {MAX_NOTE_BYTES} bytes, and no control characters")));
     }
     Ok(note)
-}
-
-/// Whether it is kept who asks. Of what programs submit the job itself is the record: there may be thousands
-/// a second.
-fn is_audited(request: &Request) -> bool {
-    request.power() != Power::Looks && !matches!(request, Request::Submit(_)) && !is_preview(request)
-}
-
-/// Whether a request only tells what it would change.
-fn is_preview(request: &Request) -> bool {
-    matches!(
-        request,
-        Request::Backfill { preview: true, .. }
-            | Request::Rewind { preview: true, .. }
-            | Request::Apply { preview: true, .. }
-    )
-}
-
-/// Whether a request asks for new work.
-fn adds(request: &Request) -> bool {
-    matches!(
-        request,
-        Request::Run { .. }
-            | Request::Submit(_)
-            | Request::Every(_)
-            | Request::Define { .. }
-            | Request::Backfill { preview: false, .. }
-            | Request::Rewind { preview: false, .. }
-            | Request::DeadRetry { .. }
-            | Request::Apply { preview: false, .. }
-    )
 }
 
 fn submission(wire: SubmitWire) -> Result<Command, ErrorWire> {

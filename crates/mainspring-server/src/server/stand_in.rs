@@ -33,8 +33,8 @@ use super::{describe, health, queries};
 use crate::data_directory::DataDirectory;
 use crate::error::Error;
 use crate::protocol::{
-    ClusterWire, ErrorKind, ErrorWire, FileStateWire, HealthWire, HistoryWire, JobWire, ListWire, MAX_ROWS,
-    Request, Response, StatusWire,
+    Backend, ClusterWire, ErrorKind, ErrorWire, FileStateWire, HealthWire, HistoryWire, JobWire, ListWire,
+    MAX_ROWS, Request, Response, StatusWire,
 };
 use mainspring_file::jobfile::Selector;
 use mainspring_file::origin::Origin;
@@ -62,6 +62,9 @@ impl StandIn<'_> {
     ///
     /// When the store cannot be read, there is nothing of that name, or only a loop can answer.
     pub fn ask(&mut self, request: &Request) -> Result<Response, Error> {
+        if Backend::Pool < request.row().backend {
+            return Err(Error::Refused(no_server()));
+        }
         let (shard, of_people) = (self.share.shard, self.share.of_people());
         let asking = match request {
             Request::Status => return self.status(),

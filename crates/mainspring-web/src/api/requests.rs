@@ -20,7 +20,7 @@ use std::pin::pin;
 use axum::http::HeaderValue;
 use axum::http::header::CONTENT_TYPE;
 use mainspring_host::socket::connect;
-use mainspring_server::protocol::{Asked, Power, Request, Response};
+use mainspring_server::protocol::{Answers, Asked, Power, Request, Response};
 use tokio::time::timeout;
 
 use super::log::too_many_streams;
@@ -36,12 +36,12 @@ use crate::scope::Scope;
 const LINES: &str = "application/x-ndjson";
 
 /// What a request needs; `None` for what the server's own listener alone may ask, or who is at the machine.
-pub const fn scope_of(request: &Request) -> Option<Scope> {
-    match request.power() {
+pub fn scope_of(request: &Request) -> Option<Scope> {
+    match request.row().power {
         Power::Looks => Some(Scope::Look),
         Power::Operates => Some(Scope::Operate),
         Power::Defines => Some(Scope::Define),
-        Power::Local => None,
+        Power::Local | Power::Listener => None,
     }
 }
 
@@ -58,7 +58,6 @@ pub async fn answer(call: Call) -> Reply {
     let scope = scope_of(&request).ok_or_else(here)?;
     check_scope(call.who()?, scope)?;
     match request {
-        Request::Logs { .. } | Request::Wait { .. } => waiting(&call, id, None, request).await,
         Request::Run { job, wait: true, due, key } => {
             let run = Request::Run { job, wait: false, due, key };
             let first = call.app.change(call.who()?, comment, run).await?;
@@ -66,6 +65,7 @@ pub async fn answer(call: Call) -> Reply {
             let wait = Request::Wait { run: run.clone() };
             waiting(&call, id, Some(first), wait).await
         }
+        request if request.row().answers != Answers::One => waiting(&call, id, None, request).await,
         request if scope == Scope::Look => lines(&call.app.pool.look_at(Reach::of(own), request).await?, id),
         request => lines(&call.app.change(call.who()?, comment, request).await?, id),
     }

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use mainspring_job::Shard;
 
 use super::super::several::temporary;
-use mainspring_server::protocol::{Answered, Asked, Power, Response};
+use mainspring_server::protocol::{Answered, Asked, Response};
 
 /// What is asked, as it came and as it was read.
 pub(super) struct Question<'q> {
@@ -21,7 +21,7 @@ pub(super) struct Question<'q> {
 impl Question<'_> {
     /// Whether it changes nothing.
     pub(super) fn looks(&self) -> bool {
-        self.asked.request.power() == Power::Looks
+        self.asked.request.looks()
     }
 }
 

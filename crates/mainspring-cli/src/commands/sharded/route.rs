@@ -17,7 +17,7 @@ use mainspring_job::{JobName, OnceId, Placement, RunKey, Shard};
 
 use mainspring_file::jobfile::JobFile;
 use mainspring_file::source::Source;
-use mainspring_server::protocol::{HistoryWire, PauseWire, Request};
+use mainspring_server::protocol::{Request, Subject};
 
 /// Whom a request is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +34,8 @@ pub(super) enum Route {
     One(Shard),
     /// Any shard; one of this server, if it has any.
     Any,
+    /// The same, each of this server in its turn.
+    Turn,
     /// Every shard of this server.
     Here,
     /// Every shard.
@@ -44,45 +46,22 @@ pub(super) enum Route {
 
 /// Whom it is for, among so many shards.
 pub(super) fn route(request: &Request, count: u16) -> Route {
-    match request {
-        Request::Status
-        | Request::Health
-        | Request::Recount
-        | Request::List(_)
-        | Request::Pause(PauseWire { job: None, .. })
-        | Request::Resume { job: None }
-        | Request::Apply { .. } => Route::All,
-        Request::Metrics { .. } => Route::Here,
-        Request::Export { after } => in_turn(after.as_deref()),
-        Request::Show { job }
-        | Request::Run { job, .. }
-        | Request::Remove { job, .. }
-        | Request::Pause(PauseWire { job: Some(job), .. })
-        | Request::Resume { job: Some(job) }
-        | Request::Backfill { job, .. }
-        | Request::Rewind { job, .. }
-        | Request::Stats { job }
-        | Request::History(HistoryWire { job: Some(job), .. }) => of_job(job),
-        Request::History(HistoryWire { group: Some(group), .. }) => {
+    match request.row().subject {
+        Subject::Any => Route::Any,
+        Subject::Jobs => Route::All,
+        Subject::Server => Route::Here,
+        Subject::Pages(after) => in_turn(after),
+        Subject::Job(job) => of_job(job),
+        Subject::Group(group) => {
             JobName::new(group).map_or(Route::Any, |name| Route::One(Shard::of(&name, count)))
         }
-        Request::Logs { of, .. } | Request::Cancel { of } => of_run(of),
-        Request::Wait { run }
-        | Request::DeadRetry { run }
-        | Request::DeadDrop { run }
-        | Request::Find { run } => of_run(run),
-        Request::Every(every) => JobName::new(&every.name).map_or(Route::Any, |name| {
+        Subject::Run(of) => of_run(of),
+        Subject::Name(name) => JobName::new(name).map_or(Route::Any, |name| {
             let shard = Shard::of(&name, count);
             Route::Defines(name, shard)
         }),
-        Request::Define { text, .. } => defines(text, count),
-        Request::Pending { .. }
-        | Request::History(_)
-        | Request::Audit(_)
-        | Request::Submit(_)
-        | Request::LoginCode
-        | Request::Redeem { .. }
-        | Request::Watch => Route::Any,
+        Subject::Definition(text) => defines(text, count),
+        Subject::Submission(_) => Route::Turn,
     }
 }
 
@@ -124,7 +103,7 @@ pub(super) fn next_in_turn(shard: Shard, after: Option<String>, count: u16) -> O
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mainspring_server::protocol::{EveryWire, ListWire, WorkWire};
+    use mainspring_server::protocol::{EveryWire, ListWire, PauseWire, WorkWire};
 
     fn name(text: &str) -> JobName {
         JobName::new(text).unwrap()

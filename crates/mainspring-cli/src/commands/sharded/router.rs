@@ -42,7 +42,7 @@ use super::watch::Watcher;
 use mainspring_exec::clock::Moment;
 use mainspring_file::origin::Origin;
 use mainspring_server::protocol::{
-    Answered, Asked, ErrorKind, ErrorWire, FileWire, Power, Request, Response, ShardWire,
+    Answered, Asked, ErrorKind, ErrorWire, FileWire, Request, Response, ShardWire,
 };
 use mainspring_server::server::brought::bring;
 use mainspring_server::waiting::{is_left, is_readable, wait_for, wait_for_any};
@@ -159,7 +159,7 @@ impl Router {
             let owned = self.pool.loops.look().shards.into_iter().find(|held| !held.server.is_empty());
             let shard = here.first().copied().or_else(|| owned.map(|held| held.shard));
             // What only looks is answered for any shard.
-            let shard = shard.or_else(|| (request.power() == Power::Looks).then_some(Shard(0)));
+            let shard = shard.or_else(|| request.looks().then_some(Shard(0)));
             shard.ok_or_else(|| Box::new(temporary("no server owns a shard yet".to_owned())))
         };
         Ok(Some(match route(request, self.pool.count) {
@@ -187,8 +187,8 @@ impl Router {
                 shard
             }
             Route::One(shard) => shard,
-            Route::Any if matches!(request, Request::Submit(_)) => self.next_here().map_or_else(any, Ok)?,
             Route::Any => any()?,
+            Route::Turn => self.next_here().map_or_else(any, Ok)?,
             Route::Here | Route::All | Route::InTurn(..) => return Ok(None),
         }))
     }

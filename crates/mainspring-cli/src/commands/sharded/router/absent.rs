@@ -7,14 +7,14 @@
 use mainspring_job::Shard;
 
 use super::Router;
-use mainspring_server::protocol::{Power, Request, Response, ranges};
+use mainspring_server::protocol::{Request, Response, ranges};
 use mainspring_server::server::Share;
 
 impl Router {
     /// The answers for shards for which nobody has answered: what was said instead, if something was to
     /// change.
     pub(super) fn for_absent(&mut self, absent: Vec<(Shard, Response)>, request: &Request) -> Vec<Response> {
-        if request.power() != Power::Looks {
+        if !request.looks() {
             return absent.into_iter().map(|(_, said)| said).collect();
         }
         self.absent.extend(absent.iter().map(|(shard, _)| *shard));

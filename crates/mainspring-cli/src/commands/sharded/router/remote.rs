@@ -17,12 +17,11 @@ use std::os::unix::net::UnixStream;
 use mainspring_job::Shard;
 use mainspring_postgres::{Held, Inbox};
 
-use super::super::super::inbox::is_forwarded;
 use super::super::super::replies::{self, Lack, Patience};
 use super::super::super::several::{self, temporary};
 use super::super::reply::{Question, line_of, nobody, write};
 use super::{Router, Said};
-use mainspring_server::protocol::{Asked, Power, Request, Response};
+use mainspring_server::protocol::{Asked, Request, Response};
 
 /// A request that was left for the owner of a shard: its number, or why there is none.
 pub(super) type Left = (Shard, Result<i64, Unasked>);
@@ -51,7 +50,7 @@ impl Router {
         let mut asked = Vec::new();
         let silent = if question.looks() { self.pool.tables.silent() } else { BTreeSet::new() };
         for (shard, owner) in shards {
-            if !is_forwarded(&question.asked.request) {
+            if !question.asked.request.row().power.is_remote() {
                 let text = format!("shard {} is owned by {}: ask there", shard.0, owner.name);
                 asked.push((*shard, Err(Unasked::Failed(temporary(text)))));
                 continue;
@@ -122,7 +121,7 @@ impl Router {
     /// What another server says, as it wrote it.
     pub(super) fn reply_of(&mut self, shard: Shard, asked: &Asked, actor: &str) -> String {
         let said = |response: Response| serde_json::to_string(&response).unwrap_or_default();
-        let looks = asked.request.power() == Power::Looks;
+        let looks = asked.request.looks();
         if looks && self.pool.tables.silent().contains(&shard) {
             return self.reply_for_absent(shard, &asked.request);
         }

@@ -1,0 +1,345 @@
+//! The table of requests: a variant and a row for each.
+//!
+//! ```text
+//!                        ┌─▶ the loop: limits, audit log, disk reserve     server/requests.rs
+//! Request ── row ─▶ Row ─┼─▶ a store without a loop: what it answers       server/stand_in.rs, server/alone.rs
+//!                        ├─▶ HTTP: scope of a token, streams               api/requests.rs of mainspring-web
+//!                        └─▶ several shards: which of them is asked        commands/sharded/route.rs of mainspring-cli
+//! ```
+//!
+//! A new request is a variant, a row and an example here, and an arm of `Server::answer` in
+//! `server/requests.rs`. Nothing else names all requests.
+//!
+//! Cost: a row is some words, made from the request without a copy.
+//!
+//! Does not answer a request, and does not check its arguments.
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::row::{Backend, Power, Row, Subject};
+use super::{AuditAskWire, EveryWire, HistoryWire, ListWire, PauseWire, SubmitWire};
+
+/// What can be asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "command", rename_all = "snake_case", deny_unknown_fields)]
+#[expect(missing_docs, reason = "the fields are the arguments of the commands of the same names")]
+pub enum Request {
+    /// How the server is.
+    #[serde(deserialize_with = "nothing")]
+    Status,
+    /// What else could be in trouble.
+    #[serde(deserialize_with = "nothing")]
+    Health,
+    /// Whether the numbers of the store are those of its rows, which are counted.
+    #[serde(deserialize_with = "nothing")]
+    Recount,
+    /// Jobs after a name, in order.
+    List(ListWire),
+    /// One-shot jobs that wait, in the order in which they are due, after the id of one of them.
+    Pending { after: Option<String>, limit: usize },
+    /// One job, or one pending one-shot job.
+    Show { job: String },
+    /// Runs, the latest first.
+    History(HistoryWire),
+    /// What a job's latest run, or a certain run, wrote.
+    Logs { of: String, follow: bool },
+    /// Run a job, now or at a time.
+    Run {
+        job: String,
+        wait: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        due: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<String>,
+    },
+    /// Wait for the end of a run.
+    Wait { run: String },
+    /// Do something once.
+    Submit(Box<SubmitWire>),
+    /// Define one job that is due again and again.
+    Every(Box<EveryWire>),
+    /// Define one job, given as a table of a job file: over HTTP, where programs write definitions.
+    Define { text: String, replace: bool },
+    /// Remove one job that came by command; and drop its ended runs with their output, also those of a job
+    /// that is gone already.
+    Remove {
+        job: String,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        drop_history: bool,
+    },
+    /// Pause a job; without a job, everything.
+    Pause(PauseWire),
+    /// Go on.
+    Resume { job: Option<String> },
+    /// End a run, or withdraw a pending one-shot job.
+    Cancel { of: String },
+    /// Run the occurrences of a range, or only tell them.
+    Backfill { job: String, from: String, to: String, preview: bool },
+    /// Plan a job from now on that rests for a clock that was ahead, or only tell what would run.
+    Rewind { job: String, preview: bool },
+    /// Run a dead letter again.
+    DeadRetry { run: String },
+    /// Let go of a dead letter.
+    DeadDrop { run: String },
+    /// Take over files of jobs, or only tell what that would change.
+    Apply { files: Vec<FileWire>, prune: bool, preview: bool },
+    /// All definitions, after a name.
+    Export { after: Option<String> },
+    /// A run with its attempts.
+    Find { run: String },
+    /// Who asked for what, the newest first.
+    Audit(AuditAskWire),
+    /// How the latest runs of a job went.
+    Stats { job: String },
+    /// What was counted and measured since the server began. The server's own listener alone may ask.
+    Metrics { jobs_max: usize },
+    /// A code with which a browser signs in.
+    #[serde(deserialize_with = "nothing")]
+    LoginCode,
+    /// Whether a code is good, once. The server's own listener alone may ask.
+    Redeem { code: String },
+    /// What changed since the last such question, as soon as anything has. The server's own listener alone
+    /// may ask.
+    #[serde(deserialize_with = "nothing")]
+    Watch,
+}
+
+/// An example of each request, as a client sends it.
+pub const EXAMPLES: &[&str] = &[
+    r#"{"command":"status"}"#,
+    r#"{"command":"health"}"#,
+    r#"{"command":"recount"}"#,
+    r#"{"command":"list","after":"backup","labels":["team=web"]}"#,
+    r#"{"command":"pending","after":null,"limit":100}"#,
+    r#"{"command":"show","job":"backup"}"#,
+    r#"{"command":"history","job":"backup","states":["failed"],"limit":20,"cursor":null}"#,
+    r#"{"command":"logs","of":"backup","follow":true}"#,
+    r#"{"command":"run","job":"backup","wait":true}"#,
+    r#"{"command":"wait","run":"backup@2026-11-21T03:00:00Z"}"#,
+    r#"{"command":"submit","due":"2026-11-21T03:00:00Z","process":{"run":["true"],"cwd":"/"}}"#,
+    r#"{"command":"every","name":"tick","period":"1m","webhook":{"url":"http://localhost/"}}"#,
+    r#"{"command":"define","text":"[jobs.tick]\nevery = '1m'\nrun = ['true']\n","replace":false}"#,
+    r#"{"command":"remove","job":"backup"}"#,
+    r#"{"command":"pause","job":"backup","note":"a new disk comes"}"#,
+    r#"{"command":"resume","job":null}"#,
+    r#"{"command":"cancel","of":"backup@2026-11-21T03:00:00Z"}"#,
+    r#"{"command":"backfill","job":"backup","from":"2026-11-20T00:00:00Z","to":"2026-11-21T00:00:00Z","preview":false}"#,
+    r#"{"command":"rewind","job":"backup","preview":true}"#,
+    r#"{"command":"dead_retry","run":"backup@2026-11-21T03:00:00Z"}"#,
+    r#"{"command":"dead_drop","run":"backup@2026-11-21T03:00:00Z"}"#,
+    r#"{"command":"apply","files":[{"name":"jobs.toml","text":"","system":false}],"prune":false,"preview":false}"#,
+    r#"{"command":"export","after":null}"#,
+    r#"{"command":"find","run":"backup@2026-11-21T03:00:00Z"}"#,
+    r#"{"command":"audit","by":"uid 1000","limit":100}"#,
+    r#"{"command":"stats","job":"backup"}"#,
+    r#"{"command":"metrics","jobs_max":1000}"#,
+    r#"{"command":"login_code"}"#,
+    r#"{"command":"redeem","code":"x"}"#,
+    r#"{"command":"watch"}"#,
+];
+
+impl Request {
+    /// What holds for it. Each request has a row here, or this does not compile.
+    pub fn row(&self) -> Row<'_> {
+        use Backend::{Folder, Pool};
+        use Request as R;
+        use Subject::{Any, Definition, Job, Jobs, Name, Pages, Run, Server, Submission};
+        match self {
+            R::Status => Row::looks("status", Jobs).by(Pool).over(&["GET status"]),
+            R::Health => Row::looks("health", Jobs).by(Pool).over(&["GET health"]),
+            R::Recount => Row::looks("recount", Jobs).by(Pool),
+            R::List(_) => Row::looks("list", Jobs).by(Folder).over(&["GET jobs"]),
+            R::Pending { .. } => Row::looks("pending", Any).by(Folder).over(&["GET once"]),
+            R::Show { job } => {
+                Row::looks("show", Job(job)).by(Folder).over(&["GET jobs/{job}", "GET once/{id}"])
+            }
+            R::History(asked) => Row::looks("history", of_history(asked)).by(Folder).over(&["GET runs"]),
+            R::Logs { of, follow } => Row::looks("logs", Run(of)).by(Folder).lines(*follow),
+            R::Run { job, wait, .. } => Row::operates("run", Job(job)).adds().ends(*wait).over(RUN_ROUTES),
+            R::Wait { run } => Row::looks("wait", Run(run)).ends(true),
+            R::Submit(submit) => Row::defines("submit", Submission(submit.name.as_deref()))
+                .adds()
+                .unaudited()
+                .over(&["POST once", "POST once/batch"]),
+            R::Every(every) => Row::defines("every", Name(&every.name)).adds(),
+            R::Define { text, .. } => {
+                Row::defines("define", Definition(text)).adds().over(&["POST jobs", "PUT jobs/{job}"])
+            }
+            R::Remove { job, drop_history } => {
+                let word = if *drop_history { "purge" } else { "remove" };
+                Row::defines(word, Job(job)).over(&["DELETE jobs/{job}"])
+            }
+            R::Pause(pause) => Row::operates("pause", Subject::job_or_all(pause.job.as_deref()))
+                .noted(&pause.note)
+                .over(&["POST jobs/{job}/pause", "POST pause", "POST actions"]),
+            R::Resume { job } => Row::operates("resume", Subject::job_or_all(job.as_deref())).over(&[
+                "POST jobs/{job}/resume",
+                "POST resume",
+                "POST actions",
+            ]),
+            R::Cancel { of } => Row::operates("cancel", Run(of)).over(&[
+                "POST runs/{job}/{nominal}/{series}/cancel",
+                "DELETE once/{id}",
+                "POST actions",
+            ]),
+            R::Backfill { job, preview, .. } => Row::operates("backfill", Job(job))
+                .adds()
+                .previews(*preview)
+                .over(&["POST jobs/{job}/backfill"]),
+            R::Rewind { job, preview } => Row::operates("rewind", Job(job)).adds().previews(*preview),
+            R::DeadRetry { run } => Row::operates("dead_retry", Run(run))
+                .adds()
+                .over(&["POST runs/{job}/{nominal}/{series}/retry", "POST actions"]),
+            R::DeadDrop { run } => Row::operates("dead_drop", Run(run))
+                .over(&["POST runs/{job}/{nominal}/{series}/drop", "POST actions"]),
+            R::Apply { preview, .. } => {
+                Row::defines("apply", Jobs).adds().previews(*preview).over(&["POST apply"])
+            }
+            R::Export { after } => {
+                Row::looks("export", Pages(after.as_deref())).by(Folder).over(&["GET export"])
+            }
+            R::Find { run } => Row::looks("find", Run(run)).by(Pool).over(FIND_ROUTES),
+            R::Audit(_) => Row::looks("audit", Any).by(Folder).over(&["GET audit"]),
+            R::Stats { job } => Row::looks("stats", Job(job)).by(Pool),
+            R::Metrics { .. } => Row::of_listener("metrics", Server),
+            R::LoginCode => Row::local("login_code"),
+            R::Redeem { .. } => Row::of_listener("redeem", Any),
+            R::Watch => Row::of_listener("watch", Any),
+        }
+    }
+
+    /// Whether it changes nothing.
+    pub fn looks(&self) -> bool {
+        self.row().power == Power::Looks
+    }
+}
+
+/// A job also runs as a one-shot job.
+const RUN_ROUTES: &[&str] = &["POST jobs/{job}/run", "POST once", "POST once/batch", "POST actions"];
+
+/// The output of a run is a file that the listener reads.
+const FIND_ROUTES: &[&str] = &[
+    "GET runs/{job}/{nominal}/{series}",
+    "GET runs/{job}/{nominal}/{series}/output",
+    "GET runs/{job}/{nominal}/{series}/output/events",
+];
+
+fn of_history(asked: &HistoryWire) -> Subject<'_> {
+    match (&asked.job, &asked.group) {
+        (Some(job), _) => Subject::Job(job),
+        (None, Some(group)) => Subject::Group(group),
+        (None, None) => Subject::Any,
+    }
+}
+
+/// A request without arguments refuses any, as the others refuse those that they do not know.
+fn nothing<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(), D::Error> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Nothing {}
+    Nothing::deserialize(deserializer).map(|Nothing {}| ())
+}
+
+/// A file of jobs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FileWire {
+    /// Its whole path: the source of its jobs.
+    pub name: String,
+    /// Its content.
+    pub text: String,
+    /// Whether it is a crontab with a user column.
+    pub system: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Answers, Effect};
+    use super::*;
+
+    /// The table for people, which is committed.
+    const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/requests.md");
+
+    /// A row of it.
+    fn line(request: &Request, example: &str) -> String {
+        let Row { word, power, subject, backend, is_audited, routes, .. } = request.row();
+        let scope = match power {
+            Power::Looks => "look",
+            Power::Operates => "operate",
+            Power::Defines => "define",
+            Power::Local => "none: at the machine of the server",
+            Power::Listener => "none: the server's own listener",
+        };
+        let about = format!("{subject:?}");
+        let about = about.split('(').next().expect("a text has a first part").to_lowercase();
+        let audited = if is_audited { "yes" } else { "" };
+        let without = match backend {
+            Backend::Folder => "of a folder and of a pool",
+            Backend::Pool => "of a pool",
+            Backend::Owner => "",
+        };
+        let routes: Vec<String> = routes.iter().map(|route| format!("`{route}`")).collect();
+        let routes = routes.join(", ");
+        format!("| `{word}` | {scope} | {about} | {audited} | {without} | {routes} | `{example}` |\n")
+    }
+
+    #[test]
+    fn the_page_of_requests_is_that_of_the_table() {
+        let lines: String = all().iter().zip(EXAMPLES).map(|(request, text)| line(request, text)).collect();
+        let page = format!(
+            "# Requests over the socket\n\
+            Made from the code by `UPDATE_EXPECTED=1 cargo test -p mainspring-server page_of_requests`; changes here are lost.\n\n\
+            Each is a line of JSON on the socket, and the body of `POST /api/v1/requests` unless its scope is none.\n\n\
+            | request | scope | about | in the audit log | answered by a store without its owner | routes below `/api/v1/` | example |\n\
+            |---|---|---|---|---|---|---|\n{lines}"
+        );
+        if std::env::var_os("UPDATE_EXPECTED").is_some() {
+            std::fs::write(PAGE, &page).unwrap();
+        }
+        let committed = std::fs::read_to_string(PAGE).unwrap_or_default();
+        assert!(
+            committed == page,
+            "UPDATE_EXPECTED=1 cargo test -p mainspring-server page_of_requests accepts the change"
+        );
+    }
+
+    fn all() -> Vec<Request> {
+        EXAMPLES.iter().map(|text| serde_json::from_str(text).expect("an example is a request")).collect()
+    }
+
+    #[test]
+    fn each_request_has_an_example_and_its_word_is_that_of_its_command() {
+        let known = serde_json::from_str::<Request>(r#"{"command":"?"}"#).unwrap_err().to_string();
+        let known: Vec<&str> = known.split('`').skip(3).step_by(2).collect();
+        assert_eq!(known, all().iter().map(|request| request.row().word).collect::<Vec<&str>>());
+        for (request, text) in all().iter().zip(EXAMPLES) {
+            let command = serde_json::to_value(request).unwrap()["command"].clone();
+            assert_eq!(command, request.row().word, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_looks_changes_nothing_and_what_a_store_answers_looks() {
+        for request in all() {
+            let row = request.row();
+            assert!(row.power.changes() || (row.effect == Effect::Tells && !row.is_audited), "{row:?}");
+            assert!(row.backend == Backend::Owner || row.power == Power::Looks, "{row:?}");
+            assert!(row.power.is_remote() || row.routes.is_empty(), "{row:?}");
+        }
+    }
+
+    #[test]
+    fn arguments_that_change_the_meaning_of_a_request_change_its_row() {
+        let read = |text: &str| serde_json::from_str::<Request>(text).unwrap();
+        let purge = read(r#"{"command":"remove","job":"j","drop_history":true}"#);
+        assert_eq!((purge.row().word, purge.row().subject.name()), ("purge", Some("j")));
+        let preview = read(r#"{"command":"rewind","job":"j","preview":true}"#);
+        assert_eq!((preview.row().effect, preview.row().is_audited), (Effect::Tells, false));
+        assert_eq!(preview.row().power, Power::Operates);
+        let [waits, runs] = ["true", "false"]
+            .map(|wait| read(&format!(r#"{{"command":"run","job":"j","wait":{wait}}}"#)).row().answers);
+        assert_eq!((waits, runs), (Answers::End, Answers::One));
+        let all = read(r#"{"command":"pause","note":"why"}"#);
+        assert_eq!((all.row().subject, all.row().note), (Subject::Jobs, "why"));
+    }
+}

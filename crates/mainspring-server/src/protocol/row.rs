@@ -1,0 +1,218 @@
+//! The facts that hold for a request, as values: its row in the table of [`Request`](super::Request).
+//!
+//! | fact | decides |
+//! |---|---|
+//! | [`Power`] | the scope of a token, whether changes are counted, whether the socket may ask |
+//! | [`Subject`] | the target in the audit log, and the shard that is asked where there are several |
+//! | [`Effect`] | what is refused while the disk is nearly full, and what the audit log leaves out |
+//! | [`Answers`] | whether a client waits, and for what |
+//! | [`Backend`] | who can answer beside the loop |
+//!
+//! Cost: none.
+//!
+//! Does not answer: the loop does, in `server/requests.rs`.
+
+/// What a request may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Power {
+    /// It changes nothing.
+    Looks,
+    /// It runs, pauses or ends what is defined already.
+    Operates,
+    /// It says what is run as the server's user, or takes that away for good.
+    Defines,
+    /// It is for a person at the machine of the server: signing in.
+    Local,
+    /// The server's own listener alone may ask it.
+    Listener,
+}
+
+impl Power {
+    /// Whether jobs or runs are changed with it.
+    pub const fn changes(self) -> bool {
+        matches!(self, Power::Operates | Power::Defines)
+    }
+
+    /// Whether it may come from another machine: over HTTP, or through the database of a pool.
+    pub const fn is_remote(self) -> bool {
+        !matches!(self, Power::Local | Power::Listener)
+    }
+}
+
+/// What a request is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject<'r> {
+    /// Nothing that a shard has for itself: any loop knows it, or the store.
+    Any,
+    /// All jobs.
+    Jobs,
+    /// The loops of the server that is asked.
+    Server,
+    /// All jobs, a page after this place.
+    Pages(Option<&'r str>),
+    /// A job.
+    Job(&'r str),
+    /// The jobs of a group.
+    Group(&'r str),
+    /// A run; or by its own name a one-shot job, or a job whose runs it is about.
+    Run(&'r str),
+    /// A job of this name that is defined.
+    Name(&'r str),
+    /// The jobs of a definition.
+    Definition(&'r str),
+    /// A one-shot job that is submitted, with its name if it has one.
+    Submission(Option<&'r str>),
+}
+
+impl<'r> Subject<'r> {
+    /// A job, or all of them.
+    pub fn job_or_all(job: Option<&'r str>) -> Subject<'r> {
+        job.map_or(Subject::Jobs, Subject::Job)
+    }
+
+    /// The name of the one job or run that it is.
+    pub const fn name(self) -> Option<&'r str> {
+        match self {
+            Subject::Job(name) | Subject::Run(name) | Subject::Name(name) => Some(name),
+            Subject::Submission(name) => name,
+            Subject::Any
+            | Subject::Jobs
+            | Subject::Server
+            | Subject::Pages(_)
+            | Subject::Group(_)
+            | Subject::Definition(_) => None,
+        }
+    }
+}
+
+/// What becomes of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Nothing but an answer; with the power to change something it tells what that would change.
+    Tells,
+    /// What is there changes.
+    Changes,
+    /// New work comes, for which the disk needs room.
+    Adds,
+}
+
+/// Which answers come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answers {
+    /// One.
+    One,
+    /// The lines of an output.
+    Lines {
+        /// Whether those that come later are wanted too.
+        follows: bool,
+    },
+    /// The end of a run, when it comes.
+    End,
+}
+
+/// What can answer, from the least on: each has all that those before it have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Backend {
+    /// The folder of a store that no server has.
+    Folder,
+    /// A store that a pool shares, in place of an owner that does not answer.
+    Pool,
+    /// The loop that owns the jobs.
+    Owner,
+}
+
+/// The facts that hold for a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row<'r> {
+    /// What the audit log and the metrics call it: the word of its command, where that has not two meanings.
+    pub word: &'static str,
+    /// What it may do.
+    pub power: Power,
+    /// What it is about.
+    pub subject: Subject<'r>,
+    /// What becomes of it.
+    pub effect: Effect,
+    /// Which answers come.
+    pub answers: Answers,
+    /// The least that can answer.
+    pub backend: Backend,
+    /// Whether the audit log keeps that it changed something.
+    pub is_audited: bool,
+    /// What it says about itself for the audit log.
+    pub note: &'r str,
+    /// The routes of the HTTP API that are for it, without `/api/v1/`. All that [is
+    /// remote](Power::is_remote) can be asked by `POST requests` as well.
+    pub routes: &'static [&'static str],
+}
+
+impl<'r> Row<'r> {
+    const fn new(word: &'static str, power: Power, subject: Subject<'r>) -> Row<'r> {
+        let is_audited = power.changes();
+        let effect = if is_audited { Effect::Changes } else { Effect::Tells };
+        let (answers, backend) = (Answers::One, Backend::Owner);
+        Row { word, power, subject, effect, answers, backend, is_audited, note: "", routes: &[] }
+    }
+
+    /// One that changes nothing.
+    pub(super) const fn looks(word: &'static str, subject: Subject<'r>) -> Row<'r> {
+        Row::new(word, Power::Looks, subject)
+    }
+
+    /// One that operates.
+    pub(super) const fn operates(word: &'static str, subject: Subject<'r>) -> Row<'r> {
+        Row::new(word, Power::Operates, subject)
+    }
+
+    /// One that defines.
+    pub(super) const fn defines(word: &'static str, subject: Subject<'r>) -> Row<'r> {
+        Row::new(word, Power::Defines, subject)
+    }
+
+    /// One for the machine of the server.
+    pub(super) const fn local(word: &'static str) -> Row<'r> {
+        Row::new(word, Power::Local, Subject::Any)
+    }
+
+    /// One of the server's own listener.
+    pub(super) const fn of_listener(word: &'static str, subject: Subject<'r>) -> Row<'r> {
+        Row::new(word, Power::Listener, subject)
+    }
+
+    /// New work comes with it.
+    pub(super) const fn adds(self) -> Row<'r> {
+        Row { effect: Effect::Adds, ..self }
+    }
+
+    /// The same, if it only tells what it would change.
+    pub(super) const fn previews(self, is_preview: bool) -> Row<'r> {
+        if is_preview { Row { effect: Effect::Tells, is_audited: false, ..self } } else { self }
+    }
+
+    /// What it makes is all that is kept of it: there may be thousands a second.
+    pub(super) const fn unaudited(self) -> Row<'r> {
+        Row { is_audited: false, ..self }
+    }
+
+    pub(super) const fn noted(self, note: &'r str) -> Row<'r> {
+        Row { note, ..self }
+    }
+
+    /// The lines of an output are its answers.
+    pub(super) const fn lines(self, follows: bool) -> Row<'r> {
+        Row { answers: Answers::Lines { follows }, ..self }
+    }
+
+    /// The end of a run is its last answer, if that is waited for.
+    pub(super) const fn ends(self, waits: bool) -> Row<'r> {
+        if waits { Row { answers: Answers::End, ..self } } else { self }
+    }
+
+    /// The store alone can answer it.
+    pub(super) const fn by(self, backend: Backend) -> Row<'r> {
+        Row { backend, ..self }
+    }
+
+    pub(super) const fn over(self, routes: &'static [&'static str]) -> Row<'r> {
+        Row { routes, ..self }
+    }
+}
