@@ -37,7 +37,6 @@
 //! |---|---|
 //! | tell its time with each commit and renewal; the owner slews to it | has its owner's clock: [`Committed::now`] is `None` |
 //! | say how long a lease lasts, in boot time | has a lease that lasts as long as the lock on its folder: [`Renewed::lasts`] is `None` |
-//! | answer for each of several shards: [`Store::commit_all`], [`Store::renew_all`] | has one shard |
 //! | number the generations of a handle | never gives an id's number twice: the epoch is in its upper bits |
 //!
 //! # Errors, and what the owner does
@@ -273,11 +272,6 @@ pub trait Store: Reader {
     /// `Fenced` when it is the owner no more.
     fn renew(&mut self, lease: Lease) -> Result<Renewed, StoreError>;
 
-    /// The same for several shards, each with an answer of its own, in their order.
-    fn renew_all(&mut self, leases: &[Lease]) -> Vec<Result<Renewed, StoreError>> {
-        leases.iter().map(|lease| self.renew(*lease)).collect()
-    }
-
     /// Gives ownership up in good order.
     ///
     /// # Errors
@@ -326,12 +320,6 @@ pub trait Store: Reader {
     /// # Errors
     /// See the table above.
     fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Committed, StoreError>;
-
-    /// The same for several shards, each with an answer of its own, in their order: where one is fenced, the
-    /// others are written. A store that can will write them all at once.
-    fn commit_all(&mut self, parts: &[(Lease, &Batch)]) -> Vec<Result<Committed, StoreError>> {
-        parts.iter().map(|(lease, batch)| self.commit(*lease, batch)).collect()
-    }
 }
 
 /// What answers questions of what was committed: for the owner, and for people on a connection of their own.

@@ -36,14 +36,13 @@ enum Flaw {
     RunsBack,
     ForgetsTheLast,
     ForgetsWhoAsked,
-    AnswersOnce,
     ForgetsTheKey,
     /// These two are none: what a store hints at is not compared.
     NeverHints,
     HintsForNothing,
 }
 
-const FLAWS: [Flaw; 21] = [
+const FLAWS: [Flaw; 20] = [
     Flaw::ForgetsTheKey,
     Flaw::ForgetsTheLast,
     Flaw::ForgetsWhoAsked,
@@ -64,7 +63,6 @@ const FLAWS: [Flaw; 21] = [
     Flaw::TakesOldBatches,
     Flaw::TakesWhatLeavesOneOut,
     Flaw::RunsBack,
-    Flaw::AnswersOnce,
 ];
 
 struct BrokenStore {
@@ -186,15 +184,6 @@ impl Store for BrokenStore {
             }
         }
         Ok(committed)
-    }
-
-    fn commit_all(&mut self, parts: &[(Lease, &Batch)]) -> Vec<Result<Committed, StoreError>> {
-        let answers = parts.iter().map(|(lease, batch)| self.commit(*lease, batch));
-        let mut answers: Vec<_> = answers.collect();
-        if self.flaw == Flaw::AnswersOnce && answers.iter().any(Result::is_err) {
-            answers.iter_mut().for_each(|answer| *answer = Err(StoreError::Fenced));
-        }
-        answers
     }
 }
 

@@ -26,7 +26,6 @@ pub(super) fn all<G: Ground>() -> Vec<Law<G>> {
         ("who lost its shard to another writes nothing", fenced_after_a_steal),
         ("a batch whose answer was lost is not applied for who lost its shard", lost_answer_after_a_steal),
         ("an owner finds all that the one before it wrote", taken_over_whole),
-        ("a commit for several shards answers for each", each_shard_has_its_answer),
         ("the store's time never runs back", time_never_runs_back),
         ("of two owners only the latest writes", random_steals),
     ]
@@ -167,30 +166,6 @@ fn taken_over_whole<G: Ground>(ground: &mut G) -> Held {
     same("its end", &committed(store, new, 1, &[end])?, &vec![Answer::New])?;
     let pending = hands.one().counts(Shard::WHOLE).map_err(text)?.pending;
     same("pending jobs, as the old owner may still read them", &pending, &1)
-}
-
-/// A commit for several shards answers for each: one that is lost takes none of the others with it.
-fn each_shard_has_its_answer<G: Ground>(ground: &mut G) -> Held {
-    let mut hands = Hands::fresh(ground);
-    let old = taken_by(ground, hands.one(), "one")?;
-    let new = taken_by(ground, hands.other(), "other")?;
-    let (lost, kept) = (
-        Batch { number: 1, operations: vec![plan(60)] },
-        Batch { number: 1, operations: vec![plan(120), plan(180)] },
-    );
-    let store = hands.other();
-    let mut answers = store.commit_all(&[(old, &lost), (new, &kept)]).into_iter();
-    let (Some(of_lost), Some(of_kept), None) = (answers.next(), answers.next(), answers.next()) else {
-        return Err("two shards have two answers".to_owned());
-    };
-    is_fenced("a commit beside another", of_lost)?;
-    same("the answers of the other shard", &of_kept.map_err(text)?.answers, &vec![Answer::New; 2])?;
-    let mut renewed = store.renew_all(&[old, new]).into_iter();
-    let (Some(of_lost), Some(of_kept), None) = (renewed.next(), renewed.next(), renewed.next()) else {
-        return Err("two shards are renewed with two answers".to_owned());
-    };
-    is_fenced("a renewal beside another", of_lost)?;
-    of_kept.map(|_| ()).map_err(text)
 }
 
 /// Where the store tells its time, it never runs back, and a lease lasts for some of it.
