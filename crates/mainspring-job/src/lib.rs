@@ -185,7 +185,7 @@ pub use state::RunState;
 pub use store::contract;
 #[doc(inline)]
 pub use store::{
-    Arrivals, Committed, Counts, Cursor, Hint, KeptOutput, LEASE_MARGIN, Lease, LeaseAge, LeaseDeadlines,
+    Arrivals, Committed, Counts, Cursor, KeptOutput, LEASE_MARGIN, Lease, LeaseAge, LeaseDeadlines,
     MAX_KEPT_OUTPUT_BYTES, MAX_PAGE, MemoryStore, Order, OutputKeeper, Owner, Query, Reader, Renewed, Shard,
     Spread, Stats, Store, StoreError,
 };

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  Store    acquire ──▶ Lease { shard, epoch } ──▶ commit(lease, batch)     atomic, durable, fenced
-//!           renew, release, hints                  the owner's: what may be tried again; may be lost
+//!           renew, release                         the owner's
 //!  Reader   load, load_ids(after, up_to)           one-shot jobs that are due, ids of near ones, by (due, number)
 //!           jobs, open_runs                        at boot
 //!           find, run, attempts, audit, ..         for people, over a connection of their own
@@ -26,12 +26,10 @@
 //! 4. Operations are applied in order, each as the table of [`Operation`](crate::Operation) says.
 //! 5. `load` sees every batch that was committed before, and answers in the order of ids, without gaps up to
 //!    its last row. So does every other question, of every reader.
-//! 6. Hints shorten waiting, and nothing rests on them: they may be lost, come late, twice or for nothing.
-//!    A program that waits for something tries it again at intervals of its own, and a hint makes the next
-//!    try come sooner. So a store that is not asked for them, or none arrives, answers everything else alike.
 //!
-//! There is no hint of new pending jobs. A job comes into a shard only by a commit of its owner, so the owner
-//! knows of it. No job falls between `load` and the timer queue, and no owner looks for the next free row.
+//! The store tells of no new pending jobs. A job comes into a shard only by a commit of its owner, so the
+//! owner knows of it. No job falls between `load` and the timer queue, and no owner looks for the next free
+//! row.
 //!
 //! | beside that, a store that several servers share will | an embedded one |
 //! |---|---|
@@ -224,27 +222,6 @@ pub struct Renewed {
     pub lasts: Option<Duration>,
 }
 
-/// Something that has become possible, as far as the store knows: see the sixth sentence of the contract.
-///
-/// # Example
-/// ```
-/// use mainspring_job::{Hint, MemoryStore, Owner, Shard, Store};
-///
-/// let mut store = MemoryStore::new();
-/// let lease = store.acquire(Shard::WHOLE, &Owner::new("first"))?;
-/// store.release(lease)?;
-/// assert_eq!(store.hints(), [Hint::Free(Shard::WHOLE)]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Hint {
-    /// The shard has lost its owner: an `acquire` that was `Busy` may succeed.
-    Free(Shard),
-    /// There is room again: a `commit` that was `Busy` or `Full` may succeed.
-    Room(Shard),
-}
-
 /// What keeps jobs and runs, for their owner. The [module's page](self) has the contract.
 ///
 /// # Example
@@ -283,10 +260,6 @@ pub trait Store: Reader {
     fn notes(&mut self) -> Vec<String> {
         Vec::new()
     }
-
-    /// What has become possible since the last call. Does not wait, and cannot fail: a store that cannot tell
-    /// has no hints.
-    fn hints(&mut self) -> Vec<Hint>;
 
     /// Keeps that a source was applied which has no job in this shard: see [`Reader::shared_sources`]. A
     /// source of which a job is defined is kept with that.

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Answer, Attempt, AuditQuery, Audited, Batch, Committed, Counts, Hint, JobName, JobRecord, Lease,
-    MemoryStore, Once, OnceId, Operation, Owner, PauseTerms, Query, Reader, Renewed, Run, RunKey, Shard,
-    Store, StoreError, Takeover, contract,
+    Answer, Attempt, AuditQuery, Audited, Batch, Committed, Counts, JobName, JobRecord, Lease, MemoryStore,
+    Once, OnceId, Operation, Owner, PauseTerms, Query, Reader, Renewed, Run, RunKey, Shard, Store,
+    StoreError, Takeover, contract,
 };
 
 /// Makes stores with a flaw.
@@ -29,20 +29,15 @@ enum Flaw {
     MovesWatermarkBack,
     ForgetsCrashes,
     CallsEveryEndClean,
-    IsFreeOnlyAfterAHint,
-    LosesWhatIsHinted,
     TakesOldBatches,
     TakesWhatLeavesOneOut,
     RunsBack,
     ForgetsTheLast,
     ForgetsWhoAsked,
     ForgetsTheKey,
-    /// These two are none: what a store hints at is not compared.
-    NeverHints,
-    HintsForNothing,
 }
 
-const FLAWS: [Flaw; 20] = [
+const FLAWS: [Flaw; 18] = [
     Flaw::ForgetsTheKey,
     Flaw::ForgetsTheLast,
     Flaw::ForgetsWhoAsked,
@@ -58,8 +53,6 @@ const FLAWS: [Flaw; 20] = [
     Flaw::MovesWatermarkBack,
     Flaw::ForgetsCrashes,
     Flaw::CallsEveryEndClean,
-    Flaw::IsFreeOnlyAfterAHint,
-    Flaw::LosesWhatIsHinted,
     Flaw::TakesOldBatches,
     Flaw::TakesWhatLeavesOneOut,
     Flaw::RunsBack,
@@ -72,8 +65,6 @@ struct BrokenStore {
     number: u64,
     /// The number of the last batch, as it was given and as the store has it.
     given: (u64, u64),
-    /// Released, and hints were not asked for since.
-    is_silent: bool,
     /// The last batch and its answers.
     last: Option<(u64, Committed)>,
 }
@@ -88,7 +79,6 @@ impl contract::Ground for Broken {
             lease: None,
             number: 0,
             given: (0, 0),
-            is_silent: false,
             last: None,
         }
     }
@@ -108,9 +98,6 @@ impl Store for BrokenStore {
         {
             return Ok(lease);
         }
-        if self.flaw == Flaw::IsFreeOnlyAfterAHint && self.is_silent {
-            return Err(StoreError::Busy);
-        }
         let lease = self.store.acquire(shard, owner)?;
         let takeover = if self.flaw == Flaw::CallsEveryEndClean { Takeover::Clean } else { lease.takeover };
         let lease = Lease::new(lease.shard, lease.epoch, takeover);
@@ -123,19 +110,7 @@ impl Store for BrokenStore {
     }
 
     fn release(&mut self, lease: Lease) -> Result<(), StoreError> {
-        self.is_silent = true;
         self.store.release(lease)
-    }
-
-    fn hints(&mut self) -> Vec<Hint> {
-        self.is_silent = false;
-        match self.flaw {
-            Flaw::LosesWhatIsHinted => self.store = MemoryStore::new(),
-            Flaw::HintsForNothing => return vec![Hint::Free(Shard(7)), Hint::Room(Shard::WHOLE)],
-            _ => (),
-        }
-        let hints = self.store.hints();
-        if self.flaw == Flaw::NeverHints { Vec::new() } else { hints }
     }
 
     fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Committed, StoreError> {
@@ -257,22 +232,6 @@ fn the_store_in_memory_keeps_the_contract() {
 }
 
 #[test]
-fn hints_that_are_lost_or_wrong_change_nothing() {
-    for flaw in [Flaw::NeverHints, Flaw::HintsForNothing] {
-        assert_eq!(contract::exercise(&mut Broken(flaw), 200), Ok(()), "{flaw:?}");
-    }
-}
-
-#[test]
-fn a_store_in_memory_hints_that_it_is_free_once() {
-    let mut store = MemoryStore::new();
-    let lease = store.acquire(Shard::WHOLE, &Owner::new("test")).unwrap();
-    assert_eq!(store.hints(), []);
-    store.release(lease).unwrap();
-    assert_eq!((store.hints(), store.hints()), (vec![Hint::Free(Shard::WHOLE)], Vec::new()));
-}
-
-#[test]
 fn a_broken_store_is_caught() {
     for flaw in FLAWS {
         let found = contract::exercise(&mut Broken(flaw), 500);
@@ -315,9 +274,6 @@ impl Store for Lent {
     }
     fn release(&mut self, lease: Lease) -> Result<(), StoreError> {
         self.0.borrow_mut().release(lease)
-    }
-    fn hints(&mut self) -> Vec<Hint> {
-        self.0.borrow_mut().hints()
     }
     fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Committed, StoreError> {
         self.0.borrow_mut().commit(lease, batch)

@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Arrivals, Batch, Committed, Hint, JobName, Lease, Owner, Renewed, Shard, Store, StoreError, Takeover,
+    Arrivals, Batch, Committed, JobName, Lease, Owner, Renewed, Shard, Store, StoreError, Takeover,
 };
 use tokio_postgres::Row;
 
@@ -430,11 +430,6 @@ impl Store for PostgresStore {
 
     fn departed(&mut self, lease: Lease) -> Result<Vec<JobName>, StoreError> {
         self.departed_jobs(lease)
-    }
-
-    /// None: a standby hears of them by [`Releases`](super::Releases), and asks each second.
-    fn hints(&mut self) -> Vec<Hint> {
-        Vec::new()
     }
 
     fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Committed, StoreError> {

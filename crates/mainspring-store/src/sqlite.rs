@@ -24,9 +24,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use mainspring_job::{
-    Answer, Batch, Committed, Hint, Lease, Owner, Renewed, Shard, Store, StoreError, Takeover,
-};
+use mainspring_job::{Answer, Batch, Committed, Lease, Owner, Renewed, Shard, Store, StoreError, Takeover};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
 
 use super::connection::connected;
@@ -294,12 +292,6 @@ impl Store for SqliteStore {
         let sql = "UPDATE shard SET epoch = epoch + 1, owner = '' WHERE shard = ?1";
         let result = self.connection.execute(sql, params![lease.shard.0]).map(|_| ()).map_err(mapped);
         self.judged(result)
-    }
-
-    /// None: the folder has one owner, and who waits for it waits for its lock; and what makes a commit
-    /// `Busy` is another program that reads the file, of whose end nobody tells.
-    fn hints(&mut self) -> Vec<Hint> {
-        Vec::new()
     }
 
     fn notes(&mut self) -> Vec<String> {

@@ -15,7 +15,7 @@
 //! ```
 //! use mainspring_job::jiff::Timestamp;
 //! use mainspring_job::{
-//!     Attempt, AuditQuery, Audited, Batch, Committed, Counts, Hint, JobName, JobRecord, Lease, MemoryStore,
+//!     Attempt, AuditQuery, Audited, Batch, Committed, Counts, JobName, JobRecord, Lease, MemoryStore,
 //!     Once, OnceId, Owner, Query, Reader, Renewed, PauseTerms, Run, RunKey, Shard, Store, StoreError, contract,
 //! };
 //!
@@ -45,9 +45,6 @@
 //!         self.state.release(lease)?;
 //!         self.entries.push(Entry::Released(lease));
 //!         Ok(())
-//!     }
-//!     fn hints(&mut self) -> Vec<Hint> {
-//!         self.state.hints()
 //!     }
 //!     fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Committed, StoreError> {
 //!         // One that is fenced out is told so, and writes nothing.
@@ -240,10 +237,6 @@ fn script<G: Ground>(ground: &mut G, seed: u64) -> Held {
             if answer != expected {
                 return Err(format!("{operation:?} was answered {answer:?} instead of {expected:?}"));
             }
-        }
-        if generator.one_in(3) {
-            // Whatever the store hints at is lost here, and the oracle is never asked.
-            store.hints();
         }
         if generator.one_in(4) {
             let again = committed(&mut store, lease, number, &operations)?;

@@ -14,9 +14,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::lending::Lending;
-use super::{
-    Committed, Counts, Hint, Lease, MAX_PAGE, Owner, Query, Reader, Renewed, Shard, Store, StoreError,
-};
+use super::{Committed, Counts, Lease, MAX_PAGE, Owner, Query, Reader, Renewed, Shard, Store, StoreError};
 use crate::audit::{Audit, AuditQuery, Audited, MAX_AUDIT_ROWS};
 use crate::name::JobName;
 use crate::once::{Once, OnceId};
@@ -58,8 +56,6 @@ pub struct MemoryStore {
     keys: BTreeMap<String, (OnceId, RunKey)>,
     runs: BTreeMap<RunKey, Run>,
     attempts: BTreeMap<(RunKey, u32), Attempt>,
-    /// Whether it was released since hints were last asked for.
-    is_free: bool,
     /// The last batch, and what was answered.
     last: Option<(u64, Vec<Answer>)>,
     /// Until when its owner has it. `None`: until another takes it.
@@ -354,13 +350,8 @@ impl Store for MemoryStore {
         if let Some(lending) = &mut self.lending {
             lending.free();
         }
-        (self.owned_since, self.is_free) = (None, true);
+        self.owned_since = None;
         Ok(())
-    }
-
-    fn hints(&mut self) -> Vec<Hint> {
-        let is_free = std::mem::take(&mut self.is_free);
-        if is_free && self.owned_since.is_none() { vec![Hint::Free(Shard::WHOLE)] } else { Vec::new() }
     }
 
     fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Committed, StoreError> {

@@ -32,7 +32,6 @@ pub(super) fn all<G: Ground>() -> Vec<Law<G>> {
         ("epochs grow", epochs_grow),
         ("a lease says whether the owner before had left", takeover_told),
         ("a lease says whether the machine was started anew since the owner before", reboot_told),
-        ("an owner that never asks for hints can do all that others can", needs_no_hints),
         ("there is one start record for each attempt", one_start),
         ("a pending job fires once", fires_once),
         ("a key or a name that is taken is answered with its holder", taken),
@@ -207,32 +206,6 @@ fn reboot_told<G: Ground>(ground: &mut G) -> Held {
     let expected =
         [Takeover::Clean, Takeover::Unclean, Takeover::Rebooted, Takeover::Unclean, Takeover::Unclean];
     same("takeovers", &found, &expected.to_vec())
-}
-
-fn needs_no_hints<G: Ground>(ground: &mut G) -> Held {
-    let mut found = Vec::new();
-    for asks in [false, true] {
-        let (mut store, first) = opened(ground)?;
-        store.release(first).map_err(text)?;
-        if asks {
-            let hints = store.hints();
-            drop(hints);
-        }
-        let second = acquired(ground, &mut store, &Owner::new("suite"))?;
-        if asks {
-            store.hints();
-        }
-        let operations = [Operation::Plan(running(&key())), Operation::Submit(once(1, 99))];
-        let answers = committed(&mut store, second, 1, &operations)?;
-        if asks {
-            store.hints();
-        }
-        let again = committed(&mut store, second, 1, &operations)?;
-        // Each is given at a time of its own.
-        let told = Lease { now: None, ..second };
-        found.push((told, answers, again, store.counts(Shard::WHOLE).map_err(text)?));
-    }
-    same("what came of it", &found[0], &found[1])
 }
 
 fn one_start<G: Ground>(ground: &mut G) -> Held {
