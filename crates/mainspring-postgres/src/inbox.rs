@@ -149,16 +149,6 @@ impl Inbox {
         Ok(rows.first().ok_or(StoreError::Busy)?.get(0))
     }
 
-    /// The reply, once.
-    ///
-    /// # Errors
-    /// When the database does not answer.
-    pub fn take_reply(&mut self, id: i64) -> Result<Option<String>, StoreError> {
-        let sql = "DELETE FROM mainspring.reply WHERE id = $1 RETURNING response";
-        let rows = self.connection.call("take a reply", sql, &[Value::Int(id)])?;
-        Ok(rows.first().map(|row| read(row.get(0)).into_owned()))
-    }
-
     /// Leaves replies, and takes the requests out that are there still: at once, or not at all.
     ///
     /// # Errors

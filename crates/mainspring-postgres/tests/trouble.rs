@@ -313,7 +313,7 @@ fn a_release_and_what_is_asked_through_the_database_are_heard_of_at_once() {
     assert!(owner.take(id).unwrap());
     owner.reply(id, "a reply").unwrap();
     assert!(asker.wait(PATIENCE));
-    assert_eq!(asker.take_reply(id).unwrap().as_deref(), Some("a reply"));
+    assert_eq!(asker.take_replies(&[id]).unwrap(), [(id, "a reply".to_owned())]);
 }
 
 #[test]
