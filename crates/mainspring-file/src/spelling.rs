@@ -3,9 +3,6 @@
 //! Cost: the product of the lengths of two words per known word; a word that is far too long costs nothing.
 //!
 //! Does not know keyboards or languages.
-//!
-//! Source: V. I. Levenshtein, "Binary codes capable of correcting deletions, insertions, and reversals"
-//! (1966).
 
 /// How many letters may be wrong in a word that is still recognised.
 const MAX_DISTANCE: usize = 2;
@@ -46,17 +43,7 @@ fn distance(found: &str, known: &str) -> usize {
     if 2 * known.len() < found.len() {
         return found.len();
     }
-    let mut row: Vec<usize> = (0..=known.len()).collect();
-    for (i, a) in found.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, b) in known.bytes().enumerate() {
-            let replaced = diagonal + usize::from(a != b);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[known.len()]
+    strsim::levenshtein(found, known)
 }
 
 #[cfg(test)]
