@@ -254,9 +254,9 @@ pub fn nothing() -> Response<Body> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scratch;
     use crate::pool::Pool;
     use crate::scope::Scope;
+    use crate::scratch;
     use crate::sessions::Identity;
     use crate::settings::Settings;
     use jiff::tz::TimeZone;
