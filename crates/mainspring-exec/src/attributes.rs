@@ -12,7 +12,8 @@
 //! Does not allocate and takes no lock in the child: what is to be looked up or put together is in
 //! [`Attributes::of`].
 //!
-//! Source: setpriority(2), setrlimit(2), umask(2), proc_pid_oom_score_adj(5), PR_SET_PDEATHSIG(2const), PR_SET_NO_NEW_PRIVS(2const).
+//! Source: setpriority(2), setrlimit(2), umask(2), proc_pid_oom_score_adj(5), PR_SET_PDEATHSIG(2const),
+//! PR_SET_NO_NEW_PRIVS(2const).
 
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, open};

@@ -1,7 +1,7 @@
 //! All policies of a job together, each with its default, and their text.
 //!
-//! [`Policies::KEYS`] has a row for each policy: its name, its parts, its default, and what it decides. Readers
-//! of files, of comments and of command lines know the policies from there.
+//! [`Policies::KEYS`] has a row for each policy: its name, its parts, its default, and what it decides.
+//! Readers of files, of comments and of command lines know the policies from there.
 //!
 //! The text has a word for each policy that differs from the default, with white space between, as in
 //! `overlap=queue-one retry=3,backoff=10s jitter=30s`. Stores hold this text for one-shot jobs, and a

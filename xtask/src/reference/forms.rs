@@ -1,7 +1,7 @@
 //! The values that a key takes, as the form in its row says: `Number(field!(nice), -20..=19)`.
 //!
-//! What a form is stands beside its variant in mainspring-action; its limits stand in the row, or are constants
-//! that the row names.
+//! What a form is stands beside its variant in mainspring-action; its limits stand in the row, or are
+//! constants that the row names.
 //!
 //! Cost: one pass over the variants.
 

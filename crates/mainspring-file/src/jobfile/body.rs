@@ -1,5 +1,5 @@
-//! The keys of what a job does, read by their rows: those of a [process](mainspring_action::process::KEYS) and
-//! of a [webhook](mainspring_action::webhook::KEYS).
+//! The keys of what a job does, read by their rows: those of a [process](mainspring_action::process::KEYS)
+//! and of a [webhook](mainspring_action::webhook::KEYS).
 //!
 //! ```text
 //! run = ["/usr/bin/rsync", "-a", "/srv", "backup:"]     a program and its arguments

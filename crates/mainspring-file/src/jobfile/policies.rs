@@ -1,6 +1,7 @@
 //! The rules of a job: `overlap = "queue-one"`, `retry = 3`, `retry = { max = 3, backoff = "10s" }`.
 //!
-//! [`Policies::KEYS`] has a row for each. In a file it is a string, a number or a table; its name has `_` for `-`.
+//! [`Policies::KEYS`] has a row for each. In a file it is a string, a number or a table; its name has `_` for
+//! `-`.
 //!
 //! A table is converted to the text of the policy, so that there is one reader of policies, with one set of
 //! limits.
