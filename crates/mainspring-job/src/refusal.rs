@@ -9,6 +9,14 @@ use std::fmt;
 use crate::holder::Holder;
 
 /// The kind of a refusal: it tells a caller what to do.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Refusal, RefusalKind};
+///
+/// assert_eq!(Refusal::NoSuchJob.kind(), RefusalKind::NotFound);
+/// assert_eq!(Refusal::TooManyRuns.kind(), RefusalKind::Temporary, "it may be asked again later");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "a front has an answer for each kind")]
 pub enum RefusalKind {

@@ -101,8 +101,9 @@ impl Call {
         self.parameters.get(name).map_or("", String::as_str)
     }
 
-    /// A reference to an address of this server, such as `api/v1/once/7`, from the one that was asked for. A client
-    /// resolves it against the address that it asked (RFC 3986, 5.2), so it holds below any base of a proxy.
+    /// A reference to an address of this server, such as `api/v1/once/7`, from the one that was asked for. A
+    /// client resolves it against the address that it asked (RFC 3986, 5.2), so it holds below any base of a
+    /// proxy.
     pub fn link(&self, address: &str) -> String {
         let depth = self.uri.path().matches('/').count().saturating_sub(1);
         format!("{}{address}", "../".repeat(depth))

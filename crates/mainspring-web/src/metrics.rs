@@ -29,8 +29,8 @@ use crate::resources::{Resources, store_sizes, zones_version};
 use crate::sheet::{Sheet, label};
 use crate::view::{state_code, zone_name, zone_of};
 
-/// The label with the name of a job. Prometheus has a label `job` of its own, for what it scrapes, and would call
-/// ours `exported_job`.
+/// The label with the name of a job. Prometheus has a label `job` of its own, for what it scrapes, and would
+/// call ours `exported_job`.
 const JOB: &str = "job_name";
 
 /// The series of jobs that are not told by name, and of what came of jobs that are gone.

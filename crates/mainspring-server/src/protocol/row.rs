@@ -99,7 +99,7 @@ pub enum Effect {
 /// Which answers come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answers {
-    /// One.
+    /// One answer, at once.
     One,
     /// The lines of an output.
     Lines {
