@@ -159,26 +159,26 @@ mod tests {
     /// What monitoring systems were promised: a name, and its labels. Others may be added; none of these may
     /// go.
     const PROMISED: &str = "
-        runs_started: job, cause
-        runs_ended: job, state
-        occurrences_missed: job, reason
-        occurrences_skipped: job, reason
-        occurrences_coalesced: job
-        retries: job
-        runs_running: job
-        runs_queued: job, reason
-        dead_letters: job
+        runs_started: job_name, cause
+        runs_ended: job_name, state
+        occurrences_missed: job_name, reason
+        occurrences_skipped: job_name, reason
+        occurrences_coalesced: job_name
+        retries: job_name
+        runs_running: job_name
+        runs_queued: job_name, reason
+        dead_letters: job_name
         once_pending:
         once_oldest_overdue_seconds:
-        job_next_run_timestamp_seconds: job
-        job_last_success_timestamp_seconds: job
-        job_failures_in_a_row: job
-        job_paused: job, reason
-        job_silent: job
-        job_info: job, group, source, zone
+        job_next_run_timestamp_seconds: job_name
+        job_last_success_timestamp_seconds: job_name
+        job_failures_in_a_row: job_name
+        job_paused: job_name, reason
+        job_silent: job_name
+        job_info: job_name, group, source, zone
         agenda_mismatches:
         run_start_lateness_seconds:
-        run_duration_seconds: job
+        run_duration_seconds: job_name
         loop_turn_seconds:
         commit_seconds:
         commit_batch_operations:

@@ -342,8 +342,8 @@ mod tests {
             "mainspring_run_start_lateness_seconds_bucket{le=\"1.0\"} 1",
             "mainspring_run_start_lateness_seconds_bucket{le=\"+Inf\"} 2",
             "mainspring_run_start_lateness_seconds_count 2",
-            "mainspring_run_duration_seconds_bucket{le=\"0.001\",job=\"_once\"} 0",
-            "mainspring_run_duration_seconds_bucket{le=\"0.01\",job=\"_once\"} 1",
+            "mainspring_run_duration_seconds_bucket{le=\"0.001\",job_name=\"_once\"} 0",
+            "mainspring_run_duration_seconds_bucket{le=\"0.01\",job_name=\"_once\"} 1",
             "mainspring_runs_ended_total{job_name=\"_other\",state=\"failed\"} 0",
         ] {
             assert!(text.lines().any(|found| found == line), "{line} is not in\n{text}");
