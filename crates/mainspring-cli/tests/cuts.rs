@@ -94,7 +94,7 @@ fn every_limit_that_cuts_an_answer_is_said_in_it() {
         assert!(is_said(value), "{path}: {place} is {value}");
     }
     let metrics = String::from_utf8(site.get("/metrics", &token).body).unwrap();
-    assert!(metrics.contains("job=\"_other\""), "{metrics}");
+    assert!(metrics.contains("job_name=\"_other\""), "{metrics}");
     let second = r#"{"schedule": "* * * * * ?", "dialect": "quartz"}"#;
     let explained = site.post("/api/v1/explain", &token, second).json();
     assert_eq!(explained["is_cut"], true, "{explained}");

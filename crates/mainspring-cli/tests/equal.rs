@@ -224,7 +224,7 @@ fn files_and_definitions_go_the_same_way_by_both() {
     let token = site.token("mara", Scope::Define);
     let text = "[jobs.new]\nevery = \"1h\"\nrun = [\"true\"]\n";
     let made = site.post("/api/v1/jobs", &token, &json!({ "toml": text }).to_string());
-    assert_eq!((made.status, made.header("location")), (201, Some("api/v1/jobs/new")), "{made:?}");
+    assert_eq!((made.status, made.header("location")), (201, Some("../../api/v1/jobs/new")), "{made:?}");
     assert_eq!(site.post("/api/v1/jobs", &token, &json!({ "toml": text }).to_string()).status, 409);
     assert_eq!(site.served.json(&["show", "new", "--json"])["job"]["source_code"], "command");
     let wrong = site.post(

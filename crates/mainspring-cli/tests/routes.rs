@@ -64,7 +64,7 @@ fn the_same_click_that_comes_twice_at_once_is_one_run() {
 
 #[test]
 fn what_was_made_is_where_its_location_leads() {
-    let site = Site::start("http-location", IDLE, &[]);
+    let site = Site::start("http-location", IDLE, &["--define-over-http"]);
     let token = site.token("mara", Scope::Define);
     let own = json!({ "in": "1h", "work": { "process": { "run": ["true"] } } });
     let made = [

@@ -89,7 +89,7 @@ fn a_standby_answers_over_http_by_way_of_the_owner_and_refuses_nobody_when_it_ta
     assert!((200..300).contains(&begun.status), "{begun:?}");
     owner.running.wait_for(&["idle", "stdout ran"]);
     let audit = owner.ask(&["audit"]).stdout;
-    assert!(audit.contains("asked for by ada at process"), "{audit}");
+    assert!(audit.contains("asked for by token ada at process"), "{audit}");
     // The metrics are each server's own.
     let metrics = site.get("/metrics", &token);
     let text = String::from_utf8_lossy(&metrics.body);
