@@ -19,7 +19,8 @@
 //! [RFC 9557](https://www.rfc-editor.org/rfc/rfc9557) for the zone in brackets.
 
 use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
+use jiff::fmt::temporal::Pieces;
+use jiff::tz::{Offset, TimeZone};
 use jiff::{Timestamp, Zoned};
 
 use crate::error::ParseError;
@@ -40,7 +41,8 @@ impl TimeText {
     ///
     /// # Errors
     ///
-    /// When it is no time, when its zone is unknown, or when its offset is not that of its zone.
+    /// When it is no time, when its zone is unknown, or when its offset is a day or more, or not that of its
+    /// zone.
     ///
     /// # Example
     ///
@@ -93,7 +95,23 @@ impl TimeText {
             return zoned(word, time, zone).map(|zoned| TimeText::At(zoned.timestamp()));
         }
         let civil = || is_civil(text).then(|| text.parse().ok()).flatten().map(TimeText::Civil);
-        text.parse().ok().map(TimeText::At).or_else(civil).ok_or_else(|| no_time(word))
+        let time = text.parse().ok().map(TimeText::At).or_else(civil).ok_or_else(|| no_time(word))?;
+        // An instant does not know any more how it was written.
+        let offset = Pieces::parse(text).ok().and_then(|pieces| pieces.to_numeric_offset());
+        check_offset(word, offset)?;
+        Ok(time)
+    }
+}
+
+/// Refuses what only jiff takes: RFC 3339 has hours up to 23.
+fn check_offset(word: Word<'_>, offset: Option<Offset>) -> Result<(), ParseError> {
+    const DAY_SECONDS: u32 = 86_400;
+    match offset {
+        Some(offset) if DAY_SECONDS <= offset.seconds().unsigned_abs() => {
+            let message = format!("an offset lies between -23:59 and +23:59, found `{}`", word.text);
+            Err(ParseError::new(word.span(), message))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -105,6 +123,7 @@ fn zoned(word: Word<'_>, time: Word<'_>, rest: Word<'_>) -> Result<Zoned, ParseE
     // An exclamation mark says that the zone may not be skipped, which it never is.
     let name = name.after_prefix('!').unwrap_or(name);
     if let Ok(zoned) = word.text.parse::<Zoned>() {
+        check_offset(word, Some(zoned.offset()))?;
         return Ok(zoned);
     }
     let zone = TimeZone::get(name.text).map_err(|_| {
@@ -142,6 +161,7 @@ mod tests {
         let cases = [
             ("2027-01-05T09:00:00Z", "2027-01-05T09:00:00Z"),
             ("2027-01-05 09:00+01", "2027-01-05T08:00:00Z"),
+            ("2027-01-05T09:00+23:59", "2027-01-04T09:01:00Z"),
             ("2027-01-05T09:00:00[America/New_York]", "2027-01-05T14:00:00Z"),
             ("2027-01-05T09:00:00-05:00[America/New_York]", "2027-01-05T14:00:00Z"),
             ("2027-01-05T09:00:00-05:00[!America/New_York]", "2027-01-05T14:00:00Z"),
@@ -179,6 +199,9 @@ mod tests {
             ("09:00[UTC]", 0..10, "expected a time"),
             ("2027-01-05T09:00 ", 0..17, "expected a time"),
             ("2027-01-05T09:00+99:00", 0..22, "expected a time"),
+            ("2027-01-05T09:00+24:00", 0..22, "an offset lies between -23:59 and +23:59"),
+            ("2027-01-05T09:00-25:00", 0..22, "an offset lies between -23:59 and +23:59"),
+            ("2027-01-05T09:00[+25:00]", 0..24, "an offset lies between -23:59 and +23:59"),
             ("2027-02-29", 0..10, "expected a time"),
             ("2027-01-05T09:00 UTC", 0..20, "expected a time"),
             ("", 0..0, "expected a time"),
