@@ -34,6 +34,11 @@ pub fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{plural}")
 }
 
+/// The form of a verb that goes with so many.
+pub fn agreeing(count: usize, one: &'static str, several: &'static str) -> &'static str {
+    if count == 1 { one } else { several }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

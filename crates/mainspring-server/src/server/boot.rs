@@ -43,7 +43,7 @@ use crate::data_directory::DataDirectory;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::log::{Log, Style};
-use crate::message::counted;
+use crate::message::{agreeing, counted};
 use crate::protocol::MAX_NAMED;
 use crate::supervisor;
 use mainspring_exec::clock::{self, Moment, Reading, boot_time};
@@ -467,10 +467,11 @@ fn retired_text(source: &str, names: &[&str], is_all_good: bool) -> String {
     let (origin, count) = (Origin::of(source), counted(names.len(), "job"));
     let shown = names.iter().take(MAX_NAMED).copied().collect::<Vec<_>>().join(", ");
     let more = if MAX_NAMED < names.len() { ", .." } else { "" };
+    let (are, go) = (agreeing(names.len(), "is", "are"), agreeing(names.len(), "goes", "go"));
     match is_all_good {
-        true => format!("{origin} is not given any more: its {count} are removed ({shown}{more})"),
+        true => format!("{origin} is not given any more: its {count} {are} removed ({shown}{more})"),
         false => format!(
-            "{origin} is not given any more: its {count} go when no given file has a problem ({shown}{more})"
+            "{origin} is not given any more: its {count} {go} when no given file has a problem ({shown}{more})"
         ),
     }
 }

@@ -34,7 +34,7 @@ use super::looks::{TOLD, Writers, device_of_folder, directories, look_at};
 use super::share::Share;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::message::{PROGRAM, counted, say, with_causes};
+use crate::message::{PROGRAM, agreeing, counted, say, with_causes};
 use mainspring_exec::clock::Moment;
 use mainspring_file::claims::{Claimant, InForce, settle};
 use mainspring_file::crontab::names::{self, Alike, Known};
@@ -150,8 +150,8 @@ impl Served {
             Seen::FolderGone => "is gone with its folder",
             Seen::There(_) | Seen::Gone => return,
         };
-        let count = counted(self.job_count, "job");
-        self.problems = format!("{} {why}: its {count} go on\n", self.path);
+        let (count, go) = (counted(self.job_count, "job"), agreeing(self.job_count, "goes", "go"));
+        self.problems = format!("{} {why}: its {count} {go} on\n", self.path);
         self.exit = Exit::Failed;
     }
 
@@ -169,13 +169,21 @@ impl Served {
         }
     }
 
-    /// Its jobs are removed, because it is gone. What people are told of that holds until it is there again.
-    pub(super) fn remove(&mut self) -> String {
-        let text = format!("{} is gone: its {} are removed", self.path, counted(self.job_count, "job"));
+    /// So many of its jobs are removed, because it is gone. What people are told of that holds until it is
+    /// there again. Where a command has removed them all, nothing is told.
+    pub(super) fn remove(&mut self, count: usize) -> Option<String> {
         (self.job_count, self.problems, self.exit) = (0, String::new(), Exit::Ok);
         self.lines.clear();
+        if count == 0 {
+            return None;
+        }
+        let (jobs, are) = (counted(count, "job"), agreeing(count, "is", "are"));
+        let text = format!("{} is gone: its {jobs} {are} removed", self.path);
         self.notice = Some((text.clone(), Timestamp::MAX));
-        format!("{text}; they are as they were if it is there again within a day")
+        Some(match count {
+            1 => format!("{text}; it is as it was if the file is there again within a day"),
+            _ => format!("{text}; they are as they were if the file is there again within a day"),
+        })
     }
 
     /// The path without symbolic links, if it leads to a file.
@@ -458,4 +466,23 @@ fn is_news(path: &str, problems: &str) -> bool {
 pub(super) fn says(loaded: &Loaded, kept: &BTreeMap<&str, &str>) -> bool {
     let is_kept = |placed: &PlacedJob| kept.get(placed.job.name.as_str()) == Some(&placed.job.text.as_str());
     kept.len() == loaded.jobs.len() && loaded.jobs.iter().all(is_kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_file_that_is_gone_what_was_removed_is_told_and_nothing_else() {
+        let told = |count| {
+            let mut file = Served::new("/etc/jobs.toml");
+            file.job_count = 2;
+            let text = file.remove(count);
+            assert_eq!((file.job_count, file.notice.is_some()), (0, text.is_some()), "{text:?}");
+            text
+        };
+        assert!(told(2).unwrap().starts_with("/etc/jobs.toml is gone: its 2 jobs are removed; they are "));
+        assert!(told(1).unwrap().starts_with("/etc/jobs.toml is gone: its 1 job is removed; it is "));
+        assert_eq!(told(0), None, "a command has removed them");
+    }
 }

@@ -80,8 +80,10 @@ impl Server {
         if self.files.is_shared {
             return;
         }
-        let file = &mut self.files.served[index];
-        let (source, text) = (file.origin.source(), file.remove());
+        let source = self.files.served[index].origin.source();
+        // Some may have gone before, by a command.
+        let count = self.owner.planner().jobs().filter(|(job, _)| job.source == source).count();
+        let Some(text) = self.files.served[index].remove(count) else { return };
         self.note(now.wall, &text);
         let ticket = self.clients.ticket(Purpose::Restored { source: source.clone() });
         self.owner
@@ -102,9 +104,11 @@ impl Server {
         }
         let is_empty = file.job_count == 0;
         let what = if is_empty { "has no jobs any more" } else { "has lost most of its jobs" };
-        let text = format!(
-            "{path} {what}: {removed} of {before} are removed, and are as they were if it has them again within a day"
-        );
+        let (are, back) = match removed {
+            1 => ("is", "is as it was if the file has it again"),
+            _ => ("are", "are as they were if the file has them again"),
+        };
+        let text = format!("{path} {what}: {removed} of {before} {are} removed, and {back} within a day");
         file.notice = Some((text.clone(), now.wall.saturating_add(TOLD_FOR).unwrap_or(Timestamp::MAX)));
         self.note(now.wall, &text);
     }
