@@ -169,17 +169,23 @@ pub(super) fn jobs(connection: &mut Connection, shard: Shard) -> Read<(Vec<JobRe
 }
 
 /// The servers and the database, as a document. Beside what the function of the database says it has the
-/// places in which another role may create something that a session, or a pooler's, looks for names in.
+/// places in which another role may create something that a session, or a pooler's, looks for names in, and
+/// how much the role may not see: without `pg_read_all_stats` the database shows it NULL for others.
 pub(super) fn cluster(connection: &mut Connection, shard: Shard) -> Read<Option<String>> {
-    let sql = "SELECT jsonb_set(mainspring.cluster_1($1, $2 <> 0)::jsonb, '{database,others_create_in}', (
-            SELECT coalesce(jsonb_agg(p.place ORDER BY p.place), '[]') FROM (
+    let sql = "SELECT jsonb_set(c.found, '{database}', (c.found -> 'database') || jsonb_build_object(
+            'role', quote_ident(current_user),
+            'unseen_standbys', (SELECT count(*) FROM pg_stat_replication AS r WHERE r.sync_state IS NULL),
+            'unseen_sessions', (SELECT count(*) FROM pg_stat_activity AS a
+                WHERE a.datname = current_database() AND a.usesysid IS NOT NULL AND a.backend_type IS NULL),
+            'others_create_in', (SELECT coalesce(jsonb_agg(p.place ORDER BY p.place), '[]') FROM (
                 SELECT 'the schema ' || n.nspname, n.nspowner, coalesce(n.nspacl, acldefault('n', n.nspowner))
                     FROM pg_namespace AS n WHERE n.nspname IN ('mainspring', 'pg_catalog', 'public')
                 UNION ALL SELECT 'the database ' || d.datname, d.datdba, coalesce(d.datacl, acldefault('d', d.datdba))
                     FROM pg_database AS d WHERE d.datname = current_database()) AS p (place, owner, acl)
             WHERE EXISTS (SELECT FROM aclexplode(p.acl) AS a LEFT JOIN pg_roles AS r ON r.oid = a.grantee
                 WHERE a.privilege_type = 'CREATE' AND a.grantee <> p.owner
-                AND NOT coalesce(r.rolsuper OR r.rolname = session_user, false))))::text";
+                AND NOT coalesce(r.rolsuper OR r.rolname = session_user, false)))))::text
+        FROM (SELECT mainspring.cluster_1($1, $2 <> 0)::jsonb) AS c (found)";
     let values = [Value::Int(i64::from(shard.0)), Value::Int(i64::from(connection.is_pooled()))];
     let found =
         rows_of(connection, "cluster", sql, &values, |found| Ok(columns::text(found, 0)?.into_owned()))?;

@@ -63,6 +63,34 @@ fn a_synchronous_standby_that_was_promoted_has_what_was_acknowledged_and_the_own
     assert_eq!(store.counts(Shard::WHOLE).unwrap().runs, 2);
 }
 
+#[test]
+fn a_role_without_the_right_to_it_is_told_how_much_it_does_not_see() {
+    let Some(database) = Database::start() else { return };
+    database.ask("CREATE ROLE plain LOGIN");
+    database.ask("ALTER DATABASE mainspring OWNER TO plain");
+    let url = database.url().replace("user=mainspring", "user=plain");
+    let mut store = PostgresStore::open(&Location::parse(&url).unwrap(), Identity::default()).unwrap();
+    acquired(&mut store);
+    let _standby = database.standby();
+    let mut other = database.session("SELECT pg_advisory_lock(1)");
+    let holds = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND objid = 1";
+    assert!((0..MAX_TRIES).any(|_| database.ask(holds) == "1"), "the other session is there");
+    let mut told = || {
+        let text = store.cluster(Shard::WHOLE).unwrap().unwrap();
+        let found = serde_json::from_str::<serde_json::Value>(&text).unwrap()["database"].clone();
+        let numbers = ["standbys", "synchronous_standbys", "unseen_standbys"].map(|name| found[name].clone());
+        assert_eq!(found["role"], "plain");
+        (numbers.map(|number| number.as_u64().unwrap()), found["unseen_sessions"].as_u64().unwrap())
+    };
+    let (standbys, sessions) = told();
+    assert_eq!(standbys, [1, 0, 1]);
+    assert!(0 < sessions);
+    database.ask("GRANT pg_read_all_stats TO plain");
+    assert_eq!(told(), ([1, 1, 0], 0));
+    other.kill().unwrap();
+    other.wait().unwrap();
+}
+
 /// What the standby had not got is lost: it was acknowledged by the database alone. But its owner does not go
 /// on from what it remembers.
 #[test]

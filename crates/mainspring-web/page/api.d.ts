@@ -143,6 +143,12 @@ export interface Database {
   dead_rows: number;
   /** Rows that are in use. */
   live_rows: number;
+  /** The servers' role, as it is written in SQL. */
+  role: string;
+  /** How many standbys the role may not see the state of. */
+  unseen_standbys: number;
+  /** How many sessions of other roles it may not see the transactions of. */
+  unseen_sessions: number;
   /** Whether the role may make the tables of a later version. */
   may_migrate: boolean;
   /** Schemas that names could be looked for in, and the database, where others than the servers' role, the owner and superusers may create something. */

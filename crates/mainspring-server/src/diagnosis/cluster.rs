@@ -10,6 +10,8 @@
 //! | database | it may lose what is acknowledged, keeps old rows, or its role may not migrate it |
 //! | names | another role may create something where names are looked for |
 //!
+//! What the role may not see is told as such, and never as what is not there.
+//!
 //! Cost: some strings.
 //!
 //! Does not ask the database: [`ClusterWire`] has the answers.
@@ -138,46 +140,7 @@ fn clock(ahead_ms: i64) -> Finding {
 }
 
 fn database(of: &DatabaseWire) -> Vec<Finding> {
-    let standbys = match (of.standbys, of.synchronous_standbys) {
-        (0, _) => "no standby".to_owned(),
-        (count, synchronous) => format!(
-            "{}, {synchronous} of them synchronous",
-            counted(usize::try_from(count).unwrap_or(usize::MAX), "standby")
-        ),
-    };
-    let pooled = if of.is_pooled { ", behind a pooler" } else { "" };
-    let text = format!(
-        "PostgreSQL {}, synchronous_commit {}, {standbys}{pooled}",
-        of.version, of.synchronous_commit
-    );
-    let mut findings = vec![if of.synchronous_commit == "off" {
-        let hint = "ALTER ROLE .. SET synchronous_commit = on: it may forget what it has acknowledged";
-        Finding::bad("database", text, hint).coded("synchronous_commit")
-    } else if of.wants_synchronous && of.synchronous_standbys == 0 {
-        let hint = "each commit waits for a synchronous standby, and none is connected";
-        Finding::bad("database", text, hint).coded("synchronous_standby")
-    } else if 0 < of.standbys && of.synchronous_standbys == 0 {
-        let hint = "after a failover to a standby that lags, what was acknowledged last is lost: synchronous_standby_names";
-        Finding::warning("database", text, hint).coded("asynchronous_standby")
-    } else {
-        Finding::ok("database", text)
-    }];
-    let text = format!(
-        "{} dead beside {} live rows; the oldest transaction goes on for {}, and {} have begun since the oldest snapshot",
-        of.dead_rows,
-        of.live_rows,
-        span(of.oldest_transaction_ms),
-        of.oldest_xmin_age
-    );
-    let holds = LONG_TRANSACTION_MS < of.oldest_transaction_ms || OLD_XMIN_AGE < of.oldest_xmin_age;
-    findings.push(if holds {
-        let hint = "a session or a replication slot keeps old rows from being removed: pg_stat_activity, pg_replication_slots";
-        Finding::warning("vacuum", text, hint).coded("old_snapshot")
-    } else if FEW_DEAD_ROWS < of.dead_rows && of.live_rows < of.dead_rows {
-        Finding::warning("vacuum", text, "autovacuum does not keep up: VACUUM the tables of the schema mainspring")
-    } else {
-        Finding::ok("vacuum", text)
-    });
+    let mut findings = vec![durability(of), vacuum(of)];
     if !of.may_migrate {
         let text = "the role may not make tables in the schema mainspring";
         let hint = "before an upgrade another role makes them: see docs/cluster.md";
@@ -189,6 +152,67 @@ fn database(of: &DatabaseWire) -> Vec<Finding> {
         findings.push(Finding::warning("names", text, hint));
     }
     findings
+}
+
+fn number(count: u64, noun: &str) -> String {
+    counted(usize::try_from(count).unwrap_or(usize::MAX), noun)
+}
+
+fn durability(of: &DatabaseWire) -> Finding {
+    // Where the settings name none, each standby is asynchronous, whatever is seen of it.
+    let is_unseen = of.wants_synchronous && of.synchronous_standbys == 0 && 0 < of.unseen_standbys;
+    let standbys = match (of.standbys, of.synchronous_standbys) {
+        (0, _) => "no standby".to_owned(),
+        (count, _) if is_unseen => format!("{}, whose state cannot be seen", number(count, "standby")),
+        (count, synchronous) => format!("{}, {synchronous} of them synchronous", number(count, "standby")),
+    };
+    let pooled = if of.is_pooled { ", behind a pooler" } else { "" };
+    let text = format!(
+        "PostgreSQL {}, synchronous_commit {}, {standbys}{pooled}",
+        of.version, of.synchronous_commit
+    );
+    if of.synchronous_commit == "off" {
+        let hint = "ALTER ROLE .. SET synchronous_commit = on: it may forget what it has acknowledged";
+        Finding::bad("database", text, hint).coded("synchronous_commit")
+    } else if is_unseen {
+        let hint = format!("GRANT pg_read_all_stats TO {} shows whether one of them is synchronous", of.role);
+        Finding::warning("database", text, hint).coded("unseen_standby")
+    } else if of.wants_synchronous && of.synchronous_standbys == 0 {
+        let hint = "each commit waits for a synchronous standby, and none is connected";
+        Finding::bad("database", text, hint).coded("synchronous_standby")
+    } else if 0 < of.standbys && of.synchronous_standbys == 0 {
+        let hint = "after a failover to a standby that lags, what was acknowledged last is lost: synchronous_standby_names";
+        Finding::warning("database", text, hint).coded("asynchronous_standby")
+    } else {
+        Finding::ok("database", text)
+    }
+}
+
+fn vacuum(of: &DatabaseWire) -> Finding {
+    let unseen = match of.unseen_sessions {
+        0 => String::new(),
+        count => format!("; without pg_read_all_stats {} cannot be seen", number(count, "session")),
+    };
+    let text = format!(
+        "{} dead beside {} live rows; the oldest transaction goes on for {}, and {} have begun since the oldest snapshot{unseen}",
+        of.dead_rows,
+        of.live_rows,
+        span(of.oldest_transaction_ms),
+        of.oldest_xmin_age
+    );
+    let holds = LONG_TRANSACTION_MS < of.oldest_transaction_ms || OLD_XMIN_AGE < of.oldest_xmin_age;
+    if holds {
+        let hint = "a session or a replication slot keeps old rows from being removed: pg_stat_activity, pg_replication_slots";
+        Finding::warning("vacuum", text, hint).coded("old_snapshot")
+    } else if FEW_DEAD_ROWS < of.dead_rows && of.live_rows < of.dead_rows {
+        Finding::warning(
+            "vacuum",
+            text,
+            "autovacuum does not keep up: VACUUM the tables of the schema mainspring",
+        )
+    } else {
+        Finding::ok("vacuum", text)
+    }
 }
 
 #[cfg(test)]
@@ -244,5 +268,32 @@ mod tests {
             plant(&mut cluster);
             assert_eq!(trouble(&cluster), [about]);
         }
+    }
+
+    #[test]
+    fn what_the_role_may_not_see_is_not_told_as_what_is_not_there() {
+        let mut of = DatabaseWire {
+            role: "\"main spring\"".to_owned(),
+            standbys: 1,
+            unseen_standbys: 1,
+            wants_synchronous: true,
+            ..good().database
+        };
+        let found = durability(&of);
+        assert_eq!((found.level, found.code), (Level::Warning, "unseen_standby"));
+        assert!(found.text.ends_with("1 standby, whose state cannot be seen"), "{}", found.text);
+        let hint = found.hint.unwrap();
+        assert!(hint.starts_with("GRANT pg_read_all_stats TO \"main spring\" "), "{hint}");
+        // It sees one of its own, which is enough.
+        (of.standbys, of.synchronous_standbys) = (2, 1);
+        assert_eq!(durability(&of).level, Level::Ok);
+        // No setting asks for one: then there is none.
+        (of.synchronous_standbys, of.wants_synchronous) = (0, false);
+        assert_eq!(durability(&of).code, "asynchronous_standby");
+        (of.unseen_standbys, of.wants_synchronous) = (0, true);
+        assert_eq!(durability(&of).code, "synchronous_standby");
+        of.unseen_sessions = 2;
+        let text = vacuum(&of).text;
+        assert!(text.ends_with("; without pg_read_all_stats 2 sessions cannot be seen"), "{text}");
     }
 }

@@ -116,16 +116,22 @@ impl MemberWire {
 pub struct DatabaseWire {
     /// Its version.
     pub version: String,
+    /// The servers' role, as it is written in SQL.
+    pub role: String,
     /// Its setting of that name, for the servers' role.
     pub synchronous_commit: String,
     /// How many standbys of the database are connected.
     pub standbys: u64,
     /// How many of them a commit waits for.
     pub synchronous_standbys: u64,
+    /// How many of them the role may not see the state of.
+    pub unseen_standbys: u64,
     /// Whether its settings name standbys that a commit is to wait for.
     pub wants_synchronous: bool,
     /// How long the oldest transaction goes on, as far as the role may see it.
     pub oldest_transaction_ms: u64,
+    /// How many sessions of other roles it may not see the transactions of.
+    pub unseen_sessions: u64,
     /// How many transactions have begun since the oldest that keeps old rows from being removed.
     pub oldest_xmin_age: u64,
     /// Rows of the servers' tables that autovacuum is still to remove.
