@@ -42,6 +42,9 @@ use mainspring_store::DirectoryError;
 /// A clock before this is not set: the program is younger than that.
 const FIRST_TIME: &str = "2026-01-01T00:00:00Z";
 
+/// What this user may not see, and so may be there.
+const AS_OWNER: &str = "look at it as its owner";
+
 /// How long a server has to answer. One that is stopped or hangs in the kernel never does.
 const ANSWER_WAIT: Duration = Duration::from_secs(10);
 
@@ -74,16 +77,12 @@ pub(super) fn doctor(args: &AskArgs) -> Result<Exit, Error> {
             findings.extend(counts);
             "server"
         }
-        Err(Error::Unreachable { path, source }) if source.kind() != io::ErrorKind::TimedOut => {
-            let text = format!("none answers at {}: {source}", path.display());
-            let hint = "mainspring serve starts one; what follows was read from the store itself";
-            findings.push(Finding::warning("server", text, hint));
-            alone(&data, args.json, &mut findings)
-        }
         Err(error) => {
-            let hint = "look at its log; kill -CONT wakes a server that was stopped";
-            findings.push(Finding::bad("server", with_causes(&error), hint));
-            "nobody"
+            findings.push(unanswered(&error));
+            match is_there_none(&error) {
+                true => alone(&data, args.json, &mut findings),
+                false => "nobody",
+            }
         }
     };
     report(args, asked, findings)
@@ -100,6 +99,28 @@ pub(super) fn health(args: &AskArgs) -> Result<Exit, Error> {
         }
     }
     report(args, "server", findings)
+}
+
+/// Whether no server is there, and not only none that answers this user, or in time.
+fn is_there_none(error: &Error) -> bool {
+    let is_other = |kind| matches!(kind, io::ErrorKind::TimedOut | io::ErrorKind::PermissionDenied);
+    matches!(error, Error::Unreachable { source, .. } if !is_other(source.kind()))
+}
+
+fn unanswered(error: &Error) -> Finding {
+    match error {
+        Error::Unreachable { path, source } if is_there_none(error) => {
+            let text = format!("none answers at {}: {source}", path.display());
+            let hint = "mainspring serve starts one; what follows was read from the store itself";
+            Finding::warning("server", text, hint)
+        }
+        // Whether one is there cannot be seen.
+        error if error.exit() == Exit::Denied => Finding::bad("server", with_causes(error), AS_OWNER),
+        error => {
+            let hint = "look at its log; kill -CONT wakes a server that was stopped";
+            Finding::bad("server", with_causes(error), hint)
+        }
+    }
 }
 
 /// Looks at a server of another machine, which says what it knows of itself.
@@ -123,20 +144,23 @@ fn report(args: &AskArgs, asked: &'static str, findings: Vec<Finding>) -> Result
 fn directory(data: &DataDirectory) -> Finding {
     let path = data.directory().display();
     match Folder::at(data.directory()) {
-        Err(error) => Finding::bad(
-            "data",
-            format!("{path}: {error}"),
-            "mainspring serve makes it; --data or $MAINSPRING_DATA names another",
-        ),
+        Err(error) => unseen_directory(data, &error),
         Ok(found) => match found.judge() {
-            Err(error) => Finding::bad(
-                "data",
-                format!("{path}: {error}"),
-                "a server refuses it; look at it as its owner",
-            ),
+            Err(error) => {
+                let hint = "a server refuses it; look at it as its owner";
+                Finding::bad("data", format!("{path}: {error}"), hint)
+            }
             Ok(()) => Finding::ok("data", path.to_string()),
         },
     }
+}
+
+fn unseen_directory(data: &DataDirectory, error: &io::Error) -> Finding {
+    let hint = match error.kind() {
+        io::ErrorKind::PermissionDenied => AS_OWNER,
+        _ => "mainspring serve makes it; --data or $MAINSPRING_DATA names another",
+    };
+    Finding::bad("data", format!("{}: {error}", data.directory().display()), hint)
 }
 
 /// A socket that others may write to: a user who can has commands run as the server's user.
@@ -223,7 +247,7 @@ fn alone(data: &DataDirectory, is_json: bool, findings: &mut Vec<Finding>) -> &'
         Err(error) => {
             let hint = match &error {
                 Error::Store(StoreError::TooNew { .. }) => "a newer version wrote it: use that one",
-                error if error.exit() == Exit::Denied => "look at it as its owner",
+                error if error.exit() == Exit::Denied => AS_OWNER,
                 _ => hint,
             };
             let text = match &error {
@@ -261,6 +285,26 @@ fn text(finding: &Finding, screen: Screen) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_this_user_may_not_see_is_not_told_as_what_is_not_there() {
+        let data = DataDirectory::find(Some(std::path::Path::new("/var/lib/mainspring")));
+        let hint = |kind: io::ErrorKind| unseen_directory(&data, &kind.into()).hint.unwrap();
+        assert_eq!(hint(io::ErrorKind::PermissionDenied), AS_OWNER);
+        assert!(hint(io::ErrorKind::NotFound).starts_with("mainspring serve makes it"));
+        let told = |kind: io::ErrorKind| {
+            let error = Error::Unreachable { path: data.socket(), source: kind.into() };
+            let Finding { level, text, hint, .. } = unanswered(&error);
+            (is_there_none(&error), level, text, hint.unwrap())
+        };
+        let (is_none, level, text, hint) = told(io::ErrorKind::PermissionDenied);
+        assert_eq!((is_none, level, hint.as_str()), (false, Level::Bad, AS_OWNER));
+        assert!(!text.contains("none answers"), "{text}");
+        let (is_none, level, text, _) = told(io::ErrorKind::NotFound);
+        assert_eq!((is_none, level), (true, Level::Warning));
+        assert!(text.starts_with("none answers"), "{text}");
+        assert!(!told(io::ErrorKind::TimedOut).0);
+    }
 
     #[test]
     fn a_finding_that_is_not_ok_says_what_to_do() {

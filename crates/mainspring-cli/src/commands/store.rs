@@ -68,7 +68,8 @@ fn copy_all(args: &StoreCopyArgs) -> Result<Exit, Error> {
     let (mut source, mut target): (Box<dyn Source>, Box<dyn Target>) = match (&from, &to) {
         (Named::Folder(from), to) if !matches!(to, Named::Folder(_)) => {
             let data = DataDirectory::find(Some(from));
-            if !data.store().exists() {
+            // What this user may not see is told as that below.
+            if matches!(data.store().try_exists(), Ok(false)) {
                 let text = format!("there is no store in {}", from.display());
                 return Err(Error::Store(StoreError::Io(text.into())));
             }
