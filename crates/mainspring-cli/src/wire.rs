@@ -22,7 +22,7 @@
 
 use serde::Serialize;
 
-use mainspring_file::problem::{Fault, Problem, Severity};
+use mainspring_file::problem::{Fault, Problem};
 use mainspring_server::protocol::{ExplanationWire, JobWire, OnceWire, Question};
 
 /// The document of `check`.
@@ -67,11 +67,7 @@ pub struct CheckFinding {
 impl From<&Problem> for CheckFinding {
     fn from(problem: &Problem) -> CheckFinding {
         CheckFinding {
-            severity: match problem.severity {
-                Severity::Problem | Severity::Minor => "problem",
-                Severity::Warning => "warning",
-                Severity::Remark => "note",
-            },
+            severity: problem.severity.name(),
             line: problem.line_number,
             column: problem.column(),
             message: problem.fault.message.clone(),

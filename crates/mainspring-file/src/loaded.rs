@@ -37,6 +37,8 @@ pub struct Loaded {
     pub problems: Vec<Problem>,
     /// How many further problems there were.
     pub unkept_count: usize,
+    /// What is worth knowing of it and is no problem.
+    pub remarks: Vec<Problem>,
     /// The names of entries that are comments now: no other entry gets them.
     pub switched_off: Vec<JobName>,
 }
@@ -104,6 +106,7 @@ impl Loaded {
             groups: Vec::new(),
             problems,
             unkept_count: crontab.unkept_count,
+            remarks: crontab.remarks,
             switched_off: crontab.switched_off,
         }
     }

@@ -91,6 +91,17 @@ pub enum Severity {
     Remark,
 }
 
+impl Severity {
+    /// What programs read.
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::Problem | Severity::Minor => "problem",
+            Severity::Warning => "warning",
+            Severity::Remark => "note",
+        }
+    }
+}
+
 /// A fault on a certain line of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {

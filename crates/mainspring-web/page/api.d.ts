@@ -57,7 +57,7 @@ export interface Fault {
   end_column: number | null;
   /** The field of a JSON body, if the fault is in one. */
   field: string | null;
-  severity: "problem" | "warning";
+  severity: "problem" | "warning" | "note";
   message: string;
   /** What to do. */
   hint: string | null;

@@ -117,7 +117,7 @@ struct Findings {
 }
 
 impl Findings {
-    fn of(loaded: Loaded, unknown: Vec<Problem>, look: &Look) -> Findings {
+    fn of(mut loaded: Loaded, unknown: Vec<Problem>, look: &Look) -> Findings {
         let (unknown_users, mut warnings): (Vec<Problem>, Vec<Problem>) = match is_job_file(&loaded.source) {
             true => (
                 unknown_users(&loaded.source, &loaded.jobs),
@@ -125,11 +125,12 @@ impl Findings {
             ),
             false => {
                 let crontab = Crontab::parse(&loaded.source, look.format);
-                let of_entries = crontab.entries.iter().flat_map(|placed| entry_warnings(placed, look));
-                let warnings = of_entries.chain(crontab.remarks).collect();
+                let warnings =
+                    crontab.entries.iter().flat_map(|placed| entry_warnings(placed, look)).collect();
                 (crontab.entries.iter().filter_map(unknown_user_problem).collect(), warnings)
             }
         };
+        warnings.append(&mut loaded.remarks);
         warnings.extend(mail_warnings(&loaded.source, &loaded.jobs));
         if look.is_here {
             warnings.extend(loaded.jobs.iter().flat_map(|job| absences(&loaded.source, job)));

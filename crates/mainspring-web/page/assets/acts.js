@@ -397,7 +397,7 @@ export const FORMS = {
       } = await send("POST", "check", { files });
       if (file === undefined) return [];
       const { faults, faults_left_out, jobs, jobs_left_out } = file;
-      const count = faults.length + faults_left_out;
+      const count = faults.filter(({ severity }) => severity !== "note").length + faults_left_out;
       return [
         h(
           "p",

@@ -83,7 +83,7 @@ export function faultList(faults) {
     faults.map(({ line, column, end_column, severity, message, hint, excerpt }) =>
       h(
         "li",
-        state(severity === "problem" ? "bad" : "warning", severity),
+        state(severity === "problem" ? "bad" : severity, severity),
         line !== null && h("b.mono", ` ${line}:${column ?? 1} `),
         prose(message),
         hint !== null && dim(" ", prose(hint)),

@@ -70,7 +70,7 @@ pub(super) fn check_count(count: usize) -> Result<(), Problem> {
     Err(Problem::new(Code::Invalid, format!("at most {MAX_APPLIED_FILES} files at once")))
 }
 
-/// One file: its problems, and the jobs that it defines.
+/// One file: its problems, what is worth knowing of it, and the jobs that it defines.
 fn checked(
     Sent { path, text }: Sent,
     zone: &TimeZone,
@@ -81,7 +81,7 @@ fn checked(
     let source = Source::new(path, text);
     // A crontab becomes TOML here.
     let read = Loaded::parse_within(&source, Format::User, zone, budget);
-    let (faults, faults_left_out) = telling.faults(&read.problems, read.unkept_count);
+    let (faults, faults_left_out) = telling.faults(&read);
     let sentence = |job: &mainspring_job::Job| {
         let triggers = job.timetable.triggers().iter();
         let sentences = triggers.filter_map(|trigger| Some(trigger.schedule()?.explain(now).sentence));
@@ -102,7 +102,9 @@ mod tests {
     use mainspring_server::protocol::MAX_REQUEST_BYTES;
 
     fn all(files: impl IntoIterator<Item = String>) -> (usize, Value) {
-        let sent = |(index, text)| Sent { path: format!("{index}.toml"), text };
+        // What begins with a comment is a crontab.
+        let kind = |text: &String| if text.starts_with('#') { "crontab" } else { "toml" };
+        let sent = |(index, text)| Sent { path: format!("{index}.{}", kind(&text)), text };
         let files = files.into_iter().enumerate().map(sent).collect();
         let text = all_checked(files, &TimeZone::UTC, Timestamp::UNIX_EPOCH).unwrap();
         (text.len(), serde_json::from_str(&text).unwrap())
@@ -138,6 +140,16 @@ mod tests {
         let [(first, none), (second, rest)] = [&found["files"][0], &found["files"][1]].map(count);
         assert_eq!((first + second, none), (MAX_FAULTS, 0));
         assert_eq!(second as u64 + rest, first as u64, "each file has as many");
+    }
+
+    #[test]
+    fn what_is_worth_knowing_of_a_crontab_is_told_beside_its_problems() {
+        let text = "# mainspring: name=backup\n#30 2 * * * backup\n30 25 * * * report\n".to_owned();
+        let (_, found) = all([text]);
+        let faults = found["files"][0]["faults"].as_array().unwrap();
+        let told: Vec<_> = faults.iter().map(|fault| (&fault["line"], &fault["severity"])).collect();
+        assert_eq!(told, [(&json!(1), &json!("note")), (&json!(3), &json!("problem"))]);
+        assert!(faults[0]["message"].as_str().unwrap().contains("`backup` is switched off"), "{}", faults[0]);
     }
 
     #[test]

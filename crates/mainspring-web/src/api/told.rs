@@ -11,7 +11,7 @@
 use std::fmt::Write;
 
 use mainspring_file::loaded::Loaded;
-use mainspring_file::problem::{Problem as Found, Severity};
+use mainspring_file::problem::Problem as Found;
 use mainspring_server::protocol::MAX_REQUEST_BYTES;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -55,12 +55,16 @@ impl Default for Telling {
 }
 
 impl Telling {
-    /// The text of a list of the faults of a file, and how many are left out of it.
-    pub(super) fn faults(&mut self, found: &[Found], unkept_count: usize) -> (String, usize) {
-        let told = &found[..found.len().min(self.faults)];
+    /// The text of a list of the faults of a file and of what is worth knowing of it, and how many are left
+    /// out of it.
+    pub(super) fn faults(&mut self, read: &Loaded) -> (String, usize) {
+        // No problem goes unseen for a note.
+        let mut told: Vec<&Found> = read.problems.iter().chain(&read.remarks).take(self.faults).collect();
+        told.sort_by_key(|found| found.line_number);
         self.faults -= told.len();
-        let (text, left_out) = list(&mut self.faults_bytes, told.iter().map(fault));
-        (text, left_out + found.len() - told.len() + unkept_count)
+        let untold = read.problems.len() + read.remarks.len() - told.len();
+        let (text, left_out) = list(&mut self.faults_bytes, told.into_iter().map(fault));
+        (text, left_out + untold + read.unkept_count)
     }
 
     /// The same of its jobs.
@@ -127,8 +131,8 @@ pub(super) fn fault(found: &Found) -> Value {
     let excerpt = Some(line).filter(|line| line.len() <= MAX_EXCERPT_BYTES);
     json!({
         "line": found.line_number, "column": column, "end_column": column + width, "field": null,
-        "severity": if found.severity == Severity::Warning { "warning" } else { "problem" },
-        "message": found.fault.message, "hint": found.fault.hint, "excerpt": excerpt
+        "severity": found.severity.name(), "message": found.fault.message,
+        "hint": found.fault.hint, "excerpt": excerpt
     })
 }
 
