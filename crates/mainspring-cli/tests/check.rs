@@ -161,6 +161,32 @@ fn commands_of_crontabs_that_are_probably_not_meant_are_warned_of() {
 }
 
 #[test]
+fn a_job_whose_every_time_is_excluded_is_warned_of() {
+    let job = |keys: &str| format!("[jobs.x]\nrun = ['true']\nzone = 'UTC'\n{keys}\n");
+    let found =
+        |keys: &str| checked("excluded.toml", &job(keys), &["--strict", "--from", "2026-01-01T00:00:00Z"]);
+    let never = "all of its times are excluded: none of them ever runs it";
+    for (keys, expected) in [
+        ("cron = '0 5 1 1 *'\nexclude = '* * 1 1 *'", never),
+        ("cron = '0 5 * * *'\nend = 2026-02-01T00:00:00Z\nexclude_dates = ['2026-01-01..2026-02-03']", never),
+        // What is excluded for ever in days or minutes is passed so far.
+        ("every = '1h'\nexclude = '* * * * *'", "all of its times up to 2162-11-23T23:59:59Z are excluded"),
+        ("cron = '* * * * * ?'\ndialect = 'quartz'\nexclude = '*/1 * * * *'", "all of its times up to 20"),
+    ] {
+        let ended = found(keys);
+        let is_told = ended.stdout.contains(&format!("warning: {expected}"));
+        assert!(ended.code == 6 && is_told, "{}", ended.stdout);
+    }
+    for keys in [
+        "cron = '0 5 1 1 *'\nexclude_dates = ['2026-01-01..2030-12-31']",
+        "every = '1s'\nexclude = '* * * * 1-5'",
+    ] {
+        let ended = found(keys);
+        assert_eq!(ended.code, 0, "{}", ended.stdout);
+    }
+}
+
+#[test]
 fn one_mistake_in_a_policy_does_not_hide_the_next() {
     let jobs =
         "[jobs.x]\nevery = '1h'\nshell = 'true'\nretry = { max = 'three', backof = '1s', cap = 'x' }\n";

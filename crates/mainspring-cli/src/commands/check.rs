@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_cron::Schedule;
-use mainspring_job::Trigger;
+use mainspring_job::{Next, Timetable, Trigger};
 
 use super::{print, print_json, zone_or_system};
 use crate::cli::CheckArgs;
@@ -31,6 +31,10 @@ use mainspring_host::accounts::Account;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::message::{self, counted};
+
+/// How often a time that is not excluded is looked for: each search passes a thousand stretches of excluded
+/// time, and a stretch is a minute at least. All years of a yearly job are passed, or a month of minutes.
+const MAX_SEARCHES: usize = 50;
 
 /// Checks all files, also after one that cannot be read; the worst exit code wins.
 pub(super) fn check(args: &CheckArgs) -> Result<Exit, Error> {
@@ -209,8 +213,28 @@ fn job_warnings(source: &Source, placed: &PlacedJob, from: Timestamp) -> Vec<Pro
     // Each trigger that is past is told above.
     let is_over = placed.job.timetable.end().is_some_and(|end| end <= from);
     let over = is_over.then(|| "its `end` is past: it never runs".to_owned());
+    let excluded = nothing_left(&placed.job.timetable, from);
     let of_body = Body::decode(&placed.job.work.action).map(|body| of_action(&body)).unwrap_or_default();
-    on_line(source, placed, of_triggers.chain(over).chain(of_body))
+    on_line(source, placed, of_triggers.chain(over).chain(excluded).chain(of_body))
+}
+
+/// Of a job whose every time is excluded, as far as is looked.
+fn nothing_left(timetable: &Timetable, from: Timestamp) -> Option<String> {
+    let mut after = from;
+    for _ in 0..MAX_SEARCHES {
+        match timetable.next_after(after) {
+            Next::At(_) => return None,
+            Next::NotBefore(moment) => after = moment,
+            Next::Never => {
+                // Without exclusions it may be past, which is told in other words.
+                let all = timetable.clone().without(Vec::new()).ok()?;
+                let has_times = matches!(all.next_after(from), Next::At(_));
+                return has_times
+                    .then(|| "all of its times are excluded: none of them ever runs it".to_owned());
+            }
+        }
+    }
+    Some(format!("all of its times up to {after:.0} are excluded"))
 }
 
 /// What a job needs of this machine, and is not there.
