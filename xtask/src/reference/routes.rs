@@ -17,9 +17,9 @@ const RULES: &str = "`openapi.json` of a server has all shapes.
 - Answers have the fields of the `--json` documents, and some more. An unknown parameter or field is refused. An error is \
   `application/problem+json`: `detail` is the sentence that the command line prints, and `problems` lists the places if a text \
   is wrong.
-- Answers to GET have an `ETag`; a request with `If-None-Match` and the same tag gets 304. The ETag of a job covers its \
-  definition and its pause, so a run between GET and PUT does not change it; PUT and DELETE with `If-Match` are done only while \
-  the job has it.
+- Answers to GET have an `ETag`; a request with `If-None-Match` and the same tag gets 304, but for `jobs/JOB`: the ETag of a \
+  job covers its definition and its pause alone, so a run between GET and PUT does not change it; PUT and DELETE with \
+  `If-Match` are done only while the job has it.
 - The same `key`, or header `Idempotency-Key`, is one run or one submission, and so is the same `at` of the last minute for \
   `jobs/JOB/run`. `once` with `job` is as that; with `work` it needs `define`.
 - A `preview` tells what would be done; `expected` is its count, and another one now is 409. A pause with `until` ends by \

@@ -62,7 +62,7 @@ pub const KEYS: &[HookKey] = &[
     },
     HookKey {
         name: "mail_output",
-        value: "addresses, with commas between",
+        value: "addresses, as one text with commas between",
         default: "none",
         says: "get the output of each run by mail; a run without output sends no mail",
         read: |hook, value, faults| {
