@@ -8,8 +8,8 @@
 //! ```
 //!
 //! What a binary of tests takes is kept in `target/fast.txt`, with its build. One that would end after
-//! [`BUDGET`] by that is left out, and the last lines say which command runs it. One that has not run yet
-//! begins within [`UNKNOWN`].
+//! `BUDGET` by that is left out, and the last lines say which command runs it. One that has not run yet
+//! begins within `UNKNOWN`.
 //!
 //! Cost: up to two minutes, but for the first time on a machine, which builds what lies below.
 //!

@@ -5,7 +5,7 @@
 //! | Debian, as root | missing packages are installed with apt-get |
 //! | anything else | a line for each missing tool: how to get it, and what is skipped without it |
 //!
-//! Each missing tool is said to the gate, by [`skips`]; with `CI` set it fails there.
+//! Each missing tool is said to the gate, by `skips`; with `CI` set it fails there.
 //!
 //! Cost: a look for each tool; minutes for the packages on a new machine.
 //!

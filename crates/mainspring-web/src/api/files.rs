@@ -1,7 +1,6 @@
 //! The files of jobs: those that are served, and what is wrong with one that somebody has.
 //!
-//! Cost: a file that is checked is read once, on a thread beside that of the listener. See
-//! [`told`](super::told).
+//! Cost: a file that is checked is read once, on a thread beside that of the listener. See `told`.
 //!
 //! Does not apply anything: that would let a page run any command as the server's user.
 
