@@ -4,7 +4,7 @@
 //! ProcessBody ── Attributes::of ──▶ ProcessSpec, Launch: carried as it is ──▶ SETTINGS, in the child: one after the other
 //! ```
 //!
-//! A new attribute is a field, a line of [`Attributes::of`] and a row of [`SETTINGS`]. The row names the key,
+//! A new attribute is a field, a line of [`Attributes::of`] and a row of `SETTINGS`. The row names the key,
 //! so that a process that may not have it fails with that name: `cannot set nice: Permission denied`.
 //!
 //! Cost: at most a system call for each row, and one for each limit.
