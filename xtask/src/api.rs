@@ -116,11 +116,22 @@ fn add_module(
         let below = (folder.join(&name), format!("{path}::{name}"), is_public && is_pub(&module.vis));
         match module.content {
             Some((_, items)) => add_module(items, &below.0, below.1, below.2, modules)?,
-            None => read_module(&file_of(folder, &name), &below.0, below.1, below.2, modules)?,
+            None => {
+                let file = named_file(&module.attrs, folder).unwrap_or_else(|| file_of(folder, &name));
+                read_module(&file, &below.0, below.1, below.2, modules)?;
+            }
         }
     }
     modules.push(Module { path, is_public, items: rest });
     Ok(())
+}
+
+/// The file that `#[path = ".."]` names.
+fn named_file(attributes: &[Attribute], folder: &Path) -> Option<PathBuf> {
+    let named = attributes.iter().find(|attribute| attribute.path().is_ident("path"))?;
+    let value = &named.meta.require_name_value().ok()?.value;
+    let syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) = value else { return None };
+    Some(folder.join(text.value()))
 }
 
 fn file_of(folder: &Path, name: &str) -> PathBuf {
