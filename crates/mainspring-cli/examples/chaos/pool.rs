@@ -46,7 +46,7 @@ const SCRIPT: &str = "echo \"start $MAINSPRING_RUN $MAINSPRING_ATTEMPT $(date +%
 const WATCH: &str = "CREATE TABLE violation (what text);
     CREATE TABLE young (number int8, name text);
     CREATE TABLE young_start (number int8, epoch int8);
-    CREATE FUNCTION watch_journal() RETURNS trigger LANGUAGE plpgsql SET search_path = public AS $$ BEGIN
+    CREATE FUNCTION watch_journal() RETURNS trigger LANGUAGE plpgsql SET search_path = mainspring AS $$ BEGIN
         IF NOT EXISTS (SELECT FROM mainspring.shard AS s WHERE s.shard = NEW.shard AND s.epoch = NEW.epoch) THEN
             INSERT INTO violation VALUES (format('a batch of epoch %s came into the journal', NEW.epoch));
         END IF;
@@ -55,13 +55,13 @@ const WATCH: &str = "CREATE TABLE violation (what text);
             WHERE u.state = 'running' UNION ALL SELECT b, NEW.epoch FROM UNNEST(NEW.b_number) AS b;
         RETURN NULL; END $$;
     CREATE TRIGGER watch AFTER INSERT ON mainspring.entry FOR EACH ROW EXECUTE FUNCTION watch_journal();
-    CREATE FUNCTION watch_pack() RETURNS trigger LANGUAGE plpgsql SET search_path = public AS $$ BEGIN
+    CREATE FUNCTION watch_pack() RETURNS trigger LANGUAGE plpgsql SET search_path = mainspring AS $$ BEGIN
         IF NOT EXISTS (SELECT FROM mainspring.shard AS s WHERE s.shard = NEW.shard AND s.epoch = NEW.epoch) THEN
             INSERT INTO violation VALUES (format('epoch %s has packed', NEW.epoch));
         END IF;
         RETURN NULL; END $$;
     CREATE TRIGGER watch AFTER INSERT ON mainspring.pack FOR EACH ROW EXECUTE FUNCTION watch_pack();
-    CREATE FUNCTION watch() RETURNS trigger LANGUAGE plpgsql SET search_path = public AS $$ BEGIN
+    CREATE FUNCTION watch() RETURNS trigger LANGUAGE plpgsql SET search_path = mainspring AS $$ BEGIN
         IF NOT EXISTS (SELECT FROM mainspring.run AS r JOIN mainspring.shard AS s USING (shard)
                 WHERE r.job = NEW.job AND r.nominal = NEW.nominal AND r.series = NEW.series AND s.epoch = NEW.epoch)
             AND NOT EXISTS (SELECT FROM young JOIN young_start AS s USING (number)
@@ -69,7 +69,7 @@ const WATCH: &str = "CREATE TABLE violation (what text);
             INSERT INTO violation VALUES (format('%s started by epoch %s', NEW.job, NEW.epoch));
         END IF; RETURN NULL; END $$;
     CREATE TRIGGER watch AFTER INSERT ON mainspring.attempt FOR EACH ROW EXECUTE FUNCTION watch();
-    CREATE FUNCTION watch_shard() RETURNS trigger LANGUAGE plpgsql SET search_path = public AS $$ BEGIN
+    CREATE FUNCTION watch_shard() RETURNS trigger LANGUAGE plpgsql SET search_path = mainspring AS $$ BEGIN
         IF NEW.epoch < OLD.epoch OR (NEW.epoch = OLD.epoch AND NEW.batch NOT IN (OLD.batch, OLD.batch + 1)) THEN
             INSERT INTO violation VALUES (format('%s.%s after %s.%s', NEW.epoch, NEW.batch, OLD.epoch, OLD.batch));
         END IF; RETURN NULL; END $$;
