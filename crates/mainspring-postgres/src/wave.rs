@@ -171,7 +171,7 @@ impl Wave {
     /// of operations that are done one by one in any case.
     pub(super) fn of(batch: &Batch, is_kept: &[bool], unfit: &HashSet<i64>) -> Wave {
         let (mut wave, mut seen) = (Wave::default(), HashSet::new());
-        let (mut is_open, mut has_fired) = (true, false);
+        let (mut is_open, mut has_fired, mut has_named) = (true, false, false);
         let is_kept = is_kept.iter().copied().chain(std::iter::repeat(false));
         for ((ordinal, operation), is_kept) in (1_i64..).zip(&batch.operations).zip(is_kept) {
             if is_kept {
@@ -179,14 +179,19 @@ impl Wave {
             }
             let places = touched(operation);
             let is_alone = is_open && places.iter().flatten().all(|place| !seen.contains(place));
-            // The name that a job leaves when it fires is known to the store alone.
-            let waits = has_fired && matches!(operation, Operation::Submit(once) if is_named(once));
+            // The name that a job leaves when it fires is known to the store alone: what fires and what takes
+            // a name keep their order.
+            let fires = matches!(operation, Operation::Fire { .. });
+            let names = matches!(operation, Operation::Submit(once) if is_named(once));
+            let waits = (has_fired && names) || (has_named && fires);
             is_open &= places.is_some();
-            has_fired |= matches!(operation, Operation::Fire { .. });
+            has_fired |= fires;
             seen.extend(places.into_iter().flatten());
             if is_alone && is_plain(operation) && !waits && !unfit.contains(&ordinal) {
                 wave.take(ordinal, operation);
             } else {
+                // In the wave it would come before the firings; one by one it comes after them.
+                has_named |= names;
                 wave.singles.push(document::operation(operation));
                 wave.ordinals.push(ordinal);
             }
