@@ -1,4 +1,5 @@
-//! Each end of a run is followed by one run of each job that names it, in the same batch, and by no other.
+//! Each end of a run is followed by one run of each job that names it, in the same batch, and by no other. One
+//! whose name the store knows, from before the clock was set back, is planned again under another at once.
 
 use jiff::Timestamp;
 use mainspring_job::{Answer, Cause, JobName, Operation, RunKey, RunState};
@@ -18,6 +19,9 @@ struct Owed {
 pub(crate) fn check(world: &World<'_>) -> Verdict {
     let mut model = Model::new(world.script);
     let mut owed: Vec<Owed> = Vec::new();
+    // Those whose names the store knew.
+    let mut unnamed: Vec<Owed> = Vec::new();
+    let mut was_set_back = false;
     let mut open = None;
     for (index, event) in world.log.iter().enumerate() {
         let batch = if let Event::Wrote { batch, .. } = event { Some(*batch) } else { None };
@@ -36,14 +40,30 @@ pub(crate) fn check(world: &World<'_>) -> Verdict {
                 }
             }
             Event::Wrote { operation: Operation::Plan(run), answer, .. } if run.cause == Cause::After => {
-                let place = owed.iter().position(|owed| owed.job == run.key.job);
-                ensure!(place.is_some(), "doubled: {} follows no end of this batch", run.key);
-                let Owed { of, .. } = owed.remove(place.unwrap());
-                ensure!(*answer == Answer::New, "lost: {} follows {of}, and is answered {answer:?}", run.key);
-                let is_room = run.state == RunState::Scheduled;
-                let is_full = run.state == RunState::Missed && world.script.max_open < 100;
-                ensure!(is_room || is_full, "out of policy: {} follows {of} as {}", run.key, run.state);
+                let again = unnamed.iter().position(|owed| owed.job == run.key.job);
+                let (follower, is_again) = match owed.iter().position(|owed| owed.job == run.key.job) {
+                    Some(place) => (owed.remove(place), false),
+                    None => {
+                        ensure!(again.is_some(), "doubled: {} follows no end of this batch", run.key);
+                        (unnamed.remove(again.unwrap()), true)
+                    }
+                };
+                let of = &follower.of;
+                if *answer == Answer::New {
+                    let is_room = run.state == RunState::Scheduled;
+                    let is_full = run.state == RunState::Missed && world.script.max_open < 100;
+                    // Its turn may have passed when the store knew its name.
+                    let may = is_room || is_full || is_again;
+                    ensure!(may, "out of policy: {} follows {of} as {}", run.key, run.state);
+                } else {
+                    ensure!(was_set_back, "lost: {} follows {of}, and is answered {answer:?}", run.key);
+                    unnamed.push(follower);
+                }
             }
+            Event::SetBack => was_set_back = true,
+            Event::Settled { .. } => paid(&unnamed)?,
+            // A server that dies in between knows of none.
+            Event::Crashed { .. } | Event::Rebooted | Event::Released => unnamed.clear(),
             _ => (),
         }
         model.apply(event);
