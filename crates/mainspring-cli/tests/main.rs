@@ -51,6 +51,8 @@ mod moves;
 #[cfg(feature = "web")]
 mod nameless;
 mod names;
+#[cfg(feature = "web")]
+mod neighbour;
 mod next;
 mod notify;
 mod people;

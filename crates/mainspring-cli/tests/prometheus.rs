@@ -6,13 +6,13 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufReader, Write};
-use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 use mainspring_web::scope::Scope;
 use serde_json::Value;
 
+use crate::neighbour::{Neighbour, free_port, is_installed};
 use crate::served::folder;
 use crate::site::{Site, read_answer};
 
@@ -23,18 +23,8 @@ const MANUAL: &str = include_str!("../../../docs/manual.md");
 /// How often something is asked for that comes within a second or two.
 const MAX_ASKED: usize = 100_000;
 
-/// A Prometheus that runs until it is dropped.
-struct Prometheus {
-    child: Child,
-    port: u16,
-}
-
-impl Drop for Prometheus {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
+/// A Prometheus that scrapes a server.
+struct Prometheus(Neighbour);
 
 impl Prometheus {
     /// Starts one that scrapes a server as the manual says, each second.
@@ -50,24 +40,20 @@ impl Prometheus {
         let often = "global: { scrape_interval: 1s, evaluation_interval: 1s }";
         let file = folder.join("prometheus.yml");
         fs::write(&file, format!("{often}\nrule_files: [\"{RULES}\"]\n{scrape}")).unwrap();
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let log = fs::File::create(folder.join("prometheus.log")).unwrap();
-        let child = Command::new("prometheus")
+        let port = free_port();
+        let mut command = Command::new("prometheus");
+        command
             .arg(format!("--config.file={}", file.display()))
             .arg(format!("--storage.tsdb.path={}", folder.join("tsdb").display()))
-            .arg(format!("--web.listen-address=127.0.0.1:{port}"))
-            .stdout(Stdio::null())
-            .stderr(log)
-            .spawn()
-            .unwrap();
-        Prometheus { child, port }
+            .arg(format!("--web.listen-address=127.0.0.1:{port}"));
+        Prometheus(Neighbour::start(&mut command, port, &folder.join("prometheus.log")))
     }
 
-    /// What a path answers, or nothing while it does not listen yet.
+    /// What a path answers; nothing while it is not ready.
     fn get(&self, path: &str) -> Option<Value> {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).ok()?;
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nConnection: close\r\n\r\n", self.port)
-            .ok()?;
+        let mut stream = self.0.connect().unwrap();
+        let host = format!("127.0.0.1:{}", self.0.port);
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
         let answer = read_answer(&mut BufReader::new(stream));
         (answer.status == 200).then(|| answer.json()["data"].clone())
     }
@@ -89,17 +75,10 @@ impl Prometheus {
     }
 }
 
-/// Whether the programs are there. In the gate they are.
-fn is_installed() -> bool {
-    let is_there = Command::new("prometheus").arg("--version").output().is_ok();
-    assert!(is_there || std::env::var_os("CI").is_none(), "prometheus is not installed");
-    is_there
-}
-
 #[test]
 fn an_alert_names_the_job_and_a_panel_has_a_line_for_each() {
-    if !is_installed() {
-        return println!("skipped: prometheus is not installed");
+    if !is_installed("prometheus", "--version", "alerts") {
+        return;
     }
     let job = |name: &str, more: &str| {
         format!("[jobs.{name}]\nat = 2100-01-01T00:00:00Z\nrun = ['false']\n{more}\n")

@@ -3,36 +3,22 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 use mainspring_web::scope::Scope;
 
+use crate::neighbour::{Neighbour, free_port, is_installed};
 use crate::program::BOUND;
-use crate::served::{IDLE, Served, folder, skipped, write};
+use crate::served::{IDLE, Served, folder, write};
 use crate::site::{Answer, Site, read_answer, read_head};
 
 const BASE: &str = "/tools/mainspring/";
 
-/// A proxy that runs until it is dropped.
-struct Nginx {
-    child: Child,
-    port: u16,
-}
-
-impl Drop for Nginx {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// A port that nobody has, for who cannot say which one it got.
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
+/// A proxy.
+struct Nginx(Neighbour);
 
 impl Nginx {
     /// Starts nginx in front of an address.
@@ -57,28 +43,24 @@ impl Nginx {
         let file = folder.join("nginx.conf");
         fs::write(&file, text).unwrap();
         let log = folder.join("nginx.log");
-        let child = Command::new("nginx")
-            .args(["-p", folder.to_str().unwrap(), "-c", file.to_str().unwrap(), "-e", log.to_str().unwrap()])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut nginx = Nginx { child, port };
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            let ended = nginx.child.try_wait().unwrap();
-            assert!(ended.is_none(), "nginx ended: {}", fs::read_to_string(&log).unwrap_or_default());
-            std::thread::yield_now();
-        }
-        nginx
+        let mut command = Command::new("nginx");
+        command.args([
+            "-p",
+            folder.to_str().unwrap(),
+            "-c",
+            file.to_str().unwrap(),
+            "-e",
+            log.to_str().unwrap(),
+        ]);
+        Nginx(Neighbour::start(&mut command, port, &log))
     }
 
     fn host(&self) -> String {
-        format!("127.0.0.1:{}", self.port)
+        format!("127.0.0.1:{}", self.0.port)
     }
 
     fn connect(&self, path: &str, headers: &str) -> BufReader<TcpStream> {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        let mut stream = self.0.connect().unwrap();
         stream.set_read_timeout(Some(BOUND)).unwrap();
         write!(stream, "GET {path} HTTP/1.1\r\n{headers}\r\n").unwrap();
         BufReader::new(stream)
@@ -90,15 +72,8 @@ impl Nginx {
     }
 }
 
-/// Whether nginx is there. The gate installs it.
 fn has_nginx() -> bool {
-    let found = Command::new("nginx").arg("-v").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    let has = found.is_ok();
-    assert!(has || std::env::var_os("CI").is_none(), "nginx is not installed");
-    if !has {
-        skipped("proxies", "nginx is not installed");
-    }
-    has
+    is_installed("nginx", "-v", "proxies")
 }
 
 fn try_proxy(name: &str, listen: &str, upstream: impl Fn(&Served, &str) -> String) {

@@ -1,0 +1,56 @@
+//! A neighbour is a real program that a test runs beside ours: a proxy, a Prometheus. It ends with its test.
+
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+
+use crate::served::skipped;
+
+/// One that listens on a port of this machine.
+pub(crate) struct Neighbour {
+    child: Child,
+    pub(crate) port: u16,
+}
+
+impl Drop for Neighbour {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Neighbour {
+    /// Starts one, and waits until it listens. What it says goes into `log`.
+    pub(crate) fn start(command: &mut Command, port: u16, log: &Path) -> Neighbour {
+        let said = fs::File::options().create(true).append(true).open(log).unwrap();
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said).spawn().unwrap();
+        let mut neighbour = Neighbour { child, port };
+        while neighbour.connect().is_err() {
+            let ended = neighbour.child.try_wait().unwrap();
+            assert!(ended.is_none(), "it ended: {}", fs::read_to_string(log).unwrap_or_default());
+            thread::yield_now();
+        }
+        neighbour
+    }
+
+    pub(crate) fn connect(&self) -> std::io::Result<TcpStream> {
+        TcpStream::connect(("127.0.0.1", self.port))
+    }
+}
+
+/// A port that no program has, for one that cannot say which one it got.
+pub(crate) fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// Whether a program is there. The gate installs it.
+pub(crate) fn is_installed(program: &str, question: &str, what: &str) -> bool {
+    let asked = Command::new(program).arg(question).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    assert!(asked.is_ok() || std::env::var_os("CI").is_none(), "{program} is not installed");
+    if asked.is_err() {
+        skipped(what, &format!("{program} is not installed"));
+    }
+    asked.is_ok()
+}
