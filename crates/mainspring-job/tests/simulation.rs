@@ -38,9 +38,9 @@ use crate::replay;
 const USUAL_HISTORIES: u64 = 20_000;
 
 /// Seeds beyond the usual ones whose histories were wrong once, until the planner or the checker was mended.
-const WRONG_ONCE: [u64; 11] = [
-    86_387, 412_174, 423_142, 501_396, 503_113, 1_000_384, 1_007_475, 1_027_169, 1_266_541, 1_362_363,
-    1_511_426,
+const WRONG_ONCE: [u64; 12] = [
+    86_387, 412_174, 423_142, 501_396, 503_113, 1_000_384, 1_007_475, 1_027_169, 1_040_316, 1_266_541,
+    1_362_363, 1_511_426,
 ];
 
 /// Runs a script, and tells the hash of its log, or what was wrong.

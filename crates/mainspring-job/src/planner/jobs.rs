@@ -28,6 +28,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::agenda::{Agenda, Entry, Item};
+use super::quarantine::MAX_CRASHES;
 use crate::absence::Absence;
 use crate::job::Job;
 use crate::name::JobName;
@@ -107,6 +108,18 @@ struct Tracked {
 impl Tracked {
     fn new(mark: Mark, source: Option<String>) -> Tracked {
         Tracked { job: None, source, former: None, absence: None, mark, next: None, is_crowded: false }
+    }
+
+    /// Its pause for failures or crashes; also one that did not begin because a person's pause without an end
+    /// was there before.
+    fn lasting_pause(&self) -> Option<Pause> {
+        let Mark { pause, pause_terms, failures, crashes, .. } = &self.mark;
+        if *pause != Some(Pause::Asked) || pause_terms.until.is_some() {
+            return pause.filter(|pause| *pause != Pause::Asked);
+        }
+        let limit = self.job.as_ref().and_then(|job| job.work.policies.pause_after);
+        let has_failed = limit.is_some_and(|limit| limit <= *failures).then_some(Pause::Failures);
+        (MAX_CRASHES <= *crashes).then_some(Pause::Crashes).or(has_failed)
     }
 
     /// Whether it will have no further occurrence, because it has had as many runs as it may.
@@ -375,13 +388,13 @@ impl Jobs {
     pub(super) fn pause(&mut self, name: &JobName, terms: record::PauseTerms) -> bool {
         let tracked = self.known.get_mut(name).filter(|tracked| tracked.source.is_some());
         tracked.is_some_and(|tracked| {
-            let is_for_good = tracked.mark.pause.is_some_and(|pause| pause != Pause::Asked);
-            if is_for_good && terms.until.is_some() {
-                // After failures or crashes a person has to say that it goes on: the note is kept, the time
-                // is not.
-                tracked.mark.pause_terms = record::PauseTerms::new(terms.note);
-            } else {
-                (tracked.mark.pause, tracked.mark.pause_terms) = (Some(Pause::Asked), terms);
+            match tracked.lasting_pause().filter(|_| terms.until.is_some()) {
+                // A person has to say that it goes on: the note is kept, the time is not.
+                Some(pause) => {
+                    tracked.mark.pause = Some(pause);
+                    tracked.mark.pause_terms = record::PauseTerms::new(terms.note);
+                }
+                None => (tracked.mark.pause, tracked.mark.pause_terms) = (Some(Pause::Asked), terms),
             }
             true
         })

@@ -186,6 +186,29 @@ fn a_pause_for_a_while_gives_way_to_one_after_failures() {
 }
 
 #[test]
+fn failures_behind_a_pause_without_an_end_outlast_one_with_an_end() {
+    let mut shell = Shell::new("2026-01-01T00:30:00Z", vec![job("j", "0 * * * *", "pause-after=1")]);
+    shell.live("2026-01-01T01:00:00Z");
+    let scope = Scope::Job(name("j"));
+    shell.command(Command::Pause(scope.clone(), PauseTerms::new("new disk")));
+    shell.end(0, failed());
+    let asked = |shell: &Shell| shell.planner.jobs().next().unwrap().1.pause;
+    assert_eq!(asked(&shell), Some(mainspring_job::Pause::Asked), "it rests already");
+    let until = PauseTerms::new("an hour").until("2026-01-01T02:30:00Z".parse().unwrap());
+    shell.command(Command::Pause(scope.clone(), until));
+    shell.live("2026-01-01T05:00:00Z");
+    let (_, mark) = shell.planner.jobs().next().unwrap();
+    assert_eq!(
+        (mark.pause, &mark.pause_terms),
+        (Some(mainspring_job::Pause::Failures), &PauseTerms::new("an hour"))
+    );
+    assert_eq!(shell.started.len(), 1);
+    shell.command(Command::Resume(scope));
+    shell.live("2026-01-01T06:00:00Z");
+    assert_eq!(shell.started.len(), 2, "a person has looked at it");
+}
+
+#[test]
 fn who_asks_is_written_with_what_is_asked_and_not_with_what_is_refused() {
     let mut shell = Shell::new("2026-01-01T00:30:00Z", vec![job("j", "0 * * * *", "")]);
     for (index, job) in ["j", "unknown", "j"].into_iter().enumerate() {

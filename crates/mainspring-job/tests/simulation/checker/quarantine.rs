@@ -24,27 +24,17 @@ pub(crate) fn check(world: &World<'_>, stories: &Stories) -> Verdict {
 fn check_count(world: &World<'_>, stories: &Stories) -> Verdict {
     let mut crashes: BTreeMap<JobName, u32> = BTreeMap::new();
     let mut there: BTreeSet<JobName> = (0..world.script.subjects.len()).map(Script::name).collect();
-    // When a person's pause of a job ends: that is as if the person resumed it then.
-    let mut ends: BTreeMap<JobName, Timestamp> = BTreeMap::new();
     for event in &world.log {
         match event {
             Event::Started { key, attempt, cause, at, .. }
                 if world.script.is_poison(&key.job) && is_soon(stories, key, *attempt, *at) =>
             {
-                if ends.get(&key.job).is_some_and(|end| end <= at) {
-                    ends.remove(&key.job);
-                    crashes.remove(&key.job);
-                }
                 let count = crashes.entry(key.job.clone()).or_default();
                 *count += 1;
                 let may = *count <= MAX_CRASHES || *cause == Cause::Request;
                 ensure!(may, "out of policy: {key} kills the server for the {count}th time in a row");
             }
             Event::Asked { command: Command::Resume(Scope::Job(name)), .. } => drop(crashes.remove(name)),
-            Event::Asked { command: Command::Pause(Scope::Job(name), terms), .. } => match terms.until {
-                Some(until) => drop(ends.insert(name.clone(), until)),
-                None => drop(ends.remove(name)),
-            },
             // Taken away or put back: another life begins.
             Event::Asked { command: Command::Apply(definitions), .. } => {
                 let now_there: BTreeSet<JobName> =

@@ -41,6 +41,10 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
     ("A new `pause` replaces the one before.", &["rest::check_pauses"]),
     ("A pause with `--until` gives way to a pause for failures or crashes.", &["quarantine::check"]),
     (
+        "So does one that follows a pause without an end, behind which the job failed as often.",
+        &["rules/pause::failures_behind_a_pause_without_an_end_outlast_one_with_an_end"],
+    ),
+    (
         "Such a pause ends only when a person resumes the job: `pause --until` sets its note, and no end.",
         &["rest::check_kept", "rules/pause::a_pause_for_a_while_gives_way_to_one_after_failures"],
     ),
