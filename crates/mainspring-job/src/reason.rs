@@ -6,13 +6,12 @@
 //! | `cancelled` | `it was cancelled by request` |
 //! | `crash_loop 3` | `the server died in it 3 times` |
 //!
-//! Stores and the wire hold the code, programs compare it, and people read the sentence. An older version
-//! stored a sentence. It is read as the reason with that sentence, or kept as it is.
+//! Stores and the wire hold the code, programs compare it, and people read the sentence. A code of another
+//! version of the program is kept as it is.
 //!
 //! Cost: a comparison with each code where one is read.
 
 use std::fmt;
-use std::str::FromStr;
 
 /// Says why a run is in its state.
 ///
@@ -81,56 +80,44 @@ pub enum Reason {
     AttemptsUsedUp(u32),
     /// The same as inside, of occurrences that are not known any more.
     Forgotten(Box<Reason>),
-    /// A sentence of another version of the program.
+    /// A code of another version of the program.
     Other(String),
 }
 
-/// Reasons without a number: code, sentence, and the sentence of older versions where it was another.
-const PLAIN: [(Reason, &str, &str, &str); 24] = [
-    (Reason::ServerEnded, "server_ended", "the server ended while it ran", ""),
-    (Reason::ServerDied, "server_died", "the server died while it ran", ""),
-    (Reason::MachineDown, "machine_down", "the machine went down while it ran", ""),
-    (Reason::ServerStopped, "server_stopped", "the server was stopped while it ran", ""),
-    (
-        Reason::ServerDown,
-        "server_down",
-        "the server was not running at that time",
-        "nobody was there at that time",
-    ),
+/// Reasons without a number: code and sentence.
+const PLAIN: [(Reason, &str, &str); 24] = [
+    (Reason::ServerEnded, "server_ended", "the server ended while it ran"),
+    (Reason::ServerDied, "server_died", "the server died while it ran"),
+    (Reason::MachineDown, "machine_down", "the machine went down while it ran"),
+    (Reason::ServerStopped, "server_stopped", "the server was stopped while it ran"),
+    (Reason::ServerDown, "server_down", "the server was not running at that time"),
     (
         Reason::Unseen,
         "unseen",
         "its time had passed when the server looked: the machine slept, the clock was set forward, or too much was due",
-        "",
     ),
-    (Reason::Crowded, "crowded", "too many runs were open", ""),
-    (Reason::Stale, "stale", "it waited longer than its misfire rule allows", ""),
-    (Reason::PastGrace, "past_grace", "its time had passed by more than its grace", ""),
-    (Reason::Paused, "paused", "its job was paused", ""),
-    (Reason::EarlierRunning, "earlier_running", "an earlier run was running", ""),
-    (Reason::EarlierWaiting, "earlier_waiting", "an earlier run was waiting for its place", ""),
+    (Reason::Crowded, "crowded", "too many runs were open"),
+    (Reason::Stale, "stale", "it waited longer than its misfire rule allows"),
+    (Reason::PastGrace, "past_grace", "its time had passed by more than its grace"),
+    (Reason::Paused, "paused", "its job was paused"),
+    (Reason::EarlierRunning, "earlier_running", "an earlier run was running"),
+    (Reason::EarlierWaiting, "earlier_waiting", "an earlier run was waiting for its place"),
     (
         Reason::EarlierQuarantined,
         "earlier_quarantined",
         "an earlier run was in quarantine, because the server died while its job ran",
-        "",
     ),
-    (Reason::Replaced, "replaced", "a later run took its place", ""),
-    (Reason::TimetableChanged, "timetable_changed", "its timetable was changed before it could run", ""),
-    (Reason::JobRemoved, "job_removed", "its job was removed before it could run", ""),
-    (Reason::Removed, "removed", "its job was removed", ""),
-    (Reason::JobRemovedNoRetry, "job_removed_no_retry", "its job was removed, and it is not tried again", ""),
-    (Reason::NoJob, "no_job", "its job is no more", ""),
-    (Reason::Cancelled, "cancelled", "it was cancelled by request", "somebody cancelled it"),
-    (Reason::Withdrawn, "withdrawn", "it was withdrawn", ""),
-    (
-        Reason::RetryRequested,
-        "retry_requested",
-        "it is tried again by request",
-        "somebody wants it tried again",
-    ),
-    (Reason::Final, "final", "another attempt would not change how it ended", ""),
-    (Reason::Dropped, "dropped", "it was dropped by request", "somebody let it go"),
+    (Reason::Replaced, "replaced", "a later run took its place"),
+    (Reason::TimetableChanged, "timetable_changed", "its timetable was changed before it could run"),
+    (Reason::JobRemoved, "job_removed", "its job was removed before it could run"),
+    (Reason::Removed, "removed", "its job was removed"),
+    (Reason::JobRemovedNoRetry, "job_removed_no_retry", "its job was removed, and it is not tried again"),
+    (Reason::NoJob, "no_job", "its job is no more"),
+    (Reason::Cancelled, "cancelled", "it was cancelled by request"),
+    (Reason::Withdrawn, "withdrawn", "it was withdrawn"),
+    (Reason::RetryRequested, "retry_requested", "it is tried again by request"),
+    (Reason::Final, "final", "another attempt would not change how it ended"),
+    (Reason::Dropped, "dropped", "it was dropped by request"),
 ];
 
 /// The code of [`Reason::Other`], for documents: what such a reason says is a sentence.
@@ -172,38 +159,20 @@ impl Reason {
         }
     }
 
-    /// Reads what [`stored`](Self::stored) gave, or the sentence of an older version. `None` if nothing was
-    /// stored.
+    /// Reads what [`stored`](Self::stored) gave. `None` if nothing was stored.
     pub fn read(text: &str) -> Option<Reason> {
         if text.is_empty() {
             return None;
         }
         let numbered = || {
-            let count = |word: &str| number_in(text, word, "");
+            let count = |word: &str| text.strip_prefix(word)?.parse().ok();
             count(CRASH_LOOP).map(Reason::CrashLoop).or_else(|| count(ATTEMPTS).map(Reason::AttemptsUsedUp))
         };
         let inner = || Some(Reason::Forgotten(Box::new(Reason::read(text.strip_prefix(FORGOTTEN)?)?)));
         let plain = PLAIN.iter().find(|(_, code, ..)| *code == text).map(|(reason, ..)| reason.clone());
-        let found = plain.or_else(numbered).or_else(inner).or_else(|| of_sentence(text));
+        let found = plain.or_else(numbered).or_else(inner);
         Some(found.unwrap_or_else(|| Reason::Other(text.to_owned())))
     }
-}
-
-/// The reason for which older versions stored a sentence.
-fn of_sentence(text: &str) -> Option<Reason> {
-    if let Some(inner) = text.strip_suffix(FORGOTTEN_END) {
-        return Some(Reason::Forgotten(Box::new(of_sentence(inner)?)));
-    }
-    let is_this = |(_, _, sentence, old): &&(Reason, &str, &str, &str)| *sentence == text || *old == text;
-    let plain = PLAIN.iter().find(is_this).map(|(reason, ..)| reason.clone());
-    let crashes = || number_in(text, "the server died in it ", " times").map(Reason::CrashLoop);
-    let attempts = || number_in(text, "none of its ", " attempts succeeded").map(Reason::AttemptsUsedUp);
-    let only = || (text == "its only attempt did not succeed").then_some(Reason::AttemptsUsedUp(1));
-    plain.or_else(crashes).or_else(attempts).or_else(only)
-}
-
-fn number_in<N: FromStr>(text: &str, before: &str, after: &str) -> Option<N> {
-    text.strip_prefix(before)?.strip_suffix(after)?.parse().ok()
 }
 
 /// The sentence, for people.
@@ -217,7 +186,7 @@ impl fmt::Display for Reason {
             Reason::Other(sentence) => f.write_str(sentence),
             plain => {
                 let known = PLAIN.iter().find(|(reason, ..)| reason == plain);
-                let (_, _, sentence, _) = known.expect("each reason without a number is in the table");
+                let (_, _, sentence) = known.expect("each reason without a number is in the table");
                 f.write_str(sentence)
             }
         }
@@ -247,19 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_older_versions_stored_is_understood_or_kept_as_it_is() {
-        for reason in all() {
-            assert_eq!(Reason::read(&reason.to_string()), Some(reason));
-        }
-        let olds = [
-            ("somebody cancelled it", Reason::Cancelled),
-            ("somebody let it go", Reason::Dropped),
-            ("somebody wants it tried again", Reason::RetryRequested),
-            ("nobody was there at that time", Reason::ServerDown),
-        ];
-        for (old, reason) in olds {
-            assert_eq!(Reason::read(old), Some(reason));
-        }
+    fn what_another_version_stored_is_kept_as_it_is() {
         let strange = Reason::read("a cat sat on it").unwrap();
         assert_eq!((strange.to_string().as_str(), strange.code()), ("a cat sat on it", "other"));
         assert_eq!(strange.stored(), "a cat sat on it");

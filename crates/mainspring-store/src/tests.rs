@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Action, Answer, AuditQuery, Batch, Cause, Counts, JobName, Lease, Once, OnceId, Operation, Order, Owner,
-    Pause, Query, Reader, Reason, Run, RunKey, RunState, Shard, Store, StoreError, Takeover, Work, contract,
+    Action, Answer, Batch, Cause, Counts, JobName, Lease, Once, OnceId, Operation, Order, Owner, Query,
+    Reader, Run, RunKey, RunState, Shard, Store, StoreError, Work, contract,
 };
 use rusqlite::Connection;
 
@@ -139,128 +139,16 @@ fn a_log_that_was_cut_off_holds_whole_batches() {
 }
 
 #[test]
-fn a_file_of_version_1_is_migrated_and_keeps_its_runs() {
+fn the_kept_counts_are_compared_with_the_rows() {
     let folder = Folder::new();
-    let connection = Connection::open(folder.file()).unwrap();
-    connection.execute_batch(schema::STEPS[0]).unwrap();
-    let rows = "INSERT INTO shard VALUES (0, 1, 'a', 0, 0, '');
-        INSERT INTO run (job, nominal, series, cause, state, attempt, due, planned, started, ended, outcome, reason)
-            VALUES ('a', 60000000000, 0, 'trigger', 'failed', 2, 60000000000, 60000000000, 61000000000, 62000000000, 'exit 3', ''),
-                ('b', 60000000000, 0, 'trigger', 'missed', 0, 60000000000, 60000000000, NULL, 61000000000, NULL, 'x');
-        PRAGMA user_version = 1;";
-    connection.execute_batch(rows).unwrap();
-    drop(connection);
-    let (mut store, _) = folder.store();
-    let key = |name| RunKey::new(JobName::new(name).unwrap(), at(60));
-    let attempts = store.attempts(Shard::WHOLE, &key("a")).unwrap();
-    assert_eq!(attempts.len(), 1);
-    assert_eq!((attempts[0].number, attempts[0].state), (2, Some(RunState::Failed)));
-    assert_eq!(store.attempts(Shard::WHOLE, &key("b")).unwrap(), []);
-    assert_eq!(store.counts(Shard::WHOLE).unwrap().runs, 2);
-    assert_eq!(store.integrity().unwrap(), [] as [String; 0]);
-}
-
-#[test]
-fn sentences_of_an_older_version_are_read_and_new_reasons_are_codes() {
-    let folder = Folder::new();
-    let connection = Connection::open(folder.file()).unwrap();
-    schema::STEPS[..5].iter().for_each(|step| connection.execute_batch(step).unwrap());
-    let rows =
-        "INSERT INTO shard (shard, epoch, owner, is_paused, batch, answers) VALUES (0, 1, 'a', 0, 0, '');
-        INSERT INTO run (job, nominal, series, cause, state, attempt, due, planned, reason) VALUES
-            ('a', 1, 0, 'trigger', 'cancelled', 0, 1, 1, 'somebody cancelled it'),
-            ('a', 2, 0, 'trigger', 'dead', 3, 2, 2, 'none of its 3 attempts succeeded'),
-            ('a', 3, 0, 'trigger', 'missed', 0, 3, 3, 'a sentence that nobody writes'),
-            ('a', 4, 0, 'trigger', 'succeeded', 1, 4, 4, '');
-        PRAGMA user_version = 5;";
-    connection.execute_batch(rows).unwrap();
-    drop(connection);
     let (mut store, lease) = folder.store();
-    let query = Query::new(10);
-    let reasons: Vec<Option<Reason>> =
-        store.find(Shard::WHOLE, &query).unwrap().into_iter().rev().map(|run| run.reason).collect();
-    let strange = Reason::Other("a sentence that nobody writes".to_owned());
-    assert_eq!(reasons, [Some(Reason::Cancelled), Some(Reason::AttemptsUsedUp(3)), Some(strange), None]);
-    let mut run = Run::new(
-        RunKey::new(JobName::new("b").unwrap(), at(9)),
-        Cause::Trigger,
-        RunState::Missed,
-        at(9),
-        at(9),
-    );
-    run.reason = Some(Reason::ServerDown);
-    store.commit(lease, &Batch::new(1, vec![Operation::Plan(run)])).unwrap();
-    let sql = "SELECT reason FROM run WHERE job = 'b'";
-    let stored: String = store.connection.query_row(sql, [], |row| row.get(0)).unwrap();
-    assert_eq!(stored, "server_down");
-}
-
-/// What a server of format 6 left that was killed.
-#[test]
-fn a_folder_of_format_6_is_migrated_and_keeps_all_that_it_holds() {
-    let folder = Folder::new();
-    let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/format6/mainspring.db");
-    fs::copy(old, folder.file()).unwrap();
-    let mut store = SqliteStore::open_file(&folder.file()).unwrap();
-    assert_eq!(store.integrity().unwrap(), [] as [String; 0]);
-    let owner = Owner::new("test").with_machine_start("another");
-    let lease = store.acquire(Shard::WHOLE, &owner).unwrap();
-    assert_eq!((lease.takeover, lease.epoch), (Takeover::Rebooted, 2));
-    let (jobs, rest) = store.jobs(Shard::WHOLE).unwrap();
-    let told: Vec<_> = jobs
-        .iter()
-        .map(|job| {
-            let last = job.last.map(|last| last.state.name());
-            (job.mark.job.as_str(), job.mark.pause, last, job.last_success.is_some())
-        })
-        .collect();
-    let expected = [
-        ("bad", None, Some("dead"), false),
-        ("good", Some(Pause::Asked), Some("succeeded"), true),
-        ("waits", None, None, false),
-    ];
-    assert_eq!((told.as_slice(), rest), (expected.as_slice(), None));
-    assert!(jobs.iter().all(|job| job.source.is_some() && job.text.starts_with("[jobs.")));
-    let names: Vec<JobName> = jobs.iter().map(|job| job.mark.job.clone()).collect();
-    assert_eq!(store.last_ended(Shard::WHOLE, &names).unwrap().len(), 2);
-    let open = store.open_runs(Shard::WHOLE, None, 9).unwrap();
-    let states: Vec<RunState> = open.iter().map(|run| run.state).collect();
-    assert_eq!(states, [RunState::Running, RunState::Queued]);
-    let mut query = Query::new(9);
-    query.order = Order::Ended;
-    let ended = store.find(Shard::WHOLE, &query).unwrap();
-    assert_eq!(ended.iter().map(|run| run.key.job.as_str()).collect::<Vec<_>>(), ["bad", "good"]);
-    assert_eq!(store.attempts(Shard::WHOLE, &ended[0].key).unwrap().len(), 2);
-    let counts = store.counts(Shard::WHOLE).unwrap();
-    assert_eq!((counts.jobs, counts.pending, counts.open, counts.runs, counts.dead), (3, 2, 2, 4, 1));
-    let later = store.pending_named(Shard::WHOLE, &JobName::new("later").unwrap()).unwrap().unwrap();
-    assert_eq!(later.key.as_deref(), Some("once"));
-    assert_eq!(store.audit(Shard::WHOLE, &AuditQuery::new(9)).unwrap(), []);
-}
-
-#[test]
-fn a_file_without_counts_is_counted_once() {
-    let folder = Folder::new();
-    let connection = Connection::open(folder.file()).unwrap();
-    schema::STEPS[..5].iter().for_each(|step| connection.execute_batch(step).unwrap());
-    let rows = "INSERT INTO shard (shard, epoch, owner, is_paused, batch, answers) VALUES (0, 1, 'a', 0, 0, '');
-        INSERT INTO run (job, nominal, series, cause, state, attempt, due, planned, reason)
-            VALUES ('a', 1, 0, 'trigger', 'queued', 0, 1, 1, ''), ('a', 2, 0, 'trigger', 'dead', 1, 2, 2, ''),
-                ('a', 3, 0, 'trigger', 'missed', 0, 3, 3, '');
-        INSERT INTO job VALUES ('a', 0, 0, 0, 0, NULL, '', 'x', '', 0), ('b', 0, 0, 0, 0, NULL, '', NULL, '', 0);
-        PRAGMA user_version = 5;";
-    connection.execute_batch(rows).unwrap();
-    drop(connection);
-    let (mut store, lease) = folder.store();
-    let mut counted = Counts::default();
-    (counted.jobs, counted.open, counted.runs, counted.dead) = (1, 1, 3, 1);
-    assert_eq!(store.counts(Shard::WHOLE).unwrap(), counted);
     store.commit(lease, &submissions(0..3)).unwrap();
-    counted.pending = 3;
-    assert_eq!(store.counts(Shard::WHOLE).unwrap(), counted);
+    let mut counts = Counts::default();
+    counts.pending = 3;
+    assert_eq!(store.counts(Shard::WHOLE).unwrap(), counts);
     assert_eq!(store.integrity().unwrap(), [] as [String; 0]);
     store.connection.execute("UPDATE shard SET dead = 2", []).unwrap();
-    assert_eq!(store.integrity().unwrap(), ["it keeps that it has 2 dead letters, and it has 1"]);
+    assert_eq!(store.integrity().unwrap(), ["it keeps that it has 2 dead letters, and it has 0"]);
 }
 
 #[test]
@@ -275,6 +163,19 @@ fn the_last_run_of_a_job_is_found_without_a_walk_over_its_runs() {
     assert_eq!(seeks("SEARCH job USING PRIMARY KEY (name=?)"), 1, "{plan:#?}");
     assert_eq!(seeks("SEARCH run USING PRIMARY KEY (job=? AND nominal=? AND series=?)"), 1, "{plan:#?}");
     assert_eq!(seeks("SCAN run"), 0, "{plan:#?}");
+}
+
+#[test]
+fn a_file_of_an_older_version_takes_the_steps_that_it_lacks() {
+    let mut connection = Connection::open_in_memory().unwrap();
+    let steps = ["CREATE TABLE a (b)", "ALTER TABLE a ADD COLUMN c", "INSERT INTO a VALUES (1, 2)"];
+    schema::step(&mut connection, &steps[..2]).unwrap();
+    schema::step(&mut connection, &steps).unwrap();
+    schema::step(&mut connection, &steps).unwrap();
+    let count: u32 =
+        connection.query_row("SELECT count(*) FROM a WHERE c = 2", [], |row| row.get(0)).unwrap();
+    assert_eq!(count, 1);
+    assert!(matches!(schema::step(&mut connection, &steps[..1]), Err(StoreError::TooNew { found: 3, .. })));
 }
 
 #[test]
