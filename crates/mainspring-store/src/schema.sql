@@ -46,6 +46,10 @@ CREATE INDEX run_other ON run (nominal, job, series)
     WHERE state NOT IN ('scheduled', 'queued', 'running', 'succeeded');
 CREATE INDEX run_other_ended ON run (ended, job, nominal, series)
     WHERE state NOT IN ('scheduled', 'queued', 'running', 'succeeded');
+-- Of the causes and groups that people ask for, where most runs have a schedule and no group of their own.
+CREATE INDEX run_rare ON run (nominal, job, series) WHERE cause NOT IN ('trigger', 'once');
+CREATE INDEX run_rare_ended ON run (ended, job, nominal, series) WHERE cause NOT IN ('trigger', 'once');
+CREATE INDEX run_group ON run (work_group) WHERE work_group IS NOT NULL;
 
 CREATE TABLE attempt (
     job TEXT NOT NULL, nominal INTEGER NOT NULL, series INTEGER NOT NULL, number INTEGER NOT NULL,

@@ -12,7 +12,8 @@ use mainspring_job::{
 };
 use rusqlite::Connection;
 
-use super::{Directory, DirectoryError, SqliteStore, read, schema};
+use super::read::{self, Members};
+use super::{Directory, DirectoryError, SqliteStore, schema};
 
 /// A folder that goes when the test ends.
 struct Folder(PathBuf);
@@ -292,13 +293,13 @@ fn hot_questions_are_answered_from_a_key() {
     let mut query = Query::new(20);
     query.order = Order::Ended;
     // In the order of the index: nothing is sorted.
-    let ordered = plan(&read::find_sql(&query).0);
+    let ordered = plan(&read::find_sql(&query, Members::Many).0);
     assert!(ordered.contains("run USING INDEX run_ended") && !ordered.contains("TEMP B-TREE"), "{ordered}");
     query.since = Some(at(0));
     query.cursor = Some(RunKey::new(JobName::new("a").unwrap(), at(9)).into());
     for (order, index) in [(Order::Ended, "run_ended (ended>?"), (Order::Nominal, "run_nominal (nominal>?")] {
         query.order = order;
-        let found = plan(&read::find_sql(&query).0);
+        let found = plan(&read::find_sql(&query, Members::Many).0);
         assert!(found.starts_with(&format!("SEARCH run USING INDEX {index}")), "{found}");
     }
     // A state that few runs are in is found without the others.
@@ -310,10 +311,26 @@ fn hot_questions_are_answered_from_a_key() {
         for (order, index) in [(Order::Nominal, nominal), (Order::Ended, ended)] {
             let mut query = Query::new(20);
             (query.states, query.order) = (states.clone(), order);
-            let found = plan(&read::find_sql(&query).0);
+            let found = plan(&read::find_sql(&query, Members::Many).0);
             let is_by = found.split([' ', ';']).any(|word| word == index);
             assert!(is_by && (index == "run_open" || !found.contains("TEMP B-TREE")), "{states:?}: {found}");
         }
+    }
+    // So are the runs of a cause that few runs have, and those of a group that has few.
+    for (order, index) in [(Order::Nominal, "run_rare"), (Order::Ended, "run_rare_ended")] {
+        let mut query = Query::new(20);
+        (query.cause, query.order) = (Some(Cause::Request), order);
+        let found = plan(&read::find_sql(&query, Members::Many).0);
+        let is_by = found.split(' ').any(|word| word == index);
+        assert!(is_by && !found.contains("TEMP B-TREE"), "{found}");
+        (query.cause, query.group) = (None, Some(JobName::new("g").unwrap()));
+        let few = plan(&read::find_sql(&query, Members::Few).0);
+        assert!(
+            few.contains("USING PRIMARY KEY (job=?)") && few.contains("run_group (work_group=?)"),
+            "{few}"
+        );
+        let many = plan(&read::find_sql(&query, Members::Many).0);
+        assert!(!many.contains("run_group") && !many.contains("TEMP B-TREE"), "{many}");
     }
 }
 
