@@ -11,7 +11,8 @@
 //! What stands in MAIN waits more than it computes, once it is built, and what stands in SIDE computes: side
 //! by side they use two cores. MAIN prints as it goes. What a step of SIDE prints is kept in `target/gate`
 //! and printed whole, in the order of the steps, when MAIN has ended. A failure is told at once by a line,
-//! and again at the end; neither lane begins another step after it. There are two lanes and no more: a
+//! and again at the end with what its tests said ([`failures`](crate::failures)); neither lane begins another
+//! step after it. There are two lanes and no more: a
 //! linker takes a gigabyte and more.
 //!
 //! Cost: some minutes on two cores, most of it compiling. A Rust toolchain with rustfmt and clippy is all it
@@ -22,14 +23,15 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::built::TESTED;
-use crate::program::succeed;
+use crate::failures::Failures;
+use crate::program::{ended, succeed};
 use crate::skips;
 
 struct Step {
@@ -164,6 +166,8 @@ struct Gate {
     temporary: PathBuf,
     /// The first of them first. Nothing begins after a failure.
     failures: Mutex<Vec<String>>,
+    /// What the tests of a failed step said, to be repeated at the end.
+    said: Mutex<Failures>,
 }
 
 /// How many gates this process has made: one, but in tests.
@@ -178,7 +182,15 @@ impl Gate {
         let skips = kept.join(format!("skips-{number}.txt"));
         File::create(&skips).map_err(|error| format!("{} cannot be made: {error}", skips.display()))?;
         let temporary = temporary_folder(&number)?;
-        Ok(Self { root: root.to_owned(), chores, kept, skips, temporary, failures: Mutex::default() })
+        Ok(Self {
+            root: root.to_owned(),
+            chores,
+            kept,
+            skips,
+            temporary,
+            failures: Mutex::default(),
+            said: Mutex::default(),
+        })
     }
 
     /// Installs what the tests need; by another process, which says what it cannot install as each step does.
@@ -209,6 +221,9 @@ impl Gate {
         for line in skips::forbidden(&left_out) {
             self.failed(format!("with CI set nothing is left out: {line}"));
         }
+        for line in self.said().lines() {
+            println!("{line}");
+        }
         let failures = self.failures();
         for failure in failures.iter() {
             println!("== {failure}");
@@ -228,9 +243,28 @@ impl Gate {
                 return;
             }
             println!("{}", beginning(step));
-            let (Ok(line) | Err(line)) = self.timed(step, &mut self.command(step));
+            let (Ok(line) | Err(line)) = self.timed(step, || self.passed_on(self.command(step)));
             println!("{line}");
         }
+    }
+
+    /// Runs a command, which prints where this program prints, and keeps what its tests said if it fails.
+    fn passed_on(&self, mut command: Command) -> Result<(), String> {
+        let name = command.get_program().to_string_lossy().into_owned();
+        let mut child = command
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|error| format!("{name} could not be started: {error}"))?;
+        let output = child.stdout.take().expect("it was asked for");
+        let read = Failures::read(output, &mut io::stdout());
+        let status = child.wait();
+        let result = ended(&name, status);
+        match read {
+            Ok(failures) if result.is_err() => self.said().add(failures),
+            Ok(_) => {}
+            Err(error) => return Err(format!("what {name} prints cannot be shown: {error}")),
+        }
+        result
     }
 
     /// Runs `main` as [`Gate::one_by_one`] does and `side` beside it, then writes what the latter printed.
@@ -267,11 +301,15 @@ impl Gate {
             // Both into one file, so that they stay in the order in which they were printed.
             let file = File::create(&path).and_then(|file| Ok((file.try_clone()?, file)));
             let result = match file {
-                Ok((output, errors)) => self.timed(step, command.stdout(output).stderr(errors)),
+                Ok((output, errors)) => self.timed(step, || succeed(command.stdout(output).stderr(errors))),
                 Err(error) => Err(self.failed(format!("{} failed: {error}", step.name))),
             };
             if let Err(line) = &result {
                 println!("{line}, beside this; what it printed follows");
+                if let Ok(failures) = File::open(&path).and_then(|file| Failures::read(file, &mut io::sink()))
+                {
+                    self.said().add(failures);
+                }
             }
             let (Ok(line) | Err(line)) = result;
             kept.push((path, beginning(step), line));
@@ -294,10 +332,10 @@ impl Gate {
         command
     }
 
-    /// Runs the command of a step. Answers the line that says how long it took, or why it failed.
-    fn timed(&self, step: &Step, command: &mut Command) -> Result<String, String> {
+    /// Runs a step by `run`. Answers the line that says how long it took, or why it failed.
+    fn timed(&self, step: &Step, run: impl FnOnce() -> Result<(), String>) -> Result<String, String> {
         let begun = now();
-        match succeed(command) {
+        match run() {
             Ok(()) => Ok(format!("== {} took {}", step.name, minutes(now() - begun))),
             Err(problem) => Err(self.failed(format!("{} failed: {problem}", step.name))),
         }
@@ -316,6 +354,10 @@ impl Gate {
 
     fn failures(&self) -> MutexGuard<'_, Vec<String>> {
         self.failures.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn said(&self) -> MutexGuard<'_, Failures> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -401,6 +443,19 @@ mod tests {
         assert!(gate.failures()[0].starts_with("bad failed: cargo ended with"), "{:?}", gate.failures());
         assert!(out.contains("no such command"), "{out}");
         assert!(!out.contains("good"), "{out}");
+    }
+
+    #[test]
+    fn what_tests_said_is_kept_of_a_command_that_failed_only() {
+        let gate = gate();
+        let run = |end: &str| {
+            let mut command = Command::new("sh");
+            command.args(["-c", &format!("printf 'failures:\\nwhy %s\\n' {end}; {end}")]);
+            gate.passed_on(command)
+        };
+        assert_eq!(run("true"), Ok(()));
+        assert_eq!(run("false"), Err("sh ended with exit status: 1".to_owned()));
+        assert_eq!(gate.said().lines().collect::<Vec<_>>(), ["failures:", "why false"]);
     }
 
     #[test]

@@ -42,6 +42,8 @@ pub mod dependencies;
 
 pub mod example;
 
+pub mod failures;
+
 pub mod fast;
 
 pub mod features;

@@ -2,7 +2,8 @@
 //!
 //! Cost: that of the program. It does not read what a program prints.
 
-use std::process::{Command, ExitCode, Stdio};
+use std::io;
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
 /// Whether a program can be started at all: it is asked for its version.
 pub fn is_there(program: &str) -> bool {
@@ -20,7 +21,15 @@ pub fn is_well(command: &mut Command) -> bool {
 /// It could not be started, or did not end well.
 pub fn succeed(command: &mut Command) -> Result<(), String> {
     let name = command.get_program().to_string_lossy().into_owned();
-    match command.status() {
+    ended(&name, command.status())
+}
+
+/// Whether the program `name` ended well.
+///
+/// # Errors
+/// It could not be started, or did not end well.
+pub fn ended(name: &str, status: io::Result<ExitStatus>) -> Result<(), String> {
+    match status {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("{name} ended with {status}")),
         Err(error) => Err(format!("{name} could not be started: {error}")),
