@@ -91,6 +91,7 @@ pub struct Timer {
 }
 
 /// A crowd of them lies dense, and none across two lines.
+#[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<Option<Timer>>() == 16);
 
 /// A closure that runs once a period.

@@ -140,6 +140,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 
 /// Many programs box it, and come back to a cold one: so it fits the smallest piece of memory that malloc
 /// has, two of which lie in a line.
+#[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<Sleep>() == 24);
 
 impl Futures {

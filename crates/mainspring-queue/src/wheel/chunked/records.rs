@@ -105,6 +105,7 @@ struct Record<T> {
     payload: Option<T>,
 }
 
+#[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<Record<u64>>() == 32);
 
 impl<T> Record<T> {

@@ -36,6 +36,7 @@ pub(super) struct Inline<A: 'static> {
     words: Words,
 }
 
+#[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<Option<Inline<u64>>>() == 48);
 
 /// What is done with a kept value of one type, given where it lies.
