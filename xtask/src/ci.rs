@@ -49,8 +49,9 @@ const WAITING: &str = "6";
 const SIDE_JOBS: &str = "2";
 
 /// One after another, the cheapest failure first.
-const FIRST: [Step; 5] = [
+const FIRST: [Step; 6] = [
     Step { name: "formatting", arguments: &["fmt", "--all", "--check"], environment: &[] },
+    Step { name: "tidy", arguments: &["xtask", "tidy"], environment: &[] },
     Step {
         name: "clippy",
         arguments: &["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"],

@@ -87,8 +87,8 @@ pub(crate) struct Model<'s> {
     pub is_gathering: bool,
     /// What ended since all was on disk.
     pub ended: BTreeSet<(RunKey, u32)>,
-    /// What was planned and refused since all was on disk, because it ran by an earlier timetable or another run
-    /// has its key: in the way until then.
+    /// What was planned and refused since all was on disk, because it ran by an earlier timetable or another
+    /// run has its key: in the way until then.
     pub refused: Vec<RunKey>,
     /// What started since all was on disk.
     pub started: Vec<RunKey>,
