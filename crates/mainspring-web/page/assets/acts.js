@@ -424,7 +424,8 @@ export const FORMS = {
       const left_out = file?.jobs_left_out ?? 0;
       return [
         faultList(file?.faults ?? []),
-        0 < left_out && h("p.bad", `${plural(left_out, "job is", "jobs are")} left out: convert fewer at once.`),
+        0 < left_out &&
+          h("p.bad", `${plural(left_out, "job is", "jobs are")} left out: convert fewer at once.`),
         text === "" ? nothing("There is no job in it.") : code("As TOML", text)
       ];
     });
