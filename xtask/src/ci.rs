@@ -49,8 +49,13 @@ const WAITING: &str = "6";
 const SIDE_JOBS: &str = "2";
 
 /// One after another, the cheapest failure first.
-const FIRST: [Step; 6] = [
+const FIRST: [Step; 7] = [
     Step { name: "formatting", arguments: &["fmt", "--all", "--check"], environment: &[] },
+    Step {
+        name: "the page without a browser",
+        arguments: &["xtask", "page", "--without-browser"],
+        environment: &[],
+    },
     Step { name: "tidy", arguments: &["xtask", "tidy"], environment: &[] },
     Step {
         name: "clippy",

@@ -12,7 +12,7 @@ const USAGE: &str = "usage: cargo xtask ci | fast [COMMIT] | tidy | map [WORD] |
        cargo xtask simulate --owners N [--from SEED]
        cargo xtask tools | dependencies | features | trials | address | bare | fuzz [--seconds N]
        cargo xtask crash --rounds N [--seed S] | chaos --rounds N [--seed S] [--shards N] | bench-serve | page | contract [OPTION..]
-       cargo xtask crash --tested .. | chaos --tested .. | page --tested | contract --tested ..
+       cargo xtask crash --tested .. | chaos --tested .. | page --tested | page --without-browser | contract --tested ..
 
   ci            the gate: formatting, clippy, documentation and all tests
   fast          what the changed crates and those above them need, within two minutes
@@ -62,6 +62,7 @@ fn main() -> ExitCode {
         ["address"] => fuzz::address(&root),
         ["fuzz"] => fuzz::fuzz(&root, None),
         ["fuzz", "--seconds", seconds] => fuzz::fuzz(&root, Some(seconds)),
+        ["page", "--without-browser"] => web::page_without_browser(&root),
         ["page"] => web::page(&root, Build::Optimised),
         ["page", TESTED] => web::page(&root, Build::Tested),
         ["contract", rest @ ..] => web::contract(&root, rest),

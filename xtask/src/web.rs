@@ -25,6 +25,11 @@ pub fn page(root: &Path, build: Build) -> ExitCode {
     conclude(program(root, build).and_then(|program| succeed(command.env("MAINSPRING", program))))
 }
 
+/// Runs those tests of the page in `root` that need no browser and no program: units, types, format.
+pub fn page_without_browser(root: &Path) -> ExitCode {
+    conclude(succeed(Command::new(root.join(FOLDER).join("page/test")).arg("--without-browser")))
+}
+
 /// Holds the program to the description of its API, with further options of schemathesis.
 pub fn contract(root: &Path, arguments: &[&str]) -> ExitCode {
     let (build, options) = Build::of(arguments);
