@@ -87,7 +87,24 @@ impl SqliteReader {
 #[expect(clippy::disallowed_methods, reason = "a running statement cannot be told the time from outside")]
 fn limit(connection: &mut Connection, time: Duration) -> rusqlite::Result<()> {
     let began = Instant::now();
-    connection.progress_handler(STEPS_PER_LOOK, Some(move || time <= began.elapsed()))
+    connection.progress_handler(STEPS_PER_LOOK, Some(move || time <= began.elapsed())).into_result()
+}
+
+/// An answer of rusqlite, which had none here before 0.41.
+trait IntoResult {
+    fn into_result(self) -> rusqlite::Result<()>;
+}
+
+impl IntoResult for () {
+    fn into_result(self) -> rusqlite::Result<()> {
+        Ok(())
+    }
+}
+
+impl IntoResult for rusqlite::Result<()> {
+    fn into_result(self) -> rusqlite::Result<()> {
+        self
+    }
 }
 
 fn connect(path: &Path) -> Result<Connection, StoreError> {
