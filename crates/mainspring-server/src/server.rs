@@ -83,6 +83,7 @@ mod removal;
 mod reports;
 mod requests;
 pub mod room;
+#[cfg(feature = "commands")]
 pub mod seats;
 mod share;
 mod sources;
