@@ -122,8 +122,9 @@ const MAIN: [Step; 4] = [
 ];
 
 /// Beside MAIN: what builds in folders of its own, and last what takes much of what MAIN has built by then.
-const SIDE: [Step; 7] = [
+const SIDE: [Step; 8] = [
     Step { name: "each feature alone", arguments: &["xtask", "features"], environment: &[] },
+    Step { name: "beside other crates", arguments: &["xtask", "beside"], environment: &[] },
     Step { name: "no operating system", arguments: &["xtask", "bare"], environment: &[] },
     Step {
         name: "models of the threads",

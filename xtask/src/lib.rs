@@ -34,6 +34,8 @@ pub mod api;
 
 pub mod bare;
 
+pub mod beside;
+
 pub mod built;
 
 pub mod ci;

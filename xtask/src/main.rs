@@ -4,13 +4,13 @@ use std::process::ExitCode;
 
 use xtask::built::{Build, TESTED};
 use xtask::{
-    bare, ci, dependencies, example, fast, features, fuzz, instructions, map, package, reference, simulate,
-    tidy, tools, trials, web,
+    bare, beside, ci, dependencies, example, fast, features, fuzz, instructions, map, package, reference,
+    simulate, tidy, tools, trials, web,
 };
 
 const USAGE: &str = "usage: cargo xtask ci | fast [COMMIT] | tidy | map [WORD] | reference | package | instructions [--accept] | simulate --histories N [--from SEED]
        cargo xtask simulate --owners N [--from SEED]
-       cargo xtask tools | dependencies | features | trials | address | bare | fuzz [--seconds N]
+       cargo xtask tools | dependencies | features | trials | address | bare | beside | fuzz [--seconds N]
        cargo xtask crash --rounds N [--seed S] | chaos --rounds N [--seed S] [--shards N] | bench-serve | page | contract [OPTION..]
        cargo xtask crash --tested .. | chaos --tested .. | page --tested | page --without-browser | contract --tested ..
 
@@ -33,6 +33,7 @@ const USAGE: &str = "usage: cargo xtask ci | fast [COMMIT] | tidy | map [WORD] |
   contract      the HTTP API against its OpenAPI description, with schemathesis; options of its `run`
   --tested      with the program as the tests build it, and not optimised: the gate does so
   address       the tests of the queues under AddressSanitizer
+  beside        the crates that other programs have beside ours: whether cargo finds versions for all
   bare          the queues without std, on this machine's target and on each bare one that is installed
   fuzz          each fuzz target as the gate runs it, or a search for so many seconds";
 
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
         ["simulate", "--owners", owners] => simulate::run_owners(&root, owners, "0"),
         ["simulate", "--owners", owners, "--from", from] => simulate::run_owners(&root, owners, from),
         ["bare"] => bare::run(&root),
+        ["beside"] => beside::run(&root),
         ["address"] => fuzz::address(&root),
         ["fuzz"] => fuzz::fuzz(&root, None),
         ["fuzz", "--seconds", seconds] => fuzz::fuzz(&root, Some(seconds)),
