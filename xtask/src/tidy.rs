@@ -5,14 +5,15 @@
 //! | [`layers`] | who may import what within the pure crates, by the rows of [`layer_file`] |
 //! | [`circles`] | no files that import each other in a circle |
 //! | [`budgets`] | lines per file and per function: the largest, the 90th percentile, the median |
+//! | [`sums`] | lines of code, boolean parameters and assertions of each crate |
 //! | [`text`] | headers, words that names avoid, left-overs, width, `unsafe` only where it is listed |
 //! | [`manifests`] | a reason beside every dependency |
 //! | [`threads`] | a row in ARCHITECTURE.md for each file that starts a thread |
 //! | [`sizes`] | the most bytes of pages that people read from end to end |
 //! | [`links`] | relative links of the pages lead to a file and a heading |
 //!
-//! Each finding names the file, the line and the rule. `cargo test -p xtask` runs all of it on the project
-//! itself.
+//! Each finding names the file, the line and the rule. `cargo xtask tidy` runs all of it, and so does the
+//! gate.
 //!
 //! Cost: a second. It does not judge what a reader must judge.
 
@@ -25,6 +26,7 @@ pub mod links;
 pub mod manifests;
 pub mod sizes;
 mod source;
+pub mod sums;
 pub mod text;
 pub mod threads;
 
@@ -57,6 +59,7 @@ pub fn check(root: &Path) -> Vec<Finding> {
     findings.extend(layers::check(&layer_file, &names, &sources));
     findings.extend(circles::without_known(circles::check(&sources)));
     findings.extend(budgets::check(&sources));
+    findings.extend(sums::check(&sources));
     findings.extend(sizes::check(root));
     findings.extend(text::check(&layer_file.unsafe_files, &sources));
     let architecture = read(root, Path::new(threads::PATH), &mut findings);

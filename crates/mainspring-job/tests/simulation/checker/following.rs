@@ -1,5 +1,6 @@
 //! Each end of a run is followed by one run of each job that names it, in the same batch, and by no other.
-//! One whose name the store knows, from before the clock was set back, is planned again under another at once.
+//! One whose name the store knows, from before the clock was set back, is planned again under another at
+//! once.
 
 use jiff::Timestamp;
 use mainspring_job::{Answer, Cause, JobName, Operation, RunKey, RunState};

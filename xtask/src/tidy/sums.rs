@@ -1,0 +1,242 @@
+//! Sums over crates: lines of code, boolean parameters, assertions.
+//!
+//! ```text
+//!   a row of ROWS   crates that stand together, and what they have at most and at least
+//!        |
+//!   goal            fewer lines: the house as it is meant to be; a row comes down to it, and up only with a reason
+//! ```
+//!
+//! A line of code has something on it that is no comment, outside of tests. A boolean parameter does not say
+//! at the call what it means; a setter, whose name begins with `set_` or which takes nothing else, does, and
+//! so does a method of a trait from elsewhere.
+//!
+//! Cost: a walk over each syntax tree. It does not judge a single file: see [`budgets`](super::budgets).
+
+use std::path::Path;
+
+use syn::visit::{self, Visit};
+
+use super::{Finding, Source};
+
+/// What crates have together.
+struct Row {
+    crates: &'static [&'static str],
+    /// At most so many lines of code.
+    lines: usize,
+    /// What `lines` is to become.
+    goal: usize,
+    /// At most so many boolean parameters.
+    bools: usize,
+    /// At least so many assertions in ten thousand lines of code.
+    assertions: usize,
+}
+
+const ROWS: [Row; 10] = [
+    Row {
+        crates: &["mainspring-queue", "mainspring"],
+        lines: 12_200,
+        goal: 10_400,
+        bools: 8,
+        assertions: 300,
+    },
+    Row { crates: &["mainspring-cron"], lines: 4_100, goal: 3_700, bools: 0, assertions: 220 },
+    Row {
+        crates: &["mainspring-job", "mainspring-model"],
+        lines: 10_300,
+        goal: 7_700,
+        bools: 10,
+        assertions: 200,
+    },
+    Row {
+        crates: &["mainspring-action", "mainspring-host", "mainspring-file", "mainspring-exec"],
+        lines: 9_250,
+        goal: 6_800,
+        bools: 0,
+        assertions: 80,
+    },
+    Row {
+        crates: &["mainspring-rows", "mainspring-store", "mainspring-postgres"],
+        lines: 5_050,
+        goal: 3_600,
+        bools: 3,
+        assertions: 70,
+    },
+    Row { crates: &["mainspring-server"], lines: 10_250, goal: 7_500, bools: 30, assertions: 14 },
+    Row { crates: &["mainspring-web"], lines: 6_950, goal: 4_900, bools: 2, assertions: 5 },
+    Row { crates: &["mainspring-embed"], lines: 3_350, goal: 2_600, bools: 1, assertions: 14 },
+    Row { crates: &["mainspring-cli"], lines: 8_650, goal: 5_600, bools: 6, assertions: 10 },
+    Row { crates: &["mainspring-lab", "xtask"], lines: 10_850, goal: 7_000, bools: 5, assertions: 1 },
+];
+
+/// Checks every row, and that each crate is in one.
+pub fn check(sources: &[Source]) -> Vec<Finding> {
+    check_rows(&ROWS, sources)
+}
+
+fn check_rows(rows: &[Row], sources: &[Source]) -> Vec<Finding> {
+    let mut sums: Vec<Sum> = rows.iter().map(|_| Sum::default()).collect();
+    let mut findings = Vec::new();
+    for source in sources.iter().filter(|source| !source.is_test()) {
+        let Some(name) = crate_of(&source.path) else { continue };
+        match rows.iter().position(|row| row.crates.contains(&name)) {
+            Some(index) => sums[index].add(source),
+            None => {
+                findings.push(Finding::new(&source.path, 0, format!("{name} has no row in tidy/sums.rs")))
+            }
+        }
+    }
+    for (row, sum) in rows.iter().zip(sums) {
+        let name = row.crates.join(" and ");
+        let mut tell =
+            |text: String| findings.push(Finding::new(Path::new("."), 0, format!("{name} has {text}")));
+        if row.lines < sum.lines {
+            tell(format!("{} lines of code, budget {}, goal {}", sum.lines, row.lines, row.goal));
+        }
+        if row.bools < sum.bools {
+            tell(format!("{} boolean parameters, budget {}", sum.bools, row.bools));
+        }
+        if sum.assertions * 10_000 < row.assertions * sum.lines {
+            let share = sum.assertions * 10_000 / sum.lines.max(1);
+            tell(format!("{share} assertions in 10,000 lines, at least {}", row.assertions));
+        }
+    }
+    findings
+}
+
+/// The crate whose sources a file is of.
+fn crate_of(path: &Path) -> Option<&str> {
+    let parts: Vec<&str> = path.iter().filter_map(|part| part.to_str()).collect();
+    match parts.as_slice() {
+        ["crates", name, "src", ..] => Some(name),
+        [name @ "xtask", "src", ..] => Some(name),
+        _ => None,
+    }
+}
+
+/// What files have together.
+#[derive(Default)]
+struct Sum {
+    lines: usize,
+    bools: usize,
+    assertions: usize,
+}
+
+impl Sum {
+    fn add(&mut self, source: &Source) {
+        let mut walk = Walk { sum: self, tests: Vec::new() };
+        walk.visit_file(&source.syntax);
+        let tests = walk.tests;
+        let is_code = |(number, line): &(usize, &str)| {
+            let line = line.trim();
+            !line.is_empty() && !line.starts_with("//") && !tests.iter().any(|part| part.contains(number))
+        };
+        self.lines += (1..).zip(source.text.lines()).filter(is_code).count();
+    }
+}
+
+struct Walk<'a> {
+    sum: &'a mut Sum,
+    /// The lines of tests.
+    tests: Vec<std::ops::RangeInclusive<usize>>,
+}
+
+impl Walk<'_> {
+    fn look(&mut self, signature: &syn::Signature) {
+        let is_bool = |input: &&syn::FnArg| match input {
+            syn::FnArg::Typed(input) => {
+                matches!(&*input.ty, syn::Type::Path(path) if path.path.is_ident("bool"))
+            }
+            syn::FnArg::Receiver(_) => false,
+        };
+        let is_setter = signature.ident.to_string().starts_with("set_")
+            || signature.receiver().is_some() && signature.inputs.len() == 2;
+        if !is_setter {
+            self.sum.bools += signature.inputs.iter().filter(is_bool).count();
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Walk<'_> {
+    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
+        self.look(&item.sig);
+        visit::visit_item_fn(self, item);
+    }
+
+    fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
+        if item.trait_.is_none() {
+            for part in &item.items {
+                if let syn::ImplItem::Fn(function) = part {
+                    self.look(&function.sig);
+                }
+            }
+        }
+        visit::visit_item_impl(self, item);
+    }
+
+    fn visit_trait_item_fn(&mut self, item: &'ast syn::TraitItemFn) {
+        self.look(&item.sig);
+        visit::visit_trait_item_fn(self, item);
+    }
+
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        if super::layers::is_for_tests(&item.attrs) {
+            use syn::spanned::Spanned;
+            self.tests.push(item.span().start().line..=item.span().end().line);
+        } else {
+            visit::visit_item_mod(self, item);
+        }
+    }
+
+    fn visit_macro(&mut self, item: &'ast syn::Macro) {
+        let name = item.path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
+        self.sum.assertions += usize::from(name.trim_start_matches("debug_").starts_with("assert"));
+        visit::visit_macro(self, item);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROW: Row = Row { crates: &["a"], lines: 6, goal: 5, bools: 1, assertions: 1_000 };
+
+    fn found(text: &str) -> Vec<String> {
+        let source =
+            Source::parse(Path::new("crates/a/src/lib.rs"), text.to_owned()).expect("the text is Rust");
+        check_rows(&[ROW], &[source]).into_iter().map(|finding| finding.text).collect()
+    }
+
+    #[test]
+    fn what_a_row_allows_is_no_finding() {
+        let test = "#[cfg(test)]\nmod tests {\n    fn g(a: bool, b: bool) {}\n}\n";
+        let text = format!("//! A.\n\nfn f(a: bool) {{\n    // Why.\n    assert!(a);\n}}\n{test}");
+        assert_eq!(found(&text), [""; 0]);
+    }
+
+    #[test]
+    fn each_sum_over_its_row_is_named() {
+        let text = "fn f(a: bool, b: bool) {}\n".repeat(7);
+        assert_eq!(
+            found(&text),
+            [
+                "a has 7 lines of code, budget 6, goal 5",
+                "a has 14 boolean parameters, budget 1",
+                "a has 0 assertions in 10,000 lines, at least 1000",
+            ]
+        );
+    }
+
+    #[test]
+    fn setters_and_methods_of_other_traits_may_take_a_bool() {
+        let text = "impl A { fn quiet(mut self, is_quiet: bool) {} fn set_all(&mut self, a: u8, b: bool) {} }\n\
+                    impl T for A { fn f(a: bool, b: bool) { assert!(a) } }\n";
+        assert_eq!(found(text), [""; 0]);
+    }
+
+    #[test]
+    fn a_crate_without_a_row_is_named() {
+        let source = Source::parse(Path::new("crates/b/src/lib.rs"), String::new()).expect("nothing is Rust");
+        let found = check_rows(&[], &[source]);
+        assert_eq!(found[0].text, "b has no row in tidy/sums.rs");
+    }
+}
