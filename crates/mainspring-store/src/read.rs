@@ -119,8 +119,8 @@ fn members(connection: &Connection, query: &Query) -> Result<Members, StoreError
     Ok(if count < FEW { Members::Few } else { Members::Many })
 }
 
-/// The condition of a group's runs: those of its jobs, and one-shot runs with this group. A plus sign keeps the
-/// indexes of a column out of the plan.
+/// The condition of a group's runs: those of its jobs, and one-shot runs with this group. A plus sign keeps
+/// the indexes of a column out of the plan.
 fn of_group(members: Members) -> &'static str {
     match members {
         Members::Few => "(job IN (SELECT value FROM json_each(?)) OR work_group = ?)",
