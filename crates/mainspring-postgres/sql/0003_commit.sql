@@ -3,7 +3,7 @@
 -- the planner, which says with the operation whether the change is allowed.
 
 CREATE FUNCTION mainspring.is_open(state text) RETURNS bool LANGUAGE sql IMMUTABLE
-AS $$ SELECT state IN ('scheduled', 'queued', 'running') $$;
+AS $$ SELECT state OPERATOR(pg_catalog.=) ANY (ARRAY['scheduled', 'queued', 'running']) $$;
 
 -- The last run of a job that is over, looked for anew.
 CREATE FUNCTION mainspring.last_look(p_job text) RETURNS void LANGUAGE plpgsql AS $$
@@ -87,7 +87,9 @@ END $$;
 -- The run that an operation names. One query and no volatile part, so that the planner puts it into the statement that asks.
 CREATE FUNCTION mainspring.run_of(op jsonb) RETURNS SETOF mainspring.run LANGUAGE sql STABLE AS $$
     SELECT * FROM mainspring.run AS r
-        WHERE r.job = op ->> 'job' AND r.nominal = (op ->> 'nominal')::int8 AND r.series = (op ->> 'series')::int8
+        WHERE r.job OPERATOR(pg_catalog.=) (op OPERATOR(pg_catalog.->>) 'job')
+            AND r.nominal OPERATOR(pg_catalog.=) (op OPERATOR(pg_catalog.->>) 'nominal')::bigint
+            AND r.series OPERATOR(pg_catalog.=) (op OPERATOR(pg_catalog.->>) 'series')::bigint
 $$;
 
 -- Changes the state of a run, of which the caller knows that it may.

@@ -21,7 +21,7 @@ END $$;
 
 -- Whether this transaction has written a row.
 CREATE FUNCTION mainspring.is_ours(writer xid) RETURNS bool LANGUAGE sql STABLE
-AS $$ SELECT writer = pg_current_xact_id()::xid $$;
+AS $$ SELECT writer OPERATOR(pg_catalog.=) pg_catalog.pg_current_xact_id()::pg_catalog.xid $$;
 
 CREATE FUNCTION mainspring.submit_all(p_shard int8, p_ordinal int8[], p_due int8[], p_number int8[], p_name text[],
     p_is_named int8[], p_key text[], p_submitted int8[], p_kind text[], p_body text[], p_policies text[],

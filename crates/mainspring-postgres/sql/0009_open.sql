@@ -69,7 +69,9 @@ CREATE TRIGGER write_run INSTEAD OF INSERT OR UPDATE OR DELETE ON mainspring.run
 DROP FUNCTION mainspring.run_of(jsonb);
 CREATE FUNCTION mainspring.run_of(op jsonb) RETURNS SETOF mainspring.run LANGUAGE sql STABLE AS $$
     SELECT * FROM mainspring.run AS r
-        WHERE r.job = op ->> 'job' AND r.nominal = (op ->> 'nominal')::int8 AND r.series = (op ->> 'series')::int8
+        WHERE r.job OPERATOR(pg_catalog.=) (op OPERATOR(pg_catalog.->>) 'job')
+            AND r.nominal OPERATOR(pg_catalog.=) (op OPERATOR(pg_catalog.->>) 'nominal')::bigint
+            AND r.series OPERATOR(pg_catalog.=) (op OPERATOR(pg_catalog.->>) 'series')::bigint
 $$;
 
 -- As in format 1, in the table of runs that are over.

@@ -11,7 +11,8 @@ CREATE INDEX departure_shard ON mainspring.departure (shard, number);
 
 -- Whether another shard has a job.
 CREATE FUNCTION mainspring.is_elsewhere(p_shard int8, p_job text) RETURNS bool LANGUAGE sql STABLE AS $$
-    SELECT EXISTS (SELECT FROM mainspring.job AS j WHERE j.name = p_job AND j.shard <> p_shard)
+    SELECT EXISTS (SELECT FROM mainspring.job AS j
+        WHERE j.name OPERATOR(pg_catalog.=) p_job AND j.shard OPERATOR(pg_catalog.<>) p_shard)
 $$;
 
 -- A job that is defined leaves a shard: its owner is told. Rows for owners before that one go.

@@ -4,12 +4,13 @@
 
 -- All rows of a column that stands beside one of so many.
 CREATE FUNCTION mainspring.whole(p_column anyarray, p_count int8) RETURNS anyarray LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE WHEN cardinality(p_column) = 1 AND 1 < p_count THEN array_fill(p_column[1], ARRAY[p_count::int4]) ELSE p_column END
+    SELECT CASE WHEN pg_catalog.cardinality(p_column) OPERATOR(pg_catalog.=) 1 AND 1 OPERATOR(pg_catalog.<) p_count
+        THEN pg_catalog.array_fill(p_column[1], ARRAY[p_count::integer]) ELSE p_column END
 $$;
 
 -- Some rows of such a column, in the same form.
 CREATE FUNCTION mainspring.part(p_column anyarray, p_first int4, p_last int4) RETURNS anyarray LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE WHEN cardinality(p_column) = 1 THEN p_column ELSE p_column[p_first:p_last] END
+    SELECT CASE WHEN pg_catalog.cardinality(p_column) OPERATOR(pg_catalog.=) 1 THEN p_column ELSE p_column[p_first:p_last] END
 $$;
 
 -- As in format 10.

@@ -54,9 +54,9 @@ const STEPS: [&[&str]; VERSION as usize] = [
 ];
 
 /// Each function looks for names in `pg_catalog` alone, from whatever session it is called: see `SEARCH_PATH`
-/// of the sessions. Left out are functions that only others of ours call, for each row, so that they have the
-/// path of those. The planner of the database puts most of them into the statement that calls them: with a
-/// setting of their own it would call them instead. A test lists them.
+/// of the sessions. Left out are functions that others of ours call for each row, and in which each name has
+/// its schema. The planner of the database puts them into the statement that calls them; with a setting of
+/// their own it would call them instead. A test lists them.
 const OWN_NAMES: &str = "DO $$
 DECLARE routine regprocedure;
 BEGIN

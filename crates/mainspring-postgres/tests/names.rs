@@ -103,8 +103,8 @@ fn no_function_that_another_role_could_create_is_called() {
     assert_eq!(contract::exercise(&mut Shared::new(&database, &database.url()), 4), Ok(()));
     let address = format!("{} journal=1", database.url());
     assert_eq!(contract::exercise(&mut Shared::new(&database, &address), 4), Ok(()));
-    // A pooler passes no setting of a session on: there each function has its own. Those that have none are
-    // called by functions of ours alone: see `OWN_NAMES` of the schema.
+    // A pooler passes no setting of a session on: there each function has its own. In those that have none
+    // each name has its schema: see `OWN_NAMES` of the schema.
     let bare = database.ask(
         "SET search_path = pg_catalog; SELECT string_agg(p.proname, ' ' ORDER BY p.proname) FROM pg_proc AS p
         WHERE p.pronamespace = 'mainspring'::regnamespace AND NOT coalesce(p.proconfig::text LIKE '%search_path%', false)",
@@ -112,8 +112,31 @@ fn no_function_that_another_role_could_create_is_called() {
     assert_eq!(
         bare.trim(),
         "is_elsewhere is_open is_ours part run_of whole",
-        "functions that resolve names by the path of their caller"
+        "functions that have no path of their own"
     );
+    // Beside the functions and operators that are there already.
+    database.script(
+        "CREATE FUNCTION public.trap_json(jsonb, text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$;
+        CREATE OPERATOR public.->> (LEFTARG = jsonb, RIGHTARG = text, FUNCTION = public.trap_json);
+        CREATE DOMAIN public.int8 AS pg_catalog.int8 CHECK (false);
+        CREATE DOMAIN public.xid AS pg_catalog.xid CHECK (false);",
+    );
+    let hostile = |call: &str| {
+        database
+            .psql("mainspring", &format!("SET search_path = public, pg_catalog; SELECT count(*) FROM {call}"))
+    };
+    assert!(!hostile("(SELECT 'a'::text = 'a'::text) AS trap").status.success(), "the traps work");
+    for call in [
+        "mainspring.is_elsewhere(1, 'a')",
+        "mainspring.is_open('running')",
+        "mainspring.is_ours('7')",
+        "mainspring.part('{1,2}'::pg_catalog.int8[], 1, 2)",
+        "mainspring.run_of('{\"job\":\"a\",\"nominal\":\"1\",\"series\":\"0\"}')",
+        "mainspring.whole('{1}'::pg_catalog.int8[], 2)",
+    ] {
+        let answered = hostile(call);
+        assert!(answered.status.success(), "{call}: {}", String::from_utf8_lossy(&answered.stderr));
+    }
 }
 
 #[test]
