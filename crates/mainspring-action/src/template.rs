@@ -143,6 +143,34 @@ impl Template {
     }
 }
 
+/// A text as a template in which nothing is a variable.
+///
+/// # Example
+///
+/// ```
+/// use mainspring_action::template::{Template, Values, escaped};
+///
+/// let text = "said {job}, {{job}} and {";
+/// assert_eq!(Template::parse(&escaped(text), &[])?.fill(&Values::default()), text);
+/// # Ok::<(), mainspring_action::template::TemplateError>(())
+/// ```
+pub fn escaped(text: &str) -> String {
+    let mut template = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('{') {
+        template.push_str(&rest[..at]);
+        let after = &rest[at + 1..];
+        if let Some(word) = word_before_brace(after) {
+            template.push_str(&format!("{{{{{word}}}}}"));
+            rest = &after[word.len() + 1..];
+        } else {
+            template.push('{');
+            rest = after;
+        }
+    }
+    template + rest
+}
+
 /// What stands for the variables of one attempt.
 #[derive(Clone, Debug, Default)]
 #[expect(missing_docs, reason = "the fields are the variables of the same names")]

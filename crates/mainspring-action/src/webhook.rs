@@ -90,15 +90,10 @@ impl WebhookBody {
         Ok(())
     }
 
-    /// A POST request with a JSON object of these texts and numbers; nothing in it is a variable.
-    pub fn of_object(url: String, texts: &[(&str, &str)], numbers: &[(&str, u64)]) -> WebhookBody {
-        let mut object = serde_json::Map::new();
-        object.extend(texts.iter().map(|(name, text)| ((*name).to_owned(), (*text).into())));
-        object.extend(numbers.iter().map(|(name, number)| ((*name).to_owned(), (*number).into())));
-        let text = serde_json::Value::Object(object).to_string();
-        // The first brace is the object's own, and no variable follows it: a quote does.
-        let body = format!("{{{}", text[1..].replace('{', "\\u007b"));
+    /// A POST request with a JSON document; nothing in it is a variable.
+    pub fn of_json(url: String, document: &serde_json::Value) -> WebhookBody {
         let headers = vec![("Content-Type".to_owned(), "application/json".to_owned())];
+        let body = template::escaped(&document.to_string());
         WebhookBody { url, headers, body, ..WebhookBody::default() }
     }
 }

@@ -1,4 +1,4 @@
-//! Notifications of a job: by a command, a webhook, a mail; and those of a crontab's MAILTO.
+//! Notifications of a job: by a command, a webhook, a chat, a mail; and those of a crontab's MAILTO.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -79,6 +79,52 @@ fn a_webhook_is_told_in_json_and_a_success_is_pinged() {
     );
     assert_eq!((&told["failures"], &told["count"]), (&1.into(), &1.into()), "{told}");
     served.stop();
+}
+
+/// What a service answers, by its documents, and what a person there reads.
+fn service(name: &str, head: &str, body: &str) -> Result<String, String> {
+    let json = || serde_json::from_str::<serde_json::Value>(body).map_err(|_| "invalid_payload".to_owned());
+    let only = |value: &serde_json::Value, known: &[&str]| {
+        let unknown = value.as_object().into_iter().flat_map(serde_json::Map::keys);
+        unknown.filter(|key| !known.contains(&key.as_str())).map(|key| format!("no field {key}")).next()
+    };
+    let text = |value: &serde_json::Value, key: &str, known: &[&str]| match only(value, known) {
+        Some(why) => Err(why),
+        None => value[key].as_str().map(str::to_owned).ok_or_else(|| format!("no_{key}")),
+    };
+    match name {
+        "slack" => text(&json()?, "text", &["text"]),
+        "google-chat" => text(&json()?, "text", &["text"]),
+        "discord" => text(&json()?, "content", &["content", "allowed_mentions"]),
+        "teams" => {
+            let card = &json()?["attachments"][0]["content"];
+            let lines = card["body"].as_array().ok_or("no card")?;
+            let lines: Vec<&str> = lines.iter().filter_map(|line| line["text"].as_str()).collect();
+            Ok(lines.join("\n"))
+        }
+        _ => {
+            let title = head.lines().find_map(|line| line.strip_prefix("title: ")).ok_or("no title")?;
+            Ok(format!("{}\n{body}", title.trim()))
+        }
+    }
+}
+
+#[test]
+fn each_chat_takes_what_it_is_sent_and_shows_the_job_and_the_reason() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let host = listener.local_addr().unwrap();
+    for name in ["slack", "discord", "teams", "google-chat", "ntfy"] {
+        let jobs = format!(
+            "[jobs.bad]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\nshell = 'exit 7'\nnotify = '{name}:http://{host}/hook'\n"
+        );
+        let served = Served::start(&format!("notify-{name}"), &jobs);
+        served.says(&["run", "bad", "--wait"], 1, "");
+        let (head, body) = answered(&listener.accept().unwrap().0);
+        let read = service(name, &head, &body).unwrap_or_else(|why| panic!("{name} refuses: {why}: {body}"));
+        assert!(read.starts_with("bad has failed on "), "{name}: {read}");
+        assert!(read.contains("\nexit 7\nrun bad@") && read.contains(", 1 attempt"), "{name}: {read}");
+        served.stop();
+    }
 }
 
 /// Reads a request and answers it with 200.

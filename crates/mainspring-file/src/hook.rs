@@ -11,7 +11,8 @@
 //! | a target that begins with | is reached by |
 //! |---|---|
 //! | `mailto:` | a mail, by the job's `sendmail` |
-//! | `http://`, `https://` | a POST request with a JSON object |
+//! | `http://`, `https://` | a POST request, with what the [`receiver`](crate::receiver) at that host takes |
+//! | `slack:https://` and the like | the same, where the host does not say which kind it is |
 //! | anything else | a shell, as the user of the job, with variables `NOTIFY_..` |
 //!
 //! Each notification is a one-shot job, with retries and a timeout. These jobs have a group of their own and
@@ -31,6 +32,7 @@ use mainspring_action::body::{Body, MailBody, ProcessBody, WebhookBody};
 use mainspring_job::{Call, Group, Hook, JobName, Notice, NoticeKind, Work};
 
 use crate::plain;
+use crate::receiver::{self, Message, Receiver};
 
 /// The program that takes mails where nothing else is said: where all mailers of Unix have it.
 pub const SENDMAIL: &str = "/usr/sbin/sendmail";
@@ -66,8 +68,8 @@ pub fn group() -> Group {
 pub enum Target {
     /// These addresses.
     Mail(Vec<String>),
-    /// The server at this URL.
-    Url(String),
+    /// The server at this URL, and its kind if a prefix says it.
+    Url(String, Option<&'static str>),
     /// A line for a shell.
     Command(String),
 }
@@ -82,11 +84,16 @@ impl Target {
         if let Some(addresses) = text.strip_prefix("mailto:") {
             return addresses_of(addresses).map(Target::Mail);
         }
-        let is_url = text.starts_with("http://") || text.starts_with("https://");
-        match text.trim() {
+        let text = text.trim();
+        let (prefix, rest) = match Receiver::of_prefix(text) {
+            Some((receiver, url)) => (Some(receiver.name), url),
+            None => (None, text),
+        };
+        let is_url = rest.starts_with("http://") || rest.starts_with("https://");
+        match rest {
             "" => Err("expected mailto:ADDRESS, a URL or a command".to_owned()),
             url if is_url && !crate::url::is_url(url) => Err("this is no URL".to_owned()),
-            url if is_url => Ok(Target::Url(url.replace('{', "%7B"))),
+            url if is_url => Ok(Target::Url(url.replace('{', "%7B"), prefix)),
             command => Ok(Target::Command(command.to_owned())),
         }
     }
@@ -97,7 +104,8 @@ impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Target::Mail(addresses) => write!(f, "mailto:{}", addresses.join(",")),
-            Target::Url(text) | Target::Command(text) => f.write_str(text),
+            Target::Url(url, Some(prefix)) => write!(f, "{prefix}:{url}"),
+            Target::Url(text, None) | Target::Command(text) => f.write_str(text),
         }
     }
 }
@@ -169,7 +177,7 @@ impl JobHook {
         let addresses = |all: &[String]| all.iter().map(|one| size_of::<String>() + one.len()).sum::<usize>();
         let target = |target: &Target| match target {
             Target::Mail(all) => addresses(all),
-            Target::Url(text) | Target::Command(text) => text.len(),
+            Target::Url(text, _) | Target::Command(text) => text.len(),
         };
         self.targets.iter().flatten().map(target).sum::<usize>()
             + addresses(&self.mail_output)
@@ -205,7 +213,20 @@ impl JobHook {
         let numbers =
             [("attempts", u64::from(attempts)), ("failures", u64::from(failures)), ("count", count)];
         let body = match target {
-            Target::Url(url) => Body::Webhook(WebhookBody::of_object(url.clone(), &texts, &numbers)),
+            Target::Url(url, prefix) => {
+                let text = told(&run, detail, attempts, failures);
+                let is_urgent = notice.is_none_or(|notice| notice.kind != NoticeKind::Recovered);
+                let message = Message { title, text: &text, is_urgent };
+                Body::Webhook(match Receiver::of(url, *prefix) {
+                    Some(receiver) => receiver.request(url, &message),
+                    None => {
+                        let texts = texts.iter().map(|(name, text)| ((*name).to_owned(), (*text).into()));
+                        let numbers =
+                            numbers.iter().map(|(name, number)| ((*name).to_owned(), (*number).into()));
+                        receiver::object(url, &message, texts.chain(numbers).collect())
+                    }
+                })
+            }
             Target::Command(text) => {
                 let name = |name: &str| format!("NOTIFY_{}", name.to_ascii_uppercase());
                 let texts = texts.iter().map(|(of, text)| (name(of), plain::line(text).to_string()));
@@ -263,7 +284,9 @@ impl Hook for JobHook {
             }
             kind if !self.on.contains(&kind) => return Vec::new(),
             NoticeKind::Recovered => format!("{job} has recovered on {}", host()),
-            NoticeKind::Missed => format!("{job} has missed {} on {}", counted(notice.count), host()),
+            NoticeKind::Missed => {
+                format!("{job} has missed {} on {}", counted(notice.count, "occurrence"), host())
+            }
             NoticeKind::Silent => format!("{job} is silent on {}", host()),
             _ => format!("{job} has failed on {}", host()),
         };
@@ -293,6 +316,19 @@ impl Hook for JobHook {
     }
 }
 
+/// The lines of a message below its title.
+fn told(run: &str, detail: &str, attempts: u32, failures: u32) -> String {
+    let mut lines = vec![plain::line(detail).to_string()];
+    if !run.is_empty() {
+        lines.push(format!("run {run}, {}", counted(attempts.into(), "attempt")));
+    }
+    if 1 < failures {
+        lines.push(format!("{failures} failures in a row"));
+    }
+    lines.retain(|line| !line.is_empty());
+    lines.join("\n")
+}
+
 fn work(body: &Body) -> Option<Work> {
     // What is too long to be told is not: the history has it.
     let policies = POLICIES.parse().expect("these are policies");
@@ -301,8 +337,8 @@ fn work(body: &Body) -> Option<Work> {
     Some(work)
 }
 
-fn counted(count: u64) -> String {
-    if count == 1 { "an occurrence".to_owned() } else { format!("{count} occurrences") }
+fn counted(count: u64, of: &str) -> String {
+    if count == 1 { format!("1 {of}") } else { format!("{count} {of}s") }
 }
 
 /// The name of this machine.
@@ -317,13 +353,17 @@ fn host() -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mainspring_action::template::{Template, Values};
 
     #[test]
     fn targets_are_told_apart_by_how_they_begin_and_written_as_they_were() {
         let mail = Target::parse("mailto:a@b, c@d").unwrap();
         assert_eq!(mail, Target::Mail(vec!["a@b".into(), "c@d".into()]));
         assert_eq!(mail.to_string(), "mailto:a@b,c@d");
-        assert_eq!(Target::parse("https://x/y"), Ok(Target::Url("https://x/y".into())));
+        assert_eq!(Target::parse("https://x/y"), Ok(Target::Url("https://x/y".into(), None)));
+        let chat = Target::parse("slack:https://chat.lan/hooks/1").unwrap();
+        assert_eq!(chat, Target::Url("https://chat.lan/hooks/1".into(), Some("slack")));
+        assert_eq!(chat.to_string(), "slack:https://chat.lan/hooks/1");
         assert_eq!(Target::parse("page me"), Ok(Target::Command("page me".into())));
         for bad in ["", " ", "mailto:", "mailto:-oQ/tmp", "mailto:a b", "http://"] {
             assert!(Target::parse(bad).is_err(), "{bad}");
@@ -343,7 +383,12 @@ mod tests {
             panic!("{bodies:?}")
         };
         assert!(mail.message("out").contains("Subject: [mainspring] j has failed on "), "{mail:?}");
-        assert!(!webhook.body[1..].contains('{') && webhook.url == "http://x/%7Bjob}", "{webhook:?}");
+        let filled = Template::parse(&webhook.body, &[]).unwrap().fill(&Values::default());
+        assert!(filled.contains(r#""detail":"said {job}\n\"quoted\"""#), "{filled}");
+        assert!(
+            filled.contains(r#""text":"j has failed on "#) && webhook.url == "http://x/%7Bjob}",
+            "{webhook:?}"
+        );
         assert!(process.env.contains(&("NOTIFY_EVENT".into(), "failed".into())), "{process:?}");
         notice.kind = NoticeKind::Succeeded;
         assert!(hook.calls(&notice).is_empty());

@@ -30,6 +30,7 @@ pub mod origin;
 pub mod plain;
 pub mod presence;
 pub mod problem;
+pub mod receiver;
 #[cfg(test)]
 #[path = "../../mainspring-queue/src/contract/replay.rs"]
 mod replay;

@@ -140,7 +140,7 @@ fn kind(text: &Text<'_>, faults: &mut Faults<'_>) -> Option<NoticeKind> {
 
 fn ping_url(text: &Text<'_>, faults: &mut Faults<'_>) -> Option<String> {
     match Target::parse(text.value) {
-        Ok(Target::Url(url)) => Some(url),
+        Ok(Target::Url(url, None)) => Some(url),
         _ => {
             faults.push(Fault::new(text.span.clone(), "expected a URL that begins with http:// or https://"));
             None
