@@ -115,12 +115,35 @@ fn checked(name: &str, text: &str, args: &[&str]) -> crate::program::Ended {
 }
 
 #[test]
-fn a_user_that_is_not_there_is_a_problem_in_a_job_file_too() {
+fn a_user_that_is_not_there_is_a_problem_here_and_a_warning_in_a_file_for_elsewhere() {
     let job = |user: &str| format!("[jobs.x]\nevery = '1h'\nshell = 'true'\nuser = '{user}'\n");
-    let ended = checked("user.toml", &job("nosuchuser"), &[]);
-    assert_eq!(ended.code, 6, "{}", ended.stdout);
-    assert!(ended.stdout.contains("there is no user `nosuchuser`"), "{}", ended.stdout);
-    assert_eq!(checked("root.toml", &job("root"), &[]).code, 0);
+    let entry = |user: &str| format!("0 1 * * * {user} true\n");
+    for (name, text, option) in
+        [("user.toml", job("nosuchuser"), "--strict"), ("user.crontab", entry("nosuchuser"), "--system")]
+    {
+        let ended = checked(name, &text, &["--here", option]);
+        assert_eq!(ended.code, 6, "{}", ended.stdout);
+        assert!(ended.stdout.contains(": there is no user `nosuchuser`"), "{}", ended.stdout);
+        let elsewhere: &[&str] = if option == "--system" { &["--system"] } else { &[] };
+        let ended = checked(name, &text, elsewhere);
+        assert_eq!(ended.code, 0, "{}", ended.stdout);
+        assert!(ended.stdout.contains(": warning: there is no user `nosuchuser`"), "{}", ended.stdout);
+    }
+    assert_eq!(checked("root.toml", &job("root"), &["--here", "--strict"]).code, 0);
+}
+
+#[test]
+fn classic_mistakes_of_crontabs_are_warned_of_and_pointed_at() {
+    let text = "PATH=$PATH:/opt/bin\nFOO=bar # comment\n0 1 * * * cmd >/dev/null 2&1\n0 2 * * * [[ -f /x ]] && cmd\n\
+                SHELL=/bin/bash\n0 3 * * * [[ -f /x ]] && cmd\n";
+    let ended = checked("classic.crontab", text, &[]);
+    assert_eq!(ended.code, 0, "{}", ended.stdout);
+    for place in [":1:6: warning: ", ":2:9: warning: ", ":3:26: warning: ", ":4:11: warning: "] {
+        assert!(ended.stdout.contains(place), "{place}: {}", ended.stdout);
+    }
+    assert_eq!(ended.stdout.matches("warning: ").count(), 4, "{}", ended.stdout);
+    let ended = checked("export.crontab", "export A=b\n", &[]);
+    assert!(ended.stdout.contains("hint: a crontab is no script"), "{}", ended.stdout);
 }
 
 #[test]
@@ -198,14 +221,15 @@ fn one_mistake_in_a_policy_does_not_hide_the_next() {
 #[test]
 fn whoever_expects_mails_is_told_where_nothing_takes_them() {
     let text = "SENDMAIL=/nowhere/sendmail\nMAILTO=root\n0 0 * * * true\n1 0 * * * true\n";
-    let ended = checked("mail.crontab", text, &["--strict"]);
+    assert_eq!(checked("elsewhere.crontab", text, &["--strict"]).code, 0);
+    let ended = checked("mail.crontab", text, &["--strict", "--here"]);
     assert_eq!(ended.code, 6, "{}", ended.stdout);
     let warning = ":3:1: warning: no mail is sent: there is no /nowhere/sendmail here";
     assert!(ended.stdout.contains(warning), "{}", ended.stdout);
     assert_eq!(ended.stdout.matches("no mail is sent").count(), 1, "{}", ended.stdout);
-    assert_eq!(checked("no-mail.crontab", "MAILTO=\"\"\n0 0 * * * true\n", &["--strict"]).code, 0);
+    assert_eq!(checked("no-mail.crontab", "MAILTO=\"\"\n0 0 * * * true\n", &["--strict", "--here"]).code, 0);
     let mailer = "SENDMAIL=/bin/true\nMAILTO=root\n0 0 * * * true\n";
-    assert_eq!(checked("mailer.crontab", mailer, &["--strict"]).code, 0);
+    assert_eq!(checked("mailer.crontab", mailer, &["--strict", "--here"]).code, 0);
 }
 
 #[test]

@@ -27,6 +27,7 @@ use jiff::tz::TimeZone;
 use mainspring_cron::Schedule;
 use mainspring_job::JobName;
 
+use crate::classics::of_setting;
 use crate::problem::{Fault, Problem};
 use crate::source::{Line, Source};
 
@@ -180,6 +181,9 @@ impl<'s> Reader<'s> {
         let entry = match Setting::parse(text) {
             Ok(setting) => {
                 above.tell_unused(&mut self.found);
+                for fault in of_setting(&setting, text) {
+                    self.found.remark(Problem::warning(line, fault.shifted(indent)));
+                }
                 return self.apply(setting, text).map_err(|fault| fault.shifted(indent));
             }
             Err(fault) if Setting::is_likely(text) => Err(fault),

@@ -21,6 +21,7 @@
 
 pub mod budget;
 pub mod claims;
+pub mod classics;
 pub mod crontab;
 pub mod definition;
 pub mod hook;

@@ -128,6 +128,12 @@ impl Problem {
         Problem { severity: Severity::Warning, ..Problem::new(line, fault) }
     }
 
+    /// The same as something doubtful.
+    #[must_use]
+    pub fn into_warning(self) -> Problem {
+        Problem { severity: Severity::Warning, ..self }
+    }
+
     /// Places something on its line that keeps nothing else out of force.
     pub fn minor(line: Line<'_>, fault: Fault) -> Problem {
         Problem { severity: Severity::Minor, ..Problem::new(line, fault) }

@@ -11,6 +11,7 @@ use std::net::IpAddr;
 use jiff::Timestamp;
 use mainspring_cron::{Expression, Schedule, Warning};
 
+use crate::classics;
 use crate::crontab::Format;
 use crate::presence::is_program;
 use crate::problem::Fault;
@@ -57,10 +58,12 @@ pub fn fault(warning: Warning, text: &str) -> Fault {
     Fault::new(warning.span.start.min(end)..end, warning.text)
 }
 
-/// What is doubtful about the command of a crontab's entry, whose text begins at `start` of its line.
-pub fn of_command(text: &str, start: usize, format: Format) -> Vec<Fault> {
+/// What is doubtful about the command of a crontab's entry, whose text begins at `start` of its line and which
+/// `shell` runs.
+pub fn of_command(text: &str, start: usize, format: Format, shell: Option<&str>) -> Vec<Fault> {
     let command = &text[start..];
-    let mut found = Vec::new();
+    let classic = classics::of_command(before_input(command), shell);
+    let mut found: Vec<Fault> = classic.into_iter().map(|fault| fault.shifted(start)).collect();
     if let Some(at) = date_format(command) {
         let message = "a `%` ends the command, and what follows is its standard input";
         let fault = Fault::new(start + at..start + at + 2, message);
@@ -198,7 +201,7 @@ mod tests {
     #[test]
     fn a_command_that_leaves_its_process_behind_is_warned_of() {
         let warned = |command: &str| {
-            let faults = of_command(&format!("@reboot {command}"), 8, Format::System);
+            let faults = of_command(&format!("@reboot {command}"), 8, Format::System, None);
             faults.iter().any(|fault| fault.message.contains("`&`"))
         };
         for command in ["daemon &", "daemon&", "cd / && daemon >log 2>&1 & ", "(daemon &)", "daemon &%input"]

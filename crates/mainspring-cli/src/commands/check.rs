@@ -2,8 +2,9 @@
 //!
 //! Cost: one pass over each file, and one explanation per entry.
 //!
-//! Does not ask whether this user may run the entries of a system crontab; `run` does. That a user exists is
-//! checked, because Debian's cron refuses an entry of an unknown user.
+//! Does not judge by this machine unless `--here` is given: a user that is not there is a warning, because the
+//! file may be for another machine. With `--here` it is a problem, because cron refuses an entry of an unknown
+//! user. Does not ask whether this user may run the entries of a system crontab; `run` does.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -135,13 +136,17 @@ impl Findings {
             }
         };
         warnings.append(&mut loaded.remarks);
-        warnings.extend(mail_warnings(&loaded.source, &loaded.jobs));
         if look.is_here {
+            warnings.extend(mail_warnings(&loaded.source, &loaded.jobs));
             warnings.extend(loaded.jobs.iter().flat_map(|job| absences(&loaded.source, job)));
         }
         warnings.extend(unknown);
         let Loaded { source, jobs, mut problems, unkept_count, .. } = loaded;
-        problems.extend(unknown_users);
+        if look.is_here {
+            problems.extend(unknown_users);
+        } else {
+            warnings.extend(unknown_users.into_iter().map(Problem::into_warning));
+        }
         let problem_count = problems.len() + unkept_count;
         let found_count = warnings.len();
         let is_remark = |found: &&Problem| found.severity == Severity::Remark;
@@ -253,7 +258,8 @@ fn on_line(source: &Source, placed: &PlacedJob, messages: impl Iterator<Item = S
 fn entry_warnings(placed: &PlacedEntry, look: &Look) -> Vec<Problem> {
     let text = &placed.line[placed.indent..];
     let of_schedule = warnings(&placed.schedule(&look.zone), text, look.from);
-    let of_command = of_command(text, placed.entry.command_start, look.format);
+    let shell = placed.environment.value("SHELL");
+    let of_command = of_command(text, placed.entry.command_start, look.format, shell);
     of_schedule.into_iter().chain(of_command).map(|fault| placed.warning(fault)).collect()
 }
 

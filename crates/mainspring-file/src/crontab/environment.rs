@@ -112,7 +112,11 @@ impl Setting {
         let (name, equals) = parse_name(text)?;
         if !text[equals..].starts_with('=') {
             let next = text[equals..].chars().next().map_or(0, char::len_utf8);
-            return Err(Fault::new(equals..equals + next, "expected = after the name of a setting"));
+            let fault = Fault::new(equals..equals + next, "expected = after the name of a setting");
+            return Err(match text.starts_with("export ") {
+                true => fault.with_hint("a crontab is no script: the setting stands there without export"),
+                false => fault,
+            });
         }
         if name.is_empty() {
             return Err(Fault::new(equals..equals + 1, "a setting needs a name before ="));

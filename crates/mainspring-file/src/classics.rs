@@ -1,0 +1,213 @@
+//! Classic mistakes in crontabs: lines that are valid, and do not do what they read like.
+//!
+//! | line | reads like | is |
+//! |---|---|---|
+//! | `PATH=$PATH:/opt/bin` | a longer path | the text `$PATH:/opt/bin` |
+//! | `FOO=bar # comment` | `bar` | the text `bar # comment` |
+//! | `HOME=~backup` | a home directory | the text `~backup` |
+//! | `RANDOM_DELAY=5` | a delay, as cronie has it | a variable like any other |
+//! | `cmd >/dev/null 2&1` | errors go along | the command with the argument `2` in the background, and a command `1` |
+//! | `[[ -f x ]] && cmd` | bash | a command `[[` that /bin/sh does not have |
+//! | `-q cmd` | a quiet entry, as cronie and BSD have it | a command `-q` |
+//!
+//! A new mistake is a row of [`OF_SETTINGS`] or of [`OF_COMMANDS`].
+//!
+//! Cost: a few searches in each line.
+//!
+//! Does not parse the language of the shell: a text inside of quotes may be taken for a command, so that all of
+//! these are warnings.
+
+use std::ops::Range;
+
+use crate::crontab::environment::Setting;
+use crate::problem::Fault;
+
+/// A mistake in a setting: its place in the line, message and hint are made from what is found.
+struct OfSetting {
+    /// The place of the mistake within the value, if it is there.
+    finds: fn(&Setting) -> Option<Range<usize>>,
+    message: &'static str,
+    hint: &'static str,
+}
+
+const OF_SETTINGS: &[OfSetting] = &[
+    OfSetting {
+        finds: |setting| {
+            let (at, _) = setting.value.match_indices('$').find(|(at, _)| {
+                setting.value[at + 1..].starts_with(|c: char| c == '{' || c == '_' || c.is_ascii_alphabetic())
+            })?;
+            Some(at..at + 1)
+        },
+        message: "a crontab expands no variable: the value has the `$` in it",
+        hint: "write the whole value, or set it in the command",
+    },
+    OfSetting {
+        finds: |setting| {
+            let at = setting.value.find(" #").or_else(|| setting.value.find("\t#"))?;
+            Some(at + 1..setting.value.len())
+        },
+        message: "no comment begins here: the text is part of the value",
+        hint: "a comment has a line of its own",
+    },
+    OfSetting {
+        finds: |setting| setting.value.starts_with('~').then_some(0..1),
+        message: "a crontab expands no `~`: the value has it",
+        hint: "write the whole path",
+    },
+    OfSetting {
+        finds: |setting| {
+            let others = [
+                "RANDOM_DELAY",
+                "PERSISTENT",
+                "DELAY",
+                "MAILFROM",
+                "CONTENT_TYPE",
+                "CONTENT_TRANSFER_ENCODING",
+            ];
+            others.contains(&setting.name.as_str()).then_some(0..setting.value.len())
+        },
+        message: "other crons give this setting a meaning; here it is only a variable of the commands below",
+        hint: "for a delay see jitter, and for what was missed misfire, in `# mainspring:` above an entry",
+    },
+];
+
+/// A mistake in a command.
+struct OfCommand {
+    finds: fn(&str) -> Option<Range<usize>>,
+    /// Whether a shell that is not /bin/sh may understand it.
+    is_of_sh: bool,
+    message: &'static str,
+    hint: &'static str,
+}
+
+const OF_COMMANDS: &[OfCommand] = &[
+    OfCommand {
+        finds: |command| {
+            let (at, found) = command.match_indices("2&1").find(|(at, found)| {
+                let (before, after) = (&command[..*at], &command[at + found.len()..]);
+                before.ends_with([' ', '\t']) && !after.starts_with(|c: char| c.is_ascii_alphanumeric())
+            })?;
+            Some(at..at + found.len())
+        },
+        is_of_sh: false,
+        message: "`2&1` ends the command with the argument 2, in the background, and begins a command `1`",
+        hint: "errors go where the output goes with 2>&1",
+    },
+    OfCommand {
+        finds: |command| {
+            let option = ["-n ", "-q ", "-s "].into_iter().find(|option| command.starts_with(option))?;
+            Some(0..option.len() - 1)
+        },
+        is_of_sh: false,
+        message: "other crons read an option here; in this one it is the first word of the command",
+        hint: "leave it out: who gets what an entry writes is said by MAILTO",
+    },
+    OfCommand {
+        finds: |command| word(command, "[["),
+        is_of_sh: true,
+        message: "`[[` is of bash, and /bin/sh runs the command",
+        hint: "SHELL=/bin/bash above the entry, or `[`",
+    },
+    OfCommand {
+        finds: |command| word(command, "source"),
+        is_of_sh: true,
+        message: "`source` is of bash, and /bin/sh runs the command",
+        hint: "SHELL=/bin/bash above the entry, or `.`",
+    },
+    OfCommand {
+        finds: |command| command.find("<(").map(|at| at..at + 2),
+        is_of_sh: true,
+        message: "`<(` is of bash, and /bin/sh runs the command",
+        hint: "SHELL=/bin/bash above the entry",
+    },
+    OfCommand {
+        finds: |command| {
+            let at = command.find("&>")?;
+            (!command[..at].ends_with('>')).then_some(at..at + 2)
+        },
+        is_of_sh: true,
+        message: "`&>` is of bash; /bin/sh runs the command in the background and then empties the file",
+        hint: "SHELL=/bin/bash above the entry, or >FILE 2>&1",
+    },
+];
+
+/// What is doubtful about a setting that was read from `text`.
+pub fn of_setting(setting: &Setting, text: &str) -> Vec<Fault> {
+    // The value stands in the line as it is, after the name.
+    let start = text.rfind(setting.value.as_str()).unwrap_or(0);
+    let fault = |mistake: &OfSetting| {
+        let found = (mistake.finds)(setting)?;
+        Some(Fault::new(start + found.start..start + found.end, mistake.message).with_hint(mistake.hint))
+    };
+    OF_SETTINGS.iter().filter_map(fault).collect()
+}
+
+/// What is doubtful about a command that `shell` runs; places are bytes of the command.
+pub fn of_command(command: &str, shell: Option<&str>) -> Vec<Fault> {
+    let is_sh = shell.is_none_or(|shell| shell.rsplit('/').next() == Some("sh"));
+    let fault = |mistake: &OfCommand| {
+        let found = (mistake.finds)(command).filter(|_| is_sh || !mistake.is_of_sh)?;
+        Some(Fault::new(found, mistake.message).with_hint(mistake.hint))
+    };
+    OF_COMMANDS.iter().filter_map(fault).collect()
+}
+
+/// Where a word stands that begins a command of the shell.
+fn word(command: &str, word: &str) -> Option<Range<usize>> {
+    let is_first = |before: &str| {
+        let before = before.trim_end_matches([' ', '\t']);
+        let ends_other = before.is_empty() || before.ends_with([';', '&', '|', '(', '{', '!']);
+        ends_other || ["if", "then", "else", "do", "while", "until"].iter().any(|key| before.ends_with(key))
+    };
+    let (at, _) = command.match_indices(word).find(|(at, found)| {
+        is_first(&command[..*at]) && command[at + found.len()..].starts_with([' ', '\t'])
+    })?;
+    Some(at..at + word.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(text: &str) -> Vec<String> {
+        let setting = Setting::parse(text).expect("it is a setting");
+        of_setting(&setting, text).into_iter().map(|fault| text[fault.span].to_owned()).collect()
+    }
+
+    #[test]
+    fn a_setting_that_reads_like_something_else_is_pointed_at() {
+        assert_eq!(settings("PATH=$PATH:/opt/bin"), ["$"]);
+        assert_eq!(settings("PATH=/a:${HOME}/bin"), ["$"]);
+        assert_eq!(settings("FOO = bar # comment"), ["# comment"]);
+        assert_eq!(settings("HOME=~backup"), ["~"]);
+        assert_eq!(settings("RANDOM_DELAY=45"), ["45"]);
+        for right in ["PATH=/usr/bin:/bin", "PRICE=5$", "COLOUR=#fff", "A=b#c", "MAILTO=\"\"", "PAT=a$|b"] {
+            assert_eq!(settings(right), [""; 0], "{right}");
+        }
+    }
+
+    #[test]
+    fn a_command_that_reads_like_something_else_is_pointed_at() {
+        let found = |command: &'static str, shell| -> Vec<&str> {
+            of_command(command, shell).into_iter().map(|fault| &command[fault.span]).collect()
+        };
+        for (command, place) in [
+            ("backup >/dev/null 2&1", "2&1"),
+            ("-q backup", "-q"),
+            ("[[ -f /x ]] && backup", "[["),
+            ("cd /srv; source env.sh; backup", "source"),
+            ("if [[ -f /x ]]; then backup; fi", "[["),
+            ("diff <(a) <(b)", "<("),
+            ("backup &>/dev/null", "&>"),
+        ] {
+            assert_eq!(found(command, None), [place], "{command}");
+            let is_for_each = ["2&1", "-q"].contains(&place);
+            assert_eq!(found(command, Some("/bin/bash")).is_empty(), !is_for_each, "{command}");
+        }
+        for right in
+            ["backup >/dev/null 2>&1", "a 12&1", "[ -f /x ] && a", "open-source x", "echo source", "a >>&b"]
+        {
+            assert_eq!(found(right, None), [""; 0], "{right}");
+        }
+    }
+}
