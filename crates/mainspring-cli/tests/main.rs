@@ -33,6 +33,7 @@ mod embedded;
 mod equal;
 mod fault;
 #[cfg(feature = "web")]
+mod folders;
 mod followers;
 mod golden;
 mod habits;

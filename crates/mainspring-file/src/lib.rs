@@ -24,6 +24,7 @@ pub mod claims;
 pub mod classics;
 pub mod crontab;
 pub mod definition;
+pub mod folder;
 pub mod hook;
 pub mod jobfile;
 pub mod loaded;

@@ -56,6 +56,7 @@ mod effects;
 pub mod execution;
 mod feed;
 mod files;
+mod folders;
 mod health;
 mod holding;
 mod host;

@@ -47,7 +47,7 @@ column, message, hint), left_out).
 Examples:
   mainspring check ~/my.crontab
   mainspring check --strict --tz America/New_York ~/my.crontab
-  mainspring check --system --here /etc/crontab /etc/cron.d/*";
+  mainspring check --system --here /etc/crontab /etc/cron.d";
 
 pub(super) const NEXT: &str = "\
 Times are printed in RFC 3339 with the offset of the zone, one a line. An expression that never matches

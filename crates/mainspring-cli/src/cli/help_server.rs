@@ -93,7 +93,7 @@ Examples:
   mainspring serve --standby --data /srv/mainspring /etc/mainspring/*.toml
   mainspring serve --memory examples/crontab
   mainspring serve --listen examples/jobs.toml
-  sudo mainspring serve --system /etc/crontab";
+  sudo mainspring serve --system /etc/crontab /etc/cron.d";
 
 #[cfg(feature = "web")]
 pub(super) const OPEN: &str = "\

@@ -83,7 +83,7 @@ pub struct AskArgs {
 /// The arguments of `serve`.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
-    /// Job files (.toml) and crontabs; - is standard input
+    /// Job files (.toml), crontabs, and folders of them; - is standard input
     #[arg(value_name = "FILE")]
     pub files: Vec<String>,
     #[command(flatten)]

@@ -240,6 +240,7 @@ impl Server {
             self.owner.take_from_now_on();
         }
         self.say_hello(names.len(), now);
+        self.say_of_folders(now);
         self.say_if_store_is_lost(now);
         self.work.keep_output(!self.room.is_short());
         if let Some(trouble) = self.room.trouble() {

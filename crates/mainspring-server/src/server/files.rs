@@ -23,15 +23,15 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use mainspring_job::{Job, JobName};
 use nix::sys::inotify::{InitFlags, Inotify};
 
+use super::folders::Folders;
 use super::looks::{TOLD, Writers, device_of_folder, directories, look_at};
-use super::share::Share;
+use super::share::{Share, is_news};
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::message::{PROGRAM, agreeing, counted, say, with_causes};
@@ -227,21 +227,16 @@ pub(super) struct Files {
     pub(super) is_shared: bool,
     /// Which part of their jobs is taken.
     share: Share,
+    pub(super) folders: Folders,
 }
 
 impl Files {
-    /// Takes the files over, without reading them.
+    /// Takes the files over, and those of folders, without reading them.
     pub(super) fn new(names: &[String], reader: Reader, share: Share) -> Files {
-        let mut served: Vec<Served> = Vec::new();
-        for name in names {
-            let file = Served::new(name);
-            if served.iter().all(|other| other.path != file.path) {
-                served.push(file);
-            }
-        }
+        let (folders, names) = Folders::of(names, reader.format);
         let inotify = Inotify::init(InitFlags::IN_NONBLOCK | InitFlags::IN_CLOEXEC).ok();
         let mut files = Files {
-            served,
+            served: Vec::new(),
             reader,
             inotify,
             writers: Writers::default(),
@@ -249,9 +244,28 @@ impl Files {
             began: None,
             is_shared: false,
             share,
+            folders,
         };
+        files.add(names);
+        files.add_of_folders();
         files.watch();
         files
+    }
+
+    fn add(&mut self, names: Vec<String>) -> bool {
+        let before = self.served.len();
+        for file in names.iter().map(|name| Served::new(name)) {
+            if self.served.iter().all(|other| other.path != file.path) {
+                self.served.push(file);
+            }
+        }
+        before < self.served.len()
+    }
+
+    /// Adds the files of folders that are new there. Returns whether there are any.
+    fn add_of_folders(&mut self) -> bool {
+        let names = self.folders.look();
+        self.add(names)
     }
 
     pub(super) fn reader(&self) -> &Reader {
@@ -287,7 +301,7 @@ impl Files {
         let mut due = Due::default();
         if self.is_disturbed || self.served.iter().any(is_late) {
             self.is_disturbed = false;
-            let mut has_changed = false;
+            let mut has_changed = self.add_of_folders();
             for (index, file) in self.served.iter_mut().enumerate().filter(|(_, file)| !file.is_input()) {
                 let seen = look_at(Path::new(&file.path), file.device);
                 has_changed |= file.watch.seen() != Some(seen);
@@ -411,7 +425,8 @@ impl Files {
 
     /// Whether a file that is given has this origin.
     pub(super) fn are_given(&self, origin: &Origin) -> bool {
-        self.served.iter().any(|file| file.origin == *origin)
+        let may_be = matches!(origin, Origin::Served(path) if self.folders.may_have(Path::new(path)));
+        may_be || self.served.iter().any(|file| file.origin == *origin)
     }
 
     /// Whether a file that is given has this origin, and is there.
@@ -440,7 +455,8 @@ impl Files {
         let paths = self.served.iter().filter(|file| !file.is_input()).map(|file| Path::new(&file.path));
         self.writers.watch(paths.clone());
         let Some(inotify) = &self.inotify else { return };
-        for directory in paths.flat_map(directories) {
+        let in_folders: Vec<_> = self.folders.paths().map(|folder| folder.join("any")).collect();
+        for directory in paths.chain(in_folders.iter().map(AsRef::as_ref)).flat_map(directories) {
             let _ = inotify.add_watch(&directory, TOLD);
         }
     }
@@ -448,18 +464,6 @@ impl Files {
     pub(super) fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.inotify.as_ref().map(AsFd::as_fd)
     }
-}
-
-/// Whether these problems of a file are other ones than were told last by any loop of this process. One that
-/// has none any more is told of again when it has.
-fn is_news(path: &str, problems: &str) -> bool {
-    static TOLD: Mutex<BTreeMap<String, String>> = Mutex::new(BTreeMap::new());
-    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
-    if problems.is_empty() {
-        told.remove(path);
-        return false;
-    }
-    told.insert(path.to_owned(), problems.to_owned()).as_deref() != Some(problems)
 }
 
 /// Whether a file says these jobs, by name and text, and no others.

@@ -42,6 +42,7 @@ impl Server {
         }
         let reading = if self.signals.is_reload_asked() { Occasion::Asked } else { Occasion::Rested };
         let Due { read: due, removed, told } = self.files.due(reading, now);
+        self.say_of_folders(now);
         for index in told {
             let text = self.files.served[index].unrest_text();
             self.note(now.wall, &text);
@@ -73,6 +74,16 @@ impl Server {
             }
         }
         self.take_over(taken, &owners);
+    }
+
+    /// What is to be told of the folders that are served.
+    pub(super) fn say_of_folders(&mut self, now: Moment) {
+        let notes = self.files.folders.notes();
+        // Of several loops of a server each has the same folders.
+        let notes = if self.files.share().is_part() { Vec::new() } else { notes };
+        for note in notes {
+            self.note(now.wall, &note);
+        }
     }
 
     /// A file is gone for so long that its jobs go. Of a shared store another server may have it.

@@ -9,6 +9,9 @@
 //!
 //! Does not know who owns the other shards.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
 use mainspring_job::{Job, JobName, Placement, Shard};
 
 use mainspring_file::claims::Claimant;
@@ -105,4 +108,16 @@ fn divided(name: &JobName) -> String {
     format!(
         "`{name}` follows jobs of several shards, or is in a group of another shard than a job that it follows"
     )
+}
+
+/// Whether these problems of a file are other ones than were told last by any loop of this process. One that
+/// has none any more is told of again when it has.
+pub(super) fn is_news(path: &str, problems: &str) -> bool {
+    static TOLD: Mutex<BTreeMap<String, String>> = Mutex::new(BTreeMap::new());
+    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    if problems.is_empty() {
+        told.remove(path);
+        return false;
+    }
+    told.insert(path.to_owned(), problems.to_owned()).as_deref() != Some(problems)
 }

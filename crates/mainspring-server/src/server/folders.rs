@@ -1,0 +1,138 @@
+//! The folders that are served: their files come and go.
+//!
+//! ```text
+//!  /etc/cron.d ─▶ list ─┬─ a new file that is taken ─▶ served like one that was named
+//!                       └─ a new one that is left out ─▶ told once
+//! ```
+//!
+//! A file that goes is gone like one that was named: see [`mainspring_file::watch`]. While a folder cannot be
+//! listed, its files stay given.
+//!
+//! Cost: a list of each folder when something has changed in a directory, and now and then.
+//!
+//! Does not read the files.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use mainspring_file::crontab::Format;
+use mainspring_file::folder::{self, Listing};
+
+/// The folder whose files cron reads by their names.
+const CRON_FOLDER: &str = "cron.d";
+
+/// The served folders.
+#[derive(Debug, Default)]
+pub(super) struct Folders {
+    folders: Vec<Folder>,
+    /// What is to be told.
+    notes: Vec<String>,
+}
+
+#[derive(Debug)]
+struct Folder {
+    path: PathBuf,
+    /// Why it cannot be listed.
+    trouble: Option<String>,
+    /// The files that are left out, as they were told.
+    left_out: BTreeSet<PathBuf>,
+}
+
+impl Folders {
+    /// Takes the folders out of what was named, and answers the names of files.
+    pub(super) fn of(names: &[String], format: Format) -> (Folders, Vec<String>) {
+        let mut folders = Folders::default();
+        let mut files = Vec::new();
+        for name in names {
+            let path = std::path::absolute(name).unwrap_or_else(|_| name.into());
+            if path.is_dir() {
+                folders.folders.push(Folder { path, trouble: None, left_out: BTreeSet::new() });
+                continue;
+            }
+            let folder = path.parent().filter(|folder| folder.ends_with(CRON_FOLDER));
+            if let Some(folder) = folder.filter(|_| format == Format::System && !folder::is_taken(&path)) {
+                folders.notes.push(format!(
+                    "{} is served, and cron leaves files of such a name out: name the folder {} instead of its files",
+                    path.display(),
+                    folder.display()
+                ));
+            }
+            files.push(name.clone());
+        }
+        (folders, files)
+    }
+
+    /// Lists the folders, and answers their files.
+    pub(super) fn look(&mut self) -> Vec<String> {
+        let mut files = Vec::new();
+        for folder in &mut self.folders {
+            let listed = folder::list(&folder.path);
+            let trouble = listed.as_ref().err().map(ToString::to_string);
+            if let Some(why) = trouble.as_ref().filter(|_| trouble != folder.trouble) {
+                let path = folder.path.display();
+                self.notes
+                    .push(format!("the folder {path} cannot be listed, and its files stay in force: {why}"));
+            }
+            folder.trouble = trouble;
+            let Ok(Listing { taken, left_out }) = listed else { continue };
+            files.extend(taken.into_iter().map(|path| path.to_string_lossy().into_owned()));
+            let left_out: BTreeSet<PathBuf> = left_out.into_iter().collect();
+            for path in left_out.difference(&folder.left_out).filter(|path| !folder::is_hidden(path)) {
+                self.notes.push(format!("{} is left out: {}", path.display(), folder::why_left_out(path)));
+            }
+            folder.left_out = left_out;
+        }
+        files
+    }
+
+    /// What is to be told since the last call.
+    pub(super) fn notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
+    }
+
+    /// The folders.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.folders.iter().map(|folder| folder.path.as_path())
+    }
+
+    /// Whether a file may be one of a folder that cannot be listed now.
+    pub(super) fn may_have(&self, path: &Path) -> bool {
+        let has = |folder: &Folder| folder.trouble.is_some() && path.parent() == Some(&folder.path);
+        self.folders.iter().any(has)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch;
+    use std::fs;
+
+    #[test]
+    fn files_come_and_what_is_left_out_is_told_once() {
+        let root = scratch::path("served-folder");
+        let folder = root.join("cron.d");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("a"), "").unwrap();
+        fs::write(folder.join("a.dpkg-old"), "").unwrap();
+        fs::write(folder.join(".placeholder"), "").unwrap();
+        let named = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+        let (mut folders, files) =
+            Folders::of(&[folder.to_str().unwrap().to_owned(), "-".into()], Format::System);
+        assert_eq!(files, ["-"]);
+        assert_eq!(folders.look(), [named("a")]);
+        let notes = folders.notes();
+        assert!(notes.len() == 1 && notes[0].starts_with(&named("a.dpkg-old")), "{notes:?}");
+        fs::write(folder.join("b"), "").unwrap();
+        assert_eq!(folders.look(), [named("a"), named("b")]);
+        assert_eq!(folders.notes(), [""; 0]);
+        assert!(!folders.may_have(&folder.join("a")));
+        fs::rename(&folder, root.join("away")).unwrap();
+        assert_eq!(folders.look(), [""; 0]);
+        assert_eq!((folders.notes().len(), folders.may_have(&folder.join("a"))), (1, true));
+        assert_eq!((folders.look().len(), folders.notes().len()), (0, 0), "that is told once too");
+        let (mut folders, files) = Folders::of(&[named("a.dpkg-old")], Format::System);
+        assert_eq!((files.len(), folders.notes().len()), (1, 1));
+        fs::remove_dir_all(&root).unwrap();
+    }
+}
