@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    AuditQuery, Audited, Cursor, MAX_PAGE, Once, OnceId, Query, Reader, Run, Shard, StoreError,
+    AuditQuery, AuditRow, Cursor, MAX_PAGE, Once, OnceId, Query, Reader, Run, Shard, StoreError,
 };
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error as ServerError;
@@ -167,9 +167,9 @@ impl Jobs {
     ///
     /// # Errors
     /// When the store cannot be read, or the jobs are shut down.
-    pub fn audit(&self, most: usize) -> Result<Vec<Audited>, Error> {
+    pub fn audit(&self, most: usize) -> Result<Vec<AuditRow>, Error> {
         self.read(|reader| {
-            pages(most, |limit, last: Option<&Audited>| {
+            pages(most, |limit, last: Option<&AuditRow>| {
                 let mut query = AuditQuery::new(limit);
                 query.before = last.map(|last| last.number);
                 reader.audit(Shard::WHOLE, &query)

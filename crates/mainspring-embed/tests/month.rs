@@ -116,7 +116,7 @@ fn a_future_is_polled_until_it_is_ready() {
 /// What the audit log says, the first first.
 fn audited(jobs: &Jobs) -> Vec<String> {
     let rows = jobs.audit(100).unwrap();
-    let text = |row: &mainspring_job::Audited| {
+    let text = |row: &mainspring_job::AuditRow| {
         format!("{} {} {}", row.audit.actor, row.audit.action, row.audit.target)
     };
     rows.iter().rev().map(text).collect()

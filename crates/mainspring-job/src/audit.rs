@@ -67,25 +67,25 @@ impl Audit {
 ///
 /// # Example
 /// ```
-/// use mainspring_job::{Audit, Audited};
+/// use mainspring_job::{Audit, AuditRow};
 ///
 /// let audit = Audit::new("2026-11-21T08:00:00Z".parse()?, "ada", "pause", "backup");
-/// assert_eq!(Audited::new(7, audit).number, 7);
+/// assert_eq!(AuditRow::new(7, audit).number, 7);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Audited {
+pub struct AuditRow {
     /// Counts up from 1, and never again.
     pub number: u64,
     /// What was asked.
     pub audit: Audit,
 }
 
-impl Audited {
+impl AuditRow {
     /// A row under its number.
-    pub fn new(number: u64, audit: Audit) -> Audited {
-        Audited { number, audit }
+    pub fn new(number: u64, audit: Audit) -> AuditRow {
+        AuditRow { number, audit }
     }
 }
 
@@ -124,8 +124,8 @@ impl AuditQuery {
     }
 
     /// Whether a row is asked for.
-    pub fn holds(&self, row: &Audited) -> bool {
-        let Audited { number, audit } = row;
+    pub fn holds(&self, row: &AuditRow) -> bool {
+        let AuditRow { number, audit } = row;
         let is =
             |wanted: &Option<String>, found: &str| wanted.as_deref().is_none_or(|wanted| wanted == found);
         is(&self.actor, &audit.actor)

@@ -135,7 +135,7 @@ pub use mainspring_cron as cron;
 #[doc(inline)]
 pub use absence::{Absence, MAX_ABSENCE};
 #[doc(inline)]
-pub use audit::{Audit, AuditQuery, Audited, MAX_AUDIT_ROWS, MAX_NOTE_BYTES};
+pub use audit::{Audit, AuditQuery, AuditRow, MAX_AUDIT_ROWS, MAX_NOTE_BYTES};
 pub use circle::circle;
 #[doc(inline)]
 pub use exclusion::Exclusion;
@@ -157,7 +157,7 @@ pub use operation::{Answer, Batch, MAX_BATCH_OPERATIONS, MAX_PRUNED, Operation, 
 #[doc(inline)]
 pub use outcome::{Failure, MAX_MESSAGE_BYTES, Outcome};
 #[doc(inline)]
-pub use output::{Applied, Note, Output, Reply, Start};
+pub use output::{ApplyReport, Note, Output, Reply, Start};
 #[doc(inline)]
 pub use placement::Placement;
 #[doc(inline)]
@@ -185,8 +185,8 @@ pub use state::RunState;
 pub use store::contract;
 #[doc(inline)]
 pub use store::{
-    Arrivals, Committed, Counts, Cursor, KeptOutput, LEASE_MARGIN, Lease, LeaseAge, LeaseDeadlines,
-    MAX_KEPT_OUTPUT_BYTES, MAX_PAGE, MemoryStore, Order, OutputKeeper, Owner, Query, Reader, Renewed, Shard,
+    Arrivals, Commit, Counts, Cursor, KeptOutput, LEASE_MARGIN, Lease, LeaseAge, LeaseDeadlines,
+    MAX_KEPT_OUTPUT_BYTES, MAX_PAGE, MemoryStore, Order, OutputKeeper, Owner, Query, Reader, Renewal, Shard,
     Spread, Stats, Store, StoreError,
 };
 #[doc(inline)]

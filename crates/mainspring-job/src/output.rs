@@ -182,7 +182,7 @@ pub enum Reply {
         from: Timestamp,
     },
     /// The definitions are in force.
-    Applied(Applied),
+    Applied(ApplyReport),
     /// Nothing changed, for this reason.
     Refused(Refusal),
 }
@@ -217,7 +217,7 @@ pub enum Reply {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub struct Applied {
+pub struct ApplyReport {
     /// New jobs.
     pub added: Vec<JobName>,
     /// Jobs whose definition is another one now.

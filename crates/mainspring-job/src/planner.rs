@@ -4,17 +4,17 @@
 //!                 ┌──────────────────────────────── Planner ────────────────────────────────┐
 //!  Input ───────▶ │ activity    restoring, planning, paused, stopping                       │
 //!                 │ clock       when planning began, and whether the clock was set back     │
-//!                 │ agenda      when which job or run is to be looked at                    │
+//!                 │ schedule    when which job or run is to be looked at                    │
 //!                 │ jobs        definitions, marks, and what waits for room                 │ ──▶ take_batch
-//!                 │ runs        open runs: their gates, and the places that they take       │
-//!                 │ near        ids of the one-shot jobs of the near future                 │
+//!                 │ runs        open runs: their admission, and the slots that they take    │
+//!                 │ lookahead   ids of the one-shot jobs of the near future                 │
 //!                 │ followers   who follows the end of whose runs                           │
 //!                 │ silences    when which job has been silent for too long                 │
-//!                 │ told        how many notifications went where                           │
+//!                 │ counts      how many notifications went where                           │
 //!                 │ quarantine  what may have killed the server                             │
 //!                 │ pruning     which history has grown enough                              │
 //!                 │ numbers     for what has no name of its own                             │
-//!                 │ arriving    runs of jobs that have come from another shard              │
+//!                 │ incoming    runs of jobs that have come from another shard              │
 //!                 │ ledger      what is to be written, and what waits for it                │ ──▶ Output
 //!                 └─────────────────────────────────────────────────────────────────────────┘
 //! ```
@@ -28,8 +28,8 @@
 //! forgets this gets no outputs at all. Batches are answered in the order in which they were taken, and
 //! several may be on their way.
 //!
-//! The agenda is a timer queue of `mainspring-queue`. Wall time can be set back, and a queue's time cannot:
-//! `wall_ticks` translates. The shell needs one timer, at [`Planner::next_due`].
+//! The schedule queue is a timer queue of `mainspring-queue`. Wall time can be set back, and a queue's time
+//! cannot: `wall_ticks` translates. The shell needs one timer, at [`Planner::next_due`].
 //!
 //! Cost: a fact costs O(log n) for each run it touches. A tick looks at no more than [`Limits::per_turn`]
 //! jobs and runs, and `next_due` says at once that there is more. Memory: open runs, jobs, and the near
@@ -39,8 +39,7 @@
 
 mod activity;
 mod admission;
-mod agenda;
-mod arriving;
+mod admission_queue;
 mod clock_watch;
 mod command;
 mod crash;
@@ -48,35 +47,37 @@ mod definitions;
 mod end;
 mod follow;
 mod followers;
-mod gate;
 mod hold;
 mod holds;
 mod hooks;
+mod incoming_jobs;
 mod jobs;
 mod lateness;
 mod ledger;
 mod limits;
 mod live;
+mod lookahead;
 mod lookup;
 mod moves;
 mod naming;
+mod notification_counts;
 mod numbers;
 mod occurrence;
 mod one_shots;
 mod open_runs;
-mod places;
 mod preview;
 mod pruning;
 mod quarantine;
+mod rest;
 mod restoration;
+mod run_slots;
+mod schedule_queue;
 mod silences;
 mod start;
 mod tick;
-mod told;
 mod wait;
 mod wall_queue;
 mod wall_ticks;
-mod window;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -89,27 +90,27 @@ use crate::output::Output;
 use crate::work::Action;
 
 use activity::Activity;
-use agenda::Agenda;
-use arriving::Arriving;
 use clock_watch::ClockWatch;
 use followers::Followers;
+use incoming_jobs::IncomingJobs;
 use jobs::Jobs;
 use ledger::Ledger;
 use live::Live;
+use lookahead::Lookahead;
+use notification_counts::NotificationCounts;
 use numbers::Numbers;
 use open_runs::OpenRuns;
 use pruning::Pruning;
 use quarantine::Quarantine;
+use schedule_queue::ScheduleQueue;
 use silences::Silences;
-use told::Told;
-use window::Window;
 
+#[doc(inline)]
+pub use admission_queue::Load;
 #[doc(inline)]
 pub use command::MAX_WAITING_REQUESTS;
 #[doc(inline)]
 pub use followers::MAX_FOLLOWERS;
-#[doc(inline)]
-pub use gate::Load;
 #[doc(inline)]
 pub use hold::Hold;
 #[doc(inline)]
@@ -148,17 +149,17 @@ pub struct Planner {
     limits: Limits,
     activity: Activity,
     clock: ClockWatch,
-    agenda: Agenda,
+    schedule_queue: ScheduleQueue,
     jobs: Jobs,
     runs: OpenRuns,
-    near: Window,
+    lookahead: Lookahead,
     followers: Followers,
     silences: Silences,
-    told: Told,
+    notification_counts: NotificationCounts,
     quarantine: Quarantine,
     pruning: Pruning,
     numbers: Numbers,
-    arriving: Arriving,
+    incoming_jobs: IncomingJobs,
     ledger: Ledger,
     skips_boot: bool,
 }
@@ -170,17 +171,17 @@ impl Planner {
         Planner {
             activity: Activity::default(),
             clock: ClockWatch::default(),
-            agenda: Agenda::default(),
+            schedule_queue: ScheduleQueue::default(),
             jobs: Jobs::default(),
             runs: OpenRuns::new(limits.max_running),
-            near: Window::default(),
+            lookahead: Lookahead::default(),
             followers: Followers::default(),
             silences: Silences::default(),
-            told: Told::default(),
+            notification_counts: NotificationCounts::default(),
             quarantine: Quarantine::default(),
             pruning: Pruning::new(limits.once_retention),
             numbers: Numbers::new(epoch),
-            arriving: Arriving::default(),
+            incoming_jobs: IncomingJobs::default(),
             ledger: Ledger::default(),
             skips_boot: false,
             limits,
@@ -238,8 +239,8 @@ impl Planner {
     /// When a batch is said to be committed that was not taken, or out of order.
     pub fn handle(&mut self, now: Timestamp, input: Input, outputs: &mut Vec<Output>) {
         self.runs.begin_turn();
-        self.agenda.tell(now);
-        self.near.tell(self.ahead_of(now));
+        self.schedule_queue.tell(now);
+        self.lookahead.tell(self.ahead_of(now));
         let is_look = matches!(input, Input::Tick | Input::Loaded { .. });
         match input {
             Input::Restore { jobs, former, runs, paused } => {
@@ -253,7 +254,7 @@ impl Planner {
             Input::Ended { key, attempt, outcome } => self.ended(now, &key, attempt, outcome),
             Input::Defer { key, until } => self.runs.defer(&key, until),
             Input::Loaded { pending, is_complete } => self.loaded(now, pending, is_complete),
-            Input::LoadedIds { ids, is_complete } => self.near.scanned(&ids, is_complete),
+            Input::LoadedIds { ids, is_complete } => self.lookahead.scanned(&ids, is_complete),
             Input::Holders(holders) => self.ledger.tell_holders(holders),
             Input::Committed { number, answers } => self.committed(now, number, &answers, outputs),
             Input::Stop => self.activity.stop(),
@@ -276,7 +277,7 @@ impl Planner {
             "no run is open before planning begins"
         );
         debug_assert!(self.runs.running_count() <= self.limits.max_running, "no more run than may");
-        debug_assert!(!self.near.is_firing(), "a one-shot job that fires is recorded in the same turn");
+        debug_assert!(!self.lookahead.is_firing(), "a one-shot job that fires is recorded in the same turn");
     }
 
     /// What is to be written next, at most [`MAX_BATCH_OPERATIONS`](crate::MAX_BATCH_OPERATIONS); there may
@@ -296,11 +297,11 @@ impl Planner {
         if !self.activity.is_planning() || self.activity.starts_nothing() {
             return self.activity.paused_until();
         }
-        let once = self.near.next_due(self.limits.lead).filter(|_| self.has_room());
-        let load = self.near.next_scan(&self.limits);
+        let once = self.lookahead.next_due(self.limits.lead).filter(|_| self.has_room());
+        let load = self.lookahead.next_scan(&self.limits);
         let probation = self.quarantine.next_end();
         let crowded = (self.jobs.has_crowded() && self.has_room()).then_some(Timestamp::MIN);
-        [self.agenda.next_due(), once, load, probation, crowded].into_iter().flatten().min()
+        [self.schedule_queue.next_due(), once, load, probation, crowded].into_iter().flatten().min()
     }
 
     /// Whether there is room for another open run.
@@ -313,9 +314,9 @@ impl Planner {
     /// # Panics
     /// When it is not.
     pub fn check(&self) {
-        self.jobs.check(&self.agenda);
-        self.silences.check(&self.agenda);
-        self.runs.check(&self.agenda, |job| self.jobs.rest(job));
+        self.jobs.check(&self.schedule_queue);
+        self.silences.check(&self.schedule_queue);
+        self.runs.check(&self.schedule_queue, |job| self.jobs.rest(job));
         self.quarantine.check(|key| self.run(key));
     }
 }

@@ -33,8 +33,8 @@
 //!
 //! | beside that, a store that several servers share will | an embedded one |
 //! |---|---|
-//! | tell its time with each commit and renewal; the owner slews to it | has its owner's clock: [`Committed::now`] is `None` |
-//! | say how long a lease lasts, in boot time | has a lease that lasts as long as the lock on its folder: [`Renewed::lasts`] is `None` |
+//! | tell its time with each commit and renewal; the owner slews to it | has its owner's clock: [`Commit::now`] is `None` |
+//! | say how long a lease lasts, in boot time | has a lease that lasts as long as the lock on its folder: [`Renewal::lasts`] is `None` |
 //! | number the generations of a handle | never gives an id's number twice: the epoch is in its upper bits |
 //!
 //! # Errors, and what the owner does
@@ -62,7 +62,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::audit::{AuditQuery, Audited};
+use crate::audit::{AuditQuery, AuditRow};
 use crate::name::JobName;
 use crate::once::{Once, OnceId};
 use crate::operation::{Answer, Batch, Takeover};
@@ -164,7 +164,7 @@ pub struct Lease {
     /// How long it lasts without a renewal, counted by the owner's boot time from before it asked. `None`: as
     /// long as the store is open.
     pub lasts: Option<Duration>,
-    /// The store's time when it was given, as in [`Committed::now`].
+    /// The store's time when it was given, as in [`Commit::now`].
     pub now: Option<Timestamp>,
     /// How long ago the owner before was last heard of, if its lease has run out and the store knows.
     pub silent: Option<Duration>,
@@ -181,15 +181,15 @@ impl Lease {
 ///
 /// # Example
 /// ```
-/// use mainspring_job::{Answer, Committed};
+/// use mainspring_job::{Answer, Commit};
 ///
 /// // What a store with its owner's clock returns.
-/// let committed = Committed::new(vec![Answer::New]);
+/// let committed = Commit::new(vec![Answer::New]);
 /// assert_eq!(committed.now, None);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Committed {
+pub struct Commit {
     /// What became of each operation, in their order.
     pub answers: Vec<Answer>,
     /// The store's time when it was written, which never runs back. `None`: the store has the clock of its
@@ -197,10 +197,10 @@ pub struct Committed {
     pub now: Option<Timestamp>,
 }
 
-impl Committed {
+impl Commit {
     /// That of a store which has its owner's clock.
-    pub fn new(answers: Vec<Answer>) -> Committed {
-        Committed { answers, now: None }
+    pub fn new(answers: Vec<Answer>) -> Commit {
+        Commit { answers, now: None }
     }
 }
 
@@ -208,15 +208,15 @@ impl Committed {
 ///
 /// # Example
 /// ```
-/// use mainspring_job::Renewed;
+/// use mainspring_job::Renewal;
 ///
 /// // What a store returns whose leases last as long as it is open.
-/// assert_eq!(Renewed::default().lasts, None);
+/// assert_eq!(Renewal::default().lasts, None);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub struct Renewed {
-    /// The store's time, as in [`Committed::now`].
+pub struct Renewal {
+    /// The store's time, as in [`Commit::now`].
     pub now: Option<Timestamp>,
     /// How long the lease lasts from here on, as in [`Lease::lasts`].
     pub lasts: Option<Duration>,
@@ -247,7 +247,7 @@ pub trait Store: Reader {
     ///
     /// # Errors
     /// `Fenced` when it is the owner no more.
-    fn renew(&mut self, lease: Lease) -> Result<Renewed, StoreError>;
+    fn renew(&mut self, lease: Lease) -> Result<Renewal, StoreError>;
 
     /// Gives ownership up in good order.
     ///
@@ -292,7 +292,7 @@ pub trait Store: Reader {
     ///
     /// # Errors
     /// See the table above.
-    fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Committed, StoreError>;
+    fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Commit, StoreError>;
 }
 
 /// What answers questions of what was committed: for the owner, and for people on a connection of their own.
@@ -447,7 +447,7 @@ pub trait Reader {
     ///
     /// # Errors
     /// When they cannot be read.
-    fn audit(&mut self, shard: Shard, query: &AuditQuery) -> Result<Vec<Audited>, StoreError>;
+    fn audit(&mut self, shard: Shard, query: &AuditQuery) -> Result<Vec<AuditRow>, StoreError>;
 
     /// How the latest runs of a job went that ended, at most `limit` and [`MAX_PAGE`] of them.
     ///

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Answer, Attempt, AuditQuery, Audited, Batch, Committed, Counts, JobName, JobRecord, Lease, MemoryStore,
-    Once, OnceId, Operation, Owner, PauseTerms, Query, Reader, Renewed, Run, RunKey, Shard, Store,
+    Answer, Attempt, AuditQuery, AuditRow, Batch, Commit, Counts, JobName, JobRecord, Lease, MemoryStore,
+    Once, OnceId, Operation, Owner, PauseTerms, Query, Reader, Renewal, Run, RunKey, Shard, Store,
     StoreError, Takeover, contract,
 };
 
 /// Makes stores with a flaw.
-struct Broken(Flaw);
+struct BrokenFixture(Flaw);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Flaw {
@@ -66,10 +66,10 @@ struct BrokenStore {
     /// The number of the last batch, as it was given and as the store has it.
     given: (u64, u64),
     /// The last batch and its answers.
-    last: Option<(u64, Committed)>,
+    last: Option<(u64, Commit)>,
 }
 
-impl contract::Ground for Broken {
+impl contract::StoreFixture for BrokenFixture {
     type Store = BrokenStore;
 
     fn fresh(&mut self) -> BrokenStore {
@@ -105,15 +105,15 @@ impl Store for BrokenStore {
         Ok(lease)
     }
 
-    fn renew(&mut self, lease: Lease) -> Result<Renewed, StoreError> {
-        if self.flaw == Flaw::FencesNobody { Ok(Renewed::default()) } else { self.store.renew(lease) }
+    fn renew(&mut self, lease: Lease) -> Result<Renewal, StoreError> {
+        if self.flaw == Flaw::FencesNobody { Ok(Renewal::default()) } else { self.store.renew(lease) }
     }
 
     fn release(&mut self, lease: Lease) -> Result<(), StoreError> {
         self.store.release(lease)
     }
 
-    fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Committed, StoreError> {
+    fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Commit, StoreError> {
         let (mut batch, given) = (batch.clone(), batch.number);
         match self.flaw {
             Flaw::AppliesTwice => batch.number = self.given.1 + 1,
@@ -220,7 +220,7 @@ impl Reader for BrokenStore {
         self.store.counts(shard)
     }
 
-    fn audit(&mut self, shard: Shard, query: &AuditQuery) -> Result<Vec<Audited>, StoreError> {
+    fn audit(&mut self, shard: Shard, query: &AuditQuery) -> Result<Vec<AuditRow>, StoreError> {
         let found = self.store.audit(shard, query)?;
         Ok(if self.flaw == Flaw::ForgetsWhoAsked { Vec::new() } else { found })
     }
@@ -228,59 +228,62 @@ impl Reader for BrokenStore {
 
 #[test]
 fn the_store_in_memory_keeps_the_contract() {
-    assert_eq!(contract::exercise(&mut Broken(Flaw::None), 500), Ok(()));
+    assert_eq!(contract::exercise(&mut BrokenFixture(Flaw::None), 500), Ok(()));
 }
 
 #[test]
 fn a_broken_store_is_caught() {
     for flaw in FLAWS {
-        let found = contract::exercise(&mut Broken(flaw), 500);
+        let found = contract::exercise(&mut BrokenFixture(flaw), 500);
         assert!(found.is_err(), "{flaw:?} was not caught");
     }
 }
 
 /// One store in memory that lends its shard, as several connections see it.
 #[derive(Clone)]
-struct Lent(Rc<RefCell<MemoryStore>>);
+struct SharedMemoryStore(Rc<RefCell<MemoryStore>>);
 
 struct Lending;
 
-impl contract::Ground for Lending {
-    type Store = Lent;
+impl contract::StoreFixture for Lending {
+    type Store = SharedMemoryStore;
 
-    fn fresh(&mut self) -> Lent {
-        Lent(Rc::new(RefCell::new(MemoryStore::lending(Duration::from_secs(15), Timestamp::UNIX_EPOCH))))
+    fn fresh(&mut self) -> SharedMemoryStore {
+        SharedMemoryStore(Rc::new(RefCell::new(MemoryStore::lending(
+            Duration::from_secs(15),
+            Timestamp::UNIX_EPOCH,
+        ))))
     }
 
-    fn reopened(&mut self, store: Lent) -> Lent {
+    fn reopened(&mut self, store: SharedMemoryStore) -> SharedMemoryStore {
         store
     }
 
-    fn beside(&mut self, store: &Lent) -> Option<Lent> {
+    fn beside(&mut self, store: &SharedMemoryStore) -> Option<SharedMemoryStore> {
         Some(store.clone())
     }
 
-    fn lapse(&mut self, store: &Lent) {
+    fn lapse(&mut self, store: &SharedMemoryStore) {
         store.0.borrow_mut().lapse();
     }
 }
 
-impl Store for Lent {
+impl Store for SharedMemoryStore {
     fn acquire(&mut self, shard: Shard, owner: &Owner) -> Result<Lease, StoreError> {
         self.0.borrow_mut().acquire(shard, owner)
     }
-    fn renew(&mut self, lease: Lease) -> Result<Renewed, StoreError> {
+    fn renew(&mut self, lease: Lease) -> Result<Renewal, StoreError> {
         self.0.borrow_mut().renew(lease)
     }
     fn release(&mut self, lease: Lease) -> Result<(), StoreError> {
         self.0.borrow_mut().release(lease)
     }
-    fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Committed, StoreError> {
+    fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Commit, StoreError> {
         self.0.borrow_mut().commit(lease, batch)
     }
 }
 
-impl Reader for Lent {
+impl Reader for SharedMemoryStore {
     fn load(
         &mut self,
         shard: Shard,
@@ -319,7 +322,7 @@ impl Reader for Lent {
     fn counts(&mut self, shard: Shard) -> Result<Counts, StoreError> {
         self.0.borrow_mut().counts(shard)
     }
-    fn audit(&mut self, shard: Shard, query: &AuditQuery) -> Result<Vec<Audited>, StoreError> {
+    fn audit(&mut self, shard: Shard, query: &AuditQuery) -> Result<Vec<AuditRow>, StoreError> {
         self.0.borrow_mut().audit(shard, query)
     }
 }

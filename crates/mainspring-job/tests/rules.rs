@@ -13,9 +13,9 @@ mod group;
 mod hooks;
 mod lateness;
 mod lead;
+mod lookahead;
 mod moves;
 mod names;
-mod near;
 mod order;
 mod pause;
 mod quarantine;
@@ -34,7 +34,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use mainspring_cron::{Expression, Schedule};
 use mainspring_job::{
-    Action, Applied, Audit, AuditQuery, Cause, Command, Definitions, Exclusion, Failure, Group, Holder,
+    Action, ApplyReport, Audit, AuditQuery, Cause, Command, Definitions, Exclusion, Failure, Group, Holder,
     Input, Job, JobName, Lease, Limits, MAX_BATCH_OPERATIONS, MAX_ON_PROBATION, MemoryStore, Note, OnceId,
     Operation, Outcome, Output, Owner, PauseTerms, Planner, Prune, Query, Reader, Reason, Refusal, Reply,
     Run, RunRequest, RunState, Scope, Shard, Start, Store, Submission, Ticket, Timetable, Work, preview,
@@ -293,13 +293,13 @@ fn a_backfill_runs_each_time_once_in_order_and_never_early() {
 #[test]
 fn only_near_one_shot_jobs_are_in_memory_and_all_fire_in_order() {
     let mut limits = Limits::default();
-    (limits.page, limits.max_near, limits.max_running) = (10, 50, 1_000);
+    (limits.page, limits.max_lookahead, limits.max_running) = (10, 50, 1_000);
     let mut shell = Shell::with("2026-01-01T00:00:00Z", Vec::new(), Vec::new(), limits);
     for index in 0..500_i64 {
         let due = shell.now + SignedDuration::from_secs(index * 37 % 500 * 60 + 1);
         let submission = Submission::new(due, work(""));
         assert!(matches!(shell.command(Command::Submit(submission)), Reply::Submitted { .. }));
-        assert!(shell.planner.near_count() <= 50);
+        assert!(shell.planner.lookahead_count() <= 50);
     }
     shell.boot();
     shell.live("2026-01-01T09:00:00Z");

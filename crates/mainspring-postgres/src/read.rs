@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Attempt, AuditQuery, Audited, Cause, Counts, Cursor, JobName, JobRecord, MAX_PAGE, Once, OnceId, Order,
+    Attempt, AuditQuery, AuditRow, Cause, Counts, Cursor, JobName, JobRecord, MAX_PAGE, Once, OnceId, Order,
     PauseTerms, Query, Run, RunKey, RunState, Shard, StoreError,
 };
 use mainspring_rows::{self as columns, AUDIT, Columns, JOB, PENDING, RUN, Read, nanoseconds, number};
@@ -367,7 +367,7 @@ pub(super) fn counts(connection: &mut Connection, shard: Shard) -> Read<Counts> 
     Ok(rows_of(connection, "counts", sql, &[of(shard)], columns::counts)?.pop().unwrap_or_default())
 }
 
-pub(super) fn audit(connection: &mut Connection, query: &AuditQuery) -> Read<Vec<Audited>> {
+pub(super) fn audit(connection: &mut Connection, query: &AuditQuery) -> Read<Vec<AuditRow>> {
     let sql = format!(
         "SELECT {AUDIT} FROM mainspring.audit WHERE ($1 IS NULL OR actor = $1) AND ($2 IS NULL OR target = $2)
             AND ($3 IS NULL OR $3 <= at) AND number < $4 ORDER BY number DESC LIMIT $5"

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Attempt, AuditQuery, Audited, Counts, JobName, JobRecord, KeptOutput, Once, OnceId, PauseTerms, Query,
+    Attempt, AuditQuery, AuditRow, Counts, JobName, JobRecord, KeptOutput, Once, OnceId, PauseTerms, Query,
     Reader, Run, RunKey, Shard, StoreError,
 };
 
@@ -100,7 +100,7 @@ macro_rules! reads_by_asking {
                 read::counts(&mut self.connection, shard)
             }
 
-            fn audit(&mut self, _shard: Shard, query: &AuditQuery) -> Result<Vec<Audited>, StoreError> {
+            fn audit(&mut self, _shard: Shard, query: &AuditQuery) -> Result<Vec<AuditRow>, StoreError> {
                 read::audit(&mut self.connection, query)
             }
         }

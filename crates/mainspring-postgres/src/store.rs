@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Arrivals, Batch, Committed, JobName, Lease, Owner, Renewed, Shard, Store, StoreError, Takeover,
+    Arrivals, Batch, Commit, JobName, Lease, Owner, Renewal, Shard, Store, StoreError, Takeover,
 };
 use tokio_postgres::Row;
 
@@ -387,7 +387,7 @@ impl Store for PostgresStore {
         Ok(lease)
     }
 
-    fn renew(&mut self, lease: Lease) -> Result<Renewed, StoreError> {
+    fn renew(&mut self, lease: Lease) -> Result<Renewal, StoreError> {
         let [shard, epoch, token] = self.fence(lease)?;
         let sql = "SELECT status, now, mainspring.seen_1($5, $6, $7, $8)::text
             FROM mainspring.renew_1($1, $2, $3, $4)";
@@ -396,7 +396,7 @@ impl Store for PostgresStore {
         let version = Value::text(env!("CARGO_PKG_VERSION"));
         let values = [shard, epoch, token, self.lease_ms(), id, name, address, version];
         let answered = self.ask("renew", sql, &values)?;
-        let mut renewed = Renewed::default();
+        let mut renewed = Renewal::default();
         (renewed.now, renewed.lasts) = (Some(mainspring_rows::time(number(&answered, 1)?)), Some(self.lasts));
         self.settle_in_passing(lease);
         Ok(renewed)
@@ -432,7 +432,7 @@ impl Store for PostgresStore {
         self.departed_jobs(lease)
     }
 
-    fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Committed, StoreError> {
+    fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Commit, StoreError> {
         let mut unfit = HashSet::new();
         let mut entry = self.entry(lease, batch)?;
         let of = (lease.shard, lease.epoch);
@@ -473,7 +473,7 @@ impl Store for PostgresStore {
                 }
             }
         };
-        let mut committed = Committed::new(mainspring_rows::answers(&text(&answered, 1)?)?);
+        let mut committed = Commit::new(mainspring_rows::answers(&text(&answered, 1)?)?);
         committed.now = Some(mainspring_rows::time(number(&answered, 2)?));
         if committed.answers.len() != batch.operations.len() {
             return Err(StoreError::Corrupt("a batch has not as many answers as operations".to_owned()));

@@ -30,7 +30,7 @@ impl<'d> Shared<'d> {
     }
 }
 
-impl contract::Ground for Shared<'_> {
+impl contract::StoreFixture for Shared<'_> {
     type Store = PostgresStore;
 
     fn fresh(&mut self) -> PostgresStore {

@@ -22,8 +22,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Absence, Action, Answer, Attempt, Audit, Audited, Cause, Counts, JobName, JobRecord, LastRun, Mark, Once,
-    OnceId, Outcome, Pause, PauseTerms, Reason, Run, RunKey, RunState, Span, StoreError, Work,
+    Absence, Action, Answer, Attempt, Audit, AuditRow, Cause, Counts, JobName, JobRecord, LastRun, Mark,
+    Once, OnceId, Outcome, Pause, PauseTerms, Reason, Run, RunKey, RunState, Span, StoreError, Work,
 };
 
 /// What a column holds, or why it cannot be read.
@@ -269,10 +269,10 @@ pub fn pause_terms(row: &dyn Columns, index: usize) -> Read<PauseTerms> {
 ///
 /// # Errors
 /// When a column is missing, or holds what no version of the program writes.
-pub fn audited(row: &dyn Columns) -> Read<Audited> {
+pub fn audited(row: &dyn Columns) -> Read<AuditRow> {
     let audit = Audit::new(time_at(row, 1)?, text(row, 2)?, text(row, 3)?, text(row, 4)?);
     let audit = audit.with_note(text(row, 5)?);
-    Ok(Audited::new(unsigned(integer(row, 0)?), audit))
+    Ok(AuditRow::new(unsigned(integer(row, 0)?), audit))
 }
 
 /// A row of `jobs, pending, open, runs, dead`.

@@ -12,7 +12,7 @@
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Attempt, AuditQuery, Audited, Counts, JobName, JobRecord, Once, OnceId, PauseTerms, Query, Reader, Run,
+    Attempt, AuditQuery, AuditRow, Counts, JobName, JobRecord, Once, OnceId, PauseTerms, Query, Reader, Run,
     RunKey, Shard, StoreError,
 };
 
@@ -90,7 +90,7 @@ macro_rules! reads_by_asking {
                 self.ask(read::miscounted).map(Some)
             }
 
-            fn audit(&mut self, _shard: Shard, query: &AuditQuery) -> Result<Vec<Audited>, StoreError> {
+            fn audit(&mut self, _shard: Shard, query: &AuditQuery) -> Result<Vec<AuditRow>, StoreError> {
                 self.ask(|connection| read::audit(connection, query))
             }
         }

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Attempt, AuditQuery, Audited, Cause, Counts, Cursor, JobName, JobRecord, MAX_PAGE, Once, OnceId, Order,
+    Attempt, AuditQuery, AuditRow, Cause, Counts, Cursor, JobName, JobRecord, MAX_PAGE, Once, OnceId, Order,
     PauseTerms, Query, Run, RunKey, RunState, Shard, StoreError,
 };
 use mainspring_rows::{self as columns, AUDIT, Columns, JOB, PENDING, RUN, Read, nanoseconds, number};
@@ -204,7 +204,7 @@ pub(super) fn find_sql(query: &Query, members: Members) -> (String, Vec<Value>) 
 }
 
 /// The question behind `audit`: at most as many rows as are kept.
-pub(super) fn audit(connection: &Connection, query: &AuditQuery) -> Result<Vec<Audited>, StoreError> {
+pub(super) fn audit(connection: &Connection, query: &AuditQuery) -> Result<Vec<AuditRow>, StoreError> {
     let sql = format!(
         "SELECT {AUDIT} FROM audit WHERE (?1 IS NULL OR actor = ?1) AND (?2 IS NULL OR target = ?2)
             AND (?3 IS NULL OR ?3 <= at) AND number < ?4 ORDER BY number DESC LIMIT ?5"

@@ -24,7 +24,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use mainspring_job::{Answer, Batch, Committed, Lease, Owner, Renewed, Shard, Store, StoreError, Takeover};
+use mainspring_job::{Answer, Batch, Commit, Lease, Owner, Renewal, Shard, Store, StoreError, Takeover};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
 
 use super::connection::connected;
@@ -280,10 +280,10 @@ impl Store for SqliteStore {
         self.judged(result)
     }
 
-    fn renew(&mut self, lease: Lease) -> Result<Renewed, StoreError> {
+    fn renew(&mut self, lease: Lease) -> Result<Renewal, StoreError> {
         self.usable()?;
         self.stand()?;
-        owned(&self.connection, lease).map(|_| Renewed::default())
+        owned(&self.connection, lease).map(|_| Renewal::default())
     }
 
     fn release(&mut self, lease: Lease) -> Result<(), StoreError> {
@@ -298,10 +298,10 @@ impl Store for SqliteStore {
         std::mem::take(&mut self.notes)
     }
 
-    fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Committed, StoreError> {
+    fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Commit, StoreError> {
         self.usable()?;
         self.stand()?;
-        let result = self.commit_batch(lease, batch).map(Committed::new);
+        let result = self.commit_batch(lease, batch).map(Commit::new);
         let result = self.weighed(result);
         self.judged(result)
     }

@@ -47,7 +47,7 @@ impl Drop for Folder {
 
 struct OnDisk(Vec<Folder>);
 
-impl contract::Ground for OnDisk {
+impl contract::StoreFixture for OnDisk {
     type Store = SqliteStore;
 
     fn fresh(&mut self) -> SqliteStore {

@@ -14,7 +14,7 @@ use super::code::{constant, doc_of, elements, file, first_sentence, string_of, t
 use crate::tidy::Source;
 
 const INTRODUCTION: &str = "In documents of `--json` and of the HTTP API each sentence has a code beside it. A code, once given, keeps its \
-     meaning; new ones are added.\n\nOf times, `next` of a job is the next one of its timetable, and `armed` the one that the server has on its agenda: \
+     meaning; new ones are added.\n\nOf times, `next` of a job is the next one of its timetable, and `armed` the one that the server has in its schedule queue: \
      the same, or an earlier one if the next is far away. `next_civil`, `armed_civil` and `until_civil` are in the job's zone, \
      as RFC 9557 writes them: `2026-11-21T03:30:00+01:00[Europe/Berlin]`.\n";
 

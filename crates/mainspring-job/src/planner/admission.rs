@@ -1,8 +1,8 @@
-//! Admission: a run that is due waits before the gate of its job, passes it, or ends without having run.
+//! Admission: a run that is due waits in the queue of its job, is admitted, or ends without having run.
 //!
 //! Cost: O(log n) for each run that is open at its job.
 //!
-//! Does not start anything: a run past its gate is in line for a place.
+//! Does not start anything: an admitted run is in line for a slot.
 
 use jiff::Timestamp;
 
@@ -90,7 +90,7 @@ impl Planner {
         }
     }
 
-    /// Drops what waits, where the rule lets the next one take its place: that one is on record as new. Each
+    /// Drops what waits, where the rule lets the next one take its slot: that one is on record as new. Each
     /// is a unit of its own.
     fn make_way(&mut self, now: Timestamp, job: &JobName, overlap: Overlap) {
         if !matches!(overlap, Overlap::Replace | Overlap::KillOld) {
@@ -116,15 +116,15 @@ impl Planner {
     /// Takes an open run out of everything but the store.
     pub(super) fn leave(&mut self, key: &RunKey) -> Live {
         self.release_run(key);
-        self.runs.leave(key, &mut self.agenda)
+        self.runs.leave(key, &mut self.schedule_queue)
     }
 
-    /// A job is paused: what is past its gate and has not started waits before it again.
+    /// A job is paused: what is admitted and has not started waits again.
     pub(super) fn hold(&mut self, job: &JobName) {
         self.runs.hold(job, self.jobs.rest(job));
     }
 
-    /// Opens the gate of a job as far as its policy allows.
+    /// Admits runs of a job as far as its policy allows.
     pub(super) fn promote(&mut self, job: &JobName) {
         self.runs.promote(job, self.jobs.rest(job));
     }

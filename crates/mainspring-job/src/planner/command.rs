@@ -9,7 +9,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::Planner;
-use super::ledger::{Keyed, Otherwise, Position, Subject};
+use super::ledger::{Fallback, KeyedRequest, Position, Subject};
 use super::preview::preview;
 use crate::audit::MAX_NOTE_BYTES;
 use crate::input::{Command, RunRequest, Scope, Ticket};
@@ -86,9 +86,9 @@ impl Planner {
     fn submit(&mut self, now: Timestamp, ticket: Ticket, submission: Submission) {
         // Only a name or a key can be taken.
         let is_plain = submission.name.is_none() && submission.key.is_none();
-        let otherwise = match is_plain {
-            true => Otherwise::Reply(Reply::Refused(Refusal::Conflict)),
-            false => Otherwise::Duplicate(Box::new(submission.clone())),
+        let fallback = match is_plain {
+            true => Fallback::Reply(Reply::Refused(Refusal::Conflict)),
+            false => Fallback::Duplicate(Box::new(submission.clone())),
         };
         let Submission { due, name, key, work } = submission;
         let is_taken = |name: &JobName| {
@@ -110,15 +110,15 @@ impl Planner {
         let once = Once { id, name: name.clone(), key, submitted: now, work };
         let position = self.ledger.record_for(Operation::Submit(once), Subject::Submitted(id));
         let reply = Output::Reply { ticket, reply: Reply::Submitted { id, name } };
-        self.ledger.perform_if_new(position, reply, otherwise);
+        self.ledger.perform_if_new(position, reply, fallback);
     }
 
     fn withdraw(&mut self, now: Timestamp, ticket: Ticket, id: OnceId) {
-        self.near.withdraw(id);
+        self.lookahead.withdraw(id);
         let position = self.ledger.record_for(Operation::Withdraw { id, at: now }, Subject::Withdrawn(id));
         let reply = Output::Reply { ticket, reply: Reply::Done };
-        let otherwise = Otherwise::Reply(Reply::Refused(Refusal::NoSuchOnce));
-        self.ledger.perform_if_new(position, reply, otherwise);
+        let fallback = Fallback::Reply(Reply::Refused(Refusal::NoSuchOnce));
+        self.ledger.perform_if_new(position, reply, fallback);
     }
 
     fn cancel(&mut self, now: Timestamp, key: &RunKey) -> Reply {
@@ -132,7 +132,7 @@ impl Planner {
         Reply::Done
     }
 
-    /// Ends a run that waits for its time or its place.
+    /// Ends a run that waits for its time or its slot.
     pub(super) fn withdraw_run(&mut self, now: Timestamp, key: &RunKey, reason: Reason) {
         let live = self.leave(key);
         self.end_unstarted(now, live, true, RunState::Cancelled, reason);
@@ -208,10 +208,10 @@ impl Planner {
         self.plan_run(now, &job, key.clone(), Cause::Request, due);
         match reserved {
             Some(reserved) => {
-                let keyed = Keyed { ticket, request, run: key.clone(), reserved };
-                self.reply_when_new(ticket, key, Otherwise::KnownRun(Box::new(keyed)));
+                let keyed = KeyedRequest { ticket, request, run: key.clone(), reserved };
+                self.reply_when_new(ticket, key, Fallback::KnownRun(Box::new(keyed)));
             }
-            None => self.reply_when_new(ticket, key, Otherwise::AnotherName),
+            None => self.reply_when_new(ticket, key, Fallback::AnotherName),
         }
     }
 
@@ -244,7 +244,7 @@ impl Planner {
         let (name, work) = (key.job.clone(), Arc::clone(&job.work));
         let once = Once { id, name, key: Some(text), submitted: now, work };
         let position = self.ledger.record(Operation::Submit(once));
-        self.near.begin_firing(key.clone(), id);
+        self.lookahead.begin_firing(key.clone(), id);
         position
     }
 
@@ -278,8 +278,8 @@ impl Planner {
         let last = self.runs.of(name).map(|live| &live.run.key).filter(|key| key.series == series).last();
         match last.and_then(|key| self.ledger.record_of(key)) {
             Some(record) => {
-                let otherwise = Otherwise::Reply(Reply::Refused(Refusal::NoSuchJob));
-                self.ledger.perform_if_new(record, reply, otherwise);
+                let fallback = Fallback::Reply(Reply::Refused(Refusal::NoSuchJob));
+                self.ledger.perform_if_new(record, reply, fallback);
             }
             None => self.ledger.perform(reply),
         }
@@ -318,8 +318,8 @@ impl Planner {
 
     fn reply_if_dead(&mut self, ticket: Ticket, position: Position) {
         let reply = Output::Reply { ticket, reply: Reply::Done };
-        let otherwise = Otherwise::Reply(Reply::Refused(Refusal::NoSuchRun));
-        self.ledger.perform_if_new(position, reply, otherwise);
+        let fallback = Fallback::Reply(Reply::Refused(Refusal::NoSuchRun));
+        self.ledger.perform_if_new(position, reply, fallback);
     }
 }
 

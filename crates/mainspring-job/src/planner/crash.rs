@@ -76,7 +76,7 @@ impl Planner {
     }
 
     /// What the runs are that were running when the last server ended, each job's side by side: they are over
-    /// before anything else. They take no place, are not in the way of another, and are not killed. There are
+    /// before anything else. They take no slot, are not in the way of another, and are not killed. There are
     /// as many as may run at once.
     pub(super) fn abandon_all(&mut self, now: Timestamp, takeover: Takeover, cut_off: Vec<Run>) {
         self.quarantine.take_over(now, takeover, &cut_off);

@@ -44,24 +44,25 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::Planner;
-use super::jobs::{Change, Defined, Rest};
+use super::jobs::{Change, DefinedJob};
+use super::rest::Rest;
 use crate::absence::Absence;
 use crate::input::{Definitions, Prune};
 use crate::job::Job;
 use crate::name::JobName;
 use crate::operation::Operation;
-use crate::output::{Applied, Note, Output, Reply};
+use crate::output::{ApplyReport, Note, Output, Reply};
 use crate::reason::Reason;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 use crate::timetable::Span;
 
 impl Planner {
-    pub(super) fn apply(&mut self, now: Timestamp, definitions: Definitions) -> Applied {
+    pub(super) fn apply(&mut self, now: Timestamp, definitions: Definitions) -> ApplyReport {
         let Definitions { source, jobs, groups, prune, elsewhere } = definitions;
         let groups = groups.into_iter().map(|group| (group.name, group.limit));
         self.runs.define_groups(&source, groups, prune);
-        let mut applied = Applied::default();
+        let mut applied = ApplyReport::default();
         let barred = self.unfollowable(&source, &jobs, prune);
         let mut seen = BTreeSet::new();
         for mut job in jobs {
@@ -80,8 +81,8 @@ impl Planner {
         }
         if prune == Prune::Remove {
             let elsewhere: BTreeSet<JobName> = elsewhere.into_iter().collect();
-            let is_gone = |name: &JobName| !seen.contains(name) && !elsewhere.contains(name);
-            for name in self.jobs.names_of(&source).into_iter().filter(is_gone) {
+            let is_removed = |name: &JobName| !seen.contains(name) && !elsewhere.contains(name);
+            for name in self.jobs.names_of(&source).into_iter().filter(is_removed) {
                 self.lose(now, &name);
                 self.ledger.end_unit();
                 applied.removed.push(name);
@@ -93,7 +94,7 @@ impl Planner {
         applied
     }
 
-    fn define(&mut self, now: Timestamp, job: Job, applied: &mut Applied) {
+    fn define(&mut self, now: Timestamp, job: Job, applied: &mut ApplyReport) {
         let name = job.name.clone();
         if self.jobs.definition(&name).map(Arc::as_ref) == Some(&job) {
             applied.unchanged_count += 1;
@@ -115,7 +116,7 @@ impl Planner {
         }
         self.followers.add(&job);
         let work = Arc::clone(&job.work);
-        let Defined { change, is_retimed, mark } = self.jobs.define(now, Arc::new(job));
+        let DefinedJob { change, is_retimed, mark } = self.jobs.define(now, Arc::new(job));
         match change {
             Change::Added => applied.added.push(name.clone()),
             Change::Changed => applied.changed.push(name.clone()),
@@ -145,7 +146,7 @@ impl Planner {
 
     /// A job is not absent any more: what waited waits for its own time.
     fn go_on(&mut self, now: Timestamp, name: &JobName) {
-        for live in self.runs.take_scheduled_of(name, &mut self.agenda) {
+        for live in self.runs.take_scheduled_of(name, &mut self.schedule_queue) {
             self.schedule(now, live);
         }
     }
@@ -158,7 +159,7 @@ impl Planner {
         };
         self.close(now, name, Reason::JobRemoved);
         let absence = Absence::new(now, source, job.text.clone());
-        self.jobs.leave(name, absence.clone(), job, &mut self.agenda);
+        self.jobs.leave(name, absence.clone(), job, &mut self.schedule_queue);
         self.withdraw_definition(now, name);
         self.hold(name);
         self.expect(name);
@@ -197,7 +198,7 @@ impl Planner {
             self.ledger.end_unit();
         }
         self.withdraw_definition(now, name);
-        self.jobs.remove(name, &mut self.agenda);
+        self.jobs.remove(name, &mut self.schedule_queue);
         self.ledger.record(Operation::Forget { job: name.clone(), absence: None });
     }
 
@@ -207,7 +208,7 @@ impl Planner {
         if let Some(job) = self.jobs.definition(name).or_else(|| self.jobs.former(name)) {
             self.followers.remove(job);
         }
-        self.silences.expect(now, name, None, &mut self.agenda);
+        self.silences.expect(now, name, None, &mut self.schedule_queue);
     }
 
     /// The timetable of a job ends: what it has named up to now is planned where that can be, and else

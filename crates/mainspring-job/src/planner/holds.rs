@@ -7,7 +7,7 @@
 //! | it is in quarantine | when a run of it has ended or has outlived its probation, or when the job is resumed |
 //! | the clock stands before what is planned | when the clock has caught up, or when it is rewound |
 //! | no room for another open run | when some have ended |
-//! | an earlier run runs, or waits for its place | with the end of that run, or its start |
+//! | an earlier run runs, or waits for its slot | with the end of that run, or its start |
 //! | its group or the server runs as many as it may | when some of those have ended |
 //! | nothing carries its action out | with a server that does |
 //! | it has had its runs, or has no further time | with another definition |
@@ -62,8 +62,8 @@ impl Planner {
     fn run_in_the_way(&self, job: &Job) -> Option<Hold> {
         let mut open = self.runs.in_the_way(&job.name);
         if job.work.policies.overlap == Overlap::Allow {
-            // No run is in the way of another, but each needs a place.
-            return self.runs.full_place(open.find(|live| live.run.state == RunState::Queued)?);
+            // No run is in the way of another, but each needs a slot.
+            return self.runs.full_capacity(open.find(|live| live.run.state == RunState::Queued)?);
         }
         let live = open.next()?;
         let key = live.run.key.clone();
@@ -71,7 +71,7 @@ impl Planner {
         Some(match live.run.state {
             RunState::Running => Hold::Running(key),
             _ if is_unserved() => Hold::Unserved(key),
-            _ => self.runs.full_place(live).unwrap_or(Hold::Waiting(key)),
+            _ => self.runs.full_capacity(live).unwrap_or(Hold::Waiting(key)),
         })
     }
 }

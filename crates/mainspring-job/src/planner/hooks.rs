@@ -1,7 +1,7 @@
 //! The notices to the hooks of jobs, and the one-shot jobs that the hooks ask for. These are submitted in the
 //! unit of the event.
 //!
-//! Cost: nothing for a job without hooks; an entry on the agenda for a job with a limit of silence.
+//! Cost: nothing for a job without hooks; an entry in the schedule queue for a job with a limit of silence.
 //!
 //! Does not tell of runs of one-shot jobs, because notifications are such jobs.
 
@@ -77,11 +77,11 @@ impl Planner {
         self.jobs.definition(name)?.hooks.clone()
     }
 
-    /// Puts the moment on the agenda at which a job has been silent for too long.
+    /// Puts the moment in the schedule queue at which a job has been silent for too long.
     pub(super) fn expect_silence(&mut self, now: Timestamp, name: &JobName) {
         let most = self.hooks(name).and_then(|hooks| hooks.hook().silent_after());
         if self.activity.is_planning() {
-            self.silences.expect(now, name, most, &mut self.agenda);
+            self.silences.expect(now, name, most, &mut self.schedule_queue);
         }
     }
 
@@ -103,7 +103,7 @@ impl Planner {
     fn tell(&mut self, now: Timestamp, due: Timestamp, hooks: &Hooks, notice: &Notice) {
         let calls = hooks.hook().calls(notice).into_iter().take(MAX_CALLS);
         for (index, Call { target, work }) in calls.enumerate() {
-            match target.filter(|target| self.told.is_too_often(now, target)) {
+            match target.filter(|target| self.notification_counts.is_too_often(now, target)) {
                 None => {
                     let name = format!("notify:{}:{}:{}", notice.job, notice.kind.name(), index + 1);
                     self.submit_call(now, due, &name, work);

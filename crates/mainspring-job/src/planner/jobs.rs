@@ -1,13 +1,13 @@
 //! The jobs: what each is, how far it has been planned, and when it is looked at next.
 //!
 //! ```text
-//!  name ──▶ definition (from its source) · mark (as on disk) · entry on the agenda · waits for room?
+//!  name ──▶ definition (from its source) · mark (as on disk) · entry in the schedule queue · waits for room?
 //! ```
 //!
 //! | always | |
 //! |---|---|
 //! | a job with a definition has a source | one without a definition may have one, until its source was read |
-//! | a job without a definition has no entry on the agenda | nor has one that is paused for good; one that is absent has the end of that |
+//! | a job without a definition has no entry in the schedule queue | nor has one that is paused for good; one that is absent has the end of that |
 //! | a watermark grows | but for a new timetable, which counts from now on, and for a rewind |
 //! | a job that waits for room is in line for it | once, in the order in which they were due |
 //!
@@ -27,41 +27,14 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::agenda::{Agenda, Entry, Item};
 use super::quarantine::MAX_CRASHES;
+use super::rest::Rest;
+use super::schedule_queue::{Entry, Item, ScheduleQueue};
 use crate::absence::Absence;
 use crate::job::Job;
 use crate::name::JobName;
 use crate::record::{self, JobRecord, Mark, Pause};
-use crate::run::{Cause, Run};
 use crate::timetable::Next;
-
-/// Whether a job rests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rest {
-    Awake,
-    Paused,
-    /// Its source does not have it, and it may come back as it was.
-    Absent,
-}
-
-impl Rest {
-    /// Whether a run does not pass the gate of the job. A person who runs a paused job now wants that start:
-    /// it passes. A start at a later time, and a retry, obey the pause that there is then. Nothing of a job
-    /// that is absent passes, except a one-shot, which has no job.
-    pub(super) fn holds(self, run: &Run) -> bool {
-        let is_wanted_now = match run.cause {
-            Cause::Once => true,
-            Cause::Request => run.attempt == 0 && !run.was_asked_for_later(),
-            _ => false,
-        };
-        match self {
-            Rest::Awake => false,
-            Rest::Paused => !is_wanted_now,
-            Rest::Absent => run.cause != Cause::Once,
-        }
-    }
-}
 
 /// What a definition is to a job that may have been known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,14 +47,14 @@ pub(super) enum Change {
 
 /// A definition that was taken in.
 #[derive(Debug)]
-pub(super) struct Defined<'j> {
+pub(super) struct DefinedJob<'j> {
     pub(super) change: Change,
     /// Whether its timetable counts from now on.
     pub(super) is_retimed: bool,
     pub(super) mark: &'j Mark,
 }
 
-/// A look at a job that has a definition: its agenda entry is gone.
+/// A look at a job that has a definition: its entry in the schedule queue is gone.
 #[derive(Debug)]
 pub(super) struct Look {
     pub(super) job: Arc<Job>,
@@ -90,7 +63,7 @@ pub(super) struct Look {
 }
 
 #[derive(Clone, Debug)]
-struct Tracked {
+struct TrackedJob {
     /// `None` between `Restore` and the definitions, if they lack it, and after it was removed.
     job: Option<Arc<Job>>,
     /// `None` if it was removed.
@@ -100,14 +73,14 @@ struct Tracked {
     /// It has no source, and may come back as it was.
     absence: Option<Absence>,
     mark: Mark,
-    /// Its entry on the agenda.
+    /// Its entry in the schedule queue.
     next: Option<Entry>,
     is_crowded: bool,
 }
 
-impl Tracked {
-    fn new(mark: Mark, source: Option<String>) -> Tracked {
-        Tracked { job: None, source, former: None, absence: None, mark, next: None, is_crowded: false }
+impl TrackedJob {
+    fn new(mark: Mark, source: Option<String>) -> TrackedJob {
+        TrackedJob { job: None, source, former: None, absence: None, mark, next: None, is_crowded: false }
     }
 
     /// Its pause for failures or crashes; also one that did not begin because a person's pause without an end
@@ -128,16 +101,16 @@ impl Tracked {
         max.is_some_and(|max| max <= self.mark.runs)
     }
 
-    fn leave_agenda(&mut self, agenda: &mut Agenda) {
+    fn unschedule(&mut self, schedule: &mut ScheduleQueue) {
         if let Some(entry) = self.next.take() {
-            agenda.cancel(entry);
+            schedule.cancel(entry);
         }
     }
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Jobs {
-    known: BTreeMap<JobName, Tracked>,
+    known: BTreeMap<JobName, TrackedJob>,
     /// Jobs that were due when there was no room for another open run.
     crowded: VecDeque<JobName>,
 }
@@ -189,7 +162,7 @@ impl Jobs {
 
     /// Whether a job has had as many runs as it may.
     pub(super) fn is_done(&self, name: &JobName) -> bool {
-        self.known.get(name).is_some_and(Tracked::is_done)
+        self.known.get(name).is_some_and(TrackedJob::is_done)
     }
 
     /// How many times in a row the server died in runs of a job.
@@ -238,7 +211,7 @@ impl Jobs {
     }
 
     /// Checks that what is kept twice is kept alike.
-    pub(super) fn check(&self, agenda: &Agenda) {
+    pub(super) fn check(&self, schedule: &ScheduleQueue) {
         for (name, tracked) in &self.known {
             assert_eq!(*name, tracked.mark.job, "a job is kept under its name");
             assert!(tracked.job.is_none() || tracked.source.is_some(), "{name} has a source");
@@ -248,7 +221,7 @@ impl Jobs {
             );
             assert!(!tracked.is_crowded || self.crowded.contains(name), "{name} is in line for room");
             let Some(entry) = tracked.next else { continue };
-            assert!(agenda.holds(entry), "{name} is on the agenda where it says");
+            assert!(schedule.holds(entry), "{name} is in the schedule where it says");
             let is_absent = tracked.absence.is_some();
             assert!(tracked.job.is_some() || is_absent, "{name} has an occurrence and so a definition");
             let looks = tracked.mark.pause.is_none() || tracked.mark.pause_terms.until.is_some();
@@ -263,7 +236,7 @@ impl Jobs {
     pub(super) fn restore(&mut self, record: JobRecord) {
         let JobRecord { mark, source, absence, .. } = record;
         let name = mark.job.clone();
-        self.known.insert(name, Tracked { absence, ..Tracked::new(mark, source) });
+        self.known.insert(name, TrackedJob { absence, ..TrackedJob::new(mark, source) });
     }
 
     /// Takes in what a job was, if its timetable is still that.
@@ -282,12 +255,12 @@ impl Jobs {
 
     /// A definition of a job that has none, or another one. A new timetable counts from now on. One that was
     /// absent goes on where it was: what its timetable named meanwhile is not planned yet.
-    pub(super) fn define(&mut self, now: Timestamp, job: Arc<Job>) -> Defined<'_> {
+    pub(super) fn define(&mut self, now: Timestamp, job: Arc<Job>) -> DefinedJob<'_> {
         let timetable = job.timetable.to_string();
         let tracked = match self.known.entry(job.name.clone()) {
             Slot::Occupied(slot) => slot.into_mut(),
             Slot::Vacant(slot) => {
-                slot.insert(Tracked::new(Mark::new(job.name.clone(), now, timetable.clone()), None))
+                slot.insert(TrackedJob::new(Mark::new(job.name.clone(), now, timetable.clone()), None))
             }
         };
         let is_back = tracked.absence.take().is_some();
@@ -315,7 +288,7 @@ impl Jobs {
         };
         tracked.source = Some(job.source.clone());
         tracked.job = Some(job);
-        Defined { change, is_retimed: !was_known || is_other, mark: &tracked.mark }
+        DefinedJob { change, is_retimed: !was_known || is_other, mark: &tracked.mark }
     }
 
     /// Another source may define a job from now on.
@@ -326,19 +299,25 @@ impl Jobs {
     }
 
     /// A job is absent: it has no definition, and may come back as it was.
-    pub(super) fn leave(&mut self, name: &JobName, absence: Absence, former: Arc<Job>, agenda: &mut Agenda) {
+    pub(super) fn leave(
+        &mut self,
+        name: &JobName,
+        absence: Absence,
+        former: Arc<Job>,
+        schedule: &mut ScheduleQueue,
+    ) {
         let Some(tracked) = self.known.get_mut(name) else { return };
         (tracked.job, tracked.source) = (None, None);
         (tracked.former, tracked.absence) = (Some(former), Some(absence));
-        tracked.leave_agenda(agenda);
+        tracked.unschedule(schedule);
     }
 
     /// Drops a job but for its mark.
-    pub(super) fn remove(&mut self, name: &JobName, agenda: &mut Agenda) {
+    pub(super) fn remove(&mut self, name: &JobName, schedule: &mut ScheduleQueue) {
         let Some(tracked) = self.known.get_mut(name) else { return };
         (tracked.job, tracked.source, tracked.former, tracked.absence) = (None, None, None, None);
         (tracked.mark.pause, tracked.mark.pause_terms) = (None, record::PauseTerms::default());
-        tracked.leave_agenda(agenda);
+        tracked.unschedule(schedule);
     }
 }
 
@@ -452,31 +431,32 @@ impl Jobs {
 
 /// When a job is looked at.
 impl Jobs {
-    /// Puts a job on the agenda at its next occurrence, or the end of its absence, instead of where it was.
-    pub(super) fn expect(&mut self, name: &JobName, agenda: &mut Agenda) {
+    /// Puts a job in the schedule queue at its next occurrence, or the end of its absence, instead of where
+    /// it was.
+    pub(super) fn expect(&mut self, name: &JobName, schedule: &mut ScheduleQueue) {
         let Some(tracked) = self.known.get_mut(name) else { return };
-        tracked.leave_agenda(agenda);
+        tracked.unschedule(schedule);
         if let Some(end) = tracked.absence.as_ref().map(Absence::end) {
-            return tracked.next = Some(agenda.add(end, Item::Job(name.clone())));
+            return tracked.next = Some(schedule.add(end, Item::Job(name.clone())));
         }
         let Some(job) = &tracked.job else { return };
         if tracked.mark.pause.is_some() {
             tracked.next =
-                tracked.mark.pause_terms.until.map(|until| agenda.add(until, Item::Job(name.clone())));
+                tracked.mark.pause_terms.until.map(|until| schedule.add(until, Item::Job(name.clone())));
             return;
         }
         if tracked.is_done() {
             return;
         }
         if let Next::At(at) | Next::NotBefore(at) = job.timetable.next_after(tracked.mark.watermark) {
-            tracked.next = Some(agenda.add(at, Item::Job(name.clone())));
+            tracked.next = Some(schedule.add(at, Item::Job(name.clone())));
         }
     }
 
-    /// A look at a job, which leaves the agenda for it. `None` if it has no definition.
-    pub(super) fn begin_look(&mut self, name: &JobName, agenda: &mut Agenda) -> Option<Look> {
+    /// A look at a job, which leaves the schedule queue for it. `None` if it has no definition.
+    pub(super) fn begin_look(&mut self, name: &JobName, schedule: &mut ScheduleQueue) -> Option<Look> {
         let tracked = self.known.get_mut(name)?;
-        tracked.leave_agenda(agenda);
+        tracked.unschedule(schedule);
         let was_crowded = std::mem::take(&mut tracked.is_crowded);
         Some(Look { job: tracked.job.clone()?, was_crowded })
     }

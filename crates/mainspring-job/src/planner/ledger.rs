@@ -49,15 +49,15 @@ pub(super) enum Subject {
 struct Effect {
     /// Happens when everything before this place is on disk.
     after: Position,
-    /// Happens only if that operation was new; else `otherwise` does.
+    /// Happens only if that operation was new; else `fallback` does.
     needs: Option<Position>,
     output: Output,
-    otherwise: Otherwise,
+    fallback: Fallback,
 }
 
 /// What happens instead of an effect whose operation was not new.
 #[derive(Debug)]
-pub(super) enum Otherwise {
+pub(super) enum Fallback {
     /// Nothing happens.
     Nothing,
     /// Another answer to the same command.
@@ -65,14 +65,14 @@ pub(super) enum Otherwise {
     /// The answer to a submission says what has its key or its name, given what was asked for.
     Duplicate(Box<Submission>),
     /// The answer to a run that was asked for under a key says which run has that key.
-    KnownRun(Box<Keyed>),
+    KnownRun(Box<KeyedRequest>),
     /// The run gets another name, and then its own answer.
     AnotherName,
 }
 
 /// A run that was asked for under a key.
 #[derive(Debug)]
-pub(super) struct Keyed {
+pub(super) struct KeyedRequest {
     pub(super) ticket: Ticket,
     pub(super) request: RunRequest,
     /// The name that it was given.
@@ -83,7 +83,7 @@ pub(super) struct Keyed {
 
 /// What the store found where the planner wants to know.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct SubjectAnswer {
     pub(super) position: Position,
     pub(super) subject: Subject,
     pub(super) answer: Answer,
@@ -92,7 +92,7 @@ pub(super) struct Found {
 }
 
 #[derive(Debug)]
-struct Sent {
+struct SentBatch {
     number: u64,
     /// The place of its first operation.
     first: Position,
@@ -110,7 +110,7 @@ pub(super) struct Ledger {
     ends: VecDeque<Position>,
     subjects: VecDeque<(Position, Subject)>,
     effects: Vec<Effect>,
-    sent: VecDeque<Sent>,
+    sent: VecDeque<SentBatch>,
     /// The number of the last batch that was taken.
     number: u64,
     /// Who asks for what with the next command.
@@ -118,7 +118,7 @@ pub(super) struct Ledger {
     /// What has the keys and names that submissions of the next batch found taken, by their places in it.
     holders: BTreeMap<usize, Holder>,
     /// Runs whose names the store knew: they are asked for anew.
-    again: Vec<Keyed>,
+    again: Vec<KeyedRequest>,
 }
 
 impl Ledger {
@@ -177,13 +177,13 @@ impl Ledger {
     /// Has something done when all that was recorded before is on disk.
     pub(super) fn perform(&mut self, output: Output) {
         let after = self.end();
-        self.effects.push(Effect { after, needs: None, output, otherwise: Otherwise::Nothing });
+        self.effects.push(Effect { after, needs: None, output, fallback: Fallback::Nothing });
     }
 
     /// Has something done when an operation was new.
-    pub(super) fn perform_if_new(&mut self, place: Position, output: Output, otherwise: Otherwise) {
+    pub(super) fn perform_if_new(&mut self, place: Position, output: Output, fallback: Fallback) {
         let after = Position(place.0 + 1);
-        self.effects.push(Effect { after, needs: Some(place), output, otherwise });
+        self.effects.push(Effect { after, needs: Some(place), output, fallback });
     }
 
     /// Somebody asks for something with the next command.
@@ -228,7 +228,7 @@ impl Ledger {
         let (effects, waiting) =
             std::mem::take(&mut self.effects).into_iter().partition(|it| it.after <= end);
         self.effects = waiting;
-        self.sent.push_back(Sent { number: self.number, first, subjects, effects });
+        self.sent.push_back(SentBatch { number: self.number, first, subjects, effects });
         Some(Batch { number: self.number, operations: self.operations.drain(..count).collect() })
     }
 
@@ -250,7 +250,7 @@ impl Ledger {
     }
 
     /// What is asked for anew, once.
-    pub(super) fn take_again(&mut self) -> Vec<Keyed> {
+    pub(super) fn take_again(&mut self) -> Vec<KeyedRequest> {
         std::mem::take(&mut self.again)
     }
 
@@ -260,19 +260,19 @@ impl Ledger {
         number: u64,
         answers: &[Answer],
         outputs: &mut Vec<Output>,
-    ) -> Vec<Found> {
+    ) -> Vec<SubjectAnswer> {
         let sent = self.sent.pop_front().expect("a batch is committed after it was taken");
         assert_eq!(sent.number, number, "batches are committed in the order in which they were taken");
         let answer_to = |place| answers[index(sent.first.0, place).expect("it is of this batch")];
         let mut unnamed: BTreeMap<Position, Ticket> = BTreeMap::new();
-        for Effect { needs, output, otherwise, .. } in sent.effects {
+        for Effect { needs, output, fallback, .. } in sent.effects {
             let answer = needs.map_or(Answer::New, answer_to);
-            match (output, otherwise, needs) {
+            match (output, fallback, needs) {
                 (output, _, _) if answer == Answer::New => outputs.push(output),
-                (Output::Reply { ticket, .. }, Otherwise::AnotherName, Some(place)) => {
+                (Output::Reply { ticket, .. }, Fallback::AnotherName, Some(place)) => {
                     unnamed.insert(place, ticket);
                 }
-                (Output::Reply { ticket, .. }, Otherwise::KnownRun(keyed), _) => {
+                (Output::Reply { ticket, .. }, Fallback::KnownRun(keyed), _) => {
                     let is_reserved = answer_to(keyed.reserved) == Answer::New;
                     let place = index(sent.first.0, keyed.reserved);
                     let reply = match place.and_then(|place| self.holders.remove(&place)) {
@@ -292,10 +292,10 @@ impl Ledger {
                     };
                     outputs.push(Output::Reply { ticket, reply });
                 }
-                (Output::Reply { ticket, .. }, otherwise, _) => {
+                (Output::Reply { ticket, .. }, fallback, _) => {
                     let place = needs.and_then(|place| index(sent.first.0, place));
                     let holder = place.and_then(|place| self.holders.remove(&place));
-                    let reply = instead(otherwise, holder);
+                    let reply = instead(fallback, holder);
                     outputs.extend(reply.map(|reply| Output::Reply { ticket, reply }));
                 }
                 _ => (),
@@ -304,7 +304,7 @@ impl Ledger {
         self.holders.clear();
         let found = |(position, subject)| {
             let asked = unnamed.remove(&position);
-            Found { position, subject, answer: answer_to(position), asked }
+            SubjectAnswer { position, subject, answer: answer_to(position), asked }
         };
         sent.subjects.into_iter().map(found).collect()
     }
@@ -316,15 +316,15 @@ fn index(first: u64, place: Position) -> Option<usize> {
 }
 
 /// What is answered where an operation was not new.
-fn instead(otherwise: Otherwise, holder: Option<Holder>) -> Option<Reply> {
-    match (otherwise, holder) {
-        (Otherwise::Nothing | Otherwise::AnotherName | Otherwise::KnownRun(_), _) => None,
-        (Otherwise::Reply(reply), _) => Some(reply),
-        (Otherwise::Duplicate(asked), Some(holder)) if holder.is_same(&asked) => {
+fn instead(fallback: Fallback, holder: Option<Holder>) -> Option<Reply> {
+    match (fallback, holder) {
+        (Fallback::Nothing | Fallback::AnotherName | Fallback::KnownRun(_), _) => None,
+        (Fallback::Reply(reply), _) => Some(reply),
+        (Fallback::Duplicate(asked), Some(holder)) if holder.is_same(&asked) => {
             Some(Reply::Duplicate(Box::new(holder)))
         }
-        (Otherwise::Duplicate(_), Some(holder)) => Some(Reply::Refused(Refusal::Taken(Box::new(holder)))),
+        (Fallback::Duplicate(_), Some(holder)) => Some(Reply::Refused(Refusal::Taken(Box::new(holder)))),
         // It is gone again, or the shell has not asked.
-        (Otherwise::Duplicate(_), None) => Some(Reply::Refused(Refusal::Conflict)),
+        (Fallback::Duplicate(_), None) => Some(Reply::Refused(Refusal::Conflict)),
     }
 }

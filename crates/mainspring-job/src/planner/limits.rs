@@ -26,7 +26,7 @@ pub struct Limits {
     /// Names of jobs that are known; those of removed jobs count. A definition beyond it is refused.
     pub max_jobs: usize,
     /// Ids of one-shot jobs in memory, 48 bytes each; all else of them is in the store only.
-    pub max_near: usize,
+    pub max_lookahead: usize,
     /// How many ids of one-shot jobs are read at once.
     pub page: usize,
     /// How many jobs and runs one tick looks at; it looks at fewer if they make a batch full. So many
@@ -47,7 +47,7 @@ impl Default for Limits {
             max_running: 1_000,
             max_open: 100_000,
             max_jobs: 100_000,
-            max_near: 1_000_000,
+            max_lookahead: 1_000_000,
             page: 10_000,
             per_turn: 512,
             lead: Duration::ZERO,

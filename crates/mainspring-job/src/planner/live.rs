@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::agenda::Entry;
 use super::ledger::Position;
+use super::schedule_queue::Entry;
 use crate::reason::Reason;
 use crate::run::Run;
 use crate::work::Work;
@@ -21,12 +21,12 @@ pub(super) struct Live {
     pub(super) work: Arc<Work>,
     /// Why its end is asked for, if it is.
     pub(super) kill_reason: Option<Reason>,
-    /// Its entry on the agenda, while it is scheduled.
+    /// Its entry in the schedule queue, while it is scheduled.
     pub(super) wakes: Option<Entry>,
-    /// The turn in which it was admitted to its gate.
+    /// The turn in which it was admitted.
     pub(super) admitted: u64,
     /// Its first record, until the store has said that it is new. Until then nothing makes way for it, and it
-    /// is on no agenda.
+    /// is in the schedule queue.
     pub(super) unconfirmed: Option<Position>,
     /// The record that says that it is queued, as long as it may be changed.
     pub(super) open: Option<Position>,
@@ -35,7 +35,7 @@ pub(super) struct Live {
 }
 
 impl Live {
-    /// A run that is neither on the agenda nor at a gate yet.
+    /// A run that is neither in the schedule queue nor in an admission queue yet.
     pub(super) fn new(run: Run, work: Arc<Work>) -> Live {
         Live {
             run,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::Planner;
-use super::gate::Load;
+use super::admission_queue::Load;
 use crate::absence::Absence;
 use crate::job::Job;
 use crate::name::JobName;
@@ -35,8 +35,8 @@ impl Planner {
 
     /// How many one-shot jobs are in memory: their ids, or they themselves once they are due. One that was
     /// withdrawn counts until its time has come.
-    pub fn near_count(&self) -> usize {
-        self.near.len()
+    pub fn lookahead_count(&self) -> usize {
+        self.lookahead.len()
     }
 
     /// The jobs with a definition, and how far each is.

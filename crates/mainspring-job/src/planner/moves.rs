@@ -36,22 +36,22 @@ impl Planner {
             if self.jobs.definition(&name).is_none() {
                 self.pruning.know(&name);
                 self.jobs.restore(record);
-                self.arriving.add(name);
+                self.incoming_jobs.add(name);
             }
         }
         for job in former {
-            if self.arriving.has(&job.name) {
+            if self.incoming_jobs.has(&job.name) {
                 self.jobs.remember(job);
             }
         }
         for run in runs {
-            self.arriving.add_run(run);
+            self.incoming_jobs.add_run(run);
         }
     }
 
     /// A job that has come is defined: what waited of it goes on.
     pub(super) fn settle(&mut self, now: Timestamp, name: &JobName) {
-        let Some(waiting) = self.arriving.take(name) else { return };
+        let Some(waiting) = self.incoming_jobs.take(name) else { return };
         self.jobs.take_former(name);
         for run in waiting {
             if self.runs.is_open(&run.key) {
@@ -82,8 +82,8 @@ impl Planner {
             if let Some(job) = self.jobs.definition(name) {
                 self.followers.remove(job);
             }
-            self.silences.expect(now, name, None, &mut self.agenda);
-            self.jobs.remove(name, &mut self.agenda);
+            self.silences.expect(now, name, None, &mut self.schedule_queue);
+            self.jobs.remove(name, &mut self.schedule_queue);
         }
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::Planner;
-use super::ledger::Otherwise;
+use super::ledger::Fallback;
 use crate::input::Ticket;
 use crate::name::JobName;
 use crate::output::{Output, Reply};
@@ -29,10 +29,10 @@ impl Planner {
     }
 
     /// Tells who asked for a run what it is called, once the store has taken the name for a new one.
-    pub(super) fn reply_when_new(&mut self, ticket: Ticket, key: RunKey, otherwise: Otherwise) {
+    pub(super) fn reply_when_new(&mut self, ticket: Ticket, key: RunKey, fallback: Fallback) {
         let record = self.ledger.record_of(&key).expect("a run by hand is recorded when it is planned");
         let reply = Output::Reply { ticket, reply: Reply::Planned { key } };
-        self.ledger.perform_if_new(record, reply, otherwise);
+        self.ledger.perform_if_new(record, reply, fallback);
     }
 
     /// The store knew the name of a run from before the clock was set back: the run gets another. `first` is
@@ -48,7 +48,7 @@ impl Planner {
             self.plan_run(now, &job, key.clone(), first.cause, due);
             self.promote(&known.job);
             if let Some(ticket) = asked {
-                self.reply_when_new(ticket, key, Otherwise::AnotherName);
+                self.reply_when_new(ticket, key, Fallback::AnotherName);
             }
             return;
         }

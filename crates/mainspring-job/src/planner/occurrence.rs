@@ -69,9 +69,10 @@ impl Plan {
 }
 
 impl Planner {
-    /// A job's entry on the agenda is due: plans what has passed, and puts it on the agenda again.
+    /// A job's entry in the schedule queue is due: plans what has passed, and puts it in the schedule queue
+    /// again.
     pub(super) fn job_due(&mut self, now: Timestamp, name: &JobName) {
-        let Some(look) = self.jobs.begin_look(name, &mut self.agenda) else {
+        let Some(look) = self.jobs.begin_look(name, &mut self.schedule_queue) else {
             return self.absence_due(now, name);
         };
         if self.jobs.end_pause(name, now) {
@@ -89,9 +90,9 @@ impl Planner {
         self.expect(name);
     }
 
-    /// Puts a job on the agenda at its next occurrence, instead of where it was.
+    /// Puts a job in the schedule queue at its next occurrence, instead of where it was.
     pub(super) fn expect(&mut self, name: &JobName) {
-        self.jobs.expect(name, &mut self.agenda);
+        self.jobs.expect(name, &mut self.schedule_queue);
     }
 
     /// Plans what has passed, as far as there is room and the job has runs left; the rest is for another

@@ -3,11 +3,11 @@
 //!
 //! With [`Limits::lead`](crate::Limits::lead) they are read that much earlier. One that nothing stands in the
 //! way of fires then, with the record that it would have at its due time, and the executor waits for that
-//! time. One that has a group, or finds no place, fires when it is due.
+//! time. One that has a group, or finds no slot, fires when it is due.
 //!
 //! Cost: O(log n) for each; one read of the store for a portion of those that are due, `per_turn` of them.
 //!
-//! Does not know which of them are near: see `window`.
+//! Does not know which of them are near: see `lookahead`.
 
 use std::sync::Arc;
 
@@ -22,11 +22,11 @@ use crate::state::RunState;
 impl Planner {
     /// Asks for the next ids if it is time.
     pub(super) fn request_ids(&mut self, now: Timestamp) {
-        let is_time = self.near.next_scan(&self.limits).is_some_and(|at| at <= now);
+        let is_time = self.lookahead.next_scan(&self.limits).is_some_and(|at| at <= now);
         if !self.activity.is_planning() || !is_time {
             return;
         }
-        let (after, up_to) = self.near.begin_scan(now);
+        let (after, up_to) = self.lookahead.begin_scan(now);
         self.ledger.perform(Output::LoadIds { after, up_to, limit: self.limits.page });
     }
 
@@ -35,33 +35,33 @@ impl Planner {
     pub(super) fn request_portion(&mut self, now: Timestamp) {
         let may_fire = self.activity.is_planning() && !self.activity.starts_nothing() && self.has_room();
         let up_to = self.ahead_of(now);
-        if may_fire && self.near.begin_read(up_to, self.limits.per_turn) {
+        if may_fire && self.lookahead.begin_read(up_to, self.limits.per_turn) {
             self.ledger.perform(Output::Load { up_to, limit: self.limits.per_turn });
         }
     }
 
     /// Jobs that are due were read.
     pub(super) fn loaded(&mut self, now: Timestamp, portion: Vec<Once>, is_complete: bool) {
-        self.near.read(portion, is_complete);
+        self.lookahead.read(portion, is_complete);
         if !self.activity.starts_nothing() {
-            self.fire_near(now);
+            self.fire_from_lookahead(now);
         }
     }
 
     /// Fires what was read.
-    pub(super) fn fire_near(&mut self, now: Timestamp) {
+    pub(super) fn fire_from_lookahead(&mut self, now: Timestamp) {
         for _ in 0..self.limits.per_turn {
             if !self.has_room() || self.ledger.is_full() {
                 return;
             }
-            let Some(once) = self.near.first_due(self.ahead_of(now)) else { break };
+            let Some(once) = self.lookahead.first_due(self.ahead_of(now)) else { break };
             let due = once.id.due;
             if now < due && !self.runs.would_start(once) {
-                self.near.keep_to_time(due);
-                self.near.tell(now);
+                self.lookahead.keep_to_time(due);
+                self.lookahead.tell(now);
                 break;
             }
-            let Some(once) = self.near.pop() else { break };
+            let Some(once) = self.lookahead.pop() else { break };
             self.fire(now.max(due), &once);
             self.ledger.end_unit();
         }
@@ -69,7 +69,7 @@ impl Planner {
 
     /// Up to which due time one-shot jobs may fire now.
     pub(super) fn ahead_of(&self, now: Timestamp) -> Timestamp {
-        self.near.ahead_of(now, self.limits.lead)
+        self.lookahead.ahead_of(now, self.limits.lead)
     }
 
     /// The time of a start that is decided now: that at which its run is due, if it fired ahead of it.
@@ -87,9 +87,9 @@ impl Planner {
             self.ledger.record(Operation::Fire { id: once.id, run });
             return;
         }
-        self.near.begin_firing(run.key.clone(), once.id);
+        self.lookahead.begin_firing(run.key.clone(), once.id);
         let live = Live::new(run, Arc::clone(&once.work));
         self.admit(now, live, false);
-        assert!(!self.near.is_firing(), "a one-shot job that fires is recorded");
+        assert!(!self.lookahead.is_firing(), "a one-shot job that fires is recorded");
     }
 }

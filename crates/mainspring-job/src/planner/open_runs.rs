@@ -1,36 +1,35 @@
-//! The open runs: those that wait for their time, for their turn or for a place, and those that run.
+//! The open runs: those that wait for their time, for their turn or for a slot, and those that run.
 //!
 //! ```text
-//!  scheduled ──▶ due ──▶ before the gate of its job ──▶ past it: in line for a place ──▶ running ──▶ leaves
-//!  (agenda)             (gate)                          (places)                         (places)
+//!  scheduled ────────▶ due ──▶ waits for admission ──▶ admitted: in line for a slot ──▶ running ──▶ leaves
+//!  (schedule queue)            (admission queue)       (slots)                          (slots)
 //! ```
 //!
-//! | a run is | it has an entry on the agenda | it is at the gate of its job | it is at a place |
+//! | a run is | it is in the schedule queue | it is in the admission queue of its job | it is at a slot |
 //! |---|---|---|---|
 //! | scheduled | yes, once the store knows it where others make way for it | no | no |
-//! | queued | no | yes, before it or past it | in line, once it is past its gate |
-//! | running | no | yes, past it | yes |
+//! | queued | no | yes, waiting or admitted | in line, once it is admitted |
+//! | running | no | yes, admitted | yes |
 //!
 //! So nothing outside changes a run's state, its due time, its job or its work while it is here: only the
-//! steps above do. No run waits before a gate that is open for it.
+//! steps above do. No run waits that could be admitted.
 //!
-//! Cost: O(log n) for each step, and O(runs of the job) where a gate is asked what is queued.
+//! Cost: O(log n) for each step, and O(runs of the job) where an admission queue is asked what is queued.
 //!
-//! Does not decide which run may start or has to wait: it is told whether a job is paused, and which run is
-//! barred.
+//! Does not decide which run may start or has to wait: it is told which job is paused and which run barred.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::agenda::{Agenda, Item};
-use super::gate::{Gate, Load};
+use super::admission_queue::{AdmissionQueue, Load};
 use super::hold::{Hold, MAX_HOLDERS};
-use super::jobs::Rest;
 use super::ledger::Position;
 use super::live::Live;
-use super::places::Places;
+use super::rest::Rest;
+use super::run_slots::RunSlots;
+use super::schedule_queue::{Item, ScheduleQueue};
 use super::wait;
 use crate::input::Prune;
 use crate::name::JobName;
@@ -45,9 +44,9 @@ use crate::work::{Action, Work};
 pub(super) struct OpenRuns {
     /// Every open run but those in `postponed`, and no other.
     runs: BTreeMap<RunKey, Live>,
-    /// For each job with a run past its gate or before it.
-    gates: BTreeMap<JobName, Gate>,
-    places: Places,
+    /// For each job with a run that is queued or running.
+    queues: BTreeMap<JobName, AdmissionQueue>,
+    slots: RunSlots,
     /// Runs that the next turn admits.
     postponed: Vec<Live>,
     /// How many turns there were.
@@ -59,8 +58,8 @@ impl OpenRuns {
     pub(super) fn new(max_running: usize) -> OpenRuns {
         OpenRuns {
             runs: BTreeMap::new(),
-            gates: BTreeMap::new(),
-            places: Places::new(max_running),
+            queues: BTreeMap::new(),
+            slots: RunSlots::new(max_running),
             postponed: Vec::new(),
             turn: 0,
         }
@@ -71,27 +70,27 @@ impl OpenRuns {
     }
 
     pub(super) fn running_count(&self) -> usize {
-        self.places.running_count()
+        self.slots.running_count()
     }
 
     /// The runs that are in no line, because their action has no executor.
     pub(super) fn unserved(&self) -> impl Iterator<Item = &Live> {
-        self.places.unserved().map(|key| &self.runs[key])
+        self.slots.unserved().map(|key| &self.runs[key])
     }
 
-    /// Why a queued run past its gate has no place, if its group or the server is full.
-    pub(super) fn full_place(&self, live: &Live) -> Option<Hold> {
+    /// Why an admitted run has no slot, if its group or the server is full.
+    pub(super) fn full_capacity(&self, live: &Live) -> Option<Hold> {
         let run = live.run.key.clone();
         let of_group = live.work.group.as_ref().and_then(|group| {
-            let limit = self.places.full_group(group)?;
-            let has_place = |other: &&Live| {
+            let limit = self.slots.full_group(group)?;
+            let has_slot = |other: &&Live| {
                 other.run.state == RunState::Running && other.work.group.as_ref() == Some(group)
             };
-            let holders = self.iter().filter(has_place).take(MAX_HOLDERS);
+            let holders = self.iter().filter(has_slot).take(MAX_HOLDERS);
             let holders = holders.map(|other| other.run.key.clone()).collect();
             Some(Hold::GroupFull { run: run.clone(), group: group.clone(), limit, holders })
         });
-        of_group.or_else(|| self.places.full_server().map(|limit| Hold::ServerFull { run, limit }))
+        of_group.or_else(|| self.slots.full_server().map(|limit| Hold::ServerFull { run, limit }))
     }
 
     /// Whether a run of this key is open, one that the next turn admits among them.
@@ -117,7 +116,7 @@ impl OpenRuns {
 
     /// How many runs of a job are queued and running.
     pub(super) fn load(&self, job: &JobName) -> Load {
-        self.gates.get(job).map(Gate::load).unwrap_or_default()
+        self.queues.get(job).map(AdmissionQueue::load).unwrap_or_default()
     }
 
     /// The same of that job and of all after it that have any.
@@ -125,7 +124,7 @@ impl OpenRuns {
         &'p self,
         job: &JobName,
     ) -> impl Iterator<Item = (&'p JobName, Load)> + use<'p> {
-        self.gates.range(job.clone()..).map(|(job, gate)| (job, gate.load()))
+        self.queues.range(job.clone()..).map(|(job, queue)| (job, queue.load()))
     }
 
     /// For a catch-up run that has not had its turn yet: the one of its job before it that has not had its
@@ -146,44 +145,44 @@ impl OpenRuns {
         if run.cause.is_kept() || 0 < run.attempt || live.work.policies.overlap == Overlap::Allow {
             return false;
         }
-        let Some(gate) = self.gates.get(&run.key.job) else { return false };
-        let mut past = gate.active().map(|key| &self.runs[key]);
+        let Some(queue) = self.queues.get(&run.key.job) else { return false };
+        let mut past = queue.active().map(|key| &self.runs[key]);
         past.any(|other| other.run.state == RunState::Queued && other.admitted == self.turn)
     }
 
     /// Whether no run of a job is queued or running.
     pub(super) fn is_clear(&self, job: &JobName) -> bool {
-        !self.gates.contains_key(job)
+        !self.queues.contains_key(job)
     }
 
     /// Whether the run of a one-shot job would start in the turn in which it is admitted: no run of its name
-    /// is in the way, it is in no group, and no run waits for the place that it would take.
+    /// is in the way, it is in no group, and no run waits for the slot that it would take.
     pub(super) fn would_start(&self, once: &Once) -> bool {
         let is_open = self.is_open(&RunKey::new(once.name.clone(), once.id.due));
-        !is_open && self.is_clear(&once.name) && self.places.has_spare(&once.work)
+        !is_open && self.is_clear(&once.name) && self.slots.has_spare(&once.work)
     }
 
-    /// The runs of a job that are queued or running, those past its gate first.
+    /// The runs of a job that are queued or running, the admitted ones first.
     pub(super) fn in_the_way(&self, job: &JobName) -> impl Iterator<Item = &Live> {
-        let gate = self.gates.get(job);
-        gate.into_iter().flat_map(|gate| gate.active().chain(gate.waiting())).map(|key| &self.runs[key])
+        let queue = self.queues.get(job);
+        queue.into_iter().flat_map(|queue| queue.active().chain(queue.waiting())).map(|key| &self.runs[key])
     }
 
-    /// The runs of a job that are queued, those past its gate first.
+    /// The runs of a job that are queued, the admitted ones first.
     pub(super) fn queued(&self, job: &JobName) -> Vec<RunKey> {
         let queued = self.in_the_way(job).filter(|live| live.run.state == RunState::Queued);
         queued.map(|live| live.run.key.clone()).collect()
     }
 
-    /// The runs of a job that are past its gate.
+    /// The admitted runs of a job.
     pub(super) fn active(&self, job: &JobName) -> Vec<RunKey> {
-        let gate = self.gates.get(job);
-        gate.map(|gate| gate.active().cloned().collect()).unwrap_or_default()
+        let queue = self.queues.get(job);
+        queue.map(|queue| queue.active().cloned().collect()).unwrap_or_default()
     }
 
     /// The run that may start next, of those that are not barred.
     pub(super) fn best(&self, is_barred: impl Fn(&Run) -> bool) -> Option<RunKey> {
-        self.places.best(|key| is_barred(&self.runs[key].run))
+        self.slots.best(|key| is_barred(&self.runs[key].run))
     }
 }
 
@@ -191,7 +190,7 @@ impl OpenRuns {
 impl OpenRuns {
     /// Only these actions have an executor.
     pub(super) fn execute_only(&mut self, executes: Arc<dyn Fn(&Action) -> bool + Send + Sync>) {
-        self.places.execute_only(executes);
+        self.slots.execute_only(executes);
     }
 
     /// Takes over the groups of a source, and their limits.
@@ -201,7 +200,7 @@ impl OpenRuns {
         groups: impl Iterator<Item = (JobName, u32)>,
         prune: Prune,
     ) {
-        self.places.define(source, groups, prune);
+        self.slots.define(source, groups, prune);
     }
 
     /// Another fact is being told.
@@ -210,9 +209,9 @@ impl OpenRuns {
     }
 
     /// A run waits for its time. A catch-up run wakes no earlier than the run in line before it.
-    pub(super) fn schedule(&mut self, now: Timestamp, mut live: Live, agenda: &mut Agenda) {
-        assert_eq!(live.run.state, RunState::Scheduled, "only scheduled runs are on the agenda");
-        assert!(live.wakes.is_none(), "a run is on the agenda once");
+    pub(super) fn schedule(&mut self, now: Timestamp, mut live: Live, schedule: &mut ScheduleQueue) {
+        assert_eq!(live.run.state, RunState::Scheduled, "only scheduled runs are on the schedule");
+        assert!(live.wakes.is_none(), "a run is on the schedule once");
         if live.unconfirmed.is_some() {
             self.runs.insert(live.run.key.clone(), live);
             return;
@@ -221,31 +220,36 @@ impl OpenRuns {
         if let Some(before) = self.before_in_line(&live.run).and_then(|before| before.wakes) {
             at = at.max(before.at);
         }
-        live.wakes = Some(agenda.add(at, Item::Run(live.run.key.clone())));
+        live.wakes = Some(schedule.add(at, Item::Run(live.run.key.clone())));
         self.runs.insert(live.run.key.clone(), live);
     }
 
-    /// The store says that a record was new. Where others make way for its run, that run is on the agenda
-    /// now.
-    pub(super) fn confirm(&mut self, now: Timestamp, key: &RunKey, record: Position, agenda: &mut Agenda) {
+    /// The store says that a record was new. Where others make way for its run, that run gets its entry.
+    pub(super) fn confirm(
+        &mut self,
+        now: Timestamp,
+        key: &RunKey,
+        record: Position,
+        schedule: &mut ScheduleQueue,
+    ) {
         if self.runs.get(key).is_some_and(|live| live.unconfirmed == Some(record)) {
             let mut live = self.runs.remove(key).expect("it was there a moment ago");
             live.unconfirmed = None;
-            self.schedule(now, live, agenda);
+            self.schedule(now, live, schedule);
         }
     }
 
-    /// A run whose entry on the agenda was due is looked at again at a time.
-    pub(super) fn park(&mut self, mut live: Live, until: Timestamp, agenda: &mut Agenda) {
-        live.wakes = Some(agenda.add(until, Item::Run(live.run.key.clone())));
+    /// A run whose entry in the schedule queue was due is looked at again at a time.
+    pub(super) fn park(&mut self, mut live: Live, until: Timestamp, schedule: &mut ScheduleQueue) {
+        live.wakes = Some(schedule.add(until, Item::Run(live.run.key.clone())));
         self.runs.insert(live.run.key.clone(), live);
     }
 
     /// Takes the runs of a job that wait for their time, to be scheduled anew.
-    pub(super) fn take_scheduled_of(&mut self, job: &JobName, agenda: &mut Agenda) -> Vec<Live> {
+    pub(super) fn take_scheduled_of(&mut self, job: &JobName, schedule: &mut ScheduleQueue) -> Vec<Live> {
         let waits = |live: &&Live| live.wakes.is_some();
         let keys: Vec<RunKey> = self.of(job).filter(waits).map(|live| live.run.key.clone()).collect();
-        keys.iter().map(|key| self.leave(key, agenda)).collect()
+        keys.iter().map(|key| self.leave(key, schedule)).collect()
     }
 
     /// The definition of a job has changed: what waits of it has the new work, as after a restart.
@@ -254,15 +258,15 @@ impl OpenRuns {
         let keys: Vec<RunKey> = self.of(job).filter(is_waiting).map(|live| live.run.key.clone()).collect();
         for key in keys {
             let live = self.runs.get_mut(&key).expect("it was there a moment ago");
-            // Its line and its gate go by the work: it stands before the gate again.
-            self.places.remove(live);
-            let mut gate = self.gates.get_mut(job).filter(|gate| gate.holds(live));
-            if let Some(gate) = &mut gate {
-                gate.remove(live);
+            // Its slot and its admission go by the work: it waits for admission again.
+            self.slots.remove(live);
+            let mut queue = self.queues.get_mut(job).filter(|queue| queue.holds(live));
+            if let Some(queue) = &mut queue {
+                queue.remove(live);
             }
             live.work = Arc::clone(work);
-            if let Some(gate) = gate {
-                gate.add(live);
+            if let Some(queue) = queue {
+                queue.add(live);
             }
         }
         for live in self.postponed.iter_mut().filter(|live| live.run.key.job == *job) {
@@ -270,10 +274,10 @@ impl OpenRuns {
         }
     }
 
-    /// Takes a run whose entry on the agenda was due, to be admitted.
+    /// Takes a run whose entry in the schedule queue was due, to be admitted.
     pub(super) fn wake(&mut self, key: &RunKey) -> Live {
-        let mut live = self.runs.remove(key).expect("what is on the agenda is open");
-        assert_eq!(live.run.state, RunState::Scheduled, "only scheduled runs are on the agenda");
+        let mut live = self.runs.remove(key).expect("what is on the schedule is open");
+        assert_eq!(live.run.state, RunState::Scheduled, "only scheduled runs are on the schedule");
         live.wakes = None;
         live
     }
@@ -293,7 +297,7 @@ impl OpenRuns {
         self.postponed.extract_if(.., |live| live.run.key.job == *job).collect()
     }
 
-    /// A run is queued: it stands before the gate of its job.
+    /// A run is queued: it waits for admission.
     pub(super) fn queue(&mut self, mut live: Live) {
         live.admitted = self.turn;
         self.restore_queued(live);
@@ -301,18 +305,18 @@ impl OpenRuns {
 
     /// The same for one that was admitted before the server started.
     pub(super) fn restore_queued(&mut self, live: Live) {
-        assert_eq!(live.run.state, RunState::Queued, "only queued runs stand at a gate");
-        self.gates.entry(live.run.key.job.clone()).or_default().add(&live);
+        assert_eq!(live.run.state, RunState::Queued, "only queued runs stand in an admission queue");
+        self.queues.entry(live.run.key.job.clone()).or_default().add(&live);
         self.runs.insert(live.run.key.clone(), live);
     }
 
-    /// A queued run that has a place starts its next attempt.
+    /// A queued run that has a slot starts its next attempt.
     pub(super) fn begin_attempt(&mut self, key: &RunKey, now: Timestamp) -> &mut Live {
-        let live = self.runs.get_mut(key).expect("what is in line for a place is open");
+        let live = self.runs.get_mut(key).expect("what is in line for a slot is open");
         assert_eq!(live.run.state, RunState::Queued, "what starts was queued");
-        // While the run is still queued, so that it is found in the line for a place.
-        self.places.take(live);
-        self.gates.get_mut(&key.job).expect("what is in line is past its gate").begin();
+        // While the run is still queued, so that it is found in the line for a slot.
+        self.slots.take(live);
+        self.queues.get_mut(&key.job).expect("what is in line is admitted").begin();
         let run = &mut live.run;
         run.state = RunState::Running;
         run.attempt += 1;
@@ -321,23 +325,23 @@ impl OpenRuns {
     }
 
     /// Takes an open run out of everything but the store.
-    pub(super) fn leave(&mut self, key: &RunKey, agenda: &mut Agenda) -> Live {
+    pub(super) fn leave(&mut self, key: &RunKey, schedule: &mut ScheduleQueue) -> Live {
         let mut live = self.runs.remove(key).expect("only open runs leave");
         if let Some(entry) = live.wakes.take() {
-            agenda.cancel(entry);
+            schedule.cancel(entry);
         }
-        self.places.remove(&live);
-        if let Some(gate) = self.gates.get_mut(&key.job) {
-            gate.remove(&live);
-            if gate.is_empty() {
-                self.gates.remove(&key.job);
+        self.slots.remove(&live);
+        if let Some(queue) = self.queues.get_mut(&key.job) {
+            queue.remove(&live);
+            if queue.is_empty() {
+                self.queues.remove(&key.job);
             }
         }
         live
     }
 
     /// After the clock was set back: no wait takes longer for it.
-    pub(super) fn shorten_waits(&mut self, now: Timestamp, agenda: &mut Agenda) {
+    pub(super) fn shorten_waits(&mut self, now: Timestamp, schedule: &mut ScheduleQueue) {
         let mut before: Option<(JobName, Timestamp)> = None;
         for (key, live) in &mut self.runs {
             if live.run.state == RunState::Scheduled {
@@ -349,8 +353,8 @@ impl OpenRuns {
                     before = Some((key.job.clone(), wakes));
                 }
                 if let Some(entry) = live.wakes.filter(|entry| entry.at != wakes) {
-                    agenda.cancel(entry);
-                    live.wakes = Some(agenda.add(wakes, Item::Run(key.clone())));
+                    schedule.cancel(entry);
+                    live.wakes = Some(schedule.add(wakes, Item::Run(key.clone())));
                 }
             }
         }
@@ -393,14 +397,14 @@ impl OpenRuns {
     }
 }
 
-/// The gates.
+/// The admission of runs.
 impl OpenRuns {
     /// The jobs with runs that are queued or running.
     pub(super) fn gated_jobs(&self) -> Vec<JobName> {
-        self.gates.keys().cloned().collect()
+        self.queues.keys().cloned().collect()
     }
 
-    /// A job is paused: what is past its gate and has not started waits before it again.
+    /// A job is paused: what is admitted and has not started waits again.
     pub(super) fn hold(&mut self, job: &JobName, rest: Rest) {
         for key in self.queued(job) {
             if rest.holds(&self.runs[&key].run) {
@@ -411,32 +415,32 @@ impl OpenRuns {
         self.promote(job, rest);
     }
 
-    /// Opens the gate of a job as far as its policy allows.
+    /// Admits runs of a job as far as its policy allows.
     pub(super) fn promote(&mut self, job: &JobName, rest: Rest) {
         if let Some(key) = self.overtaken(job, rest) {
             self.send_back(&key);
         }
         while let Some(key) = self.first_admissible(job, rest) {
             let live = &self.runs[&key];
-            self.places.add(live);
-            self.gates.get_mut(job).expect("a run waits at it").pass(live);
+            self.slots.add(live);
+            self.queues.get_mut(job).expect("a run waits at it").pass(live);
         }
     }
 
-    /// A queued run waits before its gate again.
+    /// A queued run waits for admission again.
     fn send_back(&mut self, key: &RunKey) {
         let live = &self.runs[key];
-        self.places.remove(live);
-        let gate = self.gates.get_mut(&key.job).expect("what is queued is at a gate");
-        gate.remove(live);
-        gate.add(live);
+        self.slots.remove(live);
+        let queue = self.queues.get_mut(&key.job).expect("what is queued is in an admission queue");
+        queue.remove(live);
+        queue.add(live);
     }
 
-    /// The one run past the gate of a job that has not started, and is due later than one that waits and may
+    /// The one admitted run of a job that has not started, and is due later than one that waits and may
     /// pass.
     fn overtaken(&self, job: &JobName, rest: Rest) -> Option<RunKey> {
-        let gate = self.gates.get(job)?;
-        let key = gate.single()?;
+        let queue = self.queues.get(job)?;
+        let key = queue.single()?;
         let past = &self.runs[key];
         let passes_singly = past.work.policies.overlap != Overlap::Allow || past.run.cause == Cause::CatchUp;
         if !passes_singly || past.run.state != RunState::Queued {
@@ -447,50 +451,50 @@ impl OpenRuns {
             let is_alike = past.work.policies.overlap != Overlap::Allow || live.run.cause == past.run.cause;
             is_alike && !rest.holds(&live.run)
         };
-        gate.waiting_before(past).any(passes).then(|| key.clone())
+        queue.waiting_before(past).any(passes).then(|| key.clone())
     }
 
-    /// The first that waits before an open gate and is not held by a pause.
+    /// The first that waits, could be admitted, and is not held by a pause.
     fn first_admissible(&self, job: &JobName, rest: Rest) -> Option<RunKey> {
-        let gate = self.gates.get(job).filter(|gate| !gate.is_shut())?;
+        let queue = self.queues.get(job).filter(|queue| !queue.is_shut())?;
         let may_pass = |key: &&RunKey| {
             let live = &self.runs[*key];
-            gate.is_open_for(live) && !rest.holds(&live.run)
+            queue.is_open_for(live) && !rest.holds(&live.run)
         };
-        gate.waiting().find(may_pass).cloned()
+        queue.waiting().find(may_pass).cloned()
     }
 }
 
 /// What always holds.
 impl OpenRuns {
-    /// Checks that each run is where its state says, and that no run waits before an open gate.
-    pub(super) fn check(&self, agenda: &Agenda, rest_of: impl Fn(&JobName) -> Rest) {
+    /// Checks that each run is where its state says, and that no run waits that could be admitted.
+    pub(super) fn check(&self, schedule: &ScheduleQueue, rest_of: impl Fn(&JobName) -> Rest) {
         for (key, live) in &self.runs {
             let state = live.run.state;
             assert_eq!(*key, live.run.key, "a run is kept under its key");
             assert!(state.is_open(), "{key} is {state} and still kept");
             let is_scheduled = state == RunState::Scheduled;
-            let is_on_agenda = live.wakes.is_some_and(|entry| agenda.holds(entry));
+            let is_in_schedule = live.wakes.is_some_and(|entry| schedule.holds(entry));
             let is_expected = is_scheduled && live.unconfirmed.is_none();
             assert_eq!(
-                is_on_agenda, is_expected,
-                "{key} is on the agenda iff scheduled and known to the store"
+                is_in_schedule, is_expected,
+                "{key} is on the schedule iff scheduled and known to the store"
             );
-            let is_gated = self.gates.get(&key.job).is_some_and(|gate| gate.holds(live));
-            assert_eq!(is_gated, !is_scheduled, "{key} is at its gate iff queued or running");
+            let is_queued = self.queues.get(&key.job).is_some_and(|queue| queue.holds(live));
+            assert_eq!(is_queued, !is_scheduled, "{key} is in an admission queue iff queued or running");
         }
         let running = self.runs.values().filter(|live| live.run.state == RunState::Running).count();
-        assert_eq!(running, self.places.running_count(), "places are taken by what runs");
-        for (job, gate) in &self.gates {
-            gate.check();
+        assert_eq!(running, self.slots.running_count(), "slots are taken by what runs");
+        for (job, queue) in &self.queues {
+            queue.check();
             let started = self.of(job).filter(|live| live.run.state == RunState::Running).count();
-            assert_eq!(gate.load().running, started, "{job} knows how many of its runs have started");
-            assert!(!gate.is_empty(), "{job} has a run at its gate");
+            assert_eq!(queue.load().running, started, "{job} knows how many of its runs have started");
+            assert!(!queue.is_empty(), "{job} has a run in its admission queue");
             let found = self.first_admissible(job, rest_of(job));
-            assert!(found.is_none(), "the gate of {job} is open, and {found:?} waits before it");
+            assert!(found.is_none(), "{found:?} of {job} waits and could be admitted");
             let found = self.overtaken(job, rest_of(job));
-            assert!(found.is_none(), "{found:?} is past the gate before one that is due earlier");
+            assert!(found.is_none(), "{found:?} is admitted before one that is due earlier");
         }
-        self.places.check();
+        self.slots.check();
     }
 }

@@ -27,7 +27,7 @@
 //! while its owner lived. When the owner died nobody saw. It was alive at each time that is on record, and
 //! where leases run out, when it renewed its own: see [`Planner::following`](super::Planner::following).
 //!
-//! Cost: nothing while nothing is in quarantine; else a look at each run of it in line when a place is free.
+//! Cost: nothing while nothing is in quarantine; else a look at each run of it in line when a slot is free.
 //!
 //! Does not find a job that kills the server late: a run that outlives its probation counts from one again,
 //! and its retry policy bounds that. Does not find a job that kills the machine. A run by hand of a paused

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | running | `abandoned`, before anything else, and its retry policy decides what follows |
 //! | scheduled | as it was; if its time has passed, it is due now |
-//! | queued | as it was, in the line for its place |
+//! | queued | as it was, in the line for its slot |
 //! | any of these, and its job is no more | `abandoned` or `cancelled` |
 //!
 //! Cost: O(log n) for each job and each open run, once.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::agenda::{Agenda, Entry, Item};
+use super::schedule_queue::{Entry, Item, ScheduleQueue};
 use crate::name::JobName;
 
 #[derive(Debug, Default)]
@@ -30,22 +30,22 @@ impl Silences {
         self.heard.get(name).copied()
     }
 
-    /// Puts the moment on the agenda at which a job has been silent for too long, instead of the one that was
-    /// there; none if its silence is not told.
+    /// Puts the moment in the schedule queue at which a job has been silent for too long, instead of the one
+    /// that was there; none if its silence is not told.
     pub(super) fn expect(
         &mut self,
         now: Timestamp,
         name: &JobName,
         most: Option<Duration>,
-        agenda: &mut Agenda,
+        schedule: &mut ScheduleQueue,
     ) {
         if let Some(entry) = self.entries.remove(name) {
-            agenda.cancel(entry);
+            schedule.cancel(entry);
         }
         let Some(most) = most else { return };
         let since = *self.heard.entry(name.clone()).or_insert(now);
         if let Ok(at) = since.checked_add(most) {
-            self.entries.insert(name.clone(), agenda.add(at, Item::Silence(name.clone())));
+            self.entries.insert(name.clone(), schedule.add(at, Item::Silence(name.clone())));
         }
     }
 
@@ -54,10 +54,10 @@ impl Silences {
         self.entries.remove(name);
     }
 
-    /// Checks that what is expected is on the agenda.
-    pub(super) fn check(&self, agenda: &Agenda) {
+    /// Checks that what is expected is in the schedule queue.
+    pub(super) fn check(&self, schedule: &ScheduleQueue) {
         for (name, entry) in &self.entries {
-            assert!(agenda.holds(*entry), "the silence of {name} is on the agenda");
+            assert!(schedule.holds(*entry), "the silence of {name} is on the schedule");
             assert!(self.heard.contains_key(name), "the silence of {name} began at a time");
         }
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::lateness::may_start;
-use super::ledger::{Found, Keyed, Ledger, Otherwise, Position, Subject};
+use super::ledger::{Fallback, KeyedRequest, Ledger, Position, Subject, SubjectAnswer};
 use super::{Live, Planner, numbers};
 use crate::operation::{Answer, Operation};
 use crate::output::{Note, Output, Start};
@@ -20,7 +20,7 @@ use crate::state::RunState;
 use crate::work::Work;
 
 impl Planner {
-    /// Starts as many of those that wait as have a place, the best first. What is too late by then is missed.
+    /// Starts as many of those that wait as have a slot, the best first. What is too late by then is missed.
     pub(super) fn fill(&mut self, now: Timestamp) {
         while !self.activity.starts_nothing()
             && let Some(key) = self.runs.best(|run| self.is_barred(run))
@@ -43,7 +43,7 @@ impl Planner {
         let is_numbered = numbers::names(run.cause);
         let subject =
             if is_numbered { Subject::Numbered(Box::new(run.clone())) } else { Subject::Run(key.clone()) };
-        let operation = match self.near.take_fired(&key) {
+        let operation = match self.lookahead.take_fired(&key) {
             Some(id) => Operation::Fire { id, run },
             None => Operation::Plan(run),
         };
@@ -52,10 +52,10 @@ impl Planner {
 
     /// A new run, or one that waited, is due later.
     pub(super) fn schedule(&mut self, now: Timestamp, live: Live) {
-        self.runs.schedule(now, live, &mut self.agenda);
+        self.runs.schedule(now, live, &mut self.schedule_queue);
     }
 
-    /// A run is due and waits for its place; it may start before this is written, which then says so.
+    /// A run is due and waits for its slot; it may start before this is written, which then says so.
     pub(super) fn record_queued(&mut self, now: Timestamp, live: &mut Live, is_recorded: bool) {
         let from = live.run.state;
         live.run.state = RunState::Queued;
@@ -71,7 +71,7 @@ impl Planner {
         };
     }
 
-    /// Starts the next attempt of a run that is past its gate and has a place.
+    /// Starts the next attempt of a run that is admitted and has a slot.
     fn start(&mut self, now: Timestamp, key: &RunKey) {
         let due = self.runs.get(key).map_or(now, |live| live.run.due);
         let at = self.no_earlier(now, due);
@@ -85,7 +85,7 @@ impl Planner {
             _ => self.jobs.crashes(&key.job),
         };
         self.quarantine.begin_probation(key, crashes, position);
-        self.ledger.perform_if_new(position, Output::Start(start), Otherwise::Nothing);
+        self.ledger.perform_if_new(position, Output::Start(start), Fallback::Nothing);
     }
 
     /// Asks for the end of a running attempt, once.
@@ -103,7 +103,9 @@ impl Planner {
         answers: &[Answer],
         outputs: &mut Vec<Output>,
     ) {
-        for Found { position, subject, answer, asked } in self.ledger.committed(number, answers, outputs) {
+        for SubjectAnswer { position, subject, answer, asked } in
+            self.ledger.committed(number, answers, outputs)
+        {
             let subject = match subject {
                 Subject::Numbered(run) if matches!(answer, Answer::Duplicate(_)) => {
                     self.name_anew(now, *run, asked);
@@ -113,8 +115,8 @@ impl Planner {
                 subject => subject,
             };
             match (subject, answer) {
-                (Subject::Submitted(id), Answer::New) => self.near.submitted(id, &self.limits),
-                (Subject::Withdrawn(id), _) => self.near.withdraw(id),
+                (Subject::Submitted(id), Answer::New) => self.lookahead.submitted(id, &self.limits),
+                (Subject::Withdrawn(id), _) => self.lookahead.withdraw(id),
                 (Subject::Looked, _) => self.pruning.end_looks(),
                 (Subject::Revived(run), Answer::New) => self.revive(now, *run),
                 (Subject::Run(key), Answer::Duplicate(_) | Answer::Gone | Answer::Missing) => {
@@ -123,13 +125,13 @@ impl Planner {
                     self.refuse(asked, Refusal::NoSuchJob);
                 }
                 (Subject::Run(key), Answer::New) => {
-                    self.runs.confirm(now, &key, position, &mut self.agenda);
+                    self.runs.confirm(now, &key, position, &mut self.schedule_queue);
                     self.quarantine.recorded(&key, position, now);
                 }
                 (Subject::Submitted(_) | Subject::Revived(_) | Subject::Numbered(_), _) => (),
             }
         }
-        for Keyed { ticket, request, run, .. } in self.ledger.take_again() {
+        for KeyedRequest { ticket, request, run, .. } in self.ledger.take_again() {
             self.numbers.leap(now, run.nominal);
             self.trigger(now, ticket, request);
         }

@@ -11,8 +11,8 @@
 use jiff::Timestamp;
 
 use super::Planner;
-use super::agenda::Item;
 use super::clock_watch::{NOTED_STEP, StepBack};
+use super::schedule_queue::Item;
 use crate::input::Scope;
 use crate::name::JobName;
 use crate::output::{Note, Output};
@@ -39,7 +39,7 @@ impl Planner {
             if let Some(name) = self.pop_crowded() {
                 self.job_due(now, &name);
             } else {
-                match self.agenda.pop_due(now) {
+                match self.schedule_queue.pop_due(now) {
                     Some(Item::Run(key)) => self.run_due(now, &key),
                     Some(Item::Job(name)) => self.job_due(now, &name),
                     Some(Item::Silence(name)) => self.silence_due(now, &name),
@@ -48,7 +48,7 @@ impl Planner {
             }
             self.ledger.end_unit();
         }
-        self.fire_near(now);
+        self.fire_from_lookahead(now);
     }
 
     /// A job that had to wait for room, if there is room now.
@@ -63,7 +63,7 @@ impl Planner {
             // It stays as it is on record, and is looked at when its job comes back or is removed. At one
             // time runs are looked at before jobs.
             let is_over = absence.is_over(now);
-            self.runs.park(live, absence.end(), &mut self.agenda);
+            self.runs.park(live, absence.end(), &mut self.schedule_queue);
             if is_over {
                 self.forget(now, &key.job);
             }
@@ -96,7 +96,7 @@ impl Planner {
             self.note_watermarks(now);
         }
         if step != StepBack::None {
-            self.runs.shorten_waits(now, &mut self.agenda);
+            self.runs.shorten_waits(now, &mut self.schedule_queue);
         }
     }
 

@@ -119,8 +119,8 @@ mod tests {
         let mut ticks = WallTicks::new();
         ticks.tell(at("10:30:00"));
         let before = ticks.tick_of(at("11:00:00"));
-        let told = ticks.tell(at("09:30:00"));
-        assert_eq!(ticks.time_of(told), at("09:30:00"));
+        let ticks_now = ticks.tell(at("09:30:00"));
+        assert_eq!(ticks.time_of(ticks_now), at("09:30:00"));
         assert_eq!(ticks.time_of(before), at("10:00:00"), "early by the hour");
         let after = ticks.tick_of(at("11:00:00"));
         assert_eq!((after.since(before), ticks.time_of(after)), (3_600_000, at("11:00:00")));
@@ -170,17 +170,17 @@ mod tests {
                 placed.push((due, ticks.tick_of(due), set_back));
                 now += step;
                 set_back += (-step).max(SignedDuration::ZERO);
-                let told = ticks.tell(now);
-                assert!(last <= told, "seed {seed}: ticks went back");
-                last = told;
+                let ticks_now = ticks.tell(now);
+                assert!(last <= ticks_now, "seed {seed}: ticks went back");
+                last = ticks_now;
                 for (due, tick, set_back_then) in &placed {
                     let late_by = now.duration_since(*due);
                     if SignedDuration::from_millis(1) <= late_by {
-                        assert!(*tick <= told, "seed {seed}: {due} is late at {now}");
+                        assert!(*tick <= ticks_now, "seed {seed}: {due} is late at {now}");
                     }
                     // A step is rounded to ticks, and may be one more.
                     let slack = SignedDuration::from_millis(1) * 100;
-                    if *tick <= told {
+                    if *tick <= ticks_now {
                         let steps_back = set_back - *set_back_then;
                         let is_exact = steps_back.is_zero();
                         let limit = if is_exact { SignedDuration::ZERO } else { steps_back + slack };

@@ -15,8 +15,8 @@
 //! ```
 //! use mainspring_job::jiff::Timestamp;
 //! use mainspring_job::{
-//!     Attempt, AuditQuery, Audited, Batch, Committed, Counts, JobName, JobRecord, Lease, MemoryStore,
-//!     Once, OnceId, Owner, Query, Reader, Renewed, PauseTerms, Run, RunKey, Shard, Store, StoreError, contract,
+//!     Attempt, AuditQuery, AuditRow, Batch, Commit, Counts, JobName, JobRecord, Lease, MemoryStore,
+//!     Once, OnceId, Owner, Query, Reader, Renewal, PauseTerms, Run, RunKey, Shard, Store, StoreError, contract,
 //! };
 //!
 //! enum Entry {
@@ -38,7 +38,7 @@
 //!         self.entries.push(Entry::Acquired(shard, owner.clone()));
 //!         Ok(lease)
 //!     }
-//!     fn renew(&mut self, lease: Lease) -> Result<Renewed, StoreError> {
+//!     fn renew(&mut self, lease: Lease) -> Result<Renewal, StoreError> {
 //!         self.state.renew(lease)
 //!     }
 //!     fn release(&mut self, lease: Lease) -> Result<(), StoreError> {
@@ -46,7 +46,7 @@
 //!         self.entries.push(Entry::Released(lease));
 //!         Ok(())
 //!     }
-//!     fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Committed, StoreError> {
+//!     fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Commit, StoreError> {
 //!         // One that is fenced out is told so, and writes nothing.
 //!         let committed = self.state.commit(lease, batch)?;
 //!         self.entries.push(Entry::Committed(lease, batch.clone()));
@@ -93,14 +93,14 @@
 //!     fn counts(&mut self, shard: Shard) -> Result<Counts, StoreError> {
 //!         self.state.counts(shard)
 //!     }
-//!     fn audit(&mut self, shard: Shard, query: &AuditQuery) -> Result<Vec<Audited>, StoreError> {
+//!     fn audit(&mut self, shard: Shard, query: &AuditQuery) -> Result<Vec<AuditRow>, StoreError> {
 //!         self.state.audit(shard, query)
 //!     }
 //! }
 //!
 //! struct Journals;
 //!
-//! impl contract::Ground for Journals {
+//! impl contract::StoreFixture for Journals {
 //!     type Store = Journal;
 //!     fn fresh(&mut self) -> Journal {
 //!         Journal::default()
@@ -128,12 +128,12 @@
 
 mod contents;
 mod generator;
-mod ground;
 mod holders;
 mod laws;
-mod lives;
+mod one_shot_histories;
 mod owners;
 mod rule;
+mod store_fixture;
 
 use std::fmt;
 
@@ -141,10 +141,10 @@ use super::{MemoryStore, Owner, Shard, Store};
 use crate::replay;
 use contents::same_contents;
 use generator::Generator;
-use ground::{Held, acquired, committed, text};
+use store_fixture::{LawResult, acquired, committed, text};
 
-pub use ground::Ground;
 pub use rule::exercise_rule;
+pub use store_fixture::StoreFixture;
 
 /// Says what a store or a rule did that it should not.
 ///
@@ -154,7 +154,7 @@ pub use rule::exercise_rule;
 ///
 /// struct InMemory;
 ///
-/// impl contract::Ground for InMemory {
+/// impl contract::StoreFixture for InMemory {
 ///     type Store = MemoryStore;
 ///     fn fresh(&mut self) -> MemoryStore {
 ///         MemoryStore::new()
@@ -196,7 +196,7 @@ impl std::error::Error for Violation {}
 ///
 /// struct InMemory;
 ///
-/// impl contract::Ground for InMemory {
+/// impl contract::StoreFixture for InMemory {
 ///     type Store = MemoryStore;
 ///     fn fresh(&mut self) -> MemoryStore {
 ///         MemoryStore::new()
@@ -208,24 +208,25 @@ impl std::error::Error for Violation {}
 ///
 /// assert_eq!(contract::exercise(&mut InMemory, 5), Ok(()));
 /// ```
-pub fn exercise<G: Ground>(ground: &mut G, script_count: u64) -> Result<(), Violation> {
+pub fn exercise<G: StoreFixture>(fixture: &mut G, script_count: u64) -> Result<(), Violation> {
     for (law, check) in laws::all::<G>().into_iter().chain(owners::all()).chain([holders::law()]) {
-        check(ground).map_err(|found| Violation { law: law.to_owned(), found })?;
+        check(fixture).map_err(|found| Violation { law: law.to_owned(), found })?;
     }
     for seed in replay::seeds(0..script_count) {
         let law = |kind: &str| format!("{kind} of seed {seed}, again with {}", replay::command(seed));
-        script(ground, seed).map_err(|found| Violation { law: law("script"), found })?;
-        lives::script(ground, seed).map_err(|found| Violation { law: law("lives"), found })?;
+        script(fixture, seed).map_err(|found| Violation { law: law("script"), found })?;
+        one_shot_histories::script(fixture, seed)
+            .map_err(|found| Violation { law: law("one-shot histories"), found })?;
     }
     Ok(())
 }
 
 /// One random history of batches, on the store and on the oracle.
-fn script<G: Ground>(ground: &mut G, seed: u64) -> Held {
+fn script<G: StoreFixture>(fixture: &mut G, seed: u64) -> LawResult {
     let mut generator = Generator::new(seed);
     let mut oracle = MemoryStore::new();
-    let mut store = ground.fresh();
-    let mut lease = acquired(ground, &mut store, &Owner::new("suite"))?;
+    let mut store = fixture.fresh();
+    let mut lease = acquired(fixture, &mut store, &Owner::new("suite"))?;
     let mut oracle_lease = oracle.acquire(Shard::WHOLE, &Owner::new("suite")).map_err(text)?;
     let mut number = 0;
     for _ in 0..generator.batch_count() {
@@ -245,8 +246,8 @@ fn script<G: Ground>(ground: &mut G, seed: u64) -> Held {
             }
         }
         if generator.one_in(6) {
-            store = ground.reopened(store);
-            lease = acquired(ground, &mut store, &Owner::new("suite"))?;
+            store = fixture.reopened(store);
+            lease = acquired(fixture, &mut store, &Owner::new("suite"))?;
             oracle_lease = oracle.acquire(Shard::WHOLE, &Owner::new("suite")).map_err(text)?;
             number = 0;
         }

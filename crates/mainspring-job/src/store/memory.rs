@@ -14,8 +14,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::lending::Lending;
-use super::{Committed, Counts, Lease, MAX_PAGE, Owner, Query, Reader, Renewed, Shard, Store, StoreError};
-use crate::audit::{Audit, AuditQuery, Audited, MAX_AUDIT_ROWS};
+use super::{Commit, Counts, Lease, MAX_PAGE, Owner, Query, Reader, Renewal, Shard, Store, StoreError};
+use crate::audit::{Audit, AuditQuery, AuditRow, MAX_AUDIT_ROWS};
 use crate::name::JobName;
 use crate::once::{Once, OnceId};
 use crate::operation::{Answer, Batch, MAX_BATCH_OPERATIONS, MAX_PRUNED, Operation, Takeover};
@@ -47,7 +47,7 @@ pub struct MemoryStore {
     jobs: BTreeMap<JobName, JobRecord>,
     paused: Option<PauseTerms>,
     /// The newest rows, and how many there were.
-    audit: VecDeque<Audited>,
+    audit: VecDeque<AuditRow>,
     audit_count: u64,
     pending: BTreeMap<OnceId, Once>,
     /// Names of pending jobs.
@@ -104,9 +104,9 @@ impl MemoryStore {
     }
 
     /// The store's time, and how long a lease lasts, if it lends.
-    fn lent(&self) -> Renewed {
+    fn lent(&self) -> Renewal {
         let lending = self.lending.as_ref();
-        Renewed { now: lending.map(|lending| lending.now), lasts: lending.map(|lending| lending.lasts) }
+        Renewal { now: lending.map(|lending| lending.now), lasts: lending.map(|lending| lending.lasts) }
     }
 
     fn check_lease(&self, lease: Lease) -> Result<(), StoreError> {
@@ -199,7 +199,7 @@ impl MemoryStore {
 
     fn keep_audit(&mut self, audit: &Audit) -> Answer {
         self.audit_count += 1;
-        self.audit.push_back(Audited { number: self.audit_count, audit: audit.clone() });
+        self.audit.push_back(AuditRow { number: self.audit_count, audit: audit.clone() });
         let most = usize::try_from(MAX_AUDIT_ROWS).unwrap_or(usize::MAX);
         while most < self.audit.len() {
             self.audit.pop_front();
@@ -336,7 +336,7 @@ impl Store for MemoryStore {
         Ok(lease)
     }
 
-    fn renew(&mut self, lease: Lease) -> Result<Renewed, StoreError> {
+    fn renew(&mut self, lease: Lease) -> Result<Renewal, StoreError> {
         self.check_lease(lease)?;
         if let Some(lending) = &mut self.lending {
             lending.renew();
@@ -354,7 +354,7 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Committed, StoreError> {
+    fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Commit, StoreError> {
         self.check_lease(lease)?;
         let last = self.last.as_ref().map_or(0, |(number, _)| *number);
         if batch.number < last || last + 1 < batch.number {
@@ -363,13 +363,13 @@ impl Store for MemoryStore {
         let known = self.last.as_ref().filter(|_| batch.number == last).map(|(_, answers)| answers.clone());
         let now = self.renew(lease)?.now;
         if let Some(answers) = known {
-            return Ok(Committed { answers, now });
+            return Ok(Commit { answers, now });
         }
         let answers: Vec<Answer> = batch.operations.iter().map(|operation| self.apply(operation)).collect();
         debug_assert!(batch.operations.len() <= MAX_BATCH_OPERATIONS, "a batch keeps its limit");
         debug_assert_eq!(self.names.len(), self.pending.len(), "each pending job has its name");
         self.last = Some((batch.number, answers.clone()));
-        Ok(Committed { answers, now })
+        Ok(Commit { answers, now })
     }
 }
 
@@ -449,7 +449,7 @@ impl Reader for MemoryStore {
         })
     }
 
-    fn audit(&mut self, _shard: Shard, query: &AuditQuery) -> Result<Vec<Audited>, StoreError> {
+    fn audit(&mut self, _shard: Shard, query: &AuditQuery) -> Result<Vec<AuditRow>, StoreError> {
         let found = self.audit.iter().rev().filter(|row| query.holds(row));
         Ok(found.take(query.limit.min(MAX_PAGE)).cloned().collect())
     }

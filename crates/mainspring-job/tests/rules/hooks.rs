@@ -7,9 +7,9 @@ use mainspring_job::{Call, Hook, Hooks, Notice};
 
 /// Has everything told to one target.
 #[derive(Debug)]
-struct Tells;
+struct ReportingHook;
 
-impl Hook for Tells {
+impl Hook for ReportingHook {
     fn calls(&self, notice: &Notice) -> Vec<Call> {
         let text = format!("{} {} {}", notice.kind.name(), notice.job, notice.count);
         let work = Work::new(Action::new("tell", text).unwrap());
@@ -31,7 +31,7 @@ impl Hook for Tells {
 
 fn hooked(text: &str, expression: &str, policies: &str) -> Job {
     let mut job = job(text, expression, policies);
-    job.hooks = Some(Hooks::new(Tells));
+    job.hooks = Some(Hooks::new(ReportingHook));
     job
 }
 

@@ -64,7 +64,7 @@ fn without_a_place_a_job_starts_when_it_is_due_and_the_best_first() {
     let urgent = submit(&mut shell, DUE, urgent_work);
     shell.live("2026-01-01T00:00:09.999Z");
     assert_eq!(shell.started.len(), 1, "the only place is taken");
-    assert_eq!(shell.planner.near_count(), 2, "neither is on record");
+    assert_eq!(shell.planner.lookahead_count(), 2, "neither is on record");
     shell.live(DUE);
     shell.end(0, Outcome::Succeeded);
     assert_eq!(shell.started.len(), 2);

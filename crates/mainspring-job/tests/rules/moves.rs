@@ -5,7 +5,7 @@ use mainspring_job::Batch;
 use super::*;
 
 /// The new shard has what the old one has, and its definition.
-fn arrive(old: &mut Shell, new: &mut Shell, job: Job) -> Applied {
+fn arrive(old: &mut Shell, new: &mut Shell, job: Job) -> ApplyReport {
     new.now = old.now;
     let (jobs, _) = old.store.jobs(Shard::WHOLE).unwrap();
     let runs = old.store.open_runs(Shard::WHOLE, None, 99).unwrap();
@@ -98,7 +98,7 @@ fn a_job_stays_where_it_is_until_another_shard_has_it() {
     let (mut old, mut new, job) = pair("");
     let set = Definitions::new("test", Vec::new()).with_prune(Prune::Remove).with_elsewhere(vec![name("j")]);
     let Reply::Applied(applied) = old.command(Command::Apply(set)) else { panic!("it is applied") };
-    assert_eq!(applied, Applied::default());
+    assert_eq!(applied, ApplyReport::default());
     old.live("2026-01-01T01:30:00Z");
     assert_eq!(old.started.len(), 1);
     // What is defined here is not taken in: it is as it was.

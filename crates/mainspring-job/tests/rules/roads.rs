@@ -34,9 +34,9 @@ const ROADS: [Road; 8] = [
 ];
 
 #[derive(Debug)]
-struct Tells;
+struct ReportingHook;
 
-impl Hook for Tells {
+impl Hook for ReportingHook {
     fn calls(&self, notice: &Notice) -> Vec<Call> {
         let action = Action::new("tell", format!("{} {}", notice.kind.name(), notice.job)).unwrap();
         vec![Call::new(None, Work::new(action))]
@@ -62,7 +62,7 @@ fn jobs(policies: &str, priority: i8) -> Vec<Job> {
     let mut tested = job("j", "0 1 1 1 *", &format!("misfire=latest,spread=0s {policies}"));
     let work = Arc::make_mut(&mut tested.work);
     (work.group, work.priority) = (Some(name("db")), priority);
-    tested.hooks = Some(Hooks::new(Tells));
+    tested.hooks = Some(Hooks::new(ReportingHook));
     tested.labels = [("team".to_owned(), "ops".to_owned())].into();
     let mut holder = job("holder", "0 0 1 6 *", "");
     Arc::make_mut(&mut holder.work).group = Some(name("db"));

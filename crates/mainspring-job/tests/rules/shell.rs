@@ -104,7 +104,7 @@ impl Shell {
         self.tell(Input::Tick);
     }
 
-    pub(super) fn apply(&mut self, jobs: Vec<Job>) -> Applied {
+    pub(super) fn apply(&mut self, jobs: Vec<Job>) -> ApplyReport {
         self.former.clone_from(&jobs);
         let groups = self.groups.clone();
         let definitions = Definitions::new("test", jobs).with_groups(groups).with_prune(Prune::Remove);

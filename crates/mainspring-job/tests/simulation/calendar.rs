@@ -71,7 +71,7 @@ impl Calendar {
 
 /// What becomes of the occurrences in `(watermark, now]`.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Expected {
+pub(crate) struct ExpectedRuns {
     pub first: Timestamp,
     pub last: Timestamp,
     pub made_good: Vec<Timestamp>,
@@ -90,7 +90,7 @@ pub(crate) fn expected(
     watermark: Timestamp,
     now: Timestamp,
     misfire: &Misfire,
-) -> Option<Expected> {
+) -> Option<ExpectedRuns> {
     let (first, last) = (calendar.next(watermark), calendar.last(now));
     if last < first {
         return None;
@@ -119,5 +119,5 @@ pub(crate) fn expected(
         }
         (other, _) => unreachable!("no script has {other:?}"),
     };
-    Some(Expected { first, last, made_good, on_time, last_misfired })
+    Some(ExpectedRuns { first, last, made_good, on_time, last_misfired })
 }

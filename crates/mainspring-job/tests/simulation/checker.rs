@@ -9,13 +9,13 @@ mod attempts;
 mod coverage;
 mod following;
 mod lateness;
+mod notifications;
 mod overlap;
-mod places;
 mod quarantine;
 mod rest;
 mod sentences;
+mod slots;
 mod starting;
-mod told;
 
 use crate::simulation::checker::attempts::Stories;
 use crate::simulation::event::Event;
@@ -60,13 +60,13 @@ pub(crate) const CHECKS: &[(&str, Check)] = &[
     ("quarantine::check", Check::Whole(quarantine::check)),
     ("coverage::check", Check::Whole(|world, _| coverage::check(world))),
     ("following::check", Check::Whole(|world, _| following::check(world))),
-    ("told::check", Check::Whole(|world, _| told::check(world))),
+    ("notifications::check", Check::Whole(|world, _| notifications::check(world))),
     ("overlap::watch", Check::Watch(overlap::watch)),
     ("overlap::watch_kills", Check::Watch(overlap::watch_kills)),
-    ("places::watch", Check::Watch(places::watch)),
-    ("places::watch_order", Check::Watch(places::watch_order)),
-    ("places::watch_side_by_side", Check::Watch(places::watch_side_by_side)),
-    ("places::watch_catching_up", Check::CatchingUp),
+    ("slots::watch", Check::Watch(slots::watch)),
+    ("slots::watch_order", Check::Watch(slots::watch_order)),
+    ("slots::watch_side_by_side", Check::Watch(slots::watch_side_by_side)),
+    ("slots::watch_catching_up", Check::CatchingUp),
     ("coverage::watch_end", Check::Watch(coverage::watch_end)),
     ("rest::watch_removal", Check::Watch(rest::watch_removal)),
     ("rest::watch_stop", Check::Watch(rest::watch_stop)),
@@ -90,7 +90,7 @@ pub(crate) fn judge(world: &World<'_>, checks: &[(&str, Check)]) -> Verdict {
         }
     }
     let mut model = Model::new(world.script);
-    let mut catching_up = places::CatchingUp::default();
+    let mut catching_up = slots::CatchingUp::default();
     for event in &world.log {
         for (_, check) in checks {
             match check {

@@ -10,11 +10,11 @@ const TARGET: &str = "ada";
 
 /// A hook that reports failures, recoveries, missed occurrences and silence.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Tells {
+pub(crate) struct ReportingHook {
     pub silent_after: Option<Duration>,
 }
 
-impl Hook for Tells {
+impl Hook for ReportingHook {
     fn calls(&self, notice: &Notice) -> Vec<Call> {
         if matches!(notice.kind, NoticeKind::Ended | NoticeKind::Succeeded) {
             return Vec::new();

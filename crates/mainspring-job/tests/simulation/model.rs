@@ -48,7 +48,7 @@ impl View {
         *cause == Cause::Once || *cause == Cause::Request && *attempt == 0 && due <= planned
     }
 
-    /// Whether it passes the gate of its job one at a time.
+    /// Whether it is admitted alone.
     pub(crate) fn passes_singly(&self) -> bool {
         self.policies.overlap != Overlap::Allow || self.run.cause == Cause::CatchUp
     }
@@ -61,7 +61,7 @@ pub(crate) struct JobView {
     /// Its source does not have it, and it may come back as it was.
     pub absence: Option<Absence>,
     /// It was removed before all was on disk the last time.
-    pub is_gone: bool,
+    pub is_removed: bool,
     /// How often it was taken away and put back.
     pub life: u32,
     /// How often it got another timetable.
@@ -202,7 +202,7 @@ impl<'s> Model<'s> {
                 self.refused.clear();
                 self.ended.clear();
                 self.is_gathering = false;
-                self.jobs.values_mut().for_each(|job| job.is_gone = !job.is_defined);
+                self.jobs.values_mut().for_each(|job| job.is_removed = !job.is_defined);
             }
             _ => (),
         }
@@ -269,13 +269,13 @@ impl<'s> Model<'s> {
                     mark: mark.clone(),
                     is_defined: true,
                     absence: None,
-                    is_gone: false,
+                    is_removed: false,
                     life: 0,
                     era: 0,
                 };
                 let job = self.jobs.entry(mark.job.clone()).or_insert(new);
                 job.life += u32::from(!job.is_defined && job.absence.is_none());
-                (job.is_defined, job.absence, job.is_gone) = (true, None, false);
+                (job.is_defined, job.absence, job.is_removed) = (true, None, false);
             }
             Operation::Mark(mark) => {
                 if let Some(job) = self.jobs.get_mut(&mark.job) {

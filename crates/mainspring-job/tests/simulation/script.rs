@@ -12,7 +12,7 @@ use mainspring_job::{Action, After, Ending, Exclusion, Hooks, Job, JobName, Time
 
 use crate::simulation::calendar::Calendar;
 use crate::simulation::fault::Fault;
-use crate::simulation::hook::Tells;
+use crate::simulation::hook::ReportingHook;
 use crate::simulation::random::Random;
 
 /// When a subject is due: the expression, and the same as arithmetic. An expression alone: at each start of
@@ -55,7 +55,7 @@ pub(crate) struct Subject {
     /// Each start of it kills the server.
     pub is_poison: bool,
     /// What it wants done about its failures and its silence.
-    pub hook: Option<Tells>,
+    pub hook: Option<ReportingHook>,
 }
 
 #[derive(Clone, Debug)]
@@ -244,7 +244,7 @@ impl Script {
             let mut random = Random(seed ^ HOOKED);
             for subject in &mut subjects {
                 let silent_after = random.pick(&[None, Some(600), Some(7_200)]).map(Duration::from_secs);
-                subject.hook = (!random.one_in(4)).then_some(Tells { silent_after });
+                subject.hook = (!random.one_in(4)).then_some(ReportingHook { silent_after });
             }
         }
         additions::move_starts(seed, &mut subjects);

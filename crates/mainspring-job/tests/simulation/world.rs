@@ -39,7 +39,7 @@ pub(crate) struct World<'s> {
     fault: Option<Fault>,
     gather_count: usize,
     /// How many facts were told since all was on disk.
-    told_count: usize,
+    input_count: usize,
     /// The disk as it was before the last batch, and how long the log was.
     before_last: Option<(MemoryStore, usize)>,
     /// The batch that was written into the log last.
@@ -112,7 +112,7 @@ impl<'s> World<'s> {
             submitted: Vec::new(),
             fault: None,
             gather_count: 0,
-            told_count: 0,
+            input_count: 0,
             before_last: None,
             logged: None,
             ticket_count: 0,
@@ -313,7 +313,7 @@ impl<'s> World<'s> {
                 (Ticket(self.ticket_count), Command::Trigger(RunRequest::new(Script::name(index))));
             self.asked.insert(ticket, command.clone());
             self.log.push(Event::Asked { at: self.now, ticket, command: command.clone() });
-            self.told_count += 1;
+            self.input_count += 1;
             self.planner.handle(self.now, Input::Command { ticket, command }, &mut outputs);
         }
         self.planner.check();
@@ -339,7 +339,7 @@ impl<'s> World<'s> {
             Flaw::ClockAhead => self.now + SignedDuration::from_secs(5),
             _ => self.now,
         };
-        self.told_count += 1;
+        self.input_count += 1;
         self.planner.handle(now, input, &mut outputs);
         self.planner.check();
         self.perform(outputs)?;
@@ -372,7 +372,7 @@ impl<'s> World<'s> {
     /// What was read is told at once.
     fn answer(&mut self, input: Input) -> Result<(), Crash> {
         let mut outputs = Vec::new();
-        self.told_count += 1;
+        self.input_count += 1;
         self.planner.handle(self.now, input, &mut outputs);
         self.perform(outputs)
     }

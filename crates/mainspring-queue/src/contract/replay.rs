@@ -19,7 +19,7 @@ const SEED: &str = "SEED";
 /// command that repeats it is printed. Answers whether all ran, so that a sum over them can be judged.
 pub(crate) fn each_seed(seeds: Range<u64>, mut test: impl FnMut(u64)) -> bool {
     for seed in self::seeds(seeds) {
-        let _told = Told(seed);
+        let _hint = ReplayHint(seed);
         test(seed);
     }
     chosen().is_none()
@@ -55,9 +55,9 @@ pub(crate) fn command(seed: u64) -> String {
 }
 
 /// Prints the command when a panic passes.
-struct Told(u64);
+struct ReplayHint(u64);
 
-impl Drop for Told {
+impl Drop for ReplayHint {
     fn drop(&mut self) {
         if thread::panicking() {
             std::eprintln!("again with: {}", command(self.0));

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_job::{
-    Action, Applied, Attempt, Audited, Failure, Hold, Job, JobName, Load, MAX_CRASHES, MAX_ON_PROBATION,
+    Action, ApplyReport, Attempt, AuditRow, Failure, Hold, Job, JobName, Load, MAX_CRASHES, MAX_ON_PROBATION,
     Mark, Next, Note, Once, Outcome, PROBATION, Pause, PauseTerms, Refusal, RefusalKind, Reply, Run, RunKey,
     Spread, Stats, Trigger,
 };
@@ -160,7 +160,7 @@ pub(super) fn pause_terms(terms: &PauseTerms, zone: &TimeZone) -> PauseTermsWire
     }
 }
 
-pub(super) fn audited(row: &Audited) -> AuditWire {
+pub(super) fn audited(row: &AuditRow) -> AuditWire {
     let audit = &row.audit;
     AuditWire {
         number: row.number,
@@ -263,7 +263,7 @@ pub(super) fn file(file: &Served, now: Timestamp) -> FileStateWire {
     }
 }
 
-pub(super) fn applied(applied: &Applied) -> AppliedWire {
+pub(super) fn applied(applied: &ApplyReport) -> AppliedWire {
     let texts = |names: &[JobName]| names.iter().map(ToString::to_string).collect();
     AppliedWire {
         added: texts(&applied.added),

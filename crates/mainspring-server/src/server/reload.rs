@@ -12,7 +12,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
-use mainspring_job::{Applied, Command, Definitions, Job, JobName, Prune};
+use mainspring_job::{ApplyReport, Command, Definitions, Job, JobName, Prune};
 
 use super::Server;
 use super::boot::{definitions, holder};
@@ -103,7 +103,7 @@ impl Server {
 
     /// A file was read again. It is told, for an hour to those who ask too, if it is empty or has lost most
     /// of its jobs: that may be a mistake.
-    pub(super) fn was_read(&mut self, path: &str, applied: &Applied, now: Moment) {
+    pub(super) fn was_read(&mut self, path: &str, applied: &ApplyReport, now: Moment) {
         let (added, changed, removed) = (applied.added.len(), applied.changed.len(), applied.removed.len());
         let text = format!("{path} was read again: {added} added, {changed} changed, {removed} removed");
         self.note(now.wall, &text);

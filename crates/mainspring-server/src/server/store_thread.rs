@@ -30,8 +30,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Answer, Arrivals, Batch, Committed, Holder, Input, JobName, Lease, MAX_PAGE, OnceId, Reader, Shard,
-    Store, StoreError,
+    Answer, Arrivals, Batch, Commit, Holder, Input, JobName, Lease, MAX_PAGE, OnceId, Reader, Shard, Store,
+    StoreError,
 };
 
 use super::asking::{Answered, Question};
@@ -230,7 +230,7 @@ impl StoreThread {
             None => return Ok(()),
             Some(Writing::Batch(batch)) => {
                 let asked = boot_time();
-                self.store.commit(self.lease, batch).and_then(|Committed { answers, now, .. }| {
+                self.store.commit(self.lease, batch).and_then(|Commit { answers, now, .. }| {
                     let (number, reading) = (batch.number, read(now, asked));
                     // Where these cannot be read the batch is sent again, which writes nothing.
                     let holders = Holder::of_batch(&mut *self.store, self.lease.shard, batch, &answers)?;

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::generator::Generator;
-use super::ground::{Held, same, text};
+use super::store_fixture::{LawResult, same, text};
 use crate::name::JobName;
 use crate::once::OnceId;
 use crate::run::RunKey;
@@ -18,7 +18,7 @@ pub(super) fn same_contents<S: Store>(
     store: &mut S,
     oracle: &mut MemoryStore,
     generator: &mut Generator,
-) -> Held {
+) -> LawResult {
     let shard = Shard::WHOLE;
     same("jobs", &store.jobs(shard).map_err(text)?, &oracle.jobs(shard).map_err(text)?)?;
     same("counts", &store.counts(shard).map_err(text)?, &oracle.counts(shard).map_err(text)?)?;
@@ -60,14 +60,14 @@ pub(super) fn same_contents<S: Store>(
 }
 
 /// A page of runs is the same, and so are they one by one.
-pub(super) fn same_page<S: Store>(store: &mut S, oracle: &mut MemoryStore, query: &Query) -> Held {
+pub(super) fn same_page<S: Store>(store: &mut S, oracle: &mut MemoryStore, query: &Query) -> LawResult {
     let found = store.find(Shard::WHOLE, query).map_err(text)?;
     same("runs found", &found, &oracle.find(Shard::WHOLE, query).map_err(text)?)?;
     found.iter().try_for_each(|run| same_run(store, oracle, &run.key))
 }
 
 /// A run is the same, if there is one.
-pub(super) fn same_run<S: Store>(store: &mut S, oracle: &mut MemoryStore, key: &RunKey) -> Held {
+pub(super) fn same_run<S: Store>(store: &mut S, oracle: &mut MemoryStore, key: &RunKey) -> LawResult {
     let shard = Shard::WHOLE;
     same("a run", &store.run(shard, key).map_err(text)?, &oracle.run(shard, key).map_err(text)?)?;
     let found = store.attempts(shard, key).map_err(text)?;

@@ -18,8 +18,8 @@
 
 use std::sync::Arc;
 
-use super::ground::{Ground, Held, acquired, committed, same, text};
 use super::laws::{Law, at, name, once};
+use super::store_fixture::{LawResult, StoreFixture, acquired, committed, same, text};
 use crate::holder::Holder;
 use crate::once::{Once, OnceId, Submission};
 use crate::operation::{Answer, Batch, Operation};
@@ -117,7 +117,7 @@ fn cases(number: u64, keyed: &Once, plain: &Once, standing: Option<RunState>) ->
     ]
 }
 
-fn check<S: crate::store::Store>(store: &mut S, lease: Lease, number: u64, case: Case) -> Held {
+fn check<S: crate::store::Store>(store: &mut S, lease: Lease, number: u64, case: Case) -> LawResult {
     let Case { asked, answer, is_same } = case;
     let operations = [Operation::Submit(asked.clone())];
     let answers = committed(store, lease, number, &operations)?;
@@ -138,13 +138,13 @@ fn check<S: crate::store::Store>(store: &mut S, lease: Lease, number: u64, case:
     same("whether the holder is the same", &holder.is_same(&submission), &is_same)
 }
 
-pub(super) fn law<G: Ground>() -> Law<G> {
+pub(super) fn law<G: StoreFixture>() -> Law<G> {
     ("what has a key or a name is told, how it stands, and whether it is the same", held)
 }
 
-fn held<G: Ground>(ground: &mut G) -> Held {
-    let mut store = ground.fresh();
-    let lease = acquired(ground, &mut store, &Owner::new("suite"))?;
+fn held<G: StoreFixture>(fixture: &mut G) -> LawResult {
+    let mut store = fixture.fresh();
+    let lease = acquired(fixture, &mut store, &Owner::new("suite"))?;
     let mut batch_count = 0;
     for (number, standing) in (1_u64..).zip(STANDINGS) {
         let number = number * 100;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::ground::{Ground, Held, acquired, committed, same, text};
+use super::store_fixture::{LawResult, StoreFixture, acquired, committed, same, text};
 use crate::audit::{Audit, AuditQuery, MAX_AUDIT_ROWS};
 use crate::name::JobName;
 use crate::once::{Once, OnceId};
@@ -16,9 +16,9 @@ use crate::state::RunState;
 use crate::store::{Lease, Owner, Reader, Shard, Store, StoreError};
 use crate::work::{Action, Work};
 
-pub(super) type Law<G> = (&'static str, fn(&mut G) -> Held);
+pub(super) type Law<G> = (&'static str, fn(&mut G) -> LawResult);
 
-pub(super) fn all<G: Ground>() -> Vec<Law<G>> {
+pub(super) fn all<G: StoreFixture>() -> Vec<Law<G>> {
     vec![
         ("what is committed is there after reopening", kept_after_reopening),
         ("a batch that is sent again is applied once", applied_once),
@@ -68,21 +68,21 @@ pub(super) fn key() -> RunKey {
     RunKey::new(name("job"), at(60))
 }
 
-fn opened<G: Ground>(ground: &mut G) -> Result<(G::Store, Lease), String> {
-    let mut store = ground.fresh();
-    let lease = acquired(ground, &mut store, &Owner::new("suite"))?;
+fn opened<G: StoreFixture>(fixture: &mut G) -> Result<(G::Store, Lease), String> {
+    let mut store = fixture.fresh();
+    let lease = acquired(fixture, &mut store, &Owner::new("suite"))?;
     Ok((store, lease))
 }
 
-fn kept_after_reopening<G: Ground>(ground: &mut G) -> Held {
-    let (mut store, lease) = opened(ground)?;
+fn kept_after_reopening<G: StoreFixture>(fixture: &mut G) -> LawResult {
+    let (mut store, lease) = opened(fixture)?;
     let operations = [
         Operation::Plan(running(&key())),
         Operation::Submit(once(1, 99)),
         Operation::PauseAll(Some(PauseTerms::new("a note").until(at(100)))),
     ];
     same("answers", &committed(&mut store, lease, 1, &operations)?, &vec![Answer::New; 3])?;
-    let mut store = ground.reopened(store);
+    let mut store = fixture.reopened(store);
     same("run", &store.run(Shard::WHOLE, &key()).map_err(text)?, &Some(running(&key())))?;
     let pending = store.load(Shard::WHOLE, OnceId::first_at(at(0)), at(99), 9).map_err(text)?;
     same("pending", &pending, &vec![once(1, 99)])?;
@@ -90,8 +90,8 @@ fn kept_after_reopening<G: Ground>(ground: &mut G) -> Held {
     same("pause", &store.jobs(Shard::WHOLE).map_err(text)?.1, &Some(rest))
 }
 
-fn applied_once<G: Ground>(ground: &mut G) -> Held {
-    let (mut store, lease) = opened(ground)?;
+fn applied_once<G: StoreFixture>(fixture: &mut G) -> LawResult {
+    let (mut store, lease) = opened(fixture)?;
     let operations = [Operation::Submit(once(1, 99)), Operation::Plan(running(&key()))];
     for _ in 0..3 {
         same("answers", &committed(&mut store, lease, 1, &operations)?, &vec![Answer::New; 2])?;
@@ -103,11 +103,11 @@ fn applied_once<G: Ground>(ground: &mut G) -> Held {
     )
 }
 
-fn applied_once_after_reopening<G: Ground>(ground: &mut G) -> Held {
-    let (mut store, lease) = opened(ground)?;
+fn applied_once_after_reopening<G: StoreFixture>(fixture: &mut G) -> LawResult {
+    let (mut store, lease) = opened(fixture)?;
     let operations = [Operation::Plan(running(&key()))];
     committed(&mut store, lease, 1, &operations)?;
-    let mut store = ground.reopened(store);
+    let mut store = fixture.reopened(store);
     // An embedded store may fence its owner out when it is closed; then nothing of it is written either.
     match store.commit(lease, &Batch { number: 1, operations: operations.to_vec() }) {
         Ok(committed) => same("answers", &committed.answers, &vec![Answer::New]),
@@ -117,8 +117,8 @@ fn applied_once_after_reopening<G: Ground>(ground: &mut G) -> Held {
 }
 
 /// A request that its owner has given up may still arrive, when the batch was sent again and others after it.
-fn late_batch<G: Ground>(ground: &mut G) -> Held {
-    let (mut store, lease) = opened(ground)?;
+fn late_batch<G: StoreFixture>(fixture: &mut G) -> LawResult {
+    let (mut store, lease) = opened(fixture)?;
     let first = [Operation::PauseAll(Some(PauseTerms::new("late")))];
     committed(&mut store, lease, 1, &first)?;
     let second = [Operation::PauseAll(None), Operation::Plan(running(&key()))];
@@ -133,8 +133,8 @@ fn late_batch<G: Ground>(ground: &mut G) -> Held {
 }
 
 /// The store may have lost what it had acknowledged. Its owner remembers it, and must not go on from there.
-fn batch_after_a_gap<G: Ground>(ground: &mut G) -> Held {
-    let (mut store, lease) = opened(ground)?;
+fn batch_after_a_gap<G: StoreFixture>(fixture: &mut G) -> LawResult {
+    let (mut store, lease) = opened(fixture)?;
     let pause = [Operation::PauseAll(Some(PauseTerms::new("after a gap")))];
     let mut refused = |lease, number| match store.commit(lease, &Batch { number, operations: pause.to_vec() })
     {
@@ -145,7 +145,7 @@ fn batch_after_a_gap<G: Ground>(ground: &mut G) -> Held {
     refused(lease, u64::from(u32::MAX))?;
     same("pause", &store.jobs(Shard::WHOLE).map_err(text)?.1, &None)?;
     // The owner takes the shard again, and counts from one.
-    let lease = acquired(ground, &mut store, &Owner::new("suite"))?;
+    let lease = acquired(fixture, &mut store, &Owner::new("suite"))?;
     let run = [Operation::Plan(running(&key()))];
     same("its answers", &committed(&mut store, lease, 1, &run)?, &vec![Answer::New])?;
     let batch = Batch { number: 3, operations: pause.to_vec() };
@@ -156,9 +156,9 @@ fn batch_after_a_gap<G: Ground>(ground: &mut G) -> Held {
     same("pause after the second gap", &store.jobs(Shard::WHOLE).map_err(text)?.1, &None)
 }
 
-fn fenced<G: Ground>(ground: &mut G) -> Held {
-    let (mut store, old) = opened(ground)?;
-    let new = acquired(ground, &mut store, &Owner::new("another"))?;
+fn fenced<G: StoreFixture>(fixture: &mut G) -> LawResult {
+    let (mut store, old) = opened(fixture)?;
+    let new = acquired(fixture, &mut store, &Owner::new("another"))?;
     let batch = Batch { number: 1, operations: vec![Operation::Plan(running(&key()))] };
     for found in [store.commit(old, &batch).map(|_| ()), store.renew(old).map(|_| ()), store.release(old)] {
         if !matches!(found, Err(StoreError::Fenced)) {
@@ -174,42 +174,42 @@ fn fenced<G: Ground>(ground: &mut G) -> Held {
     }
 }
 
-fn epochs_grow<G: Ground>(ground: &mut G) -> Held {
-    let (mut store, first) = opened(ground)?;
-    let second = acquired(ground, &mut store, &Owner::new("suite"))?;
+fn epochs_grow<G: StoreFixture>(fixture: &mut G) -> LawResult {
+    let (mut store, first) = opened(fixture)?;
+    let second = acquired(fixture, &mut store, &Owner::new("suite"))?;
     store.release(second).map_err(text)?;
-    let mut store = ground.reopened(store);
-    let third = acquired(ground, &mut store, &Owner::new("suite"))?;
+    let mut store = fixture.reopened(store);
+    let third = acquired(fixture, &mut store, &Owner::new("suite"))?;
     let epochs = [first.epoch, second.epoch, third.epoch];
     if epochs[0] < epochs[1] && epochs[1] < epochs[2] { Ok(()) } else { Err(format!("{epochs:?}")) }
 }
 
-fn takeover_told<G: Ground>(ground: &mut G) -> Held {
-    let (mut store, first) = opened(ground)?;
+fn takeover_told<G: StoreFixture>(fixture: &mut G) -> LawResult {
+    let (mut store, first) = opened(fixture)?;
     store.release(first).map_err(text)?;
-    let mut store = ground.reopened(store);
-    let second = acquired(ground, &mut store, &Owner::new("suite"))?;
-    let mut store = ground.reopened(store);
-    let third = acquired(ground, &mut store, &Owner::new("suite"))?;
+    let mut store = fixture.reopened(store);
+    let second = acquired(fixture, &mut store, &Owner::new("suite"))?;
+    let mut store = fixture.reopened(store);
+    let third = acquired(fixture, &mut store, &Owner::new("suite"))?;
     let found = [first, second, third].map(|lease| lease.takeover);
     same("takeovers", &found, &[Takeover::Clean, Takeover::Clean, Takeover::Unclean])
 }
 
-fn reboot_told<G: Ground>(ground: &mut G) -> Held {
-    let mut store = ground.fresh();
+fn reboot_told<G: StoreFixture>(fixture: &mut G) -> LawResult {
+    let mut store = fixture.fresh();
     let mut found = Vec::new();
     for machine_start in ["one", "one", "other", "", "one"] {
         let owner = Owner { machine_start: machine_start.to_owned(), ..Owner::new("suite") };
-        found.push(acquired(ground, &mut store, &owner)?.takeover);
-        store = ground.reopened(store);
+        found.push(acquired(fixture, &mut store, &owner)?.takeover);
+        store = fixture.reopened(store);
     }
     let expected =
         [Takeover::Clean, Takeover::Unclean, Takeover::Rebooted, Takeover::Unclean, Takeover::Unclean];
     same("takeovers", &found, &expected.to_vec())
 }
 
-fn one_start<G: Ground>(ground: &mut G) -> Held {
-    let (mut store, lease) = opened(ground)?;
+fn one_start<G: StoreFixture>(fixture: &mut G) -> LawResult {
+    let (mut store, lease) = opened(fixture)?;
     let queued = Run::new(key(), Cause::Trigger, RunState::Queued, at(60), at(60));
     let begin = |attempt| Operation::Begin { key: key(), attempt, at: at(61) };
     let operations = [begin(1), Operation::Plan(queued), begin(2), begin(1), begin(1)];
@@ -222,8 +222,8 @@ fn one_start<G: Ground>(ground: &mut G) -> Held {
     same("attempts", &store.attempts(Shard::WHOLE, &key()).map_err(text)?.len(), &1)
 }
 
-fn fires_once<G: Ground>(ground: &mut G) -> Held {
-    let (mut store, lease) = opened(ground)?;
+fn fires_once<G: StoreFixture>(fixture: &mut G) -> LawResult {
+    let (mut store, lease) = opened(fixture)?;
     let job = once(1, 50);
     let run = Run { attempt: 1, started: Some(at(51)), ..job.run(RunState::Running, at(50), at(51)) };
     let fire = Operation::Fire { id: job.id, run };
@@ -237,8 +237,8 @@ fn fires_once<G: Ground>(ground: &mut G) -> Held {
     same("pending", &store.counts(Shard::WHOLE).map_err(text)?.pending, &0)
 }
 
-fn taken<G: Ground>(ground: &mut G) -> Held {
-    let (mut store, lease) = opened(ground)?;
+fn taken<G: StoreFixture>(fixture: &mut G) -> LawResult {
+    let (mut store, lease) = opened(fixture)?;
     let first = Once { name: name("asked"), key: Some("k".to_owned()), ..once(1, 50) };
     let same_key = Once { key: Some("k".to_owned()), ..once(2, 60) };
     let same_name = Once { name: name("asked"), ..once(3, 70) };
@@ -260,8 +260,8 @@ fn taken<G: Ground>(ground: &mut G) -> Held {
     )
 }
 
-fn pages<G: Ground>(ground: &mut G) -> Held {
-    let (mut store, lease) = opened(ground)?;
+fn pages<G: StoreFixture>(fixture: &mut G) -> LawResult {
+    let (mut store, lease) = opened(fixture)?;
     // Submitted out of order, several at one time.
     let jobs: Vec<Once> =
         (1..=20).map(|number| once(number, i64::try_from(number * 7 % 5).unwrap_or(0))).collect();
@@ -281,16 +281,16 @@ fn pages<G: Ground>(ground: &mut G) -> Held {
     same("ids", &found, &expected)
 }
 
-fn pruned<G: Ground>(ground: &mut G) -> Held {
-    let (mut store, lease) = opened(ground)?;
+fn pruned<G: StoreFixture>(fixture: &mut G) -> LawResult {
+    let (mut store, lease) = opened(fixture)?;
     let run = |second| {
         let key = RunKey::new(name("job"), at(second));
         let run = Run::new(key, Cause::Trigger, RunState::Missed, at(second), at(second));
         Operation::Plan(Run { ended: Some(at(second)), ..run })
     };
     committed(&mut store, lease, 1, &(1..=9).map(run).collect::<Vec<_>>())?;
-    let mut store = ground.reopened(store);
-    let lease = acquired(ground, &mut store, &Owner::new("next"))?;
+    let mut store = fixture.reopened(store);
+    let lease = acquired(fixture, &mut store, &Owner::new("next"))?;
     let prune = |keep, before| Operation::Prune { job: Some(name("job")), keep, before: at(before) };
     for (number, keep, before, left) in [(1, 5, 0, 5), (2, 5, 8, 2), (3, 1, 0, 1)] {
         committed(&mut store, lease, number, &[prune(keep, before)])?;
@@ -299,8 +299,8 @@ fn pruned<G: Ground>(ground: &mut G) -> Held {
     Ok(())
 }
 
-fn watermark<G: Ground>(ground: &mut G) -> Held {
-    let (mut store, lease) = opened(ground)?;
+fn watermark<G: StoreFixture>(fixture: &mut G) -> LawResult {
+    let (mut store, lease) = opened(fixture)?;
     let mark = Mark::new(name("job"), at(100), "@daily".to_owned());
     let earlier = Mark { watermark: at(50), runs: 7, ..mark.clone() };
     let define =
@@ -321,8 +321,8 @@ fn watermark<G: Ground>(ground: &mut G) -> Held {
     same("marks of another timetable", &jobs[0].mark, &other)
 }
 
-fn last_kept<G: Ground>(ground: &mut G) -> Held {
-    let (mut store, lease) = opened(ground)?;
+fn last_kept<G: StoreFixture>(fixture: &mut G) -> LawResult {
+    let (mut store, lease) = opened(fixture)?;
     let define = Operation::Define {
         mark: Mark::new(name("job"), at(0), String::new()),
         source: String::new(),
@@ -365,8 +365,8 @@ fn last_kept<G: Ground>(ground: &mut G) -> Held {
     let mut lease = lease;
     for (number, (operations, expected)) in (1..).zip(rounds) {
         committed(&mut store, lease, 1, &operations)?;
-        store = ground.reopened(store);
-        lease = acquired(ground, &mut store, &Owner::new("suite"))?;
+        store = fixture.reopened(store);
+        lease = acquired(fixture, &mut store, &Owner::new("suite"))?;
         let (jobs, _) = store.jobs(Shard::WHOLE).map_err(text)?;
         let last = |record: &JobRecord| (record.last, record.last_success);
         let expected_last =
@@ -381,8 +381,8 @@ fn last_kept<G: Ground>(ground: &mut G) -> Held {
     Ok(())
 }
 
-fn audited<G: Ground>(ground: &mut G) -> Held {
-    let (mut store, lease) = opened(ground)?;
+fn audited<G: StoreFixture>(fixture: &mut G) -> LawResult {
+    let (mut store, lease) = opened(fixture)?;
     let row = |number: u64| {
         let seconds = i64::try_from(number).unwrap_or(0);
         Audit::new(at(seconds), "ada", "pause", format!("job-{}", number % 3)).with_note("because")
@@ -395,7 +395,7 @@ fn audited<G: Ground>(ground: &mut G) -> Held {
             (first..first + batch_size).map(|number| Operation::Audit(row(number))).collect();
         committed(&mut store, lease, number, &operations)?;
     }
-    let mut store = ground.reopened(store);
+    let mut store = fixture.reopened(store);
     let latest = batch_count * batch_size;
     let mut query = AuditQuery::new(2);
     query.target = Some("job-1".to_owned());
@@ -414,8 +414,8 @@ fn audited<G: Ground>(ground: &mut G) -> Held {
     same("the oldest rows", &found.iter().map(|row| row.number).collect(), &vec![oldest + 1])
 }
 
-fn moves<G: Ground>(ground: &mut G) -> Held {
-    let (mut store, lease) = opened(ground)?;
+fn moves<G: StoreFixture>(fixture: &mut G) -> LawResult {
+    let (mut store, lease) = opened(fixture)?;
     let mut number = 0;
     for from in RunState::ALL.into_iter().filter(|state| state.may_begin()) {
         for to in RunState::ALL.into_iter().filter(|to| *to != RunState::Running) {
@@ -435,8 +435,8 @@ fn moves<G: Ground>(ground: &mut G) -> Held {
     Ok(())
 }
 
-fn forgiven<G: Ground>(ground: &mut G) -> Held {
-    let (mut store, lease) = opened(ground)?;
+fn forgiven<G: StoreFixture>(fixture: &mut G) -> LawResult {
+    let (mut store, lease) = opened(fixture)?;
     let moved = |from, to| {
         let (due, at, reason) = (at(70), at(71), None);
         Operation::Move { key: key(), from, to, due, at, reason }

@@ -8,8 +8,8 @@
 //! Where the store can be opened a second time beside the first, each owner has a connection of its own; else
 //! both share one.
 
-use super::ground::{Ground, Held, acquired, committed, same, text};
 use super::laws::{Law, at, key, name, once, running};
+use super::store_fixture::{LawResult, StoreFixture, acquired, committed, same, text};
 use crate::operation::{Answer, Batch, Operation};
 use crate::record::{Mark, PauseTerms};
 use crate::run::{Cause, Run, RunKey};
@@ -19,7 +19,7 @@ use crate::store::{Lease, Owner, Query, Reader, Shard, Store, StoreError};
 /// How many steps a random history of two owners has.
 const STEPS: u64 = 60;
 
-pub(super) fn all<G: Ground>() -> Vec<Law<G>> {
+pub(super) fn all<G: StoreFixture>() -> Vec<Law<G>> {
     vec![
         ("a shard is not given to another while its lease lasts", held_while_the_lease_lasts),
         ("a batch in time renews the lease, and one that is sent again does too", renewed_by_a_batch),
@@ -38,9 +38,9 @@ struct Hands<S> {
 }
 
 impl<S: Store> Hands<S> {
-    fn fresh<G: Ground<Store = S>>(ground: &mut G) -> Hands<S> {
-        let one = ground.fresh();
-        let other = ground.beside(&one);
+    fn fresh<G: StoreFixture<Store = S>>(fixture: &mut G) -> Hands<S> {
+        let one = fixture.fresh();
+        let other = fixture.beside(&one);
         Hands { one, other }
     }
 
@@ -54,11 +54,11 @@ impl<S: Store> Hands<S> {
 }
 
 /// Acquires the shard for an owner of that name.
-fn taken_by<G: Ground>(ground: &mut G, store: &mut G::Store, owner: &str) -> Result<Lease, String> {
-    acquired(ground, store, &Owner::new(owner))
+fn taken_by<G: StoreFixture>(fixture: &mut G, store: &mut G::Store, owner: &str) -> Result<Lease, String> {
+    acquired(fixture, store, &Owner::new(owner))
 }
 
-fn is_fenced<T: std::fmt::Debug>(what: &str, found: Result<T, StoreError>) -> Held {
+fn is_fenced<T: std::fmt::Debug>(what: &str, found: Result<T, StoreError>) -> LawResult {
     match found {
         Err(StoreError::Fenced) => Ok(()),
         found => Err(format!("{what} of an owner that lost its shard was answered {found:?}")),
@@ -71,9 +71,9 @@ fn plan(nominal: i64) -> Operation {
 }
 
 /// Of a store whose leases last as long as it is open the latest owner is the owner at once.
-fn held_while_the_lease_lasts<G: Ground>(ground: &mut G) -> Held {
-    let mut hands = Hands::fresh(ground);
-    let first = taken_by(ground, hands.one(), "one")?;
+fn held_while_the_lease_lasts<G: StoreFixture>(fixture: &mut G) -> LawResult {
+    let mut hands = Hands::fresh(fixture);
+    let first = taken_by(fixture, hands.one(), "one")?;
     let Some(lasts) = first.lasts else { return Ok(()) };
     for number in 1..=3 {
         match hands.other().acquire(Shard::WHOLE, &Owner::new("other")) {
@@ -90,7 +90,7 @@ fn held_while_the_lease_lasts<G: Ground>(ground: &mut G) -> Held {
         same("what the owner writes meanwhile", &answers, &vec![Answer::New])?;
         hands.one().renew(first).map_err(text)?;
     }
-    let second = taken_by(ground, hands.other(), "other")?;
+    let second = taken_by(fixture, hands.other(), "other")?;
     is_fenced("a renewal", hands.one().renew(first))?;
     hands.other().release(second).map_err(text)?;
     // Nothing is waited for after an owner has left.
@@ -99,14 +99,14 @@ fn held_while_the_lease_lasts<G: Ground>(ground: &mut G) -> Held {
 
 /// An owner whose lease has run out is the owner until another takes the shard, and with its next batch the
 /// lease lasts again.
-fn renewed_by_a_batch<G: Ground>(ground: &mut G) -> Held {
-    let mut hands = Hands::fresh(ground);
-    let lease = taken_by(ground, hands.one(), "one")?;
+fn renewed_by_a_batch<G: StoreFixture>(fixture: &mut G) -> LawResult {
+    let mut hands = Hands::fresh(fixture);
+    let lease = taken_by(fixture, hands.one(), "one")?;
     if lease.lasts.is_none() {
         return Ok(());
     }
     for sent_again in 0..2 {
-        ground.lapse(hands.one());
+        fixture.lapse(hands.one());
         let answers = committed(hands.one(), lease, 1, &[plan(60)])?;
         same("a batch after the lease ran out", &answers, &vec![Answer::New])?;
         match hands.other().acquire(Shard::WHOLE, &Owner::new("other")) {
@@ -118,11 +118,11 @@ fn renewed_by_a_batch<G: Ground>(ground: &mut G) -> Held {
 }
 
 /// Also over a connection of its own.
-fn fenced_after_a_steal<G: Ground>(ground: &mut G) -> Held {
-    let mut hands = Hands::fresh(ground);
-    let old = taken_by(ground, hands.one(), "one")?;
+fn fenced_after_a_steal<G: StoreFixture>(fixture: &mut G) -> LawResult {
+    let mut hands = Hands::fresh(fixture);
+    let old = taken_by(fixture, hands.one(), "one")?;
     committed(hands.one(), old, 1, &[plan(60)])?;
-    let new = taken_by(ground, hands.other(), "other")?;
+    let new = taken_by(fixture, hands.other(), "other")?;
     let batch = Batch { number: 2, operations: vec![plan(120)] };
     is_fenced("a commit", hands.one().commit(old, &batch))?;
     is_fenced("a renewal", hands.one().renew(old))?;
@@ -134,11 +134,11 @@ fn fenced_after_a_steal<G: Ground>(ground: &mut G) -> Held {
 
 /// The answer of a batch was lost, and the shard with it: the batch is not answered as if it were still the
 /// owner's.
-fn lost_answer_after_a_steal<G: Ground>(ground: &mut G) -> Held {
-    let mut hands = Hands::fresh(ground);
-    let old = taken_by(ground, hands.one(), "one")?;
+fn lost_answer_after_a_steal<G: StoreFixture>(fixture: &mut G) -> LawResult {
+    let mut hands = Hands::fresh(fixture);
+    let old = taken_by(fixture, hands.one(), "one")?;
     committed(hands.one(), old, 1, &[plan(60)])?;
-    let new = taken_by(ground, hands.other(), "other")?;
+    let new = taken_by(fixture, hands.other(), "other")?;
     let again = Batch { number: 1, operations: vec![plan(60)] };
     is_fenced("a batch that was sent again", hands.one().commit(old, &again))?;
     // The new owner counts from one: its first batch is not taken for that of the old one.
@@ -149,14 +149,14 @@ fn lost_answer_after_a_steal<G: Ground>(ground: &mut G) -> Held {
 }
 
 /// What one owner committed, the other finds, and can go on with.
-fn taken_over_whole<G: Ground>(ground: &mut G) -> Held {
-    let mut hands = Hands::fresh(ground);
-    let old = taken_by(ground, hands.one(), "one")?;
+fn taken_over_whole<G: StoreFixture>(fixture: &mut G) -> LawResult {
+    let mut hands = Hands::fresh(fixture);
+    let old = taken_by(fixture, hands.one(), "one")?;
     let mark = Mark::new(name("job"), at(60), "@daily".to_owned());
     let define = Operation::Define { mark: mark.clone(), source: "one".to_owned(), text: String::new() };
     let operations = [define, Operation::Plan(running(&key())), Operation::Submit(once(1, 99))];
     committed(hands.one(), old, 1, &operations)?;
-    let new = taken_by(ground, hands.other(), "other")?;
+    let new = taken_by(fixture, hands.other(), "other")?;
     let store = hands.other();
     let (jobs, _) = store.jobs(Shard::WHOLE).map_err(text)?;
     same("marks", &jobs.into_iter().map(|record| record.mark).collect(), &vec![mark])?;
@@ -169,12 +169,12 @@ fn taken_over_whole<G: Ground>(ground: &mut G) -> Held {
 }
 
 /// Where the store tells its time, it never runs back, and a lease lasts for some of it.
-fn time_never_runs_back<G: Ground>(ground: &mut G) -> Held {
-    let mut hands = Hands::fresh(ground);
+fn time_never_runs_back<G: StoreFixture>(fixture: &mut G) -> LawResult {
+    let mut hands = Hands::fresh(fixture);
     let (mut latest, mut is_one) = (None, true);
     for _ in 0..4 {
         let store = if is_one { hands.one() } else { hands.other() };
-        let lease = taken_by(ground, store, "an owner")?;
+        let lease = taken_by(fixture, store, "an owner")?;
         let batch =
             Batch { number: 1, operations: vec![Operation::PauseAll(is_one.then(PauseTerms::default))] };
         let committed = store.commit(lease, &batch).map_err(text)?;
@@ -198,8 +198,8 @@ fn time_never_runs_back<G: Ground>(ground: &mut G) -> Held {
 
 /// Two owners steal, commit, renew and release at random; the holder of the latest lease writes, and no other
 /// else does.
-fn random_steals<G: Ground>(ground: &mut G) -> Held {
-    let mut hands = Hands::fresh(ground);
+fn random_steals<G: StoreFixture>(fixture: &mut G) -> LawResult {
+    let mut hands = Hands::fresh(fixture);
     // A generator of Lehmer's: the steps are the same each time.
     let mut state: u64 = 0x2545_f491;
     let mut draw = |count: u64| {
@@ -215,7 +215,7 @@ fn random_steals<G: Ground>(ground: &mut G) -> Held {
         let store = if index == 0 { hands.one() } else { hands.other() };
         let (kind, lease) = (draw(6), leases[index]);
         let Some(lease) = lease.filter(|_| 0 < kind) else {
-            leases[index] = Some(taken_by(ground, store, "an owner")?);
+            leases[index] = Some(taken_by(fixture, store, "an owner")?);
             (holder, numbers[index]) = (Some(index), 0);
             continue;
         };

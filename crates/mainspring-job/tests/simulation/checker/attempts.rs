@@ -18,13 +18,13 @@ use crate::simulation::world::World;
 pub(crate) struct Story {
     pub first: Run,
     pub policies: Policies,
-    pub steps: Vec<Told>,
+    pub steps: Vec<RecordedStep>,
     /// The server died in it so often that it is not tried again.
     pub is_crash_loop: bool,
 }
 
 /// One step of a run: where it stands in the log, the state, and when it was decided.
-pub(crate) struct Told {
+pub(crate) struct RecordedStep {
     pub index: usize,
     pub state: RunState,
     pub at: Timestamp,
@@ -36,29 +36,29 @@ pub(crate) struct Told {
 pub(crate) type Stories = BTreeMap<RunKey, Story>;
 
 /// From which places in the log on each job is defined, or not any more.
-struct Lives(BTreeMap<JobName, Vec<(usize, bool)>>);
+struct DefinedSpans(BTreeMap<JobName, Vec<(usize, bool)>>);
 
-impl Lives {
-    fn of(world: &World<'_>) -> Lives {
-        let mut lives: BTreeMap<JobName, Vec<(usize, bool)>> = BTreeMap::new();
+impl DefinedSpans {
+    fn of(world: &World<'_>) -> DefinedSpans {
+        let mut spans: BTreeMap<JobName, Vec<(usize, bool)>> = BTreeMap::new();
         for (index, event) in world.log.iter().enumerate() {
             let Event::Wrote { operation, answer: Answer::New, .. } = event else { continue };
             match operation {
                 Operation::Define { mark, .. } => {
-                    lives.entry(mark.job.clone()).or_default().push((index, true));
+                    spans.entry(mark.job.clone()).or_default().push((index, true));
                 }
                 // One that is absent goes on when it is back.
                 Operation::Forget { job, absence: None } => {
-                    lives.entry(job.clone()).or_default().push((index, false));
+                    spans.entry(job.clone()).or_default().push((index, false));
                 }
                 _ => (),
             }
         }
-        Lives(lives)
+        DefinedSpans(spans)
     }
 
     /// Whether a run's job was removed at a place in the log.
-    fn is_gone(&self, run: &Run, index: usize) -> bool {
+    fn is_of_removed(&self, run: &Run, index: usize) -> bool {
         run.cause != Cause::Once && self.is_removed(&run.key.job, index)
     }
 
@@ -121,20 +121,20 @@ pub(crate) fn stories(world: &World<'_>) -> Result<Stories, String> {
 }
 
 fn tell(script: &Script, stories: &mut Stories, index: usize, operation: &Operation) -> Verdict {
-    let (key, told) = match operation {
+    let (key, step) = match operation {
         Operation::Plan(run) | Operation::Fire { run, .. } => {
             let at = run.started.unwrap_or(run.planned);
-            let told = Told { index, state: run.state, at, due: run.due, attempt: run.attempt };
+            let step = RecordedStep { index, state: run.state, at, due: run.due, attempt: run.attempt };
             let job = Script::index(&run.key.job).filter(|_| run.cause != Cause::Once);
             let work = job.map_or(run.work.as_deref(), |job| Some(&*script.job(job, 0).work));
             let policies = work.map(|work| work.policies.clone()).unwrap_or_default();
             let story = Story { first: run.clone(), policies, steps: Vec::new(), is_crash_loop: false };
             let before = stories.insert(run.key.clone(), story);
             ensure!(before.is_none(), "doubled: {} is recorded twice", run.key);
-            (&run.key, told)
+            (&run.key, step)
         }
         Operation::Begin { key, attempt, at } => {
-            (key, Told { index, state: RunState::Running, at: *at, due: *at, attempt: *attempt })
+            (key, RecordedStep { index, state: RunState::Running, at: *at, due: *at, attempt: *attempt })
         }
         Operation::End { key, attempt, state, at, outcome, .. } => {
             // Its end was never told, or the server killed it in order to stop.
@@ -145,10 +145,10 @@ fn tell(script: &Script, stories: &mut Stories, index: usize, operation: &Operat
             let has_succeeded = *outcome == Some(Outcome::Succeeded);
             let is_right = has_succeeded == (*state == RunState::Succeeded);
             ensure!(is_right, "untrue: {key}: {outcome:?} became {state}");
-            (key, Told { index, state: *state, at: *at, due: *at, attempt: *attempt })
+            (key, RecordedStep { index, state: *state, at: *at, due: *at, attempt: *attempt })
         }
         Operation::Move { key, to, due, at, .. } => {
-            (key, Told { index, state: *to, at: *at, due: *due, attempt: 0 })
+            (key, RecordedStep { index, state: *to, at: *at, due: *due, attempt: 0 })
         }
         _ => return Ok(()),
     };
@@ -156,7 +156,7 @@ fn tell(script: &Script, stories: &mut Stories, index: usize, operation: &Operat
     if let Operation::End { crashes, .. } = operation {
         story.is_crash_loop |= MAX_CRASHES <= *crashes;
     }
-    story.steps.push(told);
+    story.steps.push(step);
     Ok(())
 }
 
@@ -167,21 +167,22 @@ pub(crate) fn check_starts(world: &World<'_>, stories: &Stories) -> Verdict {
         let Event::Started { key, attempt, cause, due, high_water, .. } = event else { continue };
         ensure!(started.insert((key, *attempt)), "doubled: {key} attempt {attempt} started twice");
         let story = stories.get(key).ok_or_else(|| format!("doubled: {key} started, and is on no record"))?;
-        let is_record =
-            |told: &Told| told.attempt == *attempt && told.state == RunState::Running && told.index < index;
+        let is_record = |step: &RecordedStep| {
+            step.attempt == *attempt && step.state == RunState::Running && step.index < index
+        };
         let has_begun = story.steps.iter().any(is_record);
         ensure!(has_begun, "doubled: {key} attempt {attempt} started, and its start is not on disk");
         ensure!(*due <= *high_water, "early: {key} started at {high_water} and was due at {due}");
-        let is_told = story.steps.iter().any(|told| told.due == *due);
+        let is_told = story.steps.iter().any(|step| step.due == *due);
         ensure!(is_told, "untrue: {key} was due at {due}, which is on no record");
         let is_timed = matches!(cause, Cause::Trigger | Cause::CatchUp | Cause::Backfill | Cause::Once);
         ensure!(!is_timed || key.nominal <= *high_water, "early: {key} started at {high_water}");
     }
     for (key, story) in stories {
-        let begun = story.steps.iter().filter(|told| told.state == RunState::Running);
-        for (number, told) in (1..).zip(begun) {
-            ensure!(told.attempt == number, "doubled: attempt {} of {key} began as {number}", told.attempt);
-            ensure!(told.at <= world.high_water, "early: {key} began at {}", told.at);
+        let begun = story.steps.iter().filter(|step| step.state == RunState::Running);
+        for (number, step) in (1..).zip(begun) {
+            ensure!(step.attempt == number, "doubled: attempt {} of {key} began as {number}", step.attempt);
+            ensure!(step.at <= world.high_water, "early: {key} began at {}", step.at);
         }
     }
     Ok(())
@@ -190,7 +191,7 @@ pub(crate) fn check_starts(world: &World<'_>, stories: &Stories) -> Verdict {
 /// What follows the end of an attempt: another while the policy names that end and attempts are left, a dead
 /// letter if it names the end and none is left, and nothing if it does not name it.
 pub(crate) fn check_retries(world: &World<'_>, stories: &Stories) -> Verdict {
-    let lives = Lives::of(world);
+    let spans = DefinedSpans::of(world);
     for (key, story) in stories {
         let Retry { on, max, .. } = story.policies.retry;
         let keeps_dead = match story.policies.dead_letters {
@@ -200,22 +201,22 @@ pub(crate) fn check_retries(world: &World<'_>, stories: &Stories) -> Verdict {
             other => unreachable!("no script has {other:?}"),
         };
         let mut attempts = 0;
-        for (position, told) in story.steps.iter().enumerate() {
+        for (position, step) in story.steps.iter().enumerate() {
             let before = position.checked_sub(1).map(|before| story.steps[before].state);
             let next = story.steps.get(position + 1);
             let next_state = next.map(|next| next.state);
-            match told.state {
+            match step.state {
                 RunState::Running => attempts += 1,
                 // A person asked for another round.
                 RunState::Scheduled if before == Some(RunState::Dead) => attempts = 0,
                 _ => (),
             }
-            if !matches!(told.state, RunState::Failed | RunState::TimedOut | RunState::Abandoned) {
+            if !matches!(step.state, RunState::Failed | RunState::TimedOut | RunState::Abandoned) {
                 continue;
             }
-            let (state, is_named) = (told.state, on.holds(told.state));
+            let (state, is_named) = (step.state, on.holds(step.state));
             let is_over = story.is_crash_loop && next.is_none_or(|next| next.state == RunState::Dead);
-            let is_removed = lives.is_gone(&story.first, told.index);
+            let is_removed = spans.is_of_removed(&story.first, step.index);
             if is_over || is_removed {
                 let may = next_state != Some(RunState::Scheduled) && (!is_removed || next_state.is_none());
                 ensure!(may, "out of policy: {key} became {next_state:?} after the end of its job");
@@ -224,7 +225,7 @@ pub(crate) fn check_retries(world: &World<'_>, stories: &Stories) -> Verdict {
                     next_state == Some(RunState::Scheduled),
                     "lost: {key} is {state}, and a retry was owed"
                 );
-                check_wait(key, &story.policies.retry, attempts, told.at, next.unwrap().due)?;
+                check_wait(key, &story.policies.retry, attempts, step.at, next.unwrap().due)?;
             } else if is_named && keeps_dead {
                 let is_dead = next_state == Some(RunState::Dead);
                 ensure!(is_dead, "lost: {key} is {state} after {attempts} attempts, and no dead letter");
@@ -248,22 +249,22 @@ fn check_wait(key: &RunKey, retry: &Retry, attempt: u32, ended: Timestamp, due: 
 
 /// After so many failures in a row the job is paused, and not before.
 pub(crate) fn check_failures(world: &World<'_>, stories: &Stories) -> Verdict {
-    let lives = Lives::of(world);
+    let spans = DefinedSpans::of(world);
     // How each run ended for good, by the place in the log.
     let mut ends: BTreeMap<usize, (&JobName, bool)> = BTreeMap::new();
     for (key, story) in stories.iter().filter(|(_, story)| story.first.cause != Cause::Once) {
-        for (position, told) in story.steps.iter().enumerate() {
+        for (position, step) in story.steps.iter().enumerate() {
             let is_last = story.steps.get(position + 1).is_none_or(|next| next.state == RunState::Dead);
-            let is_failure = match told.state {
+            let is_failure = match step.state {
                 RunState::Succeeded => Some(false),
                 RunState::Failed | RunState::TimedOut => Some(true),
                 RunState::Abandoned => Some(true).filter(|_| story.policies.retry.on.abandoned),
                 _ => None,
             };
             if let Some(is_failure) =
-                is_failure.filter(|_| is_last && !lives.is_gone(&story.first, told.index))
+                is_failure.filter(|_| is_last && !spans.is_of_removed(&story.first, step.index))
             {
-                ends.insert(told.index, (&key.job, is_failure));
+                ends.insert(step.index, (&key.job, is_failure));
             }
         }
     }
@@ -278,7 +279,7 @@ pub(crate) fn check_failures(world: &World<'_>, stories: &Stories) -> Verdict {
         match event {
             // The counts of a removed job mean nothing until it is put back, which begins them anew.
             Event::Wrote { operation: Operation::Mark(mark), answer: Answer::New, .. }
-                if !lives.is_removed(&mark.job, index) =>
+                if !spans.is_removed(&mark.job, index) =>
             {
                 let subject = Script::index(&mark.job).unwrap();
                 let limit = world.script.job(subject, 0).work.policies.pause_after;

@@ -17,7 +17,7 @@ use crate::simulation::world::World;
 const EXACT: i64 = 1_000;
 
 /// How far a job is on disk.
-struct Known {
+struct StoredProgress {
     watermark: Timestamp,
     timetable: String,
     is_defined: bool,
@@ -34,7 +34,7 @@ type Rows<'w> = BTreeMap<Timestamp, (&'w Run, Answer)>;
 
 struct Reader<'w> {
     script: &'w Script,
-    jobs: BTreeMap<JobName, Known>,
+    jobs: BTreeMap<JobName, StoredProgress>,
     /// Every run on record. A time of an earlier timetable that has one is not planned again by the next.
     recorded: BTreeSet<RunKey>,
     /// The least time at which definitions were told since all was on disk. `None`: they were not.
@@ -185,7 +185,7 @@ impl Reader<'_> {
     }
 
     fn define(&mut self, mark: &Mark) {
-        let new = Known {
+        let new = StoredProgress {
             watermark: mark.watermark,
             timetable: mark.timetable.clone(),
             is_defined: true,

@@ -12,16 +12,16 @@ use crate::simulation::script::Script;
 use crate::simulation::world::World;
 
 /// A run that has to be planned: of whom, and after the end of which.
-struct Owed {
+struct OwedRun {
     job: JobName,
     of: RunKey,
 }
 
 pub(crate) fn check(world: &World<'_>) -> Verdict {
     let mut model = Model::new(world.script);
-    let mut owed: Vec<Owed> = Vec::new();
+    let mut owed: Vec<OwedRun> = Vec::new();
     // Those whose names the store knew.
-    let mut unnamed: Vec<Owed> = Vec::new();
+    let mut unnamed: Vec<OwedRun> = Vec::new();
     let mut was_set_back = false;
     let mut open = None;
     for (index, event) in world.log.iter().enumerate() {
@@ -37,7 +37,7 @@ pub(crate) fn check(world: &World<'_>) -> Verdict {
                 let rest = &world.log[index + 1..];
                 if model.runs[key].run.cause != Cause::Once && !is_tried_again(rest, batch, key, *state) {
                     let followers = followers(&model, key, *state, *at);
-                    owed.extend(followers.map(|job| Owed { job, of: key.clone() }));
+                    owed.extend(followers.map(|job| OwedRun { job, of: key.clone() }));
                 }
             }
             Event::Wrote { operation: Operation::Plan(run), answer, .. } if run.cause == Cause::After => {
@@ -72,7 +72,7 @@ pub(crate) fn check(world: &World<'_>) -> Verdict {
     paid(&owed)
 }
 
-fn paid(owed: &[Owed]) -> Verdict {
+fn paid(owed: &[OwedRun]) -> Verdict {
     let left = owed.first();
     ensure!(left.is_none(), "lost: no run of {} follows {}", left.unwrap().job, left.unwrap().of);
     Ok(())

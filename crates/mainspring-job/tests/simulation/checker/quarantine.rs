@@ -8,7 +8,7 @@ use mainspring_job::{
     Cause, Command, DeadLetters, JobName, MAX_CRASHES, MAX_ON_PROBATION, PROBATION, RunKey, RunState, Scope,
 };
 
-use crate::simulation::checker::attempts::{Stories, Told};
+use crate::simulation::checker::attempts::{RecordedStep, Stories};
 use crate::simulation::checker::{Verdict, ensure};
 use crate::simulation::event::Event;
 use crate::simulation::script::Script;
@@ -50,10 +50,10 @@ fn check_count(world: &World<'_>, stories: &Stories) -> Verdict {
 }
 
 /// When the start of an attempt was recorded: what is on record after it may have been decided before the
-/// attempt was told to the executor.
+/// attempt was step to the executor.
 fn recorded(stories: &Stories, key: &RunKey, attempt: u32) -> Option<Timestamp> {
-    let is_start = |told: &&Told| told.state == RunState::Running && told.attempt == attempt;
-    stories.get(key)?.steps.iter().find(is_start).map(|told| told.at)
+    let is_start = |step: &&RecordedStep| step.state == RunState::Running && step.attempt == attempt;
+    stories.get(key)?.steps.iter().find(is_start).map(|step| step.at)
 }
 
 fn is_soon(stories: &Stories, key: &RunKey, attempt: u32, at: Timestamp) -> bool {
@@ -136,10 +136,10 @@ fn check_few(world: &World<'_>, stories: &Stories) -> Verdict {
 /// A run in which the server died too often is a dead letter, unless the policy keeps none.
 fn check_ends(world: &World<'_>, stories: &Stories) -> Verdict {
     for (key, story) in stories.iter().filter(|(_, story)| story.is_crash_loop) {
-        let is_dead = story.steps.iter().any(|told| told.state == RunState::Dead);
+        let is_dead = story.steps.iter().any(|step| step.state == RunState::Dead);
         // After a start by hand the count may stand at its end though nobody died.
         let is_asked = story.first.cause == Cause::Request
-            || story.steps.iter().any(|told| told.state == RunState::Dead);
+            || story.steps.iter().any(|step| step.state == RunState::Dead);
         let keeps = story.policies.dead_letters != DeadLetters::Never;
         let is_removed = world.log.iter().any(|event| {
             matches!(event, Event::Asked { command: Command::Apply(set), .. }

@@ -109,17 +109,18 @@ pub(crate) fn check_kept(world: &World<'_>) -> Verdict {
 /// Nothing of a job that was removed starts any more, and nothing of it is left waiting. While it is absent,
 /// which is a day at most, nothing of it starts and nothing that waits is lost.
 pub(crate) fn watch_removal(model: &Model<'_>, event: &Event) -> Verdict {
-    let is_gone = |name: &JobName| model.jobs.get(name).is_some_and(|job| job.is_gone && !job.is_defined);
+    let is_removed =
+        |name: &JobName| model.jobs.get(name).is_some_and(|job| job.is_removed && !job.is_defined);
     match event {
         Event::Started { key, cause, .. } if *cause != Cause::Once => {
-            ensure!(!is_gone(&key.job), "out of policy: {key} started, and its job was removed");
+            ensure!(!is_removed(&key.job), "out of policy: {key} started, and its job was removed");
         }
         Event::Settled { .. } => {
             for key in model.open.iter().filter(|key| model.absence(key).is_none()) {
                 let run = &model.runs[key].run;
                 let waits = run.state != RunState::Running && run.cause != Cause::Once;
                 ensure!(
-                    !waits || !is_gone(&key.job),
+                    !waits || !is_removed(&key.job),
                     "out of policy: {key} is {}, its job removed",
                     run.state
                 );

@@ -37,18 +37,21 @@ const ROWS: &[(&str, &[&str])] = &[
     (
         "| `silent_after` | how long a job may go without a successful run before this is reported, also while \
          nothing runs; of a job that has never succeeded, from the start of the server |",
-        &["told::check"],
+        &["notifications::check"],
     ),
     (
         "| `failed` | when a run has failed, timed out or been abandoned, and is not tried again; of failures in a \
          row the 1st, 2nd, 4th, 8th and so on |",
-        &["told::check"],
+        &["notifications::check"],
     ),
-    ("| `recovered` | when a run has succeeded after failures |", &["told::check"]),
-    ("| `missed` | for each record of missed occurrences, with their count |", &["told::check"]),
+    ("| `recovered` | when a run has succeeded after failures |", &["notifications::check"]),
+    ("| `missed` | for each record of missed occurrences, with their count |", &["notifications::check"]),
     (
         "| `silent` | once, until a run succeeds again |",
-        &["told::check", "rules/hooks::silence_is_told_while_nothing_runs_and_not_again_by_the_next_server"],
+        &[
+            "notifications::check",
+            "rules/hooks::silence_is_told_while_nothing_runs_and_not_again_by_the_next_server",
+        ],
     ),
     ("| `jitter` | how much later than its nominal time a run may start |", &["coverage::check"]),
 ];
@@ -74,16 +77,19 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
     ("Its retry policy decides what follows at the next start.", &["attempts::check_retries"]),
     (
         "A notification is a one-shot job, `notify:JOB:EVENT:1`.",
-        &["told::check", "acknowledged::watch_once", "acknowledged::check_end"],
+        &["notifications::check", "acknowledged::watch_once", "acknowledged::check_end"],
     ),
     (
         "It is on disk together with the event, so it runs at least once, even if the server dies.",
-        &["told::check", "rules/hooks::what_happens_is_told_in_the_batch_that_records_it"],
+        &["notifications::check", "rules/hooks::what_happens_is_told_in_the_batch_that_records_it"],
     ),
-    ("While a notification waits, no second one of its kind is made.", &["told::check"]),
+    ("While a notification waits, no second one of its kind is made.", &["notifications::check"]),
     (
         "A target gets at most ten notifications in a minute, and then one that says that there are more.",
-        &["told::check", "rules/hooks::of_a_storm_ten_are_told_one_by_one_and_one_says_that_there_are_more"],
+        &[
+            "notifications::check",
+            "rules/hooks::of_a_storm_ten_are_told_one_by_one_and_one_says_that_there_are_more",
+        ],
     ),
     ("While everything is paused, notifications wait like all other runs.", &["rest::check_pauses"]),
 ];

@@ -4,7 +4,7 @@ use mainspring_job::{Input, LeaseDeadlines};
 
 use super::server::{Order, Role, SECOND};
 use super::turn::ASK_INTERVAL;
-use super::world::{LEASE, Owners, What};
+use super::world::{Incident, LEASE, Owners};
 use crate::simulation::event::Event;
 
 impl Owners<'_> {
@@ -48,7 +48,7 @@ impl Owners<'_> {
         server.role = Role::Down;
         server.is_frozen = false;
         let life = server.life;
-        self.at(self.now + seconds * SECOND, index, What::Restart(life));
+        self.at(self.now + seconds * SECOND, index, Incident::Restart(life));
     }
 
     /// What was started before it was stopped has gone on.

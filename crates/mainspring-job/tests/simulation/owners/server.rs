@@ -37,7 +37,7 @@ pub(crate) enum Order {
 }
 
 /// What was read at a takeover.
-pub(crate) struct Found {
+pub(crate) struct TakeoverState {
     pub jobs: Vec<JobRecord>,
     pub paused: Option<PauseTerms>,
     pub runs: Vec<Run>,
@@ -83,7 +83,7 @@ pub(crate) struct Server {
     /// It is stopped for so many seconds when its next batch has come to the store.
     pub freezes_in_commit: Option<i64>,
     /// What came while it was frozen.
-    pub mail: Vec<super::world::What>,
+    pub mail: Vec<super::world::Incident>,
     pub orders: VecDeque<Order>,
     /// The number of the order that the store is asked, and when it was.
     pub waits_for: Option<(u64, Reading)>,

@@ -11,8 +11,8 @@ use mainspring_job::{
 };
 
 use super::fault::Breach;
-use super::server::{Found, MS, Order, Owner, Reading, Role, SECOND};
-use super::world::{Answered, LEASE, Owners, Process, What};
+use super::server::{MS, Order, Owner, Reading, Role, SECOND, TakeoverState};
+use super::world::{Incident, LEASE, Owners, Process, StoreReply};
 use crate::simulation::event::Event;
 use crate::simulation::script::{End, Script};
 
@@ -179,41 +179,41 @@ impl Owners<'_> {
         self.pump(index);
     }
 
-    pub(super) fn answered(&mut self, index: usize, number: u64, answer: Answered) {
+    pub(super) fn answered(&mut self, index: usize, number: u64, answer: StoreReply) {
         let server = &mut self.servers[index];
         let Some((_, asked)) = server.waits_for.take_if(|(of, _)| *of == number) else { return };
         let order = server.orders.pop_front().expect("what is answered was asked");
         let life = server.life;
         let again = |world: &mut Self, order: Order| {
             world.servers[index].orders.push_front(order);
-            world.at(world.now + RETRY_INTERVAL, index, What::AskAgain(life));
+            world.at(world.now + RETRY_INTERVAL, index, Incident::AskAgain(life));
         };
         match (order, answer) {
             (Order::Release, _) => return self.end_in_good_order(index),
-            (_, Answered::Fenced) => {
+            (_, StoreReply::Fenced) => {
                 self.seen.insert("fenced");
                 return self.lose(index);
             }
-            (Order::Acquire, Answered::Lease(lease)) => {
+            (Order::Acquire, StoreReply::Lease(lease)) => {
                 self.renewed(index, asked);
                 let server = &mut self.servers[index];
                 server.role = Role::Begins(lease);
                 server.orders.push_back(Order::Read);
             }
-            (Order::Read, Answered::Found(found)) => self.begin(index, &found),
-            (Order::Commit(batch), Answered::Committed(number, answers)) => {
+            (Order::Read, StoreReply::Found(found)) => self.begin(index, &found),
+            (Order::Commit(batch), StoreReply::Committed(number, answers)) => {
                 self.renewed(index, asked);
                 self.committed(index, batch.number.min(number), answers);
             }
             (Order::Commit(mut batch), answer) => {
-                if self.breach == Breach::AnotherNumber && matches!(answer, Answered::Unknown) {
+                if self.breach == Breach::AnotherNumber && matches!(answer, StoreReply::Unknown) {
                     batch.number += 1;
                 }
                 again(self, Order::Commit(batch));
                 return;
             }
             (order @ Order::Read, _) => return again(self, order),
-            (Order::Renew, Answered::Done) => self.renewed(index, asked),
+            (Order::Renew, StoreReply::Done) => self.renewed(index, asked),
             (Order::Load { .. }, answer) => {
                 let nothing = Input::Loaded { pending: Vec::new(), is_complete: false };
                 self.loaded(index, answer, nothing);
@@ -226,8 +226,8 @@ impl Owners<'_> {
         self.pump(index);
     }
 
-    fn loaded(&mut self, index: usize, answer: Answered, nothing: Input) {
-        let input = if let Answered::Loaded(input) = answer { *input } else { nothing };
+    fn loaded(&mut self, index: usize, answer: StoreReply, nothing: Input) {
+        let input = if let StoreReply::Loaded(input) = answer { *input } else { nothing };
         if let Some(owner) = self.servers[index].owner() {
             owner.inputs.push_back(input);
         }
@@ -248,7 +248,7 @@ impl Owners<'_> {
     }
 
     /// A takeover is a restart: the planner is made anew, from what the store holds.
-    fn begin(&mut self, index: usize, found: &Found) {
+    fn begin(&mut self, index: usize, found: &TakeoverState) {
         let Role::Begins(lease) = self.servers[index].role else { return };
         let wall = self.reading(index).wall;
         // One that has lost the shard before it could read writes nothing; no log says that it began.
@@ -395,7 +395,7 @@ impl Owners<'_> {
             is_killed,
             is_excused,
         });
-        self.at(self.now + lasts, index, What::ProcessEnds(number));
+        self.at(self.now + lasts, index, Incident::ProcessEnds(number));
         if is_poison {
             self.crash(index, 1);
         }
@@ -424,7 +424,7 @@ impl Owners<'_> {
             let wait = self.random.pick(&[1, 200, 2_900, 30_000]) * MS;
             // What ends when it is asked to needs no deadline: without one nothing listens.
             if self.breach != Breach::NoDeadline {
-                self.at(self.now + wait, index, What::ProcessEnds(number));
+                self.at(self.now + wait, index, Incident::ProcessEnds(number));
             }
         }
     }

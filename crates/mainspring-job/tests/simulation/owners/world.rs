@@ -11,7 +11,7 @@ use mainspring_job::{
 
 use super::fault::Breach;
 use super::plan::{Act, Network, Plan};
-use super::server::{Found, MS, Nanos, Order, Reading, Role, SECOND, Server};
+use super::server::{MS, Nanos, Order, Reading, Role, SECOND, Server, TakeoverState};
 use crate::simulation::event::Event;
 use crate::simulation::random::Random;
 use crate::simulation::script::End;
@@ -28,13 +28,13 @@ const MAX_EVENTS: usize = 200_000;
 
 /// What happens to a server, or at the store because of it.
 #[derive(Clone)]
-pub(crate) enum What {
+pub(crate) enum Incident {
     Act(usize),
     Turn,
     /// It asks again what was not answered.
     AskAgain(u32),
     Arrives(Box<Request>),
-    Answered(u32, u64, Answered),
+    StoreReply(u32, u64, StoreReply),
     ProcessEnds(usize),
     /// The server learns of the end of a process.
     Reaped(u32, usize),
@@ -54,9 +54,9 @@ pub(crate) struct Request {
 }
 
 #[derive(Clone)]
-pub(crate) enum Answered {
+pub(crate) enum StoreReply {
     Lease(Lease),
-    Found(std::rc::Rc<Found>),
+    Found(std::rc::Rc<TakeoverState>),
     Committed(u64, Vec<Answer>),
     Loaded(Box<Input>),
     /// A renewal or a release.
@@ -103,7 +103,7 @@ pub(crate) struct Owners<'p> {
     pub ticket_count: u64,
     pub is_settling: bool,
     pub(super) random: Random,
-    queue: BTreeMap<(Nanos, u64), (usize, What)>,
+    queue: BTreeMap<(Nanos, u64), (usize, Incident)>,
     sequence: u64,
     request_count: u64,
     busy: u64,
@@ -152,14 +152,14 @@ impl<'p> Owners<'p> {
         let mut at = SECOND;
         for (index, (wait, _)) in plan.acts.iter().enumerate() {
             at += wait * MS;
-            world.at(at, 0, What::Act(index));
+            world.at(at, 0, Incident::Act(index));
         }
         world.run_until(at + 5 * SECOND);
         world.settle();
         world
     }
 
-    pub(super) fn at(&mut self, at: Nanos, server: usize, what: What) {
+    pub(super) fn at(&mut self, at: Nanos, server: usize, what: Incident) {
         self.sequence += 1;
         self.queue.insert((at, self.sequence), (server, what));
     }
@@ -170,7 +170,7 @@ impl<'p> Owners<'p> {
         let known = self.servers[index].wake;
         if known.is_none_or(|known| at < known) {
             self.servers[index].wake = Some(at);
-            self.at(at, index, What::Turn);
+            self.at(at, index, Incident::Turn);
         }
     }
 
@@ -196,31 +196,31 @@ impl<'p> Owners<'p> {
         self.disk.set_time(self.start + SignedDuration::from_nanos(to));
     }
 
-    fn happen(&mut self, index: usize, what: What) {
+    fn happen(&mut self, index: usize, what: Incident) {
         match what {
-            What::Act(act) => self.act(act),
-            What::Arrives(request) => self.arrive(index, &request),
-            What::ProcessEnds(process) => {
+            Incident::Act(act) => self.act(act),
+            Incident::Arrives(request) => self.arrive(index, &request),
+            Incident::ProcessEnds(process) => {
                 let oversleeps = self.oversleeps(index);
                 let found = &mut self.processes[process];
                 if found.ended.is_none() {
                     found.ended = Some(self.now);
                     found.is_excused |= oversleeps;
                     let life = found.life;
-                    self.at(self.now, index, What::Reaped(life, process));
+                    self.at(self.now, index, Incident::Reaped(life, process));
                 }
             }
-            What::Thaw => self.thaw(index),
-            What::Restart(life) => {
+            Incident::Thaw => self.thaw(index),
+            Incident::Restart(life) => {
                 let server = &mut self.servers[index];
                 if server.life == life && matches!(server.role, Role::Down) {
                     server.role = Role::StandsBy;
                     self.wake(index, self.now);
                 }
             }
-            What::Turn if self.servers[index].wake != Some(self.now) => {}
+            Incident::Turn if self.servers[index].wake != Some(self.now) => {}
             other if self.servers[index].is_frozen => {
-                if matches!(other, What::Turn) {
+                if matches!(other, Incident::Turn) {
                     self.servers[index].wake = None;
                 } else {
                     self.servers[index].mail.push(other);
@@ -230,13 +230,13 @@ impl<'p> Owners<'p> {
         }
     }
 
-    pub(super) fn tell_server(&mut self, index: usize, what: What) {
+    pub(super) fn tell_server(&mut self, index: usize, what: Incident) {
         let life = self.servers[index].life;
         match what {
-            What::Turn => self.servers[index].wake = None,
-            What::AskAgain(of) if of == life => self.pump(index),
-            What::Answered(of, number, answer) if of == life => self.answered(index, number, answer),
-            What::Reaped(of, process) if of == life => self.reap(index, process),
+            Incident::Turn => self.servers[index].wake = None,
+            Incident::AskAgain(of) if of == life => self.pump(index),
+            Incident::StoreReply(of, number, answer) if of == life => self.answered(index, number, answer),
+            Incident::Reaped(of, process) if of == life => self.reap(index, process),
             _ => return,
         }
         self.turn(index);
@@ -273,7 +273,7 @@ impl<'p> Owners<'p> {
         self.seen.insert("freeze");
         let server = &mut self.servers[index];
         if !matches!(server.role, Role::Down) && !std::mem::replace(&mut server.is_frozen, true) {
-            self.at(self.now + seconds * SECOND, index, What::Thaw);
+            self.at(self.now + seconds * SECOND, index, Incident::Thaw);
         }
     }
 
@@ -315,9 +315,9 @@ impl<'p> Owners<'p> {
         };
         if let Some(there) = there {
             let request = Box::new(Request { life, number, order, lease, back });
-            self.at(self.now + there, index, What::Arrives(request));
+            self.at(self.now + there, index, Incident::Arrives(request));
         }
-        self.at(self.now + PATIENCE, index, What::Answered(life, number, Answered::Unknown));
+        self.at(self.now + PATIENCE, index, Incident::StoreReply(life, number, StoreReply::Unknown));
     }
 
     /// A request has come to the store, also if its server has given it up.
@@ -325,7 +325,7 @@ impl<'p> Owners<'p> {
         let answer = if 0 < self.busy {
             self.busy -= 1;
             self.seen.insert("busy");
-            Answered::Busy
+            StoreReply::Busy
         } else {
             self.serve(index, request)
         };
@@ -336,19 +336,19 @@ impl<'p> Owners<'p> {
             self.freeze(index, seconds);
         }
         if let Some(back) = request.back {
-            self.at(self.now + back, index, What::Answered(request.life, request.number, answer));
+            self.at(self.now + back, index, Incident::StoreReply(request.life, request.number, answer));
         }
     }
 
-    fn serve(&mut self, index: usize, request: &Request) -> Answered {
+    fn serve(&mut self, index: usize, request: &Request) -> StoreReply {
         let shard = Shard::WHOLE;
         let lease = |world: &mut Self| {
             let lease = request.lease.expect("only an owner asks for this");
             if world.breach == Breach::TokenIgnored { world.holder.unwrap_or(lease) } else { lease }
         };
         let done = |result: Result<(), StoreError>| match result {
-            Ok(()) => Answered::Done,
-            Err(_) => Answered::Fenced,
+            Ok(()) => StoreReply::Done,
+            Err(_) => StoreReply::Fenced,
         };
         match &request.order {
             Order::Acquire => self.acquire(index),
@@ -362,7 +362,7 @@ impl<'p> Owners<'p> {
                     }
                     runs.extend(page);
                 }
-                Answered::Found(Found { jobs, paused, runs }.into())
+                StoreReply::Found(TakeoverState { jobs, paused, runs }.into())
             }
             Order::Commit(batch) => {
                 let lease = lease(self);
@@ -384,17 +384,17 @@ impl<'p> Owners<'p> {
                 let first = OnceId::first_at(Timestamp::MIN);
                 let pending = self.disk.load(shard, first, *up_to, *limit).unwrap();
                 let is_complete = pending.len() < *limit;
-                Answered::Loaded(Input::Loaded { pending, is_complete }.into())
+                StoreReply::Loaded(Input::Loaded { pending, is_complete }.into())
             }
             Order::LoadIds { after, up_to, limit } => {
                 let ids = self.disk.load_ids(shard, *after, *up_to, *limit).unwrap();
                 let is_complete = ids.len() < *limit;
-                Answered::Loaded(Input::LoadedIds { ids, is_complete }.into())
+                StoreReply::Loaded(Input::LoadedIds { ids, is_complete }.into())
             }
         }
     }
 
-    fn acquire(&mut self, index: usize) -> Answered {
+    fn acquire(&mut self, index: usize) -> StoreReply {
         if self.breach == Breach::GivenWhileHeld {
             self.disk.lapse();
         }
@@ -411,14 +411,14 @@ impl<'p> Owners<'p> {
                 if before.is_some_and(|before| lease.epoch <= before.epoch) {
                     self.wrong(format!("doubled: epoch {} is given twice", lease.epoch));
                 }
-                Answered::Lease(lease)
+                StoreReply::Lease(lease)
             }
-            Err(_) => Answered::Busy,
+            Err(_) => StoreReply::Busy,
         }
     }
 
     /// `of` is the epoch of who sent it.
-    fn commit(&mut self, lease: Lease, batch: &Batch, of: u64) -> Answered {
+    fn commit(&mut self, lease: Lease, batch: &Batch, of: u64) -> StoreReply {
         let name = (of, batch.number);
         let before = self.written.get(&name).cloned();
         let contents = before.as_ref().map(|_| self.contents());
@@ -426,7 +426,7 @@ impl<'p> Owners<'p> {
             if contents.is_some_and(|contents| contents != self.contents()) {
                 self.wrong(format!("doubled: batch {name:?} was refused, and changed something"));
             }
-            return Answered::Fenced;
+            return StoreReply::Fenced;
         };
         if self.holder.is_some_and(|holder| holder.epoch != of) {
             self.wrong(format!("fenced: batch {name:?} was written after epoch {} began", lease.epoch));
@@ -436,7 +436,7 @@ impl<'p> Owners<'p> {
             if before != committed.answers || contents != Some(self.contents()) {
                 self.wrong(format!("doubled: batch {name:?} was written twice"));
             }
-            return Answered::Committed(batch.number, committed.answers);
+            return StoreReply::Committed(batch.number, committed.answers);
         }
         self.written.insert(name, committed.answers.clone());
         for (operation, answer) in batch.operations.iter().cloned().zip(committed.answers.iter().copied()) {
@@ -445,7 +445,7 @@ impl<'p> Owners<'p> {
         if batch.operations.iter().any(|operation| matches!(operation, Operation::Mark(_))) {
             self.check_watermarks();
         }
-        Answered::Committed(batch.number, committed.answers)
+        StoreReply::Committed(batch.number, committed.answers)
     }
 
     /// A watermark only grows: no plan rewinds a job.

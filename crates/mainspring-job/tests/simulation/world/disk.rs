@@ -25,8 +25,8 @@ impl World<'_> {
             self.planner.check();
             self.perform(outputs)?;
         }
-        let is_single = self.told_count == 1;
-        self.told_count = 0;
+        let is_single = self.input_count == 1;
+        self.input_count = 0;
         self.log.push(Event::Settled { is_single });
         Ok(())
     }

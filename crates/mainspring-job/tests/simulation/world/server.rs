@@ -37,7 +37,7 @@ impl World<'_> {
     fn forget(&mut self) {
         self.running.clear();
         self.asked.clear();
-        (self.gather_count, self.told_count) = (0, 0);
+        (self.gather_count, self.input_count) = (0, 0);
     }
 
     pub(super) fn boot(&mut self) {
@@ -90,7 +90,7 @@ impl World<'_> {
         for input in [restore].into_iter().chain(heard).chain(begin) {
             self.planner.handle(self.now, input, &mut outputs);
         }
-        self.told_count += 1;
+        self.input_count += 1;
         self.planner.check();
         self.perform(outputs)?;
         self.write()?;

@@ -110,7 +110,7 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
     ),
     (
         "So a catch-up run that is planned then may run before one that was planned earlier.",
-        &["places::watch_catching_up"],
+        &["slots::watch_catching_up"],
     ),
     (
         "`rewind JOB` lets a job that rests plan from now on: the command shows what would run then, and \

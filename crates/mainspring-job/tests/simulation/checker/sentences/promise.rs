@@ -57,7 +57,7 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
     (
         "The clock has to show that time only once, so a run that waits for a place does not wait again \
          when the clock is set back.",
-        &["attempts::check_starts", "places::watch"],
+        &["attempts::check_starts", "slots::watch"],
     ),
     (
         "An occurrence misfires if its time passes while no server can plan it: the server is down, the \
@@ -74,7 +74,7 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
     ("| `earliest` | the earliest that is at most `window` old | missed |", &["coverage::check"]),
     (
         "| `all` | the latest `cap` of those at most `window` old, in order, one after the other | missed |",
-        &["coverage::check", "places::watch_catching_up"],
+        &["coverage::check", "slots::watch_catching_up"],
     ),
     ("Example: a job is due each hour, and the server is down from 00:30 to 05:30.", &["coverage::check"]),
     (
@@ -94,8 +94,8 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
         "Its delay is fixed for (job, first nominal time), so that a hundred jobs do not start together.",
         &["rules::jitter_is_the_same_after_a_restart_and_for_every_planner"],
     ),
-    ("The catch-up runs of `all` run in the order of their nominal times.", &["places::watch_catching_up"]),
-    ("They run one after the other under every overlap rule.", &["places::watch_catching_up"]),
+    ("The catch-up runs of `all` run in the order of their nominal times.", &["slots::watch_catching_up"]),
+    ("They run one after the other under every overlap rule.", &["slots::watch_catching_up"]),
     ("A one-shot job whose time has passed runs as soon as a server runs.", &["acknowledged::watch_once"]),
     ("With `none` it is missed if it is more than `grace` late.", &["acknowledged::watch_once"]),
     (
@@ -174,7 +174,7 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
         "| `kill-old` | waits as with `replace`, and the running one is killed |",
         &["overlap::watch", "overlap::watch_kills"],
     ),
-    ("| `allow` | starts |", &["overlap::watch", "places::watch"]),
+    ("| `allow` | starts |", &["overlap::watch", "slots::watch"]),
     ("A run that may not wait is `skipped_overlap`, and so is a run that is replaced.", &["overlap::watch"]),
     (
         "The reason says whether the earlier run was running, waiting for its place, or in quarantine.",
@@ -186,19 +186,19 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
         &["overlap::watch"],
     ),
     ("They replace no other run.", &["overlap::watch"]),
-    ("Runs of one job start in the order in which they are due.", &["places::watch_order"]),
-    ("A run that is due and not blocked starts when there is a place for it.", &["places::watch"]),
+    ("Runs of one job start in the order in which they are due.", &["slots::watch_order"]),
+    ("A run that is due and not blocked starts when there is a place for it.", &["slots::watch"]),
     (
         "Its group has `limit` places, and the server has 256 (`--max-running`).",
-        &["places::watch_side_by_side"],
+        &["slots::watch_side_by_side"],
     ),
     (
         "Of the runs that wait for a place or are due at one moment, the one with the highest `priority` \
          starts first.",
-        &["places::watch"],
+        &["slots::watch"],
     ),
-    ("Of runs with equal priority, the one that was due first starts first.", &["places::watch"]),
-    ("No run waits while a place is free for it.", &["places::watch"]),
+    ("Of runs with equal priority, the one that was due first starts first.", &["slots::watch"]),
+    ("No run waits while a place is free for it.", &["slots::watch"]),
     (
         "The wait before attempt n + 1 is `min(cap, backoff * factor^(n - 1))`, give or take `jitter` per \
          cent.",

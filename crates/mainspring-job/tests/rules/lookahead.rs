@@ -20,7 +20,7 @@ fn with_one_that_was_read() -> (Shell, OnceId) {
     let second = submit(&mut shell, "2026-01-01T00:00:10Z");
     shell.live("2026-01-01T00:00:10Z");
     assert_eq!(shell.started.len(), 1);
-    assert_eq!(shell.planner.near_count(), 1, "it was read, and waits for room");
+    assert_eq!(shell.planner.lookahead_count(), 1, "it was read, and waits for room");
     (shell, second)
 }
 
@@ -30,7 +30,7 @@ fn what_was_read_fires_when_there_is_room() {
     shell.end(0, Outcome::Succeeded);
     shell.live("2026-01-01T00:00:11Z");
     assert_eq!(shell.started.len(), 2);
-    assert_eq!((shell.planner.near_count(), shell.store.counts(Shard::WHOLE).unwrap().pending), (0, 0));
+    assert_eq!((shell.planner.lookahead_count(), shell.store.counts(Shard::WHOLE).unwrap().pending), (0, 0));
 }
 
 #[test]
@@ -61,17 +61,17 @@ fn a_near_job_that_is_withdrawn_costs_one_look_and_leaves_nothing() {
     assert_eq!(shell.command(Command::Withdraw(id)), Reply::Done);
     let load_count = shell.load_count;
     shell.live("2026-01-01T00:00:20Z");
-    assert_eq!((shell.started.len(), shell.planner.near_count()), (0, 0));
+    assert_eq!((shell.started.len(), shell.planner.lookahead_count()), (0, 0));
     assert_eq!(shell.load_count, load_count + 1);
 }
 
 #[test]
 fn a_crowd_that_is_due_at_once_fires_whole_in_the_order_of_submission() {
     let mut limits = Limits::default();
-    (limits.per_turn, limits.page, limits.max_near) = (7, 10, 20);
+    (limits.per_turn, limits.page, limits.max_lookahead) = (7, 10, 20);
     let mut shell = Shell::with("2026-01-01T00:00:00Z", Vec::new(), Vec::new(), limits);
     let ids: Vec<OnceId> = (0..100).map(|_| submit(&mut shell, "2026-01-01T00:00:10Z")).collect();
-    assert!(shell.planner.near_count() <= 20);
+    assert!(shell.planner.lookahead_count() <= 20);
     shell.live("2026-01-01T00:00:10Z");
     let names: Vec<JobName> = shell.started.iter().map(|start| start.key.job.clone()).collect();
     assert_eq!(names, ids.iter().map(|id| id.name()).collect::<Vec<_>>());

@@ -23,9 +23,9 @@
 //! wait for its time after all, what was read are ids again, and until that time there is no lead.
 //!
 //! Cost: O(log n) for each. Memory is 48 bytes for each id of a page, and for each id that was submitted
-//! before the cursor, up to `max_near`. Beyond that the farther half is left to the store again, which costs
-//! O(n log n) once in `max_near / 2` submissions. A portion of whole jobs is in memory as well, `per_turn` of
-//! them.
+//! before the cursor, up to `max_lookahead`. Beyond that the farther half is left to the store again, which
+//! costs O(n log n) once in `max_lookahead / 2` submissions. A portion of whole jobs is in memory as well,
+//! `per_turn` of them.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::num::NonZeroU64;
@@ -48,16 +48,16 @@ const HALF_EMPTY: usize = 5_000;
 
 /// A [`OnceId`] in 16 bytes, and with a value that is none, which saves the queue another eight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct NearId {
+struct LookaheadId {
     due_ns: i64,
     number_after: NonZeroU64,
 }
 
-impl NearId {
-    fn new(id: OnceId) -> NearId {
+impl LookaheadId {
+    fn new(id: OnceId) -> LookaheadId {
         let due_ns =
             i64::try_from(id.due.as_nanosecond()).expect("no store keeps what is due outside of 64 bits");
-        NearId { due_ns, number_after: NonZeroU64::MIN.saturating_add(id.number) }
+        LookaheadId { due_ns, number_after: NonZeroU64::MIN.saturating_add(id.number) }
     }
 
     fn id(self) -> OnceId {
@@ -65,7 +65,7 @@ impl NearId {
     }
 }
 
-impl Due for NearId {
+impl Due for LookaheadId {
     fn due(&self) -> Timestamp {
         Timestamp::from_nanosecond(i128::from(self.due_ns)).expect("it was one")
     }
@@ -73,9 +73,9 @@ impl Due for NearId {
 
 /// What of the one-shot jobs is in memory.
 #[derive(Debug)]
-pub(super) struct Window {
+pub(super) struct Lookahead {
     /// Those of all that are on disk up to the cursor; perhaps some beyond, and some that are gone.
-    ids: WallQueue<NearId>,
+    ids: WallQueue<LookaheadId>,
     cursor: OnceId,
     span: Duration,
     /// The end of the range of the ids that are being read.
@@ -100,9 +100,9 @@ pub(super) struct Window {
     firing: Option<(RunKey, OnceId)>,
 }
 
-impl Default for Window {
-    fn default() -> Window {
-        Window {
+impl Default for Lookahead {
+    fn default() -> Lookahead {
+        Lookahead {
             ids: WallQueue::default(),
             cursor: OnceId::first_at(Timestamp::MIN),
             span: MIN_SPAN,
@@ -120,7 +120,7 @@ impl Default for Window {
     }
 }
 
-impl Window {
+impl Lookahead {
     /// Takes in what the clock shows.
     pub(super) fn tell(&mut self, now: Timestamp) {
         self.ids.tell(now);
@@ -167,7 +167,7 @@ impl Window {
         // The read may have found what was submitted meanwhile, or come before it.
         self.joined.extend(ids);
         for id in std::mem::take(&mut self.joined).range(..=self.cursor) {
-            self.ids.add(NearId::new(*id));
+            self.ids.add(LookaheadId::new(*id));
         }
         self.span = match is_complete {
             true if ids.len() < HALF_EMPTY => (self.span * 2).min(MAX_SPAN),
@@ -179,14 +179,14 @@ impl Window {
     /// A submission is on disk.
     pub(super) fn submitted(&mut self, id: OnceId, limits: &Limits) {
         if id <= self.cursor {
-            self.ids.add(NearId::new(id));
+            self.ids.add(LookaheadId::new(id));
         } else if self.scanning.is_some_and(|up_to| id.due <= up_to) {
             self.joined.insert(id);
         }
-        if limits.max_near < self.ids.len() {
+        if limits.max_lookahead < self.ids.len() {
             self.leave_half();
         }
-        debug_assert!(self.ids.len() <= limits.max_near, "no more ids are in memory than may be");
+        debug_assert!(self.ids.len() <= limits.max_lookahead, "no more ids are in memory than may be");
     }
 
     /// From the farther half on, the store alone has them.
@@ -230,7 +230,7 @@ impl Window {
         if is_complete {
             // What is due later was not looked for: the clock was set back since its id left.
             for id in std::mem::take(&mut self.unread).into_iter().filter(|id| up_to < id.due) {
-                self.ids.add(NearId::new(id));
+                self.ids.add(LookaheadId::new(id));
             }
         }
         let withdrawn = std::mem::take(&mut self.withdrawn);
@@ -249,7 +249,7 @@ impl Window {
     /// Those that were read are ids again.
     fn put_back(&mut self) {
         for once in self.portion.drain(..) {
-            self.ids.add(NearId::new(once.id));
+            self.ids.add(LookaheadId::new(once.id));
         }
     }
 

@@ -20,7 +20,7 @@ const MAX_TRIES: usize = 100;
 ///
 /// struct InMemory;
 ///
-/// impl contract::Ground for InMemory {
+/// impl contract::StoreFixture for InMemory {
 ///     type Store = MemoryStore;
 ///     fn fresh(&mut self) -> MemoryStore {
 ///         MemoryStore::new()
@@ -32,7 +32,7 @@ const MAX_TRIES: usize = 100;
 ///
 /// assert_eq!(contract::exercise(&mut InMemory, 5), Ok(()));
 /// ```
-pub trait Ground {
+pub trait StoreFixture {
     /// The kind of store.
     type Store: Store;
 
@@ -64,17 +64,17 @@ pub trait Ground {
 }
 
 /// What a law or a script says: `Err` with what was found instead.
-pub(super) type Held = Result<(), String>;
+pub(super) type LawResult = Result<(), String>;
 
 /// Acquires the shard, from another whose lease runs out first if it has one.
-pub(super) fn acquired<G: Ground>(
-    ground: &mut G,
+pub(super) fn acquired<G: StoreFixture>(
+    fixture: &mut G,
     store: &mut G::Store,
     owner: &Owner,
 ) -> Result<Lease, String> {
     match store.acquire(Shard::WHOLE, owner) {
         Err(StoreError::Held { .. }) => {
-            ground.lapse(store);
+            fixture.lapse(store);
             store.acquire(Shard::WHOLE, owner).map_err(text)
         }
         other => other.map_err(text),
@@ -136,6 +136,6 @@ pub(super) fn text(error: StoreError) -> String {
     error.to_string()
 }
 
-pub(super) fn same<T: PartialEq + fmt::Debug>(what: &str, found: &T, expected: &T) -> Held {
+pub(super) fn same<T: PartialEq + fmt::Debug>(what: &str, found: &T, expected: &T) -> LawResult {
     if found == expected { Ok(()) } else { Err(format!("{what}: {found:?} instead of {expected:?}")) }
 }

@@ -4,7 +4,7 @@
 //! nothing says that each is on disk, so that what grows is the planner.
 //!
 //! ```sh
-//! cargo run --release -p mainspring-job --example near_memory
+//! cargo run --release -p mainspring-job --example lookahead_memory
 //! ```
 //!
 //! Prints bytes for each job, and fails above 64. Linux alone, whose kernel tells what is resident.
@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let before = resident_bytes()?;
     (1_000..JOBS).for_each(|number| submit(&mut planner, number));
     let after = resident_bytes()?;
-    assert_eq!(u64::try_from(planner.near_count())?, JOBS, "all are near");
+    assert_eq!(u64::try_from(planner.lookahead_count())?, JOBS, "all are near");
     #[expect(clippy::cast_precision_loss, reason = "a few megabytes")]
     let each = after.saturating_sub(before) as f64 / (JOBS - 1_000) as f64;
     println!("{JOBS} near one-shot jobs: {each:.1} bytes each");

@@ -12,12 +12,12 @@ use crate::hook::MAX_CALLS_A_MINUTE;
 
 /// How many notifications each target got in one minute.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct NotificationCounts {
     minute: i64,
     counts: BTreeMap<String, u32>,
 }
 
-impl Told {
+impl NotificationCounts {
     /// Counts one more, and says whether it is one too many.
     pub(super) fn is_too_often(&mut self, now: Timestamp, target: &str) -> bool {
         let minute = now.as_second().div_euclid(60);

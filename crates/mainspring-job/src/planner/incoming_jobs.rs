@@ -10,11 +10,11 @@ use crate::name::JobName;
 use crate::run::Run;
 
 #[derive(Debug, Default)]
-pub(super) struct Arriving {
+pub(super) struct IncomingJobs {
     runs: BTreeMap<JobName, Vec<Run>>,
 }
 
-impl Arriving {
+impl IncomingJobs {
     /// A job has come.
     pub(super) fn add(&mut self, job: JobName) {
         self.runs.entry(job).or_default();

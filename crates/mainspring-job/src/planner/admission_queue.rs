@@ -1,11 +1,11 @@
-//! The gate of a job: which of its runs are past it, and which wait before it.
+//! The admission queue of a job: which of its runs are admitted, and which wait.
 //!
 //! ```text
-//!   waiting (by due time) ───▶ gate ───▶ active: in line for a place, or running
+//!   waiting (by due time) ───▶ admission ───▶ active: in line for a slot, or running
 //! ```
 //!
-//! The gate lets one run through at a time. Under `allow` it lets all runs through, but catch-up runs one at
-//! a time. A run that is past the gate and has not started goes back when a run comes that is due earlier.
+//! One run is admitted at a time. Under `allow` all runs are, but catch-up runs one at a time. An admitted
+//! run that has not started goes back when a run comes that is due earlier.
 //!
 //! Cost: O(log n) of the job's runs for each.
 //!
@@ -33,7 +33,7 @@ use crate::state::RunState;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Load {
-    /// Those that wait for their turn, or for a place.
+    /// Those that wait for their turn, or for a slot.
     pub queued: usize,
     /// Those that have started.
     pub running: usize,
@@ -41,7 +41,7 @@ pub struct Load {
 
 /// Empty for a job that has no open run. A run is in `active` or in `waiting`, never in both.
 #[derive(Debug, Default)]
-pub(super) struct Gate {
+pub(super) struct AdmissionQueue {
     active: BTreeSet<RunKey>,
     waiting: BTreeSet<(Timestamp, RunKey)>,
     /// How many of those that wait may pass beside others.
@@ -52,56 +52,56 @@ pub(super) struct Gate {
     catching_up: Option<RunKey>,
 }
 
-impl Gate {
+impl AdmissionQueue {
     pub(super) fn is_empty(&self) -> bool {
         self.active.is_empty() && self.waiting.is_empty()
     }
 
-    /// How many of its runs wait, before the gate or past it, and how many have started.
+    /// How many of its runs wait, admitted or not, and how many have started.
     pub(super) fn load(&self) -> Load {
         let queued = self.waiting.len() + self.active.len() - self.running_count;
         Load { queued, running: self.running_count }
     }
 
-    /// A run past the gate starts.
+    /// An admitted run starts.
     pub(super) fn begin(&mut self) {
         self.running_count += 1;
     }
 
-    /// Whether a run is before the gate or past it.
+    /// Whether a run waits here or is admitted.
     pub(super) fn holds(&self, live: &Live) -> bool {
         let key = &live.run.key;
         self.active.contains(key) || self.waiting.contains(&(live.run.due, key.clone()))
     }
 
-    /// The runs past the gate, in order of their keys.
+    /// The admitted runs, in order of their keys.
     pub(super) fn active(&self) -> impl Iterator<Item = &RunKey> {
         self.active.iter()
     }
 
-    /// The runs before the gate, in order of their due times.
+    /// The waiting runs, in order of their due times.
     pub(super) fn waiting(&self) -> impl Iterator<Item = &RunKey> {
         self.waiting.iter().map(|(_, key)| key)
     }
 
-    /// The runs before the gate that are due before another run.
+    /// The waiting runs that are due before another run.
     pub(super) fn waiting_before(&self, other: &Live) -> impl Iterator<Item = &RunKey> {
         self.waiting.range(..(other.run.due, other.run.key.clone())).map(|(_, key)| key)
     }
 
-    /// The run past the gate that passed singly: the catch-up run, or the only one.
+    /// The run that was admitted singly: the catch-up run, or the only one.
     pub(super) fn single(&self) -> Option<&RunKey> {
         let only = self.active.first().filter(|_| self.active.len() == 1);
         self.catching_up.as_ref().or(only)
     }
 
-    /// A run stands before the gate.
+    /// A run waits for admission.
     pub(super) fn add(&mut self, live: &Live) {
         let is_new = self.waiting.insert((live.run.due, live.run.key.clone()));
         self.allowing_count += usize::from(is_new && allows(live));
     }
 
-    /// A run passes the gate.
+    /// A run is admitted.
     pub(super) fn pass(&mut self, live: &Live) {
         let key = live.run.key.clone();
         self.stop_waiting(live);
@@ -111,7 +111,7 @@ impl Gate {
         self.active.insert(key);
     }
 
-    /// A run leaves, from before the gate or from behind it.
+    /// A run leaves, admitted or not.
     pub(super) fn remove(&mut self, live: &Live) {
         let key = &live.run.key;
         self.active.remove(key);
@@ -125,12 +125,12 @@ impl Gate {
         self.allowing_count -= usize::from(was_waiting && allows(live));
     }
 
-    /// Whether the gate is shut for all that wait, whatever they are.
+    /// Whether none of those that wait is admitted now, whatever they are.
     pub(super) fn is_shut(&self) -> bool {
         self.allowing_count == 0 && !self.active.is_empty()
     }
 
-    /// Whether the gate is open for a run.
+    /// Whether a run is admitted now.
     pub(super) fn is_open_for(&self, live: &Live) -> bool {
         match (live.work.policies.overlap, live.run.cause) {
             (Overlap::Allow, Cause::CatchUp) => self.catching_up.is_none(),
@@ -141,11 +141,11 @@ impl Gate {
 
     pub(super) fn check(&self) {
         assert!(self.allowing_count <= self.waiting.len(), "only those that wait are counted");
-        assert!(self.running_count <= self.active.len(), "what has started is past the gate");
+        assert!(self.running_count <= self.active.len(), "what has started is admitted");
         let is_past = self.catching_up.as_ref().is_none_or(|key| self.active.contains(key));
-        assert!(is_past, "{:?} is past the gate", self.catching_up);
+        assert!(is_past, "{:?} is admitted", self.catching_up);
         let in_both = self.waiting().find(|key| self.active.contains(*key));
-        assert_eq!(in_both, None, "a run is before the gate or past it");
+        assert_eq!(in_both, None, "a run waits or is admitted");
     }
 }
 

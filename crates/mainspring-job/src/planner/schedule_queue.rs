@@ -1,13 +1,13 @@
-//! The agenda: the times at which jobs and runs are looked at.
+//! The schedule queue: the times at which jobs and runs are looked at.
 //!
 //! ```text
 //!  add ──▶ WallQueue, by the millisecond ──▶ page: what is due, by (time, run or job, key) ──▶ pop_due
 //! ```
 //!
-//! The agenda is a queue on the wall clock, and a page of the entries that have come out of it. The page
-//! exists for the order. A queue does not order the entries of one millisecond. The planner looks at runs
-//! before jobs at one time, so that a run whose wait ends does not block the next. The page holds the entries
-//! of one millisecond, and those that a full batch left for the next look.
+//! The schedule queue is a queue on the wall clock, and a page of the entries that have come out of it. The
+//! page exists for the order. A queue does not order the entries of one millisecond. The planner looks at
+//! runs before jobs at one time, so that a run whose wait ends does not block the next. The page holds the
+//! entries of one millisecond, and those that a full batch left for the next look.
 //!
 //! An entry only asks for a look. The job or run compares the time with what it knows, so an early, late or
 //! superfluous entry does no harm.
@@ -34,7 +34,7 @@ pub(super) enum Item {
     Silence(JobName),
 }
 
-/// An entry on the agenda, as its job or run keeps it.
+/// An entry in the schedule queue, as its job or run keeps it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     /// When the look is due.
@@ -56,14 +56,14 @@ impl Due for Look {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Agenda {
+pub(super) struct ScheduleQueue {
     queue: WallQueue<Look>,
     page: BTreeSet<(Look, TimerId)>,
     /// The entries of the page by the ids that they had in the queue.
     looks: BTreeMap<TimerId, Look>,
 }
 
-impl Agenda {
+impl ScheduleQueue {
     /// Takes in what the clock shows.
     pub(super) fn tell(&mut self, now: Timestamp) {
         self.queue.tell(now);

@@ -20,7 +20,7 @@ fn turn(view: &View) -> (Timestamp, &RunKey) {
     (view.run.due, &view.run.key)
 }
 
-fn has_place(model: &Model<'_>, group: Option<&JobName>) -> bool {
+fn has_slot(model: &Model<'_>, group: Option<&JobName>) -> bool {
     let running = |key: &RunKey| &model.runs[key];
     let in_group = model.alive.iter().filter(|(key, _)| running(key).group.as_ref() == group).count();
     let limit = if group.is_some() { model.script.group_limit as usize } else { usize::MAX };
@@ -29,12 +29,12 @@ fn has_place(model: &Model<'_>, group: Option<&JobName>) -> bool {
 
 /// What goes before others of its job: whether one runs, and the first of those that are queued and not held.
 #[derive(Default)]
-struct Ahead<'m> {
+struct QueueHead<'m> {
     is_running: bool,
     first: Option<(Timestamp, &'m RunKey)>,
 }
 
-impl<'m> Ahead<'m> {
+impl<'m> QueueHead<'m> {
     fn add(&mut self, model: &Model<'_>, view: &'m View) {
         if view.run.state == RunState::Running {
             self.is_running = true;
@@ -45,8 +45,8 @@ impl<'m> Ahead<'m> {
 }
 
 /// For each job what is ahead in it: of all its runs, and of its catch-up runs.
-fn ahead<'m>(model: &'m Model<'_>) -> BTreeMap<&'m JobName, [Ahead<'m>; 2]> {
-    let mut ahead: BTreeMap<&JobName, [Ahead<'_>; 2]> = BTreeMap::new();
+fn ahead<'m>(model: &'m Model<'_>) -> BTreeMap<&'m JobName, [QueueHead<'m>; 2]> {
+    let mut ahead: BTreeMap<&JobName, [QueueHead<'_>; 2]> = BTreeMap::new();
     for view in model.open.iter().map(|key| &model.runs[key]).filter(|view| view.is_in_the_way()) {
         let [all, catching_up] = ahead.entry(&view.run.key.job).or_default();
         all.add(model, view);
@@ -59,7 +59,7 @@ fn ahead<'m>(model: &'m Model<'_>) -> BTreeMap<&'m JobName, [Ahead<'m>; 2]> {
 
 /// Whether a run waits for nothing but a place: it has its turn in its job, and no pause or quarantine holds
 /// it.
-fn has_turn(model: &Model<'_>, [all, catching_up]: &[Ahead<'_>; 2], view: &View) -> bool {
+fn has_turn(model: &Model<'_>, [all, catching_up]: &[QueueHead<'_>; 2], view: &View) -> bool {
     if view.run.state != RunState::Queued || model.is_held(view) || 0 < model.crashes(view) {
         return false;
     }
@@ -79,7 +79,7 @@ pub(crate) fn watch(model: &Model<'_>, event: &Event) -> Verdict {
     let waiting = model.open.iter().map(|key| &model.runs[key]).filter(|view| view.is_in_the_way());
     for view in waiting.filter(|view| has_turn(model, &ahead[&view.run.key.job], view)) {
         let (key, group) = (&view.run.key, view.group.as_ref());
-        ensure!(!has_place(model, group), "out of policy: {key} waits while a place is free");
+        ensure!(!has_slot(model, group), "out of policy: {key} waits while a place is free");
         if !is_single {
             continue;
         }

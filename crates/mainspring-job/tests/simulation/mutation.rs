@@ -1,4 +1,4 @@
-//! Forgeries: for each check a record that is made wrong in the log of a right history, to see that the check
+//! Mutations: for each check a record that is made wrong in the log of a right history, to see that the check
 //! sees it.
 
 use jiff::SignedDuration;
@@ -13,15 +13,15 @@ use crate::simulation::fault::Flaw;
 use crate::simulation::script::Script;
 use crate::simulation::world::World;
 
-/// So many histories at most until one of them can be forged and the check sees it.
+/// So many histories at most until one of them can be mutated and the check sees it.
 const MOST_HISTORIES: u64 = 3_000;
 
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 
 /// Makes a log wrong; `None` if it holds nothing of the kind.
-type Forge = fn(&mut World<'_>) -> Option<()>;
+type Mutate = fn(&mut World<'_>) -> Option<()>;
 
-const FORGERIES: &[(&str, &str, Forge)] = &[
+const MUTATIONS: &[(&str, &str, Mutate)] = &[
     ("attempts::stories", "a run is planned twice", |world| {
         let index = position(world, |event| planned(event).is_some())?;
         world.log.insert(index, world.log[index].clone());
@@ -93,7 +93,7 @@ const FORGERIES: &[(&str, &str, Forge)] = &[
         world.disk.commit(lease, &batch).unwrap();
         Some(())
     }),
-    ("told::check", "a failure is not reported", |world| {
+    ("notifications::check", "a failure is not reported", |world| {
         remove(world, |event| match event {
             Event::Wrote { operation: Operation::Submit(once), .. } => {
                 once.name.as_str().contains(":failed:")
@@ -117,11 +117,11 @@ const FORGERIES: &[(&str, &str, Forge)] = &[
             }
             _ => false,
         })?;
-        let mut forged = world.log[index].clone();
-        if let Event::Wrote { operation: Operation::Mark(mark), .. } = &mut forged {
+        let mut mutated = world.log[index].clone();
+        if let Event::Wrote { operation: Operation::Mark(mark), .. } = &mut mutated {
             mark.pause = None;
         }
-        world.log.insert(index + 1, forged);
+        world.log.insert(index + 1, mutated);
         Some(())
     }),
     ("rest::check_batches", "a batch is larger than one commit", |world| {
@@ -303,7 +303,7 @@ const FORGERIES: &[(&str, &str, Forge)] = &[
         world.log.insert(index, Event::Killed { key, attempt });
         Some(())
     }),
-    ("places::watch", "a run waits while a place is free", |world| {
+    ("slots::watch", "a run waits while a place is free", |world| {
         let index =
             position(world, |event| planned(event).is_some_and(|run| run.state == RunState::Running))?;
         let Event::Wrote { operation: Operation::Plan(run) | Operation::Fire { run, .. }, .. } =
@@ -320,7 +320,7 @@ const FORGERIES: &[(&str, &str, Forge)] = &[
         world.log.remove(start);
         Some(())
     }),
-    ("places::watch_order", "a run starts before one that is due earlier", |world| {
+    ("slots::watch_order", "a run starts before one that is due earlier", |world| {
         let dues = world.log.iter_mut().filter_map(|event| match event {
             Event::Wrote { operation: Operation::Plan(run), .. } if run.state == RunState::Running => {
                 Some(&mut run.due)
@@ -332,10 +332,10 @@ const FORGERIES: &[(&str, &str, Forge)] = &[
             Some(())
         })
     }),
-    ("places::watch_side_by_side", "a run starts beside another of its job", |world| {
+    ("slots::watch_side_by_side", "a run starts beside another of its job", |world| {
         remove(world, |event| matches!(event, Event::Ended { .. }))
     }),
-    ("places::watch_catching_up", "a catch-up run is beside another", |world| {
+    ("slots::watch_catching_up", "a catch-up run is beside another", |world| {
         let is_catch_up = |key: &RunKey| {
             world.log.iter().any(|event| matches!(event, Event::Started { key: other, cause: Cause::CatchUp, .. } if other == key))
         };
@@ -388,19 +388,19 @@ fn remove(world: &mut World<'_>, is_it: impl Fn(&Event) -> bool) -> Option<()> {
 #[test]
 fn every_check_sees_a_record_that_is_made_wrong_for_it() {
     let mut seen: Vec<&str> = Vec::new();
-    for (name, what, forge) in FORGERIES {
+    for (name, what, mutate) in MUTATIONS {
         let check =
             CHECKS.iter().find(|(of, _)| of == name).unwrap_or_else(|| panic!("there is no check {name}"));
         let is_seen = |seed: &u64| {
             let script = Script::generate(*seed);
             let mut world = World::run(&script, Flaw::None);
-            forge(&mut world).is_some() && sees(&world, *check)
+            mutate(&mut world).is_some() && sees(&world, *check)
         };
         assert!((0..MOST_HISTORIES).find(is_seen).is_some(), "{name} does not see that {what}");
         seen.push(name);
     }
     let left: Vec<&str> = CHECKS.iter().map(|(name, _)| *name).filter(|name| !seen.contains(name)).collect();
-    assert_eq!(left, [] as [&str; 0], "each check has its forgery");
+    assert_eq!(left, [] as [&str; 0], "each check has its mutation");
 }
 
 /// Whether this check finds the history wrong, and not what reads the log for all of them.

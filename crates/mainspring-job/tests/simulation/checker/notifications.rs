@@ -21,7 +21,7 @@ const MOST_IN_A_MINUTE: u32 = 10;
 
 /// A report that has to be made: the name of the one-shot job, and what it says.
 #[derive(Debug, PartialEq)]
-struct Owed {
+struct OwedReport {
     name: String,
     text: String,
 }
@@ -30,7 +30,7 @@ struct Owed {
 #[derive(Default)]
 struct Reports {
     /// Those of the batch that is read.
-    owed: Vec<Owed>,
+    owed: Vec<OwedReport>,
     /// How many of them one report stands for that says that there are more.
     more_count: usize,
     /// How many runs of a job have failed in a row.
@@ -184,7 +184,7 @@ impl Reports {
 
     fn owe(&mut self, run: &Run, kind: NoticeKind, count: u64) {
         let name = format!("notify:{}:{}:1", run.key.job, kind.name());
-        self.owed.push(Owed { name, text: format!("{} {count}", run.key) });
+        self.owed.push(OwedReport { name, text: format!("{} {count}", run.key) });
     }
 
     fn submit(&mut self, model: &Model<'_>, once: &Once, answer: &Answer) -> Verdict {

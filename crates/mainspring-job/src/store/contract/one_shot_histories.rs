@@ -1,5 +1,5 @@
-//! Random lives of one-shot jobs as a planner has them, in batches of which only some are followed by a look
-//! at the store.
+//! Random histories of one-shot jobs as a planner has them, in batches of which only some are followed by a
+//! look at the store.
 //!
 //! ```text
 //!  submitted ─▶ fired, or withdrawn ─▶ begun ─▶ ended ─▶ tried again, or dead     now and then something else
@@ -15,7 +15,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::contents::{same_contents, same_page, same_run};
 use super::generator::Generator;
-use super::ground::{Ground, Held, Then, acquired, committed, same, text, unanswered};
+use super::store_fixture::{LawResult, StoreFixture, Then, acquired, committed, same, text, unanswered};
 use crate::once::{NUMBER_BITS, Once, OnceId};
 use crate::operation::Operation;
 use crate::outcome::Outcome;
@@ -31,45 +31,46 @@ const USUAL: u64 = 8;
 const CALM: u64 = 64;
 
 /// A job, and how far it is if all that was asked for was done.
-struct Life {
+struct OneShotHistory {
     once: Once,
     /// `None`: it is pending.
     state: Option<RunState>,
     attempt: u32,
 }
 
-struct Lives {
+struct OneShotHistories {
     generator: Generator,
     /// One in how many steps is odd. Where they are seldom nearly all jobs succeed at once.
     odds: u64,
     epoch: u64,
     count: u64,
-    lives: Vec<Life>,
+    histories: Vec<OneShotHistory>,
 }
 
 /// One random history, on the store and on the oracle.
-pub(super) fn script<G: Ground>(ground: &mut G, seed: u64) -> Held {
-    let (mut oracle, mut store) = (MemoryStore::new(), ground.fresh());
-    let mut lease = acquired(ground, &mut store, &Owner::new("suite"))?;
+pub(super) fn script<G: StoreFixture>(fixture: &mut G, seed: u64) -> LawResult {
+    let (mut oracle, mut store) = (MemoryStore::new(), fixture.fresh());
+    let mut lease = acquired(fixture, &mut store, &Owner::new("suite"))?;
     let mut oracle_lease = oracle.acquire(Shard::WHOLE, &Owner::new("suite")).map_err(text)?;
     let mut generator = Generator::new(seed);
     // Long ones are looked at when they are over.
     let is_long = generator.one_in(3);
     let odds = if is_long && !generator.one_in(3) { CALM } else { USUAL };
-    let mut lives = Lives { generator, odds, epoch: lease.epoch, count: 0, lives: Vec::new() };
+    let mut histories =
+        OneShotHistories { generator, odds, epoch: lease.epoch, count: 0, histories: Vec::new() };
     let mut number = 0;
-    let batches = if is_long { 60 } else { 8 + lives.generator.below(24) };
+    let batches = if is_long { 60 } else { 8 + histories.generator.below(24) };
     for _ in 0..batches {
         number += 1;
-        let mut operations = lives.batch();
+        let mut operations = histories.batch();
         // What it leaves is seen before more ends: a store may put it off until then.
-        let is_pruned = !is_long && lives.generator.one_in(8);
+        let is_pruned = !is_long && histories.generator.one_in(8);
         if is_pruned {
-            let keep = u32::try_from(lives.generator.below(6)).expect("five fits");
+            let keep = u32::try_from(histories.generator.below(6)).expect("five fits");
             operations.push(Operation::Prune { job: None, keep, before: Timestamp::MIN });
         }
-        let answers = if lives.generator.one_in(8) && ground.lose_answer(&store) {
-            let then = if lives.generator.one_in(2) { Then::Renew } else { Then::Nothing };
+        let answers = if histories.generator.one_in(8) && fixture.lose_answer(&store) {
+            let then = if histories.generator.one_in(2) { Then::Renew } else { Then::Nothing };
             unanswered(&mut store, lease, number, &operations, then)?
         } else {
             committed(&mut store, lease, number, &operations)?
@@ -80,30 +81,30 @@ pub(super) fn script<G: Ground>(ground: &mut G, seed: u64) -> Held {
                 return Err(format!("{operation:?} was answered {answer:?} instead of {expected:?}"));
             }
         }
-        if lives.generator.one_in(6) && committed(&mut store, lease, number, &operations)? != answers {
+        if histories.generator.one_in(6) && committed(&mut store, lease, number, &operations)? != answers {
             return Err(format!("batch {number} was answered differently the second time"));
         }
         if is_long {
-            lives.seldom(&mut number, &mut store, lease, &mut oracle, oracle_lease)?;
+            histories.seldom(&mut number, &mut store, lease, &mut oracle, oracle_lease)?;
             continue;
         }
-        if lives.generator.one_in(8) {
+        if histories.generator.one_in(8) {
             store.renew(lease).map_err(text)?;
         }
-        if lives.generator.one_in(10) {
-            store = ground.reopened(store);
-            lease = acquired(ground, &mut store, &Owner::new("suite"))?;
+        if histories.generator.one_in(10) {
+            store = fixture.reopened(store);
+            lease = acquired(fixture, &mut store, &Owner::new("suite"))?;
             oracle_lease = oracle.acquire(Shard::WHOLE, &Owner::new("suite")).map_err(text)?;
-            (number, lives.epoch) = (0, lease.epoch);
+            (number, histories.epoch) = (0, lease.epoch);
         }
-        if is_pruned || lives.generator.one_in(4) {
-            same_contents(&mut store, &mut oracle, &mut lives.generator)?;
+        if is_pruned || histories.generator.one_in(4) {
+            same_contents(&mut store, &mut oracle, &mut histories.generator)?;
         }
     }
-    same_contents(&mut store, &mut oracle, &mut lives.generator)
+    same_contents(&mut store, &mut oracle, &mut histories.generator)
 }
 
-impl Lives {
+impl OneShotHistories {
     /// What is seldom in a long history: a narrow question, a pause of the owner, or a pruning and a pause
     /// after which only the count is looked at.
     fn seldom<S: Store>(
@@ -113,7 +114,7 @@ impl Lives {
         lease: Lease,
         oracle: &mut MemoryStore,
         oracle_lease: Lease,
-    ) -> Held {
+    ) -> LawResult {
         match self.generator.below(24) {
             0 => store.renew(lease).map(drop).map_err(text),
             1 => {
@@ -132,10 +133,10 @@ impl Lives {
                 (query.job, query.group) = (None, query.group.filter(|_| self.generator.one_in(4)));
                 same_page(store, oracle, &query)
             }
-            3 if !self.lives.is_empty() => {
-                let count = self.lives.len() as u64;
+            3 if !self.histories.is_empty() => {
+                let count = self.histories.len() as u64;
                 let index = usize::try_from(self.generator.below(count)).expect("it is small");
-                same_run(store, oracle, &self.lives[index].key())
+                same_run(store, oracle, &self.histories[index].key())
             }
             _ => Ok(()),
         }
@@ -165,54 +166,54 @@ impl Lives {
         if self.generator.one_in(self.odds) {
             once.key = Some(format!("key-{}", self.generator.below(3)));
         }
-        self.lives.push(Life { once: once.clone(), state: None, attempt: 0 });
+        self.histories.push(OneShotHistory { once: once.clone(), state: None, attempt: 0 });
         Operation::Submit(once)
     }
 
-    /// What comes next in a life, or now and then anything.
+    /// What comes next in a history, or now and then anything.
     fn step(&mut self) -> Operation {
-        let recent = self.lives.len().min(usize::try_from(RECENT).expect("it is small"));
+        let recent = self.histories.len().min(usize::try_from(RECENT).expect("it is small"));
         if recent == 0 {
             return self.submission();
         }
         let back = self.generator.below(recent as u64);
-        let index = self.lives.len() - 1 - usize::try_from(back).expect("it is small");
-        let (generator, life) = (&mut self.generator, &mut self.lives[index]);
+        let index = self.histories.len() - 1 - usize::try_from(back).expect("it is small");
+        let (generator, history) = (&mut self.generator, &mut self.histories[index]);
         let odds = self.odds;
         if generator.one_in(2 * odds) {
-            return life.again(generator);
+            return history.again(generator);
         }
-        match life.state {
+        match history.state {
             None if generator.one_in(odds) => {
-                life.state = Some(RunState::Cancelled);
-                Operation::Withdraw { id: life.once.id, at: generator.time() }
+                history.state = Some(RunState::Cancelled);
+                Operation::Withdraw { id: history.once.id, at: generator.time() }
             }
-            None => life.fire(generator, odds),
+            None => history.fire(generator, odds),
             Some(RunState::Scheduled | RunState::Queued) if generator.one_in(odds) => {
-                life.go_on(generator, RunState::Cancelled)
+                history.move_on(generator, RunState::Cancelled)
             }
             Some(RunState::Scheduled | RunState::Queued) => {
-                (life.state, life.attempt) = (Some(RunState::Running), life.attempt + 1);
-                Operation::Begin { key: life.key(), attempt: life.attempt, at: generator.time() }
+                (history.state, history.attempt) = (Some(RunState::Running), history.attempt + 1);
+                Operation::Begin { key: history.key(), attempt: history.attempt, at: generator.time() }
             }
             Some(RunState::Running) if generator.one_in(odds) => {
-                Operation::Clear { key: life.key(), attempt: life.attempt }
+                Operation::Clear { key: history.key(), attempt: history.attempt }
             }
-            Some(RunState::Running) if odds == CALM && !generator.one_in(odds) => life.succeed(generator),
-            Some(RunState::Running) => life.end(generator),
+            Some(RunState::Running) if odds == CALM && !generator.one_in(odds) => history.succeed(generator),
+            Some(RunState::Running) => history.end(generator),
             Some(_) if odds == CALM => self.submission(),
             Some(state) => match state.successors() {
-                [] => life.again(generator),
+                [] => history.again(generator),
                 next => {
                     let index = usize::try_from(generator.below(next.len() as u64)).expect("they are few");
-                    life.go_on(generator, next[index])
+                    history.move_on(generator, next[index])
                 }
             },
         }
     }
 }
 
-impl Life {
+impl OneShotHistory {
     fn key(&self) -> RunKey {
         RunKey::new(self.once.name.clone(), self.once.id.due)
     }
@@ -260,7 +261,7 @@ impl Life {
         }
     }
 
-    fn go_on(&mut self, generator: &mut Generator, to: RunState) -> Operation {
+    fn move_on(&mut self, generator: &mut Generator, to: RunState) -> Operation {
         let from = self.state.unwrap_or(RunState::Scheduled);
         self.state = Some(to);
         let later = SignedDuration::from_secs(i64::try_from(generator.below(90)).expect("it is small"));
