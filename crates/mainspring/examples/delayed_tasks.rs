@@ -3,14 +3,14 @@
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use mainspring::front::Keyed;
-use mainspring::front::keyed::Repeat;
+use mainspring::front::KeyedTasks;
+use mainspring::front::keyed_tasks::Repeat;
 use mainspring::preset;
 
 /// Runs the example.
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let engine = preset::mainspring()?;
-    let tasks = Keyed::new(engine.handle().clone());
+    let tasks = KeyedTasks::new(engine.handle().clone());
     let (sender, done) = channel();
     for order in 1..=5_u32 {
         let sender = sender.clone();

@@ -7,7 +7,7 @@
 use std::fs;
 use std::time::Duration;
 
-use mainspring::clock::Bell;
+use mainspring::clock::Notifier;
 
 /// How long the driver is watched, in seconds; an argument overrides it.
 const WATCHED_SECONDS: u64 = 10;
@@ -32,12 +32,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let seconds = std::env::args().nth(1).map_or(Ok(WATCHED_SECONDS), |text| text.parse())?;
     let engine = mainspring::preset::mainspring()?;
     engine.callbacks().after(Duration::from_secs(3_600), |_| println!("an hour has passed"))?;
-    let nobody_rings = Bell::new();
+    let nobody_notifies = Notifier::new();
     // The driver takes note of the timer and goes to sleep.
-    nobody_rings.wait(Some(Duration::from_millis(100)));
+    nobody_notifies.wait(Some(Duration::from_millis(100)));
 
     let (wakeups, switches) = (engine.counts().wakeups, voluntary_switches());
-    nobody_rings.wait(Some(Duration::from_secs(seconds)));
+    nobody_notifies.wait(Some(Duration::from_secs(seconds)));
     let wakeups = engine.counts().wakeups - wakeups;
     let switches = voluntary_switches() - switches;
     println!(

@@ -1,8 +1,8 @@
 //! Sources of now, and of waiting.
 //!
 //! ```text
-//!              now()            after(delay)                wait(bell, until)
-//!   Monotonic  the kernel's     now + delay, rounded up     sleeps; the bell wakes it
+//!              now()            after(delay)                wait(notifier, until)
+//!   Monotonic  the kernel's     now + delay, rounded up     sleeps; the notifier wakes it
 //!   Manual     a number         now + delay, rounded up     sleeps until time is moved, or moves it
 //! ```
 //!
@@ -10,9 +10,9 @@
 //! clock*. With the manual clock thirty days pass in as many steps as there are deadlines, and a test needs
 //! no sleep.
 //!
-//! A driver that sleeps is woken through a [`Bell`]. A ring is never lost: it stays until the next wait takes
-//! it. A bell may stand at a [`Place`] that waits for something else as well: so one thread waits for sockets
-//! and timers by any clock.
+//! A driver that sleeps is woken through a [`Notifier`]. A notification is never lost: it stays until the
+//! next wait takes it. A notifier may have a [`Parker`] that waits for something else as well: so one thread
+//! waits for sockets and timers by any clock.
 //!
 //! [`Following`] (feature `wall`) counts ticks by the wall clock, as skynet does, or by the time since boot,
 //! which goes on while the machine is suspended.
@@ -64,19 +64,19 @@ use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// use std::sync::{Arc, Mutex};
 /// use std::time::Duration;
 /// use mainspring::Tick;
-/// use mainspring::clock::{Bell, Clock};
+/// use mainspring::clock::{Notifier, Clock};
 ///
 /// /// Counts the frames of a game, whose loop calls `next_frame`.
 /// #[derive(Clone, Default)]
 /// struct Frames {
 ///     count: Arc<AtomicU64>,
-///     bells: Arc<Mutex<Vec<Bell>>>,
+///     notifiers: Arc<Mutex<Vec<Notifier>>>,
 /// }
 ///
 /// impl Frames {
 ///     fn next_frame(&self) {
 ///         self.count.fetch_add(1, Ordering::SeqCst);
-///         self.bells.lock().unwrap().iter().for_each(Bell::nudge);
+///         self.notifiers.lock().unwrap().iter().for_each(Notifier::nudge);
 ///     }
 /// }
 ///
@@ -94,13 +94,13 @@ use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 ///         self.now().after(u64::try_from(delay.as_millis().div_ceil(20)).unwrap_or(u64::MAX))
 ///     }
 ///
-///     fn wait(&self, bell: &Bell, until: Option<Tick>) {
-///         let mut bells = self.bells.lock().unwrap();
-///         if !bells.iter().any(|other| other.is_same(bell)) {
-///             bells.push(bell.clone());
+///     fn wait(&self, notifier: &Notifier, until: Option<Tick>) {
+///         let mut notifiers = self.notifiers.lock().unwrap();
+///         if !notifiers.iter().any(|other| other.is_same(notifier)) {
+///             notifiers.push(notifier.clone());
 ///         }
-///         drop(bells);
-///         bell.wait_unless(|| until.is_some_and(|until| until <= self.now()));
+///         drop(notifiers);
+///         notifier.wait_unless(|| until.is_some_and(|until| until <= self.now()));
 ///     }
 /// }
 ///
@@ -139,9 +139,10 @@ pub trait Clock: Send + Sync + 'static {
         u128::from(self.after(delay).get()).saturating_mul(self.resolution().as_nanos())
     }
 
-    /// Blocks the calling thread until the tick `until` has begun or the bell rings; without `until`, until
-    /// the bell rings. What arrives where the bell stands ends it as well. May return early; takes the ring.
-    fn wait(&self, bell: &Bell, until: Option<Tick>);
+    /// Blocks the calling thread until the tick `until` has begun or the notifier is notified; without
+    /// `until`, until the notifier is notified. What arrives at the notifier's parker ends it as well. May
+    /// return early; takes the notification.
+    fn wait(&self, notifier: &Notifier, until: Option<Tick>);
 
     /// Returns how long so many ticks last; [`Duration::MAX`] where that does not fit.
     fn duration(&self, ticks: u64) -> Duration {
@@ -162,25 +163,25 @@ pub trait Clock: Send + Sync + 'static {
 }
 
 /// Where a thread waits, if not on a condition variable: a poller of sockets, say, that timers share. Clocks
-/// need not know: they wait at a [`Bell`] that [stands](Bell::at) there.
+/// need not know: they wait at a [`Notifier`] that [has](Notifier::at) it.
 ///
-/// One thread waits; any thread rouses.
+/// One thread waits; any thread unparks.
 ///
 /// ```
 /// use std::sync::Arc;
 /// use std::sync::mpsc::{Receiver, Sender, channel};
 /// use std::sync::{Mutex, PoisonError};
 /// use std::time::Duration;
-/// use mainspring::clock::{Bell, Place};
+/// use mainspring::clock::{Notifier, Parker};
 ///
-/// /// Waits for words on a channel, of which an empty one is a rouse.
+/// /// Waits for words on a channel, of which an empty one unparks.
 /// #[derive(Debug)]
 /// struct Words {
 ///     sender: Sender<String>,
 ///     receiver: Mutex<Receiver<String>>,
 /// }
 ///
-/// impl Place for Words {
+/// impl Parker for Words {
 ///     fn wait(&self, timeout: Option<Duration>) -> bool {
 ///         let receiver = self.receiver.lock().unwrap_or_else(PoisonError::into_inner);
 ///         let word = match timeout {
@@ -190,95 +191,97 @@ pub trait Clock: Send + Sync + 'static {
 ///         word.is_some_and(|word| !word.is_empty())
 ///     }
 ///
-///     fn rouse(&self) {
+///     fn unpark(&self) {
 ///         self.sender.send(String::new()).unwrap_or(());
 ///     }
 /// }
 ///
 /// let (sender, receiver) = channel();
-/// let bell = Bell::at(Arc::new(Words { sender, receiver: Mutex::new(receiver) }));
-/// bell.ring();
-/// bell.wait(None); // returns: a ring is not lost
+/// let notifier = Notifier::at(Arc::new(Words { sender, receiver: Mutex::new(receiver) }));
+/// notifier.notify();
+/// notifier.wait(None); // returns: a notification is not lost
 /// ```
-pub trait Place: fmt::Debug + Send + Sync {
-    /// Blocks until something arrives that the place itself waits for, until [`rouse`](Self::rouse), or until
-    /// `timeout` has passed; without one, for ever. Tells whether something has arrived. May return early,
-    /// and looks for arrivals even if it need not block.
+pub trait Parker: fmt::Debug + Send + Sync {
+    /// Blocks until something arrives that the parker itself waits for, until [`unpark`](Self::unpark), or
+    /// until `timeout` has passed; without one, for ever. Tells whether something has arrived. May return
+    /// early, and looks for arrivals even if it need not block.
     fn wait(&self, timeout: Option<Duration>) -> bool;
 
     /// Makes the wait return, or the next one if there is none now: it is not lost.
-    fn rouse(&self);
+    fn unpark(&self);
 }
 
-/// What one thread waits at and any thread may ring. Clones are the same bell.
+/// What one thread waits at and any thread may notify. Clones are the same notifier.
 ///
 /// ```
 /// use std::time::Duration;
-/// use mainspring::clock::Bell;
+/// use mainspring::clock::Notifier;
 ///
-/// let bell = Bell::new();
-/// bell.ring();
-/// bell.wait(Some(Duration::from_secs(60))); // at once: it had been rung
-/// assert!(!bell.take_ring(), "and the ring is taken");
+/// let notifier = Notifier::new();
+/// notifier.notify();
+/// notifier.wait(Some(Duration::from_secs(60))); // at once: it had been notified
+/// assert!(!notifier.take_notification(), "and the notification is taken");
 /// ```
 #[derive(Clone, Debug)]
-pub struct Bell {
+pub struct Notifier {
     shared: Arc<Shared>,
 }
 
 #[derive(Debug)]
 struct Shared {
-    has_rung: Mutex<bool>,
+    is_notified: Mutex<bool>,
     condition: Condvar,
-    /// Where the thread waits instead of on the condition. It is roused after `has_rung` is set, so that a
-    /// waiter which looks before it waits misses neither.
-    place: Option<Arc<dyn Place>>,
+    /// Where the thread waits instead of on the condition. It is unparked after `is_notified` is set, so that
+    /// a waiter which looks before it waits misses neither.
+    parker: Option<Arc<dyn Parker>>,
 }
 
-impl Bell {
-    /// Makes a bell that has not been rung.
-    pub fn new() -> Bell {
-        Bell::with(None)
+impl Notifier {
+    /// Makes a notifier that has not been notified.
+    pub fn new() -> Notifier {
+        Notifier::with(None)
     }
 
-    /// Makes a bell that has not been rung, whose thread waits at `place`. What arrives there ends a wait as
-    /// a ring does.
-    pub fn at(place: Arc<dyn Place>) -> Bell {
-        Bell::with(Some(place))
+    /// Makes a notifier that has not been notified, whose thread waits at `parker`. What arrives there ends a
+    /// wait as a notification does.
+    pub fn at(parker: Arc<dyn Parker>) -> Notifier {
+        Notifier::with(Some(parker))
     }
 
-    fn with(place: Option<Arc<dyn Place>>) -> Bell {
-        Bell { shared: Arc::new(Shared { has_rung: Mutex::new(false), condition: Condvar::new(), place }) }
+    fn with(parker: Option<Arc<dyn Parker>>) -> Notifier {
+        Notifier {
+            shared: Arc::new(Shared { is_notified: Mutex::new(false), condition: Condvar::new(), parker }),
+        }
     }
 
     fn flag(&self) -> MutexGuard<'_, bool> {
-        self.shared.has_rung.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.is_notified.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn has_rung(&self) -> bool {
+    fn is_notified(&self) -> bool {
         *self.flag()
     }
 
-    /// Wakes the waiting thread, or makes the next wait return at once. Ringing twice is ringing once.
-    pub fn ring(&self) {
+    /// Wakes the waiting thread, or makes the next wait return at once. Notifying twice is notifying once.
+    pub fn notify(&self) {
         *self.flag() = true;
         self.wake();
     }
 
     fn wake(&self) {
-        match &self.shared.place {
-            Some(place) => place.rouse(),
+        match &self.shared.parker {
+            Some(parker) => parker.unpark(),
             None => self.shared.condition.notify_all(),
         }
     }
 
-    /// Blocks until the bell is rung or `timeout` has passed, or for no reason earlier; `None` waits for the
-    /// bell alone. Takes the ring.
+    /// Blocks until the notifier is notified or `timeout` has passed, or for no reason earlier; `None` waits
+    /// for the notifier alone. Takes the notification.
     pub fn wait(&self, timeout: Option<Duration>) {
         let Some(timeout) = timeout else { return self.wait_unless(|| false) };
-        if let Some(place) = &self.shared.place {
-            // A ring that came before this has roused the place, which then does not block.
-            place.wait(Some(timeout));
+        if let Some(parker) = &self.shared.parker {
+            // A notification that came before this has unparked the parker, which then does not block.
+            parker.wait(Some(timeout));
             *self.flag() = false;
             return;
         }
@@ -291,23 +294,24 @@ impl Bell {
         *guard = false;
     }
 
-    /// Tells whether two are the same bell.
-    pub fn is_same(&self, other: &Bell) -> bool {
+    /// Tells whether two are the same notifier.
+    pub fn is_same(&self, other: &Notifier) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
     }
 
-    /// Takes the ring, if there is one, without waiting. What has arrived at the bell's place counts as one.
-    pub fn take_ring(&self) -> bool {
-        let has_arrival = self.shared.place.as_ref().is_some_and(|place| place.wait(Some(Duration::ZERO)));
+    /// Takes the notification, if there is one, without waiting. What has arrived at the notifier's parker
+    /// counts as one.
+    pub fn take_notification(&self) -> bool {
+        let has_arrival = self.shared.parker.as_ref().is_some_and(|parker| parker.wait(Some(Duration::ZERO)));
         std::mem::take(&mut *self.flag()) || has_arrival
     }
 
-    /// Blocks until the bell is rung, or `is_over` says so, before the wait or after some
-    /// [`nudge`](Self::nudge). Takes the ring. For clocks that a program moves, whose time passes without the
-    /// operating system's.
+    /// Blocks until the notifier is notified, or `is_over` says so, before the wait or after some
+    /// [`nudge`](Self::nudge). Takes the notification. For clocks that a program moves, whose time passes
+    /// without the operating system's.
     pub fn wait_unless(&self, is_over: impl Fn() -> bool) {
-        if let Some(place) = &self.shared.place {
-            while !self.has_rung() && !is_over() && !place.wait(None) {}
+        if let Some(parker) = &self.shared.parker {
+            while !self.is_notified() && !is_over() && !parker.wait(None) {}
             *self.flag() = false;
             return;
         }
@@ -318,7 +322,7 @@ impl Bell {
         *guard = false;
     }
 
-    /// Makes a waiting thread look again, without ringing: what its `is_over` tells may have changed.
+    /// Makes a waiting thread look again, without notifying: what its `is_over` tells may have changed.
     pub fn nudge(&self) {
         // Taking the lock orders this after a waiter's look: it sleeps already, or will see what changed.
         drop(self.flag());
@@ -326,9 +330,9 @@ impl Bell {
     }
 }
 
-impl Default for Bell {
-    fn default() -> Bell {
-        Bell::new()
+impl Default for Notifier {
+    fn default() -> Notifier {
+        Notifier::new()
     }
 }
 

@@ -25,17 +25,17 @@
 //!
 //! It does not know what a payload is: fronts do.
 
-mod caught;
 mod counts;
-mod crew;
-pub(crate) mod handed;
-mod lane;
-mod lanes;
+mod driver_threads;
+pub(crate) mod handoffs;
 mod open_metrics;
+mod panic_capture;
 pub mod per_worker;
 #[cfg(all(feature = "poll", unix))]
 pub mod poll;
-mod refused;
+mod refused_timer;
+mod shard;
+mod shard_set;
 pub mod sharded;
 pub mod single;
 pub mod striped;
@@ -48,7 +48,7 @@ pub use per_worker::PerWorker;
 #[doc(inline)]
 pub use poll::Poll;
 #[doc(inline)]
-pub use refused::{Refusal, Refused};
+pub use refused_timer::{Refusal, RefusedTimer};
 #[doc(inline)]
 pub use sharded::Sharded;
 #[doc(inline)]
@@ -77,23 +77,23 @@ const THREAD_NAME: &str = "mainspring";
 ///
 /// let in_queue = mainspring::queue::TimerId::from_parts(7, NonZeroU32::MIN);
 /// let id = TimerId::from_parts(3, in_queue);
-/// assert_eq!((id.lane(), id.timer(), id.to_string()), (3, in_queue, "3:7.1".to_owned()));
+/// assert_eq!((id.shard(), id.timer(), id.to_string()), (3, in_queue, "3:7.1".to_owned()));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TimerId {
-    lane: u32,
+    shard: u32,
     timer: mainspring_queue::TimerId,
 }
 
 impl TimerId {
     /// Makes an id of its two parts. For drivers: an id that no driver gave out names no timer.
-    pub const fn from_parts(lane: u32, timer: mainspring_queue::TimerId) -> TimerId {
-        TimerId { lane, timer }
+    pub const fn from_parts(shard: u32, timer: mainspring_queue::TimerId) -> TimerId {
+        TimerId { shard, timer }
     }
 
     /// Returns the number of the driver's queue that the timer is in.
-    pub const fn lane(self) -> u32 {
-        self.lane
+    pub const fn shard(self) -> u32 {
+        self.shard
     }
 
     /// Returns the timer's id in that queue.
@@ -104,7 +104,7 @@ impl TimerId {
 
 impl fmt::Display for TimerId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}:{}", self.lane, self.timer)
+        write!(formatter, "{}:{}", self.shard, self.timer)
     }
 }
 
@@ -115,11 +115,11 @@ impl fmt::Display for TimerId {
 /// use std::time::Duration;
 /// use mainspring::Engine;
 /// use mainspring::clock::Monotonic;
-/// use mainspring::driver::Fired;
+/// use mainspring::driver::FiredTimer;
 /// use mainspring::queue::wheel::Chunked;
 ///
 /// let (sender, fired) = channel();
-/// let send = move |fired: Fired<&'static str>| sender.send(fired).unwrap_or(());
+/// let send = move |fired: FiredTimer<&'static str>| sender.send(fired).unwrap_or(());
 /// let engine = Engine::start(Chunked::new(), Monotonic::new(), send)?;
 /// let id = engine.handle().schedule_after(Duration::from_millis(1), "payload")?;
 /// let fired = fired.recv()?;
@@ -129,7 +129,7 @@ impl fmt::Display for TimerId {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "drivers outside of this crate make it")]
-pub struct Fired<T> {
+pub struct FiredTimer<T> {
     /// The timer's id, which is stale from now on.
     pub id: TimerId,
     /// When it was to fire.
@@ -146,10 +146,10 @@ pub struct Fired<T> {
 /// use std::time::Duration;
 /// use mainspring::Engine;
 /// use mainspring::clock::Monotonic;
-/// use mainspring::driver::Fired;
+/// use mainspring::driver::FiredTimer;
 /// use mainspring::queue::wheel::Chunked;
 ///
-/// let engine = Engine::start(Chunked::new(), Monotonic::new(), |_: Fired<&str>| ())?;
+/// let engine = Engine::start(Chunked::new(), Monotonic::new(), |_: FiredTimer<&str>| ())?;
 /// engine.handle().schedule_after(Duration::from_secs(60), "unsent")?;
 /// let unfired = engine.shutdown();
 /// assert_eq!(unfired[0].payload, "unsent");
@@ -157,7 +157,7 @@ pub struct Fired<T> {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "drivers outside of this crate make it")]
-pub struct Unfired<T> {
+pub struct UnfiredTimer<T> {
     /// The timer's id, which is stale from now on.
     pub id: TimerId,
     /// When it was to fire.
@@ -166,7 +166,7 @@ pub struct Unfired<T> {
     pub payload: T,
 }
 
-/// Receives timers as they fire, on the driver's thread. Any `FnMut(Fired<T>) + Send` is one.
+/// Receives timers as they fire, on the driver's thread. Any `FnMut(FiredTimer<T>) + Send` is one.
 ///
 /// The next timer waits until `fire` returns: a slow one makes the others late.
 ///
@@ -175,14 +175,14 @@ pub struct Unfired<T> {
 /// use std::time::Duration;
 /// use mainspring::Engine;
 /// use mainspring::clock::Monotonic;
-/// use mainspring::driver::{Fire, Fired};
+/// use mainspring::driver::{Fire, FiredTimer};
 /// use mainspring::queue::wheel::Chunked;
 ///
 /// /// Sends on what fires.
 /// struct Forward(Sender<u64>);
 ///
 /// impl Fire<u64> for Forward {
-///     fn fire(&mut self, fired: Fired<u64>) {
+///     fn fire(&mut self, fired: FiredTimer<u64>) {
 ///         self.0.send(fired.payload).unwrap_or(());
 ///     }
 /// }
@@ -195,17 +195,17 @@ pub struct Unfired<T> {
 /// ```
 pub trait Fire<T>: Send {
     /// Takes a timer that is due.
-    fn fire(&mut self, fired: Fired<T>);
+    fn fire(&mut self, fired: FiredTimer<T>);
 
     /// Hears that `fire` panicked. The driver goes on with the next timer. Unless overridden, writes a line
     /// to standard error.
-    fn panicked(&mut self, panic: &Panicked) {
+    fn panicked(&mut self, panic: &FiringPanic) {
         eprintln!("mainspring: {panic}");
     }
 }
 
-impl<T, F: FnMut(Fired<T>) + Send> Fire<T> for F {
-    fn fire(&mut self, fired: Fired<T>) {
+impl<T, F: FnMut(FiredTimer<T>) + Send> Fire<T> for F {
+    fn fire(&mut self, fired: FiredTimer<T>) {
         self(fired);
     }
 }
@@ -217,18 +217,18 @@ impl<T, F: FnMut(Fired<T>) + Send> Fire<T> for F {
 /// use std::time::Duration;
 /// use mainspring::Engine;
 /// use mainspring::clock::Monotonic;
-/// use mainspring::driver::{Fire, Fired, Panicked};
+/// use mainspring::driver::{Fire, FiredTimer, FiringPanic};
 /// use mainspring::queue::wheel::Chunked;
 ///
 /// /// Sends on what fires.
 /// struct Forward(Sender<u64>);
 ///
 /// impl Fire<u64> for Forward {
-///     fn fire(&mut self, fired: Fired<u64>) {
+///     fn fire(&mut self, fired: FiredTimer<u64>) {
 ///         self.0.send(fired.payload).unwrap_or(());
 ///     }
 ///
-///     fn panicked(&mut self, panic: &Panicked) {
+///     fn panicked(&mut self, panic: &FiringPanic) {
 ///         println!("{} panicked: {}", panic.id, panic.message);
 ///     }
 /// }
@@ -241,7 +241,7 @@ impl<T, F: FnMut(Fired<T>) + Send> Fire<T> for F {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Panicked {
+pub struct FiringPanic {
     /// The timer's id.
     pub id: TimerId,
     /// Its deadline.
@@ -250,10 +250,10 @@ pub struct Panicked {
     pub message: String,
 }
 
-impl Panicked {
+impl FiringPanic {
     /// Tells of a panic that a driver has caught.
-    pub fn new(id: TimerId, deadline: Tick, panic: &(dyn Any + Send)) -> Panicked {
-        Panicked { id, deadline, message: panic_message(panic) }
+    pub fn new(id: TimerId, deadline: Tick, panic: &(dyn Any + Send)) -> FiringPanic {
+        FiringPanic { id, deadline, message: panic_message(panic) }
     }
 }
 
@@ -265,9 +265,9 @@ fn panic_message(panic: &(dyn Any + Send)) -> String {
     }
 }
 
-impl fmt::Display for Panicked {
+impl fmt::Display for FiringPanic {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Panicked { id, deadline, message } = self;
+        let FiringPanic { id, deadline, message } = self;
         write!(formatter, "timer {id}, due at tick {deadline}, panicked: {message}")
     }
 }
@@ -293,7 +293,7 @@ pub trait Timers<T>: Send + Sync {
     ///
     /// # Errors
     /// The payload comes back: rejected by the queue, or the driver has stopped.
-    fn schedule(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>>;
+    fn schedule(&self, deadline: Tick, payload: T) -> Result<TimerId, RefusedTimer<T>>;
 
     /// Adds a timer that no limit turns away: for one that repeats, whose room was taken while it fired, and
     /// for a waiter that could not be told otherwise. It goes past a limit on the number of timers, and one
@@ -301,7 +301,7 @@ pub trait Timers<T>: Send + Sync {
     ///
     /// # Errors
     /// The payload comes back: the driver has stopped, has no thread, or no timer has a name left.
-    fn schedule_assured(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>>;
+    fn schedule_assured(&self, deadline: Tick, payload: T) -> Result<TimerId, RefusedTimer<T>>;
 
     /// Returns the part of the driver that the calling thread schedules into, for what is held as long as a
     /// timer: threads that hold parts of their own write to no memory that they share.
@@ -313,17 +313,17 @@ pub trait Timers<T>: Send + Sync {
         Self: 'static,
         T: 'static;
 
-    /// Returns the number of that part, which [`Part::lane`] tells as well: a part that is known by it need
+    /// Returns the number of that part, which [`Part::shard`] tells as well: a part that is known by it need
     /// not be asked for.
     ///
     /// # Errors
     /// As [`local`](Self::local).
-    fn local_lane(&self) -> Result<u32, Refusal>
+    fn local_shard(&self) -> Result<u32, Refusal>
     where
         Self: 'static,
         T: 'static,
     {
-        self.local().map(|part| part.lane())
+        self.local().map(|part| part.shard())
     }
 
     /// Removes a pending timer and returns its payload. `None`: it fired, is being fired, was cancelled, or
@@ -396,21 +396,21 @@ pub trait Timers<T>: Send + Sync {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Part<T>: Send + Sync {
-    /// The number that its timers' [ids](TimerId::lane) name it by: another for each part of a driver, for
+    /// The number that its timers' [ids](TimerId::shard) name it by: another for each part of a driver, for
     /// ever.
-    fn lane(&self) -> u32;
+    fn shard(&self) -> u32;
 
     /// Adds a timer, as [`Timers::schedule`].
     ///
     /// # Errors
     /// As there.
-    fn schedule(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>>;
+    fn schedule(&self, deadline: Tick, payload: T) -> Result<TimerId, RefusedTimer<T>>;
 
     /// Adds a timer that no limit turns away, as [`Timers::schedule_assured`].
     ///
     /// # Errors
     /// As there.
-    fn schedule_assured(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>>;
+    fn schedule_assured(&self, deadline: Tick, payload: T) -> Result<TimerId, RefusedTimer<T>>;
 
     /// Removes a pending timer and returns its payload, as [`Timers::cancel`].
     fn cancel(&self, id: TimerId) -> Option<T>;
@@ -475,7 +475,7 @@ pub trait Driver<T>: Timers<T> {
     ///
     /// Several threads may call it: each waits, and each timer is handed back to one of them. Called from a
     /// thread of the driver's own it waits neither for itself nor for others of them that are in this call.
-    fn shutdown(&self) -> Vec<Unfired<T>>;
+    fn shutdown(&self) -> Vec<UnfiredTimer<T>>;
 }
 
 /// How many threads have scheduled something. The standard library's atomic: it is no part of a protocol.
@@ -486,7 +486,7 @@ std::thread_local! {
     static THREAD_NUMBER: usize = THREAD_COUNT.fetch_add(1, Ordering::Relaxed);
 }
 
-/// The calling thread's number, by which drivers spread threads over lanes.
+/// The calling thread's number, by which drivers spread threads over shards.
 fn thread_number() -> usize {
     THREAD_NUMBER.with(|number| *number)
 }

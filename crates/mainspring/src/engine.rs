@@ -18,7 +18,7 @@ use std::sync::Arc;
 use mainspring_queue::TimerQueue;
 
 use crate::clock::Clock;
-use crate::driver::{Counts, Driver, Fire, PerWorker, Report, Single, Striped, Unfired};
+use crate::driver::{Counts, Driver, Fire, PerWorker, Report, Single, Striped, UnfiredTimer};
 use crate::front::task::Task;
 use crate::handle::Handle;
 
@@ -52,11 +52,11 @@ impl<T: Send + 'static> Engine<T> {
     /// use std::time::Duration;
     /// use mainspring::Engine;
     /// use mainspring::clock::Monotonic;
-    /// use mainspring::driver::Fired;
+    /// use mainspring::driver::FiredTimer;
     /// use mainspring::queue::heap::Quaternary;
     ///
     /// let (sender, connections) = channel();
-    /// let fire = move |fired: Fired<u32>| sender.send(fired.payload).unwrap_or(());
+    /// let fire = move |fired: FiredTimer<u32>| sender.send(fired.payload).unwrap_or(());
     /// let engine = Engine::start(Quaternary::new(), Monotonic::new(), fire)?;
     /// engine.handle().schedule_after(Duration::from_millis(1), 7_u32)?;
     /// assert_eq!(connections.recv()?, 7);
@@ -103,7 +103,7 @@ impl<T: Send + 'static> Engine<T> {
     /// Stops firing, waits for the timer that is firing, and returns what did not fire, earliest first. From
     /// then on timers are refused. Any thread may call it, and again: what one call has returned no other
     /// does.
-    pub fn shutdown(&self) -> Vec<Unfired<T>> {
+    pub fn shutdown(&self) -> Vec<UnfiredTimer<T>> {
         self.driver.shutdown()
     }
 }

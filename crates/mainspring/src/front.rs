@@ -6,7 +6,7 @@
 //! | [`Futures`] | a future | async programs, under any runtime |
 //! | [`Channels`] (feature `channel`) | a value on a channel | threads that wait for several things: Go's API |
 //! | [`DelayQueue`] | an item under a key, which comes out | delay queues, caches |
-//! | [`Keyed`] | a closure under a key, with a count of repeats | tasks that are looked up, replaced and removed by name |
+//! | [`KeyedTasks`] | a closure under a key, with a count of repeats | tasks that are looked up, replaced and removed by name |
 //! | [`Mailboxes`] | a message to a service | actors: skynet's way |
 //! | [`Calendar`] (feature `calendar`) | a schedule in a time zone and a closure | cron |
 //! | [`Occurrences`] (feature `calendar`) | a schedule in a time zone, as a stream | cron in async programs |
@@ -21,7 +21,7 @@
 //! |---|---|
 //! | [`Timer`], [`Periodic`], a calendar's [`Entry`] | it goes on |
 //! | [`Sleep`], [`Timeout`], [`Interval`]; [`ChannelTimer`], [`Ticker`], the last clone of [`Firings`] | it is cancelled |
-//! | the last clone of [`Keyed`], [`DelayQueue`], [`Mailboxes`], [`Calendar`] | all that it holds ends |
+//! | the last clone of [`KeyedTasks`], [`DelayQueue`], [`Mailboxes`], [`Calendar`] | all that it holds ends |
 //! | [`Callbacks`], [`Futures`], [`Channels`], a [`Handle`](crate::Handle) | nothing: they are references |
 //! | the [`Engine`](crate::Engine) | nothing fires any more, and new timers are refused |
 //!
@@ -63,7 +63,7 @@ pub mod callback;
 pub mod channel;
 pub mod delay_queue;
 pub mod future;
-pub mod keyed;
+pub mod keyed_tasks;
 pub mod mailbox;
 #[cfg(feature = "calendar")]
 pub mod occurrences;
@@ -84,7 +84,7 @@ pub use delay_queue::DelayQueue;
 #[doc(inline)]
 pub use future::{Elapsed, Futures, Interval, MissedTicks, Sleep, Timeout};
 #[doc(inline)]
-pub use keyed::{Keyed, Repeat};
+pub use keyed_tasks::{KeyedTasks, Repeat};
 #[doc(inline)]
 pub use mailbox::{Mailboxes, SendError};
 #[cfg(feature = "calendar")]

@@ -16,7 +16,7 @@ use std::time::Duration;
 use mainspring_queue::{ResetError, Tick};
 
 use crate::clock::Clock;
-use crate::driver::{Counts, Refusal, Refused, Report, TimerId, Timers};
+use crate::driver::{Counts, Refusal, RefusedTimer, Report, TimerId, Timers};
 use crate::front::task::Task;
 
 pub(crate) use self::local::Local;
@@ -73,7 +73,7 @@ impl<T> Handle<T> {
     ///
     /// # Errors
     /// The payload comes back: the driver was shut down, or its queue rejects the deadline.
-    pub fn schedule_after(&self, delay: Duration, payload: T) -> Result<TimerId, Refused<T>> {
+    pub fn schedule_after(&self, delay: Duration, payload: T) -> Result<TimerId, RefusedTimer<T>> {
         self.timers.schedule(self.clock().after(delay), payload)
     }
 
@@ -82,7 +82,7 @@ impl<T> Handle<T> {
     ///
     /// # Errors
     /// As [`schedule_after`](Self::schedule_after).
-    pub fn schedule_at(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>> {
+    pub fn schedule_at(&self, deadline: Tick, payload: T) -> Result<TimerId, RefusedTimer<T>> {
         self.timers.schedule(deadline, payload)
     }
 
@@ -97,7 +97,7 @@ impl<T> Handle<T> {
         delay: Duration,
         tolerance: Duration,
         payload: T,
-    ) -> Result<TimerId, Refused<T>> {
+    ) -> Result<TimerId, RefusedTimer<T>> {
         self.timers.schedule(self.tick_within(delay, tolerance), payload)
     }
 

@@ -23,7 +23,7 @@
 //! | a closure to run later, or once a period | [`after`], [`every`], [`Callbacks`] | |
 //! | to sleep, to give up, to tick in async code | [`sleep`], [`timeout`], [`interval`], [`Futures`] | |
 //! | to `select!` over timers and channels | [`Channels`] | `channel` |
-//! | items that come out when they are due, by key | [`DelayQueue`], [`Keyed`] | |
+//! | items that come out when they are due, by key | [`DelayQueue`], [`KeyedTasks`] | |
 //! | cron in a time zone | [`Calendar`] | `calendar` |
 //! | sockets and timers in one loop | [`driver::Poll`] | `poll` |
 //! | the timers of hyper, tower and quinn | [`adapter`] | `hyper`, `tower-03`, `quinn-011` |
@@ -109,7 +109,7 @@ pub use front::Calendar;
 pub use front::Channels;
 #[doc(inline)]
 pub use front::{
-    Callbacks, DelayQueue, Elapsed, Firing, Futures, Interval, Keyed, Mailboxes, Periodic, Sleep, Task,
+    Callbacks, DelayQueue, Elapsed, Firing, Futures, Interval, KeyedTasks, Mailboxes, Periodic, Sleep, Task,
     Timeout, Timer,
 };
 #[doc(inline)]

@@ -270,7 +270,7 @@ pub fn simple_wheel(clock: impl Clock, slot_count: usize) -> io::Result<Engine> 
 }
 
 /// Starts the wheel of "virtual levels": one ring; far timers wait for their round. With the front
-/// [`Keyed`](crate::Keyed) its tasks have keys and repeat counts.
+/// [`KeyedTasks`](crate::KeyedTasks) its tasks have keys and repeat counts.
 ///
 /// # Errors
 /// The operating system would not start a thread.

@@ -19,7 +19,7 @@
 
 mod recorder;
 
-pub use recorder::{Recorded, Recorder};
+pub use recorder::{RecordedQueue, Recorder};
 
 use std::fmt;
 use std::str::FromStr;

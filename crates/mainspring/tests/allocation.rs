@@ -16,8 +16,8 @@ use mainspring::clock::Manual;
 use mainspring::driver::Single;
 use mainspring::front::Sleep;
 use mainspring::front::callback::Timer;
-use mainspring::front::keyed::Repeat;
-use mainspring::front::{Callbacks, Channels, Futures, Keyed, RunTasks, Task};
+use mainspring::front::keyed_tasks::Repeat;
+use mainspring::front::{Callbacks, Channels, Futures, KeyedTasks, RunTasks, Task};
 use mainspring_queue::wheel::Chunked;
 
 /// So many cycles go before, more than a step of the queue holds timers.
@@ -87,7 +87,7 @@ fn a_callback_of_up_to_forty_bytes_allocates_nothing_be_it_cancelled_reset_or_fi
 fn a_sleep_allocates_nothing_be_it_dropped_polled_by_others_reset_or_fired() {
     let desk = Desk::new();
     let futures = Futures::new(desk.handle.clone());
-    let wakers = [Waker::noop().clone(), Waker::from(Arc::new(Quiet))];
+    let wakers = [Waker::noop().clone(), Waker::from(Arc::new(NoopWaker))];
     let dropped = allocation_count(|| {
         let mut sleep = futures.sleep(MS * 100);
         assert!(!poll(&mut sleep, &wakers[0]));
@@ -104,9 +104,9 @@ fn a_sleep_allocates_nothing_be_it_dropped_polled_by_others_reset_or_fired() {
     assert_eq!((dropped, fired), (0, 0));
 }
 
-struct Quiet;
+struct NoopWaker;
 
-impl std::task::Wake for Quiet {
+impl std::task::Wake for NoopWaker {
     fn wake(self: Arc<Self>) {}
 }
 
@@ -123,7 +123,7 @@ fn a_period_allocates_nothing_on_any_face() {
         ticker.receiver().try_recv().unwrap();
     });
     ticker.stop();
-    let tasks = Keyed::new(desk.handle.clone());
+    let tasks = KeyedTasks::new(desk.handle.clone());
     tasks.schedule(7_u64, MS, Repeat::Forever, |_| ()).unwrap();
     let of_task = allocation_count(|| desk.pass(1));
     tasks.clear();

@@ -9,11 +9,11 @@ use std::thread;
 use std::time::Duration;
 
 use crossbeam_channel::TryRecvError;
-use mainspring::clock::{Bell, Clock, Manual, Monotonic};
+use mainspring::clock::{Clock, Manual, Monotonic, Notifier};
 use mainspring::driver::{Driver, PerWorker, Refusal, Single, Timers};
 use mainspring::front::future::MissedTicks;
-use mainspring::front::keyed::Repeat;
-use mainspring::front::{Callbacks, Channels, Futures, Keyed, RunTasks, Task, Threads};
+use mainspring::front::keyed_tasks::Repeat;
+use mainspring::front::{Callbacks, Channels, Futures, KeyedTasks, RunTasks, Task, Threads};
 use mainspring::{Handle, preset};
 use mainspring_queue::wheel::Chunked;
 use mainspring_queue::{Tick, heap};
@@ -189,11 +189,11 @@ fn functions_on_an_executor_run_beside_each_other_and_may_wait_for_timers() {
 fn an_executor_starts_no_more_threads_than_its_limit_and_loses_no_job() {
     let threads = Threads::at_most(3);
     let (sender, receiver) = channel();
-    let bells: Vec<Bell> = (0..3).map(|_| Bell::new()).collect();
-    for bell in &bells {
-        let (bell, sender) = (bell.clone(), sender.clone());
+    let notifiers: Vec<Notifier> = (0..3).map(|_| Notifier::new()).collect();
+    for notifier in &notifiers {
+        let (notifier, sender) = (notifier.clone(), sender.clone());
         threads.execute(Box::new(move || {
-            bell.wait(None);
+            notifier.wait(None);
             sender.send(0).unwrap();
         }));
     }
@@ -206,7 +206,7 @@ fn an_executor_starts_no_more_threads_than_its_limit_and_loses_no_job() {
     }
     assert_eq!(threads.thread_count(), 3);
     drop(threads);
-    bells.iter().for_each(Bell::ring);
+    notifiers.iter().for_each(Notifier::notify);
     drop(sender);
     let mut done: Vec<i32> = receiver.iter().collect();
     done.sort_unstable();
@@ -232,12 +232,12 @@ fn a_zero_delay_is_over_at_once() {
 
 #[test]
 fn what_is_scheduled_for_the_past_for_ever_keeps_no_other_timer_from_running() {
-    struct Again {
+    struct Rescheduler {
         callbacks: Callbacks,
         is_over: Arc<AtomicBool>,
         clock: Manual,
     }
-    fn again(own: &Arc<Again>) {
+    fn again(own: &Arc<Rescheduler>) {
         let inner = Arc::clone(own);
         let run = move |_: mainspring::front::Firing| {
             inner.clock.advance(Duration::from_micros(100));
@@ -253,7 +253,7 @@ fn what_is_scheduled_for_the_past_for_ever_keeps_no_other_timer_from_running() {
     let is_over = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&is_over);
     callbacks.after(ms(20), move |_| flag.store(true, Ordering::SeqCst)).unwrap();
-    again(&Arc::new(Again { callbacks, is_over, clock }));
+    again(&Arc::new(Rescheduler { callbacks, is_over, clock }));
     driver.run_until_idle(&mut RunTasks);
 }
 
@@ -267,7 +267,7 @@ fn nothing_repeats_beyond_the_end_of_time() {
     };
     let callbacks = Callbacks::new(desk.handle.clone());
     let periodic = callbacks.every(ms(10), count(&runs)).unwrap();
-    let tasks = Keyed::new(desk.handle.clone());
+    let tasks = KeyedTasks::new(desk.handle.clone());
     tasks.schedule("task", ms(10), Repeat::Forever, count(&runs)).unwrap();
     let ticker = Channels::new(desk.handle.clone()).ticker(ms(10)).unwrap();
     desk.clock.advance_to(Tick::MAX);
@@ -300,7 +300,7 @@ fn a_rule_that_panics_loses_no_run_and_is_reported() {
 }
 
 #[test]
-fn what_a_workers_thread_schedules_between_its_turns_goes_to_its_own_lane() {
+fn what_a_workers_thread_schedules_between_its_turns_goes_to_its_own_shard() {
     let clock = Manual::stepped();
     let driver = Arc::new(PerWorker::new(3, Chunked::<Task>::new, clock));
     let handle: Handle<Task> = Handle::new(driver.clone());
@@ -308,19 +308,19 @@ fn what_a_workers_thread_schedules_between_its_turns_goes_to_its_own_lane() {
     let other = driver.worker().unwrap();
     let _last = driver.worker().unwrap();
     worker.fire_due(&mut RunTasks);
-    let lanes: Vec<String> = (0..6)
+    let shards: Vec<String> = (0..6)
         .map(|_| handle.schedule_at(Tick::new(5), Task::new(|_| ())).unwrap().to_string())
         .map(|id| id.split(':').next().unwrap().to_owned())
         .collect();
-    assert_eq!(lanes, ["0"; 6]);
+    assert_eq!(shards, ["0"; 6]);
     assert_eq!(worker.next_wakeup(), Some(Tick::new(5)));
     assert_eq!(other.next_wakeup(), None);
     drop(worker);
-    let lanes: std::collections::BTreeSet<String> = (0..6)
+    let shards: std::collections::BTreeSet<String> = (0..6)
         .map(|_| handle.schedule_at(Tick::new(5), Task::new(|_| ())).unwrap().to_string())
         .map(|id| id.split(':').next().unwrap().to_owned())
         .collect();
-    assert_eq!(lanes.len(), 3, "no worker of this thread's is left");
+    assert_eq!(shards.len(), 3, "no worker of this thread's is left");
 }
 
 #[test]

@@ -106,8 +106,8 @@ fn a_task_is_woken_by_the_item_that_it_waits_for() {
 
 #[test]
 fn a_cache_hands_what_expires_to_its_closure_and_drops_all_else_once() {
-    struct Counted(Arc<AtomicUsize>);
-    impl Drop for Counted {
+    struct DropCounter(Arc<AtomicUsize>);
+    impl Drop for DropCounter {
         fn drop(&mut self) {
             self.0.fetch_add(1, Ordering::SeqCst);
         }
@@ -116,11 +116,11 @@ fn a_cache_hands_what_expires_to_its_closure_and_drops_all_else_once() {
     let drop_count = Arc::new(AtomicUsize::new(0));
     let cache = DelayQueue::with_expired(simulation.engine().handle().clone(), |_, value| drop(value));
     for key in 0..10 {
-        cache.put(key, Counted(Arc::clone(&drop_count)), seconds(key + 1)).unwrap();
+        cache.put(key, DropCounter(Arc::clone(&drop_count)), seconds(key + 1)).unwrap();
     }
     simulation.advance(seconds(4));
     assert_eq!(drop_count.load(Ordering::SeqCst), 4);
-    cache.put(9, Counted(Arc::clone(&drop_count)), seconds(60)).unwrap();
+    cache.put(9, DropCounter(Arc::clone(&drop_count)), seconds(60)).unwrap();
     assert_eq!(drop_count.load(Ordering::SeqCst), 5, "the one that was replaced");
     drop(cache);
     simulation.run_until_idle();

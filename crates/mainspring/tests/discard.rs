@@ -11,9 +11,9 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use mainspring::clock::Manual;
 use mainspring::clock::wall::ManualWall;
-use mainspring::driver::Fired;
-use mainspring::front::keyed::Repeat;
-use mainspring::front::{Calendar, Keyed, RunTasks, Task};
+use mainspring::driver::FiredTimer;
+use mainspring::front::keyed_tasks::Repeat;
+use mainspring::front::{Calendar, KeyedTasks, RunTasks, Task};
 use mainspring::{Engine, Handle, preset};
 use mainspring_cron::{Expression, Schedule};
 use mainspring_queue::wheel::Chunked;
@@ -23,7 +23,7 @@ use mainspring_queue::{Expired, Limited, Profile, Rejected, ResetError, Tick, Ti
 const HOLD: Duration = Duration::from_millis(20);
 
 /// A queue that, asked for a deadline while the test holds it, says so and waits for the test's leave.
-struct Held<Q> {
+struct HeldQueue<Q> {
     queue: Q,
     is_wanted: Arc<AtomicBool>,
     is_held: Sender<()>,
@@ -37,13 +37,13 @@ struct Hold {
     give_leave: Sender<()>,
 }
 
-impl<Q> Held<Q> {
-    fn new(queue: Q) -> (Held<Q>, Hold) {
+impl<Q> HeldQueue<Q> {
+    fn new(queue: Q) -> (HeldQueue<Q>, Hold) {
         let (is_held, held) = channel();
         let (give_leave, leave) = channel();
         let is_wanted = Arc::new(AtomicBool::new(false));
         let hold = Hold { is_wanted: Arc::clone(&is_wanted), held: Mutex::new(held), give_leave };
-        (Held { queue, is_wanted, is_held, leave }, hold)
+        (HeldQueue { queue, is_wanted, is_held, leave }, hold)
     }
 }
 
@@ -64,7 +64,7 @@ impl Hold {
     }
 }
 
-impl<T, Q: TimerQueue<T>> TimerQueue<T> for Held<Q> {
+impl<T, Q: TimerQueue<T>> TimerQueue<T> for HeldQueue<Q> {
     fn deadline(&self, id: TimerId) -> Option<Tick> {
         if self.is_wanted.swap(false, Ordering::SeqCst) {
             // Leave to which nobody listened any more.
@@ -148,7 +148,7 @@ struct Desk {
 impl Desk {
     fn new() -> Desk {
         let clock = Manual::stepped();
-        let (queue, hold) = Held::new(Chunked::new());
+        let (queue, hold) = HeldQueue::new(Chunked::new());
         let engine = Engine::start(queue, clock.clone(), RunTasks).expect("a thread starts");
         let far = engine.handle().schedule_at(Tick::new(1_000_000), Task::new(|_| ())).expect("it is taken");
         Desk { clock, engine, hold, far }
@@ -209,8 +209,8 @@ fn what_is_discarded_while_another_payload_is_dropped_does_not_fire() {
 
 #[test]
 fn a_full_queue_has_room_after_a_discard() {
-    let (queue, hold) = Held::new(Limited::new(Chunked::new(), 1));
-    let engine = Engine::start(queue, Manual::stepped(), |_: Fired<u32>| ()).expect("a thread starts");
+    let (queue, hold) = HeldQueue::new(Limited::new(Chunked::new(), 1));
+    let engine = Engine::start(queue, Manual::stepped(), |_: FiredTimer<u32>| ()).expect("a thread starts");
     let handle = engine.handle();
     let mut id = handle.schedule_at(Tick::new(10), 0).expect("it is taken");
     for number in 1..4 {
@@ -251,7 +251,7 @@ fn a_timer_that_was_discarded_is_gone_for_every_caller() {
 #[test]
 fn a_discarded_payload_is_dropped_with_no_lock_held() {
     let desk = Desk::new();
-    let tasks = Keyed::<u32>::new(desk.engine.handle().clone());
+    let tasks = KeyedTasks::<u32>::new(desk.engine.handle().clone());
     let (handle, inner) = (desk.engine.handle().clone(), tasks.clone());
     let (sender, receiver) = channel();
     let id = desk.schedule(OnDrop(move || {
@@ -295,7 +295,7 @@ fn what_a_front_cannot_schedule_is_dropped_with_no_lock_held() {
     let (done, is_done) = channel();
     thread::Builder::new()
         .spawn(move || {
-            let tasks = Keyed::<u32>::new(handle.clone());
+            let tasks = KeyedTasks::<u32>::new(handle.clone());
             let inner = tasks.clone();
             let drops = OnDrop(move || assert!(inner.is_empty()));
             let refused = tasks.schedule(1, Duration::from_secs(1), Repeat::Forever, move |_| _ = &drops);

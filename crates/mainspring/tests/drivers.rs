@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use mainspring::clock::{Clock, Manual, Monotonic};
 use mainspring::driver::poll::{AnySource, Ready, Serve};
-use mainspring::driver::{Fire, Fired, Panicked, PerWorker, Poll, Refusal, Sharded, Striped};
+use mainspring::driver::{Fire, FiredTimer, FiringPanic, PerWorker, Poll, Refusal, Sharded, Striped};
 use mainspring::front::{Callbacks, RunTasks};
 use mainspring::{Engine, Handle};
 use mainspring_queue::wheel::Chunked;
@@ -27,11 +27,11 @@ enum Deed {
 struct Doer {
     told: Sender<(u64, Tick, Tick)>,
     handle: Arc<Mutex<Option<Handle<Deed>>>>,
-    panics: Arc<Mutex<Vec<Panicked>>>,
+    panics: Arc<Mutex<Vec<FiringPanic>>>,
 }
 
 impl Fire<Deed> for Doer {
-    fn fire(&mut self, fired: Fired<Deed>) {
+    fn fire(&mut self, fired: FiredTimer<Deed>) {
         let tell = |name| self.told.send((name, fired.deadline, fired.now)).unwrap_or(());
         match fired.payload {
             Deed::Tell(name) => tell(name),
@@ -46,7 +46,7 @@ impl Fire<Deed> for Doer {
         }
     }
 
-    fn panicked(&mut self, panic: &Panicked) {
+    fn panicked(&mut self, panic: &FiringPanic) {
         self.panics.lock().unwrap().push(panic.clone());
     }
 }
@@ -96,7 +96,7 @@ struct Trial {
     clock: Manual,
     engine: Engine<Deed>,
     told: Receiver<(u64, Tick, Tick)>,
-    panics: Arc<Mutex<Vec<Panicked>>>,
+    panics: Arc<Mutex<Vec<FiringPanic>>>,
 }
 
 impl Trial {
@@ -273,7 +273,7 @@ fn shutdown_hands_back_what_did_not_fire_in_order() {
 }
 
 #[test]
-fn an_id_of_one_driver_does_not_reach_beyond_the_lanes_of_another() {
+fn an_id_of_one_driver_does_not_reach_beyond_the_shards_of_another() {
     let (wide, _, _) = start(named("sharded, 64"), Arc::new(Manual::stepped()));
     let ids: Vec<_> = (0..3)
         .map(|name| {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use futures_core::Stream;
 use mainspring::clock::Clock;
-use mainspring::driver::{Counts, Part, Refusal, Refused, Report, Single, TimerId, Timers};
+use mainspring::driver::{Counts, Part, Refusal, RefusedTimer, Report, Single, TimerId, Timers};
 use mainspring::front::Futures;
 use mainspring::front::future::{Interval, MissedTicks};
 use mainspring::front::{PeriodError, RunTasks, Task};
@@ -248,11 +248,11 @@ struct Reluctant {
 }
 
 impl Timers<Task> for Reluctant {
-    fn schedule(&self, deadline: Tick, payload: Task) -> Result<TimerId, Refused<Task>> {
+    fn schedule(&self, deadline: Tick, payload: Task) -> Result<TimerId, RefusedTimer<Task>> {
         self.driver.schedule(deadline, payload)
     }
 
-    fn schedule_assured(&self, deadline: Tick, payload: Task) -> Result<TimerId, Refused<Task>> {
+    fn schedule_assured(&self, deadline: Tick, payload: Task) -> Result<TimerId, RefusedTimer<Task>> {
         self.driver.schedule_assured(deadline, payload)
     }
 

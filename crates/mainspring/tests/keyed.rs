@@ -6,8 +6,8 @@ use std::time::Duration;
 use mainspring::Handle;
 use mainspring::clock::Manual;
 use mainspring::driver::Single;
-use mainspring::front::Keyed;
-use mainspring::front::keyed::Repeat;
+use mainspring::front::KeyedTasks;
+use mainspring::front::keyed_tasks::Repeat;
 use mainspring::front::{Firing, PeriodError, RunTasks, Task};
 use mainspring_queue::Tick;
 use mainspring_queue::wheel::Rounds;
@@ -16,7 +16,7 @@ use mainspring_queue::wheel::Rounds;
 struct Desk {
     driver: Arc<Single<Rounds<Task>>>,
     handle: Handle<Task>,
-    tasks: Keyed<&'static str>,
+    tasks: KeyedTasks<&'static str>,
     runs: Arc<Mutex<Vec<(&'static str, u64)>>>,
 }
 
@@ -25,7 +25,7 @@ impl Desk {
         let clock = Manual::leaping_by(Duration::from_secs(1));
         let driver = Arc::new(Single::new(Rounds::new(60, 1), Arc::new(clock)));
         let handle = Handle::new(driver.clone());
-        Desk { driver, tasks: Keyed::new(handle.clone()), handle, runs: Arc::default() }
+        Desk { driver, tasks: KeyedTasks::new(handle.clone()), handle, runs: Arc::default() }
     }
 
     fn schedule(&self, key: &'static str, seconds: u64, count: i64) -> Result<bool, PeriodError> {

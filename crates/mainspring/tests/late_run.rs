@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 use mainspring::clock::wall::{ManualWall, WallClock};
 use mainspring::clock::{Clock, Manual};
 use mainspring::driver::Single;
-use mainspring::front::{Calendar, Callbacks, DelayQueue, Futures, Keyed, Repeat, RunTasks, RunTasksOn};
+use mainspring::front::{Calendar, Callbacks, DelayQueue, Futures, KeyedTasks, Repeat, RunTasks, RunTasksOn};
 use mainspring::{Handle, Task};
 use mainspring_cron::{Expression, Schedule};
 use mainspring_queue::wheel::{Chunked, Hierarchical, Simple};
@@ -59,7 +59,7 @@ impl<Q: TimerQueue<Task> + Send + 'static> Desk<Q> {
 
 /// Puts something off to 300 ms, and 300 ms further, from within a run at 5 ms.
 fn put_off(desk: &Desk<impl TimerQueue<Task> + Send + 'static>) -> Vec<(&'static str, u64)> {
-    let keyed = Keyed::new(desk.handle.clone());
+    let keyed = KeyedTasks::new(desk.handle.clone());
     let (own, tell) = (keyed.clone(), desk.tell("keyed"));
     let run = move |_| {
         tell();
@@ -94,7 +94,7 @@ fn what_is_put_off_beyond_the_horizon_runs_when_it_is_due_and_not_at_the_horizon
 #[test]
 fn a_task_whose_run_waits_for_its_executor_is_put_off() {
     let desk = Desk::new(Chunked::new());
-    let keyed = Keyed::new(desk.handle.clone());
+    let keyed = KeyedTasks::new(desk.handle.clone());
     let tell = desk.tell("run");
     keyed.schedule("task", ms(10), Repeat::Times(2), move |_| tell()).unwrap();
     let waiting = desk.waiting_until(10);

@@ -25,10 +25,10 @@ use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use loom::sync::{Condvar, Mutex};
 use loom::thread;
 use mainspring::Handle;
-use mainspring::clock::{Bell, Clock, Manual, Place};
-use mainspring::driver::{Driver, Fired, PerWorker, Sharded, Single, Striped, Timers};
-use mainspring::front::keyed::Repeat;
-use mainspring::front::{Callbacks, Channels, Firing, Keyed, RunTasks, RunTasksOn, Task};
+use mainspring::clock::{Clock, Manual, Notifier, Parker};
+use mainspring::driver::{Driver, FiredTimer, PerWorker, Sharded, Single, Striped, Timers};
+use mainspring::front::keyed_tasks::Repeat;
+use mainspring::front::{Callbacks, Channels, Firing, KeyedTasks, RunTasks, RunTasksOn, Task};
 use mainspring_queue::{Naive, Tick};
 
 /// How often a thread is taken off in the middle of something.
@@ -42,76 +42,76 @@ fn bounded(model: impl Fn() + Sync + Send + 'static) {
 }
 
 #[test]
-fn a_ring_is_never_lost() {
+fn a_notification_is_never_lost() {
     loom::model(|| {
-        let bell = Bell::new();
+        let notifier = Notifier::new();
         let is_done = Arc::new(AtomicBool::new(false));
         let ringer = thread::spawn({
-            let (bell, is_done) = (bell.clone(), Arc::clone(&is_done));
+            let (notifier, is_done) = (notifier.clone(), Arc::clone(&is_done));
             move || {
                 is_done.store(true, Ordering::SeqCst);
-                bell.ring();
+                notifier.notify();
             }
         });
         while !is_done.load(Ordering::SeqCst) {
-            bell.wait(None);
+            notifier.wait(None);
         }
         ringer.join().unwrap();
     });
 }
 
-/// A place where nothing arrives, as a poller without sockets is one.
+/// A parker at which nothing arrives, as a poller without sockets is one.
 #[derive(Debug, Default)]
-struct Doorstep {
-    is_roused: Mutex<bool>,
+struct IdleParker {
+    is_unparked: Mutex<bool>,
     condition: Condvar,
 }
 
-impl Place for Doorstep {
+impl Parker for IdleParker {
     fn wait(&self, _: Option<Duration>) -> bool {
-        let mut is_roused = self.is_roused.lock().unwrap();
-        while !*is_roused {
-            is_roused = self.condition.wait(is_roused).unwrap();
+        let mut is_unparked = self.is_unparked.lock().unwrap();
+        while !*is_unparked {
+            is_unparked = self.condition.wait(is_unparked).unwrap();
         }
-        *is_roused = false;
+        *is_unparked = false;
         false
     }
 
-    fn rouse(&self) {
-        *self.is_roused.lock().unwrap() = true;
+    fn unpark(&self) {
+        *self.is_unparked.lock().unwrap() = true;
         self.condition.notify_one();
     }
 }
 
 #[test]
-fn a_ring_is_not_lost_where_the_bell_stands_at_a_place() {
+fn a_notification_is_not_lost_where_the_thread_waits_at_a_parker() {
     loom::model(|| {
-        let bell = Bell::at(Arc::new(Doorstep::default()));
+        let notifier = Notifier::at(Arc::new(IdleParker::default()));
         let is_done = Arc::new(AtomicBool::new(false));
         let ringer = thread::spawn({
-            let (bell, is_done) = (bell.clone(), Arc::clone(&is_done));
+            let (notifier, is_done) = (notifier.clone(), Arc::clone(&is_done));
             move || {
-                bell.ring();
+                notifier.notify();
                 is_done.store(true, Ordering::SeqCst);
-                bell.ring();
+                notifier.notify();
             }
         });
         while !is_done.load(Ordering::SeqCst) {
-            bell.wait(None);
+            notifier.wait(None);
         }
         ringer.join().unwrap();
     });
 }
 
 #[test]
-fn time_that_moves_reaches_who_waits_at_a_place() {
+fn time_that_moves_reaches_a_thread_that_waits_at_a_parker() {
     loom::model(|| {
         let clock = Manual::stepped();
         let mover = thread::spawn({
             let clock = clock.clone();
             move || clock.advance_to(Tick::new(10))
         });
-        clock.wait(&Bell::at(Arc::new(Doorstep::default())), Some(Tick::new(10)));
+        clock.wait(&Notifier::at(Arc::new(IdleParker::default())), Some(Tick::new(10)));
         assert_eq!(clock.now(), Tick::new(10));
         mover.join().unwrap();
     });
@@ -124,7 +124,7 @@ fn a_single_driver_never_sleeps_past_a_timer_that_is_scheduled_meanwhile() {
         let runner = thread::spawn({
             let driver = Arc::clone(&driver);
             // If the timer is missed the driver sleeps for ever, and loom says so.
-            move || driver.run(&mut |_: Fired<u32>| driver.stop())
+            move || driver.run(&mut |_: FiredTimer<u32>| driver.stop())
         });
         driver.schedule(Tick::ZERO, 7).unwrap();
         runner.join().unwrap();
@@ -138,7 +138,7 @@ fn a_striped_driver_never_sleeps_past_a_timer_of_any_stripe() {
         let runner = thread::spawn({
             let driver = Arc::clone(&driver);
             move || {
-                driver.run(&mut |_: Fired<u32>| drop(Driver::<u32>::shutdown(&*driver)));
+                driver.run(&mut |_: FiredTimer<u32>| drop(Driver::<u32>::shutdown(&*driver)));
             }
         });
         driver.schedule(Tick::ZERO, 7).unwrap();
@@ -155,7 +155,7 @@ fn a_timer_is_fired_or_cancelled_and_never_both() {
             let driver = Arc::clone(&driver);
             move || {
                 let mut fired = Vec::new();
-                driver.run_until_idle(&mut |timer: Fired<u32>| fired.push(timer.payload));
+                driver.run_until_idle(&mut |timer: FiredTimer<u32>| fired.push(timer.payload));
                 fired
             }
         });
@@ -299,7 +299,7 @@ fn a_cancelled_periodic_callback_does_not_go_on_after_the_run_that_has_begun() {
 fn a_removed_task_does_not_go_on_after_the_run_that_has_begun() {
     bounded(|| {
         let desk = Desk::new();
-        let tasks = Keyed::new(desk.handle.clone());
+        let tasks = KeyedTasks::new(desk.handle.clone());
         tasks.schedule(1, Duration::from_millis(1), Repeat::Forever, desk.pass()).unwrap();
         desk.clock.advance_to(Tick::new(11));
         desk.fire();
@@ -331,7 +331,7 @@ fn shutdown_and_schedule_meet_without_losing_a_payload() {
         let driver = Arc::new(Single::new(Naive::new(), Arc::new(Manual::stepped())));
         let scheduler = thread::spawn({
             let driver = Arc::clone(&driver);
-            move || driver.schedule(Tick::new(5), 7).err().map(mainspring::driver::Refused::into_payload)
+            move || driver.schedule(Tick::new(5), 7).err().map(mainspring::driver::RefusedTimer::into_payload)
         });
         let unfired = Driver::<u32>::shutdown(&*driver).len();
         let refused = scheduler.join().unwrap();
@@ -346,7 +346,7 @@ fn a_shard_starts_one_thread_for_two_that_need_it_and_shutdown_waits_for_it() {
         let fired = Arc::new(Mutex::new(Vec::new()));
         let fire = {
             let fired = Arc::clone(&fired);
-            move |timer: Fired<u32>| fired.lock().unwrap().push(timer.payload)
+            move |timer: FiredTimer<u32>| fired.lock().unwrap().push(timer.payload)
         };
         let driver = Arc::new(Sharded::new(1, Naive::new, Arc::new(Manual::stepped()), fire));
         let other = thread::spawn({
@@ -366,7 +366,7 @@ fn two_shutdowns_both_wait_for_what_is_firing() {
     bounded(|| {
         let (begun, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let (begins, ends) = (Arc::clone(&begun), Arc::clone(&ended));
-        let fire = move |_: Fired<u32>| {
+        let fire = move |_: FiredTimer<u32>| {
             begins.fetch_add(1, Ordering::SeqCst);
             ends.fetch_add(1, Ordering::SeqCst);
         };
@@ -389,7 +389,7 @@ fn a_callback_and_another_thread_may_shut_a_driver_down_at_once() {
         let inner = Arc::downgrade(&driver);
         driver.schedule(Tick::ZERO, 7_u32).unwrap();
         driver
-            .start(move |_: Fired<u32>| {
+            .start(move |_: FiredTimer<u32>| {
                 drop(inner.upgrade().map(|driver| Driver::<u32>::shutdown(&*driver)));
             })
             .unwrap();
@@ -426,16 +426,16 @@ fn what_a_stuck_worker_scheduled_is_run_by_a_sleeper() {
     builder.max_branches = 20_000;
     builder.check(|| {
         let (driver, handle) = workers(2);
-        let freed = Bell::new();
+        let freed = Notifier::new();
         let inner = handle.clone();
         let order = Arc::new(Mutex::new(Vec::new()));
         let (stuck_order, freeing_order) = (Arc::clone(&order), Arc::clone(&order));
         let stop = Arc::downgrade(&driver);
         let stuck = Task::new(move |_| {
-            let bell = freed.clone();
+            let notifier = freed.clone();
             let freeing = Task::new(move |_| {
                 freeing_order.lock().unwrap().push("freed");
-                bell.ring();
+                notifier.notify();
             });
             inner.schedule_at(Tick::ZERO, freeing).unwrap();
             freed.wait(None);

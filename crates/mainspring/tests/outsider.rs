@@ -8,30 +8,30 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use mainspring::clock::{Bell, Clock, Deadline, Manual, Monotonic};
+use mainspring::clock::{Clock, Deadline, Manual, Monotonic, Notifier};
 use mainspring::driver::{
-    Counts, Driver, Fire, Fired, Panicked, Part, Refusal, Refused, Report, Single, Striped, TimerId, Timers,
-    Unfired,
+    Counts, Driver, Fire, FiredTimer, FiringPanic, Part, Refusal, RefusedTimer, Report, Single, Striped,
+    TimerId, Timers, UnfiredTimer,
 };
 use mainspring::front::{ChannelTimer, Firings, PeriodError, Repeat, RunTasks, SendError, Ticker};
 use mainspring::queue::wheel::Chunked;
 use mainspring::queue::{self, ResetError};
 use mainspring::{
-    Calendar, Callbacks, Channels, DelayQueue, Engine, Firing, Futures, Handle, Interval, Keyed, Mailboxes,
-    Periodic, Simulation, Sleep, Task, Tick, Timeout, Timer,
+    Calendar, Callbacks, Channels, DelayQueue, Engine, Firing, Futures, Handle, Interval, KeyedTasks,
+    Mailboxes, Periodic, Simulation, Sleep, Task, Tick, Timeout, Timer,
 };
 
 /// A clock that a program moves by ticks of a second: `Manual` from outside.
 #[derive(Clone, Default)]
 struct Seconds {
     now: Arc<AtomicU64>,
-    bells: Arc<Mutex<Vec<Bell>>>,
+    notifiers: Arc<Mutex<Vec<Notifier>>>,
 }
 
 impl Seconds {
     fn pass(&self, seconds: u64) {
         self.now.fetch_add(seconds, Ordering::SeqCst);
-        self.bells.lock().unwrap().iter().for_each(Bell::nudge);
+        self.notifiers.lock().unwrap().iter().for_each(Notifier::nudge);
     }
 }
 
@@ -48,13 +48,13 @@ impl Clock for Seconds {
         self.now().after(delay.as_secs() + u64::from(delay.subsec_nanos() > 0))
     }
 
-    fn wait(&self, bell: &Bell, until: Option<Tick>) {
-        let mut bells = self.bells.lock().unwrap();
-        if !bells.iter().any(|other| other.is_same(bell)) {
-            bells.push(bell.clone());
+    fn wait(&self, notifier: &Notifier, until: Option<Tick>) {
+        let mut notifiers = self.notifiers.lock().unwrap();
+        if !notifiers.iter().any(|other| other.is_same(notifier)) {
+            notifiers.push(notifier.clone());
         }
-        drop(bells);
-        bell.wait_unless(|| until.is_some_and(|until| until <= self.now()));
+        drop(notifiers);
+        notifier.wait_unless(|| until.is_some_and(|until| until <= self.now()));
     }
 }
 
@@ -123,10 +123,10 @@ impl<T: Send> ByHand<T> {
             let (deadline, payload) = state.timers.remove(&number).unwrap();
             state.counts.fired += 1;
             drop(state);
-            let fired = Fired { id: id(number), deadline, now, payload };
+            let fired = FiredTimer { id: id(number), deadline, now, payload };
             let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| fire.fire(fired)));
             if let Err(panic) = outcome {
-                fire.panicked(&Panicked::new(id(number), deadline, &*panic));
+                fire.panicked(&FiringPanic::new(id(number), deadline, &*panic));
             }
         }
     }
@@ -137,14 +137,14 @@ fn id(number: u32) -> TimerId {
 }
 
 impl<T: Send> Part<T> for ByHand<T> {
-    fn lane(&self) -> u32 {
+    fn shard(&self) -> u32 {
         0
     }
 
-    fn schedule(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>> {
+    fn schedule(&self, deadline: Tick, payload: T) -> Result<TimerId, RefusedTimer<T>> {
         let mut state = self.state();
         if state.is_stopped {
-            return Err(Refused::new(Refusal::Stopped, payload));
+            return Err(RefusedTimer::new(Refusal::Stopped, payload));
         }
         let number = state.next;
         state.next += 1;
@@ -153,7 +153,7 @@ impl<T: Send> Part<T> for ByHand<T> {
         Ok(id(number))
     }
 
-    fn schedule_assured(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>> {
+    fn schedule_assured(&self, deadline: Tick, payload: T) -> Result<TimerId, RefusedTimer<T>> {
         Part::schedule(self, deadline, payload)
     }
 
@@ -189,11 +189,11 @@ impl<T: Send> Part<T> for ByHand<T> {
 }
 
 impl<T: Send> Timers<T> for ByHand<T> {
-    fn schedule(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>> {
+    fn schedule(&self, deadline: Tick, payload: T) -> Result<TimerId, RefusedTimer<T>> {
         Part::schedule(self, deadline, payload)
     }
 
-    fn schedule_assured(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>> {
+    fn schedule_assured(&self, deadline: Tick, payload: T) -> Result<TimerId, RefusedTimer<T>> {
         Part::schedule(self, deadline, payload)
     }
 
@@ -241,12 +241,12 @@ impl<T: Send> Timers<T> for ByHand<T> {
 }
 
 impl<T: Send> Driver<T> for ByHand<T> {
-    fn shutdown(&self) -> Vec<Unfired<T>> {
+    fn shutdown(&self) -> Vec<UnfiredTimer<T>> {
         let mut state = self.state();
         state.is_stopped = true;
-        let mut unfired: Vec<Unfired<T>> = std::mem::take(&mut state.timers)
+        let mut unfired: Vec<UnfiredTimer<T>> = std::mem::take(&mut state.timers)
             .into_iter()
-            .map(|(number, (deadline, payload))| Unfired { id: id(number), deadline, payload })
+            .map(|(number, (deadline, payload))| UnfiredTimer { id: id(number), deadline, payload })
             .collect();
         unfired.sort_by_key(|timer| timer.deadline);
         unfired
@@ -283,7 +283,7 @@ fn every_front_works_over_a_driver_from_outside() {
     periodic.cancel();
     engine.callbacks().after(second, |_| panic!("on purpose")).unwrap();
     clock.advance(second);
-    driver.turn(&mut Quiet(Arc::clone(&run_count)));
+    driver.turn(&mut PanicCounter(Arc::clone(&run_count)));
     assert_eq!(run_count.load(Ordering::SeqCst), 105, "the panic was told of");
     engine.callbacks().after(second, |_| ()).unwrap();
     assert_eq!(engine.shutdown().len(), 1);
@@ -291,15 +291,15 @@ fn every_front_works_over_a_driver_from_outside() {
 }
 
 /// Runs tasks, as `RunTasks` does, and counts a panic as a hundred.
-struct Quiet(Arc<AtomicU64>);
+struct PanicCounter(Arc<AtomicU64>);
 
-impl Fire<Task> for Quiet {
-    fn fire(&mut self, fired: Fired<Task>) {
+impl Fire<Task> for PanicCounter {
+    fn fire(&mut self, fired: FiredTimer<Task>) {
         let firing = Firing::from(&fired);
         fired.payload.run(firing);
     }
 
-    fn panicked(&mut self, panic: &Panicked) {
+    fn panicked(&mut self, panic: &FiringPanic) {
         assert_eq!(panic.message, "on purpose");
         self.0.fetch_add(100, Ordering::SeqCst);
     }
@@ -314,7 +314,7 @@ async fn every_error_is_handed_on() -> Result<(), AnyError> {
     let second = Duration::from_secs(1);
     let engine = Engine::new()?;
     let _: Engine = Engine::with_clock(Monotonic::new())?;
-    let _: Engine<u64> = Engine::start(Chunked::new(), Monotonic::new(), |_: Fired<u64>| ())?;
+    let _: Engine<u64> = Engine::start(Chunked::new(), Monotonic::new(), |_: FiredTimer<u64>| ())?;
     let _: Engine = Striped::for_cores(Chunked::new, Monotonic::new()).into_engine(RunTasks)?;
     let _: Engine = Single::new(Chunked::new(), Monotonic::new()).into_engine(RunTasks)?;
     let _: Engine = mainspring::preset::timingwheel(Monotonic::new(), second, 20)?;
@@ -362,7 +362,7 @@ fn an_error_says_all_in_one_line_or_in_its_source_and_not_in_both() {
     let errors: [AnyError; 4] = [
         Box::new(PeriodError::Refused(Refusal::Stopped)),
         Box::new(SendError::Refused(Refusal::Stopped)),
-        Box::new(Refused::new(Refusal::Stopped, Task::new(|_| ()))),
+        Box::new(RefusedTimer::new(Refusal::Stopped, Task::new(|_| ()))),
         Box::new(Refusal::Stopped),
     ];
     for error in errors {
@@ -384,7 +384,7 @@ fn what_is_shared_between_threads_may_be() {
     is_shared::<Sleep>();
     is_shared::<Interval>();
     is_shared::<Timeout<std::future::Ready<()>>>();
-    is_shared::<Keyed<String>>();
+    is_shared::<KeyedTasks<String>>();
     is_shared::<DelayQueue<String, u64>>();
     is_shared::<Mailboxes>();
     is_shared::<Calendar>();
@@ -392,7 +392,7 @@ fn what_is_shared_between_threads_may_be() {
     is_shared::<ChannelTimer>();
     is_shared::<Ticker>();
     is_shared::<Firings>();
-    is_shared::<Refused<Task>>();
+    is_shared::<RefusedTimer<Task>>();
     is_shared::<Striped<Chunked<Task>>>();
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mainspring::Handle;
 use mainspring::clock::{Clock, Manual, Monotonic};
-use mainspring::driver::{Driver, Fired, PerWorker, Sharded, Timers};
+use mainspring::driver::{Driver, FiredTimer, PerWorker, Sharded, Timers};
 use mainspring::front::{RunTasks, Task};
 use mainspring_queue::Tick;
 use mainspring_queue::wheel::Chunked;
@@ -56,7 +56,7 @@ fn timers_of_a_worker_that_ended_move_to_another_and_keep_their_ids() {
     let (driver, handle) = tasks(2, clock.clone());
     let (fired, is_fired) = channel();
     let mut leaving = driver.worker().unwrap();
-    // While it fires, a worker schedules into its own lane.
+    // While it fires, a worker schedules into its own shard.
     let inner = handle.clone();
     let (ids, are_known) = channel();
     let task = Task::new(move |_| {
@@ -73,7 +73,7 @@ fn timers_of_a_worker_that_ended_move_to_another_and_keep_their_ids() {
     assert_eq!(leaving.next_wakeup(), Some(Tick::new(10)));
     drop(leaving);
 
-    assert!(handle.cancel(ids[1]).is_some(), "the ids of an orphaned lane are good");
+    assert!(handle.cancel(ids[1]).is_some(), "the ids of an orphaned shard are good");
     let mut heir = driver.worker().unwrap();
     clock.advance_to(Tick::new(20));
     while heir.fire_due(&mut RunTasks) {}
@@ -81,12 +81,12 @@ fn timers_of_a_worker_that_ended_move_to_another_and_keep_their_ids() {
 }
 
 #[test]
-fn a_lane_that_is_orphaned_while_others_sleep_is_adopted() {
+fn a_shard_that_is_orphaned_while_others_sleep_is_adopted() {
     let clock = Manual::stepped();
     let (driver, handle) = tasks(2, clock.clone());
     let leaving = driver.worker().unwrap();
     let (fired, is_fired) = channel();
-    // From a thread that is no worker, timers go round the lanes: both lanes get some.
+    // From a thread that is no worker, timers go round the shards: both shards get some.
     for name in 0..4_u64 {
         let fired = fired.clone();
         handle.schedule_at(Tick::new(10), Task::new(move |_| fired.send(name).unwrap_or(()))).unwrap();
@@ -128,7 +128,7 @@ fn a_timer_wakes_workers_that_sleep_without_limit() {
 fn sharded(shard_count: usize) -> (Arc<impl Driver<u64>>, Receiver<u64>, Manual, impl Fn() -> usize) {
     let clock = Manual::stepped();
     let (sender, receiver) = channel();
-    let fire = move |fired: Fired<u64>| sender.send(fired.payload).unwrap_or(());
+    let fire = move |fired: FiredTimer<u64>| sender.send(fired.payload).unwrap_or(());
     let driver = Arc::new(Sharded::new(shard_count, Chunked::new, Arc::new(clock.clone()), fire));
     let counted = Arc::clone(&driver);
     (driver, receiver, clock, move || counted.thread_count())

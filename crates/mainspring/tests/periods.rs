@@ -13,7 +13,7 @@ use jiff::tz::TimeZone;
 use mainspring::clock::wall::ManualWall;
 use mainspring::clock::{Clock, Manual};
 use mainspring::cron::{Every, Expression, Schedule};
-use mainspring::front::{Calendar, Interval, Keyed, MissedTicks, Repeat, Threads};
+use mainspring::front::{Calendar, Interval, KeyedTasks, MissedTicks, Repeat, Threads};
 use mainspring::{Engine, Simulation, preset};
 use mainspring_queue::Tick;
 
@@ -43,7 +43,7 @@ const UPTIME: Duration = Duration::from_micros(5 * 3_600_000_000 + 400);
 const SPAN: u64 = 2_000;
 
 /// Which front and which period fired, and at which tick.
-type Told = (&'static str, Duration, Tick);
+type PeriodFiring = (&'static str, Duration, Tick);
 
 /// A task that an executor of nothing else polls on the thread that wakes it.
 struct Poller {
@@ -62,13 +62,13 @@ impl Wake for Poller {
 }
 
 /// What has been started, and must be held.
-struct Started {
-    _keyed: Keyed<Duration>,
+struct StartedTimers {
+    _keyed: KeyedTasks<Duration>,
     pollers: Vec<Arc<Poller>>,
 }
 
 /// Starts each front with each period.
-fn start(engine: &Engine, clock: &Manual, sender: &Sender<Told>) -> Started {
+fn start(engine: &Engine, clock: &Manual, sender: &Sender<PeriodFiring>) -> StartedTimers {
     let keyed = engine.keyed();
     let mut pollers = Vec::new();
     for period in PERIODS {
@@ -89,7 +89,7 @@ fn start(engine: &Engine, clock: &Manual, sender: &Sender<Told>) -> Started {
             pollers.push(poller);
         }
     }
-    Started { _keyed: keyed, pollers }
+    StartedTimers { _keyed: keyed, pollers }
 }
 
 /// How many firings are due by a tick, where a queue has slots of so many ticks.
@@ -99,7 +99,7 @@ fn due_count(period: Duration, tick: u64, slot_ticks: u64) -> u64 {
 }
 
 /// Moves time on tick by tick, and demands at each that what is due has fired then, and nothing else.
-fn look_at(name: &str, slot_ticks: u64, clock: &Manual, told: &Receiver<Told>) {
+fn look_at(name: &str, slot_ticks: u64, clock: &Manual, told: &Receiver<PeriodFiring>) {
     let start = clock.now().get();
     let mut counts: BTreeMap<(&str, Duration), u64> = BTreeMap::new();
     for tick in start + 1..=start + SPAN {

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use mainspring::clock::{Clock, Manual, Monotonic};
 use mainspring::driver::poll::{Interest, Ready, Serve, SourceId};
-use mainspring::driver::{Driver, Fire, Fired, Panicked, Poll, Timers};
+use mainspring::driver::{Driver, Fire, FiredTimer, FiringPanic, Poll, Timers};
 use mainspring_queue::{RedBlackTree, Tick};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use slow_headers::server::{Server, ServerDriver};
@@ -22,10 +22,10 @@ mod slow_headers;
 /// Longer than any of these tests should take; when it is over they fail instead of hanging.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-type Driven = Poll<RedBlackTree<u32>, UnixStream>;
+type PollDriver = Poll<RedBlackTree<u32>, UnixStream>;
 
 /// What a loop has said.
-enum Said {
+enum LoopEvent {
     Fired(u32),
     Ready(Ready<UnixStream>),
 }
@@ -33,7 +33,7 @@ enum Said {
 /// Hands everything that a loop says to one closure. If that panics, unasked, the loop ends.
 struct Listen<F> {
     hear: F,
-    driver: Arc<Driven>,
+    driver: Arc<PollDriver>,
     panics: Vec<String>,
 }
 
@@ -49,20 +49,20 @@ impl<F> Listen<F> {
     }
 }
 
-impl<F: FnMut(Said) + Send> Fire<u32> for Listen<F> {
-    fn fire(&mut self, fired: Fired<u32>) {
+impl<F: FnMut(LoopEvent) + Send> Fire<u32> for Listen<F> {
+    fn fire(&mut self, fired: FiredTimer<u32>) {
         assert!(fired.deadline <= fired.now, "never early");
-        (self.hear)(Said::Fired(fired.payload));
+        (self.hear)(LoopEvent::Fired(fired.payload));
     }
 
-    fn panicked(&mut self, panic: &Panicked) {
+    fn panicked(&mut self, panic: &FiringPanic) {
         self.note_panic(&panic.message);
     }
 }
 
-impl<F: FnMut(Said) + Send> Serve<u32, UnixStream> for Listen<F> {
+impl<F: FnMut(LoopEvent) + Send> Serve<u32, UnixStream> for Listen<F> {
     fn ready(&mut self, ready: Ready<UnixStream>) {
-        (self.hear)(Said::Ready(ready));
+        (self.hear)(LoopEvent::Ready(ready));
     }
 
     fn source_panicked(&mut self, _: SourceId, message: &str) {
@@ -70,23 +70,23 @@ impl<F: FnMut(Said) + Send> Serve<u32, UnixStream> for Listen<F> {
     }
 }
 
-fn listen<F: FnMut(Said)>(driver: &Arc<Driven>, hear: F) -> Listen<F> {
+fn listen<F: FnMut(LoopEvent)>(driver: &Arc<PollDriver>, hear: F) -> Listen<F> {
     Listen { hear, driver: Arc::clone(driver), panics: Vec::new() }
 }
 
 /// Runs a loop on this thread until the closure stops it.
-fn run(driver: &Arc<Driven>, hear: impl FnMut(Said) + Send) {
+fn run(driver: &Arc<PollDriver>, hear: impl FnMut(LoopEvent) + Send) {
     let mut listen = listen(driver, hear);
     driver.run(&mut listen).unwrap();
     assert_eq!(listen.panics, [] as [String; 0]);
 }
 
-fn driver(clock: impl Clock) -> Arc<Driven> {
+fn driver(clock: impl Clock) -> Arc<PollDriver> {
     Arc::new(Poll::new(RedBlackTree::new(), Arc::new(clock)).unwrap())
 }
 
 /// Registers one end of a pair of sockets, and returns the other.
-fn register(driver: &Driven, interest: Interest) -> (SourceId, UnixStream) {
+fn register(driver: &PollDriver, interest: Interest) -> (SourceId, UnixStream) {
     let (source, peer) = UnixStream::pair().unwrap();
     source.set_nonblocking(true).unwrap();
     peer.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -108,7 +108,7 @@ fn a_readable_source_is_handed_out_with_its_id() {
     peer.write_all(b"hello").unwrap();
     let mut heard = Vec::new();
     let hear = |said| {
-        let Said::Ready(ready) = said else { unreachable!("there is no timer") };
+        let LoopEvent::Ready(ready) = said else { unreachable!("there is no timer") };
         heard.push((ready.id, ready.is_readable, ready.is_writable, read_all(&ready.source)));
         driver.stop();
     };
@@ -123,7 +123,7 @@ fn sockets_and_timers_share_a_loop() {
     driver.schedule(driver_after(&driver, 5), 1).unwrap();
     let mut heard = Vec::new();
     let hear = |said| match said {
-        Said::Fired(name) => {
+        LoopEvent::Fired(name) => {
             heard.push(format!("timer {name}"));
             // What fires makes a source ready, and what is ready makes a timer fire.
             peer.write_all(b"!").unwrap();
@@ -131,7 +131,7 @@ fn sockets_and_timers_share_a_loop() {
                 driver.stop();
             }
         }
-        Said::Ready(ready) => {
+        LoopEvent::Ready(ready) => {
             heard.push(format!("source {}", ready.id));
             read_all(&ready.source);
             driver.schedule(driver_after(&driver, 5), 2).unwrap();
@@ -141,7 +141,7 @@ fn sockets_and_timers_share_a_loop() {
     assert_eq!(heard, ["timer 1".to_owned(), format!("source {id}"), "timer 2".to_owned()]);
 }
 
-fn driver_after(driver: &Driven, delay_ms: u64) -> Tick {
+fn driver_after(driver: &PollDriver, delay_ms: u64) -> Tick {
     Timers::<u32>::clock(driver).after(Duration::from_millis(delay_ms))
 }
 
@@ -166,13 +166,13 @@ fn timers_fire_after_the_events_of_a_round() {
     peers.iter_mut().for_each(|peer| peer.write_all(b"!").unwrap());
     let mut heard = String::new();
     let hear = |said| match said {
-        Said::Fired(_) => {
+        LoopEvent::Fired(_) => {
             heard.push('t');
             if heard.len() == 20 {
                 driver.stop();
             }
         }
-        Said::Ready(ready) => {
+        LoopEvent::Ready(ready) => {
             heard.push('s');
             read_all(&ready.source);
             driver.schedule(Tick::ZERO, 0).unwrap();
@@ -185,17 +185,17 @@ fn timers_fire_after_the_events_of_a_round() {
 #[test]
 fn what_a_handler_schedules_sends_no_notification() {
     // A leaping clock goes on at once where nothing is ready, and stands where it is for one wait if there is
-    // a ring.
+    // a notification.
     let driver = driver(Manual::leaping());
     let (_id, mut peer) = register(&driver, Interest::Readable);
     peer.write_all(b"!").unwrap();
     driver.schedule(Tick::new(1_000), 0).unwrap();
     let hear = |said| match said {
-        Said::Ready(ready) => {
+        LoopEvent::Ready(ready) => {
             read_all(&ready.source);
             driver.schedule(Tick::new(5), 0).unwrap();
         }
-        Said::Fired(_) => driver.stop(),
+        LoopEvent::Fired(_) => driver.stop(),
     };
     run(&driver, hear);
     let counts = Timers::<u32>::counts(&*driver);
@@ -209,14 +209,14 @@ fn a_source_that_is_deregistered_within_a_round_is_not_handed_out_in_it() {
     peers.iter_mut().for_each(|peer| peer.write_all(b"!").unwrap());
     let mut heard = Vec::new();
     let hear = |said| match said {
-        Said::Ready(ready) => {
+        LoopEvent::Ready(ready) => {
             heard.push(ready.id);
             let back = ids.iter().filter_map(|&id| driver.sources().deregister(id)).count();
             assert_eq!(back, 10);
             // Another round, to see whether anything is left.
             driver.schedule(Tick::ZERO, 0).unwrap();
         }
-        Said::Fired(_) => driver.stop(),
+        LoopEvent::Fired(_) => driver.stop(),
     };
     run(&driver, hear);
     assert_eq!(heard.len(), 1);
@@ -230,12 +230,12 @@ fn a_source_that_nobody_is_interested_in_any_more_is_left_out_of_the_rest_of_a_r
     peers.iter_mut().for_each(|peer| peer.write_all(b"!").unwrap());
     let mut heard = 0;
     let hear = |said| match said {
-        Said::Ready(_) => {
+        LoopEvent::Ready(_) => {
             heard += 1;
             assert!(ids.iter().all(|&id| driver.sources().modify(id, Interest::Writable).unwrap()));
             driver.schedule(Tick::ZERO, 0).unwrap();
         }
-        Said::Fired(_) => driver.stop(),
+        LoopEvent::Fired(_) => driver.stop(),
     };
     run(&driver, hear);
     assert_eq!(heard, 1);
@@ -265,12 +265,12 @@ fn timers_that_never_end_do_not_starve_a_source() {
     let mut fired_count = 0;
     let mut has_heard = false;
     let hear = |said| match said {
-        Said::Fired(_) if fired_count == 100_000 => driver.stop(),
-        Said::Fired(_) => {
+        LoopEvent::Fired(_) if fired_count == 100_000 => driver.stop(),
+        LoopEvent::Fired(_) => {
             fired_count += 1;
             driver.schedule(Tick::ZERO, 0).unwrap();
         }
-        Said::Ready(_) => {
+        LoopEvent::Ready(_) => {
             has_heard = true;
             driver.stop();
         }
@@ -303,7 +303,7 @@ fn a_source_is_told_again_until_nobody_is_interested() {
     peer.write_all(b"!").unwrap();
     let mut heard = Vec::new();
     let hear = |said| match said {
-        Said::Ready(ready) => {
+        LoopEvent::Ready(ready) => {
             heard.push((ready.is_readable, ready.is_writable));
             match heard.len() {
                 1 => (),
@@ -317,7 +317,7 @@ fn a_source_is_told_again_until_nobody_is_interested() {
                 }
             }
         }
-        Said::Fired(_) => driver.stop(),
+        LoopEvent::Fired(_) => driver.stop(),
     };
     run(&driver, hear);
     assert_eq!(heard, [(true, false), (true, false), (true, true), (false, true)]);
@@ -333,7 +333,7 @@ fn nothing_due_and_nothing_ready_wakes_nobody() {
     let (told, is_told) = channel();
     driver
         .start(listen(&driver, move |said| {
-            if let Said::Ready(ready) = &said {
+            if let LoopEvent::Ready(ready) = &said {
                 read_all(&ready.source);
             }
             told.send(()).unwrap_or(());
@@ -370,15 +370,15 @@ fn a_source_whose_handler_panics_is_deregistered_and_harms_no_other() {
     let (good, mut good_peer) = register(&driver, Interest::Readable);
     let mut heard = Vec::new();
     let hear = |said| match said {
-        Said::Ready(ready) if ready.id == bad => {
+        LoopEvent::Ready(ready) if ready.id == bad => {
             good_peer.write_all(b"!").unwrap();
             panic!("{ASKED}");
         }
-        Said::Ready(ready) => {
+        LoopEvent::Ready(ready) => {
             heard.push(ready.id);
             driver.stop();
         }
-        Said::Fired(_) => unreachable!("there is no timer"),
+        LoopEvent::Fired(_) => unreachable!("there is no timer"),
     };
     run(&driver, hear);
     assert_eq!(heard, [good]);

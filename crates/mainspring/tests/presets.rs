@@ -13,7 +13,7 @@ use mainspring::Engine;
 use mainspring::clock::{Clock, Manual};
 use mainspring::driver::Refusal;
 use mainspring::front::callback::Timer;
-use mainspring::front::{Channels, Firing, Keyed, Task};
+use mainspring::front::{Channels, Firing, KeyedTasks, Task};
 use mainspring::preset;
 use mainspring_queue::{Reason, Tick};
 
@@ -231,7 +231,7 @@ mod simple_wheel {
 
 mod rounds_wheel {
     use super::*;
-    use mainspring::front::keyed::Repeat;
+    use mainspring::front::keyed_tasks::Repeat;
 
     #[test]
     fn a_far_timer_waits_for_its_round() {
@@ -246,7 +246,7 @@ mod rounds_wheel {
     #[test]
     fn a_keyed_task_is_found_and_replaced_by_its_key() {
         let trial = Trial::of(|clock| preset::rounds_wheel(clock, 60, 1).unwrap());
-        let tasks = Keyed::new(trial.engine.handle().clone());
+        let tasks = KeyedTasks::new(trial.engine.handle().clone());
         tasks.schedule("task", ms(100), Repeat::from_count(-1), trial.tell(1)).unwrap();
         assert_eq!(tasks.schedule("task", ms(30), Repeat::Times(1), trial.tell(2)), Ok(true));
         assert_eq!(trial.at(30, 1), [(2, 30)]);

@@ -8,9 +8,9 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use mainspring::clock::wall::ManualWall;
 use mainspring::clock::{Clock, Manual, Monotonic};
-use mainspring::driver::{Driver, Fire, Fired, Refusal, Single};
-use mainspring::front::keyed::Repeat;
-use mainspring::front::{Calendar, Callbacks, Channels, Futures, Keyed, RunTasks, Task};
+use mainspring::driver::{Driver, Fire, FiredTimer, Refusal, Single};
+use mainspring::front::keyed_tasks::Repeat;
+use mainspring::front::{Calendar, Callbacks, Channels, Futures, KeyedTasks, RunTasks, Task};
 use mainspring::{Engine, Handle, preset};
 use mainspring_cron::{Expression, Schedule};
 use mainspring_queue::wheel::{Chunked, Simple};
@@ -173,7 +173,7 @@ fn a_periodic_callback_goes_on_though_its_place_was_taken() {
 fn a_keyed_task_goes_on_though_its_place_was_taken() {
     let desk = limited();
     let (runs, mut run) = note_and_occupy(&desk);
-    let tasks = Keyed::new(desk.handle.clone());
+    let tasks = KeyedTasks::new(desk.handle.clone());
     tasks.schedule("task", ms(10), Repeat::Times(4), move |firing| run(firing.now.get())).unwrap();
     desk.pass_until(35);
     assert_eq!(*runs.lock().unwrap(), [10, 20, 30]);
@@ -200,7 +200,7 @@ fn a_ticker_goes_on_though_its_place_was_taken() {
     let desk = limited();
     let ticker = Channels::new(desk.handle.clone()).ticker(ms(10)).unwrap();
     let mut held = Vec::new();
-    desk.run_until(10, &mut |fired: Fired<Task>| held.push(fired));
+    desk.run_until(10, &mut |fired: FiredTimer<Task>| held.push(fired));
     // The tick is on its way; meanwhile another timer takes its place.
     desk.occupy();
     held.into_iter().for_each(|fired| RunTasks.fire(fired));

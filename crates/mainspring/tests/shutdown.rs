@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use mainspring::clock::{Manual, Monotonic};
 use mainspring::driver::poll::{AnySource, Interest, Ready, Serve};
-use mainspring::driver::{Driver, Fire, Fired, PerWorker, Poll, Sharded, Single, Striped, Timers};
+use mainspring::driver::{Driver, Fire, FiredTimer, PerWorker, Poll, Sharded, Single, Striped, Timers};
 use mainspring::front::{Callbacks, RunTasks, Task, Threads};
 use mainspring::{Handle, preset};
 use mainspring_queue::{RedBlackTree, Tick};
@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 struct WithoutSockets;
 
 impl Fire<Task> for WithoutSockets {
-    fn fire(&mut self, fired: Fired<Task>) {
+    fn fire(&mut self, fired: FiredTimer<Task>) {
         RunTasks.fire(fired);
     }
 }

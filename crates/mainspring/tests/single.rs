@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use mainspring::clock::{Clock, Manual, Monotonic};
-use mainspring::driver::{Fire, Fired, Panicked, Refusal, Single, Timers};
+use mainspring::driver::{Fire, FiredTimer, FiringPanic, Refusal, Single, Timers};
 use mainspring::{Engine, Handle, TimerId};
 use mainspring_queue::wheel::{Cascading, Chunked, Overflow, Rounds};
 use mainspring_queue::{RedBlackTree, SkipList, Tick, TimerQueue, heap};
@@ -26,7 +26,7 @@ where
         driver.schedule(Tick::new(deadline), deadline).expect("the driver runs");
     }
     let mut fired = Vec::new();
-    driver.run_until_idle(&mut |timer: Fired<u64>| fired.push((timer.payload, timer.now.get())));
+    driver.run_until_idle(&mut |timer: FiredTimer<u64>| fired.push((timer.payload, timer.now.get())));
     assert_eq!(driver.counts().fired, deadlines.len() as u64);
     (fired, clock.wait_count())
 }
@@ -63,7 +63,7 @@ fn every_timer_fires_at_its_tick_whatever_the_queue() {
 /// An engine on a stepped clock whose fired payloads arrive in a channel.
 fn start(clock: &Manual) -> (Engine<u64>, mpsc::Receiver<(u64, Tick)>) {
     let (sender, receiver) = mpsc::channel();
-    let fire = move |fired: Fired<u64>| sender.send((fired.payload, fired.now)).unwrap_or(());
+    let fire = move |fired: FiredTimer<u64>| sender.send((fired.payload, fired.now)).unwrap_or(());
     let engine = Engine::start(Chunked::new(), Arc::new(clock.clone()), fire).expect("a thread starts");
     (engine, receiver)
 }
@@ -134,7 +134,7 @@ fn shutdown_is_prompt_and_hands_back_what_did_not_fire() {
 #[test]
 fn a_dropped_engine_drops_what_is_pending() {
     let payload = Arc::new(());
-    let engine = Engine::start(Chunked::new(), Arc::new(Manual::stepped()), |_: Fired<Arc<()>>| ())
+    let engine = Engine::start(Chunked::new(), Arc::new(Manual::stepped()), |_: FiredTimer<Arc<()>>| ())
         .expect("a thread starts");
     let handle = engine.handle().clone();
     handle.schedule_at(Tick::new(10), Arc::clone(&payload)).expect("the engine runs");
@@ -146,16 +146,16 @@ fn a_dropped_engine_drops_what_is_pending() {
 /// Panics for odd payloads and remembers what was reported.
 struct Fragile {
     fired: Vec<u64>,
-    panicked: Arc<Mutex<Vec<Panicked>>>,
+    panicked: Arc<Mutex<Vec<FiringPanic>>>,
 }
 
 impl Fire<u64> for Fragile {
-    fn fire(&mut self, fired: Fired<u64>) {
+    fn fire(&mut self, fired: FiredTimer<u64>) {
         self.fired.push(fired.payload);
         assert!(fired.payload.is_multiple_of(2), "payload {} is odd", fired.payload);
     }
 
-    fn panicked(&mut self, panic: &Panicked) {
+    fn panicked(&mut self, panic: &FiringPanic) {
         self.panicked.lock().unwrap().push(panic.clone());
     }
 }
@@ -183,7 +183,7 @@ fn what_fires_may_use_the_driver() {
     let rival = handle.schedule_at(Tick::new(7), 0).expect("the driver runs");
     handle.schedule_at(Tick::new(5), 3).expect("the driver runs");
     let mut fired = Vec::new();
-    driver.run_until_idle(&mut |timer: Fired<u64>| {
+    driver.run_until_idle(&mut |timer: FiredTimer<u64>| {
         fired.push((timer.payload, timer.now.get()));
         handle.cancel(rival);
         if timer.payload > 0 {
@@ -200,7 +200,7 @@ fn a_timer_that_always_reschedules_itself_for_now_does_not_stop_the_others() {
     handle.schedule_at(Tick::new(1), 1).expect("the driver runs");
     handle.schedule_at(Tick::new(1), 2).expect("the driver runs");
     let mut restless_count = 0;
-    driver.run_until_idle(&mut |timer: Fired<u64>| match timer.payload {
+    driver.run_until_idle(&mut |timer: FiredTimer<u64>| match timer.payload {
         1 => {
             restless_count += 1;
             handle.schedule_at(timer.now, 1).expect("the driver runs");
@@ -218,7 +218,7 @@ fn every_timer_of_many_threads_is_counted_once() {
     let clock = Arc::new(Monotonic::new());
     let fire = {
         let (fired, clock) = (Arc::clone(&fired), Arc::clone(&clock));
-        move |timer: Fired<u64>| {
+        move |timer: FiredTimer<u64>| {
             assert!(timer.deadline <= timer.now, "never early");
             assert!(timer.now <= clock.now(), "never early");
             assert!(fired.lock().unwrap().insert(timer.payload), "never twice");
@@ -270,7 +270,7 @@ fn timers_with_a_tolerance_share_wakeups() {
         handle.schedule_within(Duration::from_millis(delay), Duration::from_millis(128), delay).unwrap();
     }
     let mut fired = 0;
-    driver.run_until_idle(&mut |timer: Fired<u64>| {
+    driver.run_until_idle(&mut |timer: FiredTimer<u64>| {
         assert!(timer.payload <= timer.now.get(), "not before its delay");
         assert!(timer.now.get() <= timer.payload + 128, "within its tolerance");
         fired += 1;
@@ -313,19 +313,19 @@ fn long_uptimes_are_walked_past_every_boundary_with_a_timer_beyond_every_level()
     }
 }
 
-type Boxed = Box<dyn TimerQueue<u64> + Send>;
-type Make = fn() -> Boxed;
-type End = fn(&Single<Boxed>, TimerId);
+type BoxedQueue = Box<dyn TimerQueue<u64> + Send>;
+type Make = fn() -> BoxedQueue;
+type End = fn(&Single<BoxedQueue>, TimerId);
 
 /// How often a driver wakes in a minute in which nothing is due: 200 timers were scheduled for that minute
 /// and then ended or moved, and one waits for the next hour.
-fn wakeup_count(queue: Boxed, end: End) -> u64 {
+fn wakeup_count(queue: BoxedQueue, end: End) -> u64 {
     let driver = Single::new(queue, Manual::leaping());
     driver.schedule(Tick::new(3_600_000), 0).unwrap();
     let ids: Vec<TimerId> =
         (1..=200).map(|number| driver.schedule(Tick::new(number * 290), number).unwrap()).collect();
     ids.into_iter().for_each(|id| end(&driver, id));
-    driver.run_until(Tick::new(60_000), &mut |_: Fired<u64>| unreachable!("nothing is due"));
+    driver.run_until(Tick::new(60_000), &mut |_: FiredTimer<u64>| unreachable!("nothing is due"));
     driver.counts().wakeups
 }
 
@@ -359,7 +359,7 @@ fn who_schedules_pauses_no_longer_than_a_tenth_of_a_second_in_all_while_the_cloc
     clock.advance_to(Tick::new(100));
     driver.schedule(Tick::new(1), ()).unwrap();
     let calls = Arc::clone(&driver);
-    let mut fire = move |_: Fired<()>| {
+    let mut fire = move |_: FiredTimer<()>| {
         let calls = Arc::clone(&calls);
         let work = move || (0..CALL_COUNT).for_each(|_| assert!(calls.schedule(Tick::MAX, ()).is_ok()));
         thread::Builder::new().spawn(work).unwrap().join().unwrap();

@@ -11,8 +11,8 @@ use jiff::tz::TimeZone;
 use mainspring::Engine;
 use mainspring::clock::wall::ManualWall;
 use mainspring::clock::{Clock, Manual};
-use mainspring::front::keyed::Repeat;
-use mainspring::front::{Calendar, Channels, Keyed, Task};
+use mainspring::front::keyed_tasks::Repeat;
+use mainspring::front::{Calendar, Channels, KeyedTasks, Task};
 use mainspring::preset;
 use mainspring_cron::{Expression, Schedule};
 use mainspring_queue::Tick;
@@ -147,7 +147,7 @@ fn no_run_begins_after_a_slow_periodic_callback_was_cancelled() {
 #[test]
 fn a_slow_keyed_task_takes_one_worker_and_skips_what_it_missed() {
     let desk = Desk::new();
-    let tasks = Keyed::new(desk.engine.handle().clone());
+    let tasks = KeyedTasks::new(desk.engine.handle().clone());
     let mut run = desk.run();
     tasks.schedule("slow", PERIOD, Repeat::Forever, move |firing| run(firing.deadline.get())).unwrap();
     desk.begin(10);
@@ -160,7 +160,7 @@ fn a_slow_keyed_task_takes_one_worker_and_skips_what_it_missed() {
 #[test]
 fn no_run_begins_after_a_slow_keyed_task_was_removed() {
     let desk = Desk::new();
-    let tasks = Keyed::new(desk.engine.handle().clone());
+    let tasks = KeyedTasks::new(desk.engine.handle().clone());
     let mut run = desk.run();
     tasks.schedule("slow", PERIOD, Repeat::Forever, move |firing| run(firing.deadline.get())).unwrap();
     desk.begin(10);

@@ -8,9 +8,9 @@ use jiff::Timestamp;
 use mainspring::clock::wall::ManualWall;
 use mainspring::clock::{Clock, Manual, Tokio};
 use mainspring::driver::Driver;
-use mainspring::front::keyed::Repeat;
+use mainspring::front::keyed_tasks::Repeat;
 use mainspring::front::{
-    Callbacks, Channels, DelayQueue, Futures, Keyed, Mailboxes, Occurrences, RunTasks, Task,
+    Callbacks, Channels, DelayQueue, Futures, KeyedTasks, Mailboxes, Occurrences, RunTasks, Task,
 };
 use mainspring::preset;
 use mainspring_cron::Schedule;
@@ -30,7 +30,7 @@ fn every_face_shares_wakeups_within_a_tolerance() {
     assert_eq!(desk.futures.sleep_within(ms(100), ms(100)).deadline(), within);
     let mut timeout = desk.futures.timeout_within(ms(100), ms(100), std::future::pending::<()>());
     assert_eq!(timeout.sleep_mut().deadline(), within);
-    let tasks = Keyed::new(desk.handle.clone());
+    let tasks = KeyedTasks::new(desk.handle.clone());
     tasks.schedule_within("task", ms(100), ms(100), Repeat::Times(2), |_| ()).unwrap();
     assert_eq!(tasks.find(&"task").map(|task| task.deadline), Some(within));
     let timer = Channels::new(desk.handle.clone()).timer_within(ms(100), ms(100)).unwrap();
@@ -141,7 +141,7 @@ async fn futures_poll<F: Future>(mut future: Pin<&mut F>) -> Poll<F::Output> {
 #[test]
 fn clearing_tasks_under_keys_leaves_the_engine_running() {
     let desk = Desk::new();
-    let tasks = Keyed::new(desk.handle.clone());
+    let tasks = KeyedTasks::new(desk.handle.clone());
     for key in 0..3 {
         tasks.schedule(key, ms(10), Repeat::Forever, |_| ()).unwrap();
     }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use mainspring::clock::{Clock, Monotonic};
 use mainspring::driver::poll::{AnySource, Ready, Serve};
-use mainspring::driver::{Fire, Fired, PerWorker, Poll, Sharded, Single, Striped, TimerId};
+use mainspring::driver::{Fire, FiredTimer, PerWorker, Poll, Sharded, Single, Striped, TimerId};
 use mainspring::{Engine, Handle};
 use mainspring_queue::wheel::Chunked;
 
@@ -132,7 +132,7 @@ fn poll(clock: Arc<dyn Clock>, fire: &ToSink) -> std::io::Result<Engine<u64>> {
 pub struct ToSink(Arc<Sink>);
 
 impl Fire<u64> for ToSink {
-    fn fire(&mut self, fired: Fired<u64>) {
+    fn fire(&mut self, fired: FiredTimer<u64>) {
         self.0.fired(fired.payload);
     }
 }

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mainspring::clock::{Bell, Clock, Monotonic};
+use mainspring::clock::{Clock, Monotonic, Notifier};
 use mainspring_queue::Tick;
 
 use super::engines::{THRIFTY_TICK, TOLERANCE, precise_clock};
@@ -92,9 +92,9 @@ impl Loop {
 fn run(receiver: &Receiver<Shot>, size: u64, clock: &Monotonic, sink: &Sink) {
     let mut shots: Vec<Shot> = receiver.iter().take(size as usize).collect();
     shots.sort_unstable();
-    let (bell, mut shots) = (Bell::new(), shots.into_iter().peekable());
+    let (notifier, mut shots) = (Notifier::new(), shots.into_iter().peekable());
     while let Some((next, _)) = shots.peek().copied() {
-        clock.wait(&bell, Some(next));
+        clock.wait(&notifier, Some(next));
         let now = clock.now();
         while let Some((_, payload)) = shots.next_if(|(tick, _)| *tick <= now) {
             sink.fired(payload);

@@ -38,7 +38,7 @@ use std::time::Duration;
 use mainspring::Engine;
 use mainspring::clock::{Clock, Monotonic};
 use mainspring::driver::poll::{AnySource, Ready, Serve};
-use mainspring::driver::{Fire, Fired, Striped};
+use mainspring::driver::{Fire, FiredTimer, Striped};
 use mainspring::front::{RunTasks, Task};
 use mainspring::preset;
 use mainspring_queue::wheel::Chunked;
@@ -201,7 +201,7 @@ impl Preset {
 struct WithoutSockets;
 
 impl Fire<Task> for WithoutSockets {
-    fn fire(&mut self, fired: Fired<Task>) {
+    fn fire(&mut self, fired: FiredTimer<Task>) {
         RunTasks.fire(fired);
     }
 }

@@ -6,7 +6,7 @@ use std::task::{Context, Waker};
 
 use mainspring::Handle;
 use mainspring::clock::Manual;
-use mainspring::driver::{Fire, Fired, Single};
+use mainspring::driver::{Fire, FiredTimer, Single};
 use mainspring::front::{Callbacks, Futures, RunTasks, Task};
 use mainspring_queue::wheel::Chunked;
 
@@ -46,7 +46,7 @@ pub(crate) fn measure() -> Result<(), Box<dyn std::error::Error>> {
     for number in 0..TIMER_COUNT {
         handle.schedule_at(Tick::new(1_000), u64::from(number)).map_err(|refused| refused.reason)?;
     }
-    fire_all("fire: handle", &single, &clock, &mut |_: Fired<u64>| ());
+    fire_all("fire: handle", &single, &clock, &mut |_: FiredTimer<u64>| ());
 
     let (single, clock) = driver();
     let callbacks = Callbacks::new(Handle::<Task>::new(single.clone()));

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use mainspring::Engine;
 use mainspring::clock::Monotonic;
-use mainspring::driver::{Fired, Striped};
+use mainspring::driver::{FiredTimer, Striped};
 use mainspring::front::{Channels, Futures};
 use mainspring::{Handle, preset};
 use mainspring_queue::wheel::Chunked;
@@ -62,7 +62,7 @@ fn queue_in_mutex() -> Row {
 
 fn raw_handle() -> Result<Row, Box<dyn std::error::Error>> {
     let driver = Arc::new(Striped::for_cores(Chunked::new, Arc::new(Monotonic::new())));
-    driver.start(|_: Fired<u64>| ())?;
+    driver.start(|_: FiredTimer<u64>| ())?;
     let engine = Engine::from_driver(driver);
     Ok(row("handle, schedule_at", move || {
         let handle: Handle<u64> = engine.handle().clone();

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use mainspring::clock::Clock;
 use mainspring::driver::poll::{AnySource, Interest, Ready, Serve, SourceId};
-use mainspring::driver::{Fire, Fired, Poll, TimerId, Timers};
+use mainspring::driver::{Fire, FiredTimer, Poll, TimerId, Timers};
 use mainspring_queue::RedBlackTree;
 
 pub(crate) type ServerDriver = Poll<RedBlackTree<SourceId>, AnySource>;
@@ -93,7 +93,7 @@ impl Server {
 }
 
 impl Fire<SourceId> for Server {
-    fn fire(&mut self, fired: Fired<SourceId>) {
+    fn fire(&mut self, fired: FiredTimer<SourceId>) {
         self.answer(fired.payload, "408 Request Timeout");
     }
 }

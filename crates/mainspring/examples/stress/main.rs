@@ -10,7 +10,7 @@ use std::time::Duration;
 use mainspring::Engine;
 use mainspring::clock::{Clock, Monotonic};
 use mainspring::driver::poll::{AnySource, Ready, Serve};
-use mainspring::driver::{Driver, Fire, Fired, PerWorker, Poll, Sharded, Single, Striped};
+use mainspring::driver::{Driver, Fire, FiredTimer, PerWorker, Poll, Sharded, Single, Striped};
 use mainspring_queue::wheel::Chunked;
 
 fn run(name: &str, seconds: u64, driver: Arc<impl Driver<u64> + 'static>) {
@@ -35,7 +35,7 @@ fn run(name: &str, seconds: u64, driver: Arc<impl Driver<u64> + 'static>) {
 struct Watch;
 
 impl Fire<u64> for Watch {
-    fn fire(&mut self, timer: Fired<u64>) {
+    fn fire(&mut self, timer: FiredTimer<u64>) {
         assert!(timer.deadline <= timer.now, "early");
     }
 }

@@ -33,7 +33,7 @@ use mainspring_queue::Tick;
 #[cfg(target_os = "linux")]
 use super::wall::{BootTime, Watch};
 use super::wall::{System, WallClock};
-use super::{Bell, Clock, Monotonic, ticks_rounded_up};
+use super::{Clock, Monotonic, Notifier, ticks_rounded_up};
 
 /// A clock that follows the wall clock forward and never goes back.
 ///
@@ -64,7 +64,7 @@ struct State {
     /// When that tick began, by the wall clock as it is set now.
     began: Timestamp,
     setbacks: Setbacks,
-    bells: Vec<Bell>,
+    notifiers: Vec<Notifier>,
 }
 
 /// How often, and by how much in all, the wall clock was found set back.
@@ -99,7 +99,8 @@ impl Following {
     pub fn new(wall: impl WallClock, base: impl Clock, resolution: Duration) -> Following {
         assert!(!resolution.is_zero(), "a tick lasts");
         let start = wall.now();
-        let state = State { now: Tick::ZERO, began: start, setbacks: Setbacks::default(), bells: Vec::new() };
+        let state =
+            State { now: Tick::ZERO, began: start, setbacks: Setbacks::default(), notifiers: Vec::new() };
         Following {
             wall: Arc::new(wall),
             base: base.into_shared(),
@@ -163,9 +164,9 @@ impl Following {
     /// Makes those that wait look at the wall clock again. For a caller that knows that it has been set.
     pub fn look(&self) {
         let (state, _) = self.read();
-        let bells = state.bells.clone();
+        let notifiers = state.notifiers.clone();
         drop(state);
-        bells.iter().for_each(Bell::ring);
+        notifiers.iter().for_each(Notifier::notify);
     }
 
     /// Follows the wall clock; also returns how much of the current tick has passed.
@@ -211,18 +212,18 @@ impl Clock for Following {
         began_ns.saturating_add(passed.as_nanos() + delay.as_nanos())
     }
 
-    fn wait(&self, bell: &Bell, until: Option<Tick>) {
-        let Some(until) = until else { return self.base.wait(bell, None) };
+    fn wait(&self, notifier: &Notifier, until: Option<Tick>) {
+        let Some(until) = until else { return self.base.wait(notifier, None) };
         let (mut state, passed) = self.read();
         let ticks = u128::from(until.since(state.now));
         let left = ticks.saturating_mul(self.resolution.as_nanos()).saturating_sub(passed.as_nanos());
         let left = Duration::from_nanos(u64::try_from(left).unwrap_or(u64::MAX));
-        state.bells.push(bell.clone());
+        state.notifiers.push(notifier.clone());
         drop(state);
-        self.base.wait(bell, Some(self.base.after(left)));
+        self.base.wait(notifier, Some(self.base.after(left)));
         let mut state = self.read().0;
-        if let Some(place) = state.bells.iter().position(|other| other.is_same(bell)) {
-            state.bells.swap_remove(place);
+        if let Some(place) = state.notifiers.iter().position(|other| other.is_same(notifier)) {
+            state.notifiers.swap_remove(place);
         }
     }
 }

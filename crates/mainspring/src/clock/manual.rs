@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use mainspring_queue::Tick;
 
-use super::{Bell, Clock, ticks_rounded_up};
+use super::{Clock, Notifier, ticks_rounded_up};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A clock that moves when it is told to. Clones are the same clock.
@@ -59,8 +59,8 @@ struct State {
     now: Tick,
     /// How much of the tick has passed: less than a tick, in nanoseconds.
     passed_ns: u128,
-    /// The bells at which threads wait, and for which ticks.
-    waiters: Vec<(Bell, Tick)>,
+    /// The notifiers at which threads wait, and for which ticks.
+    waiters: Vec<(Notifier, Tick)>,
     wait_count: u64,
 }
 
@@ -141,9 +141,9 @@ impl Manual {
         let mut state = self.state();
         change(&mut state);
         let waiters = state.waiters.clone();
-        // A waiter looks at the time while it holds its bell's lock: the lock here must not be held then.
+        // A waiter looks at the time while it holds its notifier's lock: the lock here must not be held then.
         drop(state);
-        waiters.iter().for_each(|(bell, _)| bell.nudge());
+        waiters.iter().for_each(|(notifier, _)| notifier.nudge());
     }
 }
 
@@ -170,21 +170,21 @@ impl Clock for Manual {
         began_ns.saturating_add(state.passed_ns + delay.as_nanos())
     }
 
-    fn wait(&self, bell: &Bell, until: Option<Tick>) {
+    fn wait(&self, notifier: &Notifier, until: Option<Tick>) {
         self.state().wait_count += 1;
-        let Some(until) = until else { return bell.wait(None) };
+        let Some(until) = until else { return notifier.wait(None) };
         if self.shared.waiting == Waiting::MovesTime {
-            // The thread that rang has scheduled something earlier: the waiter must look before time moves
-            // past it.
-            if !bell.take_ring() {
+            // The thread that notified has scheduled something earlier: the waiter must look before time
+            // moves past it.
+            if !notifier.take_notification() {
                 self.advance_to(until);
             }
             return;
         }
-        self.state().waiters.push((bell.clone(), until));
-        bell.wait_unless(|| self.now() >= until);
+        self.state().waiters.push((notifier.clone(), until));
+        notifier.wait_unless(|| self.now() >= until);
         let mut state = self.state();
-        if let Some(place) = state.waiters.iter().position(|(other, _)| other.is_same(bell)) {
+        if let Some(place) = state.waiters.iter().position(|(other, _)| other.is_same(notifier)) {
             state.waiters.swap_remove(place);
         }
     }
@@ -226,7 +226,7 @@ mod tests {
         let clock = Manual::stepped();
         thread::scope(|scope| {
             let waiter = scope.spawn(|| {
-                clock.wait(&Bell::new(), Some(Tick::new(10)));
+                clock.wait(&Notifier::new(), Some(Tick::new(10)));
                 clock.now()
             });
             for tick in 1..=9 {
@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn waiting_moves_a_leaping_clock() {
         let clock = Manual::leaping();
-        clock.wait(&Bell::new(), Some(Tick::new(2_592_000_000)));
+        clock.wait(&Notifier::new(), Some(Tick::new(2_592_000_000)));
         assert_eq!(clock.now(), Tick::new(2_592_000_000));
         assert_eq!(clock.wait_count(), 1);
     }

@@ -26,7 +26,7 @@ use mainspring_queue::Tick;
 
 use super::divisor::Divisor;
 use super::origin::Origin;
-use super::{Bell, Clock, slack, ticks_rounded_up};
+use super::{Clock, Notifier, slack, ticks_rounded_up};
 
 /// The monotonic clock of the operating system, counted in ticks of a chosen resolution.
 ///
@@ -84,9 +84,9 @@ impl Monotonic {
         Monotonic { spin, ..self }
     }
 
-    /// Spins until so many nanoseconds after the origin, or until the bell rings.
-    fn spin_until(&self, bell: &Bell, until_ns: u128) {
-        while !bell.take_ring() && u128::from(self.origin.elapsed_ns()) < until_ns {
+    /// Spins until so many nanoseconds after the origin, or until the notifier is notified.
+    fn spin_until(&self, notifier: &Notifier, until_ns: u128) {
+        while !notifier.take_notification() && u128::from(self.origin.elapsed_ns()) < until_ns {
             std::hint::spin_loop();
         }
     }
@@ -130,22 +130,22 @@ impl Clock for Monotonic {
         u128::from(self.origin.elapsed_ns()) + delay.as_nanos()
     }
 
-    fn wait(&self, bell: &Bell, until: Option<Tick>) {
-        let Some(until) = until else { return bell.wait(None) };
-        // Where the product does not fit, the tick lies centuries ahead: the bell will ring before.
+    fn wait(&self, notifier: &Notifier, until: Option<Tick>) {
+        let Some(until) = until else { return notifier.wait(None) };
+        // Where the product does not fit, the tick lies centuries ahead: a notification comes before.
         let until = u128::from(until.get()).saturating_mul(self.resolution.as_nanos());
         let left = until.saturating_sub(u128::from(self.origin.elapsed_ns()));
-        let Ok(left) = u64::try_from(left) else { return bell.wait(None) };
+        let Ok(left) = u64::try_from(left) else { return notifier.wait(None) };
         let left = Duration::from_nanos(left);
         if let Some(slack) = self.slack {
             slack::set(slack);
         }
         if self.spin.is_zero() {
-            return bell.wait(Some(left));
+            return notifier.wait(Some(left));
         }
         match left.checked_sub(self.spin) {
-            Some(sleep) if !sleep.is_zero() => bell.wait(Some(sleep)),
-            _ => self.spin_until(bell, until),
+            Some(sleep) if !sleep.is_zero() => notifier.wait(Some(sleep)),
+            _ => self.spin_until(notifier, until),
         }
     }
 }
@@ -173,25 +173,25 @@ mod tests {
         let clock = Monotonic::new();
         let until = clock.after(Duration::from_millis(5));
         while clock.now() < until {
-            clock.wait(&Bell::new(), Some(until));
+            clock.wait(&Notifier::new(), Some(until));
         }
         assert!(Duration::from_nanos(clock.origin.elapsed_ns()) >= Duration::from_millis(5));
     }
 
     #[test]
-    fn a_wait_that_spins_ends_at_the_tick_and_not_before_or_when_the_bell_rings() {
+    fn a_wait_that_spins_ends_at_the_tick_and_not_before_or_with_a_notification() {
         let clock = Monotonic::with_resolution(Duration::from_micros(1))
             .with_slack(Duration::from_nanos(1))
             .with_spin(Duration::from_millis(2));
         let until = clock.after(Duration::from_millis(5));
         while clock.now() < until {
-            clock.wait(&Bell::new(), Some(until));
+            clock.wait(&Notifier::new(), Some(until));
         }
         assert!(Duration::from_nanos(clock.origin.elapsed_ns()) >= Duration::from_millis(5));
-        let bell = Bell::new();
-        bell.ring();
-        clock.wait(&bell, Some(clock.after(Duration::from_micros(1_500))));
-        assert!(!bell.take_ring(), "the ring was taken");
+        let notifier = Notifier::new();
+        notifier.notify();
+        clock.wait(&notifier, Some(clock.after(Duration::from_micros(1_500))));
+        assert!(!notifier.take_notification(), "the notification was taken");
     }
 
     #[test]
@@ -213,12 +213,12 @@ mod tests {
     }
 
     #[test]
-    fn a_ring_before_the_wait_is_not_lost() {
+    fn a_notification_before_the_wait_is_not_lost() {
         let clock = Monotonic::new();
-        let bell = Bell::new();
-        bell.ring();
-        clock.wait(&bell, Some(Tick::MAX));
-        bell.ring();
-        clock.wait(&bell, None);
+        let notifier = Notifier::new();
+        notifier.notify();
+        clock.wait(&notifier, Some(Tick::MAX));
+        notifier.notify();
+        clock.wait(&notifier, None);
     }
 }

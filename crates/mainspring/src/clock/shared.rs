@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use mainspring_queue::Tick;
 
-use super::{Bell, Clock};
+use super::{Clock, Notifier};
 
 // Two impls, because an `Arc<C>` of an unknown `C` becomes an `Arc<dyn Clock>` only if `C` has a size.
 macro_rules! is_its_clock {
@@ -37,8 +37,8 @@ macro_rules! is_its_clock {
                 (**self).after_ns(delay)
             }
 
-            fn wait(&self, bell: &Bell, until: Option<Tick>) {
-                (**self).wait(bell, until);
+            fn wait(&self, notifier: &Notifier, until: Option<Tick>) {
+                (**self).wait(notifier, until);
             }
 
             fn into_shared(self) -> Arc<dyn Clock> {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   now()     tokio's Instant::now(), asked in the runtime's context
-//!   wait()    a task in the runtime sleeps until then and rings the bell; the driver's thread waits for the bell
+//!   wait()    a task in the runtime sleeps until then and notifies; the driver's thread waits for the notifier
 //! ```
 //!
 //! For tests of programs that use tokio's timers and this engine's: one clock for both. A paused runtime that
@@ -22,7 +22,7 @@ use mainspring_queue::Tick;
 use tokio::runtime::{Handle, TryCurrentError};
 use tokio::time::{Instant, sleep_until};
 
-use super::{Bell, Clock, ticks_rounded_up};
+use super::{Clock, Notifier, ticks_rounded_up};
 
 /// The clock of a tokio runtime, in ticks of a millisecond from its making: finer sleeps tokio has not.
 ///
@@ -86,16 +86,16 @@ impl Clock for Tokio {
         self.elapsed().as_nanos() + delay.as_nanos()
     }
 
-    fn wait(&self, bell: &Bell, until: Option<Tick>) {
-        // What does not fit lies millennia ahead: the bell will ring before.
+    fn wait(&self, notifier: &Notifier, until: Option<Tick>) {
+        // What does not fit lies millennia ahead: a notification comes before.
         let end = until.and_then(|until| self.origin.checked_add(Duration::from_millis(until.get())));
-        let Some(end) = end else { return bell.wait(None) };
-        let own = bell.clone();
+        let Some(end) = end else { return notifier.wait(None) };
+        let own = notifier.clone();
         let alarm = self.runtime.spawn(async move {
             sleep_until(end).await;
-            own.ring();
+            own.notify();
         });
-        bell.wait(None);
+        notifier.wait(None);
         alarm.abort();
     }
 }

@@ -2,47 +2,47 @@
 //! 1.14.
 //!
 //! ```text
-//!   worker 0   [lane 0: queue]   loop { adopt; fire what is due in its lanes; else steal; else sleep }
-//!   worker 1   [lane 1: queue]
-//!   worker 2   [lane 2: queue]   stuck in a callback: its lane is overdue, a worker with nothing to do runs its timers
+//!   worker 0   [shard 0: queue]   loop { adopt; fire what is due in its shards; else steal; else sleep }
+//!   worker 1   [shard 1: queue]
+//!   worker 2   [shard 2: queue]   stuck in a callback: its shard is overdue, a worker with nothing to do runs its timers
 //! ```
 //!
-//! `schedule`, `cancel` and the other calls are those of every driver with lanes: see `lanes.rs`. Here stands
-//! which lane a caller has, and which thread fires it.
+//! `schedule`, `cancel` and the other calls are those of every driver with shards: see `shard_set.rs`. Here
+//! stands which shard a caller has, and which thread fires it.
 //!
 //! A *worker* is a thread that has taken a [`Worker`] and runs it; [`start`](PerWorker::start) starts one
-//! thread for each. What a worker's thread schedules goes to its own lane, whose lock nobody else wants in
+//! thread for each. What a worker's thread schedules goes to its own shard, whose lock nobody else wants in
 //! the common case, from its first [`fire_due`](Worker::fire_due) on and between such calls too; what other
-//! threads schedule goes round the lanes. The lane stands in the timer's id, so any thread can cancel or
+//! threads schedule goes round the shards. The shard stands in the timer's id, so any thread can cancel or
 //! reset.
 //!
-//! Wake-up rule. A worker sleeps until its lanes' next wakeup. A timer that becomes the earliest of its lane
-//! wakes the lane's worker if that sleeps past it; if that is at work, and no sleeper wakes by then, the
-//! timer interrupts the one that sleeps longest. Before a worker enters a callback it makes sure in the same
-//! way that the earliest of all timers is watched; so does one that goes to sleep. The watcher gives the
+//! Wake-up rule. A worker sleeps until its shards' next wakeup. A timer that becomes the earliest of its
+//! shard wakes the shard's worker if that sleeps past it; if that is at work, and no sleeper wakes by then,
+//! the timer interrupts the one that sleeps longest. Before a worker enters a callback it makes sure in the
+//! same way that the earliest of all timers is watched; so does one that goes to sleep. The watcher gives the
 //! owner [`GRACE`] to do its work itself, then steals.
 //!
-//! When a worker ends, its lanes go to another, ids and all: an orphaned lane is adopted by the next worker
+//! When a worker ends, its shards go to another, ids and all: an orphaned shard is adopted by the next worker
 //! that looks, and a sleeper is woken to look.
 //!
 //! | field | guard | why |
 //! |---|---|---|
-//! | a lane's queue | its lane | see [`lane`](super) |
-//! | a lane's `next`; who sleeps, and until when; who owns which lane | see `seats.rs` | |
+//! | a shard's queue | the shard | see [`shard`](super) |
+//! | a shard's `next`; who sleeps, and until when; who owns which shard | see `worker_slots.rs` | |
 //! | `orphans` | itself | `orphan_count` beside it saves workers the lock |
-//! | `is_stopping` | atomic | only ever set; the bells make workers look |
+//! | `is_stopping` | atomic | only ever set; the notifiers make workers look |
 //!
 //! On shutdown every worker ends its firing and its `run` returns; threads of the program's own are not
 //! waited for. What is pending is handed back, earliest first.
 //!
-//! Cost: a scheduling worker takes its own lane's lock and, if the timer is the lane's earliest, looks at
+//! Cost: a scheduling worker takes its own shard's lock and, if the timer is the shard's earliest, looks at
 //! each worker once. Callbacks run in parallel. A callback that blocks delays only itself, and others by
 //! `GRACE`.
 //!
 //! Source: Go 1.14's `runtime/proc.go` and `time.go`: timers per P, `wakeNetPoller`, `moveTimers`, stealing
 //! of timers.
 
-mod seats;
+mod worker_slots;
 
 use std::cell::Cell;
 use std::fmt;
@@ -52,12 +52,12 @@ use std::time::Duration;
 
 use mainspring_queue::{ResetError, Tick, TimerQueue};
 
-use self::seats::{AWAKE, NOBODY, Seat, Seats};
-use super::crew::Crew;
-use super::lane::{Alarm, Lane, Role, Turn, Watch};
-use super::lanes::{Lanes, drive_lanes, lane};
+use self::worker_slots::{AWAKE, NOBODY, WorkerSlot, WorkerSlots};
+use super::driver_threads::DriverThreads;
+use super::shard::{Alarm, Role, Shard, Turn, Watch};
+use super::shard_set::{ShardSet, drive_shards, shard};
 use super::{
-    Counts, Driver, Fire, Part, Refusal, Refused, Report, THREAD_NAME, TimerId, Timers, Unfired,
+    Counts, Driver, Fire, Part, Refusal, RefusedTimer, Report, THREAD_NAME, TimerId, Timers, UnfiredTimer,
     thread_number,
 };
 use crate::clock::Clock;
@@ -90,16 +90,16 @@ pub const GRACE: Duration = Duration::from_millis(1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct PerWorker<Q> {
-    lanes: Vec<Arc<Lane<Q>>>,
-    seats: Arc<Seats>,
+    shards: Vec<Arc<Shard<Q>>>,
+    slots: Arc<WorkerSlots>,
     orphans: Mutex<Vec<usize>>,
     orphan_count: AtomicUsize,
     is_stopping: AtomicBool,
     clock: Arc<dyn Clock>,
-    crew: Crew,
+    threads: DriverThreads,
 }
 
-/// One worker of a driver, for one thread to run. Dropping it leaves its lanes to the others.
+/// One worker of a driver, for one thread to run. Dropping it leaves its shards to the others.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -122,12 +122,12 @@ pub struct PerWorker<Q> {
 /// ```
 pub struct Worker<Q> {
     driver: Arc<PerWorker<Q>>,
-    seat: usize,
-    lanes: Vec<usize>,
+    slot: usize,
+    shards: Vec<usize>,
 }
 
 crate::sync::thread_local! {
-    /// Which driver this thread works for, by address, and the lane that it schedules into.
+    /// Which driver this thread works for, by address, and the shard that it schedules into.
     #[allow(clippy::missing_const_for_thread_local, reason = "loom's macro knows no const")]
     static POST: Cell<Option<(usize, usize)>> = Cell::new(None);
 
@@ -135,8 +135,8 @@ crate::sync::thread_local! {
     #[allow(clippy::missing_const_for_thread_local, reason = "loom's macro knows no const")]
     static DEPTH: Cell<u32> = Cell::new(0);
 
-    /// How often this thread, if it is no worker, has scheduled: its timers go round the lanes, beginning
-    /// with another lane than those of other threads. No thread writes what others read.
+    /// How often this thread, if it is no worker, has scheduled: its timers go round the shards, beginning
+    /// with another shard than those of other threads. No thread writes what others read.
     static TURN: Cell<usize> = Cell::new(thread_number());
 }
 
@@ -155,17 +155,17 @@ impl<Q> PerWorker<Q> {
         assert!(worker_count > 0, "a driver has a worker");
         assert!(u32::try_from(worker_count).is_ok(), "a worker is named by 32 bits");
         let grace_ticks = GRACE.as_nanos().div_ceil(clock.resolution().as_nanos());
-        let seats = Arc::new(Seats::new(worker_count, u64::try_from(grace_ticks).unwrap_or(u64::MAX)));
-        let alarm: Arc<dyn Alarm> = Arc::clone(&seats) as Arc<_>;
-        let lane = |index| Lane::new(index, make_queue(), Arc::clone(&clock), Arc::clone(&alarm));
+        let slots = Arc::new(WorkerSlots::new(worker_count, u64::try_from(grace_ticks).unwrap_or(u64::MAX)));
+        let alarm: Arc<dyn Alarm> = Arc::clone(&slots) as Arc<_>;
+        let shard = |index| Shard::new(index, make_queue(), Arc::clone(&clock), Arc::clone(&alarm));
         PerWorker {
-            lanes: (0..worker_count as u32).map(lane).map(Arc::new).collect(),
-            seats,
+            shards: (0..worker_count as u32).map(shard).map(Arc::new).collect(),
+            slots,
             orphans: Mutex::new((0..worker_count).collect()),
             orphan_count: AtomicUsize::new(worker_count),
             is_stopping: AtomicBool::new(false),
             clock,
-            crew: Crew::new(),
+            threads: DriverThreads::new(),
         }
     }
 
@@ -180,24 +180,24 @@ impl<Q> PerWorker<Q> {
     {
         while let Some(mut worker) = self.worker() {
             let mut fire = fire.clone();
-            let name = format!("{THREAD_NAME}-{}", worker.seat);
-            if !self.crew.start(name, move || worker.run(&mut fire))? {
+            let name = format!("{THREAD_NAME}-{}", worker.slot);
+            if !self.threads.start(name, move || worker.run(&mut fire))? {
                 break;
             }
         }
         Ok(())
     }
 
-    /// Takes a free worker's place, with its lane if nobody adopted that; `None` if all are taken.
+    /// Takes a free worker's place, with its shard if nobody adopted that; `None` if all are taken.
     pub fn worker(self: &Arc<Self>) -> Option<Worker<Q>> {
-        let free = |seat: &Seat| !seat.is_taken.swap(true, Ordering::AcqRel);
-        let seat = self.seats.all().iter().position(free)?;
-        let mut worker = Worker { driver: Arc::clone(self), seat, lanes: Vec::new() };
+        let free = |slot: &WorkerSlot| !slot.is_taken.swap(true, Ordering::AcqRel);
+        let slot = self.slots.all().iter().position(free)?;
+        let mut worker = Worker { driver: Arc::clone(self), slot, shards: Vec::new() };
         let mut orphans = self.orphans();
-        if let Some(place) = orphans.iter().position(|&lane| lane == seat) {
-            worker.lanes.push(orphans.swap_remove(place));
+        if let Some(place) = orphans.iter().position(|&shard| shard == slot) {
+            worker.shards.push(orphans.swap_remove(place));
             self.orphan_count.store(orphans.len(), Ordering::SeqCst);
-            self.seats.set_owner(seat, seat);
+            self.slots.set_owner(slot, slot);
         }
         drop(orphans);
         Some(worker)
@@ -211,9 +211,9 @@ impl<Q> PerWorker<Q> {
         std::ptr::from_ref(self).addr()
     }
 
-    /// The earliest tick at which something in any lane may be due.
+    /// The earliest tick at which something in any shard may be due.
     fn earliest(&self) -> Tick {
-        self.lanes.iter().map(|lane| lane.next()).min().unwrap_or(Tick::MAX)
+        self.shards.iter().map(|shard| shard.next()).min().unwrap_or(Tick::MAX)
     }
 }
 
@@ -224,7 +224,7 @@ impl<Q> Watch for WatchedByOthers<'_, Q> {
     const NEEDS_NEXT: bool = true;
 
     fn before_firing(&self) {
-        self.0.seats.ensure_watched(self.0.earliest());
+        self.0.slots.ensure_watched(self.0.earliest());
     }
 }
 
@@ -242,8 +242,8 @@ impl<Q> Worker<Q> {
         }
     }
 
-    /// Fires what is due, up to a batch per lane; tells whether there may be more. For a worker that has
-    /// other work to do: while it returns `false`, the lanes' next wakeup is
+    /// Fires what is due, up to a batch per shard; tells whether there may be more. For a worker that has
+    /// other work to do: while it returns `false`, the shards' next wakeup is
     /// [`next_wakeup`](Self::next_wakeup).
     pub fn fire_due<T>(&mut self, fire: &mut impl Fire<T>) -> bool
     where
@@ -252,14 +252,14 @@ impl<Q> Worker<Q> {
         self.adopt();
         let is_nested = DEPTH.with(|depth| depth.replace(depth.get() + 1)) > 0;
         let outer = POST.with(Cell::get);
-        if let Some(&lane) = self.lanes.first() {
-            POST.with(|post| post.set(Some((self.driver.address(), lane))));
+        if let Some(&shard) = self.shards.first() {
+            POST.with(|post| post.set(Some((self.driver.address(), shard))));
         }
         let driver = &*self.driver;
         let watch = WatchedByOthers(driver);
         let mut is_busy = false;
-        for &lane in &self.lanes {
-            is_busy |= driver.lanes[lane].turn(&*driver.clock, Role::Owner, fire, &watch) == Turn::Busy;
+        for &shard in &self.shards {
+            is_busy |= driver.shards[shard].turn(&*driver.clock, Role::Owner, fire, &watch) == Turn::Busy;
         }
         is_busy = is_busy || self.steal(fire);
         DEPTH.with(|depth| depth.set(depth.get() - 1));
@@ -270,38 +270,38 @@ impl<Q> Worker<Q> {
         is_busy
     }
 
-    /// Runs timers of lanes whose workers have not come to them; tells whether there were any.
+    /// Runs timers of shards whose workers have not come to them; tells whether there were any.
     fn steal<T>(&self, fire: &mut impl Fire<T>) -> bool
     where
         Q: TimerQueue<T>,
     {
         let driver = &*self.driver;
         let mut has_stolen = false;
-        for (index, lane) in driver.lanes.iter().enumerate() {
-            let overdue_from = driver.seats.watched_from(lane.next());
-            if !self.lanes.contains(&index) && overdue_from <= driver.clock.now() {
+        for (index, shard) in driver.shards.iter().enumerate() {
+            let overdue_from = driver.slots.watched_from(shard.next());
+            if !self.shards.contains(&index) && overdue_from <= driver.clock.now() {
                 // One at a time: the owner may be back by then.
                 let watch = WatchedByOthers(driver);
-                has_stolen |= lane.turn(&*driver.clock, Role::Thief, fire, &watch) == Turn::Busy;
+                has_stolen |= shard.turn(&*driver.clock, Role::Thief, fire, &watch) == Turn::Busy;
             }
         }
         has_stolen
     }
 
-    /// Returns when something in this worker's own lanes may be due; `None` if nothing is pending there.
+    /// Returns when something in this worker's own shards may be due; `None` if nothing is pending there.
     pub fn next_wakeup(&self) -> Option<Tick> {
-        let next = self.lanes.iter().map(|&lane| self.driver.lanes[lane].next()).min()?;
+        let next = self.shards.iter().map(|&shard| self.driver.shards[shard].next()).min()?;
         (next < Tick::MAX).then_some(next)
     }
 
-    /// Takes the lanes of workers that ended.
+    /// Takes the shards of workers that ended.
     fn adopt(&mut self) {
         if self.driver.orphan_count.load(Ordering::SeqCst) > 0 {
             let mut orphans = self.driver.orphans();
-            for &lane in &*orphans {
-                self.driver.seats.set_owner(lane, self.seat);
+            for &shard in &*orphans {
+                self.driver.slots.set_owner(shard, self.slot);
             }
-            self.lanes.append(&mut orphans);
+            self.shards.append(&mut orphans);
             self.driver.orphan_count.store(0, Ordering::SeqCst);
         }
     }
@@ -314,19 +314,19 @@ impl<Q> Worker<Q> {
         if earliest == Tick::MAX {
             return own;
         }
-        let limit = self.driver.seats.watched_from(earliest);
-        let is_watching = |(index, seat): (usize, &Seat)| {
-            let until = seat.asleep_until.load(Ordering::SeqCst);
-            index != self.seat && until != AWAKE && until <= limit.get()
+        let limit = self.driver.slots.watched_from(earliest);
+        let is_watching = |(index, slot): (usize, &WorkerSlot)| {
+            let until = slot.asleep_until.load(Ordering::SeqCst);
+            index != self.slot && until != AWAKE && until <= limit.get()
         };
-        if self.driver.seats.all().iter().enumerate().any(is_watching) { own } else { own.min(limit) }
+        if self.driver.slots.all().iter().enumerate().any(is_watching) { own } else { own.min(limit) }
     }
 
     fn sleep(&self) {
         let driver = &*self.driver;
-        let seat = &driver.seats.all()[self.seat];
+        let slot = &driver.slots.all()[self.slot];
         let until = self.sleep_limit();
-        seat.asleep_until.store(until.get().max(AWAKE + 1), Ordering::SeqCst);
+        slot.asleep_until.store(until.get().max(AWAKE + 1), Ordering::SeqCst);
         fence(Ordering::SeqCst);
         // From here on a thread that schedules earlier sees this sleeper; what was scheduled before is seen
         // now.
@@ -335,11 +335,11 @@ impl<Q> Worker<Q> {
             || driver.is_stopping.load(Ordering::SeqCst);
         if !is_needed {
             let until = (until < Tick::MAX).then_some(until);
-            driver.clock.wait(&seat.bell, until);
+            driver.clock.wait(&slot.notifier, until);
         }
-        seat.asleep_until.store(AWAKE, Ordering::SeqCst);
-        if let Some(&lane) = self.lanes.first() {
-            driver.lanes[lane].count_wakeup();
+        slot.asleep_until.store(AWAKE, Ordering::SeqCst);
+        if let Some(&shard) = self.shards.first() {
+            driver.shards[shard].count_wakeup();
         }
     }
 }
@@ -350,60 +350,60 @@ impl<Q> Drop for Worker<Q> {
         let is_own = |post: Option<(usize, usize)>| post.is_some_and(|(it, _)| it == self.driver.address());
         let _ = POST.try_with(|post| post.set(post.get().filter(|&post| !is_own(Some(post)))));
         let mut orphans = self.driver.orphans();
-        for &lane in &self.lanes {
-            self.driver.seats.set_owner(lane, NOBODY);
+        for &shard in &self.shards {
+            self.driver.slots.set_owner(shard, NOBODY);
         }
-        orphans.append(&mut self.lanes);
+        orphans.append(&mut self.shards);
         self.driver.orphan_count.store(orphans.len(), Ordering::SeqCst);
         drop(orphans);
         fence(Ordering::SeqCst);
-        let seats = self.driver.seats.all();
-        let seat = &seats[self.seat];
-        seat.asleep_until.store(AWAKE, Ordering::SeqCst);
-        seat.is_taken.store(false, Ordering::Release);
+        let slots = self.driver.slots.all();
+        let slot = &slots[self.slot];
+        slot.asleep_until.store(AWAKE, Ordering::SeqCst);
+        slot.is_taken.store(false, Ordering::Release);
         // The worker that sleeps longest has the least to do. One that is awake looks before it sleeps.
-        let sleeper = seats.iter().max_by_key(|seat| seat.asleep_until.load(Ordering::SeqCst));
+        let sleeper = slots.iter().max_by_key(|slot| slot.asleep_until.load(Ordering::SeqCst));
         if let Some(sleeper) = sleeper {
-            sleeper.bell.ring();
+            sleeper.notifier.notify();
         }
     }
 }
 
-drive_lanes!([Q] PerWorker<Q> where
+drive_shards!([Q] PerWorker<Q> where
     Q: TimerQueue<T> + Send,
 );
 
-impl<T, Q> Lanes<T> for PerWorker<Q>
+impl<T, Q> ShardSet<T> for PerWorker<Q>
 where
     T: Send,
     Q: TimerQueue<T> + Send,
 {
     type Queue = Q;
 
-    fn lane_of_caller(&self) -> Result<&Arc<Lane<Q>>, Refusal> {
+    fn shard_of_caller(&self) -> Result<&Arc<Shard<Q>>, Refusal> {
         let index = match POST.with(Cell::get) {
             // Another driver may have lain at this address before.
-            Some((address, lane)) if address == self.address() && lane < self.lanes.len() => lane,
-            _ => turn_number() % self.lanes.len(),
+            Some((address, shard)) if address == self.address() && shard < self.shards.len() => shard,
+            _ => turn_number() % self.shards.len(),
         };
-        Ok(&self.lanes[index])
+        Ok(&self.shards[index])
     }
 
-    fn lanes(&self) -> &[Arc<Lane<Q>>] {
-        &self.lanes
+    fn shards(&self) -> &[Arc<Shard<Q>>] {
+        &self.shards
     }
 
-    fn clock_of_lanes(&self) -> &Arc<dyn Clock> {
+    fn clock_of_shards(&self) -> &Arc<dyn Clock> {
         &self.clock
     }
 
     fn end(&self) {
         self.is_stopping.store(true, Ordering::SeqCst);
-        // The bells are rung after this, and a ring is not lost: a thread that misses the store hears the
-        // bell.
-        self.lanes.iter().for_each(|lane| lane.stop());
-        self.seats.all().iter().for_each(|seat| seat.bell.ring());
-        self.crew.wait_for_end();
+        // The notifiers are notified after this, and that is not lost: a thread that misses the store gets
+        // the notification.
+        self.shards.iter().for_each(|shard| shard.stop());
+        self.slots.all().iter().for_each(|slot| slot.notifier.notify());
+        self.threads.wait_for_end();
     }
 }
 

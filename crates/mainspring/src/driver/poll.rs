@@ -1,7 +1,7 @@
 //! The driver whose one loop waits for sockets and timers at once: nginx, and Go's network poller.
 //!
 //! ```text
-//!   loop { wait(sockets, bell, next_wakeup);  hand out the events;  advance, pop and fire what is due }
+//!   loop { wait(sockets, notifier, next_wakeup);  hand out the events;  advance, pop and fire what is due }
 //!                 ▲            ▲
 //!         register, modify     schedule and reset to an earlier time, stop: from any thread
 //! ```
@@ -16,8 +16,8 @@
 //! only a timer that is scheduled or reset to before that wakeup sends, once, and [`stop`](Poll::stop). So
 //! nothing due and nothing ready means no wake-up at all. What the loop's own thread schedules sends none.
 //!
-//! Waiting goes through the [`Clock`], at a bell that stands in the poller, so any clock drives it: see
-//! [`Place`]. Real sockets do not follow a manual clock, though. With a stepped one time moves when it is
+//! Waiting goes through the [`Clock`], at a notifier whose parker is the poller, so any clock drives it: see
+//! [`Parker`]. Real sockets do not follow a manual clock, though. With a stepped one time moves when it is
 //! told to and sockets when they like; a leaping one leaps whenever no socket is ready at that moment, so it
 //! is of little use with sockets.
 //!
@@ -27,10 +27,10 @@
 //!
 //! | field | guard | why |
 //! |---|---|---|
-//! | the queue | its lane | see [`lane`](super) |
+//! | the queue | its shard | see [`shard`](super) |
 //! | the sources | [`Sources`] | looked up once per event |
 //! | the events | the poller's place | only the loop's thread takes that lock |
-//! | the thread | [`crew`](super) | shutdown waits for it |
+//! | the thread | [`driver_threads`](super) | shutdown waits for it |
 //!
 //! Cost: on Linux five system calls per round (the wait, and two each for its timeout and its notification),
 //! a lock and a look per event, one lock per operation on a timer and per firing. A handler that takes long
@@ -38,7 +38,7 @@
 //!
 //! Source: nginx's `ngx_process_events_and_timers`; Go's `runtime/netpoll.go`; the crate `polling`.
 
-mod place;
+mod parker;
 mod sources;
 mod sys;
 
@@ -54,15 +54,15 @@ use polling::Event;
 
 pub use self::sources::{AnySource, Interest, Ready, SourceId, Sources};
 
-use self::place::PollerPlace;
-use super::crew::Crew;
-use super::lane::{Lane, Role, Turn, Unwatched};
-use super::lanes::{Lanes, drive_lanes, lane};
+use self::parker::PollParker;
+use super::driver_threads::DriverThreads;
+use super::shard::{NoWatch, Role, Shard, Turn};
+use super::shard_set::{ShardSet, drive_shards, shard};
 use super::{
-    Counts, Driver, Fire, Part, Refusal, Refused, Report, THREAD_NAME, TimerId, Timers, Unfired,
+    Counts, Driver, Fire, Part, Refusal, RefusedTimer, Report, THREAD_NAME, TimerId, Timers, UnfiredTimer,
     panic_message,
 };
-use crate::clock::{Bell, Clock, Place};
+use crate::clock::{Clock, Notifier, Parker};
 
 /// Receives what a loop has: timers that fire, by [`Fire`], and sources `S` that are ready, on the same
 /// thread.
@@ -71,13 +71,13 @@ use crate::clock::{Bell, Clock, Place};
 /// use std::io::Read;
 /// use std::os::unix::net::UnixStream;
 /// use mainspring::driver::poll::{Ready, Serve};
-/// use mainspring::driver::{Fire, Fired};
+/// use mainspring::driver::{Fire, FiredTimer};
 ///
 /// /// Prints what it reads, and what fires.
 /// struct Printer;
 ///
 /// impl Fire<&'static str> for Printer {
-///     fn fire(&mut self, fired: Fired<&'static str>) {
+///     fn fire(&mut self, fired: FiredTimer<&'static str>) {
 ///         println!("{}", fired.payload);
 ///     }
 /// }
@@ -120,14 +120,14 @@ pub trait Serve<T, S: ?Sized>: Fire<T> {
 ///
 /// use mainspring::clock::{Clock, Monotonic};
 /// use mainspring::driver::poll::{Interest, Ready, Serve};
-/// use mainspring::driver::{Fire, Fired, Poll, Timers};
+/// use mainspring::driver::{Fire, FiredTimer, Poll, Timers};
 /// use mainspring_queue::RedBlackTree;
 ///
 /// /// Prints what it reads until its timer fires.
 /// struct Reader(Arc<Poll<RedBlackTree<&'static str>, UnixStream>>);
 ///
 /// impl Fire<&'static str> for Reader {
-///     fn fire(&mut self, fired: Fired<&'static str>) {
+///     fn fire(&mut self, fired: FiredTimer<&'static str>) {
 ///         println!("{}", fired.payload);
 ///         self.0.stop();
 ///     }
@@ -153,12 +153,12 @@ pub trait Serve<T, S: ?Sized>: Fire<T> {
 /// ```
 pub struct Poll<Q, S: ?Sized = AnySource> {
     /// The one.
-    lanes: [Arc<Lane<Q>>; 1],
-    bell: Bell,
-    place: Arc<PollerPlace>,
+    shards: [Arc<Shard<Q>>; 1],
+    notifier: Notifier,
+    parker: Arc<PollParker>,
     sources: Sources<S>,
     clock: Arc<dyn Clock>,
-    crew: Crew,
+    threads: DriverThreads,
 }
 
 impl<Q, S: ?Sized> Poll<Q, S> {
@@ -170,16 +170,16 @@ impl<Q, S: ?Sized> Poll<Q, S> {
     pub fn new(queue: Q, clock: impl Clock) -> io::Result<Poll<Q, S>> {
         let clock = clock.into_shared();
         let poller = Arc::new(polling::Poller::new()?);
-        let place = Arc::new(PollerPlace::new(Arc::clone(&poller)));
-        let bell = Bell::at(Arc::clone(&place) as Arc<dyn Place>);
-        let lane = Lane::new(0, queue, Arc::clone(&clock), Arc::new(bell.clone()));
+        let parker = Arc::new(PollParker::new(Arc::clone(&poller)));
+        let notifier = Notifier::at(Arc::clone(&parker) as Arc<dyn Parker>);
+        let shard = Shard::new(0, queue, Arc::clone(&clock), Arc::new(notifier.clone()));
         Ok(Poll {
-            lanes: [Arc::new(lane)],
-            bell,
-            place,
+            shards: [Arc::new(shard)],
+            notifier,
+            parker,
             sources: Sources::new(poller),
             clock,
-            crew: Crew::new(),
+            threads: DriverThreads::new(),
         })
     }
 
@@ -203,7 +203,7 @@ impl<Q, S: ?Sized> Poll<Q, S> {
                 serve.failed(&error);
             }
         };
-        self.crew.start(THREAD_NAME.to_owned(), run).map(|_| ())
+        self.threads.start(THREAD_NAME.to_owned(), run).map(|_| ())
     }
 
     /// Hands out events and fires timers on the calling thread, sleeping in between, until
@@ -219,13 +219,13 @@ impl<Q, S: ?Sized> Poll<Q, S> {
     {
         let mut round = Vec::new();
         loop {
-            match self.lanes[0].turn(&*self.clock, Role::Owner, serve, &Unwatched) {
+            match self.shards[0].turn(&*self.clock, Role::Owner, serve, &NoWatch) {
                 Turn::Idle(until) => self.sleep(until),
                 // Sockets get a look in between.
-                Turn::Busy => _ = self.place.wait(Some(Duration::ZERO)),
+                Turn::Busy => _ = self.parker.wait(Some(Duration::ZERO)),
                 Turn::Stopping => return Ok(()),
             }
-            self.place.take(&mut round).inspect_err(|_| self.stop())?;
+            self.parker.take(&mut round).inspect_err(|_| self.stop())?;
             round.drain(..).for_each(|event| self.hand_out(event, serve));
         }
     }
@@ -233,14 +233,14 @@ impl<Q, S: ?Sized> Poll<Q, S> {
     /// Makes the running thread return after the handler that it is in. From now on no timer and no source is
     /// taken.
     pub fn stop(&self) {
-        self.lanes[0].stop();
+        self.shards[0].stop();
         self.sources.close();
-        self.bell.ring();
+        self.notifier.notify();
     }
 
     fn sleep(&self, until: Option<Tick>) {
-        self.clock.wait(&self.bell, until);
-        self.lanes[0].count_wakeup();
+        self.clock.wait(&self.notifier, until);
+        self.shards[0].count_wakeup();
     }
 
     fn hand_out<T>(&self, event: Event, serve: &mut impl Serve<T, S>) {
@@ -259,12 +259,12 @@ impl<Q, S: ?Sized> Poll<Q, S> {
     }
 }
 
-drive_lanes!([Q, S] Poll<Q, S> where
+drive_shards!([Q, S] Poll<Q, S> where
     Q: TimerQueue<T> + Send,
     S: Send + Sync + ?Sized,
 );
 
-impl<T, Q, S> Lanes<T> for Poll<Q, S>
+impl<T, Q, S> ShardSet<T> for Poll<Q, S>
 where
     T: Send,
     Q: TimerQueue<T> + Send,
@@ -272,21 +272,21 @@ where
 {
     type Queue = Q;
 
-    fn lane_of_caller(&self) -> Result<&Arc<Lane<Q>>, Refusal> {
-        Ok(&self.lanes[0])
+    fn shard_of_caller(&self) -> Result<&Arc<Shard<Q>>, Refusal> {
+        Ok(&self.shards[0])
     }
 
-    fn lanes(&self) -> &[Arc<Lane<Q>>] {
-        &self.lanes
+    fn shards(&self) -> &[Arc<Shard<Q>>] {
+        &self.shards
     }
 
-    fn clock_of_lanes(&self) -> &Arc<dyn Clock> {
+    fn clock_of_shards(&self) -> &Arc<dyn Clock> {
         &self.clock
     }
 
     fn end(&self) {
         self.stop();
-        self.crew.wait_for_end();
+        self.threads.wait_for_end();
         // Their drops are their owners' code: a panic is printed, and the timers are handed back all the
         // same.
         let sources = self.sources.deregister_all();

@@ -1,12 +1,12 @@
 //! The driver with many queues, a lock and a thread each: Go 1.10 to 1.13.
 //!
 //! ```text
-//!   caller thread k --> shard k mod n  [lock | queue | bell]  <-- its thread, started by its first timer
+//!   caller thread k --> shard k mod n  [lock | queue | notifier]  <-- its thread, started by its first timer
 //!                       shard ...      (128 bytes apart: no two locks share a cache line)
 //! ```
 //!
-//! `schedule`, `cancel` and the other calls are those of every driver with lanes: see `lanes.rs`. Here stands
-//! which lane a caller has, and which thread fires it.
+//! `schedule`, `cancel` and the other calls are those of every driver with shards: see `shard_set.rs`. Here
+//! stands which shard a caller has, and which thread fires it.
 //!
 //! A timer goes to its caller's shard, so threads that schedule do not meet at one lock; what a callback
 //! schedules stays in the shard that runs it. Which shard it is stands in the timer's id, so any thread can
@@ -21,9 +21,9 @@
 //!
 //! | field | guard | why |
 //! |---|---|---|
-//! | the shard's queue | its lane | see [`lane`](super) |
+//! | the shard's queue | the shard | see [`shard`](super) |
 //! | `has_thread` | written under `fire`, read without | a reader that misses the write takes the lock and looks again |
-//! | the threads | [`crew`](super) | shutdown waits for them, and none is started from then on |
+//! | the threads | [`driver_threads`](super) | shutdown waits for them, and none is started from then on |
 //!
 //! On shutdown each shard ends its firing; what is pending in all of them is handed back, earliest first.
 //!
@@ -39,14 +39,14 @@ use std::sync::Arc;
 
 use mainspring_queue::{ResetError, Tick, TimerQueue};
 
-use super::crew::Crew;
-use super::lane::{Lane, Role, Turn, Unwatched};
-use super::lanes::{Lanes, drive_lanes, lane};
+use super::driver_threads::DriverThreads;
+use super::shard::{NoWatch, Role, Shard, Turn};
+use super::shard_set::{ShardSet, drive_shards, shard};
 use super::{
-    Counts, Driver, Fire, Part, Refusal, Refused, Report, THREAD_NAME, TimerId, Timers, Unfired,
+    Counts, Driver, Fire, Part, Refusal, RefusedTimer, Report, THREAD_NAME, TimerId, Timers, UnfiredTimer,
     thread_number,
 };
-use crate::clock::{Bell, Clock};
+use crate::clock::{Clock, Notifier};
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Mutex, PoisonError};
 
@@ -71,37 +71,37 @@ pub const SHARD_COUNT_DEFAULT: usize = 64;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Sharded<Q, F> {
-    lanes: Vec<Arc<Lane<Q>>>,
-    shards: Vec<Shard>,
+    shards: Vec<Arc<Shard<Q>>>,
+    waiters: Vec<ShardWaiter>,
     clock: Arc<dyn Clock>,
     /// Cloned for each thread.
     fire: Mutex<F>,
-    crew: Crew,
+    threads: DriverThreads,
 }
 
-/// Where the thread of a lane waits. What is written here is written seldom.
-struct Shard {
-    bell: Bell,
+/// Where the thread of a shard waits. What is written here is written seldom.
+struct ShardWaiter {
+    notifier: Notifier,
     has_thread: AtomicBool,
 }
 
 crate::sync::thread_local! {
-    /// The shard that this thread fires: its lane's address, which is no other's while the thread holds it,
+    /// The shard that this thread fires: its shard's address, which is no other's while the thread holds it,
     /// and its index.
     #[allow(clippy::missing_const_for_thread_local, reason = "loom's macro knows no const")]
     static OWN_SHARD: Cell<Option<(usize, usize)>> = Cell::new(None);
 }
 
-fn run<T, Q>(lane: &Lane<Q>, bell: &Bell, clock: &dyn Clock, fire: &mut impl Fire<T>)
+fn run<T, Q>(shard: &Shard<Q>, notifier: &Notifier, clock: &dyn Clock, fire: &mut impl Fire<T>)
 where
     Q: TimerQueue<T>,
 {
     loop {
-        match lane.turn(clock, Role::Owner, fire, &Unwatched) {
+        match shard.turn(clock, Role::Owner, fire, &NoWatch) {
             Turn::Busy => (),
             Turn::Idle(until) => {
-                clock.wait(bell, until);
-                lane.count_wakeup();
+                clock.wait(notifier, until);
+                shard.count_wakeup();
             }
             Turn::Stopping => return,
         }
@@ -123,24 +123,24 @@ impl<Q, F> Sharded<Q, F> {
         let clock = clock.into_shared();
         assert!(shard_count > 0, "a driver has a shard");
         assert!(u32::try_from(shard_count).is_ok(), "a shard is named by 32 bits");
-        let shard = |_| Shard { bell: Bell::new(), has_thread: AtomicBool::new(false) };
-        let shards: Vec<Shard> = (0..shard_count).map(shard).collect();
-        let lane = |(index, shard): (usize, &Shard)| {
-            Lane::new(index as u32, make_queue(), Arc::clone(&clock), Arc::new(shard.bell.clone()))
+        let waiter = |_| ShardWaiter { notifier: Notifier::new(), has_thread: AtomicBool::new(false) };
+        let waiters: Vec<ShardWaiter> = (0..shard_count).map(waiter).collect();
+        let shard = |(index, waiter): (usize, &ShardWaiter)| {
+            Shard::new(index as u32, make_queue(), Arc::clone(&clock), Arc::new(waiter.notifier.clone()))
         };
-        let lanes = shards.iter().enumerate().map(lane).map(Arc::new).collect();
-        Sharded { lanes, shards, clock, fire: Mutex::new(fire), crew: Crew::new() }
+        let shards = waiters.iter().enumerate().map(shard).map(Arc::new).collect();
+        Sharded { shards, waiters, clock, fire: Mutex::new(fire), threads: DriverThreads::new() }
     }
 
     /// Returns how many shards have a thread.
     pub fn thread_count(&self) -> usize {
-        self.crew.len()
+        self.threads.len()
     }
 
     /// The shard that the calling thread fires, if it is one of the driver's own.
     fn own_shard(&self) -> Option<usize> {
         let (address, index) = OWN_SHARD.with(Cell::get)?;
-        (Arc::as_ptr(self.lanes.get(index)?).addr() == address).then_some(index)
+        (Arc::as_ptr(self.shards.get(index)?).addr() == address).then_some(index)
     }
 
     /// Starts a shard's thread if it has none.
@@ -150,35 +150,35 @@ impl<Q, F> Sharded<Q, F> {
         Q: TimerQueue<T> + Send + 'static,
         F: Fire<T> + Clone + 'static,
     {
-        let shard = &self.shards[index];
+        let waiter = &self.waiters[index];
         // Acquire, though nothing is read through it: a missed write only costs the lock below.
-        if shard.has_thread.load(Ordering::Acquire) {
+        if waiter.has_thread.load(Ordering::Acquire) {
             return Ok(());
         }
         let original = self.fire.lock().unwrap_or_else(PoisonError::into_inner);
-        if shard.has_thread.load(Ordering::Acquire) {
+        if waiter.has_thread.load(Ordering::Acquire) {
             return Ok(());
         }
         let mut fire = original.clone();
-        let (lane, bell, clock) =
-            (Arc::clone(&self.lanes[index]), shard.bell.clone(), Arc::clone(&self.clock));
+        let (shard, notifier, clock) =
+            (Arc::clone(&self.shards[index]), waiter.notifier.clone(), Arc::clone(&self.clock));
         let name = format!("{THREAD_NAME}-{index}");
         let run = move || {
-            OWN_SHARD.with(|own| own.set(Some((Arc::as_ptr(&lane).addr(), index))));
-            run(&lane, &bell, &*clock, &mut fire);
+            OWN_SHARD.with(|own| own.set(Some((Arc::as_ptr(&shard).addr(), index))));
+            run(&shard, &notifier, &*clock, &mut fire);
         };
-        self.crew.start(name, run)?;
-        shard.has_thread.store(true, Ordering::Release);
+        self.threads.start(name, run)?;
+        waiter.has_thread.store(true, Ordering::Release);
         Ok(())
     }
 }
 
-drive_lanes!([Q, F] Sharded<Q, F> where
+drive_shards!([Q, F] Sharded<Q, F> where
     Q: TimerQueue<T> + Send + 'static,
     F: Fire<T> + Clone + 'static,
 );
 
-impl<T, Q, F> Lanes<T> for Sharded<Q, F>
+impl<T, Q, F> ShardSet<T> for Sharded<Q, F>
 where
     T: Send,
     Q: TimerQueue<T> + Send + 'static,
@@ -186,28 +186,28 @@ where
 {
     type Queue = Q;
 
-    fn lane_of_caller(&self) -> Result<&Arc<Lane<Q>>, Refusal> {
-        let index = self.own_shard().unwrap_or_else(|| thread_number() % self.lanes.len());
+    fn shard_of_caller(&self) -> Result<&Arc<Shard<Q>>, Refusal> {
+        let index = self.own_shard().unwrap_or_else(|| thread_number() % self.shards.len());
         if self.ensure_thread(index).is_ok() {
-            return Ok(&self.lanes[index]);
+            return Ok(&self.shards[index]);
         }
         // One that has a thread will do.
-        let index = self.shards.iter().position(|shard| shard.has_thread.load(Ordering::Acquire));
-        index.map(|index| &self.lanes[index]).ok_or(Refusal::NoThread)
+        let index = self.waiters.iter().position(|waiter| waiter.has_thread.load(Ordering::Acquire));
+        index.map(|index| &self.shards[index]).ok_or(Refusal::NoThread)
     }
 
-    fn lanes(&self) -> &[Arc<Lane<Q>>] {
-        &self.lanes
+    fn shards(&self) -> &[Arc<Shard<Q>>] {
+        &self.shards
     }
 
-    fn clock_of_lanes(&self) -> &Arc<dyn Clock> {
+    fn clock_of_shards(&self) -> &Arc<dyn Clock> {
         &self.clock
     }
 
     fn end(&self) {
-        self.lanes.iter().for_each(|lane| lane.stop());
-        self.shards.iter().for_each(|shard| shard.bell.ring());
-        self.crew.wait_for_end();
+        self.shards.iter().for_each(|shard| shard.stop());
+        self.waiters.iter().for_each(|waiter| waiter.notifier.notify());
+        self.threads.wait_for_end();
     }
 }
 

@@ -1,15 +1,15 @@
 //! The driver with one thread and one queue: Go up to 1.9, Netty, Kafka, skynet.
 //!
 //! ```text
-//!   loop { advance(clock.now()); pop and fire until nothing is due; wait(bell, next_wakeup) }
+//!   loop { advance(clock.now()); pop and fire until nothing is due; wait(notifier, next_wakeup) }
 //! ```
 //!
-//! `schedule`, `cancel` and the other calls are those of every driver with lanes: see `lanes.rs`. Here stands
-//! which lane a caller has, and which thread fires it.
+//! `schedule`, `cancel` and the other calls are those of every driver with shards: see `shard_set.rs`. Here
+//! stands which shard a caller has, and which thread fires it.
 //!
 //! Wake-up rule: the thread sleeps until the queue's next wakeup, without limit if nothing is pending; a
-//! timer that is scheduled or reset to before that rings the bell, once. So nothing due means no wake-up at
-//! all. Cancelling does not ring: the driver may wake once at the time of a timer that is gone.
+//! timer that is scheduled or reset to before that notifies, once. So nothing due means no wake-up at
+//! all. Cancelling does not notify: the driver may wake once at the time of a timer that is gone.
 //!
 //! The lock is released around each firing, so a callback may use the queue, and a timer can be cancelled or
 //! reset up to the moment it is taken out. Timers fire one at a time.
@@ -28,11 +28,13 @@ use std::sync::Arc;
 
 use mainspring_queue::{ResetError, Tick, TimerQueue};
 
-use super::crew::Crew;
-use super::lane::{Lane, Role, Turn, Unwatched};
-use super::lanes::{Lanes, drive_lanes, lane};
-use super::{Counts, Driver, Fire, Part, Refusal, Refused, Report, THREAD_NAME, TimerId, Timers, Unfired};
-use crate::clock::{Bell, Clock};
+use super::driver_threads::DriverThreads;
+use super::shard::{NoWatch, Role, Shard, Turn};
+use super::shard_set::{ShardSet, drive_shards, shard};
+use super::{
+    Counts, Driver, Fire, Part, Refusal, RefusedTimer, Report, THREAD_NAME, TimerId, Timers, UnfiredTimer,
+};
+use crate::clock::{Clock, Notifier};
 
 /// A driver with one queue, for one thread to run.
 ///
@@ -50,10 +52,10 @@ use crate::clock::{Bell, Clock};
 /// ```
 pub struct Single<Q> {
     /// The one.
-    lanes: [Arc<Lane<Q>>; 1],
-    bell: Bell,
+    shards: [Arc<Shard<Q>>; 1],
+    notifier: Notifier,
     clock: Arc<dyn Clock>,
-    crew: Crew,
+    threads: DriverThreads,
 }
 
 impl<Q> Single<Q> {
@@ -61,9 +63,9 @@ impl<Q> Single<Q> {
     /// one.
     pub fn new(queue: Q, clock: impl Clock) -> Single<Q> {
         let clock = clock.into_shared();
-        let bell = Bell::new();
-        let lane = Lane::new(0, queue, Arc::clone(&clock), Arc::new(bell.clone()));
-        Single { lanes: [Arc::new(lane)], bell, clock, crew: Crew::new() }
+        let notifier = Notifier::new();
+        let shard = Shard::new(0, queue, Arc::clone(&clock), Arc::new(notifier.clone()));
+        Single { shards: [Arc::new(shard)], notifier, clock, threads: DriverThreads::new() }
     }
 
     /// Starts the thread that runs the driver until it is shut down. Call it once.
@@ -75,7 +77,7 @@ impl<Q> Single<Q> {
         Q: TimerQueue<T> + Send + 'static,
     {
         let driver = Arc::clone(self);
-        self.crew.start(THREAD_NAME.to_owned(), move || driver.run(&mut fire)).map(|_| ())
+        self.threads.start(THREAD_NAME.to_owned(), move || driver.run(&mut fire)).map(|_| ())
     }
 
     /// Fires timers on the calling thread, sleeping in between, until [`stop`](Self::stop) is called.
@@ -122,7 +124,7 @@ impl<Q> Single<Q> {
     where
         Q: TimerQueue<T>,
     {
-        self.lanes[0].set_ends_when_empty(true);
+        self.shards[0].set_ends_when_empty(true);
         loop {
             match self.turn(fire) {
                 Turn::Busy => (),
@@ -130,54 +132,54 @@ impl<Q> Single<Q> {
                 Turn::Idle(None) | Turn::Stopping => break,
             }
         }
-        self.lanes[0].set_ends_when_empty(false);
+        self.shards[0].set_ends_when_empty(false);
     }
 
     /// Makes the running thread return after the timer that it is firing. From now on no timer is taken.
     pub fn stop(&self) {
-        self.lanes[0].stop();
-        self.bell.ring();
+        self.shards[0].stop();
+        self.notifier.notify();
     }
 
     fn turn<T>(&self, fire: &mut impl Fire<T>) -> Turn
     where
         Q: TimerQueue<T>,
     {
-        self.lanes[0].turn(&*self.clock, Role::Owner, fire, &Unwatched)
+        self.shards[0].turn(&*self.clock, Role::Owner, fire, &NoWatch)
     }
 
     fn sleep(&self, until: Option<Tick>) {
-        self.clock.wait(&self.bell, until);
-        self.lanes[0].count_wakeup();
+        self.clock.wait(&self.notifier, until);
+        self.shards[0].count_wakeup();
     }
 }
 
-drive_lanes!([Q] Single<Q> where
+drive_shards!([Q] Single<Q> where
     Q: TimerQueue<T> + Send,
 );
 
-impl<T, Q> Lanes<T> for Single<Q>
+impl<T, Q> ShardSet<T> for Single<Q>
 where
     T: Send,
     Q: TimerQueue<T> + Send,
 {
     type Queue = Q;
 
-    fn lane_of_caller(&self) -> Result<&Arc<Lane<Q>>, Refusal> {
-        Ok(&self.lanes[0])
+    fn shard_of_caller(&self) -> Result<&Arc<Shard<Q>>, Refusal> {
+        Ok(&self.shards[0])
     }
 
-    fn lanes(&self) -> &[Arc<Lane<Q>>] {
-        &self.lanes
+    fn shards(&self) -> &[Arc<Shard<Q>>] {
+        &self.shards
     }
 
-    fn clock_of_lanes(&self) -> &Arc<dyn Clock> {
+    fn clock_of_shards(&self) -> &Arc<dyn Clock> {
         &self.clock
     }
 
     fn end(&self) {
         self.stop();
-        self.crew.wait_for_end();
+        self.threads.wait_for_end();
     }
 }
 

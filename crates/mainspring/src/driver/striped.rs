@@ -5,8 +5,8 @@
 //!   caller thread m --> stripe m mod n  [lock | queue]  --  one thread: a turn of each stripe, then one sleep
 //! ```
 //!
-//! `schedule`, `cancel` and the other calls are those of every driver with lanes: see `lanes.rs`. Here stands
-//! which lane a caller has, and which thread fires it.
+//! `schedule`, `cancel` and the other calls are those of every driver with shards: see `shard_set.rs`. Here
+//! stands which shard a caller has, and which thread fires it.
 //!
 //! A timer goes to its caller's stripe, so threads that schedule and cancel their own timers do not meet at a
 //! lock; all timers fire on one thread, one at a time, so what they do needs no care for one another. Any
@@ -15,9 +15,9 @@
 //! Wake-up rule: the thread takes a turn of every stripe, and sleeps until the earliest of their next wakeups
 //! if none had more to do. While one has more, only stripes with something due get a turn, by what they
 //! publish; before each sleep all get one. Each stripe is marked asleep in the critical section in which it
-//! was looked at last; a timer that is scheduled before that stripe's next wakeup from then on rings the one
-//! bell. A ring stays until it is heard, so whichever stripe is rung while others are still looked at ends
-//! the sleep that follows.
+//! was looked at last; a timer that is scheduled before that stripe's next wakeup from then on notifies the
+//! one notifier. A notification stays until it is taken, so whichever stripe is notified while others are
+//! still looked at ends the sleep that follows.
 //!
 //! Order: timers of one stripe fire as their queue says; those of different stripes, due at the same time, in
 //! no order.
@@ -39,14 +39,14 @@ use std::thread::available_parallelism;
 
 use mainspring_queue::{ResetError, Tick, TimerQueue};
 
-use super::crew::Crew;
-use super::lane::{Alarm, Lane, Role, Turn, Unwatched};
-use super::lanes::{Lanes, drive_lanes, lane};
+use super::driver_threads::DriverThreads;
+use super::shard::{Alarm, NoWatch, Role, Shard, Turn};
+use super::shard_set::{ShardSet, drive_shards, shard};
 use super::{
-    Counts, Driver, Fire, Part, Refusal, Refused, Report, THREAD_NAME, TimerId, Timers, Unfired,
+    Counts, Driver, Fire, Part, Refusal, RefusedTimer, Report, THREAD_NAME, TimerId, Timers, UnfiredTimer,
     thread_number,
 };
-use crate::clock::{Bell, Clock};
+use crate::clock::{Clock, Notifier};
 
 /// Stripes per core in [`Striped::for_cores`]: so many that the threads of a program, which outnumber its
 /// cores, seldom share one.
@@ -70,11 +70,11 @@ const STRIPE_COUNT_MAX: usize = 64;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Striped<Q> {
-    /// A lane per stripe.
-    stripes: Vec<Arc<Lane<Q>>>,
-    bell: Bell,
+    /// A shard per stripe.
+    stripes: Vec<Arc<Shard<Q>>>,
+    notifier: Notifier,
     clock: Arc<dyn Clock>,
-    crew: Crew,
+    threads: DriverThreads,
 }
 
 /// Which stripes get a turn.
@@ -96,11 +96,11 @@ impl<Q> Striped<Q> {
         let clock = clock.into_shared();
         assert!(stripe_count > 0, "a driver has a stripe");
         assert!(u32::try_from(stripe_count).is_ok(), "a stripe is named by 32 bits");
-        let bell = Bell::new();
-        let alarm: Arc<dyn Alarm> = Arc::new(bell.clone());
-        let lane = |index| Lane::new(index, make_queue(), Arc::clone(&clock), Arc::clone(&alarm));
-        let stripes = (0..stripe_count as u32).map(lane).map(Arc::new).collect();
-        Striped { stripes, bell, clock, crew: Crew::new() }
+        let notifier = Notifier::new();
+        let alarm: Arc<dyn Alarm> = Arc::new(notifier.clone());
+        let shard = |index| Shard::new(index, make_queue(), Arc::clone(&clock), Arc::clone(&alarm));
+        let stripes = (0..stripe_count as u32).map(shard).map(Arc::new).collect();
+        Striped { stripes, notifier, clock, threads: DriverThreads::new() }
     }
 
     /// Makes a driver with at least four stripes for each core that the program may use, and no more than 64.
@@ -119,7 +119,7 @@ impl<Q> Striped<Q> {
         Q: TimerQueue<T> + Send + 'static,
     {
         let driver = Arc::clone(self);
-        self.crew.start(THREAD_NAME.to_owned(), move || driver.run(&mut fire)).map(|_| ())
+        self.threads.start(THREAD_NAME.to_owned(), move || driver.run(&mut fire)).map(|_| ())
     }
 
     /// Fires timers on the calling thread, sleeping in between, until the driver is shut down.
@@ -136,8 +136,8 @@ impl<Q> Striped<Q> {
                 // What was not looked at may have something by now.
                 (Turn::Idle(_), Looks::AtDue) => looks = Looks::AtAll,
                 (Turn::Idle(until), Looks::AtAll) => {
-                    self.clock.wait(&self.bell, until);
-                    self.stripes.iter().for_each(|lane| lane.note_awake());
+                    self.clock.wait(&self.notifier, until);
+                    self.stripes.iter().for_each(|shard| shard.note_awake());
                     self.stripes[0].count_wakeup();
                 }
                 (Turn::Stopping, _) => return,
@@ -152,11 +152,11 @@ impl<Q> Striped<Q> {
     {
         let (mut is_busy, mut next) = (false, None);
         let read = self.clock.now();
-        for lane in &self.stripes {
-            if looks == Looks::AtDue && !lane.may_have_due(read) {
+        for shard in &self.stripes {
+            if looks == Looks::AtDue && !shard.may_have_due(read) {
                 continue;
             }
-            match lane.turn(&*self.clock, Role::Owner, fire, &Unwatched) {
+            match shard.turn(&*self.clock, Role::Owner, fire, &NoWatch) {
                 Turn::Busy => is_busy = true,
                 Turn::Idle(until) => next = next.into_iter().chain(until).min(),
                 Turn::Stopping => return Turn::Stopping,
@@ -166,36 +166,36 @@ impl<Q> Striped<Q> {
     }
 }
 
-drive_lanes!([Q] Striped<Q> where
+drive_shards!([Q] Striped<Q> where
     Q: TimerQueue<T> + Send,
 );
 
-impl<T, Q> Lanes<T> for Striped<Q>
+impl<T, Q> ShardSet<T> for Striped<Q>
 where
     T: Send,
     Q: TimerQueue<T> + Send,
 {
     type Queue = Q;
 
-    fn lane_of_caller(&self) -> Result<&Arc<Lane<Q>>, Refusal> {
+    fn shard_of_caller(&self) -> Result<&Arc<Shard<Q>>, Refusal> {
         // With a power of two, as `for_cores` makes them, no division.
         let (number, count) = (thread_number(), self.stripes.len());
         let index = if count.is_power_of_two() { number & (count - 1) } else { number % count };
         Ok(&self.stripes[index])
     }
 
-    fn lanes(&self) -> &[Arc<Lane<Q>>] {
+    fn shards(&self) -> &[Arc<Shard<Q>>] {
         &self.stripes
     }
 
-    fn clock_of_lanes(&self) -> &Arc<dyn Clock> {
+    fn clock_of_shards(&self) -> &Arc<dyn Clock> {
         &self.clock
     }
 
     fn end(&self) {
-        self.stripes.iter().for_each(|lane| lane.stop());
-        self.bell.ring();
-        self.crew.wait_for_end();
+        self.stripes.iter().for_each(|shard| shard.stop());
+        self.notifier.notify();
+        self.threads.wait_for_end();
     }
 }
 

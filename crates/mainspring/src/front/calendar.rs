@@ -150,13 +150,13 @@ struct Shared {
 
 #[derive(Default)]
 struct Plan {
-    entries: BTreeMap<u64, Planned>,
+    entries: BTreeMap<u64, PlannedEntry>,
     next_key: u64,
 }
 
 type Callback = Arc<Mutex<dyn FnMut(Occurrence) + Send>>;
 
-struct Planned {
+struct PlannedEntry {
     schedule: Schedule,
     callback: Callback,
     part: Local<Task>,
@@ -220,7 +220,7 @@ impl Calendar {
         let mut plan = lock(&self.shared.plan);
         let key = plan.next_key;
         let next = schedule.next_after(self.shared.epoch.now());
-        let mut planned = Planned {
+        let mut planned = PlannedEntry {
             schedule,
             callback: Arc::new(Mutex::new(callback)),
             part,
@@ -296,7 +296,7 @@ impl Entry {
 
 impl Shared {
     /// Schedules the timer for an entry's next run. The plan's lock is held: the driver's is taken inside it.
-    fn arm(self: &Arc<Self>, key: u64, planned: &mut Planned, add: Add) -> Result<(), Refusal> {
+    fn arm(self: &Arc<Self>, key: u64, planned: &mut PlannedEntry, add: Add) -> Result<(), Refusal> {
         planned.timer = None;
         planned.generation += 1;
         let generation = planned.generation;
@@ -313,7 +313,7 @@ impl Shared {
     }
 
     /// The same where nobody can be told: the driver is shutting down, and nothing more will run.
-    fn rearm(self: &Arc<Self>, key: u64, planned: &mut Planned) {
+    fn rearm(self: &Arc<Self>, key: u64, planned: &mut PlannedEntry) {
         if self.arm(key, planned, Local::schedule_assured).is_err() {
             planned.next = None;
         }

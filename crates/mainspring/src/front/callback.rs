@@ -29,7 +29,7 @@
 //! Then the callback has run, or runs now, or will run in a moment: it has been taken out to fire and may
 //! wait for a lock that the caller holds. So a callback that acts on something which may have been replaced
 //! looks again: it compares a number that it was given with the one that is there.
-//! [`DelayQueue`](super::DelayQueue) and [`Keyed`](super::Keyed) do that.
+//! [`DelayQueue`](super::DelayQueue) and [`KeyedTasks`](super::KeyedTasks) do that.
 //!
 //! Dropping a [`Timer`] or a [`Periodic`] leaves it running: what need not be cancelled need not be kept.
 //!

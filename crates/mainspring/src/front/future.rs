@@ -67,7 +67,7 @@ use mainspring_queue::Tick;
 use super::period::PeriodError;
 use super::task::Task;
 use crate::clock::{Clock, Deadline};
-use crate::driver::{Refusal, Refused};
+use crate::driver::{Refusal, RefusedTimer};
 use crate::handle::{Handle, Local};
 #[cfg(not(mainspring_loom))]
 use crate::sync::{Condvar, Mutex, PoisonError};
@@ -360,7 +360,7 @@ fn pause() {
 fn pause() {}
 
 /// Why a timer was refused. Its waker is dropped: the task that it would wake is polling.
-fn refusal_of(refused: Refused<Task>) -> Refusal {
+fn refusal_of(refused: RefusedTimer<Task>) -> Refusal {
     let reason = refused.reason;
     drop(refused.into_payload().into_waker());
     reason

@@ -27,12 +27,12 @@ use mainspring_queue::Tick;
 
 use super::task::Task;
 use crate::clock::{Clock, Deadline};
-use crate::driver::{Part, Refusal, Refused, TimerId};
+use crate::driver::{Part, Refusal, RefusedTimer, TimerId};
 use crate::handle::Local;
 
 /// How a front adds a timer: one that the program asks for by `Local::schedule`, one that repeats by
 /// `Local::schedule_assured`.
-pub(super) type Add = fn(&Local<Task>, Tick, Task) -> Result<TimerId, Refused<Task>>;
+pub(super) type Add = fn(&Local<Task>, Tick, Task) -> Result<TimerId, RefusedTimer<Task>>;
 
 /// The times at which something is due, a period apart: the next one, and all after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

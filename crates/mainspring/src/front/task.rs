@@ -15,7 +15,7 @@ use std::task::Waker;
 use mainspring_queue::Tick;
 
 use self::inline::{Inline, Nature};
-use crate::driver::{Fire, Fired};
+use crate::driver::{Fire, FiredTimer};
 
 /// A closure that runs once, on the driver's thread, with no lock held.
 ///
@@ -116,8 +116,8 @@ impl Firing {
 }
 
 /// What a front's task is told, by a receiver of fired timers of the program's own.
-impl<T> From<&Fired<T>> for Firing {
-    fn from(fired: &Fired<T>) -> Firing {
+impl<T> From<&FiredTimer<T>> for Firing {
+    fn from(fired: &FiredTimer<T>) -> Firing {
         Firing { deadline: fired.deadline, now: fired.now }
     }
 }
@@ -148,8 +148,8 @@ pub(super) fn run_then(run: impl FnOnce(), after: impl FnOnce()) {
 pub struct RunTasks;
 
 impl Fire<Task> for RunTasks {
-    fn fire(&mut self, fired: Fired<Task>) {
-        let Fired { deadline, now, payload, .. } = fired;
+    fn fire(&mut self, fired: FiredTimer<Task>) {
+        let FiredTimer { deadline, now, payload, .. } = fired;
         payload.run(Firing { deadline, now });
     }
 }
@@ -193,8 +193,8 @@ impl<E: FnMut(Box<dyn FnOnce() + Send>) + Send> RunTasksOn<E> {
 }
 
 impl<E: FnMut(Box<dyn FnOnce() + Send>) + Send> Fire<Task> for RunTasksOn<E> {
-    fn fire(&mut self, fired: Fired<Task>) {
-        let Fired { deadline, now, payload, .. } = fired;
+    fn fire(&mut self, fired: FiredTimer<Task>) {
+        let FiredTimer { deadline, now, payload, .. } = fired;
         if payload.0.nature() != Nature::Closure {
             return payload.run(Firing { deadline, now });
         }

@@ -48,7 +48,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::task::RunTasksOn;
-use crate::driver::handed::{Duty, Handed};
+use crate::driver::handoffs::{Duty, Handoffs};
 use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError, thread};
 
 /// What the threads are called, for debuggers and `top`.
@@ -111,7 +111,7 @@ impl Threads {
     /// Returns what a driver of tasks is started with, to run closures here. Its drop, with which the
     /// driver's thread ends, waits until all that it has handed over has ended.
     pub fn run_tasks(&self) -> RunTasksOn<impl FnMut(Job) + Clone + Send + 'static> {
-        let receiver = Receiver { threads: self.clone(), handed: Handed::default() };
+        let receiver = Receiver { threads: self.clone(), handoffs: Handoffs::default() };
         RunTasksOn::new(move |job| receiver.execute(job))
     }
 
@@ -146,7 +146,7 @@ impl Threads {
         // Any other thread comes to it; without one it is this thread's.
         let own = if state.thread_count == 0 { state.waiting.pop_front() } else { None };
         drop(state);
-        own.into_iter().for_each(|(job, duty)| run_caught(job, duty));
+        own.into_iter().for_each(|(job, duty)| run_and_catch(job, duty));
     }
 
     /// Returns how many threads there are.
@@ -161,7 +161,7 @@ impl Threads {
 }
 
 /// A panic of a job's is the job's end, and was printed.
-fn run_caught(job: Job, duty: Option<Duty>) {
+fn run_and_catch(job: Job, duty: Option<Duty>) {
     // Its value's drop is the owner's code as well.
     let run = || _ = catch_unwind(AssertUnwindSafe(|| drop(catch_unwind(AssertUnwindSafe(job)))));
     match duty {
@@ -174,18 +174,18 @@ fn run_caught(job: Job, duty: Option<Duty>) {
 #[derive(Clone)]
 struct Receiver {
     threads: Threads,
-    handed: Handed,
+    handoffs: Handoffs,
 }
 
 impl Receiver {
     fn execute(&self, job: Job) {
-        self.threads.execute_duty(job, Some(self.handed.begin()));
+        self.threads.execute_duty(job, Some(self.handoffs.begin()));
     }
 }
 
 impl Drop for Receiver {
     fn drop(&mut self) {
-        self.handed.wait();
+        self.handoffs.wait();
     }
 }
 
@@ -200,7 +200,7 @@ impl Shared {
         loop {
             if let Some((job, duty)) = state.waiting.pop_front() {
                 drop(state);
-                run_caught(job, duty);
+                run_and_catch(job, duty);
                 state = self.state();
                 continue;
             }

@@ -1,17 +1,17 @@
 //! The parts of a driver as timers hold them: by one word.
 //!
 //! ```text
-//!   timer [ seat | id ]  16 bytes           seat [ counts ][ part, a fat pointer | lane ]          part: a lane of the driver
-//!   timer [ seat | id ] ────one per lane──▶      hot: all timers of a lane share it   ──────▶
+//!   timer [ slot | id ]  16 bytes           slot [ counts ][ part, a fat pointer | shard ]          part: a shard of the driver
+//!   timer [ slot | id ] ────one per shard──▶      hot: all timers of a shard share it   ──────▶
 //! ```
 //!
 //! A program keeps a crowd of timers, and comes to each when it has left all caches. A reference to a part
-//! takes two words, because the part's type is not known, and with the driver's number for the lane a timer
+//! takes two words, because the part's type is not known, and with the driver's number for the shard a timer
 //! took 32 bytes: twice the memory, and every second one in a crowd lay across two lines.
 //!
-//! Cost: a step more to the part, through memory that is in cache. One allocation per lane that is used.
+//! Cost: a step more to the part, through memory that is in cache. One allocation per shard that is used.
 //!
-//! It does not choose the lane: the driver does.
+//! It does not choose the shard: the driver does.
 
 mod absent;
 
@@ -23,57 +23,57 @@ use mainspring_queue::Tick;
 
 use self::absent::Absent;
 use crate::clock::Clock;
-use crate::driver::{Part, Refusal, Refused, TimerId, Timers};
+use crate::driver::{Part, Refusal, RefusedTimer, TimerId, Timers};
 
-/// How many seats are found at once. The default driver has no more lanes.
-const BLOCK_SEAT_COUNT: usize = 64;
+/// How many slots are found at once. The default driver has no more shards.
+const BLOCK_SLOT_COUNT: usize = 64;
 
-/// Lanes from this number on have no seat that stays: each timer makes one. No machine has so many cores.
-const SEAT_COUNT_MAX: usize = 4_096;
+/// Shards from this number on have no slot that stays: each timer makes one. No machine has so many cores.
+const SLOT_COUNT_MAX: usize = 4_096;
 
-/// What timers share that go into one lane. Aligned to two cache lines, because processors fetch them in
-/// pairs: threads of different lanes count references to different seats, and must not meet there.
+/// What timers share that go into one shard. Aligned to two cache lines, because processors fetch them in
+/// pairs: threads of different shards count references to different slots, and must not meet there.
 #[repr(align(128))]
-struct Seat<T> {
+struct Slot<T> {
     part: Arc<dyn Part<T>>,
-    lane: u32,
+    shard: u32,
     /// Where to ask again for a part, if the driver had none.
-    driver: Option<Asked<T>>,
+    driver: Option<PartSource<T>>,
 }
 
-/// A driver that had no part for a thread, and its seats.
-struct Asked<T> {
+/// A driver that had no part for a thread, and its slots.
+struct PartSource<T> {
     timers: Arc<dyn Timers<T>>,
     locals: Arc<Locals<T>>,
 }
 
 /// A handle of the part of a driver that some thread schedules into.
 pub(crate) struct Local<T> {
-    seat: Arc<Seat<T>>,
+    slot: Arc<Slot<T>>,
 }
 
-/// The seats of a driver, made as they are needed, and its clock.
+/// The slots of a driver, made as they are needed, and its clock.
 pub(super) struct Locals<T> {
     pub(super) clock: Arc<dyn Clock>,
     first: Block<T>,
 }
 
 struct Block<T> {
-    seats: [OnceLock<Arc<Seat<T>>>; BLOCK_SEAT_COUNT],
+    slots: [OnceLock<Arc<Slot<T>>>; BLOCK_SLOT_COUNT],
     next: OnceLock<Box<Block<T>>>,
 }
 
 impl<T> Block<T> {
     fn new() -> Block<T> {
-        Block { seats: [const { OnceLock::new() }; BLOCK_SEAT_COUNT], next: OnceLock::new() }
+        Block { slots: [const { OnceLock::new() }; BLOCK_SLOT_COUNT], next: OnceLock::new() }
     }
 
-    fn seat(&self, index: usize) -> &OnceLock<Arc<Seat<T>>> {
+    fn slot(&self, index: usize) -> &OnceLock<Arc<Slot<T>>> {
         let mut block = self;
-        for _ in 0..index / BLOCK_SEAT_COUNT {
+        for _ in 0..index / BLOCK_SLOT_COUNT {
             block = block.next.get_or_init(|| Box::new(Block::new()));
         }
-        &block.seats[index % BLOCK_SEAT_COUNT]
+        &block.slots[index % BLOCK_SLOT_COUNT]
     }
 }
 
@@ -88,28 +88,28 @@ impl<T> Locals<T> {
     where
         T: 'static,
     {
-        let lane = timers.local_lane()?;
-        match self.first.seats.get(lane as usize).and_then(OnceLock::get) {
-            Some(seat) => Ok(Local { seat: Arc::clone(seat) }),
-            None => self.seat(timers),
+        let shard = timers.local_shard()?;
+        match self.first.slots.get(shard as usize).and_then(OnceLock::get) {
+            Some(slot) => Ok(Local { slot: Arc::clone(slot) }),
+            None => self.slot(timers),
         }
     }
 
     #[cold]
-    fn seat(&self, timers: &(dyn Timers<T> + 'static)) -> Result<Local<T>, Refusal>
+    fn slot(&self, timers: &(dyn Timers<T> + 'static)) -> Result<Local<T>, Refusal>
     where
         T: 'static,
     {
         let part = timers.local()?;
-        let lane = part.lane();
-        let index = lane as usize;
-        let make = || Arc::new(Seat { part, lane, driver: None });
-        let seat = if index < SEAT_COUNT_MAX {
-            Arc::clone(self.first.seat(index).get_or_init(make))
+        let shard = part.shard();
+        let index = shard as usize;
+        let make = || Arc::new(Slot { part, shard, driver: None });
+        let slot = if index < SLOT_COUNT_MAX {
+            Arc::clone(self.first.slot(index).get_or_init(make))
         } else {
             make()
         };
-        Ok(Local { seat })
+        Ok(Local { slot })
     }
 }
 
@@ -119,8 +119,8 @@ impl<T: 'static> Local<T> {
     #[cold]
     pub(super) fn absent(timers: Arc<dyn Timers<T>>, locals: Arc<Locals<T>>) -> Local<T> {
         let part = Arc::new(Absent::new(Arc::clone(&locals.clock)));
-        let lane = Part::<T>::lane(&*part);
-        Local { seat: Arc::new(Seat { part, lane, driver: Some(Asked { timers, locals }) }) }
+        let shard = Part::<T>::shard(&*part);
+        Local { slot: Arc::new(Slot { part, shard, driver: Some(PartSource { timers, locals }) }) }
     }
 
     /// Asks the driver again where it had no thread for the part.
@@ -129,7 +129,7 @@ impl<T: 'static> Local<T> {
     /// It has none still.
     #[inline]
     pub(crate) fn ask_again(&mut self) -> Result<(), Refusal> {
-        if let Some(Asked { timers, locals }) = &self.seat.driver {
+        if let Some(PartSource { timers, locals }) = &self.slot.driver {
             *self = locals.of_caller(&**timers)?;
         }
         Ok(())
@@ -139,20 +139,20 @@ impl<T: 'static> Local<T> {
 impl<T> Local<T> {
     /// Adds a timer that the program asks for.
     #[inline]
-    pub(crate) fn schedule(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>> {
-        self.seat.part.schedule(deadline, payload)
+    pub(crate) fn schedule(&self, deadline: Tick, payload: T) -> Result<TimerId, RefusedTimer<T>> {
+        self.slot.part.schedule(deadline, payload)
     }
 
     /// Adds a timer that no limit turns away: see [`Timers::schedule_assured`].
     #[inline]
-    pub(crate) fn schedule_assured(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>> {
-        self.seat.part.schedule_assured(deadline, payload)
+    pub(crate) fn schedule_assured(&self, deadline: Tick, payload: T) -> Result<TimerId, RefusedTimer<T>> {
+        self.slot.part.schedule_assured(deadline, payload)
     }
 
     /// The driver's name for a timer of this part.
     #[inline]
     pub(crate) fn id(&self, timer: mainspring_queue::TimerId) -> TimerId {
-        TimerId::from_parts(self.seat.lane, timer)
+        TimerId::from_parts(self.slot.shard, timer)
     }
 }
 
@@ -161,13 +161,13 @@ impl<T> Deref for Local<T> {
 
     #[inline]
     fn deref(&self) -> &(dyn Part<T> + 'static) {
-        &*self.seat.part
+        &*self.slot.part
     }
 }
 
 impl<T> Clone for Local<T> {
     fn clone(&self) -> Local<T> {
-        Local { seat: Arc::clone(&self.seat) }
+        Local { slot: Arc::clone(&self.slot) }
     }
 }
 
@@ -186,34 +186,34 @@ mod tests {
     use mainspring_queue::wheel::Chunked;
 
     #[test]
-    fn threads_of_one_lane_share_a_seat_and_those_of_others_do_not() {
-        // So many lanes that they need a second block, where each thread has one of its own.
-        let driver = Striped::new(3 * BLOCK_SEAT_COUNT, Chunked::new, Manual::stepped());
+    fn threads_of_one_shard_share_a_slot_and_those_of_others_do_not() {
+        // So many shards that they need a second block, where each thread has one of its own.
+        let driver = Striped::new(3 * BLOCK_SLOT_COUNT, Chunked::new, Manual::stepped());
         let handle: Handle<u64> = Handle::new(Arc::new(driver));
-        let seat = || Arc::as_ptr(&handle.local().expect("it has a lane").seat).addr();
-        assert_eq!(seat(), seat());
-        let mut seats: Vec<usize> = (0..2 * BLOCK_SEAT_COUNT)
-            .map(|_| std::thread::scope(|scope| scope.spawn(|| [seat(), seat()]).join().expect("it ends")))
+        let slot = || Arc::as_ptr(&handle.local().expect("it has a shard").slot).addr();
+        assert_eq!(slot(), slot());
+        let mut slots: Vec<usize> = (0..2 * BLOCK_SLOT_COUNT)
+            .map(|_| std::thread::scope(|scope| scope.spawn(|| [slot(), slot()]).join().expect("it ends")))
             .map(|[one, other]| {
                 assert_eq!(one, other);
                 one
             })
             .collect();
-        seats.sort_unstable();
-        seats.dedup();
-        assert!(BLOCK_SEAT_COUNT < seats.len(), "threads go into lanes of their own");
+        slots.sort_unstable();
+        slots.dedup();
+        assert!(BLOCK_SLOT_COUNT < slots.len(), "threads go into shards of their own");
     }
 
     #[test]
-    fn a_seat_ends_with_its_driver_and_its_timers() {
+    fn a_slot_ends_with_its_driver_and_its_timers() {
         let driver = Arc::new(Striped::new(4, Chunked::new, Manual::stepped()));
         let handle: Handle<u64> = Handle::new(Arc::clone(&driver) as Arc<dyn Timers<u64>>);
-        let local = handle.local().expect("it has a lane");
-        let seat = Arc::downgrade(&local.seat);
+        let local = handle.local().expect("it has a shard");
+        let slot = Arc::downgrade(&local.slot);
         drop(handle);
         drop(driver);
-        assert!(seat.upgrade().is_some(), "a timer holds it");
+        assert!(slot.upgrade().is_some(), "a timer holds it");
         drop(local);
-        assert!(seat.upgrade().is_none());
+        assert!(slot.upgrade().is_none());
     }
 }

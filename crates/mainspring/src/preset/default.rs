@@ -14,7 +14,7 @@ use crate::engine::Engine;
 use crate::front::Calendar;
 #[cfg(feature = "channel")]
 use crate::front::Channels;
-use crate::front::{Callbacks, DelayQueue, Futures, Keyed, Mailboxes, RunTasks};
+use crate::front::{Callbacks, DelayQueue, Futures, KeyedTasks, Mailboxes, RunTasks};
 
 impl Engine {
     /// Starts the default: see [`mainspring`](super::mainspring).
@@ -67,8 +67,8 @@ impl Engine {
     }
 
     /// Makes a front of closures under keys.
-    pub fn keyed<K: Clone + Eq + Hash + Send + 'static>(&self) -> Keyed<K> {
-        Keyed::new(self.handle().clone())
+    pub fn keyed<K: Clone + Eq + Hash + Send + 'static>(&self) -> KeyedTasks<K> {
+        KeyedTasks::new(self.handle().clone())
     }
 
     /// Makes a queue of items that come out when they are due.

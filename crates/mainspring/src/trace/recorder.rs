@@ -1,7 +1,7 @@
 //! Records what is done to a queue, while it is switched on.
 //!
 //! ```text
-//!   program -> engine -> Recorded<Q> -> Q
+//!   program -> engine -> RecordedQueue<Q> -> Q
 //!                           |  is it on?  one branch
 //!                           v
 //!                        Recorder { timers seen, steps up to a capacity }   <- switched on and off, and taken, by anybody
@@ -25,7 +25,7 @@ use crate::clock::Clock;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The switch and the record of one [`Recorded`] queue. Clones are the same recorder.
+/// The switch and the record of one [`RecordedQueue`] queue. Clones are the same recorder.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -81,8 +81,8 @@ impl Recorder {
     }
 
     /// Puts the recorder around a queue. One queue only: timers of two would have the same names.
-    pub fn around<Q>(&self, queue: Q) -> Recorded<Q> {
-        Recorded { queue, recorder: self.clone() }
+    pub fn around<Q>(&self, queue: Q) -> RecordedQueue<Q> {
+        RecordedQueue { queue, recorder: self.clone() }
     }
 
     /// Begins to record.
@@ -161,19 +161,19 @@ impl fmt::Debug for Recorder {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Recorded<Q> {
+pub struct RecordedQueue<Q> {
     queue: Q,
     recorder: Recorder,
 }
 
-impl<Q> Recorded<Q> {
+impl<Q> RecordedQueue<Q> {
     /// Returns the queue itself.
     pub fn into_inner(self) -> Q {
         self.queue
     }
 }
 
-impl<T, Q: TimerQueue<T>> TimerQueue<T> for Recorded<Q> {
+impl<T, Q: TimerQueue<T>> TimerQueue<T> for RecordedQueue<Q> {
     fn schedule(&mut self, deadline: Tick, payload: T) -> Result<TimerId, Rejected<T>> {
         let id = self.queue.schedule(deadline, payload)?;
         if self.recorder.is_on() {
@@ -283,7 +283,7 @@ mod tests {
     use super::*;
     use crate::clock::Manual;
 
-    fn recorded(capacity: usize) -> (Manual, Recorder, Recorded<Quaternary<u8>>) {
+    fn recorded(capacity: usize) -> (Manual, Recorder, RecordedQueue<Quaternary<u8>>) {
         let clock = Manual::stepped();
         let recorder = Recorder::new(Arc::new(clock.clone()), capacity);
         let queue = recorder.around(Quaternary::new());

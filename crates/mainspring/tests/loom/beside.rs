@@ -9,7 +9,7 @@ use loom::sync::atomic::Ordering;
 use loom::thread;
 use mainspring::Handle;
 use mainspring::clock::Manual;
-use mainspring::driver::{Driver, Fired, Refusal, Single, Striped, Timers};
+use mainspring::driver::{Driver, FiredTimer, Refusal, Single, Striped, Timers};
 use mainspring::front::channel::ChannelTimer;
 use mainspring::front::{Channels, RunTasks, Task};
 use mainspring_queue::{Naive, Tick};
@@ -83,7 +83,7 @@ fn whoever_makes_way_goes_on_when_firing_has_caught_up() {
         let driver = late();
         let runner = thread::spawn({
             let driver = Arc::clone(&driver);
-            move || driver.run_until(Tick::new(60), &mut |_: Fired<u32>| ())
+            move || driver.run_until(Tick::new(60), &mut |_: FiredTimer<u32>| ())
         });
         // A pause of a model has no end of its own: loom says so if nobody is told.
         driver.schedule(Tick::MAX, 2).unwrap();
@@ -101,7 +101,7 @@ fn whoever_makes_way_goes_on_when_the_driver_is_shut_down() {
         let driver = late();
         let runner = thread::spawn({
             let driver = Arc::clone(&driver);
-            move || driver.run(&mut |_: Fired<u32>| driver.stop())
+            move || driver.run(&mut |_: FiredTimer<u32>| driver.stop())
         });
         let outcome = driver.schedule(Tick::MAX, 2).map_err(|refused| refused.reason);
         runner.join().unwrap();
@@ -119,7 +119,7 @@ fn a_striped_driver_that_is_busy_never_sleeps_past_a_timer_of_another_stripe() {
             let driver = Arc::clone(&driver);
             let mut left = 2;
             move || {
-                driver.run(&mut |_: Fired<u32>| {
+                driver.run(&mut |_: FiredTimer<u32>| {
                     left -= 1;
                     if left == 0 {
                         drop(Driver::<u32>::shutdown(&*driver));

@@ -10,7 +10,7 @@ use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
 use mainspring::TimerId;
 use mainspring::clock::Manual;
-use mainspring::driver::{Driver, Fired, Single, Timers};
+use mainspring::driver::{Driver, FiredTimer, Single, Timers};
 use mainspring_queue::{Limited, Naive, Tick, TimerQueue};
 
 use super::bounded;
@@ -37,7 +37,7 @@ impl<Q: TimerQueue<usize> + Send + 'static> Desk<Q> {
     fn fire(&self) -> thread::JoinHandle<()> {
         let (driver, marks) = (Arc::clone(&self.driver), Arc::clone(&self.marks));
         thread::spawn(move || {
-            driver.run_until_idle(&mut |fired: Fired<usize>| {
+            driver.run_until_idle(&mut |fired: FiredTimer<usize>| {
                 _ = marks.fetch_add(fired.payload, Ordering::SeqCst)
             });
         })
@@ -168,7 +168,7 @@ fn what_is_discarded_is_dropped_once_while_others_count_and_schedule() {
         let discarded = driver.schedule(Tick::new(7), Arc::clone(&token)).unwrap();
         let runner = thread::spawn({
             let driver = Arc::clone(&driver);
-            move || driver.run(&mut |_: Fired<Arc<()>>| driver.stop())
+            move || driver.run(&mut |_: FiredTimer<Arc<()>>| driver.stop())
         });
         let scheduler = thread::spawn({
             let (driver, token) = (Arc::clone(&driver), Arc::clone(&token));

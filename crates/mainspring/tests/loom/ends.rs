@@ -9,33 +9,33 @@ use std::time::Duration;
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
 use mainspring::Handle;
-use mainspring::clock::{Bell, Manual};
-use mainspring::driver::{Driver, Fired, Single, Timers};
+use mainspring::clock::{Manual, Notifier};
+use mainspring::driver::{Driver, FiredTimer, Single, Timers};
 use mainspring::front::future::Sleep;
 use mainspring::front::{Callbacks, Channels, Futures, RunTasks, Task, Threads};
 use mainspring_queue::{Naive, Tick};
 
 use super::bounded;
 
-/// Rings a bell when it is woken, and counts.
+/// Notifies when it is woken, and counts.
 #[derive(Default)]
-struct Woken {
-    bell: Bell,
+struct WakeCounter {
+    notifier: Notifier,
     count: AtomicUsize,
 }
 
-impl Wake for Woken {
+impl Wake for WakeCounter {
     fn wake(self: Arc<Self>) {
         self.count.fetch_add(1, Ordering::SeqCst);
-        self.bell.ring();
+        self.notifier.notify();
     }
 }
 
 /// Polls a sleep until it is ready, sleeping in between.
-fn wait_for(sleep: &mut Sleep, woken: &Arc<Woken>) {
+fn wait_for(sleep: &mut Sleep, woken: &Arc<WakeCounter>) {
     let waker = Waker::from(Arc::clone(woken));
     while Pin::new(&mut *sleep).poll(&mut Context::from_waker(&waker)).is_pending() {
-        woken.bell.wait(None);
+        woken.notifier.wait(None);
     }
 }
 
@@ -46,7 +46,7 @@ fn a_sleep_that_another_task_polls_is_ready_in_the_end() {
         let driver = Arc::new(Single::new(Naive::new(), clock.clone()));
         let futures = Futures::new(Handle::<Task>::new(driver.clone()));
         let mut sleep = futures.sleep_until(Tick::new(1));
-        let first = Waker::from(Arc::new(Woken::default()));
+        let first = Waker::from(Arc::new(WakeCounter::default()));
         assert!(Pin::new(&mut sleep).poll(&mut Context::from_waker(&first)).is_pending());
         let runner = thread::spawn(move || {
             clock.advance_to(Tick::new(1));
@@ -54,7 +54,7 @@ fn a_sleep_that_another_task_polls_is_ready_in_the_end() {
         });
         // The timer fires before, between or after the looks of this poll, and wakes the one waker or the
         // other.
-        wait_for(&mut sleep, &Arc::new(Woken::default()));
+        wait_for(&mut sleep, &Arc::new(WakeCounter::default()));
         runner.join().unwrap();
     });
 }
@@ -66,7 +66,7 @@ fn a_sleep_that_is_dropped_leaves_no_waker_and_wakes_once_at_most() {
         let driver = Arc::new(Single::new(Naive::new(), clock.clone()));
         let futures = Futures::new(Handle::<Task>::new(driver.clone()));
         let mut sleep = futures.sleep_until(Tick::new(1));
-        let woken = Arc::new(Woken::default());
+        let woken = Arc::new(WakeCounter::default());
         let waker = Waker::from(Arc::clone(&woken));
         assert!(Pin::new(&mut sleep).poll(&mut Context::from_waker(&waker)).is_pending());
         clock.advance_to(Tick::new(1));
@@ -85,7 +85,7 @@ fn a_sleep_is_told_of_a_shutdown() {
         let driver = Arc::new(Single::new(Naive::new(), Manual::stepped()));
         let futures = Futures::new(Handle::<Task>::new(driver.clone()));
         let ender = thread::spawn(move || drop(Driver::<Task>::shutdown(&*driver)));
-        wait_for(&mut futures.sleep_until(Tick::new(1)), &Arc::new(Woken::default()));
+        wait_for(&mut futures.sleep_until(Tick::new(1)), &Arc::new(WakeCounter::default()));
         ender.join().unwrap();
     });
 }
@@ -119,7 +119,7 @@ fn a_run_until_idle_ends_whenever_the_last_timer_is_cancelled_or_discarded() {
             let id = driver.schedule(Tick::new(7), 7).unwrap();
             let runner = thread::spawn({
                 let driver = Arc::clone(&driver);
-                move || driver.run_until_idle(&mut |_: Fired<u32>| unreachable!("no time passes"))
+                move || driver.run_until_idle(&mut |_: FiredTimer<u32>| unreachable!("no time passes"))
             });
             cancel(&driver, id);
             runner.join().unwrap();

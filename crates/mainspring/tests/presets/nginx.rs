@@ -29,13 +29,13 @@ fn equal_deadlines_are_kept_apart_and_fire_in_order() {
 #[test]
 fn the_loop_runs_timers_of_the_tree() {
     use mainspring::driver::poll::{AnySource, Ready, Serve};
-    use mainspring::driver::{Fire, Fired, Timers};
+    use mainspring::driver::{Fire, FiredTimer, Timers};
 
     /// Runs tasks, and knows no sockets.
     struct Tasks;
 
     impl Fire<Task> for Tasks {
-        fn fire(&mut self, fired: Fired<Task>) {
+        fn fire(&mut self, fired: FiredTimer<Task>) {
             let firing = Firing::from(&fired);
             fired.payload.run(firing);
         }

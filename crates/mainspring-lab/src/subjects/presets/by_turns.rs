@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use mainspring::clock::Clock;
-use mainspring::driver::{Refusal, Refused, TimerId};
+use mainspring::driver::{Refusal, RefusedTimer, TimerId};
 use mainspring::front::Task;
 use mainspring::{Engine, Handle};
 use mainspring_queue::Tick;
@@ -100,7 +100,7 @@ impl ByTurns {
 }
 
 #[cold]
-fn failure(refused: &Refused<Task>) -> Failure {
+fn failure(refused: &RefusedTimer<Task>) -> Failure {
     match refused.reason {
         Refusal::Rejected(reason) => Failure::Unable(reason.to_string()),
         reason => Failure::Wrong(reason.to_string()),

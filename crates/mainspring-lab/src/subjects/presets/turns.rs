@@ -12,7 +12,7 @@
 //!
 //! | field | guard | why |
 //! |---|---|---|
-//! | `now` | atomic, written before the bell rings | the engine reads it once a turn, under no lock |
+//! | `now` | atomic, written before the engine is notified | the engine reads it once a turn, under no lock |
 //! | the rest | `state` | a thread that waits is woken through `changed` |
 //!
 //! Cost: two switches between threads, some microseconds, and only where something may be due.
@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use mainspring::clock::{Bell, Clock};
+use mainspring::clock::{Clock, Notifier};
 use mainspring_queue::Tick;
 
 use crate::stopwatch::Stopwatch;
@@ -45,7 +45,7 @@ struct State {
     looked_in: u64,
     /// Until when it sleeps, while it does.
     asleep_until: Option<Tick>,
-    bell: Option<Bell>,
+    notifier: Option<Notifier>,
     /// Since when it has been awake.
     awake: Option<Stopwatch>,
     work_ns: f64,
@@ -83,8 +83,8 @@ impl Turns {
         let mut state = self.state();
         let work_ns_before = state.work_ns;
         state.round += 1;
-        if let Some(bell) = &state.bell {
-            bell.ring();
+        if let Some(notifier) = &state.notifier {
+            notifier.notify();
         }
         loop {
             match state.asleep_until {
@@ -119,7 +119,7 @@ impl Clock for Turns {
         self.now().after(u64::try_from(ticks).unwrap_or(u64::MAX))
     }
 
-    fn wait(&self, bell: &Bell, until: Option<Tick>) {
+    fn wait(&self, notifier: &Notifier, until: Option<Tick>) {
         let until = until.unwrap_or(Tick::MAX);
         let mut state = self.state();
         state.work_ns += state.awake.take().map_or(0.0, Stopwatch::ns);
@@ -127,13 +127,13 @@ impl Clock for Turns {
         if state.looked_in < state.round || until <= self.now() {
             return state.wake();
         }
-        if state.bell.is_none() {
-            state.bell = Some(bell.clone());
+        if state.notifier.is_none() {
+            state.notifier = Some(notifier.clone());
         }
         state.asleep_until = Some(until);
         self.changed.notify_one();
         drop(state);
-        bell.wait(None);
+        notifier.wait(None);
         self.state().wake();
     }
 }

@@ -121,13 +121,13 @@ impl Interest {
 /// use std::io::Read;
 /// use std::os::unix::net::UnixStream;
 /// use mainspring::driver::poll::{Ready, Serve};
-/// use mainspring::driver::{Fire, Fired};
+/// use mainspring::driver::{Fire, FiredTimer};
 ///
 /// /// Prints what it reads, and what fires.
 /// struct Printer;
 ///
 /// impl Fire<&'static str> for Printer {
-///     fn fire(&mut self, fired: Fired<&'static str>) {
+///     fn fire(&mut self, fired: FiredTimer<&'static str>) {
 ///         println!("{}", fired.payload);
 ///     }
 /// }

@@ -18,7 +18,7 @@ use mainspring_queue::Tick;
 use super::super::period::{Add, Series};
 use super::super::task::{Firing, Task, run_then};
 use super::outlet::Outlet;
-use crate::driver::{Refusal, Refused, TimerId};
+use crate::driver::{Refusal, RefusedTimer, TimerId};
 use crate::handle::Local;
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -107,7 +107,11 @@ impl Inner {
     }
 
     /// Begins what the program asks for. A value whose time has come need not wait for the driver's thread.
-    pub(super) fn begin(self: &Arc<Self>, state: &mut State, deadline: Tick) -> Result<(), Refused<Task>> {
+    pub(super) fn begin(
+        self: &Arc<Self>,
+        state: &mut State,
+        deadline: Tick,
+    ) -> Result<(), RefusedTimer<Task>> {
         let now = self.part.clock().now();
         let is_value = self.function.is_none() && state.series.is_none() && !state.outlet.is_closed();
         if is_value && deadline <= now {
@@ -119,7 +123,7 @@ impl Inner {
 
     /// Schedules the next firing. The state's lock is held: the driver's is taken inside it. What comes back
     /// must be dropped with the lock released, because its drop takes it.
-    fn arm(self: &Arc<Self>, state: &mut State, deadline: Tick, add: Add) -> Result<(), Refused<Task>> {
+    fn arm(self: &Arc<Self>, state: &mut State, deadline: Tick, add: Add) -> Result<(), RefusedTimer<Task>> {
         let shot = Shot { inner: Arc::downgrade(self), generation: state.generation };
         let task = match &self.function {
             Some(_) => Task::new(move |firing| shot.fire(firing)),

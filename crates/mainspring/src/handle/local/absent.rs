@@ -14,9 +14,9 @@ use std::sync::Arc;
 use mainspring_queue::{ResetError, Tick};
 
 use crate::clock::Clock;
-use crate::driver::{Part, Refusal, Refused, TimerId};
+use crate::driver::{Part, Refusal, RefusedTimer, TimerId};
 
-/// No driver has so many lanes: a number that names none.
+/// No driver has so many shards: a number that names none.
 const NO_LANE: u32 = u32::MAX;
 
 /// A part without a queue.
@@ -31,16 +31,16 @@ impl Absent {
 }
 
 impl<T> Part<T> for Absent {
-    fn lane(&self) -> u32 {
+    fn shard(&self) -> u32 {
         NO_LANE
     }
 
-    fn schedule(&self, _: Tick, payload: T) -> Result<TimerId, Refused<T>> {
-        Err(Refused::new(Refusal::NoThread, payload))
+    fn schedule(&self, _: Tick, payload: T) -> Result<TimerId, RefusedTimer<T>> {
+        Err(RefusedTimer::new(Refusal::NoThread, payload))
     }
 
-    fn schedule_assured(&self, _: Tick, payload: T) -> Result<TimerId, Refused<T>> {
-        Err(Refused::new(Refusal::NoThread, payload))
+    fn schedule_assured(&self, _: Tick, payload: T) -> Result<TimerId, RefusedTimer<T>> {
+        Err(RefusedTimer::new(Refusal::NoThread, payload))
     }
 
     fn cancel(&self, _: TimerId) -> Option<T> {

@@ -17,7 +17,7 @@ use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// The firings that one receiver, and its clones, have handed to other threads.
 #[derive(Clone, Default)]
-pub(crate) struct Handed {
+pub(crate) struct Handoffs {
     shared: Arc<Shared>,
 }
 
@@ -38,7 +38,7 @@ crate::sync::thread_local! {
     static OWN: RefCell<Option<Duty>> = RefCell::new(None);
 }
 
-impl Handed {
+impl Handoffs {
     pub(crate) fn begin(&self) -> Duty {
         *self.shared.count() += 1;
         Duty { shared: Arc::clone(&self.shared) }

@@ -12,25 +12,25 @@ use mainspring_queue::{Reason, Rejected};
 /// It is an error for `?` whatever the payload is, one that may not be shared between threads included.
 ///
 /// ```
-/// use mainspring::driver::{Refusal, Refused};
+/// use mainspring::driver::{Refusal, RefusedTimer};
 ///
-/// fn hand_on(refused: Refused<Box<dyn FnOnce() + Send>>) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+/// fn hand_on(refused: RefusedTimer<Box<dyn FnOnce() + Send>>) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
 ///     Err(refused)?
 /// }
-/// let refused = Refused::new(Refusal::Stopped, Box::new(|| ()) as Box<_>);
+/// let refused = RefusedTimer::new(Refusal::Stopped, Box::new(|| ()) as Box<_>);
 /// assert_eq!(hand_on(refused).unwrap_err().to_string(), Refusal::Stopped.to_string());
 /// ```
-pub struct Refused<T> {
+pub struct RefusedTimer<T> {
     /// Why the driver did not take the timer.
     pub reason: Refusal,
     /// Never locked but to take the payload out: a mutex may be shared whatever is in it.
     payload: std::sync::Mutex<T>,
 }
 
-impl<T> Refused<T> {
+impl<T> RefusedTimer<T> {
     /// Gives a payload back. For drivers.
-    pub fn new(reason: Refusal, payload: T) -> Refused<T> {
-        Refused { reason, payload: std::sync::Mutex::new(payload) }
+    pub fn new(reason: Refusal, payload: T) -> RefusedTimer<T> {
+        RefusedTimer { reason, payload: std::sync::Mutex::new(payload) }
     }
 
     /// Returns what the caller gave.
@@ -76,29 +76,29 @@ impl fmt::Display for Refusal {
 /// Its message says all: it has no source.
 impl std::error::Error for Refusal {}
 
-impl<T> fmt::Debug for Refused<T> {
+impl<T> fmt::Debug for RefusedTimer<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Refused").field("reason", &self.reason).finish_non_exhaustive()
+        formatter.debug_struct("RefusedTimer").field("reason", &self.reason).finish_non_exhaustive()
     }
 }
 
-impl<T> fmt::Display for Refused<T> {
+impl<T> fmt::Display for RefusedTimer<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.reason.fmt(formatter)
     }
 }
 
-impl<T> std::error::Error for Refused<T> {}
+impl<T> std::error::Error for RefusedTimer<T> {}
 
-impl<T> From<Rejected<T>> for Refused<T> {
-    fn from(rejected: Rejected<T>) -> Refused<T> {
-        Refused::new(Refusal::Rejected(rejected.reason), rejected.payload)
+impl<T> From<Rejected<T>> for RefusedTimer<T> {
+    fn from(rejected: Rejected<T>) -> RefusedTimer<T> {
+        RefusedTimer::new(Refusal::Rejected(rejected.reason), rejected.payload)
     }
 }
 
 /// Drops the payload.
-impl<T> From<Refused<T>> for Refusal {
-    fn from(refused: Refused<T>) -> Refusal {
+impl<T> From<RefusedTimer<T>> for Refusal {
+    fn from(refused: RefusedTimer<T>) -> Refusal {
         refused.reason
     }
 }

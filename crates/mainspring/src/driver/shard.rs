@@ -5,8 +5,8 @@
 //!   one thread   turn: advance -> pop -> (lock released) fire -> pop -> ... -> asleep until next
 //! ```
 //!
-//! A lane is a [`Part`]: a timer holds the lane that it is in, and not the driver, so that whatever is
-//! counted is counted there. Threads of different lanes write to no line of memory that they share.
+//! A shard is a [`Part`]: a timer holds the shard that it is in, and not the driver, so that whatever is
+//! counted is counted there. Threads of different shards write to no line of memory that they share.
 //!
 //! | field | guard | why |
 //! |---|---|---|
@@ -14,9 +14,9 @@
 //! | `next` | `state`, mirrored in the atomic `next` | not later than the earliest deadline; a thread that schedules before it sees that a thread wakes in time |
 //! | `is_asleep` | `state` | set in the critical section that looked at the queue last, so that a timer scheduled after that look finds it set |
 //! | `is_stopping` | `state` | once true, nothing is taken or fired any more |
-//! | `relief` | see [`relief`] | threads that schedule make way for the one that fires |
+//! | `backoff` | see [`backoff`] | threads that schedule make way for the one that fires |
 //! | `firings` | `state`; `has_fired` tells of changes | see [`firing`] |
-//! | `ends_when_empty` | atomic, relaxed: set before the lock is taken for the first look, and read under it | a thread runs the lane until nothing is pending, and a cancel may make it so |
+//! | `ends_when_empty` | atomic, relaxed: set before the lock is taken for the first look, and read under it | a thread runs the shard until nothing is pending, and a cancel may make it so |
 //!
 //! The queue alone knows whether a timer is pending, and it is asked under the lock by every path: a cancel,
 //! a discard, a reset, a look, a count, a firing. So what one caller was told holds for all of them.
@@ -34,34 +34,34 @@
 //! one queue 77 and 76, four 75 and 75, beside one that schedules without end 188 and 211, where equal runs
 //! differ by 45.
 
+mod backoff;
 mod firing;
 mod lateness;
-mod relief;
 mod turn;
 
 use std::sync::Arc;
 
 use mainspring_queue::{Expired, Reason, Rejected, ResetError, Tick, TimerQueue};
 
+use self::backoff::Backoff;
 use self::firing::Firings;
 use self::lateness::Lateness;
-use self::relief::Relief;
-use super::{Counts, Part, Refusal, Refused, Report, TimerId, Unfired};
-use crate::clock::{Bell, Clock};
+use super::{Counts, Part, Refusal, RefusedTimer, Report, TimerId, UnfiredTimer};
+use crate::clock::{Clock, Notifier};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-pub(super) use self::turn::{Role, Turn, Unwatched, Watch};
+pub(super) use self::turn::{NoWatch, Role, Turn, Watch};
 
 /// A queue, its lock, and what happened to it. Aligned to two cache lines, because processors fetch them in
 /// pairs.
 #[repr(align(128))]
-pub(super) struct Lane<Q> {
+pub(super) struct Shard<Q> {
     index: u32,
     clock: Arc<dyn Clock>,
     alarm: Arc<dyn Alarm>,
     next: AtomicU64,
-    relief: Relief,
+    backoff: Backoff,
     ends_when_empty: AtomicBool,
     state: Mutex<State<Q>>,
     has_fired: Condvar,
@@ -79,22 +79,22 @@ struct State<Q> {
 
 /// Whether a queue's limits hold for a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Room {
+enum LimitCheck {
     /// They do.
     Limited,
     /// They do not: it goes past a limit on their number, and one beyond the horizon fires there, early.
     Assured,
 }
 
-/// Wakes the thread that a change of a lane concerns.
+/// Wakes the thread that a change of a shard concerns.
 pub(super) trait Alarm: Send + Sync {
-    /// Nothing before `tick` was known in a lane, and now something is, at that tick.
-    fn wake(&self, lane: u32, concerned: Concerned, tick: Tick);
+    /// Nothing before `tick` was known in a shard, and now something is, at that tick.
+    fn wake(&self, shard: u32, thread: ThreadToWake, tick: Tick);
 }
 
-/// Which thread has to do with a lane that something earlier was scheduled in.
+/// Which thread has to do with a shard that something earlier was scheduled in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Concerned {
+pub(super) enum ThreadToWake {
     /// A thread that sleeps over it.
     Sleeper,
     /// A thread that is at work on it, or none.
@@ -102,16 +102,16 @@ pub(super) enum Concerned {
 }
 
 /// A thread at work looks at the queue again before it sleeps; one that sleeps must be woken.
-impl Alarm for Bell {
-    fn wake(&self, _lane: u32, concerned: Concerned, _tick: Tick) {
-        if concerned == Concerned::Sleeper {
-            self.ring();
+impl Alarm for Notifier {
+    fn wake(&self, _shard: u32, thread: ThreadToWake, _tick: Tick) {
+        if thread == ThreadToWake::Sleeper {
+            self.notify();
         }
     }
 }
 
-impl<Q> Lane<Q> {
-    pub(super) fn new(index: u32, queue: Q, clock: Arc<dyn Clock>, alarm: Arc<dyn Alarm>) -> Lane<Q> {
+impl<Q> Shard<Q> {
+    pub(super) fn new(index: u32, queue: Q, clock: Arc<dyn Clock>, alarm: Arc<dyn Alarm>) -> Shard<Q> {
         let state = State {
             queue,
             firings: Firings::default(),
@@ -121,9 +121,9 @@ impl<Q> Lane<Q> {
             is_asleep: false,
             is_stopping: false,
         };
-        Lane {
+        Shard {
             index,
-            relief: Relief::new(clock.resolution()),
+            backoff: Backoff::new(clock.resolution()),
             clock,
             alarm,
             next: AtomicU64::new(u64::MAX),
@@ -143,7 +143,7 @@ impl<Q> Lane<Q> {
     }
 
     fn id(&self, timer: mainspring_queue::TimerId) -> TimerId {
-        TimerId { lane: self.index, timer }
+        TimerId { shard: self.index, timer }
     }
 
     /// Not later than the earliest deadline; [`Tick::MAX`] if there is none. Takes no lock.
@@ -173,27 +173,27 @@ impl<Q> Lane<Q> {
     #[cold]
     fn finish_earlier(&self, mut state: MutexGuard<'_, State<Q>>, deadline: Tick) {
         self.publish(&mut state, Some(deadline));
-        let concerned = if state.is_asleep { Concerned::Sleeper } else { Concerned::Worker };
+        let thread = if state.is_asleep { ThreadToWake::Sleeper } else { ThreadToWake::Worker };
         drop(state);
-        self.alarm.wake(self.index, concerned, deadline);
+        self.alarm.wake(self.index, thread, deadline);
     }
 
     /// Inlined by force, as what it calls: so the payload is moved once, into its record.
     #[inline(always)]
-    fn add<T>(&self, room: Room, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>>
+    fn add<T>(&self, check: LimitCheck, deadline: Tick, payload: T) -> Result<TimerId, RefusedTimer<T>>
     where
         Q: TimerQueue<T>,
     {
-        let has_paused = self.relief.make_way(&*self.clock);
+        let has_paused = self.backoff.back_off(&*self.clock);
         let mut state = self.state();
         if state.is_stopping {
-            return Err(Refused::new(Refusal::Stopped, payload));
+            return Err(RefusedTimer::new(Refusal::Stopped, payload));
         }
         state.counts.held_back += u64::from(has_paused);
         // What is asked for the past is due now: a turn comes to it after all that were due before. By its
         // own deadline it would come first, and one that schedules itself again would keep all others away.
         let due = deadline.max(state.queue.now());
-        match state.add(room, due, payload) {
+        match state.add(check, due, payload) {
             Ok(timer) => {
                 // By the deadline that was asked for: a sleeper is woken for what a stuck worker leaves.
                 self.finish(state, deadline);
@@ -201,7 +201,7 @@ impl<Q> Lane<Q> {
             }
             Err(rejected) => {
                 drop(state);
-                self.add_rejected(room, deadline, rejected)
+                self.add_rejected(check, deadline, rejected)
             }
         }
     }
@@ -212,10 +212,10 @@ impl<Q> Lane<Q> {
     #[cold]
     fn add_rejected<T>(
         &self,
-        room: Room,
+        check: LimitCheck,
         deadline: Tick,
         rejected: Rejected<T>,
-    ) -> Result<TimerId, Refused<T>>
+    ) -> Result<TimerId, RefusedTimer<T>>
     where
         Q: TimerQueue<T>,
     {
@@ -226,20 +226,20 @@ impl<Q> Lane<Q> {
         let now = self.clock.now();
         let mut state = self.state();
         if state.is_stopping {
-            return Err(Refused::new(Refusal::Stopped, rejected.payload));
+            return Err(RefusedTimer::new(Refusal::Stopped, rejected.payload));
         }
         state.queue.advance(now);
-        let horizon = match (room, state.queue.profile().horizon) {
-            (Room::Assured, Some(horizon)) => state.queue.now().after(horizon),
+        let horizon = match (check, state.queue.profile().horizon) {
+            (LimitCheck::Assured, Some(horizon)) => state.queue.now().after(horizon),
             _ => Tick::MAX,
         };
         let deadline = deadline.min(horizon);
-        let timer = state.add(room, deadline, rejected.payload)?;
+        let timer = state.add(check, deadline, rejected.payload)?;
         self.finish(state, deadline);
         Ok(self.id(timer))
     }
 
-    /// From now on a cancel that leaves nothing pending wakes the lane's thread.
+    /// From now on a cancel that leaves nothing pending wakes the shard's thread.
     pub(super) fn set_ends_when_empty(&self, ends_when_empty: bool) {
         self.ends_when_empty.store(ends_when_empty, Ordering::Relaxed);
     }
@@ -252,11 +252,11 @@ impl<Q> Lane<Q> {
     {
         if self.ends_when_empty.load(Ordering::Relaxed) && state.queue.is_empty() {
             drop(state);
-            self.alarm.wake(self.index, Concerned::Sleeper, Tick::ZERO);
+            self.alarm.wake(self.index, ThreadToWake::Sleeper, Tick::ZERO);
         }
     }
 
-    /// Counts that the lane's thread went on after a wait. It looks at the queue before it sleeps again, so
+    /// Counts that the shard's thread went on after a wait. It looks at the queue before it sleeps again, so
     /// what is scheduled until then need not wake it.
     pub(super) fn count_wakeup(&self) {
         let mut state = self.state();
@@ -264,7 +264,7 @@ impl<Q> Lane<Q> {
         state.is_asleep = false;
     }
 
-    /// Marks that the lane's thread goes on after a wait: what is scheduled until it has looked again need
+    /// Marks that the shard's thread goes on after a wait: what is scheduled until it has looked again need
     /// not wake it.
     pub(super) fn note_awake(&self) {
         self.state().is_asleep = false;
@@ -319,7 +319,7 @@ impl<Q> Lane<Q> {
         state.lateness.add_to(&mut report.lateness_ticks);
     }
 
-    pub(super) fn take_unfired<T>(&self) -> Vec<Unfired<T>>
+    pub(super) fn take_unfired<T>(&self) -> Vec<UnfiredTimer<T>>
     where
         Q: TimerQueue<T>,
     {
@@ -328,9 +328,9 @@ impl<Q> Lane<Q> {
         std::iter::from_fn(|| state.queue.pop_expired()).map(|timer| self.unfired(timer)).collect()
     }
 
-    fn unfired<T>(&self, timer: Expired<T>) -> Unfired<T> {
+    fn unfired<T>(&self, timer: Expired<T>) -> UnfiredTimer<T> {
         let Expired { id, deadline, payload } = timer;
-        Unfired { id: self.id(id), deadline, payload }
+        UnfiredTimer { id: self.id(id), deadline, payload }
     }
 }
 
@@ -338,22 +338,22 @@ impl<Q> State<Q> {
     #[inline(always)]
     fn add<T>(
         &mut self,
-        room: Room,
+        check: LimitCheck,
         deadline: Tick,
         payload: T,
     ) -> Result<mainspring_queue::TimerId, Rejected<T>>
     where
         Q: TimerQueue<T>,
     {
-        let timer = match room {
-            Room::Limited => self.queue.schedule(deadline, payload)?,
-            Room::Assured => self.queue.schedule_past_limit(deadline, payload)?,
+        let timer = match check {
+            LimitCheck::Limited => self.queue.schedule(deadline, payload)?,
+            LimitCheck::Assured => self.queue.schedule_past_limit(deadline, payload)?,
         };
         self.counts.scheduled += 1;
         Ok(timer)
     }
 
-    /// Asserts that each timer that was scheduled has left once, or is pending. What is left when the lane
+    /// Asserts that each timer that was scheduled has left once, or is pending. What is left when the shard
     /// stops was not fired.
     fn check_counts<T>(&self)
     where
@@ -361,29 +361,29 @@ impl<Q> State<Q> {
     {
         let Counts { scheduled, fired, cancelled, .. } = self.counts;
         let pending = self.queue.len() as u64;
-        debug_assert!(fired + cancelled + pending <= scheduled, "a timer leaves its lane once");
+        debug_assert!(fired + cancelled + pending <= scheduled, "a timer leaves its shard once");
         debug_assert!(
             self.is_stopping || fired + cancelled + pending == scheduled,
-            "a timer that was scheduled has left its lane or is pending"
+            "a timer that was scheduled has left its shard or is pending"
         );
     }
 }
 
-impl<T, Q: TimerQueue<T> + Send> Part<T> for Lane<Q> {
-    fn lane(&self) -> u32 {
+impl<T, Q: TimerQueue<T> + Send> Part<T> for Shard<Q> {
+    fn shard(&self) -> u32 {
         self.index
     }
 
-    fn schedule(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>> {
-        self.add(Room::Limited, deadline, payload)
+    fn schedule(&self, deadline: Tick, payload: T) -> Result<TimerId, RefusedTimer<T>> {
+        self.add(LimitCheck::Limited, deadline, payload)
     }
 
-    fn schedule_assured(&self, deadline: Tick, payload: T) -> Result<TimerId, Refused<T>> {
-        self.add(Room::Assured, deadline, payload)
+    fn schedule_assured(&self, deadline: Tick, payload: T) -> Result<TimerId, RefusedTimer<T>> {
+        self.add(LimitCheck::Assured, deadline, payload)
     }
 
     fn cancel(&self, id: TimerId) -> Option<T> {
-        if id.lane != self.index {
+        if id.shard != self.index {
             return None;
         }
         let mut state = self.state();
@@ -394,10 +394,10 @@ impl<T, Q: TimerQueue<T> + Send> Part<T> for Lane<Q> {
     }
 
     fn reset(&self, id: TimerId, deadline: Tick) -> Result<(), ResetError> {
-        let has_paused = self.relief.make_way(&*self.clock);
+        let has_paused = self.backoff.back_off(&*self.clock);
         let mut state = self.state();
         state.counts.held_back += u64::from(has_paused);
-        if id.lane != self.index {
+        if id.shard != self.index {
             return Err(ResetError::NotPending);
         }
         // As in `add`.
@@ -419,7 +419,7 @@ impl<T, Q: TimerQueue<T> + Send> Part<T> for Lane<Q> {
 
     fn update(&self, id: TimerId, change: &mut dyn FnMut(&mut T)) -> bool {
         let mut state = self.state();
-        if id.lane != self.index {
+        if id.shard != self.index {
             return false;
         }
         state.queue.payload_mut(id.timer).map(change).is_some()
@@ -427,18 +427,18 @@ impl<T, Q: TimerQueue<T> + Send> Part<T> for Lane<Q> {
 
     fn deadline(&self, id: TimerId) -> Option<Tick> {
         let state = self.state();
-        if id.lane != self.index {
+        if id.shard != self.index {
             return None;
         }
         state.queue.deadline(id.timer)
     }
 
     fn is_firing(&self, id: TimerId) -> bool {
-        id.lane == self.index && self.state().firings.contains(id.timer)
+        id.shard == self.index && self.state().firings.contains(id.timer)
     }
 
     fn wait_for_firing(&self, id: TimerId) {
-        if id.lane == self.index {
+        if id.shard == self.index {
             self.wait_until_fired(id.timer);
         }
     }

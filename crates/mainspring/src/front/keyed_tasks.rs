@@ -92,7 +92,7 @@ impl Repeat {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Found {
+pub struct KeyedTask {
     /// When it runs next.
     pub deadline: Tick,
     /// How often it runs from now on.
@@ -117,7 +117,7 @@ pub struct Found {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use = "what was scheduled ends with the last clone of its front"]
-pub struct Keyed<K> {
+pub struct KeyedTasks<K> {
     shared: Arc<Shared<K>>,
 }
 
@@ -145,11 +145,11 @@ struct Keeper {
     generation: u64,
 }
 
-impl<K: Clone + Eq + Hash + Send + 'static> Keyed<K> {
+impl<K: Clone + Eq + Hash + Send + 'static> KeyedTasks<K> {
     /// Makes the front of a driver that runs tasks.
-    pub fn new(handle: Handle<Task>) -> Keyed<K> {
+    pub fn new(handle: Handle<Task>) -> KeyedTasks<K> {
         let tasks = Mutex::new(Tasks { by_key: HashMap::new(), next_generation: 0 });
-        Keyed { shared: Arc::new(Shared { handle, tasks }) }
+        KeyedTasks { shared: Arc::new(Shared { handle, tasks }) }
     }
 
     /// Runs `closure` under `key`, after `delay` and then again each `delay`, as often as `repeat` says:
@@ -296,9 +296,9 @@ impl<K: Clone + Eq + Hash + Send + 'static> Keyed<K> {
     }
 
     /// Looks a task up.
-    pub fn find(&self, key: &K) -> Option<Found> {
+    pub fn find(&self, key: &K) -> Option<KeyedTask> {
         let tasks = self.shared.tasks();
-        tasks.by_key.get(key).map(|keeper| Found { deadline: keeper.deadline, repeat: keeper.repeat })
+        tasks.by_key.get(key).map(|keeper| KeyedTask { deadline: keeper.deadline, repeat: keeper.repeat })
     }
 
     /// Returns how many tasks there are.
@@ -380,14 +380,14 @@ impl<K: Clone + Eq + Hash + Send + 'static> Shared<K> {
     }
 }
 
-impl<K> Clone for Keyed<K> {
-    fn clone(&self) -> Keyed<K> {
-        Keyed { shared: Arc::clone(&self.shared) }
+impl<K> Clone for KeyedTasks<K> {
+    fn clone(&self) -> KeyedTasks<K> {
+        KeyedTasks { shared: Arc::clone(&self.shared) }
     }
 }
 
-impl<K> fmt::Debug for Keyed<K> {
+impl<K> fmt::Debug for KeyedTasks<K> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Keyed").finish_non_exhaustive()
+        formatter.debug_struct("KeyedTasks").finish_non_exhaustive()
     }
 }

@@ -10,10 +10,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mainspring_queue::Tick;
 
-use super::{Fire, Fired, Panicked, TimerId};
+use super::{Fire, FiredTimer, FiringPanic, TimerId};
 
 /// Fires one timer; tells whether that panicked.
-pub(super) fn fire_caught<T>(fire: &mut impl Fire<T>, fired: Fired<T>) -> bool {
+pub(super) fn fire_and_catch<T>(fire: &mut impl Fire<T>, fired: FiredTimer<T>) -> bool {
     let (id, deadline) = (fired.id, fired.deadline);
     let Err(panic) = catch_unwind(AssertUnwindSafe(|| fire.fire(fired))) else { return false };
     report(fire, id, deadline, panic);
@@ -22,7 +22,7 @@ pub(super) fn fire_caught<T>(fire: &mut impl Fire<T>, fired: Fired<T>) -> bool {
 
 #[cold]
 fn report<T>(fire: &mut impl Fire<T>, id: TimerId, deadline: Tick, panic: Box<dyn Any + Send>) {
-    let panicked = Panicked::new(id, deadline, &*panic);
+    let panicked = FiringPanic::new(id, deadline, &*panic);
     // The panic's own value and the report are the owner's code as well.
     let _ = catch_unwind(AssertUnwindSafe(|| {
         fire.panicked(&panicked);

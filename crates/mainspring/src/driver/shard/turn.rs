@@ -1,4 +1,4 @@
-//! A turn: what one thread does with a lane between two sleeps.
+//! A turn: what one thread does with a shard between two sleeps.
 //!
 //! ```text
 //!   advance -> [ pop -> (lock released) fire ] up to a batch -> asleep until next, or busy
@@ -15,17 +15,17 @@
 //! Before it sleeps, the thread gives memory back that a crowd of timers has left behind, in small steps: a
 //! thread that schedules waits for no more than one.
 //!
-//! The first timer of a turn says how far behind the thread is: see [`relief`](super::relief).
+//! The first timer of a turn says how far behind the thread is: see [`backoff`](super::backoff).
 //!
 //! Cost: a lock and a pop per firing; the clock once per turn.
 
 use mainspring_queue::{Budget, Tick, TimerQueue};
 
-use super::relief::InTurn;
-use super::{Lane, State};
+use super::backoff::InTurn;
+use super::{Shard, State};
 use crate::clock::Clock;
-use crate::driver::caught::fire_caught;
-use crate::driver::{Fire, Fired, Unfired};
+use crate::driver::panic_capture::fire_and_catch;
+use crate::driver::{Fire, FiredTimer, UnfiredTimer};
 
 /// After how many firings the clock is read again. Long enough to make a clock read cheap beside them, short
 /// enough that timers which come due meanwhile keep their order.
@@ -42,16 +42,16 @@ pub(in crate::driver) enum Turn {
     Idle(Option<Tick>),
     /// As many have been fired as were allowed, or as much memory given back, and there may be more.
     Busy,
-    /// The lane is being shut down.
+    /// The shard is being shut down.
     Stopping,
 }
 
 /// On whose behalf a thread takes a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::driver) enum Role {
-    /// The lane is the thread's own.
+    /// The shard is the thread's own.
     Owner,
-    /// The lane's own thread has not come to its timers. It may be back after each.
+    /// The shard's own thread has not come to its timers. It may be back after each.
     Thief,
 }
 
@@ -64,24 +64,24 @@ impl Role {
     }
 }
 
-/// What is done before each firing, with no lock held: while the callback runs no thread has the lane.
+/// What is done before each firing, with no lock held: while the callback runs no thread has the shard.
 pub(in crate::driver) trait Watch {
-    /// Whether the lane's next wakeup must be known by then.
+    /// Whether the shard's next wakeup must be known by then.
     const NEEDS_NEXT: bool;
 
     fn before_firing(&self);
 }
 
 /// Nothing: no other thread takes over.
-pub(in crate::driver) struct Unwatched;
+pub(in crate::driver) struct NoWatch;
 
-impl Watch for Unwatched {
+impl Watch for NoWatch {
     const NEEDS_NEXT: bool = false;
 
     fn before_firing(&self) {}
 }
 
-impl<Q> Lane<Q> {
+impl<Q> Shard<Q> {
     /// Fires what is due, up to as many timers as the role allows.
     pub(in crate::driver) fn turn<T, W: Watch>(
         &self,
@@ -111,14 +111,14 @@ impl<Q> Lane<Q> {
                 let until = state.queue.next_wakeup();
                 self.publish(&mut state, until);
                 state.is_asleep = true;
-                self.relief.end();
+                self.backoff.end();
                 return Turn::Idle(until);
             };
             debug_assert!(timer.deadline <= now, "no timer fires before its deadline");
             let late_ticks = now.since(timer.deadline);
             state.begin_firing(timer.id, role, late_ticks);
             if firing_index == 0 {
-                self.relief.note_lateness(late_ticks, state.queue.profile().granularity, now);
+                self.backoff.note_lateness(late_ticks, state.queue.profile().granularity, now);
             }
             if W::NEEDS_NEXT {
                 let until = state.queue.next_wakeup();
@@ -127,8 +127,8 @@ impl<Q> Lane<Q> {
             drop(state);
             watch.before_firing();
             let own_id = timer.id;
-            let Unfired { id, deadline, payload } = self.unfired(timer);
-            let has_panicked = fire_caught(fire, Fired { id, deadline, now, payload });
+            let UnfiredTimer { id, deadline, payload } = self.unfired(timer);
+            let has_panicked = fire_and_catch(fire, FiredTimer { id, deadline, now, payload });
             state = self.state();
             self.end_firing(&mut state, own_id);
             state.counts.panicked += u64::from(has_panicked);
@@ -141,7 +141,7 @@ impl<Q> Lane<Q> {
 
     /// Nothing will fire any more, so nobody need make way for it.
     fn stopping(&self) -> Turn {
-        self.relief.end();
+        self.backoff.end();
         Turn::Stopping
     }
 }

@@ -5,7 +5,7 @@
 //!                └─ leaving ─▲            one of its own:             until all others have ended or are leaving
 //! ```
 //!
-//! A thread of the crew that waits for the end, because a callback of its shuts the driver down, is
+//! A thread of the driver that waits for the end, because a callback of its shuts the driver down, is
 //! *leaving*: it does not wait for itself, and two that are leaving do not wait for each other.
 //!
 //! A child of `fork` has one thread, the one that forked. It waits for none of its parent's, which would not
@@ -26,12 +26,12 @@ use std::mem;
 use std::process;
 use std::sync::Arc;
 
-use super::handed;
+use super::handoffs;
 use crate::sync::thread::{self, JoinHandle, ThreadId};
 use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// A driver's own threads.
-pub(super) struct Crew {
+pub(super) struct DriverThreads {
     shared: Arc<Shared>,
 }
 
@@ -67,9 +67,9 @@ enum Phase {
     Ended,
 }
 
-impl Crew {
-    pub(super) fn new() -> Crew {
-        Crew { shared: Arc::default() }
+impl DriverThreads {
+    pub(super) fn new() -> DriverThreads {
+        DriverThreads { shared: Arc::default() }
     }
 
     /// Starts a thread that runs `run`; tells whether it did, which it does unless the end is being waited
@@ -78,13 +78,13 @@ impl Crew {
     /// # Errors
     /// The operating system would not start a thread.
     pub(super) fn start(&self, name: String, run: impl FnOnce() + Send + 'static) -> io::Result<bool> {
-        let Some(shift) = Shift::begin(&self.shared) else { return Ok(false) };
-        let number = shift.number;
-        // With no lock held: where the system refuses, the closure is dropped here, and the shift in it.
+        let Some(membership) = Membership::begin(&self.shared) else { return Ok(false) };
+        let number = membership.number;
+        // With no lock held: where the system refuses, the closure is dropped here, and the membership in it.
         let thread = thread::Builder::new().name(name).spawn(move || {
             // Dropped after `run` and all that it owns.
-            let shift = shift;
-            shift.note_id();
+            let membership = membership;
+            membership.note_id();
             run();
         })?;
         if let Some(member) = self.shared.state().member(number) {
@@ -98,10 +98,10 @@ impl Crew {
         self.shared.state().members.len()
     }
 
-    /// Waits until all threads have ended, but for the calling one and, if it is one of the crew, others that
-    /// wait here, and those of another process. From now on none is started.
+    /// Waits until all threads have ended, but for the calling one and, if it is one of the driver, others
+    /// that wait here, and those of another process. From now on none is started.
     pub(super) fn wait_for_end(&self) {
-        handed::leave();
+        handoffs::leave();
         let mut state = self.shared.state();
         state.is_closed = true;
         let own = thread::current().id();
@@ -154,14 +154,14 @@ impl State {
 }
 
 /// A thread's time at work. Its drop is the last that the thread does for the driver.
-struct Shift {
+struct Membership {
     shared: Arc<Shared>,
     number: usize,
 }
 
-impl Shift {
+impl Membership {
     /// Lists a thread that is about to start; `None` if none is started any more.
-    fn begin(shared: &Arc<Shared>) -> Option<Shift> {
+    fn begin(shared: &Arc<Shared>) -> Option<Membership> {
         let mut state = shared.state();
         if state.is_closed {
             return None;
@@ -170,7 +170,7 @@ impl Shift {
         state.next += 1;
         let member = Member { number, phase: Phase::AtWork, process: process::id(), id: None, thread: None };
         state.members.push(member);
-        Some(Shift { shared: Arc::clone(shared), number })
+        Some(Membership { shared: Arc::clone(shared), number })
     }
 
     fn note_id(&self) {
@@ -181,7 +181,7 @@ impl Shift {
     }
 }
 
-impl Drop for Shift {
+impl Drop for Membership {
     fn drop(&mut self) {
         if let Some(member) = self.shared.state().member(self.number) {
             member.phase = Phase::Ended;

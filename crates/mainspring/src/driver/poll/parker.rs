@@ -1,12 +1,13 @@
 //! The wait of the loop in a poller, for sockets, a wake-up and the time, all at once.
 //!
 //! ```text
-//!   clock.wait(bell, until) ──▶ bell.wait(timeout) ──▶ poller.wait(events, timeout)
-//!   any thread: bell.ring() ──▶ poller.notify() ──────────▲
+//!   clock.wait(notifier, until) ──▶ notifier.wait(timeout) ──▶ poller.wait(events, timeout)
+//!   any thread: notifier.notify() ──▶ poller.notify() ──────────▲
 //! ```
 //!
-//! The poller is what the driver's bell stands at, so every clock can wait there: the monotonic one with a
-//! timeout, the manual one until it is nudged. Events that end a wait stay here until the loop takes them.
+//! The poller is the parker of the notifier of the driver, so every clock can wait there: the monotonic one
+//! with a timeout, the manual one until it is nudged. Events that end a wait stay here until the loop takes
+//! them.
 //!
 //! | field | guard | why |
 //! |---|---|---|
@@ -25,7 +26,7 @@ use std::time::Duration;
 
 use polling::{Event, Events, Poller};
 
-use crate::clock::Place;
+use crate::clock::Parker;
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How many events a round has at most; more come with the next. nginx's default for a worker is 512,
@@ -34,7 +35,7 @@ const ROUND_EVENTS_MAX: NonZeroUsize = NonZeroUsize::new(512).expect("it is not 
 
 /// A poller, and what the last wait in it brought.
 #[derive(Debug)]
-pub(super) struct PollerPlace {
+pub(super) struct PollParker {
     poller: Arc<Poller>,
     batch: Mutex<Batch>,
 }
@@ -45,10 +46,10 @@ struct Batch {
     failure: Option<io::Error>,
 }
 
-impl PollerPlace {
-    pub(super) fn new(poller: Arc<Poller>) -> PollerPlace {
+impl PollParker {
+    pub(super) fn new(poller: Arc<Poller>) -> PollParker {
         let batch = Batch { events: Events::with_capacity(ROUND_EVENTS_MAX), failure: None };
-        PollerPlace { poller, batch: Mutex::new(batch) }
+        PollParker { poller, batch: Mutex::new(batch) }
     }
 
     fn batch(&self) -> MutexGuard<'_, Batch> {
@@ -67,7 +68,7 @@ impl PollerPlace {
     }
 }
 
-impl Place for PollerPlace {
+impl Parker for PollParker {
     fn wait(&self, timeout: Option<Duration>) -> bool {
         let mut batch = self.batch();
         let Batch { events, failure } = &mut *batch;
@@ -82,7 +83,7 @@ impl Place for PollerPlace {
         }
     }
 
-    fn rouse(&self) {
+    fn unpark(&self) {
         // The poller and its notification are open as long as this is. A full counter, the one failure left,
         // means that the loop has been notified already.
         let _ = self.poller.notify();

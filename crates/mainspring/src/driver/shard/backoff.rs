@@ -51,8 +51,8 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// while a callback takes long, and `held_until` would never pass.
 const PAUSE_COUNT_MAX: u32 = (HOLD.as_millis() / PAUSE.as_millis()) as u32;
 
-/// What threads of one lane that schedule look at before.
-pub(super) struct Relief {
+/// What threads of one shard that schedule look at before.
+pub(super) struct Backoff {
     /// A tick; 0: no thread is to make way.
     held_until: AtomicU64,
     late_ticks_min: u64,
@@ -80,7 +80,7 @@ impl InTurn {
 }
 
 /// What tells the calling thread from all others that live: where its variable lies.
-pub(super) fn own_place() -> usize {
+pub(super) fn thread_address() -> usize {
     TURN_COUNT.with(|count| std::ptr::from_ref(count).addr())
 }
 
@@ -90,12 +90,12 @@ impl Drop for InTurn {
     }
 }
 
-impl Relief {
-    pub(super) fn new(resolution: Duration) -> Relief {
+impl Backoff {
+    pub(super) fn new(resolution: Duration) -> Backoff {
         let ticks = |duration: Duration| {
             u64::try_from(duration.as_nanos().div_ceil(resolution.as_nanos())).unwrap_or(u64::MAX)
         };
-        Relief {
+        Backoff {
             held_until: AtomicU64::new(0),
             late_ticks_min: ticks(LATE_MIN),
             hold_ticks: ticks(HOLD),
@@ -108,7 +108,7 @@ impl Relief {
 
     /// Makes way, if that is asked for; tells whether the caller has paused. Called with no lock held.
     #[inline]
-    pub(super) fn make_way(&self, clock: &dyn Clock) -> bool {
+    pub(super) fn back_off(&self, clock: &dyn Clock) -> bool {
         match self.held_until.load(Ordering::Relaxed) {
             0 => false,
             until => self.pause(clock, Tick::new(until)),

@@ -1,11 +1,11 @@
-//! The distribution of the lateness of a lane's timers.
+//! The distribution of the lateness of a shard's timers.
 //!
 //! Equal latenesses that follow each other, as those of timers of one tick do, are recorded together.
 //!
 //! Cost: a comparison and a count for a timer that is as late as the one before it; else a step in a
-//! histogram, which is made when the first is recorded, because many lanes never fire a timer.
+//! histogram, which is made when the first is recorded, because many shards never fire a timer.
 //!
-//! It is kept under the lane's lock, and knows nothing of time: it is told.
+//! It is kept under the shard's lock, and knows nothing of time: it is told.
 
 use hdrhistogram::Histogram;
 
@@ -41,7 +41,7 @@ impl Lateness {
     pub(super) fn add_to(&mut self, sum: &mut Histogram<u64>) {
         self.flush();
         if let Some(histogram) = &self.histogram {
-            sum.add(histogram).expect("all lanes' histograms have the same bounds");
+            sum.add(histogram).expect("all shards' histograms have the same bounds");
         }
     }
 }

@@ -1,14 +1,14 @@
-//! The timers of a lane that are firing just now, and waiting for their ends.
+//! The timers of a shard that are firing just now, and waiting for their ends.
 //!
 //! ```text
-//!   turn:    [ pop, firing += id ] fire [ firing -= id, tell waiters ]        [ ]: under the lane's lock
+//!   turn:    [ pop, firing += id ] fire [ firing -= id, tell waiters ]        [ ]: under the shard's lock
 //!   waiter:  [ is id in firing, on another thread? wait, look again ]
 //! ```
 //!
 //! A timer that is cancelled in vain fires or has fired. A thread that frees what it uses must know that it
 //! has ended: Linux has `timer_delete_sync` for that.
 //!
-//! Guard: all of it is under the lane's lock. `waiter_count` spares the thread that fires a call into the
+//! Guard: all of it is under the shard's lock. `waiter_count` spares the thread that fires a call into the
 //! kernel.
 //!
 //! Cost: a store and a comparison per firing, under a lock that is held anyway; a short list's where several
@@ -18,13 +18,13 @@
 
 use mainspring_queue::TimerId;
 
-use super::relief::own_place;
+use super::backoff::thread_address;
 
 /// A timer that fires.
 #[derive(Clone, Copy, Debug)]
 struct Firing {
     timer: TimerId,
-    /// The thread that fires it: see [`own_place`].
+    /// The thread that fires it: see [`thread_address`].
     thread: usize,
 }
 
@@ -41,7 +41,7 @@ impl Firings {
     #[inline]
     pub(super) fn begin(&mut self, timer: TimerId) {
         debug_assert!(!self.contains(timer), "a timer fires once at a time");
-        let firing = Firing { timer, thread: own_place() };
+        let firing = Firing { timer, thread: thread_address() };
         match self.first {
             None => self.first = Some(firing),
             Some(_) => self.others.push(firing),
@@ -69,7 +69,7 @@ impl Firings {
 
     /// Whether another thread than the calling one fires a timer.
     pub(super) fn contains_on_other_thread(&self, timer: TimerId) -> bool {
-        let own = own_place();
+        let own = thread_address();
         self.iter().any(|firing| firing.timer == timer && firing.thread != own)
     }
 
