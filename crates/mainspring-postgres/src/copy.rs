@@ -10,7 +10,7 @@
 
 use mainspring_job::StoreError;
 use mainspring_rows::copy::{Cell, Head, Kind, MAX_ROWS, Source, TABLES, Table, Take, Target};
-use mainspring_rows::{Read, unreadable};
+use mainspring_rows::{ReadResult, unreadable};
 use tokio_postgres::Row;
 
 use super::connection::Connection;
@@ -43,7 +43,7 @@ impl PostgresCopy {
     }
 
     /// Does one statement of the transaction.
-    fn call(&mut self, what: &str, sql: &str, values: &[Value]) -> Read<Vec<Row>> {
+    fn call(&mut self, what: &str, sql: &str, values: &[Value]) -> ReadResult<Vec<Row>> {
         // Another session would do it outside of the transaction.
         if !self.connection.is_open() {
             return Err(StoreError::Io("the session ended, and what was copied is not kept".into()));
@@ -51,14 +51,14 @@ impl PostgresCopy {
         self.connection.call(what, sql, values)
     }
 
-    fn number(&mut self, what: &str, sql: &str) -> Read<i64> {
+    fn number(&mut self, what: &str, sql: &str) -> ReadResult<i64> {
         let rows = self.call(what, sql, &[])?;
         let row = rows.first().ok_or(StoreError::Busy)?;
         row.try_get(0).map_err(|_| unreadable("number", what))
     }
 
     /// Begins, and keeps servers out until the end.
-    fn hold(&mut self) -> Read<()> {
+    fn hold(&mut self) -> ReadResult<()> {
         self.connection.script("begin a copy", BEGIN)?;
         let sql = "SELECT owner, CASE WHEN owner <> '' AND clock_timestamp() <= until + interval '1 s' THEN
             ceil(extract(epoch FROM until - clock_timestamp()) + 1)::int8 END FROM mainspring.shard FOR UPDATE";
@@ -80,7 +80,7 @@ impl PostgresCopy {
     }
 }
 
-fn cell(text: Option<String>, kind: Kind) -> Read<Cell> {
+fn cell(text: Option<String>, kind: Kind) -> ReadResult<Cell> {
     Ok(match (text, kind) {
         (None, _) => Cell::Nothing,
         (Some(text), Kind::Text) => Cell::Text(read(&text).into_owned()),
@@ -90,7 +90,7 @@ fn cell(text: Option<String>, kind: Kind) -> Read<Cell> {
 }
 
 impl Source for PostgresCopy {
-    fn head(&mut self) -> Read<Head> {
+    fn head(&mut self) -> ReadResult<Head> {
         self.hold()?;
         let waiting = "SELECT count(*) FROM mainspring.inbox WHERE refusal = ''";
         let waiting = self.number("count the inbox", waiting)?;
@@ -115,7 +115,7 @@ impl Source for PostgresCopy {
         })
     }
 
-    fn each(&mut self, table: &Table, take: Take<'_>) -> Read<()> {
+    fn each(&mut self, table: &Table, take: Take<'_>) -> ReadResult<()> {
         let texts: Vec<String> = table.columns.iter().map(|(name, _)| format!("{name}::text")).collect();
         let sql = format!(
             "DECLARE copied NO SCROLL CURSOR FOR SELECT ARRAY[{}] FROM mainspring.{}",
@@ -132,14 +132,14 @@ impl Source for PostgresCopy {
                 let texts: Vec<Option<String>> = row.try_get(0).map_err(|_| unreadable("row", table.name))?;
                 texts.into_iter().zip(table.columns).map(|(text, (_, kind))| cell(text, *kind)).collect()
             };
-            take(rows.iter().map(cells).collect::<Read<_>>()?)?;
+            take(rows.iter().map(cells).collect::<ReadResult<_>>()?)?;
         }
         self.call("close a cursor", "CLOSE copied", &[]).map(drop)
     }
 }
 
 impl Target for PostgresCopy {
-    fn begin(&mut self) -> Read<()> {
+    fn begin(&mut self) -> ReadResult<()> {
         self.hold()?;
         for table in &TABLES {
             let sql =
@@ -152,7 +152,7 @@ impl Target for PostgresCopy {
         Ok(())
     }
 
-    fn add(&mut self, table: &Table, rows: Vec<Vec<Cell>>) -> Read<()> {
+    fn add(&mut self, table: &Table, rows: Vec<Vec<Cell>>) -> ReadResult<()> {
         let typed = |(index, (_, kind)): (usize, &(&str, Kind))| {
             let kind = match kind {
                 Kind::Integer => "int8",
@@ -184,12 +184,12 @@ impl Target for PostgresCopy {
         self.call("copy rows", &sql, &[Value::Documents(rows)]).map(drop)
     }
 
-    fn count(&mut self, table: &Table) -> Read<u64> {
+    fn count(&mut self, table: &Table) -> ReadResult<u64> {
         let sql = format!("SELECT count(*) FROM mainspring.{}", table.name);
         Ok(mainspring_rows::unsigned(self.number("count rows", &sql)?))
     }
 
-    fn finish(&mut self, head: &Head) -> Read<()> {
+    fn finish(&mut self, head: &Head) -> ReadResult<()> {
         let sql = "UPDATE mainspring.shard SET epoch = $1, owner = $2, machine_start = $3, is_paused = $4 <> 0,
             pause_until = $5, pause_note = $6, jobs = $7, pending = $8, open = $9, runs = $10, dead = $11,
             token = gen_random_uuid(), address = '', server = NULL, machine = '', until = '-infinity', batch = 0, answers = ''";

@@ -5,7 +5,7 @@
 //! Does not belong to a commit: an output that is lost costs its lines and nothing else.
 
 use mainspring_job::{KeptOutput, OnceId, OutputKeeper, Shard, StoreError};
-use mainspring_rows::{Columns, Read, nanoseconds};
+use mainspring_rows::{Columns, ReadResult, nanoseconds};
 
 use super::connection::Connection;
 use super::escape::kept;
@@ -66,7 +66,7 @@ pub(super) fn output(
     connection: &mut Connection,
     _shard: Shard,
     key: &mainspring_job::RunKey,
-) -> Read<Option<KeptOutput>> {
+) -> ReadResult<Option<KeptOutput>> {
     let sql = "SELECT left_out, lines FROM mainspring.output WHERE job = $1 AND nominal = $2 AND series = $3";
     let values = [
         Value::text(key.job.as_str()),

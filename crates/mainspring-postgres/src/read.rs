@@ -15,7 +15,7 @@ use mainspring_job::{
     Attempt, AuditQuery, AuditRow, Cause, Counts, Cursor, JobName, JobRecord, MAX_PAGE, Once, OnceId, Order,
     PauseTerms, Query, Run, RunKey, RunState, Shard, StoreError,
 };
-use mainspring_rows::{self as columns, AUDIT, Columns, JOB, PENDING, RUN, Read, nanoseconds, number};
+use mainspring_rows::{self as columns, AUDIT, Columns, JOB, PENDING, RUN, ReadResult, nanoseconds, number};
 
 use super::connection::Connection;
 use super::row::Found;
@@ -27,8 +27,8 @@ pub(super) fn rows_of<T>(
     what: &str,
     sql: &str,
     values: &[Value],
-    read: fn(&dyn Columns) -> Read<T>,
-) -> Read<Vec<T>> {
+    read: fn(&dyn Columns) -> ReadResult<T>,
+) -> ReadResult<Vec<T>> {
     // A question whose answer was lost was not answered, and nothing else.
     let found = connection.call(what, sql, values).map_err(|error| match error {
         StoreError::Unknown => StoreError::Busy,
@@ -39,7 +39,7 @@ pub(super) fn rows_of<T>(
 
 /// Has what owners have put into the journal written into the tables, if there is anything: before each
 /// question of a table that the journal has a part of.
-pub(super) fn settle(connection: &mut Connection) -> Read<()> {
+pub(super) fn settle(connection: &mut Connection) -> ReadResult<()> {
     let sql = "SELECT mainspring.settle_entries()::text WHERE EXISTS (SELECT FROM mainspring.entry)";
     rows_of(connection, "settle the journal", sql, &[], |_| Ok(())).map(drop)
 }
@@ -49,7 +49,7 @@ pub(super) fn settle(connection: &mut Connection) -> Read<()> {
 pub(super) fn settle_for<'j>(
     connection: &mut Connection,
     jobs: impl IntoIterator<Item = &'j JobName>,
-) -> Read<()> {
+) -> ReadResult<()> {
     let ids = jobs.into_iter().filter_map(|name| name.as_str().parse::<OnceId>().ok());
     let numbers: Vec<i64> = ids.map(|id| number(id.number)).collect();
     settle(connection)?;
@@ -61,7 +61,7 @@ pub(super) fn settle_for<'j>(
 }
 
 /// The same for a page of runs.
-fn settle_page(connection: &mut Connection, shard: Shard, query: &Query) -> Read<()> {
+fn settle_page(connection: &mut Connection, shard: Shard, query: &Query) -> ReadResult<()> {
     if let Some(job) = &query.job {
         return settle_for(connection, [job]);
     }
@@ -141,7 +141,7 @@ pub(super) fn load(
     after: OnceId,
     up_to: Timestamp,
     limit: usize,
-) -> Read<Vec<Once>> {
+) -> ReadResult<Vec<Once>> {
     settle(connection)?;
     let sql = format!("SELECT {PENDING} {}", in_range(shard));
     rows_of(connection, "load", &sql, &range(shard, after, up_to, limit), columns::once)
@@ -153,13 +153,16 @@ pub(super) fn load_ids(
     after: OnceId,
     up_to: Timestamp,
     limit: usize,
-) -> Read<Vec<OnceId>> {
+) -> ReadResult<Vec<OnceId>> {
     settle(connection)?;
     let sql = format!("SELECT due, number {}", in_range(shard));
     rows_of(connection, "load ids", &sql, &range(shard, after, up_to, limit), columns::once_id)
 }
 
-pub(super) fn jobs(connection: &mut Connection, shard: Shard) -> Read<(Vec<JobRecord>, Option<PauseTerms>)> {
+pub(super) fn jobs(
+    connection: &mut Connection,
+    shard: Shard,
+) -> ReadResult<(Vec<JobRecord>, Option<PauseTerms>)> {
     let sql = format!("SELECT {JOB} FROM mainspring.job WHERE shard = $1 ORDER BY name");
     let jobs = rows_of(connection, "jobs", &sql, &[of(shard)], columns::job)?;
     let sql = "SELECT pause_until, pause_note FROM mainspring.shard WHERE shard = $1 AND is_paused";
@@ -171,7 +174,7 @@ pub(super) fn jobs(connection: &mut Connection, shard: Shard) -> Read<(Vec<JobRe
 /// The servers and the database, as a document. Beside what the function of the database says it has the
 /// places in which another role may create something that a session, or a pooler's, looks for names in, and
 /// how much the role may not see: without `pg_read_all_stats` the database shows it NULL for others.
-pub(super) fn cluster(connection: &mut Connection, shard: Shard) -> Read<Option<String>> {
+pub(super) fn cluster(connection: &mut Connection, shard: Shard) -> ReadResult<Option<String>> {
     let sql = "SELECT jsonb_set(c.found, '{database}', (c.found -> 'database') || jsonb_build_object(
             'role', quote_ident(current_user),
             'unseen_standbys', (SELECT count(*) FROM pg_stat_replication AS r WHERE r.sync_state IS NULL),
@@ -193,7 +196,7 @@ pub(super) fn cluster(connection: &mut Connection, shard: Shard) -> Read<Option<
 }
 
 /// All sources from which definitions of a shard ever came.
-pub(super) fn sources(connection: &mut Connection, shard: Shard) -> Read<BTreeSet<String>> {
+pub(super) fn sources(connection: &mut Connection, shard: Shard) -> ReadResult<BTreeSet<String>> {
     let sql = "SELECT name FROM mainspring.source_part WHERE shard = $1";
     let text = |found: &dyn Columns| Ok(columns::text(found, 0)?.into_owned());
     Ok(rows_of(connection, "sources", sql, &[of(shard)], text)?.into_iter().collect())
@@ -204,7 +207,7 @@ pub(super) fn open_runs(
     shard: Shard,
     after: Option<&RunKey>,
     limit: usize,
-) -> Read<Vec<Run>> {
+) -> ReadResult<Vec<Run>> {
     settle(connection)?;
     let first = || [Value::Text(String::new()), Value::Int(i64::MIN), Value::Int(0)];
     let [job, nominal, series] = after.map_or_else(first, key_values);
@@ -215,7 +218,7 @@ pub(super) fn open_runs(
     rows_of(connection, "open runs", &sql, &[of(shard), job, nominal, series, page(limit)], columns::run)
 }
 
-pub(super) fn find(connection: &mut Connection, shard: Shard, query: &Query) -> Read<Vec<Run>> {
+pub(super) fn find(connection: &mut Connection, shard: Shard, query: &Query) -> ReadResult<Vec<Run>> {
     settle_page(connection, shard, query)?;
     let (sql, values) = find_sql(shard, query);
     rows_of(connection, "find", &sql, &values, columns::run)
@@ -308,7 +311,7 @@ fn parts(query: &Query) -> Vec<(&'static str, &'static str)> {
 }
 
 /// The row of a job has its last run; for what has no row its runs are looked at.
-pub(super) fn last_ended(connection: &mut Connection, jobs: &[JobName]) -> Read<Vec<Run>> {
+pub(super) fn last_ended(connection: &mut Connection, jobs: &[JobName]) -> ReadResult<Vec<Run>> {
     settle_for(connection, jobs)?;
     let columns: Vec<String> = RUN.split(", ").map(|column| format!("r.{}", column.trim())).collect();
     let sql = format!(
@@ -322,20 +325,20 @@ pub(super) fn last_ended(connection: &mut Connection, jobs: &[JobName]) -> Read<
     rows_of(connection, "last runs", &sql, &[Value::Texts(names)], columns::run)
 }
 
-pub(super) fn run(connection: &mut Connection, key: &RunKey) -> Read<Option<Run>> {
+pub(super) fn run(connection: &mut Connection, key: &RunKey) -> ReadResult<Option<Run>> {
     settle_for(connection, [&key.job])?;
     let sql = format!("SELECT {RUN} FROM mainspring.run WHERE job = $1 AND nominal = $2 AND series = $3");
     Ok(rows_of(connection, "run", &sql, &key_values(key), columns::run)?.pop())
 }
 
-pub(super) fn attempts(connection: &mut Connection, key: &RunKey) -> Read<Vec<Attempt>> {
+pub(super) fn attempts(connection: &mut Connection, key: &RunKey) -> ReadResult<Vec<Attempt>> {
     settle_for(connection, [&key.job])?;
     let sql = "SELECT number, started, ended, state, outcome FROM mainspring.attempt
         WHERE job = $1 AND nominal = $2 AND series = $3 ORDER BY number";
     rows_of(connection, "attempts", sql, &key_values(key), columns::attempt)
 }
 
-pub(super) fn pending_named(connection: &mut Connection, name: &JobName) -> Read<Option<Once>> {
+pub(super) fn pending_named(connection: &mut Connection, name: &JobName) -> ReadResult<Option<Once>> {
     settle(connection)?;
     let (condition, values) = match name.as_str().parse::<OnceId>() {
         Ok(id) => {
@@ -349,14 +352,14 @@ pub(super) fn pending_named(connection: &mut Connection, name: &JobName) -> Read
     Ok(found.filter(|once| once.name == *name))
 }
 
-pub(super) fn keyed(connection: &mut Connection, key: &str) -> Read<Option<(OnceId, JobName)>> {
+pub(super) fn keyed(connection: &mut Connection, key: &str) -> ReadResult<Option<(OnceId, JobName)>> {
     settle(connection)?;
     let sql = "SELECT due, number, name FROM mainspring.once_key WHERE key = $1";
     Ok(rows_of(connection, "key", sql, &[Value::text(key)], columns::keyed)?.pop())
 }
 
 /// What the batches have added up.
-pub(super) fn counts(connection: &mut Connection, shard: Shard) -> Read<Counts> {
+pub(super) fn counts(connection: &mut Connection, shard: Shard) -> ReadResult<Counts> {
     settle(connection)?;
     let sql = if shard == Shard::EVERY {
         "SELECT sum(jobs)::int8, sum(pending)::int8, sum(open)::int8, sum(runs)::int8, sum(dead)::int8
@@ -367,7 +370,7 @@ pub(super) fn counts(connection: &mut Connection, shard: Shard) -> Read<Counts> 
     Ok(rows_of(connection, "counts", sql, &[of(shard)], columns::counts)?.pop().unwrap_or_default())
 }
 
-pub(super) fn audit(connection: &mut Connection, query: &AuditQuery) -> Read<Vec<AuditRow>> {
+pub(super) fn audit(connection: &mut Connection, query: &AuditQuery) -> ReadResult<Vec<AuditRow>> {
     let sql = format!(
         "SELECT {AUDIT} FROM mainspring.audit WHERE ($1 IS NULL OR actor = $1) AND ($2 IS NULL OR target = $2)
             AND ($3 IS NULL OR $3 <= at) AND number < $4 ORDER BY number DESC LIMIT $5"

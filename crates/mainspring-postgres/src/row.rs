@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use mainspring_rows::{Columns, Read, unreadable};
+use mainspring_rows::{Columns, ReadResult, unreadable};
 use tokio_postgres::Row;
 use tokio_postgres::types::FromSql;
 
@@ -16,21 +16,21 @@ use super::escape::read;
 pub(super) struct Found<'r>(pub(super) &'r Row);
 
 impl<'r> Found<'r> {
-    fn column<T: FromSql<'r>>(&self, index: usize) -> Read<T> {
+    fn column<T: FromSql<'r>>(&self, index: usize) -> ReadResult<T> {
         self.0.try_get(index).map_err(|_| unreadable("column", &index.to_string()))
     }
 }
 
 impl Columns for Found<'_> {
-    fn maybe_text(&self, index: usize) -> Read<Option<Cow<'_, str>>> {
+    fn maybe_text(&self, index: usize) -> ReadResult<Option<Cow<'_, str>>> {
         Ok(self.column::<Option<&str>>(index)?.map(read))
     }
 
-    fn maybe_integer(&self, index: usize) -> Read<Option<i64>> {
+    fn maybe_integer(&self, index: usize) -> ReadResult<Option<i64>> {
         self.column(index)
     }
 
-    fn boolean(&self, index: usize) -> Read<bool> {
+    fn boolean(&self, index: usize) -> ReadResult<bool> {
         self.column(index)
     }
 }

@@ -10,7 +10,7 @@
 
 use mainspring_job::StoreError;
 
-use crate::Read;
+use crate::ReadResult;
 
 /// How many rows are on their way at a time: some megabytes, unless many bodies have the greatest length.
 pub const MAX_ROWS: usize = 100;
@@ -173,7 +173,7 @@ pub struct Head {
 }
 
 /// Takes some rows.
-pub type Take<'t> = &'t mut dyn FnMut(Vec<Vec<Cell>>) -> Read<()>;
+pub type Take<'t> = &'t mut dyn FnMut(Vec<Vec<Cell>>) -> ReadResult<()>;
 
 /// What is copied. Nothing changes it meanwhile.
 pub trait Source {
@@ -181,13 +181,13 @@ pub trait Source {
     ///
     /// # Errors
     /// When it cannot be read, or a server has the store.
-    fn head(&mut self) -> Read<Head>;
+    fn head(&mut self) -> ReadResult<Head>;
 
     /// All rows of a table, some at a time.
     ///
     /// # Errors
     /// When they cannot be read, or `take` fails.
-    fn each(&mut self, table: &Table, take: Take<'_>) -> Read<()>;
+    fn each(&mut self, table: &Table, take: Take<'_>) -> ReadResult<()>;
 }
 
 /// Where it is copied to: all of it with `finish`, or nothing.
@@ -196,32 +196,32 @@ pub trait Target {
     ///
     /// # Errors
     /// When a server has the store, or it holds something.
-    fn begin(&mut self) -> Read<()>;
+    fn begin(&mut self) -> ReadResult<()>;
 
     /// Adds rows.
     ///
     /// # Errors
     /// When they cannot be written.
-    fn add(&mut self, table: &Table, rows: Vec<Vec<Cell>>) -> Read<()>;
+    fn add(&mut self, table: &Table, rows: Vec<Vec<Cell>>) -> ReadResult<()>;
 
     /// How many rows there are.
     ///
     /// # Errors
     /// When they cannot be counted.
-    fn count(&mut self, table: &Table) -> Read<u64>;
+    fn count(&mut self, table: &Table) -> ReadResult<u64>;
 
     /// Writes the row of the shard, and keeps all.
     ///
     /// # Errors
     /// When it cannot be written.
-    fn finish(&mut self, head: &Head) -> Read<()>;
+    fn finish(&mut self, head: &Head) -> ReadResult<()>;
 }
 
 /// Copies all, and returns how many rows each table has.
 ///
 /// # Errors
 /// When one side fails, or the counts differ: nothing is kept then.
-pub fn copy(source: &mut dyn Source, target: &mut dyn Target) -> Read<Vec<(&'static str, u64)>> {
+pub fn copy(source: &mut dyn Source, target: &mut dyn Target) -> ReadResult<Vec<(&'static str, u64)>> {
     let head = source.head()?;
     target.begin()?;
     let mut counts = Vec::new();

@@ -27,7 +27,7 @@ use mainspring_job::{
 };
 
 /// What a column holds, or why it cannot be read.
-pub type Read<T> = Result<T, StoreError>;
+pub type ReadResult<T> = Result<T, StoreError>;
 
 /// A row of a database.
 pub trait Columns {
@@ -35,19 +35,19 @@ pub trait Columns {
     ///
     /// # Errors
     /// When there is no such column, or it holds something else.
-    fn maybe_text(&self, index: usize) -> Read<Option<Cow<'_, str>>>;
+    fn maybe_text(&self, index: usize) -> ReadResult<Option<Cow<'_, str>>>;
 
     /// The whole number at an index; `None` for NULL.
     ///
     /// # Errors
     /// When there is no such column, or it holds something else.
-    fn maybe_integer(&self, index: usize) -> Read<Option<i64>>;
+    fn maybe_integer(&self, index: usize) -> ReadResult<Option<i64>>;
 
     /// The truth value at an index.
     ///
     /// # Errors
     /// When there is no such column, or it holds something else, or nothing.
-    fn boolean(&self, index: usize) -> Read<bool>;
+    fn boolean(&self, index: usize) -> ReadResult<bool>;
 }
 
 /// A value that no version of the program writes.
@@ -63,16 +63,16 @@ fn missing(index: usize) -> StoreError {
 ///
 /// # Errors
 /// When the column is missing, or holds no text.
-pub fn text(row: &dyn Columns, index: usize) -> Read<Cow<'_, str>> {
+pub fn text(row: &dyn Columns, index: usize) -> ReadResult<Cow<'_, str>> {
     row.maybe_text(index)?.ok_or_else(|| missing(index))
 }
 
-fn integer(row: &dyn Columns, index: usize) -> Read<i64> {
+fn integer(row: &dyn Columns, index: usize) -> ReadResult<i64> {
     row.maybe_integer(index)?.ok_or_else(|| missing(index))
 }
 
 /// A number that fits into fewer bits when it is written.
-fn small<T: TryFrom<i64>>(row: &dyn Columns, index: usize) -> Read<T> {
+fn small<T: TryFrom<i64>>(row: &dyn Columns, index: usize) -> ReadResult<T> {
     let number = integer(row, index)?;
     T::try_from(number).map_err(|_| unreadable("small number", &number.to_string()))
 }
@@ -120,28 +120,28 @@ pub fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
 
-fn time_at(row: &dyn Columns, index: usize) -> Read<Timestamp> {
+fn time_at(row: &dyn Columns, index: usize) -> ReadResult<Timestamp> {
     integer(row, index).map(time)
 }
 
-fn maybe_time_at(row: &dyn Columns, index: usize) -> Read<Option<Timestamp>> {
+fn maybe_time_at(row: &dyn Columns, index: usize) -> ReadResult<Option<Timestamp>> {
     Ok(row.maybe_integer(index)?.map(time))
 }
 
-fn name_at(row: &dyn Columns, index: usize) -> Read<JobName> {
+fn name_at(row: &dyn Columns, index: usize) -> ReadResult<JobName> {
     name(&text(row, index)?)
 }
 
-fn name(text: &str) -> Read<JobName> {
+fn name(text: &str) -> ReadResult<JobName> {
     JobName::new(text).map_err(|_| unreadable("name", text))
 }
 
-fn state(text: &str) -> Read<RunState> {
+fn state(text: &str) -> ReadResult<RunState> {
     RunState::from_name(text).ok_or_else(|| unreadable("state of a run", text))
 }
 
 /// The five columns of some work, from `index`.
-fn work(row: &dyn Columns, index: usize) -> Read<Work> {
+fn work(row: &dyn Columns, index: usize) -> ReadResult<Work> {
     let action = Action::new(text(row, index)?, text(row, index + 1)?);
     let action = action.map_err(|error| unreadable("action", &error.to_string()))?;
     let policies = text(row, index + 2)?;
@@ -157,7 +157,7 @@ fn work(row: &dyn Columns, index: usize) -> Read<Work> {
 ///
 /// # Errors
 /// When a column is missing, or holds what no version of the program writes.
-pub fn once(row: &dyn Columns) -> Read<Once> {
+pub fn once(row: &dyn Columns) -> ReadResult<Once> {
     let mut once = Once::new(once_id(row)?, time_at(row, 4)?, work(row, 5)?);
     (once.name, once.key) = (name_at(row, 2)?, row.maybe_text(3)?.map(Cow::into_owned));
     Ok(once)
@@ -167,7 +167,7 @@ pub fn once(row: &dyn Columns) -> Read<Once> {
 ///
 /// # Errors
 /// When a column is missing, or holds what no version of the program writes.
-pub fn once_id(row: &dyn Columns) -> Read<OnceId> {
+pub fn once_id(row: &dyn Columns) -> ReadResult<OnceId> {
     Ok(OnceId { due: time_at(row, 0)?, number: unsigned(integer(row, 1)?) })
 }
 
@@ -175,7 +175,7 @@ pub fn once_id(row: &dyn Columns) -> Read<OnceId> {
 ///
 /// # Errors
 /// When a column is missing, or holds what no version of the program writes.
-pub fn keyed(row: &dyn Columns) -> Read<(OnceId, JobName)> {
+pub fn keyed(row: &dyn Columns) -> ReadResult<(OnceId, JobName)> {
     Ok((once_id(row)?, name_at(row, 2)?))
 }
 
@@ -183,7 +183,7 @@ pub fn keyed(row: &dyn Columns) -> Read<(OnceId, JobName)> {
 ///
 /// # Errors
 /// When a column is missing, or holds what no version of the program writes.
-pub fn run(row: &dyn Columns) -> Read<Run> {
+pub fn run(row: &dyn Columns) -> ReadResult<Run> {
     let cause = text(row, 3)?;
     let last = maybe_time_at(row, 12)?;
     let span = match last {
@@ -207,7 +207,7 @@ pub fn run(row: &dyn Columns) -> Read<Run> {
     Ok(run)
 }
 
-fn outcome_at(row: &dyn Columns, index: usize) -> Read<Option<Outcome>> {
+fn outcome_at(row: &dyn Columns, index: usize) -> ReadResult<Option<Outcome>> {
     Ok(row.maybe_text(index)?.map(|text| Outcome::from(&*text)))
 }
 
@@ -215,7 +215,7 @@ fn outcome_at(row: &dyn Columns, index: usize) -> Read<Option<Outcome>> {
 ///
 /// # Errors
 /// When a column is missing, or holds what no version of the program writes.
-pub fn attempt(row: &dyn Columns) -> Read<Attempt> {
+pub fn attempt(row: &dyn Columns) -> ReadResult<Attempt> {
     let name = row.maybe_text(3)?;
     let mut attempt = Attempt::new(small(row, 0)?, time_at(row, 1)?);
     attempt.ended = maybe_time_at(row, 2)?;
@@ -228,7 +228,7 @@ pub fn attempt(row: &dyn Columns) -> Read<Attempt> {
 ///
 /// # Errors
 /// When a column is missing, or holds what no version of the program writes.
-pub fn job(row: &dyn Columns) -> Read<JobRecord> {
+pub fn job(row: &dyn Columns) -> ReadResult<JobRecord> {
     let pause = row.maybe_text(5)?;
     let read_pause = |text: Cow<'_, str>| Pause::from_name(&text).ok_or_else(|| unreadable("pause", &text));
     let mut mark = Mark::new(name_at(row, 0)?, time_at(row, 1)?, text(row, 6)?.into_owned());
@@ -257,7 +257,7 @@ pub fn job(row: &dyn Columns) -> Read<JobRecord> {
 ///
 /// # Errors
 /// When a column is missing, or holds what no version of the program writes.
-pub fn pause_terms(row: &dyn Columns, index: usize) -> Read<PauseTerms> {
+pub fn pause_terms(row: &dyn Columns, index: usize) -> ReadResult<PauseTerms> {
     let terms = PauseTerms::new(text(row, index + 1)?.into_owned());
     Ok(match maybe_time_at(row, index)? {
         Some(until) => terms.until(until),
@@ -269,7 +269,7 @@ pub fn pause_terms(row: &dyn Columns, index: usize) -> Read<PauseTerms> {
 ///
 /// # Errors
 /// When a column is missing, or holds what no version of the program writes.
-pub fn audited(row: &dyn Columns) -> Read<AuditRow> {
+pub fn audited(row: &dyn Columns) -> ReadResult<AuditRow> {
     let audit = Audit::new(time_at(row, 1)?, text(row, 2)?, text(row, 3)?, text(row, 4)?);
     let audit = audit.with_note(text(row, 5)?);
     Ok(AuditRow::new(unsigned(integer(row, 0)?), audit))
@@ -279,7 +279,7 @@ pub fn audited(row: &dyn Columns) -> Read<AuditRow> {
 ///
 /// # Errors
 /// When a column is missing, or holds what no version of the program writes.
-pub fn counts(row: &dyn Columns) -> Read<Counts> {
+pub fn counts(row: &dyn Columns) -> ReadResult<Counts> {
     let count = |index| integer(row, index).map(unsigned);
     let mut counts = Counts::default();
     (counts.jobs, counts.pending, counts.open) = (count(0)?, count(1)?, count(2)?);
@@ -307,7 +307,7 @@ pub fn answers_text(answers: &[Answer]) -> String {
 ///
 /// # Errors
 /// When a word is none of those.
-pub fn answers(text: &str) -> Read<Vec<Answer>> {
+pub fn answers(text: &str) -> ReadResult<Vec<Answer>> {
     text.split_whitespace().map(|word| answer(word).ok_or_else(|| unreadable("answer", word))).collect()
 }
 

@@ -11,9 +11,9 @@ use mainspring_job::{
 use rusqlite::{Connection, OptionalExtension, Params, params};
 
 use super::fault::mapped;
-use super::last;
+use super::last_run;
 use super::read;
-use super::tally::Tally;
+use super::row_counts::RowCounts;
 use mainspring_rows::{PENDING, RUN, nanoseconds, number};
 
 const DELETE_PENDING: &str = "DELETE FROM pending WHERE due = ?1 AND number = ?2";
@@ -32,41 +32,41 @@ static INSERT_RUN: LazyLock<String> = LazyLock::new(|| {
     format!("INSERT INTO run ({RUN}) VALUES ({}) ON CONFLICT DO NOTHING", places.join(", "))
 });
 
-type Applied = Result<Answer, StoreError>;
+type ApplyResult = Result<Answer, StoreError>;
 
-pub(super) fn apply(connection: &Connection, operation: &Operation, tally: &mut Tally) -> Applied {
+pub(super) fn apply(connection: &Connection, operation: &Operation, counts: &mut RowCounts) -> ApplyResult {
     match operation {
-        Operation::Submit(once) => submit(connection, once, tally),
-        Operation::Fire { id, run } => match take_pending(connection, *id, tally)? {
-            Some(_) => insert(connection, run, tally),
+        Operation::Submit(once) => submit(connection, once, counts),
+        Operation::Fire { id, run } => match take_pending(connection, *id, counts)? {
+            Some(_) => insert(connection, run, counts),
             None => Ok(Answer::Gone),
         },
-        Operation::Withdraw { id, at } => match take_pending(connection, *id, tally)? {
-            Some(once) => insert(connection, &withdrawn(&once, *at), tally),
+        Operation::Withdraw { id, at } => match take_pending(connection, *id, counts)? {
+            Some(once) => insert(connection, &withdrawn(&once, *at), counts),
             None => Ok(Answer::Gone),
         },
-        Operation::Plan(run) => insert(connection, run, tally),
-        Operation::Begin { key, attempt, at } => begin(connection, key, *attempt, *at, tally),
+        Operation::Plan(run) => insert(connection, run, counts),
+        Operation::Begin { key, attempt, at } => begin(connection, key, *attempt, *at, counts),
         Operation::End { key, attempt, state, at, outcome, crashes, reason } => {
             let (attempt, state, at, crashes) = (*attempt, *state, *at, *crashes);
             let end = End { attempt, state, at, outcome: outcome.as_ref(), crashes, reason: reason.as_ref() };
-            end_attempt(connection, key, &end, tally)
+            end_attempt(connection, key, &end, counts)
         }
         Operation::Clear { key, attempt } => clear(connection, key, *attempt),
         Operation::Move { key, from, to, due, at, reason } => {
             let change = Change { from: *from, to: *to, due: *due, at: *at, reason: reason.as_ref() };
-            change_state(connection, key, &change, tally)
+            change_state(connection, key, &change, counts)
         }
-        Operation::Define { mark, source, text } => define(connection, mark, source, text, tally),
+        Operation::Define { mark, source, text } => define(connection, mark, source, text, counts),
         Operation::Mark(mark) => keep_mark(connection, mark),
         Operation::Rewind(mark) => rewind(connection, mark),
         Operation::Forget { job, absence } => {
-            tally.jobs -= i64::from(is_defined(connection, job)?);
+            counts.jobs -= i64::from(is_defined(connection, job)?);
             let sql = "UPDATE job SET source = NULL, text = ?2 WHERE name = ?1";
             let kept = absence.as_ref().map(Absence::stored).unwrap_or_default();
             Ok(new_or_missing(execute(connection, sql, params![job.as_str(), kept])?))
         }
-        Operation::Prune { job, keep, before } => prune(connection, job.as_ref(), *keep, *before, tally),
+        Operation::Prune { job, keep, before } => prune(connection, job.as_ref(), *keep, *before, counts),
         Operation::PauseAll(terms) => {
             let sql = "UPDATE shard SET is_paused = ?1, pause_until = ?2, pause_note = ?3";
             let (until, note) = terms.as_ref().map_or((None, ""), |terms| (terms.until, terms.note.as_str()));
@@ -78,7 +78,7 @@ pub(super) fn apply(connection: &Connection, operation: &Operation, tally: &mut 
 }
 
 /// Adds a row, and drops what is older than the newest [`MAX_AUDIT_ROWS`].
-fn keep_audit(connection: &Connection, audit: &Audit) -> Applied {
+fn keep_audit(connection: &Connection, audit: &Audit) -> ApplyResult {
     let sql = "INSERT INTO audit (at, actor, action, target, note) VALUES (?1, ?2, ?3, ?4, ?5)";
     let Audit { at, actor, action, target, note, .. } = audit;
     execute(connection, sql, params![nanoseconds(*at), actor, action, target, note])?;
@@ -113,7 +113,7 @@ fn holder(connection: &Connection, sql: &str, values: impl Params) -> Result<Opt
     Ok(Some(Answer::Duplicate(Some(OnceId { due, number: u64::try_from(number).unwrap_or(0) }))))
 }
 
-fn submit(connection: &Connection, once: &Once, tally: &mut Tally) -> Applied {
+fn submit(connection: &Connection, once: &Once, counts: &mut RowCounts) -> ApplyResult {
     let (due, id_number) = (nanoseconds(once.id.due), number(once.id.number));
     let is_named = once.name.as_str().parse::<OnceId>().is_err();
     if let Some(key) = &once.key {
@@ -132,7 +132,7 @@ fn submit(connection: &Connection, once: &Once, tally: &mut Tally) -> Applied {
         }
         return Ok(Answer::Duplicate(Some(once.id)));
     }
-    if standing(connection, &RunKey::new(once.name.clone(), once.id.due))?.is_some() {
+    if progress(connection, &RunKey::new(once.name.clone(), once.id.due))?.is_some() {
         execute(connection, DELETE_PENDING, params![due, id_number])?;
         return Ok(Answer::Duplicate(None));
     }
@@ -140,7 +140,7 @@ fn submit(connection: &Connection, once: &Once, tally: &mut Tally) -> Applied {
         let sql = "INSERT INTO once_key (key, due, number, name) VALUES (?1, ?2, ?3, ?4)";
         execute(connection, sql, params![key, due, id_number, once.name.as_str()])?;
     }
-    tally.pending += 1;
+    counts.pending += 1;
     Ok(Answer::New)
 }
 
@@ -163,10 +163,14 @@ fn add_pending(connection: &Connection, once: &Once, is_named: bool) -> Result<b
     Ok(execute(connection, &INSERT_PENDING, values)? == 1)
 }
 
-fn take_pending(connection: &Connection, id: OnceId, tally: &mut Tally) -> Result<Option<Once>, StoreError> {
+fn take_pending(
+    connection: &Connection,
+    id: OnceId,
+    counts: &mut RowCounts,
+) -> Result<Option<Once>, StoreError> {
     let found = read::pending(connection, id)?;
     if found.is_some() {
-        tally.pending -= 1;
+        counts.pending -= 1;
         execute(connection, DELETE_PENDING, params![nanoseconds(id.due), number(id.number)])?;
     }
     Ok(found)
@@ -180,7 +184,7 @@ fn withdrawn(once: &Once, at: Timestamp) -> Run {
     run
 }
 
-fn insert(connection: &Connection, run: &Run, tally: &mut Tally) -> Applied {
+fn insert(connection: &Connection, run: &Run, counts: &mut RowCounts) -> ApplyResult {
     let (job, nominal, series) = parts(&run.key);
     let work = run.work.as_deref();
     let values = params![
@@ -210,9 +214,9 @@ fn insert(connection: &Connection, run: &Run, tally: &mut Tally) -> Applied {
     if execute(connection, &INSERT_RUN, values)? == 0 {
         return Ok(Answer::Duplicate(None));
     }
-    tally.add_run(run.state);
+    counts.add_run(run.state);
     if !run.state.is_open() {
-        last::came(connection, &run.key, run.state, run.ended.unwrap_or(run.planned))?;
+        last_run::record(connection, &run.key, run.state, run.ended.unwrap_or(run.planned))?;
     }
     if run.state == RunState::Running {
         add_attempt(connection, &run.key, run.attempt, run.started.unwrap_or(run.planned))?;
@@ -232,12 +236,12 @@ fn add_attempt(
 }
 
 /// How far a run is.
-struct Standing {
+struct RunProgress {
     state: RunState,
     attempt: u32,
 }
 
-fn standing(connection: &Connection, key: &RunKey) -> Result<Option<Standing>, StoreError> {
+fn progress(connection: &Connection, key: &RunKey) -> Result<Option<RunProgress>, StoreError> {
     let sql = "SELECT state, attempt FROM run WHERE job = ?1 AND nominal = ?2 AND series = ?3";
     let (job, nominal, series) = parts(key);
     let mut statement = connection.prepare_cached(sql).map_err(mapped)?;
@@ -245,11 +249,17 @@ fn standing(connection: &Connection, key: &RunKey) -> Result<Option<Standing>, S
         statement.query_row(params![job, nominal, series], |row| Ok((row.get::<_, String>(0)?, row.get(1)?)));
     let Some((state, attempt)) = found.optional().map_err(mapped)? else { return Ok(None) };
     let unreadable = || mainspring_rows::unreadable("state of a run", &state);
-    Ok(Some(Standing { state: RunState::from_name(&state).ok_or_else(unreadable)?, attempt }))
+    Ok(Some(RunProgress { state: RunState::from_name(&state).ok_or_else(unreadable)?, attempt }))
 }
 
-fn begin(connection: &Connection, key: &RunKey, attempt: u32, at: Timestamp, tally: &mut Tally) -> Applied {
-    let Some(run) = standing(connection, key)? else { return Ok(Answer::Missing) };
+fn begin(
+    connection: &Connection,
+    key: &RunKey,
+    attempt: u32,
+    at: Timestamp,
+    counts: &mut RowCounts,
+) -> ApplyResult {
+    let Some(run) = progress(connection, key)? else { return Ok(Answer::Missing) };
     if attempt <= run.attempt {
         return Ok(Answer::Duplicate(None));
     }
@@ -261,7 +271,7 @@ fn begin(connection: &Connection, key: &RunKey, attempt: u32, at: Timestamp, tal
     let (job, nominal, series) = parts(key);
     execute(connection, sql, params![job, nominal, series, attempt, nanoseconds(at)])?;
     add_attempt(connection, key, attempt, at)?;
-    tally.move_run(run.state, RunState::Running);
+    counts.move_run(run.state, RunState::Running);
     Ok(Answer::New)
 }
 
@@ -274,8 +284,8 @@ struct End<'o> {
     reason: Option<&'o Reason>,
 }
 
-fn end_attempt(connection: &Connection, key: &RunKey, end: &End<'_>, tally: &mut Tally) -> Applied {
-    let Some(run) = standing(connection, key)? else { return Ok(Answer::Missing) };
+fn end_attempt(connection: &Connection, key: &RunKey, end: &End<'_>, counts: &mut RowCounts) -> ApplyResult {
+    let Some(run) = progress(connection, key)? else { return Ok(Answer::Missing) };
     let is_running = run.attempt == end.attempt && run.state == RunState::Running;
     if !is_running || !run.state.may_become(end.state) {
         return Ok(Answer::Gone);
@@ -289,9 +299,9 @@ fn end_attempt(connection: &Connection, key: &RunKey, end: &End<'_>, tally: &mut
     let sql = "UPDATE attempt SET ended = ?5, state = ?6, outcome = ?7
         WHERE job = ?1 AND nominal = ?2 AND series = ?3 AND number = ?4";
     execute(connection, sql, params![job, nominal, series, end.attempt, at, end.state.name(), outcome])?;
-    tally.move_run(run.state, end.state);
+    counts.move_run(run.state, end.state);
     if !end.state.is_open() {
-        last::came(connection, key, end.state, end.at)?;
+        last_run::record(connection, key, end.state, end.at)?;
     }
     Ok(Answer::New)
 }
@@ -305,9 +315,14 @@ struct Change<'o> {
     reason: Option<&'o Reason>,
 }
 
-fn change_state(connection: &Connection, key: &RunKey, change: &Change<'_>, tally: &mut Tally) -> Applied {
+fn change_state(
+    connection: &Connection,
+    key: &RunKey,
+    change: &Change<'_>,
+    counts: &mut RowCounts,
+) -> ApplyResult {
     let Change { from, to, due, at, reason } = change;
-    let Some(run) = standing(connection, key)? else { return Ok(Answer::Missing) };
+    let Some(run) = progress(connection, key)? else { return Ok(Answer::Missing) };
     if run.state != *from || !from.may_become(*to) || *to == RunState::Running {
         return Ok(Answer::Gone);
     }
@@ -319,17 +334,17 @@ fn change_state(connection: &Connection, key: &RunKey, change: &Change<'_>, tall
     let (due, is_forgiven) = (nanoseconds(*due), from.is_forgiven_as(*to));
     let values = params![job, nominal, series, to.name(), due, stored(*reason), ended, is_forgiven];
     execute(connection, sql, values)?;
-    tally.move_run(*from, *to);
+    counts.move_run(*from, *to);
     match (from.is_open(), to.is_open()) {
-        (_, false) => last::came(connection, key, *to, *at)?,
-        (false, true) => last::left(connection, key)?,
+        (_, false) => last_run::record(connection, key, *to, *at)?,
+        (false, true) => last_run::replace(connection, key)?,
         (true, true) => {}
     }
     Ok(Answer::New)
 }
 
-fn clear(connection: &Connection, key: &RunKey, attempt: u32) -> Applied {
-    let Some(run) = standing(connection, key)? else { return Ok(Answer::Missing) };
+fn clear(connection: &Connection, key: &RunKey, attempt: u32) -> ApplyResult {
+    let Some(run) = progress(connection, key)? else { return Ok(Answer::Missing) };
     if run.attempt != attempt || run.state != RunState::Running {
         return Ok(Answer::Gone);
     }
@@ -345,8 +360,14 @@ fn is_defined(connection: &Connection, name: &JobName) -> Result<bool, StoreErro
     statement.exists(params![name.as_str()]).map_err(mapped)
 }
 
-fn define(connection: &Connection, mark: &Mark, source: &str, text: &str, tally: &mut Tally) -> Applied {
-    tally.jobs += i64::from(!is_defined(connection, &mark.job)?);
+fn define(
+    connection: &Connection,
+    mark: &Mark,
+    source: &str,
+    text: &str,
+    counts: &mut RowCounts,
+) -> ApplyResult {
+    counts.jobs += i64::from(!is_defined(connection, &mark.job)?);
     let sql =
         "INSERT INTO job (name, watermark, runs, failures, backfills, pause, timetable, source, text, deaths,
         pause_until, pause_note) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
@@ -369,12 +390,12 @@ fn define(connection: &Connection, mark: &Mark, source: &str, text: &str, tally:
         let sql = "UPDATE job SET source = ?2, text = ?3 WHERE name = ?1";
         execute(connection, sql, params![mark.job.as_str(), source, text])?;
     } else {
-        last::look(connection, &mark.job)?;
+        last_run::look(connection, &mark.job)?;
     }
     Ok(Answer::New)
 }
 
-fn keep_mark(connection: &Connection, mark: &Mark) -> Applied {
+fn keep_mark(connection: &Connection, mark: &Mark) -> ApplyResult {
     let sql =
         "UPDATE job SET watermark = CASE timetable WHEN ?7 THEN max(watermark, ?2) ELSE ?2 END, runs = ?3, failures = ?4, backfills = ?5, pause = ?6,
         timetable = ?7, deaths = ?8, pause_until = ?9, pause_note = ?10 WHERE name = ?1";
@@ -394,7 +415,7 @@ fn keep_mark(connection: &Connection, mark: &Mark) -> Applied {
 }
 
 /// A mark whose watermark may lie before the one that is kept.
-fn rewind(connection: &Connection, mark: &Mark) -> Applied {
+fn rewind(connection: &Connection, mark: &Mark) -> ApplyResult {
     let sql = "UPDATE job SET watermark = ?2 WHERE name = ?1";
     execute(connection, sql, params![mark.job.as_str(), nanoseconds(mark.watermark)])?;
     keep_mark(connection, mark)
@@ -406,8 +427,8 @@ fn prune(
     job: Option<&JobName>,
     keep: u32,
     before: Timestamp,
-    tally: &mut Tally,
-) -> Applied {
+    counts: &mut RowCounts,
+) -> ApplyResult {
     let over = "state NOT IN ('scheduled', 'queued', 'running', 'dead')";
     let (theirs, name) = match job {
         Some(name) => ("job = ?1 AND cause <> 'once'", name.as_str()),
@@ -425,7 +446,7 @@ fn prune(
     let limit = i64::try_from(MAX_PRUNED).expect("it is small");
     for run in read::runs(connection, &sql, params![name, keep, nanoseconds(before), limit])? {
         drop_run(connection, &run)?;
-        tally.drop_run(run.state);
+        counts.drop_run(run.state);
     }
     Ok(Answer::New)
 }
@@ -439,5 +460,5 @@ fn drop_run(connection: &Connection, run: &Run) -> Result<(), StoreError> {
     if series == 0 {
         execute(connection, "DELETE FROM once_key WHERE name = ?1 AND due = ?2", params![job, nominal])?;
     }
-    last::left(connection, &run.key)
+    last_run::replace(connection, &run.key)
 }

@@ -6,7 +6,7 @@
 
 use mainspring_job::StoreError;
 use mainspring_rows::copy::{Cell, Head, Kind, MAX_ROWS, Source, TABLES, Table, Take, Target};
-use mainspring_rows::{Read, unreadable};
+use mainspring_rows::{ReadResult, unreadable};
 use rusqlite::types::{ToSql, ValueRef};
 use rusqlite::{OptionalExtension, Row, params, params_from_iter};
 
@@ -16,7 +16,7 @@ use super::sqlite::SqliteStore;
 /// The only shard.
 const SHARD: i64 = 0;
 
-fn cell(row: &Row<'_>, index: usize, kind: Kind) -> Read<Cell> {
+fn cell(row: &Row<'_>, index: usize, kind: Kind) -> ReadResult<Cell> {
     Ok(match (row.get_ref(index).map_err(mapped)?, kind) {
         (ValueRef::Null, _) => Cell::Nothing,
         (ValueRef::Integer(number), Kind::Integer | Kind::Boolean) => Cell::Integer(number),
@@ -30,7 +30,7 @@ fn cell(row: &Row<'_>, index: usize, kind: Kind) -> Read<Cell> {
 }
 
 impl Source for SqliteStore {
-    fn head(&mut self) -> Read<Head> {
+    fn head(&mut self) -> ReadResult<Head> {
         let sql =
             "SELECT epoch, owner, machine_start, is_paused, pause_until, pause_note, jobs, pending, open,
             runs, dead FROM shard WHERE shard = ?1";
@@ -49,14 +49,14 @@ impl Source for SqliteStore {
         Ok(found.unwrap_or_default())
     }
 
-    fn each(&mut self, table: &Table, take: Take<'_>) -> Read<()> {
+    fn each(&mut self, table: &Table, take: Take<'_>) -> ReadResult<()> {
         let sql = format!("SELECT {} FROM {}", table.names(), table.name);
         let mut statement = self.connection.prepare(&sql).map_err(mapped)?;
         let mut rows = statement.query([]).map_err(mapped)?;
         let mut some = Vec::new();
         while let Some(row) = rows.next().map_err(mapped)? {
             let kinds = table.columns.iter().enumerate();
-            some.push(kinds.map(|(index, (_, kind))| cell(row, index, *kind)).collect::<Read<_>>()?);
+            some.push(kinds.map(|(index, (_, kind))| cell(row, index, *kind)).collect::<ReadResult<_>>()?);
             if some.len() == MAX_ROWS {
                 take(std::mem::take(&mut some))?;
             }
@@ -67,7 +67,7 @@ impl Source for SqliteStore {
 
 impl Target for SqliteStore {
     /// The transaction ends with the connection, if `finish` does not end it.
-    fn begin(&mut self) -> Read<()> {
+    fn begin(&mut self) -> ReadResult<()> {
         self.connection.execute_batch("BEGIN IMMEDIATE").map_err(mapped)?;
         for table in &TABLES {
             if 0 < self.count(table)? {
@@ -78,7 +78,7 @@ impl Target for SqliteStore {
         Ok(())
     }
 
-    fn add(&mut self, table: &Table, rows: Vec<Vec<Cell>>) -> Read<()> {
+    fn add(&mut self, table: &Table, rows: Vec<Vec<Cell>>) -> ReadResult<()> {
         let places: Vec<String> = (1..=table.columns.len()).map(|place| format!("?{place}")).collect();
         let sql = format!("INSERT INTO {} ({}) VALUES ({})", table.name, table.names(), places.join(", "));
         let mut statement = self.connection.prepare_cached(&sql).map_err(mapped)?;
@@ -95,13 +95,13 @@ impl Target for SqliteStore {
         Ok(())
     }
 
-    fn count(&mut self, table: &Table) -> Read<u64> {
+    fn count(&mut self, table: &Table) -> ReadResult<u64> {
         let sql = format!("SELECT count(*) FROM {}", table.name);
         let count: i64 = self.connection.query_row(&sql, [], |row| row.get(0)).map_err(mapped)?;
         Ok(mainspring_rows::unsigned(count))
     }
 
-    fn finish(&mut self, head: &Head) -> Read<()> {
+    fn finish(&mut self, head: &Head) -> ReadResult<()> {
         let sql = "INSERT OR REPLACE INTO shard (shard, epoch, owner, machine_start, is_paused, pause_until,
             pause_note, batch, answers, jobs, pending, open, runs, dead)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, '', ?8, ?9, ?10, ?11, ?12)";

@@ -17,22 +17,22 @@
 pub mod sqlite;
 
 mod apply;
-mod asked;
 mod connection;
 mod copy;
 mod directory;
 mod fault;
-mod footing;
-mod last;
-mod mend;
+mod inode_watch;
+mod last_run;
 mod read;
 mod reader;
+mod reads;
+mod repair;
 mod row;
+mod row_counts;
 mod schema;
 #[cfg(test)]
 #[path = "../../mainspring-host/src/scratch.rs"]
 mod scratch;
-mod tally;
 #[cfg(test)]
 mod tests;
 

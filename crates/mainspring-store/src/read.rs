@@ -5,25 +5,25 @@ use mainspring_job::{
     Attempt, AuditQuery, AuditRow, Cause, Counts, Cursor, JobName, JobRecord, MAX_PAGE, Once, OnceId, Order,
     PauseTerms, Query, Run, RunKey, RunState, Shard, StoreError,
 };
-use mainspring_rows::{self as columns, AUDIT, Columns, JOB, PENDING, RUN, Read, nanoseconds, number};
+use mainspring_rows::{self as columns, AUDIT, Columns, JOB, PENDING, RUN, ReadResult, nanoseconds, number};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Params, params, params_from_iter};
 
 use super::fault::mapped;
-use super::row::Found;
+use super::row::CurrentRow;
 
 /// All rows of an answer.
 fn rows<T>(
     connection: &Connection,
     sql: &str,
     values: impl Params,
-    read: fn(&dyn Columns) -> Read<T>,
-) -> Read<Vec<T>> {
+    read: fn(&dyn Columns) -> ReadResult<T>,
+) -> ReadResult<Vec<T>> {
     let mut statement = connection.prepare_cached(sql).map_err(mapped)?;
     let mut rows = statement.query(values).map_err(mapped)?;
     let mut found = Vec::new();
     while let Some(row) = rows.next().map_err(mapped)? {
-        found.push(read(&Found(row))?);
+        found.push(read(&CurrentRow(row))?);
     }
     Ok(found)
 }
@@ -318,6 +318,6 @@ pub(super) fn miscounted(connection: &Connection) -> Result<Vec<String>, StoreEr
         .collect())
 }
 
-fn counts_by(connection: &Connection, sql: &str) -> Read<Vec<Counts>> {
+fn counts_by(connection: &Connection, sql: &str) -> ReadResult<Vec<Counts>> {
     rows(connection, sql, [], columns::counts)
 }

@@ -5,12 +5,12 @@
 //! ```
 //!
 //! It is opened with the first question, and again after the writer has closed it. The writer closes it to
-//! mend files that were removed, because no other connection may have them open then.
+//! repair files that were removed, because no other connection may have them open then.
 //!
 //! A question that takes longer than [`QUESTION_TIME`] is given up: it keeps others waiting, and what it
 //! reads cannot be folded out of the log meanwhile.
 //!
-//! Cost: a mutex for each question; the writer takes it only to mend. A look at the clock for each
+//! Cost: a mutex for each question; the writer takes it only to repair. A look at the clock for each
 //! [`STEPS_PER_LOOK`] steps of a question.
 //!
 //! Does not write: SQLite refuses it.
@@ -40,9 +40,9 @@ const STEPS_PER_LOOK: i32 = 1_000;
 /// |---|---|---|
 /// | the connection | the mutex, held for one question | the reader opens and asks, the writer closes |
 #[derive(Clone, Debug, Default)]
-pub(super) struct Beside(Arc<Mutex<Option<Connection>>>);
+pub(super) struct SecondConnection(Arc<Mutex<Option<Connection>>>);
 
-impl Beside {
+impl SecondConnection {
     /// Closes the connection, after the question that is being answered. The next question opens it again.
     pub(super) fn close(&self) {
         drop(self.lock().take());
@@ -58,13 +58,13 @@ impl Beside {
 #[derive(Debug)]
 pub struct SqliteReader {
     path: PathBuf,
-    beside: Beside,
+    second: SecondConnection,
     question_time: Duration,
 }
 
 impl SqliteReader {
-    pub(super) fn new(path: &Path, beside: Beside) -> SqliteReader {
-        SqliteReader { path: path.to_owned(), beside, question_time: QUESTION_TIME }
+    pub(super) fn new(path: &Path, second: SecondConnection) -> SqliteReader {
+        SqliteReader { path: path.to_owned(), second, question_time: QUESTION_TIME }
     }
 
     /// Asks the connection, which is opened if it is not.
@@ -72,7 +72,7 @@ impl SqliteReader {
         &self,
         question: impl FnOnce(&Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let mut open = self.beside.lock();
+        let mut open = self.second.lock();
         let connection = match open.take() {
             Some(connection) => connection,
             None => connect(&self.path)?,
@@ -124,7 +124,7 @@ mod tests {
     fn a_question_without_end_is_given_up_and_the_next_is_answered() {
         let path = scratch::path("endless.db");
         drop(Connection::open(&path).unwrap());
-        let mut reader = SqliteReader::new(&path, Beside::default());
+        let mut reader = SqliteReader::new(&path, SecondConnection::default());
         reader.question_time = Duration::from_millis(10);
         let count = |to: &str| {
             let sql = format!(

@@ -6,23 +6,23 @@
 
 use std::borrow::Cow;
 
-use mainspring_rows::{Columns, Read, unreadable};
+use mainspring_rows::{Columns, ReadResult, unreadable};
 use rusqlite::Row;
 use rusqlite::types::{FromSql, ValueRef};
 
 use super::fault::mapped;
 
 /// A row, while its statement stands on it.
-pub(super) struct Found<'r, 's>(pub(super) &'r Row<'s>);
+pub(super) struct CurrentRow<'r, 's>(pub(super) &'r Row<'s>);
 
-impl Found<'_, '_> {
-    fn column<T: FromSql>(&self, index: usize) -> Read<T> {
+impl CurrentRow<'_, '_> {
+    fn column<T: FromSql>(&self, index: usize) -> ReadResult<T> {
         self.0.get(index).map_err(mapped)
     }
 }
 
-impl Columns for Found<'_, '_> {
-    fn maybe_text(&self, index: usize) -> Read<Option<Cow<'_, str>>> {
+impl Columns for CurrentRow<'_, '_> {
+    fn maybe_text(&self, index: usize) -> ReadResult<Option<Cow<'_, str>>> {
         match self.0.get_ref(index).map_err(mapped)? {
             ValueRef::Null => Ok(None),
             ValueRef::Text(text) => std::str::from_utf8(text)
@@ -32,11 +32,11 @@ impl Columns for Found<'_, '_> {
         }
     }
 
-    fn maybe_integer(&self, index: usize) -> Read<Option<i64>> {
+    fn maybe_integer(&self, index: usize) -> ReadResult<Option<i64>> {
         self.column(index)
     }
 
-    fn boolean(&self, index: usize) -> Read<bool> {
+    fn boolean(&self, index: usize) -> ReadResult<bool> {
         self.column(index)
     }
 }

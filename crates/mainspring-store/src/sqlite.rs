@@ -30,9 +30,9 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, pa
 use super::connection::connected;
 use super::directory::Directory;
 use super::fault::{is_write, mapped};
-use super::footing::Footprints;
-use super::reader::{Beside, SqliteReader};
-use super::tally::Tally;
+use super::inode_watch::InodeWatch;
+use super::reader::{SecondConnection, SqliteReader};
+use super::row_counts::RowCounts;
 use super::{apply, read, schema};
 
 /// So much is written to see whether there is room: more than a page, and little.
@@ -41,13 +41,13 @@ const PROBE_BYTES: usize = 16 << 10;
 /// Keeps jobs and runs in one file, for one shard.
 #[derive(Debug)]
 pub struct SqliteStore {
-    /// The connection for people, if one was asked for: it must be closed before the files are mended. It
+    /// The connection for people, if one was asked for: it must be closed before the files are repaired. It
     /// ends before the one that writes, because the last of them folds the log into the file.
-    pub(super) beside: Beside,
+    pub(super) second: SecondConnection,
     pub(super) connection: Connection,
     pub(super) path: PathBuf,
     /// Where the files were when they were opened.
-    pub(super) footprints: Footprints,
+    pub(super) inode_watch: InodeWatch,
     /// The folder, if the store is one's own; it is let go after the connection.
     pub(super) directory: Option<Arc<Directory>>,
     pub(super) notes: Vec<String>,
@@ -67,7 +67,7 @@ impl SqliteStore {
             Err(StoreError::Io(error)) if has_no_room(&path) => Err(StoreError::Full(error.to_string())),
             Err(error) => Err(error),
             Ok(mut store) => {
-                store.footprints.relock(&directory.lock_path());
+                store.inode_watch.relock(&directory.lock_path());
                 store.directory = Some(Arc::clone(directory));
                 Ok(store)
             }
@@ -98,14 +98,14 @@ impl SqliteStore {
     }
 
     fn on(connection: Connection, path: &Path) -> Result<SqliteStore, StoreError> {
-        let footprints = Footprints::take(path, None).map_err(io_failed)?;
+        let inode_watch = InodeWatch::take(path, None).map_err(io_failed)?;
         Ok(SqliteStore {
             connection,
             path: path.to_owned(),
-            footprints,
+            inode_watch,
             directory: None,
             notes: Vec::new(),
-            beside: Beside::default(),
+            second: SecondConnection::default(),
             is_broken: false,
         })
     }
@@ -113,7 +113,7 @@ impl SqliteStore {
     /// A second connection, for another thread: it reads while this one writes, and neither waits for the
     /// other.
     pub fn reader(&self) -> SqliteReader {
-        SqliteReader::new(&self.path, self.beside.clone())
+        SqliteReader::new(&self.path, self.second.clone())
     }
 
     /// Reads the whole file and says what is wrong with it, but for whether each index agrees with its table
@@ -177,13 +177,13 @@ impl SqliteStore {
                 _ => return Err(StoreError::Fenced),
             }
             let mut answers = Vec::with_capacity(batch.operations.len());
-            let mut tally = Tally::default();
+            let mut counts = RowCounts::default();
             for operation in &batch.operations {
-                answers.push(apply::apply(connection, operation, &mut tally)?);
+                answers.push(apply::apply(connection, operation, &mut counts)?);
             }
             let sql = "UPDATE shard SET batch = ?2, answers = ?3, jobs = jobs + ?4, pending = pending + ?5,
                 open = open + ?6, runs = runs + ?7, dead = dead + ?8 WHERE shard = ?1";
-            let Tally { jobs, pending, open, runs, dead } = tally;
+            let RowCounts { jobs, pending, open, runs, dead } = counts;
             let (number, answers_text) =
                 (mainspring_rows::number(batch.number), mainspring_rows::answers_text(&answers));
             let values = params![lease.shard.0, number, answers_text, jobs, pending, open, runs, dead];
@@ -282,7 +282,7 @@ impl Store for SqliteStore {
 
     fn renew(&mut self, lease: Lease) -> Result<Renewal, StoreError> {
         self.usable()?;
-        self.stand()?;
+        self.check_files()?;
         owned(&self.connection, lease).map(|_| Renewal::default())
     }
 
@@ -300,7 +300,7 @@ impl Store for SqliteStore {
 
     fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Commit, StoreError> {
         self.usable()?;
-        self.stand()?;
+        self.check_files()?;
         let result = self.commit_batch(lease, batch).map(Commit::new);
         let result = self.weighed(result);
         self.judged(result)

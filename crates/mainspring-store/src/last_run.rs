@@ -2,8 +2,8 @@
 //! runs.
 //!
 //! ```text
-//!  a run ends ───────────────▶ came: it is the last, unless one with a later nominal time is
-//!  it opens again, is pruned ─▶ left: if it was the last, the last is looked for anew
+//!  a run ends ───────────────▶ record: it is the last, unless one with a later nominal time is
+//!  it opens again, is pruned ─▶ replace: if it was the last, the last is looked for anew
 //! ```
 //!
 //! Cost: an update of the job's row for each end; most ends write that row in any case. Looking anew reads
@@ -19,7 +19,7 @@ use super::fault::mapped;
 use mainspring_rows::nanoseconds;
 
 /// A run is over.
-pub(super) fn came(
+pub(super) fn record(
     connection: &Connection,
     key: &RunKey,
     state: RunState,
@@ -39,7 +39,7 @@ pub(super) fn came(
 }
 
 /// A run is open again, or not there any more.
-pub(super) fn left(connection: &Connection, key: &RunKey) -> Result<(), StoreError> {
+pub(super) fn replace(connection: &Connection, key: &RunKey) -> Result<(), StoreError> {
     let sql = "SELECT 1 FROM job WHERE name = ?1 AND last_nominal = ?2 AND last_series = ?3";
     let values = params![key.job.as_str(), nanoseconds(key.nominal), key.series];
     if connection.prepare_cached(sql).map_err(mapped)?.exists(values).map_err(mapped)? {

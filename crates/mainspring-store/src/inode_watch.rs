@@ -2,18 +2,18 @@
 //!
 //! | found | is |
 //! |---|---|
-//! | lock, store and log where they were | [`Footing::Firm`] |
-//! | the log or its index is another file, or none | [`Footing::LogGone`]: its content must go into the store |
-//! | the lock is another file, or none | [`Footing::LockGone`]: a second server may have come |
-//! | the store was removed, and nothing is in its place | [`Footing::StoreGone`]: all is still in the open file |
-//! | the store was removed, and another file is in its place | [`Footing::StoreReplaced`] |
-//! | the store has moved elsewhere | [`Footing::StoreMoved`] |
+//! | lock, store and log where they were | [`FileState::InPlace`] |
+//! | the log or its index is another file, or none | [`FileState::LogGone`]: its content must go into the store |
+//! | the lock is another file, or none | [`FileState::LockGone`]: a second server may have come |
+//! | the store was removed, and nothing is in its place | [`FileState::StoreGone`]: all is still in the open file |
+//! | the store was removed, and another file is in its place | [`FileState::StoreReplaced`] |
+//! | the store has moved elsewhere | [`FileState::StoreMoved`] |
 //!
 //! A file that is removed stays whole while a process has it open, so nothing is lost before the server ends.
 //!
 //! Cost: four system calls.
 //!
-//! Does not mend anything: the store does.
+//! Does not repair anything: the store does.
 //!
 //! Source: inode(7); the file is held by O_PATH, whose end drops none of SQLite's locks.
 
@@ -26,8 +26,8 @@ use nix::libc::O_PATH;
 
 /// How the files are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Footing {
-    Firm,
+pub(super) enum FileState {
+    InPlace,
     LogGone,
     LockGone,
     StoreGone,
@@ -40,7 +40,7 @@ type FileId = (u64, u64);
 
 /// The files of an open store.
 #[derive(Debug)]
-pub(super) struct Footprints {
+pub(super) struct InodeWatch {
     store: PathBuf,
     /// The store's file, so that one can see whether it has a name.
     held: File,
@@ -49,9 +49,9 @@ pub(super) struct Footprints {
     logs: Vec<(PathBuf, FileId)>,
 }
 
-impl Footprints {
+impl InodeWatch {
     /// Notes where the files of an open store are. `lock` is the path of its folder's lock.
-    pub(super) fn take(store: &Path, lock: Option<&Path>) -> io::Result<Footprints> {
+    pub(super) fn take(store: &Path, lock: Option<&Path>) -> io::Result<InodeWatch> {
         let held = OpenOptions::new().read(true).custom_flags(O_PATH).open(store)?;
         let noted = |path: &Path| Some((path.to_owned(), id(path)?));
         let logs = ["-wal", "-shm"].into_iter().filter_map(|end| {
@@ -59,25 +59,25 @@ impl Footprints {
             path.push(end);
             noted(Path::new(&path))
         });
-        Ok(Footprints { store: store.to_owned(), held, lock: lock.and_then(noted), logs: logs.collect() })
+        Ok(InodeWatch { store: store.to_owned(), held, lock: lock.and_then(noted), logs: logs.collect() })
     }
 
     /// How the files are now.
-    pub(super) fn look(&self) -> Footing {
-        let Ok(held) = self.held.metadata() else { return Footing::StoreMoved };
+    pub(super) fn look(&self) -> FileState {
+        let Ok(held) = self.held.metadata() else { return FileState::StoreMoved };
         let has_name = 0 < held.nlink();
         match id(&self.store) {
             Some(found) if found == (held.dev(), held.ino()) => {}
             // Another file, or none, while this one is elsewhere.
-            _ if has_name => return Footing::StoreMoved,
-            Some(_) => return Footing::StoreReplaced,
-            None => return if self.has_lock() { Footing::StoreGone } else { Footing::LockGone },
+            _ if has_name => return FileState::StoreMoved,
+            Some(_) => return FileState::StoreReplaced,
+            None => return if self.has_lock() { FileState::StoreGone } else { FileState::LockGone },
         }
         let is_there = |(path, noted): &(PathBuf, FileId)| id(path) == Some(*noted);
         match (self.has_lock(), self.logs.iter().all(is_there)) {
-            (false, _) => Footing::LockGone,
-            (true, false) => Footing::LogGone,
-            (true, true) => Footing::Firm,
+            (false, _) => FileState::LockGone,
+            (true, false) => FileState::LogGone,
+            (true, true) => FileState::InPlace,
         }
     }
 

@@ -2,7 +2,7 @@
 //! rows.
 //!
 //! ```text
-//!  operations ─▶ Tally { jobs +1, pending -1, open +1, .. } ─▶ the row of the shard, in the same transaction
+//!  operations ─▶ RowCounts { jobs +1, pending -1, open +1, .. } ─▶ the row of the shard, in the same transaction
 //! ```
 //!
 //! Cost: some additions for an operation; the row of the shard is written with each batch in any case.
@@ -13,7 +13,7 @@ use mainspring_job::RunState;
 
 /// The differences that a batch makes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Tally {
+pub(super) struct RowCounts {
     /// Jobs with a definition.
     pub(super) jobs: i64,
     /// Pending one-shot jobs.
@@ -26,7 +26,7 @@ pub(super) struct Tally {
     pub(super) dead: i64,
 }
 
-impl Tally {
+impl RowCounts {
     /// A run is there that was not.
     pub(super) fn add_run(&mut self, state: RunState) {
         self.runs += 1;

@@ -23,8 +23,8 @@ use super::sqlite::SqliteStore;
 // A blanket impl for all that can be asked would be one for types of other crates too, which the language
 // refuses.
 macro_rules! reads_by_asking {
-    ($asked:ty) => {
-        impl Reader for $asked {
+    ($connection:ty) => {
+        impl Reader for $connection {
             fn load(
                 &mut self,
                 _shard: Shard,

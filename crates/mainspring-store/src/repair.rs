@@ -25,30 +25,30 @@ use rusqlite::Connection;
 
 use super::directory::{Directory, DirectoryError};
 use super::fault::mapped;
-use super::footing::{Footing, Footprints};
+use super::inode_watch::{FileState, InodeWatch};
 use super::sqlite::{SqliteStore, connect, io_failed};
 
 /// How many things may be wrong at one time: the folder, the lock and the store.
 const MAX_STEPS: usize = 4;
 
 impl SqliteStore {
-    /// Looks whether the files are where they were, and mends what can be mended.
-    pub(super) fn stand(&mut self) -> Result<(), StoreError> {
+    /// Looks whether the files are where they were, and repairs what can be repaired.
+    pub(super) fn check_files(&mut self) -> Result<(), StoreError> {
         for _ in 0..MAX_STEPS {
-            let footing = self.footprints.look();
-            if footing == Footing::Firm {
+            let found = self.inode_watch.look();
+            if found == FileState::InPlace {
                 return Ok(());
             }
             // A second connection would keep the log from being written into the file, and share its index
             // with the next.
-            self.beside.close();
-            let result = match footing {
-                Footing::Firm => Ok(()),
-                Footing::LogGone => self.reopen(),
-                Footing::LockGone => self.relock(),
-                Footing::StoreGone => self.rewrite(),
-                Footing::StoreReplaced => Err(self.replaced()),
-                Footing::StoreMoved => {
+            self.second.close();
+            let result = match found {
+                FileState::InPlace => Ok(()),
+                FileState::LogGone => self.reopen(),
+                FileState::LockGone => self.relock(),
+                FileState::StoreGone => self.rewrite(),
+                FileState::StoreReplaced => Err(self.replaced()),
+                FileState::StoreMoved => {
                     let text = "it was moved away while it was open, and is whole where it is now";
                     Err(StoreError::Io(text.into()))
                 }
@@ -70,7 +70,7 @@ impl SqliteStore {
         let Some(directory) = &self.directory else { return Ok(()) };
         match Directory::open(directory.path()) {
             Ok(directory) => {
-                self.footprints.relock(&directory.lock_path());
+                self.inode_watch.relock(&directory.lock_path());
                 self.directory = Some(Arc::new(directory));
                 self.notes.push("the lock of the data directory was removed: it was taken again".to_owned());
                 Ok(())
@@ -130,7 +130,7 @@ impl SqliteStore {
 
     fn look_again(&mut self, note: &str) -> Result<(), StoreError> {
         let lock = self.directory.as_ref().map(|directory| directory.lock_path());
-        self.footprints = Footprints::take(&self.path, lock.as_deref()).map_err(io_failed)?;
+        self.inode_watch = InodeWatch::take(&self.path, lock.as_deref()).map_err(io_failed)?;
         self.notes.push(note.to_owned());
         Ok(())
     }
