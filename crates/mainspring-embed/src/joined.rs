@@ -109,8 +109,8 @@ impl Joined {
         let folder = make_folder(folder, &identity.server)?;
         let (sender, commands) = channel();
         let (inbox, actor) = (Inbox::of_asker(&location).map_err(Error::Store)?, owner.name.clone());
-        let bell = inbox.bell();
-        let member = Member::new(identity.server.clone(), sender, move || bell.ring());
+        let notifier = inbox.notifier();
+        let member = Member::new(identity.server.clone(), sender, move || notifier.notify());
         let client = Client::new(Followed::Member(member.clone()), Arc::clone(&parts.catalogue));
         let reader = Box::new(store.reader().map_err(Error::Store)?);
         let mut tenure = Tenure {

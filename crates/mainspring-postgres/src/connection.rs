@@ -8,8 +8,8 @@
 //! The runtime is this connection's own and has no threads: it runs while a call waits. Between calls nothing
 //! is read, so that a session that ended meanwhile is noticed by the next call.
 //!
-//! A connection may listen to a channel: `wait` ends when something was told there. A pooler in transaction
-//! mode tells nothing, and then the wait is over when its time is.
+//! A connection may listen to a channel: `wait` ends when there was a notification there. A pooler in
+//! transaction mode passes on none, and then the wait is over when its time is.
 //!
 //! Cost: a round trip for each call; three for a new session.
 //!
@@ -27,7 +27,7 @@ use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{AsyncMessage, Client, Config, NoTls, Row, Socket};
 
-use super::fault::{Reach, ends_session, lost, mapped, unfit};
+use super::fault::{CallProgress, ends_session, lost, mapped, unfit};
 use super::location::{Location, OF_OWNER};
 use super::tls;
 use super::value::Value;
@@ -41,11 +41,11 @@ const SCRIPT_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Ends a wait of an [`Inbox`](super::Inbox) from another thread. A clone is a reference count.
 #[derive(Clone, Debug)]
-pub struct InboxBell(Arc<Notify>);
+pub struct InboxNotifier(Arc<Notify>);
 
-impl InboxBell {
+impl InboxNotifier {
     /// Ends the wait that is under way, or the next one.
-    pub fn ring(&self) {
+    pub fn notify(&self) {
         self.0.notify_one();
     }
 }
@@ -59,8 +59,8 @@ pub(super) struct Connection {
     is_pooled: bool,
     /// What each session listens to, if anything.
     channel: Option<&'static str>,
-    /// Something was told there.
-    told: Arc<Notify>,
+    /// Is notified when something comes there.
+    notified: Arc<Notify>,
     client: Option<Client>,
     /// The places of the operations for which the last batch was refused: they are not new.
     unfit: Option<String>,
@@ -87,7 +87,7 @@ impl Connection {
             session,
             is_pooled: false,
             channel: None,
-            told: Arc::new(Notify::new()),
+            notified: Arc::new(Notify::new()),
             client: None,
             unfit: None,
             patience: CALL_TIMEOUT,
@@ -119,21 +119,21 @@ impl Connection {
     }
 
     /// What ends the wait from another thread.
-    pub(super) fn bell(&self) -> InboxBell {
-        InboxBell(Arc::clone(&self.told))
+    pub(super) fn notifier(&self) -> InboxNotifier {
+        InboxNotifier(Arc::clone(&self.notified))
     }
 
-    /// Waits until something is told on the channel, at most so long. Returns whether there may have been
+    /// Waits for a notification on the channel, at most so long. Returns whether there may have been
     /// something: a new session knows nothing of before.
     pub(super) fn wait(&mut self, longest: Duration) -> bool {
         if self.client.as_ref().is_none_or(Client::is_closed) && self.connect().is_ok() {
             return true;
         }
-        let told = &self.told;
-        self.runtime.block_on(async { timeout(longest, told.notified()).await.is_ok() })
+        let notified = &self.notified;
+        self.runtime.block_on(async { timeout(longest, notified.notified()).await.is_ok() })
     }
 
-    /// Connects now, so that people are told what is wrong with the address.
+    /// Connects now, so that people see what is wrong with the address.
     ///
     /// # Errors
     /// What the database says, in words; `Busy` where that may pass.
@@ -143,7 +143,7 @@ impl Connection {
             Err(Some(error)) => error,
             Err(None) => return Err(StoreError::Io(format!("{} does not answer", self.location).into())),
         };
-        match mapped("connect", &error, Reach::Unsent) {
+        match mapped("connect", &error, CallProgress::Unsent) {
             // Somebody looks on: what the network says is worth more than that it may pass.
             StoreError::Busy => {
                 let cause = || std::error::Error::source(&error).map(ToString::to_string);
@@ -174,16 +174,16 @@ impl Connection {
                 if ends_session(&error) {
                     self.client = None;
                 }
-                Err(mapped(what, &error, Reach::Sent))
+                Err(mapped(what, &error, CallProgress::Sent))
             }
             Err(_) => {
                 self.client = None;
-                Err(lost(Reach::Sent))
+                Err(lost(CallProgress::Sent))
             }
         }
     }
 
-    /// The places of the operations that the wave of the last batch was refused for, once.
+    /// The places of the operations that the column batch of the last batch was refused for, once.
     pub(super) fn take_unfit(&mut self) -> Option<String> {
         self.unfit.take()
     }
@@ -202,8 +202,8 @@ impl Connection {
         // A transaction that failed is open still: the session goes, and it with it.
         let failed = match answer {
             Ok(Ok(())) => return Ok(()),
-            Ok(Err(error)) => mapped(what, &error, Reach::Sent),
-            Err(_) => lost(Reach::Sent),
+            Ok(Err(error)) => mapped(what, &error, CallProgress::Sent),
+            Err(_) => lost(CallProgress::Sent),
         };
         self.client = None;
         Err(failed)
@@ -240,11 +240,11 @@ impl Connection {
     fn try_host(&mut self, config: &Config, longest: Duration) -> Result<(), Option<tokio_postgres::Error>> {
         self.client = None;
         let listen = self.channel.filter(|_| !self.is_pooled).map(|channel| format!("LISTEN {channel}"));
-        let (told, tls) = (Arc::clone(&self.told), self.location.tls());
+        let (notified, tls) = (Arc::clone(&self.notified), self.location.tls());
         let made = self.runtime.block_on(async {
             let client = match tls {
-                Some(tls) => begin(config, tls, told, longest).await,
-                None => begin(config, NoTls, told, longest).await,
+                Some(tls) => begin(config, tls, notified, longest).await,
+                None => begin(config, NoTls, notified, longest).await,
             }?;
             if let Some(listen) = listen {
                 timeout(CALL_TIMEOUT, client.batch_execute(&listen)).await.map_err(|_| None)??;
@@ -265,7 +265,7 @@ fn is_refused(error: &tokio_postgres::Error) -> bool {
 async fn begin<T>(
     config: &Config,
     tls: T,
-    told: Arc<Notify>,
+    notified: Arc<Notify>,
     longest: Duration,
 ) -> Result<Client, Option<tokio_postgres::Error>>
 where
@@ -273,11 +273,11 @@ where
     T::Stream: Send + 'static,
 {
     let (client, mut session) = timeout(longest, config.connect(tls)).await.map_err(|_| None)??;
-    // It ends with the client; what it fails with each call is told.
+    // It ends with the client; each call says what it failed with.
     tokio::spawn(async move {
         while let Some(Ok(message)) = poll_fn(|context| session.poll_message(context)).await {
             if matches!(message, AsyncMessage::Notification(_)) {
-                told.notify_one();
+                notified.notify_one();
             }
         }
     });

@@ -17,7 +17,7 @@ use tokio_postgres::Error;
 
 /// How far a call had come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reach {
+pub(super) enum CallProgress {
     /// There was no connection.
     Unsent,
     /// The statement may have been done.
@@ -25,13 +25,13 @@ pub(super) enum Reach {
 }
 
 /// What an error means for the owner. `what` is the name of the statement.
-pub(super) fn mapped(what: &str, error: &Error, reach: Reach) -> StoreError {
-    let Some(refused) = error.as_db_error() else { return lost(reach) };
+pub(super) fn mapped(what: &str, error: &Error, progress: CallProgress) -> StoreError {
+    let Some(refused) = error.as_db_error() else { return lost(progress) };
     let code = refused.code().code();
     match code {
         "40001" | "40P01" | "55P03" | "57014" | "53300" | "57P03" | "25006" => StoreError::Busy,
-        "57P01" | "57P02" => lost(reach),
-        _ if code.starts_with("08") => lost(reach),
+        "57P01" | "57P02" => lost(progress),
+        _ if code.starts_with("08") => lost(progress),
         "53100" | "53200" | "53400" | "54000" => StoreError::Full(refused.message().to_owned()),
         "42501" | "3D000" => StoreError::Io(refused.message().to_owned().into()),
         _ if code.starts_with("28") => StoreError::Io(refused.message().to_owned().into()),
@@ -43,18 +43,18 @@ pub(super) fn mapped(what: &str, error: &Error, reach: Reach) -> StoreError {
     }
 }
 
-/// Which operations the function `unfit` says do not fit a wave: their places, with spaces between. The batch
-/// was undone.
+/// Which operations the function `unfit` says do not fit a column batch: their places, with spaces between.
+/// The batch was undone.
 pub(super) fn unfit(error: &Error) -> Option<String> {
     let refused = error.as_db_error().filter(|refused| refused.code().code() == "MS001")?;
     refused.detail().map(str::to_owned)
 }
 
 /// The connection ended, or nothing was answered in time.
-pub(super) fn lost(reach: Reach) -> StoreError {
-    match reach {
-        Reach::Unsent => StoreError::Busy,
-        Reach::Sent => StoreError::Unknown,
+pub(super) fn lost(progress: CallProgress) -> StoreError {
+    match progress {
+        CallProgress::Unsent => StoreError::Busy,
+        CallProgress::Sent => StoreError::Unknown,
     }
 }
 

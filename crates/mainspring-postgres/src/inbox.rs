@@ -17,16 +17,16 @@ use std::time::Duration;
 use mainspring_job::{Shard, StoreError};
 use tokio_postgres::Row;
 
-use super::connection::{Connection, InboxBell};
+use super::connection::{Connection, InboxNotifier};
 use super::escape::{kept, read};
 use super::location::Location;
 use super::value::Value;
 
 /// The channel on which a server tells that it has asked something.
-const ASKED: &str = "mainspring_asked";
+const REQUEST_CHANNEL: &str = "mainspring_asked";
 
 /// The channel on which the owner tells that it has replied.
-const REPLIED: &str = "mainspring_replied";
+const REPLY_CHANNEL: &str = "mainspring_replied";
 
 /// The most requests that are taken at once.
 const MAX_TAKEN: i64 = 64;
@@ -58,7 +58,7 @@ impl Inbox {
     /// # Errors
     /// When the operating system gives no event queue.
     pub fn of_owner(location: &Location) -> Result<Inbox, StoreError> {
-        Ok(Inbox { connection: Connection::listening(location, ASKED)? })
+        Ok(Inbox { connection: Connection::listening(location, REQUEST_CHANNEL)? })
     }
 
     /// That of another server, which waits for replies. Connects with the first call.
@@ -66,15 +66,15 @@ impl Inbox {
     /// # Errors
     /// The same.
     pub fn of_asker(location: &Location) -> Result<Inbox, StoreError> {
-        Ok(Inbox { connection: Connection::listening(location, REPLIED)? })
+        Ok(Inbox { connection: Connection::listening(location, REPLY_CHANNEL)? })
     }
 
     /// What ends [`wait`](Inbox::wait) from another thread.
-    pub fn bell(&self) -> InboxBell {
-        self.connection.bell()
+    pub fn notifier(&self) -> InboxNotifier {
+        self.connection.notifier()
     }
 
-    /// Waits until something was told or the bell was rung, at most so long. Returns whether there may be
+    /// Waits for a notification, at most so long. Returns whether there may be
     /// something new.
     ///
     /// What a transaction submits is not told of: to tell it would make the commits of all wait for each
@@ -131,7 +131,7 @@ impl Inbox {
             , told AS (SELECT pg_notify($3, ''))
             INSERT INTO mainspring.reply (id, response) SELECT $1, $2 FROM told ON CONFLICT DO NOTHING";
         self.connection
-            .call("reply", sql, &[Value::Int(id), Value::text(response), Value::text(REPLIED)])
+            .call("reply", sql, &[Value::Int(id), Value::text(response), Value::text(REPLY_CHANNEL)])
             .map(drop)
     }
 
@@ -144,7 +144,7 @@ impl Inbox {
                 INSERT INTO mainspring.inbox (request, actor, waits, shard) VALUES ($1, $2, true, $4) RETURNING id)
             SELECT id, pg_notify($3, '')::text FROM asked";
         let shard = Value::Int(i64::from(shard.0));
-        let values = [Value::text(request), Value::text(actor), Value::text(ASKED), shard];
+        let values = [Value::text(request), Value::text(actor), Value::text(REQUEST_CHANNEL), shard];
         let rows = self.connection.call("ask", sql, &values)?;
         Ok(rows.first().ok_or(StoreError::Busy)?.get(0))
     }
@@ -165,7 +165,7 @@ impl Inbox {
             ON CONFLICT DO NOTHING";
         let ids = replies.iter().map(|(id, _)| id.to_string()).collect();
         let responses = replies.iter().map(|(_, response)| kept(response).into_owned()).collect();
-        let values = [Value::Texts(ids), Value::Texts(responses), Value::text(REPLIED)];
+        let values = [Value::Texts(ids), Value::Texts(responses), Value::text(REPLY_CHANNEL)];
         self.connection.call("reply", sql, &values).map(drop)
     }
 
@@ -181,7 +181,7 @@ impl Inbox {
             told AS (SELECT pg_notify($3, ''))
             SELECT id FROM asked, told";
         let requests: Vec<String> = requests.iter().map(|request| kept(request).into_owned()).collect();
-        let values = [Value::Texts(requests), Value::text(actor), Value::text(ASKED)];
+        let values = [Value::Texts(requests), Value::text(actor), Value::text(REQUEST_CHANNEL)];
         let rows = self.connection.call("ask", sql, &values)?;
         // Numbers are drawn in the order of the rows.
         let mut ids: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();

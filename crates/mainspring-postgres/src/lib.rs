@@ -12,7 +12,7 @@
 //! `sql/0009_open.sql`): a statement for each operation from here would cost a round trip for each, and a
 //! transaction of several statements can be left open by a client that is stopped in it. So a commit of a
 //! thousand operations is one round trip, and no pooler can separate its parts. What a large batch says of
-//! new one-shot jobs goes into a journal first: see `src/journal.rs` and `sql/0012_journal.sql`.
+//! new one-shot jobs goes into a write buffer first: see `src/write_buffer.rs` and `sql/0012_journal.sql`.
 //!
 //! Cost: a round trip for each commit, renewal and question; see [`store`] for what is measured.
 //!
@@ -26,15 +26,15 @@
 pub mod location;
 pub mod store;
 
+mod column_batch;
 mod connection;
 mod copy;
 mod document;
 mod escape;
 mod fault;
 mod inbox;
-mod journal;
-mod life;
 mod moves;
+mod one_shot_record;
 mod outputs;
 mod read;
 mod reader;
@@ -45,9 +45,9 @@ mod schema;
 mod shards;
 mod tls;
 mod value;
-mod wave;
+mod write_buffer;
 
-pub use connection::InboxBell;
+pub use connection::InboxNotifier;
 pub use copy::PostgresCopy;
 pub use inbox::{Entry, Inbox};
 pub use location::Location;
@@ -55,5 +55,5 @@ pub use outputs::Outputs;
 pub use reader::PostgresReader;
 pub use releases::Releases;
 pub use schema::{VERSION as FORMAT_VERSION, found, migrate, preview};
-pub use shards::{Held, Look, Shards};
+pub use shards::{Look, ShardHolder, Shards};
 pub use store::{Identity, LEASE, PostgresStore};

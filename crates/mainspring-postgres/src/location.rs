@@ -7,7 +7,7 @@
 //! Cost: none.
 //!
 //! Three words are read here, and not by the client library: `sslmode`, `sslrootcert`, and `journal`, which
-//! says from how many operations on a batch goes into the journal, or `off`.
+//! says from how many operations on a batch goes into the write buffer, or `off`.
 //!
 //! Does not connect. TLS is spoken where `sslmode` is `require` or `verify-full`: both check the certificate
 //! and the name of the host. Sockets of this machine have none.
@@ -50,7 +50,7 @@ const SEARCH_PATH: &str = "-c search_path=pg_catalog,pg_temp";
 pub struct Location {
     config: Config,
     tls: Option<Connector>,
-    journal_from: Option<usize>,
+    buffer_from: Option<usize>,
 }
 
 /// A text without what is read here and not by tokio-postgres.
@@ -94,8 +94,8 @@ impl Parted {
         true
     }
 
-    /// From how many operations on a batch goes into the journal.
-    fn journal_from(&self) -> Result<Option<usize>, String> {
+    /// From how many operations on a batch goes into the write buffer.
+    fn buffer_from(&self) -> Result<Option<usize>, String> {
         match self.journal.as_deref() {
             None => Ok(None),
             Some("off") => Ok(Some(usize::MAX)),
@@ -151,7 +151,7 @@ impl Location {
             .rest
             .parse()
             .map_err(|_| "it is no URL of a database, such as postgres://USER@HOST/DATABASE".to_owned())?;
-        let (mut tls, journal_from) = (parted.connector()?, parted.journal_from()?);
+        let (mut tls, buffer_from) = (parted.connector()?, parted.buffer_from()?);
         if config.get_hosts().is_empty() {
             return Err("it names no host".to_owned());
         }
@@ -172,7 +172,7 @@ impl Location {
         if tls.is_some() {
             config.ssl_mode(SslMode::Require);
         }
-        Ok(Location { config, tls, journal_from })
+        Ok(Location { config, tls, buffer_from })
     }
 
     /// How its sessions are encrypted, if they are.
@@ -180,9 +180,9 @@ impl Location {
         self.tls.clone()
     }
 
-    /// From how many operations on a batch goes into the journal, where that is said.
-    pub(super) fn journal_from(&self) -> Option<usize> {
-        self.journal_from
+    /// From how many operations on a batch goes into the write buffer, where that is said.
+    pub(super) fn buffer_from(&self) -> Option<usize> {
+        self.buffer_from
     }
 
     /// Whether it has a password, which other users read in an argument when they list processes.
@@ -280,7 +280,7 @@ mod tests {
             ("postgres://ada@db1/jobs?journal=1&application_name=a", Some(1)),
             ("host=db1 journal=1024 user=ada", Some(1_024)),
         ] {
-            assert_eq!(Location::parse(text).unwrap().journal_from(), from, "{text}");
+            assert_eq!(Location::parse(text).unwrap().buffer_from(), from, "{text}");
         }
         for wrong in ["0", "1025", "on", "", "-1"] {
             let error = Location::parse(&format!("postgres://ada@db1/jobs?journal={wrong}")).unwrap_err();

@@ -11,7 +11,7 @@ use super::connection::Connection;
 use super::escape::kept;
 use super::location::{Location, OF_OWNER};
 use super::read;
-use super::row::Found;
+use super::row::CurrentRow;
 use super::value::Value;
 
 /// The session that keeps them.
@@ -32,7 +32,7 @@ impl Outputs {
 
 impl OutputKeeper for Outputs {
     fn keep(&mut self, outputs: &[KeptOutput]) -> Result<(), StoreError> {
-        read::settle(&mut self.connection)?;
+        read::flush(&mut self.connection)?;
         // Of a run that is gone already nothing is kept: it would never be removed.
         let sql = "INSERT INTO mainspring.output (job, nominal, series, left_out, lines)
             SELECT u.job, u.nominal, u.series, u.left_out, u.lines
@@ -56,7 +56,7 @@ impl OutputKeeper for Outputs {
     }
 }
 
-/// The number of a one-shot job without a name of its own: it may be in a pack.
+/// The number of a one-shot job without a name of its own: it may be in an archive block.
 fn number_of(output: &KeptOutput) -> Option<i64> {
     output.key.job.as_str().parse::<OnceId>().ok().map(|id| mainspring_rows::number(id.number))
 }
@@ -75,7 +75,7 @@ pub(super) fn output(
     ];
     let rows = connection.call("read an output", sql, &values)?;
     let Some(row) = rows.first() else { return Ok(None) };
-    let found = Found(row);
+    let found = CurrentRow(row);
     let mut output = KeptOutput::new(key.clone(), found.maybe_text(1)?.unwrap_or_default().into_owned());
     output.left_out_bytes = mainspring_rows::unsigned(found.maybe_integer(0)?.unwrap_or_default());
     Ok(Some(output))

@@ -1,10 +1,10 @@
 //! Queries of the database: each is a range of a primary key or of an index, and the counts are one row.
 //!
-//! What large batches have left in the journal is written into the tables before a question of them, and of
-//! the runs that are in packs those are made rows that may belong to the answer.
+//! What large batches have left in the write buffer is written into the tables before a question of them, and
+//! of the runs that are in archive blocks those are made rows that may belong to the answer.
 //!
-//! Cost: a round trip for each, one for the look at the journal, and one for that at the packs. Each run out
-//! of a pack costs some 20 us, once.
+//! Cost: a round trip for each, one for the look at the write buffer, and one for that at the archive blocks.
+//! Each run out of an archive block costs some 20 us, once.
 //!
 //! Does not ask a replica: a standby may show what was never acknowledged, or not yet what was.
 
@@ -18,7 +18,7 @@ use mainspring_job::{
 use mainspring_rows::{self as columns, AUDIT, Columns, JOB, PENDING, RUN, ReadResult, nanoseconds, number};
 
 use super::connection::Connection;
-use super::row::Found;
+use super::row::CurrentRow;
 use super::value::Value;
 
 /// All rows of an answer.
@@ -34,25 +34,25 @@ pub(super) fn rows_of<T>(
         StoreError::Unknown => StoreError::Busy,
         other => other,
     });
-    found?.iter().map(|row| read(&Found(row))).collect()
+    found?.iter().map(|row| read(&CurrentRow(row))).collect()
 }
 
-/// Has what owners have put into the journal written into the tables, if there is anything: before each
-/// question of a table that the journal has a part of.
-pub(super) fn settle(connection: &mut Connection) -> ReadResult<()> {
+/// Has what owners have put into the write buffer written into the tables, if there is anything: before each
+/// question of a table that the write buffer has a part of.
+pub(super) fn flush(connection: &mut Connection) -> ReadResult<()> {
     let sql = "SELECT mainspring.settle_entries()::text WHERE EXISTS (SELECT FROM mainspring.entry)";
     rows_of(connection, "settle the journal", sql, &[], |_| Ok(())).map(drop)
 }
 
-/// The same, and jobs that may be in packs become rows. Only one-shot jobs without a name of their own are
-/// there.
-pub(super) fn settle_for<'j>(
+/// The same, and jobs that may be in archive blocks become rows. Only one-shot jobs without a name of their
+/// own are there.
+pub(super) fn flush_for<'j>(
     connection: &mut Connection,
     jobs: impl IntoIterator<Item = &'j JobName>,
 ) -> ReadResult<()> {
     let ids = jobs.into_iter().filter_map(|name| name.as_str().parse::<OnceId>().ok());
     let numbers: Vec<i64> = ids.map(|id| number(id.number)).collect();
-    settle(connection)?;
+    flush(connection)?;
     if numbers.is_empty() {
         return Ok(());
     }
@@ -61,11 +61,11 @@ pub(super) fn settle_for<'j>(
 }
 
 /// The same for a page of runs.
-fn settle_page(connection: &mut Connection, shard: Shard, query: &Query) -> ReadResult<()> {
+fn flush_page(connection: &mut Connection, shard: Shard, query: &Query) -> ReadResult<()> {
     if let Some(job) = &query.job {
-        return settle_for(connection, [job]);
+        return flush_for(connection, [job]);
     }
-    settle(connection)?;
+    flush(connection)?;
     let has_success = query.states.is_empty() || query.states.contains(&RunState::Succeeded);
     if !has_success || query.cause.is_some_and(|cause| cause != Cause::Once) {
         return Ok(());
@@ -142,7 +142,7 @@ pub(super) fn load(
     up_to: Timestamp,
     limit: usize,
 ) -> ReadResult<Vec<Once>> {
-    settle(connection)?;
+    flush(connection)?;
     let sql = format!("SELECT {PENDING} {}", in_range(shard));
     rows_of(connection, "load", &sql, &range(shard, after, up_to, limit), columns::once)
 }
@@ -154,7 +154,7 @@ pub(super) fn load_ids(
     up_to: Timestamp,
     limit: usize,
 ) -> ReadResult<Vec<OnceId>> {
-    settle(connection)?;
+    flush(connection)?;
     let sql = format!("SELECT due, number {}", in_range(shard));
     rows_of(connection, "load ids", &sql, &range(shard, after, up_to, limit), columns::once_id)
 }
@@ -208,7 +208,7 @@ pub(super) fn open_runs(
     after: Option<&RunKey>,
     limit: usize,
 ) -> ReadResult<Vec<Run>> {
-    settle(connection)?;
+    flush(connection)?;
     let first = || [Value::Text(String::new()), Value::Int(i64::MIN), Value::Int(0)];
     let [job, nominal, series] = after.map_or_else(first, key_values);
     let sql = format!(
@@ -219,7 +219,7 @@ pub(super) fn open_runs(
 }
 
 pub(super) fn find(connection: &mut Connection, shard: Shard, query: &Query) -> ReadResult<Vec<Run>> {
-    settle_page(connection, shard, query)?;
+    flush_page(connection, shard, query)?;
     let (sql, values) = find_sql(shard, query);
     rows_of(connection, "find", &sql, &values, columns::run)
 }
@@ -312,7 +312,7 @@ fn parts(query: &Query) -> Vec<(&'static str, &'static str)> {
 
 /// The row of a job has its last run; for what has no row its runs are looked at.
 pub(super) fn last_ended(connection: &mut Connection, jobs: &[JobName]) -> ReadResult<Vec<Run>> {
-    settle_for(connection, jobs)?;
+    flush_for(connection, jobs)?;
     let columns: Vec<String> = RUN.split(", ").map(|column| format!("r.{}", column.trim())).collect();
     let sql = format!(
         "SELECT {} FROM unnest($1) AS wanted (name) LEFT JOIN mainspring.job AS j ON j.name = wanted.name
@@ -326,20 +326,20 @@ pub(super) fn last_ended(connection: &mut Connection, jobs: &[JobName]) -> ReadR
 }
 
 pub(super) fn run(connection: &mut Connection, key: &RunKey) -> ReadResult<Option<Run>> {
-    settle_for(connection, [&key.job])?;
+    flush_for(connection, [&key.job])?;
     let sql = format!("SELECT {RUN} FROM mainspring.run WHERE job = $1 AND nominal = $2 AND series = $3");
     Ok(rows_of(connection, "run", &sql, &key_values(key), columns::run)?.pop())
 }
 
 pub(super) fn attempts(connection: &mut Connection, key: &RunKey) -> ReadResult<Vec<Attempt>> {
-    settle_for(connection, [&key.job])?;
+    flush_for(connection, [&key.job])?;
     let sql = "SELECT number, started, ended, state, outcome FROM mainspring.attempt
         WHERE job = $1 AND nominal = $2 AND series = $3 ORDER BY number";
     rows_of(connection, "attempts", sql, &key_values(key), columns::attempt)
 }
 
 pub(super) fn pending_named(connection: &mut Connection, name: &JobName) -> ReadResult<Option<Once>> {
-    settle(connection)?;
+    flush(connection)?;
     let (condition, values) = match name.as_str().parse::<OnceId>() {
         Ok(id) => {
             let values = [Value::Int(nanoseconds(id.due)), Value::Int(number(id.number))];
@@ -353,14 +353,14 @@ pub(super) fn pending_named(connection: &mut Connection, name: &JobName) -> Read
 }
 
 pub(super) fn keyed(connection: &mut Connection, key: &str) -> ReadResult<Option<(OnceId, JobName)>> {
-    settle(connection)?;
+    flush(connection)?;
     let sql = "SELECT due, number, name FROM mainspring.once_key WHERE key = $1";
     Ok(rows_of(connection, "key", sql, &[Value::text(key)], columns::keyed)?.pop())
 }
 
 /// What the batches have added up.
 pub(super) fn counts(connection: &mut Connection, shard: Shard) -> ReadResult<Counts> {
-    settle(connection)?;
+    flush(connection)?;
     let sql = if shard == Shard::EVERY {
         "SELECT sum(jobs)::int8, sum(pending)::int8, sum(open)::int8, sum(runs)::int8, sum(dead)::int8
             FROM mainspring.shard WHERE shard <> $1"

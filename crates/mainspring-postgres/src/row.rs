@@ -13,15 +13,15 @@ use tokio_postgres::types::FromSql;
 use super::escape::read;
 
 /// A row of an answer.
-pub(super) struct Found<'r>(pub(super) &'r Row);
+pub(super) struct CurrentRow<'r>(pub(super) &'r Row);
 
-impl<'r> Found<'r> {
+impl<'r> CurrentRow<'r> {
     fn column<T: FromSql<'r>>(&self, index: usize) -> ReadResult<T> {
         self.0.try_get(index).map_err(|_| unreadable("column", &index.to_string()))
     }
 }
 
-impl Columns for Found<'_> {
+impl Columns for CurrentRow<'_> {
     fn maybe_text(&self, index: usize) -> ReadResult<Option<Cow<'_, str>>> {
         Ok(self.column::<Option<&str>>(index)?.map(read))
     }

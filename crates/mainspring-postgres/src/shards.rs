@@ -27,7 +27,7 @@ const HERE_S: i64 = 12;
 
 /// A shard, and who owns it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Held {
+pub struct ShardHolder {
     /// Its number.
     pub shard: Shard,
     /// The process that owns it, as [`Identity::server`] names it; empty if it may be taken.
@@ -46,7 +46,7 @@ pub struct Held {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Look {
     /// All shards, in their order.
-    pub shards: Vec<Held>,
+    pub shards: Vec<ShardHolder>,
     /// The servers that are there, as [`Identity::server`] names them, in the order of their names; the
     /// server that looks is among them.
     pub servers: Vec<String>,
@@ -85,7 +85,7 @@ impl Shards {
     ///
     /// # Errors
     /// When the database does not answer.
-    pub fn held(&mut self) -> Result<Vec<Held>, StoreError> {
+    pub fn held(&mut self) -> Result<Vec<ShardHolder>, StoreError> {
         let sql = "SELECT n, CASE WHEN s.owner = '' OR s.until + interval '1 s' < clock_timestamp() THEN ''
                     ELSE coalesce(s.server::text, '') END,
                 coalesce(s.owner, ''), coalesce(s.epoch, 0),
@@ -95,7 +95,7 @@ impl Shards {
             FROM mainspring.meta AS m CROSS JOIN generate_series(0, m.shards - 1) AS n
             LEFT JOIN mainspring.shard AS s ON s.shard = n ORDER BY n";
         let rows = self.connection.call("look at the shards", sql, &[])?;
-        let held = |row: &Row| Held {
+        let held = |row: &Row| ShardHolder {
             shard: Shard(u16::try_from(row.get::<_, i64>(0)).unwrap_or(u16::MAX)),
             server: row.get::<_, Option<String>>(1).unwrap_or_default(),
             name: escape::read(row.get(2)).into_owned(),
@@ -137,7 +137,7 @@ impl Shards {
             UNION ALL (SELECT shard, 3 FROM mainspring.open_run WHERE job = $1 LIMIT 1)
             UNION ALL (SELECT shard, 4 FROM mainspring.job WHERE name = $1)
             UNION ALL (SELECT shard, 5 FROM mainspring.history WHERE job = $1 LIMIT 1) ORDER BY place LIMIT 1";
-        read::settle_for(&mut self.connection, [name])?;
+        read::flush_for(&mut self.connection, [name])?;
         self.one("find a job's shard", sql, &[Value::text(name.as_str())])
     }
 
@@ -188,7 +188,7 @@ impl Shards {
         let sql = "SELECT shard FROM mainspring.run WHERE job = $1 AND nominal = $2 AND series = $3 LIMIT 1";
         let (nominal, series) = (nanoseconds(key.nominal), i64::from(key.series));
         let values = [Value::text(key.job.as_str()), Value::Int(nominal), Value::Int(series)];
-        read::settle_for(&mut self.connection, [&key.job])?;
+        read::flush_for(&mut self.connection, [&key.job])?;
         self.one("find a run's shard", sql, &values)
     }
 
@@ -199,7 +199,7 @@ impl Shards {
     pub fn of_once(&mut self, due: jiff::Timestamp, number: u64) -> Result<Option<Shard>, StoreError> {
         let sql = "SELECT shard FROM mainspring.pending WHERE due = $1 AND number = $2 LIMIT 1";
         let values = [Value::Int(nanoseconds(due)), Value::Int(mainspring_rows::number(number))];
-        read::settle(&mut self.connection)?;
+        read::flush(&mut self.connection)?;
         self.one("find a submission's shard", sql, &values)
     }
 
@@ -236,7 +236,7 @@ impl Shards {
         of_group: impl Fn(&JobName) -> Shard,
     ) -> Result<Option<String>, StoreError> {
         let mut connection = Connection::new(&self.location, OF_SPREAD)?.patient();
-        read::settle(&mut connection)?;
+        read::flush(&mut connection)?;
         let sql = "SELECT DISTINCT work_group FROM mainspring.pending WHERE work_group IS NOT NULL
             UNION SELECT DISTINCT work_group FROM mainspring.open_run WHERE work_group IS NOT NULL";
         let rows = connection.call("look at the groups", sql, &[])?;

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | `acquire` | `acquire_1` | the lease, or who holds the shard and for how long |
 //! | `commit` | `commit_3` | checks epoch and token, does the batch, keeps number and answers, renews the lease |
-//! | | and a row of `entry` | what of a large batch can wait: `settle_1` writes it into the tables, `settle_2` into packs too |
+//! | | and a row of `entry` | what of a large batch can wait: `settle_1` writes it into the tables, `settle_2` into archive blocks too |
 //! | `renew` | `renew_1` | the same without a batch |
 //! | `release` | `release_1` | the shard is free at once |
 //!
@@ -27,14 +27,14 @@ use mainspring_job::{
 };
 use tokio_postgres::Row;
 
+use super::column_batch::ColumnBatch;
 use super::connection::Connection;
-use super::journal::{Entry, Journal, LARGE, Plan, Settlement};
 use super::location::{Location, OF_OWNER};
 use super::reader::PostgresReader;
 use super::releases::FREE;
 use super::schema;
 use super::value::Value;
-use super::wave::Wave;
+use super::write_buffer::{BufferEntry, Flush, LARGE, Plan, WriteBuffer};
 
 /// How long a lease lasts without a renewal: a restart of the database and some lost packets fit into it, and
 /// a takeover is not later than that and two seconds.
@@ -77,19 +77,19 @@ pub struct PostgresStore {
     tokens: HashMap<(Shard, u64), String>,
     /// The last departure that the owner was told of.
     pub(super) departures: HashMap<(Shard, u64), i64>,
-    /// What is in the journal.
-    journals: HashMap<(Shard, u64), Journal>,
+    /// What is in the write buffer.
+    buffers: HashMap<(Shard, u64), WriteBuffer>,
     /// From how many operations on a batch goes there.
-    journal_from: usize,
+    buffer_from: usize,
 }
 
 /// What became of a batch.
-enum Told {
+enum CommitStatus {
     Done(Row),
     /// Done by a call before, whose answer was lost.
     WasDone(Row),
-    /// Nothing: the journal was settled by somebody else.
-    Settled,
+    /// Nothing: the write buffer was flushed by somebody else.
+    Flushed,
 }
 
 impl PostgresStore {
@@ -135,8 +135,8 @@ impl PostgresStore {
             name: String::new(),
             tokens: HashMap::new(),
             departures: HashMap::new(),
-            journals: HashMap::new(),
-            journal_from: location.journal_from().unwrap_or(LARGE),
+            buffers: HashMap::new(),
+            buffer_from: location.buffer_from().unwrap_or(LARGE),
         })
     }
 
@@ -208,77 +208,77 @@ impl PostgresStore {
 }
 
 impl PostgresStore {
-    fn commit_wave(
+    fn commit_columns(
         &mut self,
         lease: Lease,
         batch: &Batch,
         unfit: &HashSet<i64>,
-        entry: Option<&mut Entry>,
-    ) -> Result<Told, StoreError> {
+        entry: Option<&mut BufferEntry>,
+    ) -> Result<CommitStatus, StoreError> {
         let [shard, epoch, token] = self.fence(lease)?;
         let mut values = vec![shard, epoch, token, self.lease_ms()];
         values.push(Value::Int(mainspring_rows::number(batch.number)));
         values.push(Value::Int(i64::try_from(batch.operations.len()).unwrap_or(i64::MAX)));
         let is_kept = entry.as_ref().map(|entry| entry.is_kept.as_slice()).unwrap_or_default();
-        Wave::of(batch, is_kept, unfit).bind(&mut values);
+        ColumnBatch::of(batch, is_kept, unfit).bind(&mut values);
         values.push(Value::Int(i64::from(entry.is_some())));
-        let journal = self.journals.entry((lease.shard, lease.epoch)).or_default();
-        values.push(Value::MaybeInt(journal.times()));
+        let buffer = self.buffers.entry((lease.shard, lease.epoch)).or_default();
+        values.push(Value::MaybeInt(buffer.times()));
         let first = values.len();
-        let mut none = Entry::default();
+        let mut none = BufferEntry::default();
         let entry = entry.unwrap_or_else(|| none.bind(Vec::new()));
         values.append(&mut entry.values);
-        let told = self.told(&values);
+        let status = self.commit_status(&values);
         entry.values = values.split_off(first);
-        told
+        status
     }
 
-    fn told(&mut self, values: &[Value]) -> Result<Told, StoreError> {
+    fn commit_status(&mut self, values: &[Value]) -> Result<CommitStatus, StoreError> {
         let answered = self.ask("commit", &COMMIT, values)?;
         let is_done = answered.try_get::<_, Option<bool>>(3).ok().flatten().unwrap_or_default();
         Ok(match text(&answered, 0)?.as_str() {
-            "settled" => Told::Settled,
-            _ if is_done => Told::WasDone(answered),
-            _ => Told::Done(answered),
+            "settled" => CommitStatus::Flushed,
+            _ if is_done => CommitStatus::WasDone(answered),
+            _ => CommitStatus::Done(answered),
         })
     }
 
-    /// What of a batch goes into the journal. Settles that before, where it has to be.
-    fn entry(&mut self, lease: Lease, batch: &Batch) -> Result<Option<Box<Entry>>, StoreError> {
-        let is_large = self.journal_from <= batch.operations.len();
-        let journal = self.journals.entry((lease.shard, lease.epoch)).or_default();
+    /// What of a batch goes into the write buffer. Flushes that before, where it has to be.
+    fn entry(&mut self, lease: Lease, batch: &Batch) -> Result<Option<Box<BufferEntry>>, StoreError> {
+        let is_large = self.buffer_from <= batch.operations.len();
+        let buffer = self.buffers.entry((lease.shard, lease.epoch)).or_default();
         if !is_large {
-            if !journal.is_empty() {
-                self.settle(lease, &[])?;
+            if !buffer.is_empty() {
+                self.flush(lease, &[])?;
             }
             return Ok(None);
         }
-        if journal.is_full() {
-            let keep = journal.under_way();
-            self.settle(lease, &keep)?;
+        if buffer.is_full() {
+            let keep = buffer.under_way();
+            self.flush(lease, &keep)?;
         }
-        let journal = self.journals.entry((lease.shard, lease.epoch)).or_default();
-        Ok(match journal.plan(lease.epoch, batch) {
+        let buffer = self.buffers.entry((lease.shard, lease.epoch)).or_default();
+        Ok(match buffer.plan(lease.epoch, batch) {
             Plan::Keep(entry) => Some(entry),
             Plan::Direct => None,
-            Plan::Settle => {
-                self.settle(lease, &[])?;
+            Plan::Flush => {
+                self.flush(lease, &[])?;
                 None
             }
         })
     }
 
-    /// Writes what is in the journal into the tables, but for jobs that are to stay there.
-    fn settle(&mut self, lease: Lease, keep: &[i64]) -> Result<(), StoreError> {
+    /// Writes what is in the write buffer into the tables, but for jobs that are to stay there.
+    fn flush(&mut self, lease: Lease, keep: &[i64]) -> Result<(), StoreError> {
         let of = (lease.shard, lease.epoch);
         let numbers = Value::Ints(keep.to_vec());
-        let from = self.journal_from.min(LARGE);
-        let journal = self.journals.entry(of).or_default();
-        let times = Value::MaybeInt(journal.times());
-        let settlement = journal.settlement(keep, from);
+        let from = self.buffer_from.min(LARGE);
+        let buffer = self.buffers.entry(of).or_default();
+        let times = Value::MaybeInt(buffer.times());
+        let flush = buffer.flush(keep, from);
         let [shard, epoch, token] = self.fence(lease)?;
         let mut values = vec![shard, epoch, token, times];
-        let version = if let Some(Settlement { has_rest, last, values: more }) = settlement {
+        let version = if let Some(Flush { has_rest, last, values: more }) = flush {
             values.extend([
                 Value::Int(mainspring_rows::number(last)),
                 numbers,
@@ -296,15 +296,15 @@ impl PostgresStore {
         );
         let answered = self.ask("settle the journal", &sql, &values)?;
         let (times, is_kept) = (number(&answered, 1)?, answered.try_get(2).unwrap_or_default());
-        let journal = self.journals.entry(of).or_default();
-        journal.settled(Some(times), if is_kept { keep } else { &[] });
+        let buffer = self.buffers.entry(of).or_default();
+        buffer.flushed(Some(times), if is_kept { keep } else { &[] });
         Ok(())
     }
 
     /// The same where it may wait: the next batch does it otherwise.
-    fn settle_in_passing(&mut self, lease: Lease) {
-        if self.journals.get(&(lease.shard, lease.epoch)).is_some_and(|journal| !journal.is_empty()) {
-            let _ = self.settle(lease, &[]);
+    fn flush_in_passing(&mut self, lease: Lease) {
+        if self.buffers.get(&(lease.shard, lease.epoch)).is_some_and(|buffer| !buffer.is_empty()) {
+            let _ = self.flush(lease, &[]);
         }
     }
 }
@@ -383,7 +383,7 @@ impl Store for PostgresStore {
         let silent_ms = answered.try_get::<_, Option<i64>>(8).ok().flatten();
         lease.silent = silent_ms.and_then(|ms| u64::try_from(ms).ok()).map(Duration::from_millis);
         self.tokens.insert((shard, lease.epoch), text(&answered, 2)?);
-        self.journals.retain(|(of, epoch), _| *of != shard || *epoch == lease.epoch);
+        self.buffers.retain(|(of, epoch), _| *of != shard || *epoch == lease.epoch);
         Ok(lease)
     }
 
@@ -398,18 +398,18 @@ impl Store for PostgresStore {
         let answered = self.ask("renew", sql, &values)?;
         let mut renewed = Renewal::default();
         (renewed.now, renewed.lasts) = (Some(mainspring_rows::time(number(&answered, 1)?)), Some(self.lasts));
-        self.settle_in_passing(lease);
+        self.flush_in_passing(lease);
         Ok(renewed)
     }
 
     fn release(&mut self, lease: Lease) -> Result<(), StoreError> {
-        self.settle_in_passing(lease);
+        self.flush_in_passing(lease);
         let [shard, epoch, token] = self.fence(lease)?;
         let sql = "SELECT status, CASE status WHEN 'done' THEN pg_notify($4, '')::text END
             FROM mainspring.release_1($1, $2, $3)";
         self.ask("release", sql, &[shard, epoch, token, Value::text(FREE)])?;
         self.tokens.remove(&(lease.shard, lease.epoch));
-        self.journals.remove(&(lease.shard, lease.epoch));
+        self.buffers.remove(&(lease.shard, lease.epoch));
         Ok(())
     }
 
@@ -437,7 +437,7 @@ impl Store for PostgresStore {
         let mut entry = self.entry(lease, batch)?;
         let of = (lease.shard, lease.epoch);
         let answered = loop {
-            match self.commit_wave(lease, batch, &unfit, entry.as_deref_mut()) {
+            match self.commit_columns(lease, batch, &unfit, entry.as_deref_mut()) {
                 // Undone: what is not new is done one by one. Each time it is more, so this ends.
                 Err(StoreError::Corrupt(_)) if let Some(places) = self.connection.take_unfit() => {
                     let before = unfit.len();
@@ -447,28 +447,29 @@ impl Store for PostgresStore {
                     }
                 }
                 Err(error) => {
-                    // It may be there all the same, and what comes next may be a settlement.
+                    // It may be there all the same, and what comes next may be a flush.
                     if entry.is_some() {
-                        self.journals.entry(of).or_default().doubt();
+                        self.buffers.entry(of).or_default().doubt();
                     }
                     return Err(error);
                 }
-                // No job is young. What is kept of this batch now nobody else can settle before it is there.
-                Ok(Told::Settled) => {
-                    self.journals.entry(of).or_default().settled(None, &[]);
+                // No job is unflushed. What is kept of this batch now nobody else can flush before it is
+                // there.
+                Ok(CommitStatus::Flushed) => {
+                    self.buffers.entry(of).or_default().flushed(None, &[]);
                     entry = self.entry(lease, batch)?;
                 }
-                // Its part in the journal may be there, and is not known here.
-                Ok(Told::WasDone(answered)) => {
-                    let journal = self.journals.entry(of).or_default();
-                    journal.written(batch, false);
-                    if self.journal_from <= batch.operations.len() {
-                        journal.doubt();
+                // Its part in the write buffer may be there, and is not known here.
+                Ok(CommitStatus::WasDone(answered)) => {
+                    let buffer = self.buffers.entry(of).or_default();
+                    buffer.written(batch, false);
+                    if self.buffer_from <= batch.operations.len() {
+                        buffer.doubt();
                     }
                     break answered;
                 }
-                Ok(Told::Done(answered)) => {
-                    self.journals.entry(of).or_default().written(batch, entry.is_some());
+                Ok(CommitStatus::Done(answered)) => {
+                    self.buffers.entry(of).or_default().written(batch, entry.is_some());
                     break answered;
                 }
             }

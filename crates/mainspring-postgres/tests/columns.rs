@@ -1,4 +1,4 @@
-//! Columns of the journal and of packs whose rows are alike: what is read is what was written, whichever
+//! Columns of the write buffer and of packs whose rows are alike: what is read is what was written, whichever
 //! columns they are, and beside a server of format 11, which writes each row.
 
 use mainspring_job::{
@@ -9,10 +9,10 @@ use mainspring_postgres::{Identity, Location, Outputs, PostgresStore};
 
 use super::database::Database;
 use super::formats::made_for_a_role;
-use super::journal::{LAPSE, all_new, eager, ended, fired, once, submitted};
 use super::trouble::{acquired, at};
+use super::write_buffer::{LAPSE, all_new, eager, ended, fired, once, submitted};
 
-/// How many entries the journal has, and how many jobs are in packs.
+/// How many entries the write buffer has, and how many jobs are in packs.
 const HELD: &str =
     "SELECT (SELECT count(*) FROM mainspring.entry) || ' ' || coalesce(sum(count), 0) FROM mainspring.pack";
 
@@ -62,7 +62,8 @@ fn jobs_that_are_due_at_once_are_found_pruned_and_opened() {
     assert_eq!(store.counts(Shard::WHOLE).unwrap(), memory.counts(Shard::WHOLE).unwrap());
 }
 
-/// What a server of format 11 sends with a large batch that is for the journal: two jobs, of which one ends.
+/// What a server of format 11 sends with a large batch that is for the write buffer: two jobs, of which one
+/// ends.
 fn entry(fence: &str, batch: i64, numbers: [i64; 2], settled: i64) -> String {
     let [first, second] = numbers;
     format!(

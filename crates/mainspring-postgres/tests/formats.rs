@@ -96,7 +96,7 @@ fn runs_of_format_6_are_parted_and_a_server_of_it_goes_on() {
     assert_eq!(database.ask("SELECT count(*) FROM mainspring.open_run"), "2");
     assert_eq!(database.ask("SELECT count(*) FROM mainspring.history"), "1");
     assert_eq!(database.ask(&format!("SELECT status FROM mainspring.release_1(0, {fence})")), "done");
-    // And this one with what that one left, in a wave and one by one.
+    // And this one with what that one left, in a column batch and one by one.
     let lease = acquired(&mut store);
     let key = |nominal: i64| {
         RunKey::new("job".parse().unwrap(), Timestamp::from_nanosecond(nominal.into()).unwrap())
@@ -177,8 +177,8 @@ fn a_server_of_format_8_goes_on_with_its_rights_and_takes_a_job_as_before() {
     commit(1, 2, &plan(1, "queued"));
 }
 
-/// It takes a shard whose owner was of this version and was killed: what that had in the journal it finds in
-/// the tables, though it knows nothing of a journal, and though another role made the step.
+/// It takes a shard whose owner was of this version and was killed: what that had in the write buffer it
+/// finds in the tables, though it knows nothing of a write buffer, and though another role made the step.
 #[test]
 fn a_server_of_format_9_takes_over_from_one_of_this_version() {
     let Some(database) = Database::start() else { return };

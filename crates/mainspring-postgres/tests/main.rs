@@ -2,19 +2,19 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail a test by it")]
 
+mod archive_blocks;
+mod column_batches;
 mod columns;
 mod contract;
 mod database;
 mod failover;
 mod formats;
-mod journal;
 mod moves;
 mod names;
-mod packs;
 mod pages;
 mod relay;
 mod shards;
 mod taken;
 mod tls;
 mod trouble;
-mod waves;
+mod write_buffer;

@@ -189,7 +189,7 @@ fn the_old_owner_of_a_job_plans_no_run_of_it_under_a_key_and_keeps_no_key() {
     prepared(&mut old, left);
     taken(&mut new, here, &[name("moved")]);
     let (gone, done) = (Answer::Gone, Answer::New);
-    // In a wave, and one by one, as after a barrier.
+    // In a column batch, and one by one, as after a barrier.
     assert_eq!(tried(&mut old, left, &Batch::new(3, keyed(left, 11).to_vec())), [done, gone]);
     let [submitted, fired] = keyed(left, 12);
     let singles = vec![Operation::PauseAll(None), submitted, fired];

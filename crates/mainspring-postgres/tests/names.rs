@@ -13,7 +13,7 @@ use super::trouble::{MAX_TRIES, acquired, opened};
 /// All that the store says to the database: the schema, and its own statements.
 const SOURCES: [&str; 9] = [
     include_str!("../src/inbox.rs"),
-    include_str!("../src/journal.rs"),
+    include_str!("../src/write_buffer.rs"),
     include_str!("../src/moves.rs"),
     include_str!("../src/outputs.rs"),
     include_str!("../src/read.rs"),

@@ -9,8 +9,8 @@ use mainspring_job::{
 use mainspring_postgres::PostgresStore;
 
 use super::database::Database;
-use super::journal::{all_new, eager, ended, fired, once, submitted};
 use super::trouble::{acquired, at, opened};
+use super::write_buffer::{all_new, eager, ended, fired, once, submitted};
 
 /// Both stores have a lease.
 struct Both {

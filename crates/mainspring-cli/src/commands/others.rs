@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use mainspring_job::Shard;
-use mainspring_postgres::Held;
+use mainspring_postgres::ShardHolder;
 
 use mainspring_exec::clock::Moment;
 
@@ -33,7 +33,7 @@ pub(super) struct Others {
 
 impl Others {
     /// Sees how a shard of another server is now.
-    pub(super) fn see(&mut self, held: &Held) {
+    pub(super) fn see(&mut self, held: &ShardHolder) {
         let now = (held.epoch, held.batch);
         self.is_changed |= self.seen.insert(held.shard, now) != Some(now);
     }

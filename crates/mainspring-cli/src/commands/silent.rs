@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use mainspring_job::Shard;
-use mainspring_postgres::Held;
+use mainspring_postgres::ShardHolder;
 
 use mainspring_exec::clock::Moment;
 
@@ -40,7 +40,7 @@ struct Seen {
 
 impl Silent {
     /// The owner of a shard was silent, which holds it like this now.
-    pub(super) fn add(&mut self, held: &Held, now: Moment) {
+    pub(super) fn add(&mut self, held: &ShardHolder, now: Moment) {
         let seen = Seen { epoch: held.epoch, left: left(held), at: now };
         self.known.insert(held.shard, seen);
     }
@@ -51,7 +51,7 @@ impl Silent {
     }
 
     /// Whose owners are silent still, if all are held like this now.
-    pub(super) fn still_silent(&mut self, held: &[Held], now: Moment) -> BTreeSet<Shard> {
+    pub(super) fn still_silent(&mut self, held: &[ShardHolder], now: Moment) -> BTreeSet<Shard> {
         self.known.retain(|shard, seen| {
             let held = held.iter().find(|held| held.shard == *shard && held.epoch == seen.epoch);
             held.is_some_and(|held| {
@@ -63,7 +63,7 @@ impl Silent {
     }
 }
 
-fn left(held: &Held) -> Duration {
+fn left(held: &ShardHolder) -> Duration {
     Duration::from_millis(held.left_ms)
 }
 
@@ -76,7 +76,7 @@ mod tests {
         let (shard, began) = (Shard(2), Moment::now());
         let held = |epoch, left_ms| {
             let (server, name) = ("s".to_owned(), "process 1".to_owned());
-            [Held { shard, server, name, epoch, left_ms, batch: 0 }]
+            [ShardHolder { shard, server, name, epoch, left_ms, batch: 0 }]
         };
         let after = |seconds| Moment { monotonic: began.monotonic + Duration::from_secs(seconds), ..began };
         let mut silent = Silent::default();

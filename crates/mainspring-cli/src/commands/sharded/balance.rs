@@ -57,10 +57,10 @@ pub(super) fn decide(look: &Look, ours: &str, owned: &BTreeSet<Shard>) -> Step {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mainspring_postgres::Held;
+    use mainspring_postgres::ShardHolder;
 
     fn look(servers: &[&str], owners: &[&str]) -> Look {
-        let held = |(number, server): (usize, &&str)| Held {
+        let held = |(number, server): (usize, &&str)| ShardHolder {
             shard: Shard(u16::try_from(number).unwrap()),
             server: (*server).to_owned(),
             name: (*server).to_owned(),

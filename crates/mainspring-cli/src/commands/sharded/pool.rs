@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use mainspring_job::{Shard, StoreError};
-use mainspring_postgres::{Held, Location, Shards};
+use mainspring_postgres::{Location, ShardHolder, Shards};
 
 use super::super::tables::Tables;
 use super::loops::{Local, Loops};
@@ -86,5 +86,5 @@ impl Pool {
 /// Where the loop of a shard is.
 pub(super) enum Place {
     Here(Arc<Local>),
-    There(Held),
+    There(ShardHolder),
 }

@@ -30,7 +30,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use mainspring_job::{Shard, StoreError};
-use mainspring_postgres::{Held, Inbox, Shards};
+use mainspring_postgres::{Inbox, ShardHolder, Shards};
 
 use super::super::several::{self, temporary};
 use super::loops::{Link, Local};
@@ -256,7 +256,7 @@ impl Router {
         Response::Status(status)
     }
 
-    fn shard_wire(&self, held: &Held) -> ShardWire {
+    fn shard_wire(&self, held: &ShardHolder) -> ShardWire {
         let owner = if held.server.is_empty() { String::new() } else { held.name.clone() };
         let is_here = held.server == self.pool.server;
         ShardWire { shard: held.shard.0, owner, is_here, epoch: held.epoch, lease_left_ms: held.left_ms }

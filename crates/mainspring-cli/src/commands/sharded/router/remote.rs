@@ -15,7 +15,7 @@ use std::io;
 use std::os::unix::net::UnixStream;
 
 use mainspring_job::Shard;
-use mainspring_postgres::{Held, Inbox};
+use mainspring_postgres::{Inbox, ShardHolder};
 
 use super::super::super::replies::{self, Lack, Patience};
 use super::super::super::several::{self, temporary};
@@ -46,7 +46,11 @@ fn said_of(lack: Lack, shard: Shard) -> Response {
 
 impl Router {
     /// Leaves a request for the owner of each of these shards. Returns the number of each, or why not.
-    pub(super) fn ask_remote(&mut self, shards: &[(Shard, Held)], question: &Question<'_>) -> Vec<Left> {
+    pub(super) fn ask_remote(
+        &mut self,
+        shards: &[(Shard, ShardHolder)],
+        question: &Question<'_>,
+    ) -> Vec<Left> {
         let mut asked = Vec::new();
         let silent = if question.looks() { self.pool.tables.silent() } else { BTreeSet::new() };
         for (shard, owner) in shards {

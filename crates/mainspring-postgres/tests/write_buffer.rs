@@ -14,7 +14,7 @@ use super::database::Database;
 use super::relay::Relay;
 use super::trouble::{MAX_TRIES, acquired, at, opened, tried};
 
-/// How many rows there are, without anybody's having asked for the journal to be settled.
+/// How many rows there are, without anybody's having asked for the write buffer to be settled.
 const ROWS: &str = "SELECT format('%s journal, %s packed, %s pending, %s open, %s ended, %s attempts',
     (SELECT count(*) FROM mainspring.entry), (SELECT coalesce(sum(count), 0) FROM mainspring.pack), (SELECT count(*) FROM mainspring.pending),
     (SELECT count(*) FROM mainspring.open_run), (SELECT count(*) FROM mainspring.history),
@@ -122,7 +122,7 @@ fn a_small_batch_is_in_the_tables_at_once_and_what_was_before_it_too() {
     assert_eq!(database.ask(ROWS), "1 journal, 0 packed, 0 pending, 0 open, 0 ended, 0 attempts");
     all_new(&mut store, lease, &Batch::new(2, vec![submitted(&once(lease, 15))]));
     assert_eq!(database.ask(ROWS), "0 journal, 0 packed, 2 pending, 1 open, 1 ended, 2 attempts");
-    // The journal is settled by itself after some batches.
+    // The write buffer is settled by itself after some batches.
     for number in 3..60 {
         all_new(&mut store, lease, &three(lease, number).0);
     }
@@ -171,7 +171,7 @@ fn a_batch_whose_answer_was_lost_is_in_the_journal_once_and_its_jobs_go_on() {
     assert_eq!(database.ask(ROWS), "0 journal, 0 packed, 1 pending, 40 open, 79 ended, 119 attempts");
 }
 
-/// A renewal has the journal settled, and may come before the batch is sent again: while the database
+/// A renewal has the write buffer settled, and may come before the batch is sent again: while the database
 /// does not answer the lease is renewed by nothing else.
 #[test]
 fn a_batch_whose_answer_was_lost_or_that_never_came_is_right_after_a_renewal() {
@@ -334,7 +334,7 @@ fn a_history_that_is_pruned_with_each_batch_is_no_longer_than_it_may_be() {
     assert_eq!(store.find(Shard::WHOLE, &all).unwrap(), memory.find(Shard::WHOLE, &all).unwrap());
 }
 
-/// A job that waits or runs when the journal is full stays there, if it was touched of late.
+/// A job that waits or runs when the write buffer is full stays there, if it was touched of late.
 #[test]
 fn a_life_that_goes_on_when_the_journal_is_full_is_written_once_too() {
     let Some(database) = Database::start() else { return };
@@ -355,7 +355,8 @@ fn a_life_that_goes_on_when_the_journal_is_full_is_written_once_too() {
     assert_eq!(database.ask("SELECT pending || ' ' || open || ' ' || runs FROM mainspring.shard"), "1 2 59");
 }
 
-/// An owner whose journal is full has it settled before the batch, also when the shard is another's already.
+/// An owner whose write buffer is full has it settled before the batch, also when the shard is another's
+/// already.
 #[test]
 fn who_was_taken_over_settles_nothing_of_the_next_owner() {
     let Some(database) = Database::start() else { return };

@@ -13,8 +13,8 @@ use mainspring_rows::copy::{Source, TABLES};
 
 use super::database::Database;
 use super::formats::made_for_a_role;
-use super::journal::{LAPSE, all_new, eager, ended, fired, once, submitted};
 use super::trouble::{acquired, at, opened, tried};
+use super::write_buffer::{LAPSE, all_new, eager, ended, fired, once, submitted};
 
 /// How many jobs each batch has.
 const JOBS: u64 = 300;
@@ -37,7 +37,7 @@ fn packed(store: &mut PostgresStore, lease: Lease, memory: &mut MemoryStore, cou
     jobs
 }
 
-/// With 4,800 jobs, which is as many as the journal has room for.
+/// With 4,800 jobs, which is as many as the write buffer has room for.
 fn five(database: &Database) -> (PostgresStore, Lease, MemoryStore, Vec<Once>) {
     let (mut store, mut memory) = (eager(&database.url()), MemoryStore::new());
     let lease = acquired(&mut store);
@@ -325,8 +325,8 @@ fn copies_and_other_numbers_of_shards_have_what_is_in_packs() {
     assert_eq!(database.ask(spread), "true 4800");
 }
 
-/// One of the format before writes into the journal and settles it when there is something; and so it finds
-/// what this one has packed. Its role need not be that which made the tables.
+/// One of the format before writes into the write buffer and settles it when there is something; and so it
+/// finds what this one has packed. Its role need not be that which made the tables.
 #[test]
 fn a_server_of_format_10_goes_on_beside_one_of_this_version() {
     let Some(database) = Database::start() else { return };

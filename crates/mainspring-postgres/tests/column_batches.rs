@@ -64,7 +64,7 @@ fn batch(number: u64, first: u64) -> Batch {
             [RunState::Succeeded, RunState::Failed, RunState::Dead][usize::try_from(index % 3).unwrap()];
         operations.push(end(planned(long_before).key, state));
         if index.is_multiple_of(11) {
-            operations.push(Operation::Withdraw { id: super::waves::once(index).id, at: at(6_000) });
+            operations.push(Operation::Withdraw { id: super::column_batches::once(index).id, at: at(6_000) });
         }
     }
     Batch::new(number, operations)

@@ -8,12 +8,13 @@
 //!         └─ all else, and what touches the same as one before ─▶ documents, in their order
 //! ```
 //!
-//! An operation belongs to the wave if nothing before it in the batch touches what it touches: then it does
-//! not matter that it is done sooner. After a barrier, whose effect is on more than it names, nothing does.
+//! An operation belongs to the column batch if nothing before it in the batch touches what it touches: then
+//! it does not matter that it is done sooner. After a barrier, whose effect is on more than it names, nothing
+//! does.
 //!
 //! Cost: a look into a set for each thing that an operation touches, and a copy of each text into its column.
 //!
-//! Does not know what is stored: that an operation is not new is found out by doing the wave.
+//! Does not know what is stored: that an operation is not new is found out by doing the column batch.
 
 use std::collections::HashSet;
 
@@ -27,7 +28,7 @@ use super::value::{Column, Text, Value};
 
 /// What an operation touches.
 #[derive(PartialEq, Eq, Hash)]
-enum Touched<'b> {
+enum TouchedKey<'b> {
     Pending(OnceId),
     Name(&'b str),
     Key(&'b str),
@@ -79,7 +80,7 @@ impl Columns {
 
 /// What is asked of `commit_2` in the places after the number of the batch.
 #[derive(Default)]
-pub(super) struct Wave {
+pub(super) struct ColumnBatch {
     submissions: Columns,
     runs: Columns,
     begins: Columns,
@@ -116,11 +117,11 @@ pub(super) fn told(outcome: &Outcome) -> Text<'static> {
     }
 }
 
-fn of_key(key: &RunKey) -> Touched<'_> {
-    Touched::Run(key.job.as_str(), key.nominal, key.series)
+fn of_key(key: &RunKey) -> TouchedKey<'_> {
+    TouchedKey::Run(key.job.as_str(), key.nominal, key.series)
 }
 
-/// Whether the wave may have it, as far as the operation itself says.
+/// Whether the column batch may have it, as far as the operation itself says.
 fn is_plain(operation: &Operation) -> bool {
     // What `insert_all` has columns for.
     let is_open =
@@ -134,23 +135,24 @@ fn is_plain(operation: &Operation) -> bool {
 }
 
 /// What an operation touches that another may touch too; `None` if it is more than the operation names.
-fn touched(operation: &Operation) -> Option<Vec<Touched<'_>>> {
+fn touched(operation: &Operation) -> Option<Vec<TouchedKey<'_>>> {
     Some(match operation {
         Operation::Submit(once) => {
             let name = once.name.as_str();
-            let key = once.key.as_deref().map(Touched::Key);
-            let places = [Touched::Pending(once.id), Touched::Name(name), Touched::Run(name, once.id.due, 0)];
+            let key = once.key.as_deref().map(TouchedKey::Key);
+            let places =
+                [TouchedKey::Pending(once.id), TouchedKey::Name(name), TouchedKey::Run(name, once.id.due, 0)];
             places.into_iter().chain(key).collect()
         }
         Operation::Fire { id, run } => {
-            vec![Touched::Pending(*id), Touched::Name(run.key.job.as_str()), of_key(&run.key)]
+            vec![TouchedKey::Pending(*id), TouchedKey::Name(run.key.job.as_str()), of_key(&run.key)]
         }
         Operation::Plan(run) => vec![of_key(&run.key)],
         Operation::Begin { key, .. }
         | Operation::End { key, .. }
         | Operation::Clear { key, .. }
         | Operation::Move { key, .. } => vec![of_key(key)],
-        // Columns that no operation of the wave has to do with.
+        // Columns that no operation of the column batch has to do with.
         Operation::Mark(_) | Operation::Rewind(_) | Operation::Forget { .. } | Operation::Audit(_) => {
             Vec::new()
         }
@@ -166,11 +168,11 @@ fn is_named(once: &Once) -> bool {
     once.name.as_str().parse::<OnceId>().is_err()
 }
 
-impl Wave {
-    /// Parts a batch, but for what is kept in the journal: nothing else touches that. `unfit` are the places
-    /// of operations that are done one by one in any case.
-    pub(super) fn of(batch: &Batch, is_kept: &[bool], unfit: &HashSet<i64>) -> Wave {
-        let (mut wave, mut seen) = (Wave::default(), HashSet::new());
+impl ColumnBatch {
+    /// Parts a batch, but for what is kept in the write buffer: nothing else touches that. `unfit` are the
+    /// places of operations that are done one by one in any case.
+    pub(super) fn of(batch: &Batch, is_kept: &[bool], unfit: &HashSet<i64>) -> ColumnBatch {
+        let (mut column_batch, mut seen) = (ColumnBatch::default(), HashSet::new());
         let (mut is_open, mut has_fired, mut has_named) = (true, false, false);
         let is_kept = is_kept.iter().copied().chain(std::iter::repeat(false));
         for ((ordinal, operation), is_kept) in (1_i64..).zip(&batch.operations).zip(is_kept) {
@@ -188,15 +190,15 @@ impl Wave {
             has_fired |= fires;
             seen.extend(places.into_iter().flatten());
             if is_alone && is_plain(operation) && !waits && !unfit.contains(&ordinal) {
-                wave.take(ordinal, operation);
+                column_batch.take(ordinal, operation);
             } else {
-                // In the wave it would come before the firings; one by one it comes after them.
+                // In the column batch it would come before the firings; one by one it comes after them.
                 has_named |= names;
-                wave.singles.push(document::operation(operation));
-                wave.ordinals.push(ordinal);
+                column_batch.singles.push(document::operation(operation));
+                column_batch.ordinals.push(ordinal);
             }
         }
-        wave
+        column_batch
     }
 
     fn take(&mut self, ordinal: i64, operation: &Operation) {

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! It says how it is written: a part after another as they come ([`Rows`]), all that there is of it once
-//! more, or as a job of a pack.
+//! more, or as a job of an archive block.
 //!
 //! Cost: some 250 bytes, and a part of the work, whose text it shares. A copy of each text where it is
 //! written. What a batch adds is added in place and can be taken back: a batch that fails is sent once more.
@@ -17,9 +17,9 @@ use std::sync::Arc;
 use mainspring_job::{Cause, JobName, Once, OnceId, Operation, Run, RunKey, RunState, Work};
 use mainspring_rows::{nanoseconds, number};
 
+use super::column_batch::{Columns, some, told, word, work};
 use super::document;
 use super::value::{Text, Value};
-use super::wave::{Columns, some, told, word, work};
 
 /// The first run, begun or not.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ pub(super) enum Step {
 
 /// A job.
 #[derive(Debug)]
-pub(super) struct Life {
+pub(super) struct OneShotRecord {
     id: OnceId,
     name: JobName,
     submitted: i64,
@@ -72,10 +72,10 @@ pub(super) struct Life {
     moved: Option<Move>,
 }
 
-impl Life {
-    pub(super) fn new(once: &Once) -> Life {
+impl OneShotRecord {
+    pub(super) fn new(once: &Once) -> OneShotRecord {
         let (id, name, work) = (once.id, once.name.clone(), Arc::clone(&once.work));
-        Life {
+        OneShotRecord {
             id,
             name,
             submitted: nanoseconds(once.submitted),
@@ -105,7 +105,7 @@ impl Life {
         self.end.is_none()
     }
 
-    /// Whether a pack has a form for it: it has succeeded, and there is nothing else to be said.
+    /// Whether an archive block has a form for it: it has succeeded, and there is nothing else to be said.
     pub(super) fn is_plain(&self) -> bool {
         let is_success =
             |end: &End| end.state == RunState::Succeeded && end.crashes == 0 && end.reason.is_empty();
@@ -203,7 +203,7 @@ impl Life {
     }
 }
 
-/// Parts of lives, in the columns of an entry of the journal.
+/// Parts of lives, in the columns of an entry of the write buffer.
 #[derive(Default)]
 pub(super) struct Rows {
     submissions: Columns,
@@ -214,48 +214,48 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    pub(super) fn submission(&mut self, life: &Life) {
+    pub(super) fn submission(&mut self, record: &OneShotRecord) {
         let numbers =
-            [nanoseconds(life.id.due), life.number(), life.submitted, i64::from(life.work.priority)];
-        let texts = [some(life.name.as_str())];
-        self.submissions.push(numbers.map(Some), texts.into_iter().chain(work(Some(&life.work))));
+            [nanoseconds(record.id.due), record.number(), record.submitted, i64::from(record.work.priority)];
+        let texts = [some(record.name.as_str())];
+        self.submissions.push(numbers.map(Some), texts.into_iter().chain(work(Some(&record.work))));
     }
 
-    fn run(&mut self, life: &Life) {
-        if let Some(run) = &life.run {
-            let numbers = [Some(life.number()), Some(run.due), Some(run.planned), run.started];
+    fn run(&mut self, record: &OneShotRecord) {
+        if let Some(run) = &record.run {
+            let numbers = [Some(record.number()), Some(run.due), Some(run.planned), run.started];
             self.runs.push(numbers, [word(run.state.name())]);
         }
     }
 
-    fn begin(&mut self, life: &Life) {
-        if let Some(at) = life.begun {
-            self.begins.push([life.number(), at].map(Some), []);
+    fn begin(&mut self, record: &OneShotRecord) {
+        if let Some(at) = record.begun {
+            self.begins.push([record.number(), at].map(Some), []);
         }
     }
 
-    fn end(&mut self, life: &Life) {
-        if let Some(end) = &life.end {
+    fn end(&mut self, record: &OneShotRecord) {
+        if let Some(end) = &record.end {
             let outcome = end.outcome.as_deref().map(Text::Borrowed);
             let texts = [word(end.state.name()), outcome, Some(Text::Borrowed(&end.reason))];
-            self.ends.push([life.number(), end.at, i64::from(end.crashes)].map(Some), texts);
+            self.ends.push([record.number(), end.at, i64::from(end.crashes)].map(Some), texts);
         }
     }
 
-    fn go_on(&mut self, life: &Life) {
-        if let Some(Move { to, due, at, reason }) = &life.moved {
+    fn go_on(&mut self, record: &OneShotRecord) {
+        if let Some(Move { to, due, at, reason }) = &record.moved {
             let texts = [word(to.name()), Some(Text::Borrowed(reason))];
-            self.moves.push([life.number(), *due, *at].map(Some), texts);
+            self.moves.push([record.number(), *due, *at].map(Some), texts);
         }
     }
 
     /// All that there is of a life.
-    pub(super) fn whole(&mut self, life: &Life) {
-        self.submission(life);
-        self.run(life);
-        self.begin(life);
-        self.end(life);
-        self.go_on(life);
+    pub(super) fn whole(&mut self, record: &OneShotRecord) {
+        self.submission(record);
+        self.run(record);
+        self.begin(record);
+        self.end(record);
+        self.go_on(record);
     }
 
     /// Its places: see the parameters of `commit_3`, and of `settle_2`.
@@ -271,18 +271,20 @@ impl Rows {
 
 /// Jobs for a pack: see `settle_2`, whose parameters are bound in this order.
 #[derive(Default)]
-pub(super) struct Packed(Columns);
+pub(super) struct ArchiveBlock(Columns);
 
-impl Packed {
+impl ArchiveBlock {
     /// A job that [is plain](Life::is_plain); nothing of another.
-    pub(super) fn push(&mut self, life: &Life) {
-        let Life { id, name, work: its_work, run: Some(run), end: Some(end), .. } = life else { return };
+    pub(super) fn push(&mut self, record: &OneShotRecord) {
+        let OneShotRecord { id, name, work: its_work, run: Some(run), end: Some(end), .. } = record else {
+            return;
+        };
         let numbers = [
             Some(nanoseconds(id.due)),
-            Some(life.number()),
+            Some(record.number()),
             Some(run.due),
             Some(run.planned),
-            run.started.or(life.begun),
+            run.started.or(record.begun),
             Some(end.at),
             Some(i64::from(its_work.priority)),
         ];
