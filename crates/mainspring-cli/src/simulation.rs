@@ -41,12 +41,12 @@ use world::World;
 /// ```
 /// use jiff::tz::TimeZone;
 /// use mainspring_file::crontab::Format;
-/// use mainspring_file::loaded::Loaded;
+/// use mainspring_file::loaded_file::LoadedFile;
 /// use mainspring_cli::simulation::{MAX_EVENTS, Scenario, SimulatedJob, simulate};
 /// use mainspring_file::source::Source;
 ///
 /// let source = Source::new("crontab", "# mainspring: name=poll overlap=skip\n*/15 * * * * poll\n");
-/// let loaded = Loaded::parse(&source, Format::User, &TimeZone::UTC);
+/// let loaded = LoadedFile::parse(&source, Format::User, &TimeZone::UTC);
 /// let jobs = loaded.jobs.into_iter().map(|placed| SimulatedJob {
 ///     job: placed.job,
 ///     place: ("crontab".into(), placed.line_number),

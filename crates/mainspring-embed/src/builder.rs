@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 use mainspring_action::body::{Body, HandlerBody};
 use mainspring_file::definition::Definition;
+use mainspring_file::job_source::JobSource;
 use mainspring_file::jobfile::written::group_table;
-use mainspring_file::origin::Origin;
 use mainspring_job::{Action, Definitions, Group, Hooks, Job, JobName, Work, circle};
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error as ServerError;
@@ -208,7 +208,7 @@ impl Builder {
             let reason = "futures need a spawner, which hands them to the program's runtime".to_owned();
             return Err(Error::Definition { name: "async_handler".to_owned(), reason });
         }
-        let definitions = Definitions::new(Origin::Program.source(), self.jobs).with_groups(self.groups);
+        let definitions = Definitions::new(JobSource::Program.source(), self.jobs).with_groups(self.groups);
         let (thread_max, future_max) = (self.thread_max, self.future_max);
         let parts = Parts {
             registry: self.registry,
@@ -270,7 +270,7 @@ impl Builder {
         definition.group.clone_from(&work.group);
         definition.labels.clone_from(&options.labels);
         (definition.priority, definition.max_runs) = (work.priority, options.max_runs);
-        let mut job = definition.job(&Origin::Program.source()).map_err(Error::Action)?;
+        let mut job = definition.job(&JobSource::Program.source()).map_err(Error::Action)?;
         if let Some(group) = group {
             writeln!(job.text, "group = \"{}\"", group.name).expect("a string can be written");
             job.text.push_str(&group_table(group));

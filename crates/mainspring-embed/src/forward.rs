@@ -42,7 +42,7 @@ struct Waiting {
     answer: Answer,
 }
 
-/// Forwards until the end is asked for. The sender of a command rings the bell of the inbox.
+/// Forwards until the end is asked for. The sender of a command notifies the inbox.
 pub(crate) fn forward(mut inbox: Inbox, actor: &str, commands: &Receiver<ToOwner>) {
     let mut waiting: Vec<Waiting> = Vec::new();
     loop {

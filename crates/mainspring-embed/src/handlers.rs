@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! start ─▶ pool: a function   ─┐                          ┌─ returned in time: its outcome
-//!       ─▶ spawner: a future  ─┴─ Ended, bell ─▶ turn ─▶ ─┼─ told to stop: timeout, cancel, shutdown
+//!       ─▶ spawner: a future  ─┴─ Ended, notifier ─▶ turn ─▶ ─┼─ told to stop: timeout, cancel, shutdown
 //!                                                         └─ grace over: a future is dropped, a function is left to itself
 //! ```
 //!
@@ -22,13 +22,13 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use mainspring_action::body::Body;
-use mainspring_exec::bell::{Bell, Ring, bell};
 use mainspring_exec::clock::Moment;
+use mainspring_exec::notifier::{Notifications, Notifier, pair};
 use mainspring_exec::output::Piece;
 use mainspring_exec::process::Outcome as ExecutorOutcome;
 use mainspring_exec::run::{End, KillCause, Reports, Stream};
 use mainspring_exec::span::Span;
-use mainspring_exec::waits::{Armed, Waits};
+use mainspring_exec::waits::{ArmedWait, Waits};
 use mainspring_job::{Action, Failure, Lease, Outcome, Start};
 use mainspring_server::server::execution::{Attempted, Begun, Executes, Execution, NotStarted, left_until};
 
@@ -64,7 +64,7 @@ struct UnderWay {
     began: Moment,
     grace: Duration,
     /// When its timeout or its grace is over.
-    armed: Option<Armed>,
+    armed: Option<ArmedWait>,
 }
 
 /// See the head of this file.
@@ -88,8 +88,8 @@ pub(crate) struct Handlers {
     receiver: Receiver<(u64, Outcome)>,
     line_sender: Sender<Line>,
     lines: Receiver<Line>,
-    ring: Ring,
-    bell: Bell,
+    notifier: Notifier,
+    notifications: Notifications,
 }
 
 impl Handlers {
@@ -100,7 +100,7 @@ impl Handlers {
         futures: Option<(Spawner, usize)>,
         client: Client,
     ) -> io::Result<Handlers> {
-        let (ring, bell) = bell()?;
+        let (notifier, notifications) = pair()?;
         let ((sender, receiver), (line_sender, lines)) = (channel(), channel());
         let future_max = futures.as_ref().map_or(0, |(_, count)| *count);
         Ok(Handlers {
@@ -120,18 +120,18 @@ impl Handlers {
             receiver,
             line_sender,
             lines,
-            ring,
-            bell,
+            notifier,
+            notifications,
         })
     }
 
     /// How an attempt tells its end, from any thread.
     fn teller(&self, number: u64) -> impl FnOnce(Outcome) + Send + Unpin + 'static {
-        let (sender, ring) = (self.sender.clone(), self.ring.clone());
+        let (sender, notifier) = (self.sender.clone(), self.notifier.clone());
         move |outcome| {
             // It fails only after the loop has ended.
             let _ = sender.send((number, outcome));
-            ring.ring();
+            notifier.notify();
         }
     }
 
@@ -277,7 +277,7 @@ impl Execution for Handlers {
         }
         self.last_number += 1;
         let number = self.last_number;
-        let said = Said { number, lines: self.line_sender.clone(), ring: self.ring.clone() };
+        let said = Said { number, lines: self.line_sender.clone(), notifier: self.notifier.clone() };
         let began = now.after(left_until(start.not_before, now));
         let run = Run::new(start, self.fence, began.wall, self.client.clone(), Some(said));
         let tell = self.teller(number);
@@ -322,7 +322,7 @@ impl Execution for Handlers {
     }
 
     fn turn(&mut self, now: Moment, reports: &mut dyn Reports<Attempted>) {
-        self.bell.quiet();
+        self.notifications.clear();
         while let Ok((number, line)) = self.lines.try_recv() {
             // What a function writes that is left to itself has no place any more.
             if let Some(under_way) = self.under_way.get(&number) {
@@ -390,6 +390,6 @@ impl Execution for Handlers {
     }
 
     fn watch<'a>(&'a self, readable: &mut Vec<BorrowedFd<'a>>, _writable: &mut Vec<BorrowedFd<'a>>) {
-        readable.push(self.bell.as_fd());
+        readable.push(self.notifications.as_fd());
     }
 }

@@ -52,7 +52,7 @@ struct Inner {
     changed: Condvar,
     forward: Sender<ToOwner>,
     /// Tells the thread that forwards of what it was sent.
-    ring: Box<dyn Fn() + Send + Sync>,
+    notify: Box<dyn Fn() + Send + Sync>,
     /// What no other program has.
     identity: String,
     keys: AtomicU64,
@@ -71,14 +71,16 @@ impl fmt::Debug for Member {
 }
 
 impl Member {
-    /// A program that stands by. `ring` tells the thread that forwards of what it was sent.
+    /// A program that stands by. `notify` tells the thread that forwards of what it was sent.
     pub(crate) fn new(
         identity: String,
         forward: Sender<ToOwner>,
-        ring: impl Fn() + Send + Sync + 'static,
+        notify: impl Fn() + Send + Sync + 'static,
     ) -> Member {
-        let (role, changed, ring) = (Mutex::new(Role::StandsBy), Condvar::new(), Box::new(ring));
-        Member { inner: Arc::new(Inner { role, changed, forward, ring, identity, keys: AtomicU64::new(0) }) }
+        let (role, changed, notify) = (Mutex::new(Role::StandsBy), Condvar::new(), Box::new(notify));
+        Member {
+            inner: Arc::new(Inner { role, changed, forward, notify, identity, keys: AtomicU64::new(0) }),
+        }
     }
 
     fn role(&self) -> MutexGuard<'_, Role> {
@@ -192,7 +194,7 @@ impl Member {
     fn send(&self, to_owner: ToOwner) {
         // It fails only after that thread has ended. A command's answer is dropped then, which says so.
         let _ = self.inner.forward.send(to_owner);
-        (self.inner.ring)();
+        (self.inner.notify)();
     }
 }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use mainspring_file::crontab::Format;
-use mainspring_file::loaded::Reader as FileReader;
+use mainspring_file::loaded_file::Reader as FileReader;
 use mainspring_host::accounts::Account;
 use mainspring_host::accounts::users::Users;
 use mainspring_job::{Definitions, Lease};

@@ -24,14 +24,14 @@ use std::thread;
 use std::time::Instant;
 
 use mainspring_exec::clock::Moment;
-use mainspring_exec::held::Held;
+use mainspring_exec::delay_queue::DelayQueue;
 
 /// What a thread does.
 pub(crate) type Task = Box<dyn FnOnce() + Send>;
 
 struct State {
     queue: VecDeque<Task>,
-    held: Held<Task>,
+    held: DelayQueue<Task>,
     thread_count: usize,
     /// How many threads wait, the watcher among them.
     idle_count: usize,
@@ -112,7 +112,7 @@ impl Pool {
     pub(crate) fn of_at_most(thread_max: usize) -> Pool {
         let state = State {
             queue: VecDeque::new(),
-            held: Held::new(Moment::now().monotonic),
+            held: DelayQueue::new(Moment::now().monotonic),
             thread_count: 0,
             idle_count: 0,
             is_watched: false,
@@ -177,7 +177,7 @@ impl Drop for Pool {
         let mut state = self.shared.lock();
         state.is_closed = true;
         let left = std::mem::take(&mut state.queue);
-        let held = std::mem::replace(&mut state.held, Held::new(Moment::now().monotonic));
+        let held = std::mem::replace(&mut state.held, DelayQueue::new(Moment::now().monotonic));
         drop(state);
         self.shared.notify_all();
         drop((left, held));

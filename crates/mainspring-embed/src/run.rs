@@ -10,7 +10,7 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use mainspring_exec::bell::Ring;
+use mainspring_exec::notifier::Notifier;
 use mainspring_job::{Cause, JobName, RunKey, Start};
 
 use crate::client::Client;
@@ -24,7 +24,7 @@ pub(crate) type Line = (u64, String);
 pub(crate) struct Said {
     pub(crate) number: u64,
     pub(crate) lines: Sender<Line>,
-    pub(crate) ring: Ring,
+    pub(crate) notifier: Notifier,
 }
 
 /// One attempt of a run, while it is carried out.
@@ -158,7 +158,7 @@ impl Run {
         if let Some(said) = &self.inner.said {
             // The loop may have ended, and with it the output.
             let _ = said.lines.send((said.number, line.to_string()));
-            said.ring.ring();
+            said.notifier.notify();
         }
     }
 }

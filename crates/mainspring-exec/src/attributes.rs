@@ -68,7 +68,7 @@ impl Attributes {
 
 /// When a child sets an attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum When {
+pub(crate) enum SetPhase {
     /// While it is still the server's user, who may be root and alone may do so.
     BeforeUser,
     /// As its own user, in its directory: a change of user would take it back, or forbid it.
@@ -79,25 +79,29 @@ pub(crate) enum When {
 pub(crate) struct Setting {
     /// The key of the job file.
     pub(crate) key: &'static str,
-    pub(crate) when: When,
+    pub(crate) when: SetPhase,
     /// Sets it, given the number of the server.
     pub(crate) set: fn(&Attributes, Pid) -> Result<(), Errno>,
 }
 
 /// The attributes in the order in which they are set.
 pub(crate) const SETTINGS: &[Setting] = &[
-    Setting { key: "nice", when: When::BeforeUser, set: |of, _| of.nice.map_or(Ok(()), set_nice) },
-    Setting { key: "limits", when: When::BeforeUser, set: |of, _| of.limits.iter().try_for_each(set_limit) },
+    Setting { key: "nice", when: SetPhase::BeforeUser, set: |of, _| of.nice.map_or(Ok(()), set_nice) },
+    Setting {
+        key: "limits",
+        when: SetPhase::BeforeUser,
+        set: |of, _| of.limits.iter().try_for_each(set_limit),
+    },
     Setting {
         key: "oom_score_adj",
-        when: When::BeforeUser,
+        when: SetPhase::BeforeUser,
         set: |of, _| of.oom_score_adj.as_deref().map_or(Ok(()), set_oom_score),
     },
-    Setting { key: "umask", when: When::AfterUser, set: |of, _| set_umask(of.umask) },
-    Setting { key: "on_server_death", when: When::AfterUser, set: |of, server| die_with(of, server) },
+    Setting { key: "umask", when: SetPhase::AfterUser, set: |of, _| set_umask(of.umask) },
+    Setting { key: "on_server_death", when: SetPhase::AfterUser, set: |of, server| die_with(of, server) },
     Setting {
         key: "no_new_privileges",
-        when: When::AfterUser,
+        when: SetPhase::AfterUser,
         set: |of, _| if of.no_new_privileges { set_no_new_privs() } else { Ok(()) },
     },
 ];

@@ -1,7 +1,7 @@
 //! The webhooks under way: a thread for each, at most [`MAX_DELIVERIES`], which reports back into the loop.
 //!
 //! ```text
-//! loop ── start ──▶ thread: deliver ── Delivered ──▶ channel ──▶ loop: turn ──▶ reports
+//! loop ── start ──▶ thread: deliver ── DeliveryResult ──▶ channel ──▶ loop: turn ──▶ reports
 //!                                   └─ one byte on a socket pair, so that poll wakes
 //! ```
 //!
@@ -18,14 +18,14 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::{fmt, thread};
 
-use crate::bell::{Bell, Ring, bell};
 use crate::clock::Moment;
 use crate::descriptors::MAX_RUNNING;
+use crate::notifier::{Notifications, Notifier, pair};
 use crate::output::{LineSplitter, Piece};
 use crate::process::Outcome;
 use crate::run::{End, KillCause, Reports, Stream};
 use crate::shortage::is_shortage;
-use crate::webhook::{Delivered, WebhookSpec, deliver};
+use crate::webhook::{DeliveryResult, WebhookSpec, deliver};
 use mainspring_action::template::Values;
 
 /// The most webhooks under way at one time: as many as processes.
@@ -68,10 +68,10 @@ pub struct Deliveries<K> {
     capacity: usize,
     under_way: Vec<UnderWay<K>>,
     next_number: u64,
-    sender: Sender<(u64, Delivered)>,
-    receiver: Receiver<(u64, Delivered)>,
-    ring: Ring,
-    bell: Bell,
+    sender: Sender<(u64, DeliveryResult)>,
+    receiver: Receiver<(u64, DeliveryResult)>,
+    notifier: Notifier,
+    notifications: Notifications,
 }
 
 #[derive(Debug)]
@@ -98,10 +98,18 @@ impl<K: PartialEq> Deliveries<K> {
     ///
     /// When the operating system gives no socket pair.
     pub fn of_at_most(capacity: usize) -> io::Result<Deliveries<K>> {
-        let (ring, bell) = bell()?;
+        let (notifier, notifications) = pair()?;
         let (sender, receiver) = channel();
         let capacity = capacity.min(MAX_DELIVERIES);
-        Ok(Deliveries { capacity, under_way: Vec::new(), next_number: 0, sender, receiver, ring, bell })
+        Ok(Deliveries {
+            capacity,
+            under_way: Vec::new(),
+            next_number: 0,
+            sender,
+            receiver,
+            notifier,
+            notifications,
+        })
     }
 
     /// Sends a webhook; its end is told by a later [`turn`](Self::turn).
@@ -120,13 +128,13 @@ impl<K: PartialEq> Deliveries<K> {
             return Err(NotSent::Full(self.capacity));
         }
         let number = self.next_number;
-        let (spec, sender, ring) = (Arc::clone(spec), self.sender.clone(), self.ring.clone());
+        let (spec, sender, notifier) = (Arc::clone(spec), self.sender.clone(), self.notifier.clone());
         let unix_s = now.wall.as_second();
         let send = move || {
             let delivered = deliver(&spec, values, unix_s);
             // Fails only after the loop has ended.
             let _ = sender.send((number, delivered));
-            ring.ring();
+            notifier.notify();
         };
         let builder = thread::Builder::new().name("webhook".to_owned()).stack_size(STACK_BYTES);
         builder.spawn(send).map_err(NotSent::Thread)?;
@@ -147,7 +155,7 @@ impl<K: PartialEq> Deliveries<K> {
 
     /// Reports what has come back.
     pub fn turn(&mut self, now: Moment, reports: &mut dyn Reports<K>) {
-        self.bell.quiet();
+        self.notifications.clear();
         while let Ok((number, delivered)) = self.receiver.try_recv() {
             let Some(at) = self.under_way.iter().position(|delivery| delivery.number == number) else {
                 continue;
@@ -189,8 +197,8 @@ impl<K> UnderWay<K> {
     }
 }
 
-fn report<K>(delivery: &UnderWay<K>, delivered: Delivered, now: Moment, reports: &mut dyn Reports<K>) {
-    let Delivered { outcome, is_success, is_timeout, answer, dropped_bytes, retry_after } = delivered;
+fn report<K>(delivery: &UnderWay<K>, delivered: DeliveryResult, now: Moment, reports: &mut dyn Reports<K>) {
+    let DeliveryResult { outcome, is_success, is_timeout, answer, dropped_bytes, retry_after } = delivered;
     let mut splitter = LineSplitter::default();
     let mut each = |piece: Piece<'_>| reports.line(&delivery.key, Stream::Stdout, &piece);
     splitter.push(&answer, &mut each);
@@ -213,6 +221,6 @@ fn report<K>(delivery: &UnderWay<K>, delivered: Delivered, now: Moment, reports:
 
 impl<K> AsFd for Deliveries<K> {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.bell.as_fd()
+        self.notifications.as_fd()
     }
 }

@@ -24,47 +24,49 @@ use std::{fmt, io};
 
 use crate::cgroup::{Cgroup, Cgroups};
 use crate::clock::Moment;
+use crate::detached_runs;
 use crate::keeper::{Bound, Keeper};
-use crate::left;
 use crate::pipe::{MIN_READ_BYTES, READ_BYTES};
 use crate::process::{LATER_START_WAIT, START_WAIT, StartError};
 use crate::run::{KillCause, Reports, Run};
 use crate::spec::ProcessSpec;
-use crate::waits::{Armed, Waits};
+use crate::waits::{ArmedWait, Waits};
 
 pub use crate::descriptors::MAX_RUNNING;
 
 /// Why a run was not started.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Refused {
+pub enum StartRefusal {
     /// So many commands are running, which is the most.
     Full(usize),
     /// The command could not be started.
     Start(StartError),
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for StartRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refused::Full(count) => write!(f, "{count} commands are running already, which is the limit"),
-            Refused::Start(error) => error.fmt(f),
+            StartRefusal::Full(count) => {
+                write!(f, "{count} commands are running already, which is the limit")
+            }
+            StartRefusal::Start(error) => error.fmt(f),
         }
     }
 }
 
-impl Refused {
+impl StartRefusal {
     /// Whether the operating system lacks something that other runs may give back.
     pub fn is_shortage(&self) -> bool {
-        matches!(self, Refused::Start(error) if error.is_shortage())
+        matches!(self, StartRefusal::Start(error) if error.is_shortage())
     }
 }
 
-impl std::error::Error for Refused {
+impl std::error::Error for StartRefusal {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Refused::Full(_) => None,
-            Refused::Start(error) => Some(error),
+            StartRefusal::Full(_) => None,
+            StartRefusal::Start(error) => Some(error),
         }
     }
 }
@@ -72,7 +74,7 @@ impl std::error::Error for Refused {
 /// The running processes, each under the key that the loop has for its run.
 #[derive(Debug)]
 pub struct Executor<K> {
-    runs: Vec<Held<K>>,
+    runs: Vec<TimedRun<K>>,
     /// When time alone changes something of a run, by its number.
     waits: Waits<u64>,
     last_number: u64,
@@ -85,11 +87,11 @@ pub struct Executor<K> {
 
 /// A run with its wait.
 #[derive(Debug)]
-struct Held<K> {
+struct TimedRun<K> {
     number: u64,
     run: Run<K>,
     /// At the deadline of the run.
-    armed: Option<Armed>,
+    armed: Option<ArmedWait>,
 }
 
 impl<K> Default for Executor<K> {
@@ -141,20 +143,20 @@ impl<K: PartialEq> Executor<K> {
         variables: &[(String, String)],
         key: K,
         now: Moment,
-    ) -> Result<u32, Refused> {
+    ) -> Result<u32, StartRefusal> {
         if self.is_full() {
-            return Err(Refused::Full(self.capacity));
+            return Err(StartRefusal::Full(self.capacity));
         }
-        let is_starting = self.runs.iter_mut().any(|held| held.run.is_starting());
+        let is_starting = self.runs.iter_mut().any(|timed| timed.run.is_starting());
         let wait = if is_starting { LATER_START_WAIT } else { START_WAIT };
-        let cgroup = self.cgroup(spec).map_err(Refused::Start)?;
-        let run = Run::start(spec, variables, key, (now, wait), cgroup).map_err(Refused::Start)?;
+        let cgroup = self.cgroup(spec).map_err(StartRefusal::Start)?;
+        let run = Run::start(spec, variables, key, (now, wait), cgroup).map_err(StartRefusal::Start)?;
         let pid = run.pid();
         if let (Some(keeper), Some(bound)) = (&mut self.keeper, Bound::of(spec)) {
             keeper.add(pid, bound, run.cgroup_folder());
         }
         self.last_number += 1;
-        self.runs.push(Held { number: self.last_number, run, armed: None });
+        self.runs.push(TimedRun { number: self.last_number, run, armed: None });
         self.arm(now);
         Ok(pid)
     }
@@ -180,10 +182,10 @@ impl<K: PartialEq> Executor<K> {
     /// Lets go of a run that has ended and whose output is held open by something in the background, so that
     /// there is room.
     pub fn make_room(&mut self, now: Moment, reports: &mut dyn Reports<K>) {
-        if let Some(at) = self.runs.iter().position(|held| held.run.is_lingering()) {
-            let mut held = self.runs.remove(at);
-            self.waits.arm(&mut held.armed, None, held.number, now);
-            close(held, (&mut self.cgroups, &mut self.keeper), now, reports);
+        if let Some(at) = self.runs.iter().position(|timed| timed.run.is_lingering()) {
+            let mut timed = self.runs.remove(at);
+            self.waits.arm(&mut timed.armed, None, timed.number, now);
+            close(timed, (&mut self.cgroups, &mut self.keeper), now, reports);
         }
     }
 
@@ -191,25 +193,25 @@ impl<K: PartialEq> Executor<K> {
     pub fn turn(&mut self, now: Moment, reports: &mut dyn Reports<K>) {
         self.keeper.iter_mut().for_each(Keeper::turn);
         let share = (READ_BYTES / self.runs.len().max(1)).max(MIN_READ_BYTES);
-        for Held { run, .. } in &mut self.runs {
+        for TimedRun { run, .. } in &mut self.runs {
             run.advance(now, &mut self.buffer, share, reports);
         }
         // After a look at what has happened: a program that ended in time is not killed for its timeout.
         while let Some(number) = self.waits.due(now) {
-            if let Some(held) = self.runs.iter_mut().find(|held| held.number == number) {
-                held.run.elapse(now, &mut self.buffer, reports);
+            if let Some(timed) = self.runs.iter_mut().find(|timed| timed.number == number) {
+                timed.run.elapse(now, &mut self.buffer, reports);
             }
         }
-        for mut held in self.runs.extract_if(.., |held| held.run.is_over()) {
-            self.waits.arm(&mut held.armed, None, held.number, now);
-            close(held, (&mut self.cgroups, &mut self.keeper), now, reports);
+        for mut timed in self.runs.extract_if(.., |timed| timed.run.is_over()) {
+            self.waits.arm(&mut timed.armed, None, timed.number, now);
+            close(timed, (&mut self.cgroups, &mut self.keeper), now, reports);
         }
         self.arm(now);
     }
 
     /// Keeps the waits as the runs want them.
     fn arm(&mut self, now: Moment) {
-        for Held { number, run, armed } in &mut self.runs {
+        for TimedRun { number, run, armed } in &mut self.runs {
             self.waits.arm(armed, run.deadline(), *number, now);
         }
     }
@@ -222,62 +224,62 @@ impl<K: PartialEq> Executor<K> {
     /// The number of those whose end is still to be reported: the others wait for something in the background
     /// that holds their output open.
     pub fn unended_count(&self) -> usize {
-        self.runs.iter().filter(|held| !held.run.is_lingering()).count()
+        self.runs.iter().filter(|timed| !timed.run.is_lingering()).count()
     }
 
     /// The processes of the runs that are not over.
     pub fn pids(&self) -> impl Iterator<Item = u32> {
-        self.runs.iter().map(|held| held.run.pid())
+        self.runs.iter().map(|timed| timed.run.pid())
     }
 
     /// Begins the kill sequence of a run. Returns whether there is such a run.
     pub fn kill(&mut self, key: &K, cause: KillCause, now: Moment) -> bool {
-        let held = self.runs.iter_mut().find(|held| held.run.key() == key);
-        let is_there = held.map(|held| held.run.kill(cause, now)).is_some();
+        let timed = self.runs.iter_mut().find(|timed| timed.run.key() == key);
+        let is_there = timed.map(|timed| timed.run.kill(cause, now)).is_some();
         self.arm(now);
         is_there
     }
 
     /// Begins the kill sequences of all runs.
     pub fn kill_all(&mut self, cause: KillCause, now: Moment) {
-        self.runs.iter_mut().for_each(|held| held.run.kill(cause, now));
+        self.runs.iter_mut().for_each(|timed| timed.run.kill(cause, now));
         self.arm(now);
     }
 
     /// The same, but for the runs that go on when the server loses the jobs.
     pub fn kill_all_before_loss(&mut self, now: Moment) {
-        let bound = self.runs.iter_mut().filter(|held| !held.run.is_to_be_left());
-        bound.for_each(|held| held.run.kill(KillCause::Asked, now));
+        let bound = self.runs.iter_mut().filter(|timed| !timed.run.is_to_be_detached());
+        bound.for_each(|timed| timed.run.kill(KillCause::Asked, now));
         self.arm(now);
     }
 
     /// The number of runs that go on when the server loses the jobs.
-    pub fn to_be_left_count(&self) -> usize {
-        self.runs.iter().filter(|held| held.run.is_to_be_left()).count()
+    pub fn to_be_detached_count(&self) -> usize {
+        self.runs.iter().filter(|timed| timed.run.is_to_be_detached()).count()
     }
 
     /// The server has lost the jobs: lets go of the runs that go on then, and returns their keys. What they
     /// write is read by a thread as long as this process lives. The end of one is reported only if its
     /// program has ended already.
     pub fn leave(&mut self, now: Moment, reports: &mut dyn Reports<K>) -> Vec<K> {
-        let (mut keys, mut left) = (Vec::new(), Vec::new());
-        for mut held in self.runs.extract_if(.., |held| held.run.is_to_be_left()) {
-            self.waits.arm(&mut held.armed, None, held.number, now);
-            self.keeper.iter_mut().for_each(|keeper| keeper.remove(held.run.pid()));
-            let (key, run, cgroup) = held.run.leave(reports);
+        let (mut keys, mut detached) = (Vec::new(), Vec::new());
+        for mut timed in self.runs.extract_if(.., |timed| timed.run.is_to_be_detached()) {
+            self.waits.arm(&mut timed.armed, None, timed.number, now);
+            self.keeper.iter_mut().for_each(|keeper| keeper.remove(timed.run.pid()));
+            let (key, run, cgroup) = timed.run.leave(reports);
             keys.push(key);
-            left.push(run);
+            detached.push(run);
             if let (Some(cgroup), Some(cgroups)) = (cgroup, &mut self.cgroups) {
                 cgroups.remove(cgroup);
             }
         }
-        left::serve(left);
+        detached_runs::serve(detached);
         keys
     }
 
     /// Kills the groups of all runs at once.
     pub fn kill_all_at_once(&mut self, now: Moment) {
-        self.runs.iter_mut().for_each(|held| held.run.kill_at_once(now));
+        self.runs.iter_mut().for_each(|timed| timed.run.kill_at_once(now));
         self.arm(now);
     }
 
@@ -288,7 +290,7 @@ impl<K: PartialEq> Executor<K> {
 
     /// Adds what to poll for reading and for writing.
     pub fn watch<'a>(&'a self, readable: &mut Vec<BorrowedFd<'a>>, writable: &mut Vec<BorrowedFd<'a>>) {
-        for Held { run, .. } in &self.runs {
+        for TimedRun { run, .. } in &self.runs {
             run.watch(readable, writable);
         }
     }
@@ -297,21 +299,21 @@ impl<K: PartialEq> Executor<K> {
     /// let go.
     pub fn close(&mut self, now: Moment, reports: &mut dyn Reports<K>) {
         self.waits = Waits::default();
-        for held in self.runs.drain(..) {
-            close(held, (&mut self.cgroups, &mut self.keeper), now, reports);
+        for timed in self.runs.drain(..) {
+            close(timed, (&mut self.cgroups, &mut self.keeper), now, reports);
         }
     }
 }
 
 fn close<K>(
-    held: Held<K>,
+    timed: TimedRun<K>,
     (cgroups, keeper): (&mut Option<Cgroups>, &mut Option<Keeper>),
     now: Moment,
     reports: &mut dyn Reports<K>,
 ) {
     // Before its number can be another's.
-    keeper.iter_mut().for_each(|keeper| keeper.remove(held.run.pid()));
-    let cgroup = held.run.close(now, reports);
+    keeper.iter_mut().for_each(|keeper| keeper.remove(timed.run.pid()));
+    let cgroup = timed.run.close(now, reports);
     if let (Some(cgroup), Some(cgroups)) = (cgroup, cgroups) {
         cgroups.remove(cgroup);
     }

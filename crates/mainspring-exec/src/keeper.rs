@@ -200,7 +200,7 @@ fn spawn() -> io::Result<(Child, ChildStdin)> {
 
 /// What the keeper knows.
 #[derive(Debug, Default)]
-struct Kept {
+struct KeeperState {
     groups: BTreeMap<i32, Group>,
     /// None: the deadline was over, and no later one came.
     until: Option<Duration>,
@@ -208,7 +208,7 @@ struct Kept {
     part: Vec<u8>,
 }
 
-impl Kept {
+impl KeeperState {
     fn take(&mut self, bytes: &[u8]) {
         self.part.extend_from_slice(bytes);
         while let Some(end) = self.part.iter().position(|byte| *byte == b'\n') {
@@ -274,7 +274,7 @@ pub fn keep() -> io::Result<()> {
     let asked =
         [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT].into_iter().collect::<SigSet>();
     let _ = asked.thread_block();
-    let mut kept = Kept::default();
+    let mut kept = KeeperState::default();
     // A copy without a buffer: poll sees all that is not read.
     let mut input = fs::File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let mut buffer = [0; 4_096];
@@ -318,7 +318,7 @@ mod tests {
         let added: String = all.iter().map(|(number, group)| line_added(*number, group)).collect();
         let text = format!("{until}{gone}-9\n{added}");
         for size in [1, 3, 4_096] {
-            let mut kept = Kept::default();
+            let mut kept = KeeperState::default();
             text.as_bytes().chunks(size).for_each(|bytes| kept.take(bytes));
             assert_eq!(kept.until, Some(Duration::from_millis(1_500)));
             let groups: Vec<_> =
@@ -329,7 +329,7 @@ mod tests {
 
     #[test]
     fn what_is_no_group_of_a_run_is_never_ended() {
-        let mut kept = Kept::default();
+        let mut kept = KeeperState::default();
         kept.take(b"+0\n+1\n+-1\n+x\n\n+\n*0\n*1\n*-1\n");
         assert!(kept.groups.is_empty());
     }
@@ -360,7 +360,7 @@ mod tests {
     #[test]
     fn what_is_bound_to_the_server_outlives_the_deadline_alone() {
         let (mut of_lease, mut of_server) = (sleeper(), sleeper());
-        let mut kept = Kept::default();
+        let mut kept = KeeperState::default();
         kept.take(format!("=1\n+{}\n*{}\n", of_lease.id(), of_server.id()).as_bytes());
         kept.end_with_lease();
         assert_eq!(of_lease.wait().unwrap().signal(), Some(9));
@@ -372,7 +372,7 @@ mod tests {
 
     #[test]
     fn a_deadline_is_waited_for_and_no_longer() {
-        let mut kept = Kept::default();
+        let mut kept = KeeperState::default();
         assert_eq!(kept.wait(Duration::ZERO), PollTimeout::NONE);
         kept.take(b"=1500\n");
         assert_eq!(kept.wait(Duration::from_millis(500)), PollTimeout::from(1_001u16));

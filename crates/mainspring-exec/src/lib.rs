@@ -3,7 +3,7 @@
 //! ```text
 //! body ─ specs ─▶ spec ─▶ executor ─▶ run ─┬─▶ process ─▶ sys: what happens between fork and exec
 //!                                          └─▶ pipe ─▶ mask: no secrets ─▶ output: lines
-//!             webhook ─▶ deliveries: a thread for each, which rings a bell
+//!             webhook ─▶ deliveries: a thread for each, which notifies the loop
 //! ```
 //!
 //! [`cgroup`] keeps a run and all that it starts together, [`descriptors`] says how much may run at once,
@@ -20,19 +20,19 @@
 #![deny(unsafe_code)]
 
 pub mod attributes;
-pub mod bell;
 pub mod cgroup;
 pub mod clock;
+pub mod delay_queue;
 #[cfg(feature = "webhooks")]
 pub mod deliveries;
 pub mod descriptors;
+mod detached_runs;
 mod env_file;
 pub mod executor;
-pub mod held;
 pub mod keeper;
 mod launch;
-mod left;
 pub mod mask;
+pub mod notifier;
 pub mod orphans;
 pub mod output;
 mod outputs;

@@ -98,7 +98,7 @@ impl Pattern {
 
 /// Bytes of a text, from the first to before the last.
 #[derive(Clone, Copy)]
-struct Found {
+struct SecretRange {
     start: usize,
     end: usize,
 }
@@ -112,7 +112,7 @@ pub struct Masker {
     /// The bytes at the end that may begin a secret: as many as the most in `matched`.
     held: Vec<u8>,
     /// Secrets among them, within the beginning of a longer one.
-    found: Vec<Found>,
+    found: Vec<SecretRange>,
     /// How many of them are told already.
     told_bytes: usize,
     /// Whether a mask is the last that was told of them.
@@ -138,7 +138,8 @@ impl Masker {
         let told = self.tell(&all, end, &found);
         self.held = all.split_off(end);
         let later = found.into_iter().filter(|found| end <= found.start);
-        self.found = later.map(|found| Found { start: found.start - end, end: found.end - end }).collect();
+        self.found =
+            later.map(|found| SecretRange { start: found.start - end, end: found.end - end }).collect();
         Cow::Owned(told)
     }
 
@@ -162,11 +163,11 @@ impl Masker {
     }
 
     /// Where secrets are in what is held and these bytes, in order; those that overlap are one.
-    fn find(&mut self, bytes: &[u8]) -> Vec<Found> {
+    fn find(&mut self, bytes: &[u8]) -> Vec<SecretRange> {
         let mut found = std::mem::take(&mut self.found);
         for (pattern, matched) in self.masks.patterns.iter().zip(&mut self.matched) {
             let mut at = 0;
-            let mut last: Option<Found> = None;
+            let mut last: Option<SecretRange> = None;
             while let Some(&byte) = bytes.get(at) {
                 if *matched == 0 && byte != pattern.text[0] {
                     let next = bytes[at..].iter().position(|byte| *byte == pattern.text[0]);
@@ -180,7 +181,7 @@ impl Masker {
                     let start = end - pattern.text.len();
                     match last.as_mut().filter(|last| start < last.end) {
                         Some(last) => last.end = end,
-                        None => found.extend(last.replace(Found { start, end })),
+                        None => found.extend(last.replace(SecretRange { start, end })),
                     }
                     // A secret is whole: what follows may begin with what it ends with.
                     *matched = pattern.borders[*matched - 1] as usize;
@@ -200,12 +201,12 @@ impl Masker {
     }
 
     /// The text of all bytes up to `end`, without what was told before.
-    fn tell(&mut self, all: &[u8], end: usize, found: &[Found]) -> Vec<u8> {
+    fn tell(&mut self, all: &[u8], end: usize, found: &[SecretRange]) -> Vec<u8> {
         let mut told = Vec::with_capacity(end.saturating_sub(self.told_bytes));
         let mut at = self.told_bytes;
         let is_last_masked = std::mem::take(&mut self.is_told_masked);
         let mut is_masked_to_end = is_last_masked && end <= at;
-        for &Found { start, end: found_end } in found.iter().take_while(|found| found.start < end) {
+        for &SecretRange { start, end: found_end } in found.iter().take_while(|found| found.start < end) {
             if at < start {
                 told.extend_from_slice(&all[at..start]);
             }

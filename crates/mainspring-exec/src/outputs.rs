@@ -18,7 +18,7 @@ use crate::tail::{TAIL_BYTES_MAX, Tail};
 const MAX_HELD_BYTES: usize = 1 << 20;
 
 /// What is told of each line.
-pub(crate) type Tell<'a> = dyn FnMut(Stream, &Piece<'_>) + 'a;
+pub(crate) type OnPiece<'a> = dyn FnMut(Stream, &Piece<'_>) + 'a;
 
 /// Both outputs of a run, and what is left of its cap.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl Outputs {
         Outputs { stdout, stderr, head_bytes, tail, is_in_tail: false, dropped_bytes: 0 }
     }
 
-    pub(crate) fn read(&mut self, buffer: &mut [u8], tell: &mut Tell<'_>) {
+    pub(crate) fn read(&mut self, buffer: &mut [u8], tell: &mut OnPiece<'_>) {
         if !self.is_in_tail {
             return self.each_stream(tell, &mut |pipe, each| pipe.read(buffer, each));
         }
@@ -50,7 +50,7 @@ impl Outputs {
     }
 
     /// Reads what is in the pipes, at most [`MAX_HELD_BYTES`] of each.
-    pub(crate) fn drain(&mut self, buffer: &mut [u8], tell: &mut Tell<'_>) {
+    pub(crate) fn drain(&mut self, buffer: &mut [u8], tell: &mut OnPiece<'_>) {
         for _ in 0..MAX_HELD_BYTES.div_ceil(buffer.len().max(1)) {
             if !self.stdout.has_more() && !self.stderr.has_more() {
                 return;
@@ -60,12 +60,12 @@ impl Outputs {
     }
 
     /// Reports what was not reported yet, also lines without an end.
-    pub(crate) fn finish_lines(&mut self, tell: &mut Tell<'_>) {
+    pub(crate) fn finish_lines(&mut self, tell: &mut OnPiece<'_>) {
         self.each_stream(tell, &mut |pipe, each| pipe.finish_line(each));
         self.report_tail(tell);
     }
 
-    pub(crate) fn close(&mut self, tell: &mut Tell<'_>) {
+    pub(crate) fn close(&mut self, tell: &mut OnPiece<'_>) {
         self.each_stream(tell, &mut |pipe, each| pipe.close(each));
         self.report_tail(tell);
     }
@@ -74,14 +74,18 @@ impl Outputs {
         self.stdout.is_closed() && self.stderr.is_closed()
     }
 
-    fn report_tail(&mut self, tell: &mut Tell<'_>) {
+    fn report_tail(&mut self, tell: &mut OnPiece<'_>) {
         if !self.tail.is_empty() {
             self.dropped_bytes += self.tail.take(tell).bytes;
         }
     }
 
     /// Does something to both pipes that gives lines, and reports those of the head.
-    fn each_stream(&mut self, tell: &mut Tell<'_>, act: &mut dyn FnMut(&mut OutputPipe, &mut EachLine<'_>)) {
+    fn each_stream(
+        &mut self,
+        tell: &mut OnPiece<'_>,
+        act: &mut dyn FnMut(&mut OutputPipe, &mut EachLine<'_>),
+    ) {
         let Outputs { stdout, stderr, head_bytes, tail, is_in_tail, .. } = self;
         for (pipe, stream) in [(stdout, Stream::Stdout), (stderr, Stream::Stderr)] {
             act(pipe, &mut |piece| {

@@ -56,14 +56,14 @@ pub struct Process {
     /// another's.
     group: Option<Pid>,
     /// Where it tells what failed, and the names for that, until it has executed the program.
-    starting: Option<(File, Named)>,
+    starting: Option<(File, StartNames)>,
     /// What failed.
     failed: Option<StartError>,
 }
 
 /// What an error of the start names.
 #[derive(Debug)]
-struct Named {
+struct StartNames {
     program: Program,
     directory: PathBuf,
     user: String,
@@ -115,7 +115,7 @@ impl Process {
         }
         let (pid, failure) = sys::start(&launch, streams, cgroup)
             .map_err(|error| StartError::Program(spec.program.clone(), error))?;
-        let named = Named {
+        let named = StartNames {
             program: spec.program.clone(),
             directory: spec.directory.clone(),
             user: spec.account.name.clone(),
@@ -206,7 +206,7 @@ impl Process {
     }
 }
 
-impl Named {
+impl StartNames {
     fn error(self, step: Step, error: io::Error) -> StartError {
         match step {
             Step::Directory => StartError::Directory(self.directory, error),

@@ -28,7 +28,7 @@ use nix::sys::signal::Signal;
 
 use crate::cgroup::Cgroup;
 use crate::clock::Moment;
-use crate::left::Left;
+use crate::detached_runs::DetachedRun;
 use crate::output::Piece;
 pub use crate::output::Stream;
 use crate::outputs::Outputs;
@@ -316,13 +316,13 @@ impl<K> Run<K> {
     }
 
     /// Whether it goes on when the server loses the jobs. What was to end before that ends.
-    pub(crate) fn is_to_be_left(&self) -> bool {
+    pub(crate) fn is_to_be_detached(&self) -> bool {
         self.on_lease_loss == OnLeaseLoss::Leave && self.killing.is_none()
     }
 
     /// Gives the run up as it is. Reported is what it has written, and its end only if the program has ended
     /// already. Returned are its key, what is to be served from now on, and its cgroup.
-    pub(crate) fn leave(mut self, reports: &mut dyn Reports<K>) -> (K, Left, Option<Cgroup>) {
+    pub(crate) fn leave(mut self, reports: &mut dyn Reports<K>) -> (K, DetachedRun, Option<Cgroup>) {
         self.output.finish_lines(&mut |stream, piece| reports.line(&self.key, stream, piece));
         match self.ended.take().filter(|_| !self.end_is_reported) {
             Some((outcome, at)) => self.report_end(Some(outcome), at, reports),
@@ -330,7 +330,7 @@ impl<K> Run<K> {
             None => reports.line(&self.key, Stream::Note, &Piece::line(LEFT_TEXT)),
         }
         let outputs = [self.output.stdout, self.output.stderr];
-        (self.key, Left { program: self.process.leave(), input: self.input, outputs }, self.cgroup)
+        (self.key, DetachedRun { program: self.process.leave(), input: self.input, outputs }, self.cgroup)
     }
 
     fn advance_killing(&mut self, now: Moment) {

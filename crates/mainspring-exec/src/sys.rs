@@ -52,7 +52,7 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, SigmaskHow, sigprocmask};
 use nix::unistd::{Pid, chdir, getpid, pipe2, setgid, setgroups, setsid, setuid};
 
-use crate::attributes::{Attributes, SETTINGS, When};
+use crate::attributes::{Attributes, SETTINGS, SetPhase};
 use mainspring_host::accounts::Identity;
 
 /// The shell for a program that says no interpreter, as execvp(3) has it.
@@ -112,7 +112,7 @@ impl Step {
     }
 }
 
-type Failed = (Step, Errno);
+type FailedStep = (Step, Errno);
 
 /// How many bytes tell of a failure: the step and the error, each a number of four bytes.
 pub(crate) const FAILURE_BYTES: usize = 8;
@@ -234,14 +234,14 @@ impl Child<'_> {
     /// `chdir` a C string as it is, and an error is a number. The C library's wrappers of setgroups, setgid
     /// and setuid, which in a process with threads reach all of them, reach only the threads of the child, of
     /// which there is one; the standard library makes the same calls at the same place.
-    fn run(&mut self) -> Failed {
+    fn run(&mut self) -> FailedStep {
         match self.settle() {
             Err(failed) => failed,
             Ok(()) => (Step::Program, self.execute()),
         }
     }
 
-    fn settle(&self) -> Result<(), Failed> {
+    fn settle(&self) -> Result<(), FailedStep> {
         let of = |step: Step| move |error: Errno| (step, error);
         let launch = self.launch;
         hear(&self.changed).map_err(of(Step::Settings))?;
@@ -262,7 +262,7 @@ impl Child<'_> {
         if let Some((soft, hard)) = launch.files {
             setrlimit(Resource::RLIMIT_NOFILE, soft, hard).map_err(of(Step::Settings))?;
         }
-        self.set(When::BeforeUser)?;
+        self.set(SetPhase::BeforeUser)?;
         if let Some(identity) = &launch.identity {
             setgroups(&identity.groups).map_err(of(Step::User))?;
             setgid(identity.gid).map_err(of(Step::User))?;
@@ -272,10 +272,10 @@ impl Child<'_> {
             set_dumpable(false).map_err(of(Step::User))?;
         }
         chdir(launch.directory.as_c_str()).map_err(of(Step::Directory))?;
-        self.set(When::AfterUser)
+        self.set(SetPhase::AfterUser)
     }
 
-    fn set(&self, when: When) -> Result<(), Failed> {
+    fn set(&self, when: SetPhase) -> Result<(), FailedStep> {
         for (index, setting) in (0..).zip(SETTINGS).filter(|(_, setting)| setting.when == when) {
             (setting.set)(&self.launch.attributes, self.server)
                 .map_err(|error| (Step::Attribute(index), error))?;

@@ -20,7 +20,7 @@ use crate::clock::Moment;
 
 /// A wait that is armed. Its owner keeps it, to move it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Armed {
+pub struct ArmedWait {
     id: TimerId,
     at: Instant,
 }
@@ -42,11 +42,11 @@ impl<W> Default for Waits<W> {
 impl<W> Waits<W> {
     /// Arms a wait until `at`, moves it there, or disarms it for `None`. Does nothing for one that is armed
     /// so already.
-    pub fn arm(&mut self, armed: &mut Option<Armed>, at: Option<Instant>, wait: W, now: Moment) {
+    pub fn arm(&mut self, armed: &mut Option<ArmedWait>, at: Option<Instant>, wait: W, now: Moment) {
         let origin = *self.origin.get_or_insert(now.monotonic);
         let pending = armed.take().filter(|armed| self.queue.deadline(armed.id).is_some());
         let Some(at) = at else {
-            if let Some(Armed { id, .. }) = pending {
+            if let Some(ArmedWait { id, .. }) = pending {
                 self.queue.cancel(id);
             }
             return;
@@ -54,14 +54,14 @@ impl<W> Waits<W> {
         let deadline = ticks_up(at.saturating_duration_since(origin));
         *armed = match pending {
             Some(pending) if pending.at == at => Some(pending),
-            Some(Armed { id, .. }) => {
+            Some(ArmedWait { id, .. }) => {
                 self.queue.reset(id, deadline).expect("it is pending, and the queue has no horizon");
-                Some(Armed { id, at })
+                Some(ArmedWait { id, at })
             }
             None => {
                 let id = self.queue.schedule(deadline, wait);
                 let id = id.unwrap_or_else(|_| panic!("a loop has fewer waits than a queue has names"));
-                Some(Armed { id, at })
+                Some(ArmedWait { id, at })
             }
         };
     }

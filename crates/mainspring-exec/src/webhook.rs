@@ -99,7 +99,7 @@ impl WebhookSpec {
 
 /// What came of a delivery.
 #[derive(Debug)]
-pub struct Delivered {
+pub struct DeliveryResult {
     /// The status, or why there is none.
     pub outcome: Outcome,
     /// Whether the success rule takes it.
@@ -148,17 +148,17 @@ impl RetryAfter {
     }
 }
 
-impl Delivered {
-    fn failed(reason: &str, masks: &Masks) -> Delivered {
+impl DeliveryResult {
+    fn failed(reason: &str, masks: &Masks) -> DeliveryResult {
         let reason = String::from_utf8_lossy(&masks.apply(reason.as_bytes())).into_owned();
         let (outcome, answer) = (Outcome::NoAnswer(reason), Vec::new());
         let (is_success, is_timeout, dropped_bytes, retry_after) = (false, false, 0, None);
-        Delivered { outcome, is_success, is_timeout, answer, dropped_bytes, retry_after }
+        DeliveryResult { outcome, is_success, is_timeout, answer, dropped_bytes, retry_after }
     }
 }
 
 /// Sends a webhook and waits for its answer. `unix_s` is the time that is signed.
-pub fn deliver(spec: &WebhookSpec, mut values: Values, unix_s: i64) -> Delivered {
+pub fn deliver(spec: &WebhookSpec, mut values: Values, unix_s: i64) -> DeliveryResult {
     let mut masks = Masks::default();
     for variable in &spec.secrets {
         debug_assert_eq!(variable.form, SecretForm::Content, "a template holds contents");
@@ -167,13 +167,13 @@ pub fn deliver(spec: &WebhookSpec, mut values: Values, unix_s: i64) -> Delivered
                 masks.add(&secret);
                 values.secrets.insert(variable.name.clone(), secret);
             }
-            Err(error) => return Delivered::failed(&error.to_string(), &masks),
+            Err(error) => return DeliveryResult::failed(&error.to_string(), &masks),
         }
     }
     let prepared = request(spec, &values, unix_s).and_then(|request| Ok((request, agent(spec)?)));
     match prepared {
         Ok((request, agent)) => send(spec, &agent, request, &masks),
-        Err(reason) => Delivered::failed(&reason, &masks),
+        Err(reason) => DeliveryResult::failed(&reason, &masks),
     }
 }
 
@@ -258,14 +258,14 @@ fn certificates(path: &Path) -> io::Result<Vec<u8>> {
     Ok(pem)
 }
 
-fn send(spec: &WebhookSpec, agent: &Agent, request: Request<String>, masks: &Masks) -> Delivered {
+fn send(spec: &WebhookSpec, agent: &Agent, request: Request<String>, masks: &Masks) -> DeliveryResult {
     let result =
         if has_body(spec.method.as_str()) { agent.run(request) } else { agent.run(request.map(|_| ())) };
     let mut response = match result {
         Ok(response) => response,
         Err(error) => {
             let is_timeout = matches!(error, Error::Timeout(_));
-            return Delivered { is_timeout, ..Delivered::failed(&reason(&error), masks) };
+            return DeliveryResult { is_timeout, ..DeliveryResult::failed(&reason(&error), masks) };
         }
     };
     let status = response.status().as_u16();
@@ -286,7 +286,7 @@ fn send(spec: &WebhookSpec, agent: &Agent, request: Request<String>, masks: &Mas
     let dropped_bytes = if read.is_ok() { unread + cut.len() as u64 } else { 0 };
     let is_success = spec.is_success(status);
     let outcome = Outcome::Status(status);
-    Delivered { outcome, is_success, is_timeout: false, answer, dropped_bytes, retry_after }
+    DeliveryResult { outcome, is_success, is_timeout: false, answer, dropped_bytes, retry_after }
 }
 
 /// An error in words of this program.

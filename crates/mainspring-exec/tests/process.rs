@@ -11,7 +11,7 @@ use mainspring_action::names::OnLeaseLoss;
 use mainspring_action::process::ProcessBody;
 use mainspring_exec::attributes::Attributes;
 use mainspring_exec::clock::Moment;
-use mainspring_exec::executor::{Executor, Refused};
+use mainspring_exec::executor::{Executor, StartRefusal};
 use mainspring_exec::output::Piece;
 use mainspring_exec::pipe::READ_BYTES;
 use mainspring_exec::process::Outcome;
@@ -26,12 +26,12 @@ use nix::sys::signal::Signal;
 const BOUND: Duration = Duration::from_secs(60);
 
 #[derive(Default)]
-struct Heard {
+struct RunRecorder {
     lines: Vec<String>,
     ends: Vec<End>,
 }
 
-impl Reports<u32> for Heard {
+impl Reports<u32> for RunRecorder {
     fn line(&mut self, _run: &u32, stream: Stream, piece: &Piece<'_>) {
         let mark = match stream {
             Stream::Stdout => "",
@@ -54,7 +54,7 @@ fn shell(text: &str) -> ProcessSpec {
 }
 
 /// Runs a process to its end; `each` is called with the executor after each line.
-fn run_with(spec: &ProcessSpec, each: &mut dyn FnMut(&mut Executor<u32>, &str)) -> Heard {
+fn run_with(spec: &ProcessSpec, each: &mut dyn FnMut(&mut Executor<u32>, &str)) -> RunRecorder {
     run_until(spec, &mut |executor, line| {
         each(executor, line);
         Duration::ZERO
@@ -63,8 +63,8 @@ fn run_with(spec: &ProcessSpec, each: &mut dyn FnMut(&mut Executor<u32>, &str)) 
 
 /// The same on a clock that stands still, but for the steps that `each` says: no deadline is reached by
 /// waiting.
-fn run_until(spec: &ProcessSpec, each: &mut dyn FnMut(&mut Executor<u32>, &str) -> Duration) -> Heard {
-    let (mut executor, mut heard) = (Executor::default(), Heard::default());
+fn run_until(spec: &ProcessSpec, each: &mut dyn FnMut(&mut Executor<u32>, &str) -> Duration) -> RunRecorder {
+    let (mut executor, mut heard) = (Executor::default(), RunRecorder::default());
     let start = Moment::now();
     let mut now = start;
     executor.start(spec, &[("RUN".into(), "7".into())], 1, start).unwrap();
@@ -90,7 +90,7 @@ fn wait_for_output(executor: &Executor<u32>) {
     poll(&mut fds, PollTimeout::from(5_u8)).unwrap();
 }
 
-fn run(spec: &ProcessSpec) -> Heard {
+fn run(spec: &ProcessSpec) -> RunRecorder {
     run_with(spec, &mut |_, _| {})
 }
 
@@ -135,7 +135,7 @@ fn a_secret_that_is_not_there_starts_nothing() {
     let secrets = vec![SecretVariable { name: "A".into(), path, form: SecretForm::Content }];
     let spec = ProcessSpec { secrets, ..shell("echo started") };
     let refused = Executor::default().start(&spec, &[], 1, Moment::now()).unwrap_err();
-    assert!(matches!(refused, Refused::Start(_)));
+    assert!(matches!(refused, StartRefusal::Start(_)));
     assert!(
         refused.to_string().starts_with("cannot read the secret /no/such/secret: No such file"),
         "{refused}"
@@ -179,7 +179,7 @@ fn a_program_that_is_not_there_is_an_error_with_its_name() {
 fn a_daemon_that_holds_the_output_costs_a_run_little_and_loses_nothing_of_it() {
     // As much as a pipe holds stands in it when the program ends, and a last line without an end.
     let text = "sleep 1000 & echo $!; head -c 60000 /dev/zero | tr '\\0' 'x'; printf ' end'";
-    let (mut executor, mut heard) = (Executor::default(), Heard::default());
+    let (mut executor, mut heard) = (Executor::default(), RunRecorder::default());
     let (start, mut waited) = (Moment::now(), Duration::ZERO);
     executor.start(&shell(text), &[], 1, start).unwrap();
     while heard.ends.is_empty() {
@@ -247,14 +247,14 @@ fn programs_that_write_without_end_share_a_turn() {
     while line_count < 1 << 20 {
         assert!(Moment::now().since(start) < BOUND, "{line_count} lines");
         wait_for_output(&executor);
-        let mut heard = Heard::default();
+        let mut heard = RunRecorder::default();
         executor.turn(start, &mut heard);
         line_count += heard.lines.len();
         // Two bytes for each line, of all of them as much as of one.
         assert!(heard.lines.len() <= READ_BYTES / 2, "{}", heard.lines.len());
     }
     executor.kill_all_at_once(start);
-    executor.close(start, &mut Heard::default());
+    executor.close(start, &mut RunRecorder::default());
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn a_timeout_is_not_early_by_a_nanosecond_and_the_loop_sleeps_until_it() {
     let timeout = Some(Duration::from_nanos(1_500_001));
     let kill = KillSequence(vec![KillStep { signal: Signal::SIGTERM, wait: Duration::from_secs(7) }]);
     let spec = ProcessSpec { timeout, kill, ..shell("trap '' TERM; sleep 600") };
-    let (mut executor, mut heard) = (Executor::default(), Heard::default());
+    let (mut executor, mut heard) = (Executor::default(), RunRecorder::default());
     let start = Moment::now();
     let later = |ns| Moment { monotonic: start.monotonic + Duration::from_nanos(ns), ..start };
     executor.start(&spec, &[], 1, start).unwrap();
@@ -309,8 +309,8 @@ fn a_timeout_is_not_early_by_a_nanosecond_and_the_loop_sleeps_until_it() {
 /// Turns an executor until that holds.
 fn turn_until(
     executor: &mut Executor<u32>,
-    heard: &mut Heard,
-    is_so: &dyn Fn(&Executor<u32>, &Heard) -> bool,
+    heard: &mut RunRecorder,
+    is_so: &dyn Fn(&Executor<u32>, &RunRecorder) -> bool,
 ) {
     let start = Moment::now();
     while !is_so(executor, heard) {
@@ -341,11 +341,11 @@ fn what_is_left_goes_on_reads_and_writes_and_is_reaped_though_its_server_has_let
         timeout: Some(BOUND),
         ..shell(&text)
     };
-    let (mut executor, mut heard) = (Executor::default(), Heard::default());
+    let (mut executor, mut heard) = (Executor::default(), RunRecorder::default());
     let pid = executor.start(&spec, &[], 1, Moment::now()).unwrap();
     executor.start(&shell("exec sleep 1000"), &[], 2, Moment::now()).unwrap();
     turn_until(&mut executor, &mut heard, &|_, heard| heard.lines == [pid.to_string()]);
-    assert_eq!(executor.to_be_left_count(), 1);
+    assert_eq!(executor.to_be_detached_count(), 1);
     executor.kill_all_before_loss(Moment::now());
     turn_until(&mut executor, &mut heard, &|executor, _| executor.running_count() == 1);
     assert_eq!(heard.ends[0].outcome, Some(Outcome::Killed(15)), "it has no policy: it is ended");
@@ -373,11 +373,11 @@ fn what_is_left_goes_on_reads_and_writes_and_is_reaped_though_its_server_has_let
 fn what_is_being_ended_is_not_left() {
     let spec =
         ProcessSpec { on_lease_loss: OnLeaseLoss::Leave, ..shell("trap '' TERM; echo ready; sleep 1000") };
-    let (mut executor, mut heard) = (Executor::default(), Heard::default());
+    let (mut executor, mut heard) = (Executor::default(), RunRecorder::default());
     executor.start(&spec, &[], 1, Moment::now()).unwrap();
     turn_until(&mut executor, &mut heard, &|_, heard| heard.lines == ["ready"]);
     assert!(executor.kill(&1, KillCause::Asked, Moment::now()));
-    assert_eq!(executor.to_be_left_count(), 0);
+    assert_eq!(executor.to_be_detached_count(), 0);
     assert!(executor.leave(Moment::now(), &mut heard).is_empty());
     executor.kill_all_at_once(Moment::now());
     turn_until(&mut executor, &mut heard, &|executor, _| executor.running_count() == 0);

@@ -273,12 +273,12 @@ fn a_receiver_that_shows_the_certificate_of_a_ca_is_told_from_one_that_is_not_kn
 }
 
 #[derive(Default)]
-struct Heard {
+struct RunRecorder {
     lines: Vec<String>,
     ends: Vec<(u32, End)>,
 }
 
-impl Reports<u32> for Heard {
+impl Reports<u32> for RunRecorder {
     fn line(&mut self, run: &u32, _stream: Stream, piece: &Piece<'_>) {
         self.lines.push(format!("{run} {}", piece.text));
     }
@@ -288,7 +288,7 @@ impl Reports<u32> for Heard {
     }
 }
 
-fn turn_until_idle(deliveries: &mut Deliveries<u32>, heard: &mut Heard) {
+fn turn_until_idle(deliveries: &mut Deliveries<u32>, heard: &mut RunRecorder) {
     let start = Moment::now();
     while 0 < deliveries.running_count() {
         assert!(Moment::now().since(start) < BOUND, "the webhooks end");
@@ -304,7 +304,7 @@ fn deliveries_report_into_the_loop() {
     let token =
         SecretVariable { name: "TOKEN".into(), path: file("loop", "hunter22"), form: SecretForm::Content };
     let spec = Arc::new(WebhookSpec { secrets: vec![token], ..WebhookSpec::new(template(&url)) });
-    let (mut deliveries, mut heard) = (Deliveries::new().unwrap(), Heard::default());
+    let (mut deliveries, mut heard) = (Deliveries::new().unwrap(), RunRecorder::default());
     deliveries.start(&spec, values(), 5, Moment::now()).unwrap();
     turn_until_idle(&mut deliveries, &mut heard);
     assert_eq!(heard.lines, ["5 one", "5 two ***"]);
@@ -317,7 +317,7 @@ fn a_delivery_that_is_killed_ends_at_once_and_keeps_its_place() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let spec = Arc::new(WebhookSpec { timeout: BOUND, ..WebhookSpec::new(template(&url)) });
-    let (mut deliveries, mut heard) = (Deliveries::new().unwrap(), Heard::default());
+    let (mut deliveries, mut heard) = (Deliveries::new().unwrap(), RunRecorder::default());
     for key in 0..MAX_DELIVERIES as u32 {
         deliveries.start(&spec, values(), key, Moment::now()).unwrap();
     }

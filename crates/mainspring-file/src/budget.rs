@@ -67,7 +67,7 @@ mod tests {
     use super::*;
     use crate::crontab::Format;
     use crate::jobfile::{MAX_JOBS, PlacedJob};
-    use crate::loaded::Loaded;
+    use crate::loaded_file::LoadedFile;
     use crate::source::Source;
 
     #[test]
@@ -80,7 +80,7 @@ mod tests {
         let settings: String = (0..10).map(setting).collect();
         let files = [("a.toml", defaults + &jobs, 7), ("a", settings + &"@daily a\n".repeat(400), 1)];
         for (name, text, column) in files {
-            let loaded = Loaded::parse(&Source::new(name, text), Format::User, &TimeZone::UTC);
+            let loaded = LoadedFile::parse(&Source::new(name, text), Format::User, &TimeZone::UTC);
             let made: usize = loaded.jobs.iter().map(PlacedJob::weight).sum();
             assert!(!loaded.is_good() && MAX_MADE_BYTES / 2 < made && made <= MAX_MADE_BYTES, "{made}");
             let [problem] = loaded.problems.as_slice() else { panic!("{}", loaded.problems.len()) };
@@ -100,9 +100,9 @@ mod tests {
         };
         let mut budget = Budget::default();
         let read = |(name, text): (String, String)| {
-            Loaded::parse_within(&Source::new(name, text), Format::User, &TimeZone::UTC, &mut budget)
+            LoadedFile::parse_within(&Source::new(name, text), Format::User, &TimeZone::UTC, &mut budget)
         };
-        let files: Vec<Loaded> = (0..4).map(text).map(read).collect();
+        let files: Vec<LoadedFile> = (0..4).map(text).map(read).collect();
         let made: usize = files.iter().flat_map(|file| &file.jobs).map(PlacedJob::weight).sum();
         assert!(MAX_MADE_BYTES / 2 < made && made <= MAX_MADE_BYTES, "{made}");
         assert_eq!([files[0].is_good(), files[3].is_good()], [true, false], "each alone is within it");
@@ -130,7 +130,7 @@ mod tests {
             ("a", settings + &entries.collect::<String>(), 20_000),
         ];
         for (name, text, count) in files {
-            let loaded = Loaded::parse(&Source::new(name, text), Format::User, &TimeZone::UTC);
+            let loaded = LoadedFile::parse(&Source::new(name, text), Format::User, &TimeZone::UTC);
             assert_eq!((loaded.problems.as_slice(), loaded.jobs.len()), (&[][..], 100));
             let made: usize = loaded.jobs.iter().map(PlacedJob::weight).sum();
             assert!(made / 100 * count <= MAX_MADE_BYTES, "{name}: {} a job", made / 100);

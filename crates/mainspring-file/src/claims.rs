@@ -27,9 +27,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mainspring_job::{Group, JobName};
 
-use crate::crontab::names::{self, Alike};
+use crate::crontab::names::{self, Likeness};
 use crate::jobfile;
-use crate::loaded::Loaded;
+use crate::loaded_file::LoadedFile;
 use crate::problem::{Fault, Problem};
 
 mod claimant;
@@ -101,12 +101,12 @@ fn recall(files: &mut [Claimant], in_force: &InForce<'_>) {
     let mut retired = None;
     for file in files.iter_mut().filter(|file| file.loaded.is_good()) {
         if file.loaded.lacks_names() {
-            let mut own = (in_force.known)(Some(&file.origin));
-            names::recall(&mut file.loaded, &mut own, Alike::InWord);
+            let mut own = (in_force.known)(Some(&file.job_source));
+            names::recall(&mut file.loaded, &mut own, Likeness::InWord);
         }
         if file.loaded.lacks_names() && !in_force.retired.is_empty() {
             let retired = retired.get_or_insert_with(|| (in_force.known)(None));
-            names::recall(&mut file.loaded, retired, Alike::InCommand);
+            names::recall(&mut file.loaded, retired, Likeness::InCommand);
         }
     }
 }
@@ -117,14 +117,15 @@ fn owners(
     files: &[Claimant],
     held: &BTreeMap<JobName, Holder>,
 ) -> Result<BTreeMap<JobName, Holder>, (usize, Vec<Problem>)> {
-    let is_good = |origin: &str| files.iter().any(|file| file.origin == origin && file.loaded.is_good());
-    let stays = |(_, holder): &(&JobName, &Holder)| !is_good(&holder.origin);
+    let is_good =
+        |job_source: &str| files.iter().any(|file| file.job_source == job_source && file.loaded.is_good());
+    let stays = |(_, holder): &(&JobName, &Holder)| !is_good(&holder.job_source);
     let mut owners: BTreeMap<JobName, Holder> =
         held.iter().filter(stays).map(|(name, holder)| (name.clone(), holder.clone())).collect();
     let good = || files.iter().enumerate().filter(|(_, file)| file.loaded.is_good());
     for (_, file) in good() {
         for (name, holder) in said(file) {
-            if held.get(&name).is_some_and(|before| before.origin == holder.origin) {
+            if held.get(&name).is_some_and(|before| before.job_source == holder.job_source) {
                 owners.insert(name, holder);
             }
         }
@@ -134,7 +135,7 @@ fn owners(
         for (name, holder) in said(file) {
             match owners.get(&name) {
                 None => drop(owners.insert(name, holder)),
-                Some(other) if other.origin == file.origin => {}
+                Some(other) if other.job_source == file.job_source => {}
                 Some(other) => problems.push(problem(file, &name, other)),
             }
         }
@@ -149,7 +150,7 @@ fn owners(
 fn said(file: &Claimant) -> impl Iterator<Item = (JobName, Holder)> {
     file.loaded.jobs.iter().filter(|placed| placed.is_named).map(|placed| {
         let place = format!("{}:{}", file.loaded.source.name(), placed.line_number);
-        (placed.job.name.clone(), Holder { origin: file.origin.clone(), place })
+        (placed.job.name.clone(), Holder { job_source: file.job_source.clone(), place })
     })
 }
 
@@ -161,7 +162,7 @@ fn problem(file: &Claimant, name: &JobName, other: &Holder) -> Problem {
 }
 
 /// A problem of a whole line.
-fn on_line(loaded: &Loaded, number: usize, message: String, hint: &str) -> Problem {
+fn on_line(loaded: &LoadedFile, number: usize, message: String, hint: &str) -> Problem {
     let line = loaded.source.line(number).expect("what is defined stands on a line of its file");
     let whole = line.bytes.trim_ascii_end().len();
     Problem::new(line, Fault::new(0..whole, message).with_hint(hint))
@@ -171,13 +172,13 @@ fn on_line(loaded: &Loaded, number: usize, message: String, hint: &str) -> Probl
 mod tests {
     use super::*;
     use crate::crontab::Format;
-    use crate::crontab::names::Known;
+    use crate::crontab::names::KnownJob;
     use crate::source::Source;
     use jiff::tz::TimeZone;
 
     fn file(path: &str, text: &str) -> Claimant {
-        let loaded = Loaded::parse(&Source::new(path, text), Format::User, &TimeZone::UTC);
-        Claimant { origin: path.to_owned(), loaded }
+        let loaded = LoadedFile::parse(&Source::new(path, text), Format::User, &TimeZone::UTC);
+        Claimant { job_source: path.to_owned(), loaded }
     }
 
     fn job(name: &str) -> String {
@@ -185,8 +186,9 @@ mod tests {
     }
 
     fn held(pairs: &[(&str, &str)]) -> BTreeMap<JobName, Holder> {
-        let holder = |origin: &str| Holder { origin: origin.to_owned(), place: format!("({origin})") };
-        pairs.iter().map(|(name, origin)| (JobName::new(name).unwrap(), holder(origin))).collect()
+        let holder =
+            |job_source: &str| Holder { job_source: job_source.to_owned(), place: format!("({job_source})") };
+        pairs.iter().map(|(name, job_source)| (JobName::new(name).unwrap(), holder(job_source))).collect()
     }
 
     /// The names of each file's jobs, or the messages of its problems.
@@ -202,7 +204,7 @@ mod tests {
     #[test]
     fn the_name_of_an_entry_that_is_a_comment_now_goes_to_no_other() {
         let before = file("n", "# mainspring: name=backup\n30 2 * * * /opt/backup --all\n").loaded.jobs;
-        let known = |_: Option<&str>| before.iter().filter_map(|placed| Known::of(&placed.job)).collect();
+        let known = |_: Option<&str>| before.iter().filter_map(|placed| KnownJob::of(&placed.job)).collect();
         let after = |text: &str| {
             let mut files = [file("n", text)];
             settle(&mut files, &InForce { known: &known, ..InForce::nothing() });

@@ -42,7 +42,7 @@ pub mod names;
 pub mod note;
 pub mod word;
 
-use binding::Above;
+use binding::LineAbove;
 use entry::Entry;
 use environment::{Environment, Setting, Settings};
 use findings::Findings;
@@ -131,7 +131,7 @@ impl Crontab {
             format,
             zone: None,
             settings: Settings::default(),
-            above: Above::Nothing,
+            above: LineAbove::Nothing,
             entries: Vec::new(),
             found: Findings::default(),
         };
@@ -156,7 +156,7 @@ struct Reader<'s> {
     zone: Option<TimeZone>,
     settings: Settings,
     /// The note on the line above.
-    above: Above<'s>,
+    above: LineAbove<'s>,
     /// Each with the number of settings above it: their environments are known when all settings are.
     entries: Vec<(PlacedEntry, usize)>,
     found: Findings,
@@ -175,7 +175,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    fn read_text(&mut self, line: Line<'_>, indent: usize, above: Above<'_>) -> Result<(), Fault> {
+    fn read_text(&mut self, line: Line<'_>, indent: usize, above: LineAbove<'_>) -> Result<(), Fault> {
         let whole = line_text(line.bytes)?;
         let text = &whole[indent..];
         let entry = match Setting::parse(text) {

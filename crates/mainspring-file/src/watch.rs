@@ -76,7 +76,7 @@ impl Stamp {
 
 /// What a look found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen {
+pub enum LookResult {
     /// A file, or what is none and can be looked at.
     There(Stamp),
     /// Nothing, in a folder that is there.
@@ -115,11 +115,11 @@ pub enum Decision {
 ///
 /// # Example
 /// ```
-/// use mainspring_file::watch::{Decision, REST, Seen, Stamp, Watch, Writer};
+/// use mainspring_file::watch::{Decision, REST, LookResult, Stamp, Watch, Writer};
 /// use std::time::Duration;
 ///
 /// let mut watch = Watch::new(Some(Stamp::default()));
-/// let written = Seen::There(Stamp { size: 7, ..Stamp::default() });
+/// let written = LookResult::There(Stamp { size: 7, ..Stamp::default() });
 /// let at = Duration::from_secs(9);
 /// assert_eq!(watch.look(written, Writer::None, at), Decision::Wait);
 /// assert_eq!(watch.deadline(), Some(at + REST));
@@ -129,7 +129,7 @@ pub enum Decision {
 pub struct Watch {
     /// What was read last.
     taken: Option<Stamp>,
-    seen: Option<Seen>,
+    seen: Option<LookResult>,
     /// When what is seen was seen first.
     since: Duration,
     /// Since when it is there as another one than was read, or cannot be looked at, and whether that is told.
@@ -146,7 +146,7 @@ impl Watch {
     }
 
     /// What the last look found; `None` before the first.
-    pub fn seen(&self) -> Option<Seen> {
+    pub fn seen(&self) -> Option<LookResult> {
         self.seen
     }
 
@@ -172,7 +172,7 @@ impl Watch {
     }
 
     /// Takes in a look, and says what is to be done.
-    pub fn look(&mut self, seen: Seen, writer: Writer, at: Duration) -> Decision {
+    pub fn look(&mut self, seen: LookResult, writer: Writer, at: Duration) -> Decision {
         if self.seen != Some(seen) {
             (self.seen, self.since) = (Some(seen), at);
         }
@@ -181,26 +181,26 @@ impl Watch {
         decision
     }
 
-    fn decide(&mut self, seen: Seen, writer: Writer, at: Duration) -> (Decision, Option<Duration>) {
+    fn decide(&mut self, seen: LookResult, writer: Writer, at: Duration) -> (Decision, Option<Duration>) {
         let since = self.since;
         let age = at.saturating_sub(since);
         let wait = |most: Duration| (Decision::Wait, since.checked_add(most));
         match seen {
-            Seen::There(stamp) if self.taken != Some(stamp) || self.is_removed => {
+            LookResult::There(stamp) if self.taken != Some(stamp) || self.is_removed => {
                 if REST <= age && (writer == Writer::None || WRITER_WAIT <= age) {
                     return (Decision::Read, None);
                 }
                 let (decision, deadline) = wait(if age < REST { REST } else { WRITER_WAIT });
                 (if self.is_to_tell(at) { Decision::Tell } else { decision }, deadline)
             }
-            Seen::Gone if !self.is_removed => {
+            LookResult::Gone if !self.is_removed => {
                 if age < GONE_WAIT {
                     return wait(GONE_WAIT);
                 }
                 (self.is_removed, self.unrest) = (true, None);
                 (Decision::Remove, None)
             }
-            Seen::FolderGone | Seen::Unreadable => {
+            LookResult::FolderGone | LookResult::Unreadable => {
                 // It is read when it can be, whatever it is then.
                 self.taken = None;
                 if self.is_to_tell(at) {
@@ -208,7 +208,7 @@ impl Watch {
                 }
                 if age < UNREST { wait(UNREST) } else { (Decision::Rest, None) }
             }
-            Seen::There(_) | Seen::Gone => {
+            LookResult::There(_) | LookResult::Gone => {
                 self.unrest = None;
                 (Decision::Rest, None)
             }
@@ -236,17 +236,17 @@ mod tests {
     /// What is seen: `=` as it was read, `a` to `d` other texts, `r` another file in its place, `m` another
     /// time alone, `0` an empty file, `-` gone, `x` no folder, `!` not to be looked at. `*` behind it: a
     /// writer has it open.
-    fn seen(word: &str) -> (Seen, Writer) {
+    fn seen(word: &str) -> (LookResult, Writer) {
         let (inode, size, modified) = OLD;
         let found = match word.as_bytes()[0] {
-            b'=' => Seen::There(stamp(inode, size, modified)),
-            b'm' => Seen::There(stamp(inode, size, modified + 1)),
-            b'r' => Seen::There(stamp(inode + 1, size, modified)),
-            b'0' => Seen::There(stamp(inode, 0, modified + 5)),
-            b'-' => Seen::Gone,
-            b'x' => Seen::FolderGone,
-            b'!' => Seen::Unreadable,
-            letter => Seen::There(stamp(inode, u64::from(letter), modified + 7)),
+            b'=' => LookResult::There(stamp(inode, size, modified)),
+            b'm' => LookResult::There(stamp(inode, size, modified + 1)),
+            b'r' => LookResult::There(stamp(inode + 1, size, modified)),
+            b'0' => LookResult::There(stamp(inode, 0, modified + 5)),
+            b'-' => LookResult::Gone,
+            b'x' => LookResult::FolderGone,
+            b'!' => LookResult::Unreadable,
+            letter => LookResult::There(stamp(inode, u64::from(letter), modified + 7)),
         };
         (found, if word.ends_with('*') { Writer::Open } else { Writer::None })
     }
@@ -313,7 +313,7 @@ mod tests {
                 if decision == Decision::Wait {
                     assert!(watch.deadline().is_some_and(|deadline| at < deadline), "{row}: {step}");
                 }
-                if let (Decision::Read, Seen::There(stamp)) = (decision, found) {
+                if let (Decision::Read, LookResult::There(stamp)) = (decision, found) {
                     watch.take(stamp);
                 }
             }
@@ -322,7 +322,7 @@ mod tests {
 
     #[test]
     fn what_changes_while_it_is_read_is_read_again_when_it_is_at_rest() {
-        let (at, written) = (Duration::from_secs(1), Seen::There(stamp(1, 5, 5)));
+        let (at, written) = (Duration::from_secs(1), LookResult::There(stamp(1, 5, 5)));
         let mut watch = Watch::new(None);
         assert_eq!(watch.look(written, Writer::None, at), Decision::Wait);
         assert_eq!(watch.look(written, Writer::None, at + REST), Decision::Read);

@@ -10,13 +10,13 @@ use std::path::PathBuf;
 use std::{env, fs, process};
 
 thread_local! {
-    static MADE: Made = const { Made(RefCell::new(Vec::new())) };
+    static MADE: ThreadFiles = const { ThreadFiles(RefCell::new(Vec::new())) };
 }
 
 /// What is removed with a thread.
-struct Made(RefCell<Vec<PathBuf>>);
+struct ThreadFiles(RefCell<Vec<PathBuf>>);
 
-impl Drop for Made {
+impl Drop for ThreadFiles {
     fn drop(&mut self) {
         for path in self.0.take() {
             let _ = fs::remove_dir_all(&path).or_else(|_| fs::remove_file(&path));

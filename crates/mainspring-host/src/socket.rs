@@ -38,7 +38,7 @@ const MAX_ADDRESS_BYTES: usize = 107;
 
 /// What [`listen`] does with what stands in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Left {
+pub enum StaleSocket {
     /// Removes it: the caller holds a lock, so that it was left behind.
     Ours,
     /// Removes a socket on which nobody answers. Anything else makes the call fail.
@@ -87,7 +87,7 @@ pub fn connect(path: &Path) -> io::Result<UnixStream> {
 ///
 /// The operating system's, those of [`Folder::judge`] of the folder, and `AddrInUse` where something stands
 /// that is not removed.
-pub fn listen(path: &Path, bits: u32, left: Left) -> io::Result<UnixListener> {
+pub fn listen(path: &Path, bits: u32, left: StaleSocket) -> io::Result<UnixListener> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it names no file"));
     };
@@ -95,7 +95,7 @@ pub fn listen(path: &Path, bits: u32, left: Left) -> io::Result<UnixListener> {
     let folder = Folder::walked(&mut walk)?;
     folder.judge()?;
     if let Some(entry) = hold(&walk.folder, name)?
-        && (left == Left::Ours || is_unanswered(&entry)?)
+        && (left == StaleSocket::Ours || is_unanswered(&entry)?)
     {
         unlinkat(&walk.folder, name, UnlinkatFlags::NoRemoveDir)?;
     }
@@ -185,17 +185,20 @@ mod tests {
         let folder = folder("mode");
         for mode in [0o600, 0o660] {
             let path = folder.join(format!("{mode:o}"));
-            let listener = listen(&path, mode, Left::Unanswered).unwrap();
+            let listener = listen(&path, mode, StaleSocket::Unanswered).unwrap();
             assert_eq!(bits(&path), mode);
             connect(&path).unwrap();
-            assert_eq!(listen(&path, mode, Left::Unanswered).unwrap_err().kind(), io::ErrorKind::AddrInUse);
+            assert_eq!(
+                listen(&path, mode, StaleSocket::Unanswered).unwrap_err().kind(),
+                io::ErrorKind::AddrInUse
+            );
             drop(listener);
             assert_eq!(connect(&path).unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
-            let _again = listen(&path, mode, Left::Unanswered).unwrap();
-            let _taken = listen(&path, mode, Left::Ours).unwrap();
+            let _again = listen(&path, mode, StaleSocket::Unanswered).unwrap();
+            let _taken = listen(&path, mode, StaleSocket::Ours).unwrap();
         }
         fs::write(folder.join("file"), "").unwrap();
-        let error = listen(&folder.join("file"), 0o600, Left::Unanswered).unwrap_err();
+        let error = listen(&folder.join("file"), 0o600, StaleSocket::Unanswered).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
         assert_eq!(connect(&folder.join("file")).unwrap_err().to_string(), "it is no socket");
         assert_eq!(connect(&folder.join("none")).unwrap_err().kind(), io::ErrorKind::NotFound);
@@ -205,7 +208,7 @@ mod tests {
     fn a_path_is_as_long_as_its_folder() {
         let deep = folder("deep").join("x".repeat(MAX_ADDRESS_BYTES));
         fs::create_dir(&deep).unwrap();
-        let _listener = listen(&deep.join("socket"), 0o600, Left::Ours).unwrap();
+        let _listener = listen(&deep.join("socket"), 0o600, StaleSocket::Ours).unwrap();
         connect(&deep.join("socket")).unwrap();
     }
 
@@ -213,7 +216,7 @@ mod tests {
     fn a_folder_that_others_may_write_is_listened_in_by_nobody() {
         let folder = folder("open");
         fs::set_permissions(&folder, Permissions::from_mode(0o1777)).unwrap();
-        let error = listen(&folder.join("socket"), 0o660, Left::Unanswered).unwrap_err();
+        let error = listen(&folder.join("socket"), 0o660, StaleSocket::Unanswered).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{error}");
         assert!(fs::read_dir(&folder).unwrap().next().is_none());
     }
@@ -222,7 +225,7 @@ mod tests {
     fn links_of_our_own_are_followed_to_a_server() {
         let folder = folder("links");
         fs::create_dir(folder.join("real")).unwrap();
-        let _listener = listen(&folder.join("real/socket"), 0o600, Left::Ours).unwrap();
+        let _listener = listen(&folder.join("real/socket"), 0o600, StaleSocket::Ours).unwrap();
         symlink("real", folder.join("link")).unwrap();
         symlink("link/socket", folder.join("way")).unwrap();
         connect(&folder.join("way")).unwrap();
@@ -234,7 +237,7 @@ mod tests {
             return;
         }
         let folder = folder("others");
-        let ours = listen(&folder.join("socket"), 0o600, Left::Ours).unwrap();
+        let ours = listen(&folder.join("socket"), 0o600, StaleSocket::Ours).unwrap();
         ours.set_nonblocking(true).unwrap();
         let bobs = folder.join("bob");
         fs::create_dir(&bobs).unwrap();
@@ -281,7 +284,7 @@ mod tests {
                 let _ = fs::rename(&link, &path);
                 let _ = fs::remove_file(&path);
             },
-            || listen(&path, 0o660, Left::Ours).is_ok(),
+            || listen(&path, 0o660, StaleSocket::Ours).is_ok(),
         );
         assert_eq!(bits(&victim), 0o600);
     }

@@ -89,7 +89,7 @@ impl Alarm {
     }
 
     /// Stops it from ringing. Afterwards it is to be set again.
-    pub fn quiet(&mut self) {
+    pub fn clear(&mut self) {
         // It fails if it has not rung, and if the clock was set, which is what rang then.
         if self.timer.wait().map_err(|error| error == nix::errno::Errno::EAGAIN) != Err(true) {
             self.set_to = None;
@@ -123,7 +123,7 @@ mod tests {
         alarm.set(Some(at)).unwrap();
         wait_for(&[alarm.as_fd()], &[], None).unwrap();
         assert!(at <= Moment::now().wall && rings(&alarm));
-        alarm.quiet();
+        alarm.clear();
         assert!(!rings(&alarm));
     }
 

@@ -201,7 +201,7 @@ impl Server {
         self.take_requests(now);
         self.take_calls(now);
         self.take_files(now);
-        self.alarm.quiet();
+        self.alarm.clear();
     }
 
     /// Decides, and does what rests on what is on disk.

@@ -25,7 +25,7 @@ use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use signal_hook::low_level::{pipe, unregister};
 
-use mainspring_exec::bell::{Bell, Ring, bell};
+use mainspring_exec::notifier::{Notifications, Notifier, pair};
 
 /// The signals that ask to stop.
 const STOPS: [i32; 2] = [SIGTERM, SIGINT];
@@ -36,11 +36,11 @@ static IS_STOP_ASKED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 /// The streams on which signals arrive.
 #[derive(Debug)]
 pub struct Signals {
-    stop: Bell,
-    child: Bell,
-    reload: Bell,
-    /// Held where nothing else holds the other ends: a bell whose other end is closed is always readable.
-    _unrung: Vec<Ring>,
+    stop: Notifications,
+    child: Notifications,
+    reload: Notifications,
+    /// Held where nothing else holds the other ends: one whose other end is closed is always readable.
+    _unnotified: Vec<Notifier>,
     /// What is let go of at the end. The signals have no effect then, unless another hears them.
     registered: Vec<SigId>,
 }
@@ -63,17 +63,17 @@ impl Signals {
     pub fn register() -> io::Result<Signals> {
         let mut registered = Vec::new();
         let is_asked = is_stop_asked()?;
-        let (ring, stop) = bell()?;
+        let (notifier, stop) = pair()?;
         for signal in STOPS {
-            registered.push(pipe::register(signal, ring.stream().try_clone()?)?);
+            registered.push(pipe::register(signal, notifier.stream().try_clone()?)?);
         }
-        // One that comes in between rings twice, and both are heard at once.
+        // One that comes in between notifies twice, and both are cleared at once.
         if is_asked.load(Ordering::SeqCst) {
-            ring.ring();
+            notifier.notify();
         }
         let child = stream_of(&[SIGCHLD], &mut registered)?;
         let reload = stream_of(&[SIGHUP], &mut registered)?;
-        Ok(Signals { stop, child, reload, _unrung: Vec::new(), registered })
+        Ok(Signals { stop, child, reload, _unnotified: Vec::new(), registered })
     }
 
     /// Streams on which nothing arrives: the signals belong to the program around the loop.
@@ -82,25 +82,25 @@ impl Signals {
     ///
     /// When the operating system gives no socket pair.
     pub fn none() -> io::Result<Signals> {
-        let [(one, stop), (two, child), (three, reload)] = [bell()?, bell()?, bell()?];
-        Ok(Signals { stop, child, reload, _unrung: vec![one, two, three], registered: Vec::new() })
+        let [(one, stop), (two, child), (three, reload)] = [pair()?, pair()?, pair()?];
+        Ok(Signals { stop, child, reload, _unnotified: vec![one, two, three], registered: Vec::new() })
     }
 
     /// Whether SIGHUP asked to read the files again.
     pub fn is_reload_asked(&mut self) -> bool {
-        0 < self.reload.quiet()
+        0 < self.reload.clear()
     }
 
     /// The number of requests to stop since the last call. Requests that come faster than they can be
     /// delivered may count as one.
     pub fn stop_requests(&mut self) -> usize {
-        self.stop.quiet()
+        self.stop.clear()
     }
 
     /// Forgets the SIGCHLD signals so far, and says how many there were; call it before looking for ended
     /// commands.
     pub fn clear_child(&mut self) -> usize {
-        self.child.quiet()
+        self.child.clear()
     }
 
     /// What to poll.
@@ -121,10 +121,10 @@ fn is_stop_asked() -> io::Result<&'static AtomicBool> {
     Ok(IS_STOP_ASKED.get_or_init(|| is_asked))
 }
 
-fn stream_of(signals: &[i32], registered: &mut Vec<SigId>) -> io::Result<Bell> {
-    let (ring, bell) = bell()?;
+fn stream_of(signals: &[i32], registered: &mut Vec<SigId>) -> io::Result<Notifications> {
+    let (notifier, notifications) = pair()?;
     for &signal in signals {
-        registered.push(pipe::register(signal, ring.stream().try_clone()?)?);
+        registered.push(pipe::register(signal, notifier.stream().try_clone()?)?);
     }
-    Ok(bell)
+    Ok(notifications)
 }

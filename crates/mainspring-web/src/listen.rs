@@ -27,7 +27,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use jiff::tz::TimeZone;
 use mainspring_exec::clock::Moment;
-use mainspring_host::socket::{self, Left};
+use mainspring_host::socket::{self, StaleSocket};
 use mainspring_server::activation::{Handed, HandedSocket, Listening};
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::message::say;
@@ -110,7 +110,9 @@ fn bind(address: &Address, settings: &Settings, handed: &Handed) -> io::Result<V
             }
             Ok(sockets)
         }
-        Address::Unix(path) => Ok(vec![in_folder(socket::listen(path, SOCKET_MODE, Left::Unanswered)?)?]),
+        Address::Unix(path) => {
+            Ok(vec![in_folder(socket::listen(path, SOCKET_MODE, StaleSocket::Unanswered)?)?])
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use mainspring_file::budget::MAX_MADE_BYTES;
 use mainspring_file::claims::{Claimant, InForce, settle};
 use mainspring_file::crontab::{Format, names};
 use mainspring_file::jobfile::PlacedJob;
-use mainspring_file::loaded::Loaded;
+use mainspring_file::loaded_file::LoadedFile;
 use mainspring_file::source::{MAX_FILE_BYTES, Source};
 use mainspring_server::protocol::MAX_REQUEST_BYTES;
 use mainspring_web::routes::ROUTES;
@@ -140,9 +140,9 @@ fn jobs_of(text: &str) -> usize {
 
 /// A file as `check` and `apply` read it: with the names of its entries, and with its problems as text.
 fn judged(name: &str, text: &str, format: Format) -> usize {
-    let mut loaded = Loaded::parse(&Source::new(name, text), format, &TimeZone::UTC);
+    let mut loaded = LoadedFile::parse(&Source::new(name, text), format, &TimeZone::UTC);
     names::by_content(&mut loaded.jobs, name);
-    let mut files = [Claimant { origin: name.to_owned(), loaded }];
+    let mut files = [Claimant { job_source: name.to_owned(), loaded }];
     settle(&mut files, &InForce::nothing());
     std::hint::black_box(files[0].loaded.problems_text());
     files[0].loaded.jobs.iter().map(PlacedJob::weight).sum()

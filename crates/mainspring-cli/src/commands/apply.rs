@@ -17,7 +17,7 @@ use super::progress::Progress;
 use crate::cli::changes::ApplyArgs;
 use crate::client::Client;
 use mainspring_file::crontab::Format;
-use mainspring_file::loaded::Loaded;
+use mainspring_file::loaded_file::LoadedFile;
 use mainspring_file::source::{FileError, Source};
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
@@ -39,7 +39,7 @@ pub(super) fn apply(args: &ApplyArgs) -> Result<Exit, Error> {
             }
             source => source?,
         };
-        let loaded = Loaded::parse(&source, Format::from(args.format), &TimeZone::UTC);
+        let loaded = LoadedFile::parse(&source, Format::from(args.format), &TimeZone::UTC);
         loaded.judge(&source)?;
         say(&loaded.problems_text());
         if !loaded.is_good() {

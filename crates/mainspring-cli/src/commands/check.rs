@@ -2,9 +2,9 @@
 //!
 //! Cost: one pass over each file, and one explanation per entry.
 //!
-//! Does not judge by this machine unless `--here` is given: a user that is not there is a warning, because the
-//! file may be for another machine. With `--here` it is a problem, because cron refuses an entry of an unknown
-//! user. Does not ask whether this user may run the entries of a system crontab; `run` does.
+//! Does not judge by this machine unless `--here` is given: a user that is not there is a warning, because
+//! the file may be for another machine. With `--here` it is a problem, because cron refuses an entry of an
+//! unknown user. Does not ask whether this user may run the entries of a system crontab; `run` does.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ use mainspring_file::claims::{Claimant, InForce, settle, unknown};
 use mainspring_file::crontab::{Crontab, Format, PlacedEntry};
 use mainspring_file::folder;
 use mainspring_file::jobfile::{PlacedJob, is_job_file};
-use mainspring_file::loaded::Loaded;
+use mainspring_file::loaded_file::LoadedFile;
 use mainspring_file::plain;
 use mainspring_file::presence::missing;
 use mainspring_file::problem::{Fault, MAX_SHOWN_PROBLEMS, Problem, Severity, render};
@@ -64,7 +64,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Error> {
     // Of one file that is given twice the second is like the first.
     let mut seen = BTreeSet::new();
     let (mut firsts, others): (Vec<_>, Vec<_>) =
-        files.into_iter().partition(|file: &Claimant| seen.insert(file.origin.clone()));
+        files.into_iter().partition(|file: &Claimant| seen.insert(file.job_source.clone()));
     settle_all(&mut firsts);
     let unknown = unknown(&firsts, |_| false);
     let mut documents = Vec::new();
@@ -116,8 +116,8 @@ fn settle_all(files: &mut [Claimant]) {
 fn claimant(source: &Source, look: &Look) -> Claimant {
     let path =
         std::path::absolute(source.name()).map_or_else(|_| source.name().into(), PathBuf::into_os_string);
-    let origin = path.to_string_lossy().into_owned();
-    Claimant { origin, loaded: Loaded::parse(source, look.format, &look.zone) }
+    let job_source = path.to_string_lossy().into_owned();
+    Claimant { job_source, loaded: LoadedFile::parse(source, look.format, &look.zone) }
 }
 
 /// How files are looked at.
@@ -140,7 +140,7 @@ struct Findings {
 }
 
 impl Findings {
-    fn of(mut loaded: Loaded, unknown: Vec<Problem>, look: &Look) -> Findings {
+    fn of(mut loaded: LoadedFile, unknown: Vec<Problem>, look: &Look) -> Findings {
         let (unknown_users, mut warnings): (Vec<Problem>, Vec<Problem>) = match is_job_file(&loaded.source) {
             true => (
                 unknown_users(&loaded.source, &loaded.jobs),
@@ -159,7 +159,7 @@ impl Findings {
             warnings.extend(loaded.jobs.iter().flat_map(|job| absences(&loaded.source, job)));
         }
         warnings.extend(unknown);
-        let Loaded { source, jobs, mut problems, unkept_count, .. } = loaded;
+        let LoadedFile { source, jobs, mut problems, unkept_count, .. } = loaded;
         if look.is_here {
             problems.extend(unknown_users);
         } else {

@@ -19,7 +19,7 @@ use super::{memory, shared};
 use crate::cli::serve::ServeArgs;
 use mainspring_exec::clock::boot_time;
 use mainspring_file::crontab::Format;
-use mainspring_file::loaded::Reader;
+use mainspring_file::loaded_file::Reader;
 use mainspring_host::accounts::Account;
 use mainspring_host::accounts::users::Users;
 use mainspring_server::activation::Handed;

@@ -36,8 +36,8 @@ use super::inbox;
 use super::tables::Tables;
 use balance::{Step, decide};
 use loops::{LINKS, Links, Local, Loops};
-use mainspring_exec::bell::{Bell, Ring, bell};
 use mainspring_exec::clock::{Moment, boot_time};
+use mainspring_exec::notifier::{Notifications, Notifier, pair};
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::log::Style;
@@ -138,10 +138,10 @@ pub(super) fn serve(given: Given<'_>, make: &MakeServing<'_>) -> Result<(), Erro
         let answer = move || drop(answer_all(&mut router, &stream, usize::MAX));
         thread::Builder::new().name("a listener".to_owned()).spawn(answer).map_err(setup("a thread"))?;
     }
-    let (ring, ended) = bell().map_err(setup("a socket pair"))?;
+    let (notifier, ended) = pair().map_err(setup("a socket pair"))?;
     let is_over = AtomicBool::new(false);
     let (owner, identity, addresses) = (&owner, &identity, &web.addresses);
-    let part = Part { pool: &pool, style, data, owner, identity, addresses, make, ring: &ring };
+    let part = Part { pool: &pool, style, data, owner, identity, addresses, make, notifier: &notifier };
     let result = thread::scope(|scope| {
         let _ending = Ending(&is_over);
         let (over, listener, of_inbox, of_clients) =
@@ -183,12 +183,17 @@ struct Part<'p> {
     addresses: &'p [String],
     make: &'p MakeServing<'p>,
     /// Wakes the main thread when a loop has ended.
-    ring: &'p Ring,
+    notifier: &'p Notifier,
 }
 
 impl<'p> Part<'p> {
     /// Takes and gives up shards until a signal asks to stop, or a loop cannot go on. No loop is left then.
-    fn go_on<'s>(&'s self, scope: &'s Scope<'s, '_>, signals: &mut Signals, ended: &Bell) -> Result<(), Error>
+    fn go_on<'s>(
+        &'s self,
+        scope: &'s Scope<'s, '_>,
+        signals: &mut Signals,
+        ended: &Notifications,
+    ) -> Result<(), Error>
     where
         'p: 's,
     {
@@ -204,7 +209,7 @@ impl<'p> Part<'p> {
         scope: &'s Scope<'s, '_>,
         running: &mut BTreeMap<Shard, Running<'s>>,
         signals: &mut Signals,
-        ended: &Bell,
+        ended: &Notifications,
     ) -> Result<(), Error>
     where
         'p: 's,
@@ -217,7 +222,7 @@ impl<'p> Part<'p> {
             if 0 < signals.stop_requests() {
                 return Ok(());
             }
-            ended.quiet();
+            ended.clear();
             self.reap(running)?;
             // While the database does not answer, the leases of the loops say what may go on.
             if let Ok(look) = looking.look(self.identity, &self.owner.name) {
@@ -258,7 +263,7 @@ impl<'p> Part<'p> {
         let work = move || {
             let ended = self.run(shard);
             self.pool.loops.remove(shard);
-            self.ring.ring();
+            self.notifier.notify();
             ended
         };
         let thread = thread::Builder::new().name(format!("shard {}", shard.0));

@@ -24,7 +24,7 @@ use super::forwarder::{Asks, Forwarder, Standing};
 use super::inbox::work;
 use super::listen::Beside;
 use super::sharded::{self, Given, MakeServing, passing};
-use mainspring_exec::bell::{Bell, bell};
+use mainspring_exec::notifier::{Notifications, pair};
 use mainspring_host::regular::open_regular;
 use mainspring_server::activation::Handed;
 use mainspring_server::data_directory::DataDirectory;
@@ -164,7 +164,7 @@ pub(super) fn serve(
         return ended.map(|()| Exit::Ok);
     }
     loop {
-        let (bell, hears) = hear_releases(location)?;
+        let (notifications, hears) = hear_releases(location)?;
         let standing = Arc::clone(&member.standing);
         let mut listening: Option<Vec<UnixStream>> = None;
         let acquire = || {
@@ -175,9 +175,10 @@ pub(super) fn serve(
             }
             acquired
         };
-        let acquired = standby::wait(data, style, handed.control()?, &bell, acquire, |client, _| {
-            Forwarder::new(&standing).serve_client(client);
-        })?;
+        let acquired =
+            standby::wait(data, style, handed.control()?, &notifications, acquire, |client, _| {
+                Forwarder::new(&standing).serve_client(client);
+            })?;
         drop(hears);
         // The listener ends what it answers; the next one begins beside it.
         for stream in listening.into_iter().flatten() {
@@ -219,19 +220,19 @@ fn first(location: &Location, identity: &Identity) -> Result<Option<PostgresStor
     }
 }
 
-/// A bell that rings when a shard was released, until the other end is dropped.
-fn hear_releases(location: &Location) -> Result<(Bell, Sender<()>), Error> {
+/// Notifications of released shards, until the other end is dropped.
+fn hear_releases(location: &Location) -> Result<(Notifications, Sender<()>), Error> {
     let setup = |source| Error::Setup { what: "a thread that hears of releases", source };
-    let (ring, bell) = bell().map_err(setup)?;
+    let (notifier, notifications) = pair().map_err(setup)?;
     let (hears, ended) = channel();
     let mut releases = Releases::new(location).map_err(Error::Store)?;
     let work = move || {
         while ended.try_recv() != Err(TryRecvError::Disconnected) {
             if releases.wait(HEAR_INTERVAL) {
-                ring.ring();
+                notifier.notify();
             }
         }
     };
     thread::Builder::new().name("releases".to_owned()).spawn(work).map_err(setup)?;
-    Ok((bell, hears))
+    Ok((notifications, hears))
 }

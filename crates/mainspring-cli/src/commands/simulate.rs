@@ -14,7 +14,7 @@ use crate::simulation::document::Document;
 use crate::simulation::{MAX_EVENTS, Outcome, Scenario, SimulatedJob, report, simulate as run};
 use mainspring_file::claims::{Claimant, InForce, settle};
 use mainspring_file::crontab::Format;
-use mainspring_file::loaded::Loaded;
+use mainspring_file::loaded_file::LoadedFile;
 use mainspring_file::source::Source;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
@@ -58,8 +58,8 @@ pub(super) fn simulate(args: &SimulateArgs) -> Result<Exit, Error> {
 fn jobs(args: &SimulateArgs, zone: &TimeZone) -> Result<(Vec<SimulatedJob>, Vec<Group>, Exit), Error> {
     let mut files = Vec::new();
     for file in &args.files {
-        let loaded = Loaded::parse(&Source::read(file)?, Format::from(args.format), zone);
-        files.push(Claimant { origin: file.clone(), loaded });
+        let loaded = LoadedFile::parse(&Source::read(file)?, Format::from(args.format), zone);
+        files.push(Claimant { job_source: file.clone(), loaded });
     }
     settle(&mut files, &InForce::nothing());
     let (mut jobs, mut groups, mut exit) = (Vec::new(), Vec::new(), Exit::Ok);

@@ -15,8 +15,8 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
-use mainspring_exec::bell::{Bell, bell};
 use mainspring_exec::clock::Moment;
+use mainspring_exec::notifier::{Notifications, pair};
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::message::with_causes;
@@ -83,18 +83,18 @@ fn connect(address: &Address) -> Result<Client, Error> {
 
 /// The streams on which signals arrive.
 struct Signals {
-    end: Bell,
-    size: Bell,
+    end: Notifications,
+    size: Notifications,
 }
 
 impl Signals {
     fn register() -> io::Result<Signals> {
-        let stream_of = |signals: &[i32]| -> io::Result<Bell> {
-            let (ring, bell) = bell()?;
+        let stream_of = |signals: &[i32]| -> io::Result<Notifications> {
+            let (notifier, notifications) = pair()?;
             for signal in signals {
-                pipe::register(*signal, ring.stream().try_clone()?)?;
+                pipe::register(*signal, notifier.stream().try_clone()?)?;
             }
-            Ok(bell)
+            Ok(notifications)
         };
         Ok(Signals { end: stream_of(&[SIGTERM, SIGHUP, SIGINT])?, size: stream_of(&[SIGWINCH])? })
     }
@@ -122,10 +122,10 @@ impl Top {
             self.draw()?;
             let left = due.since(Moment::now()).min(INTERVAL);
             wait_for(&[stdin().as_fd(), signals.end.as_fd(), signals.size.as_fd()], &[], Some(left))?;
-            if 0 < signals.end.quiet() {
+            if 0 < signals.end.clear() {
                 return Ok(());
             }
-            if 0 < signals.size.quiet() {
+            if 0 < signals.size.clear() {
                 self.redraw()?;
             }
             if !is_readable(stdin().as_fd()) {

@@ -23,7 +23,7 @@ use mainspring_exec::clock::Moment;
 use mainspring_file::claims::{Claimant, InForce, settle};
 use mainspring_file::crontab::Format;
 use mainspring_file::jobfile::JobFile;
-use mainspring_file::loaded::Loaded;
+use mainspring_file::loaded_file::LoadedFile;
 use mainspring_file::source::Source;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
@@ -119,9 +119,9 @@ fn of_server(name: &JobName, args: &NextArgs) -> Result<Option<Timetable>, Error
 fn of_files(name: &JobName, args: &NextArgs, zone: &TimeZone) -> Result<Option<Timetable>, Error> {
     let mut files = Vec::new();
     for file in &args.files {
-        let loaded = Loaded::parse(&Source::read(file)?, Format::from(args.format), zone);
+        let loaded = LoadedFile::parse(&Source::read(file)?, Format::from(args.format), zone);
         say(&loaded.problems_text());
-        files.push(Claimant { origin: file.clone(), loaded });
+        files.push(Claimant { job_source: file.clone(), loaded });
     }
     settle(&mut files, &InForce::nothing());
     let mut jobs = files.into_iter().flat_map(|file| file.loaded.jobs);

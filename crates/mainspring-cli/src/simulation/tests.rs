@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use super::*;
 use mainspring_file::claims::{Claimant, InForce, settle};
 use mainspring_file::crontab::Format;
-use mainspring_file::loaded::Loaded;
+use mainspring_file::loaded_file::LoadedFile;
 use mainspring_file::source::Source;
 
 fn at(time: &str) -> Timestamp {
@@ -18,9 +18,9 @@ fn at(time: &str) -> Timestamp {
 /// A day of the jobs of a text: a job file if it begins with a bracket, else a crontab.
 fn day(text: &str, durations_s: &[Option<u64>]) -> Scenario {
     let name = if text.starts_with('[') { "a.toml" } else { "crontab" };
-    let loaded = Loaded::parse(&Source::new(name, text), Format::User, &TimeZone::UTC);
+    let loaded = LoadedFile::parse(&Source::new(name, text), Format::User, &TimeZone::UTC);
     assert!(loaded.is_good(), "{}", loaded.problems_text());
-    let mut files = [Claimant { origin: name.to_owned(), loaded }];
+    let mut files = [Claimant { job_source: name.to_owned(), loaded }];
     settle(&mut files, &InForce::nothing());
     let [Claimant { loaded, .. }] = files;
     let durations = durations_s.iter().copied().chain(std::iter::repeat(None));

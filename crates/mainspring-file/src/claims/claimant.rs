@@ -8,23 +8,23 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mainspring_job::JobName;
 
-use crate::crontab::names::Known;
-use crate::loaded::Loaded;
+use crate::crontab::names::KnownJob;
+use crate::loaded_file::LoadedFile;
 
 /// A file that was read, on its way to be in force.
 #[derive(Clone, Debug)]
 pub struct Claimant {
     /// What the jobs that it has in force say of where they come from.
-    pub origin: String,
+    pub job_source: String,
     /// What was read.
-    pub loaded: Loaded,
+    pub loaded: LoadedFile,
 }
 
 /// What has a name now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
-    /// Where the job comes from, as in [`Claimant::origin`].
-    pub origin: String,
+    /// Where the job comes from, as in [`Claimant::job_source`].
+    pub job_source: String,
     /// The same for people.
     pub place: String,
 }
@@ -37,9 +37,9 @@ pub struct InForce<'k> {
     pub follows: BTreeMap<JobName, Vec<JobName>>,
     /// The names of jobs whose files are no longer given: a file that says one of them gets the job.
     pub retired: BTreeSet<JobName>,
-    /// The jobs of an origin, or those that are retired, as far as entries of crontabs can be like them.
+    /// The jobs of an source, or those that are retired, as far as entries of crontabs can be like them.
     /// Asked only for files with such entries.
-    pub known: &'k dyn Fn(Option<&str>) -> Vec<Known>,
+    pub known: &'k dyn Fn(Option<&str>) -> Vec<KnownJob>,
 }
 
 impl InForce<'_> {

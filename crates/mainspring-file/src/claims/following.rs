@@ -73,8 +73,9 @@ pub fn unknown(files: &[Claimant], is_known: impl Fn(&JobName) -> bool) -> Vec<(
 
 /// Who follows whom, if the good files are taken over.
 fn edges(files: &[Claimant], in_force: &InForce<'_>) -> BTreeMap<JobName, Vec<JobName>> {
-    let is_good = |origin: &str| files.iter().any(|file| file.origin == origin && file.loaded.is_good());
-    let stays = |name: &JobName| in_force.held.get(name).is_none_or(|holder| !is_good(&holder.origin));
+    let is_good =
+        |job_source: &str| files.iter().any(|file| file.job_source == job_source && file.loaded.is_good());
+    let stays = |name: &JobName| in_force.held.get(name).is_none_or(|holder| !is_good(&holder.job_source));
     let mut follows: BTreeMap<JobName, Vec<JobName>> = in_force
         .follows
         .iter()
@@ -98,7 +99,7 @@ mod tests {
     use super::super::settle;
     use super::*;
     use crate::crontab::Format;
-    use crate::loaded::Loaded;
+    use crate::loaded_file::LoadedFile;
     use crate::source::Source;
     use jiff::tz::TimeZone;
 
@@ -109,8 +110,8 @@ mod tests {
             format!("[jobs.{name}]\n{trigger}\nshell = 'true'\n")
         };
         let text: String = jobs.iter().map(table).collect();
-        let loaded = Loaded::parse(&Source::new(path, text), Format::User, &TimeZone::UTC);
-        Claimant { origin: path.to_owned(), loaded }
+        let loaded = LoadedFile::parse(&Source::new(path, text), Format::User, &TimeZone::UTC);
+        Claimant { job_source: path.to_owned(), loaded }
     }
 
     fn problems(files: &[Claimant]) -> String {
@@ -139,10 +140,11 @@ mod tests {
 
     #[test]
     fn what_is_in_force_counts_unless_its_file_is_read_now() {
-        let held = |origin: &str| Holder { origin: origin.to_owned(), place: origin.to_owned() };
+        let held =
+            |job_source: &str| Holder { job_source: job_source.to_owned(), place: job_source.to_owned() };
         let name = |text: &str| JobName::new(text).unwrap();
-        let in_force = |origin: &str| InForce {
-            held: BTreeMap::from([(name("b"), held(origin))]),
+        let in_force = |job_source: &str| InForce {
+            held: BTreeMap::from([(name("b"), held(job_source))]),
             follows: BTreeMap::from([(name("b"), vec![name("a")])]),
             ..InForce::nothing()
         };

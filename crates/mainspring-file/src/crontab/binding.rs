@@ -23,7 +23,7 @@ use crate::source::Line;
 
 /// What the line above says of the line that is read now.
 #[derive(Default)]
-pub(super) enum Above<'s> {
+pub(super) enum LineAbove<'s> {
     #[default]
     Nothing,
     /// A note, or what is wrong with it, and where its words begin.
@@ -32,15 +32,19 @@ pub(super) enum Above<'s> {
     Resembling(Line<'s>, Fault),
 }
 
-impl<'s> Above<'s> {
+impl<'s> LineAbove<'s> {
     /// What a comment or a blank line says of the line below it, after what it says of the line above.
-    pub(super) fn comment(self, line: Line<'s>, format: Format, found: &mut Findings) -> Above<'s> {
+    pub(super) fn comment(self, line: Line<'s>, format: Format, found: &mut Findings) -> LineAbove<'s> {
         // A comment may be anything, also what is no text.
         let text = std::str::from_utf8(line.bytes).unwrap_or_default();
         if let Some((offset, words)) = noted(text) {
             self.tell_unused(found);
             let parsed = if text.len() <= MAX_LINE_BYTES { Note::parse(words) } else { Note::parse("") };
-            return Above::Note(line, offset, parsed.map(Box::new).map_err(|fault| fault.shifted(offset)));
+            return LineAbove::Note(
+                line,
+                offset,
+                parsed.map(Box::new).map_err(|fault| fault.shifted(offset)),
+            );
         }
         match commented(text) {
             Some(entry) if !self.is_nothing() && Entry::parse(entry, format).is_ok() => {
@@ -51,25 +55,25 @@ impl<'s> Above<'s> {
         match resembling(text) {
             Some((span, meant)) => {
                 let fault = Fault::new(span, "this comment looks like one for Mainspring, and is not read");
-                Above::Resembling(line, fault.with_hint(format!("did you mean `{meant}`?")))
+                LineAbove::Resembling(line, fault.with_hint(format!("did you mean `{meant}`?")))
             }
-            None => Above::Nothing,
+            None => LineAbove::Nothing,
         }
     }
 
     fn is_nothing(&self) -> bool {
-        matches!(self, Above::Nothing)
+        matches!(self, LineAbove::Nothing)
     }
 
     /// Gives the note to the entry on the line below. The error is an entry that cannot be one without it.
     pub(super) fn of_entry(self, found: &mut Findings) -> Result<Option<Box<Note>>, ()> {
         match self {
-            Above::Note(_, _, Ok(note)) => Ok(Some(note)),
-            Above::Note(line, _, Err(fault)) => {
+            LineAbove::Note(_, _, Ok(note)) => Ok(Some(note)),
+            LineAbove::Note(line, _, Err(fault)) => {
                 found.tell(Problem::new(line, fault));
                 Err(())
             }
-            Above::Nothing | Above::Resembling(..) => {
+            LineAbove::Nothing | LineAbove::Resembling(..) => {
                 self.tell_unused(found);
                 Ok(None)
             }
@@ -79,25 +83,25 @@ impl<'s> Above<'s> {
     /// Tells that the note belongs to no entry.
     pub(super) fn tell_unused(self, found: &mut Findings) {
         match self {
-            Above::Nothing => {}
-            Above::Note(line, offset, Ok(_)) => {
+            LineAbove::Nothing => {}
+            LineAbove::Note(line, offset, Ok(_)) => {
                 let fault =
                     Fault::new(mark(offset), "no entry stands on the line below: this line is not used");
                 let hint =
                     "it stands directly above its entry, without a blank line, comment or setting between";
                 found.tell(Problem::minor(line, fault.with_hint(hint)));
             }
-            Above::Note(line, _, Err(fault)) => found.tell(Problem::minor(line, fault)),
+            LineAbove::Note(line, _, Err(fault)) => found.tell(Problem::minor(line, fault)),
             // A second `#` before the mark switches a note off.
-            Above::Resembling(line, _) if words(&line).is_some() => {}
-            Above::Resembling(line, fault) => found.remark(Problem::warning(line, fault)),
+            LineAbove::Resembling(line, _) if words(&line).is_some() => {}
+            LineAbove::Resembling(line, fault) => found.remark(Problem::warning(line, fault)),
         }
     }
 
     /// Switches the note off together with the entry below.
     fn switch_off(self, found: &mut Findings) {
         match self {
-            Above::Note(line, offset, Ok(note)) => {
+            LineAbove::Note(line, offset, Ok(note)) => {
                 let message = match &note.name {
                     Some(name) => format!("the entry below is a comment: `{name}` is switched off"),
                     None => "the entry below is a comment: this line is switched off with it".to_owned(),
@@ -106,10 +110,10 @@ impl<'s> Above<'s> {
                 found.remark(Problem::remark(line, Fault::new(mark(offset), message)));
             }
             // Both are comments, and were made so on purpose.
-            Above::Resembling(line, _) => {
+            LineAbove::Resembling(line, _) => {
                 found.switched_off.extend(words(&line).and_then(|words| Note::parse(words).ok()?.name));
             }
-            Above::Nothing | Above::Note(..) => self.tell_unused(found),
+            LineAbove::Nothing | LineAbove::Note(..) => self.tell_unused(found),
         }
     }
 }
@@ -224,9 +228,9 @@ mod tests {
 
     #[test]
     fn what_belongs_to_nothing_keeps_no_file_out_of_force() {
-        use crate::loaded::Loaded;
+        use crate::loaded_file::LoadedFile;
         let good = |text: &str| {
-            Loaded::parse(&Source::new("x", text), Format::User, &jiff::tz::TimeZone::UTC).is_good()
+            LoadedFile::parse(&Source::new("x", text), Format::User, &jiff::tz::TimeZone::UTC).is_good()
         };
         for (text, expected) in ROWS {
             assert_eq!(good(text), !expected.contains('!'), "{text:?}");

@@ -26,7 +26,7 @@ use mainspring_job::{Job, JobName, text_hash};
 use super::word;
 use crate::jobfile::PlacedJob;
 use crate::jobfile::written::renamed;
-use crate::loaded::Loaded;
+use crate::loaded_file::LoadedFile;
 use mainspring_action::body::{Body, ProcessBody};
 
 /// What a job is called if neither its command nor its file has a word.
@@ -34,7 +34,7 @@ const NO_WORD: &str = "command";
 
 /// A job that had its name before.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct KnownJob {
     name: JobName,
     content: Content,
 }
@@ -48,10 +48,10 @@ struct Content {
     word: Option<String>,
 }
 
-impl Known {
+impl KnownJob {
     /// What is known of a job. `None` if no line of a crontab can be like it.
-    pub fn of(job: &Job) -> Option<Known> {
-        Some(Known { name: job.name.clone(), content: Content::of(job)? })
+    pub fn of(job: &Job) -> Option<KnownJob> {
+        Some(KnownJob { name: job.name.clone(), content: Content::of(job)? })
     }
 }
 
@@ -82,7 +82,7 @@ impl Content {
 
 /// How alike an entry and a known job must be: see the head of this file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Alike {
+pub enum Likeness {
     /// In their commands at least: for jobs of another file.
     InCommand,
     /// In their words at least: for jobs of the same file.
@@ -91,13 +91,13 @@ pub enum Alike {
 
 /// Gives jobs that do not say their names those that they had before, and removes these from `known`. No job
 /// of the file gets a name that another one of it says, or that an entry says which is a comment now.
-pub fn recall(loaded: &mut Loaded, known: &mut Vec<Known>, alike: Alike) {
-    let Loaded { jobs, switched_off, .. } = loaded;
+pub fn recall(loaded: &mut LoadedFile, known: &mut Vec<KnownJob>, alike: Likeness) {
+    let LoadedFile { jobs, switched_off, .. } = loaded;
     let named = jobs.iter().filter(|one| one.is_named).map(|one| one.job.name.clone());
     let said: BTreeSet<JobName> = named.chain(switched_off.iter().cloned()).collect();
     // `echo-2` comes before `echo-10`, as it did when the names were given.
     known.sort_by(|one, other| order(&one.name).cmp(&order(&other.name)));
-    let comparison_count = if alike == Alike::InCommand { 2 } else { 4 };
+    let comparison_count = if alike == Likeness::InCommand { 2 } else { 4 };
     for comparison in 0..comparison_count {
         let mut free: BTreeMap<String, VecDeque<JobName>> = BTreeMap::new();
         for one in known.iter().filter(|one| !said.contains(&one.name)) {
@@ -237,10 +237,10 @@ mod tests {
 
     /// The names of `after`, where `before` was the file.
     fn then(before: &[PlacedJob], after: &str) -> Vec<String> {
-        let mut known: Vec<Known> = before.iter().filter_map(|placed| Known::of(&placed.job)).collect();
+        let mut known: Vec<KnownJob> = before.iter().filter_map(|placed| KnownJob::of(&placed.job)).collect();
         let mut taken = known.iter().map(|one| one.name.clone()).collect();
-        let mut loaded = Loaded { jobs: read(after), ..Loaded::default() };
-        recall(&mut loaded, &mut known, Alike::InWord);
+        let mut loaded = LoadedFile { jobs: read(after), ..LoadedFile::default() };
+        recall(&mut loaded, &mut known, Likeness::InWord);
         let mut jobs = loaded.jobs;
         choose(&mut jobs, "/etc/cron.d/nightly", &mut taken);
         assert!(jobs.iter().all(|one| one.job.text.starts_with(&format!("[jobs.\"{}\"]", one.job.name))

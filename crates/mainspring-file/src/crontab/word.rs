@@ -63,9 +63,9 @@ pub fn of_shell(text: &str) -> Option<String> {
     let mut beside = None;
     for words in &commands {
         match work(words) {
-            Found::Work(word) => return Some(word),
-            Found::Beside(word) => beside = beside.or(Some(word)),
-            Found::Nothing => {}
+            CommandWord::Work(word) => return Some(word),
+            CommandWord::Beside(word) => beside = beside.or(Some(word)),
+            CommandWord::Nothing => {}
         }
     }
     beside
@@ -74,35 +74,35 @@ pub fn of_shell(text: &str) -> Option<String> {
 /// The word for a program and its arguments.
 pub fn of_words(words: &[String]) -> Option<String> {
     match work(words) {
-        Found::Work(word) | Found::Beside(word) => Some(word),
-        Found::Nothing => None,
+        CommandWord::Work(word) | CommandWord::Beside(word) => Some(word),
+        CommandWord::Nothing => None,
     }
 }
 
 /// What was found in one simple command.
-enum Found {
+enum CommandWord {
     Work(String),
     Beside(String),
     Nothing,
 }
 
-fn work(words: &[String]) -> Found {
+fn work(words: &[String]) -> CommandWord {
     let words = unwrapped(words);
-    let Some((program, arguments)) = words.split_first() else { return Found::Nothing };
+    let Some((program, arguments)) = words.split_first() else { return CommandWord::Nothing };
     let name = last_part(program);
     if BESIDE.contains(&name) {
-        return cleaned(name).map_or(Found::Nothing, Found::Beside);
+        return cleaned(name).map_or(CommandWord::Nothing, CommandWord::Beside);
     }
     let better = match name {
         "run-parts" => arguments.iter().rfind(|word| !word.starts_with('-')).map(|word| last_part(word)),
         _ if INTERPRETERS.contains(&name) => match script(arguments) {
             Some(script) => Some(last_part(script)),
-            None => return cleaned(name).map_or(Found::Nothing, Found::Beside),
+            None => return cleaned(name).map_or(CommandWord::Nothing, CommandWord::Beside),
         },
         _ => None,
     };
     let word = better.and_then(cleaned).or_else(|| cleaned(name));
-    word.map_or(Found::Nothing, Found::Work)
+    word.map_or(CommandWord::Nothing, CommandWord::Work)
 }
 
 /// The command without keywords, assignments and programs that only start another.

@@ -36,11 +36,11 @@ type Ask = fn(&str, &Account) -> Result<Account, Refusal>;
 #[derive(Clone, Debug)]
 pub struct Users {
     ourselves: Account,
-    heard: Arc<Mutex<Heard>>,
+    heard: Arc<Mutex<CachedAnswer>>,
 }
 
 #[derive(Debug)]
-struct Heard {
+struct CachedAnswer {
     ask: Ask,
     thread: Option<Thread>,
     /// Whether a question has not been answered yet.
@@ -61,7 +61,7 @@ impl Users {
     }
 
     fn asking(ourselves: Account, ask: Ask) -> Users {
-        let heard = Heard { ask, thread: None, is_asking: false, answers: BTreeMap::new() };
+        let heard = CachedAnswer { ask, thread: None, is_asking: false, answers: BTreeMap::new() };
         Users { ourselves, heard: Arc::new(Mutex::new(heard)) }
     }
 
@@ -88,7 +88,7 @@ impl Users {
     }
 }
 
-impl Heard {
+impl CachedAnswer {
     fn answer(&mut self, text: &str, ourselves: &Account) -> Result<Account, Refusal> {
         self.wait_for(None, Duration::ZERO);
         let silent = || Refusal::Lookup(io::ErrorKind::TimedOut.into());

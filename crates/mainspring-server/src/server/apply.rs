@@ -16,8 +16,8 @@ use crate::protocol::{AppliedWire, ErrorKind, ErrorWire, FileWire, MAX_APPLIED_F
 use mainspring_file::budget::Budget;
 use mainspring_file::claims::Claimant;
 use mainspring_file::crontab::Format;
-use mainspring_file::loaded::Loaded;
-use mainspring_file::origin::Origin;
+use mainspring_file::job_source::JobSource;
+use mainspring_file::loaded_file::LoadedFile;
 use mainspring_file::source::Source;
 
 impl Server {
@@ -28,14 +28,15 @@ impl Server {
         let (mut claimants, mut budget) = (Vec::new(), Budget::default());
         for file in files {
             let format = if file.system { Format::System } else { Format::User };
-            let origin = self.origin_of(&file.name);
+            let job_source = self.job_source_of(&file.name);
             let source = Source::new(file.name, file.text);
-            let mut loaded = Loaded::parse_within(&source, format, &self.files.reader().zone, &mut budget);
+            let mut loaded =
+                LoadedFile::parse_within(&source, format, &self.files.reader().zone, &mut budget);
             loaded.notify_by_default(&self.files.reader().notify);
             if !loaded.is_good() {
                 return Err(ErrorWire::new(ErrorKind::Invalid, loaded.problems_text()));
             }
-            claimants.push(Claimant { origin: origin.source(), loaded });
+            claimants.push(Claimant { job_source: job_source.source(), loaded });
         }
         self.files.share().prepare(&mut claimants);
         self.settle_names(&mut claimants);
@@ -45,7 +46,7 @@ impl Server {
         let share = self.files.share();
         let set = |mut file: Claimant| {
             let elsewhere = share.part(&mut file.loaded);
-            definitions(file.loaded, &Origin::of(&file.origin), !prune).with_elsewhere(elsewhere)
+            definitions(file.loaded, &JobSource::of(&file.job_source), !prune).with_elsewhere(elsewhere)
         };
         let sets: Vec<Definitions> = claimants.into_iter().map(set).collect();
         if !is_preview {

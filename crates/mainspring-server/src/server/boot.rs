@@ -50,11 +50,11 @@ use mainspring_exec::clock::{self, Moment, Reading, boot_time};
 use mainspring_exec::descriptors;
 use mainspring_exec::executor::MAX_RUNNING;
 use mainspring_file::claims::{Holder, InForce};
-use mainspring_file::crontab::names::Known;
+use mainspring_file::crontab::names::KnownJob;
 use mainspring_file::hook;
+use mainspring_file::job_source::JobSource;
 use mainspring_file::jobfile::{JobFile, PlacedJob};
-use mainspring_file::loaded::{Loaded, Reader};
-use mainspring_file::origin::Origin;
+use mainspring_file::loaded_file::{LoadedFile, Reader};
 use mainspring_file::source::Source;
 
 /// The width of the log's second column.
@@ -203,12 +203,12 @@ impl Server {
             Some(sources) => self.unknown_files(taken, sources, &records, now),
             None => taken,
         };
-        let good: Vec<Origin> =
-            taken.iter().map(|(index, _)| self.files.served[*index].origin.clone()).collect();
+        let good: Vec<JobSource> =
+            taken.iter().map(|(index, _)| self.files.served[*index].job_source.clone()).collect();
         let sets: Vec<Definitions> = taken
             .into_iter()
             .zip(&good)
-            .map(|((_, loaded), origin)| definitions(loaded, origin, false))
+            .map(|((_, loaded), job_source)| definitions(loaded, job_source, false))
             .collect();
         self.hand_over(&mut records, &sets, now);
         check_own(&records, own.as_ref())?;
@@ -307,35 +307,35 @@ impl Server {
             let names = [Some(file.path.clone()), file.target()];
             let is_this = |source: &String| names.iter().flatten().any(|name| name == source);
             for record in records.iter_mut().filter(|record| record.source.as_ref().is_some_and(is_this)) {
-                record.source = Some(file.origin.source());
+                record.source = Some(file.job_source.source());
             }
         }
     }
 
     /// Reads all files, on top of what is known.
-    fn take_all(&mut self, records: &[JobRecord], now: Moment) -> Vec<(usize, Loaded)> {
+    fn take_all(&mut self, records: &[JobRecord], now: Moment) -> Vec<(usize, LoadedFile)> {
         let (mut held, mut retired) = (BTreeMap::new(), BTreeSet::new());
         let mut retired_sources = BTreeSet::new();
         for record in records {
             let Some(source) = &record.source else { continue };
-            let (name, origin) = (record.mark.job.clone(), Origin::of(source));
-            if self.files.are_retired(&origin) {
+            let (name, job_source) = (record.mark.job.clone(), JobSource::of(source));
+            if self.files.are_retired(&job_source) {
                 retired.insert(name);
                 retired_sources.insert(source.clone());
             } else {
-                held.insert(name, holder(&origin));
+                held.insert(name, holder(&job_source));
             }
         }
         let zone = self.files.reader().zone.clone();
-        let known = |origin: Option<&str>| {
-            let is_asked = |record: &&JobRecord| match (&record.source, origin) {
-                (Some(source), Some(origin)) => source == origin,
+        let known = |job_source: Option<&str>| {
+            let is_asked = |record: &&JobRecord| match (&record.source, job_source) {
+                (Some(source), Some(job_source)) => source == job_source,
                 (Some(source), None) => retired_sources.contains(source),
                 (None, _) => false,
             };
             let texts = records.iter().filter(is_asked).map(|record| Source::new("", record.text.clone()));
             let jobs = texts.flat_map(|text| JobFile::parse(&text, &zone).jobs);
-            jobs.filter_map(|placed| Known::of(&placed.job)).collect()
+            jobs.filter_map(|placed| KnownJob::of(&placed.job)).collect()
         };
         let indices: Vec<usize> = (0..self.files.served.len()).collect();
         self.files.take(
@@ -369,7 +369,7 @@ impl Server {
             }
         }
         for ((from, to), count) in moves {
-            let (from, to) = (Origin::of(&from), Origin::of(&to));
+            let (from, to) = (JobSource::of(&from), JobSource::of(&to));
             self.note(now.wall, &format!("{} of {from} come from {to} now", counted(count, "job")));
         }
     }
@@ -379,8 +379,8 @@ impl Server {
         let mut names: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         for record in records {
             let Some(source) = &record.source else { continue };
-            let origin = Origin::of(source);
-            if self.files.are_retired(&origin) {
+            let job_source = JobSource::of(source);
+            if self.files.are_retired(&job_source) {
                 names.entry(source.clone()).or_default().push(record.mark.job.as_str());
             }
         }
@@ -396,7 +396,7 @@ impl Server {
         let troubled: Vec<usize> = self.files.troubled().collect();
         for index in troubled {
             let file = &mut self.files.served[index];
-            let set = kept.iter().find(|set| set.source == file.origin.source());
+            let set = kept.iter().find(|set| set.source == file.job_source.source());
             file.job_count = set.map_or(0, |set| set.jobs.len());
             let text = match file.job_count {
                 0 => format!("{} has problems, and nothing of it is in force", file.path),
@@ -418,14 +418,14 @@ impl Server {
     fn definitions_in_store(
         &mut self,
         records: &[JobRecord],
-        good: &[Origin],
+        good: &[JobSource],
         now: Moment,
     ) -> Vec<Definitions> {
         let mut sets: BTreeMap<String, Definitions> = BTreeMap::new();
         for record in records.iter().filter(|record| !record.text.is_empty()) {
             // A job that was removed has none.
             let Some(source) = &record.source else { continue };
-            if good.contains(&Origin::of(source)) {
+            if good.contains(&JobSource::of(source)) {
                 continue;
             }
             let Some(file) = kept_file(record, &self.files.reader().zone) else { continue };
@@ -455,32 +455,32 @@ fn follow_clock(lease: Lease, asked: Duration) {
 }
 
 /// What has a name, by where it comes from.
-pub(super) fn holder(origin: &Origin) -> Holder {
-    let place = match origin {
-        Origin::Command => "a job that came by command (mainspring remove lets go of it)".to_owned(),
-        origin => origin.to_string(),
+pub(super) fn holder(job_source: &JobSource) -> Holder {
+    let place = match job_source {
+        JobSource::Command => "a job that came by command (mainspring remove lets go of it)".to_owned(),
+        job_source => job_source.to_string(),
     };
-    Holder { origin: origin.source(), place }
+    Holder { job_source: job_source.source(), place }
 }
 
 /// What the log says of jobs whose file is not given any more.
 fn retired_text(source: &str, names: &[&str], is_all_good: bool) -> String {
-    let (origin, count) = (Origin::of(source), counted(names.len(), "job"));
+    let (job_source, count) = (JobSource::of(source), counted(names.len(), "job"));
     let shown = names.iter().take(MAX_NAMED).copied().collect::<Vec<_>>().join(", ");
     let more = if MAX_NAMED < names.len() { ", .." } else { "" };
     let (are, go) = (agreeing(names.len(), "is", "are"), agreeing(names.len(), "goes", "go"));
     match is_all_good {
-        true => format!("{origin} is not given any more: its {count} {are} removed ({shown}{more})"),
+        true => format!("{job_source} is not given any more: its {count} {are} removed ({shown}{more})"),
         false => format!(
-            "{origin} is not given any more: its {count} {go} when no given file has a problem ({shown}{more})"
+            "{job_source} is not given any more: its {count} {go} when no given file has a problem ({shown}{more})"
         ),
     }
 }
 
 /// What was read as a set for the planner. `keeps` says that jobs which are not in it stay, because some
 /// could not be read.
-pub(super) fn definitions(loaded: Loaded, origin: &Origin, keeps: bool) -> Definitions {
-    let source = origin.source();
+pub(super) fn definitions(loaded: LoadedFile, job_source: &JobSource, keeps: bool) -> Definitions {
+    let source = job_source.source();
     let of_origin = |placed: PlacedJob| {
         let mut job = placed.job;
         job.source.clone_from(&source);

@@ -1,7 +1,7 @@
 //! Commands of the program that the loop runs in: from its threads, without a socket.
 //!
 //! ```text
-//! any thread: Caller ── Call ──▶ channel, bell ──▶ loop ─▶ planner ─▶ store ─▶ reply ──▶ the answer's channel
+//! any thread: Caller ── Call ──▶ channel, notifier ──▶ loop ─▶ planner ─▶ store ─▶ reply ──▶ the answer's channel
 //! ```
 //!
 //! Cost: two channels and a system call for each call, and one more for each turn that finds any.
@@ -20,7 +20,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use mainspring_job::{Audit, Command, Reply, Scope};
 
-use mainspring_exec::bell::{Bell, Ring, bell};
+use mainspring_exec::notifier::{Notifications, Notifier, pair};
 
 /// The actor of what the program's own code asks for.
 const ACTOR: &str = "program";
@@ -65,16 +65,16 @@ pub(super) enum Call {
 #[derive(Clone, Debug)]
 pub struct Caller {
     sender: Sender<Call>,
-    ring: Ring,
+    notifier: Notifier,
 }
 
 /// The end for the loop.
 #[derive(Debug)]
 pub struct Calls {
     receiver: Receiver<Call>,
-    bell: Bell,
-    /// While it is held, the bell is not readable for good after the last caller is gone.
-    ring: Ring,
+    notifications: Notifications,
+    /// While it is held, the other end is not readable for good after the last caller is gone.
+    notifier: Notifier,
 }
 
 /// Where the loop puts what becomes of a call.
@@ -192,8 +192,8 @@ pub fn audit(command: &Command, at: Timestamp) -> Option<Audit> {
 /// When the operating system gives no socket pair.
 pub fn calls() -> io::Result<(Caller, Calls)> {
     let (sender, receiver) = channel();
-    let (ring, bell) = bell()?;
-    Ok((Caller { sender, ring: ring.clone() }, Calls { receiver, bell, ring }))
+    let (notifier, notifications) = pair()?;
+    Ok((Caller { sender, notifier: notifier.clone() }, Calls { receiver, notifications, notifier }))
 }
 
 impl Caller {
@@ -224,14 +224,14 @@ impl Caller {
     fn call(&self, call: Call) {
         // It fails only after the loop has ended, and drops the answer, which says so.
         let _ = self.sender.send(call);
-        self.ring.ring();
+        self.notifier.notify();
     }
 }
 
 impl Calls {
-    /// Forgets the rings so far: calls are looked for afterwards.
-    pub(super) fn quiet(&self) {
-        self.bell.quiet();
+    /// Clears the notifications so far: calls are looked for afterwards.
+    pub(super) fn clear(&self) {
+        self.notifications.clear();
     }
 
     /// The next call, if there is one.
@@ -241,12 +241,12 @@ impl Calls {
 
     /// Has the loop look again.
     pub(super) fn look_again(&self) {
-        self.ring.ring();
+        self.notifier.notify();
     }
 }
 
 impl AsFd for Calls {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.bell.as_fd()
+        self.notifications.as_fd()
     }
 }

@@ -206,8 +206,8 @@ impl Execution for Commands {
         self.executor.kill_all_before_loss(now);
     }
 
-    fn to_be_left_count(&self) -> usize {
-        self.executor.to_be_left_count()
+    fn to_be_detached_count(&self) -> usize {
+        self.executor.to_be_detached_count()
     }
 
     fn leave(&mut self, now: Moment, reports: &mut dyn Reports<Attempted>) -> Vec<Attempted> {

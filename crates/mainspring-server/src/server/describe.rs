@@ -21,8 +21,8 @@ use crate::protocol::{
     JobState, JobWire, OnceWire, PauseTermsWire, Response, RunWire, SourceCode, SpreadWire, StatsWire,
 };
 use mainspring_action::body::Body;
+use mainspring_file::job_source::JobSource;
 use mainspring_file::jobfile::written::once_table;
-use mainspring_file::origin::Origin;
 
 /// When a job is due next, as far as its timetable says.
 pub(super) fn next(job: &Job, mark: &Mark, now: Timestamp) -> Option<Timestamp> {
@@ -77,7 +77,7 @@ pub(super) fn job(known: &Known, now: Timestamp) -> JobWire {
     };
     // One does not hide another.
     let words = held.iter().skip(1).fold(state.to_string(), |words, state| format!("{words}, {state}"));
-    let (work, zone, origin) = (&job.work, zone_of(job), Origin::of(&job.source));
+    let (work, zone, job_source) = (&job.work, zone_of(job), JobSource::of(&job.source));
     let both = |time: Timestamp| (time.to_string(), civil(time, &zone));
     let (next_text, next_civil) = next.map(both).unzip();
     // A list writes this for each job, and they are the same time for most.
@@ -104,11 +104,11 @@ pub(super) fn job(known: &Known, now: Timestamp) -> JobWire {
         policies: work.policies.to_string(),
         group: work.group.as_ref().map(|group| group.as_str().to_owned()),
         priority: work.priority,
-        source: origin.to_string(),
-        source_code: match origin {
-            Origin::Command => SourceCode::Command,
-            Origin::Program => SourceCode::Program,
-            Origin::Applied(_) | Origin::Served(_) => SourceCode::File,
+        source: job_source.to_string(),
+        source_code: match job_source {
+            JobSource::Command => SourceCode::Command,
+            JobSource::Program => SourceCode::Program,
+            JobSource::Applied(_) | JobSource::Served(_) => SourceCode::File,
         },
         source_line: known.source_line,
         silent_since: known.silent_since.map(|since| since.to_string()),

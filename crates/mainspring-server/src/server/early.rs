@@ -23,12 +23,12 @@ use mainspring_job::Start;
 
 use super::execution::{Attempted, left_until};
 use mainspring_exec::clock::Moment;
-use mainspring_exec::held::{Held, TimerId};
+use mainspring_exec::delay_queue::{DelayQueue, TimerId};
 
 /// See the head of this file.
 #[derive(Debug)]
 pub(super) struct Early<S = Start> {
-    held: Held<(Attempted, S)>,
+    held: DelayQueue<(Attempted, S)>,
     /// By the attempt.
     ids: HashMap<Attempted, TimerId>,
 }
@@ -44,7 +44,7 @@ impl Early {
 impl<S> Early<S> {
     /// Nothing yet.
     pub(super) fn new(now: Moment) -> Early<S> {
-        Early { held: Held::new(now.monotonic), ids: HashMap::new() }
+        Early { held: DelayQueue::new(now.monotonic), ids: HashMap::new() }
     }
 
     fn hold_until(

@@ -131,7 +131,7 @@ pub trait Execution: Debug + Send {
     }
 
     /// How many attempts go on when the server loses the jobs.
-    fn to_be_left_count(&self) -> usize {
+    fn to_be_detached_count(&self) -> usize {
         0
     }
 

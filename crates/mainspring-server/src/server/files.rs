@@ -37,12 +37,12 @@ use crate::exit::Exit;
 use crate::message::{PROGRAM, agreeing, counted, say, with_causes};
 use mainspring_exec::clock::Moment;
 use mainspring_file::claims::{Claimant, InForce, settle};
-use mainspring_file::crontab::names::{self, Alike, Known};
+use mainspring_file::crontab::names::{self, KnownJob, Likeness};
+use mainspring_file::job_source::JobSource;
 use mainspring_file::jobfile::PlacedJob;
-use mainspring_file::loaded::{Loaded, Reader};
-use mainspring_file::origin::Origin;
+use mainspring_file::loaded_file::{LoadedFile, Reader};
 use mainspring_file::source::{FileError, STANDARD_INPUT};
-use mainspring_file::watch::{Decision, Seen, Stamp, UNREST, Watch};
+use mainspring_file::watch::{Decision, LookResult, Stamp, UNREST, Watch};
 
 /// A served file.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ pub(super) struct Served {
     /// The whole path as it was typed, or what standard input is called.
     pub(super) path: String,
     /// What its jobs say of where they come from.
-    pub(super) origin: Origin,
+    pub(super) job_source: JobSource,
     watch: Watch,
     /// The file system of its folder, when the file was there last.
     device: Option<u64>,
@@ -76,14 +76,14 @@ const PATH_OF_INPUT: &str = "standard input";
 
 impl Served {
     fn new(name: &str) -> Served {
-        let origin = match name {
-            STANDARD_INPUT => Origin::Served(PATH_OF_INPUT.to_owned()),
-            name => Origin::served(name),
+        let job_source = match name {
+            STANDARD_INPUT => JobSource::Served(PATH_OF_INPUT.to_owned()),
+            name => JobSource::served(name),
         };
-        let path = origin.to_string();
+        let path = job_source.to_string();
         Served {
             path,
-            origin,
+            job_source,
             watch: Watch::new(None),
             device: None,
             read: None,
@@ -135,7 +135,7 @@ impl Served {
     /// Whether what was read is what was seen at rest.
     fn is_as_seen(&mut self, stamp: Option<Stamp>, reading: Occasion) -> bool {
         let Some(stamp) = stamp else { return true };
-        let is_so = reading == Occasion::Asked || self.watch.seen() == Some(Seen::There(stamp));
+        let is_so = reading == Occasion::Asked || self.watch.seen() == Some(LookResult::There(stamp));
         if is_so {
             self.watch.take(stamp);
             self.device = device_of_folder(Path::new(&self.path));
@@ -144,11 +144,11 @@ impl Served {
     }
 
     /// What is wrong with a file that cannot be looked at, or whose folder is gone: its jobs go on.
-    fn tell_absence(&mut self, seen: Seen) {
+    fn tell_absence(&mut self, seen: LookResult) {
         let why = match seen {
-            Seen::Unreadable => "cannot be looked at, or is a link that leads nowhere",
-            Seen::FolderGone => "is gone with its folder",
-            Seen::There(_) | Seen::Gone => return,
+            LookResult::Unreadable => "cannot be looked at, or is a link that leads nowhere",
+            LookResult::FolderGone => "is gone with its folder",
+            LookResult::There(_) | LookResult::Gone => return,
         };
         let (count, go) = (counted(self.job_count, "job"), agreeing(self.job_count, "goes", "go"));
         self.problems = format!("{} {why}: its {count} {go} on\n", self.path);
@@ -158,7 +158,7 @@ impl Served {
     /// What is told of a file that does not come to rest, or cannot be looked at.
     pub(super) fn unrest_text(&self) -> String {
         match self.watch.seen() {
-            Some(Seen::There(_)) => {
+            Some(LookResult::There(_)) => {
                 format!(
                     "{} has been changing for {} s, and is read when it is at rest",
                     self.path,
@@ -343,7 +343,7 @@ impl Files {
         in_force: &InForce<'_>,
         reading: Occasion,
         now: Moment,
-    ) -> Vec<(usize, Loaded)> {
+    ) -> Vec<(usize, LoadedFile)> {
         let (mut read, mut claimants) = (Vec::new(), Vec::new());
         let at = self.since(now);
         for &index in indices {
@@ -351,7 +351,7 @@ impl Files {
             match self.reader.load(if file.is_input() { STANDARD_INPUT } else { &file.path }) {
                 Ok(loaded) if file.is_as_seen(loaded.source.stamp(), reading) => {
                     read.push(index);
-                    claimants.push(Claimant { origin: file.origin.source(), loaded });
+                    claimants.push(Claimant { job_source: file.job_source.source(), loaded });
                 }
                 // What was read may be half of it.
                 Ok(_) | Err(FileError::Changing { .. }) if reading == Occasion::Rested => {
@@ -359,7 +359,7 @@ impl Files {
                 }
                 Ok(_) => unreachable!("what is asked for is taken as it is"),
                 Err(error) => {
-                    if let (Seen::There(stamp), false) =
+                    if let (LookResult::There(stamp), false) =
                         (look_at(Path::new(&file.path), None), matches!(error, FileError::Changing { .. }))
                     {
                         file.watch.take(stamp);
@@ -393,13 +393,13 @@ impl Files {
     pub(super) fn compare_with(&mut self, source: &str, jobs: &BTreeMap<&JobName, &Job>) {
         let Files { served, reader, share, .. } = self;
         let kept = jobs.values().map(|job| (job.name.as_str(), job.text.as_str())).collect();
-        for file in served.iter_mut().filter(|file| !file.is_input() && file.origin.source() == source) {
+        for file in served.iter_mut().filter(|file| !file.is_input() && file.job_source.source() == source) {
             let loaded = reader.load(&file.path);
             file.is_unapplied = loaded.map_or(true, |mut loaded| {
                 share.name(&mut loaded, source);
                 if loaded.lacks_names() {
-                    let mut known = jobs.values().filter_map(|job| Known::of(job)).collect();
-                    names::recall(&mut loaded, &mut known, Alike::InWord);
+                    let mut known = jobs.values().filter_map(|job| KnownJob::of(job)).collect();
+                    names::recall(&mut loaded, &mut known, Likeness::InWord);
                 }
                 share.part(&mut loaded);
                 !says(&loaded, &kept)
@@ -415,39 +415,39 @@ impl Files {
         self.served.iter().enumerate().filter(move |(_, file)| is_troubled(file)).map(|(index, _)| index)
     }
 
-    /// The origin of a file that is applied: that of the served one if it is one.
-    pub(super) fn origin_of(&self, path: &str) -> Origin {
+    /// The source of a file that is applied: that of the served one if it is one.
+    pub(super) fn job_source_of(&self, path: &str) -> JobSource {
         let is_this =
             |file: &&Served| file.path == path || file.target().is_some_and(|target| target == path);
         let served = self.served.iter().find(is_this);
-        served.map_or_else(|| Origin::Applied(path.to_owned()), |file| file.origin.clone())
+        served.map_or_else(|| JobSource::Applied(path.to_owned()), |file| file.job_source.clone())
     }
 
-    /// Whether a file that is given has this origin.
-    pub(super) fn are_given(&self, origin: &Origin) -> bool {
-        let may_be = matches!(origin, Origin::Served(path) if self.folders.may_have(Path::new(path)));
-        may_be || self.served.iter().any(|file| file.origin == *origin)
+    /// Whether a file that is given has this source.
+    pub(super) fn are_given(&self, job_source: &JobSource) -> bool {
+        let may_be = matches!(job_source, JobSource::Served(path) if self.folders.may_have(Path::new(path)));
+        may_be || self.served.iter().any(|file| file.job_source == *job_source)
     }
 
-    /// Whether a file that is given has this origin, and is there.
-    pub(super) fn are_there(&self, origin: &Origin) -> bool {
+    /// Whether a file that is given has this source, and is there.
+    pub(super) fn are_there(&self, job_source: &JobSource) -> bool {
         let is_there = |file: &Served| {
-            file.is_input() || matches!(look_at(Path::new(&file.path), file.device), Seen::There(_))
+            file.is_input() || matches!(look_at(Path::new(&file.path), file.device), LookResult::There(_))
         };
-        self.served.iter().any(|file| file.origin == *origin && is_there(file))
+        self.served.iter().any(|file| file.job_source == *job_source && is_there(file))
     }
 
     /// The line of a job in the served file that it comes from. What a file says that is not in force has
     /// none.
-    pub(super) fn line_of(&self, origin: &Origin, job: &JobName) -> Option<usize> {
-        let file = self.served.iter().find(|file| file.origin == *origin && !file.is_unapplied)?;
+    pub(super) fn line_of(&self, job_source: &JobSource, job: &JobName) -> Option<usize> {
+        let file = self.served.iter().find(|file| file.job_source == *job_source && !file.is_unapplied)?;
         file.lines.get(job).copied()
     }
 
-    /// Whether jobs of this origin go, because their file is not given any more. Of a shared store another
+    /// Whether jobs of this source go, because their file is not given any more. Of a shared store another
     /// server may have the file.
-    pub(super) fn are_retired(&self, origin: &Origin) -> bool {
-        !self.is_shared && matches!(origin, Origin::Served(_)) && !self.are_given(origin)
+    pub(super) fn are_retired(&self, job_source: &JobSource) -> bool {
+        !self.is_shared && matches!(job_source, JobSource::Served(_)) && !self.are_given(job_source)
     }
 
     /// Watches all directories that matter now. One that cannot be watched is looked at now and then.
@@ -467,7 +467,7 @@ impl Files {
 }
 
 /// Whether a file says these jobs, by name and text, and no others.
-pub(super) fn says(loaded: &Loaded, kept: &BTreeMap<&str, &str>) -> bool {
+pub(super) fn says(loaded: &LoadedFile, kept: &BTreeMap<&str, &str>) -> bool {
     let is_kept = |placed: &PlacedJob| kept.get(placed.job.name.as_str()) == Some(&placed.job.text.as_str());
     kept.len() == loaded.jobs.len() && loaded.jobs.iter().all(is_kept)
 }

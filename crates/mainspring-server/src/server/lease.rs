@@ -84,7 +84,8 @@ impl Server {
             LeaseAge::Old if self.holding.is_old => {}
             LeaseAge::Old => {
                 self.holding.is_old = true;
-                let left_count = if self.phase == Phase::Running { self.work.to_be_left_count() } else { 0 };
+                let left_count =
+                    if self.phase == Phase::Running { self.work.to_be_detached_count() } else { 0 };
                 let text = format!(
                     "the lease could not be renewed for {} s: nothing starts, and what runs is asked to end ({}){}",
                     age.as_secs(),
@@ -129,7 +130,7 @@ impl Server {
             self.holding.was_stopping = self.phase != Phase::Running;
             let mut why = why.to_owned();
             if self.phase == Phase::Running {
-                why += &left_text(self.work.to_be_left_count());
+                why += &left_text(self.work.to_be_detached_count());
                 self.owner.tell_all(self.work.leave(now, &mut self.log));
             }
             self.kill(now, &why);

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! inotify ─▶ names that were modified and not closed ─▶ Writer ─┐
-//! stat of the path, and of its folder ─▶ Seen ──────────────────┴─▶ mainspring_file::watch
+//! stat of the path, and of its folder ─▶ LookResult ──────────────────┴─▶ mainspring_file::watch
 //! ```
 //!
 //! Cost: a system call for a look, two more if nothing is found; a wake-up for a change in a directory.
@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 
 use nix::sys::inotify::{AddWatchFlags, InotifyEvent};
 
-use mainspring_file::watch::{Seen, Stamp, Writer};
+use mainspring_file::watch::{LookResult, Stamp, Writer};
 
 /// How many symbolic links a path may lead through; the kernel follows as many.
 const MAX_LINKS: usize = 40;
@@ -36,30 +36,30 @@ pub(super) const TOLD: AddWatchFlags = AddWatchFlags::IN_CLOSE_WRITE
     .union(AddWatchFlags::IN_ATTRIB);
 
 /// What stat says of a path. `device` is the file system of its folder when the file was seen last.
-pub(super) fn look_at(path: &Path, device: Option<u64>) -> Seen {
+pub(super) fn look_at(path: &Path, device: Option<u64>) -> LookResult {
     match fs::metadata(path) {
-        Ok(found) => Seen::There(Stamp::of(&found)),
+        Ok(found) => LookResult::There(Stamp::of(&found)),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             look_for(path, device)
         }
-        Err(_) => Seen::Unreadable,
+        Err(_) => LookResult::Unreadable,
     }
 }
 
 /// Why nothing is found at a path.
-fn look_for(path: &Path, device: Option<u64>) -> Seen {
+fn look_for(path: &Path, device: Option<u64>) -> LookResult {
     if fs::symlink_metadata(path).is_ok() {
         // A link that leads nowhere, as between two steps of a swap.
-        return Seen::Unreadable;
+        return LookResult::Unreadable;
     }
     match path.parent().map(fs::metadata) {
         // Where the file was is no file system mounted now, or another one.
-        Some(Ok(folder)) if device.is_some_and(|device| device != folder.dev()) => Seen::FolderGone,
-        Some(Ok(folder)) if folder.is_dir() => Seen::Gone,
+        Some(Ok(folder)) if device.is_some_and(|device| device != folder.dev()) => LookResult::FolderGone,
+        Some(Ok(folder)) if folder.is_dir() => LookResult::Gone,
         Some(Err(error)) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            Seen::Unreadable
+            LookResult::Unreadable
         }
-        _ => Seen::FolderGone,
+        _ => LookResult::FolderGone,
     }
 }
 
@@ -159,13 +159,13 @@ mod tests {
         symlink("nowhere", root.join("d/link")).unwrap();
         let device = device_of_folder(&root.join("d/there"));
         let look = |path: &str, device| look_at(&root.join(path), device);
-        assert!(matches!(look("d/there", device), Seen::There(stamp) if stamp.size == 1));
-        assert_eq!(look("d/gone", device), Seen::Gone);
-        assert_eq!(look("d/gone", None), Seen::Gone);
-        assert_eq!(look("d/gone", device.map(|device| device + 1)), Seen::FolderGone);
-        assert_eq!(look("none/gone", device), Seen::FolderGone);
-        assert_eq!(look("d/there/gone", device), Seen::FolderGone);
-        assert_eq!(look("d/link", device), Seen::Unreadable);
+        assert!(matches!(look("d/there", device), LookResult::There(stamp) if stamp.size == 1));
+        assert_eq!(look("d/gone", device), LookResult::Gone);
+        assert_eq!(look("d/gone", None), LookResult::Gone);
+        assert_eq!(look("d/gone", device.map(|device| device + 1)), LookResult::FolderGone);
+        assert_eq!(look("none/gone", device), LookResult::FolderGone);
+        assert_eq!(look("d/there/gone", device), LookResult::FolderGone);
+        assert_eq!(look("d/link", device), LookResult::Unreadable);
         fs::remove_dir_all(&root).unwrap();
     }
 

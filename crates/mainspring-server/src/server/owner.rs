@@ -249,9 +249,9 @@ impl Owner {
         self.writer.has_more && self.writer.is_idle() && !self.writer.is_full()
     }
 
-    /// Forgets the rings so far: news are looked for afterwards.
-    pub(super) fn quiet(&self) {
-        self.writer.quiet();
+    /// Clears the notifications so far: news are looked for afterwards.
+    pub(super) fn clear(&self) {
+        self.writer.clear();
     }
 
     /// What the store's thread has done next, if anything. What rests on a batch that is on disk is added to
@@ -343,9 +343,9 @@ impl Owner {
         self.questions.ask(&self.writer, now);
     }
 
-    /// Forgets the rings so far: answers are looked for afterwards.
+    /// Clears the notifications so far: answers are looked for afterwards.
     pub(super) fn quiet_questions(&self) {
-        self.questions.quiet();
+        self.questions.clear();
     }
 
     /// The next answer, if there is one.

@@ -29,7 +29,7 @@ use crate::protocol::Asked;
 use crate::waiting::is_readable;
 use mainspring_exec::clock::Moment;
 use mainspring_exec::shortage::is_shortage;
-use mainspring_host::socket::{Left, listen};
+use mainspring_host::socket::{StaleSocket, listen};
 
 /// The most connections at one time: people and a few programs.
 pub(super) const MAX_CONNECTIONS: usize = 64;
@@ -79,7 +79,7 @@ impl Peers {
     /// replaced: the directory is locked.
     pub(super) fn listen(path: &Path, handed: Option<UnixListener>, rate: u32) -> io::Result<Peers> {
         let is_own = handed.is_none();
-        let listener = handed.map_or_else(|| listen(path, SOCKET_MODE, Left::Ours), Ok)?;
+        let listener = handed.map_or_else(|| listen(path, SOCKET_MODE, StaleSocket::Ours), Ok)?;
         listener.set_nonblocking(true)?;
         Ok(Peers {
             listener,
@@ -113,7 +113,7 @@ impl Peers {
         if self.file.is_some() && file_id(&self.path) == self.file {
             return Ok(false);
         }
-        self.listener = listen(&self.path, SOCKET_MODE, Left::Ours)?;
+        self.listener = listen(&self.path, SOCKET_MODE, StaleSocket::Ours)?;
         self.listener.set_nonblocking(true)?;
         (self.is_own, self.is_heard) = (true, true);
         self.file = file_id(&self.path);

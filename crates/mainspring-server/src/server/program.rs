@@ -33,12 +33,12 @@ use crate::protocol::{Effect, ErrorKind, ErrorWire, MAX_NAMED, Power, Row};
 use crate::supervisor;
 use mainspring_action::body::Body;
 use mainspring_exec::clock::Moment;
-use mainspring_file::origin::Origin;
+use mainspring_file::job_source::JobSource;
 
 impl Server {
     /// Takes calls, until there is none or the time of this turn is over.
     pub(super) fn take_calls(&mut self, now: Moment) {
-        self.calls.iter().for_each(Calls::quiet);
+        self.calls.iter().for_each(Calls::clear);
         while self.takes_requests(now)
             && let Some(call) = self.calls.as_ref().and_then(Calls::next)
         {
@@ -158,8 +158,8 @@ pub(super) fn check_own(records: &[JobRecord], own: Option<&Definitions>) -> Res
         is_others && names.contains(&record.mark.job)
     };
     let Some(record) = records.iter().find(is_taken) else { return Ok(()) };
-    let origin = record.source.as_deref().map_or(Origin::Command, Origin::of);
-    let text = format!("there is a job `{}` already, from {origin}", record.mark.job);
+    let job_source = record.source.as_deref().map_or(JobSource::Command, JobSource::of);
+    let text = format!("there is a job `{}` already, from {job_source}", record.mark.job);
     Err(Error::Refused(ErrorWire::new(ErrorKind::Conflict, text)))
 }
 

@@ -27,8 +27,8 @@ use mainspring_job::Reader;
 
 use super::asking::{Answered, Question};
 use super::writer::Writer;
-use mainspring_exec::bell::{Bell, Ring, bell};
 use mainspring_exec::clock::Moment;
+use mainspring_exec::notifier::{Notifications, Notifier, pair};
 
 /// The loop's side of the thread that reads.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub(super) struct Questions {
     /// Those that wait until so many batches are on disk.
     waiting: VecDeque<(u64, Question)>,
     answers: Receiver<Answered>,
-    bell: Bell,
+    notifications: Notifications,
 }
 
 impl Questions {
@@ -48,10 +48,10 @@ impl Questions {
     /// # Errors
     /// When the operating system gives no thread or no socket pair.
     pub(super) fn start(reader: Option<Box<dyn Reader + Send>>) -> io::Result<Questions> {
-        let (ring, bell) = bell()?;
+        let (notifier, notifications) = pair()?;
         let (back, answers) = channel();
-        let (sender, thread) = reader.map(|reader| spawn(reader, back, ring)).transpose()?.unzip();
-        Ok(Questions { sender, thread, waiting: VecDeque::new(), answers, bell })
+        let (sender, thread) = reader.map(|reader| spawn(reader, back, notifier)).transpose()?.unzip();
+        Ok(Questions { sender, thread, waiting: VecDeque::new(), answers, notifications })
     }
 
     pub(super) fn add(&mut self, writer: &Writer, question: Question) {
@@ -79,9 +79,9 @@ impl Questions {
         self.answers.try_recv().ok()
     }
 
-    /// Forgets the rings so far: answers are looked for afterwards.
-    pub(super) fn quiet(&self) {
-        self.bell.quiet();
+    /// Clears the notifications so far: answers are looked for afterwards.
+    pub(super) fn clear(&self) {
+        self.notifications.clear();
     }
 }
 
@@ -98,14 +98,14 @@ impl Drop for Questions {
 
 impl AsFd for Questions {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.bell.as_fd()
+        self.notifications.as_fd()
     }
 }
 
 fn spawn(
     mut reader: Box<dyn Reader + Send>,
     back: Sender<Answered>,
-    ring: Ring,
+    notifier: Notifier,
 ) -> io::Result<(Sender<Question>, JoinHandle<()>)> {
     let (sender, questions) = channel::<Question>();
     let work = move || {
@@ -113,7 +113,7 @@ fn spawn(
             if back.send(question.answer(&mut *reader)).is_err() {
                 return;
             }
-            ring.ring();
+            notifier.notify();
         }
     };
     let thread = thread::Builder::new().name("reader".to_owned()).spawn(work)?;

@@ -35,7 +35,7 @@ impl Server {
     /// What the store's thread has done becomes outputs, answers and notes. Returns whether a batch was
     /// written.
     pub(super) fn take_news(&mut self, now: Moment, outputs: &mut Vec<Output>) -> Result<bool, Error> {
-        self.owner.quiet();
+        self.owner.clear();
         let mut has_committed = false;
         while let Some(news) = self.owner.next_news(now, outputs) {
             match news {

@@ -22,9 +22,9 @@ use super::purpose::Purpose;
 use crate::exit::Exit;
 use mainspring_exec::clock::Moment;
 use mainspring_file::claims::{Claimant, InForce, settle};
-use mainspring_file::crontab::names::Known;
-use mainspring_file::loaded::Loaded;
-use mainspring_file::origin::Origin;
+use mainspring_file::crontab::names::KnownJob;
+use mainspring_file::job_source::JobSource;
+use mainspring_file::loaded_file::LoadedFile;
 
 /// How long people who ask are told that a file has lost most of its jobs.
 const TOLD_FOR: SignedDuration = SignedDuration::from_hours(1);
@@ -91,7 +91,7 @@ impl Server {
         if self.files.is_shared {
             return;
         }
-        let source = self.files.served[index].origin.source();
+        let source = self.files.served[index].job_source.source();
         // Some may have gone before, by a command.
         let count = self.owner.planner().jobs().filter(|(job, _)| job.source == source).count();
         let Some(text) = self.files.served[index].remove(count) else { return };
@@ -125,15 +125,15 @@ impl Server {
     }
 
     /// Puts files into force that may be.
-    fn take_over(&mut self, taken: Vec<(usize, Loaded)>, owners: &BTreeMap<JobName, String>) {
+    fn take_over(&mut self, taken: Vec<(usize, LoadedFile)>, owners: &BTreeMap<JobName, String>) {
         let mut sets = Vec::new();
         for (index, loaded) in taken {
             let file = &self.files.served[index];
-            let (path, source) = (file.path.clone(), file.origin.source());
+            let (path, source) = (file.path.clone(), file.job_source.source());
             let is_moving = |name: &JobName| owners.get(name).is_some_and(|owner| *owner != source);
             let names = loaded.jobs.iter().map(|placed| placed.job.name.clone());
             let jobs: Vec<JobName> = names.filter(is_moving).collect();
-            let set = definitions(loaded, &file.origin, false).with_elsewhere(file.elsewhere.clone());
+            let set = definitions(loaded, &file.job_source, false).with_elsewhere(file.elsewhere.clone());
             sets.push((path, set));
             if !jobs.is_empty() {
                 let command = Command::Adopt { jobs, source };
@@ -154,16 +154,16 @@ impl Server {
     }
 }
 
-fn in_force<'k>(jobs: &[&Job], known: &'k dyn Fn(Option<&str>) -> Vec<Known>) -> InForce<'k> {
-    let held = jobs.iter().map(|job| (job.name.clone(), holder(&Origin::of(&job.source)))).collect();
+fn in_force<'k>(jobs: &[&Job], known: &'k dyn Fn(Option<&str>) -> Vec<KnownJob>) -> InForce<'k> {
+    let held = jobs.iter().map(|job| (job.name.clone(), holder(&JobSource::of(&job.source)))).collect();
     let of = |job: &Job| job.timetable.follows().map(|after| after.job.clone()).collect::<Vec<_>>();
     let follows = jobs.iter().map(|job| (job.name.clone(), of(job))).filter(|(_, of)| !of.is_empty());
     InForce { held, follows: follows.collect(), retired: BTreeSet::new(), known }
 }
 
-fn known<'j>(jobs: &'j [&Job]) -> impl Fn(Option<&str>) -> Vec<Known> + 'j {
-    move |origin| {
-        let is_asked = |job: &&&Job| origin == Some(job.source.as_str());
-        jobs.iter().filter(is_asked).filter_map(|job| Known::of(job)).collect()
+fn known<'j>(jobs: &'j [&Job]) -> impl Fn(Option<&str>) -> Vec<KnownJob> + 'j {
+    move |job_source| {
+        let is_asked = |job: &&&Job| job_source == Some(job.source.as_str());
+        jobs.iter().filter(is_asked).filter_map(|job| KnownJob::of(job)).collect()
     }
 }

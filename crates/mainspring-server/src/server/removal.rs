@@ -20,7 +20,7 @@ use super::purpose::Purpose;
 use super::{Server, describe};
 use crate::message::counted;
 use crate::protocol::{Done, ErrorKind, ErrorWire, Response};
-use mainspring_file::origin::Origin;
+use mainspring_file::job_source::JobSource;
 
 impl Server {
     pub(super) fn remove(&self, text: &str) -> Asking {
@@ -44,9 +44,9 @@ impl Server {
         let planner = self.owner.planner();
         // One that is absent may come back as it was, unless a person says that it is not to.
         let Some((job, _)) = planner.job(name) else { return Ok(planner.absence(name).is_some()) };
-        let origin = Origin::of(&job.source);
-        if self.files.are_there(&origin) {
-            let message = format!("the job comes from {origin}: remove it there");
+        let job_source = JobSource::of(&job.source);
+        if self.files.are_there(&job_source) {
+            let message = format!("the job comes from {job_source}: remove it there");
             return Err(ErrorWire::new(ErrorKind::Conflict, message));
         }
         Ok(true)

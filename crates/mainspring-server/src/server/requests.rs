@@ -31,8 +31,8 @@ use crate::protocol::{
 use mainspring_action::body::{Body, ProcessBody};
 use mainspring_exec::clock::Moment;
 use mainspring_file::definition::Definition;
+use mainspring_file::job_source::JobSource;
 use mainspring_file::jobfile::JobFile;
-use mainspring_file::origin::Origin;
 use mainspring_file::source::Source;
 
 /// So many requests are worth a batch of their own while the store has nothing to write. With fewer, a slow
@@ -165,7 +165,7 @@ impl Server {
             Purpose::Restored { source } => {
                 if let Reply::Applied(applied) = reply {
                     let names = describe::applied(&applied).refused;
-                    self.say_refused(&Origin::of(&source).to_string(), &names, now);
+                    self.say_refused(&JobSource::of(&source).to_string(), &names, now);
                 }
             }
             Purpose::Answer(asker) => self.clients.answer_awaited(asker, describe::reply(&reply)),
@@ -303,7 +303,7 @@ impl Server {
         let [job] = jobs.as_slice() else { return Err(usage("expected one job")) };
         self.check_here(job)?;
         self.check_free(&job.name, replace)?;
-        let definitions = Definitions::new(Origin::Command.source(), jobs).with_groups(file.groups);
+        let definitions = Definitions::new(JobSource::Command.source(), jobs).with_groups(file.groups);
         Ok(Next::Command(Command::Apply(definitions)))
     }
 
@@ -321,7 +321,7 @@ impl Server {
         let zone = self.files.reader().zone.clone();
         let schedule = Schedule::new(expression, zone);
         let definition = Definition { policies, ..Definition::new(job_name(&name)?, schedule, body) };
-        let source = Origin::Command.source();
+        let source = JobSource::Command.source();
         let job = definition.job(&source).map_err(|error| usage(error.to_string()))?;
         self.check_here(&job)?;
         self.check_free(&job.name, replace)?;
@@ -339,10 +339,13 @@ impl Server {
     fn check_free(&self, name: &JobName, replace: bool) -> Result<(), ErrorWire> {
         let known = self.owner.planner().job(name);
         if let Some((known, _)) = known
-            && !(replace && Origin::of(&known.source) == Origin::Command)
+            && !(replace && JobSource::of(&known.source) == JobSource::Command)
         {
-            let hint =
-                if Origin::of(&known.source) == Origin::Command { "; --replace replaces it" } else { "" };
+            let hint = if JobSource::of(&known.source) == JobSource::Command {
+                "; --replace replaces it"
+            } else {
+                ""
+            };
             let message = format!("there is a job `{name}` already: choose another --name{hint}");
             return Err(ErrorWire::new(ErrorKind::Conflict, message));
         }

@@ -16,7 +16,7 @@ use mainspring_job::{Job, JobName, Placement, Shard};
 
 use mainspring_file::claims::Claimant;
 use mainspring_file::crontab::names;
-use mainspring_file::loaded::Loaded;
+use mainspring_file::loaded_file::LoadedFile;
 use mainspring_file::problem::{Fault, Problem};
 
 /// Which part it is.
@@ -58,7 +58,7 @@ impl Share {
     }
 
     /// Gives names to what has none, if that is not to be done by what is known.
-    pub(super) fn name(self, loaded: &mut Loaded, source: &str) {
+    pub(super) fn name(self, loaded: &mut LoadedFile, source: &str) {
         if self.is_part() {
             names::by_content(&mut loaded.jobs, source);
         }
@@ -70,8 +70,8 @@ impl Share {
         if !self.is_part() {
             return;
         }
-        for Claimant { loaded, origin } in files.iter_mut().filter(|file| file.loaded.is_good()) {
-            self.name(loaded, origin);
+        for Claimant { loaded, job_source } in files.iter_mut().filter(|file| file.loaded.is_good()) {
+            self.name(loaded, job_source);
             let placement = Placement::new(loaded.jobs.iter().map(|placed| &placed.job), self.count);
             let mut problems = Vec::new();
             for placed in loaded.jobs.iter().filter(|placed| placement.is_divided(&placed.job)) {
@@ -87,7 +87,7 @@ impl Share {
     }
 
     /// Takes out what belongs to other shards, and returns the names of that.
-    pub(super) fn part(self, loaded: &mut Loaded) -> Vec<JobName> {
+    pub(super) fn part(self, loaded: &mut LoadedFile) -> Vec<JobName> {
         if !self.is_part() {
             return Vec::new();
         }

@@ -22,22 +22,22 @@ use super::Server;
 use super::files::says;
 use crate::message::counted;
 use mainspring_exec::clock::Moment;
-use mainspring_file::loaded::Loaded;
-use mainspring_file::origin::Origin;
+use mainspring_file::job_source::JobSource;
+use mainspring_file::loaded_file::LoadedFile;
 
 impl Server {
     /// Those of the files that come into force now: the store has none of their name. It is said where one of
     /// the others differs.
     pub(super) fn unknown_files(
         &mut self,
-        taken: Vec<(usize, Loaded)>,
+        taken: Vec<(usize, LoadedFile)>,
         sources: &BTreeSet<String>,
         records: &[JobRecord],
         now: Moment,
-    ) -> Vec<(usize, Loaded)> {
+    ) -> Vec<(usize, LoadedFile)> {
         let mut unknown = Vec::new();
         for (index, loaded) in taken {
-            let source = self.files.served[index].origin.source();
+            let source = self.files.served[index].job_source.source();
             let kept: BTreeMap<&str, &str> = of_source(records, &source)
                 .map(|record| (record.mark.job.as_str(), record.text.as_str()))
                 .collect();
@@ -62,26 +62,26 @@ impl Server {
 
     /// Jobs stay whose file is not given here.
     fn say_not_given(&mut self, records: &[JobRecord], now: Moment) {
-        let mut counts: BTreeMap<Origin, usize> = BTreeMap::new();
+        let mut counts: BTreeMap<JobSource, usize> = BTreeMap::new();
         for source in records.iter().filter_map(|record| record.source.as_ref()) {
-            let origin = Origin::of(source);
-            if matches!(origin, Origin::Served(_)) && !self.files.are_given(&origin) {
-                *counts.entry(origin).or_default() += 1;
+            let job_source = JobSource::of(source);
+            if matches!(job_source, JobSource::Served(_)) && !self.files.are_given(&job_source) {
+                *counts.entry(job_source).or_default() += 1;
             }
         }
-        for (origin, count) in counts {
+        for (job_source, count) in counts {
             let count = counted(count, "job");
-            self.note(now.wall, &format!("{origin} is not given here: its {count} stay in force"));
+            self.note(now.wall, &format!("{job_source} is not given here: its {count} stay in force"));
         }
     }
 
-    /// The origin of a file that is applied: that of the served one if it is one, here or at another server.
-    pub(super) fn origin_of(&self, path: &str) -> Origin {
-        let found = self.files.origin_of(path);
-        let served = Origin::served(path);
+    /// The source of a file that is applied: that of the served one if it is one, here or at another server.
+    pub(super) fn job_source_of(&self, path: &str) -> JobSource {
+        let found = self.files.job_source_of(path);
+        let served = JobSource::served(path);
         let source = served.source();
         let is_elsewhere = || self.owner.planner().jobs().any(|(job, _)| job.source == source);
-        let is_served = matches!(found, Origin::Applied(_)) && self.files.is_shared && is_elsewhere();
+        let is_served = matches!(found, JobSource::Applied(_)) && self.files.is_shared && is_elsewhere();
         if is_served { served } else { found }
     }
 

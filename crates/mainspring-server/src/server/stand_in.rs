@@ -36,8 +36,8 @@ use crate::protocol::{
     Backend, ClusterWire, ErrorKind, ErrorWire, FileStateWire, HealthWire, HistoryWire, JobWire, ListWire,
     MAX_ROWS, Request, Response, StatusWire,
 };
+use mainspring_file::job_source::JobSource;
 use mainspring_file::jobfile::Selector;
-use mainspring_file::origin::Origin;
 
 /// Answers of one shard.
 pub struct StandIn<'s> {
@@ -300,7 +300,7 @@ fn of_marks(records: &[JobRecord], now: Timestamp) -> HealthWire {
 fn files(records: &[JobRecord]) -> Vec<FileStateWire> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for record in records {
-        if let Some(Origin::Served(path)) = record.source.as_deref().map(Origin::of) {
+        if let Some(JobSource::Served(path)) = record.source.as_deref().map(JobSource::of) {
             *counts.entry(path).or_default() += 1;
         }
     }

@@ -1,7 +1,7 @@
 //! A server that stands by: it waits for the shard, or for the data directory.
 //!
 //! ```text
-//!  acquire ── Held ──▶ hand clients over for ASK_INTERVAL, or until the bell ──▶ acquire ── a lease ──▶ the loop
+//!  acquire ── Held ──▶ hand clients over for ASK_INTERVAL, or until notified ──▶ acquire ── a lease ──▶ the loop
 //! ```
 //!
 //! Cost: a question to the store each second, or four tries of a lock.
@@ -22,9 +22,9 @@ use crate::log::{Kind, Log, Style};
 use crate::message::PROGRAM;
 use crate::signals::Signals;
 use crate::waiting::{wait_for, wait_for_any};
-use mainspring_exec::bell::Bell;
 use mainspring_exec::clock::{Moment, boot_time};
-use mainspring_host::socket::{Left, listen as listen_at};
+use mainspring_exec::notifier::Notifications;
+use mainspring_host::socket::{StaleSocket, listen as listen_at};
 use mainspring_store::{Directory, DirectoryError};
 
 /// How often the shard is asked for.
@@ -34,9 +34,9 @@ const ASK_INTERVAL: Duration = Duration::from_secs(1);
 const FOLDER_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Waits until `acquire` gives a lease, and hands clients to `answer` with the reason why there is none yet.
-/// When the bell rings the shard may be free. `control` is the control socket, if the service manager made
-/// it. Returns the lease with the boot time before it was asked for, and the signals, in which one may have
-/// come meanwhile; `None` if a signal asked to stop.
+/// When a notification comes the shard may be free. `control` is the control socket, if the service manager
+/// made it. Returns the lease with the boot time before it was asked for, and the signals, in which one may
+/// have come meanwhile; `None` if a signal asked to stop.
 ///
 /// # Errors
 /// When the operating system refuses something, or the store cannot be used.
@@ -44,7 +44,7 @@ pub fn wait(
     data: &DataDirectory,
     style: Style,
     control: Option<UnixListener>,
-    bell: &Bell,
+    notifications: &Notifications,
     mut acquire: impl FnMut() -> Result<Lease, StoreError>,
     answer: impl Fn(UnixStream, &str),
 ) -> Result<Option<(Lease, Duration, Signals)>, Error> {
@@ -66,7 +66,7 @@ pub fn wait(
             note(style, "stopped");
             return Ok(None);
         }
-        bell.quiet();
+        notifications.clear();
         let asked = boot_time();
         let text = match acquire() {
             Ok(lease) => {
@@ -93,7 +93,7 @@ pub fn wait(
             }
             let of_clients = listener.as_ref().map(AsFd::as_fd);
             let readable: Vec<BorrowedFd<'_>> =
-                signals.fds().into_iter().chain(of_clients).chain([bell.as_fd()]).collect();
+                signals.fds().into_iter().chain(of_clients).chain([notifications.as_fd()]).collect();
             let ready = wait_for_any(&readable, &[], &[], Some(left)).map_err(setup("polling"))?;
             signals.clear_child();
             let _ = signals.is_reload_asked();
@@ -104,7 +104,7 @@ pub fn wait(
             if let Some((stream, _)) = listener.as_ref().and_then(|listener| listener.accept().ok()) {
                 answer(stream, &text);
             }
-            if ready.contains(&bell.as_fd().as_raw_fd()) {
+            if ready.contains(&notifications.as_fd().as_raw_fd()) {
                 break;
             }
         }
@@ -173,7 +173,7 @@ pub fn note_to(log: impl Write + AsFd, style: Style, text: &str) {
 /// When it cannot be made.
 pub fn listen(data: &DataDirectory) -> Result<UnixListener, Error> {
     let path = data.socket();
-    let listener = listen_at(&path, SOCKET_MODE, Left::Ours);
+    let listener = listen_at(&path, SOCKET_MODE, StaleSocket::Ours);
     listener
         .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
         .map_err(|source| Error::Data { path, source })

@@ -35,8 +35,8 @@ use mainspring_job::{
 };
 
 use super::asking::{Answered, Question};
-use mainspring_exec::bell::Ring;
 use mainspring_exec::clock::{Moment, Reading, boot_time};
+use mainspring_exec::notifier::Notifier;
 
 /// How long the thread waits before it tries a batch again for which the store was busy.
 const TRY_WAIT: Duration = Duration::from_millis(10);
@@ -103,8 +103,8 @@ pub(super) enum Report {
 /// The way back to the loop.
 pub(super) struct Tell {
     pub(super) sender: Sender<Report>,
-    pub(super) ring: Ring,
-    /// The loop waits for a report itself and needs no ring.
+    pub(super) notifier: Notifier,
+    /// The loop waits for a report itself and needs no notification.
     pub(super) is_awaited: Arc<AtomicBool>,
 }
 
@@ -113,7 +113,7 @@ impl Tell {
         // Fails only after the loop has ended.
         let _ = self.sender.send(report);
         if !self.is_awaited.load(Ordering::SeqCst) {
-            self.ring.ring();
+            self.notifier.notify();
         }
     }
 }

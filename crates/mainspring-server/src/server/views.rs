@@ -20,8 +20,8 @@ use crate::protocol::{
     ClusterWire, HistoryWire, JobWire, ListWire, MAX_ROWS, MAX_WAITING_SHOWN, Response, StatusWire,
 };
 use mainspring_exec::clock::{Moment, ahead};
+use mainspring_file::job_source::JobSource;
 use mainspring_file::jobfile::Selector;
-use mainspring_file::origin::Origin;
 
 /// The most jobs of one answer: all other work waits while the loop takes what it knows of them. The thread
 /// that reads makes the rows of that.
@@ -138,7 +138,7 @@ impl Server {
         let planner = self.owner.planner();
         // A list asks for each job, and few have hooks.
         let silent_since = job.hooks.as_ref().and_then(|_| planner.silent_since(&job.name, now.wall));
-        let source_line = self.files.line_of(&Origin::of(&job.source), &job.name);
+        let source_line = self.files.line_of(&JobSource::of(&job.source), &job.name);
         let (job, mark, is_all_paused) = (Arc::clone(job), mark.clone(), planner.is_paused());
         Known { job, mark, armed, load, silent_since, source_line, is_all_paused }
     }

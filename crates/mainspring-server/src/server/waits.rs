@@ -21,7 +21,7 @@
 use std::time::{Duration, Instant};
 
 use mainspring_exec::clock::Moment;
-use mainspring_exec::waits::{Armed, Waits};
+use mainspring_exec::waits::{ArmedWait, Waits};
 
 /// What is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub(super) const COUNT: usize = 9;
 pub(super) struct LoopWaits {
     waits: Waits<Wait>,
     /// By the reason.
-    armed: [Option<Armed>; COUNT],
+    armed: [Option<ArmedWait>; COUNT],
 }
 
 impl LoopWaits {

@@ -177,8 +177,8 @@ impl Work {
     }
 
     /// How many processes go on when the server loses the jobs.
-    pub(super) fn to_be_left_count(&self) -> usize {
-        self.execution.to_be_left_count()
+    pub(super) fn to_be_detached_count(&self) -> usize {
+        self.execution.to_be_detached_count()
     }
 
     /// The server has lost the jobs: lets go of these. Returns what has ended.

@@ -1,7 +1,7 @@
 //! The loop's side of the store's thread. The thread keeps the flush of a disk from holding the loop up.
 //!
 //! ```text
-//! loop ── Writer: batch, load, renewal ──▶ channel ──▶ store thread ── Report ──▶ channel, bell ──▶ Writer ── loop
+//! loop ── Writer: batch, load, renewal ──▶ channel ──▶ store thread ── Report ──▶ channel, notifier ──▶ Writer ── loop
 //! ```
 //!
 //! Cost: two switches between threads for each batch, and up to [`SPIN`] of processor time on each of the two
@@ -24,8 +24,8 @@ use mainspring_job::{Batch, JobName, Lease, Store, StoreError};
 use super::asking::Question;
 use super::store_thread::{Load, Order, Report, SPIN, StoreThread, Tell, spin};
 use crate::protocol::HistogramWire;
-use mainspring_exec::bell::{Bell, bell};
 use mainspring_exec::clock::Moment;
+use mainspring_exec::notifier::{Notifications, pair};
 
 /// How many batches are on their way at once: one that is written, and one that is next if it is worth it.
 const MAX_IN_FLIGHT: usize = 2;
@@ -67,9 +67,9 @@ pub(super) struct Writer {
     reports: Receiver<Report>,
     /// What was received before it was asked for.
     early: Option<Report>,
-    /// The loop waits for a report itself and needs no ring.
+    /// The loop waits for a report itself and needs no notification.
     is_awaited: Arc<AtomicBool>,
-    bell: Bell,
+    notifications: Notifications,
     /// When each batch was given that is not on disk.
     in_flight: VecDeque<Moment>,
     /// Whether the last of them is written soon, unless something holds the store up.
@@ -97,12 +97,12 @@ impl Writer {
     /// # Errors
     /// When the operating system gives no thread or no socket pair.
     pub(super) fn start(store: Box<dyn Store + Send>, lease: Lease) -> io::Result<Writer> {
-        let (ring, bell) = bell()?;
+        let (notifier, notifications) = pair()?;
         let (orders, taken) = channel();
         let (sender, reports) = channel();
         let is_awaited = Arc::new(AtomicBool::new(false));
         let thread =
-            StoreThread::new(store, lease, Tell { sender, ring, is_awaited: Arc::clone(&is_awaited) });
+            StoreThread::new(store, lease, Tell { sender, notifier, is_awaited: Arc::clone(&is_awaited) });
         let work = move || thread.work(&taken);
         let thread = thread::Builder::new().name("store".to_owned()).spawn(work)?;
         Ok(Writer {
@@ -111,7 +111,7 @@ impl Writer {
             reports,
             early: None,
             is_awaited,
-            bell,
+            notifications,
             in_flight: VecDeque::new(),
             is_prompt: false,
             delay: Delay::None,
@@ -254,9 +254,9 @@ impl Writer {
         self.early.is_some()
     }
 
-    /// Forgets the rings so far: reports are looked for afterwards.
-    pub(super) fn quiet(&self) {
-        self.bell.quiet();
+    /// Clears the notifications so far: reports are looked for afterwards.
+    pub(super) fn clear(&self) {
+        self.notifications.clear();
     }
 
     /// How long the first batch has waited.
@@ -319,7 +319,7 @@ impl Drop for Writer {
 
 impl AsFd for Writer {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.bell.as_fd()
+        self.notifications.as_fd()
     }
 }
 
@@ -350,8 +350,8 @@ mod tests {
                     wait_for(&[writer.as_fd()], &[], Some(RING_WAIT)).unwrap();
                     assert!(Moment::now().since(now) < RING_WAIT, "nothing was rung for batch {number}");
                 }
-                writer.quiet();
-                // The ring of the batch before may come after its report was taken.
+                writer.clear();
+                // The notification of the batch before may come after its report was taken.
                 match writer.next_report(Moment::now()) {
                     Some(report) => break report,
                     None => is_there = false,

@@ -17,7 +17,7 @@ use axum::http::{HeaderValue, Response, StatusCode};
 use jiff::tz::TimeZone;
 use mainspring_file::budget::Budget;
 use mainspring_file::crontab::Format;
-use mainspring_file::loaded::Loaded;
+use mainspring_file::loaded_file::LoadedFile;
 use mainspring_file::source::Source;
 use mainspring_server::protocol::{AppliedWire, FileWire, JobState, JobWire, Request, Response as Answer};
 use serde::Deserialize;
@@ -152,7 +152,7 @@ async fn one_job(call: &Call, name: Option<String>) -> Result<(String, String), 
     let (body, zone) = (call.body.clone(), call.app.zone.clone());
     let read = move || {
         let toml = document::<DefineAsked>(&body)?.text(name.as_deref())?;
-        let read = Loaded::parse(&Source::new("definition.toml", toml.as_str()), Format::User, &zone);
+        let read = LoadedFile::parse(&Source::new("definition.toml", toml.as_str()), Format::User, &zone);
         if !read.is_good() {
             let mut faults = Faults::default();
             faults.add(&read);
@@ -293,7 +293,7 @@ fn read(ApplyAsked { files, prune, preview }: ApplyAsked, zone: &TimeZone) -> Re
         (Vec::new(), HashMap::new(), Faults::default(), true);
     for Sent { path, text } in files {
         let source = Source::new(path, text);
-        let read = Loaded::parse_within(&source, Format::User, zone, &mut budget);
+        let read = LoadedFile::parse_within(&source, Format::User, zone, &mut budget);
         is_good &= read.is_good();
         faults.add(&read);
         found.extend(read.jobs.into_iter().map(|placed| (placed.job.name.to_string(), placed.job.text)));

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_file::budget::Budget;
 use mainspring_file::crontab::Format;
-use mainspring_file::loaded::Loaded;
+use mainspring_file::loaded_file::LoadedFile;
 use mainspring_file::source::Source;
 use mainspring_server::protocol::{MAX_APPLIED_FILES, Request, Response};
 use serde::Deserialize;
@@ -79,7 +79,7 @@ fn checked(
 ) -> String {
     let source = Source::new(path, text);
     // A crontab becomes TOML here.
-    let read = Loaded::parse_within(&source, Format::User, zone, budget);
+    let read = LoadedFile::parse_within(&source, Format::User, zone, budget);
     let (faults, faults_left_out) = telling.faults(&read);
     let sentence = |job: &mainspring_job::Job| {
         let triggers = job.timetable.triggers().iter();

@@ -10,7 +10,7 @@
 
 use std::fmt::Write;
 
-use mainspring_file::loaded::Loaded;
+use mainspring_file::loaded_file::LoadedFile;
 use mainspring_file::problem::Problem as Found;
 use mainspring_server::protocol::MAX_REQUEST_BYTES;
 use serde::Deserialize;
@@ -57,7 +57,7 @@ impl Default for Telling {
 impl Telling {
     /// The text of a list of the faults of a file and of what is worth knowing of it, and how many are left
     /// out of it.
-    pub(super) fn faults(&mut self, read: &Loaded) -> (String, usize) {
+    pub(super) fn faults(&mut self, read: &LoadedFile) -> (String, usize) {
         // No problem goes unseen for a note.
         let mut told: Vec<&Found> = read.problems.iter().chain(&read.remarks).take(self.faults).collect();
         told.sort_by_key(|found| found.line_number);
@@ -82,7 +82,7 @@ pub(super) struct Faults {
 
 impl Faults {
     /// Adds those of a file.
-    pub(super) fn add(&mut self, read: &Loaded) {
+    pub(super) fn add(&mut self, read: &LoadedFile) {
         let told = &read.problems[..read.problems.len().min(MAX_FAULTS - self.told.len())];
         self.told.extend(told.iter().map(fault));
         self.left_out += read.problems.len() - told.len() + read.unkept_count;

@@ -40,7 +40,7 @@ use super::reply::{Question, ended, line_of, nobody, write};
 use super::route::{Route, next_in_turn, route};
 use super::watch::Watcher;
 use mainspring_exec::clock::Moment;
-use mainspring_file::origin::Origin;
+use mainspring_file::job_source::JobSource;
 use mainspring_server::protocol::{
     Answered, Asked, ErrorKind, ErrorWire, FileWire, Request, Response, ShardWire,
 };
@@ -266,7 +266,7 @@ impl Router {
     /// cannot be kept, such a shard takes a file of that name once more when it gets an owner.
     fn keep_sources(&self, files: &[FileWire]) {
         let names = files.iter().flat_map(|file| {
-            [Origin::Applied(file.name.clone()).source(), Origin::Served(file.name.clone()).source()]
+            [JobSource::Applied(file.name.clone()).source(), JobSource::Served(file.name.clone()).source()]
         });
         let names: Vec<String> = names.collect();
         let _ = self.pool.find(|shards| shards.keep_sources(&names));

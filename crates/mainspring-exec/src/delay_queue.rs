@@ -18,16 +18,16 @@ use mainspring_queue::{RedBlackTree, Tick, TimerQueue};
 
 /// See the head of this file.
 #[derive(Debug)]
-pub struct Held<T> {
+pub struct DelayQueue<T> {
     /// Tick 0.
     origin: Instant,
     queue: RedBlackTree<T>,
 }
 
-impl<T> Held<T> {
+impl<T> DelayQueue<T> {
     /// Nothing yet. No time before the origin is told.
-    pub fn new(origin: Instant) -> Held<T> {
-        Held { origin, queue: RedBlackTree::new() }
+    pub fn new(origin: Instant) -> DelayQueue<T> {
+        DelayQueue { origin, queue: RedBlackTree::new() }
     }
 
     /// Holds a task until then.
@@ -78,7 +78,7 @@ mod tests {
     fn a_task_is_due_at_its_nanosecond_and_not_before() {
         let start = Moment::now().monotonic;
         let later = |nanoseconds| start + Duration::from_nanos(nanoseconds);
-        let mut held = Held::new(start);
+        let mut held = DelayQueue::new(start);
         // The first is not the earliest.
         held.add(later(20_000_003), "c");
         held.add(later(20_000_003), "d");

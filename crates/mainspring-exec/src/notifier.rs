@@ -1,12 +1,12 @@
 //! Wakes a loop that polls, from any thread: one byte on a socket pair.
 //!
 //! ```text
-//! other threads: ring ── a byte, unless the socket is full ──▶ bell: polls as readable until it is quieted
+//! other threads: notify ── a byte, unless the socket is full ──▶ the loop: readable until it clears them
 //! ```
 //!
-//! Cost: a system call per ring; `quiet` is one more than the rings in it, of 64 at a time.
+//! Cost: a system call per notification; `clear` is one more than the notifications in it, of 64 at a time.
 //!
-//! Does not say why it was rung: that is in a channel beside it.
+//! Does not say why: that is in a channel beside it.
 //!
 //! Source: the "self-pipe trick" of D. J. Bernstein, <https://cr.yp.to/docs/selfpipe.html>.
 
@@ -17,13 +17,13 @@ use std::sync::Arc;
 
 /// The end for the loop.
 #[derive(Debug)]
-pub struct Bell {
+pub struct Notifications {
     stream: UnixStream,
 }
 
 /// An end for another thread.
 #[derive(Clone, Debug)]
-pub struct Ring {
+pub struct Notifier {
     stream: Arc<UnixStream>,
 }
 
@@ -32,16 +32,16 @@ pub struct Ring {
 /// # Errors
 ///
 /// When the operating system gives no socket pair.
-pub fn bell() -> io::Result<(Ring, Bell)> {
-    let (ring, bell) = UnixStream::pair()?;
-    ring.set_nonblocking(true)?;
-    bell.set_nonblocking(true)?;
-    Ok((Ring { stream: Arc::new(ring) }, Bell { stream: bell }))
+pub fn pair() -> io::Result<(Notifier, Notifications)> {
+    let (notifier, notifications) = UnixStream::pair()?;
+    notifier.set_nonblocking(true)?;
+    notifications.set_nonblocking(true)?;
+    Ok((Notifier { stream: Arc::new(notifier) }, Notifications { stream: notifications }))
 }
 
-impl Ring {
+impl Notifier {
     /// Wakes the loop. Never blocks; after the loop has ended it does nothing.
-    pub fn ring(&self) {
+    pub fn notify(&self) {
         // A full socket means that the loop will wake anyway, and a closed one that it has ended.
         let _ = (&*self.stream).write(&[0]);
     }
@@ -52,10 +52,10 @@ impl Ring {
     }
 }
 
-impl Bell {
-    /// Forgets the rings so far, and says how many there were; those that come faster than they fit may count
-    /// as one.
-    pub fn quiet(&self) -> usize {
+impl Notifications {
+    /// Clears the notifications so far, and says how many there were; those that come faster than they fit
+    /// may count as one.
+    pub fn clear(&self) -> usize {
         let mut bytes = [0; 64];
         let mut count = 0;
         while let Ok(read @ 1..) = (&self.stream).read(&mut bytes) {
@@ -65,7 +65,7 @@ impl Bell {
     }
 }
 
-impl AsFd for Bell {
+impl AsFd for Notifications {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
     }
@@ -76,14 +76,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rings_are_counted_until_quiet_and_never_block() {
-        let (ring, bell) = bell().unwrap();
-        assert_eq!(bell.quiet(), 0);
-        ring.ring();
-        ring.clone().ring();
-        assert_eq!((bell.quiet(), bell.quiet()), (2, 0));
-        (0..1_000_000).for_each(|_| ring.ring());
-        drop(bell);
-        ring.ring();
+    fn notifications_are_counted_until_cleared_and_never_block() {
+        let (notifier, notifications) = pair().unwrap();
+        assert_eq!(notifications.clear(), 0);
+        notifier.notify();
+        notifier.clone().notify();
+        assert_eq!((notifications.clear(), notifications.clear()), (2, 0));
+        (0..1_000_000).for_each(|_| notifier.notify());
+        drop(notifications);
+        notifier.notify();
     }
 }

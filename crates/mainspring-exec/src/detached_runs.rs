@@ -26,9 +26,9 @@ use nix::sys::wait::{Id, WaitPidFlag, waitid};
 
 use crate::pipe::{InputPipe, OutputPipe, READ_BYTES};
 
-/// What the server still has of a run that is left.
+/// What the server still has of a detached run.
 #[derive(Debug)]
-pub(crate) struct Left {
+pub(crate) struct DetachedRun {
     /// The program, until it is reaped. `None` too where the kernel has no such descriptor: then it is reaped
     /// when the server ends.
     pub(crate) program: Option<OwnedFd>,
@@ -37,18 +37,18 @@ pub(crate) struct Left {
 }
 
 /// Serves these until they have ended.
-pub(crate) fn serve(left: Vec<Left>) {
-    if !left.is_empty() {
-        let serving = thread::Builder::new().name("left".to_owned()).spawn(|| serve_all(left));
+pub(crate) fn serve(detached: Vec<DetachedRun>) {
+    if !detached.is_empty() {
+        let serving = thread::Builder::new().name("detached".to_owned()).spawn(|| serve_all(detached));
         drop(serving);
     }
 }
 
-fn serve_all(mut left: Vec<Left>) {
+fn serve_all(mut detached: Vec<DetachedRun>) {
     let mut buffer = vec![0; READ_BYTES];
-    while !left.is_empty() {
-        let Ok(ready) = wait(&left) else { return };
-        left.retain_mut(|run| {
+    while !detached.is_empty() {
+        let Ok(ready) = wait(&detached) else { return };
+        detached.retain_mut(|run| {
             run.advance(&ready, &mut buffer);
             !run.is_over()
         });
@@ -56,9 +56,10 @@ fn serve_all(mut left: Vec<Left>) {
 }
 
 /// Waits until something can be done, and returns the descriptors of that.
-fn wait(left: &[Left]) -> Result<Vec<RawFd>, Errno> {
-    let readable = left.iter().flat_map(Left::readable).map(|fd| PollFd::new(fd, PollFlags::POLLIN));
-    let writable = left.iter().filter_map(|run| run.input.as_ref()?.fd());
+fn wait(detached: &[DetachedRun]) -> Result<Vec<RawFd>, Errno> {
+    let readable =
+        detached.iter().flat_map(DetachedRun::readable).map(|fd| PollFd::new(fd, PollFlags::POLLIN));
+    let writable = detached.iter().filter_map(|run| run.input.as_ref()?.fd());
     let mut fds: Vec<PollFd<'_>> =
         readable.chain(writable.map(|fd| PollFd::new(fd, PollFlags::POLLOUT))).collect();
     match poll(&mut fds, PollTimeout::NONE) {
@@ -71,7 +72,7 @@ fn wait(left: &[Left]) -> Result<Vec<RawFd>, Errno> {
     }
 }
 
-impl Left {
+impl DetachedRun {
     fn readable(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         let program = self.program.as_ref().map(AsFd::as_fd);
         program.into_iter().chain(self.outputs.iter().filter_map(OutputPipe::fd))

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! file ─▶ Source ─▶ a job file, by its name or first line ─▶ JobFile ─┐
-//!                └─▶ a crontab ─▶ Crontab ─▶ definition ──────────────┴─▶ Loaded { jobs, groups, problems }
+//!                └─▶ a crontab ─▶ Crontab ─▶ definition ──────────────┴─▶ LoadedFile { jobs, groups, problems }
 //! ```
 //!
 //! Cost: one pass over the file, and a look-up per user that it names.
@@ -26,7 +26,7 @@ use mainspring_host::accounts::users::Users;
 
 /// The jobs of one file, and what is wrong with the others.
 #[derive(Clone, Debug, Default)]
-pub struct Loaded {
+pub struct LoadedFile {
     /// The file as it was read.
     pub source: Source,
     /// Those that can be understood.
@@ -62,9 +62,9 @@ impl Reader {
     /// # Errors
     ///
     /// When it cannot be read, or is refused. Problems within it are no errors.
-    pub fn load(&self, name: &str) -> Result<Loaded, FileError> {
+    pub fn load(&self, name: &str) -> Result<LoadedFile, FileError> {
         let source = Source::read(name)?;
-        let mut loaded = Loaded::parse(&source, self.format, &self.zone);
+        let mut loaded = LoadedFile::parse(&source, self.format, &self.zone);
         loaded.judge(&source)?;
         loaded.check_users(&source, &self.users);
         loaded.notify_by_default(&self.notify);
@@ -72,27 +72,27 @@ impl Reader {
     }
 }
 
-impl Loaded {
+impl LoadedFile {
     /// Reads what is in memory already.
-    pub fn parse(source: &Source, format: Format, zone: &TimeZone) -> Loaded {
-        Loaded::parse_within(source, format, zone, &mut Budget::default())
+    pub fn parse(source: &Source, format: Format, zone: &TimeZone) -> LoadedFile {
+        LoadedFile::parse_within(source, format, zone, &mut Budget::default())
     }
 
     /// The same for one of several files of which all jobs together have a budget.
-    pub fn parse_within(source: &Source, format: Format, zone: &TimeZone, budget: &mut Budget) -> Loaded {
+    pub fn parse_within(source: &Source, format: Format, zone: &TimeZone, budget: &mut Budget) -> LoadedFile {
         if let Some(problem) = Problem::of_length(source) {
-            return Loaded { source: source.clone(), problems: vec![problem], ..Loaded::default() };
+            return LoadedFile { source: source.clone(), problems: vec![problem], ..LoadedFile::default() };
         }
         if is_job_file(source) {
             let JobFile { jobs, groups, problems, unkept_count } =
                 JobFile::parse_within(source, zone, budget);
-            return Loaded {
+            return LoadedFile {
                 source: source.clone(),
                 jobs,
                 groups,
                 problems,
                 unkept_count,
-                ..Loaded::default()
+                ..LoadedFile::default()
             };
         }
         let crontab = Crontab::parse(source, format);
@@ -100,7 +100,7 @@ impl Loaded {
         let mut problems = crontab.problems;
         problems.extend(faulty);
         problems.sort_by_key(|problem| problem.line_number);
-        Loaded {
+        LoadedFile {
             source: source.clone(),
             jobs,
             groups: Vec::new(),
@@ -192,13 +192,13 @@ mod tests {
     use crate::source::MAX_FILE_BYTES;
     use mainspring_host::accounts::Account;
 
-    fn parsed(name: &str, text: &str) -> Loaded {
-        Loaded::parse(&Source::new(name, text), Format::System, &TimeZone::UTC)
+    fn parsed(name: &str, text: &str) -> LoadedFile {
+        LoadedFile::parse(&Source::new(name, text), Format::System, &TimeZone::UTC)
     }
 
     #[test]
     fn both_kinds_of_file_are_read() {
-        let of = |loaded: Loaded| (loaded.jobs.len(), loaded.problems.len());
+        let of = |loaded: LoadedFile| (loaded.jobs.len(), loaded.problems.len());
         assert_eq!(of(parsed("a.toml", "[jobs.x]\nevery = '1m'\nshell = 'true'\n")), (1, 0));
         assert_eq!(of(parsed("crontab", "@daily root true\n61 * * * * root true\n")), (1, 1));
     }
@@ -217,7 +217,7 @@ mod tests {
     fn users_that_are_not_there_are_problems() {
         let ourselves = Account { name: "somebody".into(), home: "/".into(), identity: None };
         let source = Source::new("crontab", "@daily no-such-user true\n@daily somebody true\n");
-        let mut loaded = Loaded::parse(&source, Format::System, &TimeZone::UTC);
+        let mut loaded = LoadedFile::parse(&source, Format::System, &TimeZone::UTC);
         loaded.check_users(&source, &Users::new(ourselves));
         assert_eq!((loaded.jobs.len(), loaded.problems[0].fault.span.clone()), (1, 7..19));
     }

@@ -1,6 +1,6 @@
-//! The origin of a job's definition, and the words for that in the store.
+//! The source of a job's definition, and the words for that in the store.
 //!
-//! | origin | in the store | its jobs |
+//! | source | in the store | its jobs |
 //! |---|---|---|
 //! | a file that `serve` was given | `serve:PATH`, as it was typed, made absolute | are those of the file, and go when it is not given any more |
 //! | a file that was applied | `PATH` | stay until somebody removes them |
@@ -17,7 +17,7 @@
 use std::fmt;
 use std::path::Path;
 
-/// What the origin of a served file begins with in the store.
+/// What the source of a served file begins with in the store.
 const SERVED: &str = "serve:";
 
 /// The source of the jobs of a program.
@@ -25,7 +25,7 @@ const PROGRAM: &str = "program:";
 
 /// Where a definition came from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Origin {
+pub enum JobSource {
     /// The command line: `every`.
     Command,
     /// A file that was applied; so are the files of stores that knew no other kind.
@@ -36,41 +36,41 @@ pub enum Origin {
     Program,
 }
 
-impl Origin {
-    /// The origin that a job's source says.
-    pub fn of(source: &str) -> Origin {
+impl JobSource {
+    /// The source that a job's source says.
+    pub fn of(source: &str) -> JobSource {
         match source.strip_prefix(SERVED) {
-            _ if source.is_empty() => Origin::Command,
-            _ if source == PROGRAM => Origin::Program,
-            Some(path) => Origin::Served(path.to_owned()),
-            None => Origin::Applied(source.to_owned()),
+            _ if source.is_empty() => JobSource::Command,
+            _ if source == PROGRAM => JobSource::Program,
+            Some(path) => JobSource::Served(path.to_owned()),
+            None => JobSource::Applied(source.to_owned()),
         }
     }
 
     /// The file that is served under a name.
-    pub fn served(name: &str) -> Origin {
+    pub fn served(name: &str) -> JobSource {
         let path = std::path::absolute(name).unwrap_or_else(|_| Path::new(name).to_owned());
-        Origin::Served(path.to_string_lossy().into_owned())
+        JobSource::Served(path.to_string_lossy().into_owned())
     }
 
     /// The words in the store.
     pub fn source(&self) -> String {
         match self {
-            Origin::Command => String::new(),
-            Origin::Program => PROGRAM.to_owned(),
-            Origin::Applied(path) => path.clone(),
-            Origin::Served(path) => format!("{SERVED}{path}"),
+            JobSource::Command => String::new(),
+            JobSource::Program => PROGRAM.to_owned(),
+            JobSource::Applied(path) => path.clone(),
+            JobSource::Served(path) => format!("{SERVED}{path}"),
         }
     }
 }
 
-impl fmt::Display for Origin {
+impl fmt::Display for JobSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Origin::Command => f.write_str("the command line"),
-            Origin::Program => f.write_str("the program"),
-            Origin::Applied(path) => write!(f, "{path} (applied)"),
-            Origin::Served(path) => f.write_str(path),
+            JobSource::Command => f.write_str("the command line"),
+            JobSource::Program => f.write_str("the program"),
+            JobSource::Applied(path) => write!(f, "{path} (applied)"),
+            JobSource::Served(path) => f.write_str(path),
         }
     }
 }
@@ -81,12 +81,15 @@ mod tests {
 
     #[test]
     fn every_origin_is_read_back() {
-        for origin in
-            [Origin::Command, Origin::Program, Origin::Applied("/a".into()), Origin::served("/b/../c")]
-        {
-            assert_eq!(Origin::of(&origin.source()), origin);
+        for job_source in [
+            JobSource::Command,
+            JobSource::Program,
+            JobSource::Applied("/a".into()),
+            JobSource::served("/b/../c"),
+        ] {
+            assert_eq!(JobSource::of(&job_source.source()), job_source);
         }
-        assert_eq!(Origin::served("/b/../c").to_string(), "/b/../c");
-        assert!(Origin::served("c").to_string().ends_with("/c"));
+        assert_eq!(JobSource::served("/b/../c").to_string(), "/b/../c");
+        assert!(JobSource::served("c").to_string().ends_with("/c"));
     }
 }
