@@ -410,7 +410,7 @@ mod tests {
         assert!(has("pub trait TimerQueue<T>"));
         assert!(has("TimerId: pub const fn from_parts(index: u32, generation: NonZeroU32) -> TimerId"));
         assert!(has("impl<T> TimerQueue<T> for RedBlackTree<T>"));
-        assert!(!has("struct Sorted"), "a shell is private");
+        assert!(!has("struct SortedQueue"), "a shell is private");
         assert!(!has("trait Geometry"));
         assert!(!has("struct Arena"));
     }

@@ -160,10 +160,10 @@ impl Every {
             let start = word.end() - rest.len();
             match read_part(rest) {
                 Ok((part_ns, after)) => (total_ns, rest) = (total_ns.saturating_add(part_ns), after),
-                Err(Unread::Number) => {
+                Err(PartError::Number) => {
                     return Err(ParseError::new(start..word.end(), format!("{expected}, found `{rest}`")));
                 }
-                Err(Unread::Unit(number)) => {
+                Err(PartError::Unit(number)) => {
                     let span = start..start + number.len();
                     let message = format!(
                         "the number {number} has no unit: expected w, d, h, m, s, ms, us or ns after it"
@@ -194,23 +194,23 @@ impl fmt::Display for Every {
 }
 
 /// Why the next part of a period cannot be read.
-enum Unread<'t> {
+enum PartError<'t> {
     Number,
     Unit(&'t str),
 }
 
 /// One number with its unit, and the text after it. A number that is too large saturates; it is out of range
 /// then.
-fn read_part(text: &str) -> Result<(i128, &str), Unread<'_>> {
+fn read_part(text: &str) -> Result<(i128, &str), PartError<'_>> {
     let number_len = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, rest) = text.split_at(number_len);
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let has_digits = !whole.is_empty() || !fraction.is_empty();
     if !has_digits || fraction.contains('.') {
-        return Err(Unread::Number);
+        return Err(PartError::Number);
     }
     let Some((name, unit_ns)) = UNITS.iter().find(|(name, _)| rest.starts_with(name)) else {
-        return Err(Unread::Unit(number));
+        return Err(PartError::Unit(number));
     };
     let whole: i128 = if whole.is_empty() { 0 } else { whole.parse().unwrap_or(i128::MAX) };
     // Eighteen digits of a week's fraction are far below a nanosecond, and fit.

@@ -186,9 +186,9 @@ impl Expression {
 fn calendar_phrase(calendar: &Calendar) -> String {
     let (time, reach) = time::time_phrase(calendar);
     match (day::day_phrase(calendar), reach) {
-        (None, time::Reach::TimesOfDay) => format!("{time} every day"),
-        (None, time::Reach::AllDay) => time,
-        (Some(days), time::Reach::TimesOfDay) if days.starts_with("in ") => {
+        (None, time::PhraseScope::TimesOfDay) => format!("{time} every day"),
+        (None, time::PhraseScope::AllDay) => time,
+        (Some(days), time::PhraseScope::TimesOfDay) if days.starts_with("in ") => {
             format!("{time} every day {days}")
         }
         (Some(days), _) => format!("{time} {days}"),

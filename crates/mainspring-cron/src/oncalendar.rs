@@ -25,7 +25,7 @@ use jiff::tz::TimeZone;
 use crate::civil::Calendar;
 use crate::error::{ParseError, Warning};
 
-use parse::Parsed;
+use parse::ParsedText;
 
 mod component;
 mod parse;
@@ -79,7 +79,7 @@ impl OnCalendar {
     /// # Ok::<(), mainspring_cron::ParseError>(())
     /// ```
     pub fn parse(text: &str) -> Result<OnCalendar, ParseError> {
-        let Parsed { calendar, zone, warnings } = parse::parse(text)?;
+        let ParsedText { calendar, zone, warnings } = parse::parse(text)?;
         Ok(OnCalendar { text: text.to_owned(), calendar, zone, warnings })
     }
 

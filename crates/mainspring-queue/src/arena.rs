@@ -21,7 +21,7 @@
 
 use core::num::NonZeroU32;
 
-use crate::queue::{Expired, FIRST_GENERATION, Reason, TimerId};
+use crate::queue::{ExpiredTimer, FIRST_GENERATION, Reason, TimerId};
 use crate::table::Table;
 use crate::tick::Tick;
 
@@ -137,7 +137,7 @@ impl<L, T> Arena<L, T> {
     }
 
     /// Frees the live record at `index`, which the structure has unlinked, and returns what it held.
-    pub(crate) fn remove(&mut self, index: u32) -> Expired<T> {
+    pub(crate) fn remove(&mut self, index: u32) -> ExpiredTimer<T> {
         let record = self.records.at_mut(index);
         let id = TimerId { index, generation: record.generation };
         let State::Live(payload) = core::mem::replace(&mut record.state, State::Free(NONE)) else {
@@ -149,7 +149,7 @@ impl<L, T> Arena<L, T> {
             self.first_free = index;
         }
         self.live_count -= 1;
-        Expired { id, deadline: record.deadline, payload }
+        ExpiredTimer { id, deadline: record.deadline, payload }
     }
 
     /// The live record with the earliest deadline. O(records).

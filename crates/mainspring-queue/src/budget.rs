@@ -6,7 +6,7 @@
 /// at.
 ///
 /// ```
-/// use mainspring_queue::{Budget, Popped, Tick, TimerQueue, wheel::Chunked};
+/// use mainspring_queue::{Budget, PopResult, Tick, TimerQueue, wheel::Chunked};
 ///
 /// let mut queue = Chunked::new();
 /// for number in 0..1_000 {
@@ -19,17 +19,17 @@
 ///     queue.advance_within(Tick::new(10_000), &mut budget);
 ///     let last = loop {
 ///         match queue.pop_within(&mut budget) {
-///             Popped::Timer(_) => fired_count += 1,
+///             PopResult::Timer(_) => fired_count += 1,
 ///             last => break last,
 ///         }
 ///     };
-///     if last == Popped::Nothing {
+///     if last == PopResult::Nothing {
 ///         break;
 ///     }
 ///     // It was Paused: sockets have their turn here.
 /// }
 /// assert_eq!(fired_count, 1_000);
-/// # Ok::<(), mainspring_queue::Rejected<u64>>(())
+/// # Ok::<(), mainspring_queue::RejectedTimer<u64>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget(usize);

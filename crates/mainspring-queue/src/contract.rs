@@ -26,7 +26,7 @@
 //! use std::num::NonZeroU32;
 //!
 //! use mainspring_queue::{
-//!     Equals, Expired, Order, Profile, Reason, Rejected, ResetError, Tick, TimerId, TimerQueue, contract,
+//!     Equals, ExpiredTimer, Order, Profile, Reason, RejectedTimer, ResetError, Tick, TimerId, TimerQueue, contract,
 //! };
 //!
 //! /// Timers in the order of their deadlines, and then of their ids; and the deadline of each id.
@@ -44,11 +44,11 @@
 //! }
 //!
 //! impl<T> TimerQueue<T> for Tree<T> {
-//!     fn schedule(&mut self, deadline: Tick, payload: T) -> Result<TimerId, Rejected<T>> {
+//!     fn schedule(&mut self, deadline: Tick, payload: T) -> Result<TimerId, RejectedTimer<T>> {
 //!         // No number is given out twice, so that a generation is not needed.
 //!         let id = TimerId::from_parts(self.next_index, NonZeroU32::MIN);
 //!         let Some(next_index) = self.next_index.checked_add(1) else {
-//!             return Err(Rejected { reason: Reason::Full, payload });
+//!             return Err(RejectedTimer { reason: Reason::Full, payload });
 //!         };
 //!         self.next_index = next_index;
 //!         self.timers.insert((deadline, id), payload);
@@ -80,11 +80,11 @@
 //!         self.now = self.now.max(now);
 //!     }
 //!
-//!     fn pop_expired(&mut self) -> Option<Expired<T>> {
+//!     fn pop_expired(&mut self) -> Option<ExpiredTimer<T>> {
 //!         let first = self.timers.first_entry().filter(|first| first.key().0 <= self.now)?;
 //!         let ((deadline, id), payload) = first.remove_entry();
 //!         self.deadlines.remove(&id);
-//!         Some(Expired { id, deadline, payload })
+//!         Some(ExpiredTimer { id, deadline, payload })
 //!     }
 //!
 //!     fn now(&self) -> Tick {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   Box<dyn TimerQueue<T>>, &mut Q   ──▶ the queue behind the pointer
-//!   RedBlackTree<T>(Sorted<Tree, T>) ──▶ the shell in it, which is no part of the public interface
+//!   RedBlackTree<T>(SortedQueue<Tree, T>) ──▶ the shell in it, which is no part of the public interface
 //! ```
 //!
 //! `forward` writes the methods of [`TimerQueue`](crate::TimerQueue), each of which calls the same method of
@@ -15,20 +15,22 @@
 
 use alloc::boxed::Box;
 
-use crate::queue::{Budget, Expired, Popped, Profile, Rejected, ResetError, TimerId, TimerQueue};
+use crate::queue::{
+    Budget, ExpiredTimer, PopResult, Profile, RejectedTimer, ResetError, TimerId, TimerQueue,
+};
 use crate::tick::Tick;
 
 /// Writes the methods of `TimerQueue<T>`: `$inner` is the inner queue of `$queue`.
 macro_rules! forward {
     ($queue:ident => $inner:expr) => {
         #[inline]
-        fn schedule(&mut self, deadline: Tick, payload: T) -> Result<TimerId, Rejected<T>> {
+        fn schedule(&mut self, deadline: Tick, payload: T) -> Result<TimerId, RejectedTimer<T>> {
             let $queue = self;
             $inner.schedule(deadline, payload)
         }
 
         #[inline]
-        fn schedule_past_limit(&mut self, deadline: Tick, payload: T) -> Result<TimerId, Rejected<T>> {
+        fn schedule_past_limit(&mut self, deadline: Tick, payload: T) -> Result<TimerId, RejectedTimer<T>> {
             let $queue = self;
             $inner.schedule_past_limit(deadline, payload)
         }
@@ -70,7 +72,7 @@ macro_rules! forward {
         }
 
         #[inline]
-        fn pop_expired(&mut self) -> Option<Expired<T>> {
+        fn pop_expired(&mut self) -> Option<ExpiredTimer<T>> {
             let $queue = self;
             $inner.pop_expired()
         }
@@ -82,7 +84,7 @@ macro_rules! forward {
         }
 
         #[inline]
-        fn pop_within(&mut self, budget: &mut Budget) -> Popped<T> {
+        fn pop_within(&mut self, budget: &mut Budget) -> PopResult<T> {
             let $queue = self;
             $inner.pop_within(budget)
         }

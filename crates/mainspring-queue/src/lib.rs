@@ -18,7 +18,7 @@
 //! assert_eq!(queue.pop_expired().map(|timer| timer.payload), Some("first"));
 //! assert_eq!(queue.pop_expired(), None);
 //! assert_eq!(queue.next_wakeup(), Some(Tick::new(30)));
-//! # Ok::<(), mainspring_queue::Rejected<&str>>(())
+//! # Ok::<(), mainspring_queue::RejectedTimer<&str>>(())
 //! ```
 //!
 //! | queue | from | schedule | cancel | fires | take it when |
@@ -66,7 +66,7 @@ mod arena;
 
 mod table;
 
-mod sorted;
+mod sorted_queue;
 
 pub mod heap;
 
@@ -76,7 +76,7 @@ pub mod skip_list;
 
 pub mod wheel;
 
-pub mod limited;
+pub mod limited_queue;
 
 pub mod naive;
 
@@ -87,12 +87,13 @@ mod serde;
 pub mod contract;
 
 #[doc(inline)]
-pub use limited::Limited;
+pub use limited_queue::LimitedQueue;
 #[doc(inline)]
 pub use naive::Naive;
 #[doc(inline)]
 pub use queue::{
-    Budget, Equals, Expired, Order, Popped, Profile, Reason, Rejected, ResetError, TimerId, TimerQueue,
+    Budget, Equals, ExpiredTimer, Order, PopResult, Profile, Reason, RejectedTimer, ResetError, TimerId,
+    TimerQueue,
 };
 #[doc(inline)]
 pub use red_black_tree::RedBlackTree;

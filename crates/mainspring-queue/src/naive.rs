@@ -14,7 +14,9 @@
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
 
-use crate::queue::{Equals, Expired, Order, Profile, Reason, Rejected, ResetError, TimerId, TimerQueue};
+use crate::queue::{
+    Equals, ExpiredTimer, Order, Profile, Reason, RejectedTimer, ResetError, TimerId, TimerQueue,
+};
 use crate::tick::Tick;
 
 /// The oracle that all other structures are compared with. See the [module](self).
@@ -27,11 +29,11 @@ use crate::tick::Tick;
 /// queue.schedule(Tick::new(100), "first")?;
 /// queue.advance(Tick::new(200));
 /// assert_eq!(queue.pop_expired().map(|timer| timer.payload), Some("first"));
-/// # Ok::<(), mainspring_queue::Rejected<&str>>(())
+/// # Ok::<(), mainspring_queue::RejectedTimer<&str>>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Naive<T> {
-    timers: Vec<Expired<T>>,
+    timers: Vec<ExpiredTimer<T>>,
     next_index: u32,
     now: Tick,
 }
@@ -59,13 +61,13 @@ impl<T> Default for Naive<T> {
 }
 
 impl<T> TimerQueue<T> for Naive<T> {
-    fn schedule(&mut self, deadline: Tick, payload: T) -> Result<TimerId, Rejected<T>> {
+    fn schedule(&mut self, deadline: Tick, payload: T) -> Result<TimerId, RejectedTimer<T>> {
         let Some(after) = self.next_index.checked_add(1) else {
-            return Err(Rejected { reason: Reason::Full, payload });
+            return Err(RejectedTimer { reason: Reason::Full, payload });
         };
         let id = TimerId { index: self.next_index, generation: NonZeroU32::MIN };
         self.next_index = after;
-        self.timers.push(Expired { id, deadline, payload });
+        self.timers.push(ExpiredTimer { id, deadline, payload });
         Ok(id)
     }
 
@@ -77,7 +79,7 @@ impl<T> TimerQueue<T> for Naive<T> {
     fn reset(&mut self, id: TimerId, deadline: Tick) -> Result<(), ResetError> {
         let place = self.place(id).ok_or(ResetError::NotPending)?;
         let timer = self.timers.remove(place);
-        self.timers.push(Expired { deadline, ..timer });
+        self.timers.push(ExpiredTimer { deadline, ..timer });
         Ok(())
     }
 
@@ -97,7 +99,7 @@ impl<T> TimerQueue<T> for Naive<T> {
         self.now = self.now.max(now);
     }
 
-    fn pop_expired(&mut self) -> Option<Expired<T>> {
+    fn pop_expired(&mut self) -> Option<ExpiredTimer<T>> {
         let place = self.earliest()?;
         (self.timers[place].deadline <= self.now).then(|| self.timers.remove(place))
     }

@@ -18,7 +18,7 @@
 //!    needed. That holds for a deadline in the past too, so a delay of 0 is due at once and is found by the
 //!    next pop.
 //! 3. **Once.** Each payload leaves the queue exactly once: by `pop_expired`, by `cancel`, inside a
-//!    [`Rejected`], or dropped with the queue.
+//!    [`RejectedTimer`], or dropped with the queue.
 //! 4. **An id names one timer for ever.** Ids are a slot number and a generation; an id whose timer fired or
 //!    was cancelled touches no other timer.
 //! 5. **Expired is still pending.** Until `pop_expired` hands it out, a timer can be cancelled and reset,
@@ -102,11 +102,11 @@ impl fmt::Display for TimerId {
 /// queue.advance(Tick::new(9));
 /// let expired = queue.pop_expired().expect("it is due");
 /// assert_eq!((expired.id, expired.deadline, expired.payload), (id, Tick::new(5), "tea"));
-/// # Ok::<(), mainspring_queue::Rejected<&str>>(())
+/// # Ok::<(), mainspring_queue::RejectedTimer<&str>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "queues outside of this crate make it")]
-pub struct Expired<T> {
+pub struct ExpiredTimer<T> {
     /// The timer's id, which is stale from now on.
     pub id: TimerId,
     /// The deadline that was asked for, not rounded to any granularity.
@@ -126,7 +126,7 @@ pub struct Expired<T> {
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "queues outside of this crate make it")]
-pub struct Rejected<T> {
+pub struct RejectedTimer<T> {
     /// Why the queue refused.
     pub reason: Reason,
     /// What the owner gave to `schedule`.
@@ -163,23 +163,23 @@ impl fmt::Display for Reason {
 
 impl core::error::Error for Reason {}
 
-impl<T> fmt::Debug for Rejected<T> {
+impl<T> fmt::Debug for RejectedTimer<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Rejected").field("reason", &self.reason).finish_non_exhaustive()
+        formatter.debug_struct("RejectedTimer").field("reason", &self.reason).finish_non_exhaustive()
     }
 }
 
-impl<T> fmt::Display for Rejected<T> {
+impl<T> fmt::Display for RejectedTimer<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.reason.fmt(formatter)
     }
 }
 
-impl<T> core::error::Error for Rejected<T> {}
+impl<T> core::error::Error for RejectedTimer<T> {}
 
 /// Drops the payload: for `?` where the error must be `Sync` and the payload is not.
-impl<T> From<Rejected<T>> for Reason {
-    fn from(rejected: Rejected<T>) -> Reason {
+impl<T> From<RejectedTimer<T>> for Reason {
+    fn from(rejected: RejectedTimer<T>) -> Reason {
         rejected.reason
     }
 }
@@ -194,7 +194,7 @@ impl<T> From<Rejected<T>> for Reason {
 /// assert_eq!(ring.reset(id, Tick::new(61)), Err(ResetError::BeyondHorizon));
 /// assert_eq!(ring.cancel(id), Some("near"), "it stayed");
 /// assert_eq!(ring.reset(id, Tick::new(6)), Err(ResetError::NotPending));
-/// # Ok::<(), mainspring_queue::Rejected<&str>>(())
+/// # Ok::<(), mainspring_queue::RejectedTimer<&str>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -248,7 +248,7 @@ pub enum Order {
 /// queue.advance(Tick::new(5));
 /// let order: Vec<i32> = std::iter::from_fn(|| queue.pop_expired()).map(|timer| timer.payload).collect();
 /// assert_eq!(order, [1, 2]);
-/// # Ok::<(), mainspring_queue::Rejected<i32>>(())
+/// # Ok::<(), mainspring_queue::RejectedTimer<i32>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -310,21 +310,21 @@ impl Profile {
 /// What a pop with a [`Budget`] came to.
 ///
 /// ```
-/// use mainspring_queue::{Budget, Popped, Tick, TimerQueue, wheel::Chunked};
+/// use mainspring_queue::{Budget, PopResult, Tick, TimerQueue, wheel::Chunked};
 ///
 /// let mut queue = Chunked::new();
 /// queue.schedule(Tick::new(5), "due")?;
 /// queue.advance(Tick::new(5));
-/// assert_eq!(queue.pop_within(&mut Budget::new(0)), Popped::Paused);
-/// assert!(matches!(queue.pop_within(&mut Budget::new(1)), Popped::Timer(timer) if timer.payload == "due"));
-/// assert_eq!(queue.pop_within(&mut Budget::new(1)), Popped::Nothing);
-/// # Ok::<(), mainspring_queue::Rejected<&str>>(())
+/// assert_eq!(queue.pop_within(&mut Budget::new(0)), PopResult::Paused);
+/// assert!(matches!(queue.pop_within(&mut Budget::new(1)), PopResult::Timer(timer) if timer.payload == "due"));
+/// assert_eq!(queue.pop_within(&mut Budget::new(1)), PopResult::Nothing);
+/// # Ok::<(), mainspring_queue::RejectedTimer<&str>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "an owner must deal with each answer")]
-pub enum Popped<T> {
+pub enum PopResult<T> {
     /// A timer that is due.
-    Timer(Expired<T>),
+    Timer(ExpiredTimer<T>),
     /// The budget is used up; there may be more. Call again.
     Paused,
     /// No more is due at the time of the last advance.
@@ -349,24 +349,24 @@ pub enum Popped<T> {
 /// let expired = queue.pop_expired().expect("the tea is due");
 /// assert_eq!((expired.id, expired.deadline, expired.payload), (tea, Tick::new(240), "tea"));
 /// assert_eq!(queue.cancel(tea), None);
-/// # Ok::<(), mainspring_queue::Rejected<&str>>(())
+/// # Ok::<(), mainspring_queue::RejectedTimer<&str>>(())
 /// ```
 pub trait TimerQueue<T> {
     /// Adds a timer that becomes due at `deadline`, which may lie in the past.
     ///
     /// # Errors
-    /// [`Rejected`] with the payload: beyond the horizon, or full.
-    fn schedule(&mut self, deadline: Tick, payload: T) -> Result<TimerId, Rejected<T>>;
+    /// [`RejectedTimer`] with the payload: beyond the horizon, or full.
+    fn schedule(&mut self, deadline: Tick, payload: T) -> Result<TimerId, RejectedTimer<T>>;
 
     /// Adds a timer as [`schedule`](Self::schedule) does, and past a limit that the queue was told to keep:
     /// for a timer that must not be turned away, such as one that repeats, whose room was taken while it
     /// fired.
     ///
     /// # Errors
-    /// [`Rejected`] with the payload: beyond the horizon, or no name is left.
+    /// [`RejectedTimer`] with the payload: beyond the horizon, or no name is left.
     // By force, as what it calls may be: so the payload is moved once.
     #[inline(always)]
-    fn schedule_past_limit(&mut self, deadline: Tick, payload: T) -> Result<TimerId, Rejected<T>> {
+    fn schedule_past_limit(&mut self, deadline: Tick, payload: T) -> Result<TimerId, RejectedTimer<T>> {
         self.schedule(deadline, payload)
     }
 
@@ -402,7 +402,7 @@ pub trait TimerQueue<T> {
     fn advance(&mut self, now: Tick);
 
     /// Hands out one timer that is due, or `None` if no more is due at the time of the last advance.
-    fn pop_expired(&mut self) -> Option<Expired<T>>;
+    fn pop_expired(&mut self) -> Option<ExpiredTimer<T>>;
 
     /// Moves time forward as [`advance`](Self::advance) does, with so much of the work as the budget allows:
     /// the rest is done by the next calls of this or of [`pop_within`](Self::pop_within). Until then a later
@@ -416,13 +416,13 @@ pub trait TimerQueue<T> {
     /// Hands out one timer as [`pop_expired`](Self::pop_expired) does, which takes one off the budget, or
     /// stops when the budget is used up. A structure that does not say that it bounds its steps counts only
     /// what it hands out.
-    fn pop_within(&mut self, budget: &mut Budget) -> Popped<T> {
+    fn pop_within(&mut self, budget: &mut Budget) -> PopResult<T> {
         if budget.is_used_up() {
-            return Popped::Paused;
+            return PopResult::Paused;
         }
         let popped = self.pop_expired();
         budget.spend(usize::from(popped.is_some()));
-        popped.map_or(Popped::Nothing, Popped::Timer)
+        popped.map_or(PopResult::Nothing, PopResult::Timer)
     }
 
     /// Returns the time of the last advance.
@@ -470,7 +470,7 @@ pub trait TimerQueue<T> {
     /// Takes the queue apart and returns every timer that did not fire, in the order in which it would have.
     ///
     /// For shutting down: O(n log n).
-    fn into_unfired(mut self) -> alloc::vec::Vec<Expired<T>>
+    fn into_unfired(mut self) -> alloc::vec::Vec<ExpiredTimer<T>>
     where
         Self: Sized,
     {

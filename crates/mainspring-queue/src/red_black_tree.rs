@@ -23,8 +23,10 @@
 
 use crate::arena::{Arena, NONE};
 use crate::forward::forward;
-use crate::queue::{Budget, Equals, Expired, Popped, Profile, Rejected, ResetError, TimerId, TimerQueue};
-use crate::sorted::{Sorted, SortedIndex};
+use crate::queue::{
+    Budget, Equals, ExpiredTimer, PopResult, Profile, RejectedTimer, ResetError, TimerId, TimerQueue,
+};
+use crate::sorted_queue::{SortedIndex, SortedQueue};
 use crate::tick::Tick;
 
 /// The red-black tree of nginx. See the [module](self).
@@ -37,15 +39,15 @@ use crate::tick::Tick;
 /// queue.schedule(Tick::new(100), "first")?;
 /// queue.advance(Tick::new(200));
 /// assert_eq!(queue.pop_expired().map(|timer| timer.payload), Some("first"));
-/// # Ok::<(), mainspring_queue::Rejected<&str>>(())
+/// # Ok::<(), mainspring_queue::RejectedTimer<&str>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct RedBlackTree<T>(Sorted<Tree, T>);
+pub struct RedBlackTree<T>(SortedQueue<Tree, T>);
 
 impl<T> RedBlackTree<T> {
     /// Makes an empty tree at tick 0. Allocates nothing.
     pub const fn new() -> RedBlackTree<T> {
-        RedBlackTree(Sorted::over(Tree { root: NONE, first: NONE }))
+        RedBlackTree(SortedQueue::over(Tree { root: NONE, first: NONE }))
     }
 }
 

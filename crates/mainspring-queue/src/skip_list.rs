@@ -29,8 +29,10 @@
 
 use crate::arena::{Arena, NONE};
 use crate::forward::forward;
-use crate::queue::{Budget, Equals, Expired, Popped, Profile, Rejected, ResetError, TimerId, TimerQueue};
-use crate::sorted::{Sorted, SortedIndex};
+use crate::queue::{
+    Budget, Equals, ExpiredTimer, PopResult, Profile, RejectedTimer, ResetError, TimerId, TimerQueue,
+};
+use crate::sorted_queue::{SortedIndex, SortedQueue};
 use crate::table::Table;
 use crate::tick::Tick;
 
@@ -53,10 +55,10 @@ const HEAD: u32 = 0;
 /// queue.schedule(Tick::new(100), "first")?;
 /// queue.advance(Tick::new(200));
 /// assert_eq!(queue.pop_expired().map(|timer| timer.payload), Some("first"));
-/// # Ok::<(), mainspring_queue::Rejected<&str>>(())
+/// # Ok::<(), mainspring_queue::RejectedTimer<&str>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct SkipList<T>(Sorted<Lanes, T>);
+pub struct SkipList<T>(SortedQueue<Lanes, T>);
 
 impl<T> SkipList<T> {
     /// Makes an empty list at tick 0 with a fixed seed. Allocates nothing.
@@ -66,7 +68,7 @@ impl<T> SkipList<T> {
 
     /// Makes an empty list at tick 0 whose towers follow from `seed`; every seed is good.
     pub const fn with_seed(seed: u64) -> SkipList<T> {
-        SkipList(Sorted::over(Lanes {
+        SkipList(SortedQueue::over(Lanes {
             links: Table::new(),
             owners: Table::new(),
             first_free: [NONE; LANE_COUNT],

@@ -54,7 +54,9 @@ pub use simple::Simple;
 use alloc::vec::Vec;
 
 use crate::arena::{Arena, NONE, Record};
-use crate::queue::{Equals, Expired, Order, Profile, Reason, Rejected, ResetError, TimerId, TimerQueue};
+use crate::queue::{
+    Equals, ExpiredTimer, Order, Profile, Reason, RejectedTimer, ResetError, TimerId, TimerQueue,
+};
 use crate::tick::Tick;
 
 /// The number of a list of timers: 0 is the list of the expired, the geometry numbers its own from 1.
@@ -295,19 +297,19 @@ impl<G: Geometry, T> Wheel<G, T> {
 }
 
 impl<G: Geometry, T> TimerQueue<T> for Wheel<G, T> {
-    fn schedule(&mut self, deadline: Tick, payload: T) -> Result<TimerId, Rejected<T>> {
+    fn schedule(&mut self, deadline: Tick, payload: T) -> Result<TimerId, RejectedTimer<T>> {
         // The record comes first: a full arena must not leave the geometry waiting for a timer.
         let id = self
             .slots
             .arena
             .insert(deadline, Link::LOOSE, payload)
-            .map_err(|(reason, payload)| Rejected { reason, payload })?;
+            .map_err(|(reason, payload)| RejectedTimer { reason, payload })?;
         match self.slot_for(deadline) {
             Ok(slot) => {
                 self.slots.push(id.index, slot);
                 Ok(id)
             }
-            Err(reason) => Err(Rejected { reason, payload: self.slots.arena.remove(id.index).payload }),
+            Err(reason) => Err(RejectedTimer { reason, payload: self.slots.arena.remove(id.index).payload }),
         }
     }
 
@@ -360,7 +362,7 @@ impl<G: Geometry, T> TimerQueue<T> for Wheel<G, T> {
         self.now = now;
     }
 
-    fn pop_expired(&mut self) -> Option<Expired<T>> {
+    fn pop_expired(&mut self) -> Option<ExpiredTimer<T>> {
         let index = self.slots.lists[Slot::EXPIRED.0 as usize].first;
         if index == NONE {
             return None;

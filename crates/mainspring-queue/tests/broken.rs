@@ -4,7 +4,7 @@
 use std::panic::catch_unwind;
 
 use mainspring_queue::contract::{Token, exercise};
-use mainspring_queue::{Expired, Naive, Profile, Rejected, ResetError, Tick, TimerId, TimerQueue};
+use mainspring_queue::{ExpiredTimer, Naive, Profile, RejectedTimer, ResetError, Tick, TimerId, TimerQueue};
 
 /// One way to break the contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,15 +21,15 @@ enum Fault {
 }
 
 /// The oracle with a fault.
-struct Broken {
+struct BrokenOracle {
     inner: Naive<Token>,
     fault: Fault,
     last_fired: Option<TimerId>,
     now: Tick,
 }
 
-impl TimerQueue<Token> for Broken {
-    fn schedule(&mut self, deadline: Tick, payload: Token) -> Result<TimerId, Rejected<Token>> {
+impl TimerQueue<Token> for BrokenOracle {
+    fn schedule(&mut self, deadline: Tick, payload: Token) -> Result<TimerId, RejectedTimer<Token>> {
         assert!(self.fault != Fault::PanicsOnTheEndOfTime || deadline < Tick::MAX, "overflow");
         self.inner.schedule(deadline, payload)
     }
@@ -73,7 +73,7 @@ impl TimerQueue<Token> for Broken {
         self.inner.advance(now.after(head_start));
     }
 
-    fn pop_expired(&mut self) -> Option<Expired<Token>> {
+    fn pop_expired(&mut self) -> Option<ExpiredTimer<Token>> {
         match self.fault {
             Fault::HandsOutTheLatestFirst => {
                 let mut popped: Vec<_> = std::iter::from_fn(|| self.inner.pop_expired()).collect();
@@ -117,7 +117,7 @@ impl TimerQueue<Token> for Broken {
 
 /// The message with which the suite fails on a queue with a fault.
 fn complaint(fault: Fault) -> String {
-    let make = move || Broken { inner: Naive::new(), fault, last_fired: None, now: Tick::ZERO };
+    let make = move || BrokenOracle { inner: Naive::new(), fault, last_fired: None, now: Tick::ZERO };
     let panic = catch_unwind(|| exercise(make)).expect_err("the suite catches the fault");
     *panic.downcast::<String>().expect("the suite fails with a text")
 }

@@ -1,7 +1,7 @@
 //! Promises of the chunked wheel beyond the contract: bounded steps, whatever the crowd.
 
 use mainspring_queue::wheel::Chunked;
-use mainspring_queue::{Budget, Popped, Tick, TimerQueue};
+use mainspring_queue::{Budget, PopResult, Tick, TimerQueue};
 
 const PLENTY: usize = 1_000_000_000;
 
@@ -20,7 +20,7 @@ fn work_max(wheel: &mut Chunked<u64>, ticks: u64) -> usize {
         let mut budget = Budget::new(PLENTY);
         wheel.advance_within(Tick::new(now), &mut budget);
         let mut fired_count = 0;
-        while let Popped::Timer(timer) = wheel.pop_within(&mut budget) {
+        while let PopResult::Timer(timer) = wheel.pop_within(&mut budget) {
             assert_eq!(timer.deadline, Tick::new(now), "each fires at its tick");
             fired_count += 1;
         }
@@ -59,13 +59,13 @@ fn a_crowd_of_one_tick_is_handed_out_in_steps() {
         wheel.advance_within(Tick::new(80_000), &mut budget);
         let last = loop {
             match wheel.pop_within(&mut budget) {
-                Popped::Timer(timer) => numbers.push(timer.payload),
+                PopResult::Timer(timer) => numbers.push(timer.payload),
                 last => break last,
             }
         };
         assert!(numbers.len() <= before + 10, "a budget of 10 lets 10 through");
         turn_count += 1;
-        if last == Popped::Nothing {
+        if last == PopResult::Nothing {
             break;
         }
         assert!(budget.is_used_up(), "a pause says that the budget is used up");
@@ -79,9 +79,9 @@ fn with_a_budget_of_nothing_nothing_is_handed_out() {
     let mut wheel = Chunked::new();
     schedule_all(&mut wheel, std::iter::repeat_n(70_000, 1_000));
     wheel.advance(Tick::new(70_000));
-    assert_eq!(wheel.pop_within(&mut Budget::new(0)), Popped::Paused);
+    assert_eq!(wheel.pop_within(&mut Budget::new(0)), PopResult::Paused);
     let first = wheel.pop_expired().expect("one is due");
-    assert_eq!(wheel.pop_within(&mut Budget::new(0)), Popped::Paused, "the rest of a batch is handed out");
+    assert_eq!(wheel.pop_within(&mut Budget::new(0)), PopResult::Paused, "the rest of a batch is handed out");
     assert_eq!((first.payload, wheel.len()), (0, 999));
 }
 
@@ -93,9 +93,9 @@ fn a_jump_over_all_deadlines_is_worked_off_in_steps_and_in_order() {
     let mut deadlines = Vec::new();
     loop {
         match wheel.pop_within(&mut Budget::new(50)) {
-            Popped::Timer(timer) => deadlines.push(timer.deadline),
-            Popped::Paused => wheel.check(),
-            Popped::Nothing => break,
+            PopResult::Timer(timer) => deadlines.push(timer.deadline),
+            PopResult::Paused => wheel.check(),
+            PopResult::Nothing => break,
         }
         if deadlines.len() == 20_000 {
             let id = wheel.schedule(Tick::new(1), 0).expect("there is room");

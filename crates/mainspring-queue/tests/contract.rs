@@ -2,7 +2,7 @@
 
 use mainspring_queue::contract::exercise;
 use mainspring_queue::wheel::{Bitmap, Cascading, Chunked, Hierarchical, Overflow, Rounds, Simple};
-use mainspring_queue::{Limited, Naive, RedBlackTree, SkipList, Tick, TimerQueue, heap};
+use mainspring_queue::{LimitedQueue, Naive, RedBlackTree, SkipList, Tick, TimerQueue, heap};
 
 #[test]
 fn the_oracle_keeps_its_own_contract() {
@@ -68,7 +68,7 @@ fn the_cascading_wheel_keeps_the_contract() {
 
 #[test]
 fn a_limited_queue_keeps_the_contract_below_its_limit() {
-    exercise(|| Limited::new(Bitmap::new(), usize::MAX));
+    exercise(|| LimitedQueue::new(Bitmap::new(), usize::MAX));
 }
 
 #[test]
@@ -105,5 +105,5 @@ fn every_structure_lends_payloads_until_they_are_handed_out() {
     trial(Simple::new(60));
     trial(Bitmap::new());
     trial(Chunked::new());
-    trial(Limited::new(Overflow::new(20, 1), 3));
+    trial(LimitedQueue::new(Overflow::new(20, 1), 3));
 }

@@ -2,7 +2,7 @@
 //! whatever is asked of it and however time moves.
 
 use mainspring_queue::wheel::Chunked;
-use mainspring_queue::{Budget, Popped, Tick, TimerId, TimerQueue};
+use mainspring_queue::{Budget, PopResult, Tick, TimerId, TimerQueue};
 
 use crate::replay;
 
@@ -158,7 +158,7 @@ impl Crowd {
         self.wheel.advance_within(now, &mut budget);
         let most = self.pattern.timer_count;
         for _ in 0..most {
-            let Popped::Timer(timer) = self.wheel.pop_within(&mut budget) else { return };
+            let PopResult::Timer(timer) = self.wheel.pop_within(&mut budget) else { return };
             let id = self.schedule(timer.payload);
             self.ids[timer.payload as usize] = id;
         }

@@ -7,8 +7,8 @@ use std::num::NonZeroU32;
 use mainspring_queue::contract::{Token, exercise};
 use mainspring_queue::wheel::{Bitmap, Chunked, Simple};
 use mainspring_queue::{
-    Budget, Equals, Expired, Limited, Naive, Order, Popped, Profile, Reason, RedBlackTree, Rejected,
-    ResetError, SkipList, Tick, TimerId, TimerQueue, heap,
+    Budget, Equals, ExpiredTimer, LimitedQueue, Naive, Order, PopResult, Profile, Reason, RedBlackTree,
+    RejectedTimer, ResetError, SkipList, Tick, TimerId, TimerQueue, heap,
 };
 
 /// A queue of one list, which uses its slots again under new generations, and keeps to budgets.
@@ -33,7 +33,7 @@ impl<T> List<T> {
 }
 
 impl<T> TimerQueue<T> for List<T> {
-    fn schedule(&mut self, deadline: Tick, payload: T) -> Result<TimerId, Rejected<T>> {
+    fn schedule(&mut self, deadline: Tick, payload: T) -> Result<TimerId, RejectedTimer<T>> {
         let free = |slot: &Slot<T>| slot.timer.is_none() && slot.generation < NonZeroU32::MAX;
         let Some(index) = self.slots.iter().position(free) else {
             self.slots.push(Slot { generation: NonZeroU32::MIN, timer: Some((deadline, payload)) });
@@ -68,17 +68,17 @@ impl<T> TimerQueue<T> for List<T> {
         self.now = self.now.max(now);
     }
 
-    fn pop_expired(&mut self) -> Option<Expired<T>> {
+    fn pop_expired(&mut self) -> Option<ExpiredTimer<T>> {
         let (id, deadline) = self.peek().filter(|(_, deadline)| *deadline <= self.now)?;
-        self.cancel(id).map(|payload| Expired { id, deadline, payload })
+        self.cancel(id).map(|payload| ExpiredTimer { id, deadline, payload })
     }
 
-    fn pop_within(&mut self, budget: &mut Budget) -> Popped<T> {
+    fn pop_within(&mut self, budget: &mut Budget) -> PopResult<T> {
         if budget.is_used_up() {
-            return Popped::Paused;
+            return PopResult::Paused;
         }
         budget.spend(1);
-        self.pop_expired().map_or(Popped::Nothing, Popped::Timer)
+        self.pop_expired().map_or(PopResult::Nothing, PopResult::Timer)
     }
 
     fn now(&self) -> Tick {
@@ -135,7 +135,7 @@ fn a_borrowed_queue_is_a_queue() {
 
 #[test]
 fn a_limit_goes_round_a_queue_from_outside() {
-    let mut queue = Limited::new(List::new(), 1);
+    let mut queue = LimitedQueue::new(List::new(), 1);
     queue.schedule(Tick::new(1), "first").expect("there is room for one");
     let rejected = queue.schedule(Tick::new(1), "second").expect_err("and for no more");
     assert_eq!((rejected.reason, rejected.payload), (Reason::Full, "second"));

@@ -43,7 +43,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainspring_queue::wheel::{Cascading, Hierarchical, Overflow, Rounds, Simple};
-use mainspring_queue::{Limited, RedBlackTree, SkipList, TimerQueue, heap};
+use mainspring_queue::{LimitedQueue, RedBlackTree, SkipList, TimerQueue, heap};
 
 use crate::clock::Clock;
 #[cfg(all(feature = "poll", unix))]
@@ -401,7 +401,7 @@ pub fn netty_with(
     pending_count_max: usize,
 ) -> io::Result<Engine> {
     let ticks_per_slot = whole_ticks(tick, &clock).expect("the clock's resolution divides Netty's tick");
-    callbacks(Limited::new(Rounds::new(slot_count, ticks_per_slot), pending_count_max), clock)
+    callbacks(LimitedQueue::new(Rounds::new(slot_count, ticks_per_slot), pending_count_max), clock)
 }
 
 /// Starts skynet's wheel, 256 + 4 x 64. Give the clock a resolution of [`SKYNET_TICK`] to count as skynet

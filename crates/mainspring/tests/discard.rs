@@ -17,7 +17,9 @@ use mainspring::front::{Calendar, KeyedTasks, RunTasks, Task};
 use mainspring::{Engine, Handle, preset};
 use mainspring_cron::{Expression, Schedule};
 use mainspring_queue::wheel::Chunked;
-use mainspring_queue::{Expired, Limited, Profile, Rejected, ResetError, Tick, TimerId, TimerQueue};
+use mainspring_queue::{
+    ExpiredTimer, LimitedQueue, Profile, RejectedTimer, ResetError, Tick, TimerId, TimerQueue,
+};
 
 /// For how long the queue is held, at most: what the test does meanwhile may wait for the queue.
 const HOLD: Duration = Duration::from_millis(20);
@@ -75,7 +77,7 @@ impl<T, Q: TimerQueue<T>> TimerQueue<T> for HeldQueue<Q> {
         self.queue.deadline(id)
     }
 
-    fn schedule(&mut self, deadline: Tick, payload: T) -> Result<TimerId, Rejected<T>> {
+    fn schedule(&mut self, deadline: Tick, payload: T) -> Result<TimerId, RejectedTimer<T>> {
         self.queue.schedule(deadline, payload)
     }
 
@@ -95,7 +97,7 @@ impl<T, Q: TimerQueue<T>> TimerQueue<T> for HeldQueue<Q> {
         self.queue.advance(now);
     }
 
-    fn pop_expired(&mut self) -> Option<Expired<T>> {
+    fn pop_expired(&mut self) -> Option<ExpiredTimer<T>> {
         self.queue.pop_expired()
     }
 
@@ -209,7 +211,7 @@ fn what_is_discarded_while_another_payload_is_dropped_does_not_fire() {
 
 #[test]
 fn a_full_queue_has_room_after_a_discard() {
-    let (queue, hold) = HeldQueue::new(Limited::new(Chunked::new(), 1));
+    let (queue, hold) = HeldQueue::new(LimitedQueue::new(Chunked::new(), 1));
     let engine = Engine::start(queue, Manual::stepped(), |_: FiredTimer<u32>| ()).expect("a thread starts");
     let handle = engine.handle();
     let mut id = handle.schedule_at(Tick::new(10), 0).expect("it is taken");

@@ -14,7 +14,7 @@ use mainspring::front::{Calendar, Callbacks, Channels, Futures, KeyedTasks, RunT
 use mainspring::{Engine, Handle, preset};
 use mainspring_cron::{Expression, Schedule};
 use mainspring_queue::wheel::{Chunked, Simple};
-use mainspring_queue::{Limited, Reason, Tick, TimerQueue};
+use mainspring_queue::{LimitedQueue, Reason, Tick, TimerQueue};
 
 type Runs = Arc<Mutex<Vec<u64>>>;
 
@@ -52,8 +52,8 @@ impl<Q: TimerQueue<Task> + Send + 'static> Desk<Q> {
     }
 }
 
-fn limited() -> Desk<Limited<Chunked<Task>>> {
-    Desk::new(Limited::new(Chunked::new(), 1))
+fn limited() -> Desk<LimitedQueue<Chunked<Task>>> {
+    Desk::new(LimitedQueue::new(Chunked::new(), 1))
 }
 
 /// A queue that takes no delay over 60 ticks.
@@ -144,7 +144,7 @@ fn a_loop_of_sleeps_after_the_end_of_its_engine_takes_no_processor() {
 }
 
 /// A closure that notes when it runs, and the first time takes the one place of the queue.
-fn note_and_occupy(desk: &Desk<Limited<Chunked<Task>>>) -> (Runs, impl FnMut(u64) + Send + 'static) {
+fn note_and_occupy(desk: &Desk<LimitedQueue<Chunked<Task>>>) -> (Runs, impl FnMut(u64) + Send + 'static) {
     let runs = Runs::default();
     let (noted, handle) = (Arc::clone(&runs), desk.handle.clone());
     let run = move |tick| {

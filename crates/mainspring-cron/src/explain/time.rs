@@ -11,13 +11,13 @@ const LISTED_TIMES: usize = 6;
 
 /// Whether a phrase names times of the day, so that "every day" must follow, or is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub(crate) enum PhraseScope {
     TimesOfDay,
     AllDay,
 }
 
 /// When within a day, without the days.
-pub(crate) fn time_phrase(calendar: &Calendar) -> (String, Reach) {
+pub(crate) fn time_phrase(calendar: &Calendar) -> (String, PhraseScope) {
     let (hours, minutes) = (members(calendar.hours().into()), members(calendar.minutes()));
     let seconds = match calendar.moments() {
         Moments::Whole(seconds) => members(*seconds),
@@ -27,7 +27,7 @@ pub(crate) fn time_phrase(calendar: &Calendar) -> (String, Reach) {
         }
     };
     if hours.len() * minutes.len() * seconds.len() <= LISTED_TIMES {
-        return (format!("at {}", join(&times(&hours, &minutes, &seconds))), Reach::TimesOfDay);
+        return (format!("at {}", join(&times(&hours, &minutes, &seconds))), PhraseScope::TimesOfDay);
     }
     let (phrase, reach) = minute_phrase(&hours, &minutes);
     let second_phrase = match shape(&seconds, 0, 59) {
@@ -61,9 +61,9 @@ fn times(hours: &[u16], minutes: &[u16], seconds: &[u16]) -> Vec<String> {
 }
 
 /// When within a day, as far as minutes and hours go.
-fn minute_phrase(hours: &[u16], minutes: &[u16]) -> (String, Reach) {
+fn minute_phrase(hours: &[u16], minutes: &[u16]) -> (String, PhraseScope) {
     if hours.len() * minutes.len() <= LISTED_TIMES {
-        return (format!("at {}", join(&times(hours, minutes, &[0]))), Reach::TimesOfDay);
+        return (format!("at {}", join(&times(hours, minutes, &[0]))), PhraseScope::TimesOfDay);
     }
     let hour_shape = shape(hours, 0, 23);
     let minute_shape = shape(minutes, 0, 59);
@@ -80,7 +80,7 @@ fn minute_phrase(hours: &[u16], minutes: &[u16]) -> (String, Reach) {
         Shape::Step { first: 0, step, evenness: Evenness::Even } => Some(format!("every {step} minutes")),
         _ => None,
     };
-    let reach = if hour_shape == Shape::All { Reach::AllDay } else { Reach::TimesOfDay };
+    let reach = if hour_shape == Shape::All { PhraseScope::AllDay } else { PhraseScope::TimesOfDay };
     let phrase = match (&often, &between, &hour_shape, &minute_shape) {
         (Some(often), _, Shape::All, _) => often.clone(),
         (Some(often), Some(between), _, _) => format!("{often} {between}"),
@@ -94,7 +94,7 @@ fn minute_phrase(hours: &[u16], minutes: &[u16]) -> (String, Reach) {
         _ => format!("{} of {}", minute_list(&minute_shape, minutes), hour_list(&hour_shape, hours)),
     };
     let repeats_by_day = matches!(hour_shape, Shape::Step { evenness: Evenness::Even, .. });
-    (phrase, if repeats_by_day { Reach::AllDay } else { reach })
+    (phrase, if repeats_by_day { PhraseScope::AllDay } else { reach })
 }
 
 fn minute_list(shape: &Shape, minutes: &[u16]) -> String {

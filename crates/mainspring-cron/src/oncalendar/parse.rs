@@ -43,13 +43,13 @@ struct Parts {
 }
 
 /// What a text says.
-pub(super) struct Parsed {
+pub(super) struct ParsedText {
     pub(super) calendar: Calendar,
     pub(super) zone: Option<TimeZone>,
     pub(super) warnings: Vec<Warning>,
 }
 
-pub(super) fn parse(text: &str) -> Result<Parsed, ParseError> {
+pub(super) fn parse(text: &str) -> Result<ParsedText, ParseError> {
     let mut words: Vec<Word<'_>> = Word::whole(text).fields().collect();
     let mut zone = None;
     if let [_, .., last] = words[..]
@@ -76,7 +76,7 @@ pub(super) fn parse(text: &str) -> Result<Parsed, ParseError> {
         let span = first.start..words.last().map_or(first.end(), |word| word.end());
         warnings.push(Warning { span, text: "no such day ever comes: it will never run".to_owned() });
     }
-    Ok(Parsed { calendar, zone, warnings })
+    Ok(ParsedText { calendar, zone, warnings })
 }
 
 fn read_zone(word: Word<'_>) -> Result<TimeZone, ParseError> {
@@ -90,7 +90,7 @@ fn read_zone(word: Word<'_>) -> Result<TimeZone, ParseError> {
 }
 
 /// `@1395716396`: one second of Unix time.
-fn at(word: Word<'_>, rest: &[Word<'_>]) -> Result<Parsed, ParseError> {
+fn at(word: Word<'_>, rest: &[Word<'_>]) -> Result<ParsedText, ParseError> {
     let expected = "expected `@` and the seconds of a time from 1970 to 2199, alone";
     let moment =
         word.text[1..].parse::<i64>().ok().and_then(|second| jiff::Timestamp::from_second(second).ok());
@@ -107,7 +107,7 @@ fn at(word: Word<'_>, rest: &[Word<'_>]) -> Result<Parsed, ParseError> {
     }
     let long = civil.strftime("%Y-%m-%d %H:%M:%S").to_string();
     let parts = read_words(&Word::whole(&long).fields().collect::<Vec<_>>())?;
-    Ok(Parsed { calendar: parts.calendar(), zone: Some(TimeZone::UTC), warnings: Vec::new() })
+    Ok(ParsedText { calendar: parts.calendar(), zone: Some(TimeZone::UTC), warnings: Vec::new() })
 }
 
 fn read_words(words: &[Word<'_>]) -> Result<Parts, ParseError> {

@@ -5,7 +5,7 @@
 use alloc::vec::Vec;
 
 use mainspring_queue::wheel::Bitmap;
-use mainspring_queue::{Rejected, Tick, TimerId, TimerQueue};
+use mainspring_queue::{RejectedTimer, Tick, TimerId, TimerQueue};
 
 /// What is done when its time comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl Pulse {
     ///
     /// # Errors
     /// The queue does not take another timer.
-    pub fn new() -> Result<Pulse, Rejected<Deed>> {
+    pub fn new() -> Result<Pulse, RejectedTimer<Deed>> {
         let mut queue = Bitmap::new();
         queue.schedule(Tick::new(BLINK_TICKS), Deed::Blink)?;
         Ok(Pulse { queue, motor: None })
@@ -45,7 +45,7 @@ impl Pulse {
     ///
     /// # Errors
     /// The queue does not take another timer.
-    pub fn run_motor(&mut self, now: Tick) -> Result<(), Rejected<Deed>> {
+    pub fn run_motor(&mut self, now: Tick) -> Result<(), RejectedTimer<Deed>> {
         let end = Tick::new(now.get() + MOTOR_TICKS);
         if self.motor.is_none_or(|timer| self.queue.reset(timer, end).is_err()) {
             self.motor = Some(self.queue.schedule(end, Deed::StopMotor)?);
@@ -58,7 +58,7 @@ impl Pulse {
     ///
     /// # Errors
     /// The queue does not take another timer.
-    pub fn tick(&mut self, now: Tick) -> Result<Vec<Deed>, Rejected<Deed>> {
+    pub fn tick(&mut self, now: Tick) -> Result<Vec<Deed>, RejectedTimer<Deed>> {
         let mut deeds = Vec::new();
         self.queue.advance(now);
         while let Some(timer) = self.queue.pop_expired() {

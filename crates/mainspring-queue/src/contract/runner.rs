@@ -17,10 +17,10 @@ use std::rc::Rc;
 use std::string::{String, ToString};
 use std::vec::Vec;
 
-use super::script::{Fired, Found, Name, Script, Step, Wakeup, When};
+use super::script::{ExpectedFirings, Name, Presence, Script, Step, Wakeup, When};
 use crate::naive::Naive;
 use crate::queue::{
-    Budget, Equals, Expired, Order, Popped, Profile, Reason, ResetError, TimerId, TimerQueue,
+    Budget, Equals, ExpiredTimer, Order, PopResult, Profile, Reason, ResetError, TimerId, TimerQueue,
 };
 use crate::tick::Tick;
 
@@ -81,7 +81,7 @@ pub fn run<Q: TimerQueue<Token>>(script: &Script, queue: Q) -> Result<Outcome, D
 
 /// One timer as the suite knows it.
 #[derive(Clone, Debug)]
-struct Known {
+struct KnownTimer {
     name: Name,
     id: TimerId,
     oracle_id: TimerId,
@@ -99,7 +99,7 @@ struct Runner<Q> {
     /// The timers of which the names speak now, pending or gone, by name.
     named: HashMap<Name, usize>,
     /// All pending timers, by serial number.
-    pending: HashMap<usize, Known>,
+    pending: HashMap<usize, KnownTimer>,
     /// The ids of timers that left, of which a few are tried again.
     stale: Vec<TimerId>,
     drop_counts: Rc<RefCell<Vec<u32>>>,
@@ -212,7 +212,7 @@ impl<Q: TimerQueue<Token>> Runner<Q> {
                 let oracle_id = self.oracle.schedule(deadline, serial).map_err(|error| error.to_string())?;
                 let expiry = self.due(deadline).max(self.oracle.now());
                 let (name_kept, sequence) = (name.clone(), self.next_sequence());
-                let known = Known { name: name_kept, id, oracle_id, expiry, sequence, was_reset: false };
+                let known = KnownTimer { name: name_kept, id, oracle_id, expiry, sequence, was_reset: false };
                 self.named.insert(name.clone(), serial);
                 self.pending.insert(serial, known);
             }
@@ -238,9 +238,9 @@ impl<Q: TimerQueue<Token>> Runner<Q> {
         self.stale.last().map(|&id| Err(id))
     }
 
-    fn cancel(&mut self, name: &Name, found: Option<Found>) -> Result<(), String> {
+    fn cancel(&mut self, name: &Name, found: Option<Presence>) -> Result<(), String> {
         let Some(target) = self.find(name) else { return Ok(()) };
-        let expected = if target.is_ok() { Found::Pending } else { Found::Gone };
+        let expected = if target.is_ok() { Presence::Pending } else { Presence::Gone };
         ensure!(found.is_none_or(|found| found == expected), "{name} was expected {found:?}");
         let serial = match target {
             Ok(serial) => serial,
@@ -258,15 +258,15 @@ impl<Q: TimerQueue<Token>> Runner<Q> {
     }
 
     /// Moves a timer from the pending to the stale.
-    fn forget(&mut self, serial: usize) -> Result<Known, String> {
+    fn forget(&mut self, serial: usize) -> Result<KnownTimer, String> {
         let known = self.pending.remove(&serial).ok_or("a timer fired that was not pending".to_string())?;
         self.stale.push(known.id);
         Ok(known)
     }
 
-    fn reset(&mut self, name: &Name, when: When, found: Option<Found>) -> Result<(), String> {
+    fn reset(&mut self, name: &Name, when: When, found: Option<Presence>) -> Result<(), String> {
         let Some(target) = self.find(name) else { return Ok(()) };
-        let expected = if target.is_ok() { Found::Pending } else { Found::Gone };
+        let expected = if target.is_ok() { Presence::Pending } else { Presence::Gone };
         ensure!(found.is_none_or(|found| found == expected), "{name} was expected {found:?}");
         let deadline = self.resolve(when);
         let serial = match target {
@@ -329,7 +329,7 @@ impl<Q: TimerQueue<Token>> Runner<Q> {
             );
             return Ok(None);
         };
-        let Expired { id, deadline, payload } = popped;
+        let ExpiredTimer { id, deadline, payload } = popped;
         let known = self.forget(payload.serial)?;
         let name = known.name.clone();
         ensure!(id == known.id, "{name} fired under another id");
@@ -348,26 +348,26 @@ impl<Q: TimerQueue<Token>> Runner<Q> {
     }
 
     /// Pops in steps as small as can be, which must come to an end.
-    fn pop_within(&mut self) -> Result<Option<Expired<Token>>, String> {
+    fn pop_within(&mut self) -> Result<Option<ExpiredTimer<Token>>, String> {
         let nothing = self.queue.pop_within(&mut Budget::new(0));
-        ensure!(matches!(nothing, Popped::Paused), "a budget of 0 came to {nothing:?}");
+        ensure!(matches!(nothing, PopResult::Paused), "a budget of 0 came to {nothing:?}");
         for _ in 0..PAUSE_COUNT_MAX {
             let mut budget = Budget::new(BUDGET);
             match self.queue.pop_within(&mut budget) {
-                Popped::Timer(popped) => {
+                PopResult::Timer(popped) => {
                     ensure!(budget.is_used_up(), "a budget of {BUDGET} allows for more than a timer");
                     return Ok(Some(popped));
                 }
-                Popped::Nothing => return Ok(None),
-                Popped::Paused => self.queue.check(),
+                PopResult::Nothing => return Ok(None),
+                PopResult::Paused => self.queue.check(),
             }
         }
         Err("a pop with a budget makes no progress".to_string())
     }
 
     /// No timer that is expired still may have to come before the one that was handed out.
-    fn compare_order(&self, popped: &Known, deadline: Tick) -> Result<(), String> {
-        let key = |known: &Known, deadline: Tick| {
+    fn compare_order(&self, popped: &KnownTimer, deadline: Tick) -> Result<(), String> {
+        let key = |known: &KnownTimer, deadline: Tick| {
             let time = match self.profile.order {
                 Order::Deadline => deadline,
                 Order::Expiry => known.expiry,
@@ -394,11 +394,11 @@ impl<Q: TimerQueue<Token>> Runner<Q> {
         Ok(())
     }
 
-    fn compare_fired(&self, popped: &[Name], expected: Option<&Fired>) -> Result<(), String> {
+    fn compare_fired(&self, popped: &[Name], expected: Option<&ExpectedFirings>) -> Result<(), String> {
         let (names, is_ordered) = match expected {
             None => return Ok(()),
-            Some(Fired::InOrder(names)) => (names, self.is_fifo()),
-            Some(Fired::InAnyOrder(names)) => (names, false),
+            Some(ExpectedFirings::InOrder(names)) => (names, self.is_fifo()),
+            Some(ExpectedFirings::InAnyOrder(names)) => (names, false),
         };
         let (mut popped_sorted, mut expected_sorted) = (popped.to_vec(), names.clone());
         if !is_ordered {

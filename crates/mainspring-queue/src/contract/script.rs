@@ -57,15 +57,15 @@ pub enum Step {
     /// Adds a timer.
     Schedule(Name, When),
     /// Removes a timer.
-    Cancel(Name, Option<Found>),
+    Cancel(Name, Option<Presence>),
     /// Moves a timer.
-    Reset(Name, When, Option<Found>),
+    Reset(Name, When, Option<Presence>),
     /// Moves time.
     Advance(When),
     /// Takes out one expired timer, or none.
-    Pop(Option<Fired>),
+    Pop(Option<ExpectedFirings>),
     /// Takes out all expired timers.
-    Drain(Option<Fired>),
+    Drain(Option<ExpectedFirings>),
     /// Only looks at the next wakeup.
     Wakeup(Wakeup),
     /// Only looks at the number of pending timers.
@@ -104,15 +104,15 @@ pub enum When {
 ///
 /// ```
 /// use mainspring_queue::contract::Script;
-/// use mainspring_queue::contract::script::{Found, Step};
+/// use mainspring_queue::contract::script::{Presence, Step};
 ///
 /// let script = Script::parse("cancel tea => gone\n")?;
-/// assert_eq!(script.steps[0], Step::Cancel("tea".to_owned(), Some(Found::Gone)));
+/// assert_eq!(script.steps[0], Step::Cancel("tea".to_owned(), Some(Presence::Gone)));
 /// # Ok::<(), mainspring_queue::contract::ScriptError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Found {
+pub enum Presence {
     /// It is: its payload comes back, or it moves.
     Pending,
     /// It fired or was cancelled.
@@ -123,16 +123,16 @@ pub enum Found {
 ///
 /// ```
 /// use mainspring_queue::contract::Script;
-/// use mainspring_queue::contract::script::{Fired, Step};
+/// use mainspring_queue::contract::script::{ExpectedFirings, Step};
 ///
 /// let script = Script::parse("drain => any egg tea\n")?;
-/// let expected = Fired::InAnyOrder(vec!["egg".to_owned(), "tea".to_owned()]);
+/// let expected = ExpectedFirings::InAnyOrder(vec!["egg".to_owned(), "tea".to_owned()]);
 /// assert_eq!(script.steps[0], Step::Drain(Some(expected)));
 /// # Ok::<(), mainspring_queue::contract::ScriptError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Fired {
+pub enum ExpectedFirings {
     /// These, in this order as far as the queue's profile promises one.
     InOrder(Vec<Name>),
     /// These, in any order.
@@ -283,25 +283,25 @@ fn parse_number(word: &str) -> Result<u64, &'static str> {
     word.parse().map_err(|_| "a number of ticks or max")
 }
 
-fn parse_found(word: Option<&str>, pending: &str) -> Result<Option<Found>, &'static str> {
+fn parse_found(word: Option<&str>, pending: &str) -> Result<Option<Presence>, &'static str> {
     match word {
         None => Ok(None),
-        Some("gone") => Ok(Some(Found::Gone)),
-        Some(word) if word == pending => Ok(Some(Found::Pending)),
+        Some("gone") => Ok(Some(Presence::Gone)),
+        Some(word) if word == pending => Ok(Some(Presence::Pending)),
         Some(_) => Err("returned, moved or gone after =>"),
     }
 }
 
-fn parse_fired(words: &str) -> Fired {
+fn parse_fired(words: &str) -> ExpectedFirings {
     let mut names: Vec<Name> = words.split_whitespace().map(Name::from).collect();
     if names == ["nothing"] {
-        return Fired::InOrder(Vec::new());
+        return ExpectedFirings::InOrder(Vec::new());
     }
     if names.first().is_some_and(|word| word == "any") {
         names.remove(0);
-        return Fired::InAnyOrder(names);
+        return ExpectedFirings::InAnyOrder(names);
     }
-    Fired::InOrder(names)
+    ExpectedFirings::InOrder(names)
 }
 
 impl fmt::Display for Script {
@@ -335,11 +335,11 @@ impl fmt::Display for Step {
     }
 }
 
-fn found_text(found: Option<Found>, pending: &'static str) -> &'static str {
+fn found_text(found: Option<Presence>, pending: &'static str) -> &'static str {
     match found {
         None => "",
-        Some(Found::Pending) => pending,
-        Some(Found::Gone) => " => gone",
+        Some(Presence::Pending) => pending,
+        Some(Presence::Gone) => " => gone",
     }
 }
 
@@ -354,12 +354,12 @@ impl fmt::Display for When {
     }
 }
 
-impl fmt::Display for Fired {
+impl fmt::Display for ExpectedFirings {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fired::InOrder(names) if names.is_empty() => formatter.write_str("nothing"),
-            Fired::InOrder(names) => formatter.write_str(&names.join(" ")),
-            Fired::InAnyOrder(names) => write!(formatter, "any {}", names.join(" ")),
+            ExpectedFirings::InOrder(names) if names.is_empty() => formatter.write_str("nothing"),
+            ExpectedFirings::InOrder(names) => formatter.write_str(&names.join(" ")),
+            ExpectedFirings::InAnyOrder(names) => write!(formatter, "any {}", names.join(" ")),
         }
     }
 }

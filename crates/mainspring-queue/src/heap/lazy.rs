@@ -35,7 +35,7 @@ use alloc::vec::Vec;
 
 use super::{Entry, build, check_order, sift_down, sift_up};
 use crate::arena::Arena;
-use crate::queue::{Equals, Expired, Order, Profile, Rejected, ResetError, TimerId, TimerQueue};
+use crate::queue::{Equals, ExpiredTimer, Order, Profile, RejectedTimer, ResetError, TimerId, TimerQueue};
 use crate::tick::Tick;
 
 /// Dead entries are swept when there are more than one in this many. Go's figure.
@@ -54,12 +54,12 @@ const SWEEP_MIN: usize = 16;
 /// queue.schedule(Tick::new(100), "first")?;
 /// queue.advance(Tick::new(200));
 /// assert_eq!(queue.pop_expired().map(|timer| timer.payload), Some("first"));
-/// # Ok::<(), mainspring_queue::Rejected<&str>>(())
+/// # Ok::<(), mainspring_queue::RejectedTimer<&str>>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Lazy<T> {
     arena: Arena<(), T>,
-    entries: Vec<Marked>,
+    entries: Vec<MarkedEntry>,
     /// How many entries' timers are gone.
     dead_count: usize,
     /// At or before the earliest deadline of the timers whose entries stand under a later one.
@@ -68,12 +68,12 @@ pub struct Lazy<T> {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Marked {
+struct MarkedEntry {
     placed_under: Tick,
     id: TimerId,
 }
 
-impl Entry for Marked {
+impl Entry for MarkedEntry {
     fn deadline(&self) -> Tick {
         self.placed_under
     }
@@ -149,13 +149,13 @@ impl<T> Default for Lazy<T> {
 }
 
 impl<T> TimerQueue<T> for Lazy<T> {
-    fn schedule(&mut self, deadline: Tick, payload: T) -> Result<TimerId, Rejected<T>> {
+    fn schedule(&mut self, deadline: Tick, payload: T) -> Result<TimerId, RejectedTimer<T>> {
         self.clean_head();
         let id = self
             .arena
             .insert(deadline, (), payload)
-            .map_err(|(reason, payload)| Rejected { reason, payload })?;
-        self.entries.push(Marked { placed_under: deadline, id });
+            .map_err(|(reason, payload)| RejectedTimer { reason, payload })?;
+        self.entries.push(MarkedEntry { placed_under: deadline, id });
         let last = self.entries.len() - 1;
         sift_up(&mut self.entries, last, |_, _| ());
         self.sweep_if_many_dead();
@@ -210,7 +210,7 @@ impl<T> TimerQueue<T> for Lazy<T> {
         self.clean_head();
     }
 
-    fn pop_expired(&mut self) -> Option<Expired<T>> {
+    fn pop_expired(&mut self) -> Option<ExpiredTimer<T>> {
         if self.earliest_moved.is_some_and(|moved| moved <= self.now) {
             self.adjust();
         }

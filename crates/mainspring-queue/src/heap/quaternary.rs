@@ -18,8 +18,10 @@ use alloc::vec::Vec;
 use super::{Entry, check_order, sift_down, sift_up};
 use crate::arena::Arena;
 use crate::forward::forward;
-use crate::queue::{Budget, Equals, Expired, Popped, Profile, Rejected, ResetError, TimerId, TimerQueue};
-use crate::sorted::{Sorted, SortedIndex};
+use crate::queue::{
+    Budget, Equals, ExpiredTimer, PopResult, Profile, RejectedTimer, ResetError, TimerId, TimerQueue,
+};
+use crate::sorted_queue::{SortedIndex, SortedQueue};
 use crate::tick::Tick;
 
 /// The 4-ary heap of Go up to 1.13: cancel and reset move entries at once. See the [module](self).
@@ -32,15 +34,15 @@ use crate::tick::Tick;
 /// queue.schedule(Tick::new(100), "first")?;
 /// queue.advance(Tick::new(200));
 /// assert_eq!(queue.pop_expired().map(|timer| timer.payload), Some("first"));
-/// # Ok::<(), mainspring_queue::Rejected<&str>>(())
+/// # Ok::<(), mainspring_queue::RejectedTimer<&str>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Quaternary<T>(Sorted<Places, T>);
+pub struct Quaternary<T>(SortedQueue<Places, T>);
 
 impl<T> Quaternary<T> {
     /// Makes an empty heap at tick 0. Allocates nothing.
     pub const fn new() -> Quaternary<T> {
-        Quaternary(Sorted::over(Places { entries: Vec::new() }))
+        Quaternary(SortedQueue::over(Places { entries: Vec::new() }))
     }
 }
 
@@ -57,16 +59,16 @@ impl<T> TimerQueue<T> for Quaternary<T> {
 /// The heap itself: entries that name records, which name their entries' places.
 #[derive(Clone, Debug)]
 pub(crate) struct Places {
-    entries: Vec<Placed>,
+    entries: Vec<PlacedEntry>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Placed {
+struct PlacedEntry {
     deadline: Tick,
     index: u32,
 }
 
-impl Entry for Placed {
+impl Entry for PlacedEntry {
     fn deadline(&self) -> Tick {
         self.deadline
     }
@@ -80,7 +82,7 @@ impl Places {
     }
 }
 
-fn record<T>(arena: &mut Arena<u32, T>, entry: Placed, place: usize) {
+fn record<T>(arena: &mut Arena<u32, T>, entry: PlacedEntry, place: usize) {
     arena.at_mut(entry.index).link = place as u32;
 }
 
@@ -90,7 +92,7 @@ impl SortedIndex for Places {
 
     fn insert<T>(&mut self, arena: &mut Arena<u32, T>, index: u32) {
         let place = self.entries.len();
-        self.entries.push(Placed { deadline: arena.at(index).deadline, index });
+        self.entries.push(PlacedEntry { deadline: arena.at(index).deadline, index });
         sift_up(&mut self.entries, place, |entry, place| record(arena, entry, place));
     }
 

@@ -28,7 +28,9 @@
 
 use super::{Geometry, Slot, Slots, Wheel};
 use crate::forward::forward;
-use crate::queue::{Budget, Expired, Popped, Profile, Reason, Rejected, ResetError, TimerId, TimerQueue};
+use crate::queue::{
+    Budget, ExpiredTimer, PopResult, Profile, Reason, RejectedTimer, ResetError, TimerId, TimerQueue,
+};
 use crate::tick::Tick;
 
 const NEAR_BITS: u32 = 8;
@@ -53,7 +55,7 @@ const FAR: usize = NEAR_COUNT + LEVEL_COUNT as usize * LEVEL_SLOT_COUNT;
 /// queue.schedule(Tick::new(100), "first")?;
 /// queue.advance(Tick::new(200));
 /// assert_eq!(queue.pop_expired().map(|timer| timer.payload), Some("first"));
-/// # Ok::<(), mainspring_queue::Rejected<&str>>(())
+/// # Ok::<(), mainspring_queue::RejectedTimer<&str>>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Cascading<T>(Wheel<Cascade, T>);

@@ -115,10 +115,12 @@ use alloc::collections::VecDeque;
 
 use self::batch::Batch;
 use self::chunks::{Chain, Chunks};
-use self::records::{Hint, Moved, Records};
+use self::records::{Hint, Records, SlotChange};
 use self::rings::{Rings, Slot};
-use self::sweep::{Ground, Sweep};
-use crate::queue::{Budget, Expired, Popped, Profile, Reason, Rejected, ResetError, TimerId, TimerQueue};
+use self::sweep::{Sweep, SweepParts};
+use crate::queue::{
+    Budget, ExpiredTimer, PopResult, Profile, Reason, RejectedTimer, ResetError, TimerId, TimerQueue,
+};
 use crate::tick::Tick;
 
 /// The chunked wheel: Mainspring's own. See the [module](self).
@@ -131,7 +133,7 @@ use crate::tick::Tick;
 /// queue.schedule(Tick::new(100), "first")?;
 /// queue.advance(Tick::new(200));
 /// assert_eq!(queue.pop_expired().map(|timer| timer.payload), Some("first"));
-/// # Ok::<(), mainspring_queue::Rejected<&str>>(())
+/// # Ok::<(), mainspring_queue::RejectedTimer<&str>>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Chunked<T> {
@@ -166,7 +168,7 @@ pub struct Chunked<T> {
 
 /// Whether a round of work came to an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Settled {
+enum RoundEnd {
     /// The first of the batch is due.
     Ready,
     /// Nothing is due.
@@ -285,7 +287,7 @@ impl<T> Chunked<T> {
     /// Drops dead hints if there are too many. To be called for each chunk that is added to a chain.
     fn sweep(&mut self) {
         let Chunked { records, chunks, rings, due, sweep, .. } = self;
-        sweep.run(&mut Ground { records, chunks, rings, due });
+        sweep.run(&mut SweepParts { records, chunks, rings, due });
     }
 
     /// Drops the dead among those that came late if there are too many.
@@ -298,7 +300,7 @@ impl<T> Chunked<T> {
 
     /// Hands out the next timer that is due.
     #[inline]
-    fn pop_next(&mut self) -> Option<Expired<T>> {
+    fn pop_next(&mut self) -> Option<ExpiredTimer<T>> {
         loop {
             while let Some(hint) = self.batch.take_first() {
                 if let Some(expired) = self.records.take(hint, self.reached) {
@@ -307,9 +309,9 @@ impl<T> Chunked<T> {
                 self.put_again(hint);
             }
             match self.settle(&mut Budget::unlimited()) {
-                Settled::Ready => {}
-                Settled::Idle => return None,
-                Settled::Paused => unreachable!("an unlimited budget is not used up"),
+                RoundEnd::Ready => {}
+                RoundEnd::Idle => return None,
+                RoundEnd::Paused => unreachable!("an unlimited budget is not used up"),
             }
         }
     }
@@ -342,9 +344,9 @@ impl<T> Default for Chunked<T> {
 
 impl<T> TimerQueue<T> for Chunked<T> {
     #[inline(always)]
-    fn schedule(&mut self, deadline: Tick, payload: T) -> Result<TimerId, Rejected<T>> {
+    fn schedule(&mut self, deadline: Tick, payload: T) -> Result<TimerId, RejectedTimer<T>> {
         let inserted = self.records.insert(deadline, payload);
-        let (id, hint) = inserted.map_err(|payload| Rejected { reason: Reason::Full, payload })?;
+        let (id, hint) = inserted.map_err(|payload| RejectedTimer { reason: Reason::Full, payload })?;
         self.put(hint, deadline);
         Ok(id)
     }
@@ -357,7 +359,7 @@ impl<T> TimerQueue<T> for Chunked<T> {
     #[inline(always)]
     fn reset(&mut self, id: TimerId, deadline: Tick) -> Result<(), ResetError> {
         let moved = self.records.reset(id, deadline, self.now).ok_or(ResetError::NotPending)?;
-        if let Moved::Earlier(hint) = moved {
+        if let SlotChange::Earlier(hint) = moved {
             self.put(hint, deadline);
         }
         Ok(())
@@ -396,23 +398,23 @@ impl<T> TimerQueue<T> for Chunked<T> {
     }
 
     #[inline(always)]
-    fn pop_expired(&mut self) -> Option<Expired<T>> {
+    fn pop_expired(&mut self) -> Option<ExpiredTimer<T>> {
         if self.is_idle { None } else { self.pop_next() }
     }
 
-    fn pop_within(&mut self, budget: &mut Budget) -> Popped<T> {
+    fn pop_within(&mut self, budget: &mut Budget) -> PopResult<T> {
         while !budget.is_used_up() {
             if let Some(hint) = self.batch.take_first() {
                 budget.spend(1);
                 if let Some(expired) = self.records.take(hint, self.reached) {
-                    return Popped::Timer(expired);
+                    return PopResult::Timer(expired);
                 }
                 self.put_again(hint);
-            } else if self.settle(budget) == Settled::Idle {
-                return Popped::Nothing;
+            } else if self.settle(budget) == RoundEnd::Idle {
+                return PopResult::Nothing;
             }
         }
-        Popped::Paused
+        PopResult::Paused
     }
 
     fn now(&self) -> Tick {

@@ -26,7 +26,9 @@ use alloc::vec::Vec;
 
 use super::{Geometry, Slot, Slots, Wheel};
 use crate::forward::forward;
-use crate::queue::{Budget, Expired, Popped, Profile, Reason, Rejected, ResetError, TimerId, TimerQueue};
+use crate::queue::{
+    Budget, ExpiredTimer, PopResult, Profile, Reason, RejectedTimer, ResetError, TimerId, TimerQueue,
+};
 use crate::tick::Tick;
 
 /// The hierarchical wheel. See the [module](self).
@@ -39,7 +41,7 @@ use crate::tick::Tick;
 /// queue.schedule(Tick::new(100), "first")?;
 /// queue.advance(Tick::new(200));
 /// assert_eq!(queue.pop_expired().map(|timer| timer.payload), Some("first"));
-/// # Ok::<(), mainspring_queue::Rejected<&str>>(())
+/// # Ok::<(), mainspring_queue::RejectedTimer<&str>>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Hierarchical<T>(Wheel<Levels, T>);

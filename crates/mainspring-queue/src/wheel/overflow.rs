@@ -35,7 +35,7 @@ use super::{Geometry, Slot, Slots, Wheel};
 use crate::forward::forward;
 use crate::heap::Quaternary;
 use crate::queue::{
-    Budget, Equals, Expired, Popped, Profile, Reason, Rejected, ResetError, TimerId, TimerQueue,
+    Budget, Equals, ExpiredTimer, PopResult, Profile, Reason, RejectedTimer, ResetError, TimerId, TimerQueue,
 };
 use crate::tick::Tick;
 
@@ -50,7 +50,7 @@ use crate::tick::Tick;
 /// queue.advance(Tick::new(200));
 /// assert_eq!(queue.pop_expired().map(|timer| timer.payload), Some("first"));
 /// assert_eq!(queue.level_count(), 2, "a ring of 20 slots, and one of 20 times their width");
-/// # Ok::<(), mainspring_queue::Rejected<&str>>(())
+/// # Ok::<(), mainspring_queue::RejectedTimer<&str>>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Overflow<T>(Wheel<Levels, T>);

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use mainspring_queue::{Reason, Rejected};
+use mainspring_queue::{Reason, RejectedTimer};
 
 /// A timer that a driver would not take. The payload comes back.
 ///
@@ -90,8 +90,8 @@ impl<T> fmt::Display for RefusedTimer<T> {
 
 impl<T> std::error::Error for RefusedTimer<T> {}
 
-impl<T> From<Rejected<T>> for RefusedTimer<T> {
-    fn from(rejected: Rejected<T>) -> RefusedTimer<T> {
+impl<T> From<RejectedTimer<T>> for RefusedTimer<T> {
+    fn from(rejected: RejectedTimer<T>) -> RefusedTimer<T> {
         RefusedTimer::new(Refusal::Rejected(rejected.reason), rejected.payload)
     }
 }

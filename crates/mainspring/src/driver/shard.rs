@@ -41,7 +41,7 @@ mod turn;
 
 use std::sync::Arc;
 
-use mainspring_queue::{Expired, Reason, Rejected, ResetError, Tick, TimerQueue};
+use mainspring_queue::{ExpiredTimer, Reason, RejectedTimer, ResetError, Tick, TimerQueue};
 
 use self::backoff::Backoff;
 use self::firing::Firings;
@@ -214,7 +214,7 @@ impl<Q> Shard<Q> {
         &self,
         check: LimitCheck,
         deadline: Tick,
-        rejected: Rejected<T>,
+        rejected: RejectedTimer<T>,
     ) -> Result<TimerId, RefusedTimer<T>>
     where
         Q: TimerQueue<T>,
@@ -328,8 +328,8 @@ impl<Q> Shard<Q> {
         std::iter::from_fn(|| state.queue.pop_expired()).map(|timer| self.unfired(timer)).collect()
     }
 
-    fn unfired<T>(&self, timer: Expired<T>) -> UnfiredTimer<T> {
-        let Expired { id, deadline, payload } = timer;
+    fn unfired<T>(&self, timer: ExpiredTimer<T>) -> UnfiredTimer<T> {
+        let ExpiredTimer { id, deadline, payload } = timer;
         UnfiredTimer { id: self.id(id), deadline, payload }
     }
 }
@@ -341,7 +341,7 @@ impl<Q> State<Q> {
         check: LimitCheck,
         deadline: Tick,
         payload: T,
-    ) -> Result<mainspring_queue::TimerId, Rejected<T>>
+    ) -> Result<mainspring_queue::TimerId, RejectedTimer<T>>
     where
         Q: TimerQueue<T>,
     {

@@ -25,8 +25,8 @@
 //!
 //! A job goes to a thread that is idle; if there is none, a thread is started for it, up to the limit; beyond
 //! that it waits its turn, in order. As many jobs wait as timers have come due: a program that wants fewer
-//! limits the timers ([`Limited`](mainspring_queue::Limited)). Threads stay for the next job. When the last
-//! [`Threads`] and what it made are dropped they run what waits, and end.
+//! limits the timers ([`LimitedQueue`](mainspring_queue::LimitedQueue)). Threads stay for the next job. When
+//! the last [`Threads`] and what it made are dropped they run what waits, and end.
 //!
 //! An engine that ends waits until the callbacks that it has handed over have ended, those that wait for a
 //! thread included: they have fired. It does not wait for one that itself ends the engine. A callback that

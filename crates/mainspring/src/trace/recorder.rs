@@ -18,7 +18,9 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use mainspring_queue::{Budget, Expired, Popped, Profile, Rejected, ResetError, Tick, TimerId, TimerQueue};
+use mainspring_queue::{
+    Budget, ExpiredTimer, PopResult, Profile, RejectedTimer, ResetError, Tick, TimerId, TimerQueue,
+};
 
 use super::{Operation, Step, Trace};
 use crate::clock::Clock;
@@ -174,7 +176,7 @@ impl<Q> RecordedQueue<Q> {
 }
 
 impl<T, Q: TimerQueue<T>> TimerQueue<T> for RecordedQueue<Q> {
-    fn schedule(&mut self, deadline: Tick, payload: T) -> Result<TimerId, Rejected<T>> {
+    fn schedule(&mut self, deadline: Tick, payload: T) -> Result<TimerId, RejectedTimer<T>> {
         let id = self.queue.schedule(deadline, payload)?;
         if self.recorder.is_on() {
             self.recorder.note(id, Operation::Schedule(deadline));
@@ -182,7 +184,7 @@ impl<T, Q: TimerQueue<T>> TimerQueue<T> for RecordedQueue<Q> {
         Ok(id)
     }
 
-    fn schedule_past_limit(&mut self, deadline: Tick, payload: T) -> Result<TimerId, Rejected<T>> {
+    fn schedule_past_limit(&mut self, deadline: Tick, payload: T) -> Result<TimerId, RejectedTimer<T>> {
         let id = self.queue.schedule_past_limit(deadline, payload)?;
         if self.recorder.is_on() {
             self.recorder.note(id, Operation::Schedule(deadline));
@@ -222,7 +224,7 @@ impl<T, Q: TimerQueue<T>> TimerQueue<T> for RecordedQueue<Q> {
         self.queue.advance(now);
     }
 
-    fn pop_expired(&mut self) -> Option<Expired<T>> {
+    fn pop_expired(&mut self) -> Option<ExpiredTimer<T>> {
         let expired = self.queue.pop_expired()?;
         if self.recorder.is_on() {
             self.recorder.note(expired.id, Operation::Fire);
@@ -234,9 +236,9 @@ impl<T, Q: TimerQueue<T>> TimerQueue<T> for RecordedQueue<Q> {
         self.queue.advance_within(now, budget);
     }
 
-    fn pop_within(&mut self, budget: &mut Budget) -> Popped<T> {
+    fn pop_within(&mut self, budget: &mut Budget) -> PopResult<T> {
         let popped = self.queue.pop_within(budget);
-        if let Popped::Timer(expired) = &popped
+        if let PopResult::Timer(expired) = &popped
             && self.recorder.is_on()
         {
             self.recorder.note(expired.id, Operation::Fire);

@@ -11,7 +11,7 @@ use loom::thread;
 use mainspring::TimerId;
 use mainspring::clock::Manual;
 use mainspring::driver::{Driver, FiredTimer, Single, Timers};
-use mainspring_queue::{Limited, Naive, Tick, TimerQueue};
+use mainspring_queue::{LimitedQueue, Naive, Tick, TimerQueue};
 
 use super::bounded;
 
@@ -141,7 +141,7 @@ fn what_is_discarded_is_not_moved_and_what_was_moved_is_discarded() {
 #[test]
 fn whoever_has_discarded_finds_room_in_a_full_queue() {
     bounded(|| {
-        let desk = Desk::new(Limited::new(Naive::new(), 2));
+        let desk = Desk::new(LimitedQueue::new(Naive::new(), 2));
         let ids = [desk.schedule(1), desk.schedule(10)];
         let runner = desk.fire();
         let driver = Arc::clone(&desk.driver);

@@ -109,14 +109,14 @@ impl End {
 
 /// The hints of a chunk that was taken out of its chain.
 #[derive(Clone, Debug)]
-pub(super) struct Taken {
+pub(super) struct TakenChunk {
     /// Where a sweep stands that stands behind this chunk: before the first, now.
     pub(super) cursor: Cursor,
     hints: [Hint; CHUNK_HINT_COUNT],
     count: usize,
 }
 
-impl Taken {
+impl TakenChunk {
     #[inline]
     pub(super) fn as_slice(&self) -> &[Hint] {
         &self.hints[..self.count]
@@ -247,16 +247,17 @@ impl Chunks {
 
     /// Takes out the first chunk of a chain that is not empty.
     #[inline]
-    pub(super) fn take_first(&mut self, chain: &mut Chain) -> Taken {
+    pub(super) fn take_first(&mut self, chain: &mut Chain) -> TakenChunk {
         if let Some(hint) = self.take_lone(chain) {
-            let mut taken = Taken { cursor: Cursor::START, hints: [Hint::NONE; CHUNK_HINT_COUNT], count: 1 };
+            let mut taken =
+                TakenChunk { cursor: Cursor::START, hints: [Hint::NONE; CHUNK_HINT_COUNT], count: 1 };
             taken.hints[0] = hint;
             return taken;
         }
         let index = chain.first;
         let count = self.count(chain, index);
         let chunk = self.chunks.at_mut(index);
-        let taken = Taken { cursor: Cursor(index), hints: chunk.hints, count };
+        let taken = TakenChunk { cursor: Cursor(index), hints: chunk.hints, count };
         let next = core::mem::replace(&mut chunk.next, self.first_free);
         self.first_free = index;
         self.used_count -= 1;

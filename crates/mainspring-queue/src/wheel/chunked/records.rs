@@ -22,7 +22,7 @@
 use core::num::NonZeroU32;
 
 use super::free::Free;
-use crate::queue::{Budget, Equals, Expired, FIRST_GENERATION, Order, TimerId};
+use crate::queue::{Budget, Equals, ExpiredTimer, FIRST_GENERATION, Order, TimerId};
 use crate::table::Table;
 use crate::tick::Tick;
 
@@ -137,7 +137,7 @@ impl<T> Record<T> {
 
 /// What a reset asks of the slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Moved {
+pub(super) enum SlotChange {
     /// Nothing: the old hint comes first, and will find the new deadline.
     Later,
     /// A place for this hint: the old one would come too late.
@@ -239,7 +239,7 @@ impl<T> Records<T> {
 
     /// Ends the timer that a hint names, if the hint is current and the timer is due at `now`.
     #[inline(always)]
-    pub(super) fn take(&mut self, hint: Hint, now: Tick) -> Option<Expired<T>> {
+    pub(super) fn take(&mut self, hint: Hint, now: Tick) -> Option<ExpiredTimer<T>> {
         let index = hint.index();
         let record = self.records.find_mut(index)?;
         if record.version != hint.version() || now < record.deadline {
@@ -248,7 +248,7 @@ impl<T> Records<T> {
         let (id, deadline) = (record.id(index), record.deadline);
         let (payload, is_reusable) = record.end()?;
         self.reuse(index, is_reusable);
-        Some(Expired { id, deadline, payload })
+        Some(ExpiredTimer { id, deadline, payload })
     }
 
     #[inline(always)]
@@ -262,7 +262,7 @@ impl<T> Records<T> {
 
     /// Gives a live timer another deadline. Only one after `now` can be reached by the old hint.
     #[inline(always)]
-    pub(super) fn reset(&mut self, id: TimerId, to: Tick, now: Tick) -> Option<Moved> {
+    pub(super) fn reset(&mut self, id: TimerId, to: Tick, now: Tick) -> Option<SlotChange> {
         let record = self.records.find_mut(id.index)?;
         if record.generation != id.generation || record.is_given_up() {
             return None;
@@ -270,10 +270,10 @@ impl<T> Records<T> {
         let is_later = now < to && record.deadline <= to;
         record.deadline = to;
         if is_later {
-            return Some(Moved::Later);
+            return Some(SlotChange::Later);
         }
         record.version = record.version.wrapping_add(VERSION_STEP);
-        Some(Moved::Earlier(Hint::new(id.index, record.version, to)))
+        Some(SlotChange::Earlier(Hint::new(id.index, record.version, to)))
     }
 
     /// Asks for the memory of a hint's record, which will be needed soon.

@@ -15,7 +15,7 @@
 use super::chunks::CHUNK_HINT_COUNT;
 use super::records::{HINT_TICK_BITS, Hint};
 use super::rings::{DIGIT_BITS, Outlook, Rings, Slot};
-use super::{Chunked, Settled};
+use super::{Chunked, RoundEnd};
 use crate::queue::Budget;
 use crate::tick::Tick;
 
@@ -26,28 +26,28 @@ const PREPARED_CHUNK_COUNT_MAX: u64 = 256;
 impl<T> Chunked<T> {
     /// Works off the slots as far as that goes, and says how far deadlines can be put without a look at what
     /// is left.
-    pub(super) fn settle(&mut self, budget: &mut Budget) -> Settled {
+    pub(super) fn settle(&mut self, budget: &mut Budget) -> RoundEnd {
         let settled = self.work_off(budget);
-        self.is_idle = settled == Settled::Idle;
+        self.is_idle = settled == RoundEnd::Idle;
         self.gate = if self.open == 0 { self.now } else { Tick::MAX };
         settled
     }
 
     /// Works off the slots until a due timer stands first, all time up to now is worked off, or the budget is
     /// used up.
-    fn work_off(&mut self, budget: &mut Budget) -> Settled {
+    fn work_off(&mut self, budget: &mut Budget) -> RoundEnd {
         if self.now < self.quiet_until {
-            return Settled::Idle;
+            return RoundEnd::Idle;
         }
         // What is known of an idle wheel holds until time moves.
         let mut known = self.is_idle.then_some(self.next);
         let foreseen = known.unwrap_or(Tick::MAX);
         loop {
             if budget.is_used_up() {
-                return Settled::Paused;
+                return RoundEnd::Paused;
             }
             if self.is_ready(budget) {
-                return Settled::Ready;
+                return RoundEnd::Ready;
             }
             if !self.due.is_empty() {
                 self.fill_batch(budget);
@@ -67,7 +67,7 @@ impl<T> Chunked<T> {
                     self.skip_dead();
                 }
                 Outlook { next: self.next, quiet_until: self.quiet_until } = self.rings.outlook(self.reached);
-                return Settled::Idle;
+                return RoundEnd::Idle;
             }
         }
     }

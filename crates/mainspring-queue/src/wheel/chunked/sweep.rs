@@ -61,7 +61,7 @@ const SWEPT_AT_ONCE_COUNT: usize = 2;
 const _: () = assert!(SWEPT_CHUNK_COUNT_MAX.is_multiple_of(SWEPT_AT_ONCE_COUNT));
 
 /// The parts of a wheel that a sweep works on.
-pub(super) struct Ground<'a, T> {
+pub(super) struct SweepParts<'a, T> {
     pub(super) records: &'a Records<T>,
     pub(super) chunks: &'a mut Chunks,
     pub(super) rings: &'a mut Rings,
@@ -69,7 +69,7 @@ pub(super) struct Ground<'a, T> {
     pub(super) due: &'a mut Chain,
 }
 
-impl<T> Ground<'_, T> {
+impl<T> SweepParts<'_, T> {
     fn has_too_many_hints(&self) -> bool {
         let chunk_count = self.chunks.used_count() - self.rings.occupied_count();
         exceeds(chunk_count * CHUNK_HINT_COUNT, self.records.len() as usize)
@@ -121,20 +121,20 @@ impl Sweep {
     }
 
     /// Drops dead hints if there are too many. To be called for each chunk that is added to a chain.
-    pub(super) fn run<T>(&mut self, ground: &mut Ground<'_, T>) {
+    pub(super) fn run<T>(&mut self, parts: &mut SweepParts<'_, T>) {
         let mut swept_count = 0;
-        while ground.has_too_many_hints() && swept_count < SWEPT_CHUNK_COUNT_MAX {
+        while parts.has_too_many_hints() && swept_count < SWEPT_CHUNK_COUNT_MAX {
             let mut chunk_count = SWEPT_AT_ONCE_COUNT;
             while 0 < chunk_count {
-                self.sweep_chain(ground, &mut chunk_count);
+                self.sweep_chain(parts, &mut chunk_count);
             }
             swept_count += SWEPT_AT_ONCE_COUNT;
         }
     }
 
     /// Sweeps what is due or a slot, and goes on to the next if that is done.
-    fn sweep_chain<T>(&mut self, ground: &mut Ground<'_, T>, chunk_count: &mut usize) {
-        let Ground { records, chunks, rings, due } = ground;
+    fn sweep_chain<T>(&mut self, parts: &mut SweepParts<'_, T>, chunk_count: &mut usize) {
+        let SweepParts { records, chunks, rings, due } = parts;
         let is_wanted = |hint| records.is_current(hint);
         if let Some(cursor) = self.due {
             self.due = chunks.sweep(due, cursor, chunk_count, is_wanted);

@@ -7,44 +7,46 @@
 //!
 //! Cost: a comparison per schedule. It changes nothing else.
 
-use crate::queue::{Budget, Expired, Popped, Profile, Reason, Rejected, ResetError, TimerId, TimerQueue};
+use crate::queue::{
+    Budget, ExpiredTimer, PopResult, Profile, Reason, RejectedTimer, ResetError, TimerId, TimerQueue,
+};
 use crate::tick::Tick;
 
 /// A queue with a limit. See the [module](self).
 ///
 /// ```
-/// use mainspring_queue::{Limited, Reason, Tick, TimerQueue, wheel::Rounds};
+/// use mainspring_queue::{LimitedQueue, Reason, Tick, TimerQueue, wheel::Rounds};
 ///
-/// let mut queue = Limited::new(Rounds::new(512, 100), 1);
+/// let mut queue = LimitedQueue::new(Rounds::new(512, 100), 1);
 /// queue.schedule(Tick::new(10), "first")?;
 /// let rejected = queue.schedule(Tick::new(20), "second").expect_err("one is the limit");
 /// assert_eq!((rejected.reason, rejected.payload), (Reason::Full, "second"));
-/// # Ok::<(), mainspring_queue::Rejected<&str>>(())
+/// # Ok::<(), mainspring_queue::RejectedTimer<&str>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Limited<Q> {
+pub struct LimitedQueue<Q> {
     queue: Q,
     pending_count_max: usize,
     /// How many were taken past the limit so far.
     exempt_count: usize,
 }
 
-impl<Q> Limited<Q> {
+impl<Q> LimitedQueue<Q> {
     /// Limits a queue to so many pending timers, those that expired and were not popped included.
-    pub const fn new(queue: Q, pending_count_max: usize) -> Limited<Q> {
-        Limited { queue, pending_count_max, exempt_count: 0 }
+    pub const fn new(queue: Q, pending_count_max: usize) -> LimitedQueue<Q> {
+        LimitedQueue { queue, pending_count_max, exempt_count: 0 }
     }
 }
 
-impl<T, Q: TimerQueue<T>> TimerQueue<T> for Limited<Q> {
-    fn schedule(&mut self, deadline: Tick, payload: T) -> Result<TimerId, Rejected<T>> {
+impl<T, Q: TimerQueue<T>> TimerQueue<T> for LimitedQueue<Q> {
+    fn schedule(&mut self, deadline: Tick, payload: T) -> Result<TimerId, RejectedTimer<T>> {
         if self.pending_count_max <= self.queue.len() {
-            return Err(Rejected { reason: Reason::Full, payload });
+            return Err(RejectedTimer { reason: Reason::Full, payload });
         }
         self.queue.schedule(deadline, payload)
     }
 
-    fn schedule_past_limit(&mut self, deadline: Tick, payload: T) -> Result<TimerId, Rejected<T>> {
+    fn schedule_past_limit(&mut self, deadline: Tick, payload: T) -> Result<TimerId, RejectedTimer<T>> {
         let id = self.queue.schedule_past_limit(deadline, payload)?;
         self.exempt_count = self.exempt_count.saturating_add(1);
         Ok(id)
@@ -74,7 +76,7 @@ impl<T, Q: TimerQueue<T>> TimerQueue<T> for Limited<Q> {
         self.queue.advance(now);
     }
 
-    fn pop_expired(&mut self) -> Option<Expired<T>> {
+    fn pop_expired(&mut self) -> Option<ExpiredTimer<T>> {
         self.queue.pop_expired()
     }
 
@@ -82,7 +84,7 @@ impl<T, Q: TimerQueue<T>> TimerQueue<T> for Limited<Q> {
         self.queue.advance_within(now, budget);
     }
 
-    fn pop_within(&mut self, budget: &mut Budget) -> Popped<T> {
+    fn pop_within(&mut self, budget: &mut Budget) -> PopResult<T> {
         self.queue.pop_within(budget)
     }
 
@@ -127,7 +129,7 @@ mod tests {
 
     #[test]
     fn what_is_exempt_is_taken_and_counts_for_the_others() {
-        let mut queue = Limited::new(Naive::new(), 1);
+        let mut queue = LimitedQueue::new(Naive::new(), 1);
         queue.schedule(Tick::new(1), 1).unwrap();
         let exempt = queue.schedule_past_limit(Tick::new(2), 2).unwrap();
         queue.check();

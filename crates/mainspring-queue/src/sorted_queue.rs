@@ -1,7 +1,7 @@
 //! The queue over any structure that keeps its timers sorted by deadline.
 //!
 //! ```text
-//!   Sorted { now, arena: records by id, order: the structure over record indices }
+//!   SortedQueue { now, arena: records by id, order: the structure over record indices }
 //!   advance(now): one store          pop_expired: take the first if first.deadline <= now
 //! ```
 //!
@@ -13,7 +13,7 @@
 //! Cost: the index's own, plus O(1). It does not look into the index.
 
 use crate::arena::Arena;
-use crate::queue::{Equals, Expired, Order, Profile, Rejected, ResetError, TimerId, TimerQueue};
+use crate::queue::{Equals, ExpiredTimer, Order, Profile, RejectedTimer, ResetError, TimerId, TimerQueue};
 use crate::tick::Tick;
 
 /// A structure that orders live records by deadline.
@@ -50,15 +50,15 @@ pub(crate) trait SortedIndex {
 /// A timer queue over a sorted index: what [`heap::Quaternary`](crate::heap::Quaternary),
 /// [`RedBlackTree`](crate::RedBlackTree) and [`SkipList`](crate::SkipList) hold.
 #[derive(Clone, Debug)]
-pub(crate) struct Sorted<I: SortedIndex, T> {
+pub(crate) struct SortedQueue<I: SortedIndex, T> {
     arena: Arena<I::Link, T>,
     index: I,
     now: Tick,
 }
 
-impl<I: SortedIndex, T> Sorted<I, T> {
-    pub(crate) const fn over(index: I) -> Sorted<I, T> {
-        Sorted { arena: Arena::new(), index, now: Tick::ZERO }
+impl<I: SortedIndex, T> SortedQueue<I, T> {
+    pub(crate) const fn over(index: I) -> SortedQueue<I, T> {
+        SortedQueue { arena: Arena::new(), index, now: Tick::ZERO }
     }
 
     #[cfg(test)]
@@ -67,12 +67,12 @@ impl<I: SortedIndex, T> Sorted<I, T> {
     }
 }
 
-impl<I: SortedIndex, T> TimerQueue<T> for Sorted<I, T> {
-    fn schedule(&mut self, deadline: Tick, payload: T) -> Result<TimerId, Rejected<T>> {
+impl<I: SortedIndex, T> TimerQueue<T> for SortedQueue<I, T> {
+    fn schedule(&mut self, deadline: Tick, payload: T) -> Result<TimerId, RejectedTimer<T>> {
         let id = self
             .arena
             .insert(deadline, I::Link::default(), payload)
-            .map_err(|(reason, payload)| Rejected { reason, payload })?;
+            .map_err(|(reason, payload)| RejectedTimer { reason, payload })?;
         self.index.insert(&mut self.arena, id.index);
         Ok(id)
     }
@@ -109,7 +109,7 @@ impl<I: SortedIndex, T> TimerQueue<T> for Sorted<I, T> {
         self.now = self.now.max(now);
     }
 
-    fn pop_expired(&mut self) -> Option<Expired<T>> {
+    fn pop_expired(&mut self) -> Option<ExpiredTimer<T>> {
         let (deadline, index) = self.index.first(&self.arena)?;
         if self.now < deadline {
             return None;
