@@ -20,7 +20,7 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mainspring_embed::{Failed, Jobs, Options, Run};
+use mainspring_embed::{HandlerError, Jobs, Options, Run};
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
@@ -33,9 +33,9 @@ struct Email {
 /// What was in `Data<Mailer>`.
 struct Mailer(UnboundedSender<String>);
 
-async fn send_email(run: Run, email: Email, mailer: Arc<Mailer>) -> Result<(), Failed> {
+async fn send_email(run: Run, email: Email, mailer: Arc<Mailer>) -> Result<(), HandlerError> {
     if run.attempt() == 1 && email.to == "bob" {
-        return Err(Failed::because("the mail server is busy"));
+        return Err(HandlerError::because("the mail server is busy"));
     }
     Ok(mailer.0.send(format!("{} in attempt {}", email.to, run.attempt()))?)
 }

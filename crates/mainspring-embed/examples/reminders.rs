@@ -4,7 +4,7 @@ use std::error::Error;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use mainspring_embed::{Failed, Jobs, Options, Run};
+use mainspring_embed::{HandlerError, Jobs, Options, Run};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize)]
@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let jobs = Jobs::open(&folder)?
         .handler(
             Options::new("remind").retry(3),
-            move |run: &Run, reminder: Reminder| -> Result<(), Failed> {
+            move |run: &Run, reminder: Reminder| -> Result<(), HandlerError> {
                 // The key is the same in each attempt: a mail server that keeps it sends one mail.
                 sent.send(format!("{}: {} ({})", reminder.to, reminder.text, run.key()))?;
                 Ok(())

@@ -4,23 +4,23 @@
 use std::error::Error;
 use std::time::Duration;
 
-use mainspring_embed::{Failed, Jobs, ManualClock, Options, Run, RunState};
+use mainspring_embed::{HandlerError, Jobs, ManualClock, Options, Run, RunState};
 
 fn main() -> Result<(), Box<dyn Error>> {
     // In a program: Jobs::open("data")?
     let clock = ManualClock::at("2026-01-01T00:00:00Z".parse()?);
     let jobs = Jobs::simulated(&clock)
-        .handler("reserve", |run: &Run, order: u32| -> Result<(), Failed> {
+        .handler("reserve", |run: &Run, order: u32| -> Result<(), HandlerError> {
             // The key of this run makes the next step one, however often this one is tried.
             run.jobs().once("charge").key(format!("charge of {}", run.key())).payload(&order).submit()?;
             Ok(())
         })
         .handler(
             Options::new("charge").retry(4).backoff(Duration::from_secs(30)).group("bank", 2),
-            |run: &Run, order: u32| -> Result<(), Failed> {
+            |run: &Run, order: u32| -> Result<(), HandlerError> {
                 match (order, run.attempt()) {
-                    (13, _) => Err(Failed::for_good("the card is stolen")),
-                    (_, 1..3) => Err(Failed::because("the bank does not answer")),
+                    (13, _) => Err(HandlerError::for_good("the card is stolen")),
+                    (_, 1..3) => Err(HandlerError::because("the bank does not answer")),
                     _ => Ok(()),
                 }
             },

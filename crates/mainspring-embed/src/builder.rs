@@ -28,9 +28,9 @@ use serde::de::DeserializeOwned;
 
 use crate::catalogue::{Catalogue, Entry};
 use crate::error::Error;
-use crate::failed::Failed;
 use crate::future::{BoxFuture, Spawner};
-use crate::jobs::{Jobs, Kept};
+use crate::handler_error::HandlerError;
+use crate::jobs::{JobStorage, Jobs};
 use crate::notice::Notify;
 use crate::options::Options;
 use crate::page::Page;
@@ -53,7 +53,7 @@ const USUAL_FUTURES: usize = 1_000;
 /// Jobs that are being defined.
 #[must_use = "nothing runs before start is called"]
 pub struct Builder {
-    pub(crate) kept: Kept,
+    pub(crate) storage: JobStorage,
     registry: Registry,
     catalogue: Catalogue,
     jobs: Vec<Job>,
@@ -86,19 +86,19 @@ impl Jobs {
         let data = DataDirectory::find(Some(folder.as_ref()));
         data.make().map_err(Error::Open)?;
         let directory = take(&data).map_err(|error| Error::Open(ServerError::Directory(error)))?;
-        Ok(Builder::new(Kept::In { data, directory: Arc::new(directory) }))
+        Ok(Builder::new(JobStorage::In { data, directory: Arc::new(directory) }))
     }
 
     /// Jobs in memory, whose time a test moves: handlers run on the thread that moves the clock.
     pub fn simulated(clock: &ManualClock) -> Builder {
-        Builder::new(Kept::Simulated(clock.clone()))
+        Builder::new(JobStorage::Simulated(clock.clone()))
     }
 }
 
 impl Builder {
-    pub(crate) fn new(kept: Kept) -> Builder {
+    pub(crate) fn new(storage: JobStorage) -> Builder {
         Builder {
-            kept,
+            storage,
             registry: Registry::default(),
             catalogue: Catalogue::default(),
             jobs: Vec::new(),
@@ -119,7 +119,7 @@ impl Builder {
     pub fn job<F, E>(self, options: impl Into<Options>, trigger: impl Into<When>, function: F) -> Builder
     where
         F: Fn(&Run) -> Result<(), E> + Send + Sync + 'static,
-        E: Into<Failed>,
+        E: Into<HandlerError>,
     {
         let handler = Handler::Function(Box::new(move |run, _| function(run).map_err(Into::into)));
         self.add(options.into(), Some(trigger.into()), |_| handler)
@@ -135,7 +135,7 @@ impl Builder {
     where
         F: Fn(Run) -> R + Send + Sync + 'static,
         R: Future<Output = Result<(), E>> + Send + 'static,
-        E: Into<Failed>,
+        E: Into<HandlerError>,
     {
         let make = move |run, _: &HandlerBody| Ok(boxed(function(run)));
         self.add(options.into(), Some(trigger.into()), |_| Handler::Future(Box::new(make)))
@@ -146,7 +146,7 @@ impl Builder {
     where
         T: DeserializeOwned + 'static,
         F: Fn(&Run, T) -> Result<(), E> + Send + Sync + 'static,
-        E: Into<Failed>,
+        E: Into<HandlerError>,
     {
         self.add(options.into(), None, |form| {
             Handler::Function(Box::new(move |run, body| {
@@ -162,7 +162,7 @@ impl Builder {
         T: DeserializeOwned + 'static,
         F: Fn(Run, T) -> R + Send + Sync + 'static,
         R: Future<Output = Result<(), E>> + Send + 'static,
-        E: Into<Failed>,
+        E: Into<HandlerError>,
     {
         self.add(options.into(), None, |form| {
             Handler::Future(Box::new(move |run, body| {
@@ -219,7 +219,7 @@ impl Builder {
             log: self.log,
             page: self.page,
         };
-        Jobs::start(self.kept, parts)
+        Jobs::start(self.storage, parts)
     }
 
     fn add(mut self, options: Options, when: Option<When>, handler: impl FnOnce(Form) -> Handler) -> Builder {
@@ -320,8 +320,8 @@ impl Builder {
     }
 }
 
-fn boxed<E: Into<Failed>>(
+fn boxed<E: Into<HandlerError>>(
     future: impl Future<Output = Result<(), E>> + Send + 'static,
-) -> BoxFuture<Result<(), Failed>> {
+) -> BoxFuture<Result<(), HandlerError>> {
     Box::pin(async move { future.await.map_err(Into::into) })
 }

@@ -19,7 +19,7 @@ use crate::member::Member;
 
 /// Who follows commands.
 #[derive(Clone, Debug)]
-pub(crate) enum Followed {
+pub(crate) enum CommandTarget {
     /// The loop, on its thread.
     Loop(Caller),
     /// The owner of a database, which may be this program or another.
@@ -28,13 +28,13 @@ pub(crate) enum Followed {
     Simulation(Weak<dyn Follow>),
 }
 
-impl Followed {
+impl CommandTarget {
     /// Has the jobs end: what runs is told at once, and has so long.
     pub(crate) fn stop(&self, patience: Duration) {
         match self {
-            Followed::Loop(caller) => caller.stop(patience),
-            Followed::Member(member) => member.stop(patience),
-            Followed::Simulation(_) => {}
+            CommandTarget::Loop(caller) => caller.stop(patience),
+            CommandTarget::Member(member) => member.stop(patience),
+            CommandTarget::Simulation(_) => {}
         }
     }
 }
@@ -52,13 +52,13 @@ pub(crate) trait Follow: Debug + Send + Sync {
 /// says so.
 #[derive(Clone, Debug)]
 pub struct Client {
-    followed: Followed,
+    target: CommandTarget,
     catalogue: Arc<Catalogue>,
 }
 
 impl Client {
-    pub(crate) fn new(followed: Followed, catalogue: Arc<Catalogue>) -> Client {
-        Client { followed, catalogue }
+    pub(crate) fn new(target: CommandTarget, catalogue: Arc<Catalogue>) -> Client {
+        Client { target, catalogue }
     }
 
     /// What there is to submit to.
@@ -133,18 +133,18 @@ impl Client {
 
     /// What time it is to the jobs.
     pub(crate) fn now(&self) -> Result<Timestamp, Error> {
-        match &self.followed {
-            Followed::Loop(_) | Followed::Member(_) => Ok(Moment::now().wall),
-            Followed::Simulation(simulation) => Ok(simulation.upgrade().ok_or(Error::Stopped)?.now()),
+        match &self.target {
+            CommandTarget::Loop(_) | CommandTarget::Member(_) => Ok(Moment::now().wall),
+            CommandTarget::Simulation(simulation) => Ok(simulation.upgrade().ok_or(Error::Stopped)?.now()),
         }
     }
 
     /// Has a command followed, and waits until what it says is on disk.
     pub(crate) fn command(&self, command: Command) -> Result<Reply, Error> {
-        answered(match &self.followed {
-            Followed::Loop(caller) => caller.command(command).wait()?,
-            Followed::Member(member) => member.command(command)?,
-            Followed::Simulation(simulation) => {
+        answered(match &self.target {
+            CommandTarget::Loop(caller) => caller.command(command).wait()?,
+            CommandTarget::Member(member) => member.command(command)?,
+            CommandTarget::Simulation(simulation) => {
                 simulation.upgrade().ok_or(Error::Stopped)?.command(command)?
             }
         })
@@ -152,10 +152,10 @@ impl Client {
 
     /// The same as a future.
     pub(crate) async fn command_async(&self, command: Command) -> Result<Reply, Error> {
-        answered(match &self.followed {
-            Followed::Loop(caller) => caller.command(command).await?,
-            Followed::Member(member) => member.command_async(command).await?,
-            Followed::Simulation(simulation) => {
+        answered(match &self.target {
+            CommandTarget::Loop(caller) => caller.command(command).await?,
+            CommandTarget::Member(member) => member.command_async(command).await?,
+            CommandTarget::Simulation(simulation) => {
                 simulation.upgrade().ok_or(Error::Stopped)?.command(command)?
             }
         })

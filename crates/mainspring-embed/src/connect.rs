@@ -10,8 +10,8 @@ use mainspring_postgres::Location;
 
 use crate::builder::Builder;
 use crate::error::Error;
-use crate::jobs::{Jobs, Kept};
-use crate::joined::Joined;
+use crate::jobs::{JobStorage, Jobs};
+use crate::shared_database::SharedDatabase;
 
 impl Jobs {
     /// Jobs in a PostgreSQL database that several programs share, by a URL such as
@@ -25,7 +25,7 @@ impl Jobs {
     pub fn connect(url: &str) -> Result<Builder, Error> {
         let wrong = |reason| Error::Definition { name: "connect".to_owned(), reason };
         let location = Location::parse(url).map_err(wrong)?;
-        Ok(Builder::new(Kept::Shared(Box::new(Joined::new(location)))))
+        Ok(Builder::new(JobStorage::Shared(Box::new(SharedDatabase::new(location)))))
     }
 }
 
@@ -34,8 +34,8 @@ impl Builder {
     /// --data FOLDER` finds them; it belongs to one program at a time. Unless told, a new folder among the
     /// temporary ones, which goes with the jobs. Needs the feature `postgres`.
     pub fn folder(mut self, folder: impl Into<PathBuf>) -> Builder {
-        match &mut self.kept {
-            Kept::Shared(joined) => joined.keep_in(folder.into()),
+        match &mut self.storage {
+            JobStorage::Shared(joined) => joined.keep_in(folder.into()),
             _ => {
                 let reason = "is said by Jobs::open already, and a simulation has none".to_owned();
                 self.wrong.get_or_insert(Error::Definition { name: "folder".to_owned(), reason });

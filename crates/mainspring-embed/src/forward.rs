@@ -21,7 +21,7 @@ use mainspring_job::StoreError;
 use mainspring_postgres::Inbox;
 use mainspring_server::server::calls::{Answer, Refused};
 
-use crate::forwarded::{Forwarded, Replied};
+use crate::forwarded_command::{ForwardedCommand, ForwardedReply};
 use crate::member::{ToOwner, UNCERTAIN};
 
 /// How often replies are looked for that nothing was told of: where a pooler lets nobody listen.
@@ -56,7 +56,7 @@ pub(crate) fn forward(mut inbox: Inbox, actor: &str, commands: &Receiver<ToOwner
             Err(TryRecvError::Disconnected) => return,
         };
         while let Some(ToOwner::Command(command, answer)) = next {
-            match Forwarded::of(&command) {
+            match ForwardedCommand::of(&command) {
                 Some(forwarded) => waiting.push(Waiting {
                     text: serde_json::to_string(&forwarded).unwrap_or_default(),
                     is_repeatable: forwarded.is_repeatable(),
@@ -126,7 +126,7 @@ fn take_replies(inbox: &mut Inbox, waiting: &mut Vec<Waiting>) {
             let is_answered = |waiting: &mut Waiting| waiting.id.is_some_and(|id| replies.contains_key(&id));
             for answered in waiting.extract_if(.., is_answered).collect::<Vec<_>>() {
                 let text = answered.id.and_then(|id| replies.remove(&id)).unwrap_or_default();
-                answered.answer.give(match serde_json::from_str::<Replied>(&text) {
+                answered.answer.give(match serde_json::from_str::<ForwardedReply>(&text) {
                     Ok(replied) => replied.answered(),
                     Err(_) => Err(Refused::Now(format!("the owner is no program with handlers: {text}"))),
                 });

@@ -19,7 +19,7 @@ use std::thread;
 
 use mainspring_job::{Failure, Outcome};
 
-use crate::failed::{Failed, outcome};
+use crate::handler_error::{HandlerError, outcome};
 use crate::run::Run;
 
 /// A future that may be polled by any thread.
@@ -48,15 +48,15 @@ impl Spawner {
 }
 
 /// A run as a future: tells once how it ended, also when the runtime drops it.
-pub(crate) struct Guarded<F: FnOnce(Outcome)> {
+pub(crate) struct GuardedRun<F: FnOnce(Outcome)> {
     run: Run,
-    future: Option<BoxFuture<Result<(), Failed>>>,
+    future: Option<BoxFuture<Result<(), HandlerError>>>,
     tell: Option<F>,
 }
 
-impl<F: FnOnce(Outcome)> Guarded<F> {
-    pub(crate) fn new(run: Run, future: BoxFuture<Result<(), Failed>>, tell: F) -> Guarded<F> {
-        Guarded { run, future: Some(future), tell: Some(tell) }
+impl<F: FnOnce(Outcome)> GuardedRun<F> {
+    pub(crate) fn new(run: Run, future: BoxFuture<Result<(), HandlerError>>, tell: F) -> GuardedRun<F> {
+        GuardedRun { run, future: Some(future), tell: Some(tell) }
     }
 
     fn end(&mut self, outcome: Outcome) {
@@ -70,9 +70,9 @@ impl<F: FnOnce(Outcome)> Guarded<F> {
 }
 
 /// The result of one poll, or a panic.
-type Polled = Result<Poll<Result<(), Failed>>, Box<dyn Any + Send>>;
+type PollResult = Result<Poll<Result<(), HandlerError>>, Box<dyn Any + Send>>;
 
-impl<F: FnOnce(Outcome) + Unpin> Future for Guarded<F> {
+impl<F: FnOnce(Outcome) + Unpin> Future for GuardedRun<F> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
@@ -82,7 +82,7 @@ impl<F: FnOnce(Outcome) + Unpin> Future for Guarded<F> {
             return Poll::Ready(());
         }
         let Some(future) = &mut self.future else { return Poll::Ready(()) };
-        let polled: Polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
+        let polled: PollResult = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
         let ended = match polled {
             Ok(Poll::Pending) => return Poll::Pending,
             Ok(Poll::Ready(result)) => outcome(Ok(result)),
@@ -93,7 +93,7 @@ impl<F: FnOnce(Outcome) + Unpin> Future for Guarded<F> {
     }
 }
 
-impl<F: FnOnce(Outcome)> Drop for Guarded<F> {
+impl<F: FnOnce(Outcome)> Drop for GuardedRun<F> {
     fn drop(&mut self) {
         let reason = match thread::panicking() {
             true => "the spawner panicked: it has no runtime to hand the future to",

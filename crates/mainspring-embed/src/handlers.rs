@@ -34,10 +34,10 @@ use mainspring_server::server::execution::{Attempted, Begun, Executes, Execution
 
 use crate::catalogue::Catalogue;
 use crate::client::Client;
-use crate::future::{Guarded, Spawner};
+use crate::future::{GuardedRun, Spawner};
 use crate::pool::{Pool, Task};
 use crate::registry::{Handler, Registry, call, made};
-use crate::run::{Line, Run, Said};
+use crate::run::{Line, LineSender, Run};
 
 /// How many functions may be left to themselves before no more are started: each holds a thread that is lost.
 const MAX_LEFT: usize = 64;
@@ -277,9 +277,10 @@ impl Execution for Handlers {
         }
         self.last_number += 1;
         let number = self.last_number;
-        let said = Said { number, lines: self.line_sender.clone(), notifier: self.notifier.clone() };
+        let line_sender =
+            LineSender { number, lines: self.line_sender.clone(), notifier: self.notifier.clone() };
         let began = now.after(left_until(start.not_before, now));
-        let run = Run::new(start, self.fence, began.wall, self.client.clone(), Some(said));
+        let run = Run::new(start, self.fence, began.wall, self.client.clone(), Some(line_sender));
         let tell = self.teller(number);
         let is_future = match (&*handler, &self.spawner) {
             (Handler::Function(_), _) => {
@@ -293,7 +294,7 @@ impl Execution for Handlers {
             }
             (Handler::Future(_), Some(spawner)) => {
                 let future = made(Arc::clone(&handler), run.clone(), body);
-                let future = Box::pin(Guarded::new(run.clone(), future, tell));
+                let future = Box::pin(GuardedRun::new(run.clone(), future, tell));
                 if began == now {
                     spawner.spawn(future);
                 } else {

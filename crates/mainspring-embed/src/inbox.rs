@@ -20,7 +20,7 @@ use mainspring_postgres::{Entry, Inbox};
 use mainspring_server::protocol::{ErrorKind, ErrorWire};
 use mainspring_server::server::calls::{Caller, Promise, Refused};
 
-use crate::forwarded::{Forwarded, Replied};
+use crate::forwarded_command::{ForwardedCommand, ForwardedReply};
 
 /// How often the owner looks for requests that it was not told of: those of SQL users, and all of them where
 /// a pooler lets nobody listen. The delay of those, against the cost of an idle database.
@@ -44,7 +44,7 @@ fn turn(inbox: &mut Inbox, caller: &Caller) -> Result<usize, StoreError> {
     let mut promised: Vec<(i64, Promise)> = Vec::new();
     let mut replies = Vec::new();
     for entry in inbox.waiting(&[Shard::WHOLE])? {
-        let asked = serde_json::from_str::<Forwarded>(&entry.request);
+        let asked = serde_json::from_str::<ForwardedCommand>(&entry.request);
         let Some(forwarded) = asked.ok().filter(|_| entry.waits) else {
             refuse(inbox, &entry, &mut replies)?;
             continue;
@@ -54,7 +54,7 @@ fn turn(inbox: &mut Inbox, caller: &Caller) -> Result<usize, StoreError> {
         }
         match forwarded.command() {
             Ok(command) => promised.push((entry.id, caller.command(command))),
-            Err(why) => replies.push((entry.id, text_of(&Replied::Temporary { why }))),
+            Err(why) => replies.push((entry.id, text_of(&ForwardedReply::Temporary { why }))),
         }
     }
     let mut is_stopping = false;
@@ -65,13 +65,13 @@ fn turn(inbox: &mut Inbox, caller: &Caller) -> Result<usize, StoreError> {
             is_stopping = true;
             continue;
         }
-        replies.push((id, text_of(&Replied::of(&answered))));
+        replies.push((id, text_of(&ForwardedReply::of(&answered))));
     }
     inbox.reply_all(&replies)?;
     Ok(if is_stopping { 0 } else { replies.len() })
 }
 
-fn text_of(replied: &Replied) -> String {
+fn text_of(replied: &ForwardedReply) -> String {
     serde_json::to_string(replied).unwrap_or_default()
 }
 

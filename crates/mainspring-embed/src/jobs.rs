@@ -25,13 +25,13 @@ use mainspring_server::server::calls::calls;
 use mainspring_server::takeover::open_store;
 use mainspring_store::Directory;
 
-use crate::client::{Client, Followed, name_of};
+use crate::client::{Client, CommandTarget, name_of};
 use crate::error::Error;
-use crate::joined::Joined;
-use crate::page::Beside;
+use crate::page::PageListener;
 use crate::parts::{Parts, setup};
+use crate::shared_database::SharedDatabase;
 use crate::simulation::{ManualClock, Simulation};
-use crate::started::Started;
+use crate::started_member::StartedMember;
 
 /// Jobs that run. They end when the last clone is dropped, or by [`shutdown`](Self::shutdown). All that a
 /// [`Client`] can do, it does.
@@ -51,13 +51,13 @@ impl Deref for Jobs {
 
 /// Where jobs are kept.
 #[derive(Debug)]
-pub(crate) enum Kept {
+pub(crate) enum JobStorage {
     In {
         data: DataDirectory,
         directory: Arc<Directory>,
     },
     #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "it is made with the feature alone"))]
-    Shared(Box<Joined>),
+    Shared(Box<SharedDatabase>),
     Simulated(ManualClock),
 }
 
@@ -68,10 +68,10 @@ enum Running {
 }
 
 struct Loop {
-    followed: Followed,
+    target: CommandTarget,
     thread: Mutex<Option<JoinHandle<Result<(), ServerError>>>>,
     reader: Mutex<Option<Box<dyn Reader + Send>>>,
-    beside: Mutex<Option<Beside>>,
+    page_listener: Mutex<Option<PageListener>>,
 }
 
 impl std::fmt::Debug for Loop {
@@ -81,14 +81,14 @@ impl std::fmt::Debug for Loop {
 }
 
 impl Jobs {
-    pub(crate) fn start(kept: Kept, parts: Parts) -> Result<Jobs, Error> {
-        let (data, directory) = match kept {
-            Kept::In { data, directory } => (data, directory),
-            Kept::Shared(joined) => {
-                let Started { client, member, thread, reader } = joined.start(parts)?;
-                return Ok(Jobs::running(client, Followed::Member(member), thread, reader, None));
+    pub(crate) fn start(storage: JobStorage, parts: Parts) -> Result<Jobs, Error> {
+        let (data, directory) = match storage {
+            JobStorage::In { data, directory } => (data, directory),
+            JobStorage::Shared(joined) => {
+                let StartedMember { client, member, thread, reader } = joined.start(parts)?;
+                return Ok(Jobs::running(client, CommandTarget::Member(member), thread, reader, None));
             }
-            Kept::Simulated(clock) => {
+            JobStorage::Simulated(clock) => {
                 let Parts { registry, catalogue, definitions, .. } = parts;
                 let simulation = Simulation::start(&clock, registry, catalogue, definitions)?;
                 let client = simulation.client().clone();
@@ -96,15 +96,15 @@ impl Jobs {
             }
         };
         let (caller, calls) = calls().map_err(setup("a socket pair"))?;
-        let followed = Followed::Loop(caller);
-        let client = Client::new(followed.clone(), Arc::clone(&parts.catalogue));
+        let target = CommandTarget::Loop(caller);
+        let client = Client::new(target.clone(), Arc::clone(&parts.catalogue));
         let (store, lease) = open_store(&directory, &data).map_err(Error::Store)?;
         let reader = Box::new(store.reader());
         // The lock of a folder lasts: no lease ages.
         let asked = Duration::ZERO;
         let stores =
             Stores { reader: Some(Box::new(store.reader())), store: Box::new(store), outputs: None, asked };
-        let (server, beside) =
+        let (server, page_listener) =
             parts.server(&data, client.clone(), calls, stores, lease, parts.page.begin(&data)?)?;
         let run = move || {
             let ended = server.run();
@@ -113,21 +113,21 @@ impl Jobs {
             ended
         };
         let thread = thread::Builder::new().name("mainspring".to_owned()).spawn(run);
-        Ok(Jobs::running(client, followed, thread.map_err(setup("a thread"))?, reader, Some(beside)))
+        Ok(Jobs::running(client, target, thread.map_err(setup("a thread"))?, reader, Some(page_listener)))
     }
 
     fn running(
         client: Client,
-        followed: Followed,
+        target: CommandTarget,
         thread: JoinHandle<Result<(), ServerError>>,
         reader: Box<dyn Reader + Send>,
-        beside: Option<Beside>,
+        page_listener: Option<PageListener>,
     ) -> Jobs {
         let running = Loop {
-            followed,
+            target,
             thread: Mutex::new(Some(thread)),
             reader: Mutex::new(Some(reader)),
-            beside: Mutex::new(beside),
+            page_listener: Mutex::new(page_listener),
         };
         Jobs { client, running: Arc::new(Running::Loop(running)) }
     }
@@ -213,7 +213,7 @@ impl Jobs {
 
 impl Loop {
     fn end(&self, patience: Duration) -> Result<(), Error> {
-        self.followed.stop(patience);
+        self.target.stop(patience);
         let reader = self.reader.lock().expect("nothing panics while it holds this lock").take();
         drop(reader);
         let thread = self.thread.lock().expect("nothing panics while it holds this lock").take();
@@ -221,8 +221,9 @@ impl Loop {
             // The last clone was dropped with a handler, by the loop: that ends in any case.
             Some(thread) if thread.thread().id() != thread::current().id() => {
                 let ended = thread.join().expect("a panic of the loop is a fault of ours");
-                let beside = self.beside.lock().expect("nothing panics while it holds this lock").take();
-                beside.into_iter().for_each(Beside::finish);
+                let page_listener =
+                    self.page_listener.lock().expect("nothing panics while it holds this lock").take();
+                page_listener.into_iter().for_each(PageListener::finish);
                 ended.map_err(Error::Open)
             }
             _ => Ok(()),

@@ -56,39 +56,39 @@
 #![forbid(unsafe_code)]
 #![warn(missing_debug_implementations)]
 
-#[cfg(feature = "page")]
-mod asked_page;
 mod builder;
 mod catalogue;
 mod client;
 #[cfg(feature = "postgres")]
 mod connect;
 mod error;
-mod failed;
 #[cfg(feature = "postgres")]
 mod forward;
 #[cfg(feature = "postgres")]
-mod forwarded;
+mod forwarded_command;
 mod future;
+mod handler_error;
 mod handlers;
 #[cfg(feature = "postgres")]
 mod inbox;
 mod jobs;
-#[cfg_attr(not(feature = "postgres"), path = "no_joined.rs")]
-mod joined;
 #[cfg_attr(not(feature = "postgres"), path = "no_member.rs")]
 mod member;
 mod notice;
 mod options;
 #[cfg_attr(not(feature = "page"), path = "no_page.rs")]
 mod page;
+#[cfg(feature = "page")]
+mod page_enabled;
 mod parts;
 mod payload;
 mod pool;
 mod registry;
 mod run;
+#[cfg_attr(not(feature = "postgres"), path = "no_shared_database.rs")]
+mod shared_database;
 mod simulation;
-mod started;
+mod started_member;
 mod stop;
 mod submission;
 mod trigger;
@@ -97,14 +97,14 @@ mod when;
 pub use builder::Builder;
 pub use client::Client;
 pub use error::Error;
-pub use failed::Failed;
 pub use future::{BoxFuture, Spawner};
+pub use handler_error::HandlerError;
 pub use jobs::Jobs;
 pub use notice::Notice;
 pub use options::Options;
 pub use run::Run;
 pub use simulation::ManualClock;
-pub use submission::{Once, Submitted};
+pub use submission::{Once, SubmittedJob};
 pub use trigger::{Cron, Every};
 pub use when::{After, When};
 

@@ -15,17 +15,17 @@ pub(crate) struct Page(());
 
 /// Nothing serves beside the loop.
 #[derive(Debug, Default)]
-pub(crate) struct Beside;
+pub(crate) struct PageListener;
 
 impl Page {
     /// Serves nothing.
     #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "with the feature it may fail")]
-    pub(crate) fn begin(&self, _place: &DataDirectory) -> Result<(Listener, Beside), Error> {
-        Ok((Listener::default(), Beside))
+    pub(crate) fn begin(&self, _place: &DataDirectory) -> Result<(Listener, PageListener), Error> {
+        Ok((Listener::default(), PageListener))
     }
 }
 
-impl Beside {
+impl PageListener {
     /// Waits for nothing.
     #[expect(clippy::unused_self, reason = "with the feature there is something to wait for")]
     pub(crate) fn finish(self) {}

@@ -14,7 +14,7 @@ use mainspring_job::{CatchUp, DeadLetters, Group, JobName, NoticeKind, Overlap, 
 use serde_json::Value;
 
 use crate::error::Error;
-use crate::failed::Failed;
+use crate::handler_error::HandlerError;
 use crate::notice::Notify;
 use crate::payload::{Form, Upgrade};
 
@@ -232,7 +232,7 @@ impl Options {
     #[must_use]
     pub fn upgrade(
         self,
-        upgrade: impl Fn(u32, Value) -> Result<Value, Failed> + Send + Sync + 'static,
+        upgrade: impl Fn(u32, Value) -> Result<Value, HandlerError> + Send + Sync + 'static,
     ) -> Options {
         Options { upgrade: Some(Box::new(upgrade)), ..self }
     }

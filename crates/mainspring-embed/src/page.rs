@@ -28,7 +28,7 @@ pub(crate) struct Page {
 
 /// What serves the page beside the loop.
 #[derive(Debug, Default)]
-pub(crate) struct Beside(Option<Serving>);
+pub(crate) struct PageListener(Option<Serving>);
 
 impl Page {
     /// A page at this address.
@@ -37,19 +37,19 @@ impl Page {
     }
 
     /// Binds, and serves from now on.
-    pub(crate) fn begin(&self, data: &DataDirectory) -> Result<(Listener, Beside), Error> {
-        let Some(address) = &self.address else { return Ok((Listener::default(), Beside::default())) };
+    pub(crate) fn begin(&self, data: &DataDirectory) -> Result<(Listener, PageListener), Error> {
+        let Some(address) = &self.address else { return Ok((Listener::default(), PageListener::default())) };
         let wrong = |reason: String| Error::Definition { name: address.clone(), reason };
         let addresses = vec![address.parse().map_err(wrong)?];
         let failed = |source| Error::Open(ServerError::Setup { what: "the page", source });
         let bound = prepare(Settings { addresses, ..Settings::default() }, &Handed::default());
         let (bound, listener) = bound.map_err(|error| wrong(error.to_string()))?;
         let serving = bound.serve(data.clone(), TimeZone::system()).map_err(failed)?;
-        Ok((listener, Beside(Some(serving))))
+        Ok((listener, PageListener(Some(serving))))
     }
 }
 
-impl Beside {
+impl PageListener {
     /// Waits for the end, which comes soon after that of the loop.
     pub(crate) fn finish(self) {
         self.0.into_iter().for_each(Serving::finish);

@@ -29,7 +29,7 @@ use crate::client::Client;
 use crate::error::Error;
 use crate::future::Spawner;
 use crate::handlers::Handlers;
-use crate::page::{Beside, Page};
+use crate::page::{Page, PageListener};
 use crate::registry::Registry;
 
 /// What a program has defined.
@@ -58,8 +58,8 @@ impl Parts {
         calls: Calls,
         stores: Stores,
         lease: Lease,
-        (listener, beside): (Listener, Beside),
-    ) -> Result<(Server, Beside), Error> {
+        (listener, page_listener): (Listener, PageListener),
+    ) -> Result<(Server, PageListener), Error> {
         let prepare = || {
             let handlers =
                 Handlers::new(self.registry.clone(), self.thread_max, self.futures.clone(), client);
@@ -70,9 +70,9 @@ impl Parts {
             Server::prepare(serving, stores, lease).map_err(Error::Open)
         };
         match prepare() {
-            Ok(server) => Ok((server, beside)),
+            Ok(server) => Ok((server, page_listener)),
             Err(error) => {
-                beside.finish();
+                page_listener.finish();
                 Err(error)
             }
         }

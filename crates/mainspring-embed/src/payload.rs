@@ -18,10 +18,10 @@ use mainspring_action::body::HandlerBody;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::failed::Failed;
+use crate::handler_error::HandlerError;
 
 /// Makes a document of the handler's version of one of an older version.
-pub(crate) type Upgrade = Box<dyn Fn(u32, Value) -> Result<Value, Failed> + Send + Sync>;
+pub(crate) type Upgrade = Box<dyn Fn(u32, Value) -> Result<Value, HandlerError> + Send + Sync>;
 
 /// What a payload is read by.
 pub(crate) struct Form {
@@ -37,16 +37,16 @@ impl fmt::Debug for Form {
 
 impl Form {
     /// Reads a payload. Without one it is read as `null`, so that a handler may take `Option` or `()`.
-    pub(crate) fn read<T: DeserializeOwned>(&self, body: &HandlerBody) -> Result<T, Failed> {
+    pub(crate) fn read<T: DeserializeOwned>(&self, body: &HandlerBody) -> Result<T, HandlerError> {
         let text = if body.payload.is_empty() { "null" } else { &body.payload };
         let unreadable = |error: serde_json::Error| {
             let version = body.version;
-            Failed::for_good(format!("the payload of version {version} cannot be read: {error}"))
+            HandlerError::for_good(format!("the payload of version {version} cannot be read: {error}"))
         };
         match &self.upgrade {
             Some(upgrade) if body.version < self.version => {
                 let value = upgrade(body.version, serde_json::from_str(text).map_err(unreadable)?);
-                let value = value.map_err(|failed| Failed { is_final: true, ..failed })?;
+                let value = value.map_err(|failed| HandlerError { is_final: true, ..failed })?;
                 serde_json::from_value(value).map_err(unreadable)
             }
             _ => serde_json::from_str(text).map_err(unreadable),

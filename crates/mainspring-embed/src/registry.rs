@@ -16,16 +16,16 @@ use std::sync::Arc;
 use mainspring_action::body::HandlerBody;
 use mainspring_job::Outcome;
 
-use crate::failed::{Failed, outcome};
 use crate::future::BoxFuture;
+use crate::handler_error::{HandlerError, outcome};
 use crate::run::Run;
 
 /// Carries a run out on the thread that calls it.
-pub(crate) type Function = Box<dyn Fn(&Run, &HandlerBody) -> Result<(), Failed> + Send + Sync>;
+pub(crate) type Function = Box<dyn Fn(&Run, &HandlerBody) -> Result<(), HandlerError> + Send + Sync>;
 
 /// Makes a future that carries a run out.
 pub(crate) type MakeFuture =
-    Box<dyn Fn(Run, &HandlerBody) -> Result<BoxFuture<Result<(), Failed>>, Failed> + Send + Sync>;
+    Box<dyn Fn(Run, &HandlerBody) -> Result<BoxFuture<Result<(), HandlerError>>, HandlerError> + Send + Sync>;
 
 /// What a handler is.
 pub(crate) enum Handler {
@@ -68,7 +68,11 @@ pub(crate) fn call(function: &Function, run: &Run, body: &HandlerBody) -> Outcom
 
 /// The future of a handler. The payload is read, and the program's future made, when it is polled: what
 /// panics there does so on the program's runtime, and not in the loop.
-pub(crate) fn made(handler: Arc<Handler>, run: Run, body: HandlerBody) -> BoxFuture<Result<(), Failed>> {
+pub(crate) fn made(
+    handler: Arc<Handler>,
+    run: Run,
+    body: HandlerBody,
+) -> BoxFuture<Result<(), HandlerError>> {
     Box::pin(async move {
         match &*handler {
             Handler::Future(make) => make(run, &body)?.await,

@@ -21,7 +21,7 @@ pub(crate) type Line = (u64, String);
 
 /// Where what a run says goes: into the file of its output, by way of the loop.
 #[derive(Clone, Debug)]
-pub(crate) struct Said {
+pub(crate) struct LineSender {
     pub(crate) number: u64,
     pub(crate) lines: Sender<Line>,
     pub(crate) notifier: Notifier,
@@ -41,7 +41,7 @@ struct Inner {
     due: Timestamp,
     deadline: Option<Timestamp>,
     client: Client,
-    said: Option<Said>,
+    line_sender: Option<LineSender>,
     stop: Stop,
 }
 
@@ -61,7 +61,7 @@ impl Run {
         fence: u64,
         began: Timestamp,
         client: Client,
-        said: Option<Said>,
+        line_sender: Option<LineSender>,
     ) -> Run {
         let timeout = start.work.policies.timeout.after;
         let (key, attempt, cause, due) = (start.key.clone(), start.attempt, start.cause, start.due);
@@ -75,7 +75,7 @@ impl Run {
                 due,
                 deadline,
                 client,
-                said,
+                line_sender,
                 stop: Stop::default(),
             }),
         }
@@ -155,10 +155,10 @@ impl Run {
     /// Writes a line into the output of the run, which `mainspring logs` shows. In a simulation it goes
     /// nowhere.
     pub fn say(&self, line: impl fmt::Display) {
-        if let Some(said) = &self.inner.said {
+        if let Some(line_sender) = &self.inner.line_sender {
             // The loop may have ended, and with it the output.
-            let _ = said.lines.send((said.number, line.to_string()));
-            said.notifier.notify();
+            let _ = line_sender.lines.send((line_sender.number, line.to_string()));
+            line_sender.notifier.notify();
         }
     }
 }

@@ -29,10 +29,10 @@ use mainspring_job::{
 use mainspring_server::server::calls::audit;
 
 use crate::catalogue::Catalogue;
-use crate::client::{Client, Follow, Followed};
+use crate::client::{Client, CommandTarget, Follow};
 use crate::error::Error;
-use crate::failed::Failed;
-use crate::future::{BoxFuture, Guarded};
+use crate::future::{BoxFuture, GuardedRun};
+use crate::handler_error::HandlerError;
 use crate::registry::{Handler, Registry, call, made};
 use crate::run::Run;
 
@@ -152,7 +152,7 @@ impl Simulation {
         };
         let simulation = Arc::new_cyclic(|weak: &Weak<Simulation>| Simulation {
             state: Mutex::new(state),
-            client: Client::new(Followed::Simulation(Weak::<Simulation>::clone(weak)), catalogue),
+            client: Client::new(CommandTarget::Simulation(Weak::<Simulation>::clone(weak)), catalogue),
             registry,
         });
         simulation.command(Command::Apply(definitions))?;
@@ -274,10 +274,10 @@ impl Wake for Unpark {
     }
 }
 
-fn wait_for(run: Run, future: BoxFuture<Result<(), Failed>>) -> Outcome {
+fn wait_for(run: Run, future: BoxFuture<Result<(), HandlerError>>) -> Outcome {
     let ended = Arc::new(Mutex::new(None));
     let told = Arc::clone(&ended);
-    let mut guarded = Box::pin(Guarded::new(run, future, move |outcome| {
+    let mut guarded = Box::pin(GuardedRun::new(run, future, move |outcome| {
         *told.lock().expect("nothing panics while it holds this lock") = Some(outcome);
     }));
     let waker = Waker::from(Arc::new(Unpark(thread::current())));

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 /// What was said so far; it only grows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-enum Said {
+enum StopStage {
     #[default]
     Nothing,
     Stop,
@@ -25,7 +25,7 @@ enum Said {
 
 #[derive(Debug, Default)]
 struct State {
-    said: Said,
+    said: StopStage,
     wakers: Vec<Waker>,
 }
 
@@ -41,7 +41,7 @@ impl Stop {
         self.state.lock().expect("nothing panics while it holds this lock")
     }
 
-    fn say(&self, said: Said) {
+    fn say(&self, said: StopStage) {
         let mut state = self.lock();
         if said <= state.said {
             return;
@@ -55,20 +55,20 @@ impl Stop {
 
     /// The run is to stop.
     pub(crate) fn tell(&self) {
-        self.say(Said::Stop);
+        self.say(StopStage::Stop);
     }
 
     /// A future is dropped now.
     pub(crate) fn have_dropped(&self) {
-        self.say(Said::Drop);
+        self.say(StopStage::Drop);
     }
 
     pub(crate) fn is_told(&self) -> bool {
-        Said::Stop <= self.lock().said
+        StopStage::Stop <= self.lock().said
     }
 
     pub(crate) fn is_to_be_dropped(&self) -> bool {
-        Said::Drop <= self.lock().said
+        StopStage::Drop <= self.lock().said
     }
 
     /// Wakes a task when more is said. Each task is kept once.
@@ -82,9 +82,9 @@ impl Stop {
     /// Waits until the run is to stop, at most so long. Returns whether it is.
     pub(crate) fn wait(&self, longest: Duration) -> bool {
         let state = self.lock();
-        let wait = self.changed.wait_timeout_while(state, longest, |state| state.said < Said::Stop);
+        let wait = self.changed.wait_timeout_while(state, longest, |state| state.said < StopStage::Stop);
         let (state, _) = wait.expect("nothing panics while it holds this lock");
-        Said::Stop <= state.said
+        StopStage::Stop <= state.said
     }
 
     /// Is ready when the run is to stop.

@@ -40,7 +40,7 @@ enum Due {
 /// What was submitted, or what was there already: with its key, or with its name and due time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Submitted {
+pub struct SubmittedJob {
     /// Its id, which withdraws it while it waits. `None`: it was there already without a key, and is not
     /// waiting any more.
     pub id: Option<OnceId>,
@@ -60,7 +60,7 @@ impl Client {
     }
 }
 
-impl Submitted {
+impl SubmittedJob {
     /// The name of its run in the history, for [`Jobs::runs_of`](crate::Jobs::runs_of).
     pub fn job(&self) -> &str {
         self.name.as_ref().map_or("", JobName::as_str)
@@ -122,7 +122,7 @@ impl<'c> Once<'c> {
     /// # Errors
     /// When there is no such handler, the payload cannot be written, another submission has the key or the
     /// name ([`Error::Taken`]), the disk is full, or the jobs are shut down. It is not submitted then.
-    pub fn submit(self) -> Result<Submitted, Error> {
+    pub fn submit(self) -> Result<SubmittedJob, Error> {
         let (client, asked) = (self.client, self.submission()?);
         submitted(client.command(Command::Submit(asked.clone())), &asked)
     }
@@ -132,7 +132,7 @@ impl<'c> Once<'c> {
     /// # Errors
     /// See [`submit`](Self::submit). A future that is dropped before it is ready may have submitted it or
     /// not.
-    pub async fn submit_async(self) -> Result<Submitted, Error> {
+    pub async fn submit_async(self) -> Result<SubmittedJob, Error> {
         let (client, asked) = (self.client, self.submission()?);
         submitted(client.command_async(Command::Submit(asked.clone())).await, &asked)
     }
@@ -159,10 +159,10 @@ impl<'c> Once<'c> {
     }
 }
 
-fn submitted(replied: Result<Reply, Error>, asked: &Submission) -> Result<Submitted, Error> {
+fn submitted(replied: Result<Reply, Error>, asked: &Submission) -> Result<SubmittedJob, Error> {
     match replied {
         Ok(Reply::Submitted { id, name }) => {
-            Ok(Submitted { id: Some(id), name: Some(name), state: None, is_new: true })
+            Ok(SubmittedJob { id: Some(id), name: Some(name), state: None, is_new: true })
         }
         Ok(Reply::Duplicate(holder)) => Ok(known(*holder)),
         Err(Error::Refused(Refusal::Taken(holder))) if is_again(&holder, asked) => Ok(known(*holder)),
@@ -173,8 +173,8 @@ fn submitted(replied: Result<Reply, Error>, asked: &Submission) -> Result<Submit
 }
 
 /// One that was there already.
-fn known(holder: Holder) -> Submitted {
-    Submitted { id: holder.id, name: Some(holder.name), state: holder.state, is_new: false }
+fn known(holder: Holder) -> SubmittedJob {
+    SubmittedJob { id: holder.id, name: Some(holder.name), state: holder.state, is_new: false }
 }
 
 /// Whether it is the same call under the same key, by a program whose handler has another version or other

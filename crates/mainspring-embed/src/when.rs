@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use mainspring_cron::Schedule;
-use mainspring_job::{After as Followed, Ending, Exclusion, JobName, Timetable, Trigger};
+use mainspring_job::{After as JobAfter, Ending, Exclusion, JobName, Timetable, Trigger};
 
 use crate::trigger::{Cron, Every};
 
@@ -205,7 +205,7 @@ impl When {
                 Part::Schedule(schedule) => Schedule::clone(schedule).into(),
                 Part::After(After { job, ending }) => {
                     let job = JobName::new(job).map_err(|error| format!("`{job}`: {error}"))?;
-                    Followed::new(job, *ending).into()
+                    JobAfter::new(job, *ending).into()
                 }
             })
         };

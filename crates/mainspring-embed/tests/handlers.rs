@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::channel;
 
-use mainspring_embed::{Failed, Options, Run};
+use mainspring_embed::{HandlerError, Options, Run};
 
 use super::*;
 
@@ -99,7 +99,7 @@ fn a_shutdown_tells_what_runs_and_records_what_does_not_end() {
     heard(&receiver);
     jobs.shutdown(Duration::from_millis(200)).unwrap();
     let jobs = Jobs::open(&folder).unwrap().start().unwrap();
-    let record = |submitted: &Submitted| jobs.runs_of(submitted.job(), 1).unwrap().remove(0);
+    let record = |submitted: &SubmittedJob| jobs.runs_of(submitted.job(), 1).unwrap().remove(0);
     let (polite, stuck) = (record(&polite), record(&stuck));
     assert_eq!((polite.state, stuck.state), (RunState::Abandoned, RunState::Abandoned));
     assert!(stuck.why().contains("the server was stopped while it ran"), "{}", stuck.why());
@@ -114,9 +114,9 @@ fn a_cancelled_run_is_told_and_is_cancelled_and_an_error_for_good_is_a_dead_lett
             "slow",
             |run: &Run, (): ()| if run.wait_for_stop(LONG) { Err("told to stop") } else { Ok(()) },
         )
-        .handler(Options::new("hopeless").retry(9), |run: &Run, (): ()| -> Result<(), Failed> {
+        .handler(Options::new("hopeless").retry(9), |run: &Run, (): ()| -> Result<(), HandlerError> {
             run.say("a line of its output");
-            Err(Failed::for_good("there is no such card"))
+            Err(HandlerError::for_good("there is no such card"))
         })
         .start()
         .unwrap();
@@ -132,8 +132,8 @@ fn a_cancelled_run_is_told_and_is_cancelled_and_an_error_for_good_is_a_dead_lett
 
 #[test]
 fn futures_run_on_the_programs_runtime_and_are_dropped_when_they_do_not_stop() {
-    struct Dropped(std::sync::mpsc::Sender<&'static str>);
-    impl Drop for Dropped {
+    struct DropFlag(std::sync::mpsc::Sender<&'static str>);
+    impl Drop for DropFlag {
         fn drop(&mut self) {
             let _ = self.0.send("dropped");
         }
@@ -147,7 +147,7 @@ fn futures_run_on_the_programs_runtime_and_are_dropped_when_they_do_not_stop() {
         .async_handler("add", |run: Run, (one, other): (u32, u32)| async move {
             tokio::task::yield_now().await;
             run.jobs().once("told").payload(&(one + other)).submit_async().await?;
-            Ok::<(), Failed>(())
+            Ok::<(), HandlerError>(())
         })
         .handler("told", {
             let sender = sender.clone();
@@ -157,7 +157,7 @@ fn futures_run_on_the_programs_runtime_and_are_dropped_when_they_do_not_stop() {
         .async_handler(
             Options::new("stuck").timeout(SHORT).stop_grace(SHORT).retry(1).backoff(LONG),
             move |_: Run, (): ()| {
-                let dropped = Dropped(sender.clone());
+                let dropped = DropFlag(sender.clone());
                 async move {
                     std::future::pending::<()>().await;
                     drop(dropped);
@@ -200,7 +200,7 @@ fn a_panic_before_there_is_a_future_and_one_of_the_spawner_are_failures() {
         .handler("fine", |_: &Run, (): ()| -> Done { Ok(()) })
         .start()
         .unwrap();
-    let outcome = |submitted: &Submitted| ended(&jobs, submitted).outcome.unwrap().to_string();
+    let outcome = |submitted: &SubmittedJob| ended(&jobs, submitted).outcome.unwrap().to_string();
     let payload = jobs.once("panic").submit().unwrap();
     assert_eq!(outcome(&payload), "failed: panicked: of the payload");
     let spawner = jobs.once("panic").submit().unwrap();

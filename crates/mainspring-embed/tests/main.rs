@@ -18,7 +18,7 @@ use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 use mainspring_embed::mainspring_job::Run as Record;
-use mainspring_embed::{Jobs, RunState, Submitted};
+use mainspring_embed::{Jobs, RunState, SubmittedJob};
 
 /// What only a hang reaches.
 const LONG: Duration = Duration::from_secs(60);
@@ -32,7 +32,7 @@ fn folder(name: &str) -> PathBuf {
 }
 
 /// Waits until the run of a submission is over, as its handler's test hears by a channel or not at all.
-fn ended(jobs: &Jobs, submitted: &Submitted) -> Record {
+fn ended(jobs: &Jobs, submitted: &SubmittedJob) -> Record {
     wait_until(submitted.job(), jobs, |record| !record.state.is_open())
 }
 

@@ -60,7 +60,7 @@ fn a_month_of_cron_is_the_same_each_time() {
 fn a_handler_may_submit_and_what_it_submits_runs_in_its_turn() {
     let clock = clock();
     let jobs = Jobs::simulated(&clock)
-        .handler("count", |run: &Run, left: u32| -> Result<(), mainspring_embed::Failed> {
+        .handler("count", |run: &Run, left: u32| -> Result<(), mainspring_embed::HandlerError> {
             if 0 < left {
                 run.jobs().once("count").after(DAY).payload(&(left - 1)).submit()?;
             }
@@ -87,7 +87,7 @@ fn a_saga_step_is_tried_again_and_ends_as_a_dead_letter() {
     let bad = jobs.once("charge").payload(&0).submit().unwrap();
     let unreadable = jobs.once("charge").payload("seven").submit().unwrap();
     clock.advance(DAY);
-    let record = |submitted: &Submitted| jobs.runs_of(submitted.job(), 1).unwrap().remove(0);
+    let record = |submitted: &SubmittedJob| jobs.runs_of(submitted.job(), 1).unwrap().remove(0);
     assert_eq!(record(&good).state, RunState::Succeeded);
     let bad = record(&bad);
     assert_eq!((bad.state, bad.attempt), (RunState::Dead, 4));

@@ -166,7 +166,7 @@ impl fmt::Display for Failure {
 impl std::error::Error for Failure {}
 
 /// What a measurement gives.
-pub type Measured = Result<Vec<Figure>, Failure>;
+pub type Measurement = Result<Vec<Figure>, Failure>;
 
 /// Fails the measurement unless `holds`.
 pub fn ensure(holds: bool, sentence: impl FnOnce() -> String) -> Result<(), Failure> {

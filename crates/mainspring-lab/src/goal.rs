@@ -265,7 +265,7 @@ impl Verdict {
 mod tests {
     use super::*;
     use crate::case::Figure;
-    use crate::results::{Record, Skipped};
+    use crate::results::{Record, SkippedSubject};
 
     const CASE: Case = Case { workload: Workload::W1b, size: 1_000, thread_count: 1, seed: 0 };
 
@@ -327,7 +327,7 @@ mod tests {
         assert_eq!(verdict.row().last().map(String::as_str), Some("MISSED: not measured"));
         let goal = Goal { against: Against::Subject("go-channel"), ..GOAL };
         let mut results = results(&[("wheel::Chunked", 10.0)]);
-        results.skipped.push(Skipped {
+        results.skipped.push(SkippedSubject {
             subject: "go-channel".to_owned(),
             case: CASE,
             reason: "no `go` is installed".to_owned(),

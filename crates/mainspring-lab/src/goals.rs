@@ -1,8 +1,8 @@
-//! The goals of the default queue, of the engines and of the faces: what the project claims, as ratios within
+//! The goals of the default queue, of the engines and of the APIs: what the project claims, as ratios within
 //! one run.
 //!
 //! ```text
-//!   FACES      callbacks, futures, channels, the raw handle: beside tokio, beside what they stand on, on 1, 2, 4 threads
+//!   APIS       callbacks, futures, channels, the raw handle: beside tokio, beside what they stand on, on 1, 2, 4 threads
 //!   QUEUE      W1 .. W4, W8 of the default queue: beside the best library, the floor, std's heap
 //!   ENGINES    W6, W7, W7b, W10: beside a loop that sleeps in the same way, and in units
 //! ```
@@ -19,7 +19,7 @@ use crate::subjects::{engines, floor_clock, fronts, go, locked, queues, tokio_ru
 
 const MILLION: u64 = 1_000_000;
 
-/// Timers of a thread in the goals of the faces.
+/// Timers of a thread in the goals of the APIs.
 const THREAD_SIZE: u64 = 100_000;
 
 /// A goal of the default queue.
@@ -98,7 +98,7 @@ const W8: Workload = Workload::W8;
 const W9: Workload = Workload::W9;
 
 /// The goals of what a program calls.
-pub const FACES: [Goal; 13] = [
+pub const APIS: [Goal; 13] = [
     rate(fronts::CALLBACKS, 1, TOKIO, 1.6),
     adds(fronts::CALLBACKS, engines::DEFAULT, 40.0),
     rate(fronts::CALLBACKS, 2, TOKIO, 8.0),
@@ -150,7 +150,7 @@ pub const ENGINES: [Goal; 13] = [
 
 /// All of them.
 pub fn goals() -> impl Iterator<Item = &'static Goal> {
-    FACES.iter().chain(&QUEUE).chain(&ENGINES)
+    APIS.iter().chain(&QUEUE).chain(&ENGINES)
 }
 
 #[cfg(test)]

@@ -26,9 +26,9 @@ pub mod stopwatch;
 
 pub mod case;
 
-pub mod face;
+pub mod api;
 
-pub mod sink;
+pub mod recorder;
 
 pub mod subject;
 
@@ -38,7 +38,7 @@ pub mod workload;
 
 pub mod process;
 
-pub mod reach;
+pub mod coverage;
 
 pub mod estimate;
 

@@ -5,14 +5,14 @@
 //! ```
 //!
 //! Subjects take turns so that a slow minute of the machine is everybody's. Who cannot do a workload, or is
-//! left out at a size (see [`reach`]), is noted with the reason.
+//! left out at a size (see [`coverage`]), is noted with the reason.
 //!
 //! Cost: none. It does not measure: [`run`] asks for each figure and hands it on.
 
-use crate::case::{Case, Failure, Measured, SIZE_FULL, Workload};
+use crate::case::{Case, Failure, Measurement, SIZE_FULL, Workload};
+use crate::coverage;
 use crate::progress::Progress;
-use crate::reach;
-use crate::results::{Record, Results, Skipped};
+use crate::results::{Record, Results, SkippedSubject};
 use crate::stopwatch::Stopwatch;
 use crate::subject::Subject;
 
@@ -52,14 +52,14 @@ pub struct Plan {
     /// How often each.
     pub round_count: u32,
     /// What is not tried.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedSubject>,
 }
 
 impl Plan {
-    /// Subjects at all cases that they can do, but where [`reach`] leaves them out.
+    /// Subjects at all cases that they can do, but where [`coverage`] leaves them out.
     pub fn of(cases: Vec<Case>, subjects: &[Subject], round_count: u32) -> Plan {
         Plan::unless(cases, subjects, round_count, |subject, case| {
-            unable(subject, case).or_else(|| reach::left_out(subject, case))
+            unable(subject, case).or_else(|| coverage::left_out(subject, case))
         })
     }
 
@@ -80,7 +80,7 @@ impl Plan {
             for subject in subjects {
                 match reason(subject, &case) {
                     None => names.push(subject.name.to_owned()),
-                    Some(reason) => plan.skipped.push(Skipped {
+                    Some(reason) => plan.skipped.push(SkippedSubject {
                         subject: subject.name.to_owned(),
                         case,
                         reason,
@@ -136,7 +136,7 @@ pub fn cases(workloads: &[Workload], sizes: &[u64]) -> Vec<Case> {
 pub fn run(
     plan: &Plan,
     progress: &mut Progress,
-    mut measure: impl FnMut(&str, &Case) -> Measured,
+    mut measure: impl FnMut(&str, &Case) -> Measurement,
 ) -> Results {
     let mut results = Results { skipped: plan.skipped.clone(), ..Results::default() };
     for (case, subjects) in &plan.items {
@@ -166,7 +166,13 @@ pub fn run(
 }
 
 /// Notes what came out; tells whether to ask the subject again.
-fn take(results: &mut Results, subject: &str, case: &Case, measured: Measured, progress: &Progress) -> bool {
+fn take(
+    results: &mut Results,
+    subject: &str,
+    case: &Case,
+    measured: Measurement,
+    progress: &Progress,
+) -> bool {
     match measured {
         Ok(figures) => {
             let record = |figure| Record { subject: subject.to_owned(), case: *case, figure };
@@ -179,7 +185,12 @@ fn take(results: &mut Results, subject: &str, case: &Case, measured: Measured, p
                 progress.say(&format!("{subject} at {}, N = {}: {failure}", case.workload, case.size));
             }
             let reason = failure.to_string();
-            results.skipped.push(Skipped { subject: subject.to_owned(), case: *case, reason, is_wrong });
+            results.skipped.push(SkippedSubject {
+                subject: subject.to_owned(),
+                case: *case,
+                reason,
+                is_wrong,
+            });
             false
         }
     }
@@ -201,7 +212,7 @@ mod tests {
             plan.items.iter().map(|(case, _)| plan.round_count_of(case)).collect::<Vec<_>>(),
             [3, 3, 1]
         );
-        let of_skip_list: Vec<&Skipped> =
+        let of_skip_list: Vec<&SkippedSubject> =
             plan.skipped.iter().filter(|skipped| skipped.subject == "SkipList").collect();
         assert_eq!(of_skip_list.len(), 1);
         assert!(of_skip_list[0].reason.contains("what it is at a million"), "{of_skip_list:?}");

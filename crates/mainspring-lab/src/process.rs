@@ -18,8 +18,8 @@ use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::sys::resource::{Resource, setrlimit};
 use nix::unistd::Pid;
 
-use crate::case::{Case, Failure, Measured, Workload};
-use crate::reach::{self, cpu_seconds_max};
+use crate::case::{Case, Failure, Measurement, Workload};
+use crate::coverage::{self, cpu_seconds_max};
 use crate::subject::Subject;
 use crate::subjects;
 
@@ -27,7 +27,7 @@ use crate::subjects;
 const REAL_TIME_CORE_COUNT: usize = 2;
 
 /// Measures a case by a subject in a process of its own.
-pub fn measure_apart(subject: &str, case: &Case) -> Measured {
+pub fn measure_apart(subject: &str, case: &Case) -> Measurement {
     let output = env::current_exe()
         .and_then(|program| {
             Command::new(program)
@@ -72,7 +72,7 @@ fn confine(subject: &Subject, case: &Case) -> Result<(), Failure> {
 /// # Errors
 /// The system does not let it.
 pub fn confine_to_one_core() -> Result<(), Failure> {
-    confine_to(1, reach::CPU_SECONDS_MAX)
+    confine_to(1, coverage::CPU_SECONDS_MAX)
 }
 
 fn confine_to(core_count: usize, cpu_seconds_max: u64) -> Result<(), Failure> {

@@ -40,7 +40,7 @@ pub struct Record {
 
 /// A subject without figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Skipped {
+pub struct SkippedSubject {
     /// The name of the subject.
     pub subject: String,
     /// What was not done.
@@ -70,7 +70,7 @@ pub struct Results {
     /// The figures.
     pub records: Vec<Record>,
     /// What has none.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedSubject>,
 }
 
 impl Results {
@@ -145,7 +145,7 @@ impl Results {
         }
         fs::write(folder.join(RESULTS_FILE), rows)?;
         let mut rows = String::from(SKIPPED_HEADER) + "\n";
-        for Skipped { subject, case, reason, .. } in &self.skipped {
+        for SkippedSubject { subject, case, reason, .. } in &self.skipped {
             rows += &format!("{},{},{},{subject},{reason}\n", case.workload, case.size, case.thread_count);
         }
         fs::write(folder.join(SKIPPED_FILE), rows)
@@ -202,10 +202,10 @@ fn parse_record(line: &str) -> Option<Record> {
     Some(Record { subject: subject.to_owned(), case, figure: Figure::new(metric, value.parse().ok()?) })
 }
 
-fn parse_skipped(line: &str) -> Option<Skipped> {
+fn parse_skipped(line: &str) -> Option<SkippedSubject> {
     let fields: Vec<&str> = line.splitn(5, ',').collect();
     let [workload, size, threads, subject, reason] = fields[..] else { return None };
     let case = parse_case(workload, size, threads)?;
     let is_wrong = reason.starts_with("the check failed");
-    Some(Skipped { subject: subject.to_owned(), case, reason: reason.to_owned(), is_wrong })
+    Some(SkippedSubject { subject: subject.to_owned(), case, reason: reason.to_owned(), is_wrong })
 }

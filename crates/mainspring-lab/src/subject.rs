@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use mainspring_queue::TimerQueue;
 
-use crate::case::{Case, Failure, Measured, Workload};
-use crate::face::{ENGINE_ALONE, EngineSubject, QueueSubject, STRUCTURE_ALONE};
-use crate::sink::Sink;
+use crate::api::{ENGINE_ALONE, EngineSubject, QueueSubject, STRUCTURE_ALONE};
+use crate::case::{Case, Failure, Measurement, Workload};
+use crate::recorder::Recorder;
 use crate::workload;
 
 /// Where a subject comes from, and so what a ratio to it says.
@@ -30,7 +30,7 @@ pub enum Kind {
 
 /// What a subject can be asked for at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Face {
+enum Api {
     /// By virtual time, on one thread.
     Structure,
     /// By the real clock.
@@ -40,7 +40,7 @@ enum Face {
 }
 
 /// The function that measures one subject.
-type Measure = Box<dyn Fn(&Case) -> Measured>;
+type Measure = Box<dyn Fn(&Case) -> Measurement>;
 
 /// The function that makes an empty queue of ours.
 type MakeQueue = Box<dyn Fn() -> Box<dyn TimerQueue<u64>>>;
@@ -53,7 +53,7 @@ pub struct Subject {
     pub kind: Kind,
     /// What it is, in a sentence.
     pub about: &'static str,
-    face: Face,
+    api: Api,
     measure: Measure,
     queue: Option<MakeQueue>,
 }
@@ -64,9 +64,9 @@ impl Subject {
         name: &'static str,
         kind: Kind,
         about: &'static str,
-        measure: impl Fn(&Case) -> Measured + 'static,
+        measure: impl Fn(&Case) -> Measurement + 'static,
     ) -> Subject {
-        Subject { name, kind, about, face: Face::Any, measure: Box::new(measure), queue: None }
+        Subject { name, kind, about, api: Api::Any, measure: Box::new(measure), queue: None }
     }
 
     /// Makes a subject of a structure on one thread.
@@ -77,7 +77,7 @@ impl Subject {
         make: impl Fn(&Case) -> S + 'static,
     ) -> Subject {
         let measure = move |case: &Case| workload::measure_queue(case, || make(case));
-        Subject { face: Face::Structure, ..Subject::new(name, kind, about, measure) }
+        Subject { api: Api::Structure, ..Subject::new(name, kind, about, measure) }
     }
 
     /// The same with a way to make the queue alone, for what replays traces.
@@ -91,31 +91,31 @@ impl Subject {
         name: &'static str,
         kind: Kind,
         about: &'static str,
-        make: impl Fn(Arc<Sink>) -> Result<S, Failure> + 'static,
+        make: impl Fn(Arc<Recorder>) -> Result<S, Failure> + 'static,
     ) -> Subject {
         let measure = move |case: &Case| workload::measure_engine(case, &make);
-        Subject { face: Face::Engine, ..Subject::new(name, kind, about, measure) }
+        Subject { api: Api::Engine, ..Subject::new(name, kind, about, measure) }
     }
 
     /// Why it cannot do a workload at all, if that is known without trying.
     pub fn unable(&self, workload: Workload) -> Option<&'static str> {
-        match (self.face, workload) {
-            (Face::Structure, _) if workload.is_real_time() => Some(STRUCTURE_ALONE),
-            (Face::Engine, Workload::W3 | Workload::W4 | Workload::W8) => Some(ENGINE_ALONE),
+        match (self.api, workload) {
+            (Api::Structure, _) if workload.is_real_time() => Some(STRUCTURE_ALONE),
+            (Api::Engine, Workload::W3 | Workload::W4 | Workload::W8) => Some(ENGINE_ALONE),
             _ => None,
         }
     }
 
     /// Whether it does a workload by the real clock, and so with a thread of its own.
     pub fn is_real_time(&self, workload: Workload) -> bool {
-        workload.is_real_time() || self.face == Face::Engine
+        workload.is_real_time() || self.api == Api::Engine
     }
 
     /// Measures, in this process, now.
     ///
     /// # Errors
     /// The subject cannot do the workload, or its answers were wrong.
-    pub fn measure(&self, case: &Case) -> Measured {
+    pub fn measure(&self, case: &Case) -> Measurement {
         (self.measure)(case)
     }
 

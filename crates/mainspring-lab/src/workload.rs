@@ -42,9 +42,9 @@ pub mod usage;
 
 use std::sync::Arc;
 
-use crate::case::{Case, Failure, Measured, Workload};
-use crate::face::{ENGINE_ALONE, EngineSubject, QueueSubject, STRUCTURE_ALONE};
-use crate::sink::Sink;
+use crate::api::{ENGINE_ALONE, EngineSubject, QueueSubject, STRUCTURE_ALONE};
+use crate::case::{Case, Failure, Measurement, Workload};
+use crate::recorder::Recorder;
 
 use idle::Crowd;
 use live::Victim;
@@ -53,7 +53,7 @@ use live::Victim;
 ///
 /// # Errors
 /// It cannot do the workload, or its answers were wrong.
-pub fn measure_queue<S: QueueSubject>(case: &Case, make: impl FnOnce() -> S) -> Measured {
+pub fn measure_queue<S: QueueSubject>(case: &Case, make: impl FnOnce() -> S) -> Measurement {
     match case.workload {
         Workload::W1 => churn::measure_random(case, make()),
         Workload::W1b => churn::measure_oldest(case, make()),
@@ -74,21 +74,21 @@ pub fn measure_queue<S: QueueSubject>(case: &Case, make: impl FnOnce() -> S) -> 
 /// It cannot do the workload, or its answers were wrong.
 pub fn measure_engine<S: EngineSubject>(
     case: &Case,
-    make: impl FnOnce(Arc<Sink>) -> Result<S, Failure>,
-) -> Measured {
+    make: impl FnOnce(Arc<Recorder>) -> Result<S, Failure>,
+) -> Measurement {
     let timed_count = if case.workload == Workload::W6 { case.size } else { 0 };
-    let sink = Arc::new(Sink::new(timed_count));
-    let make = || make(Arc::clone(&sink));
+    let recorder = Arc::new(Recorder::new(timed_count));
+    let make = || make(Arc::clone(&recorder));
     match case.workload {
-        Workload::W1 => live::measure_churn(case, &make()?, &sink, Victim::Random),
-        Workload::W1b => live::measure_churn(case, &make()?, &sink, Victim::Oldest),
-        Workload::W2 => live::measure_reset(case, &make()?, &sink),
-        Workload::W5 => threads::measure(case, &make()?, &sink),
-        Workload::W6 => lateness::measure(case, &make()?, &sink),
+        Workload::W1 => live::measure_churn(case, &make()?, &recorder, Victim::Random),
+        Workload::W1b => live::measure_churn(case, &make()?, &recorder, Victim::Oldest),
+        Workload::W2 => live::measure_reset(case, &make()?, &recorder),
+        Workload::W5 => threads::measure(case, &make()?, &recorder),
+        Workload::W6 => lateness::measure(case, &make()?, &recorder),
         Workload::W7 => idle::measure(case, &make()?, Crowd::Waits),
         Workload::W7b => idle::measure(case, &make()?, Crowd::Cancelled),
-        Workload::W9 => burst::measure_engine(case, &make()?, &sink),
-        Workload::W10 => overload::measure(case, &make()?, &sink),
+        Workload::W9 => burst::measure_engine(case, &make()?, &recorder),
+        Workload::W10 => overload::measure(case, &make()?, &recorder),
         Workload::W3 | Workload::W4 | Workload::W8 => Err(Failure::Unable(ENGINE_ALONE.to_owned())),
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use mainspring_lab::case::{Case, Figure, Workload};
-use mainspring_lab::results::{RESULTS_FILE, Record, Results, Skipped};
+use mainspring_lab::results::{RESULTS_FILE, Record, Results, SkippedSubject};
 use mainspring_lab::{explain, table};
 
 /// A folder of a test's own.
@@ -27,7 +27,7 @@ pub(crate) fn some_results() -> Results {
     }
     let case = Case { workload: Workload::W4, size: 1_000, thread_count: 1, seed: 0 };
     let reason = "it has no clock, and no threads".to_owned();
-    results.skipped.push(Skipped { subject: "floor".to_owned(), case, reason, is_wrong: false });
+    results.skipped.push(SkippedSubject { subject: "floor".to_owned(), case, reason, is_wrong: false });
     results
 }
 

@@ -1,4 +1,4 @@
-//! Timers allocate nothing: each face's cycle, counted by an allocator on the thread that schedules and
+//! Timers allocate nothing: each front's cycle, counted by an allocator on the thread that schedules and
 //! fires.
 //!
 //! What is counted happens on the test's own thread: the driver runs there, on a clock that leaps. A cycle is

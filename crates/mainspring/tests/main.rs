@@ -1,4 +1,4 @@
-//! The public face of the engine, tested: time is manual, or "never early" is all that is claimed of it.
+//! The public API of the engine, tested: time is manual, or "never early" is all that is claimed of it.
 #![allow(clippy::unwrap_used, reason = "these are tests, their helpers included")]
 
 mod adapter;

@@ -36,7 +36,8 @@ const MAX_REEXPORTS: usize = 16;
 
 /// Names each set of files that import each other in a circle, at the first of them.
 pub fn check(sources: &[Source]) -> Vec<Finding> {
-    let rooms: Vec<Room> = sources.iter().filter(|source| !source.is_test()).filter_map(Room::new).collect();
+    let rooms: Vec<FileNode> =
+        sources.iter().filter(|source| !source.is_test()).filter_map(FileNode::new).collect();
     let index_of: BTreeMap<&str, usize> =
         rooms.iter().enumerate().map(|(index, room)| (room.module.as_str(), index)).collect();
     let arrows: Vec<BTreeSet<usize>> = rooms
@@ -62,7 +63,7 @@ pub fn without_known(found: Vec<Finding>) -> Vec<Finding> {
     new
 }
 
-fn describe(members: &[usize], rooms: &[Room], arrows: &[BTreeSet<usize>]) -> Finding {
+fn describe(members: &[usize], rooms: &[FileNode], arrows: &[BTreeSet<usize>]) -> Finding {
     let within = |from: usize| arrows[from].iter().filter(|to| members.contains(to)).copied();
     let lines: Vec<String> = members
         .iter()
@@ -77,7 +78,7 @@ fn describe(members: &[usize], rooms: &[Room], arrows: &[BTreeSet<usize>]) -> Fi
 }
 
 /// The file that defines what an absolute path names.
-fn resolve(path: &[String], rooms: &[Room], index_of: &BTreeMap<&str, usize>) -> Option<usize> {
+fn resolve(path: &[String], rooms: &[FileNode], index_of: &BTreeMap<&str, usize>) -> Option<usize> {
     let mut path = path.to_vec();
     for _ in 0..MAX_REEXPORTS {
         let (index, length) = (1..=path.len()).rev().find_map(|length| {
@@ -106,7 +107,7 @@ fn resolve(path: &[String], rooms: &[Room], index_of: &BTreeMap<&str, usize>) ->
 }
 
 /// A file: what it defines, what it imports, what it names.
-struct Room<'a> {
+struct FileNode<'a> {
     path: &'a Path,
     module: String,
     /// Names of its items, and of the modules that it declares.
@@ -119,13 +120,13 @@ struct Room<'a> {
     uses: BTreeSet<Vec<String>>,
 }
 
-impl<'a> Room<'a> {
-    fn new(source: &'a Source) -> Option<Room<'a>> {
+impl<'a> FileNode<'a> {
+    fn new(source: &'a Source) -> Option<FileNode<'a>> {
         let mut module = module_of(&source.path)?;
         if source.path.ends_with("main.rs") {
             module.push_str("::main");
         }
-        let mut room = Room {
+        let mut room = FileNode {
             path: &source.path,
             module,
             defined: BTreeSet::new(),
@@ -230,7 +231,7 @@ impl<'a> Room<'a> {
     }
 }
 
-impl<'ast> Visit<'ast> for Room<'_> {
+impl<'ast> Visit<'ast> for FileNode<'_> {
     fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
         let is_passed_on = !matches!(item.vis, syn::Visibility::Inherited);
         self.import(&item.tree, &mut Vec::new(), is_passed_on);

@@ -25,7 +25,7 @@ use std::thread;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use mainspring_embed::{Failed, Jobs, Options, Run};
+use mainspring_embed::{HandlerError, Jobs, Options, Run};
 
 /// How many jobs each thread submits.
 const SUBMISSIONS: usize = 2_000;
@@ -46,8 +46,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::current_dir()?.join(format!("costs-{}", std::process::id()));
     let (sender, ended) = channel();
     let jobs = Jobs::open(&folder)?
-        .handler(Options::new("far"), |_: &Run, (): ()| Ok::<(), Failed>(()))
-        .handler(Options::new("near"), move |run: &Run, (): ()| -> Result<(), Failed> {
+        .handler(Options::new("far"), |_: &Run, (): ()| Ok::<(), HandlerError>(()))
+        .handler(Options::new("near"), move |run: &Run, (): ()| -> Result<(), HandlerError> {
             sender.send((run.due(), clock::now()))?;
             Ok(())
         })

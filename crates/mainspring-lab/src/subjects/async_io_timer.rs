@@ -12,21 +12,21 @@ use std::time::{Duration, Instant};
 
 use async_io::Timer;
 
-use super::waking::{Launched, begin, counting_waker};
+use super::waking::{LaunchedFutures, begin, counting_waker};
+use crate::api::EngineSubject;
 use crate::case::Failure;
-use crate::face::EngineSubject;
 use crate::subject::{Kind, Subject};
 
 /// The subject.
 pub fn subject() -> Subject {
-    Subject::engine("async-io", Kind::Library, "the crate async-io 2.6: Timer", |sink| {
-        Ok(AsyncIo { waker: counting_waker(&sink), launched: Launched::new(sink) })
+    Subject::engine("async-io", Kind::Library, "the crate async-io 2.6: Timer", |recorder| {
+        Ok(AsyncIo { waker: counting_waker(&recorder), launched: LaunchedFutures::new(recorder) })
     })
 }
 
 struct AsyncIo {
     waker: Waker,
-    launched: Launched<Timer>,
+    launched: LaunchedFutures<Timer>,
 }
 
 impl EngineSubject for AsyncIo {

@@ -7,8 +7,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::api::{Due, QueueSubject, Step};
 use crate::case::Failure;
-use crate::face::{Due, QueueSubject, Step};
 use crate::subject::{Kind, Subject};
 
 /// The subject.

@@ -13,8 +13,8 @@ use tokio_util::time::DelayQueue;
 use tokio_util::time::delay_queue::Key;
 
 use super::tokio_sleep::PausedRuntime;
+use crate::api::{Due, QueueSubject, Step};
 use crate::case::Failure;
-use crate::face::{Due, QueueSubject, Step};
 use crate::subject::{Kind, Subject};
 
 /// The subject.

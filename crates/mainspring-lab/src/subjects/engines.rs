@@ -1,6 +1,6 @@
 //! Our own engines: one line each.
 //!
-//! [`subjects`] is the table: a queue, a clock and a driver that fires into the [`Sink`].
+//! [`subjects`] is the table: a queue, a clock and a driver that fires into the [`Recorder`].
 //!
 //! Cost: that of the engine. All calls go through a [`Handle`], as a program's do.
 //!
@@ -16,9 +16,9 @@ use mainspring::driver::{Fire, FiredTimer, PerWorker, Poll, Sharded, Single, Str
 use mainspring::{Engine, Handle};
 use mainspring_queue::wheel::Chunked;
 
+use crate::api::EngineSubject;
 use crate::case::Failure;
-use crate::face::EngineSubject;
-use crate::sink::Sink;
+use crate::recorder::Recorder;
 use crate::stopwatch;
 use crate::subject::{Kind, Subject};
 
@@ -83,7 +83,7 @@ pub fn precise_clock() -> Monotonic {
     Monotonic::with_resolution(Duration::from_micros(10)).with_slack(SLACK)
 }
 
-type Start = fn(Arc<dyn Clock>, &ToSink) -> std::io::Result<Engine<u64>>;
+type Start = fn(Arc<dyn Clock>, &ToRecorder) -> std::io::Result<Engine<u64>>;
 
 fn engine(
     name: &'static str,
@@ -92,63 +92,63 @@ fn engine(
     tolerance: Duration,
     start: Start,
 ) -> Subject {
-    Subject::engine(name, Kind::Ours, about, move |sink| {
-        let engine = start(Arc::new(clock()), &ToSink(Arc::clone(&sink)))
+    Subject::engine(name, Kind::Ours, about, move |recorder| {
+        let engine = start(Arc::new(clock()), &ToRecorder(Arc::clone(&recorder)))
             .map_err(|error| Failure::Wrong(format!("the engine did not start: {error}")))?;
-        Ok(Ours { handle: engine.handle().clone(), _engine: engine, tolerance })
+        Ok(RunningEngine { handle: engine.handle().clone(), _engine: engine, tolerance })
     })
 }
 
-fn striped(clock: Arc<dyn Clock>, fire: &ToSink) -> std::io::Result<Engine<u64>> {
+fn striped(clock: Arc<dyn Clock>, fire: &ToRecorder) -> std::io::Result<Engine<u64>> {
     let driver = Arc::new(Striped::for_cores(Chunked::new, clock));
     driver.start(fire.clone())?;
     Ok(Engine::from_driver(driver))
 }
 
-fn single(clock: Arc<dyn Clock>, fire: &ToSink) -> std::io::Result<Engine<u64>> {
+fn single(clock: Arc<dyn Clock>, fire: &ToRecorder) -> std::io::Result<Engine<u64>> {
     let driver = Arc::new(Single::new(Chunked::new(), clock));
     driver.start(fire.clone())?;
     Ok(Engine::from_driver(driver))
 }
 
-fn sharded(clock: Arc<dyn Clock>, fire: &ToSink) -> std::io::Result<Engine<u64>> {
+fn sharded(clock: Arc<dyn Clock>, fire: &ToRecorder) -> std::io::Result<Engine<u64>> {
     Ok(Engine::from_driver(Arc::new(Sharded::new(WORKER_COUNT, Chunked::new, clock, fire.clone()))))
 }
 
-fn per_worker(clock: Arc<dyn Clock>, fire: &ToSink) -> std::io::Result<Engine<u64>> {
+fn per_worker(clock: Arc<dyn Clock>, fire: &ToRecorder) -> std::io::Result<Engine<u64>> {
     let driver = Arc::new(PerWorker::new(WORKER_COUNT, Chunked::new, clock));
     driver.start(fire)?;
     Ok(Engine::from_driver(driver))
 }
 
-fn poll(clock: Arc<dyn Clock>, fire: &ToSink) -> std::io::Result<Engine<u64>> {
+fn poll(clock: Arc<dyn Clock>, fire: &ToRecorder) -> std::io::Result<Engine<u64>> {
     let driver = Arc::new(Poll::new(Chunked::new(), clock)?);
     driver.start(fire.clone())?;
     Ok(Engine::from_driver(driver))
 }
 
-/// Fires into the sink.
+/// Fires into the recorder.
 #[derive(Clone, Debug)]
-pub struct ToSink(Arc<Sink>);
+pub struct ToRecorder(Arc<Recorder>);
 
-impl Fire<u64> for ToSink {
+impl Fire<u64> for ToRecorder {
     fn fire(&mut self, fired: FiredTimer<u64>) {
         self.0.fired(fired.payload);
     }
 }
 
-impl Serve<u64, AnySource> for ToSink {
+impl Serve<u64, AnySource> for ToRecorder {
     fn ready(&mut self, _: Ready<AnySource>) {}
 }
 
 /// A running engine.
-struct Ours {
+struct RunningEngine {
     handle: Handle<u64>,
     _engine: Engine<u64>,
     tolerance: Duration,
 }
 
-impl EngineSubject for Ours {
+impl EngineSubject for RunningEngine {
     type Key = TimerId;
     type Local = ();
 

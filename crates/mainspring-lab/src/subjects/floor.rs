@@ -18,7 +18,7 @@
 
 use std::hint::black_box;
 
-use crate::case::{Case, Failure, Figure, Measured, RESET_DELAY, SPREAD, Workload};
+use crate::case::{Case, Failure, Figure, Measurement, RESET_DELAY, SPREAD, Workload};
 use crate::random::Random;
 use crate::stopwatch::OwnTime;
 use crate::subject::{Kind, Subject};
@@ -69,7 +69,7 @@ impl Table {
     }
 }
 
-fn measure(case: &Case) -> Measured {
+fn measure(case: &Case) -> Measurement {
     match case.workload {
         Workload::W1 => Ok(churn(case, |random, size, _| random.below(size))),
         Workload::W1b => Ok(churn(case, |_, size, step| step % size)),

@@ -21,9 +21,9 @@ use mainspring::clock::{Clock, Monotonic, Notifier};
 use mainspring_queue::Tick;
 
 use super::engines::{THRIFTY_TICK, TOLERANCE, precise_clock};
-use crate::case::{Case, Failure, Measured, Workload};
-use crate::face::EngineSubject;
-use crate::sink::Sink;
+use crate::api::EngineSubject;
+use crate::case::{Case, Failure, Measurement, Workload};
+use crate::recorder::Recorder;
 use crate::stopwatch;
 use crate::subject::{Kind, Subject};
 use crate::workload;
@@ -56,11 +56,11 @@ fn floor(
     Subject::new(name, Kind::Floor, about, move |case| measure(case, clock(), tolerance))
 }
 
-fn measure(case: &Case, clock: Monotonic, tolerance: Duration) -> Measured {
+fn measure(case: &Case, clock: Monotonic, tolerance: Duration) -> Measurement {
     if case.workload != Workload::W6 {
         return Err(Failure::Unable("the floor of the clock: it can be late, and nothing else".to_owned()));
     }
-    workload::measure_engine(case, |sink| Loop::start(sink, Arc::new(clock), tolerance, case.size))
+    workload::measure_engine(case, |recorder| Loop::start(recorder, Arc::new(clock), tolerance, case.size))
 }
 
 /// A timer of the loop.
@@ -74,7 +74,7 @@ struct Loop {
 
 impl Loop {
     fn start(
-        sink: Arc<Sink>,
+        recorder: Arc<Recorder>,
         clock: Arc<Monotonic>,
         tolerance: Duration,
         size: u64,
@@ -82,14 +82,14 @@ impl Loop {
         let (sender, receiver) = mpsc::channel();
         let thread_clock = Arc::clone(&clock);
         let thread = thread::Builder::new().name("floor".to_owned());
-        let started = thread.spawn(move || run(&receiver, size, &thread_clock, &sink));
+        let started = thread.spawn(move || run(&receiver, size, &thread_clock, &recorder));
         started.map_err(|error| Failure::Wrong(format!("its thread did not start: {error}")))?;
         Ok(Loop { clock, tolerance, shots: Mutex::new(sender) })
     }
 }
 
 /// Takes all timers, sorts them, and hands each out when its tick has begun.
-fn run(receiver: &Receiver<Shot>, size: u64, clock: &Monotonic, sink: &Sink) {
+fn run(receiver: &Receiver<Shot>, size: u64, clock: &Monotonic, recorder: &Recorder) {
     let mut shots: Vec<Shot> = receiver.iter().take(size as usize).collect();
     shots.sort_unstable();
     let (notifier, mut shots) = (Notifier::new(), shots.into_iter().peekable());
@@ -97,7 +97,7 @@ fn run(receiver: &Receiver<Shot>, size: u64, clock: &Monotonic, sink: &Sink) {
         clock.wait(&notifier, Some(next));
         let now = clock.now();
         while let Some((_, payload)) = shots.next_if(|(tick, _)| *tick <= now) {
-            sink.fired(payload);
+            recorder.fired(payload);
         }
     }
 }

@@ -27,14 +27,14 @@ use mainspring::front::future::Sleep;
 use mainspring::front::{Callbacks, Channels, Futures, Task, callback, channel};
 use mainspring::preset;
 
-use super::waking::{Launched, begin, counting_waker};
+use super::waking::{LaunchedFutures, begin, counting_waker};
+use crate::api::EngineSubject;
 use crate::case::Failure;
-use crate::face::EngineSubject;
-use crate::sink::Sink;
+use crate::recorder::Recorder;
 use crate::stopwatch;
 use crate::subject::{Kind, Subject};
 
-/// Closures, which the goals of the faces are set for.
+/// Closures, which the goals of the APIs are set for.
 pub const CALLBACKS: &str = "front::callbacks";
 
 /// Futures that end when their time has come.
@@ -46,22 +46,22 @@ pub const CHANNELS: &str = "front::channels";
 /// The subjects.
 pub fn subjects() -> [Subject; 3] {
     [
-        Subject::engine(CALLBACKS, Kind::Ours, "Callbacks::after and Timer::cancel", |sink| {
+        Subject::engine(CALLBACKS, Kind::Ours, "Callbacks::after and Timer::cancel", |recorder| {
             let engine = engine()?;
             // It lives as long as the process, which measures one case: closures that count references to it
             // would meet there.
-            let sink = Box::leak(Box::new(sink));
-            Ok(ByCallbacks { callbacks: engine.callbacks(), _engine: engine, sink })
+            let recorder = Box::leak(Box::new(recorder));
+            Ok(ByCallbacks { callbacks: engine.callbacks(), _engine: engine, recorder })
         }),
-        Subject::engine(FUTURES, Kind::Ours, "Futures::sleep, boxed, polled once and dropped", |sink| {
+        Subject::engine(FUTURES, Kind::Ours, "Futures::sleep, boxed, polled once and dropped", |recorder| {
             let engine = engine()?;
-            let (futures, waker) = (Futures::new(engine.handle().clone()), counting_waker(&sink));
-            Ok(BySleeps { futures, _engine: engine, waker, launched: Launched::new(sink) })
+            let (futures, waker) = (Futures::new(engine.handle().clone()), counting_waker(&recorder));
+            Ok(BySleeps { futures, _engine: engine, waker, launched: LaunchedFutures::new(recorder) })
         }),
-        Subject::engine(CHANNELS, Kind::Ours, "Channels::timer and Timer::stop, as Go's", |sink| {
+        Subject::engine(CHANNELS, Kind::Ours, "Channels::timer and Timer::stop, as Go's", |recorder| {
             let engine = engine()?;
             let (channels, launched) = (Channels::new(engine.handle().clone()), Mutex::default());
-            Ok(ByChannels { channels, engine, sink, launched })
+            Ok(ByChannels { channels, engine, recorder, launched })
         }),
     ]
 }
@@ -81,7 +81,7 @@ fn lost() -> Failure {
 struct ByCallbacks {
     callbacks: Callbacks,
     _engine: Engine<Task>,
-    sink: &'static Sink,
+    recorder: &'static Recorder,
 }
 
 impl EngineSubject for ByCallbacks {
@@ -94,8 +94,8 @@ impl EngineSubject for ByCallbacks {
 
     #[inline]
     fn schedule(&self, (): &mut (), delay: Duration, payload: u64) -> Result<callback::Timer, Failure> {
-        let sink = self.sink;
-        self.callbacks.after(delay, move |_| sink.fired(payload)).map_err(unable)
+        let recorder = self.recorder;
+        self.callbacks.after(delay, move |_| recorder.fired(payload)).map_err(unable)
     }
 
     #[inline]
@@ -117,7 +117,7 @@ struct BySleeps {
     futures: Futures,
     _engine: Engine<Task>,
     waker: Waker,
-    launched: Launched<Sleep>,
+    launched: LaunchedFutures<Sleep>,
 }
 
 impl EngineSubject for BySleeps {
@@ -156,7 +156,7 @@ impl EngineSubject for BySleeps {
 struct ByChannels {
     channels: Channels,
     engine: Engine<Task>,
-    sink: Arc<Sink>,
+    recorder: Arc<Recorder>,
     /// Timers that nobody stops: dropping one would.
     launched: Mutex<Vec<channel::ChannelTimer>>,
 }
@@ -195,14 +195,14 @@ impl EngineSubject for ByChannels {
 
     fn launch(&self, (): &mut (), at: Instant, payload: u64) -> Result<(), Failure> {
         let delay = at.saturating_duration_since(stopwatch::instant());
-        let sink = Arc::clone(&self.sink);
-        let timer = self.channels.after_func(delay, move |_| sink.fired(payload)).map_err(unable)?;
+        let recorder = Arc::clone(&self.recorder);
+        let timer = self.channels.after_func(delay, move |_| recorder.fired(payload)).map_err(unable)?;
         self.launched.lock().unwrap_or_else(PoisonError::into_inner).push(timer);
         Ok(())
     }
 
-    /// What is sent on a channel tells no sink.
-    fn fired_count(&self, _: &Sink) -> u64 {
+    /// What is sent on a channel tells no recorder.
+    fn fired_count(&self, _: &Recorder) -> u64 {
         self.engine.counts().fired
     }
 }

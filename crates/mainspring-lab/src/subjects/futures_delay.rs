@@ -12,22 +12,22 @@ use std::time::{Duration, Instant};
 
 use futures_timer::Delay;
 
-use super::waking::{Launched, begin, counting_waker};
+use super::waking::{LaunchedFutures, begin, counting_waker};
+use crate::api::EngineSubject;
 use crate::case::Failure;
-use crate::face::EngineSubject;
 use crate::stopwatch;
 use crate::subject::{Kind, Subject};
 
 /// The subject.
 pub fn subject() -> Subject {
-    Subject::engine("futures-timer", Kind::Library, "the crate futures-timer 3.0: Delay", |sink| {
-        Ok(FuturesTimer { waker: counting_waker(&sink), launched: Launched::new(sink) })
+    Subject::engine("futures-timer", Kind::Library, "the crate futures-timer 3.0: Delay", |recorder| {
+        Ok(FuturesTimer { waker: counting_waker(&recorder), launched: LaunchedFutures::new(recorder) })
     })
 }
 
 struct FuturesTimer {
     waker: Waker,
-    launched: Launched<Delay>,
+    launched: LaunchedFutures<Delay>,
 }
 
 impl EngineSubject for FuturesTimer {

@@ -14,7 +14,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::case::{Case, Failure, Figure, Measured, Workload};
+use crate::case::{Case, Failure, Figure, Measurement, Workload};
 use crate::subject::{Kind, Subject};
 
 /// The program.
@@ -57,7 +57,7 @@ fn unable(case: &Case, timer: Timer) -> Option<&'static str> {
     }
 }
 
-fn measure(case: &Case, timer: Timer) -> Measured {
+fn measure(case: &Case, timer: Timer) -> Measurement {
     if let Some(reason) = unable(case, timer) {
         return Err(Failure::Unable(reason.to_owned()));
     }

@@ -16,8 +16,8 @@ use std::time::Duration;
 use hierarchical_hash_wheel_timer::wheels::cancellable::{CancellableTimerEntry, QuadWheelWithOverflow};
 use hierarchical_hash_wheel_timer::wheels::{Skip, TimerEntryWithDelay};
 
+use crate::api::{Due, QueueSubject, Step};
 use crate::case::Failure;
-use crate::face::{Due, QueueSubject, Step};
 use crate::subject::{Kind, Subject};
 
 /// The subject.

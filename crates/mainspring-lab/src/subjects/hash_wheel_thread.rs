@@ -14,31 +14,31 @@ use std::time::{Duration, Instant};
 use hierarchical_hash_wheel_timer::thread_timer::{TimerRef, TimerWithThread};
 use hierarchical_hash_wheel_timer::{OneshotState, PeriodicState, Timer, TimerReturn};
 
+use crate::api::EngineSubject;
 use crate::case::Failure;
-use crate::face::EngineSubject;
-use crate::sink::{Sink, UNTIMED};
+use crate::recorder::{Recorder, UNTIMED};
 use crate::stopwatch;
 use crate::subject::{Kind, Subject};
 
 /// The subject.
 pub fn subject() -> Subject {
     let about = "the crate hierarchical_hash_wheel_timer 1.4: its thread";
-    Subject::engine("hash-wheel-thread", Kind::Library, about, |sink| {
+    Subject::engine("hash-wheel-thread", Kind::Library, about, |recorder| {
         let timer = TimerWithThread::new()
             .map_err(|error| Failure::Wrong(format!("its thread did not start: {error}")))?;
         // Dropped, it would panic in its thread; the process, which measures one case, ends it.
-        Ok(HashWheelThread { timer: Box::leak(Box::new(timer)), sink })
+        Ok(HashWheelThread { timer: Box::leak(Box::new(timer)), recorder })
     })
 }
 
 /// A timer's state: its id and what it fires.
 struct Shot {
     id: u64,
-    what: What,
+    what: TimerAction,
 }
 
-enum What {
-    Payload(u64, Arc<Sink>),
+enum TimerAction {
+    Payload(u64, Arc<Recorder>),
     /// Somebody waits until all messages before this one have been read.
     Flushed(Sender<()>),
 }
@@ -58,9 +58,9 @@ impl OneshotState for Shot {
 
     fn trigger(self) {
         match self.what {
-            What::Payload(payload, sink) => sink.fired(payload),
+            TimerAction::Payload(payload, recorder) => recorder.fired(payload),
             // Who does not wait any more need not be told.
-            What::Flushed(waiting) => drop(waiting.send(())),
+            TimerAction::Flushed(waiting) => drop(waiting.send(())),
         }
     }
 }
@@ -83,7 +83,7 @@ impl PeriodicState for Never {
 
 struct HashWheelThread {
     timer: &'static TimerWithThread<u64, Shot, Never>,
-    sink: Arc<Sink>,
+    recorder: Arc<Recorder>,
 }
 
 /// A thread's reference and its next id.
@@ -93,7 +93,7 @@ struct Local {
 }
 
 impl Local {
-    fn send(&mut self, delay: Duration, what: What) -> u64 {
+    fn send(&mut self, delay: Duration, what: TimerAction) -> u64 {
         let id = self.next_id;
         self.next_id += 1;
         self.timer.schedule_once(delay, Shot { id, what });
@@ -112,7 +112,7 @@ impl EngineSubject for HashWheelThread {
     }
 
     fn schedule(&self, local: &mut Local, delay: Duration, payload: u64) -> Result<u64, Failure> {
-        Ok(local.send(delay, What::Payload(payload, Arc::clone(&self.sink))))
+        Ok(local.send(delay, TimerAction::Payload(payload, Arc::clone(&self.recorder))))
     }
 
     fn cancel(&self, local: &mut Local, key: u64) -> bool {
@@ -122,7 +122,7 @@ impl EngineSubject for HashWheelThread {
 
     fn flush(&self, local: &mut Local) {
         let (sender, receiver) = mpsc::channel();
-        local.send(Duration::from_millis(1), What::Flushed(sender));
+        local.send(Duration::from_millis(1), TimerAction::Flushed(sender));
         // An error: the thread has ended, and nothing is left to wait for.
         let _ = receiver.recv();
     }

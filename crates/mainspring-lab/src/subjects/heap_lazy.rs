@@ -14,8 +14,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::slab::{Key, Slab};
+use crate::api::{Due, QueueSubject, Step};
 use crate::case::Failure;
-use crate::face::{Due, QueueSubject, Step};
 use crate::subject::{Kind, Subject};
 
 /// The subject.

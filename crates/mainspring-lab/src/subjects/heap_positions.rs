@@ -11,8 +11,8 @@
 //!
 //! It does not keep equals in order.
 
+use crate::api::{Due, QueueSubject, Step};
 use crate::case::Failure;
-use crate::face::{Due, QueueSubject, Step};
 use crate::subject::{Kind, Subject};
 
 /// The subject.

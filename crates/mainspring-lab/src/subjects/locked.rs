@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 use mainspring_queue::wheel::Chunked;
 
 use super::heap_lazy::HeapLazy;
-use super::queues::Ours;
+use super::queues::ContractQueue;
 use super::slab_wheel::SlabWheel;
+use crate::api::{EngineSubject, QueueSubject};
 use crate::case::Failure;
-use crate::face::{EngineSubject, QueueSubject};
 use crate::subject::{Kind, Subject};
 
 /// The std heap behind a mutex, which the goal of W5 names.
@@ -24,21 +24,21 @@ pub const STD_HEAP: &str = "mutex-std-heap";
 pub fn subjects() -> [Subject; 3] {
     [
         Subject::engine(STD_HEAP, Kind::Std, "std-heap-lazy behind a mutex, no clock", |_| {
-            Ok(Locked(Mutex::new(HeapLazy::default())))
+            Ok(LockedQueue(Mutex::new(HeapLazy::default())))
         }),
         Subject::engine("mutex-slab-wheel", Kind::Library, "slab-wheel behind a mutex, no clock", |_| {
-            Ok(Locked(Mutex::new(SlabWheel::new())))
+            Ok(LockedQueue(Mutex::new(SlabWheel::new())))
         }),
         Subject::engine("mutex-chunked", Kind::Ours, "wheel::Chunked behind a mutex, no clock", |_| {
-            Ok(Locked(Mutex::new(Ours(Chunked::new()))))
+            Ok(LockedQueue(Mutex::new(ContractQueue(Chunked::new()))))
         }),
     ]
 }
 
 /// A structure behind a mutex.
-struct Locked<S>(Mutex<S>);
+struct LockedQueue<S>(Mutex<S>);
 
-impl<S> EngineSubject for Locked<S>
+impl<S> EngineSubject for LockedQueue<S>
 where
     S: QueueSubject + Send + 'static,
     S::Key: Send + 'static,

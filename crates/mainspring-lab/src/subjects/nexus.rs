@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use nexus_timer::{TimerHandle, Wheel};
 
+use crate::api::{Due, QueueSubject, Step};
 use crate::case::Failure;
-use crate::face::{Due, QueueSubject, Step};
 use crate::stopwatch;
 use crate::subject::{Kind, Subject};
 

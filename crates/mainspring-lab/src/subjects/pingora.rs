@@ -19,10 +19,10 @@ use std::time::{Duration, Instant};
 
 use pingora_timeout::sleep;
 
-use super::waking::{Launched, begin, counting_waker};
+use super::waking::{LaunchedFutures, begin, counting_waker};
+use crate::api::EngineSubject;
 use crate::case::Failure;
-use crate::face::EngineSubject;
-use crate::sink::UNTIMED;
+use crate::recorder::UNTIMED;
 use crate::stopwatch;
 use crate::subject::{Kind, Subject};
 
@@ -30,14 +30,14 @@ type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// The subject.
 pub fn subject() -> Subject {
-    Subject::engine("pingora-timeout", Kind::Library, "the crate pingora-timeout 0.9: sleep", |sink| {
-        Ok(Pingora { waker: counting_waker(&sink), launched: Launched::new(sink) })
+    Subject::engine("pingora-timeout", Kind::Library, "the crate pingora-timeout 0.9: sleep", |recorder| {
+        Ok(Pingora { waker: counting_waker(&recorder), launched: LaunchedFutures::new(recorder) })
     })
 }
 
 struct Pingora {
     waker: Waker,
-    launched: Launched<Sleep>,
+    launched: LaunchedFutures<Sleep>,
 }
 
 impl EngineSubject for Pingora {

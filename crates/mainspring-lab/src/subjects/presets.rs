@@ -44,7 +44,7 @@ use mainspring::preset;
 use mainspring_queue::wheel::Chunked;
 
 use super::queues::SIMPLE_SLOT_COUNT;
-use crate::case::{Case, Failure, Measured, Workload};
+use crate::case::{Case, Failure, Measurement, Workload};
 use crate::subject::{Kind, Subject};
 use crate::workload;
 
@@ -179,16 +179,16 @@ impl Preset {
         Subject::new(self.name, Kind::Preset, self.about, move |case| self.measure(case))
     }
 
-    fn measure(&self, case: &Case) -> Measured {
+    fn measure(&self, case: &Case) -> Measurement {
         if let Some((_, reason)) = self.unable.iter().find(|(workload, _)| *workload == case.workload) {
             return Err(Failure::Unable((*reason).to_owned()));
         }
         let failed = |error| Failure::Wrong(format!("the preset did not start: {error}"));
         if case.workload.is_real_time() {
-            return workload::measure_engine(case, |sink| {
+            return workload::measure_engine(case, |recorder| {
                 let clock = Arc::new(Monotonic::with_resolution(self.resolution));
                 let engine = (self.start_live)(clock, WORKER_COUNT).map_err(failed)?;
-                Ok(Live::new(engine, sink))
+                Ok(Live::new(engine, recorder))
             });
         }
         let turns = Turns::new(self.resolution);

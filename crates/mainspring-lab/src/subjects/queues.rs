@@ -10,8 +10,8 @@
 
 use mainspring_queue::{Reason, RedBlackTree, SkipList, Tick, TimerId, TimerQueue, heap, wheel};
 
+use crate::api::{Due, QueueSubject, Step};
 use crate::case::Failure;
-use crate::face::{Due, QueueSubject, Step};
 use crate::subject::{Kind, Subject};
 
 /// The queue that a user gets without reading, which the goals are set for.
@@ -48,20 +48,20 @@ fn queue<Q>(name: &'static str, about: &'static str, make: impl Fn() -> Q + Copy
 where
     Q: TimerQueue<u64> + 'static,
 {
-    let subject = Subject::queue(name, Kind::Ours, about, move |_| Ours(make()));
+    let subject = Subject::queue(name, Kind::Ours, about, move |_| ContractQueue(make()));
     subject.with_queue(move || Box::new(make()))
 }
 
 /// Any queue that keeps the contract.
 #[derive(Debug)]
-pub struct Ours<Q>(pub Q);
+pub struct ContractQueue<Q>(pub Q);
 
 #[cold]
 fn unable(reason: Reason) -> Failure {
     Failure::Unable(reason.to_string())
 }
 
-impl<Q: TimerQueue<u64>> QueueSubject for Ours<Q> {
+impl<Q: TimerQueue<u64>> QueueSubject for ContractQueue<Q> {
     type Key = TimerId;
 
     #[inline(always)]

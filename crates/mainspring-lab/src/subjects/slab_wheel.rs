@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use slab_wheel::{Key, Millis, TimingWheel};
 
+use crate::api::{Due, QueueSubject, Step};
 use crate::case::Failure;
-use crate::face::{Due, QueueSubject, Step};
 use crate::stopwatch;
 use crate::subject::{Kind, Subject};
 

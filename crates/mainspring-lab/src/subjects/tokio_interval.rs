@@ -22,9 +22,9 @@ use tokio::time::{self, Interval, interval_at};
 
 use super::tokio_runtime::two_workers;
 use super::waking::counting_waker;
+use crate::api::EngineSubject;
 use crate::case::Failure;
-use crate::face::EngineSubject;
-use crate::sink::Sink;
+use crate::recorder::Recorder;
 use crate::subject::{Kind, Subject};
 
 /// Longer than any measurement: an interval is not to tick twice.
@@ -32,15 +32,15 @@ const PERIOD: Duration = Duration::from_secs(86_400);
 
 /// The subject.
 pub fn subject() -> Subject {
-    Subject::engine("tokio-interval", Kind::Library, "tokio 1.54, interval, two workers", |sink| {
-        Ok(TokioInterval { runtime: two_workers()?, waker: counting_waker(&sink), sink })
+    Subject::engine("tokio-interval", Kind::Library, "tokio 1.54, interval, two workers", |recorder| {
+        Ok(TokioInterval { runtime: two_workers()?, waker: counting_waker(&recorder), recorder })
     })
 }
 
 struct TokioInterval {
     runtime: &'static Runtime,
     waker: Waker,
-    sink: Arc<Sink>,
+    recorder: Arc<Recorder>,
 }
 
 impl EngineSubject for TokioInterval {
@@ -78,11 +78,11 @@ impl EngineSubject for TokioInterval {
     }
 
     fn launch(&self, _: &mut EnterGuard<'static>, at: Instant, payload: u64) -> Result<(), Failure> {
-        let sink = Arc::clone(&self.sink);
+        let recorder = Arc::clone(&self.recorder);
         self.runtime.spawn(async move {
             let mut interval = interval_at(at.into(), PERIOD);
             poll_fn(|context| interval.poll_tick(context)).await;
-            sink.fired(payload);
+            recorder.fired(payload);
         });
         Ok(())
     }

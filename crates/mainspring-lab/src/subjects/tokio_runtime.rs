@@ -24,9 +24,9 @@ use tokio::runtime::{Builder, EnterGuard, Runtime};
 use tokio::time::{Sleep, sleep, sleep_until};
 
 use super::waking::{begin, counting_waker};
+use crate::api::EngineSubject;
 use crate::case::Failure;
-use crate::face::EngineSubject;
-use crate::sink::Sink;
+use crate::recorder::Recorder;
 use crate::subject::{Kind, Subject};
 
 /// tokio with as many workers as the reference machine has cores, which the goal of W5 names.
@@ -39,16 +39,16 @@ pub fn subjects() -> [Subject; 2] {
             "tokio-1-thread",
             Kind::Library,
             "tokio 1.54, sleep, current-thread runtime",
-            |sink| {
+            |recorder| {
                 let runtime = leak(Builder::new_current_thread().enable_time().build())?;
                 let thread = thread::Builder::new().name("tokio".to_owned());
                 let spawned = thread.spawn(|| runtime.block_on(pending::<()>()));
                 spawned.map_err(|error| Failure::Wrong(format!("its thread did not start: {error}")))?;
-                Ok(Tokio { runtime, waker: counting_waker(&sink), sink })
+                Ok(Tokio { runtime, waker: counting_waker(&recorder), recorder })
             },
         ),
-        Subject::engine(TWO_WORKERS, Kind::Library, "tokio 1.54, sleep, two workers", |sink| {
-            Ok(Tokio { runtime: two_workers()?, waker: counting_waker(&sink), sink })
+        Subject::engine(TWO_WORKERS, Kind::Library, "tokio 1.54, sleep, two workers", |recorder| {
+            Ok(Tokio { runtime: two_workers()?, waker: counting_waker(&recorder), recorder })
         }),
     ]
 }
@@ -70,7 +70,7 @@ fn leak(built: std::io::Result<Runtime>) -> Result<&'static Runtime, Failure> {
 struct Tokio {
     runtime: &'static Runtime,
     waker: Waker,
-    sink: Arc<Sink>,
+    recorder: Arc<Recorder>,
 }
 
 impl EngineSubject for Tokio {
@@ -104,10 +104,10 @@ impl EngineSubject for Tokio {
     }
 
     fn launch(&self, _: &mut EnterGuard<'static>, at: Instant, payload: u64) -> Result<(), Failure> {
-        let sink = Arc::clone(&self.sink);
+        let recorder = Arc::clone(&self.recorder);
         self.runtime.spawn(async move {
             sleep_until(at.into()).await;
-            sink.fired(payload);
+            recorder.fired(payload);
         });
         Ok(())
     }

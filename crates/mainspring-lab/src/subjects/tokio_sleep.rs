@@ -24,8 +24,8 @@ use std::time::Duration;
 use tokio::runtime::{Builder, EnterGuard, Runtime};
 use tokio::time::{Instant, Sleep, advance, sleep_until};
 
+use crate::api::{Due, QueueSubject, Step};
 use crate::case::Failure;
-use crate::face::{Due, QueueSubject, Step};
 use crate::subject::{Kind, Subject};
 
 /// The subject.

@@ -1,7 +1,7 @@
 //! Futures that wait, without an executor: polled once, counted when they wake.
 //!
 //! ```text
-//!   schedule   Box::pin(future), polled once with a waker that tells the sink     cancel    drop
+//!   schedule   Box::pin(future), polled once with a waker that tells the recorder     cancel    drop
 //!   launch     the same, kept until the end; its waker knows its payload
 //! ```
 //!
@@ -14,24 +14,24 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Wake, Waker};
 
-use crate::sink::{Sink, UNTIMED};
+use crate::recorder::{Recorder, UNTIMED};
 
-/// A waker that tells the sink of one payload.
+/// A waker that tells the recorder of one payload.
 #[derive(Debug)]
 pub struct Shot {
-    sink: Arc<Sink>,
+    recorder: Arc<Recorder>,
     payload: u64,
 }
 
 impl Wake for Shot {
     fn wake(self: Arc<Self>) {
-        self.sink.fired(self.payload);
+        self.recorder.fired(self.payload);
     }
 }
 
 /// The waker of all timers whose payload nobody asks for.
-pub fn counting_waker(sink: &Arc<Sink>) -> Waker {
-    Waker::from(Arc::new(Shot { sink: Arc::clone(sink), payload: UNTIMED }))
+pub fn counting_waker(recorder: &Arc<Recorder>) -> Waker {
+    Waker::from(Arc::new(Shot { recorder: Arc::clone(recorder), payload: UNTIMED }))
 }
 
 /// Polls a future once, so that its library knows of it.
@@ -46,20 +46,20 @@ pub fn begin<F: Future>(future: F, waker: &Waker) -> Pin<Box<F>> {
 
 /// Futures that nobody cancels.
 #[derive(Debug)]
-pub struct Launched<F> {
-    sink: Arc<Sink>,
+pub struct LaunchedFutures<F> {
+    recorder: Arc<Recorder>,
     futures: Mutex<Vec<Pin<Box<F>>>>,
 }
 
-impl<F: Future> Launched<F> {
+impl<F: Future> LaunchedFutures<F> {
     /// None yet.
-    pub fn new(sink: Arc<Sink>) -> Launched<F> {
-        Launched { sink, futures: Mutex::new(Vec::new()) }
+    pub fn new(recorder: Arc<Recorder>) -> LaunchedFutures<F> {
+        LaunchedFutures { recorder, futures: Mutex::new(Vec::new()) }
     }
 
     /// Begins one more and keeps it.
     pub fn launch(&self, future: F, payload: u64) {
-        let waker = Waker::from(Arc::new(Shot { sink: Arc::clone(&self.sink), payload }));
+        let waker = Waker::from(Arc::new(Shot { recorder: Arc::clone(&self.recorder), payload }));
         let future = begin(future, &waker);
         self.futures.lock().unwrap_or_else(PoisonError::into_inner).push(future);
     }

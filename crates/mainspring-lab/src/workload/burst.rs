@@ -16,9 +16,9 @@
 use std::time::Duration;
 
 use super::usage::cpu_seconds;
-use crate::case::{Case, Failure, Figure, Measured, RESET_DELAY, ensure};
-use crate::face::{Due, EngineSubject, QueueSubject};
-use crate::sink::{Sink, UNTIMED};
+use crate::api::{Due, EngineSubject, QueueSubject};
+use crate::case::{Case, Failure, Figure, Measurement, RESET_DELAY, ensure};
+use crate::recorder::{Recorder, UNTIMED};
 use crate::stopwatch::{self, OwnTime};
 
 /// The time for scheduling a million timers: three microseconds each.
@@ -40,7 +40,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 ///
 /// # Errors
 /// The subject cannot do it, or answered wrongly.
-pub fn measure_queue<S: QueueSubject>(case: &Case, mut subject: S) -> Measured {
+pub fn measure_queue<S: QueueSubject>(case: &Case, mut subject: S) -> Measurement {
     let mut keys = Vec::with_capacity(case.size as usize);
     for _ in 0..case.size {
         keys.push(subject.schedule(RESET_DELAY, RESET_DELAY)?);
@@ -63,7 +63,7 @@ pub fn measure_queue<S: QueueSubject>(case: &Case, mut subject: S) -> Measured {
 ///
 /// # Errors
 /// The subject cannot do it, or answered wrongly.
-pub fn measure_engine<S: EngineSubject>(case: &Case, subject: &S, sink: &Sink) -> Measured {
+pub fn measure_engine<S: EngineSubject>(case: &Case, subject: &S, recorder: &Recorder) -> Measurement {
     if !S::HAS_CLOCK {
         return Err(Failure::Unable("it has no clock".to_owned()));
     }
@@ -76,7 +76,7 @@ pub fn measure_engine<S: EngineSubject>(case: &Case, subject: &S, sink: &Sink) -
         keys.push(subject.schedule(&mut local, delay, UNTIMED)?);
     }
     stopwatch::sleep_until(moment - GUARD);
-    let early_count = subject.fired_count(sink);
+    let early_count = subject.fired_count(recorder);
     if moment <= stopwatch::instant() {
         return Err(Failure::Unable(format!("scheduling took it more than {lead:?}")));
     }
@@ -85,7 +85,7 @@ pub fn measure_engine<S: EngineSubject>(case: &Case, subject: &S, sink: &Sink) -
     let (mut first, mut count) = (None, 0);
     while count < case.size && stopwatch::instant() < moment + PATIENCE {
         stopwatch::sleep_until(stopwatch::instant() + LOOK_EVERY);
-        count = subject.fired_count(sink);
+        count = subject.fired_count(recorder);
         if 0 < count && first.is_none() {
             first = Some((stopwatch::instant(), count));
         }

@@ -2,8 +2,8 @@
 //!
 //! Cost: that of firing them. It does not check what a workload alone knows.
 
+use crate::api::{Due, QueueSubject};
 use crate::case::{Failure, SIZE_FULL, SPREAD, ensure};
-use crate::face::{Due, QueueSubject};
 
 /// One in so many timers is fired by the check where there are too many to fire them all.
 const LARGE_CHECK_PART: u64 = 16;

@@ -14,8 +14,8 @@
 
 use std::mem;
 
-use crate::case::{Case, Failure, Figure, Measured, RESET_DELAY, SIZE_FULL, SPREAD, ensure};
-use crate::face::QueueSubject;
+use crate::api::QueueSubject;
+use crate::case::{Case, Failure, Figure, Measurement, RESET_DELAY, SIZE_FULL, SPREAD, ensure};
 use crate::random::Random;
 use crate::stopwatch::OwnTime;
 use crate::workload::check::check_pending;
@@ -25,7 +25,7 @@ use crate::workload::pace::{churn_step_count, warm_up_step_count};
 ///
 /// # Errors
 /// The subject cannot do it, or answered wrongly.
-pub fn measure_random<S: QueueSubject>(case: &Case, subject: S) -> Measured {
+pub fn measure_random<S: QueueSubject>(case: &Case, subject: S) -> Measurement {
     measure(case, subject, |random| 1 + random.below(SPREAD), |random, size, _| random.below(size))
 }
 
@@ -33,7 +33,7 @@ pub fn measure_random<S: QueueSubject>(case: &Case, subject: S) -> Measured {
 ///
 /// # Errors
 /// The subject cannot do it, or answered wrongly.
-pub fn measure_oldest<S: QueueSubject>(case: &Case, subject: S) -> Measured {
+pub fn measure_oldest<S: QueueSubject>(case: &Case, subject: S) -> Measurement {
     measure(case, subject, |_| RESET_DELAY, |_, size, step| step % size)
 }
 
@@ -121,7 +121,7 @@ fn measure<S: QueueSubject>(
     subject: S,
     deadline: impl Fn(&mut Random) -> u64 + Copy,
     pick: impl Fn(&mut Random, u64, u64) -> u64 + Copy,
-) -> Measured {
+) -> Measurement {
     let mut churn = Churn::fill(case, subject, deadline)?;
     let warm_up_count = warm_up_step_count(case.size);
     churn.run(warm_up_count, deadline, pick)?;

@@ -9,8 +9,8 @@
 //! It does not give anybody time off: work that a structure puts off must be done in one of the advances.
 
 use super::usage::interruption_count_of_thread;
-use crate::case::{Case, Failure, Figure, Measured, SPREAD, ensure};
-use crate::face::{Due, QueueSubject};
+use crate::api::{Due, QueueSubject};
+use crate::case::{Case, Failure, Figure, Measurement, SPREAD, ensure};
 use crate::random::Random;
 use crate::stopwatch::{OwnTime, Stopwatch};
 
@@ -18,7 +18,7 @@ use crate::stopwatch::{OwnTime, Stopwatch};
 ///
 /// # Errors
 /// The subject cannot do it, or answered wrongly.
-pub fn measure<S: QueueSubject>(case: &Case, mut subject: S) -> Measured {
+pub fn measure<S: QueueSubject>(case: &Case, mut subject: S) -> Measurement {
     let mut random = Random::new(case.seed);
     let mut live = Vec::with_capacity(case.size as usize);
     let stopwatch = OwnTime::start();
@@ -43,7 +43,7 @@ pub fn measure<S: QueueSubject>(case: &Case, mut subject: S) -> Measured {
     ])
 }
 
-struct Drained {
+struct DrainCounts {
     due: Due,
     ns_total: f64,
     ns_max: f64,
@@ -53,9 +53,9 @@ fn drain<S: QueueSubject>(
     subject: &mut S,
     live: Vec<S::Key>,
     due_counts: &[u64],
-) -> Result<Drained, Failure> {
+) -> Result<DrainCounts, Failure> {
     let clock_ns = clock_read_ns();
-    let mut drained = Drained { due: Due::default(), ns_total: 0.0, ns_max: 0.0 };
+    let mut drained = DrainCounts { due: Due::default(), ns_total: 0.0, ns_max: 0.0 };
     let (mut expected_count, mut interruption_count) = (0, interruption_count_of_thread());
     let whole = OwnTime::start();
     let end = SPREAD + subject.granularity() - 1;

@@ -15,10 +15,10 @@
 use std::time::Duration;
 
 use super::usage::{cpu_seconds, voluntary_switches_of_others};
-use crate::case::{Case, Figure, Measured};
-use crate::face::EngineSubject;
+use crate::api::EngineSubject;
+use crate::case::{Case, Figure, Measurement};
 use crate::random::Random;
-use crate::sink::UNTIMED;
+use crate::recorder::UNTIMED;
 use crate::stopwatch;
 
 /// How far away all timers are, at least; they differ by up to a second.
@@ -43,7 +43,7 @@ pub enum Crowd {
 ///
 /// # Errors
 /// The subject cannot do it.
-pub fn measure<S: EngineSubject>(case: &Case, subject: &S, crowd: Crowd) -> Measured {
+pub fn measure<S: EngineSubject>(case: &Case, subject: &S, crowd: Crowd) -> Measurement {
     let mut random = Random::new(case.seed);
     let mut local = subject.enter(0);
     let mut keys = Vec::with_capacity(case.size as usize);

@@ -15,10 +15,10 @@
 use std::time::Duration;
 
 use super::usage::cpu_seconds;
-use crate::case::{Case, Failure, Figure, Measured, ensure};
-use crate::face::EngineSubject;
+use crate::api::EngineSubject;
+use crate::case::{Case, Failure, Figure, Measurement, ensure};
 use crate::random::Random;
-use crate::sink::Sink;
+use crate::recorder::Recorder;
 use crate::stopwatch;
 
 /// The time for scheduling a million timers: three microseconds each.
@@ -51,15 +51,15 @@ pub const QUANTILES: [(f64, &str); 10] = [
 ///
 /// # Errors
 /// The subject cannot do it, or answered wrongly.
-pub fn measure<S: EngineSubject>(case: &Case, subject: &S, sink: &Sink) -> Measured {
+pub fn measure<S: EngineSubject>(case: &Case, subject: &S, recorder: &Recorder) -> Measurement {
     let mut random = Random::new(case.seed);
     let mut local = subject.enter(0);
     let (lead_ns, span_ns) = (LEAD.as_nanos() as u64, SPAN.as_nanos() as u64);
     for _ in 0..case.size {
         let payload = lead_ns + random.below(span_ns);
-        subject.launch(&mut local, sink.at(payload), payload)?;
+        subject.launch(&mut local, recorder.at(payload), payload)?;
     }
-    let begin = sink.at(lead_ns);
+    let begin = recorder.at(lead_ns);
     if begin <= stopwatch::instant() {
         return Err(Failure::Unable(format!("scheduling took it more than {LEAD:?}")));
     }
@@ -68,14 +68,14 @@ pub fn measure<S: EngineSubject>(case: &Case, subject: &S, sink: &Sink) -> Measu
     stopwatch::sleep_until(begin + SPAN + TAIL);
     let cpu_s = cpu_seconds()? - cpu_before;
     let end = begin + SPAN + PATIENCE;
-    while sink.fired_count() < case.size && stopwatch::instant() < end {
+    while recorder.fired_count() < case.size && stopwatch::instant() < end {
         stopwatch::sleep_until(stopwatch::instant() + TAIL);
     }
-    ensure(sink.fired_count() == case.size, || {
-        format!("{} timers fired instead of {}", sink.fired_count(), case.size)
+    ensure(recorder.fired_count() == case.size, || {
+        format!("{} timers fired instead of {}", recorder.fired_count(), case.size)
     })?;
-    ensure(sink.early_count() == 0, || format!("{} timers fired early", sink.early_count()))?;
-    let histogram = sink.lateness_ns();
+    ensure(recorder.early_count() == 0, || format!("{} timers fired early", recorder.early_count()))?;
+    let histogram = recorder.lateness_ns();
     let us = |quantile| histogram.value_at_quantile(quantile) as f64 / 1_000.0;
     let mut figures: Vec<Figure> =
         QUANTILES.iter().map(|&(quantile, name)| Figure::new(name, us(quantile))).collect();

@@ -17,10 +17,10 @@
 use std::time::Duration;
 
 use super::usage::cpu_seconds;
-use crate::case::{Case, Failure, Figure, Measured, RESET_DELAY, SPREAD, ensure};
-use crate::face::EngineSubject;
+use crate::api::EngineSubject;
+use crate::case::{Case, Failure, Figure, Measurement, RESET_DELAY, SPREAD, ensure};
 use crate::random::Random;
-use crate::sink::{Sink, UNTIMED};
+use crate::recorder::{Recorder, UNTIMED};
 use crate::stopwatch::{self, OwnTime};
 use crate::workload::pace::{churn_step_count, warm_up_step_count};
 
@@ -43,7 +43,12 @@ pub enum Victim {
 ///
 /// # Errors
 /// The subject cannot do it, or answered wrongly.
-pub fn measure_churn<S: EngineSubject>(case: &Case, subject: &S, sink: &Sink, victim: Victim) -> Measured {
+pub fn measure_churn<S: EngineSubject>(
+    case: &Case,
+    subject: &S,
+    recorder: &Recorder,
+    victim: Victim,
+) -> Measurement {
     let mut crowd = Crowd::fill(case, subject, |random| match victim {
         Victim::Random => random_delay(random),
         Victim::Oldest => FIXED_DELAY,
@@ -51,7 +56,7 @@ pub fn measure_churn<S: EngineSubject>(case: &Case, subject: &S, sink: &Sink, vi
     crowd.churn(warm_up_step_count(case.size), victim)?;
     let step_count = churn_step_count(case.size);
     let (ns, cpu_ns) = timed(step_count, || crowd.churn(step_count, victim))?;
-    crowd.check(sink)?;
+    crowd.check(recorder)?;
     Ok(vec![Figure::new("pair_ns", ns), Figure::new("pair_cpu_ns", cpu_ns)])
 }
 
@@ -59,14 +64,14 @@ pub fn measure_churn<S: EngineSubject>(case: &Case, subject: &S, sink: &Sink, vi
 ///
 /// # Errors
 /// The subject cannot do it, or answered wrongly.
-pub fn measure_reset<S: EngineSubject>(case: &Case, subject: &S, sink: &Sink) -> Measured {
+pub fn measure_reset<S: EngineSubject>(case: &Case, subject: &S, recorder: &Recorder) -> Measurement {
     let mut crowd = Crowd::fill(case, subject, |_| FIXED_DELAY)?;
     crowd.reset(warm_up_step_count(case.size))?;
     let step_count = churn_step_count(case.size);
     let (ns, cpu_ns) = timed(step_count, || crowd.reset(step_count))?;
-    let fired_count = subject.fired_count(sink);
+    let fired_count = subject.fired_count(recorder);
     ensure(fired_count == 0, || format!("{fired_count} timers fired that had been moved"))?;
-    crowd.check(sink)?;
+    crowd.check(recorder)?;
     Ok(vec![Figure::new("reset_ns", ns), Figure::new("reset_cpu_ns", cpu_ns)])
 }
 
@@ -148,12 +153,13 @@ impl<'a, S: EngineSubject> Crowd<'a, S> {
     }
 
     /// Cancels all that is left, and checks that each timer was cancelled or has fired.
-    fn check(mut self, sink: &Sink) -> Result<(), Failure> {
+    fn check(mut self, recorder: &Recorder) -> Result<(), Failure> {
         for key in self.live.into_iter().flatten() {
             self.cancelled_count += u64::from(self.subject.cancel(&mut self.local, key));
         }
         stopwatch::sleep_until(stopwatch::instant() + SETTLE);
-        let (fired, cancelled, scheduled) = (sink.fired_count(), self.cancelled_count, self.scheduled_count);
+        let (fired, cancelled, scheduled) =
+            (recorder.fired_count(), self.cancelled_count, self.scheduled_count);
         ensure(fired <= scheduled, || format!("{fired} timers fired of {scheduled}"))?;
         ensure(!S::CANCEL_TELLS || fired + cancelled == scheduled, || {
             format!("{fired} fired and {cancelled} cancelled are not {scheduled} scheduled")

@@ -10,8 +10,8 @@
 
 use std::fs;
 
-use crate::case::{Case, Failure, Figure, Measured, SPREAD};
-use crate::face::QueueSubject;
+use crate::api::QueueSubject;
+use crate::case::{Case, Failure, Figure, Measurement, SPREAD};
 use crate::random::Random;
 use crate::workload::churn::{Churn, deadlines};
 
@@ -19,7 +19,7 @@ use crate::workload::churn::{Churn, deadlines};
 ///
 /// # Errors
 /// The subject cannot do it, or answered wrongly, or the kernel does not tell.
-pub fn measure<S: QueueSubject>(case: &Case, subject: S) -> Measured {
+pub fn measure<S: QueueSubject>(case: &Case, subject: S) -> Measurement {
     let before = resident_bytes()?;
     let deadline = |random: &mut Random| 1 + random.below(SPREAD);
     let mut churn = Churn::fill(case, subject, deadline)?;

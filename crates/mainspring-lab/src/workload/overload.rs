@@ -18,10 +18,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use crate::case::{Case, Failure, Figure, Measured, ensure};
-use crate::face::EngineSubject;
+use crate::api::EngineSubject;
+use crate::case::{Case, Failure, Figure, Measurement, ensure};
 use crate::random::Random;
-use crate::sink::Sink;
+use crate::recorder::Recorder;
 use crate::stopwatch::{self, Stopwatch};
 
 /// How long the threads schedule.
@@ -57,7 +57,7 @@ struct Shared {
 ///
 /// # Errors
 /// The subject cannot do it, or a timer was early or lost.
-pub fn measure<S: EngineSubject>(case: &Case, subject: &S, sink: &Sink) -> Measured {
+pub fn measure<S: EngineSubject>(case: &Case, subject: &S, recorder: &Recorder) -> Measurement {
     if !S::HAS_CLOCK || !S::FORGETS_LAUNCHED {
         return Err(Failure::Unable("its timers must be kept until they have fired, or never do".to_owned()));
     }
@@ -67,12 +67,12 @@ pub fn measure<S: EngineSubject>(case: &Case, subject: &S, sink: &Sink) -> Measu
     let worked = thread::scope(|scope| {
         let work = |number| {
             let shared = &shared;
-            move || work(case, subject, sink, number, shared)
+            move || work(case, subject, recorder, number, shared)
         };
         let threads: Vec<_> =
             (0..u64::from(case.thread_count)).map(|number| scope.spawn(work(number))).collect();
         let end = stopwatch::instant() + span;
-        while stopwatch::instant() < end && waiting_count(&shared, sink) < case.size {
+        while stopwatch::instant() < end && waiting_count(&shared, recorder) < case.size {
             stopwatch::sleep_until(stopwatch::instant() + LOOK_EVERY.min(span));
         }
         shared.is_over.store(true, Ordering::Relaxed);
@@ -84,31 +84,31 @@ pub fn measure<S: EngineSubject>(case: &Case, subject: &S, sink: &Sink) -> Measu
     worked?;
     let seconds = stopwatch.ns() / 1e9;
     let end = stopwatch::instant() + PATIENCE;
-    while 0 < waiting_count(&shared, sink) && stopwatch::instant() < end {
+    while 0 < waiting_count(&shared, recorder) && stopwatch::instant() < end {
         stopwatch::sleep_until(stopwatch::instant() + LOOK_EVERY);
     }
     let scheduled_count = shared.scheduled_count.load(Ordering::Relaxed);
-    let fired_count = sink.fired_count();
+    let fired_count = recorder.fired_count();
     ensure(fired_count == scheduled_count, || {
         format!("{fired_count} timers fired instead of {scheduled_count}")
     })?;
-    ensure(sink.early_count() == 0, || format!("{} timers fired early", sink.early_count()))?;
+    ensure(recorder.early_count() == 0, || format!("{} timers fired early", recorder.early_count()))?;
     Ok(vec![
-        Figure::new("lateness_s_max", sink.lateness_ns_max() as f64 / 1e9),
+        Figure::new("lateness_s_max", recorder.lateness_ns_max() as f64 / 1e9),
         Figure::new("scheduled_per_s", scheduled_count as f64 / seconds),
         Figure::new("call_us_max", shared.call_ns_max.load(Ordering::Relaxed) as f64 / 1_000.0),
     ])
 }
 
-fn waiting_count(shared: &Shared, sink: &Sink) -> u64 {
+fn waiting_count(shared: &Shared, recorder: &Recorder) -> u64 {
     // Threads tell what they have scheduled a little later than it may have fired.
-    shared.scheduled_count.load(Ordering::Relaxed).saturating_sub(sink.fired_count())
+    shared.scheduled_count.load(Ordering::Relaxed).saturating_sub(recorder.fired_count())
 }
 
 fn work<S: EngineSubject>(
     case: &Case,
     subject: &S,
-    sink: &Sink,
+    recorder: &Recorder,
     number: u64,
     shared: &Shared,
 ) -> Result<(), Failure> {
@@ -117,9 +117,9 @@ fn work<S: EngineSubject>(
     while !shared.is_over.load(Ordering::Relaxed) {
         let mut call_ns_max = 0.0_f64;
         for step in 0..CHUNK {
-            let payload = sink.now_ns() + DELAY_NS_MIN + random.below(DELAY_NS_MAX - DELAY_NS_MIN);
+            let payload = recorder.now_ns() + DELAY_NS_MIN + random.below(DELAY_NS_MAX - DELAY_NS_MIN);
             let stopwatch = (step == 0).then(Stopwatch::start);
-            subject.launch(&mut local, sink.at(payload), payload)?;
+            subject.launch(&mut local, recorder.at(payload), payload)?;
             call_ns_max = call_ns_max.max(stopwatch.map_or(0.0, Stopwatch::ns));
         }
         shared.scheduled_count.fetch_add(CHUNK, Ordering::Relaxed);

@@ -9,8 +9,8 @@
 
 use std::mem;
 
-use crate::case::{Case, Failure, Figure, Measured, RESET_DELAY, ensure};
-use crate::face::{Due, QueueSubject};
+use crate::api::{Due, QueueSubject};
+use crate::case::{Case, Failure, Figure, Measurement, RESET_DELAY, ensure};
 use crate::random::Random;
 use crate::stopwatch::OwnTime;
 use crate::workload::pace::{churn_step_count, warm_up_step_count};
@@ -68,7 +68,7 @@ impl<S: QueueSubject> Resets<S> {
 ///
 /// # Errors
 /// The subject cannot do it, or answered wrongly.
-pub fn measure<S: QueueSubject>(case: &Case, subject: S) -> Measured {
+pub fn measure<S: QueueSubject>(case: &Case, subject: S) -> Measurement {
     let mut resets = Resets::fill(case, subject)?;
     let step_counts = [warm_up_step_count(case.size), churn_step_count(case.size)];
     resets.run(step_counts[0])?;

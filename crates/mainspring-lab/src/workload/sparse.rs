@@ -8,8 +8,8 @@
 //!
 //! It does not sleep: a wakeup is a step of the subject, to the time that it asks for.
 
-use crate::case::{Case, Failure, Figure, Measured, ensure};
-use crate::face::{Due, QueueSubject};
+use crate::api::{Due, QueueSubject};
+use crate::case::{Case, Failure, Figure, Measurement, ensure};
 use crate::random::Random;
 use crate::stopwatch::OwnTime;
 
@@ -28,7 +28,7 @@ const WAKEUPS_PER_FIRE_MAX: u64 = 10_000;
 ///
 /// # Errors
 /// The subject cannot do it, or answered wrongly.
-pub fn measure<S: QueueSubject>(case: &Case, mut subject: S) -> Measured {
+pub fn measure<S: QueueSubject>(case: &Case, mut subject: S) -> Measurement {
     let mut random = Random::new(case.seed);
     let mut walk = Walk::default();
     for _ in 0..REPEAT_COUNT {

@@ -18,10 +18,10 @@ use std::thread;
 use std::time::Duration;
 
 use super::usage::cpu_seconds;
-use crate::case::{Case, Failure, Figure, Measured, SPREAD, ensure};
-use crate::face::EngineSubject;
+use crate::api::EngineSubject;
+use crate::case::{Case, Failure, Figure, Measurement, SPREAD, ensure};
 use crate::random::Random;
-use crate::sink::{Sink, UNTIMED};
+use crate::recorder::{Recorder, UNTIMED};
 use crate::stopwatch::{self, Stopwatch};
 
 /// How long each thread works while the watch runs: long against a wake-up or an interrupt.
@@ -48,7 +48,7 @@ type Places<K> = Vec<Mutex<Option<K>>>;
 ///
 /// # Errors
 /// The subject cannot do it, or answered wrongly.
-pub fn measure<S: EngineSubject>(case: &Case, subject: &S, sink: &Sink) -> Measured {
+pub fn measure<S: EngineSubject>(case: &Case, subject: &S, recorder: &Recorder) -> Measurement {
     let places: Places<S::Key> = (0..PLACE_COUNT).map(|_| Mutex::new(None)).collect();
     let thread_count = u64::from(case.thread_count);
     let barrier = Barrier::new(case.thread_count as usize + 1);
@@ -69,7 +69,7 @@ pub fn measure<S: EngineSubject>(case: &Case, subject: &S, sink: &Sink) -> Measu
         (seconds, cpu_s, threads.into_iter().map(join).collect::<Result<Vec<Tally>, Failure>>())
     });
     let tallies = tallies?;
-    check(subject, sink, &tallies, places)?;
+    check(subject, recorder, &tallies, places)?;
     let pair_count: u64 = tallies.iter().map(|tally| tally.timed_count).sum();
     Ok(vec![
         Figure::new("pairs_per_s", pair_count as f64 / seconds),
@@ -173,7 +173,7 @@ impl<'a, S: EngineSubject> Thread<'a, S> {
 /// Cancels what lies at the places, and checks that each timer was cancelled or fired.
 fn check<S: EngineSubject>(
     subject: &S,
-    sink: &Sink,
+    recorder: &Recorder,
     tallies: &[Tally],
     places: Places<S::Key>,
 ) -> Result<(), Failure> {
@@ -186,7 +186,7 @@ fn check<S: EngineSubject>(
     }
     stopwatch::sleep_until(stopwatch::instant() + SETTLE);
     let scheduled_count: u64 = tallies.iter().map(|tally| tally.scheduled_count).sum();
-    let fired_count = sink.fired_count();
+    let fired_count = recorder.fired_count();
     ensure(fired_count <= scheduled_count, || format!("{fired_count} timers fired of {scheduled_count}"))?;
     ensure(!S::CANCEL_TELLS || fired_count + cancelled_count == scheduled_count, || {
         format!("{fired_count} fired and {cancelled_count} cancelled are not {scheduled_count} scheduled")

@@ -20,8 +20,8 @@ use mainspring::{Engine, Handle};
 use mainspring_queue::Tick;
 
 use super::turns::Turns;
+use crate::api::{Due, QueueSubject, Step};
 use crate::case::Failure;
-use crate::face::{Due, QueueSubject, Step};
 use crate::stopwatch::Stopwatch;
 
 /// The preset, its clock, and what it knows of its engine's sleep.
@@ -29,7 +29,7 @@ pub struct ByTurns {
     handle: Handle<Task>,
     _engine: Engine<Task>,
     turns: Arc<Turns>,
-    fired: &'static Fired,
+    fired: &'static FiredCounts,
     /// Until when the engine sleeps. What is scheduled before that wakes it.
     asleep_until: Tick,
     /// Whether something was, since its last turn.
@@ -43,13 +43,13 @@ pub struct ByTurns {
 /// What the engine's thread has fired since it was last asked. One thread writes, another reads when that one
 /// sleeps.
 #[derive(Debug, Default)]
-struct Fired {
+struct FiredCounts {
     count: AtomicU64,
     payload_sum: AtomicU64,
     payload_max: AtomicU64,
 }
 
-impl Fired {
+impl FiredCounts {
     #[inline]
     fn fire(&self, payload: u64) {
         let count = self.count.load(Ordering::Relaxed) + 1;

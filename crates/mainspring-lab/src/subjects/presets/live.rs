@@ -10,30 +10,30 @@ use mainspring::driver::TimerId;
 use mainspring::front::Task;
 use mainspring::{Engine, Handle};
 
+use crate::api::EngineSubject;
 use crate::case::Failure;
-use crate::face::EngineSubject;
-use crate::sink::Sink;
+use crate::recorder::Recorder;
 use crate::stopwatch;
 
 /// A running preset.
 pub struct Live {
     handle: Handle<Task>,
     _engine: Engine<Task>,
-    sink: &'static Sink,
+    recorder: &'static Recorder,
 }
 
 impl Live {
-    /// Makes the subject of an engine, whose timers tell the sink.
-    pub fn new(engine: Engine<Task>, sink: Arc<Sink>) -> Live {
+    /// Makes the subject of an engine, whose timers tell the recorder.
+    pub fn new(engine: Engine<Task>, recorder: Arc<Recorder>) -> Live {
         // It lives as long as the process, which measures one case: threads that count references to it would
         // meet there.
-        Live { handle: engine.handle().clone(), _engine: engine, sink: Box::leak(Box::new(sink)) }
+        Live { handle: engine.handle().clone(), _engine: engine, recorder: Box::leak(Box::new(recorder)) }
     }
 
     #[inline]
     fn task(&self, payload: u64) -> Task {
-        let sink = self.sink;
-        Task::new(move |_| sink.fired(payload))
+        let recorder = self.recorder;
+        Task::new(move |_| recorder.fired(payload))
     }
 }
 

@@ -27,21 +27,21 @@ use mainspring_server::server::{Server, Stores, standby};
 use mainspring_server::takeover::{shared_owner, take};
 use mainspring_store::Directory;
 
-use crate::client::{Client, Followed};
+use crate::client::{Client, CommandTarget};
 use crate::error::Error;
 use crate::forward::forward;
 use crate::inbox::work;
 use crate::member::Member;
-use crate::page::Beside;
+use crate::page::PageListener;
 use crate::parts::{Parts, setup};
-use crate::started::Started;
+use crate::started_member::StartedMember;
 
 /// How often the shard is asked for.
 const ASK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Which database, and where this program keeps what is its own.
 #[derive(Debug)]
-pub(crate) struct Joined {
+pub(crate) struct SharedDatabase {
     location: Location,
     folder: Option<PathBuf>,
 }
@@ -78,17 +78,17 @@ impl Drop for Folder {
 }
 
 /// What is there while this program owns the jobs.
-struct Owned {
+struct OwnerState {
     server: Server,
-    beside: Beside,
+    page_listener: PageListener,
     caller: mainspring_server::server::calls::Caller,
     /// The thread of the inbox ends when it is dropped.
     _inbox: Sender<()>,
 }
 
-impl Joined {
-    pub(crate) fn new(location: Location) -> Joined {
-        Joined { location, folder: None }
+impl SharedDatabase {
+    pub(crate) fn new(location: Location) -> SharedDatabase {
+        SharedDatabase { location, folder: None }
     }
 
     pub(crate) fn keep_in(&mut self, folder: PathBuf) {
@@ -99,8 +99,8 @@ impl Joined {
     ///
     /// # Errors
     /// When the database does not answer or is not to be used, or the operating system refuses something.
-    pub(crate) fn start(self, parts: Parts) -> Result<Started, Error> {
-        let Joined { location, folder } = self;
+    pub(crate) fn start(self, parts: Parts) -> Result<StartedMember, Error> {
+        let SharedDatabase { location, folder } = self;
         let (owner, machine) = shared_owner();
         let address = folder.as_ref().map_or(String::new(), |folder| folder.display().to_string());
         let identity = Identity { address, machine, ..Identity::default() };
@@ -111,7 +111,7 @@ impl Joined {
         let (inbox, actor) = (Inbox::of_asker(&location).map_err(Error::Store)?, owner.name.clone());
         let notifier = inbox.notifier();
         let member = Member::new(identity.server.clone(), sender, move || notifier.notify());
-        let client = Client::new(Followed::Member(member.clone()), Arc::clone(&parts.catalogue));
+        let client = Client::new(CommandTarget::Member(member.clone()), Arc::clone(&parts.catalogue));
         let reader = Box::new(store.reader().map_err(Error::Store)?);
         let mut tenure = Tenure {
             location,
@@ -130,7 +130,7 @@ impl Joined {
         let forwards = named("forward").spawn(move || forward(inbox, &actor, &commands));
         forwards.map_err(setup("a thread"))?;
         let thread = named("mainspring").spawn(move || tenure.run(first)).map_err(setup("a thread"))?;
-        Ok(Started { client, member, thread, reader })
+        Ok(StartedMember { client, member, thread, reader })
     }
 }
 
@@ -146,7 +146,7 @@ fn make_folder(given: Option<PathBuf>, identity: &str) -> Result<Folder, Error> 
 
 impl Tenure {
     /// Owns the jobs and stands by in turn, until the end is asked for.
-    fn run(mut self, first: Option<Owned>) -> Result<(), ServerError> {
+    fn run(mut self, first: Option<OwnerState>) -> Result<(), ServerError> {
         let (mut next, mut said) = (first, String::new());
         loop {
             if let Some(owned) = next.take() {
@@ -179,17 +179,17 @@ impl Tenure {
     }
 
     /// Runs the loop until the lease is lost or the end is asked for.
-    fn own(&mut self, owned: Owned) -> Result<(), ServerError> {
-        let Owned { server, beside, caller, _inbox } = owned;
+    fn own(&mut self, owned: OwnerState) -> Result<(), ServerError> {
+        let OwnerState { server, page_listener, caller, _inbox } = owned;
         self.member.owns(caller);
         let ended = server.run();
-        beside.finish();
+        page_listener.finish();
         ended
     }
 
     /// Asks for the lease. `None` while another has it, or the database does not answer; `said` is what the
     /// log has of that.
-    fn try_to_own(&mut self, said: &mut String) -> Result<Option<Owned>, Error> {
+    fn try_to_own(&mut self, said: &mut String) -> Result<Option<OwnerState>, Error> {
         let asked = boot_time();
         let why = match self.acquire() {
             Ok((store, lease)) => {
@@ -230,28 +230,29 @@ impl Tenure {
         }
     }
 
-    fn prepare(&self, store: PostgresStore, lease: Lease, asked: Duration) -> Result<Owned, Error> {
+    fn prepare(&self, store: PostgresStore, lease: Lease, asked: Duration) -> Result<OwnerState, Error> {
         self.note(&format!("{}: this program owns the jobs now, epoch {}", self.location, lease.epoch));
         let (caller, calls) = calls().map_err(setup("a socket pair"))?;
         let reader = Box::new(store.reader().map_err(Error::Store)?);
         let stores = Stores { store: Box::new(store), reader: Some(reader), outputs: None, asked };
         let data = &self.folder.data;
         let page = self.page(data)?;
-        let (server, beside) = self.parts.server(data, self.client.clone(), calls, stores, lease, page)?;
+        let (server, page_listener) =
+            self.parts.server(data, self.client.clone(), calls, stores, lease, page)?;
         let (ends, ended) = channel();
         let (mut inbox, own) = (Inbox::of_owner(&self.location).map_err(Error::Store)?, caller.clone());
         let thread = thread::Builder::new().name("inbox".to_owned());
         thread.spawn(move || work(&mut inbox, &own, &ended)).map_err(setup("a thread"))?;
-        Ok(Owned { server, beside, caller, _inbox: ends })
+        Ok(OwnerState { server, page_listener, caller, _inbox: ends })
     }
 
     /// The page, if the program asks for one. At the start its address must be free. Later the jobs matter
     /// more: what has taken the address meanwhile is told of, and they go on without a page.
-    fn page(&self, data: &DataDirectory) -> Result<(Listener, Beside), Error> {
+    fn page(&self, data: &DataDirectory) -> Result<(Listener, PageListener), Error> {
         match self.parts.page.begin(data) {
             Err(error) if self.has_started => {
                 self.note(&format!("there is no page until the next takeover: {error}"));
-                Ok(<(Listener, Beside)>::default())
+                Ok(<(Listener, PageListener)>::default())
             }
             begun => begun,
         }

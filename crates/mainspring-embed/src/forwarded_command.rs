@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 /// A command of a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "program", rename_all = "kebab-case", deny_unknown_fields)]
-pub(crate) enum Forwarded {
+pub(crate) enum ForwardedCommand {
     Submit {
         due: String,
         name: Option<String>,
@@ -60,11 +60,11 @@ pub(crate) enum Forwarded {
 /// What the owner answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "reply", rename_all = "kebab-case", deny_unknown_fields)]
-pub(crate) enum Replied {
+pub(crate) enum ForwardedReply {
     Done,
     Submitted { id: String, name: String },
-    Duplicate { holder: Held },
-    Taken { holder: Held },
+    Duplicate { holder: SubmissionHolder },
+    Taken { holder: SubmissionHolder },
     Planned { run: String },
     Refused { why: String },
     Temporary { why: String },
@@ -73,19 +73,19 @@ pub(crate) enum Replied {
 /// What has the key or the name of a submission.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Held {
+pub(crate) struct SubmissionHolder {
     id: Option<String>,
     name: String,
     key: Option<String>,
     due: String,
     state: Option<String>,
     why: String,
-    work: Option<Worked>,
+    work: Option<HolderWork>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Worked {
+struct HolderWork {
     kind: String,
     body: String,
     policies: String,
@@ -93,16 +93,16 @@ struct Worked {
     priority: i8,
 }
 
-impl Held {
-    fn of(holder: &Holder) -> Held {
-        let work = holder.work.as_ref().map(|work| Worked {
+impl SubmissionHolder {
+    fn of(holder: &Holder) -> SubmissionHolder {
+        let work = holder.work.as_ref().map(|work| HolderWork {
             kind: work.action.kind().to_owned(),
             body: work.action.body().to_owned(),
             policies: work.policies.to_string(),
             group: work.group.as_ref().map(ToString::to_string),
             priority: work.priority,
         });
-        Held {
+        SubmissionHolder {
             id: holder.id.map(|id| id.to_string()),
             name: holder.name.to_string(),
             key: holder.key.clone(),
@@ -115,7 +115,7 @@ impl Held {
 
     fn holder(self) -> Result<Box<Holder>, String> {
         let state = |name: String| RunState::from_name(&name).ok_or(format!("there is no state {name}"));
-        let work = |worked: Worked| {
+        let work = |worked: HolderWork| {
             let action = Action::new(worked.kind, worked.body).map_err(|error| error.to_string())?;
             let mut work = Work::new(action).with_policies(read::<Policies>(&worked.policies)?);
             work.group = worked.group.as_deref().map(read::<JobName>).transpose()?;
@@ -135,11 +135,11 @@ fn read<T: std::str::FromStr<Err: Display>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|error| format!("{text}: {error}"))
 }
 
-impl Forwarded {
+impl ForwardedCommand {
     /// `None` for what no program asks for.
-    pub(crate) fn of(command: &Command) -> Option<Forwarded> {
+    pub(crate) fn of(command: &Command) -> Option<ForwardedCommand> {
         Some(match command {
-            Command::Submit(submission) => Forwarded::Submit {
+            Command::Submit(submission) => ForwardedCommand::Submit {
                 due: submission.due.to_string(),
                 name: submission.name.as_ref().map(ToString::to_string),
                 key: submission.key.clone(),
@@ -149,28 +149,33 @@ impl Forwarded {
                 group: submission.work.group.as_ref().map(ToString::to_string),
                 priority: submission.work.priority,
             },
-            Command::Trigger(RunRequest { job, due, key, .. }) => {
-                Forwarded::Run { job: job.to_string(), due: due.map(|due| due.to_string()), key: key.clone() }
-            }
-            Command::Pause(Scope::Job(job), _) => Forwarded::Pause { job: job.to_string() },
-            Command::Resume(Scope::Job(job)) => Forwarded::Resume { job: job.to_string() },
-            Command::Remove(job) => Forwarded::Forget { job: job.to_string() },
-            Command::Cancel(run) => Forwarded::Cancel { run: run.to_string() },
-            Command::Withdraw(id) => Forwarded::Withdraw { submitted: id.to_string() },
+            Command::Trigger(RunRequest { job, due, key, .. }) => ForwardedCommand::Run {
+                job: job.to_string(),
+                due: due.map(|due| due.to_string()),
+                key: key.clone(),
+            },
+            Command::Pause(Scope::Job(job), _) => ForwardedCommand::Pause { job: job.to_string() },
+            Command::Resume(Scope::Job(job)) => ForwardedCommand::Resume { job: job.to_string() },
+            Command::Remove(job) => ForwardedCommand::Forget { job: job.to_string() },
+            Command::Cancel(run) => ForwardedCommand::Cancel { run: run.to_string() },
+            Command::Withdraw(id) => ForwardedCommand::Withdraw { submitted: id.to_string() },
             _ => return None,
         })
     }
 
     /// Whether it may be done again: a second submission with the same key changes nothing.
     pub(crate) fn is_repeatable(&self) -> bool {
-        matches!(self, Forwarded::Submit { key: Some(_), .. } | Forwarded::Run { key: Some(_), .. })
+        matches!(
+            self,
+            ForwardedCommand::Submit { key: Some(_), .. } | ForwardedCommand::Run { key: Some(_), .. }
+        )
     }
 
     /// # Errors
     /// What of it cannot be read.
     pub(crate) fn command(self) -> Result<Command, String> {
         Ok(match self {
-            Forwarded::Submit { due, name, key, kind, body, policies, group, priority } => {
+            ForwardedCommand::Submit { due, name, key, kind, body, policies, group, priority } => {
                 let action = Action::new(kind, body).map_err(|error| error.to_string())?;
                 let mut work = Work::new(action).with_policies(read::<Policies>(&policies)?);
                 work.group = group.as_deref().map(read::<JobName>).transpose()?;
@@ -180,34 +185,38 @@ impl Forwarded {
                 submission.key = key;
                 Command::Submit(submission)
             }
-            Forwarded::Run { job, due, key } => {
+            ForwardedCommand::Run { job, due, key } => {
                 let mut request = RunRequest::new(read(&job)?);
                 request.due = due.as_deref().map(read::<Timestamp>).transpose()?;
                 request.key = key;
                 Command::Trigger(request)
             }
-            Forwarded::Pause { job } => Command::Pause(Scope::Job(read(&job)?), PauseTerms::default()),
-            Forwarded::Resume { job } => Command::Resume(Scope::Job(read(&job)?)),
-            Forwarded::Forget { job } => Command::Remove(read(&job)?),
-            Forwarded::Cancel { run } => Command::Cancel(read::<RunKey>(&run)?),
-            Forwarded::Withdraw { submitted } => Command::Withdraw(read::<OnceId>(&submitted)?),
+            ForwardedCommand::Pause { job } => Command::Pause(Scope::Job(read(&job)?), PauseTerms::default()),
+            ForwardedCommand::Resume { job } => Command::Resume(Scope::Job(read(&job)?)),
+            ForwardedCommand::Forget { job } => Command::Remove(read(&job)?),
+            ForwardedCommand::Cancel { run } => Command::Cancel(read::<RunKey>(&run)?),
+            ForwardedCommand::Withdraw { submitted } => Command::Withdraw(read::<OnceId>(&submitted)?),
         })
     }
 }
 
-impl Replied {
-    pub(crate) fn of(answered: &Answered) -> Replied {
+impl ForwardedReply {
+    pub(crate) fn of(answered: &Answered) -> ForwardedReply {
         match answered {
-            Ok(Reply::Done) => Replied::Done,
+            Ok(Reply::Done) => ForwardedReply::Done,
             Ok(Reply::Submitted { id, name }) => {
-                Replied::Submitted { id: id.to_string(), name: name.to_string() }
+                ForwardedReply::Submitted { id: id.to_string(), name: name.to_string() }
             }
-            Ok(Reply::Duplicate(holder)) => Replied::Duplicate { holder: Held::of(holder) },
-            Ok(Reply::Planned { key }) => Replied::Planned { run: key.to_string() },
-            Ok(Reply::Refused(Refusal::Taken(holder))) => Replied::Taken { holder: Held::of(holder) },
-            Ok(Reply::Refused(refusal)) => Replied::Refused { why: refusal.to_string() },
-            Ok(other) => Replied::Temporary { why: format!("the planner answered {other:?}") },
-            Err(refused) => Replied::Temporary { why: refused.to_string() },
+            Ok(Reply::Duplicate(holder)) => {
+                ForwardedReply::Duplicate { holder: SubmissionHolder::of(holder) }
+            }
+            Ok(Reply::Planned { key }) => ForwardedReply::Planned { run: key.to_string() },
+            Ok(Reply::Refused(Refusal::Taken(holder))) => {
+                ForwardedReply::Taken { holder: SubmissionHolder::of(holder) }
+            }
+            Ok(Reply::Refused(refusal)) => ForwardedReply::Refused { why: refusal.to_string() },
+            Ok(other) => ForwardedReply::Temporary { why: format!("the planner answered {other:?}") },
+            Err(refused) => ForwardedReply::Temporary { why: refused.to_string() },
         }
     }
 
@@ -215,16 +224,18 @@ impl Replied {
     pub(crate) fn answered(self) -> Answered {
         let read = || -> Result<Reply, String> {
             Ok(match self {
-                Replied::Done => Reply::Done,
-                Replied::Submitted { id, name } => Reply::Submitted { id: read(&id)?, name: read(&name)? },
-                Replied::Duplicate { holder } => Reply::Duplicate(holder.holder()?),
-                Replied::Taken { holder } => Reply::Refused(Refusal::Taken(holder.holder()?)),
-                Replied::Planned { run } => Reply::Planned { key: read(&run)? },
-                Replied::Refused { why } => {
+                ForwardedReply::Done => Reply::Done,
+                ForwardedReply::Submitted { id, name } => {
+                    Reply::Submitted { id: read(&id)?, name: read(&name)? }
+                }
+                ForwardedReply::Duplicate { holder } => Reply::Duplicate(holder.holder()?),
+                ForwardedReply::Taken { holder } => Reply::Refused(Refusal::Taken(holder.holder()?)),
+                ForwardedReply::Planned { run } => Reply::Planned { key: read(&run)? },
+                ForwardedReply::Refused { why } => {
                     let known = Refusal::PLAIN.into_iter().find(|refusal| refusal.to_string() == why);
                     Reply::Refused(known.ok_or(why)?)
                 }
-                Replied::Temporary { why } => return Err(why),
+                ForwardedReply::Temporary { why } => return Err(why),
             })
         };
         read().map_err(Refused::Now)
@@ -236,8 +247,8 @@ mod tests {
     use super::*;
 
     fn through(command: &Command) -> Command {
-        let text = serde_json::to_string(&Forwarded::of(command).unwrap()).unwrap();
-        serde_json::from_str::<Forwarded>(&text).unwrap().command().unwrap()
+        let text = serde_json::to_string(&ForwardedCommand::of(command).unwrap()).unwrap();
+        serde_json::from_str::<ForwardedCommand>(&text).unwrap().command().unwrap()
     }
 
     #[test]
@@ -262,7 +273,7 @@ mod tests {
         for command in commands {
             assert_eq!(through(&command), command);
         }
-        assert_eq!(Forwarded::of(&Command::Pause(Scope::All, PauseTerms::default())), None);
+        assert_eq!(ForwardedCommand::of(&Command::Pause(Scope::All, PauseTerms::default())), None);
     }
 
     #[test]
@@ -283,8 +294,8 @@ mod tests {
         ];
         answers.extend(Refusal::PLAIN.map(|refusal| Ok(Reply::Refused(refusal))));
         for answered in answers {
-            let text = serde_json::to_string(&Replied::of(&answered)).unwrap();
-            assert_eq!(serde_json::from_str::<Replied>(&text).unwrap().answered(), answered);
+            let text = serde_json::to_string(&ForwardedReply::of(&answered)).unwrap();
+            assert_eq!(serde_json::from_str::<ForwardedReply>(&text).unwrap().answered(), answered);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The faces that a workload sees of what it measures.
+//! The traits through which a workload uses what it measures.
 //!
 //! ```text
 //!   QueueSubject    one thread, the workload says what time it is      W1, W1b, W2, W3, W4, W8, W9
@@ -16,7 +16,7 @@
 use std::time::{Duration, Instant};
 
 use crate::case::Failure;
-use crate::sink::Sink;
+use crate::recorder::Recorder;
 
 /// Why a structure is not asked for what needs a clock.
 pub const STRUCTURE_ALONE: &str = "a structure alone: it has no clock and no threads";
@@ -113,7 +113,7 @@ impl Due {
     }
 }
 
-/// Timers for any thread, by the real clock. What fires goes to the [`Sink`] that the subject was
+/// Timers for any thread, by the real clock. What fires goes to the [`Recorder`] that the subject was
 /// made with.
 pub trait EngineSubject: Send + Sync + 'static {
     /// What cancels a timer, from any thread.
@@ -162,8 +162,8 @@ pub trait EngineSubject: Send + Sync + 'static {
     /// Whether a timer that was launched needs no memory of the program's until it fires.
     const FORGETS_LAUNCHED: bool = true;
 
-    /// How many timers have fired, if the subject knows better than its sink.
-    fn fired_count(&self, sink: &Sink) -> u64 {
-        sink.fired_count()
+    /// How many timers have fired, if the subject knows better than its recorder.
+    fn fired_count(&self, recorder: &Recorder) -> u64 {
+        recorder.fired_count()
     }
 }

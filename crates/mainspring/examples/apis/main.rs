@@ -1,5 +1,5 @@
 //! Measures the cost of each API of the default engine, beside tokio's sleep in the same run: `cargo run
-//! --release --example faces`.
+//! --release --example apis`.
 //!
 //! A thread holds a hundred thousand timers, and again and again cancels one of them and schedules another. A
 //! row says how many million such pairs all threads make in a second of their own time, which other programs

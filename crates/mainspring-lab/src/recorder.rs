@@ -1,7 +1,7 @@
 //! Receives the fired timers of an engine: it counts them, and measures lateness where deadlines are known.
 //!
 //! ```text
-//!   engine --fired(payload)--> Sink { count, early, [now - (start + payload ns)] }     afterwards: a histogram
+//!   engine --fired(payload)--> Recorder { count, early, [now - (start + payload ns)] }     afterwards: a histogram
 //! ```
 //!
 //! What stands here is part of the CPU time of W6, so it does no more than it must: a clock read, a count,
@@ -33,7 +33,7 @@ const NONE: u64 = u64::MAX;
 
 /// The counts.
 #[derive(Debug)]
-pub struct Sink {
+pub struct Recorder {
     start: Instant,
     fired_count: AtomicU64,
     early_count: AtomicU64,
@@ -42,10 +42,10 @@ pub struct Sink {
     lateness_ns: Vec<AtomicU64>,
 }
 
-impl Sink {
+impl Recorder {
     /// Makes one whose time starts now, with room for the latenesses of so many timers.
-    pub fn new(timed_count: u64) -> Sink {
-        Sink {
+    pub fn new(timed_count: u64) -> Recorder {
+        Recorder {
             start: stopwatch::instant(),
             fired_count: AtomicU64::new(0),
             early_count: AtomicU64::new(0),
@@ -123,15 +123,15 @@ mod tests {
 
     #[test]
     fn latenesses_are_kept_as_far_as_there_is_room_and_all_firings_are_counted() {
-        let sink = Sink::new(2);
+        let recorder = Recorder::new(2);
         let hour_ns = 3_600_000_000_000;
         // Two in time, one an hour early, one that nobody times.
         for payload in [0, hour_ns, 0, UNTIMED] {
-            sink.fired(payload);
+            recorder.fired(payload);
         }
-        assert_eq!((sink.fired_count(), sink.early_count()), (4, 1));
-        assert_eq!(sink.lateness_ns().len(), 2);
-        assert!(0 < sink.lateness_ns_max() && sink.lateness_ns_max() < hour_ns);
-        assert_eq!(Sink::new(5).lateness_ns().len(), 0);
+        assert_eq!((recorder.fired_count(), recorder.early_count()), (4, 1));
+        assert_eq!(recorder.lateness_ns().len(), 2);
+        assert!(0 < recorder.lateness_ns_max() && recorder.lateness_ns_max() < hour_ns);
+        assert_eq!(Recorder::new(5).lateness_ns().len(), 0);
     }
 }

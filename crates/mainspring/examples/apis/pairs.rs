@@ -1,4 +1,4 @@
-//! Each face's pair of schedule and cancel.
+//! Each front's pair of schedule and cancel.
 
 use std::hint::black_box;
 use std::pin::Pin;

@@ -6,14 +6,14 @@
 
 use crate::error::Error;
 use crate::parts::Parts;
-use crate::started::Started;
+use crate::started_member::StartedMember;
 
 /// There is no database to share.
 #[derive(Debug)]
-pub(crate) enum Joined {}
+pub(crate) enum SharedDatabase {}
 
-impl Joined {
-    pub(crate) fn start(self, _parts: Parts) -> Result<Started, Error> {
+impl SharedDatabase {
+    pub(crate) fn start(self, _parts: Parts) -> Result<StartedMember, Error> {
         match self {}
     }
 }

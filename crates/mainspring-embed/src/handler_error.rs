@@ -13,47 +13,47 @@ use mainspring_job::{Failure, Outcome};
 ///
 /// # Example
 /// ```
-/// use mainspring_embed::{Failed, Run};
+/// use mainspring_embed::{HandlerError, Run};
 ///
-/// fn charge(run: &Run, card: String) -> Result<(), Failed> {
+/// fn charge(run: &Run, card: String) -> Result<(), HandlerError> {
 ///     let number: u64 = card.parse()?;
 ///     if number == 0 {
-///         return Err(Failed::for_good("there is no such card"));
+///         return Err(HandlerError::for_good("there is no such card"));
 ///     }
 ///     Ok(())
 /// }
 /// # let _ = charge;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failed {
+pub struct HandlerError {
     pub(crate) message: String,
     pub(crate) is_final: bool,
 }
 
-impl Failed {
+impl HandlerError {
     /// A failure that the retry policy decides about.
-    pub fn because(message: impl fmt::Display) -> Failed {
-        Failed { message: message.to_string(), is_final: false }
+    pub fn because(message: impl fmt::Display) -> HandlerError {
+        HandlerError { message: message.to_string(), is_final: false }
     }
 
     /// A failure that another attempt would not change: it is not tried again, and is a dead letter.
-    pub fn for_good(message: impl fmt::Display) -> Failed {
-        Failed { message: message.to_string(), is_final: true }
+    pub fn for_good(message: impl fmt::Display) -> HandlerError {
+        HandlerError { message: message.to_string(), is_final: true }
     }
 }
 
-impl<E: fmt::Display> From<E> for Failed {
-    fn from(error: E) -> Failed {
-        Failed::because(error)
+impl<E: fmt::Display> From<E> for HandlerError {
+    fn from(error: E) -> HandlerError {
+        HandlerError::because(error)
     }
 }
 
 /// What became of a call.
-pub(crate) fn outcome(called: Result<Result<(), Failed>, Box<dyn Any + Send>>) -> Outcome {
+pub(crate) fn outcome(called: Result<Result<(), HandlerError>, Box<dyn Any + Send>>) -> Outcome {
     Outcome::Failed(match called {
         Ok(Ok(())) => return Outcome::Succeeded,
-        Ok(Err(Failed { message, is_final: true })) => Failure::Final(message),
-        Ok(Err(Failed { message, is_final: false })) => Failure::Other(message),
+        Ok(Err(HandlerError { message, is_final: true })) => Failure::Final(message),
+        Ok(Err(HandlerError { message, is_final: false })) => Failure::Other(message),
         Err(panic) => Failure::Other(format!("panicked: {}", message_of(&*panic))),
     })
 }

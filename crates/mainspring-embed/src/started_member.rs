@@ -13,7 +13,7 @@ use crate::client::Client;
 use crate::member::Member;
 
 /// The member, and what belongs to it.
-pub(crate) struct Started {
+pub(crate) struct StartedMember {
     pub(crate) client: Client,
     pub(crate) member: Member,
     /// It ends after the member was told to stop.
