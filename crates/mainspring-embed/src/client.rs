@@ -11,7 +11,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use mainspring_exec::clock::Moment;
 use mainspring_job::{Command, JobName, OnceId, PauseTerms, Reply, RunKey, RunRequest, Scope};
-use mainspring_server::server::calls::Caller;
+use mainspring_server::server::program_calls::Caller;
 
 use crate::catalogue::Catalogue;
 use crate::error::Error;

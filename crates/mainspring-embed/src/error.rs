@@ -7,7 +7,7 @@
 use std::fmt;
 
 use mainspring_job::{Holder, JobError, Refusal, StoreError};
-use mainspring_server::server::calls::Refused;
+use mainspring_server::server::program_calls::CallRefusal;
 
 /// Why jobs are not opened, or something is not submitted.
 ///
@@ -86,11 +86,11 @@ impl std::error::Error for Error {
     }
 }
 
-impl From<Refused> for Error {
-    fn from(refused: Refused) -> Error {
+impl From<CallRefusal> for Error {
+    fn from(refused: CallRefusal) -> Error {
         match refused {
-            Refused::Stopping => Error::Stopped,
-            Refused::Now(why) => Error::Temporary(why),
+            CallRefusal::Stopping => Error::Stopped,
+            CallRefusal::Now(why) => Error::Temporary(why),
         }
     }
 }

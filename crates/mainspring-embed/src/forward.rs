@@ -19,7 +19,7 @@ use std::time::Duration;
 use mainspring_exec::clock::Moment;
 use mainspring_job::StoreError;
 use mainspring_postgres::Inbox;
-use mainspring_server::server::calls::{Answer, Refused};
+use mainspring_server::server::program_calls::{Answer, CallRefusal};
 
 use crate::forwarded_command::{ForwardedCommand, ForwardedReply};
 use crate::member::{ToOwner, UNCERTAIN};
@@ -64,13 +64,13 @@ pub(crate) fn forward(mut inbox: Inbox, actor: &str, commands: &Receiver<ToOwner
                     since: Moment::now(),
                     answer,
                 }),
-                None => answer.give(Err(Refused::Now("only the owner can do this".to_owned()))),
+                None => answer.give(Err(CallRefusal::Now("only the owner can do this".to_owned()))),
             }
             next = match commands.try_recv() {
                 Ok(next) if waiting.len() < MAX_ASKED => Some(next),
                 Ok(ToOwner::Command(_, answer)) => {
                     let text = format!("{MAX_ASKED} commands wait for the owner already");
-                    answer.give(Err(Refused::Now(text)));
+                    answer.give(Err(CallRefusal::Now(text)));
                     None
                 }
                 Ok(ToOwner::End) => Some(ToOwner::End),
@@ -128,7 +128,7 @@ fn take_replies(inbox: &mut Inbox, waiting: &mut Vec<Waiting>) {
                 let text = answered.id.and_then(|id| replies.remove(&id)).unwrap_or_default();
                 answered.answer.give(match serde_json::from_str::<ForwardedReply>(&text) {
                     Ok(replied) => replied.answered(),
-                    Err(_) => Err(Refused::Now(format!("the owner is no program with handlers: {text}"))),
+                    Err(_) => Err(CallRefusal::Now(format!("the owner is no program with handlers: {text}"))),
                 });
             }
         }
@@ -151,12 +151,12 @@ fn give_up(inbox: &mut Inbox, waiting: &mut Vec<Waiting>) {
             Some(id) => matches!(inbox.take(id), Ok(true)) && !late.is_repeatable,
         };
         let text = if is_back { "no owner took it, so that it is not done" } else { UNCERTAIN };
-        late.answer.give(Err(Refused::Now(text.to_owned())));
+        late.answer.give(Err(CallRefusal::Now(text.to_owned())));
     }
 }
 
 fn refuse(waiting: &mut Vec<Waiting>, which: impl Fn(&Waiting) -> bool, why: &str) {
     for refused in waiting.extract_if(.., |waiting| which(waiting)).collect::<Vec<_>>() {
-        refused.answer.give(Err(Refused::Now(why.to_owned())));
+        refused.answer.give(Err(CallRefusal::Now(why.to_owned())));
     }
 }

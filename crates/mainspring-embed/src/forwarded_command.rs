@@ -16,7 +16,7 @@ use mainspring_job::{
     Action, Command, Holder, JobName, OnceId, PauseTerms, Policies, Refusal, Reply, RunKey, RunRequest,
     RunState, Scope, Submission, Work,
 };
-use mainspring_server::server::calls::{Answered, Refused};
+use mainspring_server::server::program_calls::{CallRefusal, CallResult};
 use serde::{Deserialize, Serialize};
 
 /// A command of a program.
@@ -201,7 +201,7 @@ impl ForwardedCommand {
 }
 
 impl ForwardedReply {
-    pub(crate) fn of(answered: &Answered) -> ForwardedReply {
+    pub(crate) fn of(answered: &CallResult) -> ForwardedReply {
         match answered {
             Ok(Reply::Done) => ForwardedReply::Done,
             Ok(Reply::Submitted { id, name }) => {
@@ -221,7 +221,7 @@ impl ForwardedReply {
     }
 
     /// What the owner answered, as if it were this program.
-    pub(crate) fn answered(self) -> Answered {
+    pub(crate) fn answered(self) -> CallResult {
         let read = || -> Result<Reply, String> {
             Ok(match self {
                 ForwardedReply::Done => Reply::Done,
@@ -238,7 +238,7 @@ impl ForwardedReply {
                 ForwardedReply::Temporary { why } => return Err(why),
             })
         };
-        read().map_err(Refused::Now)
+        read().map_err(CallRefusal::Now)
     }
 }
 
@@ -290,7 +290,7 @@ mod tests {
             Ok(Reply::Duplicate(Box::new(held.clone()))),
             Ok(Reply::Refused(Refusal::Taken(Box::new(held)))),
             Ok(Reply::Planned { key: "tick@2026-11-21T08:00:00Z#2".parse().unwrap() }),
-            Err(Refused::Now("the disk is full".to_owned())),
+            Err(CallRefusal::Now("the disk is full".to_owned())),
         ];
         answers.extend(Refusal::PLAIN.map(|refusal| Ok(Reply::Refused(refusal))));
         for answered in answers {

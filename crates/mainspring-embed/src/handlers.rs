@@ -30,7 +30,9 @@ use mainspring_exec::run::{End, KillCause, Reports, Stream};
 use mainspring_exec::span::Span;
 use mainspring_exec::waits::{ArmedWait, Waits};
 use mainspring_job::{Action, Failure, Lease, Outcome, Start};
-use mainspring_server::server::execution::{Attempted, Begun, Executes, Execution, NotStarted, left_until};
+use mainspring_server::server::execution::{
+    AttemptKey, Executes, Execution, StartFailure, StartOutcome, left_until,
+};
 
 use crate::catalogue::Catalogue;
 use crate::client::Client;
@@ -57,7 +59,7 @@ enum Phase {
 
 #[derive(Debug)]
 struct UnderWay {
-    attempted: Attempted,
+    attempted: AttemptKey,
     run: Run,
     is_future: bool,
     phase: Phase,
@@ -77,7 +79,7 @@ pub(crate) struct Handlers {
     spawner: Option<Spawner>,
     client: Client,
     under_way: HashMap<u64, UnderWay>,
-    number_of: HashMap<Attempted, u64>,
+    number_of: HashMap<AttemptKey, u64>,
     /// Functions that are left to themselves and hold a thread each.
     left: HashSet<u64>,
     waits: Waits<u64>,
@@ -136,10 +138,10 @@ impl Handlers {
     }
 
     /// Has a thread do a task as soon as it is time to begin.
-    fn give(&self, began: Moment, now: Moment, task: Task) -> Result<(), NotStarted> {
+    fn give(&self, began: Moment, now: Moment, task: Task) -> Result<(), StartFailure> {
         let given =
             if began == now { self.pool.give(task) } else { self.pool.give_at(began.monotonic, task) };
-        given.map_err(|error| NotStarted::Now(format!("cannot start a thread: {error}")))
+        given.map_err(|error| StartFailure::Now(format!("cannot start a thread: {error}")))
     }
 
     /// A wait begins, counted from then on, or ends.
@@ -162,7 +164,7 @@ impl Handlers {
     }
 
     /// A timeout or a grace is over.
-    fn elapse(&mut self, number: u64, now: Moment, reports: &mut dyn Reports<Attempted>) {
+    fn elapse(&mut self, number: u64, now: Moment, reports: &mut dyn Reports<AttemptKey>) {
         let Some(under_way) = self.under_way.get_mut(&number) else { return };
         match under_way.phase {
             Phase::Running => self.tell_to_stop(number, KillCause::Timeout, now),
@@ -186,7 +188,7 @@ impl Handlers {
         cause: KillCause,
         outcome: Outcome,
         now: Moment,
-        reports: &mut dyn Reports<Attempted>,
+        reports: &mut dyn Reports<AttemptKey>,
     ) {
         let Some(under_way) = self.forget(number, now) else { return };
         if under_way.is_future {
@@ -206,7 +208,13 @@ impl Handlers {
     }
 
     /// An attempt has told its end.
-    fn take_end(&mut self, number: u64, outcome: Outcome, now: Moment, reports: &mut dyn Reports<Attempted>) {
+    fn take_end(
+        &mut self,
+        number: u64,
+        outcome: Outcome,
+        now: Moment,
+        reports: &mut dyn Reports<AttemptKey>,
+    ) {
         if self.left.remove(&number) {
             return self.pool.regain_one();
         }
@@ -257,23 +265,23 @@ impl Execution for Handlers {
         false
     }
 
-    fn make_room(&mut self, _now: Moment, _reports: &mut dyn Reports<Attempted>) {}
+    fn make_room(&mut self, _now: Moment, _reports: &mut dyn Reports<AttemptKey>) {}
 
     fn start(
         &mut self,
         start: &Start,
         _outputs: &dyn Fn(&str) -> String,
         now: Moment,
-    ) -> Result<Begun, NotStarted> {
-        let Body::Handler(body) = Body::decode(&start.work.action).map_err(NotStarted::ever)? else {
-            return Err(NotStarted::ever("the program calls handlers alone"));
+    ) -> Result<StartOutcome, StartFailure> {
+        let Body::Handler(body) = Body::decode(&start.work.action).map_err(StartFailure::ever)? else {
+            return Err(StartFailure::ever("the program calls handlers alone"));
         };
         let Some(handler) = self.registry.get(&body.name).map(Arc::clone) else {
-            return Err(NotStarted::ever(format!("there is no handler {}", body.name)));
+            return Err(StartFailure::ever(format!("there is no handler {}", body.name)));
         };
         if MAX_LEFT <= self.left.len() {
             let count = self.left.len();
-            return Err(NotStarted::Now(format!("{count} handlers do not end and hold a thread each")));
+            return Err(StartFailure::Now(format!("{count} handlers do not end and hold a thread each")));
         }
         self.last_number += 1;
         let number = self.last_number;
@@ -303,7 +311,7 @@ impl Execution for Handlers {
                 }
                 true
             }
-            (Handler::Future(_), None) => return Err(NotStarted::ever("there is no spawner for futures")),
+            (Handler::Future(_), None) => return Err(StartFailure::ever("there is no spawner for futures")),
         };
         let attempted = (start.key.clone(), start.attempt);
         let timeout = start.work.policies.timeout;
@@ -319,10 +327,10 @@ impl Execution for Handlers {
         };
         self.under_way.insert(number, under_way);
         self.arm(number, timeout.after, began);
-        Ok(Begun::As("handler".to_owned()))
+        Ok(StartOutcome::As("handler".to_owned()))
     }
 
-    fn turn(&mut self, now: Moment, reports: &mut dyn Reports<Attempted>) {
+    fn turn(&mut self, now: Moment, reports: &mut dyn Reports<AttemptKey>) {
         self.notifications.clear();
         while let Ok((number, line)) = self.lines.try_recv() {
             // What a function writes that is left to itself has no place any more.
@@ -339,12 +347,12 @@ impl Execution for Handlers {
         }
     }
 
-    fn ask_to_end(&mut self, attempted: &Attempted, now: Moment) -> bool {
+    fn ask_to_end(&mut self, attempted: &AttemptKey, now: Moment) -> bool {
         let number = self.number_of.get(attempted).copied();
         number.map(|number| self.tell_to_stop(number, KillCause::Asked, now)).is_some()
     }
 
-    fn give_up(&mut self, _attempted: &Attempted, _now: Moment, _reports: &mut dyn Reports<Attempted>) {}
+    fn give_up(&mut self, _attempted: &AttemptKey, _now: Moment, _reports: &mut dyn Reports<AttemptKey>) {}
 
     /// How long they have then, the end of the loop decides.
     fn ask_all_to_end(&mut self, now: Moment) {
@@ -358,7 +366,7 @@ impl Execution for Handlers {
 
     fn kill_processes_at_once(&mut self, _now: Moment) {}
 
-    fn give_all_up(&mut self, now: Moment, reports: &mut dyn Reports<Attempted>) {
+    fn give_all_up(&mut self, now: Moment, reports: &mut dyn Reports<AttemptKey>) {
         let numbers: Vec<u64> = self.under_way.keys().copied().collect();
         for number in numbers {
             if let Some(under_way) = self.under_way.get(&number) {
@@ -368,7 +376,7 @@ impl Execution for Handlers {
         }
     }
 
-    fn close(&mut self, now: Moment, reports: &mut dyn Reports<Attempted>) {
+    fn close(&mut self, now: Moment, reports: &mut dyn Reports<AttemptKey>) {
         self.give_all_up(now, reports);
     }
 

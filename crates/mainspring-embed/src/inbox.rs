@@ -18,7 +18,7 @@ use std::time::Duration;
 use mainspring_job::{Shard, StoreError};
 use mainspring_postgres::{Entry, Inbox};
 use mainspring_server::protocol::{ErrorKind, ErrorWire};
-use mainspring_server::server::calls::{Caller, Promise, Refused};
+use mainspring_server::server::program_calls::{CallRefusal, Caller, Promise};
 
 use crate::forwarded_command::{ForwardedCommand, ForwardedReply};
 
@@ -60,7 +60,7 @@ fn turn(inbox: &mut Inbox, caller: &Caller) -> Result<usize, StoreError> {
     let mut is_stopping = false;
     for (id, promise) in promised {
         let answered = promise.wait();
-        if answered == Err(Refused::Stopping) {
+        if answered == Err(CallRefusal::Stopping) {
             // The next owner does it, if it is there still.
             is_stopping = true;
             continue;

@@ -21,7 +21,7 @@ use mainspring_job::{
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error as ServerError;
 use mainspring_server::server::Stores;
-use mainspring_server::server::calls::calls;
+use mainspring_server::server::program_calls::calls;
 use mainspring_server::takeover::open_store;
 use mainspring_store::Directory;
 

@@ -25,7 +25,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 use mainspring_job::{Command, Holder, JobName, Reply};
-use mainspring_server::server::calls::{Answer, Answered, Caller, Promise, Refused, promise};
+use mainspring_server::server::program_calls::{Answer, CallRefusal, CallResult, Caller, Promise, promise};
 
 use crate::error::Error;
 
@@ -173,9 +173,9 @@ impl Member {
     }
 
     /// What the loop in this program answered; `None` if it lost the jobs, and the next owner may be asked.
-    fn of_own_loop(&self, answered: Answered, command: &Command) -> Result<Option<Reply>, Error> {
+    fn of_own_loop(&self, answered: CallResult, command: &Command) -> Result<Option<Reply>, Error> {
         match answered {
-            Err(Refused::Stopping) => {
+            Err(CallRefusal::Stopping) => {
                 // The jobs may be shut down.
                 self.owner()?;
                 let is_repeatable = matches!(command, Command::Submit(_));

@@ -11,7 +11,7 @@
 //! Does not encrypt: see [`Settings::check`].
 
 use jiff::tz::TimeZone;
-use mainspring_server::activation::Handed;
+use mainspring_server::activation::ActivatedSockets;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error as ServerError;
 use mainspring_server::server::listener::Listener;
@@ -42,7 +42,7 @@ impl Page {
         let wrong = |reason: String| Error::Definition { name: address.clone(), reason };
         let addresses = vec![address.parse().map_err(wrong)?];
         let failed = |source| Error::Open(ServerError::Setup { what: "the page", source });
-        let bound = prepare(Settings { addresses, ..Settings::default() }, &Handed::default());
+        let bound = prepare(Settings { addresses, ..Settings::default() }, &ActivatedSockets::default());
         let (bound, listener) = bound.map_err(|error| wrong(error.to_string()))?;
         let serving = bound.serve(data.clone(), TimeZone::system()).map_err(failed)?;
         Ok((listener, PageListener(Some(serving))))

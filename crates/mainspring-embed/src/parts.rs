@@ -19,10 +19,10 @@ use mainspring_job::{Definitions, Lease};
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error as ServerError;
 use mainspring_server::log::Style;
-use mainspring_server::server::calls::Calls;
 use mainspring_server::server::listener::Listener;
+use mainspring_server::server::program_calls::Calls;
 use mainspring_server::server::rate::Rates;
-use mainspring_server::server::{Host, Keeping, Server, Serving, Share, Stopping, Stores};
+use mainspring_server::server::{Host, Keeping, Server, Serving, ShardFilter, Stopping, Stores};
 
 use crate::catalogue::Catalogue;
 use crate::client::Client;
@@ -113,6 +113,6 @@ fn serving(
         listener,
         control: None,
         log: Style::default(),
-        share: Share::WHOLE,
+        shard_filter: ShardFilter::WHOLE,
     })
 }

@@ -21,8 +21,8 @@ use mainspring_postgres::{Identity, Inbox, Location, PostgresStore};
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error as ServerError;
 use mainspring_server::log::Style;
-use mainspring_server::server::calls::calls;
 use mainspring_server::server::listener::Listener;
+use mainspring_server::server::program_calls::calls;
 use mainspring_server::server::{Server, Stores, standby};
 use mainspring_server::takeover::{shared_owner, take};
 use mainspring_store::Directory;
@@ -81,7 +81,7 @@ impl Drop for Folder {
 struct OwnerState {
     server: Server,
     page_listener: PageListener,
-    caller: mainspring_server::server::calls::Caller,
+    caller: mainspring_server::server::program_calls::Caller,
     /// The thread of the inbox ends when it is dropped.
     _inbox: Sender<()>,
 }

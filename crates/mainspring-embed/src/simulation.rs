@@ -26,7 +26,7 @@ use mainspring_job::{
     Command, Definitions, Failure, Input, Lease, Limits, MemoryStore, Outcome, Output, Owner, Planner,
     Reader, Reply, Shard, Start, Store, StoreError, Ticket, turn,
 };
-use mainspring_server::server::calls::audit;
+use mainspring_server::server::program_calls::audit;
 
 use crate::catalogue::Catalogue;
 use crate::client::{Client, CommandTarget, Follow};

@@ -1,7 +1,7 @@
 //! The listening sockets that a service manager made and handed over: socket activation.
 //!
 //! ```text
-//! mainspring.socket ── LISTEN_FDS, LISTEN_PID, LISTEN_FDNAMES ──▶ Handed ─┬─▶ at DATA/mainspring.sock: the control socket
+//! mainspring.socket ── LISTEN_FDS, LISTEN_PID, LISTEN_FDNAMES ──▶ ActivatedSockets ─┬─▶ at DATA/mainspring.sock: the control socket
 //!                                                                         └─▶ any other: serve --listen=systemd
 //! ```
 //!
@@ -62,7 +62,7 @@ pub struct HandedSocket {
 
 /// The sockets that were handed over.
 #[derive(Debug, Default)]
-pub struct Handed {
+pub struct ActivatedSockets {
     control: Option<UnixListener>,
     others: Vec<HandedSocket>,
 }
@@ -125,7 +125,7 @@ impl fmt::Display for HandedSocket {
     }
 }
 
-impl Handed {
+impl ActivatedSockets {
     /// Takes the sockets over that the environment announces, once in the life of the process. The one at the
     /// path of the control socket of `place` is the control socket, whatever its name is. `None` is a server
     /// whose folder has no name yet.
@@ -136,15 +136,15 @@ impl Handed {
     ///
     /// When a descriptor is no listening stream socket, or others than its owner may connect to the control
     /// socket.
-    pub fn take(data: Option<&DataDirectory>) -> Result<Handed, Error> {
+    pub fn take(data: Option<&DataDirectory>) -> Result<ActivatedSockets, Error> {
         let is_announced = env::var(PROCESS).is_ok_and(|process| !process.is_empty());
         if !is_announced {
-            return Ok(Handed::default());
+            return Ok(ActivatedSockets::default());
         }
         let names = env::var(NAMES).unwrap_or_default();
         let mut names = names.split(':');
         let mut descriptors = ListenFd::from_env();
-        let mut handed = Handed::default();
+        let mut handed = ActivatedSockets::default();
         for index in 0..descriptors.len().min(MAX_SOCKETS) {
             let name = names.next().unwrap_or_default().to_owned();
             let socket = listening(&mut descriptors, index).map_err(|error| {

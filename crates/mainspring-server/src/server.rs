@@ -38,61 +38,61 @@ use crate::supervisor;
 use crate::waiting::{wait_for, wait_for_any};
 use mainspring_exec::clock::{Moment, boot_time};
 
-pub mod alone;
+mod actions;
 mod apply;
-mod asking;
 mod boot;
-pub mod brought;
-pub mod calls;
 mod changes;
 mod clients;
 mod clock_steps;
 #[cfg(feature = "commands")]
 pub mod commands;
-mod copies;
 mod describe;
-mod early;
-mod effects;
+pub mod disk_reserve;
+mod early_start;
 pub mod execution;
 mod feed;
 mod files;
 mod folders;
 mod health;
-mod holding;
 mod host;
 mod lease;
+mod lease_state;
 pub mod listener;
 mod listener_requests;
 pub mod login_codes;
 mod looks;
 mod meters;
 mod moves;
+mod next_step;
+pub mod offline;
 pub mod output;
+mod output_upload;
 mod owner;
 mod peer;
 mod peers;
 mod phase;
-mod postponed;
+#[cfg(feature = "commands")]
+pub mod process_slots;
 mod program;
+pub mod program_calls;
 mod purpose;
 mod queries;
 mod questions;
 pub mod rate;
+pub mod read_only_backend;
 mod record;
 mod reload;
+pub mod remote_output;
 mod removal;
 mod reports;
 mod requests;
-pub mod room;
-#[cfg(feature = "commands")]
-pub mod seats;
-mod share;
+mod shard_filter;
 mod sources;
-pub mod stand_in;
 pub mod standby;
+mod start_backlog;
 mod stop;
+mod store_contents;
 mod store_thread;
-mod stored;
 mod views;
 mod waiters;
 mod waits;
@@ -100,20 +100,20 @@ mod work;
 mod writer;
 
 pub use boot::{Keeping, Serving, Stores};
-use calls::Calls;
 use clients::Clients;
 use clock_steps::ClockSteps;
-use copies::Copies;
+use disk_reserve::DiskReserve;
 use files::Files;
-use holding::Holding;
 pub use host::Host;
-use host::Hosted;
+use host::HostKind;
+use lease_state::LeaseState;
 use listener::ListenerState;
+use output_upload::OutputUpload;
 use owner::Owner;
 use phase::Phase;
 pub use phase::Stopping;
-use room::Room;
-pub use share::Share;
+use program_calls::Calls;
+pub use shard_filter::ShardFilter;
 use waits::{LoopWaits, Wait};
 use work::Work;
 
@@ -130,13 +130,13 @@ const MAX_ROUNDS_PER_TURN: usize = 16;
 pub struct Server {
     data: DataDirectory,
     owner: Owner,
-    room: Room,
+    reserve: DiskReserve,
     /// What the log says already of the socket.
     socket_note: Option<String>,
     /// Whether the log says already that nothing can be recorded.
     is_said_full: bool,
     work: Work,
-    copies: Copies,
+    upload: OutputUpload,
     clients: Clients,
     files: Files,
     signals: Signals,
@@ -145,7 +145,7 @@ pub struct Server {
     log: Log<File>,
     /// What the program around the loop asks; none where the process is the server's own.
     calls: Option<Calls>,
-    hosted: Hosted,
+    host_kind: HostKind,
     began: Moment,
     clock_steps: ClockSteps,
     /// When it last looked around.
@@ -156,7 +156,7 @@ pub struct Server {
     keeping: Keeping,
     listener: ListenerState,
     phase: Phase,
-    holding: Holding,
+    holding: LeaseState,
     /// To be kept when the runs of `@reboot` are on disk.
     machine_start: Option<MachineStart>,
 }
@@ -268,7 +268,7 @@ impl Server {
             match wait {
                 Wait::Look => self.look_around(now),
                 Wait::Room => self.owner.write_again(now),
-                Wait::Postponed => self.owner.tell_all(self.work.start_postponed(now, &mut self.log)),
+                Wait::StartBacklog => self.owner.tell_all(self.work.start_postponed(now, &mut self.log)),
                 Wait::Phase | Wait::Store | Wait::Late | Wait::Settle | Wait::Accept | Wait::Lease => {}
             }
         }
@@ -297,15 +297,15 @@ impl Server {
     /// What has ended is in its file now.
     fn copy_outputs(&mut self) {
         for (key, is_once) in self.work.take_ended_outputs() {
-            if self.copies.is_there() {
+            if self.upload.is_there() {
                 let path = self.work.output_path(&key, is_once);
-                self.copies.add(key, path);
+                self.upload.add(key, path);
             }
         }
     }
 
     fn note(&mut self, now: Timestamp, text: &str) {
-        let prefix = self.files.share().prefix();
+        let prefix = self.files.shard_filter().prefix();
         self.log.line(now, &PROGRAM, Kind::Note, &format!("{prefix}{text}"));
     }
 
@@ -364,7 +364,7 @@ impl Server {
             (Wait::Store, self.store_deadline()),
             (Wait::Room, self.owner.room_deadline()),
             (Wait::Late, self.owner.late_deadline()),
-            (Wait::Postponed, self.work.deadline()),
+            (Wait::StartBacklog, self.work.deadline()),
             // Files that are not read now must not keep the loop turning.
             (Wait::Settle, self.files.deadline().filter(|_| self.takes_files())),
             (Wait::Accept, self.clients.deadline()),

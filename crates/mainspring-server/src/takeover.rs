@@ -15,7 +15,7 @@ use mainspring_job::{Lease, Owner, Shard, Store, StoreError};
 
 use crate::data_directory::DataDirectory;
 use crate::machine_start;
-use crate::server::room::give_up;
+use crate::server::disk_reserve::give_up;
 use crate::waiting::wait_for;
 use mainspring_store::{Directory, DirectoryError, SqliteStore};
 

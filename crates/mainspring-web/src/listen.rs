@@ -28,7 +28,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use jiff::tz::TimeZone;
 use mainspring_exec::clock::Moment;
 use mainspring_host::socket::{self, StaleSocket};
-use mainspring_server::activation::{Handed, HandedSocket, Listening};
+use mainspring_server::activation::{ActivatedSockets, HandedSocket, Listening};
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::message::say;
 use mainspring_server::protocol::{Request, Response};
@@ -96,7 +96,11 @@ pub struct Serving {
 }
 
 /// What an address stands for: each socket, with what people type to reach it.
-fn bind(address: &Address, settings: &Settings, handed: &Handed) -> io::Result<Vec<(Socket, String)>> {
+fn bind(
+    address: &Address,
+    settings: &Settings,
+    handed: &ActivatedSockets,
+) -> io::Result<Vec<(Socket, String)>> {
     match address {
         Address::Tcp(wanted) => Ok(vec![at_port(std::net::TcpListener::bind(wanted)?)?]),
         Address::Handed(name) => {
@@ -144,7 +148,7 @@ fn in_folder(listener: std::os::unix::net::UnixListener) -> io::Result<(Socket, 
 /// # Errors
 ///
 /// What is missing in the settings, or which address cannot be had.
-pub fn prepare(settings: Settings, handed: &Handed) -> io::Result<(Bound, Listener)> {
+pub fn prepare(settings: Settings, handed: &ActivatedSockets) -> io::Result<(Bound, Listener)> {
     Sockets::bind(settings, handed)?.prepare()
 }
 
@@ -154,7 +158,7 @@ impl Sockets {
     /// # Errors
     ///
     /// What is missing in the settings, or which address cannot be had.
-    pub fn bind(settings: Settings, handed: &Handed) -> io::Result<Sockets> {
+    pub fn bind(settings: Settings, handed: &ActivatedSockets) -> io::Result<Sockets> {
         settings.check().map_err(|why| io::Error::new(io::ErrorKind::InvalidInput, why))?;
         let mut sockets = Vec::new();
         let mut addresses: Vec<String> = settings.public_url.iter().map(ToString::to_string).collect();

@@ -22,7 +22,7 @@ const ROWS: &[(&str, &str)] = &[
     ),
     (
         "a run that cannot be started for want of descriptors, processes or memory",
-        "waits up to {mainspring-server/src/server/postponed.rs MAX_WAIT}, and no longer than its timeout, then it has failed",
+        "waits up to {mainspring-server/src/server/start_backlog.rs MAX_WAIT}, and no longer than its timeout, then it has failed",
     ),
     (
         "jobs in a file",
@@ -87,7 +87,7 @@ const ROWS: &[(&str, &str)] = &[
     ("requests that wait for the end of a run", "{mainspring-server/src/server/clients.rs MAX_WAITERS}"),
     (
         "room on the disk below which output is not kept, and the reserve of the store",
-        "{mainspring-server/src/server/room.rs FLOOR_BYTES}, {mainspring-server/src/server/room.rs RESERVE_BYTES}; neither is more than a sixteenth of the file system",
+        "{mainspring-server/src/server/disk_reserve.rs FLOOR_BYTES}, {mainspring-server/src/server/disk_reserve.rs RESERVE_BYTES}; neither is more than a sixteenth of the file system",
     ),
     (
         "HTTP connections: of an identity, of all, without an identity",

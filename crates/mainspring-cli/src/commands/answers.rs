@@ -23,7 +23,7 @@ use mainspring_server::protocol::{
     AppliedWire, AuditWire, ClusterWire, JobWire, LineWire, OnceWire, Request, Response, RunWire, StatusWire,
 };
 use mainspring_server::relative::length;
-use mainspring_server::server::alone::Alone;
+use mainspring_server::server::offline::OfflineStore;
 use mainspring_store::DirectoryError;
 
 /// Asks once, and shows the answer as the arguments say.
@@ -35,7 +35,7 @@ pub(super) fn ask(args: &AskArgs, request: Request) -> Result<Exit, Error> {
 /// Who answers a request that only looks: the server, or the store itself if no server has it.
 pub(super) enum Looking {
     Server(Client),
-    Alone(Box<Alone>),
+    OfflineStore(Box<OfflineStore>),
 }
 
 impl Looking {
@@ -46,13 +46,13 @@ impl Looking {
         };
         match Client::connect(address) {
             Ok(client) => Ok(Looking::Server(client)),
-            Err(unreachable) => match Alone::open(place, Moment::now().wall) {
+            Err(unreachable) => match OfflineStore::open(place, Moment::now().wall) {
                 Ok(Some(alone)) => {
                     let place = plain::line(&place.directory().to_string_lossy()).into_owned();
                     say(&format!(
                         "{PROGRAM}: no server runs for {place}: this is what its store holds, and nothing starts\n"
                     ));
-                    Ok(Looking::Alone(Box::new(alone)))
+                    Ok(Looking::OfflineStore(Box::new(alone)))
                 }
                 Ok(None) | Err(Error::Directory(DirectoryError::Taken { .. })) => Err(unreachable),
                 Err(error) => Err(error),
@@ -63,7 +63,7 @@ impl Looking {
     pub(super) fn ask(&mut self, request: Request) -> Result<Response, Error> {
         match self {
             Looking::Server(client) => client.ask(request),
-            Looking::Alone(alone) => alone.ask(&request),
+            Looking::OfflineStore(alone) => alone.ask(&request),
         }
     }
 }

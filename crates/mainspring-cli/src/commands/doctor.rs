@@ -36,7 +36,7 @@ use mainspring_server::exit::Exit;
 use mainspring_server::finding::{Finding, Level};
 use mainspring_server::message::with_causes;
 use mainspring_server::protocol::{HealthWire, Request, Response, StatusWire};
-use mainspring_server::server::alone::Alone;
+use mainspring_server::server::offline::OfflineStore;
 use mainspring_store::DirectoryError;
 
 /// A clock before this is not set: the program is younger than that.
@@ -223,7 +223,7 @@ fn recounted(client: &mut Client) -> Vec<Finding> {
 /// Reads the whole store, which no server has. Returns who was asked.
 fn alone(data: &DataDirectory, is_json: bool, findings: &mut Vec<Finding>) -> &'static str {
     let hint = "restore a copy, or move it away; what it still gives: sqlite3 FILE .recover";
-    let opened = match Alone::open(data, Moment::now().wall) {
+    let opened = match OfflineStore::open(data, Moment::now().wall) {
         Ok(Some(alone)) => Ok(alone),
         Ok(None) => {
             findings.push(Finding::ok("store", "there is none yet"));

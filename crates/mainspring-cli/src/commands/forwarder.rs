@@ -31,8 +31,8 @@ use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::protocol::{
     Answered, Asked, ChangesWire, MAX_REQUEST_BYTES, MetricsWire, Request, Response,
 };
-use mainspring_server::server::Share;
-use mainspring_server::server::brought::bring;
+use mainspring_server::server::ShardFilter;
+use mainspring_server::server::remote_output::bring;
 use mainspring_server::waiting::{is_left, wait_for_any};
 
 /// What a status says whose owner has not replied.
@@ -284,9 +284,9 @@ fn reader(stream: &UnixStream) -> io::Result<BufReader<&UnixStream>> {
 /// What the owner would reply to a question that looks.
 fn for_owner(tables: &Tables, request: &Request) -> String {
     if !matches!(request, Request::Status) {
-        return tables.reply(Share::WHOLE, request);
+        return tables.reply(ShardFilter::WHOLE, request);
     }
-    let mut response = tables.answer(Share::WHOLE, request);
+    let mut response = tables.answer(ShardFilter::WHOLE, request);
     if let Response::Status(status) = &mut response {
         status.troubles.push(TROUBLE.to_owned());
     }

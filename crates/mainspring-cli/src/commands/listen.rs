@@ -20,7 +20,7 @@ use crate::cli::listen::ListenArgs;
 use crate::cli::token::{OpenArgs, TokenAddArgs, TokenCommand, TokenListArgs};
 use crate::client::Client;
 use crate::client::http::parse_url;
-use mainspring_server::activation::{Handed, HandedSocket};
+use mainspring_server::activation::{ActivatedSockets, HandedSocket};
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
@@ -56,7 +56,7 @@ fn failed(source: io::Error) -> Error {
 /// # Errors
 ///
 /// When there is one.
-pub(super) fn check(args: &ListenArgs, handed: &Handed) -> Result<(), Error> {
+pub(super) fn check(args: &ListenArgs, handed: &ActivatedSockets) -> Result<(), Error> {
     let is_meant = |address: &Address, socket: &HandedSocket| match address {
         Address::Handed(name) => socket.is_named(name.as_deref()),
         Address::Tcp(_) | Address::Unix(_) => false,
@@ -70,7 +70,7 @@ impl Beside {
     pub(super) fn begin(
         &mut self,
         args: &ListenArgs,
-        handed: &Handed,
+        handed: &ActivatedSockets,
         data: &DataDirectory,
         zone: &TimeZone,
     ) -> Result<Listener, Error> {
@@ -106,7 +106,7 @@ impl Beside {
     pub(super) fn stand(
         &mut self,
         args: &ListenArgs,
-        handed: &Handed,
+        handed: &ActivatedSockets,
         data: &DataDirectory,
         zone: &TimeZone,
         style: Style,

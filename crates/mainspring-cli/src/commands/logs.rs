@@ -34,7 +34,7 @@ pub(super) fn logs(args: &LogsArgs) -> Result<Exit, Error> {
     let mut tail = args.count.map(Tail::of);
     let mut client = match looking {
         Looking::Server(client) => client,
-        Looking::Alone(mut alone) => {
+        Looking::OfflineStore(mut alone) => {
             alone.logs(&args.of, &mut |response| take(response, &mut tail, &mut printer))?;
             return end(tail, &mut printer);
         }

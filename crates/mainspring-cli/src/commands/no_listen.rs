@@ -7,7 +7,7 @@
 use jiff::tz::TimeZone;
 
 use crate::cli::listen::ListenArgs;
-use mainspring_server::activation::Handed;
+use mainspring_server::activation::ActivatedSockets;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::log::Style;
@@ -22,7 +22,7 @@ pub(super) struct Beside {}
 /// # Errors
 ///
 /// When it handed another one over.
-pub(super) fn check(_: &ListenArgs, handed: &Handed) -> Result<(), Error> {
+pub(super) fn check(_: &ListenArgs, handed: &ActivatedSockets) -> Result<(), Error> {
     handed.check(|_| false)
 }
 
@@ -36,7 +36,7 @@ impl Beside {
     pub(super) fn begin(
         &mut self,
         _: &ListenArgs,
-        _: &Handed,
+        _: &ActivatedSockets,
         _: &DataDirectory,
         _: &TimeZone,
     ) -> Result<Listener, Error> {
@@ -48,7 +48,7 @@ impl Beside {
     pub(super) fn stand(
         &mut self,
         _: &ListenArgs,
-        _: &Handed,
+        _: &ActivatedSockets,
         _: &DataDirectory,
         _: &TimeZone,
         _: Style,

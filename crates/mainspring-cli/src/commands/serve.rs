@@ -22,7 +22,7 @@ use mainspring_file::crontab::Format;
 use mainspring_file::loaded_file::Reader;
 use mainspring_host::accounts::Account;
 use mainspring_host::accounts::users::Users;
-use mainspring_server::activation::Handed;
+use mainspring_server::activation::ActivatedSockets;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
@@ -30,9 +30,9 @@ use mainspring_server::log::Style;
 use mainspring_server::message::{PROGRAM, say};
 use mainspring_server::server::commands::Commands;
 use mainspring_server::server::listener::Listener;
+use mainspring_server::server::process_slots::ProcessSlots;
 use mainspring_server::server::rate::Rates;
-use mainspring_server::server::seats::Seats;
-use mainspring_server::server::{Host, Keeping, Server, Serving, Share, Stopping, Stores, standby};
+use mainspring_server::server::{Host, Keeping, Server, Serving, ShardFilter, Stopping, Stores, standby};
 use mainspring_server::takeover::take;
 
 /// Refuses an address among the files: it was meant for `--listen`, which takes one only behind an equals
@@ -59,9 +59,9 @@ fn warn_of_zone(given: Option<&TimeZone>) {
 }
 
 /// The sockets of the service manager. They are taken before there is a second thread.
-fn handed_over(args: &ServeArgs) -> Result<Handed, Error> {
+fn handed_over(args: &ServeArgs) -> Result<ActivatedSockets, Error> {
     let has_own_folder = args.memory && args.data.data.is_none();
-    let handed = Handed::take((!has_own_folder).then(|| args.data.directory()).as_ref())?;
+    let handed = ActivatedSockets::take((!has_own_folder).then(|| args.data.directory()).as_ref())?;
     listen::check(&args.listen, &handed)?;
     Ok(handed)
 }
@@ -84,13 +84,13 @@ impl Usual {
         data: DataDirectory,
         listener: Listener,
         control: Option<UnixListener>,
-        part: Option<(Share, &Arc<Seats>)>,
+        part: Option<(ShardFilter, &Arc<ProcessSlots>)>,
     ) -> Result<Serving, Error> {
         let commands = Commands::new(self.running_max, self.reader.users.clone());
         let commands = commands.map_err(|source| Error::Setup { what: "a socket pair", source })?;
-        let (commands, share) = match part {
-            Some((share, seats)) => (commands.sharing(seats, share.shard), share),
-            None => (commands, Share::WHOLE),
+        let (commands, shard_filter) = match part {
+            Some((shard_filter, slots)) => (commands.sharing(slots, shard_filter.shard), shard_filter),
+            None => (commands, ShardFilter::WHOLE),
         };
         Ok(Serving {
             data,
@@ -104,7 +104,7 @@ impl Usual {
             listener,
             control,
             log: self.log,
-            share,
+            shard_filter,
         })
     }
 }
@@ -143,9 +143,9 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     data.make()?;
     if let Some(location) = location {
         let stand = |beside: &mut Beside| beside.stand(&listening, &handed, &data, &zone, log);
-        let seats = Seats::new(usual.running_max);
-        let of_shard = |data: DataDirectory, share: Share| {
-            usual.serving(data, Listener::default(), None, Some((share, &seats)))
+        let slots = ProcessSlots::new(usual.running_max);
+        let of_shard = |data: DataDirectory, shard_filter: ShardFilter| {
+            usual.serving(data, Listener::default(), None, Some((shard_filter, &slots)))
         };
         return shared::serve(&location, &data, log, &handed, stand, serving, &of_shard);
     }

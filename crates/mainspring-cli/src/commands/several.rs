@@ -26,8 +26,8 @@ use mainspring_server::error::Error;
 use mainspring_server::protocol::{
     Answers, Done, ErrorKind, ErrorWire, FoundWire, LineWire, Request, Response,
 };
-use mainspring_server::server::brought::Told;
-use mainspring_server::server::stand_in::StandIn;
+use mainspring_server::server::read_only_backend::ReadOnlyBackend;
+use mainspring_server::server::remote_output::RemoteTail;
 use mainspring_server::waiting::{is_left, wait_for_any};
 
 /// How much of an output one reply has: some screens, and little for a table.
@@ -76,10 +76,10 @@ pub(super) fn logs(client: &mut Client, of: &str) -> Result<String, Error> {
 ///
 /// # Errors
 /// What is said instead.
-pub(super) fn logs_of(stand_in: &mut StandIn<'_>, of: &str) -> Result<String, Error> {
-    let is_over = !of.contains('@') || is_end(&stand_in.ask(&Request::Find { run: of.to_owned() })?);
+pub(super) fn logs_of(backend: &mut ReadOnlyBackend<'_>, of: &str) -> Result<String, Error> {
+    let is_over = !of.contains('@') || is_end(&backend.ask(&Request::Find { run: of.to_owned() })?);
     let mut gathered = Gathered::default();
-    stand_in.logs(of, &mut |response| {
+    backend.logs(of, &mut |response| {
         if let Response::Line(line) = response {
             gathered.push(line);
         }
@@ -115,9 +115,9 @@ impl Gathered {
 }
 
 /// What a reply to `logs` tells; nothing if it is an error.
-pub(super) fn told(reply: &str) -> Option<Told> {
+pub(super) fn told(reply: &str) -> Option<RemoteTail> {
     let LogsReply { left_out, lines, is_over } = serde_json::from_str(reply).ok()?;
-    Some(Told { left_out, lines, is_over })
+    Some(RemoteTail { left_out, lines, is_over })
 }
 
 /// Whether it is a run that is over.

@@ -42,9 +42,9 @@ use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::log::Style;
 use mainspring_server::protocol::MAX_REQUEST_BYTES;
-use mainspring_server::server::calls::calls;
 use mainspring_server::server::listener::Listener;
-use mainspring_server::server::{Host, Server, Serving, Share, Stores, standby};
+use mainspring_server::server::program_calls::calls;
+use mainspring_server::server::{Host, Server, Serving, ShardFilter, Stores, standby};
 use mainspring_server::signals::Signals;
 use mainspring_server::supervisor;
 use mainspring_server::waiting::wait_for;
@@ -79,7 +79,7 @@ const MAX_CLIENTS: usize = 48;
 const REST_WAIT: Duration = Duration::from_secs(30);
 
 /// Makes what a loop serves, for its folder.
-pub(super) type MakeServing<'m> = dyn Fn(DataDirectory, Share) -> Result<Serving, Error> + Sync + 'm;
+pub(super) type MakeServing<'m> = dyn Fn(DataDirectory, ShardFilter) -> Result<Serving, Error> + Sync + 'm;
 
 /// What is given to a server of the pool.
 pub(super) struct Given<'g> {
@@ -273,9 +273,9 @@ impl<'p> Part<'p> {
 
     /// A loop from its beginning to its end.
     fn run(&self, shard: Shard) -> Result<(), Error> {
-        let share = Share { shard, count: self.pool.count };
+        let shard_filter = ShardFilter { shard, count: self.pool.count };
         let opened = PostgresStore::open(&self.pool.location, self.identity.clone());
-        let mut store = opened.map_err(passing).map_err(Error::Store)?.among(share.count);
+        let mut store = opened.map_err(passing).map_err(Error::Store)?.among(shard_filter.count);
         let asked = boot_time();
         let lease = store.acquire(shard, self.owner).map_err(Error::Store)?;
         let folder = self.data.directory().join(format!("shard-{}", shard.0));
@@ -283,7 +283,7 @@ impl<'p> Part<'p> {
         data.make()?;
         let (caller, calls) = calls().map_err(setup("a socket pair"))?;
         let (ours, theirs) = pairs().map_err(setup("a socket pair"))?;
-        let serving = (self.make)(data.clone(), share)?;
+        let serving = (self.make)(data.clone(), shard_filter)?;
         let listener = Listener { streams: theirs, addresses: self.addresses.to_vec() };
         let serving = Serving { host: Host::Pool { calls }, listener, control: None, ..serving };
         let reader = Box::new(store.reader().map_err(Error::Store)?);

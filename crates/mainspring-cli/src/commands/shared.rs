@@ -26,7 +26,7 @@ use super::listen::Beside;
 use super::sharded::{self, Given, MakeServing, passing};
 use mainspring_exec::notifier::{Notifications, pair};
 use mainspring_host::regular::open_regular;
-use mainspring_server::activation::Handed;
+use mainspring_server::activation::ActivatedSockets;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
@@ -145,7 +145,7 @@ pub(super) fn serve(
     location: &Location,
     data: &DataDirectory,
     style: Style,
-    handed: &Handed,
+    handed: &ActivatedSockets,
     stand: impl Fn(&mut Beside) -> Listener,
     serving: impl Fn(DataDirectory, &mut Beside) -> Result<Serving, Error>,
     of_shard: &MakeServing<'_>,

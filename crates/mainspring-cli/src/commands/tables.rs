@@ -2,7 +2,7 @@
 //! place of these.
 //!
 //! ```text
-//!  a question that looks ── no answer ──▶ StandIn ── tables of the database ──▶ an answer, as of the owner
+//!  a question that looks ── no answer ──▶ ReadOnlyBackend ── tables of the database ──▶ an answer, as of the owner
 //!  any other             ── no answer ──▶ what is wrong
 //! ```
 //!
@@ -11,7 +11,7 @@
 //!
 //! Cost: two sessions, each from its first question on; those who ask at the same time wait for each other.
 //!
-//! Does not know how the answers are found: see [`StandIn`].
+//! Does not know how the answers are found: see [`ReadOnlyBackend`].
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -26,8 +26,8 @@ use mainspring_exec::clock::Moment;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::protocol::{ErrorKind, ErrorWire, Request, Response};
-use mainspring_server::server::Share;
-use mainspring_server::server::stand_in::StandIn;
+use mainspring_server::server::ShardFilter;
+use mainspring_server::server::read_only_backend::ReadOnlyBackend;
 
 /// What all threads of a server share that answer.
 #[derive(Debug)]
@@ -90,38 +90,44 @@ impl Tables {
     }
 
     /// What the owner of a shard would answer to a question that looks, and that has one answer.
-    pub(super) fn answer(&self, share: Share, request: &Request) -> Response {
-        self.stand_in(share, |stand_in| stand_in.ask(request)).unwrap_or_else(Response::Error)
+    pub(super) fn answer(&self, shard_filter: ShardFilter, request: &Request) -> Response {
+        self.backend(shard_filter, |backend| backend.ask(request)).unwrap_or_else(Response::Error)
     }
 
     /// The same as the owner would write it. Of `logs` it is the end of the output.
-    pub(super) fn reply(&self, share: Share, request: &Request) -> String {
+    pub(super) fn reply(&self, shard_filter: ShardFilter, request: &Request) -> String {
         let said = |response: &Response| serde_json::to_string(response).unwrap_or_default();
         match request {
             Request::Logs { of, .. } => self
-                .stand_in(share, |stand_in| several::logs_of(stand_in, of))
+                .backend(shard_filter, |backend| several::logs_of(backend, of))
                 .unwrap_or_else(|error| said(&Response::Error(error))),
-            request => said(&self.answer(share, request)),
+            request => said(&self.answer(shard_filter, request)),
         }
     }
 
     /// What is found, or why not.
-    fn stand_in<T>(
+    fn backend<T>(
         &self,
-        share: Share,
-        ask: impl FnOnce(&mut StandIn<'_>) -> Result<T, Error>,
+        shard_filter: ShardFilter,
+        ask: impl FnOnce(&mut ReadOnlyBackend<'_>) -> Result<T, Error>,
     ) -> Result<T, ErrorWire> {
         let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
         let (began, now) = (self.began.wall, Moment::now().wall);
-        let mut stand_in =
-            StandIn { reader: &mut *reader, share, is_shared: true, data: &self.data, began, now };
-        ask(&mut stand_in).map_err(|error| match error {
+        let mut backend = ReadOnlyBackend {
+            reader: &mut *reader,
+            shard_filter,
+            is_shared: true,
+            data: &self.data,
+            began,
+            now,
+        };
+        ask(&mut backend).map_err(|error| match error {
             Error::Refused(error) => error,
             error => {
-                let of = if share == Share::WHOLE {
+                let of = if shard_filter == ShardFilter::WHOLE {
                     "the jobs".to_owned()
                 } else {
-                    format!("shard {}", share.shard.0)
+                    format!("shard {}", shard_filter.shard.0)
                 };
                 ErrorWire::new(ErrorKind::Temporary, format!("nobody answers for {of}: {error}"))
             }

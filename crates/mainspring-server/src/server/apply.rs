@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use mainspring_job::{Definitions, Job, JobName, Prune};
 
 use super::Server;
-use super::asking::{Asking, Next, usage};
 use super::boot::definitions;
+use super::next_step::{Next, NextResult, usage};
 use crate::protocol::{AppliedWire, ErrorKind, ErrorWire, FileWire, MAX_APPLIED_FILES, Response};
 use mainspring_file::budget::Budget;
 use mainspring_file::claims::Claimant;
@@ -21,7 +21,7 @@ use mainspring_file::loaded_file::LoadedFile;
 use mainspring_file::source::Source;
 
 impl Server {
-    pub(super) fn apply_files(&mut self, files: Vec<FileWire>, prune: bool, is_preview: bool) -> Asking {
+    pub(super) fn apply_files(&mut self, files: Vec<FileWire>, prune: bool, is_preview: bool) -> NextResult {
         if MAX_APPLIED_FILES < files.len() {
             return Err(usage(format!("at most {MAX_APPLIED_FILES} files are applied at once")));
         }
@@ -38,14 +38,14 @@ impl Server {
             }
             claimants.push(Claimant { job_source: job_source.source(), loaded });
         }
-        self.files.share().prepare(&mut claimants);
+        self.files.shard_filter().prepare(&mut claimants);
         self.settle_names(&mut claimants);
         if let Some(file) = claimants.iter().find(|file| !file.loaded.is_good()) {
             return Err(ErrorWire::new(ErrorKind::Conflict, file.loaded.problems_text()));
         }
-        let share = self.files.share();
+        let shard_filter = self.files.shard_filter();
         let set = |mut file: Claimant| {
-            let elsewhere = share.part(&mut file.loaded);
+            let elsewhere = shard_filter.part(&mut file.loaded);
             definitions(file.loaded, &JobSource::of(&file.job_source), !prune).with_elsewhere(elsewhere)
         };
         let sets: Vec<Definitions> = claimants.into_iter().map(set).collect();
@@ -65,10 +65,10 @@ impl Server {
     /// Refuses a job that belongs to several shards, and one that belongs to another: the caller looks again
     /// who owns that.
     pub(super) fn check_here(&self, job: &Job) -> Result<(), ErrorWire> {
-        if let Some(text) = self.files.share().refusal(job) {
+        if let Some(text) = self.files.shard_filter().refusal(job) {
             return Err(ErrorWire::new(ErrorKind::Conflict, text));
         }
-        if self.files.share().has(job) {
+        if self.files.shard_filter().has(job) {
             return Ok(());
         }
         let text = format!("the job `{}` belongs to another shard: ask again", job.name);

@@ -22,20 +22,20 @@ use mainspring_job::{
 use super::Server;
 use super::clients::Clients;
 use super::clock_steps::ClockSteps;
-use super::copies::Copies;
+use super::disk_reserve::DiskReserve;
 use super::execution::{Execution, LEAD};
 use super::files::{Files, Occasion};
-use super::holding::Holding;
-use super::host::{Host, Hosted, of_host};
+use super::host::{Host, HostKind, of_host};
+use super::lease_state::LeaseState;
 use super::listener::{Listener, ListenerState};
+use super::output_upload::OutputUpload;
 use super::owner::Owner;
 use super::phase::{Phase, Stopping};
 use super::program::{check_own, leave_own_out};
 use super::purpose::Purpose;
 use super::rate::Rates;
-use super::room::Room;
-use super::share::Share;
-use super::stored::{Stored, kept_file, kept_job};
+use super::shard_filter::ShardFilter;
+use super::store_contents::{StoreContents, kept_file, kept_job};
 use super::waits::LoopWaits;
 use super::work::Work;
 use crate::alarm::Alarm;
@@ -98,7 +98,7 @@ pub struct Serving {
     /// What its log has, and how.
     pub log: Style,
     /// Which part of the jobs it has.
-    pub share: Share,
+    pub shard_filter: ShardFilter,
 }
 
 /// What a server keeps its jobs and runs in.
@@ -121,28 +121,28 @@ impl Server {
     /// When a served file is not there, the store cannot be read, or the operating system refuses something.
     pub fn prepare(serving: Serving, mut stores: Stores, lease: Lease) -> Result<Server, Error> {
         let Serving { data, files, reader, stopping, rates, keeping, control, .. } = serving;
-        let Serving { mut execution, host, listener, log, share, .. } = serving;
+        let Serving { mut execution, host, listener, log, shard_filter, .. } = serving;
         execution.owned_by(lease);
         follow_clock(lease, stores.asked);
-        let stored = Stored::read(&mut *stores.store, lease.shard).map_err(Error::Store)?;
+        let stored = StoreContents::read(&mut *stores.store, lease.shard).map_err(Error::Store)?;
         let setup = |what| move |source| Error::Setup { what, source };
         let began = Moment::now();
-        let files = Files::new(&files, reader, share);
-        let (signals, calls, own, output, hosted) = of_host(host)?;
-        let room = match keeping {
-            Keeping::OnDisk => Room::new(data.directory()),
-            Keeping::InMemory => Room::without(data.directory()),
+        let files = Files::new(&files, reader, shard_filter);
+        let (signals, calls, own, output, host_kind) = of_host(host)?;
+        let reserve = match keeping {
+            Keeping::OnDisk => DiskReserve::new(data.directory()),
+            Keeping::InMemory => DiskReserve::without(data.directory()),
         };
         let mut limits = Limits::default();
         (limits.max_running, limits.lead) = (execution.capacity(), LEAD);
         let (executes, execution_note) = (execution.executes(), execution.note());
         let mut server = Server {
             owner: Owner::start(stores.store, stores.reader, lease, stores.asked, limits, executes)?,
-            room,
+            reserve,
             socket_note: None,
             is_said_full: false,
             work: Work::new(execution, data.output()),
-            copies: Copies::start(stores.outputs).map_err(setup("a thread for outputs"))?,
+            upload: OutputUpload::start(stores.outputs).map_err(setup("a thread for outputs"))?,
             clients: Clients::listen(&data.socket(), control, rates, began)
                 .map_err(|source| Error::Data { path: data.socket(), source })?,
             files,
@@ -151,7 +151,7 @@ impl Server {
             alarm: Alarm::new().map_err(setup("a timer"))?,
             log: Log::new(output, SUBJECT_WIDTH).in_style(log),
             calls,
-            hosted,
+            host_kind,
             began,
             clock_steps: ClockSteps::new(began, boot_time()),
             looked: began,
@@ -160,7 +160,7 @@ impl Server {
             keeping,
             listener: ListenerState::new(listener.addresses, !listener.streams.is_empty()),
             phase: Phase::Running,
-            holding: Holding::default(),
+            holding: LeaseState::default(),
             machine_start: None,
             data,
         };
@@ -179,8 +179,8 @@ impl Server {
         }
     }
 
-    fn restore(&mut self, stored: Stored, own: Option<Definitions>, now: Moment) -> Result<(), Error> {
-        let Stored { mut records, paused, sources, pages, heard } = stored;
+    fn restore(&mut self, stored: StoreContents, own: Option<Definitions>, now: Moment) -> Result<(), Error> {
+        let StoreContents { mut records, paused, sources, pages, heard } = stored;
         self.files.is_shared = sources.is_some();
         for record in &records {
             if let (Some(at), Some(_)) = (record.last_success, &record.source) {
@@ -192,9 +192,9 @@ impl Server {
         let is_first = !is_known && records.iter().all(|record| record.source.is_none());
         let taken = self.take_all(&records, now);
         let is_all_good = taken.len() == self.files.served.len();
-        let share = self.files.share();
+        let shard_filter = self.files.shard_filter();
         for file in &self.files.served {
-            file.say_problems(share);
+            file.say_problems(shard_filter);
         }
         if is_first && !is_all_good {
             return Err(self.refuse());
@@ -236,14 +236,14 @@ impl Server {
         }
         self.look_at_machine_start();
         self.owner.tell(Input::Begin { takeover: self.owner.lease().takeover });
-        if self.files.share().is_part() {
+        if self.files.shard_filter().is_part() {
             self.owner.take_from_now_on();
         }
         self.say_hello(names.len(), now);
         self.say_of_folders(now);
         self.say_if_store_is_lost(now);
-        self.work.keep_output(!self.room.is_short());
-        if let Some(trouble) = self.room.trouble() {
+        self.work.keep_output(!self.reserve.is_short());
+        if let Some(trouble) = self.reserve.trouble() {
             self.note(now.wall, trouble);
         }
         Ok(())
@@ -256,7 +256,7 @@ impl Server {
         let data = data.unwrap_or_else(|_| self.data.directory().to_owned());
         let data = data.display();
         let text = match self.keeping {
-            _ if self.files.share().is_part() => format!("{jobs}, epoch {}", self.owner.lease().epoch),
+            _ if self.files.shard_filter().is_part() => format!("{jobs}, epoch {}", self.owner.lease().epoch),
             Keeping::OnDisk => format!("mainspring {version}: {jobs}, data in {data}"),
             Keeping::InMemory => {
                 format!(
@@ -268,7 +268,7 @@ impl Server {
         self.tell_supervisor(&format!("{}\nSTATUS={}", supervisor::READY, counted(job_count, "job")));
         let limit = descriptors::limit();
         let capacity = descriptors::runs_at_once(limit);
-        if self.hosted == Hosted::Process && capacity < MAX_RUNNING {
+        if self.host_kind == HostKind::Process && capacity < MAX_RUNNING {
             let text = format!(
                 "the limit of open files is {limit}, so at most {capacity} runs go on at a time (ulimit -Hn {} for {MAX_RUNNING})",
                 descriptors::NEEDED
@@ -403,7 +403,7 @@ impl Server {
                 _ => format!("{} has problems, and what was read before stays in force", file.path),
             };
             // One of the loops has told what is wrong.
-            if !self.files.share().is_part() {
+            if !self.files.shard_filter().is_part() {
                 self.note(now.wall, &text);
             }
         }

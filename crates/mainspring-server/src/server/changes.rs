@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use mainspring_job::{Batch, JobName, Operation, RunKey, RunState};
 
-use super::asking::Asker;
+use super::next_step::RequestId;
 use crate::protocol::{ChangesWire, RunChangeWire};
 use mainspring_exec::clock::Moment;
 
@@ -41,18 +41,18 @@ pub(super) struct Changes {
     clock: bool,
     is_cut_short: bool,
     /// The request that waits.
-    waiting: Option<Asker>,
+    waiting: Option<RequestId>,
     /// When changes were told last.
     told: Option<Moment>,
 }
 
 impl Changes {
     /// A client waits for changes. The one that waited before does so no more.
-    pub(super) fn watch(&mut self, asker: Asker) {
+    pub(super) fn watch(&mut self, request_id: RequestId) {
         // What changed before is not known.
         self.is_cut_short |= !self.is_watched;
         self.is_watched = true;
-        self.waiting = Some(asker);
+        self.waiting = Some(request_id);
     }
 
     /// Notes that the system's clock was set.
@@ -109,10 +109,10 @@ impl Changes {
     }
 
     /// The client that waits and what there is to tell, if there is both.
-    pub(super) fn take(&mut self, now: Moment) -> Option<(Asker, ChangesWire)> {
+    pub(super) fn take(&mut self, now: Moment) -> Option<(RequestId, ChangesWire)> {
         let is_told = self.is_all || self.once || self.audit || self.clock || self.is_cut_short;
         let has_any = is_told || !self.runs.is_empty() || !self.jobs.is_empty();
-        let asker = self.waiting.take_if(|_| has_any)?;
+        let request_id = self.waiting.take_if(|_| has_any)?;
         self.told = Some(now);
         let runs = std::mem::take(&mut self.runs).into_iter().map(|(job, (key, state))| RunChangeWire {
             run: key.to_string(),
@@ -128,7 +128,7 @@ impl Changes {
         wire.audit = std::mem::take(&mut self.audit);
         wire.clock = std::mem::take(&mut self.clock);
         wire.is_cut_short = std::mem::take(&mut self.is_cut_short);
-        Some((asker, wire))
+        Some((request_id, wire))
     }
 }
 
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn of_each_job_the_last_change_is_told_once_to_who_waits() {
         let mut changes = Changes::default();
-        let asked = |id| Asker { client: 7, id, follows: false, what: "watch" };
+        let asked = |id| RequestId { client: 7, id, follows: false, what: "watch" };
         let key = |job: &str| RunKey::new(JobName::new(job).unwrap(), Timestamp::UNIX_EPOCH);
         let end = |job: &str| Operation::Move {
             key: key(job),
@@ -168,8 +168,8 @@ mod tests {
             &batch(vec![begin("a"), begin("b"), end("a"), Operation::PauseAll(Some(PauseTerms::default()))]),
             now,
         );
-        let (asker, told) = changes.take(now).unwrap();
-        assert_eq!(asker, asked(8));
+        let (request_id, told) = changes.take(now).unwrap();
+        assert_eq!(request_id, asked(8));
         let states: Vec<(&str, &str)> =
             told.runs.iter().map(|run| (run.job.as_str(), run.state.as_str())).collect();
         assert_eq!(states, [("a", "cancelled"), ("b", "running")]);

@@ -21,8 +21,8 @@ use std::time::Instant;
 
 use mainspring_job::{Audit, RunKey, Ticket};
 
-use super::asking::Asker;
 use super::feed::Feed;
+use super::next_step::RequestId;
 use super::peer::Peer;
 use super::peers::{MAX_WAITING, Peers};
 use super::purpose::Purpose;
@@ -83,8 +83,8 @@ impl Clients {
     }
 
     /// Whether the server's own listener asks.
-    pub(super) fn is_listener(&mut self, asker: Asker) -> bool {
-        self.peers.get(asker.client).is_some_and(|peer| peer.is_listener)
+    pub(super) fn is_listener(&mut self, request_id: RequestId) -> bool {
+        self.peers.get(request_id.client).is_some_and(|peer| peer.is_listener)
     }
 
     /// Makes the socket again if it is not where it was. Returns whether it was gone.
@@ -118,37 +118,37 @@ impl Clients {
 
     /// The next request, with the number of its connection, and who asks: for whom, if the server's own
     /// listener says so, and else whose process it is. A client that names somebody is not believed.
-    pub(super) fn next_request(&mut self) -> Option<(Asker, Asked)> {
+    pub(super) fn next_request(&mut self) -> Option<(RequestId, Asked)> {
         let (client, asked) = self.peers.next_request()?;
         let Row { word, answers, .. } = asked.request.row();
         let follows = answers == Answers::Lines { follows: true };
-        let asker = Asker { client, id: asked.id, follows, what: word };
+        let request_id = RequestId { client, id: asked.id, follows, what: word };
         let peer = self.peers.get(client)?;
         let actor = if peer.is_listener { asked.actor } else { Some(peer.owner()) };
-        Some((asker, Asked { actor, ..asked }))
+        Some((request_id, Asked { actor, ..asked }))
     }
 
     /// Keeps who asks until the request is a command.
-    pub(super) fn begin_audit(&mut self, asker: Asker, audit: Option<Audit>) {
-        if let Some(peer) = self.peers.get(asker.client) {
+    pub(super) fn begin_audit(&mut self, request_id: RequestId, audit: Option<Audit>) {
+        if let Some(peer) = self.peers.get(request_id.client) {
             peer.audit = audit;
         }
     }
 
     /// Who asks; once. A client has one request under way until it is a command.
-    pub(super) fn take_audit(&mut self, asker: Asker) -> Option<Audit> {
-        self.peers.get(asker.client)?.audit.take()
+    pub(super) fn take_audit(&mut self, request_id: RequestId) -> Option<Audit> {
+        self.peers.get(request_id.client)?.audit.take()
     }
 
     /// Whether a client may wait now: for the end of a run, or for more output.
-    pub(super) fn admit(&mut self, asker: Asker, answers: Answers) -> Result<(), ErrorWire> {
+    pub(super) fn admit(&mut self, request_id: RequestId, answers: Answers) -> Result<(), ErrorWire> {
         let waits_for_run = answers == Answers::End;
         let too_many = |text: String| Err(ErrorWire::new(ErrorKind::Temporary, text));
         if waits_for_run && MAX_WAITERS <= self.peers.waited_count() {
             return too_many(format!("{MAX_WAITERS} requests wait already, which is the limit"));
         }
-        let waits = self.peers.get(asker.client).is_some_and(|peer| peer.is_waiting());
-        if (waits_for_run || asker.follows) && !waits && MAX_WAITING <= self.peers.waiting_count() {
+        let waits = self.peers.get(request_id.client).is_some_and(|peer| peer.is_waiting());
+        if (waits_for_run || request_id.follows) && !waits && MAX_WAITING <= self.peers.waiting_count() {
             let message =
                 format!("{MAX_WAITING} connections wait for runs or output already, which is the limit");
             return too_many(message);
@@ -157,10 +157,10 @@ impl Clients {
     }
 
     /// Whether a client may ask for a change now.
-    pub(super) fn weigh(&mut self, asker: Asker, now: Moment) -> Result<(), ErrorWire> {
+    pub(super) fn weigh(&mut self, request_id: RequestId, now: Moment) -> Result<(), ErrorWire> {
         let Rates { connection, total } = self.rates;
-        let is_listener = self.is_listener(asker);
-        let is_over = self.peers.get(asker.client).is_some_and(|peer| !peer.bucket.take(now));
+        let is_listener = self.is_listener(request_id);
+        let is_over = self.peers.get(request_id.client).is_some_and(|peer| !peer.bucket.take(now));
         let over = if is_listener && is_over {
             format!("{INSIDE_RATE} changes a second over HTTP")
         } else if is_over {
@@ -186,8 +186,8 @@ impl Clients {
 
     /// A ticket for a command, and what is to become of the reply. A client that gets it is waited for.
     pub(super) fn ticket(&mut self, purpose: Purpose) -> Ticket {
-        let asker = purpose.asker();
-        if let Some(peer) = asker.and_then(|asker| self.peers.get(asker.client)) {
+        let request_id = purpose.request_id();
+        if let Some(peer) = request_id.and_then(|request_id| self.peers.get(request_id.client)) {
             peer.awaited_count += 1;
             peer.waited_count += usize::from(matches!(purpose, Purpose::AnswerAndWait(_)));
         }
@@ -204,48 +204,48 @@ impl Clients {
     }
 
     /// Queues an answer, unless its client has gone.
-    pub(super) fn answer(&mut self, asker: Asker, response: Response) {
-        if let Some(peer) = self.peers.get(asker.client) {
-            peer.answer(asker.id, response);
+    pub(super) fn answer(&mut self, request_id: RequestId, response: Response) {
+        if let Some(peer) = self.peers.get(request_id.client) {
+            peer.answer(request_id.id, response);
         }
     }
 
     /// Gives a client an answer that it waits for.
-    pub(super) fn answer_awaited(&mut self, asker: Asker, response: Response) {
-        self.await_less(asker);
-        self.answer(asker, response);
+    pub(super) fn answer_awaited(&mut self, request_id: RequestId, response: Response) {
+        self.await_less(request_id);
+        self.answer(request_id, response);
     }
 
     /// The same for a client that has waited for the end of a run.
-    pub(super) fn answer_waited(&mut self, asker: Asker, response: Response) {
-        if let Some(peer) = self.peers.get(asker.client) {
+    pub(super) fn answer_waited(&mut self, request_id: RequestId, response: Response) {
+        if let Some(peer) = self.peers.get(request_id.client) {
             peer.waited_count = peer.waited_count.saturating_sub(1);
         }
-        self.answer_awaited(asker, response);
+        self.answer_awaited(request_id, response);
     }
 
     /// Another answer than the one that a client waits for comes first.
-    pub(super) fn await_less(&mut self, asker: Asker) {
-        if let Some(peer) = self.peers.get(asker.client) {
+    pub(super) fn await_less(&mut self, request_id: RequestId) {
+        if let Some(peer) = self.peers.get(request_id.client) {
             peer.awaited_count = peer.awaited_count.saturating_sub(1);
         }
     }
 
     /// The store is to be asked for a client. Returns whether the client is still there.
-    pub(super) fn begin_question(&mut self, asker: Asker) -> bool {
-        self.peers.get(asker.client).map(|peer| peer.asking_count += 1).is_some()
+    pub(super) fn begin_question(&mut self, request_id: RequestId) -> bool {
+        self.peers.get(request_id.client).map(|peer| peer.asking_count += 1).is_some()
     }
 
     /// The store has answered.
-    pub(super) fn end_question(&mut self, asker: Asker) {
-        if let Some(peer) = self.peers.get(asker.client) {
+    pub(super) fn end_question(&mut self, request_id: RequestId) {
+        if let Some(peer) = self.peers.get(request_id.client) {
             peer.asking_count = peer.asking_count.saturating_sub(1);
         }
     }
 
     /// A client gets a file of output from now on, instead of any other.
-    pub(super) fn feed(&mut self, asker: Asker, feed: Feed) {
-        if let Some(peer) = self.peers.get(asker.client) {
+    pub(super) fn feed(&mut self, request_id: RequestId, feed: Feed) {
+        if let Some(peer) = self.peers.get(request_id.client) {
             peer.end_feed();
             peer.feed = Some(feed);
         }
@@ -253,28 +253,28 @@ impl Clients {
 
     /// A client that was counted as one that waits, when its command was given, waits for the end of this
     /// run.
-    pub(super) fn wait_on(&mut self, asker: Asker, key: RunKey) {
-        if self.peers.get(asker.client).is_some() {
-            self.waiters.add(key, asker);
+    pub(super) fn wait_on(&mut self, request_id: RequestId, key: RunKey) {
+        if self.peers.get(request_id.client).is_some() {
+            self.waiters.add(key, request_id);
         }
     }
 
     /// A client waits for the end of a run.
-    pub(super) fn wait_for_end(&mut self, asker: Asker, key: RunKey) {
-        if self.begin_wait(asker) {
-            self.waiters.add(key, asker);
+    pub(super) fn wait_for_end(&mut self, request_id: RequestId, key: RunKey) {
+        if self.begin_wait(request_id) {
+            self.waiters.add(key, request_id);
         }
     }
 
     /// The same for a run whose end is not on disk, though it is over: the next batch may have it.
-    pub(super) fn wait_for_end_on_disk(&mut self, asker: Asker, key: RunKey) {
-        if self.begin_wait(asker) {
-            self.waiters.add_known(key, asker);
+    pub(super) fn wait_for_end_on_disk(&mut self, request_id: RequestId, key: RunKey) {
+        if self.begin_wait(request_id) {
+            self.waiters.add_known(key, request_id);
         }
     }
 
-    fn begin_wait(&mut self, asker: Asker) -> bool {
-        let peer = self.peers.get(asker.client);
+    fn begin_wait(&mut self, request_id: RequestId) -> bool {
+        let peer = self.peers.get(request_id.client);
         let counted = peer.map(|peer| {
             peer.awaited_count += 1;
             peer.waited_count += 1;
@@ -288,14 +288,14 @@ impl Clients {
     }
 
     /// Takes the clients that wait for runs that are over, and forgets clients that have gone.
-    pub(super) fn take_over(&mut self, is_over: impl Fn(&RunKey) -> bool) -> Vec<(RunKey, Asker)> {
+    pub(super) fn take_over(&mut self, is_over: impl Fn(&RunKey) -> bool) -> Vec<(RunKey, RequestId)> {
         if self.peers.take_lost() {
             let peers = &mut self.peers;
             self.waiters.retain(|client| peers.get(client).is_some());
         }
         let over = self.waiters.take_over(is_over);
-        for (_, asker) in &over {
-            if let Some(peer) = self.peers.get(asker.client) {
+        for (_, request_id) in &over {
+            if let Some(peer) = self.peers.get(request_id.client) {
                 peer.awaited_count = peer.awaited_count.saturating_sub(1);
                 peer.waited_count = peer.waited_count.saturating_sub(1);
             }

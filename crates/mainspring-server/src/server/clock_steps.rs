@@ -33,12 +33,12 @@ pub(super) struct ClockSteps {
     /// When the clock since boot was read last, and what it showed.
     read: (Moment, Duration),
     /// When people were told of a step last, and what.
-    told: Option<Told>,
+    told: Option<ReportedStep>,
 }
 
 /// A step that people are told of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct ReportedStep {
     /// When it was seen, by the clock as it was then.
     pub(super) at: Timestamp,
     /// What happened.
@@ -75,13 +75,13 @@ impl ClockSteps {
         let slept = self.read.1.saturating_sub(showed).saturating_sub(now.since(read));
         let step = ClockStep { ahead, slept };
         if let Some(text) = step.text() {
-            self.told = Some(Told { at: now.wall, text, is_back: step.is_back() });
+            self.told = Some(ReportedStep { at: now.wall, text, is_back: step.is_back() });
         }
         Some(step)
     }
 
     /// When people were told of a step last, and what.
-    pub(super) fn told(&self) -> Option<&Told> {
+    pub(super) fn told(&self) -> Option<&ReportedStep> {
         self.told.as_ref()
     }
 }
@@ -136,7 +136,7 @@ mod tests {
             let step = steps.look(at(start, waited_ms, wall_ms), || since_boot);
             assert_eq!(step.map(|step| step.ahead.as_secs()), expected, "{waited_ms}");
         }
-        let told = Told {
+        let told = ReportedStep {
             at: start.wall + SignedDuration::from_millis(64_900),
             text: "the clock was set back by 1 h 0 min".to_owned(),
             is_back: true,

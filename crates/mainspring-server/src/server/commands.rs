@@ -17,8 +17,8 @@ use std::time::Duration;
 
 use mainspring_job::{Action, Lease, Shard, Start};
 
-use super::execution::{Attempted, Begun, Executes, Execution, NotStarted};
-use super::seats::{Seat, Seats};
+use super::execution::{AttemptKey, Executes, Execution, StartFailure, StartOutcome};
+use super::process_slots::{LoopSlots, ProcessSlots};
 use mainspring_action::body::{Body, HANDLER, PROCESS};
 use mainspring_action::template::Values;
 use mainspring_exec::cgroup::Cgroups;
@@ -35,8 +35,8 @@ use mainspring_host::accounts::users::Users;
 #[derive(Debug)]
 pub struct Commands {
     capacity: usize,
-    executor: Executor<Attempted>,
-    deliveries: Deliveries<Attempted>,
+    executor: Executor<AttemptKey>,
+    deliveries: Deliveries<AttemptKey>,
     users: Users,
     /// What jobs leave behind, if it becomes a child of this process.
     orphans: Option<Orphans>,
@@ -47,7 +47,7 @@ pub struct Commands {
     /// What a receiver tells a process of an older owner by: `SHARD.EPOCH`.
     fence: String,
     /// The places that it shares with other loops of this server, if there are any.
-    seat: Option<Seat>,
+    slots: Option<LoopSlots>,
 }
 
 impl Commands {
@@ -72,15 +72,15 @@ impl Commands {
             deliveries: Deliveries::of_at_most(capacity)?,
             users,
             fence: String::new(),
-            seat: None,
+            slots: None,
             orphans: Orphans::of_ours(),
         })
     }
 
     /// The same for the loop of one shard, which shares the places of its server.
     #[must_use]
-    pub fn sharing(self, seats: &Arc<Seats>, shard: Shard) -> Commands {
-        Commands { seat: Some(seats.of(shard)), ..self }
+    pub fn sharing(self, slots: &Arc<ProcessSlots>, shard: Shard) -> Commands {
+        Commands { slots: Some(slots.of(shard)), ..self }
     }
 
     /// What the other loops have to know of what runs here: where no orphans fall to this process, nothing.
@@ -89,8 +89,8 @@ impl Commands {
     }
 
     fn tell_seat(&self) {
-        if let Some(seat) = &self.seat {
-            seat.set(self.running_count(), self.known_pids());
+        if let Some(slots) = &self.slots {
+            slots.set(self.running_count(), self.known_pids());
         }
     }
 
@@ -100,33 +100,33 @@ impl Commands {
         start: &Start,
         outputs: &dyn Fn(&str) -> String,
         now: Moment,
-    ) -> Result<Begun, NotStarted> {
+    ) -> Result<StartOutcome, StartFailure> {
         let attempted = (start.key.clone(), start.attempt);
         let policies = &start.work.policies;
         let values = values(start);
-        let spec = match Body::decode(&start.work.action).map_err(NotStarted::ever)? {
+        let spec = match Body::decode(&start.work.action).map_err(StartFailure::ever)? {
             Body::Process(body) => specs::process(&body, &self.users, policies),
             Body::Mail(body) => {
                 let output = body.output_of.as_deref().map(outputs).unwrap_or_default();
                 if body.needs_output && output.is_empty() {
-                    return Ok(Begun::Nothing);
+                    return Ok(StartOutcome::Nothing);
                 }
                 specs::mail(&body, &output, &self.users, policies)
             }
             Body::Webhook(body) => {
-                let spec = Arc::new(webhook_specs::webhook(&body, policies).map_err(NotStarted::ever)?);
+                let spec = Arc::new(webhook_specs::webhook(&body, policies).map_err(StartFailure::ever)?);
                 let sent = self.deliveries.start(&spec, values, attempted, now);
-                sent.map_err(|error| NotStarted::for_reason(error.is_shortage(), &error))?;
-                return Ok(Begun::As("webhook".to_owned()));
+                sent.map_err(|error| StartFailure::for_reason(error.is_shortage(), &error))?;
+                return Ok(StartOutcome::As("webhook".to_owned()));
             }
             Body::Handler(body) => {
-                return Err(NotStarted::ever(format!("the server has no handler {}", body.name)));
+                return Err(StartFailure::ever(format!("the server has no handler {}", body.name)));
             }
         };
-        let spec = spec.map_err(NotStarted::ever)?;
+        let spec = spec.map_err(StartFailure::ever)?;
         let started = self.executor.start(&spec, &variables(&values, &self.fence), attempted, now);
-        let pid = started.map_err(|error| NotStarted::for_reason(error.is_shortage(), &error))?;
-        Ok(Begun::As(format!("pid {pid}")))
+        let pid = started.map_err(|error| StartFailure::for_reason(error.is_shortage(), &error))?;
+        Ok(StartOutcome::As(format!("pid {pid}")))
     }
 }
 
@@ -162,7 +162,7 @@ impl Execution for Commands {
         action.kind() == PROCESS && self.executor.is_full()
     }
 
-    fn make_room(&mut self, now: Moment, reports: &mut dyn Reports<Attempted>) {
+    fn make_room(&mut self, now: Moment, reports: &mut dyn Reports<AttemptKey>) {
         self.executor.make_room(now, reports);
     }
 
@@ -171,16 +171,16 @@ impl Execution for Commands {
         start: &Start,
         outputs: &dyn Fn(&str) -> String,
         now: Moment,
-    ) -> Result<Begun, NotStarted> {
-        let Some(seat) = self.seat.clone() else { return self.start_in_place(start, outputs, now) };
-        let full = || NotStarted::Now("all places of this server are taken".to_owned());
-        let starting = seat.begin().ok_or_else(full)?;
+    ) -> Result<StartOutcome, StartFailure> {
+        let Some(slots) = self.slots.clone() else { return self.start_in_place(start, outputs, now) };
+        let full = || StartFailure::Now("all places of this server are taken".to_owned());
+        let starting = slots.begin().ok_or_else(full)?;
         let begun = self.start_in_place(start, outputs, now);
         starting.end(self.running_count(), self.known_pids());
         begun
     }
 
-    fn turn(&mut self, now: Moment, reports: &mut dyn Reports<Attempted>) {
+    fn turn(&mut self, now: Moment, reports: &mut dyn Reports<AttemptKey>) {
         self.executor.turn(now, reports);
         self.deliveries.turn(now, reports);
         self.tell_seat();
@@ -189,11 +189,11 @@ impl Execution for Commands {
         }
     }
 
-    fn ask_to_end(&mut self, attempted: &Attempted, now: Moment) -> bool {
+    fn ask_to_end(&mut self, attempted: &AttemptKey, now: Moment) -> bool {
         self.executor.kill(attempted, KillCause::Asked, now)
     }
 
-    fn give_up(&mut self, attempted: &Attempted, now: Moment, reports: &mut dyn Reports<Attempted>) {
+    fn give_up(&mut self, attempted: &AttemptKey, now: Moment, reports: &mut dyn Reports<AttemptKey>) {
         self.deliveries.kill(attempted, now, reports);
     }
 
@@ -210,7 +210,7 @@ impl Execution for Commands {
         self.executor.to_be_detached_count()
     }
 
-    fn leave(&mut self, now: Moment, reports: &mut dyn Reports<Attempted>) -> Vec<Attempted> {
+    fn leave(&mut self, now: Moment, reports: &mut dyn Reports<AttemptKey>) -> Vec<AttemptKey> {
         self.executor.leave(now, reports)
     }
 
@@ -218,21 +218,21 @@ impl Execution for Commands {
         self.executor.kill_all_at_once(now);
     }
 
-    fn give_all_up(&mut self, now: Moment, reports: &mut dyn Reports<Attempted>) {
+    fn give_all_up(&mut self, now: Moment, reports: &mut dyn Reports<AttemptKey>) {
         self.deliveries.kill_all(now, reports);
     }
 
-    fn close(&mut self, now: Moment, reports: &mut dyn Reports<Attempted>) {
+    fn close(&mut self, now: Moment, reports: &mut dyn Reports<AttemptKey>) {
         self.executor.close(now, reports);
         self.tell_seat();
     }
 
     fn reap(&mut self) {
         let Some(orphans) = &mut self.orphans else { return };
-        match &self.seat {
+        match &self.slots {
             None => orphans.reap(&self.executor.pids().collect::<Vec<_>>()),
             // What another loop has started is no orphan.
-            Some(seat) => seat.with_all(|pids| orphans.reap(&pids)),
+            Some(slots) => slots.with_all(|pids| orphans.reap(&pids)),
         };
     }
 

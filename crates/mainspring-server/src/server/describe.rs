@@ -14,7 +14,7 @@ use mainspring_job::{
     Spread, Stats, Trigger,
 };
 
-use super::files::Served;
+use super::files::ServedFile;
 use crate::message::PROGRAM;
 use crate::protocol::{
     AppliedWire, AttemptWire, AuditWire, Done, ErrorKind, ErrorWire, FileStateWire, FoundWire, HoldWire,
@@ -45,7 +45,7 @@ fn may_be_due(job: &Job, mark: &Mark) -> bool {
 
 /// A job with all that is known of it without the store.
 #[derive(Clone, Debug)]
-pub(super) struct Known {
+pub(super) struct JobDetail {
     pub(super) job: Arc<Job>,
     pub(super) mark: Mark,
     /// When the planner looks at it next.
@@ -66,8 +66,8 @@ fn summary(action: &Action) -> String {
 }
 
 /// A job but for its last run, as `list` tells it.
-pub(super) fn job(known: &Known, now: Timestamp) -> JobWire {
-    let Known { job, mark, armed, load, .. } = known;
+pub(super) fn job(known: &JobDetail, now: Timestamp) -> JobWire {
+    let JobDetail { job, mark, armed, load, .. } = known;
     let next = next(job, mark, now);
     let held: Vec<JobState> = Hold::of_mark(mark, now).filter_map(|hold| state_of(&hold)).collect();
     let state = match held.first() {
@@ -252,7 +252,7 @@ pub(super) fn found(found: &Run, attempts: &[Attempt]) -> FoundWire {
     }
 }
 
-pub(super) fn file(file: &Served, now: Timestamp) -> FileStateWire {
+pub(super) fn file(file: &ServedFile, now: Timestamp) -> FileStateWire {
     let notice = file.notice.as_ref().filter(|(_, until)| now < *until).map(|(text, _)| text.clone());
     FileStateWire {
         name: file.path.clone(),

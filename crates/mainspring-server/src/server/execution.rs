@@ -36,14 +36,14 @@ pub fn left_until(not_before: Option<Timestamp>, now: Moment) -> Duration {
 }
 
 /// An attempt of a run.
-pub type Attempted = (RunKey, u32);
+pub type AttemptKey = (RunKey, u32);
 
 /// Says which actions are carried out: see `Planner::executing`.
 pub type Executes = Box<dyn Fn(&Action) -> bool + Send + Sync>;
 
 /// What an attempt became.
 #[derive(Debug)]
-pub enum Begun {
+pub enum StartOutcome {
     /// It runs, as this.
     As(String),
     /// There is nothing to be done: a mail of output, and there is none.
@@ -52,22 +52,22 @@ pub enum Begun {
 
 /// Why an attempt is not started.
 #[derive(Debug)]
-pub enum NotStarted {
+pub enum StartFailure {
     /// Something is lacking that others may give back.
     Now(String),
     /// It cannot be.
     Ever(String),
 }
 
-impl NotStarted {
+impl StartFailure {
     /// For this reason, which is a shortage or lasts.
-    pub fn for_reason(is_shortage: bool, why: &dyn fmt::Display) -> NotStarted {
-        if is_shortage { NotStarted::Now(why.to_string()) } else { NotStarted::Ever(why.to_string()) }
+    pub fn for_reason(is_shortage: bool, why: &dyn fmt::Display) -> StartFailure {
+        if is_shortage { StartFailure::Now(why.to_string()) } else { StartFailure::Ever(why.to_string()) }
     }
 
     /// For a reason that lasts.
-    pub fn ever(why: impl fmt::Display) -> NotStarted {
-        NotStarted::Ever(why.to_string())
+    pub fn ever(why: impl fmt::Display) -> StartFailure {
+        StartFailure::Ever(why.to_string())
     }
 }
 
@@ -99,7 +99,7 @@ pub trait Execution: Debug + Send {
     fn needs_room(&self, action: &Action) -> bool;
 
     /// Lets go of what has ended and is still held, so that there is room.
-    fn make_room(&mut self, now: Moment, reports: &mut dyn Reports<Attempted>);
+    fn make_room(&mut self, now: Moment, reports: &mut dyn Reports<AttemptKey>);
 
     /// Starts an attempt. `outputs` finds what a run of that key wrote.
     ///
@@ -110,17 +110,17 @@ pub trait Execution: Debug + Send {
         start: &Start,
         outputs: &dyn Fn(&str) -> String,
         now: Moment,
-    ) -> Result<Begun, NotStarted>;
+    ) -> Result<StartOutcome, StartFailure>;
 
     /// Does all that can be done without waiting.
-    fn turn(&mut self, now: Moment, reports: &mut dyn Reports<Attempted>);
+    fn turn(&mut self, now: Moment, reports: &mut dyn Reports<AttemptKey>);
 
     /// Asks an attempt to end, by the policy that it was started with. Returns whether it can be asked: its
     /// end is reported when it comes.
-    fn ask_to_end(&mut self, attempted: &Attempted, now: Moment) -> bool;
+    fn ask_to_end(&mut self, attempted: &AttemptKey, now: Moment) -> bool;
 
     /// Reports an attempt as killed that cannot be asked.
-    fn give_up(&mut self, attempted: &Attempted, now: Moment, reports: &mut dyn Reports<Attempted>);
+    fn give_up(&mut self, attempted: &AttemptKey, now: Moment, reports: &mut dyn Reports<AttemptKey>);
 
     /// Asks all attempts to end that can be asked.
     fn ask_all_to_end(&mut self, now: Moment);
@@ -137,7 +137,7 @@ pub trait Execution: Debug + Send {
 
     /// The server has lost the jobs: lets go of these attempts, and returns them. The end of one is reported
     /// only if it has ended already.
-    fn leave(&mut self, _now: Moment, _reports: &mut dyn Reports<Attempted>) -> Vec<Attempted> {
+    fn leave(&mut self, _now: Moment, _reports: &mut dyn Reports<AttemptKey>) -> Vec<AttemptKey> {
         Vec::new()
     }
 
@@ -145,10 +145,10 @@ pub trait Execution: Debug + Send {
     fn kill_processes_at_once(&mut self, now: Moment);
 
     /// Reports all attempts as killed that are no processes.
-    fn give_all_up(&mut self, now: Moment, reports: &mut dyn Reports<Attempted>);
+    fn give_all_up(&mut self, now: Moment, reports: &mut dyn Reports<AttemptKey>);
 
     /// Lets go of all that runs, whatever its state.
-    fn close(&mut self, now: Moment, reports: &mut dyn Reports<Attempted>);
+    fn close(&mut self, now: Moment, reports: &mut dyn Reports<AttemptKey>);
 
     /// A child of this process has ended.
     fn reap(&mut self);

@@ -30,8 +30,8 @@ use mainspring_job::{Job, JobName};
 use nix::sys::inotify::{InitFlags, Inotify};
 
 use super::folders::Folders;
-use super::looks::{TOLD, Writers, device_of_folder, directories, look_at};
-use super::share::{Share, is_news};
+use super::looks::{WATCHED_EVENTS, Writers, device_of_folder, directories, look_at};
+use super::shard_filter::{ShardFilter, is_news};
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::message::{PROGRAM, agreeing, counted, say, with_causes};
@@ -46,7 +46,7 @@ use mainspring_file::watch::{Decision, LookResult, Stamp, UNREST, Watch};
 
 /// A served file.
 #[derive(Debug)]
-pub(super) struct Served {
+pub(super) struct ServedFile {
     /// The whole path as it was typed, or what standard input is called.
     pub(super) path: String,
     /// What its jobs say of where they come from.
@@ -74,14 +74,14 @@ pub(super) struct Served {
 /// What standard input is called among the paths.
 const PATH_OF_INPUT: &str = "standard input";
 
-impl Served {
-    fn new(name: &str) -> Served {
+impl ServedFile {
+    fn new(name: &str) -> ServedFile {
         let job_source = match name {
             STANDARD_INPUT => JobSource::Served(PATH_OF_INPUT.to_owned()),
             name => JobSource::served(name),
         };
         let path = job_source.to_string();
-        Served {
+        ServedFile {
             path,
             job_source,
             watch: Watch::new(None),
@@ -104,8 +104,8 @@ impl Served {
 
     /// Shows what is wrong with it, if anything is. Of several loops of a server that have the same file one
     /// shows it. Returns whether it did.
-    pub(super) fn say_problems(&self, share: Share) -> bool {
-        if share.is_part() && !is_news(&self.path, &self.problems) {
+    pub(super) fn say_problems(&self, shard_filter: ShardFilter) -> bool {
+        if shard_filter.is_part() && !is_news(&self.path, &self.problems) {
             return false;
         }
         match self.exit {
@@ -215,7 +215,7 @@ pub(super) struct Due {
 /// All served files.
 #[derive(Debug)]
 pub(super) struct Files {
-    pub(super) served: Vec<Served>,
+    pub(super) served: Vec<ServedFile>,
     reader: Reader,
     inotify: Option<Inotify>,
     writers: Writers,
@@ -226,13 +226,13 @@ pub(super) struct Files {
     /// Several servers share the store, and each may have been given others.
     pub(super) is_shared: bool,
     /// Which part of their jobs is taken.
-    share: Share,
+    shard_filter: ShardFilter,
     pub(super) folders: Folders,
 }
 
 impl Files {
     /// Takes the files over, and those of folders, without reading them.
-    pub(super) fn new(names: &[String], reader: Reader, share: Share) -> Files {
+    pub(super) fn new(names: &[String], reader: Reader, shard_filter: ShardFilter) -> Files {
         let (folders, names) = Folders::of(names, reader.format);
         let inotify = Inotify::init(InitFlags::IN_NONBLOCK | InitFlags::IN_CLOEXEC).ok();
         let mut files = Files {
@@ -243,7 +243,7 @@ impl Files {
             is_disturbed: true,
             began: None,
             is_shared: false,
-            share,
+            shard_filter,
             folders,
         };
         files.add(names);
@@ -254,7 +254,7 @@ impl Files {
 
     fn add(&mut self, names: Vec<String>) -> bool {
         let before = self.served.len();
-        for file in names.iter().map(|name| Served::new(name)) {
+        for file in names.iter().map(|name| ServedFile::new(name)) {
             if self.served.iter().all(|other| other.path != file.path) {
                 self.served.push(file);
             }
@@ -272,8 +272,8 @@ impl Files {
         &self.reader
     }
 
-    pub(super) fn share(&self) -> Share {
-        self.share
+    pub(super) fn shard_filter(&self) -> ShardFilter {
+        self.shard_filter
     }
 
     /// Takes in what inotify tells.
@@ -297,7 +297,7 @@ impl Files {
     /// What is to be done now; all files are read after a SIGHUP.
     pub(super) fn due(&mut self, reading: Occasion, now: Moment) -> Due {
         let at = self.since(now);
-        let is_late = |file: &Served| file.watch.deadline().is_some_and(|deadline| deadline <= at);
+        let is_late = |file: &ServedFile| file.watch.deadline().is_some_and(|deadline| deadline <= at);
         let mut due = Due::default();
         if self.is_disturbed || self.served.iter().any(is_late) {
             self.is_disturbed = false;
@@ -369,17 +369,17 @@ impl Files {
                 }
             }
         }
-        self.share.prepare(&mut claimants);
+        self.shard_filter.prepare(&mut claimants);
         settle(&mut claimants, in_force);
         let mut good = Vec::new();
         for (index, Claimant { mut loaded, .. }) in read.into_iter().zip(claimants) {
             let file = &mut self.served[index];
             (file.problems, file.exit) = (loaded.problems_text(), Exit::Invalid);
             if loaded.is_good() {
-                if self.share.is_part() && file.problems.is_empty() {
+                if self.shard_filter.is_part() && file.problems.is_empty() {
                     is_news(&file.path, "");
                 }
-                file.elsewhere = self.share.part(&mut loaded);
+                file.elsewhere = self.shard_filter.part(&mut loaded);
                 (file.read, file.job_count, file.exit) = (Some(now.wall), loaded.jobs.len(), Exit::Ok);
                 file.lines = loaded.jobs.iter().map(|job| (job.job.name.clone(), job.line_number)).collect();
                 file.is_unapplied = false;
@@ -391,17 +391,17 @@ impl Files {
 
     /// Reads the files of a source, and keeps whether they say other things than these jobs.
     pub(super) fn compare_with(&mut self, source: &str, jobs: &BTreeMap<&JobName, &Job>) {
-        let Files { served, reader, share, .. } = self;
+        let Files { served, reader, shard_filter, .. } = self;
         let kept = jobs.values().map(|job| (job.name.as_str(), job.text.as_str())).collect();
         for file in served.iter_mut().filter(|file| !file.is_input() && file.job_source.source() == source) {
             let loaded = reader.load(&file.path);
             file.is_unapplied = loaded.map_or(true, |mut loaded| {
-                share.name(&mut loaded, source);
+                shard_filter.name(&mut loaded, source);
                 if loaded.lacks_names() {
                     let mut known = jobs.values().filter_map(|job| KnownJob::of(job)).collect();
                     names::recall(&mut loaded, &mut known, Likeness::InWord);
                 }
-                share.part(&mut loaded);
+                shard_filter.part(&mut loaded);
                 !says(&loaded, &kept)
             });
         }
@@ -410,15 +410,16 @@ impl Files {
     /// The files that problems keep out of force, which another file may be the cause of, but for those that
     /// are changing.
     pub(super) fn troubled(&self) -> impl Iterator<Item = usize> {
-        let is_still = |file: &Served| file.watch.deadline().is_none();
-        let is_troubled = move |file: &Served| file.exit != Exit::Ok && !file.is_input() && is_still(file);
+        let is_still = |file: &ServedFile| file.watch.deadline().is_none();
+        let is_troubled =
+            move |file: &ServedFile| file.exit != Exit::Ok && !file.is_input() && is_still(file);
         self.served.iter().enumerate().filter(move |(_, file)| is_troubled(file)).map(|(index, _)| index)
     }
 
     /// The source of a file that is applied: that of the served one if it is one.
     pub(super) fn job_source_of(&self, path: &str) -> JobSource {
         let is_this =
-            |file: &&Served| file.path == path || file.target().is_some_and(|target| target == path);
+            |file: &&ServedFile| file.path == path || file.target().is_some_and(|target| target == path);
         let served = self.served.iter().find(is_this);
         served.map_or_else(|| JobSource::Applied(path.to_owned()), |file| file.job_source.clone())
     }
@@ -431,7 +432,7 @@ impl Files {
 
     /// Whether a file that is given has this source, and is there.
     pub(super) fn are_there(&self, job_source: &JobSource) -> bool {
-        let is_there = |file: &Served| {
+        let is_there = |file: &ServedFile| {
             file.is_input() || matches!(look_at(Path::new(&file.path), file.device), LookResult::There(_))
         };
         self.served.iter().any(|file| file.job_source == *job_source && is_there(file))
@@ -457,7 +458,7 @@ impl Files {
         let Some(inotify) = &self.inotify else { return };
         let in_folders: Vec<_> = self.folders.paths().map(|folder| folder.join("any")).collect();
         for directory in paths.chain(in_folders.iter().map(AsRef::as_ref)).flat_map(directories) {
-            let _ = inotify.add_watch(&directory, TOLD);
+            let _ = inotify.add_watch(&directory, WATCHED_EVENTS);
         }
     }
 
@@ -479,7 +480,7 @@ mod tests {
     #[test]
     fn of_a_file_that_is_gone_what_was_removed_is_told_and_nothing_else() {
         let told = |count| {
-            let mut file = Served::new("/etc/jobs.toml");
+            let mut file = ServedFile::new("/etc/jobs.toml");
             file.job_count = 2;
             let text = file.remove(count);
             assert_eq!((file.job_count, file.notice.is_some()), (0, text.is_some()), "{text:?}");

@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use mainspring_job::{Hold, Mark, Pause};
 
 use super::Server;
-use super::asking::{Asking, Next, query};
-use super::room::free_bytes;
+use super::disk_reserve::free_bytes;
+use super::next_step::{Next, NextResult, query};
 use crate::protocol::{ClockStepWire, HealthWire, Response};
 use mainspring_exec::clock::Moment;
 use mainspring_exec::descriptors;
@@ -19,7 +19,7 @@ use mainspring_exec::descriptors;
 const MAX_AHEAD_SECONDS: i64 = 5;
 
 impl Server {
-    pub(super) fn health(&self, now: Moment) -> Asking {
+    pub(super) fn health(&self, now: Moment) -> NextResult {
         let mut health = of_marks(self.owner.planner().jobs().map(|(_, mark)| mark), now.wall);
         health.epoch = Some(self.owner.lease().epoch);
         for (job, of) in self.owner.planner().follow_nothing() {

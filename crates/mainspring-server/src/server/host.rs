@@ -10,7 +10,7 @@ use std::os::fd::AsFd;
 
 use mainspring_job::Definitions;
 
-use super::calls::Calls;
+use super::program_calls::Calls;
 use crate::error::Error;
 use crate::signals::Signals;
 
@@ -39,36 +39,36 @@ pub enum Host {
 
 /// The same without what it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Hosted {
+pub(super) enum HostKind {
     Process,
     Pool,
     Program,
 }
 
-impl Hosted {
-    fn of(host: &Host) -> Hosted {
+impl HostKind {
+    fn of(host: &Host) -> HostKind {
         match host {
-            Host::Process(_) => Hosted::Process,
-            Host::Pool { .. } => Hosted::Pool,
-            Host::Program { .. } => Hosted::Program,
+            Host::Process(_) => HostKind::Process,
+            Host::Pool { .. } => HostKind::Pool,
+            Host::Program { .. } => HostKind::Program,
         }
     }
 }
 
 /// What a server gets of the process that it is in: signals, questions, jobs, and where its log goes.
-pub(super) type OfHost = (Signals, Option<Calls>, Option<Definitions>, File, Hosted);
+pub(super) type HostParts = (Signals, Option<Calls>, Option<Definitions>, File, HostKind);
 
 /// From here on a signal ends the loop and not the process, so nothing that was started is left behind.
-pub(super) fn of_host(host: Host) -> Result<OfHost, Error> {
+pub(super) fn of_host(host: Host) -> Result<HostParts, Error> {
     let setup = |what| move |source| Error::Setup { what, source };
-    let hosted = Hosted::of(&host);
+    let host_kind = HostKind::of(&host);
     let (signals, calls, own, output) = match host {
         Host::Process(None) => (Signals::register(), None, None, standard_output()),
         Host::Process(Some(signals)) => (Ok(signals), None, None, standard_output()),
         Host::Pool { calls } => (Signals::register(), Some(calls), None, standard_output()),
         Host::Program { calls, jobs, log } => (Signals::none(), Some(calls), Some(jobs), Ok(log)),
     };
-    Ok((signals.map_err(setup("signals"))?, calls, own, output.map_err(setup("the log"))?, hosted))
+    Ok((signals.map_err(setup("signals"))?, calls, own, output.map_err(setup("the log"))?, host_kind))
 }
 
 /// Standard output as a file of its own.

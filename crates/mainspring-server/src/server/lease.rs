@@ -27,7 +27,7 @@ use std::time::Instant;
 use mainspring_job::{Input, LeaseAge, LeaseDeadlines, Outcome, RunKey, Start, StoreError};
 
 use super::Server;
-use super::holding::MAX_APART;
+use super::lease_state::MAX_APART;
 use super::phase::Phase;
 use crate::error::Error;
 use mainspring_exec::clock::{Moment, ahead, boot_time};

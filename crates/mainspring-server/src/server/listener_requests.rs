@@ -7,19 +7,19 @@
 use mainspring_job::Audit;
 
 use super::Server;
-use super::asking::{Asker, Asking, Next, query};
+use super::next_step::{Next, NextResult, RequestId, query};
 use super::queries;
 use crate::protocol::{ErrorKind, ErrorWire, LoginWire, MAX_METERED_JOBS, MetricsWire, Response};
 use mainspring_exec::clock::Moment;
 
 impl Server {
     /// A code with which a browser signs in.
-    pub(super) fn login_code(&mut self, now: Moment) -> Asking {
+    pub(super) fn login_code(&mut self, now: Moment) -> NextResult {
         self.listener.codes.give(now).map(|login| Next::Answer(Response::LoginCode(login)))
     }
 
     /// Whether a code is good, once.
-    pub(super) fn redeem(&mut self, code: &str, now: Moment) -> Asking {
+    pub(super) fn redeem(&mut self, code: &str, now: Moment) -> NextResult {
         if !self.listener.codes.redeem(code, now) {
             return Err(ErrorWire::new(ErrorKind::Denied, "the code is not known, or was used"));
         }
@@ -28,12 +28,12 @@ impl Server {
     }
 
     /// What was counted and measured since the server began.
-    pub(super) fn metrics(&self, jobs_max: usize) -> Asking {
+    pub(super) fn metrics(&self, jobs_max: usize) -> NextResult {
         let jobs = self.owner.planner().jobs().map(|(job, _)| &job.name);
         let told = MetricsWire {
             commit: self.owner.commits().clone(),
             output_lost_bytes: self.work.output_lost_bytes(),
-            is_part: self.files.share().is_part(),
+            is_part: self.files.shard_filter().is_part(),
             ..self.listener.meters.told(jobs, jobs_max.min(MAX_METERED_JOBS))
         };
         let shard = self.owner.lease().shard;
@@ -44,25 +44,25 @@ impl Server {
     }
 
     /// What changes next.
-    pub(super) fn watch(&mut self, asker: Asker) -> Asking {
-        self.listener.changes.watch(asker);
+    pub(super) fn watch(&mut self, request_id: RequestId) -> NextResult {
+        self.listener.changes.watch(request_id);
         Ok(Next::Nothing)
     }
 
     /// Keeps who asks for a change until it is a command, and says in the log who asks over the listener.
-    pub(super) fn begin_audit(&mut self, asker: Asker, audit: Option<Audit>) {
-        if let Some(audit) = audit.as_ref().filter(|_| self.clients.is_listener(asker)) {
+    pub(super) fn begin_audit(&mut self, request_id: RequestId, audit: Option<Audit>) {
+        if let Some(audit) = audit.as_ref().filter(|_| self.clients.is_listener(request_id)) {
             let Audit { actor, action, target, .. } = audit;
             let of = if target.is_empty() { String::new() } else { format!(" {target}") };
             self.note(audit.at, &format!("{actor} asked over HTTP: {action}{of}"));
         }
-        self.clients.begin_audit(asker, audit);
+        self.clients.begin_audit(request_id, audit);
     }
 
     /// Tells the listener what has changed, if it waits for that.
     pub(super) fn tell_changes(&mut self, now: Moment) {
-        if let Some((asker, changes)) = self.listener.changes.take(now) {
-            self.clients.answer(asker, Response::Changes(changes));
+        if let Some((request_id, changes)) = self.listener.changes.take(now) {
+            self.clients.answer(request_id, Response::Changes(changes));
         }
     }
 }

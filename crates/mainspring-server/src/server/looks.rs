@@ -28,7 +28,7 @@ use mainspring_file::watch::{LookResult, Stamp, Writer};
 const MAX_LINKS: usize = 40;
 
 /// What is told of each directory.
-pub(super) const TOLD: AddWatchFlags = AddWatchFlags::IN_CLOSE_WRITE
+pub(super) const WATCHED_EVENTS: AddWatchFlags = AddWatchFlags::IN_CLOSE_WRITE
     .union(AddWatchFlags::IN_MODIFY)
     .union(AddWatchFlags::IN_MOVED_TO)
     .union(AddWatchFlags::IN_CREATE)

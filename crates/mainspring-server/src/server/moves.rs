@@ -18,7 +18,7 @@ use std::time::Duration;
 use mainspring_job::{Arrivals, Input, Job, JobRecord};
 
 use super::Server;
-use super::stored::{Stored, kept_job};
+use super::store_contents::{StoreContents, kept_job};
 use mainspring_exec::clock::Moment;
 
 /// How often it is looked which jobs other shards have taken. Until then a list shows such a job twice, and
@@ -39,14 +39,15 @@ impl Server {
                 self.listener.meters.succeeded(&record.mark.job, at);
             }
         }
-        let heard = Stored::heard(&come).into_iter().map(|(job, at)| Input::Heard { job, at }).collect();
+        let heard =
+            StoreContents::heard(&come).into_iter().map(|(job, at)| Input::Heard { job, at }).collect();
         self.owner.arrive(arrivals, former, heard);
     }
 
     /// Has the planner forget what other shards have.
     pub(super) fn look_for_departures(&mut self, now: Moment) {
         let is_due = self.holding.looked.is_none_or(|looked| DEPARTURES_INTERVAL <= now.since(looked));
-        if self.files.share().is_part() && is_due {
+        if self.files.shard_filter().is_part() && is_due {
             self.holding.looked = Some(now);
             self.owner.look_for_departures();
         }

@@ -23,8 +23,8 @@ use mainspring_job::{
     Reader, Store, StoreError, Ticket,
 };
 
-use super::asking::{Answered, Question};
-use super::execution::{Attempted, Executes};
+use super::execution::{AttemptKey, Executes};
+use super::next_step::{Question, QuestionAnswer};
 use super::questions::Questions;
 use super::store_thread::{Load, Report};
 use super::writer::Writer;
@@ -49,11 +49,11 @@ pub(super) struct Owner {
     /// Whether definitions may be of jobs that other shards have.
     takes: bool,
     /// Sets of definitions whose jobs are being taken, each with who asked for it.
-    arriving: VecDeque<Arriving>,
+    arriving: VecDeque<IncomingSet>,
 }
 
 /// A set whose jobs may be another shard's as yet.
-struct Arriving {
+struct IncomingSet {
     audit: Option<Input>,
     ticket: Ticket,
     set: Definitions,
@@ -64,7 +64,7 @@ pub(super) enum News {
     /// A batch is on disk. `was_full` says that there was no room for it before.
     Committed { was_full: bool },
     /// A question was answered by the thread that writes.
-    Answered(Answered),
+    Answered(QuestionAnswer),
     /// Jobs of other shards are ours: see [`Owner::arrive`].
     Arrived(Arrivals),
     /// What the store did of itself.
@@ -147,13 +147,13 @@ impl Owner {
     fn take(&mut self, ticket: Ticket, set: Definitions) {
         let audit = self.inputs.pop_back_if(|input| matches!(input, Input::Audit(_)));
         self.writer.take(set.jobs.iter().map(|job| job.name.clone()).collect());
-        self.arriving.push_back(Arriving { audit, ticket, set });
+        self.arriving.push_back(IncomingSet { audit, ticket, set });
     }
 
     /// The jobs of the first such set are ours: they come in with what is known of them, and are defined.
     /// They are of the source of the set from now on. `former` are their definitions so far.
     pub(super) fn arrive(&mut self, mut arrivals: Arrivals, former: Vec<Job>, heard: Vec<Input>) {
-        let Some(Arriving { audit, ticket, set }) = self.arriving.pop_front() else { return };
+        let Some(IncomingSet { audit, ticket, set }) = self.arriving.pop_front() else { return };
         for source in arrivals.jobs.iter_mut().filter_map(|record| record.source.as_mut()) {
             source.clone_from(&set.source);
         }
@@ -204,7 +204,7 @@ impl Owner {
 
     /// Tells the planner all that waits. Returns the attempts whose end was asked for: the planner wants it
     /// as well, when all that came before is on disk; a run whose start is on disk need not wait for that.
-    pub(super) fn take_in(&mut self, now: Moment, outputs: &mut Vec<Output>) -> Vec<Attempted> {
+    pub(super) fn take_in(&mut self, now: Moment, outputs: &mut Vec<Output>) -> Vec<AttemptKey> {
         let mut cancelled = Vec::new();
         while let Some(input) = self.inputs.pop_front() {
             if let Input::Command { command: Command::Cancel(key), .. } = &input {
@@ -349,7 +349,7 @@ impl Owner {
     }
 
     /// The next answer, if there is one.
-    pub(super) fn next_answer(&self) -> Option<Answered> {
+    pub(super) fn next_answer(&self) -> Option<QuestionAnswer> {
         self.questions.next_answer()
     }
 

@@ -11,7 +11,7 @@
 //! A call is told like a request of a client: refused while the loop ends or the disk is full, put off while
 //! the store is behind, and answered when what it says is on disk.
 //!
-//! Cost: see [`calls`](super::calls).
+//! Cost: see [`calls`](super::program_calls).
 //!
 //! Does not start a thread: the program does.
 
@@ -21,10 +21,10 @@ use std::time::{Duration, Instant};
 
 use mainspring_job::{Action, Command, Definitions, Input, JobName, JobRecord};
 
-use super::calls::{Answer, Call, Calls, Refused, audit};
-use super::host::Hosted;
+use super::host::HostKind;
 use super::peer::TURN_TIME;
 use super::phase::{Phase, Stopping};
+use super::program_calls::{Answer, Call, CallRefusal, Calls, audit};
 use super::purpose::Purpose;
 use super::{LOOK_INTERVAL, Server};
 use crate::error::Error;
@@ -59,9 +59,9 @@ impl Server {
 
     fn take_command(&mut self, command: Command, answer: Answer, now: Moment) {
         let refused = if self.phase != Phase::Running {
-            Some(Refused::Stopping)
-        } else if self.owner.is_full() || self.owner.is_backlogged() || self.room.is_full() {
-            Some(Refused::Now(self.troubles(now).join("; ")))
+            Some(CallRefusal::Stopping)
+        } else if self.owner.is_full() || self.owner.is_backlogged() || self.reserve.is_full() {
+            Some(CallRefusal::Now(self.troubles(now).join("; ")))
         } else {
             None
         };
@@ -96,7 +96,7 @@ impl Server {
     /// In a program its own code says what there is to do: what came over the socket would wait for ever.
     pub(super) fn may_define(&self, row: &Row<'_>) -> Result<(), ErrorWire> {
         let adds = row.power == Power::Defines && row.effect != Effect::Changes;
-        match self.hosted == Hosted::Program && adds {
+        match self.host_kind == HostKind::Program && adds {
             true => {
                 let text = "the jobs here are functions of a program, which alone defines and submits them";
                 Err(ErrorWire::new(ErrorKind::Conflict, text))
@@ -125,14 +125,14 @@ impl Server {
     /// When there is another look around. In a program nothing wakes a loop that has nothing to do: it serves
     /// no files, and the disk is of interest when something is written.
     pub(super) fn look_deadline(&self) -> Option<Instant> {
-        let is_idle = self.looked_count == self.owner.committed_count() && self.room.trouble().is_none();
-        let rests = self.hosted == Hosted::Program && is_idle;
+        let is_idle = self.looked_count == self.owner.committed_count() && self.reserve.trouble().is_none();
+        let rests = self.host_kind == HostKind::Program && is_idle;
         self.looked.monotonic.checked_add(LOOK_INTERVAL).filter(|_| !rests)
     }
 
     /// Tells the service manager, unless the process is another program's: that tells what it likes.
     pub(super) fn tell_supervisor(&self, state: &str) {
-        if self.hosted == Hosted::Process {
+        if self.host_kind == HostKind::Process {
             supervisor::tell(state);
         }
     }

@@ -6,21 +6,21 @@
 
 use mainspring_job::JobName;
 
-use super::asking::Asker;
-use super::calls::Answer;
+use super::next_step::RequestId;
+use super::program_calls::Answer;
 use crate::protocol::AppliedWire;
 
 /// Which client gets the reply to a command, and as what.
 #[derive(Debug)]
 pub(super) enum Purpose {
     /// A client, as it is.
-    Answer(Asker),
+    Answer(RequestId),
     /// A client that waits for the end of the run as well.
-    AnswerAndWait(Asker),
+    AnswerAndWait(RequestId),
     /// A client that purges a job, of whose ended runs there may be more.
-    Purge { asker: Asker, job: JobName },
+    Purge { request_id: RequestId, job: JobName },
     /// A client that applied files, of which this is the last.
-    LastOf { asker: Asker, applied: AppliedWire },
+    LastOf { request_id: RequestId, applied: AppliedWire },
     /// A thread of the program that the loop runs in.
     Call(Answer),
     /// The log: a served file was read again.
@@ -31,12 +31,12 @@ pub(super) enum Purpose {
 
 impl Purpose {
     /// Who is told the reply, if a client is.
-    pub(super) fn asker(&self) -> Option<Asker> {
+    pub(super) fn request_id(&self) -> Option<RequestId> {
         match self {
-            Purpose::Answer(asker)
-            | Purpose::AnswerAndWait(asker)
-            | Purpose::Purge { asker, .. }
-            | Purpose::LastOf { asker, .. } => Some(*asker),
+            Purpose::Answer(request_id)
+            | Purpose::AnswerAndWait(request_id)
+            | Purpose::Purge { request_id, .. }
+            | Purpose::LastOf { request_id, .. } => Some(*request_id),
             Purpose::Call(_) | Purpose::Reload { .. } | Purpose::Restored { .. } => None,
         }
     }

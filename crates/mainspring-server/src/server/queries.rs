@@ -19,9 +19,9 @@ use mainspring_job::{
     AuditQuery, Cause, Command, Cursor, JobName, OnceId, Order, Reader, Run, RunKey, RunState, Shard,
 };
 
-use super::asking::{Asking, Next, job_name, not_found, store_failed, time, usage};
+use super::next_step::{Next, NextResult, job_name, not_found, store_failed, time, usage};
 use super::output::path;
-use super::{copies, describe};
+use super::{describe, output_upload};
 use crate::protocol::{AuditAskWire, ErrorWire, HistoryWire, JobWire, MAX_ROWS, Response, WaitingWire};
 
 /// How many of a job's latest runs its statistics look at.
@@ -78,7 +78,7 @@ pub(super) fn group_name(text: &str) -> Result<JobName, ErrorWire> {
 }
 
 /// A page of runs. `is_job` says that the job asked for is defined, though it may not have run.
-pub(super) fn history(reader: &mut dyn Reader, query: &mainspring_job::Query, is_job: bool) -> Asking {
+pub(super) fn history(reader: &mut dyn Reader, query: &mainspring_job::Query, is_job: bool) -> NextResult {
     let runs = reader.find(Shard::EVERY, query).map_err(store_failed)?;
     if let (true, false, Some(name)) = (runs.is_empty(), is_job, &query.job) {
         check_known(reader, name)?;
@@ -109,7 +109,7 @@ pub(super) fn rewinding(
     times: Vec<Timestamp>,
     count: u64,
     planned: Timestamp,
-) -> Asking {
+) -> NextResult {
     let mut left = Vec::new();
     for time in times {
         let key = RunKey::new(job.clone(), time);
@@ -121,7 +121,7 @@ pub(super) fn rewinding(
 }
 
 /// A page of jobs, to which is added how the last run of each went.
-pub(super) fn list(reader: &mut dyn Reader, mut jobs: Vec<JobWire>, after: Option<String>) -> Asking {
+pub(super) fn list(reader: &mut dyn Reader, mut jobs: Vec<JobWire>, after: Option<String>) -> NextResult {
     add_last(reader, &mut jobs)?;
     Ok(Next::Answer(Response::Jobs { jobs, after }))
 }
@@ -138,7 +138,7 @@ fn add_last(reader: &mut dyn Reader, jobs: &mut [JobWire]) -> Result<(), ErrorWi
 }
 
 /// One job, of which `known` is what is known without the store; or a one-shot job that waits.
-pub(super) fn show(reader: &mut dyn Reader, name: &JobName, known: Option<JobWire>) -> Asking {
+pub(super) fn show(reader: &mut dyn Reader, name: &JobName, known: Option<JobWire>) -> NextResult {
     if let Some(mut job) = known {
         add_last(reader, std::slice::from_mut(&mut job))?;
         return Ok(Next::Answer(Response::Job(Box::new(job))));
@@ -149,7 +149,7 @@ pub(super) fn show(reader: &mut dyn Reader, name: &JobName, known: Option<JobWir
 }
 
 /// A run with its attempts.
-pub(super) fn found(reader: &mut dyn Reader, key: &RunKey, outputs: &Path) -> Asking {
+pub(super) fn found(reader: &mut dyn Reader, key: &RunKey, outputs: &Path) -> NextResult {
     let run = reader.run(Shard::WHOLE, key).map_err(store_failed)?;
     let run = run.ok_or_else(|| not_found(&format!("run `{key}`")))?;
     let attempts = reader.attempts(Shard::WHOLE, key).map_err(store_failed)?;
@@ -161,12 +161,12 @@ pub(super) fn found(reader: &mut dyn Reader, key: &RunKey, outputs: &Path) -> As
 /// Makes the file of a run that ended at another server.
 fn fetch_output(reader: &mut dyn Reader, run: &Run, outputs: &Path) {
     if !run.state.is_open() && run.started.is_some() {
-        copies::fetch(reader, &run.key, &path(outputs, &run.key, run.cause == Cause::Once));
+        output_upload::fetch(reader, &run.key, &path(outputs, &run.key, run.cause == Cause::Once));
     }
 }
 
 /// A page of who asked for what.
-pub(super) fn audit(reader: &mut dyn Reader, query: &AuditQuery) -> Asking {
+pub(super) fn audit(reader: &mut dyn Reader, query: &AuditQuery) -> NextResult {
     let rows = reader.audit(Shard::WHOLE, query).map_err(store_failed)?;
     let before = rows.last().filter(|_| rows.len() == query.limit).map(|row| row.number);
     Ok(Next::Answer(Response::Audit { rows: rows.iter().map(describe::audited).collect(), before }))
@@ -185,7 +185,7 @@ pub(super) fn audit_query(asked: &AuditAskWire) -> Result<AuditQuery, ErrorWire>
 }
 
 /// How the latest runs of a job went.
-pub(super) fn stats(reader: &mut dyn Reader, job: &JobName) -> Asking {
+pub(super) fn stats(reader: &mut dyn Reader, job: &JobName) -> NextResult {
     let stats = reader.stats(Shard::EVERY, job, MAX_STATS_RUNS).map_err(store_failed)?;
     Ok(Next::Answer(Response::Stats(describe::stats(&stats))))
 }
@@ -202,13 +202,13 @@ pub(super) fn pending_start(after: Option<&str>) -> Result<OnceId, ErrorWire> {
 }
 
 /// Whether the numbers of the store are those of its rows.
-pub(super) fn recount(reader: &mut dyn Reader, shard: Shard) -> Asking {
+pub(super) fn recount(reader: &mut dyn Reader, shard: Shard) -> NextResult {
     let miscounts = reader.miscounts(shard).map_err(store_failed)?;
     Ok(Next::Answer(Response::Recounted(miscounts)))
 }
 
 /// A page of one-shot jobs that wait, the next due first.
-pub(super) fn pending(reader: &mut dyn Reader, shard: Shard, after: OnceId, limit: usize) -> Asking {
+pub(super) fn pending(reader: &mut dyn Reader, shard: Shard, after: OnceId, limit: usize) -> NextResult {
     let limit = limit.clamp(1, MAX_ROWS);
     let found = reader.load(shard, after, Timestamp::MAX, limit).map_err(store_failed)?;
     let after = found.last().filter(|_| found.len() == limit).map(|once| once.id.to_string());
@@ -249,7 +249,7 @@ pub(super) fn waiting(reader: &mut dyn Reader, shard: Shard) -> Result<WaitingWi
 }
 
 /// The output of a certain run.
-pub(super) fn logs_of_run(reader: &mut dyn Reader, key: RunKey, outputs: &Path) -> Asking {
+pub(super) fn logs_of_run(reader: &mut dyn Reader, key: RunKey, outputs: &Path) -> NextResult {
     let run = reader.run(Shard::WHOLE, &key).map_err(store_failed)?;
     let run = run.ok_or_else(|| not_found(&format!("run `{key}`")))?;
     fetch_output(reader, &run, outputs);
@@ -258,7 +258,12 @@ pub(super) fn logs_of_run(reader: &mut dyn Reader, key: RunKey, outputs: &Path) 
 
 /// The output of a job's latest run that started. `is_job` says that there is such a job, though it may not
 /// have run.
-pub(super) fn logs_of_job(reader: &mut dyn Reader, name: JobName, is_job: bool, outputs: &Path) -> Asking {
+pub(super) fn logs_of_job(
+    reader: &mut dyn Reader,
+    name: JobName,
+    is_job: bool,
+    outputs: &Path,
+) -> NextResult {
     let job = is_job.then(|| name.clone());
     let mut query = mainspring_job::Query::new(UNSTARTED_ROWS).of(name.clone());
     let mut started = None;
@@ -292,7 +297,12 @@ pub(super) fn logs_of_job(reader: &mut dyn Reader, name: JobName, is_job: bool, 
 
 /// The end of a run. Where the store has it as open, it is not written yet: a client that waits waits on,
 /// unless nothing is to be written.
-pub(super) fn end(reader: &mut dyn Reader, key: RunKey, is_settled: bool, committed_count: u64) -> Asking {
+pub(super) fn end(
+    reader: &mut dyn Reader,
+    key: RunKey,
+    is_settled: bool,
+    committed_count: u64,
+) -> NextResult {
     let run = reader.run(Shard::WHOLE, &key).map_err(store_failed)?;
     match run {
         None => Err(not_found("such run any more")),
@@ -302,14 +312,18 @@ pub(super) fn end(reader: &mut dyn Reader, key: RunKey, is_settled: bool, commit
 }
 
 /// Cancels the pending one-shot job of a name.
-pub(super) fn cancel_once(reader: &mut dyn Reader, name: &JobName) -> Asking {
+pub(super) fn cancel_once(reader: &mut dyn Reader, name: &JobName) -> NextResult {
     let once = reader.pending_named(Shard::WHOLE, name).map_err(store_failed)?;
     let once = once.ok_or_else(|| not_found(&format!("open run or pending job `{name}`")))?;
     Ok(Next::Command(Command::Withdraw(once.id)))
 }
 
 /// What is to become of a dead letter: a command, given its run.
-pub(super) fn dead(reader: &mut dyn Reader, key: &RunKey, becomes: impl FnOnce(Run) -> Command) -> Asking {
+pub(super) fn dead(
+    reader: &mut dyn Reader,
+    key: &RunKey,
+    becomes: impl FnOnce(Run) -> Command,
+) -> NextResult {
     let run = reader.run(Shard::WHOLE, key).map_err(store_failed)?;
     let run = run.filter(|run| run.state == RunState::Dead);
     let run = run.ok_or_else(|| not_found(&format!("dead letter `{key}`")))?;

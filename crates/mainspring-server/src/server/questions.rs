@@ -1,7 +1,7 @@
 //! Questions of the store on their way to a thread that may wait for it, and the answers on their way back.
 //!
 //! ```text
-//! loop ── Question ──▶ channel ──▶ thread: reader ── Asking ──▶ channel ──▶ loop: answers, or goes on
+//! loop ── Question ──▶ channel ──▶ thread: reader ── NextResult ──▶ channel ──▶ loop: answers, or goes on
 //!                                                 └─ a byte on a socket pair, so that poll wakes
 //! ```
 //!
@@ -25,7 +25,7 @@ use std::thread::{self, JoinHandle};
 
 use mainspring_job::Reader;
 
-use super::asking::{Answered, Question};
+use super::next_step::{Question, QuestionAnswer};
 use super::writer::Writer;
 use mainspring_exec::clock::Moment;
 use mainspring_exec::notifier::{Notifications, Notifier, pair};
@@ -38,7 +38,7 @@ pub(super) struct Questions {
     thread: Option<JoinHandle<()>>,
     /// Those that wait until so many batches are on disk.
     waiting: VecDeque<(u64, Question)>,
-    answers: Receiver<Answered>,
+    answers: Receiver<QuestionAnswer>,
     notifications: Notifications,
 }
 
@@ -75,7 +75,7 @@ impl Questions {
     }
 
     /// The next answer, if there is one.
-    pub(super) fn next_answer(&self) -> Option<Answered> {
+    pub(super) fn next_answer(&self) -> Option<QuestionAnswer> {
         self.answers.try_recv().ok()
     }
 
@@ -104,7 +104,7 @@ impl AsFd for Questions {
 
 fn spawn(
     mut reader: Box<dyn Reader + Send>,
-    back: Sender<Answered>,
+    back: Sender<QuestionAnswer>,
     notifier: Notifier,
 ) -> io::Result<(Sender<Question>, JoinHandle<()>)> {
     let (sender, questions) = channel::<Question>();

@@ -96,7 +96,7 @@ impl Server {
 
     /// Gives something up for the store. Returns whether there was anything.
     fn make_room(&mut self, now: Moment) -> bool {
-        let was_held_back = self.room.release();
+        let was_held_back = self.reserve.release();
         self.work.keep_output(false);
         if was_held_back {
             self.note(
@@ -105,7 +105,7 @@ impl Server {
             );
             return true;
         }
-        let removed_count = self.work.remove_oldest_output(self.room.floor_bytes());
+        let removed_count = self.work.remove_oldest_output(self.reserve.floor_bytes());
         if 0 < removed_count {
             let text =
                 format!("the disk is full: the oldest kept output was removed ({removed_count} files)");
@@ -124,10 +124,10 @@ impl Server {
 
     /// Measures the room, and says what has changed.
     pub(super) fn look_at_room(&mut self, now: Moment) {
-        let before = self.room.trouble();
-        self.room.look();
-        self.work.keep_output(!self.room.is_short());
-        let after = self.room.trouble();
+        let before = self.reserve.trouble();
+        self.reserve.look();
+        self.work.keep_output(!self.reserve.is_short());
+        let after = self.reserve.trouble();
         if before != after {
             self.is_said_full = false;
             self.note(
@@ -166,7 +166,7 @@ impl Server {
             let text = "the disk is full: nothing can be recorded, so nothing starts until there is room";
             return vec![text.to_owned()];
         }
-        let of_disk = self.room.trouble().map(str::to_owned);
+        let of_disk = self.reserve.trouble().map(str::to_owned);
         self.owner.trouble(now).into_iter().chain(of_disk).chain(self.unserved()).collect()
     }
 

@@ -68,7 +68,7 @@ impl Server {
                     _ => "what was read before stays in force",
                 };
                 let text = format!("{} has problems, and {outcome}", file.path);
-                if file.say_problems(self.files.share()) {
+                if file.say_problems(self.files.shard_filter()) {
                     self.note(now.wall, &text);
                 }
             }
@@ -80,7 +80,7 @@ impl Server {
     pub(super) fn say_of_folders(&mut self, now: Moment) {
         let notes = self.files.folders.notes();
         // Of several loops of a server each has the same folders.
-        let notes = if self.files.share().is_part() { Vec::new() } else { notes };
+        let notes = if self.files.shard_filter().is_part() { Vec::new() } else { notes };
         for note in notes {
             self.note(now.wall, &note);
         }

@@ -15,7 +15,7 @@
 
 use mainspring_job::{Cause, Command, JobName, Query, Reader, Reply, Run, RunState, Shard};
 
-use super::asking::{Asker, Asking, Next, job_name, not_found, query, store_failed};
+use super::next_step::{Next, NextResult, RequestId, job_name, not_found, query, store_failed};
 use super::purpose::Purpose;
 use super::{Server, describe};
 use crate::message::counted;
@@ -23,7 +23,7 @@ use crate::protocol::{Done, ErrorKind, ErrorWire, Response};
 use mainspring_file::job_source::JobSource;
 
 impl Server {
-    pub(super) fn remove(&self, text: &str) -> Asking {
+    pub(super) fn remove(&self, text: &str) -> NextResult {
         let name = job_name(text)?;
         if !self.may_go(&name)? {
             return Err(not_found(&format!("job `{text}`")));
@@ -31,7 +31,7 @@ impl Server {
         Ok(Next::Command(Command::Remove(name)))
     }
 
-    pub(super) fn purge(&self, text: &str) -> Asking {
+    pub(super) fn purge(&self, text: &str) -> NextResult {
         let name = job_name(text)?;
         let is_defined = self.may_go(&name)?;
         self.check_ended(&name)?;
@@ -65,26 +65,26 @@ impl Server {
     }
 
     /// Has the planner drop a portion, which it refuses while a run is open.
-    pub(super) fn purge_portion(&mut self, asker: Asker, job: JobName) {
-        self.command(Purpose::Purge { asker, job: job.clone() }, Command::Purge(job));
+    pub(super) fn purge_portion(&mut self, request_id: RequestId, job: JobName) {
+        self.command(Purpose::Purge { request_id, job: job.clone() }, Command::Purge(job));
     }
 
     /// A portion is dropped, or was refused.
-    pub(super) fn purged(&mut self, asker: Asker, job: JobName, reply: &Reply) {
+    pub(super) fn purged(&mut self, request_id: RequestId, job: JobName, reply: &Reply) {
         if *reply != Reply::Done {
-            return self.clients.answer_awaited(asker, describe::reply(reply));
+            return self.clients.answer_awaited(request_id, describe::reply(reply));
         }
-        self.clients.await_less(asker);
+        self.clients.await_less(request_id);
         // A job that was defined again meanwhile is another one, and its runs are not to go.
         if self.owner.planner().job(&job).is_some() {
-            return self.clients.answer(asker, Response::Done(Done {}));
+            return self.clients.answer(request_id, Response::Done(Done {}));
         }
-        self.ask_store(asker, Box::new(move |reader: &mut dyn Reader| next_portion(reader, job)));
+        self.ask_store(request_id, Box::new(move |reader: &mut dyn Reader| next_portion(reader, job)));
     }
 }
 
 /// What there is to drop, if nothing forbids it.
-fn first_portion(reader: &mut dyn Reader, name: JobName, is_defined: bool) -> Asking {
+fn first_portion(reader: &mut dyn Reader, name: JobName, is_defined: bool) -> NextResult {
     if let Some(dead) = any_run(reader, &name, &[RunState::Dead])? {
         let message = format!(
             "`{name}` has dead letters, such as {}: retry or drop them first (mainspring dead list)",
@@ -96,7 +96,7 @@ fn first_portion(reader: &mut dyn Reader, name: JobName, is_defined: bool) -> As
     if is_there { Ok(Next::Purge(name)) } else { Err(not_found(&format!("job `{name}`, nor a run of it"))) }
 }
 
-fn next_portion(reader: &mut dyn Reader, name: JobName) -> Asking {
+fn next_portion(reader: &mut dyn Reader, name: JobName) -> NextResult {
     Ok(match any_run(reader, &name, &ended())? {
         Some(_) => Next::Purge(name),
         None => Next::Answer(Response::Done(Done {})),

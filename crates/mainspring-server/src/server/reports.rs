@@ -11,7 +11,7 @@ use std::fs::File;
 use jiff::Timestamp;
 use mainspring_job::{Failure, Outcome};
 
-use super::execution::Attempted;
+use super::execution::AttemptKey;
 use super::output::{Outputs, lost_text};
 use crate::log::{Kind, Log};
 use mainspring_exec::output::Piece;
@@ -20,7 +20,7 @@ use mainspring_exec::run::{End, KillCause, Reports, Stream};
 
 /// What is known of an attempt that runs.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Started {
+pub(super) struct StartedAttempt {
     /// Whether it is a one-shot job's.
     pub(super) is_once: bool,
     /// How many files of output are kept of its job.
@@ -28,47 +28,47 @@ pub(super) struct Started {
 }
 
 /// Hears the executors for one turn.
-pub(super) struct Heard<'s> {
+pub(super) struct ReportCollector<'s> {
     now: Timestamp,
     log: &'s mut Log<File>,
     outputs: &'s mut Outputs,
-    started: &'s HashMap<Attempted, Started>,
-    ends: Vec<Ended>,
+    started: &'s HashMap<AttemptKey, StartedAttempt>,
+    ends: Vec<AttemptEnd>,
 }
 
 /// The end of an attempt.
 #[derive(Clone, Debug)]
-pub(super) struct Ended {
-    pub(super) attempted: Attempted,
+pub(super) struct AttemptEnd {
+    pub(super) attempted: AttemptKey,
     pub(super) outcome: Outcome,
     /// Before when it is not to be tried again.
     pub(super) retry_at: Option<Timestamp>,
 }
 
-impl Ended {
+impl AttemptEnd {
     /// An end after which only the policy says when the next attempt is due.
-    pub(super) fn new(attempted: Attempted, outcome: Outcome) -> Ended {
-        Ended { attempted, outcome, retry_at: None }
+    pub(super) fn new(attempted: AttemptKey, outcome: Outcome) -> AttemptEnd {
+        AttemptEnd { attempted, outcome, retry_at: None }
     }
 }
 
-impl<'s> Heard<'s> {
+impl<'s> ReportCollector<'s> {
     pub(super) fn new(
         now: Timestamp,
         log: &'s mut Log<File>,
         outputs: &'s mut Outputs,
-        started: &'s HashMap<Attempted, Started>,
-    ) -> Heard<'s> {
-        Heard { now, log, outputs, started, ends: Vec::new() }
+        started: &'s HashMap<AttemptKey, StartedAttempt>,
+    ) -> ReportCollector<'s> {
+        ReportCollector { now, log, outputs, started, ends: Vec::new() }
     }
 
-    pub(super) fn into_ends(self) -> Vec<Ended> {
+    pub(super) fn into_ends(self) -> Vec<AttemptEnd> {
         self.ends
     }
 }
 
-impl Reports<Attempted> for Heard<'_> {
-    fn line(&mut self, run: &Attempted, stream: Stream, piece: &Piece<'_>) {
+impl Reports<AttemptKey> for ReportCollector<'_> {
+    fn line(&mut self, run: &AttemptKey, stream: Stream, piece: &Piece<'_>) {
         let (key, attempt) = run;
         let is_once = self.started.get(run).is_some_and(|started| started.is_once);
         if let Err(error) = self.outputs.line(key, is_once, *attempt, self.now, stream, piece) {
@@ -85,14 +85,14 @@ impl Reports<Attempted> for Heard<'_> {
         self.log.line(self.now, &subject(run), kind, &piece.text);
     }
 
-    fn ended(&mut self, run: &Attempted, end: &End) {
+    fn ended(&mut self, run: &AttemptKey, end: &End) {
         self.log.line(self.now, &subject(run), Kind::End, &end.to_string());
-        self.ends.push(Ended { attempted: run.clone(), outcome: outcome(end), retry_at: end.retry_at });
+        self.ends.push(AttemptEnd { attempted: run.clone(), outcome: outcome(end), retry_at: end.retry_at });
     }
 }
 
 /// What a run is called in the log: its job, and the number of the attempt if it is not the first.
-pub(super) fn subject((key, attempt): &Attempted) -> String {
+pub(super) fn subject((key, attempt): &AttemptKey) -> String {
     if *attempt == 1 { key.job.to_string() } else { format!("{}#{attempt}", key.job) }
 }
 

@@ -17,8 +17,10 @@ use mainspring_job::{
     Refusal, Reply, RunKey, RunRequest, Scope, Submission, Ticket, Work, preview, rewind_preview,
 };
 
-use super::asking::{Asker, Asking, Next, Query, Question, job_name, not_found, query, run_key, time, usage};
 use super::feed::Feed;
+use super::next_step::{
+    Next, NextResult, Query, Question, RequestId, job_name, not_found, query, run_key, time, usage,
+};
 use super::peer::TURN_TIME;
 use super::phase::Phase;
 use super::purpose::Purpose;
@@ -49,9 +51,9 @@ impl Server {
         self.clients.read(now);
         let (began, mut taken_count) = (Moment::now(), 0);
         while self.takes_requests(now)
-            && let Some((asker, asked)) = self.clients.next_request()
+            && let Some((request_id, asked)) = self.clients.next_request()
         {
-            self.take_request(asker, asked, now);
+            self.take_request(request_id, asked, now);
             taken_count += 1;
             let is_portion = PORTION <= taken_count && self.owner.could_write();
             if is_portion || TURN_TIME <= Moment::now().since(began) {
@@ -60,26 +62,26 @@ impl Server {
         }
     }
 
-    fn take_request(&mut self, asker: Asker, asked: Asked, now: Moment) {
-        let admitted = self.admit(asker, &asked, now);
-        let asking = admitted.and_then(|()| self.answer(asker, asked.request, now));
-        self.go_on(asker, asking);
+    fn take_request(&mut self, request_id: RequestId, asked: Asked, now: Moment) {
+        let admitted = self.admit(request_id, &asked, now);
+        let asking = admitted.and_then(|()| self.answer(request_id, asked.request, now));
+        self.go_on(request_id, asking);
     }
 
     /// Refuses what may not be asked now, by the row of the request. Keeps who asks for a change.
-    fn admit(&mut self, asker: Asker, asked: &Asked, now: Moment) -> Result<(), ErrorWire> {
+    fn admit(&mut self, request_id: RequestId, asked: &Asked, now: Moment) -> Result<(), ErrorWire> {
         let row = asked.request.row();
-        if row.power == Power::Listener && !self.clients.is_listener(asker) {
+        if row.power == Power::Listener && !self.clients.is_listener(request_id) {
             return Err(ErrorWire::new(ErrorKind::Denied, "only the listener of the server may ask that"));
         }
-        self.clients.admit(asker, row.answers)?;
+        self.clients.admit(request_id, row.answers)?;
         // Rates do not limit requests that only look.
         if row.power.changes() {
-            self.clients.weigh(asker, now)?;
+            self.clients.weigh(request_id, now)?;
         }
         let actor = asked.actor.as_ref().filter(|_| row.is_audited);
         let audit = actor.map(|actor| audit(actor, &row, asked.comment.as_deref(), now)).transpose()?;
-        self.begin_audit(asker, audit);
+        self.begin_audit(request_id, audit);
         self.may_define(&row)?;
         if row.power.changes() && self.phase != Phase::Running {
             return Err(ErrorWire::new(ErrorKind::Temporary, "the server is stopping"));
@@ -87,26 +89,26 @@ impl Server {
         self.has_room_for(&row, now)
     }
 
-    pub(super) fn go_on(&mut self, asker: Asker, asking: Asking) {
+    pub(super) fn go_on(&mut self, request_id: RequestId, asking: NextResult) {
         match asking {
-            Ok(Next::Answer(response)) => self.clients.answer(asker, response),
+            Ok(Next::Answer(response)) => self.clients.answer(request_id, response),
             Ok(Next::Nothing) => {}
-            Err(error) => self.clients.answer(asker, Response::Error(error)),
-            Ok(Next::Command(command)) => self.command(Purpose::Answer(asker), command),
-            Ok(Next::Purge(job)) => self.purge_portion(asker, job),
-            Ok(Next::Wait(command)) => self.command(Purpose::AnswerAndWait(asker), command),
-            Ok(Next::End(key)) => self.clients.wait_for_end(asker, key),
+            Err(error) => self.clients.answer(request_id, Response::Error(error)),
+            Ok(Next::Command(command)) => self.command(Purpose::Answer(request_id), command),
+            Ok(Next::Purge(job)) => self.purge_portion(request_id, job),
+            Ok(Next::Wait(command)) => self.command(Purpose::AnswerAndWait(request_id), command),
+            Ok(Next::End(key)) => self.clients.wait_for_end(request_id, key),
             Ok(Next::Unwritten { key, committed_count }) => {
-                self.clients.wait_for_end_on_disk(asker, key);
+                self.clients.wait_for_end_on_disk(request_id, key);
                 if committed_count < self.owner.committed_count() {
                     self.clients.look_for_ends();
                 }
             }
-            Ok(Next::Files(sets)) => self.command_files(asker, sets),
-            Ok(Next::Query(query)) => self.ask_store(asker, query),
+            Ok(Next::Files(sets)) => self.command_files(request_id, sets),
+            Ok(Next::Query(query)) => self.ask_store(request_id, query),
             Ok(Next::Feed { key, job, is_once }) => {
                 let path = self.work.output_path(&key, is_once);
-                self.clients.feed(asker, Feed::new(asker.id, key, job, asker.follows, &path));
+                self.clients.feed(request_id, Feed::new(request_id.id, key, job, request_id.follows, &path));
             }
         }
     }
@@ -115,30 +117,30 @@ impl Server {
     pub(super) fn answer_waiters(&mut self) {
         let planner = self.owner.planner();
         let (is_settled, committed_count) = (self.owner.is_idle(), self.owner.committed_count());
-        for (key, asker) in self.clients.take_over(|key| planner.run(key).is_none()) {
+        for (key, request_id) in self.clients.take_over(|key| planner.run(key).is_none()) {
             let ask = move |reader: &mut dyn Reader| queries::end(reader, key, is_settled, committed_count);
-            self.ask_store(asker, Box::new(ask));
+            self.ask_store(request_id, Box::new(ask));
         }
     }
 
-    pub(super) fn ask_store(&mut self, asker: Asker, query: Query) {
+    pub(super) fn ask_store(&mut self, request_id: RequestId, query: Query) {
         // A client that has gone gets no answer.
-        if self.clients.begin_question(asker) {
-            self.owner.add_question(Question { asker, query });
+        if self.clients.begin_question(request_id) {
+            self.owner.add_question(Question { request_id, query });
         }
     }
 
     pub(super) fn command(&mut self, purpose: Purpose, command: Command) {
-        if let Some(audit) = purpose.asker().and_then(|asker| self.clients.take_audit(asker)) {
+        if let Some(audit) = purpose.request_id().and_then(|request_id| self.clients.take_audit(request_id)) {
             self.owner.tell(Input::Audit(audit));
         }
         let ticket = self.clients.ticket(purpose);
         self.owner.command(ticket, command);
     }
 
-    fn command_files(&mut self, asker: Asker, mut sets: Vec<Definitions>) {
+    fn command_files(&mut self, request_id: RequestId, mut sets: Vec<Definitions>) {
         let Some(last) = sets.pop() else {
-            return self.clients.answer(asker, Response::Applied(AppliedWire::default()));
+            return self.clients.answer(request_id, Response::Applied(AppliedWire::default()));
         };
         sets.iter().chain([&last]).for_each(|set| self.is_applied(set));
         let mut applied = AppliedWire::default();
@@ -148,7 +150,7 @@ impl Server {
             let ticket = Ticket(0);
             self.owner.command(ticket, Command::Apply(set));
         }
-        self.command(Purpose::LastOf { asker, applied }, Command::Apply(last));
+        self.command(Purpose::LastOf { request_id, applied }, Command::Apply(last));
     }
 
     /// The reply to a command finds its asker.
@@ -168,21 +170,21 @@ impl Server {
                     self.say_refused(&JobSource::of(&source).to_string(), &names, now);
                 }
             }
-            Purpose::Answer(asker) => self.clients.answer_awaited(asker, describe::reply(&reply)),
-            Purpose::Purge { asker, job } => self.purged(asker, job, &reply),
-            Purpose::LastOf { asker, mut applied } => {
+            Purpose::Answer(request_id) => self.clients.answer_awaited(request_id, describe::reply(&reply)),
+            Purpose::Purge { request_id, job } => self.purged(request_id, job, &reply),
+            Purpose::LastOf { request_id, mut applied } => {
                 if let Reply::Applied(last) = &reply {
                     applied.add(describe::applied(last));
                 }
-                self.clients.answer_awaited(asker, Response::Applied(applied));
+                self.clients.answer_awaited(request_id, Response::Applied(applied));
             }
-            Purpose::AnswerAndWait(asker) => {
+            Purpose::AnswerAndWait(request_id) => {
                 if let Reply::Planned { key } = &reply {
-                    self.clients.answer(asker, describe::reply(&reply));
-                    self.clients.wait_on(asker, key.clone());
+                    self.clients.answer(request_id, describe::reply(&reply));
+                    self.clients.wait_on(request_id, key.clone());
                 } else {
                     // Who wants the end of a run that has the key already can ask for it by its name.
-                    self.clients.answer_waited(asker, describe::reply(&reply));
+                    self.clients.answer_waited(request_id, describe::reply(&reply));
                 }
             }
         }
@@ -201,8 +203,8 @@ impl Server {
     }
 
     /// What a request leads to that was admitted.
-    fn answer(&mut self, asker: Asker, request: Request, now: Moment) -> Asking {
-        let (shard, of_people) = (self.owner.lease().shard, self.files.share().of_people());
+    fn answer(&mut self, request_id: RequestId, request: Request, now: Moment) -> NextResult {
+        let (shard, of_people) = (self.owner.lease().shard, self.files.shard_filter().of_people());
         match request {
             Request::Status => self.status(now),
             Request::Health => self.health(now),
@@ -252,11 +254,11 @@ impl Server {
             Request::Metrics { jobs_max } => self.metrics(jobs_max),
             Request::LoginCode => self.login_code(now),
             Request::Redeem { code } => self.redeem(&code, now),
-            Request::Watch => self.watch(asker),
+            Request::Watch => self.watch(request_id),
         }
     }
 
-    fn pause(&self, asked: PauseWire, now: Moment) -> Asking {
+    fn pause(&self, asked: PauseWire, now: Moment) -> NextResult {
         let PauseWire { job, until, note } = asked;
         let terms = PauseTerms::new(checked_note(note)?);
         let until = until.as_deref().map(time).transpose()?;
@@ -281,7 +283,7 @@ impl Server {
     fn has_room_for(&self, row: &Row<'_>, now: Moment) -> Result<(), ErrorWire> {
         let is_refused = match self.owner.is_full() || self.owner.is_backlogged() {
             true => row.power.changes(),
-            false => self.room.is_full() && row.effect == Effect::Adds,
+            false => self.reserve.is_full() && row.effect == Effect::Adds,
         };
         let text = || self.troubles(now).join("; ");
         if is_refused { Err(ErrorWire::new(ErrorKind::Temporary, text())) } else { Ok(()) }
@@ -294,7 +296,7 @@ impl Server {
         is_known.then_some(name).ok_or_else(|| not_found(&format!("job `{text}`")))
     }
 
-    fn define(&mut self, text: &str, replace: bool) -> Asking {
+    fn define(&mut self, text: &str, replace: bool) -> NextResult {
         let file = JobFile::parse(&Source::new("", text), &self.files.reader().zone);
         if let Some(problem) = file.problems.first() {
             return Err(ErrorWire::new(ErrorKind::Invalid, problem.in_file("definition").to_string()));
@@ -307,12 +309,12 @@ impl Server {
         Ok(Next::Command(Command::Apply(definitions)))
     }
 
-    fn submit(&self, wire: SubmitWire) -> Asking {
+    fn submit(&self, wire: SubmitWire) -> NextResult {
         self.check_user(&wire.work)?;
         submission(wire).map(Next::Command)
     }
 
-    fn every(&mut self, wire: EveryWire) -> Asking {
+    fn every(&mut self, wire: EveryWire) -> NextResult {
         let EveryWire { name, period, replace, work } = wire;
         self.check_user(&work)?;
         let (body, policies) = work_of(work)?;
@@ -352,7 +354,7 @@ impl Server {
         Ok(())
     }
 
-    fn cancel(&mut self, of: &str) -> Asking {
+    fn cancel(&mut self, of: &str) -> NextResult {
         if let Some(key) = run_key(of) {
             return Ok(Next::Command(Command::Cancel(key)));
         }
@@ -371,7 +373,7 @@ impl Server {
         query(move |reader| queries::cancel_once(reader, &name))
     }
 
-    fn backfill(&mut self, job: &str, from: &str, to: &str, is_preview: bool, now: Moment) -> Asking {
+    fn backfill(&mut self, job: &str, from: &str, to: &str, is_preview: bool, now: Moment) -> NextResult {
         let (name, from, to) = (job_name(job)?, time(from)?, time(to)?);
         if !is_preview {
             return Ok(Next::Command(Command::Backfill { job: name, from, to }));
@@ -382,7 +384,7 @@ impl Server {
         Ok(Next::Answer(Response::Preview { times: times.iter().map(ToString::to_string).collect() }))
     }
 
-    fn rewind(&mut self, job: &str, is_preview: bool, now: Moment) -> Asking {
+    fn rewind(&mut self, job: &str, is_preview: bool, now: Moment) -> NextResult {
         let name = job_name(job)?;
         if !is_preview {
             return Ok(Next::Command(Command::Rewind(name)));
@@ -396,7 +398,7 @@ impl Server {
     }
 }
 
-fn find(text: &str, outputs: PathBuf) -> Asking {
+fn find(text: &str, outputs: PathBuf) -> NextResult {
     let key = run_key(text).ok_or_else(|| not_found(&format!("run `{text}`")))?;
     query(move |reader| queries::found(reader, &key, &outputs))
 }

@@ -34,7 +34,7 @@ use mainspring_job::{
     StoreError,
 };
 
-use super::asking::{Answered, Question};
+use super::next_step::{Question, QuestionAnswer};
 use mainspring_exec::clock::{Moment, Reading, boot_time};
 use mainspring_exec::notifier::Notifier;
 
@@ -89,7 +89,7 @@ pub(super) enum Report {
     Busy,
     /// What the planner asked for.
     Loaded(Input),
-    Answered(Answered),
+    Answered(QuestionAnswer),
     /// Other shards have these jobs.
     Departed(Vec<JobName>),
     /// What was asked for with [`Order::Take`], in the order of those.
@@ -101,14 +101,14 @@ pub(super) enum Report {
 }
 
 /// The way back to the loop.
-pub(super) struct Tell {
+pub(super) struct ReportSender {
     pub(super) sender: Sender<Report>,
     pub(super) notifier: Notifier,
     /// The loop waits for a report itself and needs no notification.
     pub(super) is_awaited: Arc<AtomicBool>,
 }
 
-impl Tell {
+impl ReportSender {
     pub(super) fn say(&self, report: Report) {
         // Fails only after the loop has ended.
         let _ = self.sender.send(report);
@@ -130,7 +130,7 @@ enum Writing {
 pub(super) struct StoreThread {
     store: Box<dyn Store + Send>,
     lease: Lease,
-    tell: Tell,
+    tell: ReportSender,
     /// What is to be written, the next first.
     writings: VecDeque<Writing>,
     /// The store was too full for the first, and the loop has not said that there is room.
@@ -142,7 +142,7 @@ pub(super) struct StoreThread {
 }
 
 impl StoreThread {
-    pub(super) fn new(store: Box<dyn Store + Send>, lease: Lease, tell: Tell) -> StoreThread {
+    pub(super) fn new(store: Box<dyn Store + Send>, lease: Lease, tell: ReportSender) -> StoreThread {
         let writings = VecDeque::new();
         StoreThread { store, lease, tell, writings, is_full: false, is_said_busy: false, has_written: false }
     }

@@ -11,9 +11,11 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use mainspring_job::{Job, JobName, Load, Mark, OnceId, RunKey, RunState};
 
-use super::asking::{Answered, Asking, Next, job_name, not_found, query, run_key, store_failed, usage};
-use super::describe::Known;
+use super::describe::JobDetail;
 use super::feed::Feed;
+use super::next_step::{
+    Next, NextResult, QuestionAnswer, job_name, not_found, query, run_key, store_failed, usage,
+};
 use super::phase::Phase;
 use super::{Keeping, Server, describe, queries};
 use crate::protocol::{
@@ -33,10 +35,10 @@ const _: () = assert!(MAX_LISTED <= MAX_ROWS, "the protocol has room for them");
 pub(super) const MAX_PAGE_BYTES: usize = 256 << 10;
 
 /// A job, how far it is, and when it is looked at next.
-type Found<'p> = (&'p Arc<Job>, &'p Mark, Option<Timestamp>);
+type JobRow<'p> = (&'p Arc<Job>, &'p Mark, Option<Timestamp>);
 
 impl Server {
-    pub(super) fn status(&self, now: Moment) -> Asking {
+    pub(super) fn status(&self, now: Moment) -> NextResult {
         let status = StatusWire {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
@@ -96,7 +98,7 @@ impl Server {
         best
     }
 
-    pub(super) fn list(&self, asked: &ListWire, now: Moment) -> Asking {
+    pub(super) fn list(&self, asked: &ListWire, now: Moment) -> NextResult {
         let selector = Selector::parse(&asked.labels).map_err(usage)?;
         let (page, after) = self.page(asked.after.as_deref(), &selector);
         let jobs = self.all_known(page, now);
@@ -114,19 +116,19 @@ impl Server {
         }
     }
 
-    pub(super) fn take_answer(&mut self, answered: Answered) {
-        let Answered { asker, asking, took } = answered;
-        self.listener.meters.query(asker.what, took);
-        self.clients.end_question(asker);
-        self.go_on(asker, asking);
+    pub(super) fn take_answer(&mut self, answered: QuestionAnswer) {
+        let QuestionAnswer { request_id, asking, took } = answered;
+        self.listener.meters.query(request_id.what, took);
+        self.clients.end_question(request_id);
+        self.go_on(request_id, asking);
     }
 
     /// What is known of these jobs, which are in the order of their names.
-    fn all_known(&self, page: Vec<Found<'_>>, now: Moment) -> Vec<Known> {
+    fn all_known(&self, page: Vec<JobRow<'_>>, now: Moment) -> Vec<JobDetail> {
         // Loads are in that order as well, so one walk meets all of them.
         let first = page.first().map(|(job, ..)| &job.name);
         let mut loads = first.into_iter().flat_map(|name| self.owner.planner().loads_from(name)).peekable();
-        let known = |(job, mark, armed): Found<'_>| {
+        let known = |(job, mark, armed): JobRow<'_>| {
             while loads.next_if(|(name, _)| **name < job.name).is_some() {}
             let load = loads.next_if(|(name, _)| **name == job.name).map(|(_, load)| load);
             self.known_of((job, mark, armed), load.unwrap_or_default(), now)
@@ -134,16 +136,16 @@ impl Server {
         page.into_iter().map(known).collect()
     }
 
-    fn known_of(&self, (job, mark, armed): Found<'_>, load: Load, now: Moment) -> Known {
+    fn known_of(&self, (job, mark, armed): JobRow<'_>, load: Load, now: Moment) -> JobDetail {
         let planner = self.owner.planner();
         // A list asks for each job, and few have hooks.
         let silent_since = job.hooks.as_ref().and_then(|_| planner.silent_since(&job.name, now.wall));
         let source_line = self.files.line_of(&JobSource::of(&job.source), &job.name);
         let (job, mark, is_all_paused) = (Arc::clone(job), mark.clone(), planner.is_paused());
-        Known { job, mark, armed, load, silent_since, source_line, is_all_paused }
+        JobDetail { job, mark, armed, load, silent_since, source_line, is_all_paused }
     }
 
-    pub(super) fn show(&self, text: &str, now: Moment) -> Asking {
+    pub(super) fn show(&self, text: &str, now: Moment) -> NextResult {
         let name = job_name(text)?;
         let known = self.owner.planner().job(&name).map(|(job, mark)| {
             let definition = job.text.clone();
@@ -162,7 +164,7 @@ impl Server {
         query(move |reader| queries::show(reader, &name, known))
     }
 
-    pub(super) fn history(&self, asked: &HistoryWire) -> Asking {
+    pub(super) fn history(&self, asked: &HistoryWire) -> NextResult {
         let job = asked.job.as_deref().map(job_name).transpose()?;
         let is_job = job.as_ref().is_none_or(|name| self.owner.planner().job(name).is_some());
         let group = asked.group.as_deref().map(queries::group_name).transpose()?;
@@ -173,7 +175,7 @@ impl Server {
         query(move |reader| queries::history(reader, &asked, is_job))
     }
 
-    pub(super) fn stats(&self, text: &str) -> Asking {
+    pub(super) fn stats(&self, text: &str) -> NextResult {
         let name = job_name(text)?;
         if self.owner.planner().job(&name).is_none() {
             return Err(not_found(&format!("job `{text}`")));
@@ -181,7 +183,7 @@ impl Server {
         query(move |reader| queries::stats(reader, &name))
     }
 
-    pub(super) fn logs(&self, of: &str) -> Asking {
+    pub(super) fn logs(&self, of: &str) -> NextResult {
         if let Some(key) = run_key(of) {
             let outputs = self.output_folder();
             return query(move |reader| queries::logs_of_run(reader, key, &outputs));
@@ -207,12 +209,12 @@ impl Server {
     }
 
     /// The jobs after a name that one answer has room for, and the name after which the next answer goes on.
-    fn page(&self, after: Option<&str>, selector: &Selector) -> (Vec<Found<'_>>, Option<String>) {
+    fn page(&self, after: Option<&str>, selector: &Selector) -> (Vec<JobRow<'_>>, Option<String>) {
         // A text that is no name is from no page of ours: the list begins anew.
         let after = after.and_then(|after| JobName::new(after).ok());
         let jobs = self.owner.planner().looks_after(after.as_ref());
         let mut bytes = 0;
-        let mut page: Vec<Found<'_>> = Vec::new();
+        let mut page: Vec<JobRow<'_>> = Vec::new();
         for found in jobs.filter(|(job, ..)| selector.holds(&job.labels)) {
             if page.len() == MAX_LISTED || MAX_PAGE_BYTES <= bytes {
                 let after = page.last().map(|(job, ..)| job.name.to_string());

@@ -8,27 +8,27 @@ use std::collections::BTreeMap;
 
 use mainspring_job::RunKey;
 
-use super::asking::Asker;
+use super::next_step::RequestId;
 
 /// Which clients wait for the end of which run.
 #[derive(Debug, Default)]
 pub(super) struct Waiters {
     /// By the run.
-    waiting: BTreeMap<RunKey, Vec<Asker>>,
+    waiting: BTreeMap<RunKey, Vec<RequestId>>,
     /// Whether a run may have ended since they were looked through.
     is_stale: bool,
 }
 
 impl Waiters {
     /// Adds one whose run may be over already.
-    pub(super) fn add(&mut self, key: RunKey, asker: Asker) {
-        self.add_known(key, asker);
+    pub(super) fn add(&mut self, key: RunKey, request_id: RequestId) {
+        self.add_known(key, request_id);
         self.is_stale = true;
     }
 
     /// Adds one whose run is over, and its end not on disk.
-    pub(super) fn add_known(&mut self, key: RunKey, asker: Asker) {
-        self.waiting.entry(key).or_default().push(asker);
+    pub(super) fn add_known(&mut self, key: RunKey, request_id: RequestId) {
+        self.waiting.entry(key).or_default().push(request_id);
     }
 
     /// Says that a run may have ended, or that an end may be on disk.
@@ -39,17 +39,18 @@ impl Waiters {
     /// Forgets connections that have gone.
     pub(super) fn retain(&mut self, mut is_there: impl FnMut(u64) -> bool) {
         self.waiting.retain(|_, askers| {
-            askers.retain(|asker| is_there(asker.client));
+            askers.retain(|request_id| is_there(request_id.client));
             !askers.is_empty()
         });
     }
 
     /// Takes those whose run is over.
-    pub(super) fn take_over(&mut self, is_over: impl Fn(&RunKey) -> bool) -> Vec<(RunKey, Asker)> {
+    pub(super) fn take_over(&mut self, is_over: impl Fn(&RunKey) -> bool) -> Vec<(RunKey, RequestId)> {
         if !std::mem::take(&mut self.is_stale) {
             return Vec::new();
         }
         let over = self.waiting.extract_if(.., |key, _| is_over(key));
-        over.flat_map(|(key, askers)| askers.into_iter().map(move |asker| (key.clone(), asker))).collect()
+        over.flat_map(|(key, askers)| askers.into_iter().map(move |request_id| (key.clone(), request_id)))
+            .collect()
     }
 }

@@ -7,7 +7,7 @@
 //! | `Store` | the end has waited long enough for the store | the end |
 //! | `Room` | a second after a batch was tried on a full disk | it is tried again |
 //! | `Late` | a batch is late | people are told |
-//! | `Postponed` | a second after starts were tried that lacked something | they are tried again |
+//! | `StartBacklog` | a second after starts were tried that lacked something | they are tried again |
 //! | `Settle` | a changed file was left alone for long enough | it is read |
 //! | `Lease` | the lease is to be renewed, or is too old for something | it is renewed, or what runs is ended: see `lease` |
 //! | `Accept` | a second after a connection could not be taken | it is tried again |
@@ -31,7 +31,7 @@ pub(super) enum Wait {
     Store,
     Room,
     Late,
-    Postponed,
+    StartBacklog,
     Settle,
     Accept,
     Lease,
@@ -78,7 +78,7 @@ mod tests {
         Wait::Store,
         Wait::Room,
         Wait::Late,
-        Wait::Postponed,
+        Wait::StartBacklog,
         Wait::Settle,
         Wait::Accept,
         Wait::Lease,

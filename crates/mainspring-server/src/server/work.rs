@@ -18,11 +18,11 @@ use std::time::{Duration, Instant};
 
 use mainspring_job::{Failure, Input, JobName, Outcome, RunKey, Start};
 
-use super::early::Early;
-use super::execution::{Attempted, Begun, Execution, NotStarted};
+use super::early_start::EarlyStarts;
+use super::execution::{AttemptKey, Execution, StartFailure, StartOutcome};
 use super::output::{Outputs, last_attempt, lost_text};
-use super::postponed::{Postponed, wait_max};
-use super::reports::{Ended, Heard, Started, subject};
+use super::reports::{AttemptEnd, ReportCollector, StartedAttempt, subject};
+use super::start_backlog::{StartBacklog, wait_max};
 use crate::log::{Kind, Log};
 use mainspring_exec::clock::Moment;
 use mainspring_exec::span::Span;
@@ -34,11 +34,11 @@ const MAX_MAILED_BYTES: usize = 64 * 1_024;
 pub(super) struct Work {
     execution: Box<dyn Execution>,
     /// What is not to begin yet.
-    early: Early,
+    early_starts: EarlyStarts,
     /// What could not be started yet.
-    postponed: Postponed,
+    backlog: StartBacklog,
     /// What runs, by its attempt.
-    started: HashMap<Attempted, Started>,
+    started: HashMap<AttemptKey, StartedAttempt>,
     /// The run of each job that started last, for clients that follow its output.
     latest: HashMap<JobName, RunKey>,
     outputs: Outputs,
@@ -50,9 +50,9 @@ impl Work {
     /// Nothing runs. What writes lines writes them into files of this folder.
     pub(super) fn new(execution: Box<dyn Execution>, outputs: PathBuf) -> Work {
         let (started, latest) = (HashMap::new(), HashMap::new());
-        let (postponed, outputs) = (Postponed::default(), Outputs::new(outputs));
-        let (early, ended_outputs) = (Early::new(Moment::now()), Vec::new());
-        Work { execution, early, postponed, started, latest, outputs, ended_outputs }
+        let (backlog, outputs) = (StartBacklog::default(), Outputs::new(outputs));
+        let (early_starts, ended_outputs) = (EarlyStarts::new(Moment::now()), Vec::new());
+        Work { execution, early_starts, backlog, started, latest, outputs, ended_outputs }
     }
 
     /// What runs is to be over at this boot time, whatever becomes of the server.
@@ -67,7 +67,7 @@ impl Work {
 
     /// Does all that can be done without waiting. Returns what has ended.
     pub(super) fn turn(&mut self, now: Moment, log: &mut Log<File>) -> Vec<Input> {
-        let mut heard = Heard::new(now.wall, log, &mut self.outputs, &self.started);
+        let mut heard = ReportCollector::new(now.wall, log, &mut self.outputs, &self.started);
         self.execution.turn(now, &mut heard);
         let ends = heard.into_ends();
         // What has ended may have made room.
@@ -78,18 +78,18 @@ impl Work {
 
     /// Tries again what could not be started before. Returns what has ended.
     pub(super) fn start_postponed(&mut self, now: Moment, log: &mut Log<File>) -> Vec<Input> {
-        let starts = self.postponed.take_starts();
+        let starts = self.backlog.take_starts();
         starts.into_iter().flat_map(|(start, since)| self.start(start, since, now, log)).collect()
     }
 
     /// Holds a start whose time has not come, unless the execution does. Returns any other.
     pub(super) fn hold_early(&mut self, start: Start, now: Moment) -> Option<Start> {
-        if self.execution.waits_for_starts() { Some(start) } else { self.early.hold(start, now) }
+        if self.execution.waits_for_starts() { Some(start) } else { self.early_starts.hold(start, now) }
     }
 
     /// Takes what was held until now.
     pub(super) fn take_due(&mut self, now: Moment) -> Vec<Start> {
-        self.early.take_due(now)
+        self.early_starts.take_due(now)
     }
 
     /// Starts an attempt that has waited since then.
@@ -109,35 +109,42 @@ impl Work {
             _ => format!("{} late", Span(Duration::from_millis(u64::try_from(late_ms).unwrap_or(0)))),
         };
         match self.execute(&start, now, log) {
-            Ok(Begun::Nothing) => return self.end_all(vec![Ended::new(attempted, Outcome::Succeeded)]),
-            Ok(Begun::As(what)) => {
+            Ok(StartOutcome::Nothing) => {
+                return self.end_all(vec![AttemptEnd::new(attempted, Outcome::Succeeded)]);
+            }
+            Ok(StartOutcome::As(what)) => {
                 let text = format!("{what}, due {:.3}, {late}", start.due);
                 log.line(now.wall, &subject(&attempted), Kind::Start, &text);
-                let replaced = self.started.insert(attempted, Started { is_once, keep });
+                let replaced = self.started.insert(attempted, StartedAttempt { is_once, keep });
                 debug_assert!(replaced.is_none(), "an attempt is started once");
                 if !is_once {
                     self.latest.insert(start.key.job.clone(), start.key.clone());
                 }
             }
-            Err(NotStarted::Now(reason)) if now.since(since) < wait_max(&start) => {
+            Err(StartFailure::Now(reason)) if now.since(since) < wait_max(&start) => {
                 if since == now {
                     let text = format!("waits until it can be started: {reason}");
                     log.line(now.wall, &subject(&attempted), Kind::Note, &text);
                 }
-                self.postponed.add(start, since, now);
+                self.backlog.add(start, since, now);
             }
-            Err(NotStarted::Now(reason) | NotStarted::Ever(reason)) => {
+            Err(StartFailure::Now(reason) | StartFailure::Ever(reason)) => {
                 log.line(now.wall, &subject(&attempted), Kind::Refuse, &reason);
                 return self
-                    .end_all(vec![Ended::new(attempted, Outcome::Failed(Failure::NotStarted(reason)))]);
+                    .end_all(vec![AttemptEnd::new(attempted, Outcome::Failed(Failure::NotStarted(reason)))]);
             }
         }
         Vec::new()
     }
 
-    fn execute(&mut self, start: &Start, now: Moment, log: &mut Log<File>) -> Result<Begun, NotStarted> {
+    fn execute(
+        &mut self,
+        start: &Start,
+        now: Moment,
+        log: &mut Log<File>,
+    ) -> Result<StartOutcome, StartFailure> {
         if self.execution.needs_room(&start.work.action) {
-            let mut heard = Heard::new(now.wall, log, &mut self.outputs, &self.started);
+            let mut heard = ReportCollector::new(now.wall, log, &mut self.outputs, &self.started);
             self.execution.make_room(now, &mut heard);
         }
         let outputs = &self.outputs;
@@ -145,14 +152,14 @@ impl Work {
     }
 
     /// Begins to kill an attempt, by the policy that it was started with. Returns what has ended.
-    pub(super) fn kill(&mut self, attempted: Attempted, now: Moment, log: &mut Log<File>) -> Vec<Input> {
-        if self.early.remove(&attempted) || self.postponed.remove(&attempted.0, attempted.1) {
-            return self.end_all(vec![Ended::new(attempted, Outcome::Killed)]);
+    pub(super) fn kill(&mut self, attempted: AttemptKey, now: Moment, log: &mut Log<File>) -> Vec<Input> {
+        if self.early_starts.remove(&attempted) || self.backlog.remove(&attempted.0, attempted.1) {
+            return self.end_all(vec![AttemptEnd::new(attempted, Outcome::Killed)]);
         }
         if self.ask_to_end(&attempted, now) {
             return Vec::new();
         }
-        let mut heard = Heard::new(now.wall, log, &mut self.outputs, &self.started);
+        let mut heard = ReportCollector::new(now.wall, log, &mut self.outputs, &self.started);
         self.execution.give_up(&attempted, now, &mut heard);
         let ends = heard.into_ends();
         self.end_all(ends)
@@ -160,7 +167,7 @@ impl Work {
 
     /// The same of an attempt that ends by itself when it is asked to, as a process does. Returns whether it
     /// is one.
-    pub(super) fn ask_to_end(&mut self, attempted: &Attempted, now: Moment) -> bool {
+    pub(super) fn ask_to_end(&mut self, attempted: &AttemptKey, now: Moment) -> bool {
         self.execution.ask_to_end(attempted, now)
     }
 
@@ -183,7 +190,7 @@ impl Work {
 
     /// The server has lost the jobs: lets go of these. Returns what has ended.
     pub(super) fn leave(&mut self, now: Moment, log: &mut Log<File>) -> Vec<Input> {
-        let mut heard = Heard::new(now.wall, log, &mut self.outputs, &self.started);
+        let mut heard = ReportCollector::new(now.wall, log, &mut self.outputs, &self.started);
         let left = self.execution.leave(now, &mut heard);
         let ends = heard.into_ends();
         let inputs = self.end_all(ends);
@@ -195,7 +202,7 @@ impl Work {
         inputs
     }
 
-    fn close_output(&mut self, key: &RunKey, started: Started) {
+    fn close_output(&mut self, key: &RunKey, started: StartedAttempt) {
         if self.outputs.close(key, started.is_once, started.keep) {
             self.ended_outputs.push((key.clone(), started.is_once));
         }
@@ -203,8 +210,8 @@ impl Work {
 
     /// What waits to be started is not started.
     fn end_waiting(&mut self) -> Vec<Input> {
-        let waiting = self.early.take_all().into_iter().chain(self.postponed.take_all());
-        self.end_all(waiting.map(|attempted| Ended::new(attempted, Outcome::Killed)).collect())
+        let waiting = self.early_starts.take_all().into_iter().chain(self.backlog.take_all());
+        self.end_all(waiting.map(|attempted| AttemptEnd::new(attempted, Outcome::Killed)).collect())
     }
 
     /// Processes get SIGKILL.
@@ -217,7 +224,7 @@ impl Work {
         // First, because a process that is killed already is not asked: it would answer if it were quick.
         self.kill_processes_at_once(now);
         let mut inputs = self.ask_all_to_end(now);
-        let mut heard = Heard::new(now.wall, log, &mut self.outputs, &self.started);
+        let mut heard = ReportCollector::new(now.wall, log, &mut self.outputs, &self.started);
         self.execution.give_all_up(now, &mut heard);
         let ends = heard.into_ends();
         inputs.extend(self.end_all(ends));
@@ -226,7 +233,7 @@ impl Work {
 
     /// Lets go of all that runs whatever its state.
     pub(super) fn close(&mut self, now: Moment, log: &mut Log<File>) {
-        let mut heard = Heard::new(now.wall, log, &mut self.outputs, &self.started);
+        let mut heard = ReportCollector::new(now.wall, log, &mut self.outputs, &self.started);
         self.execution.close(now, &mut heard);
     }
 
@@ -237,7 +244,7 @@ impl Work {
 
     /// How many runs have a start on disk and no end.
     pub(super) fn running_count(&self) -> usize {
-        self.execution.running_count() + self.early.count() + self.postponed.count()
+        self.execution.running_count() + self.early_starts.count() + self.backlog.count()
     }
 
     /// How many processes there are.
@@ -248,11 +255,11 @@ impl Work {
     /// Whether nothing has an end that is still to come. Something in the background may hold the output of
     /// what has ended.
     pub(super) fn has_ended(&self) -> bool {
-        self.execution.has_ended() && self.early.count() == 0
+        self.execution.has_ended() && self.early_starts.count() == 0
     }
 
     /// Whether an attempt runs.
-    pub(super) fn is_running(&self, attempted: &Attempted) -> bool {
+    pub(super) fn is_running(&self, attempted: &AttemptKey) -> bool {
         self.started.contains_key(attempted)
     }
 
@@ -300,12 +307,12 @@ impl Work {
 
     /// How long the loop may sleep for the sake of processes and of starts.
     pub(super) fn wait(&self, now: Moment) -> Option<Duration> {
-        self.execution.wait(now).into_iter().chain(self.early.wait(now)).min()
+        self.execution.wait(now).into_iter().chain(self.early_starts.wait(now)).min()
     }
 
     /// When starts that wait are tried again.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        self.postponed.deadline()
+        self.backlog.deadline()
     }
 
     /// Adds what to poll.
@@ -318,9 +325,9 @@ impl Work {
     }
 
     /// Closes the output of what has ended, and makes facts of it.
-    fn end_all(&mut self, ends: Vec<Ended>) -> Vec<Input> {
+    fn end_all(&mut self, ends: Vec<AttemptEnd>) -> Vec<Input> {
         let mut inputs = Vec::new();
-        for Ended { attempted, outcome, retry_at } in ends {
+        for AttemptEnd { attempted, outcome, retry_at } in ends {
             // What could not be started has an end, and was never among these.
             let started = self.started.remove(&attempted);
             let (key, attempt) = attempted;

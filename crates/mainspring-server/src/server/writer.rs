@@ -21,8 +21,8 @@ use std::time::{Duration, Instant};
 
 use mainspring_job::{Batch, JobName, Lease, Store, StoreError};
 
-use super::asking::Question;
-use super::store_thread::{Load, Order, Report, SPIN, StoreThread, Tell, spin};
+use super::next_step::Question;
+use super::store_thread::{Load, Order, Report, ReportSender, SPIN, StoreThread, spin};
 use crate::protocol::HistogramWire;
 use mainspring_exec::clock::Moment;
 use mainspring_exec::notifier::{Notifications, pair};
@@ -101,8 +101,11 @@ impl Writer {
         let (orders, taken) = channel();
         let (sender, reports) = channel();
         let is_awaited = Arc::new(AtomicBool::new(false));
-        let thread =
-            StoreThread::new(store, lease, Tell { sender, notifier, is_awaited: Arc::clone(&is_awaited) });
+        let thread = StoreThread::new(
+            store,
+            lease,
+            ReportSender { sender, notifier, is_awaited: Arc::clone(&is_awaited) },
+        );
         let work = move || thread.work(&taken);
         let thread = thread::Builder::new().name("store".to_owned()).spawn(work)?;
         Ok(Writer {

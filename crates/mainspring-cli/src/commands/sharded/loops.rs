@@ -23,7 +23,7 @@ use mainspring_postgres::Look;
 
 use mainspring_host::socket::connect;
 use mainspring_server::data_directory::DataDirectory;
-use mainspring_server::server::calls::Caller;
+use mainspring_server::server::program_calls::Caller;
 
 /// How many requests over HTTP a loop is asked at the same time, and one for what changes in it.
 pub(super) const LINKS: usize = 9;

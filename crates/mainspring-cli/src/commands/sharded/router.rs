@@ -44,7 +44,7 @@ use mainspring_file::job_source::JobSource;
 use mainspring_server::protocol::{
     Answered, Asked, ErrorKind, ErrorWire, FileWire, Request, Response, ShardWire,
 };
-use mainspring_server::server::brought::bring;
+use mainspring_server::server::remote_output::bring;
 use mainspring_server::waiting::{is_left, is_readable, wait_for, wait_for_any};
 
 /// How often the new owners of shards are asked for what all shards are to do.

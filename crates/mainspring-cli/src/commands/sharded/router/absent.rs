@@ -8,7 +8,7 @@ use mainspring_job::Shard;
 
 use super::Router;
 use mainspring_server::protocol::{Request, Response, ranges};
-use mainspring_server::server::Share;
+use mainspring_server::server::ShardFilter;
 
 impl Router {
     /// The answers for shards for which nobody has answered: what was said instead, if something was to
@@ -18,17 +18,20 @@ impl Router {
             return absent.into_iter().map(|(_, said)| said).collect();
         }
         self.absent.extend(absent.iter().map(|(shard, _)| *shard));
-        absent.into_iter().map(|(shard, _)| self.pool.tables.answer(self.share(shard), request)).collect()
+        absent
+            .into_iter()
+            .map(|(shard, _)| self.pool.tables.answer(self.shard_filter(shard), request))
+            .collect()
     }
 
     /// The reply of an owner that is absent, as it would write it.
     pub(super) fn reply_for_absent(&mut self, shard: Shard, request: &Request) -> String {
         self.absent.insert(shard);
-        self.pool.tables.reply(self.share(shard), request)
+        self.pool.tables.reply(self.shard_filter(shard), request)
     }
 
-    fn share(&self, shard: Shard) -> Share {
-        Share { shard, count: self.pool.count }
+    fn shard_filter(&self, shard: Shard) -> ShardFilter {
+        ShardFilter { shard, count: self.pool.count }
     }
 
     /// What a status says of them, if there are any.

@@ -25,7 +25,7 @@ use crate::protocol::{LineWire, RunWire};
 
 /// The end of an output, as its server tells it.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct RemoteTail {
     /// How many lines stand before these.
     pub left_out: usize,
     /// The lines.
@@ -40,7 +40,7 @@ static ONE: Mutex<()> = Mutex::new(());
 /// Brings what a run has written into its file below `outputs`. `ask` is called if that is not there yet, and
 /// says what its server tells. What cannot be had or written is missing in the file, and comes with the next
 /// call.
-pub fn bring(outputs: &Path, run: &RunWire, ask: impl FnOnce() -> Option<Told>) {
+pub fn bring(outputs: &Path, run: &RunWire, ask: impl FnOnce() -> Option<RemoteTail>) {
     let Ok(key) = run.run.parse::<RunKey>() else { return };
     if run.started.is_none() {
         return;
@@ -57,7 +57,7 @@ pub fn bring(outputs: &Path, run: &RunWire, ask: impl FnOnce() -> Option<Told>) 
     }
 }
 
-fn append(path: &Path, count: usize, told: &Told) -> io::Result<()> {
+fn append(path: &Path, count: usize, told: &RemoteTail) -> io::Result<()> {
     let end = told.left_out + told.lines.len();
     let noted = path.with_extension(COUNT);
     if let Some(directory) = path.parent() {
@@ -106,8 +106,8 @@ mod tests {
         }
     }
 
-    fn told(left_out: usize, end: usize, is_over: bool) -> Told {
-        Told { left_out, lines: (left_out..end).map(line).collect(), is_over }
+    fn told(left_out: usize, end: usize, is_over: bool) -> RemoteTail {
+        RemoteTail { left_out, lines: (left_out..end).map(line).collect(), is_over }
     }
 
     #[test]

@@ -26,27 +26,27 @@ use mainspring_exec::notifier::{Notifications, Notifier, pair};
 const ACTOR: &str = "program";
 
 /// What becomes of a call.
-pub type Answered = Result<Reply, Refused>;
+pub type CallResult = Result<Reply, CallRefusal>;
 
 /// Why a call was not told to the planner.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refused {
+pub enum CallRefusal {
     /// The loop ends, or has ended.
     Stopping,
     /// Nothing new is taken now, for this reason.
     Now(String),
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for CallRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refused::Stopping => f.write_str("the jobs are shut down"),
-            Refused::Now(why) => f.write_str(why),
+            CallRefusal::Stopping => f.write_str("the jobs are shut down"),
+            CallRefusal::Now(why) => f.write_str(why),
         }
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for CallRefusal {}
 
 /// What a program asks of the loop in it.
 #[derive(Debug)]
@@ -97,7 +97,7 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct State {
-    answered: Option<Answered>,
+    answered: Option<CallResult>,
     waker: Option<Waker>,
 }
 
@@ -113,7 +113,7 @@ impl Shared {
     }
 
     /// The first answer counts.
-    fn put(&self, answered: Answered) {
+    fn put(&self, answered: CallResult) {
         let mut state = self.lock();
         if state.answered.is_some() {
             return;
@@ -128,7 +128,7 @@ impl Shared {
 
 impl Answer {
     /// Gives the answer.
-    pub fn give(self, answered: Answered) {
+    pub fn give(self, answered: CallResult) {
         self.shared.put(answered);
     }
 }
@@ -136,14 +136,14 @@ impl Answer {
 impl Drop for Answer {
     /// A loop that has ended answers no call.
     fn drop(&mut self) {
-        self.shared.put(Err(Refused::Stopping));
+        self.shared.put(Err(CallRefusal::Stopping));
     }
 }
 
 impl Promise {
     /// Waits for the answer, as a thread that the loop does not wait for.
     #[expect(clippy::missing_panics_doc, reason = "the state is never left in parts")]
-    pub fn wait(self) -> Answered {
+    pub fn wait(self) -> CallResult {
         let state = self.shared.lock();
         let wait = self.shared.changed.wait_while(state, |state| state.answered.is_none());
         let mut state = wait.expect("nothing panics while it holds this lock");
@@ -152,9 +152,9 @@ impl Promise {
 }
 
 impl Future for Promise {
-    type Output = Answered;
+    type Output = CallResult;
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Answered> {
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<CallResult> {
         let mut state = self.shared.lock();
         match state.answered.take() {
             Some(answered) => Poll::Ready(answered),

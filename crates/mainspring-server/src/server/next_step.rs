@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! request ─▶ Next ─┬─ Answer, Command, End, Feed ..
-//!                  └─ Query ─▶ Question ─▶ reader ─▶ Answered: the Next that follows
+//!                  └─ Query ─▶ Question ─▶ reader ─▶ QuestionAnswer: the Next that follows
 //! ```
 //!
 //! Cost: none.
@@ -44,12 +44,12 @@ pub(super) enum Next {
 }
 
 /// What the store is to be asked first.
-pub(super) fn query(ask: impl FnOnce(&mut dyn Reader) -> Asking + Send + 'static) -> Asking {
+pub(super) fn query(ask: impl FnOnce(&mut dyn Reader) -> NextResult + Send + 'static) -> NextResult {
     Ok(Next::Query(Box::new(ask)))
 }
 
 /// What a request leads to, or what is wrong with it.
-pub(super) type Asking = Result<Next, ErrorWire>;
+pub(super) type NextResult = Result<Next, ErrorWire>;
 
 pub(super) fn not_found(what: &str) -> ErrorWire {
     ErrorWire::new(ErrorKind::NotFound, format!("there is no {what}"))
@@ -83,7 +83,7 @@ pub(super) fn store_failed(error: StoreError) -> ErrorWire {
 
 /// Which request an answer is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Asker {
+pub(super) struct RequestId {
     /// The number of the connection.
     pub(super) client: u64,
     /// The number of the request.
@@ -95,34 +95,34 @@ pub(super) struct Asker {
 }
 
 /// What is to be found out.
-pub(super) type Query = Box<dyn FnOnce(&mut dyn Reader) -> Asking + Send>;
+pub(super) type Query = Box<dyn FnOnce(&mut dyn Reader) -> NextResult + Send>;
 
 /// A question and the request that it came with.
 pub(super) struct Question {
-    pub(super) asker: Asker,
+    pub(super) request_id: RequestId,
     pub(super) query: Query,
 }
 
 impl Question {
-    pub(super) fn answer(self, reader: &mut dyn Reader) -> Answered {
+    pub(super) fn answer(self, reader: &mut dyn Reader) -> QuestionAnswer {
         let began = Moment::now();
         let asking = (self.query)(reader);
         let took = Moment::now().since(began);
-        Answered { asker: self.asker, asking, took }
+        QuestionAnswer { request_id: self.request_id, asking, took }
     }
 }
 
 /// What a question led to.
-pub(super) struct Answered {
-    pub(super) asker: Asker,
-    pub(super) asking: Asking,
+pub(super) struct QuestionAnswer {
+    pub(super) request_id: RequestId,
+    pub(super) asking: NextResult,
     /// How long the store took.
     pub(super) took: Duration,
 }
 
 impl fmt::Debug for Question {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Question").field(&self.asker).finish()
+        f.debug_tuple("Question").field(&self.request_id).finish()
     }
 }
 

@@ -14,7 +14,7 @@ use mainspring_file::jobfile::JobFile;
 use mainspring_file::source::Source;
 
 /// What the store held at the start.
-pub(super) struct Stored {
+pub(super) struct StoreContents {
     /// The jobs, removed ones too.
     pub(super) records: Vec<JobRecord>,
     /// How long everything is paused, if it is.
@@ -27,13 +27,13 @@ pub(super) struct Stored {
     pub(super) heard: Vec<(JobName, Timestamp)>,
 }
 
-impl Stored {
+impl StoreContents {
     /// Reads it.
     ///
     /// # Errors
     ///
     /// When the store cannot be read.
-    pub(super) fn read(store: &mut dyn Store, shard: Shard) -> Result<Stored, StoreError> {
+    pub(super) fn read(store: &mut dyn Store, shard: Shard) -> Result<StoreContents, StoreError> {
         let (records, paused) = store.jobs(shard)?;
         let sources = store.shared_sources(shard)?;
         let mut pages: Vec<Vec<Run>> = Vec::new();
@@ -41,8 +41,8 @@ impl Stored {
             let last = pages.last().and_then(|page| page.last()).map(|run| run.key.clone());
             let page = store.open_runs(shard, last.as_ref(), MAX_PAGE)?;
             if page.is_empty() {
-                let heard = Stored::heard(&records);
-                return Ok(Stored { records, paused, sources, pages, heard });
+                let heard = StoreContents::heard(&records);
+                return Ok(StoreContents { records, paused, sources, pages, heard });
             }
             pages.push(page);
         }
@@ -90,6 +90,6 @@ mod tests {
         let mark = Mark::new(job.clone(), at, String::new());
         let mut record = JobRecord::new(mark, Some("jobs.toml".to_owned()));
         (record.text, record.last_success) = ("silent_after = \"2d\"".to_owned(), Some(at));
-        assert_eq!(Stored::heard(&[record]), [(job, at)]);
+        assert_eq!(StoreContents::heard(&[record]), [(job, at)]);
     }
 }

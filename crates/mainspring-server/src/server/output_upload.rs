@@ -1,4 +1,4 @@
-//! Copies of outputs in a shared store: another server shows them that has not the file.
+//! OutputUpload of outputs in a shared store: another server shows them that has not the file.
 //!
 //! ```text
 //!  a run has ended ─▶ path ─▶ thread: the end of the file ─▶ store      another server: no file? ─▶ store ─▶ file ─▶ client
@@ -36,30 +36,32 @@ const MAX_TRIES: usize = 30;
 const TRY_WAIT: Duration = Duration::from_secs(1);
 
 /// Which run, and its file.
-type Ended = (RunKey, PathBuf);
+type EndedOutput = (RunKey, PathBuf);
 
 /// The loop's side of the thread.
 #[derive(Debug)]
-pub(super) struct Copies {
-    sender: Option<SyncSender<Ended>>,
+pub(super) struct OutputUpload {
+    sender: Option<SyncSender<EndedOutput>>,
     thread: Option<JoinHandle<()>>,
     /// The server ends: nothing is tried again.
     is_ending: Arc<AtomicBool>,
 }
 
-impl Copies {
+impl OutputUpload {
     /// Hands a keeper over to a thread, if the store has one.
     ///
     /// # Errors
     /// When the operating system gives no thread.
-    pub(super) fn start(keeper: Option<Box<dyn OutputKeeper>>) -> io::Result<Copies> {
+    pub(super) fn start(keeper: Option<Box<dyn OutputKeeper>>) -> io::Result<OutputUpload> {
         let is_ending = Arc::new(AtomicBool::new(false));
-        let Some(mut keeper) = keeper else { return Ok(Copies { sender: None, thread: None, is_ending }) };
+        let Some(mut keeper) = keeper else {
+            return Ok(OutputUpload { sender: None, thread: None, is_ending });
+        };
         let (sender, ended) = sync_channel(MAX_WAITING);
         let over = Arc::clone(&is_ending);
         let work = move || work(&mut *keeper, &ended, &over);
         let thread = thread::Builder::new().name("outputs".to_owned()).spawn(work)?;
-        Ok(Copies { sender: Some(sender), thread: Some(thread), is_ending })
+        Ok(OutputUpload { sender: Some(sender), thread: Some(thread), is_ending })
     }
 
     /// Whether anything is copied.
@@ -76,7 +78,7 @@ impl Copies {
     }
 }
 
-impl Drop for Copies {
+impl Drop for OutputUpload {
     fn drop(&mut self) {
         self.is_ending.store(true, Ordering::SeqCst);
         self.sender = None;
@@ -87,7 +89,7 @@ impl Drop for Copies {
     }
 }
 
-fn work(keeper: &mut dyn OutputKeeper, ended: &Receiver<Ended>, is_ending: &AtomicBool) {
+fn work(keeper: &mut dyn OutputKeeper, ended: &Receiver<EndedOutput>, is_ending: &AtomicBool) {
     while let Ok(first) = ended.recv() {
         let more = std::iter::from_fn(|| ended.try_recv().ok()).take(MAX_AT_ONCE - 1);
         let outputs: Vec<KeptOutput> =

@@ -1,7 +1,7 @@
 //! Looking at a data directory without a server.
 //!
 //! ```text
-//! lock ─▶ store ─▶ StandIn: the same queries, and the same answers, as with a server
+//! lock ─▶ store ─▶ ReadOnlyBackend: the same queries, and the same answers, as with a server
 //! ```
 //!
 //! The directory is locked while it is read, so that it does not change meanwhile; several commands may read
@@ -17,29 +17,29 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use mainspring_job::{Reader, Shard};
 
+use super::disk_reserve::free_bytes;
 use super::health;
-use super::room::free_bytes;
-use super::share::Share;
-use super::stand_in::{StandIn, no_server};
+use super::read_only_backend::{ReadOnlyBackend, no_server};
+use super::shard_filter::ShardFilter;
 use crate::data_directory::DataDirectory;
 use crate::error::Error;
 use crate::protocol::{Backend, HealthWire, Request, Response};
 use mainspring_store::{Directory, SqliteStore};
 
 /// The store of a data directory, for looking.
-pub struct Alone {
+pub struct OfflineStore {
     store: SqliteStore,
     data: DataDirectory,
     now: Timestamp,
 }
 
-impl Alone {
+impl OfflineStore {
     /// Opens the store as it stands at `now`. `None` if there is none.
     ///
     /// # Errors
     ///
     /// When a server has it, or it cannot be read, or others decide what is in it.
-    pub fn open(data: &DataDirectory, now: Timestamp) -> Result<Option<Alone>, Error> {
+    pub fn open(data: &DataDirectory, now: Timestamp) -> Result<Option<OfflineStore>, Error> {
         match data.store().try_exists() {
             Ok(true) => {}
             Err(source) if source.kind() == io::ErrorKind::PermissionDenied => {
@@ -49,7 +49,7 @@ impl Alone {
         }
         let directory = Arc::new(Directory::look(data.directory()).map_err(Error::Directory)?);
         let store = SqliteStore::look(&directory).map_err(Error::Store)?;
-        Ok(Some(Alone { store, data: data.clone(), now }))
+        Ok(Some(OfflineStore { store, data: data.clone(), now }))
     }
 
     /// Answers a request that only looks.
@@ -61,7 +61,7 @@ impl Alone {
         if request.row().backend != Backend::Folder {
             return Err(Error::Refused(no_server()));
         }
-        self.stand_in().ask(request)
+        self.backend().ask(request)
     }
 
     /// What a job's latest run, or a certain run, wrote, as far as it is kept: each line to `each`.
@@ -74,13 +74,20 @@ impl Alone {
         of: &str,
         each: &mut dyn FnMut(&Response) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        self.stand_in().logs(of, &mut |line| each(&line))
+        self.backend().logs(of, &mut |line| each(&line))
     }
 
     /// The store of a folder keeps no copies of outputs, so nothing is made of one.
-    fn stand_in(&mut self) -> StandIn<'_> {
-        let Alone { store, data, now } = self;
-        StandIn { reader: store, share: Share::WHOLE, is_shared: false, data, began: *now, now: *now }
+    fn backend(&mut self) -> ReadOnlyBackend<'_> {
+        let OfflineStore { store, data, now } = self;
+        ReadOnlyBackend {
+            reader: store,
+            shard_filter: ShardFilter::WHOLE,
+            is_shared: false,
+            data,
+            began: *now,
+            now: *now,
+        }
     }
 
     /// Reads the whole store, and says what is wrong with it.

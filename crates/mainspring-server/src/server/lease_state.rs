@@ -12,7 +12,7 @@ use mainspring_exec::clock::Moment;
 
 /// How the lease stands.
 #[derive(Debug, Default)]
-pub(super) struct Holding {
+pub(super) struct LeaseState {
     /// When it was last tried to renew it.
     pub(super) tried: Option<Moment>,
     /// When it was last looked which jobs other shards have taken.

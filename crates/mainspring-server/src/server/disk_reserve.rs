@@ -1,4 +1,4 @@
-//! Room on the disk: what the server gives up first when it runs out.
+//! The disk reserve, and what else the server gives up first when the disk runs out of room.
 //!
 //! | room | then |
 //! |---|---|
@@ -50,9 +50,9 @@ enum Reserve {
     Without,
 }
 
-/// The room of a data directory.
+/// The reserve of a data directory.
 #[derive(Debug)]
-pub(super) struct Room {
+pub(super) struct DiskReserve {
     directory: PathBuf,
     reserve: Reserve,
     reserve_bytes: u64,
@@ -60,10 +60,10 @@ pub(super) struct Room {
     is_short: bool,
 }
 
-impl Room {
+impl DiskReserve {
     /// Measures, and holds back a reserve if there is room for one.
-    pub(super) fn new(directory: &Path) -> Room {
-        let mut room = Room::without(directory);
+    pub(super) fn new(directory: &Path) -> DiskReserve {
+        let mut room = DiskReserve::without(directory);
         if 0 < room.reserve_bytes {
             room.reserve = if room.path().exists() { Reserve::Held } else { Reserve::Used };
         }
@@ -72,10 +72,10 @@ impl Room {
     }
 
     /// The room for a server that keeps nothing: no reserve helps it.
-    pub(super) fn without(directory: &Path) -> Room {
+    pub(super) fn without(directory: &Path) -> DiskReserve {
         let part =
             statvfs(directory).map_or(0, |found| found.blocks() * found.fragment_size() / SMALLEST_PART);
-        Room {
+        DiskReserve {
             directory: directory.to_owned(),
             reserve: Reserve::Without,
             reserve_bytes: RESERVE_BYTES.min(part),
@@ -179,7 +179,7 @@ mod tests {
     fn the_reserve_is_held_let_go_and_held_again() {
         let directory = scratch::path("room");
         fs::create_dir(&directory).unwrap();
-        let mut room = Room::new(&directory);
+        let mut room = DiskReserve::new(&directory);
         // Where these tests run there is room; elsewhere there is nothing to be seen.
         if room.trouble().is_none() {
             let length = || fs::metadata(directory.join(RESERVE_FILE)).map(|found| found.len()).ok();
@@ -191,7 +191,7 @@ mod tests {
             room.look();
             assert_eq!((length(), room.trouble()), (Some(room.reserve_bytes), None));
             assert!(room.release());
-            assert!(Room::without(&directory).trouble().is_none());
+            assert!(DiskReserve::without(&directory).trouble().is_none());
             assert_eq!(length(), None);
         }
         let _ = fs::remove_dir_all(&directory);

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use mainspring_job::{RunKey, Start};
 
-use super::execution::Attempted;
+use super::execution::AttemptKey;
 use mainspring_exec::clock::Moment;
 
 /// How long a start is tried again: longer than most jobs run that could make room.
@@ -33,12 +33,12 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The starts that wait, the oldest first.
 #[derive(Debug, Default)]
-pub(super) struct Postponed {
+pub(super) struct StartBacklog {
     starts: Vec<(Start, Moment)>,
     tried: Option<Moment>,
 }
 
-impl Postponed {
+impl StartBacklog {
     /// Adds a start that has waited since then.
     pub(super) fn add(&mut self, start: Start, since: Moment, now: Moment) {
         self.starts.push((start, since));
@@ -58,7 +58,7 @@ impl Postponed {
     }
 
     /// Takes all away, because nothing starts any more.
-    pub(super) fn take_all(&mut self) -> Vec<Attempted> {
+    pub(super) fn take_all(&mut self) -> Vec<AttemptKey> {
         self.starts.drain(..).map(|(start, _)| (start.key, start.attempt)).collect()
     }
 

@@ -21,19 +21,19 @@ use std::time::Duration;
 use jiff::Timestamp;
 use mainspring_job::Start;
 
-use super::execution::{Attempted, left_until};
+use super::execution::{AttemptKey, left_until};
 use mainspring_exec::clock::Moment;
 use mainspring_exec::delay_queue::{DelayQueue, TimerId};
 
 /// See the head of this file.
 #[derive(Debug)]
-pub(super) struct Early<S = Start> {
-    held: DelayQueue<(Attempted, S)>,
+pub(super) struct EarlyStarts<S = Start> {
+    queue: DelayQueue<(AttemptKey, S)>,
     /// By the attempt.
-    ids: HashMap<Attempted, TimerId>,
+    ids: HashMap<AttemptKey, TimerId>,
 }
 
-impl Early {
+impl EarlyStarts {
     /// Holds a start whose time has not come. Returns any other.
     pub(super) fn hold(&mut self, start: Start, now: Moment) -> Option<Start> {
         let (attempted, not_before) = ((start.key.clone(), start.attempt), start.not_before);
@@ -41,16 +41,16 @@ impl Early {
     }
 }
 
-impl<S> Early<S> {
+impl<S> EarlyStarts<S> {
     /// Nothing yet.
-    pub(super) fn new(now: Moment) -> Early<S> {
-        Early { held: DelayQueue::new(now.monotonic), ids: HashMap::new() }
+    pub(super) fn new(now: Moment) -> EarlyStarts<S> {
+        EarlyStarts { queue: DelayQueue::new(now.monotonic), ids: HashMap::new() }
     }
 
     fn hold_until(
         &mut self,
         at: Option<Timestamp>,
-        attempted: Attempted,
+        attempted: AttemptKey,
         start: S,
         now: Moment,
     ) -> Option<S> {
@@ -58,7 +58,7 @@ impl<S> Early<S> {
         if left.is_zero() {
             return Some(start);
         }
-        let id = self.held.add(now.monotonic + left, (attempted.clone(), start));
+        let id = self.queue.add(now.monotonic + left, (attempted.clone(), start));
         let replaced = self.ids.insert(attempted, id);
         debug_assert!(replaced.is_none(), "an attempt is started once");
         None
@@ -67,7 +67,7 @@ impl<S> Early<S> {
     /// Takes all whose time has come, in the order of their times.
     pub(super) fn take_due(&mut self, now: Moment) -> Vec<S> {
         let mut starts = Vec::new();
-        while let Some((attempted, start)) = self.held.pop_due(now.monotonic) {
+        while let Some((attempted, start)) = self.queue.pop_due(now.monotonic) {
             self.ids.remove(&attempted);
             starts.push(start);
         }
@@ -75,14 +75,14 @@ impl<S> Early<S> {
     }
 
     /// Takes one away that is not to begin any more. Returns whether it was there.
-    pub(super) fn remove(&mut self, attempted: &Attempted) -> bool {
-        self.ids.remove(attempted).and_then(|id| self.held.cancel(id)).is_some()
+    pub(super) fn remove(&mut self, attempted: &AttemptKey) -> bool {
+        self.ids.remove(attempted).and_then(|id| self.queue.cancel(id)).is_some()
     }
 
     /// Takes all away, because nothing begins any more.
-    pub(super) fn take_all(&mut self) -> Vec<Attempted> {
-        let ids: Vec<(Attempted, TimerId)> = self.ids.drain().collect();
-        ids.into_iter().filter_map(|(attempted, id)| self.held.cancel(id).map(|_| attempted)).collect()
+    pub(super) fn take_all(&mut self) -> Vec<AttemptKey> {
+        let ids: Vec<(AttemptKey, TimerId)> = self.ids.drain().collect();
+        ids.into_iter().filter_map(|(attempted, id)| self.queue.cancel(id).map(|_| attempted)).collect()
     }
 
     pub(super) fn count(&self) -> usize {
@@ -91,7 +91,7 @@ impl<S> Early<S> {
 
     /// How long the loop may sleep.
     pub(super) fn wait(&self, now: Moment) -> Option<Duration> {
-        self.held.wait(now.monotonic)
+        self.queue.wait(now.monotonic)
     }
 }
 
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
     use mainspring_job::RunKey;
 
-    fn attempted(job: &str) -> Attempted {
+    fn attempted(job: &str) -> AttemptKey {
         let key: RunKey = format!("{job}@2026-11-23T08:00:00Z").parse().unwrap();
         (key, 1)
     }
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn a_start_begins_at_its_time_and_not_before_and_what_is_taken_away_never_does() {
         let began = Moment::now();
-        let mut early = Early::new(began);
+        let mut early = EarlyStarts::new(began);
         let mut hold = |job: &'static str, microseconds| {
             let at = Some(later(began, microseconds).wall);
             assert_eq!(early.hold_until(at, attempted(job), job, began), None);
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn a_start_whose_time_has_come_is_not_held() {
         let now = Moment::now();
-        let mut early = Early::new(now);
+        let mut early = EarlyStarts::new(now);
         for at in [None, Some(now.wall), Some(Timestamp::MIN)] {
             assert_eq!(early.hold_until(at, attempted("a"), "a", now), Some("a"));
         }

@@ -21,16 +21,16 @@ use mainspring_file::problem::{Fault, Problem};
 
 /// Which part it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Share {
+pub struct ShardFilter {
     /// The shard.
     pub shard: Shard,
     /// How many there are.
     pub count: u16,
 }
 
-impl Share {
+impl ShardFilter {
     /// All jobs.
-    pub const WHOLE: Share = Share { shard: Shard::WHOLE, count: 1 };
+    pub const WHOLE: ShardFilter = ShardFilter { shard: Shard::WHOLE, count: 1 };
 
     /// Whether there are others.
     pub(super) fn is_part(self) -> bool {

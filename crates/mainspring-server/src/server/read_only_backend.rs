@@ -21,13 +21,13 @@ use mainspring_job::{
     Hold, Job, JobName, JobRecord, Load, MAX_PAGE, OnceId, PauseTerms, Reader, RunKey, RunState, StoreError,
 };
 
-use super::asking::{Asking, Next, job_name, not_found, run_key, usage};
-use super::describe::Known;
+use super::describe::JobDetail;
+use super::disk_reserve::free_bytes;
 use super::feed::Feed;
+use super::next_step::{Next, NextResult, job_name, not_found, run_key, usage};
 use super::output::path;
-use super::room::free_bytes;
-use super::share::Share;
-use super::stored::kept_job;
+use super::shard_filter::ShardFilter;
+use super::store_contents::kept_job;
 use super::views::{MAX_LISTED, MAX_PAGE_BYTES};
 use super::{describe, health, queries};
 use crate::data_directory::DataDirectory;
@@ -40,11 +40,11 @@ use mainspring_file::job_source::JobSource;
 use mainspring_file::jobfile::Selector;
 
 /// Answers of one shard.
-pub struct StandIn<'s> {
+pub struct ReadOnlyBackend<'s> {
     /// The store.
     pub reader: &'s mut dyn Reader,
     /// The part of the jobs that it answers for.
-    pub share: Share,
+    pub shard_filter: ShardFilter,
     /// Whether servers share the store: another owner comes, and what is open may run.
     pub is_shared: bool,
     /// Where copies of outputs go, and what `status` calls the data directory.
@@ -55,7 +55,7 @@ pub struct StandIn<'s> {
     pub now: Timestamp,
 }
 
-impl StandIn<'_> {
+impl ReadOnlyBackend<'_> {
     /// Answers a request that only looks, and that has one answer.
     ///
     /// # Errors
@@ -65,7 +65,7 @@ impl StandIn<'_> {
         if Backend::Pool < request.row().backend {
             return Err(Error::Refused(no_server()));
         }
-        let (shard, of_people) = (self.share.shard, self.share.of_people());
+        let (shard, of_people) = (self.shard_filter.shard, self.shard_filter.of_people());
         let asking = match request {
             Request::Status => return self.status(),
             Request::Health => return self.health(),
@@ -124,7 +124,7 @@ impl StandIn<'_> {
     /// The jobs that were not removed, in the order of their names, and how long all of them are paused, if
     /// they are.
     fn records(&mut self) -> Result<(Vec<JobRecord>, Option<PauseTerms>), Error> {
-        let (mut records, paused) = self.reader.jobs(self.share.shard).map_err(Error::Store)?;
+        let (mut records, paused) = self.reader.jobs(self.shard_filter.shard).map_err(Error::Store)?;
         records.retain(|record| record.source.is_some());
         records.sort_by(|a, b| a.mark.job.cmp(&b.mark.job));
         Ok((records, paused))
@@ -132,7 +132,7 @@ impl StandIn<'_> {
 
     fn status(&mut self) -> Result<Response, Error> {
         let (records, paused) = self.records()?;
-        let shard = self.share.shard;
+        let shard = self.shard_filter.shard;
         let counts = self.reader.counts(shard).map_err(Error::Store)?;
         let first = OnceId::first_at(Timestamp::MIN);
         let pending = self.reader.load_ids(shard, first, Timestamp::MAX, 1).map_err(Error::Store)?;
@@ -168,14 +168,14 @@ impl StandIn<'_> {
 
     fn health(&mut self) -> Result<Response, Error> {
         let (records, paused) = self.records()?;
-        let counts = self.reader.counts(self.share.shard).map_err(Error::Store)?;
+        let counts = self.reader.counts(self.shard_filter.shard).map_err(Error::Store)?;
         let health = of_marks(&records, self.now);
         let free_bytes = free_bytes(self.data.directory());
         let health = HealthWire { is_all_paused: paused.is_some(), dead: counts.dead, free_bytes, ..health };
         Ok(Response::Health(Box::new(health)))
     }
 
-    fn list(&mut self, asked: &ListWire) -> Result<Asking, Error> {
+    fn list(&mut self, asked: &ListWire) -> Result<NextResult, Error> {
         let selector = Selector::parse(&asked.labels).map_err(|error| Error::Refused(usage(error)))?;
         let (records, paused) = self.records()?;
         let found = after(&records, asked.after.as_deref())
@@ -192,7 +192,7 @@ impl StandIn<'_> {
         Ok(queries::list(self.reader, jobs, after))
     }
 
-    fn show(&mut self, text: &str) -> Result<Asking, Error> {
+    fn show(&mut self, text: &str) -> Result<NextResult, Error> {
         let name = job_name(text).map_err(Error::Refused)?;
         let (records, paused) = self.records()?;
         let found = records.into_iter().find(|record| record.mark.job == name);
@@ -209,7 +209,7 @@ impl StandIn<'_> {
         Ok(queries::show(self.reader, &name, known))
     }
 
-    fn history(&mut self, asked: &HistoryWire) -> Result<Asking, Error> {
+    fn history(&mut self, asked: &HistoryWire) -> Result<NextResult, Error> {
         let (records, _) = self.records()?;
         let is_known = |wanted: &String| records.iter().any(|known| known.mark.job.as_str() == wanted);
         let is_job = asked.job.as_ref().is_none_or(is_known);
@@ -223,7 +223,7 @@ impl StandIn<'_> {
             .and_then(|query| queries::history(self.reader, &query, is_job)))
     }
 
-    fn stats(&mut self, text: &str) -> Result<Asking, Error> {
+    fn stats(&mut self, text: &str) -> Result<NextResult, Error> {
         let name = job_name(text).map_err(Error::Refused)?;
         if self.records()?.0.iter().all(|record| record.mark.job != name) {
             return Err(Error::Refused(not_found(&format!("job `{text}`"))));
@@ -245,7 +245,7 @@ impl StandIn<'_> {
         let armed = if self.is_shared { describe::next(&job, mark, self.now) } else { None };
         let silent_since = self.silent_since(&job, record);
         let (job, mark) = (Arc::new(job), mark.clone());
-        let known = Known { job, mark, armed, load, silent_since, source_line: None, is_all_paused };
+        let known = JobDetail { job, mark, armed, load, silent_since, source_line: None, is_all_paused };
         describe::job(&known, self.now)
     }
 
@@ -264,7 +264,7 @@ impl StandIn<'_> {
         let before = |name: &JobName| RunKey::new(name.clone(), Timestamp::MIN);
         let mut next = names.first().filter(|_| self.is_shared).map(|name| before(name));
         while let Some(after) = next.take() {
-            let runs = self.reader.open_runs(self.share.shard, Some(&after), MAX_ROWS)?;
+            let runs = self.reader.open_runs(self.shard_filter.shard, Some(&after), MAX_ROWS)?;
             for run in &runs {
                 if names.binary_search(&&run.key.job).is_ok() {
                     let load = loads.entry(run.key.job.clone()).or_default();
@@ -366,14 +366,15 @@ mod tests {
     }
 
     /// All jobs of a list, page by page.
-    fn listed(store: &mut MemoryStore, share: Share) -> Vec<JobWire> {
+    fn listed(store: &mut MemoryStore, shard_filter: ShardFilter) -> Vec<JobWire> {
         let data = DataDirectory::find(Some("/nowhere".as_ref()));
         let at = Timestamp::UNIX_EPOCH;
-        let mut stand_in = StandIn { reader: store, share, is_shared: true, data: &data, began: at, now: at };
+        let mut backend =
+            ReadOnlyBackend { reader: store, shard_filter, is_shared: true, data: &data, began: at, now: at };
         let (mut jobs, mut next) = (Vec::new(), None);
         loop {
             let list = Request::List(ListWire { after: next, ..ListWire::default() });
-            let Response::Jobs { jobs: page, after } = stand_in.ask(&list).unwrap() else { panic!("a list") };
+            let Response::Jobs { jobs: page, after } = backend.ask(&list).unwrap() else { panic!("a list") };
             assert!(page.len() <= MAX_LISTED);
             jobs.extend(page);
             next = after;
@@ -392,13 +393,13 @@ mod tests {
         operations.push(open(102, 0, RunState::Queued));
         operations.push(open(598, 0, RunState::Queued));
         let mut store = filled(&operations);
-        let jobs = listed(&mut store, Share { count: 2, ..Share::WHOLE });
+        let jobs = listed(&mut store, ShardFilter { count: 2, ..ShardFilter::WHOLE });
         let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
         let all: Vec<JobName> = (0..600).step_by(2).map(name).collect();
         assert_eq!(names, all.iter().map(JobName::as_str).collect::<Vec<&str>>());
         let queued: Vec<(&str, usize)> =
             jobs.iter().filter(|job| 0 < job.queued).map(|job| (job.name.as_str(), job.queued)).collect();
         assert_eq!(queued, [("j0100", 2_500), ("j0102", 1), ("j0598", 1)]);
-        assert_eq!(jobs, listed(&mut store, Share::WHOLE), "of one shard");
+        assert_eq!(jobs, listed(&mut store, ShardFilter::WHOLE), "of one shard");
     }
 }
