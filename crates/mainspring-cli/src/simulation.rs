@@ -27,7 +27,7 @@ mod tally;
 mod world;
 
 pub use scenario::{ClockSet, MAX_EVENTS, Outage, Scenario, SimulatedJob};
-pub use tally::{BUSIEST_COUNT, Event, Outcome, Peak, Total, What};
+pub use tally::{BUSIEST_COUNT, Event, JobEvent, Outcome, Peak, Total};
 use world::World;
 
 /// Runs the jobs through the time of the scenario.

@@ -27,7 +27,7 @@ use mainspring_server::protocol::{ExplanationWire, JobWire, OnceWire, Question};
 
 /// The document of `check`.
 #[derive(Clone, Debug, Serialize)]
-pub struct Checked {
+pub struct CheckDocument {
     /// In the order of the command line.
     pub files: Vec<CheckedFile>,
 }
@@ -78,7 +78,7 @@ impl From<&Problem> for CheckFinding {
 
 /// The document of `list`.
 #[derive(Clone, Debug, Serialize)]
-pub struct Listed {
+pub struct ListDocument {
     /// All of it.
     pub jobs: ListedJobs,
 }
@@ -96,10 +96,10 @@ pub struct ListedJobs {
     pub has_more_pending: bool,
 }
 
-impl Listed {
+impl ListDocument {
     /// A document.
-    pub fn new(jobs: Vec<JobWire>, pending: Vec<OnceWire>, has_more_pending: bool) -> Listed {
-        Listed { jobs: ListedJobs { jobs, after: None, pending, has_more_pending } }
+    pub fn new(jobs: Vec<JobWire>, pending: Vec<OnceWire>, has_more_pending: bool) -> ListDocument {
+        ListDocument { jobs: ListedJobs { jobs, after: None, pending, has_more_pending } }
     }
 }
 
@@ -137,7 +137,7 @@ pub struct JobTimes {
 
 /// The document of `explain`.
 #[derive(Clone, Debug, Serialize)]
-pub struct Explained {
+pub struct ExplainDocument {
     /// Its fields are fields of the document itself.
     #[serde(flatten)]
     pub question: Question,

@@ -33,26 +33,26 @@ pub(super) fn ask(args: &AskArgs, request: Request) -> Result<Exit, Error> {
 }
 
 /// Who answers a request that only looks: the server, or the store itself if no server has it.
-pub(super) enum Looking {
+pub(super) enum QuerySource {
     Server(Client),
     OfflineStore(Box<OfflineStore>),
 }
 
-impl Looking {
-    pub(super) fn open(address: &Address) -> Result<Looking, Error> {
+impl QuerySource {
+    pub(super) fn open(address: &Address) -> Result<QuerySource, Error> {
         let place = match address {
             Address::Here(place) => place,
-            Address::There(_) => return Client::connect(address).map(Looking::Server),
+            Address::There(_) => return Client::connect(address).map(QuerySource::Server),
         };
         match Client::connect(address) {
-            Ok(client) => Ok(Looking::Server(client)),
+            Ok(client) => Ok(QuerySource::Server(client)),
             Err(unreachable) => match OfflineStore::open(place, Moment::now().wall) {
                 Ok(Some(alone)) => {
                     let place = plain::line(&place.directory().to_string_lossy()).into_owned();
                     say(&format!(
                         "{PROGRAM}: no server runs for {place}: this is what its store holds, and nothing starts\n"
                     ));
-                    Ok(Looking::OfflineStore(Box::new(alone)))
+                    Ok(QuerySource::OfflineStore(Box::new(alone)))
                 }
                 Ok(None) | Err(Error::Directory(DirectoryError::Taken { .. })) => Err(unreachable),
                 Err(error) => Err(error),
@@ -62,8 +62,8 @@ impl Looking {
 
     pub(super) fn ask(&mut self, request: Request) -> Result<Response, Error> {
         match self {
-            Looking::Server(client) => client.ask(request),
-            Looking::OfflineStore(alone) => alone.ask(&request),
+            QuerySource::Server(client) => client.ask(request),
+            QuerySource::OfflineStore(alone) => alone.ask(&request),
         }
     }
 }

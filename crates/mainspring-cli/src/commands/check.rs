@@ -16,7 +16,7 @@ use mainspring_job::{Next, Timetable, Trigger};
 
 use super::{print, print_json, zone_or_system};
 use crate::cli::CheckArgs;
-use crate::wire::{CheckFinding, Checked, CheckedFile};
+use crate::wire::{CheckDocument, CheckFinding, CheckedFile};
 use mainspring_action::body::{Body, ProcessBody};
 use mainspring_exec::clock::Moment;
 use mainspring_file::claims::{Claimant, InForce, settle, unknown};
@@ -78,7 +78,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Error> {
         }
     }
     if args.json {
-        print_json(&Checked { files: documents })?;
+        print_json(&CheckDocument { files: documents })?;
     }
     Ok(exit)
 }

@@ -4,10 +4,10 @@
 //!
 //! Does not write the sentences: `mainspring-cron` does.
 
-use super::expression::{Asked, explanation_text, read, refuse, warnings_text};
+use super::expression::{ExpressionRequest, explanation_text, read, refuse, warnings_text};
 use super::{print, print_json};
 use crate::cli::expression::ExplainArgs;
-use crate::wire::Explained;
+use crate::wire::ExplainDocument;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::log::rfc3339;
@@ -20,10 +20,10 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<Exit, Error> {
         Ok(expression) => expression,
         Err(fault) => return refuse(&args.expression, fault),
     };
-    let asked = Asked::new(expression, &args.zone);
+    let asked = ExpressionRequest::new(expression, &args.zone);
     if args.expression.json {
         let explanation = asked.schedule.explain(asked.from).into();
-        print_json(&Explained { question: asked.question(&args.expression), explanation })?;
+        print_json(&ExplainDocument { question: asked.question(&args.expression), explanation })?;
         return Ok(Exit::Ok);
     }
     let (text, warnings) = explanation_text(&asked);
@@ -32,7 +32,7 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<Exit, Error> {
     Ok(Exit::Ok)
 }
 
-fn next_text(asked: &Asked) -> String {
+fn next_text(asked: &ExpressionRequest) -> String {
     let times = asked.schedule.upcoming(asked.from).take(NEXT_COUNT);
     let text: String = times.map(|time| format!("next: {}\n", rfc3339(&time))).collect();
     if text.is_empty() && !asked.schedule.is_reboot() {

@@ -38,14 +38,14 @@ pub(super) fn refuse(args: &ExpressionArgs, fault: Fault) -> Result<Exit, Error>
 }
 
 /// A question about an expression that was understood.
-pub(super) struct Asked {
+pub(super) struct ExpressionRequest {
     pub(super) schedule: Schedule,
     pub(super) from: Timestamp,
 }
 
-impl Asked {
+impl ExpressionRequest {
     /// Puts an expression into its zone: the one asked for, its own, or the system's.
-    pub(super) fn new(expression: Expression, args: &ZoneArgs) -> Asked {
+    pub(super) fn new(expression: Expression, args: &ZoneArgs) -> ExpressionRequest {
         let own = match &expression {
             Expression::OnCalendar(calendar) => calendar.zone().cloned(),
             _ => None,
@@ -56,7 +56,7 @@ impl Asked {
             Some(dst) => schedule.with_dst(dst),
             None => schedule,
         };
-        Asked { schedule, from: args.from.unwrap_or_else(|| Moment::now().wall) }
+        ExpressionRequest { schedule, from: args.from.unwrap_or_else(|| Moment::now().wall) }
     }
 
     /// A moment in the zone of the schedule, as it is printed.
@@ -78,7 +78,7 @@ impl Asked {
 }
 
 /// The explanation as text: what it says, with the zone after the sentence, and without its warnings.
-pub(super) fn explanation_text(asked: &Asked) -> (String, Vec<Warning>) {
+pub(super) fn explanation_text(asked: &ExpressionRequest) -> (String, Vec<Warning>) {
     let mut explanation = asked.schedule.explain(asked.from);
     let warnings = std::mem::take(&mut explanation.warnings);
     let text = explanation.to_string();

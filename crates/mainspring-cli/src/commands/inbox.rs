@@ -1,7 +1,7 @@
 //! The owner's side of the inbox: it takes requests from the database and writes the replies.
 //!
 //! ```text
-//!  Forwarder of a standby ─▶ inbox ─▶ owner: work ─▶ its own socket ─▶ the loop
+//!  RequestProxy of a standby ─▶ inbox ─▶ owner: work ─▶ its own socket ─▶ the loop
 //!                         ◀── reply ◀──────────────
 //! ```
 //!
@@ -9,7 +9,7 @@
 //!
 //! Cost: a question to the database each [`INTERVAL`], and one when a standby tells that it has asked.
 //!
-//! Does not know what has several answers, such as the output of a run: [`several`] does.
+//! Does not know what has several answers, such as the output of a run: [`streaming_requests`] does.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{Sender, TryRecvError, channel};
@@ -19,7 +19,7 @@ use std::time::Duration;
 use mainspring_job::{Shard, StoreError};
 use mainspring_postgres::{Entry, Inbox, Location};
 
-use super::several::{self, temporary};
+use super::streaming_requests::{self, temporary};
 use crate::client::{Address, Client};
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
@@ -109,7 +109,7 @@ fn connect(data: DataDirectory) -> Option<Client> {
 fn reply(client: &mut Client, entry: &Entry) -> String {
     let asked = Asked::read(entry.request.as_bytes());
     let response = match asked.map(|asked| asked.request) {
-        Ok(Request::Logs { of, .. }) => match several::logs(client, &of) {
+        Ok(Request::Logs { of, .. }) => match streaming_requests::logs(client, &of) {
             Ok(text) => return text,
             Err(Error::Refused(error)) => Response::Error(error),
             Err(error) => temporary(error.to_string()),
@@ -127,7 +127,7 @@ fn done(client: &mut Client, entry: &Entry) -> Response {
     };
     // In a transaction only submissions are asked for.
     if !request.row().power.is_remote()
-        || several::has_several(&request)
+        || streaming_requests::has_several(&request)
         || !(entry.waits || matches!(request, Request::Submit(_)))
     {
         return ErrorWire::response(ErrorKind::Usage, "this does not come through the database");

@@ -37,7 +37,7 @@ use mainspring_web::tokens::{self, Tokens};
 
 /// What serves beside the loop, if anything does.
 #[derive(Default)]
-pub(super) struct Beside {
+pub(super) struct HttpListener {
     /// From the first time on that something serves.
     sockets: Option<Sockets>,
     /// What serves, and what is ending.
@@ -64,7 +64,7 @@ pub(super) fn check(args: &ListenArgs, handed: &ActivatedSockets) -> Result<(), 
     handed.check(|socket| args.listen.iter().any(|address| is_meant(address, socket)))
 }
 
-impl Beside {
+impl HttpListener {
     /// Listens where that is asked for, from now on until the loop ends. Returns what the loop is to be
     /// given.
     pub(super) fn begin(
@@ -149,7 +149,7 @@ pub(super) fn open(args: &OpenArgs) -> Result<Exit, Error> {
     let Response::LoginCode(LoginWire { code, addresses }) = answer else { return Ok(Exit::Failed) };
     let address = page_address(addresses.first().map_or("", String::as_str), &code)?;
     if args.ask.json {
-        print_json(&Opened { address: &address, good_for_seconds: 60 })?;
+        print_json(&OpenedAddress { address: &address, good_for_seconds: 60 })?;
         return Ok(Exit::Ok);
     }
     if args.print || address.starts_with('#') || !starts_browser(&address) {
@@ -180,7 +180,7 @@ fn page_address(page: &str, code: &str) -> Result<String, Error> {
 }
 
 #[derive(Serialize)]
-struct Opened<'o> {
+struct OpenedAddress<'o> {
     address: &'o str,
     good_for_seconds: u32,
 }

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsFd;
 
-use super::answers::{Looking, line_text, show};
+use super::answers::{QuerySource, line_text, show};
 use super::{json_line, print, print_faithfully};
 use crate::cli::serve::AskArgs;
 use crate::cli::views::LogsArgs;
@@ -27,14 +27,14 @@ pub(super) fn logs(args: &LogsArgs) -> Result<Exit, Error> {
     let address = args.ask.server.address();
     // What is written from now on is written by a server.
     let looking = match args.follow {
-        true => Looking::Server(Client::connect(&address)?),
-        false => Looking::open(&address)?,
+        true => QuerySource::Server(Client::connect(&address)?),
+        false => QuerySource::open(&address)?,
     };
     let mut printer = Printer { ask: &args.ask, begun: None };
     let mut tail = args.count.map(Tail::of);
     let mut client = match looking {
-        Looking::Server(client) => client,
-        Looking::OfflineStore(mut alone) => {
+        QuerySource::Server(client) => client,
+        QuerySource::OfflineStore(mut alone) => {
             alone.logs(&args.of, &mut |response| take(response, &mut tail, &mut printer))?;
             return end(tail, &mut printer);
         }

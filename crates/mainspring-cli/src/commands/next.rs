@@ -11,7 +11,7 @@ use std::io::{self, BufWriter, Write};
 use jiff::Zoned;
 use mainspring_job::JobName;
 
-use super::expression::{Asked, explanation_text, read, refuse, warnings_text};
+use super::expression::{ExpressionRequest, explanation_text, read, refuse, warnings_text};
 use super::upcoming::of_job;
 use super::{print_json, printed};
 use crate::cli::expression::{MAX_TIMES, NextArgs};
@@ -36,7 +36,7 @@ pub(super) fn next(args: &NextArgs) -> Result<Exit, Error> {
         },
         (Err(fault), Err(_)) => return refuse(&args.expression, fault),
     };
-    let asked = Asked::new(expression, &args.zone);
+    let asked = ExpressionRequest::new(expression, &args.zone);
     if asked.schedule.is_reboot() {
         say("@reboot has no times: it runs once when the machine starts\n");
     }
@@ -68,7 +68,7 @@ struct Answer {
 }
 
 impl Answer {
-    fn find(asked: &Asked, args: &NextArgs) -> Answer {
+    fn find(asked: &ExpressionRequest, args: &NextArgs) -> Answer {
         let default = if args.until.is_some() { MAX_TIMES } else { DEFAULT_COUNT };
         let count = args.count.unwrap_or(default);
         let is_wanted = |time: &Zoned| args.until.is_none_or(|until| time.timestamp() <= until);
@@ -79,7 +79,7 @@ impl Answer {
     }
 }
 
-fn print_lines(asked: &Asked, args: &NextArgs, answer: &Answer) -> io::Result<()> {
+fn print_lines(asked: &ExpressionRequest, args: &NextArgs, answer: &Answer) -> io::Result<()> {
     let mut output = BufWriter::new(io::stdout().lock());
     if args.explain {
         let (text, warnings) = explanation_text(asked);
@@ -93,7 +93,7 @@ fn print_lines(asked: &Asked, args: &NextArgs, answer: &Answer) -> io::Result<()
     output.flush()
 }
 
-fn document(asked: &Asked, args: &NextArgs, answer: &Answer) -> Times {
+fn document(asked: &ExpressionRequest, args: &NextArgs, answer: &Answer) -> Times {
     Times {
         question: asked.question(&args.expression),
         until: args.until.map(|until| asked.show(until)),

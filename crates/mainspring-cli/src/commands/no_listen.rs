@@ -15,7 +15,7 @@ use mainspring_server::server::listener::Listener;
 
 /// What serves beside the loop: nothing.
 #[derive(Default)]
-pub(super) struct Beside {}
+pub(super) struct HttpListener {}
 
 /// Nothing listens on sockets of the service manager, but on the control socket.
 ///
@@ -26,7 +26,7 @@ pub(super) fn check(_: &ListenArgs, handed: &ActivatedSockets) -> Result<(), Err
     handed.check(|_| false)
 }
 
-impl Beside {
+impl HttpListener {
     /// There is nothing to begin.
     #[expect(
         clippy::unnecessary_wraps,

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use jiff::tz::TimeZone;
 
-use super::listen::{self, Beside};
+use super::listen::{self, HttpListener};
 use super::takeover::owned_store;
 use super::{memory, shared};
 use crate::cli::serve::ServeArgs;
@@ -67,7 +67,7 @@ fn handed_over(args: &ServeArgs) -> Result<ActivatedSockets, Error> {
 }
 
 /// What every loop of this program serves, and how.
-struct Usual {
+struct ServeDefaults {
     files: Vec<String>,
     reader: Reader,
     stopping: Stopping,
@@ -77,7 +77,7 @@ struct Usual {
     log: Style,
 }
 
-impl Usual {
+impl ServeDefaults {
     /// For a loop of this folder, with all jobs or its share of them and of the places.
     fn serving(
         &self,
@@ -118,7 +118,7 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     let log = args.log_style();
     let zone = args.zone.unwrap_or_else(|| TimeZone::try_system().unwrap_or(TimeZone::UTC));
     let (format, users, notify) = (Format::from(args.format), Users::new(ourselves), args.notify);
-    let usual = Usual {
+    let defaults = ServeDefaults {
         files: args.files,
         reader: Reader { format, zone: zone.clone(), users, notify },
         stopping: Stopping { drain: args.drain, grace: args.grace },
@@ -129,23 +129,24 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     };
     let listening = args.listen;
     let location = shared::location(args.store, args.store_file.as_deref(), args.memory || args.standby)?;
-    let mut beside = Beside::default();
-    let serving = |data: DataDirectory, beside: &mut Beside| {
-        let listener = beside.begin(&listening, &handed, &data, &zone)?;
-        usual.serving(data, listener, handed.control()?, None)
+    let mut http_listener = HttpListener::default();
+    let serving = |data: DataDirectory, http_listener: &mut HttpListener| {
+        let listener = http_listener.begin(&listening, &handed, &data, &zone)?;
+        defaults.serving(data, listener, handed.control()?, None)
     };
     if args.memory {
-        let ended = memory::run(args.data.data.as_deref(), |data| serving(data, &mut beside));
-        beside.finish();
+        let ended = memory::run(args.data.data.as_deref(), |data| serving(data, &mut http_listener));
+        http_listener.finish();
         return ended;
     }
     let data = args.data.directory();
     data.make()?;
     if let Some(location) = location {
-        let stand = |beside: &mut Beside| beside.stand(&listening, &handed, &data, &zone, log);
-        let slots = ProcessSlots::new(usual.running_max);
+        let stand =
+            |http_listener: &mut HttpListener| http_listener.stand(&listening, &handed, &data, &zone, log);
+        let slots = ProcessSlots::new(defaults.running_max);
         let of_shard = |data: DataDirectory, shard_filter: ShardFilter| {
-            usual.serving(data, Listener::default(), None, Some((shard_filter, &slots)))
+            defaults.serving(data, Listener::default(), None, Some((shard_filter, &slots)))
         };
         return shared::serve(&location, &data, log, &handed, stand, serving, &of_shard);
     }
@@ -158,12 +159,12 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
         false => (Arc::new(take(&data).map_err(Error::Directory)?), None),
     };
     // A standby has no address yet: the server before has it.
-    let serving = Serving { host: Host::Process(signals), ..serving(data.clone(), &mut beside)? };
+    let serving = Serving { host: Host::Process(signals), ..serving(data.clone(), &mut http_listener)? };
     let (store, lease) = owned_store(&directory, &data)?;
     let reader = Box::new(store.reader());
     let stores = Stores { store: Box::new(store), reader: Some(reader), outputs: None, asked: boot_time() };
     let ended = Server::prepare(serving, stores, lease).and_then(Server::run);
-    beside.finish();
+    http_listener.finish();
     ended?;
     drop(directory);
     Ok(Exit::Ok)

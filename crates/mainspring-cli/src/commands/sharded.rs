@@ -82,7 +82,7 @@ const REST_WAIT: Duration = Duration::from_secs(30);
 pub(super) type MakeServing<'m> = dyn Fn(DataDirectory, ShardFilter) -> Result<Serving, Error> + Sync + 'm;
 
 /// What is given to a server of the pool.
-pub(super) struct Given<'g> {
+pub(super) struct PoolConfig<'g> {
     pub(super) location: &'g Location,
     pub(super) data: &'g DataDirectory,
     pub(super) style: Style,
@@ -115,8 +115,8 @@ fn setup(what: &'static str) -> impl Fn(io::Error) -> Error {
 }
 
 /// Serves until a signal asks to stop.
-pub(super) fn serve(given: Given<'_>, make: &MakeServing<'_>) -> Result<(), Error> {
-    let Given { location, data, style, owner, identity, count, control, listener: web } = given;
+pub(super) fn serve(given: PoolConfig<'_>, make: &MakeServing<'_>) -> Result<(), Error> {
+    let PoolConfig { location, data, style, owner, identity, count, control, listener: web } = given;
     let mut signals = Signals::register().map_err(setup("signals"))?;
     let is_own = control.is_none();
     let listener = control.map_or_else(|| standby::listen(data), Ok)?;
@@ -141,7 +141,7 @@ pub(super) fn serve(given: Given<'_>, make: &MakeServing<'_>) -> Result<(), Erro
     let (notifier, ended) = pair().map_err(setup("a socket pair"))?;
     let is_over = AtomicBool::new(false);
     let (owner, identity, addresses) = (&owner, &identity, &web.addresses);
-    let part = Part { pool: &pool, style, data, owner, identity, addresses, make, notifier: &notifier };
+    let part = Supervisor { pool: &pool, style, data, owner, identity, addresses, make, notifier: &notifier };
     let result = thread::scope(|scope| {
         let _ending = Ending(&is_over);
         let (over, listener, of_inbox, of_clients) =
@@ -173,7 +173,7 @@ fn is_loss(error: &Error) -> bool {
 }
 
 /// What begins and ends loops.
-struct Part<'p> {
+struct Supervisor<'p> {
     pool: &'p Arc<Pool>,
     style: Style,
     data: &'p DataDirectory,
@@ -186,7 +186,7 @@ struct Part<'p> {
     notifier: &'p Notifier,
 }
 
-impl<'p> Part<'p> {
+impl<'p> Supervisor<'p> {
     /// Takes and gives up shards until a signal asks to stop, or a loop cannot go on. No loop is left then.
     fn go_on<'s>(
         &'s self,

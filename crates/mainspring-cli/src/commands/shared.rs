@@ -20,10 +20,10 @@ use std::time::Duration;
 use mainspring_job::{Lease, OutputKeeper, Owner, Shard, Store, StoreError};
 use mainspring_postgres::{Identity, Location, Outputs, PostgresStore, Releases, Shards};
 
-use super::forwarder::{Asks, Forwarder, Standing};
 use super::inbox::work;
-use super::listen::Beside;
-use super::sharded::{self, Given, MakeServing, passing};
+use super::listen::HttpListener;
+use super::request_proxy::{ProxyTarget, RequestProxy, StandbyState};
+use super::sharded::{self, MakeServing, PoolConfig, passing};
 use mainspring_exec::notifier::{Notifications, pair};
 use mainspring_host::regular::open_regular;
 use mainspring_server::activation::ActivatedSockets;
@@ -90,7 +90,7 @@ struct Member<'m> {
     owner: Owner,
     identity: Identity,
     opened: Option<PostgresStore>,
-    standing: Arc<Standing>,
+    standing: Arc<StandbyState>,
 }
 
 impl<'m> Member<'m> {
@@ -102,8 +102,8 @@ impl<'m> Member<'m> {
         let opened = first(location, &identity)?;
         let identity = opened.as_ref().map_or(identity, PostgresStore::identity);
         // What is written into a database that is too new may mean something else there.
-        let asks = if opened.is_none() { Asks::Nobody } else { Asks::Owner };
-        let standing = Standing::new(location, data, &owner.name, asks).map_err(Error::Store)?;
+        let asks = if opened.is_none() { ProxyTarget::Nobody } else { ProxyTarget::Owner };
+        let standing = StandbyState::new(location, data, &owner.name, asks).map_err(Error::Store)?;
         Ok(Member { location, owner, identity, opened, standing: Arc::new(standing) })
     }
 
@@ -116,7 +116,11 @@ impl<'m> Member<'m> {
             lease
         });
         if let Err(error) = &acquired {
-            let asks = if matches!(error, StoreError::TooNew { .. }) { Asks::Nobody } else { Asks::Owner };
+            let asks = if matches!(error, StoreError::TooNew { .. }) {
+                ProxyTarget::Nobody
+            } else {
+                ProxyTarget::Owner
+            };
             self.standing.set(asks, standby::reason(error));
         }
         acquired
@@ -134,7 +138,7 @@ impl<'m> Member<'m> {
     /// Answers what comes over these connections, as a server that stands by does.
     fn answer(&self, streams: &[UnixStream]) {
         for stream in streams.iter().filter_map(|stream| stream.try_clone().ok()) {
-            Forwarder::new(&self.standing).serve_listener(stream);
+            RequestProxy::new(&self.standing).serve_listener(stream);
         }
     }
 }
@@ -146,20 +150,20 @@ pub(super) fn serve(
     data: &DataDirectory,
     style: Style,
     handed: &ActivatedSockets,
-    stand: impl Fn(&mut Beside) -> Listener,
-    serving: impl Fn(DataDirectory, &mut Beside) -> Result<Serving, Error>,
+    stand: impl Fn(&mut HttpListener) -> Listener,
+    serving: impl Fn(DataDirectory, &mut HttpListener) -> Result<Serving, Error>,
     of_shard: &MakeServing<'_>,
 ) -> Result<Exit, Error> {
     let directory = take(data).map_err(Error::Directory)?;
     let mut member = Member::open(location, data)?;
-    let mut beside = Beside::default();
+    let mut http_listener = HttpListener::default();
     if let Some(count) = member.shards()? {
-        let listener = stand(&mut beside);
+        let listener = stand(&mut http_listener);
         let Member { owner, identity, .. } = member;
         let control = handed.control()?;
-        let given = Given { location, data, style, owner, identity, count, control, listener };
+        let given = PoolConfig { location, data, style, owner, identity, count, control, listener };
         let ended = sharded::serve(given, of_shard);
-        beside.finish();
+        http_listener.finish();
         drop(directory);
         return ended.map(|()| Exit::Ok);
     }
@@ -170,14 +174,14 @@ pub(super) fn serve(
         let acquire = || {
             let acquired = member.acquire();
             if acquired.is_err() && listening.is_none() {
-                let streams = listening.insert(stand(&mut beside).streams);
+                let streams = listening.insert(stand(&mut http_listener).streams);
                 member.answer(streams);
             }
             acquired
         };
         let acquired =
             standby::wait(data, style, handed.control()?, &notifications, acquire, |client, _| {
-                Forwarder::new(&standing).serve_client(client);
+                RequestProxy::new(&standing).serve_client(client);
             })?;
         drop(hears);
         // The listener ends what it answers; the next one begins beside it.
@@ -191,7 +195,7 @@ pub(super) fn serve(
         let stores = Stores { store: Box::new(store), reader: Some(reader), outputs: Some(outputs), asked };
         // It ends when this is dropped.
         let inbox = work(location, data, style)?;
-        let ended = serving(data.clone(), &mut beside)
+        let ended = serving(data.clone(), &mut http_listener)
             .map(|serving| Serving { host: Host::Process(Some(signals)), ..serving })
             .and_then(|serving| Server::prepare(serving, stores, lease))
             .and_then(Server::run);
@@ -206,7 +210,7 @@ pub(super) fn serve(
             }
         }
     }
-    beside.finish();
+    http_listener.finish();
     drop(directory);
     Ok(Exit::Ok)
 }

@@ -33,18 +33,18 @@ pub(super) fn store(command: &StoreCommand) -> Result<Exit, Error> {
 }
 
 /// Where a store is.
-enum Named<'a> {
+enum StoreName<'a> {
     Folder(&'a Path),
     Database(&'a str),
     File(&'a Path),
 }
 
-fn named(text: &str) -> Result<Named<'_>, Error> {
+fn named(text: &str) -> Result<StoreName<'_>, Error> {
     Ok(match text.split_once(':') {
-        Some(("sqlite", folder)) if !folder.is_empty() => Named::Folder(Path::new(folder)),
-        Some(("postgres" | "postgresql", rest)) if rest.starts_with("//") => Named::Database(text),
-        Some(("postgres" | "postgresql", words)) => Named::Database(words),
-        Some(("file", file)) if !file.is_empty() => Named::File(Path::new(file)),
+        Some(("sqlite", folder)) if !folder.is_empty() => StoreName::Folder(Path::new(folder)),
+        Some(("postgres" | "postgresql", rest)) if rest.starts_with("//") => StoreName::Database(text),
+        Some(("postgres" | "postgresql", words)) => StoreName::Database(words),
+        Some(("file", file)) if !file.is_empty() => StoreName::File(Path::new(file)),
         _ => {
             let wanted = "a store is sqlite:DIR, postgres:URL, or file:FILE with a URL in its first line";
             return Err(Error::Usage(wanted.to_owned()));
@@ -52,11 +52,11 @@ fn named(text: &str) -> Result<Named<'_>, Error> {
     })
 }
 
-fn database(of: &Named<'_>) -> Result<PostgresCopy, Error> {
+fn database(of: &StoreName<'_>) -> Result<PostgresCopy, Error> {
     let (argument, file) = match of {
-        Named::Database(url) => (Some((*url).to_owned()), None),
-        Named::File(file) => (None, Some(*file)),
-        Named::Folder(_) => (None, None),
+        StoreName::Database(url) => (Some((*url).to_owned()), None),
+        StoreName::File(file) => (None, Some(*file)),
+        StoreName::Folder(_) => (None, None),
     };
     let location = shared::location(argument, file, true)?;
     let location = location.ok_or_else(|| Error::Usage("a database is asked for".to_owned()))?;
@@ -66,7 +66,7 @@ fn database(of: &Named<'_>) -> Result<PostgresCopy, Error> {
 fn copy_all(args: &StoreCopyArgs) -> Result<Exit, Error> {
     let (from, to) = (named(&args.source)?, named(&args.target)?);
     let (mut source, mut target): (Box<dyn Source>, Box<dyn Target>) = match (&from, &to) {
-        (Named::Folder(from), to) if !matches!(to, Named::Folder(_)) => {
+        (StoreName::Folder(from), to) if !matches!(to, StoreName::Folder(_)) => {
             let data = DataDirectory::find(Some(from));
             // What this user may not see is told as that below.
             if matches!(data.store().try_exists(), Ok(false)) {
@@ -78,7 +78,7 @@ fn copy_all(args: &StoreCopyArgs) -> Result<Exit, Error> {
             let source = SqliteStore::look(&directory).map_err(Error::Store)?;
             (Box::new(source), Box::new(database(to)?))
         }
-        (from, Named::Folder(to)) if !matches!(from, Named::Folder(_)) => {
+        (from, StoreName::Folder(to)) if !matches!(from, StoreName::Folder(_)) => {
             let source = database(from)?;
             let data = DataDirectory::find(Some(to));
             data.make()?;

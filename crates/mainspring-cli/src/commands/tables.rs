@@ -19,9 +19,9 @@ use std::sync::{Mutex, PoisonError};
 use mainspring_job::{Shard, StoreError};
 use mainspring_postgres::{Location, PostgresReader, Shards};
 
-use super::replies::Lack;
-use super::several;
-use super::silent::Silent;
+use super::reply_wait::Lack;
+use super::streaming_requests;
+use super::unresponsive_owners::UnresponsiveOwners;
 use mainspring_exec::clock::Moment;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
@@ -39,7 +39,7 @@ pub(super) struct Tables {
     shards: Mutex<Shards>,
     /// For questions about shards for which nobody answers.
     reader: Mutex<PostgresReader>,
-    silent: Mutex<Silent>,
+    silent: Mutex<UnresponsiveOwners>,
 }
 
 impl Tables {
@@ -99,7 +99,7 @@ impl Tables {
         let said = |response: &Response| serde_json::to_string(response).unwrap_or_default();
         match request {
             Request::Logs { of, .. } => self
-                .backend(shard_filter, |backend| several::logs_of(backend, of))
+                .backend(shard_filter, |backend| streaming_requests::logs_of(backend, of))
                 .unwrap_or_else(|error| said(&Response::Error(error))),
             request => said(&self.answer(shard_filter, request)),
         }

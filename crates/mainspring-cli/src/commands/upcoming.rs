@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_job::{Job, JobName, Next, Timetable};
 
-use super::answers::Looking;
+use super::answers::QuerySource;
 use super::{print, print_json, zone_name, zone_or_system};
 use crate::cli::expression::{MAX_TIMES, NextArgs};
 use crate::client::Address;
@@ -106,8 +106,8 @@ pub(super) fn defined(definition: &str) -> Option<Job> {
 }
 
 fn of_server(name: &JobName, args: &NextArgs) -> Result<Option<Timetable>, Error> {
-    let answer =
-        Looking::open(&Address::Here(args.data.directory()))?.ask(Request::Show { job: name.to_string() })?;
+    let answer = QuerySource::open(&Address::Here(args.data.directory()))?
+        .ask(Request::Show { job: name.to_string() })?;
     Ok(match answer {
         Response::Job(job) => defined(&job.definition).map(|job| job.timetable),
         Response::Once(once) => defined(&once.definition).map(|job| job.timetable),

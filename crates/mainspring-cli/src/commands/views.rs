@@ -7,7 +7,7 @@
 
 use std::io::{self, Write};
 
-use super::answers::{Looking, ask, jobs_text, show};
+use super::answers::{QuerySource, ask, jobs_text, show};
 use super::progress::Progress;
 use super::upcoming::{defined, upcoming};
 use super::value_text::View;
@@ -15,7 +15,7 @@ use super::{beyond, json_line, print, print_faithfully, print_json, print_painte
 use crate::cli::serve::{AskArgs, ExportArgs};
 use crate::cli::value;
 use crate::cli::views::{AuditArgs, HistoryArgs, JobArgs, ListArgs};
-use crate::wire::Listed;
+use crate::wire::ListDocument;
 use mainspring_exec::clock::Moment;
 use mainspring_file::plain;
 use mainspring_server::error::Error;
@@ -25,7 +25,7 @@ use mainspring_server::protocol::{
 };
 
 pub(super) fn list(args: &ListArgs) -> Result<Exit, Error> {
-    let mut client = Looking::open(&args.ask.server.address())?;
+    let mut client = QuerySource::open(&args.ask.server.address())?;
     let jobs = if args.pending { Vec::new() } else { all_jobs(&args.label, |request| client.ask(request))? };
     let count = args.count as usize;
     // One more than is shown tells whether there are more.
@@ -34,7 +34,7 @@ pub(super) fn list(args: &ListArgs) -> Result<Exit, Error> {
     pending.truncate(count);
     pending.iter_mut().for_each(|once| once.definition.clear());
     if args.ask.json {
-        print_json(&Listed::new(jobs, pending, has_more_pending))?;
+        print_json(&ListDocument::new(jobs, pending, has_more_pending))?;
         return Ok(Exit::Ok);
     }
     print_painted(&jobs_text(&jobs, &pending, &View::of(&args.ask)))?;
@@ -63,7 +63,7 @@ pub(super) fn all_jobs(
 }
 
 /// The first of the one-shot jobs that wait, in the order in which they are due.
-fn first_pending(client: &mut Looking, count: usize) -> Result<Vec<OnceWire>, Error> {
+fn first_pending(client: &mut QuerySource, count: usize) -> Result<Vec<OnceWire>, Error> {
     let mut found = Vec::new();
     let mut next = None;
     loop {
@@ -81,7 +81,8 @@ fn first_pending(client: &mut Looking, count: usize) -> Result<Vec<OnceWire>, Er
 }
 
 pub(super) fn show_job(args: &JobArgs) -> Result<Exit, Error> {
-    let answer = Looking::open(&args.ask.server.address())?.ask(Request::Show { job: args.job.clone() })?;
+    let answer =
+        QuerySource::open(&args.ask.server.address())?.ask(Request::Show { job: args.job.clone() })?;
     let exit = show(&args.ask, &answer)?;
     if let (Response::Job(job), Some(count), false) = (&answer, args.count, args.ask.json)
         && let Some(job) = defined(&job.definition)
@@ -112,7 +113,7 @@ pub(super) fn history(args: &HistoryArgs) -> Result<Exit, Error> {
         order: args.by_end.then(|| "ended".to_owned()),
         ..HistoryWire::default()
     };
-    let mut client = Looking::open(&args.ask.server.address())?;
+    let mut client = QuerySource::open(&args.ask.server.address())?;
     let mut found: Vec<RunWire> = Vec::new();
     let mut next = None;
     loop {
@@ -142,7 +143,7 @@ fn resolved(time: Option<&value::Moment>) -> Result<Option<String>, Error> {
 }
 
 pub(super) fn audit(args: &AuditArgs) -> Result<Exit, Error> {
-    let mut client = Looking::open(&args.ask.server.address())?;
+    let mut client = QuerySource::open(&args.ask.server.address())?;
     let (target, actor, since) = (args.of.clone(), args.actor.clone(), resolved(args.since.as_ref())?);
     let asked = AuditAskWire { actor, target, since, before: None, limit: 0 };
     let (mut found, mut next) = (Vec::new(), None);
@@ -166,11 +167,11 @@ pub(super) fn audit(args: &AuditArgs) -> Result<Exit, Error> {
 }
 
 pub(super) fn export(args: &ExportArgs) -> Result<Exit, Error> {
-    let mut client = Looking::open(&args.server.address())?;
+    let mut client = QuerySource::open(&args.server.address())?;
     if args.history { export_history(&mut client) } else { export_jobs(&mut client) }
 }
 
-fn export_jobs(client: &mut Looking) -> Result<Exit, Error> {
+fn export_jobs(client: &mut QuerySource) -> Result<Exit, Error> {
     let mut groups = Vec::new();
     let mut next = None;
     loop {
@@ -210,7 +211,7 @@ fn export_jobs(client: &mut Looking) -> Result<Exit, Error> {
     }
 }
 
-fn export_history(client: &mut Looking) -> Result<Exit, Error> {
+fn export_history(client: &mut QuerySource) -> Result<Exit, Error> {
     let total = match client.ask(Request::Status) {
         Ok(Response::Status(status)) => status.runs,
         _ => 0,

@@ -23,7 +23,7 @@ use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use super::report::show;
-use super::{Event, Outcome, Peak, Scenario, SimulatedJob, Total, What};
+use super::{Event, JobEvent, Outcome, Peak, Scenario, SimulatedJob, Total};
 
 /// See the head of this file.
 #[derive(Clone, Debug, Serialize)]
@@ -118,12 +118,12 @@ impl Document {
 impl EventWire {
     fn new(event: &Event, scenario: &Scenario, zone: &TimeZone) -> EventWire {
         let (what, attempt, count) = match event.what {
-            What::Started { attempt } => ("started", Some(attempt), None),
-            What::Skipped => ("skipped", None, None),
-            What::Missed { count } => ("missed", None, Some(count)),
-            What::Abandoned => ("abandoned", None, None),
-            What::TimedOut => ("timed_out", None, None),
-            What::Killed => ("killed", None, None),
+            JobEvent::Started { attempt } => ("started", Some(attempt), None),
+            JobEvent::Skipped => ("skipped", None, None),
+            JobEvent::Missed { count } => ("missed", None, Some(count)),
+            JobEvent::Abandoned => ("abandoned", None, None),
+            JobEvent::TimedOut => ("timed_out", None, None),
+            JobEvent::Killed => ("killed", None, None),
         };
         EventWire {
             time: show(event.time, zone),

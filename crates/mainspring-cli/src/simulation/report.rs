@@ -15,7 +15,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use mainspring_job::MAX_COUNTED;
 
-use super::{Event, Outcome, Peak, Scenario, Total, What};
+use super::{Event, JobEvent, Outcome, Peak, Scenario, Total};
 use mainspring_exec::span::Span;
 use mainspring_server::log::rfc3339;
 
@@ -65,21 +65,21 @@ impl Report<'_> {
     fn event(&self, event: &Event) -> String {
         let nominal = || self.show(event.nominal);
         let what = match event.what {
-            What::Started { attempt: 1 }
+            JobEvent::Started { attempt: 1 }
                 if event.time.duration_since(event.nominal).abs() < SHOWN_LATENESS =>
             {
                 String::new()
             }
-            What::Started { attempt: 1 } => format!("  due {}", nominal()),
-            What::Started { attempt } => format!("  try {attempt}, due {}", nominal()),
-            What::Skipped => "  skipped: an earlier run is in the way".to_owned(),
-            What::Missed { count: 1 } => format!("  missed {}", nominal()),
-            What::Missed { count } => {
+            JobEvent::Started { attempt: 1 } => format!("  due {}", nominal()),
+            JobEvent::Started { attempt } => format!("  try {attempt}, due {}", nominal()),
+            JobEvent::Skipped => "  skipped: an earlier run is in the way".to_owned(),
+            JobEvent::Missed { count: 1 } => format!("  missed {}", nominal()),
+            JobEvent::Missed { count } => {
                 format!("  missed {} from {}", counted(count), nominal())
             }
-            What::Abandoned => format!("  abandoned: the server ended in it, due {}", nominal()),
-            What::TimedOut => format!("  timed out, due {}", nominal()),
-            What::Killed => format!("  killed for a newer run, due {}", nominal()),
+            JobEvent::Abandoned => format!("  abandoned: the server ended in it, due {}", nominal()),
+            JobEvent::TimedOut => format!("  timed out, due {}", nominal()),
+            JobEvent::Killed => format!("  killed for a newer run, due {}", nominal()),
         };
         format!("{}  {}{what}\n", self.show(event.time), self.scenario.jobs[event.job_index].job.name)
     }

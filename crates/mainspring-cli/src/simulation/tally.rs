@@ -13,7 +13,7 @@ pub const BUSIEST_COUNT: usize = 5;
 
 /// What happened to a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum JobEvent {
     /// An attempt of a run started.
     Started {
         /// Which attempt, from 1.
@@ -44,7 +44,7 @@ pub struct Event {
     /// The nominal time of the run; of several missed occurrences the first.
     pub nominal: Timestamp,
     /// What happened to the run then.
-    pub what: What,
+    pub what: JobEvent,
 }
 
 /// What one job did.
@@ -132,7 +132,7 @@ impl Tally {
         }
         let total = &mut self.outcome.totals[event.job_index];
         match event.what {
-            What::Started { attempt } => {
+            JobEvent::Started { attempt } => {
                 total.start_count += 1;
                 total.first.get_or_insert(event.time);
                 total.last = Some(event.time);
@@ -142,12 +142,12 @@ impl Tally {
                 self.outcome.start_count += 1;
                 self.count_minute(event.time);
             }
-            What::Skipped => {
+            JobEvent::Skipped => {
                 total.skipped_count += 1;
                 total.first_skipped.get_or_insert(event.time);
             }
-            What::Missed { count } => total.missed_count += count,
-            What::Abandoned | What::TimedOut | What::Killed => total.cut_count += 1,
+            JobEvent::Missed { count } => total.missed_count += count,
+            JobEvent::Abandoned | JobEvent::TimedOut | JobEvent::Killed => total.cut_count += 1,
         }
     }
 

@@ -49,7 +49,7 @@ fn totals(scenario: &Scenario) -> Vec<(u64, u64, u64)> {
 #[test]
 fn the_first_moment_counts_and_the_last_does_not() {
     let outcome = simulate(&day("0 0 * * * true", &[])).unwrap();
-    let started = What::Started { attempt: 1 };
+    let started = JobEvent::Started { attempt: 1 };
     let from = at("2026-01-01T00:00:00Z");
     assert_eq!(outcome.listed, [Event { time: from, job_index: 0, nominal: from, what: started }]);
     assert_eq!((outcome.start_count, outcome.end), (1, at("2026-01-02T00:00:00Z")));
@@ -87,9 +87,9 @@ fn each_overlap_rule_is_the_planners() {
 fn a_timeout_ends_a_run_and_a_retry_follows_it() {
     let text = "# mainspring: timeout=10m retry=1,backoff=1m,jitter=0,on=timed_out\n0 12 * * * true\n";
     let outcome = simulate(&day(text, &[Some(3_600)])).unwrap();
-    let whats: Vec<What> = outcome.listed.iter().map(|event| event.what).collect();
-    let started = |attempt| What::Started { attempt };
-    assert_eq!(whats, [started(1), What::TimedOut, started(2), What::TimedOut]);
+    let whats: Vec<JobEvent> = outcome.listed.iter().map(|event| event.what).collect();
+    let started = |attempt| JobEvent::Started { attempt };
+    assert_eq!(whats, [started(1), JobEvent::TimedOut, started(2), JobEvent::TimedOut]);
     assert_eq!(outcome.listed[2].time, at("2026-01-01T12:11:00Z"));
 }
 
@@ -120,7 +120,7 @@ fn what_runs_when_the_server_dies_is_abandoned() {
     let mut scenario = day("0 12 * * * true", &[Some(600)]);
     scenario.outages = vec![Outage { from: at("2026-01-01T12:05:00Z"), to: at("2026-01-01T12:06:00Z") }];
     let outcome = simulate(&scenario).unwrap();
-    assert_eq!(outcome.listed[1].what, What::Abandoned);
+    assert_eq!(outcome.listed[1].what, JobEvent::Abandoned);
     assert_eq!((outcome.totals[0].start_count, outcome.totals[0].cut_count), (1, 1));
 }
 

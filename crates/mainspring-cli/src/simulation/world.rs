@@ -20,7 +20,7 @@ use mainspring_job::{
     Prune, Reader, Reply, RunKey, Shard, Start, Store, Ticket, turn,
 };
 
-use super::tally::{Event, Outcome, Tally, What};
+use super::tally::{Event, JobEvent, Outcome, Tally};
 use super::{ClockSet, Outage, Scenario};
 use mainspring_exec::executor::MAX_RUNNING;
 
@@ -167,7 +167,7 @@ impl<'s> World<'s> {
                 false => mainspring_job::Outcome::Succeeded,
             };
             if running.is_timed_out {
-                self.record(&running.key, What::TimedOut);
+                self.record(&running.key, JobEvent::TimedOut);
             }
             self.ended(running, outcome);
         }
@@ -250,7 +250,7 @@ impl<'s> World<'s> {
 
     fn start(&mut self, start: &Start) {
         let Some(&job_index) = self.index_of.get(&start.key.job) else { return };
-        self.record(&start.key, What::Started { attempt: start.attempt });
+        self.record(&start.key, JobEvent::Started { attempt: start.attempt });
         let duration = self.scenario.jobs[job_index].duration;
         let length = duration.unwrap_or_default();
         let timeout = start.work.policies.timeout.after.filter(|timeout| *timeout < length);
@@ -276,20 +276,20 @@ impl<'s> World<'s> {
         let end = self.end_of.remove(&(key.clone(), attempt))?;
         let running = self.running.remove(&end).expect("what has an end is running");
         self.timed_count -= usize::from(running.has_duration);
-        self.record(&key, What::Killed);
+        self.record(&key, JobEvent::Killed);
         Some(Input::Ended { key, attempt, outcome: mainspring_job::Outcome::Killed })
     }
 
     fn note(&mut self, note: &Note) {
         match note {
-            Note::Missed { key, count, .. } => self.record(key, What::Missed { count: *count }),
-            Note::Skipped { key, .. } => self.record(key, What::Skipped),
-            Note::Abandoned { key, .. } => self.record(key, What::Abandoned),
+            Note::Missed { key, count, .. } => self.record(key, JobEvent::Missed { count: *count }),
+            Note::Skipped { key, .. } => self.record(key, JobEvent::Skipped),
+            Note::Abandoned { key, .. } => self.record(key, JobEvent::Abandoned),
             _ => {}
         }
     }
 
-    fn record(&mut self, key: &RunKey, what: What) {
+    fn record(&mut self, key: &RunKey, what: JobEvent) {
         if let Some(&job_index) = self.index_of.get(&key.job) {
             self.tally.add(Event { time: self.wall, job_index, nominal: key.nominal, what });
         }

@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 use super::peer::{Peer, READ_BYTES};
 use super::rate::{Bucket, INSIDE_RATE};
 use crate::data_directory::SOCKET_MODE;
-use crate::protocol::Asked;
+use crate::protocol::IdentifiedRequest;
 use crate::waiting::is_readable;
 use mainspring_exec::clock::Moment;
 use mainspring_exec::shortage::is_shortage;

@@ -81,7 +81,7 @@ pub(super) struct Links {
 }
 
 /// One of them, for one question.
-pub(super) struct Lent<'l> {
+pub(super) struct LinkLease<'l> {
     links: &'l Links,
     /// `None` when it is broken: a line of the last answer may still be in it.
     pub(super) link: Option<Link>,
@@ -95,16 +95,16 @@ impl Links {
     }
 
     /// Waits for one that is free, at most as long as a loop has for an answer.
-    pub(super) fn lend(&self) -> Option<Lent<'_>> {
+    pub(super) fn lend(&self) -> Option<LinkLease<'_>> {
         let free = lock(&self.free);
         let waited = self.came_back.wait_timeout_while(free, ANSWER_WAIT, |free| free.is_empty());
         let (mut free, _) = waited.unwrap_or_else(PoisonError::into_inner);
         let link = free.pop()?;
-        Some(Lent { links: self, link: Some(link) })
+        Some(LinkLease { links: self, link: Some(link) })
     }
 }
 
-impl Drop for Lent<'_> {
+impl Drop for LinkLease<'_> {
     fn drop(&mut self) {
         if let Some(link) = self.link.take() {
             lock(&self.links.free).push(link);

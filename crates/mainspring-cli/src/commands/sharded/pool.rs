@@ -43,18 +43,18 @@ pub(super) struct Pool {
 impl Pool {
     /// Where each of these shards is now. A shard may be on its way from one server to another, or its loop
     /// may be about to begin: that is waited for.
-    pub(super) fn places(&self, shards: &[Shard]) -> Vec<(Shard, Place)> {
+    pub(super) fn places(&self, shards: &[Shard]) -> Vec<(Shard, LoopLocation)> {
         let began = Moment::now();
         // First by what was seen last, then by what the database says now.
         let (mut held, mut is_fresh) = (self.loops.look().shards, false);
-        let mut known: Vec<(Shard, Place)> = Vec::new();
+        let mut known: Vec<(Shard, LoopLocation)> = Vec::new();
         loop {
             let place = |shard: Shard| match self.loops.get(shard) {
-                Some(local) => Some(Place::Here(local)),
+                Some(local) => Some(LoopLocation::Here(local)),
                 None => {
                     let owner = held.iter().find(|held| held.shard == shard)?;
                     let is_elsewhere = !owner.server.is_empty() && owner.server != self.server;
-                    is_elsewhere.then(|| Place::There(owner.clone()))
+                    is_elsewhere.then(|| LoopLocation::There(owner.clone()))
                 }
             };
             for shard in shards {
@@ -84,7 +84,7 @@ impl Pool {
 }
 
 /// Where the loop of a shard is.
-pub(super) enum Place {
+pub(super) enum LoopLocation {
     Here(Arc<Local>),
     There(ShardHolder),
 }

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use mainspring_job::Shard;
 
-use super::super::several::temporary;
+use super::super::streaming_requests::temporary;
 use mainspring_server::protocol::{Answered, Asked, Response};
 
 /// What is asked, as it came and as it was read.

@@ -16,7 +16,7 @@
 //! Cost: for a loop of this server two system calls; for another server what the inbox costs; for a request
 //! about one job a question to the database first.
 //!
-//! Does not know what has several answers, such as the output of a run: [`several`] does.
+//! Does not know what has several answers, such as the output of a run: [`streaming_requests`] does.
 
 mod absent;
 mod own;
@@ -32,10 +32,10 @@ use std::sync::atomic::Ordering;
 use mainspring_job::{Shard, StoreError};
 use mainspring_postgres::{Inbox, ShardHolder, Shards};
 
-use super::super::several::{self, temporary};
+use super::super::streaming_requests::{self, temporary};
 use super::loops::{Link, Local};
 use super::merge::merged;
-use super::pool::{Place, Pool, SETTLE_INTERVAL, SETTLE_WAIT};
+use super::pool::{LoopLocation, Pool, SETTLE_INTERVAL, SETTLE_WAIT};
 use super::reply::{Question, ended, line_of, nobody, write};
 use super::route::{Route, next_in_turn, route};
 use super::watch::Watcher;
@@ -52,7 +52,7 @@ const MAX_ROUNDS: usize = 3;
 
 /// What shards have said.
 #[derive(Default)]
-struct Said {
+struct Responses {
     answers: Vec<Response>,
     /// Those for which nobody has answered, and what a client is told that wants to change something.
     absent: Vec<(Shard, Response)>,
@@ -118,11 +118,11 @@ impl Router {
         self.absent.clear();
         match self.one_for(&asked.request) {
             Ok(Some(shard)) => match self.pool.places(&[shard]).pop() {
-                Some((_, Place::Here(local))) => self.pass(shard, &local, &question, &mut writer),
-                Some((_, Place::There(_))) if several::has_several(&asked.request) => {
+                Some((_, LoopLocation::Here(local))) => self.pass(shard, &local, &question, &mut writer),
+                Some((_, LoopLocation::There(_))) if streaming_requests::has_several(&asked.request) => {
                     self.pass_on(shard, &question, client)
                 }
-                None if several::has_several(&asked.request) && question.looks() => {
+                None if streaming_requests::has_several(&asked.request) && question.looks() => {
                     self.pass_on(shard, &question, client)
                 }
                 _ => {
@@ -147,7 +147,9 @@ impl Router {
             let request = Request::Logs { of: found.run.run.clone(), follow: false };
             let asked = Asked { request, ..question.asked.clone() };
             let outputs = self.pool.tables.data.output();
-            bring(&outputs, &found.run, || several::told(&self.reply_of(shard, &asked, &question.actor)));
+            bring(&outputs, &found.run, || {
+                streaming_requests::told(&self.reply_of(shard, &asked, &question.actor))
+            });
         }
     }
 
@@ -305,7 +307,7 @@ impl Router {
     /// the database does; these answers are the last.
     fn ask_all(&mut self, shards: &[Shard], question: &Question<'_>) -> Vec<Response> {
         let began = Moment::now();
-        let Said { mut answers, mut absent, mut broken } = self.ask_once(shards, question);
+        let Responses { mut answers, mut absent, mut broken } = self.ask_once(shards, question);
         while question.looks() && !broken.is_empty() && Moment::now().since(began) < SETTLE_WAIT {
             let _ = wait_for(&[], &[], Some(SETTLE_INTERVAL));
             let more = self.ask_once(&broken, question);
@@ -318,16 +320,16 @@ impl Router {
         answers
     }
 
-    fn ask_once(&mut self, shards: &[Shard], question: &Question<'_>) -> Said {
+    fn ask_once(&mut self, shards: &[Shard], question: &Question<'_>) -> Responses {
         let (mut local, mut remote) = (Vec::new(), Vec::new());
         let places = self.pool.places(shards);
         let lacking = shards.iter().filter(|shard| places.iter().all(|(known, _)| known != *shard));
         let absent = lacking.map(|shard| (*shard, nobody(*shard))).collect();
-        let mut said = Said { absent, ..Said::default() };
+        let mut said = Responses { absent, ..Responses::default() };
         for (shard, place) in places {
             match place {
-                Place::Here(here) => local.push((shard, here)),
-                Place::There(owner) => remote.push((shard, owner)),
+                LoopLocation::Here(here) => local.push((shard, here)),
+                LoopLocation::There(owner) => remote.push((shard, owner)),
             }
         }
         let asked = self.ask_remote(&remote, question);
@@ -396,7 +398,7 @@ impl Router {
         client: &mut &UnixStream,
     ) -> io::Result<()> {
         let request = &question.asked.request;
-        if !several::has_several(request) {
+        if !streaming_requests::has_several(request) {
             let response = self.ask_all(&[shard], question).pop();
             return write(client, question.asked.id, response.unwrap_or_else(|| nobody(shard)));
         }

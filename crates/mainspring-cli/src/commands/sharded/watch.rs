@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use mainspring_job::Shard;
 
-use super::super::others::Others;
+use super::super::remote_changes::RemoteChanges;
 use super::loops::{Link, Local};
 use super::pool::Pool;
 use mainspring_server::protocol::{Answered, ChangesWire, Response};
@@ -35,7 +35,7 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The question to a loop, over a connection of its own.
 #[derive(Debug)]
-struct Watched {
+struct WatchedLoop {
     local: Arc<Local>,
     link: Link,
     /// It is asked, and has not answered.
@@ -45,8 +45,8 @@ struct Watched {
 /// Watches for one listener.
 #[derive(Debug, Default)]
 pub(super) struct Watcher {
-    loops: BTreeMap<Shard, Watched>,
-    others: Others,
+    loops: BTreeMap<Shard, WatchedLoop>,
+    others: RemoteChanges,
 }
 
 impl Watcher {
@@ -83,7 +83,7 @@ impl Watcher {
                 && let Some(local) = pool.loops.get(shard)
                 && let Some(link) = local.links.lend().and_then(|mut lent| lent.link.take())
             {
-                self.loops.insert(shard, Watched { local, link, is_asked: false });
+                self.loops.insert(shard, WatchedLoop { local, link, is_asked: false });
             }
             if let Some(watched) = self.loops.get_mut(&shard).filter(|watched| !watched.is_asked) {
                 watched.is_asked = watched.link.send(line).is_ok();

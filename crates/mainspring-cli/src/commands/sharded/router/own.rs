@@ -6,7 +6,7 @@
 
 use mainspring_job::Shard;
 
-use super::super::super::several::temporary;
+use super::super::super::streaming_requests::temporary;
 use super::super::merge::merged;
 use super::super::reply::Question;
 use super::super::route::next_in_turn;

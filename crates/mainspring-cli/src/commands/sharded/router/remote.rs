@@ -6,7 +6,7 @@
 //!                    └─ not taken in time ─▶ taken back: its owner is silent, and is not waited for again
 //! ```
 //!
-//! Cost: a round trip for each request, and what [`replies`] cost.
+//! Cost: a round trip for each request, and what [`reply_wait`] cost.
 //!
 //! Does not ask again: a request may have been done.
 
@@ -17,19 +17,19 @@ use std::os::unix::net::UnixStream;
 use mainspring_job::Shard;
 use mainspring_postgres::{Inbox, ShardHolder};
 
-use super::super::super::replies::{self, Lack, Patience};
-use super::super::super::several::{self, temporary};
+use super::super::super::reply_wait::{self, Lack, Patience};
+use super::super::super::streaming_requests::{self, temporary};
 use super::super::reply::{Question, line_of, nobody, write};
-use super::{Router, Said};
+use super::{Responses, Router};
 use mainspring_server::protocol::{Asked, Request, Response};
 
 /// A request that was left for the owner of a shard: its number, or why there is none.
-pub(super) type Left = (Shard, Result<i64, Unasked>);
+pub(super) type InboxEntry = (Shard, Result<i64, OwnerUnavailable>);
 
 /// Why an owner was not asked.
-pub(super) enum Unasked {
+pub(super) enum OwnerUnavailable {
     /// It did not take what it was asked before.
-    Silent,
+    UnresponsiveOwners,
     /// Something else, which is the answer.
     Failed(Response),
 }
@@ -50,36 +50,36 @@ impl Router {
         &mut self,
         shards: &[(Shard, ShardHolder)],
         question: &Question<'_>,
-    ) -> Vec<Left> {
+    ) -> Vec<InboxEntry> {
         let mut asked = Vec::new();
         let silent = if question.looks() { self.pool.tables.silent() } else { BTreeSet::new() };
         for (shard, owner) in shards {
             if !question.asked.request.row().power.is_remote() {
                 let text = format!("shard {} is owned by {}: ask there", shard.0, owner.name);
-                asked.push((*shard, Err(Unasked::Failed(temporary(text)))));
+                asked.push((*shard, Err(OwnerUnavailable::Failed(temporary(text)))));
                 continue;
             }
             if silent.contains(shard) {
-                asked.push((*shard, Err(Unasked::Silent)));
+                asked.push((*shard, Err(OwnerUnavailable::UnresponsiveOwners)));
                 continue;
             }
             let inbox = self.inbox.take().map_or_else(|| Inbox::of_asker(&self.pool.location), Ok);
             let id =
                 inbox.and_then(|inbox| self.inbox.insert(inbox).ask(*shard, question.line, &question.actor));
-            let failed = |error| Unasked::Failed(temporary(format!("shard {}: {error}", shard.0)));
+            let failed = |error| OwnerUnavailable::Failed(temporary(format!("shard {}: {error}", shard.0)));
             asked.push((*shard, id.map_err(failed)));
         }
         asked
     }
 
     /// Waits for the replies.
-    pub(super) fn replies(&mut self, asked: Vec<Left>, question: &Question<'_>, said: &mut Said) {
+    pub(super) fn replies(&mut self, asked: Vec<InboxEntry>, question: &Question<'_>, said: &mut Responses) {
         let mut waiting = Vec::new();
         for (shard, id) in asked {
             match id {
                 Ok(id) => waiting.push((shard, id)),
-                Err(Unasked::Silent) => said.absent.push((shard, nobody(shard))),
-                Err(Unasked::Failed(response)) => said.answers.push(response),
+                Err(OwnerUnavailable::UnresponsiveOwners) => said.absent.push((shard, nobody(shard))),
+                Err(OwnerUnavailable::Failed(response)) => said.answers.push(response),
             }
         }
         let read = |text: String| {
@@ -101,7 +101,7 @@ impl Router {
         patience: Patience,
     ) -> Vec<(Shard, Result<String, Lack>)> {
         let Some(inbox) = self.inbox.as_mut() else { return Vec::new() };
-        let replies = replies::wait_for(inbox, waiting, patience);
+        let replies = reply_wait::wait_for(inbox, waiting, patience);
         self.pool.tables.add_silent(&replies);
         replies
     }
@@ -119,7 +119,7 @@ impl Router {
             self.reply_of(shard, &asked, &question.actor)
         };
         let give = |response| write(client, asked.id, response);
-        several::answer(&asked.request, ask, client, give)
+        streaming_requests::answer(&asked.request, ask, client, give)
     }
 
     /// What another server says, as it wrote it.

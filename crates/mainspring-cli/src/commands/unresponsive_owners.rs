@@ -26,22 +26,22 @@ const RENEWED: Duration = Duration::from_secs(1);
 
 /// The silent owners.
 #[derive(Debug, Default)]
-pub(super) struct Silent {
-    known: BTreeMap<Shard, Seen>,
+pub(super) struct UnresponsiveOwners {
+    known: BTreeMap<Shard, LastVersion>,
 }
 
 /// How a lease was when its owner was silent.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct LastVersion {
     epoch: u64,
     left: Duration,
     at: Moment,
 }
 
-impl Silent {
+impl UnresponsiveOwners {
     /// The owner of a shard was silent, which holds it like this now.
     pub(super) fn add(&mut self, held: &ShardHolder, now: Moment) {
-        let seen = Seen { epoch: held.epoch, left: left(held), at: now };
+        let seen = LastVersion { epoch: held.epoch, left: left(held), at: now };
         self.known.insert(held.shard, seen);
     }
 
@@ -79,9 +79,9 @@ mod tests {
             [ShardHolder { shard, server, name, epoch, left_ms, batch: 0 }]
         };
         let after = |seconds| Moment { monotonic: began.monotonic + Duration::from_secs(seconds), ..began };
-        let mut silent = Silent::default();
+        let mut silent = UnresponsiveOwners::default();
         let added = || {
-            let mut silent = Silent::default();
+            let mut silent = UnresponsiveOwners::default();
             silent.add(&held(7, 12_000)[0], began);
             silent
         };

@@ -1,7 +1,7 @@
 //! Answers clients and the listener of a server that stands by: it asks the owner.
 //!
 //! ```text
-//!  client or listener ─▶ Forwarder ─┬─ inbox of the database ─▶ owner ───────┐
+//!  client or listener ─▶ RequestProxy ─┬─ inbox of the database ─▶ owner ───────┐
 //!                                   └─ tables of the database, for what only ├─▶ client or listener
 //!                                      looks, where the owner does not reply ┘
 //! ```
@@ -9,7 +9,7 @@
 //! Cost: a thread and a session of the database for each client; a thread for each connection of the
 //! listener, and a session while something is asked over it, or a page is open; what [`Tables`] cost.
 //!
-//! Does not know what has several answers, such as the output of a run: [`several`] does.
+//! Does not know what has several answers, such as the output of a run: [`streaming_requests`] does.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::AsFd;
@@ -23,9 +23,9 @@ use mainspring_job::{Shard, StoreError};
 use mainspring_postgres::{Inbox, Location, Shards};
 use serde::Serialize;
 
-use super::others::Others;
-use super::replies::{Lack, Patience, wait_for};
-use super::several::{self, temporary};
+use super::remote_changes::RemoteChanges;
+use super::reply_wait::{Lack, Patience, wait_for};
+use super::streaming_requests::{self, temporary};
 use super::tables::Tables;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::protocol::{
@@ -50,7 +50,7 @@ const MAX_CLIENTS: usize = 8;
 
 /// Whom a standby asks for its clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asks {
+pub(super) enum ProxyTarget {
     Owner,
     /// The database is too new for what this program would write.
     Nobody,
@@ -58,35 +58,35 @@ pub(super) enum Asks {
 
 /// What all threads share that answer for a server that stands by.
 #[derive(Debug)]
-pub(super) struct Standing {
+pub(super) struct StandbyState {
     location: Location,
     /// What this server is called.
     name: String,
     /// Why this server stands by, and whom it asks meanwhile.
-    now: Mutex<(Asks, String)>,
+    now: Mutex<(ProxyTarget, String)>,
     tables: Tables,
 }
 
-impl Standing {
+impl StandbyState {
     /// # Errors
     /// When the operating system gives no event queue.
     pub(super) fn new(
         location: &Location,
         data: &DataDirectory,
         name: &str,
-        asks: Asks,
-    ) -> Result<Standing, StoreError> {
+        asks: ProxyTarget,
+    ) -> Result<StandbyState, StoreError> {
         let tables = Tables::new(location, data)?;
         let now = Mutex::new((asks, String::new()));
-        Ok(Standing { location: location.clone(), name: name.to_owned(), now, tables })
+        Ok(StandbyState { location: location.clone(), name: name.to_owned(), now, tables })
     }
 
     /// Keeps why this server stands by.
-    pub(super) fn set(&self, asks: Asks, reason: String) {
+    pub(super) fn set(&self, asks: ProxyTarget, reason: String) {
         *self.now.lock().unwrap_or_else(PoisonError::into_inner) = (asks, reason);
     }
 
-    fn now(&self) -> (Asks, String) {
+    fn now(&self) -> (ProxyTarget, String) {
         self.now.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -104,21 +104,21 @@ struct Question<'q> {
 }
 
 /// What answers over one connection for a server that stands by.
-pub(super) struct Forwarder {
-    standing: Arc<Standing>,
+pub(super) struct RequestProxy {
+    standing: Arc<StandbyState>,
     /// A session while something is asked.
     inbox: Option<Inbox>,
     /// Whether the listener of this server asks, which reads what runs wrote in the folder of this server.
     is_listener: bool,
     /// A session while a page is open.
     shards: Option<Shards>,
-    others: Others,
+    others: RemoteChanges,
 }
 
-impl Forwarder {
-    pub(super) fn new(standing: &Arc<Standing>) -> Forwarder {
-        let (standing, others) = (Arc::clone(standing), Others::default());
-        Forwarder { standing, inbox: None, is_listener: false, shards: None, others }
+impl RequestProxy {
+    pub(super) fn new(standing: &Arc<StandbyState>) -> RequestProxy {
+        let (standing, others) = (Arc::clone(standing), RemoteChanges::default());
+        RequestProxy { standing, inbox: None, is_listener: false, shards: None, others }
     }
 
     /// Serves a client on a thread of its own. One that is silent for too long is left.
@@ -184,7 +184,7 @@ impl Forwarder {
     fn changes(&mut self, listener: &UnixStream) -> io::Result<ChangesWire> {
         loop {
             let (asks, _) = self.standing.now();
-            if asks == Asks::Owner {
+            if asks == ProxyTarget::Owner {
                 let shards = self.shards.take().map_or_else(|| Shards::new(&self.standing.location), Ok);
                 let held = shards.and_then(|shards| self.shards.insert(shards).held());
                 held.unwrap_or_default().iter().for_each(|held| self.others.see(held));
@@ -223,7 +223,7 @@ impl Forwarder {
                 let changes = self.changes(stream)?;
                 return give(Response::Changes(changes));
             }
-            Ok(asked) if asks == Asks::Owner && asked.request.row().power.is_remote() => asked,
+            Ok(asked) if asks == ProxyTarget::Owner && asked.request.row().power.is_remote() => asked,
             Ok(_) => return give(temporary(format!("this server stands by: {reason}"))),
             Err(error) => return give(Response::Error(error)),
         };
@@ -234,14 +234,19 @@ impl Forwarder {
         let mut ask = |line: &str, request: &Request| {
             self.reply_to(&Question { line, request, actor: &actor, reason: &reason })
         };
-        if several::has_several(&asked.request) {
-            return several::answer(&asked.request, |request| ask(&of(request), request), stream, give);
+        if streaming_requests::has_several(&asked.request) {
+            return streaming_requests::answer(
+                &asked.request,
+                |request| ask(&of(request), request),
+                stream,
+                give,
+            );
         }
         let broken = |error: serde_json::Error| temporary(error.to_string());
         let response = serde_json::from_str(&ask(line, &asked.request)).unwrap_or_else(broken);
         if let (Some(outputs), Response::Found(found)) = (&outputs, &response) {
             let logs = Request::Logs { of: found.run.run.clone(), follow: false };
-            bring(outputs, &found.run, || several::told(&ask(&of(&logs), &logs)));
+            bring(outputs, &found.run, || streaming_requests::told(&ask(&of(&logs), &logs)));
         }
         give(response)
     }

@@ -63,7 +63,7 @@ pub(super) fn has_several(request: &Request) -> bool {
 /// What that says instead.
 pub(super) fn logs(client: &mut Client, of: &str) -> Result<String, Error> {
     let is_over = !of.contains('@') || is_end(&client.ask(Request::Find { run: of.to_owned() })?);
-    let mut gathered = Gathered::default();
+    let mut gathered = OutputTail::default();
     let mut response = client.ask(Request::Logs { of: of.to_owned(), follow: false })?;
     while let Response::Line(line) = response {
         gathered.push(line);
@@ -78,7 +78,7 @@ pub(super) fn logs(client: &mut Client, of: &str) -> Result<String, Error> {
 /// What is said instead.
 pub(super) fn logs_of(backend: &mut ReadOnlyBackend<'_>, of: &str) -> Result<String, Error> {
     let is_over = !of.contains('@') || is_end(&backend.ask(&Request::Find { run: of.to_owned() })?);
-    let mut gathered = Gathered::default();
+    let mut gathered = OutputTail::default();
     backend.logs(of, &mut |response| {
         if let Response::Line(line) = response {
             gathered.push(line);
@@ -90,13 +90,13 @@ pub(super) fn logs_of(backend: &mut ReadOnlyBackend<'_>, of: &str) -> Result<Str
 
 /// The last lines of an output, as far as one reply has room for them.
 #[derive(Default)]
-struct Gathered {
+struct OutputTail {
     lines: VecDeque<LineWire>,
     bytes: usize,
     left_out: usize,
 }
 
-impl Gathered {
+impl OutputTail {
     fn push(&mut self, line: LineWire) {
         self.bytes += line.text.len();
         self.lines.push_back(line);

@@ -23,7 +23,7 @@ pub(super) const REST: Duration = Duration::from_secs(5);
 
 /// What was seen of the shards of others.
 #[derive(Debug, Default)]
-pub(super) struct Others {
+pub(super) struct RemoteChanges {
     /// Who owned them, and their last batch, when it was looked last.
     seen: BTreeMap<Shard, (u64, u64)>,
     /// Something of theirs has changed since it was told.
@@ -31,7 +31,7 @@ pub(super) struct Others {
     told: Option<Moment>,
 }
 
-impl Others {
+impl RemoteChanges {
     /// Sees how a shard of another server is now.
     pub(super) fn see(&mut self, held: &ShardHolder) {
         let now = (held.epoch, held.batch);
