@@ -11,13 +11,13 @@ use nix::sys::signal::Signal;
 
 use crate::asked::until;
 use crate::database::Database;
-use crate::served::{Served, write};
 use crate::shards::{listening, prepared, shared};
 use crate::site::{Answer, Site};
 use crate::standing::Pair;
+use crate::test_server::{TestServer, write};
 
 /// A server of two. The other was killed, which owned all jobs or two of four shards.
-struct Left {
+struct RemainingServer {
     folder: PathBuf,
     database: Database,
     site: Site,
@@ -42,7 +42,7 @@ fn jobs() -> String {
 }
 
 /// Lets one job run. Some have ended, one of them as a dead letter, some are pending, and one is paused.
-fn begin(database: &Database, servers: [&Served; 2]) {
+fn begin(database: &Database, servers: [&TestServer; 2]) {
     until(database, "SELECT count(*) FROM mainspring.job WHERE source IS NOT NULL", "14");
     let ask = |number: usize, arguments: &[&str]| servers[number % 2].ask(arguments).code;
     for (number, name) in names().iter().enumerate() {
@@ -59,9 +59,9 @@ fn begin(database: &Database, servers: [&Served; 2]) {
     until(database, "SELECT count(*) FROM mainspring.output WHERE job ~ '^j'", "12");
 }
 
-impl Left {
+impl RemainingServer {
     /// Of four shards. Of the server that was killed a job runs.
-    fn behind(name: &str) -> Option<Left> {
+    fn behind(name: &str) -> Option<RemainingServer> {
         let (folder, database) = prepared(name, 4)?;
         write(&folder.join("jobs.toml"), &jobs());
         let mut sites = vec![listening(&folder, "one", &[]), listening(&folder, "other", &[])];
@@ -77,18 +77,18 @@ impl Left {
         running.signal(Signal::SIGKILL);
         assert_eq!(running.end().0.code(), None);
         keep_leases(&database, &server, "2");
-        Some(Left { folder, database, site: sites.remove(0), count: 4, names: names() })
+        Some(RemainingServer { folder, database, site: sites.remove(0), count: 4, names: names() })
     }
 
     /// Of an owner and a standby.
-    fn behind_an_owner(name: &str) -> Option<Left> {
+    fn behind_an_owner(name: &str) -> Option<RemainingServer> {
         let Pair { folder, owner, site, database } = Pair::with(name, |_| jobs())?;
         begin(&database, [&owner, &site.served]);
         let server = database.ask("SELECT server FROM mainspring.shard");
         owner.running.signal(Signal::SIGKILL);
         assert_eq!(owner.running.end().0.code(), None);
         keep_leases(&database, &server, "1");
-        Some(Left { folder, database, site, count: 1, names: names() })
+        Some(RemainingServer { folder, database, site, count: 1, names: names() })
     }
 
     /// What `status` says of it.
@@ -129,7 +129,7 @@ fn keep_leases(database: &Database, server: &str, count: &str) {
     until(database, &sql, count);
 }
 
-fn commands_that_look_are_answered(mut left: Left) {
+fn commands_that_look_are_answered(mut left: RemainingServer) {
     left.says(&["list"], &left.all());
     left.says(&["list"], &["paused"]);
     left.says(&["list", "--json"], &["\"running\": 1"]);
@@ -169,17 +169,17 @@ fn commands_that_look_are_answered(mut left: Left) {
 
 #[test]
 fn commands_that_look_are_answered_from_the_database_until_another_server_has_the_shards() {
-    let Some(left) = Left::behind("absent-commands") else { return };
+    let Some(left) = RemainingServer::behind("absent-commands") else { return };
     commands_that_look_are_answered(left);
 }
 
 #[test]
 fn commands_that_look_are_answered_by_a_standby_until_it_owns_the_jobs() {
-    let Some(left) = Left::behind_an_owner("absent-owner-commands") else { return };
+    let Some(left) = RemainingServer::behind_an_owner("absent-owner-commands") else { return };
     commands_that_look_are_answered(left);
 }
 
-fn the_api_answers_what_looks(left: Left) {
+fn the_api_answers_what_looks(left: RemainingServer) {
     let token = left.site.token("ada", Scope::Operate);
     let get = |path: &str| left.get(path, &token);
     let status = get("/api/v1/status").json();
@@ -213,12 +213,12 @@ fn the_api_answers_what_looks(left: Left) {
 
 #[test]
 fn the_api_answers_what_only_looks_for_shards_whose_owner_was_killed() {
-    let Some(left) = Left::behind("absent-http") else { return };
+    let Some(left) = RemainingServer::behind("absent-http") else { return };
     the_api_answers_what_looks(left);
 }
 
 #[test]
 fn the_api_of_a_standby_answers_what_only_looks_when_the_owner_was_killed() {
-    let Some(left) = Left::behind_an_owner("absent-owner-http") else { return };
+    let Some(left) = RemainingServer::behind_an_owner("absent-owner-http") else { return };
     the_api_answers_what_looks(left);
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::program::{Running, mainspring, root};
-use crate::served::{IDLE, folder, write};
+use crate::test_server::{IDLE, folder, write};
 
 /// What the shell does before it becomes the program: descriptor 0 becomes 3, for this process.
 const HANDS_OVER: &str = "exec 3<&0 </dev/null; export LISTEN_PID=$$ LISTEN_FDS=1";

@@ -1,7 +1,7 @@
 //! Jobs that follow others.
 
 use crate::program::mainspring;
-use crate::served::{IDLE, Served, folder, write};
+use crate::test_server::{IDLE, TestServer, folder, write};
 
 const CHAIN: &str = "[jobs.extract]\nat_boot = true\ncwd = '/'\nshell = 'exit 3'\nretry = '1,backoff=1ms'\n\
     [jobs.alarm]\nafter = [{ job = 'extract', on = 'failed' }]\ncwd = '/'\nshell = 'echo alarm'\n\
@@ -9,7 +9,7 @@ const CHAIN: &str = "[jobs.extract]\nat_boot = true\ncwd = '/'\nshell = 'exit 3'
 
 #[test]
 fn a_job_follows_the_end_of_another_that_it_names() {
-    let mut served = Served::start("after", CHAIN);
+    let mut served = TestServer::start("after", CHAIN);
     served.running.wait_for(&["load", "end    exit status 0"]);
     let runs = served.json(&["history", "--json"]);
     let of = |job: &str| {
@@ -43,7 +43,7 @@ fn a_job_follows_the_end_of_another_that_it_names() {
 fn what_the_death_of_the_server_cut_off_is_followed_once() {
     let jobs = "[jobs.long]\nat = 2020-01-01T00:00:00Z\ncwd = '/'\nrun = ['sleep', '1000']\non_server_death = 'kill'\n\
                 [jobs.then]\nafter = { job = 'long', on = 'failed' }\ncwd = '/'\nshell = 'echo then'\n";
-    let mut served = Served::start("after-crash", jobs);
+    let mut served = TestServer::start("after-crash", jobs);
     served.says(&["run", "long"], 0, "");
     served.running.wait_for(&["long", "start"]);
     let mut served = served.crash_and_start();
@@ -92,7 +92,7 @@ fn a_circle_is_refused_at_its_place_and_a_name_that_is_none_is_warned_of() {
 #[test]
 fn who_follows_a_name_that_is_none_is_said_when_it_comes_into_force() {
     let jobs = format!("{IDLE}[jobs.report]\nafter = 'extract'\ncwd = '/'\nshell = 'true'\n");
-    let mut served = Served::start("after-none", &jobs);
+    let mut served = TestServer::start("after-none", &jobs);
     let warning = ["report", "follows `extract`, and there is no job of that name"];
     served.running.wait_for(&warning);
     served.says(&["doctor"], 0, "never due, because there is no such job: 1 job (report after extract)");

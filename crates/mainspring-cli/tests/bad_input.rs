@@ -23,7 +23,7 @@ use mainspring_cli::cli::Cli;
 use nix::unistd::Uid;
 
 use crate::program::root;
-use crate::served::{IDLE, Served, folder, write};
+use crate::test_server::{IDLE, TestServer, folder, write};
 
 /// The number of a user that is not ours, where we are root: root may read any folder.
 const OTHER_USER: u32 = 65534;
@@ -413,7 +413,7 @@ fn each_command_says_that_it_may_not_read_the_folder() {
 
 #[test]
 fn each_command_says_that_there_is_no_such_job_and_changes_nothing() {
-    let served = Served::start("bad-names", IDLE);
+    let served = TestServer::start("bad-names", IDLE);
     let data = served.data();
     let known =
         || [&["export"][..], &["list", "--json"], &["history", "--json"]].map(|args| served.ask(args).stdout);

@@ -8,7 +8,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::served::Served;
+use crate::test_server::TestServer;
 
 const CLIENTS: usize = 8;
 
@@ -46,7 +46,7 @@ fn asked_once(socket: &Path, count: usize) -> Vec<String> {
 
 #[test]
 fn sixteen_thousand_runs_by_hand_of_eight_clients_at_once_are_as_many_runs() {
-    let served = Served::start("burst", "[jobs.hand]\nat = 2100-01-01T00:00:00Z\nrun = ['true']\n");
+    let served = TestServer::start("burst", "[jobs.hand]\nat = 2100-01-01T00:00:00Z\nrun = ['true']\n");
     // None of them starts: it is the names that count.
     served.says(&["pause", "--all"], 0, "");
     let socket = Path::new(&served.data()).join("mainspring.sock");

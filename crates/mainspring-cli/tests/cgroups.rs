@@ -8,19 +8,19 @@ use mainspring_exec::clock::Moment;
 use nix::unistd::Uid;
 
 use crate::program::{BOUND, Running, mainspring};
-use crate::served::{folder, skipped, write};
+use crate::test_server::{folder, skipped, write};
 
 /// A cgroup that is marked as systemd marks one with Delegate=yes.
-struct Delegated(PathBuf);
+struct DelegatedCgroup(PathBuf);
 
-impl Delegated {
-    fn new(name: &str) -> Option<Delegated> {
+impl DelegatedCgroup {
+    fn new(name: &str) -> Option<DelegatedCgroup> {
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
         let tree = mounts.lines().find(|line| line.contains(" - cgroup2 "))?;
         let tree = Path::new(tree.split(' ').nth(4)?);
         let group = tree.join(format!("mainspring-test-{}-{name}", std::process::id()));
         fs::create_dir(&group).ok()?;
-        let group = Delegated(group);
+        let group = DelegatedCgroup(group);
         let flags = rustix::fs::XattrFlags::empty();
         rustix::fs::setxattr(&group.0, "user.delegate", b"1", flags).ok()?;
         Some(group)
@@ -43,7 +43,7 @@ impl Delegated {
     }
 }
 
-impl Drop for Delegated {
+impl Drop for DelegatedCgroup {
     fn drop(&mut self) {
         let _ = fs::write(self.0.join("cgroup.kill"), "1");
         let events = self.0.join("cgroup.events");
@@ -57,8 +57,8 @@ impl Drop for Delegated {
     }
 }
 
-fn delegated(name: &str) -> Option<Delegated> {
-    let found = Delegated::new(name).filter(|_| Uid::effective().is_root());
+fn delegated(name: &str) -> Option<DelegatedCgroup> {
+    let found = DelegatedCgroup::new(name).filter(|_| Uid::effective().is_root());
     if found.is_none() {
         skipped("cgroups", "none can be delegated here, which takes root and a writable cgroup2");
     }

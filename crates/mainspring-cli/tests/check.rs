@@ -9,7 +9,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use crate::program::{mainspring, mainspring_with_input, root};
-use crate::served::{folder, write};
+use crate::test_server::{folder, write};
 
 #[test]
 fn every_crontab_is_checked_as_expected() {
@@ -108,7 +108,7 @@ fn a_name_that_two_files_have_is_a_problem_that_names_both_places() {
 }
 
 /// Checks a file of a test's own, with further arguments.
-fn checked(name: &str, text: &str, args: &[&str]) -> crate::program::Ended {
+fn checked(name: &str, text: &str, args: &[&str]) -> crate::program::EndedProgram {
     let file = folder(&format!("checked-{}", name.replace('.', "-"))).join(name);
     write(&file, text);
     mainspring(&[&["check", file.to_str().unwrap()], args].concat())

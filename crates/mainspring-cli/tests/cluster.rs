@@ -12,8 +12,8 @@ use nix::unistd::Pid;
 
 use crate::asked::until;
 use crate::database::Database;
-use crate::program::{Ended, Running, mainspring};
-use crate::served::{folder, write};
+use crate::program::{EndedProgram, Running, mainspring};
+use crate::test_server::{folder, write};
 
 const JOBS: &str = "[jobs.long]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\nshell = 'sleep 1000 & echo ready $MAINSPRING_FENCE $!; wait'\n\
     [jobs.often]\nevery = '1s'\nretention = 'keep=100000'\nshell = 'true'\n";
@@ -52,12 +52,12 @@ impl Member {
         Member { data, running }
     }
 
-    pub(crate) fn ask(&self, arguments: &[&str]) -> Ended {
+    pub(crate) fn ask(&self, arguments: &[&str]) -> EndedProgram {
         mainspring(&[&[arguments[0], "--data", self.data.to_str().unwrap()], &arguments[1..]].concat())
     }
 
     pub(crate) fn says(&self, arguments: &[&str], part: &str) {
-        let Ended { code, stdout, stderr } = self.ask(arguments);
+        let EndedProgram { code, stdout, stderr } = self.ask(arguments);
         assert_eq!(code, 0, "{arguments:?}: {stderr}");
         assert!(format!("{stdout}{stderr}").contains(part), "{arguments:?}: {stdout}{stderr}");
     }

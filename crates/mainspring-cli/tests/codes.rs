@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use crate::program::{mainspring, root};
-use crate::served::{IDLE, Served, folder, write};
+use crate::test_server::{IDLE, TestServer, folder, write};
 
 /// How often a command is tried that should meet a server which takes no more.
 const MOST_TRIES: u32 = 1_000;
@@ -80,7 +80,7 @@ fn commands_with_a_server_end_as_documented() {
         "{IDLE}[jobs.bad]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\nshell = 'exit 3'\n\
          [jobs.slow]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\nshell = 'sleep 60'\ntimeout = '100ms'\n"
     );
-    let served = Served::start("codes-served", &jobs);
+    let served = TestServer::start("codes-served", &jobs);
     let code = |args: &[&str], code: i32| served.says(args, code, "");
     code(&["run", "idle", "--wait"], 0);
     code(&["history", "idle"], 0);
@@ -117,7 +117,7 @@ fn commands_with_a_server_end_as_documented() {
 fn a_server_that_takes_no_more_says_not_now() {
     let folder = folder("codes-rate");
     write(&folder.join("jobs.toml"), IDLE);
-    let served = Served::start_in(folder, &["--max-changes", "1"]);
+    let served = TestServer::start_in(folder, &["--max-changes", "1"]);
     assert_eq!(served.ask(&["pause", "idle"]).code, 0);
     // A client that asks without a pause uses up what there is, however slow the machine.
     let (is_over, data) = (AtomicBool::new(false), served.data());

@@ -5,19 +5,19 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::program::{Running, mainspring};
-use crate::served::{Served, folder, write};
+use crate::test_server::{TestServer, folder, write};
 
 const NAMED: &str = "HOME=/\n# mainspring: name=backup timeout=5s overlap=queue-one\n0 0 1 1 * echo BACKUP\n\n\
                      # the report\n0 0 2 1 * sleep 7; echo REPORT\n";
 
-fn serve(folder: &Path) -> Served {
+fn serve(folder: &Path) -> TestServer {
     let (data, file) = (folder.join("data"), folder.join("x.crontab"));
     let mut running = Running::any(&["serve", "--data", data.to_str().unwrap(), file.to_str().unwrap()]);
     running.wait_for(&[", data in "]);
-    Served { folder: folder.to_owned(), running }
+    TestServer { folder: folder.to_owned(), running }
 }
 
-fn jobs(served: &Served) -> Vec<Value> {
+fn jobs(served: &TestServer) -> Vec<Value> {
     served.json(&["list", "--json"])["jobs"]["jobs"].as_array().unwrap().clone()
 }
 

@@ -9,8 +9,8 @@ use mainspring_rows::copy::{Source, TABLES, Target};
 use mainspring_store::{Directory, SqliteStore};
 
 use crate::database::Database;
-use crate::program::{Ended, Running, mainspring};
-use crate::served::{Served, folder, write};
+use crate::program::{EndedProgram, Running, mainspring};
+use crate::test_server::{TestServer, folder, write};
 
 const JOBS: &str = "[jobs.idle]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\nshell = 'echo ran; exit ${CODE:-0}'\n\
     [jobs.bad]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\ndead_letters = 'always'\nshell = 'exit 3'\n";
@@ -29,18 +29,18 @@ fn said(data: &Path) -> Vec<String> {
     ]
     .iter()
     .map(|arguments| {
-        let Ended { code, stdout, stderr } = mainspring(arguments);
+        let EndedProgram { code, stdout, stderr } = mainspring(arguments);
         assert_eq!(code, 0, "{arguments:?}: {stderr}");
         stdout
     })
     .collect()
 }
 
-fn copy(source: &str, target: &str) -> Ended {
+fn copy(source: &str, target: &str) -> EndedProgram {
     mainspring(&["store", "copy", source, target])
 }
 
-fn fails(ended: &Ended, part: &str) {
+fn fails(ended: &EndedProgram, part: &str) {
     assert_ne!(ended.code, 0, "{}", ended.stdout);
     assert!(ended.stderr.contains(part), "{}", ended.stderr);
 }
@@ -48,7 +48,7 @@ fn fails(ended: &Ended, part: &str) {
 #[test]
 fn a_folder_is_the_same_after_a_way_through_a_database() {
     let Some(database) = Database::start() else { return };
-    let served = Served::start("copy", JOBS);
+    let served = TestServer::start("copy", JOBS);
     served.says(&["run", "--wait", "idle"], 0, "idle@");
     served.ask(&["run", "--wait", "bad"]);
     served.says(&["at", "2100-01-01T00:00:00Z", "--name", "later", "--key", "k1", "--", "true"], 0, "later");
@@ -85,7 +85,7 @@ fn a_folder_is_the_same_after_a_way_through_a_database() {
     assert_eq!(database.ask(unknown), "0");
 
     servers_go_on_with_it(&database, &folder);
-    let back = Served::start_in(folder.clone(), &[]);
+    let back = TestServer::start_in(folder.clone(), &[]);
     assert_eq!(back.ask(&["export", "--history"]).stdout, exported.stdout);
     back.stop();
     let _ = fs::remove_dir_all(&folder);

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::program::mainspring;
-use crate::served::{IDLE, Served, folder, write};
+use crate::test_server::{IDLE, TestServer, folder, write};
 
 fn finding<'a>(report: &'a Value, subject: &str) -> &'a Value {
     let findings = report["findings"].as_array().unwrap();
@@ -14,7 +14,7 @@ fn finding<'a>(report: &'a Value, subject: &str) -> &'a Value {
 
 #[test]
 fn where_there_is_no_trouble_all_is_ok() {
-    let served = Served::start("doctor", IDLE);
+    let served = TestServer::start("doctor", IDLE);
     served.says(&["doctor"], 0, "ok       server      process ");
     let report = served.json(&["doctor", "--json"]);
     assert_eq!(report["asked"], "server");
@@ -28,7 +28,7 @@ fn where_there_is_no_trouble_all_is_ok() {
 
 #[test]
 fn a_number_of_a_running_server_that_is_not_that_of_the_rows_is_told() {
-    let served = Served::start("doctor-counts", IDLE);
+    let served = TestServer::start("doctor-counts", IDLE);
     served.says(&["run", "idle", "--wait"], 0, "");
     let report = served.json(&["doctor", "--json"]);
     assert_eq!(finding(&report, "counts")["level"], "ok", "{report}");
@@ -47,7 +47,7 @@ fn what_somebody_should_look_at_is_a_warning_and_what_is_broken_is_bad() {
     let jobs = format!(
         "{IDLE}[jobs.bad]\nat_boot = true\ncwd = '/'\nshell = 'exit 3'\ndead_letters = 'always'\npause_after = 1\n"
     );
-    let mut served = Served::start("doubt", &jobs);
+    let mut served = TestServer::start("doubt", &jobs);
     served.running.wait_for_all(&[&["is a dead letter"], &["paused: it failed too often"]]);
     served.says(&["pause", "idle"], 0, "");
     let report = served.json(&["doctor", "--json"]);
@@ -66,7 +66,7 @@ fn what_somebody_should_look_at_is_a_warning_and_what_is_broken_is_bad() {
 fn doctor_says_how_many_runs_the_server_was_given_and_not_how_many_the_files_allow() {
     let folder = folder("doctor-places");
     write(&folder.join("jobs.toml"), IDLE);
-    let served = Served::start_in(folder, &["--max-running", "3"]);
+    let served = TestServer::start_in(folder, &["--max-running", "3"]);
     assert_eq!(finding(&served.json(&["doctor", "--json"]), "places")["text"], "at most 3 runs at a time");
     served.says(&["doctor"], 0, "ok       places      at most 3 runs");
     served.stop();
@@ -76,7 +76,7 @@ fn doctor_says_how_many_runs_the_server_was_given_and_not_how_many_the_files_all
 fn without_a_server_the_store_itself_is_read() {
     let jobs =
         format!("{IDLE}[jobs.bad]\nat_boot = true\ncwd = '/'\nshell = 'exit 3'\ndead_letters = 'always'\n");
-    let mut served = Served::start("alone", &jobs);
+    let mut served = TestServer::start("alone", &jobs);
     served.running.wait_for(&["is a dead letter"]);
     let (folder, data) = (served.folder.clone(), served.data());
     served.running.stop();

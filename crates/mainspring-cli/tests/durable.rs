@@ -10,14 +10,14 @@ use nix::unistd::mkfifo;
 use serde_json::Value;
 
 use crate::program::{Running, mainspring};
-use crate::served::{IDLE, Served, folder, write};
+use crate::test_server::{IDLE, TestServer, folder, write};
 
 #[test]
 fn what_is_acknowledged_survives_a_kill_and_can_be_read_without_a_server() {
     let jobs = format!(
         "{IDLE}[jobs.long]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\nshell = 'echo ready; sleep 1000'\nretry = {{ max = 1, backoff = '0s', on = ['abandoned'] }}\n"
     );
-    let mut served = Served::start("kill", &jobs);
+    let mut served = TestServer::start("kill", &jobs);
     served.says(&["at", "+1h", "--name", "later", "--", "true"], 0, "later");
     served.says(&["every", "1h", "--name", "kept", "--", "true"], 0, "+ kept");
     served.says(&["run", "idle", "--wait"], 0, "succeeded");
@@ -46,7 +46,7 @@ fn what_is_acknowledged_survives_a_kill_and_can_be_read_without_a_server() {
     let follow = alone(&["logs", "-f", "idle"]);
     assert_eq!(follow.code, 3);
     assert!(follow.stderr.contains("no server answers at"), "{}", follow.stderr);
-    let mut served = Served::start_in(served.folder, &[]);
+    let mut served = TestServer::start_in(served.folder, &[]);
     served.running.wait_for(&["long", "abandoned"]);
     served.running.wait_for(&["long#2", "stdout ready"]);
     served.says(&["show", "later"], 0, "pending");
@@ -61,9 +61,10 @@ fn what_only_looks_is_answered_while_131_jobs_are_in_quarantine() {
     const COUNT: usize = 131;
     let rest = "at_server_start = true\ncwd = '/'\non_server_death = 'kill'\nshell = 'exec sleep 1000'\n";
     let job = |index| format!("[jobs.j-{index}]\n{rest}");
-    let served = Served::start("crowd", &(0..COUNT).map(job).collect::<String>());
-    let count =
-        |served: &Served, what: &str| served.json(&["status", "--json"])["status"][what].as_u64().unwrap();
+    let served = TestServer::start("crowd", &(0..COUNT).map(job).collect::<String>());
+    let count = |served: &TestServer, what: &str| {
+        served.json(&["status", "--json"])["status"][what].as_u64().unwrap()
+    };
     while count(&served, "running") < COUNT as u64 {}
     let mut served = served.crash_and_start();
     served.running.wait_for(&["in quarantine: 131, because the server died"]);
@@ -79,12 +80,12 @@ fn what_only_looks_is_answered_while_131_jobs_are_in_quarantine() {
 #[test]
 fn what_ran_when_the_server_died_is_shown_to_be_in_quarantine() {
     let job = "[jobs.cut]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\non_server_death = 'kill'\nshell = 'echo ready; exec sleep 1000'\n";
-    let mut served = Served::start("quarantine", job);
+    let mut served = TestServer::start("quarantine", job);
     served.says(&["run", "cut"], 0, "cut@");
     served.running.wait_for(&["cut", "stdout ready"]);
     served.running.signal(Signal::SIGKILL);
     assert_eq!(served.running.end().0.code(), None);
-    let mut served = Served::start_in(served.folder, &[]);
+    let mut served = TestServer::start_in(served.folder, &[]);
     served.running.wait_for(&["cut", "abandoned: ", "the server died while it ran"]);
     served.running.wait_for(&["in quarantine: 1, because the server died"]);
     served.says(&["list"], 0, "in quarantine");
@@ -103,7 +104,7 @@ fn what_ran_when_the_server_died_is_shown_to_be_in_quarantine() {
 #[test]
 fn a_file_that_went_bad_while_no_server_ran_keeps_its_old_set() {
     let second = "[jobs.second]\nat = 2100-01-01T00:00:00Z\nshell = 'true'\n";
-    let served = Served::start("went-bad", &format!("{IDLE}{second}"));
+    let served = TestServer::start("went-bad", &format!("{IDLE}{second}"));
     let folder = served.folder.clone();
     assert_eq!(served.running.stop().0.code(), Some(0));
     let broken = second.replace("shell", "shel");
@@ -111,7 +112,7 @@ fn a_file_that_went_bad_while_no_server_ran_keeps_its_old_set() {
         &folder.join("jobs.toml"),
         &format!("{IDLE}{broken}[jobs.third]\nat = 2100-01-01T00:00:00Z\nshell = 'true'\n"),
     );
-    let served = Served::start_in(folder, &[]);
+    let served = TestServer::start_in(folder, &[]);
     served.says(&["show", "second"], 0, "shell = \"true\"");
     // Not even what is good in the new one.
     served.says(&["show", "third"], 4, "there is no job `third`");
@@ -124,12 +125,12 @@ fn a_file_that_went_bad_while_no_server_ran_keeps_its_old_set() {
 fn what_was_due_by_a_timetable_that_changed_meanwhile_is_on_record() {
     let job =
         |every: &str| format!("[jobs.tick]\nevery = '{every}'\nretention = 'keep=1000000'\nshell = 'true'\n");
-    let served = Served::start("changed", &job("1ms"));
+    let served = TestServer::start("changed", &job("1ms"));
     let folder = served.folder.clone();
     assert_eq!(served.running.stop().0.code(), Some(0));
     write(&folder.join("jobs.toml"), &job("1000h"));
     // At least the millisecond that the start of a process takes has passed.
-    let mut served = Served::start_in(folder, &[]);
+    let mut served = TestServer::start_in(folder, &[]);
     served.running.wait_for(&["tick", "missed: ", "its timetable was changed before it could run"]);
     served.says(&["history", "tick", "--state", "missed"], 0, "its timetable was changed");
     served.stop();
@@ -174,7 +175,7 @@ fn what_becomes_of_a_process_whose_server_is_killed_is_for_its_job_to_say() {
         word.display()
     );
     write(&folder.join("jobs.toml"), &jobs);
-    let served = Served::start_in(folder.clone(), &[]);
+    let served = TestServer::start_in(folder.clone(), &[]);
     served.says(&["show", "goes"], 0, "on_server_death = \"kill\"");
     // Both are there once their ends of the pipes are.
     let (mut goes, mut stays) = (File::open(goes).unwrap(), File::open(stays).unwrap());
@@ -190,7 +191,7 @@ fn what_becomes_of_a_process_whose_server_is_killed_is_for_its_job_to_say() {
 
 #[test]
 fn at_sends_a_webhook_and_refuses_what_could_not_be_sent() {
-    let served = Served::start("hook", "");
+    let served = TestServer::start("hook", "");
     let url = "http://127.0.0.1:1/{job}";
     served.says(&["at", "+1h", "--name", "hook", "--webhook", url, "--body", "it is {nominal}"], 0, "hook");
     served.says(&["show", "hook"], 0, "POST http://127.0.0.1:1/{job}");
@@ -203,7 +204,7 @@ fn at_sends_a_webhook_and_refuses_what_could_not_be_sent() {
 
 #[test]
 fn a_repeated_key_is_answered_with_the_name_of_the_job_that_has_it() {
-    let mut served = Served::start("keys", IDLE);
+    let mut served = TestServer::start("keys", IDLE);
     let due = "2100-01-01T00:00:00Z";
     served.says(&["at", due, "--name", "tea", "--key", "k1", "--", "true"], 0, "tea is due");
     served.says(&["at", due, "--name", "milk", "--key", "k2", "--", "true"], 0, "milk is due");
@@ -253,7 +254,7 @@ fn a_server_that_was_stopped_makes_good_for_what_it_missed_and_doubles_nothing()
         )
     };
     let jobs = format!("{}{}", job("all", "all,cap=1000,window=1h,spread=0s"), job("none", "none"));
-    let mut served = Served::start("stopped", &jobs);
+    let mut served = TestServer::start("stopped", &jobs);
     served.running.wait_for_all(&[&["all", "end "], &["none", "end "]]);
     served.running.signal(Signal::SIGSTOP);
     // Another server says when enough time has passed.

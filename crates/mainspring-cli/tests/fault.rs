@@ -14,7 +14,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use crate::program::{Ended, Running, ended, mainspring};
+use crate::program::{EndedProgram, Running, ended, mainspring};
 use crate::scratch;
 
 /// How large a page of the store is.
@@ -123,7 +123,7 @@ impl Small {
     }
 
     /// Runs a command in the server's namespace: the way through another's root is none for it.
-    fn ask(&self, words: &[&str]) -> Ended {
+    fn ask(&self, words: &[&str]) -> EndedProgram {
         let mut command = Command::new("nsenter");
         command.arg(format!("--mount=/proc/{}/ns/mnt", self.running.pid()));
         command.arg(env!("CARGO_BIN_EXE_mainspring")).args(words).arg("--data").arg(&self.data);

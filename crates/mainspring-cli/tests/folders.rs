@@ -5,7 +5,7 @@ use std::fs;
 use nix::sys::signal::Signal;
 
 use crate::program::mainspring;
-use crate::served::{Served, folder, write};
+use crate::test_server::{TestServer, folder, write};
 
 #[test]
 fn files_of_a_served_folder_come_and_leftovers_of_packages_and_editors_do_not() {
@@ -17,7 +17,7 @@ fn files_of_a_served_folder_come_and_leftovers_of_packages_and_editors_do_not() 
     write(&cron.join("certbot.dpkg-old"), &entry("old"));
     write(&cron.join("later.toml~"), &entry("backup"));
     write(&root.join("jobs.toml"), "");
-    let mut served = Served::start_in(root, &[cron.to_str().unwrap()]);
+    let mut served = TestServer::start_in(root, &[cron.to_str().unwrap()]);
     served.running.wait_for(&["certbot.dpkg-old is left out: the files of a folder have names of letters"]);
     served.says(&["show", "renew"], 0, "cron.d/certbot");
     for other in ["old", "backup"] {
@@ -28,11 +28,11 @@ fn files_of_a_served_folder_come_and_leftovers_of_packages_and_editors_do_not() 
     served.running.wait_for(&["cron.d/logrotate was read again: 1 added"]);
     served.says(&["run", "rotate", "--wait"], 0, "");
     // The same folder, the same jobs.
-    let again = |served: Served| {
+    let again = |served: TestServer| {
         served.running.signal(Signal::SIGKILL);
         served.running.end();
         let folder = served.folder.join("cron.d");
-        Served::start_in(served.folder, &[folder.to_str().unwrap()])
+        TestServer::start_in(served.folder, &[folder.to_str().unwrap()])
     };
     let served = again(served);
     served.says(&["show", "rotate"], 0, "cron.d/logrotate");
@@ -40,7 +40,8 @@ fn files_of_a_served_folder_come_and_leftovers_of_packages_and_editors_do_not() 
     assert_eq!(checked.code, 0, "{}", checked.stdout);
     assert_eq!(checked.stdout.matches(": 1 job, no problems").count(), 2, "{}", checked.stdout);
     assert_eq!(checked.stderr.matches(" is left out: ").count(), 2, "{}", checked.stderr);
-    // A file without its folder is no removal, and a folder without a file is one: not at once, but at a start.
+    // A file without its folder is no removal, and a folder without a file is one: not at once, but at a
+    // start.
     let cron = served.folder.join("cron.d");
     fs::remove_file(cron.join("certbot")).unwrap();
     let served = again(served);
@@ -58,7 +59,7 @@ fn a_file_that_cron_would_leave_out_is_served_with_a_word_where_it_is_named() {
     write(&cron.join("certbot.dpkg-old"), "0 1 1 1 * root true\n");
     write(&root.join("jobs.toml"), "");
     let file = cron.join("certbot.dpkg-old");
-    let mut served = Served::start_in(root, &["--system", file.to_str().unwrap()]);
+    let mut served = TestServer::start_in(root, &["--system", file.to_str().unwrap()]);
     served.running.wait_for(&["certbot.dpkg-old is served, and cron leaves files of such a name out"]);
     served.stop();
 }

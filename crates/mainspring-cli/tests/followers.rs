@@ -7,8 +7,8 @@ use mainspring_web::scope::Scope;
 
 use crate::asked::until;
 use crate::database::Database;
-use crate::served::{Served, write};
 use crate::shards::{listening, prepared, shared};
+use crate::test_server::{TestServer, write};
 
 /// A name that belongs in a shard, of four.
 fn named(shard: u16) -> String {
@@ -24,7 +24,7 @@ fn spread(database: &Database, expected: &str) {
 }
 
 /// Waits until the shard that has a job says what was noted of it. For a moment its old shard may answer yet.
-fn until_noted(database: &Database, served: &Served, job: &str) {
+fn until_noted(database: &Database, served: &TestServer, job: &str) {
     const NOTE: &str = "until it is mended";
     let sql = format!("SELECT pause_note FROM mainspring.job WHERE name = '{job}'");
     assert_eq!(database.ask(&sql), NOTE, "it was never gone");

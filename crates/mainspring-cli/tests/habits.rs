@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use nix::unistd::Uid;
 
 use crate::program::{Running, root};
-use crate::served::{IDLE, Served, folder, write};
+use crate::test_server::{IDLE, TestServer, folder, write};
 
 /// A user with no entry in the list of users, as an image's `--user` has it.
 const UNKNOWN_USER: u32 = 64_242;
@@ -43,7 +43,7 @@ fn help_that_cannot_be_written_is_a_failure() {
 
 #[test]
 fn no_command_says_done_where_its_output_cannot_be_written() {
-    let served = Served::start("full-output", IDLE);
+    let served = TestServer::start("full-output", IDLE);
     served.says(&["run", "idle", "--wait"], 0, "succeeded");
     let data = served.data();
     let words = [
@@ -104,7 +104,7 @@ fn a_time_zone_of_tz_that_is_not_known_is_spoken_of_once_by_each_command() {
 
 #[test]
 fn a_reader_of_followed_logs_that_goes_ends_them() {
-    let served = Served::start("logs-reader", IDLE);
+    let served = TestServer::start("logs-reader", IDLE);
     served.says(&["run", "idle", "--wait"], 0, "");
     let line = format!("\"$0\" logs idle -f --data '{}' | head -n 1", served.data());
     // head goes after the first line; nothing more is ever written.

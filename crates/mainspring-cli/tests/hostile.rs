@@ -15,8 +15,8 @@ use nix::sys::signal::Signal;
 use serde_json::json;
 
 use crate::program::Running;
-use crate::served::{IDLE, Served, folder, write};
 use crate::site::{Site, read_answer, read_head};
+use crate::test_server::{IDLE, TestServer, folder, write};
 
 /// How many connections are made one after the other and left open: as many as the operating system lets one
 /// process have, of those that a crowd would make.
@@ -376,7 +376,7 @@ fn a_line_of_a_gigabyte_fills_neither_memory_nor_disk_nor_a_page() {
     let args = ["serve", "--data", data.to_str().unwrap(), "--listen=127.0.0.1:0", file.to_str().unwrap()];
     // The log of the server has the line as well.
     let running = Running::after("exec >/dev/null", &args);
-    let served = Served { folder, running };
+    let served = TestServer { folder, running };
     let begun = Moment::now();
     while served.ask(&["status"]).code != 0 {
         assert!(Moment::now().since(begun) < PATIENCE, "the server answers");

@@ -8,8 +8,8 @@ use mainspring_web::routes::ROUTES;
 use mainspring_web::scope::Scope;
 use serde_json::json;
 
-use crate::served::{IDLE, Served, folder, write};
 use crate::site::{Site, read_head, resolved};
+use crate::test_server::{IDLE, TestServer, folder, write};
 
 /// A path of the table with something in it.
 fn filled(path: &str) -> String {
@@ -250,7 +250,7 @@ fn a_run_that_goes_on_says_how_long_it_usually_takes_though_nobody_asked_for_the
     let folder = folder("http-usual");
     let place = format!("cwd = '{}'\n", folder.display());
     write(&folder.join("jobs.toml"), &format!("{jobs}{place}"));
-    let site = Site::of(Served::start_in(folder.clone(), &["--listen=127.0.0.1:0"]));
+    let site = Site::of(TestServer::start_in(folder.clone(), &["--listen=127.0.0.1:0"]));
     let token = site.token("mara", Scope::Look);
     site.served.says(&["run", "usual", "--wait"], 0, "succeeded");
     std::fs::write(folder.join("go"), "").unwrap();

@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 use crate::program::{Running, root};
 use crate::scratch;
-use crate::served::{folder, skipped};
+use crate::test_server::{folder, skipped};
 
 /// Runs a tool; `None` and a word where it is not installed.
 fn tool(name: &str, args: &[&str]) -> Option<Output> {

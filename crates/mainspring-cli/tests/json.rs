@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::program::mainspring;
-use crate::served::{IDLE, Served, write};
+use crate::test_server::{IDLE, TestServer, write};
 
 fn document(args: &[&str]) -> Value {
     let ended = mainspring(args);
@@ -121,8 +121,8 @@ fn a_document_that_a_limit_cuts_short_says_so() {
 
 #[test]
 fn a_job_of_a_served_file_has_the_line_on_which_it_stands() {
-    let served = Served::start("source-line", IDLE);
-    let line = |served: &Served| served.json(&["show", "idle", "--json"])["job"]["source_line"].clone();
+    let served = TestServer::start("source-line", IDLE);
+    let line = |served: &TestServer| served.json(&["show", "idle", "--json"])["job"]["source_line"].clone();
     assert_eq!(line(&served), 1);
     let file = format!("{}:1", served.file().display());
     served.says(&["show", "idle"], 0, &file);

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::program::Running;
 use crate::replay;
-use crate::served::folder;
+use crate::test_server::folder;
 
 /// How many random changes there are with each seed.
 const STEPS: usize = 120;

@@ -24,7 +24,7 @@ use std::thread;
 use jiff::Timestamp;
 
 use crate::program::{Running, root};
-use crate::served::{folder, skipped, write};
+use crate::test_server::{folder, skipped, write};
 
 /// Each job has a name. The last tells the test what time it is: it is due in every second.
 const CRONTAB: &str = "\

@@ -11,7 +11,7 @@ use nix::sys::signal::Signal;
 use rusqlite::Connection;
 
 use crate::program::mainspring;
-use crate::served::Served;
+use crate::test_server::TestServer;
 
 /// Jobs that run until they are killed, and one that runs by hand.
 const JOBS: &str = "[jobs.long]\nat_boot = true\ncwd = '/'\nrun = ['sleep', '1000']\n\
@@ -27,13 +27,13 @@ fn lock(data: &str) -> Connection {
 }
 
 /// A request over a connection of its own, whose answer may take as long as the lock.
-struct Asked(BufReader<UnixStream>);
+struct PendingAnswer(BufReader<UnixStream>);
 
-impl Asked {
-    fn new(data: &str, request: &str) -> Asked {
+impl PendingAnswer {
+    fn new(data: &str, request: &str) -> PendingAnswer {
         let mut stream = UnixStream::connect(Path::new(data).join("mainspring.sock")).unwrap();
         stream.write_all(format!("{request}\n").as_bytes()).unwrap();
-        Asked(BufReader::new(stream))
+        PendingAnswer(BufReader::new(stream))
     }
 
     fn answer(&mut self) -> String {
@@ -43,19 +43,19 @@ impl Asked {
     }
 }
 
-fn states(served: &Served, job: &str) -> String {
+fn states(served: &TestServer, job: &str) -> String {
     served.ask(&["history", job, "-n", "1"]).stdout
 }
 
 #[test]
 fn while_another_program_locks_the_store_runs_are_killed_in_time_and_nothing_else_is() {
-    let mut served = Served::start("locked", JOBS);
+    let mut served = TestServer::start("locked", JOBS);
     let started = [&["long", "start"][..], &["kept", "start"], &["timed", "start"]];
     served.running.wait_for_all(&started);
     let data = served.data();
     let lock = lock(&data);
     // Something to write, so that the server meets the lock.
-    let mut submitted = Asked::new(
+    let mut submitted = PendingAnswer::new(
         &data,
         r#"{"id":1,"command":"submit","due":"2100-01-01T00:00:00Z","process":{"run":["true"]}}"#,
     );
@@ -67,7 +67,7 @@ fn while_another_program_locks_the_store_runs_are_killed_in_time_and_nothing_els
     let json = served.json(&["history", "long", "-n", "1", "--json"]);
     let run = json["runs"]["runs"][0]["run"].as_str().unwrap().to_owned();
     // A run that is cancelled gets its signal, though the answer has to wait.
-    let mut cancelled = Asked::new(&data, &format!(r#"{{"id":1,"command":"cancel","of":"{run}"}}"#));
+    let mut cancelled = PendingAnswer::new(&data, &format!(r#"{{"id":1,"command":"cancel","of":"{run}"}}"#));
     // A timeout is kept, and neither end was written: both are seen in the log while the lock is held.
     served.running.wait_for_all(&[&["long", "end", "SIGTERM"], &["timed", "end", "longer than its timeout"]]);
     assert!(states(&served, "long").contains("running"), "the lock was not held");
@@ -90,7 +90,7 @@ fn while_another_program_locks_the_store_runs_are_killed_in_time_and_nothing_els
 #[test]
 fn a_server_whose_store_is_locked_ends_when_it_is_asked_to() {
     let mut served =
-        Served::start("locked-end", "[jobs.long]\nat_boot = true\ncwd = '/'\nrun = ['sleep', '1000']\n");
+        TestServer::start("locked-end", "[jobs.long]\nat_boot = true\ncwd = '/'\nrun = ['sleep', '1000']\n");
     served.running.wait_for(&["long", "start"]);
     let data = served.data();
     let lock = lock(&data);
@@ -104,7 +104,7 @@ fn a_server_whose_store_is_locked_ends_when_it_is_asked_to() {
     // What was acknowledged is there, and the next server knows that the run was cut off.
     let history = mainspring(&["history", "--data", &data, "long"]).stdout;
     assert!(history.contains("running"), "{history}");
-    let mut served = Served::start_in(folder, &[]);
+    let mut served = TestServer::start_in(folder, &[]);
     served.running.wait_for(&["long", "abandoned"]);
     served.running.signal(Signal::SIGTERM);
     served.running.signal(Signal::SIGTERM);

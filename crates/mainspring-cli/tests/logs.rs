@@ -3,13 +3,13 @@
 use std::fs;
 
 use crate::program::{Running, mainspring};
-use crate::served::{Served, folder, write};
+use crate::test_server::{TestServer, folder, write};
 
 #[test]
 fn a_line_that_is_longer_than_a_piece_comes_back_as_one() {
     let jobs = "[jobs.long]\nat_boot = true\ncwd = '/'\n\
                 shell = 'head -c 20000 /dev/zero | tr \\\\0 y; echo; echo short; head -c 9000 /dev/zero | tr \\\\0 z'\n";
-    let mut served = Served::start("long-line", jobs);
+    let mut served = TestServer::start("long-line", jobs);
     served.running.wait_for(&["long", "end    exit status 0"]);
     let text = served.ask(&["logs", "long"]).stdout;
     assert_eq!(text, format!("{}\nshort\n{}\n", "y".repeat(20_000), "z".repeat(9_000)));
@@ -28,7 +28,7 @@ fn the_last_lines_of_a_run_are_shown_alone_and_followed() {
                 shell = 'seq 50; head -c 20000 /dev/zero | tr \\\\0 y; echo; while [ ! -e go ]; do sleep 0.1; done; echo last'\n";
     let own = folder("last-lines");
     write(&own.join("jobs.toml"), &jobs.replace("cwd = '/'", &format!("cwd = '{}'", own.display())));
-    let mut served = Served::start_in(own, &[]);
+    let mut served = TestServer::start_in(own, &[]);
     served.running.wait_for(&["long", "stdout y"]);
     let long = "y".repeat(20_000);
     // However much of the last line is written, two lines are shown.
@@ -60,7 +60,7 @@ fn the_last_lines_of_a_run_are_shown_alone_and_followed() {
 #[test]
 fn of_a_long_output_both_ends_are_kept_and_the_middle_is_marked() {
     let jobs = "[jobs.long]\nat_boot = true\ncwd = '/'\noutput_bytes = 2000\nshell = 'echo BEGIN; seq 100000; echo END'\n";
-    let mut served = Served::start("long-output", jobs);
+    let mut served = TestServer::start("long-output", jobs);
     served.running.wait_for(&["long", "end    exit status 0"]);
     let lines = served.ask(&["logs", "long"]).stdout;
     assert!(lines.starts_with("BEGIN\n1\n2\n") && lines.ends_with("\n100000\nEND\n"), "{lines}");

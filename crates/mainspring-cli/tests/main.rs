@@ -77,7 +77,6 @@ mod scratch;
 #[cfg(feature = "web")]
 mod secrets;
 mod serve;
-mod served;
 #[cfg(feature = "web")]
 mod shards;
 #[cfg(feature = "web")]
@@ -87,6 +86,7 @@ mod site;
 mod sources;
 #[cfg(feature = "web")]
 mod standing;
+mod test_server;
 mod top;
 mod typed;
 mod usage;

@@ -17,7 +17,7 @@ use crate::asked::until;
 use crate::cluster::{Member, started_twice};
 use crate::database::Database;
 use crate::program::mainspring;
-use crate::served::{folder, write};
+use crate::test_server::{folder, write};
 
 /// A name of a group that is in this shard of two.
 fn group_in(shard: u16) -> String {

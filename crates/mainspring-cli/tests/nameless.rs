@@ -6,8 +6,8 @@ use nix::sys::signal::Signal;
 
 use crate::asked::until;
 use crate::cluster::{self, Member};
-use crate::served::write;
 use crate::shards::{self, shared, stopped};
+use crate::test_server::write;
 
 const CRONTAB: &str = "MAILTO=\"\"\n\
     0 0 1 1 * backup --all\n\

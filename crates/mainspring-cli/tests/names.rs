@@ -7,7 +7,7 @@ use std::path::Path;
 use mainspring_host::accounts::Account;
 
 use crate::program::{Running, mainspring, root};
-use crate::served::{Served, folder, write};
+use crate::test_server::{TestServer, folder, write};
 
 /// A job that is due in the far future and has this to say.
 fn job(name: &str, text: &str) -> String {
@@ -15,7 +15,7 @@ fn job(name: &str, text: &str) -> String {
 }
 
 /// A server of the files of a folder, which has its data there too.
-fn serve(folder: &Path, files: &[&str]) -> Served {
+fn serve(folder: &Path, files: &[&str]) -> TestServer {
     let names: Vec<String> =
         files.iter().map(|file| folder.join(file).to_str().unwrap().to_owned()).collect();
     let data = folder.join("data");
@@ -23,23 +23,23 @@ fn serve(folder: &Path, files: &[&str]) -> Served {
     args.extend(names.iter().map(String::as_str));
     let mut running = Running::any(&args);
     running.wait_for(&[", data in "]);
-    Served { folder: folder.to_owned(), running }
+    TestServer { folder: folder.to_owned(), running }
 }
 
 /// Ends a server and leaves its folder; returns its log.
-fn stop(served: Served) -> Vec<String> {
+fn stop(served: TestServer) -> Vec<String> {
     let (status, lines, errors) = served.running.stop();
     assert_eq!(status.code(), Some(0), "{errors}");
     lines
 }
 
-fn names(served: &Served) -> Vec<String> {
+fn names(served: &TestServer) -> Vec<String> {
     let jobs = served.json(&["list", "--json"]);
     let jobs = jobs["jobs"]["jobs"].as_array().unwrap().clone();
     jobs.iter().map(|job| job["name"].as_str().unwrap().to_owned()).collect()
 }
 
-fn state(served: &Served, name: &str) -> String {
+fn state(served: &TestServer, name: &str) -> String {
     served.json(&["show", name, "--json"])["job"]["state"].as_str().unwrap().to_owned()
 }
 
@@ -127,7 +127,7 @@ fn all_entries_of_debians_own_files_are_loaded() {
     assert_eq!(count("warning: "), count("warning: there is no user"), "{}", checked.stdout);
     assert_eq!(checked.code, 0, "{}", checked.stdout);
     write(&folder.join("jobs.toml"), "");
-    let served = Served::start_in(folder, &words);
+    let served = TestServer::start_in(folder, &words);
     let expected = [
         "apt_all",
         "buildstatic.sh",

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
-use crate::served::skipped;
+use crate::test_server::skipped;
 
 /// One that listens on a port of this machine.
 pub(crate) struct Neighbour {

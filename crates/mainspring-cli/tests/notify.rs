@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::program::{Running, mainspring};
-use crate::served::{Served, folder, write};
+use crate::test_server::{TestServer, folder, write};
 
 /// A program that writes its arguments and its input into a file.
 fn mailer(folder: &Path) -> String {
@@ -31,7 +31,7 @@ fn a_command_is_told_of_a_failure_and_of_the_recovery_and_a_mail_has_the_output(
     );
     write(&folder.join("jobs.toml"), &jobs);
     write(&folder.join("code"), "3");
-    let mut served = Served::start_in(folder.clone(), &[]);
+    let mut served = TestServer::start_in(folder.clone(), &[]);
     served.says(&["run", "flaky", "--wait"], 1, "");
     served.running.wait_for_all(&[
         &["notify:flaky:failed:1", "end    exit status 0"],
@@ -65,7 +65,7 @@ fn a_webhook_is_told_in_json_and_a_success_is_pinged() {
         "[jobs.good]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\nshell = 'true'\nping_url = '{url}/ping/uuid'\n\
          [jobs.bad]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\nshell = 'exit 7'\nnotify = '{url}/told'\n"
     );
-    let served = Served::start("notify-web", &jobs);
+    let served = TestServer::start("notify-web", &jobs);
     served.says(&["run", "good", "--wait"], 0, "");
     let (head, _) = answered(&listener.accept().unwrap().0);
     assert!(head.starts_with("GET /ping/uuid "), "{head}");
@@ -117,7 +117,7 @@ fn each_chat_takes_what_it_is_sent_and_shows_the_job_and_the_reason() {
         let jobs = format!(
             "[jobs.bad]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\nshell = 'exit 7'\nnotify = '{name}:http://{host}/hook'\n"
         );
-        let served = Served::start(&format!("notify-{name}"), &jobs);
+        let served = TestServer::start(&format!("notify-{name}"), &jobs);
         served.says(&["run", "bad", "--wait"], 1, "");
         let (head, body) = answered(&listener.accept().unwrap().0);
         let read = service(name, &head, &body).unwrap_or_else(|why| panic!("{name} refuses: {why}: {body}"));
@@ -157,7 +157,7 @@ fn what_was_not_told_when_the_server_died_is_told_by_the_next() {
         told.display()
     );
     write(&folder.join("jobs.toml"), &jobs);
-    let mut served = Served::start_in(folder.clone(), &[]);
+    let mut served = TestServer::start_in(folder.clone(), &[]);
     served.says(&["run", "bad"], 0, "");
     served.running.wait_for(&["bad", "end    exit status 3"]);
     let mut served = served.crash_and_start();
@@ -178,7 +178,7 @@ fn silence_is_told_while_nothing_runs_and_once() {
         told.display()
     );
     write(&folder.join("jobs.toml"), &jobs);
-    let mut served = Served::start_in(folder.clone(), &[]);
+    let mut served = TestServer::start_in(folder.clone(), &[]);
     served.running.wait_for(&["notify:quiet:silent:1", "end    exit status 0"]);
     assert_eq!(fs::read_to_string(&told).unwrap(), "silent quiet\n");
     served.says(&["run", "quiet", "--wait"], 0, "");
@@ -231,7 +231,7 @@ fn a_storm_is_told_in_part_and_then_as_a_whole() {
     let jobs: String = (0..40).map(job).collect();
     write(&folder.join("jobs.toml"), &jobs);
     let command = format!("echo $NOTIFY_EVENT >>{}", told.display());
-    let mut served = Served::start_in(folder.clone(), &["--notify", &command]);
+    let mut served = TestServer::start_in(folder.clone(), &["--notify", &command]);
     for index in 0..40 {
         served.says(&["history", &format!("bad{index}")], 0, "");
     }
@@ -281,7 +281,7 @@ fn variables_come_from_files_and_the_jobs_own_count_for_more() {
         other.display()
     );
     write(&folder.join("jobs.toml"), &jobs);
-    let served = Served::start_in(folder.clone(), &[]);
+    let served = TestServer::start_in(folder.clone(), &[]);
     served.says(&["run", "x", "--wait"], 0, "");
     served.says(&["logs", "x"], 0, "own, two words, later");
     write(&one, "no variable\n");

@@ -5,12 +5,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixDatagram;
 
 use crate::program::{Running, mainspring};
-use crate::served::{IDLE, Served, folder, skipped, write};
-use crate::typed::Typed;
+use crate::test_server::{IDLE, TestServer, folder, skipped, write};
+use crate::typed::TerminalProgram;
 
 #[test]
 fn what_waits_once_is_listed_shown_and_exported() {
-    let served = Served::start("pending", IDLE);
+    let served = TestServer::start("pending", IDLE);
     served.says(
         &[
             "at",
@@ -67,7 +67,7 @@ fn what_waits_once_is_listed_shown_and_exported() {
 
 #[test]
 fn a_script_on_standard_input_runs_once_and_as_the_user_that_is_named() {
-    let mut served = Served::start("script", IDLE);
+    let mut served = TestServer::start("script", IDLE);
     let data = served.data();
     let at = |args: &str, script: &str| {
         let line = format!("printf '{script}' | exec \"$0\" at --data '{data}' {args}");
@@ -98,7 +98,7 @@ fn a_script_on_standard_input_runs_once_and_as_the_user_that_is_named() {
 #[test]
 fn a_signal_that_ended_a_run_is_called_by_its_name() {
     let jobs = "[jobs.fault]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\nshell = 'kill -SEGV $$'\n";
-    let served = Served::start("signal-name", jobs);
+    let served = TestServer::start("signal-name", jobs);
     served.says(&["run", "fault", "--wait"], 1, "signal 11 (SIGSEGV)");
     served.says(&["history", "fault"], 0, "signal 11 (SIGSEGV)");
     let run = &served.json(&["history", "fault", "--json"])["runs"]["runs"][0];
@@ -110,17 +110,17 @@ fn a_signal_that_ended_a_run_is_called_by_its_name() {
 fn a_table_on_a_narrow_terminal_keeps_what_is_copied_whole() {
     let jobs = "[jobs.tick]\nat_boot = true\nevery = '1h'\ncwd = '/'\nshell = 'echo a rather long command line that fills a terminal; exit 3'\n\
                 [jobs.wide]\nat_boot = true\ncwd = '/'\nshell = 'echo 一二三四五六七八九十一二三四五六七八九十一二三四五六七八九十'\n";
-    let mut served = Served::start("narrow", jobs);
+    let mut served = TestServer::start("narrow", jobs);
     served.running.wait_for_all(&[&["tick", "end    exit status 3"], &["wide", "end    exit status 0"]]);
     let data = served.data();
     for width in [60, 80, 200] {
-        let history = Typed::start(&["history", "--data", &data], width, "UTC").end();
+        let history = TerminalProgram::start(&["history", "--data", &data], width, "UTC").end();
         let runs = served.json(&["history", "--json"]);
         for run in runs["runs"]["runs"].as_array().unwrap() {
             assert!(history.contains(run["run"].as_str().unwrap()), "{width}: {history}");
         }
         assert!(history.contains("\u{1b}[31mfailed\u{1b}[0m"), "{width}: {history:?}");
-        let list = Typed::start(&["list", "--data", &data], width, "UTC").end();
+        let list = TerminalProgram::start(&["list", "--data", &data], width, "UTC").end();
         assert!(list.contains("wide  "), "{list}");
         for line in list.lines() {
             let bare = line.replace("\u{1b}[1m", "").replace("\u{1b}[0m", "");
@@ -138,10 +138,10 @@ fn a_table_on_a_narrow_terminal_keeps_what_is_copied_whole() {
 
 #[test]
 fn a_question_is_seen_before_it_is_answered() {
-    let served = Served::start("question", "[jobs.r]\nevery = '1m'\ncwd = '/'\nshell = 'true'\n");
+    let served = TestServer::start("question", "[jobs.r]\nevery = '1m'\ncwd = '/'\nshell = 'true'\n");
     let data = served.data();
     let args = ["backfill", "--data", &data, "r", "2026-01-01T20:00:00Z", "2026-01-01T20:02:00Z"];
-    let mut typed = Typed::start(&args, 80, "UTC");
+    let mut typed = TerminalProgram::start(&args, 80, "UTC");
     typed.wait_for("Add 3 runs of r? [y/N] ");
     typed.line("n");
     assert!(!typed.end().contains("on disk"));
@@ -150,11 +150,13 @@ fn a_question_is_seen_before_it_is_answered() {
 
 #[test]
 fn people_see_times_of_their_zone_and_programs_utc() {
-    let served =
-        Served::start("zones", "[jobs.r]\ncron = '30 17 1 1 *'\nzone = 'UTC'\ncwd = '/'\nshell = 'true'\n");
+    let served = TestServer::start(
+        "zones",
+        "[jobs.r]\ncron = '30 17 1 1 *'\nzone = 'UTC'\ncwd = '/'\nshell = 'true'\n",
+    );
     let data = served.data();
     let show = |args: &[&str]| {
-        Typed::start(&[&["show", "r", "--data", &data], args].concat(), 200, "Europe/Berlin").end()
+        TerminalProgram::start(&[&["show", "r", "--data", &data], args].concat(), 200, "Europe/Berlin").end()
     };
     assert!(show(&[]).contains("-01-01T18:30:00+01:00)"), "{}", show(&[]));
     assert!(show(&["--utc"]).contains("-01-01T17:30:00Z)"), "{}", show(&["--utc"]));
@@ -164,7 +166,7 @@ fn people_see_times_of_their_zone_and_programs_utc() {
 
 #[test]
 fn a_time_that_is_past_is_refused_unless_it_is_asked_for() {
-    let mut served = Served::start("past", IDLE);
+    let mut served = TestServer::start("past", IDLE);
     let past = "2020-01-01 00:00";
     served.says(&["at", past, "--name", "p", "--", "echo", "ran"], 2, "ago: a mistake?");
     assert!(served.ask(&["history"]).stdout.contains("there are no runs"));
@@ -185,7 +187,7 @@ fn history_says_how_many_and_why() {
     let jobs = "[jobs.bad]\nat_boot = true\ncwd = '/'\nshell = 'sleep 0.2; exit 3'\nretry = '1,backoff=1ms'\n\
                 [jobs.often]\nevery = '1ms'\ncwd = '/'\nshell = 'true'\n\
                 retention = 'keep=100000'\n";
-    let mut served = Served::start("why", jobs);
+    let mut served = TestServer::start("why", jobs);
     served.says(&["pause", "often"], 0, "");
     served.running.wait_for(&["bad", "is a dead letter"]);
     served.says(&["history", "bad"], 0, "exit 3, none of its 2 attempts succeeded");
@@ -196,7 +198,7 @@ fn history_says_how_many_and_why() {
 
 #[test]
 fn whoever_looks_is_told_that_no_server_runs() {
-    let served = Served::start("silent", IDLE);
+    let served = TestServer::start("silent", IDLE);
     let (folder, data) = (served.folder.clone(), served.data());
     served.running.stop();
     for args in [&["list", "--data", &data][..], &["history", "--json", "--data", &data]] {
@@ -233,7 +235,7 @@ fn a_secret_that_is_sent_nowhere_is_warned_of() {
 fn the_next_times_of_a_job_leave_out_what_it_excludes() {
     let jobs = "[jobs.report]\ncron = ['30 17 * * mon-fri', '0 12 * * sat']\nzone = 'UTC'\ncwd = '/'\nshell = 'true'\n\
                 exclude_dates = ['2099-01-01..2099-01-02']\n";
-    let served = Served::start("next-job", jobs);
+    let served = TestServer::start("next-job", jobs);
     let (data, file) = (served.data(), served.file());
     let rest = ["--from", "2098-12-31T00:00:00Z", "-n", "3"];
     let expected = "2098-12-31T17:30:00+00:00\n2099-01-03T12:00:00+00:00\n2099-01-05T17:30:00+00:00\n";
@@ -250,7 +252,8 @@ fn the_next_times_of_a_job_leave_out_what_it_excludes() {
 
 #[test]
 fn a_pause_of_everything_is_seen_where_people_look() {
-    let mut served = Served::start("pause-all", "[jobs.often]\nevery = '1h'\ncwd = '/'\nshell = 'true'\n");
+    let mut served =
+        TestServer::start("pause-all", "[jobs.often]\nevery = '1h'\ncwd = '/'\nshell = 'true'\n");
     served.says(&["pause", "--all"], 0, "");
     let list = served.ask(&["list"]).stdout;
     assert!(list.contains("often  paused with everything  -"), "{list}");
@@ -266,7 +269,7 @@ fn a_pause_of_everything_is_seen_where_people_look() {
 
 #[test]
 fn doctor_sees_a_socket_that_others_may_write_to() {
-    let served = Served::start("open-door", IDLE);
+    let served = TestServer::start("open-door", IDLE);
     assert!(!served.ask(&["doctor"]).stdout.contains("has mode"));
     let socket = served.folder.join("data/mainspring.sock");
     fs::set_permissions(&socket, fs::Permissions::from_mode(0o666)).unwrap();
@@ -276,7 +279,7 @@ fn doctor_sees_a_socket_that_others_may_write_to() {
 
 #[test]
 fn what_is_not_there_is_called_by_its_name() {
-    let served = Served::start("names", IDLE);
+    let served = TestServer::start("names", IDLE);
     for args in [&["pause", "nobody"][..], &["resume", "nobody"], &["run", "nobody"]] {
         served.says(args, 4, "there is no job `nobody`");
     }
@@ -326,7 +329,7 @@ fn no_more_runs_go_on_than_are_wanted() {
         format!("[jobs.{name}]\nat_boot = true\ncwd = '/'\nshell = 'echo begun; exec sleep 1000'\n")
     };
     write(&folder.join("jobs.toml"), &format!("{}{}", job("a"), job("b")));
-    let mut served = Served::start_in(folder, &["--max-running", "1"]);
+    let mut served = TestServer::start_in(folder, &["--max-running", "1"]);
     let first = served.running.wait_for(&["stdout begun"]);
     let status = served.json(&["status", "--json"]);
     assert_eq!((&status["status"]["open"], &status["status"]["running"]), (&2.into(), &1.into()), "{status}");
@@ -340,7 +343,8 @@ fn no_more_runs_go_on_than_are_wanted() {
 
 #[test]
 fn a_store_that_lost_what_it_knew_is_spoken_of() {
-    let mut served = Served::start("lost-store", "[jobs.x]\nat_boot = true\ncwd = '/'\nshell = 'echo ran'\n");
+    let mut served =
+        TestServer::start("lost-store", "[jobs.x]\nat_boot = true\ncwd = '/'\nshell = 'echo ran'\n");
     served.running.wait_for(&["x", "end    exit status 0"]);
     let (folder, data) = (served.folder.clone(), served.data());
     served.running.stop();
@@ -357,7 +361,7 @@ fn a_store_that_lost_what_it_knew_is_spoken_of() {
 
 #[test]
 fn doctor_does_not_have_a_store_of_a_newer_version_moved_away() {
-    let served = Served::start("newer", IDLE);
+    let served = TestServer::start("newer", IDLE);
     let (folder, data) = (served.folder.clone(), served.data());
     served.running.stop();
     let store = rusqlite::Connection::open(folder.join("data/mainspring.db")).unwrap();
@@ -409,7 +413,7 @@ fn next_says_that_nothing_is_due() {
 
 #[test]
 fn who_asked_for_what_is_kept_with_it_and_told_without_a_server_too() {
-    let served = Served::start("audit", IDLE);
+    let served = TestServer::start("audit", IDLE);
     served.says(&["pause", "idle", "--until", "+2h", "--note", "new disk"], 0, "");
     served.says(&["pause", "nothing-of-that-name"], 4, "");
     served.says(&["resume", "idle"], 0, "");
@@ -436,7 +440,7 @@ fn who_asked_for_what_is_kept_with_it_and_told_without_a_server_too() {
 
 #[test]
 fn a_range_without_an_occurrence_is_said_to_be_one() {
-    let served = Served::start("empty-range", IDLE);
+    let served = TestServer::start("empty-range", IDLE);
     let ended = served.ask(&["backfill", "idle", "2026-01-01 00:00", "2026-01-02 00:00"]);
     assert_eq!((ended.code, ended.stdout.as_str()), (0, ""), "{}", ended.stderr);
     let said = "idle is due at no time from 2026-01-01T00:00:00Z to 2026-01-02T00:00:00Z\n";
@@ -449,7 +453,7 @@ fn a_pause_says_until_when_and_why_and_a_label_chooses() {
     let jobs = "[defaults]\nlabels = { site = 'here' }\n\
         [jobs.a]\nevery = '10h'\nzone = 'Asia/Tokyo'\nrun = ['true']\nlabels = { team = 'ops' }\n\
         [jobs.b]\nevery = '10h'\nrun = ['true']\n";
-    let served = Served::start("rest", jobs);
+    let served = TestServer::start("rest", jobs);
     served.says(&["pause", "a", "--until", "2100-01-01T00:00:00Z", "--note", "new disk"], 0, "");
     served.says(&["pause", "b", "--until", "2000-01-01T00:00:00Z"], 2, "");
     served.says(&["pause", "b", "--note", "two\nlines"], 2, "");

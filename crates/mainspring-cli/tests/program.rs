@@ -23,7 +23,7 @@ pub(crate) const BOUND: Duration = Duration::from_secs(60);
 const MAX_BOUNDS: u32 = 3;
 
 /// What a program left behind that has ended.
-pub(crate) struct Ended {
+pub(crate) struct EndedProgram {
     /// The exit code; tests expect one.
     pub(crate) code: i32,
     /// All of standard output.
@@ -33,12 +33,12 @@ pub(crate) struct Ended {
 }
 
 /// Runs the program to its end, in the root of the repository.
-pub(crate) fn mainspring(args: &[&str]) -> Ended {
+pub(crate) fn mainspring(args: &[&str]) -> EndedProgram {
     mainspring_with_input(args, b"")
 }
 
 /// Runs the program to its end with something on its standard input.
-pub(crate) fn mainspring_with_input(args: &[&str], input: &[u8]) -> Ended {
+pub(crate) fn mainspring_with_input(args: &[&str], input: &[u8]) -> EndedProgram {
     let mut child = command(args).spawn().unwrap();
     // A program that does not read its input closes it; that is no failure of the test.
     let _ = child.stdin.take().unwrap().write_all(input);
@@ -46,8 +46,8 @@ pub(crate) fn mainspring_with_input(args: &[&str], input: &[u8]) -> Ended {
 }
 
 /// How the program ended.
-pub(crate) fn ended(output: Output) -> Ended {
-    Ended {
+pub(crate) fn ended(output: Output) -> EndedProgram {
+    EndedProgram {
         code: output.status.code().expect("the program exits by itself"),
         stdout: String::from_utf8(output.stdout).unwrap(),
         stderr: String::from_utf8(output.stderr).unwrap(),

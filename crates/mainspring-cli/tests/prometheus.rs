@@ -13,8 +13,8 @@ use mainspring_web::scope::Scope;
 use serde_json::Value;
 
 use crate::neighbour::{Neighbour, free_port, is_installed};
-use crate::served::folder;
 use crate::site::{Site, read_answer};
+use crate::test_server::folder;
 
 const RULES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/prometheus-rules.yml");
 const DASHBOARD: &str = include_str!("../../../examples/grafana-dashboard.json");

@@ -12,8 +12,8 @@ use mainspring_web::scope::Scope;
 
 use crate::neighbour::{Neighbour, free_port, is_installed};
 use crate::program::BOUND;
-use crate::served::{IDLE, Served, folder, write};
 use crate::site::{Answer, Site, read_answer, read_head};
+use crate::test_server::{IDLE, TestServer, folder, write};
 
 const BASE: &str = "/tools/mainspring/";
 
@@ -76,13 +76,13 @@ fn has_nginx() -> bool {
     is_installed("nginx", "-v", "proxies")
 }
 
-fn try_proxy(name: &str, listen: &str, upstream: impl Fn(&Served, &str) -> String) {
+fn try_proxy(name: &str, listen: &str, upstream: impl Fn(&TestServer, &str) -> String) {
     let folder = folder(name);
     write(&folder.join("jobs.toml"), IDLE);
     let port = free_port();
     let url = format!("--public-url=http://127.0.0.1:{port}{BASE}");
     let listen = listen.replace("FOLDER", folder.to_str().unwrap());
-    let served = Served::start_in(folder.clone(), &[&format!("--listen={listen}"), &url]);
+    let served = TestServer::start_in(folder.clone(), &[&format!("--listen={listen}"), &url]);
     let opened = served.ask(&["open", "--print"]).stdout;
     assert!(opened.starts_with(&format!("http://127.0.0.1:{port}{BASE}#code=")), "{opened}");
     let nginx = Nginx::start(&folder, port, &upstream(&served, &listen));
@@ -130,7 +130,7 @@ fn a_proxy_that_takes_what_stands_before_the_path_away() {
 #[test]
 fn a_proxy_that_comes_by_a_socket_in_a_folder() {
     if has_nginx() {
-        let upstream = |_: &Served, listen: &str| format!("http://{listen}:{BASE}");
+        let upstream = |_: &TestServer, listen: &str| format!("http://{listen}:{BASE}");
         try_proxy("proxy-socket", "unix:FOLDER/web.sock", upstream);
     }
 }
@@ -144,7 +144,7 @@ fn a_user_whom_the_proxy_signed_in_acts_under_their_name() {
     fs::set_permissions(&users, fs::Permissions::from_mode(0o600)).unwrap();
     write(&folder.join("jobs.toml"), IDLE);
     let options = ["--listen=127.0.0.1:0", "--behind-proxy=127.0.0.0/8", "--proxy-users"];
-    let served = Served::start_in(folder, &[&options[..], &[users.to_str().unwrap()]].concat());
+    let served = TestServer::start_in(folder, &[&options[..], &[users.to_str().unwrap()]].concat());
     let address = served.ask(&["open", "--print"]).stdout;
     let host = address.trim().trim_start_matches("http://").split('/').next().unwrap().to_owned();
     let site = Site { served, host };

@@ -7,12 +7,12 @@ use std::os::unix::fs::PermissionsExt;
 use mainspring_web::scope::Scope;
 use serde_json::Value;
 
-use crate::program::{Ended, mainspring};
+use crate::program::{EndedProgram, mainspring};
 use crate::served::IDLE;
 use crate::site::Site;
 
 /// A command, as somebody on another machine gives it.
-fn there(site: &Site, scope: Scope, args: &[&str]) -> Ended {
+fn there(site: &Site, scope: Scope, args: &[&str]) -> EndedProgram {
     let file = site.served.folder.join(format!("{scope}.token"));
     if !file.exists() {
         fs::write(&file, site.token(scope.name(), scope)).unwrap();
@@ -77,7 +77,7 @@ fn each_command_needs_its_scope_and_commands_are_defined_only_where_that_is_allo
     let site = Site::start("remote-scopes", IDLE, &[]);
     let job = "[jobs.new]\nat = 2100-01-01T00:00:00Z\nshell = 'true'\n";
     let file = site.served.folder.join("new.toml");
-    crate::served::write(&file, job);
+    crate::test_server::write(&file, job);
     let file = file.to_str().unwrap();
     let defining: [&[&str]; 3] =
         [&["at", "+1h", "--", "true"], &["every", "1h", "--name", "x", "--", "true"], &["apply", file]];

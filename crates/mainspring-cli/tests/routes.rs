@@ -12,8 +12,8 @@ use mainspring_web::scope::Scope;
 use serde_json::{Value, json};
 
 use crate::program::{BOUND, Running};
-use crate::served::{IDLE, folder, write};
 use crate::site::{Site, read_answer, read_head, resolved};
+use crate::test_server::{IDLE, folder, write};
 
 /// How often something is asked for that comes at once: a question takes a millisecond.
 const MAX_ASKED: usize = 20_000;

@@ -7,7 +7,7 @@ use std::path::Path;
 use nix::sys::signal::Signal;
 
 use crate::program::{Running, mainspring};
-use crate::served::{IDLE, folder, write};
+use crate::test_server::{IDLE, folder, write};
 
 /// The third and later columns of those lines that are about `subject`.
 fn of<'a>(lines: &'a [String], subject: &str) -> Vec<&'a str> {

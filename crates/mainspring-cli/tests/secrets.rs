@@ -14,8 +14,8 @@ use mainspring_web::routes::ROUTES;
 use mainspring_web::scope::Scope;
 use serde_json::json;
 
-use crate::served::{Served, folder, write};
 use crate::site::{Site, read_head};
+use crate::test_server::{TestServer, folder, write};
 
 /// The secrets that stand in a file of their own, each under its name.
 const IN_FILES: &[(&str, &str)] = &[
@@ -126,7 +126,7 @@ fn no_answer_holds_a_secret() {
     write(&folder.join("jobs.toml"), &jobs(&folder, &address));
     let users = folder.join("users").display().to_string();
     let args = ["--listen=127.0.0.1:0", "--behind-proxy=127.0.0.0/8", "--proxy-users", &users];
-    let site = Site::of(Served::start_in(folder.clone(), &args));
+    let site = Site::of(TestServer::start_in(folder.clone(), &args));
     let token = site.token("mara", Scope::Operate);
     site.served.says(&["run", "process", "--wait"], 1, "");
     site.served.says(&["run", "hook", "--wait"], 0, "");

@@ -12,11 +12,11 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::program::{Running, mainspring, mainspring_with_input};
-use crate::served::{IDLE, Served, folder, write};
+use crate::test_server::{IDLE, TestServer, folder, write};
 
 #[test]
 fn jobs_run_and_can_be_looked_at() {
-    let mut served = Served::start(
+    let mut served = TestServer::start(
         "look",
         "[jobs.tick]\nat_boot = true\nevery = '1h'\ncwd = '/'\nshell = 'echo tick; echo tock >&2'\n",
     );
@@ -48,7 +48,7 @@ fn a_run_by_hand_tells_how_it_ended() {
          [jobs.slow]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\nshell = 'sleep 60'\ntimeout = '100ms'\n\
          [jobs.gone]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\nrun = ['no-such-program']\n"
     );
-    let served = Served::start("run", &jobs);
+    let served = TestServer::start("run", &jobs);
     served.says(&["run", "idle"], 0, "idle@");
     served.says(&["run", "idle", "--wait"], 0, "succeeded");
     served.says(&["run", "bad", "--wait"], 1, "failed: exit 3");
@@ -62,7 +62,7 @@ fn a_run_by_hand_tells_how_it_ended() {
 
 #[test]
 fn commands_run_once_at_their_time() {
-    let mut served = Served::start("at", IDLE);
+    let mut served = TestServer::start("at", IDLE);
     served.says(&["at", "now", "--name", "tea", "--key", "k1", "--", "echo", "a  b"], 0, "tea is due");
     served.running.wait_for(&["tea", "stdout a  b"]);
     served.says(&["logs", "tea"], 0, "a  b");
@@ -79,7 +79,7 @@ fn commands_run_once_at_their_time() {
 
 #[test]
 fn jobs_come_and_go_by_command() {
-    let mut served = Served::start("every", IDLE);
+    let mut served = TestServer::start("every", IDLE);
     served.says(&["every", "1s", "--name", "pong", "--policy", "retry=2", "--", "echo", "pong"], 0, "+ pong");
     served.running.wait_for(&["pong", "stdout pong"]);
     served.says(&["every", "1s", "--name", "pong", "--", "true"], 5, "--replace replaces it");
@@ -105,7 +105,7 @@ fn jobs_come_and_go_by_command() {
 #[test]
 fn a_cancelled_run_ends_with_its_whole_group() {
     let jobs = "[jobs.long]\nat_boot = true\ncwd = '/'\nshell = '(trap \"echo inner; exit\" TERM; echo ready; while :; do sleep 0.1; done) & wait'\n";
-    let mut served = Served::start("cancel", jobs);
+    let mut served = TestServer::start("cancel", jobs);
     served.running.wait_for(&["long", "stdout ready"]);
     served.says(&["cancel", "long"], 0, "");
     // On a busy machine the shell may be seen to have ended before what it left behind has written its last
@@ -117,7 +117,7 @@ fn a_cancelled_run_ends_with_its_whole_group() {
 
 #[test]
 fn a_range_is_run_again_after_a_preview() {
-    let served = Served::start(
+    let served = TestServer::start(
         "backfill",
         "[jobs.day]\ncron = '0 3 * * *'\nzone = 'UTC'\ncwd = '/'\nshell = 'echo $MAINSPRING_NOMINAL'\n",
     );
@@ -148,7 +148,7 @@ fn a_range_is_run_again_after_a_preview() {
 #[test]
 fn dead_letters_wait_until_somebody_looks() {
     let jobs = "[jobs.bad]\nat_boot = true\ncwd = '/'\nshell = 'exit 3'\ndead_letters = 'always'\n";
-    let mut served = Served::start("dead", jobs);
+    let mut served = TestServer::start("dead", jobs);
     served.running.wait_for(&["is a dead letter"]);
     let dead = served.json(&["dead", "list", "--json"]);
     let run = dead["runs"]["runs"][0]["run"].as_str().unwrap().to_owned();
@@ -173,7 +173,7 @@ fn dead_letters_wait_until_somebody_looks() {
 
 #[test]
 fn files_are_applied_pruned_and_exported() {
-    let served = Served::start("apply", IDLE);
+    let served = TestServer::start("apply", IDLE);
     let other = served.folder.join("other.toml");
     let name = other.to_str().unwrap().to_owned();
     let job = |name: &str, period: &str| {
@@ -211,7 +211,7 @@ fn files_are_applied_pruned_and_exported() {
 
 #[test]
 fn a_changed_file_is_read_again_and_a_bad_one_changes_nothing() {
-    let mut served = Served::start("reload", IDLE);
+    let mut served = TestServer::start("reload", IDLE);
     let second = "[jobs.second]\nat = 2100-01-01T00:00:00Z\nshell = 'true'\n";
     write(&served.file(), &format!("{IDLE}{second}"));
     served.running.wait_for(&["was read again: 1 added, 0 changed, 0 removed"]);
@@ -230,7 +230,7 @@ fn a_changed_file_is_read_again_and_a_bad_one_changes_nothing() {
 
 #[test]
 fn one_server_at_a_time_has_the_data_directory() {
-    let served = Served::start("lock", IDLE);
+    let served = TestServer::start("lock", IDLE);
     let data = served.data();
     let second = mainspring(&["serve", "--data", &data]);
     assert_eq!(second.code, 5, "{}", second.stderr);
@@ -248,7 +248,7 @@ fn one_server_at_a_time_has_the_data_directory() {
 
 #[test]
 fn a_standby_that_is_asked_to_stop_ends_as_a_server_does() {
-    let served = Served::start("standby-stop", IDLE);
+    let served = TestServer::start("standby-stop", IDLE);
     for signal in [Signal::SIGTERM, Signal::SIGINT] {
         let mut standby = Running::any(&["serve", "--data", &served.data(), "--standby"]);
         standby.wait_for(&["standing by: another program"]);
@@ -282,7 +282,7 @@ const DEAF: &str = "[jobs.long]\nat_boot = true\ncwd = '/'\nshell = 'trap \"echo
 fn the_end_waits_for_what_runs_and_a_second_signal_does_not() {
     let folder = folder("stop");
     write(&folder.join("jobs.toml"), DEAF);
-    let mut served = Served::start_in(folder, &["--drain", "1h"]);
+    let mut served = TestServer::start_in(folder, &["--drain", "1h"]);
     served.running.wait_for(&["long", "stdout ready"]);
     served.running.signal(Signal::SIGTERM);
     served.running.wait_for(&["stopping: 1 run has 1 h 0 min to end by itself"]);
@@ -303,7 +303,7 @@ fn who_is_stopped_is_asked_at_once_and_what_is_killed_is_on_record() {
         &folder.join("jobs.toml"),
         &format!("{DEAF}retry = {{ max = 1, backoff = '0s', on = ['abandoned'] }}\n"),
     );
-    let mut served = Served::start_in(folder.clone(), &[]);
+    let mut served = TestServer::start_in(folder.clone(), &[]);
     served.running.wait_for(&["long", "stdout ready"]);
     served.running.signal(Signal::SIGTERM);
     // The grace period is an hour.
@@ -321,7 +321,7 @@ fn who_is_stopped_is_asked_at_once_and_what_is_killed_is_on_record() {
     assert_eq!((&run["state"], &run["outcome"]), (&"scheduled".into(), &"killed".into()), "{run}");
     assert!(run["ended"].is_string(), "{run}");
     write(&folder.join("jobs.toml"), &DEAF.replace("at_boot = true", "at = 2100-01-01T00:00:00Z"));
-    let mut served = Served::start_in(folder, &[]);
+    let mut served = TestServer::start_in(folder, &[]);
     served.running.wait_for(&["long#2", "stdout ready"]);
     served.running.signal(Signal::SIGTERM);
     served.running.wait_for(&["stdout asked"]);
@@ -333,7 +333,7 @@ fn who_is_stopped_is_asked_at_once_and_what_is_killed_is_on_record() {
 
 #[test]
 fn the_socket_is_for_its_owner_and_bad_requests_end_their_connection() {
-    let served = Served::start("socket", IDLE);
+    let served = TestServer::start("socket", IDLE);
     let data = PathBuf::from(served.data());
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&data.join("mainspring.sock")), mode(&data)), (0o600, 0o700));
@@ -359,7 +359,7 @@ fn the_socket_is_for_its_owner_and_bad_requests_end_their_connection() {
 
 #[test]
 fn many_requests_of_one_connection_share_commits_and_keep_their_order() {
-    let served = Served::start("pipeline", IDLE);
+    let served = TestServer::start("pipeline", IDLE);
     let mut stream = UnixStream::connect(Path::new(&served.data()).join("mainspring.sock")).unwrap();
     let count = 3_000;
     let requests: String = (0..count)
@@ -381,7 +381,7 @@ fn many_requests_of_one_connection_share_commits_and_keep_their_order() {
 
 #[test]
 fn output_is_followed_from_run_to_run() {
-    let mut served = Served::start(
+    let mut served = TestServer::start(
         "follow",
         "[jobs.tick]\nevery = '1s'\ncwd = '/'\nshell = 'echo at $MAINSPRING_NOMINAL'\n",
     );
@@ -406,7 +406,7 @@ fn secrets_are_in_no_file_and_no_answer() {
         secret.display()
     );
     write(&folder.join("jobs.toml"), &jobs);
-    let mut served = Served::start_in(folder.clone(), &[]);
+    let mut served = TestServer::start_in(folder.clone(), &[]);
     served.running.wait_for(&["leak", "stdout 17 ***"]);
     served.running.wait_for(&["leak", "end "]);
     let answers: String = [["show", "leak"], ["logs", "leak"], ["history", "leak"]]
@@ -433,7 +433,7 @@ fn secrets_are_in_no_file_and_no_answer() {
 fn requests_beyond_the_rate_are_refused_and_counted() {
     let folder = folder("rate");
     write(&folder.join("jobs.toml"), IDLE);
-    let served = Served::start_in(folder, &["--max-connection-changes", "1", "--max-changes", "1000"]);
+    let served = TestServer::start_in(folder, &["--max-connection-changes", "1", "--max-changes", "1000"]);
     let mut stream = UnixStream::connect(Path::new(&served.data()).join("mainspring.sock")).unwrap();
     // They arrive together and are looked at together, so that no time passes between them.
     let request = |id| format!("{{\"id\":{id},\"command\":\"pause\",\"job\":\"idle\"}}\n");
@@ -466,7 +466,7 @@ fn the_log_is_json_where_that_is_asked_for_and_leaves_out_what_matters_less() {
     let folder = folder("log-json");
     let jobs = "[jobs.loud]\nat_boot = true\ncwd = '/'\nshell = \"echo 'it \\\"says\\\"'; exit 3\"\n";
     write(&folder.join("jobs.toml"), jobs);
-    let mut served = Served::start_in(folder, &["--log", "json"]);
+    let mut served = TestServer::start_in(folder, &["--log", "json"]);
     let line = served.running.wait_for(&["\"stdout\"", "says"]);
     let object: Value = serde_json::from_str(&line).unwrap();
     assert_eq!((&object["level"], &object["subject"]), (&"debug".into(), &"loud".into()), "{line}");
@@ -479,7 +479,7 @@ fn the_log_is_json_where_that_is_asked_for_and_leaves_out_what_matters_less() {
     served.running.signal(Signal::SIGKILL);
     let (_, lines, _) = served.running.end();
     assert!(lines.iter().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{lines:#?}");
-    let served = Served::start_in(served.folder, &["--log-level", "notice"]);
+    let served = TestServer::start_in(served.folder, &["--log-level", "notice"]);
     served.says(&["run", "loud", "--wait"], 1, "");
     served.says(&["pause", "--all"], 0, "");
     served.says(&["health"], 0, "warning  paused");

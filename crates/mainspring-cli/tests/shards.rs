@@ -12,9 +12,9 @@ use nix::sys::signal::Signal;
 use crate::asked::until;
 use crate::cluster::{Member, is_gone, started_twice};
 use crate::database::Database;
-use crate::program::{Ended, Running, mainspring};
-use crate::served::{Served, folder, write};
+use crate::program::{EndedProgram, Running, mainspring};
 use crate::site::Site;
+use crate::test_server::{TestServer, folder, write};
 
 /// Two of them are in one shard, and of the others most are not.
 const JOBS: &str = "[groups.g]\nlimit = 1\n\
@@ -35,7 +35,7 @@ pub(crate) fn prepared(name: &str, count: u16) -> Option<(PathBuf, Database)> {
     Some((folder, database))
 }
 
-fn spread(folder: &Path, count: Option<u16>) -> Ended {
+fn spread(folder: &Path, count: Option<u16>) -> EndedProgram {
     let (store, count) = (folder.join("store"), count.map(|count| count.to_string()));
     let given = ["store", "shards", "--store-file", store.to_str().unwrap()];
     mainspring(&given.into_iter().chain(count.as_deref()).collect::<Vec<_>>())
@@ -247,7 +247,7 @@ pub(crate) fn listening(folder: &Path, name: &str, more: &[&str]) -> Site {
     let arguments = ["serve", "--data", &data, "--store-file", &store, &jobs, &listen];
     let mut running = Running::any(&[&arguments, more].concat());
     running.wait_for(&["the jobs are spread over 4 shards"]);
-    Site { served: Served { folder: own, running }, host }
+    Site { served: TestServer { folder: own, running }, host }
 }
 
 /// What a server measures, by series.

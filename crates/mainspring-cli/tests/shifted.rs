@@ -10,13 +10,13 @@ use mainspring_web::scope::Scope;
 
 use crate::live::faketime_or_skip;
 use crate::program::Running;
-use crate::served::{Served, folder, write};
 use crate::site::Site;
+use crate::test_server::{TestServer, folder, write};
 
 #[test]
 fn a_clock_that_is_set_forward_is_told_over_http() {
     let jobs = "[jobs.tick]\nevery = '1s'\nmisfire = 'none'\nrun = ['true']\n";
-    let Some(mut shifted) = Shifted::after("forward", "+0", jobs) else { return };
+    let Some(mut shifted) = ShiftedServer::after("forward", "+0", jobs) else { return };
     assert_eq!(shifted.finding("clock_jumped"), None);
     shifted.set("+7200");
     let finding = shifted.finding("clock_jumped").unwrap();
@@ -38,7 +38,7 @@ fn a_clock_that_is_set_forward_is_told_over_http() {
 fn a_clock_that_is_set_back_is_told_over_http() {
     // Nothing of the job is planned since it was defined, so that it does not rest.
     let jobs = "[jobs.yearly]\ncron = '0 0 1 1 *'\nrun = ['true']\n";
-    let Some(mut shifted) = Shifted::after("back", "-10800", jobs) else { return };
+    let Some(mut shifted) = ShiftedServer::after("back", "-10800", jobs) else { return };
     shifted.set("+0");
     shifted.set("-7200");
     assert_eq!(shifted.finding("behind"), None);
@@ -50,16 +50,16 @@ fn a_clock_that_is_set_back_is_told_over_http() {
 }
 
 /// A server with a clock that can be set, and its events.
-struct Shifted {
+struct ShiftedServer {
     site: Site,
     token: String,
     shift: PathBuf,
     events: BufReader<TcpStream>,
 }
 
-impl Shifted {
+impl ShiftedServer {
     /// Starts it with a clock that is off by so many seconds, if the library is there.
-    fn after(name: &str, offset: &str, jobs: &str) -> Option<Shifted> {
+    fn after(name: &str, offset: &str, jobs: &str) -> Option<ShiftedServer> {
         let library = faketime_or_skip()?;
         let folder = folder(&format!("clock-http-{name}"));
         let (shift, file) = (folder.join("shift"), folder.join("jobs.toml"));
@@ -75,7 +75,7 @@ impl Shifted {
             ["serve", "--data", data.to_str().unwrap(), "--listen=127.0.0.1:0", file.to_str().unwrap()];
         let mut running = Running::after(&shell, &args);
         running.wait_for(&[", data in "]);
-        let site = Site::of(Served { folder, running });
+        let site = Site::of(TestServer { folder, running });
         let token = site.token("mara", Scope::Look);
         let mut stream = site.connect();
         write!(
@@ -84,7 +84,7 @@ impl Shifted {
             site.host
         )
         .unwrap();
-        let mut shifted = Shifted { site, token, shift, events: BufReader::new(stream) };
+        let mut shifted = ShiftedServer { site, token, shift, events: BufReader::new(stream) };
         shifted.until("event: reset");
         Some(shifted)
     }

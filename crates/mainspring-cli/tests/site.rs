@@ -7,14 +7,14 @@ use std::time::Duration;
 use mainspring_web::scope::Scope;
 use serde_json::Value;
 
-use crate::served::{Served, folder, write};
+use crate::test_server::{TestServer, folder, write};
 
 /// How long an answer is waited for: only a test that hangs needs it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server that listens.
 pub(crate) struct Site {
-    pub(crate) served: Served,
+    pub(crate) served: TestServer,
     pub(crate) host: String,
 }
 
@@ -57,11 +57,11 @@ impl Site {
     pub(crate) fn start(name: &str, jobs: &str, args: &[&str]) -> Site {
         let folder = folder(name);
         write(&folder.join("jobs.toml"), jobs);
-        Site::of(Served::start_in(folder, &[&["--listen=127.0.0.1:0"], args].concat()))
+        Site::of(TestServer::start_in(folder, &[&["--listen=127.0.0.1:0"], args].concat()))
     }
 
     /// Of a server that listens already.
-    pub(crate) fn of(served: Served) -> Site {
+    pub(crate) fn of(served: TestServer) -> Site {
         let opened = served.ask(&["open", "--print"]);
         let address = opened.stdout.trim().strip_prefix("http://").unwrap().to_owned();
         let host = address.split('/').next().unwrap().to_owned();

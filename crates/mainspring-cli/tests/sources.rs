@@ -5,26 +5,26 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 
-use crate::served::{IDLE, Served, folder, write};
+use crate::test_server::{IDLE, TestServer, folder, write};
 
 /// Three jobs that run only by hand; a run of `c` fails, and its retry waits.
 const JOBS: &str = "[jobs.a]\nat = 2100-01-01T00:00:00Z\nshell = 'true'\n
 [jobs.b]\nat = 2100-01-01T00:00:00Z\nshell = 'true'\n
 [jobs.c]\nat = 2100-01-01T00:00:00Z\nshell = 'exit 3'\nretry = { max = 3, backoff = '1h' }\n";
 
-fn started(name: &str, args: &[&str]) -> Served {
+fn started(name: &str, args: &[&str]) -> TestServer {
     let folder = folder(name);
     write(&folder.join("jobs.toml"), JOBS);
     write(&folder.join("other.toml"), IDLE);
     let other = folder.join("other.toml").to_str().unwrap().to_owned();
-    let mut served = Served::start_in(folder, &[&[other.as_str()], args].concat());
+    let mut served = TestServer::start_in(folder, &[&[other.as_str()], args].concat());
     served.says(&["pause", "b"], 0, "");
     served.says(&["run", "c"], 0, "");
     served.running.wait_for(&["c", "attempt 2 is due"]);
     served
 }
 
-fn is_as_it_was(served: &Served) {
+fn is_as_it_was(served: &TestServer) {
     served.says(&["show", "b"], 0, "paused");
     served.says(&["history", "c"], 0, "scheduled");
 }
@@ -60,7 +60,7 @@ fn jobs_that_a_file_has_lost_come_back_as_they_were_also_after_a_restart() {
     let folder = served.folder.clone();
     let other = folder.join("other.toml").to_str().unwrap().to_owned();
     served.stop_and_keep();
-    let mut served = Served::start_in(folder, &[&other]);
+    let mut served = TestServer::start_in(folder, &[&other]);
     write(&served.file(), JOBS);
     served.running.wait_for(&["was read again: 2 added, 0 changed, 0 removed"]);
     is_as_it_was(&served);
@@ -93,7 +93,7 @@ fn jobs_go_on_whose_folder_is_gone() {
     fs::set_permissions(&inner, fs::Permissions::from_mode(0o755)).unwrap();
     write(&inner.join("more.toml"), &IDLE.replace("idle", "more"));
     write(&folder.join("jobs.toml"), IDLE);
-    let mut served = Served::start_in(folder, &[inner.join("more.toml").to_str().unwrap()]);
+    let mut served = TestServer::start_in(folder, &[inner.join("more.toml").to_str().unwrap()]);
     fs::rename(&inner, served.folder.join("moved")).unwrap();
     // A sign of a change: all files are looked at.
     OpenOptions::new().append(true).open(served.file()).unwrap().write_all(b"# more\n").unwrap();

@@ -13,21 +13,21 @@ use nix::sys::signal::Signal;
 use crate::cluster::{Member, prepared};
 use crate::database::Database;
 use crate::program::Running;
-use crate::served::{IDLE, Served, folder, write};
 use crate::site::Site;
+use crate::test_server::{IDLE, TestServer, folder, write};
 
 /// How often a stream may say that nothing has happened, each 15 s, before that is believed: a change is told
 /// within six.
 const MAX_BEATS: usize = 4;
 
 /// A server of a pool with a folder of its own.
-fn member(folder: &Path, name: &str, args: &[&str]) -> Served {
+fn member(folder: &Path, name: &str, args: &[&str]) -> TestServer {
     let own = folder.join(name);
     fs::create_dir_all(&own).unwrap();
     let [data, store, jobs] = [own.join("data"), folder.join("store"), folder.join("jobs.toml")]
         .map(|path| path.to_str().unwrap().to_owned());
     let arguments = [&["serve", "--data", &data, "--store-file", &store, &jobs], args].concat();
-    Served { folder: own, running: Running::any(&arguments) }
+    TestServer { folder: own, running: Running::any(&arguments) }
 }
 
 /// Connects and asks again and again until `is_over`. Returns how often it was answered; each connection must
@@ -47,7 +47,7 @@ fn asked_until(host: &str, is_over: &AtomicBool, answers: &AtomicUsize) {
 /// An owner with an idle job, and a standby that listens.
 pub(crate) struct Pair {
     pub(crate) folder: PathBuf,
-    pub(crate) owner: Served,
+    pub(crate) owner: TestServer,
     pub(crate) site: Site,
     pub(crate) database: Database,
 }

@@ -16,7 +16,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
 use crate::program::BOUND;
-use crate::served::{IDLE, Served};
+use crate::test_server::{IDLE, TestServer};
 
 /// How much a terminal is sent before something is shown that a test waits for. The clock alone sends a piece
 /// a second.
@@ -65,7 +65,7 @@ impl Terminal {
         Terminal { master, slave, child, bytes, screen: vt100::Parser::new(rows, columns, 0), _turn: turn }
     }
 
-    fn top(served: &Served, rows: u16, columns: u16) -> Terminal {
+    fn top(served: &TestServer, rows: u16, columns: u16) -> Terminal {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mainspring"));
         command.args(["top", "--utc", "--data", &served.data()]).env("TERM", "xterm").env_remove("COLUMNS");
         Terminal::start(command, rows, columns)
@@ -128,7 +128,7 @@ fn set_size(master: &File, rows: u16, columns: u16) {
 
 #[test]
 fn jobs_are_seen_run_and_read_with_keys_alone() {
-    let served = Served::start("top-keys", IDLE);
+    let served = TestServer::start("top-keys", IDLE);
     let mut top = Terminal::top(&served, 24, 80);
     top.until_text("idle  active");
     top.press("r");
@@ -157,7 +157,7 @@ fn jobs_are_seen_run_and_read_with_keys_alone() {
 
 #[test]
 fn keys_that_come_together_each_find_the_view_of_the_one_before() {
-    let served = Served::start("top-ahead", IDLE);
+    let served = TestServer::start("top-ahead", IDLE);
     served.says(&["run", "--wait", "idle"], 0, "idle");
     let mut top = Terminal::top(&served, 24, 80);
     top.until_text("idle  active");
@@ -176,7 +176,7 @@ fn keys_that_come_together_each_find_the_view_of_the_one_before() {
 
 #[test]
 fn the_view_fits_the_terminal_while_its_size_changes() {
-    let served = Served::start("top-size", IDLE);
+    let served = TestServer::start("top-size", IDLE);
     let mut top = Terminal::top(&served, 24, 80);
     top.until_text("q quit");
     for (rows, columns) in [(10, 40), (50, 200), (3, 20), (24, 80)] {
@@ -195,14 +195,14 @@ fn the_view_fits_the_terminal_while_its_size_changes() {
 
 #[test]
 fn a_server_that_ends_is_told_of_and_one_that_comes_back_is_shown() {
-    let served = Served::start("top-away", IDLE);
+    let served = TestServer::start("top-away", IDLE);
     let folder = served.folder.clone();
     let mut top = Terminal::top(&served, 24, 80);
     top.until_text("idle  active");
     let (status, ..) = served.running.stop();
     assert_eq!(status.code(), Some(0));
     top.until_text("no server answers");
-    let served = Served::start_in(folder, &[]);
+    let served = TestServer::start_in(folder, &[]);
     top.until_text("mainspring 0.1.0 running");
     top.signal(Signal::SIGTERM);
     assert_eq!(top.ended().0.code(), Some(0), "a signal ends it in order");
@@ -211,7 +211,7 @@ fn a_server_that_ends_is_told_of_and_one_that_comes_back_is_shown() {
 
 #[test]
 fn without_a_terminal_it_says_what_prints() {
-    let served = Served::start("top-none", IDLE);
+    let served = TestServer::start("top-none", IDLE);
     served.says(&["top"], 2, "top is for a terminal: `mainspring list`");
     served.stop();
 }

@@ -8,16 +8,16 @@ use std::thread;
 use crate::program::{BOUND, root};
 
 /// A program on a terminal.
-pub(crate) struct Typed {
+pub(crate) struct TerminalProgram {
     child: Child,
     keys: ChildStdin,
     screen: Receiver<Vec<u8>>,
     seen: String,
 }
 
-impl Typed {
+impl TerminalProgram {
     /// Starts the program on a terminal so wide, in a zone.
-    pub(crate) fn start(args: &[&str], width: u16, zone: &str) -> Typed {
+    pub(crate) fn start(args: &[&str], width: u16, zone: &str) -> TerminalProgram {
         let quoted: Vec<String> = args.iter().map(|arg| format!("'{arg}'")).collect();
         let program = env!("CARGO_BIN_EXE_mainspring");
         let line = format!("stty rows 45 cols {width} -echo; exec '{program}' {}", quoted.join(" "));
@@ -41,7 +41,7 @@ impl Typed {
             }
         };
         thread::Builder::new().name("screen".into()).spawn(read).unwrap();
-        Typed { child, keys, screen, seen: String::new() }
+        TerminalProgram { child, keys, screen, seen: String::new() }
     }
 
     /// Waits until the screen has shown `part`.

@@ -10,8 +10,8 @@ use std::thread;
 
 use serde_json::Value;
 
-use crate::program::{Ended, mainspring};
-use crate::served::{IDLE, Served, folder};
+use crate::program::{EndedProgram, mainspring};
+use crate::test_server::{IDLE, TestServer, folder};
 
 /// Sends one document over the socket, and returns the first answer.
 fn asked(data: &str, document: &str) -> Value {
@@ -24,7 +24,7 @@ fn asked(data: &str, document: &str) -> Value {
 
 #[test]
 fn a_later_client_is_refused_and_an_earlier_one_is_served() {
-    let served = Served::start("versions", IDLE);
+    let served = TestServer::start("versions", IDLE);
     let data = served.data();
     let later = [
         (r#"{"id":1,"command":"pause","job":"idle","for_ever":true}"#, "for_ever"),
@@ -57,7 +57,7 @@ fn a_later_client_is_refused_and_an_earlier_one_is_served() {
 }
 
 /// Runs a command at a server that has this to say and nothing else.
-fn told(name: &str, line: &str, args: &[&str]) -> Ended {
+fn told(name: &str, line: &str, args: &[&str]) -> EndedProgram {
     let folder = folder(name);
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
     let listener = UnixListener::bind(folder.join("mainspring.sock")).unwrap();
@@ -76,7 +76,7 @@ fn told(name: &str, line: &str, args: &[&str]) -> Ended {
 
 #[test]
 fn a_client_reads_what_it_knows_of_a_later_answer_and_says_what_it_cannot_read() {
-    let served = Served::start("versions-answers", IDLE);
+    let served = TestServer::start("versions-answers", IDLE);
     let mut answer = asked(&served.data(), r#"{"id":1,"command":"status"}"#);
     served.stop();
     answer["status"]["mood"] = "good".into();

@@ -55,17 +55,17 @@ pub struct Location {
 
 /// A text without what is read here and not by tokio-postgres.
 #[derive(Default)]
-struct Parted {
+struct LocationParts {
     rest: String,
     mode: Option<String>,
     authorities: Option<String>,
     journal: Option<String>,
 }
 
-impl Parted {
+impl LocationParts {
     /// Takes `sslmode`, `sslrootcert` and `journal` out.
-    fn of(text: &str) -> Parted {
-        let mut parted = Parted::default();
+    fn of(text: &str) -> LocationParts {
+        let mut parted = LocationParts::default();
         if !text.contains("://") {
             let words = text.split(' ').filter(|word| {
                 let (name, value) = word.split_once('=').unwrap_or((word, ""));
@@ -73,7 +73,7 @@ impl Parted {
             });
             // Spaces between quotes are kept: a password may have two.
             let rest = words.collect::<Vec<_>>().join(" ");
-            return Parted { rest, ..parted };
+            return LocationParts { rest, ..parted };
         }
         let (place, parameters) = text.split_once('?').unwrap_or((text, ""));
         let kept = parameters.split('&').filter(|pair| {
@@ -81,7 +81,10 @@ impl Parted {
             !pair.is_empty() && !parted.takes(name, &decoded(value))
         });
         let kept = kept.collect::<Vec<_>>().join("&");
-        Parted { rest: if kept.is_empty() { place.to_owned() } else { format!("{place}?{kept}") }, ..parted }
+        LocationParts {
+            rest: if kept.is_empty() { place.to_owned() } else { format!("{place}?{kept}") },
+            ..parted
+        }
     }
 
     fn takes(&mut self, name: &str, value: &str) -> bool {
@@ -146,7 +149,7 @@ impl Location {
     /// When it is none, or asks for what is not there: a text that has no secret.
     pub fn parse(text: &str) -> Result<Location, String> {
         // The text of the cause may have parts of the URL, and the secret among them.
-        let parted = Parted::of(text);
+        let parted = LocationParts::of(text);
         let mut config: Config = parted
             .rest
             .parse()

@@ -76,7 +76,7 @@ const WATCH: &str = "CREATE TABLE violation (what text);
     CREATE TRIGGER watch AFTER UPDATE ON mainspring.shard FOR EACH ROW EXECUTE FUNCTION watch_shard()";
 
 /// What the database says of the owner of a shard.
-struct Owned {
+struct ShardOwner {
     epoch: u64,
     token: String,
     batch: u64,
@@ -405,10 +405,10 @@ impl Pool {
 
     /// Submits until each shard whose owner remembers more than the database has is another's, by its token:
     /// its owner is fenced out by its next batch. What it ran has ended before.
-    fn submit_until_noticed(&mut self, before: &BTreeMap<u64, Owned>) {
+    fn submit_until_noticed(&mut self, before: &BTreeMap<u64, ShardOwner>) {
         for _ in 0..MAX_TRIES {
             let now = self.owners();
-            let is_noticed = |(shard, owned): (&u64, &Owned)| {
+            let is_noticed = |(shard, owned): (&u64, &ShardOwner)| {
                 now.get(shard).is_some_and(|now| now.token != owned.token || owned.batch <= now.batch)
             };
             if before.iter().all(is_noticed) {
@@ -420,12 +420,12 @@ impl Pool {
     }
 
     /// Who owns each shard, or did last.
-    fn owners(&self) -> BTreeMap<u64, Owned> {
+    fn owners(&self) -> BTreeMap<u64, ShardOwner> {
         let rows = self.ask("SELECT shard, epoch, token, batch FROM mainspring.shard");
         let read = |row: &str| {
             let [shard, epoch, token, batch] = row.split('|').collect::<Vec<_>>()[..] else { return None };
             let (epoch, batch) = (epoch.parse().ok()?, batch.parse().ok()?);
-            Some((shard.parse().ok()?, Owned { epoch, token: token.to_owned(), batch }))
+            Some((shard.parse().ok()?, ShardOwner { epoch, token: token.to_owned(), batch }))
         };
         rows.lines().filter_map(read).collect()
     }

@@ -12,7 +12,7 @@ use mainspring_job::MAX_CRASHES;
 
 use crate::clients::{MAX_RETRIES, Submission};
 use crate::effect::Line;
-use crate::jobs::{JOBS, Scheduled};
+use crate::jobs::{JOBS, ScheduledJob};
 use crate::settle::Record;
 
 const SECOND_NS: i64 = 1_000_000_000;
@@ -159,7 +159,7 @@ fn check_submission(
 }
 
 /// Every occurrence of a scheduled job, from the first to the last, is in exactly one record.
-fn check_occurrences(job: &Scheduled, records: &[Record], verdict: &mut Verdict) {
+fn check_occurrences(job: &ScheduledJob, records: &[Record], verdict: &mut Verdict) {
     let mut spans: Vec<(i64, i64, &Record)> = records
         .iter()
         .filter(|record| record.text("job") == job.name)

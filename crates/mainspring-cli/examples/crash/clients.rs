@@ -16,8 +16,8 @@ use mainspring_server::error::Error;
 use mainspring_server::protocol::{ErrorKind, Request, Response, SubmitWire, WorkWire};
 
 use crate::clock;
+use crate::crash_server::CrashServer;
 use crate::dice::Dice;
-use crate::served::Served;
 
 const WIRE_CLIENTS: u64 = 3;
 
@@ -58,14 +58,14 @@ pub(crate) struct Clients {
 }
 
 impl Clients {
-    pub(crate) fn start(served: &Served, seed: u64) -> Result<Clients, String> {
+    pub(crate) fn start(served: &CrashServer, seed: u64) -> Result<Clients, String> {
         let board = Arc::new(Board::default());
         let mut threads = Vec::new();
         for number in 0..=WIRE_CLIENTS {
             let writer = Writer {
                 number,
                 dice: Dice::new(seed ^ (number + 1) << 32),
-                served: Served::clone(served),
+                served: CrashServer::clone(served),
                 board: Arc::clone(&board),
                 count: 0,
                 client: None,
@@ -103,14 +103,14 @@ impl Clients {
 struct Writer {
     number: u64,
     dice: Dice,
-    served: Served,
+    served: CrashServer,
     board: Arc<Board>,
     count: u64,
     client: Option<Client>,
 }
 
 /// What came of one try.
-enum Tried {
+enum TryOutcome {
     Acknowledged(Option<String>),
     Again,
     Refused(String),
@@ -155,14 +155,14 @@ impl Writer {
                 false => self.by_wire(&submission, sleep_ms),
             };
             match tried {
-                Tried::Acknowledged(name) => {
+                TryOutcome::Acknowledged(name) => {
                     submission.name = submission.name.or(name);
                     submission.is_acknowledged = true;
                     self.board.submissions.lock().expect("no client panics").push(submission);
                     return true;
                 }
-                Tried::Again => clock::sleep_ms(2),
-                Tried::Refused(reason) => {
+                TryOutcome::Again => clock::sleep_ms(2),
+                TryOutcome::Refused(reason) => {
                     let text = format!("{} was refused: {reason}", submission.key);
                     self.board.complaints.lock().expect("no client panics").push(text);
                     return false;
@@ -172,9 +172,9 @@ impl Writer {
         false
     }
 
-    fn by_wire(&mut self, submission: &Submission, sleep_ms: u64) -> Tried {
+    fn by_wire(&mut self, submission: &Submission, sleep_ms: u64) -> TryOutcome {
         let Some(mut client) = self.client.take().or_else(|| connect(&self.served.data())) else {
-            return Tried::Again;
+            return TryOutcome::Again;
         };
         let due = Timestamp::from_nanosecond(submission.due_ns.into()).expect("it is not far from now");
         let request = Request::Submit(Box::new(SubmitWire {
@@ -192,17 +192,19 @@ impl Writer {
             },
         }));
         let tried = match client.ask(request) {
-            Ok(Response::Submitted { name, .. }) => Tried::Acknowledged(Some(name)),
-            Ok(Response::Duplicate { name, .. }) => Tried::Acknowledged(name),
-            Err(Error::Refused(error)) if error.kind != ErrorKind::Temporary => Tried::Refused(error.message),
-            Err(_) => return Tried::Again,
-            Ok(other) => Tried::Refused(format!("{other:?}")),
+            Ok(Response::Submitted { name, .. }) => TryOutcome::Acknowledged(Some(name)),
+            Ok(Response::Duplicate { name, .. }) => TryOutcome::Acknowledged(name),
+            Err(Error::Refused(error)) if error.kind != ErrorKind::Temporary => {
+                TryOutcome::Refused(error.message)
+            }
+            Err(_) => return TryOutcome::Again,
+            Ok(other) => TryOutcome::Refused(format!("{other:?}")),
         };
         self.client = Some(client);
         tried
     }
 
-    fn by_command(&self, submission: &Submission, delay_ms: u64, sleep_ms: u64) -> Tried {
+    fn by_command(&self, submission: &Submission, delay_ms: u64, sleep_ms: u64) -> TryOutcome {
         let due = format!("+{delay_ms}ms");
         let policies = policies(submission);
         let mut words = vec!["at", &due, "--json", "--key", &submission.key];
@@ -217,18 +219,20 @@ impl Writer {
         words.extend(command.iter().map(String::as_str));
         let output = match self.served.ask(&words) {
             Ok(output) => output,
-            Err(reason) => return Tried::Refused(reason),
+            Err(reason) => return TryOutcome::Refused(reason),
         };
         let text = String::from_utf8_lossy(&output.stdout);
         match output.status.code() {
             Some(0) => {
                 let document: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
                 let name = ["submitted", "duplicate"].iter().find_map(|kind| document[kind]["name"].as_str());
-                Tried::Acknowledged(name.map(str::to_owned))
+                TryOutcome::Acknowledged(name.map(str::to_owned))
             }
             // No server answers, or it broke off, or it is stopping.
-            Some(3 | 75) => Tried::Again,
-            _ => Tried::Refused(format!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr))),
+            Some(3 | 75) => TryOutcome::Again,
+            _ => {
+                TryOutcome::Refused(format!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr)))
+            }
         }
     }
 }

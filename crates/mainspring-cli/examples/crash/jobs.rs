@@ -5,7 +5,7 @@ use std::path::Path;
 use jiff::Timestamp;
 
 /// A scheduled job.
-pub(crate) struct Scheduled {
+pub(crate) struct ScheduledJob {
     pub(crate) name: &'static str,
     pub(crate) period_s: i64,
     /// How long each attempt lasts.
@@ -18,17 +18,22 @@ pub(crate) struct Scheduled {
     policies: &'static str,
 }
 
-const fn job(name: &'static str, period_s: i64, sleep_ms: u64, policies: &'static str) -> Scheduled {
-    Scheduled { name, period_s, sleep_ms, failures: 0, retries: 0, retries_abandoned: false, policies }
+const fn job(name: &'static str, period_s: i64, sleep_ms: u64, policies: &'static str) -> ScheduledJob {
+    ScheduledJob { name, period_s, sleep_ms, failures: 0, retries: 0, retries_abandoned: false, policies }
 }
 
-const fn retried(mut job: Scheduled, failures: u32, retries: u32, retries_abandoned: bool) -> Scheduled {
+const fn retried(
+    mut job: ScheduledJob,
+    failures: u32,
+    retries: u32,
+    retries_abandoned: bool,
+) -> ScheduledJob {
     (job.failures, job.retries, job.retries_abandoned) = (failures, retries, retries_abandoned);
     job
 }
 
 /// All of them.
-pub(crate) const JOBS: &[Scheduled] = &[
+pub(crate) const JOBS: &[ScheduledJob] = &[
     job("second", 1, 0, "overlap = 'allow'\ndead_letters = 'never'"),
     job("strict", 1, 20, "misfire = 'none,grace=0s'"),
     job("latest", 1, 0, "misfire = 'latest,grace=0s,spread=0s'"),
@@ -46,8 +51,8 @@ pub(crate) fn text(program: &Path, effects: &Path, end_ns: Option<i64>) -> Strin
     JOBS.iter().map(|job| format!("{}{end}\n", table(job, program, effects))).collect()
 }
 
-fn table(job: &Scheduled, program: &Path, effects: &Path) -> String {
-    let Scheduled { name, period_s, sleep_ms, failures, retries, policies, .. } = job;
+fn table(job: &ScheduledJob, program: &Path, effects: &Path) -> String {
+    let ScheduledJob { name, period_s, sleep_ms, failures, retries, policies, .. } = job;
     let on = if job.retries_abandoned { "failed+abandoned" } else { "failed" };
     format!(
         "[jobs.{name}]\nevery = '{period_s}s'\ncwd = '/'\n\

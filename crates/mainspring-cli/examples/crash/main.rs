@@ -22,10 +22,10 @@
 mod check;
 mod clients;
 mod clock;
+mod crash_server;
 mod dice;
 mod effect;
 mod jobs;
-mod served;
 mod settle;
 
 use std::path::PathBuf;
@@ -33,8 +33,8 @@ use std::process::ExitCode;
 
 use check::Verdict;
 use clients::Clients;
+use crash_server::CrashServer;
 use dice::Dice;
-use served::Served;
 
 /// How many one-shot jobs are submitted in all: of so many the server keeps the history.
 const MAX_SUBMISSIONS: u64 = 9_000;
@@ -43,7 +43,7 @@ const MAX_SUBMISSIONS: u64 = 9_000;
 const MAX_SUBMISSIONS_PER_ROUND: u64 = 40;
 
 /// What was asked for on the command line.
-struct Asked {
+struct CrashArgs {
     server: PathBuf,
     rounds: u64,
     seed: u64,
@@ -82,10 +82,13 @@ fn main() -> ExitCode {
     ExitCode::FAILURE
 }
 
-fn read(arguments: &[String]) -> Option<Asked> {
+fn read(arguments: &[String]) -> Option<CrashArgs> {
     let (server, options) = arguments.split_first()?;
-    let mut asked =
-        Asked { server: PathBuf::from(server), rounds: 0, seed: clock::now_ns().unsigned_abs() % 1_000_000 };
+    let mut asked = CrashArgs {
+        server: PathBuf::from(server),
+        rounds: 0,
+        seed: clock::now_ns().unsigned_abs() % 1_000_000,
+    };
     let mut options = options.iter();
     while let Some(option) = options.next() {
         let value = options.next()?.parse().ok()?;
@@ -98,9 +101,9 @@ fn read(arguments: &[String]) -> Option<Asked> {
     (1..=MAX_SUBMISSIONS).contains(&asked.rounds).then_some(asked)
 }
 
-fn run(asked: &Asked) -> Result<Verdict, String> {
+fn run(asked: &CrashArgs) -> Result<Verdict, String> {
     let mut dice = Dice::new(asked.seed);
-    let served = Served::new(&asked.server, asked.seed)?;
+    let served = CrashServer::new(&asked.server, asked.seed)?;
     let clients = Clients::start(&served, asked.seed)?;
     let per_round = MAX_SUBMISSIONS_PER_ROUND.min(MAX_SUBMISSIONS / asked.rounds).max(1);
     let began_ns = clock::now_ns();

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use crate::clients::{Clients, Submission};
 use crate::clock;
+use crate::crash_server::CrashServer;
 use crate::jobs::JOBS;
-use crate::served::Served;
 
 /// How long it may take until nothing is pending and nothing is open: far longer than any job here takes.
 const MAX_SETTLE_MS: u64 = 120_000;
@@ -38,7 +38,10 @@ impl Record {
 
 /// Ends the scheduled jobs by their timetables, lets everything come to its end, and returns what was
 /// submitted and what the history says.
-pub(crate) fn settle(served: &Served, clients: Clients) -> Result<(Vec<Submission>, Vec<Record>), String> {
+pub(crate) fn settle(
+    served: &CrashServer,
+    clients: Clients,
+) -> Result<(Vec<Submission>, Vec<Record>), String> {
     outlast(served)?;
     served.write_jobs(Some(clock::now_ns()))?;
     let running = served.start()?;
@@ -67,13 +70,13 @@ pub(crate) fn settle(served: &Served, clients: Clients) -> Result<(Vec<Submissio
 
 /// Jobs in which the server died too often rest until somebody resumes them. Whether it can be asked does not
 /// matter.
-pub(crate) fn resume(served: &Served) -> Result<(), String> {
+pub(crate) fn resume(served: &CrashServer) -> Result<(), String> {
     JOBS.iter().try_for_each(|job| served.ask(&["resume", job.name]).map(|_| ()))
 }
 
 /// Lets a server run until every scheduled job has a record, as far as that comes. The rounds before may all
 /// have been too short for a job's first occurrence, and the judge complains of a job without any.
-fn outlast(served: &Served) -> Result<(), String> {
+fn outlast(served: &CrashServer) -> Result<(), String> {
     let mut running = served.start()?;
     answers(served)?;
     resume(served)?;
@@ -92,14 +95,14 @@ fn outlast(served: &Served) -> Result<(), String> {
     running.kill()
 }
 
-fn has_record(served: &Served, job: &str) -> Result<bool, String> {
+fn has_record(served: &CrashServer, job: &str) -> Result<bool, String> {
     let output = served.ask(&["history", "-n", "1", "--json", job])?;
     let document: Value = serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())?;
     Ok(document["runs"]["runs"].as_array().is_some_and(|runs| !runs.is_empty()))
 }
 
 /// Waits until the server answers.
-fn answers(served: &Served) -> Result<(), String> {
+fn answers(served: &CrashServer) -> Result<(), String> {
     for _ in 0..MAX_SETTLE_MS / INTERVAL_MS {
         if served.ask(&["status"])?.status.success() {
             return Ok(());
@@ -110,7 +113,7 @@ fn answers(served: &Served) -> Result<(), String> {
 }
 
 /// What is not at its end yet.
-fn unsettled(served: &Served) -> Result<Option<String>, String> {
+fn unsettled(served: &CrashServer) -> Result<Option<String>, String> {
     let output = served.ask(&["status", "--json"])?;
     let document: Value = serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())?;
     let (pending, open) = (&document["status"]["pending"], &document["status"]["open"]);
@@ -118,7 +121,7 @@ fn unsettled(served: &Served) -> Result<Option<String>, String> {
     Ok((!is_settled).then(|| format!("{pending} pending jobs and {open} open runs")))
 }
 
-fn history(served: &Served) -> Result<String, String> {
+fn history(served: &CrashServer) -> Result<String, String> {
     let output = served.ask(&["export", "--history"])?;
     if !output.status.success() {
         return Err(format!("export --history: {}", String::from_utf8_lossy(&output.stderr)));

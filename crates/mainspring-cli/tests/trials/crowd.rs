@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 
 use serde_json::Value;
 
-use crate::ground::Ground;
+use crate::trial_fixture::TrialFixture;
 
 const LONG: &str =
     "[jobs.long]\nat = 2100-01-01T00:00:00Z\noverlap = 'queue-all'\ncwd = '/'\nshell = 'exec sleep 1000'\n";
@@ -29,14 +29,14 @@ fn answer(stream: &UnixStream) -> Value {
 
 #[test]
 fn clients_that_were_interrupted_leave_room() {
-    let ground = Ground::of_ours("interrupted");
-    let server = ground.serve(LONG);
+    let fixture = TrialFixture::of_ours("interrupted");
+    let server = fixture.serve(LONG);
     for number in 0..CROWD {
-        assert!(wait_for_run(&mut ground.connect())["planned"].is_object(), "{number}");
+        assert!(wait_for_run(&mut fixture.connect())["planned"].is_object(), "{number}");
     }
-    assert_eq!(ground.ask(&["list"]).code, Some(0));
-    assert_eq!(ground.ask(&["cancel", "long"]).code, Some(0));
-    assert_eq!(ground.ask(&["doctor"]).code, Some(0));
+    assert_eq!(fixture.ask(&["list"]).code, Some(0));
+    assert_eq!(fixture.ask(&["cancel", "long"]).code, Some(0));
+    assert_eq!(fixture.ask(&["doctor"]).code, Some(0));
     // And leave nothing behind.
     let sockets = fs::read_dir(format!("/proc/{}/fd", server.pid())).unwrap().count();
     assert!(sockets < CROWD, "{sockets}");
@@ -45,9 +45,9 @@ fn clients_that_were_interrupted_leave_room() {
 
 #[test]
 fn a_client_that_has_said_all_hears_the_end_of_its_run() {
-    let ground = Ground::of_ours("half-closed");
-    let server = ground.serve(&LONG.replace("exec sleep 1000", "echo done"));
-    let mut stream = ground.connect();
+    let fixture = TrialFixture::of_ours("half-closed");
+    let server = fixture.serve(&LONG.replace("exec sleep 1000", "echo done"));
+    let mut stream = fixture.connect();
     stream.write_all(b"{\"id\":1,\"command\":\"run\",\"job\":\"long\",\"wait\":true}\n").unwrap();
     stream.shutdown(Shutdown::Write).unwrap();
     let answers: Vec<String> = BufReader::new(stream).lines().map(Result::unwrap).collect();
@@ -58,10 +58,10 @@ fn a_client_that_has_said_all_hears_the_end_of_its_run() {
 
 #[test]
 fn idle_connections_make_room() {
-    let ground = Ground::of_ours("idle");
-    let server = ground.serve(LONG);
-    let mut idle: Vec<UnixStream> = (0..CROWD).map(|_| ground.connect()).collect();
-    assert_eq!(ground.ask(&["list"]).code, Some(0));
+    let fixture = TrialFixture::of_ours("idle");
+    let server = fixture.serve(LONG);
+    let mut idle: Vec<UnixStream> = (0..CROWD).map(|_| fixture.connect()).collect();
+    assert_eq!(fixture.ask(&["list"]).code, Some(0));
     let said = answer(&idle[0]);
     assert_eq!(said["error"]["kind"], "temporary", "{said}");
     // The youngest of them still works.
@@ -73,9 +73,9 @@ fn idle_connections_make_room() {
 
 #[test]
 fn clients_that_wait_leave_room_for_who_comes_to_cancel() {
-    let ground = Ground::of_ours("waiting");
-    let server = ground.serve(LONG);
-    let mut streams: Vec<UnixStream> = (0..CROWD).map(|_| ground.connect()).collect();
+    let fixture = TrialFixture::of_ours("waiting");
+    let server = fixture.serve(LONG);
+    let mut streams: Vec<UnixStream> = (0..CROWD).map(|_| fixture.connect()).collect();
     // The first ones have made room for the last ones.
     streams.drain(..8);
     let answers: Vec<Value> = streams.iter_mut().map(wait_for_run).collect();
@@ -84,8 +84,8 @@ fn clients_that_wait_leave_room_for_who_comes_to_cancel() {
     assert_eq!((planned, refused.len()), (48, CROWD - 8 - 48), "{answers:?}");
     assert!(refused[0]["error"]["message"].as_str().unwrap().contains("48 connections wait"), "{refused:?}");
     for _ in 0..CROWD {
-        assert_eq!(ground.ask(&["list"]).code, Some(0));
+        assert_eq!(fixture.ask(&["list"]).code, Some(0));
     }
-    assert_eq!(ground.ask(&["cancel", "long"]).code, Some(0));
+    assert_eq!(fixture.ask(&["cancel", "long"]).code, Some(0));
     server.stop();
 }

@@ -6,9 +6,9 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use crate::ground::Ground;
 use crate::program::Running;
 use crate::served::skipped;
+use crate::trial_fixture::TrialFixture;
 
 /// A job, started by hand.
 fn job(name: &str, user: &str, shell: &str) -> String {
@@ -17,25 +17,25 @@ fn job(name: &str, user: &str, shell: &str) -> String {
 
 #[test]
 fn no_job_has_the_terminal_of_the_server() {
-    let Some(ground) = Ground::new("terminal") else { return };
+    let Some(fixture) = TrialFixture::new("terminal") else { return };
     // Opening it is what TIOCSTI and escape sequences begin with.
     let shell =
         "(exec 9<>/dev/tty) 2>&- && echo opened; read pid name state ppid pgrp sid tty rest < /proc/$$/stat
         echo tty $tty, own $((sid == $$)) $((pgrp == $$))";
     let jobs = job("bobs", "nobody", shell) + &job("roots", "root", shell);
-    crate::served::write(&ground.path("jobs.toml"), &jobs);
-    let text = format!("tty && exec {} serve --data data jobs.toml", ground.text("mainspring"));
+    crate::served::write(&fixture.path("jobs.toml"), &jobs);
+    let text = format!("tty && exec {} serve --data data jobs.toml", fixture.text("mainspring"));
     // `script` gives it a terminal of its own.
     let mut script = Command::new("script");
-    script.args(["-qec", &text, "/dev/null"]).current_dir(&ground.folder);
+    script.args(["-qec", &text, "/dev/null"]).current_dir(&fixture.folder);
     let mut server = Running::other(&mut script);
     server.wait_for(&["/dev/pts/"]);
     server.wait_for(&["2 jobs, data in"]);
     for name in ["bobs", "roots"] {
-        assert_eq!(ground.ask(&["run", name, "--wait"]).code, Some(0), "{name}");
-        assert_eq!(ground.ask(&["logs", name]).stdout, "tty 0, own 1 1\n", "{name}");
+        assert_eq!(fixture.ask(&["run", name, "--wait"]).code, Some(0), "{name}");
+        assert_eq!(fixture.ask(&["logs", name]).stdout, "tty 0, own 1 1\n", "{name}");
     }
-    let status: Value = serde_json::from_str(&ground.ask(&["status", "--json"]).stdout).unwrap();
+    let status: Value = serde_json::from_str(&fixture.ask(&["status", "--json"]).stdout).unwrap();
     let pid = i32::try_from(status["status"]["pid"].as_i64().unwrap()).unwrap();
     kill(Pid::from_raw(pid), Signal::SIGTERM).unwrap();
     server.wait_for(&["stopped"]);
@@ -43,15 +43,15 @@ fn no_job_has_the_terminal_of_the_server() {
 
 #[test]
 fn no_job_has_a_file_of_whoever_started_the_server() {
-    let Some(ground) = Ground::new("descriptors") else { return };
-    ground.write("shadow", "root:topsecret:1:2\n", 0o600);
+    let Some(fixture) = TrialFixture::new("descriptors") else { return };
+    fixture.write("shadow", "root:topsecret:1:2\n", 0o600);
     let shell = "for n in $(seq 3 300); do readlink /proc/$$/fd/$n; done; cat <&7";
     let jobs = job("bobs", "nobody", shell) + &job("roots", "root", shell);
     let opened = "exec 7< /etc/shadow 8<> /dev/null 9>> /dev/null";
-    let server = ground.serve_after(&opened.replace("/etc/", &ground.text("")), &jobs);
+    let server = fixture.serve_after(&opened.replace("/etc/", &fixture.text("")), &jobs);
     for name in ["bobs", "roots"] {
-        let ran = ground.ask(&["run", name, "--wait"]);
-        let said = ground.ask(&["logs", name]);
+        let ran = fixture.ask(&["run", name, "--wait"]);
+        let said = fixture.ask(&["logs", name]);
         let found: Vec<&str> = said.stdout.lines().filter(|line| !line.starts_with('!')).collect();
         assert_eq!(found, [] as [&str; 0], "{name}: {said:?}");
         assert!(said.stdout.contains("Bad file descriptor"), "{name}: {ran:?} {said:?}");
@@ -78,72 +78,72 @@ print('uid', os.getuid(), 'read', buffer.raw[:max(count, 0)].decode())
 
 #[test]
 fn no_job_of_another_user_has_the_keys_of_whoever_started_the_server() {
-    let Some(ground) = Ground::new("keyring") else { return };
-    ground.write("keys.py", KEYS, 0o644);
-    let shell = format!("python3 {} read", ground.text("keys.py"));
+    let Some(fixture) = TrialFixture::new("keyring") else { return };
+    fixture.write("keys.py", KEYS, 0o644);
+    let shell = format!("python3 {} read", fixture.text("keys.py"));
     let jobs = job("bobs", "nobody", &shell) + &job("roots", "root", &shell);
-    crate::served::write(&ground.path("jobs.toml"), &jobs);
+    crate::served::write(&fixture.path("jobs.toml"), &jobs);
     let mut python = Command::new("python3");
-    let program = ground.text("mainspring");
+    let program = fixture.text("mainspring");
     python.args(["keys.py", "add", &program, "serve", "--data", "data", "jobs.toml"]);
-    let mut server = Running::other(python.current_dir(&ground.folder));
+    let mut server = Running::other(python.current_dir(&fixture.folder));
     let first = server.wait_for(&["s"]);
     if first == "no keys" {
         // In some containers nobody may have any.
         return skipped("kernel keys", "there are none in this container");
     }
-    assert_eq!(ground.ask(&["run", "roots", "--wait"]).code, Some(0));
-    assert_eq!(ground.ask(&["logs", "roots"]).stdout, "uid 0 read ROOT-KEYRING-SECRET\n");
-    assert_eq!(ground.ask(&["run", "bobs", "--wait"]).code, Some(0));
-    assert_eq!(ground.ask(&["logs", "bobs"]).stdout, "uid 65534 read \n");
+    assert_eq!(fixture.ask(&["run", "roots", "--wait"]).code, Some(0));
+    assert_eq!(fixture.ask(&["logs", "roots"]).stdout, "uid 0 read ROOT-KEYRING-SECRET\n");
+    assert_eq!(fixture.ask(&["run", "bobs", "--wait"]).code, Some(0));
+    assert_eq!(fixture.ask(&["logs", "bobs"]).stdout, "uid 65534 read \n");
     server.stop();
 }
 
 #[test]
 fn a_job_without_new_privileges_gets_none() {
-    let Some(ground) = Ground::new("privileges") else { return };
+    let Some(fixture) = TrialFixture::new("privileges") else { return };
     // As sudo is: root's, with the set-user-id bit.
-    ground.root("cp /usr/bin/id . && chmod 4755 id");
-    let job = job("bobs", "nobody", &format!("{} -u; grep NoNewPrivs /proc/self/status", ground.text("id")));
-    let server = ground.serve(&(job + "no_new_privileges = true\n"));
-    assert_eq!(ground.ask(&["run", "bobs", "--wait"]).code, Some(0));
-    assert_eq!(ground.ask(&["logs", "bobs"]).stdout, "65534\nNoNewPrivs:\t1\n");
+    fixture.root("cp /usr/bin/id . && chmod 4755 id");
+    let job = job("bobs", "nobody", &format!("{} -u; grep NoNewPrivs /proc/self/status", fixture.text("id")));
+    let server = fixture.serve(&(job + "no_new_privileges = true\n"));
+    assert_eq!(fixture.ask(&["run", "bobs", "--wait"]).code, Some(0));
+    assert_eq!(fixture.ask(&["logs", "bobs"]).stdout, "65534\nNoNewPrivs:\t1\n");
     server.stop();
 }
 
 #[test]
 fn no_job_of_another_user_goes_before_others() {
-    let Some(ground) = Ground::new("precedence") else { return };
+    let Some(fixture) = TrialFixture::new("precedence") else { return };
     let before = "chrt -r -p 5 $$ && ionice -c 1 -p $$ && renice -n -5 -p $$ > /dev/null";
-    if ground.root(before).code != Some(0) {
+    if fixture.root(before).code != Some(0) {
         return skipped("precedence", "this container may not be scheduled before others");
     }
     let shell = "chrt -p $$ | head -1 | sed 's/.*: //'; nice; ionice -p $$ | sed 's/:.*//'";
     let jobs = [("roots", "root", ""), ("bobs", "nobody", ""), ("asked", "nobody", "nice = -3\n")]
         .map(|(name, user, line)| job(name, user, shell) + line);
-    let server = ground.serve_after(before, &jobs.concat());
+    let server = fixture.serve_after(before, &jobs.concat());
     let said = ["SCHED_RR\n-5\nrealtime\n", "SCHED_OTHER\n0\nnone\n", "SCHED_OTHER\n-3\nnone\n"];
     for (name, said) in ["roots", "bobs", "asked"].into_iter().zip(said) {
-        assert_eq!(ground.ask(&["run", name, "--wait"]).code, Some(0), "{name}");
-        assert_eq!(ground.ask(&["logs", name]).stdout, said, "{name}");
+        assert_eq!(fixture.ask(&["run", name, "--wait"]).code, Some(0), "{name}");
+        assert_eq!(fixture.ask(&["logs", name]).stdout, said, "{name}");
     }
     server.stop();
 }
 
 #[test]
 fn a_job_in_another_group_has_left_its_users_own() {
-    let Some(ground) = Ground::new("group") else { return };
+    let Some(fixture) = TrialFixture::new("group") else { return };
     let job = |name: &str, user: &str| job(name, user, "id -u; id -g; id -G");
     let jobs = job("bobs", "nobody:tty") + &job("roots", "root:tty") + &job("own", "nobody");
-    let server = ground.serve(&jobs);
-    let tty = ground.root("getent group tty | cut -d: -f3").stdout;
+    let server = fixture.serve(&jobs);
+    let tty = fixture.root("getent group tty | cut -d: -f3").stdout;
     let own = "65534\n".to_owned();
     for (name, expected) in [("bobs", own.clone() + &tty + &tty), ("roots", "0\n".to_owned() + &tty + &tty)] {
-        assert_eq!(ground.ask(&["run", name, "--wait"]).code, Some(0), "{name}");
-        assert_eq!(ground.ask(&["logs", name]).stdout, expected, "{name}");
+        assert_eq!(fixture.ask(&["run", name, "--wait"]).code, Some(0), "{name}");
+        assert_eq!(fixture.ask(&["logs", name]).stdout, expected, "{name}");
     }
-    assert_eq!(ground.ask(&["run", "own", "--wait"]).code, Some(0));
-    assert_eq!(ground.ask(&["logs", "own"]).stdout, own.repeat(3));
+    assert_eq!(fixture.ask(&["run", "own", "--wait"]).code, Some(0));
+    assert_eq!(fixture.ask(&["logs", "own"]).stdout, own.repeat(3));
     server.stop();
 }
 
@@ -170,20 +170,20 @@ const TABLE: [(&str, &str); 15] = [
 
 #[test]
 fn a_job_of_another_user_has_nothing_that_the_starter_did_to_itself() {
-    let Some(ground) = Ground::new("starter") else { return };
+    let Some(fixture) = TrialFixture::new("starter") else { return };
     let shell = TABLE.map(|(question, _)| format!("{question}\n")).concat();
-    crate::served::write(&ground.path("jobs.toml"), &job("bobs", "nobody", &shell));
+    crate::served::write(&fixture.path("jobs.toml"), &job("bobs", "nobody", &shell));
     let text = format!(
         "trap '' USR1 INT; exec 7</etc/passwd; export OF_THE_STARTER=1; renice -n -3 -p $$ > /dev/null
         exec setpriv --inh-caps=+chown,+dac_override --ambient-caps=+chown,+dac_override --groups 4,24 \
             --securebits=+no_setuid_fixup setarch -R {} serve --data data jobs.toml",
-        ground.text("mainspring")
+        fixture.text("mainspring")
     );
     let mut starter = Command::new("/bin/sh");
-    let mut server = Running::other(starter.args(["-c", &text]).current_dir(&ground.folder));
+    let mut server = Running::other(starter.args(["-c", &text]).current_dir(&fixture.folder));
     server.wait_for(&["1 job, data in"]);
-    assert_eq!(ground.ask(&["run", "bobs", "--wait"]).code, Some(0));
-    let said = ground.ask(&["logs", "bobs"]);
+    assert_eq!(fixture.ask(&["run", "bobs", "--wait"]).code, Some(0));
+    let said = fixture.ask(&["logs", "bobs"]);
     let found: Vec<&str> = said.stdout.lines().collect();
     assert_eq!(found, TABLE.map(|(_, answer)| answer));
     server.stop();
@@ -191,17 +191,17 @@ fn a_job_of_another_user_has_nothing_that_the_starter_did_to_itself() {
 
 #[test]
 fn a_job_of_another_user_can_open_its_own_output() {
-    let Some(ground) = Ground::new("own-output") else { return };
+    let Some(fixture) = TrialFixture::new("own-output") else { return };
     let shell = "for name in stdout stderr fd/1 fd/2; do echo $name > /dev/$name || exit 2; done
         echo pid > /proc/self/fd/1; cat /dev/stdin; ls -lL /dev/stdout | cut -c 1-10";
     let jobs = job("bobs", "nobody", shell)
         + "stdin = \"in\\n\"\n"
         + &job("roots", "root", shell)
         + "stdin = \"in\\n\"\n";
-    let server = ground.serve(&jobs);
+    let server = fixture.serve(&jobs);
     for name in ["bobs", "roots"] {
-        let ran = ground.ask(&["run", name, "--wait"]);
-        let said = ground.ask(&["logs", name]).stdout;
+        let ran = fixture.ask(&["run", name, "--wait"]);
+        let said = fixture.ask(&["logs", name]).stdout;
         assert_eq!(ran.code, Some(0), "{name}: {ran:?} {said}");
         let mut lines: Vec<&str> = said.lines().map(|line| line.trim_start_matches("! ")).collect();
         lines.sort_unstable();

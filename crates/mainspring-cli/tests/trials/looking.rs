@@ -5,63 +5,63 @@ use std::fs;
 use mainspring_store::FORMAT_VERSION;
 use rusqlite::Connection;
 
-use crate::ground::{Ground, names};
 use crate::program::Running;
+use crate::trial_fixture::{TrialFixture, names};
 
 /// The commands that read a store when no server has it.
 const LOOKS: [&[&str]; 6] =
     [&["doctor"], &["list"], &["history"], &["logs", "x"], &["show", "x"], &["export"]];
 
-fn look(ground: &Ground, args: &[&str], data: &str) -> crate::ground::Said {
+fn look(fixture: &TrialFixture, args: &[&str], data: &str) -> crate::trial_fixture::CommandOutput {
     let (first, rest) = args.split_first().unwrap();
-    ground.mainspring(&[&[first, "--data", data], rest].concat())
+    fixture.mainspring(&[&[first, "--data", data], rest].concat())
 }
 
 #[test]
 fn a_lock_that_is_a_link_is_not_written_through() {
-    let Some(ground) = Ground::new("look-lock") else { return };
-    ground.write("victim", "precious\n", 0o600);
-    ground.bob("mkdir ms new; : > ms/mainspring.db; : > new/mainspring.db");
-    ground.bob("ln -s $T/victim ms/mainspring.lock; ln -s $T/made new/mainspring.lock");
+    let Some(fixture) = TrialFixture::new("look-lock") else { return };
+    fixture.write("victim", "precious\n", 0o600);
+    fixture.bob("mkdir ms new; : > ms/mainspring.db; : > new/mainspring.db");
+    fixture.bob("ln -s $T/victim ms/mainspring.lock; ln -s $T/made new/mainspring.lock");
     for args in LOOKS {
         for data in ["bob/ms", "bob/new"] {
-            let said = look(&ground, args, data);
+            let said = look(&fixture, args, data);
             assert!(said.text().contains("belongs to user 65534"), "{args:?}: {said:?}");
             assert_ne!(said.code, Some(0), "{args:?}: {said:?}");
         }
     }
-    assert_eq!(ground.read("victim"), "precious\n");
-    assert!(!ground.path("made").exists());
+    assert_eq!(fixture.read("victim"), "precious\n");
+    assert!(!fixture.path("made").exists());
 }
 
 #[test]
 fn a_store_that_is_a_link_is_not_made_a_store() {
-    let Some(ground) = Ground::new("look-store") else { return };
-    Connection::open(ground.path("victim.db")).unwrap().execute_batch("CREATE TABLE own (a)").unwrap();
-    let before = fs::read(ground.path("victim.db")).unwrap();
-    ground.bob("mkdir ms; ln -s $T/victim.db ms/mainspring.db");
+    let Some(fixture) = TrialFixture::new("look-store") else { return };
+    Connection::open(fixture.path("victim.db")).unwrap().execute_batch("CREATE TABLE own (a)").unwrap();
+    let before = fs::read(fixture.path("victim.db")).unwrap();
+    fixture.bob("mkdir ms; ln -s $T/victim.db ms/mainspring.db");
     // Also where the folder has become root's since.
-    ground.root(
+    fixture.root(
         "mkdir taken; ln -s $PWD/victim.db taken/mainspring.db; ln -s $PWD/victim taken/mainspring.lock",
     );
     for args in LOOKS {
         for data in ["bob/ms", "taken"] {
-            assert_ne!(look(&ground, args, data).code, Some(0), "{args:?} {data}");
+            assert_ne!(look(&fixture, args, data).code, Some(0), "{args:?} {data}");
         }
     }
     for args in [&["serve", "--data", "taken"][..], &["serve", "--data", "bob/ms"]] {
-        assert_ne!(ground.mainspring(args).code, Some(0), "{args:?}");
+        assert_ne!(fixture.mainspring(args).code, Some(0), "{args:?}");
     }
-    assert_eq!(fs::read(ground.path("victim.db")).unwrap(), before);
-    assert!(!ground.path("victim").exists());
-    assert!(!ground.path("victim.db-wal").exists());
+    assert_eq!(fs::read(fixture.path("victim.db")).unwrap(), before);
+    assert!(!fixture.path("victim").exists());
+    assert!(!fixture.path("victim.db-wal").exists());
 }
 
 #[test]
 fn a_store_with_a_program_in_it_is_not_run() {
-    let Some(ground) = Ground::new("look-view") else { return };
-    fs::create_dir(ground.path("ms")).unwrap();
-    let made = Connection::open(ground.path("ms/mainspring.db")).unwrap();
+    let Some(fixture) = TrialFixture::new("look-view") else { return };
+    fs::create_dir(fixture.path("ms")).unwrap();
+    let made = Connection::open(fixture.path("ms/mainspring.db")).unwrap();
     let endless = format!(
         "CREATE VIEW job AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
         SELECT max(i) AS name FROM n; PRAGMA user_version = {FORMAT_VERSION}"
@@ -69,39 +69,39 @@ fn a_store_with_a_program_in_it_is_not_run() {
     made.execute_batch(&endless).unwrap();
     drop(made);
     for args in LOOKS {
-        let said = look(&ground, args, "ms");
+        let said = look(&fixture, args, "ms");
         assert!(said.text().contains("its tables are not those"), "{args:?}: {said:?}");
     }
 }
 
 #[test]
 fn looking_leaves_nothing_behind() {
-    let Some(ground) = Ground::new("look-clean") else { return };
-    ground.write("c.crontab", "0 0 1 1 * root true\n", 0o644);
-    let (data, file) = (ground.text("ms"), ground.text("c.crontab"));
+    let Some(fixture) = TrialFixture::new("look-clean") else { return };
+    fixture.write("c.crontab", "0 0 1 1 * root true\n", 0o644);
+    let (data, file) = (fixture.text("ms"), fixture.text("c.crontab"));
     let mut server = Running::any(&["serve", "--data", &data, "--system", &file]);
     server.wait_for(&["1 job"]);
     server.stop();
-    let before = names(&ground.path("ms"));
+    let before = names(&fixture.path("ms"));
     for args in LOOKS {
-        look(&ground, args, "ms");
-        assert_eq!(names(&ground.path("ms")), before, "{args:?}");
+        look(&fixture, args, "ms");
+        assert_eq!(names(&fixture.path("ms")), before, "{args:?}");
     }
-    assert_eq!(look(&ground, &["list"], "ms").code, Some(0));
+    assert_eq!(look(&fixture, &["list"], "ms").code, Some(0));
     // Two of them at a time, and one that may not write at all.
-    ground.root("exec 9< ms/mainspring.lock; flock -s 9; $M list --data ms > both");
-    assert!(ground.read("both").contains("true"), "{}", ground.read("both"));
+    fixture.root("exec 9< ms/mainspring.lock; flock -s 9; $M list --data ms > both");
+    assert!(fixture.read("both").contains("true"), "{}", fixture.read("both"));
 }
 
 #[test]
 fn a_page_of_the_manual_is_written_through_no_link() {
-    let Some(ground) = Ground::new("manual") else { return };
-    ground.write("victim", "precious", 0o644);
-    ground
+    let Some(fixture) = TrialFixture::new("manual") else { return };
+    fixture.write("victim", "precious", 0o644);
+    fixture
         .bob("ln -s $T/victim mainspring.1; ln -s $T/victim mainspring-list.1; ln -s $T/made mainspring.new");
-    let said = ground.mainspring(&["man", "bob"]);
+    let said = fixture.mainspring(&["man", "bob"]);
     assert_eq!(said.code, Some(0), "{said:?}");
-    assert_eq!(ground.read("victim"), "precious");
-    assert!(!ground.path("made").exists());
-    assert!(ground.read("bob/mainspring.1").contains("mainspring"));
+    assert_eq!(fixture.read("victim"), "precious");
+    assert!(!fixture.path("made").exists());
+    assert!(fixture.read("bob/mainspring.1").contains("mainspring"));
 }

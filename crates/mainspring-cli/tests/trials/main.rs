@@ -14,11 +14,11 @@ mod program;
 #[path = "../../../mainspring-host/src/scratch.rs"]
 mod scratch;
 
-#[path = "../served.rs"]
+#[path = "../test_server.rs"]
 #[allow(dead_code, reason = "it is shared with other tests")]
 mod served;
 
-mod ground;
+mod trial_fixture;
 
 mod crowd;
 mod files;

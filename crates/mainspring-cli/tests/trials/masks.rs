@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::ground::Ground;
+use crate::trial_fixture::TrialFixture;
 
 fn job(name: &str, shell: &str, secret: &str) -> String {
     format!(
@@ -12,9 +12,9 @@ fn job(name: &str, shell: &str, secret: &str) -> String {
 
 #[test]
 fn a_secret_is_in_no_output() {
-    let ground = Ground::of_ours("masks");
-    ground.write("token", "hunter2-SECRET-TOKEN\n", 0o600);
-    let token = ground.text("token");
+    let fixture = TrialFixture::of_ours("masks");
+    fixture.write("token", "hunter2-SECRET-TOKEN\n", 0o600);
+    let token = fixture.text("token");
     // A line is cut at 8192 bytes: before, within and behind the secret.
     let long =
         (8_170..=8_194).map(|at| format!("printf \"%0{at}d%s\\n\" 0 \"$TOKEN\"; ")).collect::<String>();
@@ -28,17 +28,17 @@ fn a_secret_is_in_no_output() {
         job("begun", begun, &format!("'{token}'")),
         job("file", "echo \"$TOKEN: $(cat $TOKEN)\"", &format!("{{ path = '{token}' }}")),
     ];
-    let server = ground.serve(&jobs.concat());
+    let server = fixture.serve(&jobs.concat());
     for name in ["long", "cut", "begun", "file"] {
-        assert_eq!(ground.ask(&["run", name, "--wait"]).code, Some(0));
+        assert_eq!(fixture.ask(&["run", name, "--wait"]).code, Some(0));
     }
-    let long = ground.ask(&["logs", "long"]).stdout;
+    let long = fixture.ask(&["logs", "long"]).stdout;
     assert_eq!(long.matches("***").count(), 25, "{long}");
-    assert_eq!(ground.ask(&["logs", "file"]).stdout, format!("{token}: ***\n"));
+    assert_eq!(fixture.ask(&["logs", "file"]).stdout, format!("{token}: ***\n"));
     let (_, lines, _) = server.stop();
     let kept: String = ["long", "cut", "begun", "file"]
         .iter()
-        .flat_map(|name| fs::read_dir(ground.path("data/output").join(name)).unwrap())
+        .flat_map(|name| fs::read_dir(fixture.path("data/output").join(name)).unwrap())
         .map(|file| fs::read_to_string(file.unwrap().path()).unwrap())
         .collect();
     for part in ["hunt", "ter2", "SEC", "RET", "TOK", "KEN"] {
@@ -49,23 +49,23 @@ fn a_secret_is_in_no_output() {
 
 #[test]
 fn nothing_is_signed_with_a_key_that_can_be_guessed() {
-    let ground = Ground::of_ours("keys");
+    let fixture = TrialFixture::of_ours("keys");
     let webhook = |name: &str, line: &str| {
         format!(
             "[jobs.{name}]\nat = 2100-01-01T00:00:00Z\n[jobs.{name}.webhook]\nurl = 'http://127.0.0.1:1/'\n{line}\n"
         )
     };
-    ground.write("empty", "\n", 0o600);
-    ground.write("short", "123456789012345\n", 0o600);
+    fixture.write("empty", "\n", 0o600);
+    fixture.write("short", "123456789012345\n", 0o600);
     let jobs = [
-        webhook("empty", &format!("signing_secret = '{}'", ground.text("empty"))),
-        webhook("short", &format!("signing_secret = '{}'", ground.text("short"))),
-        job("process", "true", &format!("'{}'", ground.text("empty"))),
+        webhook("empty", &format!("signing_secret = '{}'", fixture.text("empty"))),
+        webhook("short", &format!("signing_secret = '{}'", fixture.text("short"))),
+        job("process", "true", &format!("'{}'", fixture.text("empty"))),
     ];
-    let server = ground.serve(&jobs.concat());
+    let server = fixture.serve(&jobs.concat());
     for (name, why) in [("empty", "it is empty"), ("short", "less than 16 bytes"), ("process", "it is empty")]
     {
-        let said = ground.ask(&["run", name, "--wait"]);
+        let said = fixture.ask(&["run", name, "--wait"]);
         assert!(said.code == Some(1) && said.text().contains(why), "{name}: {said:?}");
     }
     server.stop();

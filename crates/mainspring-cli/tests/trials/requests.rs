@@ -5,8 +5,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::thread;
 
-use crate::ground::Ground;
 use crate::program::Running;
+use crate::trial_fixture::TrialFixture;
 
 const JOB_COUNT: usize = 1_000;
 
@@ -37,12 +37,12 @@ fn ticks(server: &Running) -> u64 {
 
 #[test]
 fn answers_that_nobody_reads_are_not_made() {
-    let ground = Ground::of_ours("unread");
-    let server = ground.serve(&many_jobs());
+    let fixture = TrialFixture::of_ours("unread");
+    let server = fixture.serve(&many_jobs());
     let before = most_memory(&server);
-    let mut greedy = ground.connect();
+    let mut greedy = fixture.connect();
     greedy.write_all("{\"command\":\"list\"}\n".repeat(1_024).as_bytes()).unwrap();
-    let mut other = ground.connect();
+    let mut other = fixture.connect();
     for id in 0..20 {
         other.write_all(format!("{{\"id\":{id},\"command\":\"status\"}}\n").as_bytes()).unwrap();
         assert!(answer(&other).contains("status"));
@@ -59,9 +59,9 @@ fn answers_that_nobody_reads_are_not_made() {
 
 #[test]
 fn a_request_that_comes_drop_by_drop_is_not_looked_through_again_and_again() {
-    let ground = Ground::of_ours("drip");
-    let server = ground.serve(&many_jobs());
-    let (mut drip, mut other) = (ground.connect(), ground.connect());
+    let fixture = TrialFixture::of_ours("drip");
+    let server = fixture.serve(&many_jobs());
+    let (mut drip, mut other) = (fixture.connect(), fixture.connect());
     drip.write_all(&vec![b' '; 15 << 20]).unwrap();
     let before = ticks(&server);
     for id in 0..300 {
@@ -78,9 +78,9 @@ fn a_request_that_comes_drop_by_drop_is_not_looked_through_again_and_again() {
 
 #[test]
 fn a_false_server_fills_no_memory_of_a_client() {
-    let ground = Ground::of_ours("endless");
-    fs::create_dir(ground.path("ms")).unwrap();
-    let listener = UnixListener::bind(ground.path("ms/mainspring.sock")).unwrap();
+    let fixture = TrialFixture::of_ours("endless");
+    fs::create_dir(fixture.path("ms")).unwrap();
+    let listener = UnixListener::bind(fixture.path("ms/mainspring.sock")).unwrap();
     let server = thread::Builder::new()
         .spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
@@ -89,7 +89,7 @@ fn a_false_server_fills_no_memory_of_a_client() {
             (0..4 << 10).take_while(|_| stream.write_all(&part).is_ok()).count()
         })
         .unwrap();
-    let said = ground.root("ulimit -v 1500000; timeout -s KILL 60 \"$M\" status --data ms");
+    let said = fixture.root("ulimit -v 1500000; timeout -s KILL 60 \"$M\" status --data ms");
     assert!(said.code == Some(3) && said.stderr.contains("longer than 256 MiB"), "{said:?}");
     assert!(server.join().unwrap() < 4 << 10);
 }

@@ -3,9 +3,9 @@
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
-use crate::ground::Ground;
 use crate::program::Running;
 use crate::starting::LEASE;
+use crate::trial_fixture::TrialFixture;
 
 /// A job of bob's that shows its secret where masks do not find it.
 fn job(name: &str, path: &str) -> String {
@@ -17,11 +17,11 @@ fn job(name: &str, path: &str) -> String {
 
 #[test]
 fn a_secret_that_is_a_link_of_bobs_is_not_read() {
-    let Some(ground) = Ground::new("secret-link") else { return };
-    ground.write("shadow", "root:topsecret:1:2\n", 0o600);
-    ground.bob("mkdir deep own; ln -s $T/shadow token; ln -s $T deep/up; echo bobs-own-token > own/token");
-    ground.bob("ln -s own/token mine; chmod 600 own/token; echo open-to-all > open; chmod 666 open");
-    let home = ground.text("bob");
+    let Some(fixture) = TrialFixture::new("secret-link") else { return };
+    fixture.write("shadow", "root:topsecret:1:2\n", 0o600);
+    fixture.bob("mkdir deep own; ln -s $T/shadow token; ln -s $T deep/up; echo bobs-own-token > own/token");
+    fixture.bob("ln -s own/token mine; chmod 600 own/token; echo open-to-all > open; chmod 666 open");
+    let home = fixture.text("bob");
     let jobs = [
         job("link", &format!("{home}/token")),
         job("above", &format!("{home}/deep/up/shadow")),
@@ -30,44 +30,44 @@ fn a_secret_that_is_a_link_of_bobs_is_not_read() {
         // What bob may write is not given to a job of root's.
         job("roots", &format!("{home}/mine")).replace("user = 'nobody'\n", ""),
     ];
-    let server = ground.serve(&jobs.concat());
+    let server = fixture.serve(&jobs.concat());
     for name in ["link", "above", "open", "roots"] {
-        let said = ground.ask(&["run", name, "--wait"]);
+        let said = fixture.ask(&["run", name, "--wait"]);
         assert!(said.text().contains("not started: cannot read the secret"), "{name}: {said:?}");
-        assert!(!ground.ask(&["logs", name]).text().contains("terces"), "{name}");
+        assert!(!fixture.ask(&["logs", name]).text().contains("terces"), "{name}");
     }
-    let said = ground.ask(&["run", "mine", "--wait"]);
+    let said = fixture.ask(&["run", "mine", "--wait"]);
     assert_eq!(said.code, Some(0), "{said:?}");
-    assert_eq!(ground.ask(&["logs", "mine"]).stdout, "nekot-nwo-sbob\n");
+    assert_eq!(fixture.ask(&["logs", "mine"]).stdout, "nekot-nwo-sbob\n");
     let (_, lines, _) = server.stop();
     assert!(!lines.join("\n").contains("terces"), "{lines:#?}");
 }
 
 #[test]
 fn secrets_of_a_deploy_are_read() {
-    let Some(ground) = Ground::new("secret-deploy") else { return };
-    ground.root("mkdir -p rel/2 vol/..v1 && echo secret-two > rel/2/token && ln -s rel/2 cur");
+    let Some(fixture) = TrialFixture::new("secret-deploy") else { return };
+    fixture.root("mkdir -p rel/2 vol/..v1 && echo secret-two > rel/2/token && ln -s rel/2 cur");
     // As Kubernetes mounts them: root's folder, which everybody may write, with the sticky bit.
-    ground.root("chmod 1777 vol && ln -s ..v1 vol/..data && ln -s ..data/token vol/token && echo v1-secret > vol/..v1/token");
-    ground.bob("ln -s $T/rel/2/token $T/vol/bobs");
-    let path = |name: &str| ground.text(name);
+    fixture.root("chmod 1777 vol && ln -s ..v1 vol/..data && ln -s ..data/token vol/token && echo v1-secret > vol/..v1/token");
+    fixture.bob("ln -s $T/rel/2/token $T/vol/bobs");
+    let path = |name: &str| fixture.text(name);
     let jobs = [job("a", &path("cur/token")), job("b", &path("vol/token")), job("c", &path("vol/bobs"))];
-    let server = ground.serve(&jobs.concat());
+    let server = fixture.serve(&jobs.concat());
     for (name, text) in [("a", "owt-terces\n"), ("b", "terces-1v\n")] {
-        let said = ground.ask(&["run", name, "--wait"]);
-        assert_eq!((said.code, ground.ask(&["logs", name]).stdout.as_str()), (Some(0), text), "{said:?}");
+        let said = fixture.ask(&["run", name, "--wait"]);
+        assert_eq!((said.code, fixture.ask(&["logs", name]).stdout.as_str()), (Some(0), text), "{said:?}");
     }
-    let said = ground.ask(&["run", "c", "--wait"]);
+    let said = fixture.ask(&["run", "c", "--wait"]);
     assert!(said.text().contains("belongs to user 65534, in a folder that everybody may write"), "{said:?}");
     server.stop();
 }
 
 #[test]
 fn a_fifo_in_the_place_of_a_file_stops_nothing() {
-    let Some(ground) = Ground::new("fifo") else { return };
-    ground.bob("mkfifo token");
-    ground.root("mkfifo roots");
-    let (token, roots) = (ground.text("bob/token"), ground.text("roots"));
+    let Some(fixture) = TrialFixture::new("fifo") else { return };
+    fixture.bob("mkfifo token");
+    fixture.root("mkfifo roots");
+    let (token, roots) = (fixture.text("bob/token"), fixture.text("roots"));
     let webhook = |name: &str, line: &str| {
         format!(
             "[jobs.{name}]\nat = 2100-01-01T00:00:00Z\n[jobs.{name}.webhook]\nurl = 'https://127.0.0.1:1/'\n{line}\n"
@@ -79,28 +79,28 @@ fn a_fifo_in_the_place_of_a_file_stops_nothing() {
         webhook("signed", &format!("signing_secret = '{roots}'")),
         webhook("certified", &format!("ca_file = '{roots}'")),
     ];
-    let mut server = ground.serve(&jobs.concat());
+    let mut server = fixture.serve(&jobs.concat());
     for name in ["process", "secret", "signed", "certified"] {
-        let said = ground.ask(&["run", name, "--wait"]);
+        let said = fixture.ask(&["run", name, "--wait"]);
         assert_eq!(said.code, Some(1), "{name}: {said:?}");
         assert!(said.text().contains("it is no regular file"), "{name}: {said:?}");
     }
     // A served file that becomes one, and then a file again.
-    ground.root("mkfifo fifo && mv fifo jobs.toml");
+    fixture.root("mkfifo fifo && mv fifo jobs.toml");
     server.wait_for(&["has problems, and what was read before stays in force"]);
-    assert_eq!(ground.ask(&["list"]).code, Some(0));
-    symlink("next.toml", ground.path("link")).unwrap();
-    ground.write("next.toml", &job("later", &token), 0o644);
-    ground.root("mv -T link jobs.toml");
+    assert_eq!(fixture.ask(&["list"]).code, Some(0));
+    symlink("next.toml", fixture.path("link")).unwrap();
+    fixture.write("next.toml", &job("later", &token), 0o644);
+    fixture.root("mv -T link jobs.toml");
     server.wait_for(&["was read again: 1 added"]);
     server.stop();
 }
 
 #[test]
 fn a_lease_on_a_file_is_told_at_once() {
-    let Some(ground) = Ground::new("secret-lease") else { return };
-    ground.bob("for name in token variables; do echo A=1-2-3 > $name; chmod 600 $name; done");
-    let (token, variables) = (ground.text("bob/token"), ground.text("bob/variables"));
+    let Some(fixture) = TrialFixture::new("secret-lease") else { return };
+    fixture.bob("for name in token variables; do echo A=1-2-3 > $name; chmod 600 $name; done");
+    let (token, variables) = (fixture.text("bob/token"), fixture.text("bob/variables"));
     let webhook = |name: &str, line: &str| {
         format!(
             "[jobs.{name}]\nat = 2100-01-01T00:00:00Z\n[jobs.{name}.webhook]\nurl = 'https://127.0.0.1:1/'\n{line}\n"
@@ -113,17 +113,17 @@ fn a_lease_on_a_file_is_told_at_once() {
         webhook("signed", &format!("signing_secret = '{token}'")),
         webhook("certified", &format!("ca_file = '{token}'")),
     ];
-    let server = ground.serve(&jobs.concat());
+    let server = fixture.serve(&jobs.concat());
     let mut python = Command::new("python3");
-    let files = ["token", "variables"].map(|name| ground.home().join(name));
+    let files = ["token", "variables"].map(|name| fixture.home().join(name));
     let mut lease = Running::other(python.args(["-c", LEASE]).args(files));
     lease.wait_for(&["held"]);
     for name in ["secret", "variables", "signed", "certified"] {
-        let said = ground.ask(&["run", name, "--wait"]);
+        let said = fixture.ask(&["run", name, "--wait"]);
         assert_eq!(said.code, Some(1), "{name}: {said:?}");
         assert!(said.text().contains("another process has a lease on it"), "{name}: {said:?}");
     }
     drop(lease);
-    assert_eq!(ground.ask(&["run", "secret", "--wait"]).code, Some(0));
+    assert_eq!(fixture.ask(&["run", "secret", "--wait"]).code, Some(0));
     server.stop();
 }

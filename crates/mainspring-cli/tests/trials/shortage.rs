@@ -6,8 +6,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use crate::ground::Ground;
 use crate::program::Running;
+use crate::trial_fixture::TrialFixture;
 
 fn jobs(count: usize, when: &str, shell: &str) -> String {
     let job = |number| format!("[jobs.j{number}]\n{when}\ncwd = '/'\nshell = '{shell}'\n");
@@ -16,37 +16,37 @@ fn jobs(count: usize, when: &str, shell: &str) -> String {
 
 #[test]
 fn every_run_is_run_and_its_output_kept_however_few_files_may_be_open() {
-    let ground = Ground::of_ours("few-files");
-    let mut server = ground.serve_after("ulimit -n 64", &jobs(24, "at_boot = true", "echo done"));
+    let fixture = TrialFixture::of_ours("few-files");
+    let mut server = fixture.serve_after("ulimit -n 64", &jobs(24, "at_boot = true", "echo done"));
     server.wait_for(&["the limit of open files is 64, so at most 1 runs go on at a time"]);
     for _ in 0..24 {
         let line = server.wait_for(&["end    "]);
         assert!(line.contains("exit status 0"), "{line}");
     }
     for number in 0..24 {
-        assert_eq!(ground.ask(&["logs", &format!("j{number}")]).stdout, "done\n", "{number}");
+        assert_eq!(fixture.ask(&["logs", &format!("j{number}")]).stdout, "done\n", "{number}");
     }
-    assert!(ground.ask(&["doctor"]).stdout.contains("at most 1 run at a time"));
+    assert!(fixture.ask(&["doctor"]).stdout.contains("at most 1 run at a time"));
     let (_, lines, _) = server.stop();
     assert!(!lines.iter().any(|line| line.contains("refuse")), "{lines:#?}");
 }
 
 #[test]
 fn the_limit_is_raised_for_the_server_and_not_for_its_jobs() {
-    let ground = Ground::of_ours("raised");
+    let fixture = TrialFixture::of_ours("raised");
     let job = jobs(1, "at_boot = true", "ulimit -Sn; ulimit -Hn");
-    let server = ground.serve_after("ulimit -Sn 100; ulimit -Hn 4000", &job);
+    let server = fixture.serve_after("ulimit -Sn 100; ulimit -Hn 4000", &job);
     let limits = fs::read_to_string(format!("/proc/{}/limits", server.pid())).unwrap();
     let line = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
     assert_eq!(line.split_whitespace().nth(3), Some("1728"), "{line}");
-    ground.ask(&["run", "j0", "--wait"]);
-    assert_eq!(ground.ask(&["logs", "j0"]).stdout, "100\n4000\n");
+    fixture.ask(&["run", "j0", "--wait"]);
+    assert_eq!(fixture.ask(&["logs", "j0"]).stdout, "100\n4000\n");
     server.stop();
 }
 
 /// Follows output of a job that has none, and makes sure that the server has understood.
-fn follow(ground: &Ground) -> UnixStream {
-    let mut stream = ground.connect();
+fn follow(fixture: &TrialFixture) -> UnixStream {
+    let mut stream = fixture.connect();
     let request =
         "{\"id\":1,\"command\":\"logs\",\"of\":\"j0\",\"follow\":true}\n{\"id\":2,\"command\":\"status\"}\n";
     stream.write_all(request.as_bytes()).unwrap();
@@ -57,19 +57,19 @@ fn follow(ground: &Ground) -> UnixStream {
 /// How many descriptors below a limit are open; those above were handed down by the program that runs the
 /// tests.
 fn open_count(server: &Running, limit: usize) -> usize {
-    let names = crate::ground::names(format!("/proc/{}/fd", server.pid()).as_ref());
+    let names = crate::trial_fixture::names(format!("/proc/{}/fd", server.pid()).as_ref());
     names.iter().filter(|name| name.parse::<usize>().unwrap() < limit).count()
 }
 
 #[test]
 fn a_run_waits_until_there_are_files_for_it() {
-    let ground = Ground::of_ours("no-files");
+    let fixture = TrialFixture::of_ours("no-files");
     let job = jobs(1, "at = 2100-01-01T00:00:00Z", "echo done");
-    let mut server = ground.serve_after("ulimit -n 64", &job);
-    let mut control = ground.connect();
+    let mut server = fixture.serve_after("ulimit -n 64", &job);
+    let mut control = fixture.connect();
     let mut followers = Vec::new();
     while open_count(&server, 64) < 60 {
-        followers.push(follow(&ground));
+        followers.push(follow(&fixture));
     }
     control.write_all(b"{\"id\":1,\"command\":\"run\",\"job\":\"j0\",\"wait\":true}\n").unwrap();
     server.wait_for(&["j0", "waits until it can be started", "Too many open files"]);
@@ -82,19 +82,19 @@ fn a_run_waits_until_there_are_files_for_it() {
 
 #[test]
 fn a_connection_that_cannot_be_taken_keeps_nothing_busy() {
-    let ground = Ground::of_ours("no-accept");
+    let fixture = TrialFixture::of_ours("no-accept");
     let job = jobs(1, "at = 2100-01-01T00:00:00Z", "echo done");
-    let server = ground.serve_after("ulimit -n 40", &job);
+    let server = fixture.serve_after("ulimit -n 40", &job);
     let mut followers = Vec::new();
     while open_count(&server, 40) < 40 {
-        followers.push(follow(&ground));
+        followers.push(follow(&fixture));
     }
     let ticks = || -> u64 {
         let stat = fs::read_to_string(format!("/proc/{}/stat", server.pid())).unwrap();
         let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
         [11, 12].iter().map(|&index| fields[index].parse::<u64>().unwrap()).sum()
     };
-    let mut waiting = ground.connect();
+    let mut waiting = fixture.connect();
     waiting.write_all(b"{\"id\":1,\"command\":\"status\"}\n").unwrap();
     let before = ticks();
     // Nobody answers meanwhile: all others are in use.

@@ -8,12 +8,12 @@ use std::thread;
 
 use mainspring_file::plain::is_plain;
 
-use crate::ground::{Ground, Said};
+use crate::trial_fixture::{CommandOutput, TrialFixture};
 
 /// Escape sequences, line ends, an order of its own, and controls of one byte.
 const ODD: &str = "\u{1b}]0;owned\u{7}\r\u{9b}2J\u{202e}\u{2028}\u{2066}\u{7f}";
 
-fn assert_plain(what: &str, said: &Said) {
+fn assert_plain(what: &str, said: &CommandOutput) {
     for c in said.text().chars() {
         assert!(c == '\n' || is_plain(c), "{what}: {c:?} in {said:?}");
     }
@@ -21,7 +21,7 @@ fn assert_plain(what: &str, said: &Said) {
 
 #[test]
 fn files_say_nothing_to_the_terminal() {
-    let ground = Ground::of_ours("odd-files");
+    let fixture = TrialFixture::of_ours("odd-files");
     let odd = ODD.replace('\r', "");
     let texts = [
         format!("CRON_TZ=Eur{odd}ope\n* * * * * true\n"),
@@ -36,22 +36,22 @@ fn files_say_nothing_to_the_terminal() {
     for (number, text) in texts.iter().enumerate() {
         for extension in ["crontab", "toml"] {
             let name = format!("f{number}{odd}.{extension}");
-            fs::write(ground.path(&name), text).unwrap();
-            assert_plain("check", &ground.mainspring(&["check", &name]));
-            assert_plain("check", &ground.mainspring(&["check", "--system", &name]));
-            assert_plain("simulate", &ground.mainspring(&["simulate", &name, "--for", "1h"]));
-            assert_plain("serve", &ground.mainspring(&["serve", "--data", "/dev/null", &name]));
+            fs::write(fixture.path(&name), text).unwrap();
+            assert_plain("check", &fixture.mainspring(&["check", &name]));
+            assert_plain("check", &fixture.mainspring(&["check", "--system", &name]));
+            assert_plain("simulate", &fixture.mainspring(&["simulate", &name, "--for", "1h"]));
+            assert_plain("serve", &fixture.mainspring(&["serve", "--data", "/dev/null", &name]));
         }
     }
-    assert_plain("check", &ground.mainspring(&["check", &format!("none{ODD}")]));
-    assert_plain("list", &ground.mainspring(&["list", "--data", &format!("none{ODD}")]));
+    assert_plain("check", &fixture.mainspring(&["check", &format!("none{ODD}")]));
+    assert_plain("list", &fixture.mainspring(&["list", "--data", &format!("none{ODD}")]));
 }
 
 #[test]
 fn a_false_server_says_nothing_to_the_terminal() {
-    let ground = Ground::of_ours("false-server");
-    fs::create_dir(ground.path("ms")).unwrap();
-    let listener = UnixListener::bind(ground.path("ms/mainspring.sock")).unwrap();
+    let fixture = TrialFixture::of_ours("false-server");
+    fs::create_dir(fixture.path("ms")).unwrap();
+    let listener = UnixListener::bind(fixture.path("ms/mainspring.sock")).unwrap();
     let text = serde_json::to_string(&format!("{ODD}\nforged")).unwrap();
     let run = format!(
         "{{\"run\":{text},\"job\":{text},\"nominal\":{text},\"cause\":{text},\"state\":{text},\"attempt\":1,\"due\":{text},\"outcome\":{text},\"reason\":{text},\"count\":1}}"
@@ -99,7 +99,7 @@ fn a_false_server_says_nothing_to_the_terminal() {
             };
             let server = thread::Builder::new().spawn(server).unwrap();
             let (first, rest) = (command[0], &command[1..]);
-            let said = ground.mainspring(&[&[first][..], options, rest].concat());
+            let said = fixture.mainspring(&[&[first][..], options, rest].concat());
             server.join().unwrap();
             assert_plain(first, &said);
             assert!(said.text().contains("owned") || first == "doctor", "{command:?}: {said:?}");
@@ -114,28 +114,28 @@ fn a_false_server_says_nothing_to_the_terminal() {
 
 #[test]
 fn jobs_say_nothing_to_the_terminal() {
-    let ground = Ground::of_ours("odd-output");
+    let fixture = TrialFixture::of_ours("odd-output");
     let shell = "printf \"a\\033]0;owned\\007b\\342\\200\\256c\\n\"";
     let job = format!("[jobs.odd]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\nshell = '''{shell}'''\n");
-    let server = ground.serve(&job);
-    assert_eq!(ground.ask(&["run", "odd", "--wait"]).code, Some(0));
+    let server = fixture.serve(&job);
+    assert_eq!(fixture.ask(&["run", "odd", "--wait"]).code, Some(0));
     // Another program gets what the job wrote.
-    assert_eq!(ground.ask(&["logs", "odd"]).stdout, "a\u{1b}]0;owned\u{7}b\u{202e}c\n");
+    assert_eq!(fixture.ask(&["logs", "odd"]).stdout, "a\u{1b}]0;owned\u{7}b\u{202e}c\n");
     let mut script = Command::new("script");
-    let text = format!("{} logs --data data odd", ground.text("mainspring"));
-    let output = script.args(["-qec", &text, "/dev/null"]).current_dir(&ground.folder).output().unwrap();
+    let text = format!("{} logs --data data odd", fixture.text("mainspring"));
+    let output = script.args(["-qec", &text, "/dev/null"]).current_dir(&fixture.folder).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout), "a\\u{1b}]0;owned\\u{7}b\\u{202e}c\r\n");
     let (_, lines, _) = server.stop();
     assert!(lines.iter().flat_map(|line| line.chars()).all(is_plain), "{lines:?}");
 }
 
 /// What a terminal shows of a command.
-fn on_a_terminal(ground: &Ground, command: &str) -> String {
+fn on_a_terminal(fixture: &TrialFixture, command: &str) -> String {
     let mut script = Command::new("script");
-    script.args(["-qec", &format!("{} {command}", ground.text("mainspring")), "/dev/null"]);
+    script.args(["-qec", &format!("{} {command}", fixture.text("mainspring")), "/dev/null"]);
     // Without colours, so that every control character that is left is the job's.
     script.env("NO_COLOR", "1").env("ODD", ODD).env_remove("MAINSPRING_DATA");
-    let output = script.current_dir(&ground.folder).output().unwrap();
+    let output = script.current_dir(&fixture.folder).output().unwrap();
     // The terminal itself ends lines like this.
     String::from_utf8_lossy(&output.stdout).replace("\r\n", "\n")
 }
@@ -196,20 +196,20 @@ const COMMANDS: [&str; 49] = [
 
 #[test]
 fn no_command_says_what_a_hostile_job_says() {
-    let ground = Ground::of_ours("odd-jobs");
+    let fixture = TrialFixture::of_ours("odd-jobs");
     let odd = serde_json::to_string(ODD).unwrap();
     let jobs = format!(
         "[groups.g]\nlimit = 1\n[jobs.odd]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\ngroup = 'g'\nstdin = {odd}\nenv = {{ ODD = {odd} }}
         shell = {}\n",
         serde_json::to_string(&format!("cat; printf '%s' \"$ODD\"; exit 3 # {ODD}")).unwrap()
     );
-    fs::write(ground.path("odd.toml"), &jobs).unwrap();
-    fs::write(ground.path("bad.toml"), jobs.replace("limit = 1", &format!("limit = {odd}"))).unwrap();
-    fs::write(ground.path("odd.crontab"), format!("@daily {}\n", ODD.replace('\r', ""))).unwrap();
-    let server = ground.serve("");
+    fs::write(fixture.path("odd.toml"), &jobs).unwrap();
+    fs::write(fixture.path("bad.toml"), jobs.replace("limit = 1", &format!("limit = {odd}"))).unwrap();
+    fs::write(fixture.path("odd.crontab"), format!("@daily {}\n", ODD.replace('\r', ""))).unwrap();
+    let server = fixture.serve("");
     let mut said = String::new();
     for command in COMMANDS {
-        let text = on_a_terminal(&ground, command);
+        let text = on_a_terminal(&fixture, command);
         for c in text.chars() {
             assert!(c == '\n' || is_plain(c), "{command}: {c:?} in {text:?}");
         }
@@ -221,7 +221,7 @@ fn no_command_says_what_a_hostile_job_says() {
     assert!(lines.iter().flat_map(|line| line.chars()).all(is_plain), "{lines:?}");
     assert!(errors.chars().all(|c| c == '\n' || is_plain(c)), "{errors:?}");
     // No command is left out.
-    let help = ground.mainspring(&["--help"]).stdout;
+    let help = fixture.mainspring(&["--help"]).stdout;
     let commands = help.split("Commands:\n").nth(1).unwrap().lines().take_while(|line| !line.is_empty());
     for name in commands.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "serve") {
         assert!(COMMANDS.iter().any(|command| command.split(' ').next() == Some(name)), "{name}");

@@ -20,43 +20,43 @@ pub(crate) const BOB: u32 = 65534;
 const BOUND_SECONDS: &str = "60";
 
 /// Where a trial takes place.
-pub(crate) struct Ground {
+pub(crate) struct TrialFixture {
     /// Root's, readable by all.
     pub(crate) folder: PathBuf,
 }
 
 /// What a command said, and how it ended.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub(crate) struct CommandOutput {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
-impl Ground {
+impl TrialFixture {
     /// Makes the ground of the trial called `name`; `None`, after saying so, where we cannot become bob.
-    pub(crate) fn new(name: &str) -> Option<Ground> {
+    pub(crate) fn new(name: &str) -> Option<TrialFixture> {
         if !Uid::effective().is_root() {
             assert!(std::env::var_os("CI").is_none(), "the trials need root");
             skipped("trials", &format!("{name} needs root"));
             return None;
         }
-        let ground = Ground::of_ours(name);
-        fs::create_dir(ground.home()).unwrap();
-        chown(ground.home(), Some(BOB), Some(BOB)).unwrap();
-        Some(ground)
+        let fixture = TrialFixture::of_ours(name);
+        fs::create_dir(fixture.home()).unwrap();
+        chown(fixture.home(), Some(BOB), Some(BOB)).unwrap();
+        Some(fixture)
     }
 
     /// The ground of a trial without bob, which any user can make.
-    pub(crate) fn of_ours(name: &str) -> Ground {
+    pub(crate) fn of_ours(name: &str) -> TrialFixture {
         let folder = crate::served::folder(&format!("trial-{name}"));
-        let ground = Ground { folder: fs::canonicalize(folder).unwrap() };
+        let fixture = TrialFixture { folder: fs::canonicalize(folder).unwrap() };
         // Bob cannot reach the folder that it was built in. Copied by another program: a copy that is open
         // for writing here would be so in what other tests start meanwhile, and could not be executed.
         let copied =
-            Command::new("cp").args([env!("CARGO_BIN_EXE_mainspring"), &ground.text("mainspring")]).status();
+            Command::new("cp").args([env!("CARGO_BIN_EXE_mainspring"), &fixture.text("mainspring")]).status();
         assert!(copied.unwrap().success());
-        ground
+        fixture
     }
 
     /// Bob's folder.
@@ -88,14 +88,14 @@ impl Ground {
     }
 
     /// Does something as bob, in bob's folder; `$T` is root's.
-    pub(crate) fn bob(&self, text: &str) -> Said {
+    pub(crate) fn bob(&self, text: &str) -> CommandOutput {
         let mut shell = Command::new("/bin/sh");
         shell.args(["-ec", text]).current_dir(self.home()).uid(BOB).gid(BOB);
         said(shell.env("T", &self.folder))
     }
 
     /// Does something as root, in root's folder; `$M` is the program.
-    pub(crate) fn root(&self, text: &str) -> Said {
+    pub(crate) fn root(&self, text: &str) -> CommandOutput {
         let mut shell = Command::new("/bin/sh");
         shell.args(["-c", text]).current_dir(&self.folder).env("M", self.path("mainspring"));
         said(shell.env("TZ", "UTC").env_remove("MAINSPRING_DATA").env_remove("COLUMNS"))
@@ -116,7 +116,7 @@ impl Ground {
     }
 
     /// Asks that server.
-    pub(crate) fn ask(&self, args: &[&str]) -> Said {
+    pub(crate) fn ask(&self, args: &[&str]) -> CommandOutput {
         let (first, rest) = args.split_first().unwrap();
         self.mainspring(&[&[first, "--data", "data"], rest].concat())
     }
@@ -130,30 +130,30 @@ impl Ground {
     }
 
     /// Runs the program as root.
-    pub(crate) fn mainspring(&self, args: &[&str]) -> Said {
+    pub(crate) fn mainspring(&self, args: &[&str]) -> CommandOutput {
         let mut command = Command::new("timeout");
         command.args(["-s", "KILL", BOUND_SECONDS]).arg(self.path("mainspring")).args(args);
         said(command.current_dir(&self.folder).env("TZ", "UTC").env_remove("MAINSPRING_DATA"))
     }
 }
 
-impl Drop for Ground {
+impl Drop for TrialFixture {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
-impl Said {
+impl CommandOutput {
     /// Everything that was said.
     pub(crate) fn text(&self) -> String {
         format!("{}{}", self.stdout, self.stderr)
     }
 }
 
-fn said(command: &mut Command) -> Said {
+fn said(command: &mut Command) -> CommandOutput {
     let output = command.output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    Said { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    CommandOutput { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
 /// The names in a folder, in order.

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use crate::program::{Ended, Running, mainspring};
+use crate::program::{EndedProgram, Running, mainspring};
 use crate::scratch;
 
 /// A server and its folder.
-pub(crate) struct Served {
+pub(crate) struct TestServer {
     pub(crate) folder: PathBuf,
     pub(crate) running: Running,
 }
@@ -47,18 +47,18 @@ pub(crate) fn write(path: &Path, text: &str) {
     fs::rename(&new, path).unwrap();
 }
 
-impl Served {
-    pub(crate) fn start(name: &str, jobs: &str) -> Served {
+impl TestServer {
+    pub(crate) fn start(name: &str, jobs: &str) -> TestServer {
         let folder = folder(name);
         write(&folder.join("jobs.toml"), jobs);
-        Served::start_in(folder, &[])
+        TestServer::start_in(folder, &[])
     }
 
-    pub(crate) fn start_in(folder: PathBuf, args: &[&str]) -> Served {
+    pub(crate) fn start_in(folder: PathBuf, args: &[&str]) -> TestServer {
         let (data, file) = (folder.join("data"), folder.join("jobs.toml"));
         let own = ["serve", "--data", data.to_str().unwrap(), "--grace", "1h", file.to_str().unwrap()];
         let running = Running::any(&[&own[..], args].concat());
-        let mut served = Served { folder, running };
+        let mut served = TestServer { folder, running };
         served.running.wait_for(&[", data in "]);
         served
     }
@@ -72,7 +72,7 @@ impl Served {
     }
 
     /// Runs a command against this server. What follows `--` stays behind it.
-    pub(crate) fn ask(&self, args: &[&str]) -> Ended {
+    pub(crate) fn ask(&self, args: &[&str]) -> EndedProgram {
         let data = self.data();
         let mut all = vec![args[0]];
         if matches!(args[0], "dead" | "token") {
@@ -98,10 +98,10 @@ impl Served {
     }
 
     /// Kills the server, and starts another one in the same folder.
-    pub(crate) fn crash_and_start(self) -> Served {
+    pub(crate) fn crash_and_start(self) -> TestServer {
         self.running.signal(Signal::SIGKILL);
         self.running.end();
-        Served::start_in(self.folder, &[])
+        TestServer::start_in(self.folder, &[])
     }
 
     pub(crate) fn stop(self) {

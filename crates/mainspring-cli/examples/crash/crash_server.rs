@@ -12,7 +12,7 @@ use crate::jobs;
 
 /// A folder with all that belongs to one test.
 #[derive(Clone)]
-pub(crate) struct Served {
+pub(crate) struct CrashServer {
     server: PathBuf,
     program: PathBuf,
     folder: PathBuf,
@@ -25,12 +25,12 @@ fn failed(what: &Path) -> impl Fn(std::io::Error) -> String {
     move |error| format!("{}: {error}", what.display())
 }
 
-impl Served {
-    pub(crate) fn new(server: &Path, seed: u64) -> Result<Served, String> {
+impl CrashServer {
+    pub(crate) fn new(server: &Path, seed: u64) -> Result<CrashServer, String> {
         let program = std::env::current_exe().map_err(|error| error.to_string())?;
         let folder = std::env::temp_dir().join(format!("mainspring-crash-{}-{seed}", std::process::id()));
         fs::create_dir_all(&folder).map_err(failed(&folder))?;
-        let served = Served { server: server.to_owned(), program, folder };
+        let served = CrashServer { server: server.to_owned(), program, folder };
         served.write_jobs(None)?;
         Ok(served)
     }
