@@ -21,7 +21,9 @@ use mainspring_exec::span::Span;
 use mainspring_host::socket::connect;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
-use mainspring_server::protocol::{Answered, Asked, ErrorKind, ErrorWire, Request, Response};
+use mainspring_server::protocol::{
+    ErrorKind, ErrorWire, IdentifiedRequest, IdentifiedResponse, Request, Response,
+};
 use mainspring_server::waiting::{is_left, is_readable, wait_for_any};
 
 pub mod http;
@@ -115,7 +117,7 @@ impl Client {
     pub fn ask_with(&mut self, request: Request, comment: Option<String>) -> Result<Response, Error> {
         self.last_id += 1;
         let answers = request.row().answers;
-        let asked = Asked { id: self.last_id, actor: None, comment, own: false, request };
+        let asked = IdentifiedRequest { id: self.last_id, actor: None, comment, own: false, request };
         let text = serde_json::to_string(&asked).expect("requests have string keys and finite numbers");
         let sent = match &mut self.channel {
             Channel::Socket(socket) => socket.send(&text),
@@ -156,7 +158,8 @@ impl Client {
                 Ok(_) => {}
                 Err(error) => return Err(self.broken(error)),
             }
-            let answered: Answered = serde_json::from_str(&line).map_err(|error| self.unread(error))?;
+            let answered: IdentifiedResponse =
+                serde_json::from_str(&line).map_err(|error| self.unread(error))?;
             match answered.response {
                 // The server may say something about the connection as a whole.
                 Response::Error(error) => return Err(Error::Refused(error)),
@@ -310,7 +313,8 @@ mod tests {
         let mut client = Client::connect(&Address::Here(data)).unwrap();
         let (mut stream, _) = listener.accept().unwrap();
         let response = ErrorWire::response(ErrorKind::Temporary, "full");
-        writeln!(stream, "{}", serde_json::to_string(&Answered { id: 0, response }).unwrap()).unwrap();
+        writeln!(stream, "{}", serde_json::to_string(&IdentifiedResponse { id: 0, response }).unwrap())
+            .unwrap();
         drop(stream);
         let error = client.ask(Request::Status).unwrap_err();
         assert_eq!(error.to_string(), "full", "{error:?}");

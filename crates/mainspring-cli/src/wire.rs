@@ -3,7 +3,7 @@
 //! ```text
 //! next       Times        { expression, dialect, zone, dst, day_rule, from, until, count, is_cut_short, times, explanation? }
 //! explain    Explained    { expression, dialect, zone, dst, day_rule, from, explanation }
-//! translate  Translated   { expression, dialect, to, translation, notes, reason }
+//! translate  TranslationDocument   { expression, dialect, to, translation, notes, reason }
 //! simulate   see simulation::report
 //! check      Checked      { files: [{ file, jobs, problems, warnings, findings, left_out }] }
 //! next JOB   JobTimes     { job, zone, from, times }

@@ -40,8 +40,8 @@ mod work;
 pub use audit::{AuditAskWire, AuditWire, SpreadWire, StatsWire};
 pub use cluster::{ClusterWire, DatabaseWire, MemberWire, ShardWire, ranges};
 pub use expression::{
-    ChangeWire, ExplanationWire, FieldWire, Question, Translated, WarningWire, day_rule_name, language_name,
-    read_expression,
+    ChangeWire, ExplanationWire, FieldWire, Question, TranslationDocument, WarningWire, day_rule_name,
+    language_name, read_expression,
 };
 pub use health::{ClockStepWire, HealthWire, MAX_NAMED, NamesWire};
 pub use job::{HoldWire, JobState, JobWire, MAX_WAITING_SHOWN, PauseTermsWire, SourceCode};
@@ -51,7 +51,7 @@ pub use metrics::{
 };
 pub use page::{AttemptWire, ChangesWire, FoundWire, LoginWire, RunChangeWire};
 pub use question::{HistoryWire, ListWire, PauseWire};
-pub use reading::{Asked, MAX_VALUES, check_values};
+pub use reading::{IdentifiedRequest, MAX_VALUES, check_values};
 pub use request::{EXAMPLES, FileWire, Request};
 pub use row::{Answers, Backend, Effect, Power, Row, Subject};
 pub use work::{EveryWire, SubmitWire, WorkWire};
@@ -67,7 +67,7 @@ pub const MAX_ROWS: usize = 1_000;
 
 /// An answer with the id of its request, which comes first.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Answered {
+pub struct IdentifiedResponse {
     /// That of the request.
     pub id: u64,
     /// The answer.
@@ -365,7 +365,7 @@ mod tests {
 
     #[test]
     fn requests_and_answers_are_plain_documents() {
-        let asked = Asked {
+        let asked = IdentifiedRequest {
             id: 7,
             actor: None,
             comment: None,
@@ -374,11 +374,11 @@ mod tests {
         };
         let text = serde_json::to_string(&asked).unwrap();
         assert_eq!(text, r#"{"id":7,"command":"run","job":"a","wait":true}"#);
-        assert_eq!(serde_json::from_str::<Asked>(&text).unwrap(), asked);
-        let answered = Answered { id: 7, response: ErrorWire::response(ErrorKind::NotFound, "no") };
+        assert_eq!(serde_json::from_str::<IdentifiedRequest>(&text).unwrap(), asked);
+        let answered = IdentifiedResponse { id: 7, response: ErrorWire::response(ErrorKind::NotFound, "no") };
         let text = serde_json::to_string(&answered).unwrap();
         assert_eq!(text, r#"{"id":7,"error":{"kind":"not_found","message":"no"}}"#);
-        assert_eq!(serde_json::from_str::<Answered>(&text).unwrap(), answered);
+        assert_eq!(serde_json::from_str::<IdentifiedResponse>(&text).unwrap(), answered);
         let run = RunWire { run: "a@b".into(), ..RunWire::default() };
         let answers = [
             Response::Done(Done {}),
@@ -389,19 +389,22 @@ mod tests {
         for response in answers {
             let mut unsent = b"before\n".to_vec();
             response.write_line(7, &mut unsent);
-            let line = serde_json::to_string(&Answered { id: 7, response }).unwrap();
+            let line = serde_json::to_string(&IdentifiedResponse { id: 7, response }).unwrap();
             assert_eq!(String::from_utf8(unsent).unwrap(), format!("before\n{line}\n"));
         }
-        let done = Answered { id: 0, response: Response::Done(Done {}) };
-        assert_eq!(serde_json::from_str::<Answered>(&serde_json::to_string(&done).unwrap()).unwrap(), done);
+        let done = IdentifiedResponse { id: 0, response: Response::Done(Done {}) };
+        assert_eq!(
+            serde_json::from_str::<IdentifiedResponse>(&serde_json::to_string(&done).unwrap()).unwrap(),
+            done
+        );
     }
 
     #[test]
     fn what_is_left_out_of_a_request_has_a_default() {
-        let asked = Asked::read(br#"{"command":"status"}"#).unwrap();
+        let asked = IdentifiedRequest::read(br#"{"command":"status"}"#).unwrap();
         let request = Request::Status;
-        assert_eq!(asked, Asked { id: 0, actor: None, comment: None, own: false, request });
-        let asked = Asked::read(br#"{"command":"pause"}"#).unwrap();
+        assert_eq!(asked, IdentifiedRequest { id: 0, actor: None, comment: None, own: false, request });
+        let asked = IdentifiedRequest::read(br#"{"command":"pause"}"#).unwrap();
         assert_eq!(asked.request, Request::Pause(PauseWire::default()));
     }
 }

@@ -22,7 +22,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
-use mainspring_server::protocol::{Answered, Asked, ErrorKind, ErrorWire, Request, Response};
+use mainspring_server::protocol::{
+    ErrorKind, ErrorWire, IdentifiedRequest, IdentifiedResponse, Request, Response,
+};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
@@ -91,7 +93,7 @@ pub struct Connection {
     last_id: u64,
 }
 
-fn line(asked: &Asked) -> Vec<u8> {
+fn line(asked: &IdentifiedRequest) -> Vec<u8> {
     let mut text = serde_json::to_vec(asked).expect("requests have string keys and finite numbers");
     text.push(b'\n');
     text
@@ -119,12 +121,12 @@ impl Connection {
     /// What the loop says, or that it has ended.
     pub async fn ask(&mut self, actor: Actor, request: Request) -> Result<Response, ErrorWire> {
         let Actor { name, comment } = actor;
-        self.send(Asked { id: 0, actor: name, comment, own: false, request }).await
+        self.send(IdentifiedRequest { id: 0, actor: name, comment, own: false, request }).await
     }
 
-    async fn send(&mut self, asked: Asked) -> Result<Response, ErrorWire> {
+    async fn send(&mut self, asked: IdentifiedRequest) -> Result<Response, ErrorWire> {
         self.last_id += 1;
-        let asked = Asked { id: self.last_id, ..asked };
+        let asked = IdentifiedRequest { id: self.last_id, ..asked };
         // Files are as long as the longest request: they are written on a thread beside that of the listener.
         let text = if matches!(asked.request, Request::Apply { .. }) {
             spawn_blocking(move || line(&asked)).await.map_err(|_| gone())?
@@ -147,7 +149,7 @@ impl Connection {
             if count == 0 {
                 return Err(gone());
             }
-            let answered: Answered = serde_json::from_slice(&line)
+            let answered: IdentifiedResponse = serde_json::from_slice(&line)
                 .map_err(|error| ErrorWire::new(ErrorKind::Failed, format!("a strange answer: {error}")))?;
             match answered.response {
                 Response::Error(error) => return Err(error),
@@ -194,7 +196,9 @@ impl Pool {
     /// What the loop says.
     pub async fn look_at(self: &Arc<Self>, reach: Reach, request: Request) -> Result<Response, Problem> {
         let own = reach == Reach::Here;
-        self.send(Asked { id: 0, actor: None, comment: None, own, request }).await.map_err(Problem::from)
+        self.send(IdentifiedRequest { id: 0, actor: None, comment: None, own, request })
+            .await
+            .map_err(Problem::from)
     }
 
     /// Asks on an idle connection.
@@ -204,10 +208,10 @@ impl Pool {
     /// What the loop says, or that it does not answer.
     pub async fn ask(self: &Arc<Self>, actor: Actor, request: Request) -> Result<Response, ErrorWire> {
         let Actor { name, comment } = actor;
-        self.send(Asked { id: 0, actor: name, comment, own: false, request }).await
+        self.send(IdentifiedRequest { id: 0, actor: name, comment, own: false, request }).await
     }
 
-    async fn send(self: &Arc<Self>, asked: Asked) -> Result<Response, ErrorWire> {
+    async fn send(self: &Arc<Self>, asked: IdentifiedRequest) -> Result<Response, ErrorWire> {
         let pool = Arc::clone(self);
         let owner = OWNER.try_with(Clone::clone).ok().flatten();
         // A task of its own: it ends with its answer even if nobody waits for it any more.
@@ -267,7 +271,7 @@ mod tests {
             let of_ada = ask("ada");
             let all = ends.asked().await;
             let adas = all.iter().find(|index| !first.contains(index)).expect("it is asked at once");
-            let answer = Answered { id: 1, response: Response::Recounted(None) };
+            let answer = IdentifiedResponse { id: 1, response: Response::Recounted(None) };
             writeln!(ends.0[*adas].0, "{}", serde_json::to_string(&answer).unwrap()).unwrap();
             assert_eq!(of_ada.await.unwrap(), Ok(Response::Recounted(None)));
             assert!(of_mara.iter().all(|asking| !asking.is_finished()));

@@ -24,7 +24,7 @@ use crate::client::{Address, Client};
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::log::Style;
-use mainspring_server::protocol::{Asked, ErrorKind, ErrorWire, Request, Response};
+use mainspring_server::protocol::{ErrorKind, ErrorWire, IdentifiedRequest, Request, Response};
 use mainspring_server::server::standby;
 
 /// How often the owner looks for requests.
@@ -107,7 +107,7 @@ fn connect(data: DataDirectory) -> Option<Client> {
 
 /// What this process's own server says to somebody who waits.
 fn reply(client: &mut Client, entry: &Entry) -> String {
-    let asked = Asked::read(entry.request.as_bytes());
+    let asked = IdentifiedRequest::read(entry.request.as_bytes());
     let response = match asked.map(|asked| asked.request) {
         Ok(Request::Logs { of, .. }) => match streaming_requests::logs(client, &of) {
             Ok(text) => return text,
@@ -121,8 +121,8 @@ fn reply(client: &mut Client, entry: &Entry) -> String {
 
 /// Asks this process's own server.
 fn done(client: &mut Client, entry: &Entry) -> Response {
-    let request = match Asked::read(entry.request.as_bytes()) {
-        Ok(Asked { request, .. }) => request,
+    let request = match IdentifiedRequest::read(entry.request.as_bytes()) {
+        Ok(IdentifiedRequest { request, .. }) => request,
         Err(error) => return Response::Error(error),
     };
     // In a transaction only submissions are asked for.

@@ -29,7 +29,7 @@ use super::streaming_requests::{self, temporary};
 use super::tables::Tables;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::protocol::{
-    Answered, Asked, ChangesWire, MAX_REQUEST_BYTES, MetricsWire, Request, Response,
+    ChangesWire, IdentifiedRequest, IdentifiedResponse, MAX_REQUEST_BYTES, MetricsWire, Request, Response,
 };
 use mainspring_server::server::ShardFilter;
 use mainspring_server::server::remote_output::bring;
@@ -203,23 +203,24 @@ impl RequestProxy {
     fn answer(
         &mut self,
         line: &str,
-        actor_of: impl Fn(&Asked) -> Option<String>,
+        actor_of: impl Fn(&IdentifiedRequest) -> Option<String>,
         stream: &UnixStream,
     ) -> io::Result<()> {
         let mut written = stream;
         let (asks, reason) = self.standing.now();
-        let asked = Asked::read(line.as_bytes());
+        let asked = IdentifiedRequest::read(line.as_bytes());
         let id = asked.as_ref().map_or(0, |asked| asked.id);
         let mut give = |response| {
-            let text = serde_json::to_string(&Answered { id, response }).map_err(io::Error::other)?;
+            let text =
+                serde_json::to_string(&IdentifiedResponse { id, response }).map_err(io::Error::other)?;
             writeln!(written, "{text}")
         };
         let asked = match asked {
             // The listener asks for them, and counts on its own what it answers.
-            Ok(Asked { request: Request::Metrics { .. }, .. }) => {
+            Ok(IdentifiedRequest { request: Request::Metrics { .. }, .. }) => {
                 return give(Response::Metrics(Box::new(MetricsWire::of_standby())));
             }
-            Ok(Asked { request: Request::Watch, .. }) if self.is_listener => {
+            Ok(IdentifiedRequest { request: Request::Watch, .. }) if self.is_listener => {
                 let changes = self.changes(stream)?;
                 return give(Response::Changes(changes));
             }
@@ -230,7 +231,7 @@ impl RequestProxy {
         let outputs = self.is_listener.then(|| self.standing.tables.data.output());
         let server = &self.standing.name;
         let actor = actor_of(&asked).map_or_else(|| server.clone(), |name| format!("{name} at {server}"));
-        let of = |request: &Request| said(&Asked { request: request.clone(), ..asked.clone() });
+        let of = |request: &Request| said(&IdentifiedRequest { request: request.clone(), ..asked.clone() });
         let mut ask = |line: &str, request: &Request| {
             self.reply_to(&Question { line, request, actor: &actor, reason: &reason })
         };

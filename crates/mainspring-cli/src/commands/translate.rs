@@ -10,7 +10,7 @@ use crate::cli::expression::TranslateArgs;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::message::say;
-use mainspring_server::protocol::Translated;
+use mainspring_server::protocol::TranslationDocument;
 
 pub(super) fn translate(args: &TranslateArgs) -> Result<Exit, Error> {
     let expression = match read(&args.expression) {
@@ -18,12 +18,12 @@ pub(super) fn translate(args: &TranslateArgs) -> Result<Exit, Error> {
         Err(fault) => return refuse(&args.expression, fault),
     };
     let asked = &args.expression;
-    let document = Translated::new(&expression, &asked.text, asked.dialect, args.to);
+    let document = TranslationDocument::new(&expression, &asked.text, asked.dialect, args.to);
     show(args, &document)?;
     Ok(if document.translation.is_some() { Exit::Ok } else { Exit::Failed })
 }
 
-fn show(args: &TranslateArgs, document: &Translated) -> Result<(), Error> {
+fn show(args: &TranslateArgs, document: &TranslationDocument) -> Result<(), Error> {
     if args.expression.json {
         return print_json(document);
     }

@@ -29,7 +29,7 @@ pub struct Question {
 
 /// The document of `translate`.
 #[derive(Clone, Debug, Serialize)]
-pub struct Translated {
+pub struct TranslationDocument {
     /// As it was given.
     pub expression: String,
     /// Its language.
@@ -44,15 +44,15 @@ pub struct Translated {
     pub reason: Option<String>,
 }
 
-impl Translated {
+impl TranslationDocument {
     /// What becomes of an expression in another language.
-    pub fn new(expression: &Expression, text: &str, dialect: Language, to: Language) -> Translated {
+    pub fn new(expression: &Expression, text: &str, dialect: Language, to: Language) -> TranslationDocument {
         let (expressed, dialect, to_name) = (text.to_owned(), language_name(dialect), language_name(to));
         let (translation, notes, reason) = match expression.translate(to) {
             Ok(translation) => (Some(translation.text), translation.notes, None),
             Err(reason) => (None, Vec::new(), Some(reason.to_string())),
         };
-        Translated { expression: expressed, dialect, to: to_name, translation, notes, reason }
+        TranslationDocument { expression: expressed, dialect, to: to_name, translation, notes, reason }
     }
 }
 

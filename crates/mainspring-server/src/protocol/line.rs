@@ -14,7 +14,7 @@ use std::fmt;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 
-use super::{Answered, Response};
+use super::{IdentifiedResponse, Response};
 
 impl Response {
     /// The line of [`write_line`](Self::write_line) alone.
@@ -28,7 +28,7 @@ impl Response {
         String::from_utf8(line).expect("JSON is UTF-8")
     }
 
-    /// Adds the line that answers a request to what is to be sent: what [`Answered`] is as
+    /// Adds the line that answers a request to what is to be sent: what [`IdentifiedResponse`] is as
     /// JSON, with the end of the line.
     ///
     /// # Panics
@@ -44,8 +44,8 @@ impl Response {
     }
 }
 
-impl<'de> Deserialize<'de> for Answered {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Answered, D::Error> {
+impl<'de> Deserialize<'de> for IdentifiedResponse {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<IdentifiedResponse, D::Error> {
         deserializer.deserialize_map(AnsweredVisitor)
     }
 }
@@ -53,13 +53,13 @@ impl<'de> Deserialize<'de> for Answered {
 struct AnsweredVisitor;
 
 impl<'de> Visitor<'de> for AnsweredVisitor {
-    type Value = Answered;
+    type Value = IdentifiedResponse;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object of an id and then an answer")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Answered, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<IdentifiedResponse, A::Error> {
         let first: Option<Cow<'de, str>> = map.next_key()?;
         if first.as_deref() != Some("id") {
             return Err(A::Error::missing_field("id"));
@@ -68,7 +68,7 @@ impl<'de> Visitor<'de> for AnsweredVisitor {
         let response = Response::deserialize(MapAccessDeserializer::new(&mut map))?;
         // A later version may add fields.
         while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Answered { id, response })
+        Ok(IdentifiedResponse { id, response })
     }
 }
 
@@ -78,8 +78,8 @@ mod tests {
 
     #[test]
     fn an_answer_is_its_id_and_then_what_is_said() {
-        let read = |line: &str| serde_json::from_str::<Answered>(line);
-        let done = Answered { id: 3, response: Response::Done(super::super::Done {}) };
+        let read = |line: &str| serde_json::from_str::<IdentifiedResponse>(line);
+        let done = IdentifiedResponse { id: 3, response: Response::Done(super::super::Done {}) };
         assert_eq!(read(r#"{"id":3,"done":{}}"#).expect("an answer"), done);
         assert_eq!(read(r#"{"id":3,"done":{"new":1},"newer":[2]}"#).expect("fields are added"), done);
         for bad in [

@@ -21,7 +21,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A request with its id.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct IdentifiedRequest {
     /// Comes back with each answer.
     #[serde(default)]
     pub id: u64,
@@ -72,13 +72,13 @@ pub fn check_values(document: &[u8]) -> Result<(), String> {
     Err(format!("there are more than {MAX_VALUES} values in it"))
 }
 
-impl Asked {
+impl IdentifiedRequest {
     /// Reads one request.
     ///
     /// # Errors
     ///
     /// When it is no request, has something in it that this version does not know, or too many values.
-    pub fn read(document: &[u8]) -> Result<Asked, ErrorWire> {
+    pub fn read(document: &[u8]) -> Result<IdentifiedRequest, ErrorWire> {
         check_values(document).map_err(|text| ErrorWire::new(ErrorKind::Usage, text))?;
         serde_json::from_slice(document).map_err(|error| refused(&error))
     }
@@ -110,7 +110,7 @@ mod tests {
     use crate::protocol::EXAMPLES;
     use serde_json::Value;
 
-    /// The fields of [`Asked`], and the one that says which request it is.
+    /// The fields of [`IdentifiedRequest`], and the one that says which request it is.
     const OF_EVERY_REQUEST: [&str; 5] = ["id", "actor", "comment", "own", "command"];
 
     #[test]
@@ -121,13 +121,13 @@ mod tests {
             let twice = OF_EVERY_REQUEST.iter().find(|name| own.get(name).is_some() && **name != "command");
             assert_eq!(twice, None, "the field of {text} would be taken for that of the request");
             let (actor, comment) = (Some("ada".into()), Some("why".into()));
-            let asked = Asked { id: 7, actor, comment, own: true, request };
+            let asked = IdentifiedRequest { id: 7, actor, comment, own: true, request };
             let document = serde_json::to_value(&asked).unwrap();
-            assert_eq!(Asked::read(document.to_string().as_bytes()).unwrap(), asked);
+            assert_eq!(IdentifiedRequest::read(document.to_string().as_bytes()).unwrap(), asked);
             for path in objects(&document) {
                 let mut later = document.clone();
                 later.pointer_mut(&path).unwrap()["later"] = Value::Null;
-                let refused = Asked::read(later.to_string().as_bytes()).unwrap_err();
+                let refused = IdentifiedRequest::read(later.to_string().as_bytes()).unwrap_err();
                 assert!(refused.message.contains("does not know `later`"), "{later}: {}", refused.message);
             }
         }
@@ -159,12 +159,12 @@ mod tests {
         assert_eq!(check_values(list(MAX_VALUES - 3).as_bytes()), Ok(()));
         assert!(check_values(list(MAX_VALUES - 2).as_bytes()).unwrap_err().contains("262144 values"));
         let asked = format!("{{\"command\":\"status\",\"x\":{}}}", list(MAX_VALUES));
-        assert!(Asked::read(asked.as_bytes()).unwrap_err().message.contains("values"));
+        assert!(IdentifiedRequest::read(asked.as_bytes()).unwrap_err().message.contains("values"));
     }
 
     #[test]
     fn a_command_of_a_later_version_is_named_and_other_mistakes_are_shown() {
-        let said = |text: &str| Asked::read(text.as_bytes()).unwrap_err().message;
+        let said = |text: &str| IdentifiedRequest::read(text.as_bytes()).unwrap_err().message;
         assert!(said(r#"{"command":"teleport"}"#).contains("does not know `teleport`, and has done nothing"));
         assert!(said(r#"{"command":"run","wait":true}"#).contains("missing field `job`"));
         assert!(said("nonsense").starts_with("the request cannot be read by this server, version "));

@@ -28,7 +28,7 @@ use super::peers::{MAX_WAITING, Peers};
 use super::purpose::Purpose;
 use super::rate::{Bucket, INSIDE_RATE, Rates};
 use super::waiters::Waiters;
-use crate::protocol::{Answers, Asked, ErrorKind, ErrorWire, Response, Row};
+use crate::protocol::{Answers, ErrorKind, ErrorWire, IdentifiedRequest, Response, Row};
 use mainspring_exec::clock::Moment;
 
 /// How many requests may wait for the ends of runs: each costs memory and a lookup.
@@ -118,14 +118,14 @@ impl Clients {
 
     /// The next request, with the number of its connection, and who asks: for whom, if the server's own
     /// listener says so, and else whose process it is. A client that names somebody is not believed.
-    pub(super) fn next_request(&mut self) -> Option<(RequestId, Asked)> {
+    pub(super) fn next_request(&mut self) -> Option<(RequestId, IdentifiedRequest)> {
         let (client, asked) = self.peers.next_request()?;
         let Row { word, answers, .. } = asked.request.row();
         let follows = answers == Answers::Lines { follows: true };
         let request_id = RequestId { client, id: asked.id, follows, what: word };
         let peer = self.peers.get(client)?;
         let actor = if peer.is_listener { asked.actor } else { Some(peer.owner()) };
-        Some((request_id, Asked { actor, ..asked }))
+        Some((request_id, IdentifiedRequest { actor, ..asked }))
     }
 
     /// Keeps who asks until the request is a command.

@@ -24,7 +24,9 @@ use nix::sys::socket::{getsockopt, setsockopt};
 
 use super::feed::Feed;
 use super::rate::Bucket;
-use crate::protocol::{Asked, Done, ErrorKind, ErrorWire, MAX_APPLIED_FILES, MAX_REQUEST_BYTES, Response};
+use crate::protocol::{
+    Done, ErrorKind, ErrorWire, IdentifiedRequest, MAX_APPLIED_FILES, MAX_REQUEST_BYTES, Response,
+};
 use crate::waiting::is_left;
 use mainspring_exec::clock::Moment;
 
@@ -262,12 +264,12 @@ impl Peer {
     }
 
     /// Takes the next request, if there is one and its answer may be written.
-    pub(super) fn next_request(&mut self) -> Option<Asked> {
+    pub(super) fn next_request(&mut self) -> Option<IdentifiedRequest> {
         let Line::Ends(end) = self.line else { return None };
         if self.is_full() || 0 < self.asking_count || MAX_REQUESTS_PER_TURN <= self.taken_count {
             return None;
         }
-        let asked = Asked::read(&self.unread[self.start..end]);
+        let asked = IdentifiedRequest::read(&self.unread[self.start..end]);
         (self.start, self.line) = (end + 1, Line::NotBefore(end + 1));
         self.taken_count += 1;
         self.find_line();

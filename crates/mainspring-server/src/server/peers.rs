@@ -159,7 +159,7 @@ impl Peers {
     }
 
     /// The next request, with the number of its connection: of each connection one, then of each the next.
-    pub(super) fn next_request(&mut self) -> Option<(u64, Asked)> {
+    pub(super) fn next_request(&mut self) -> Option<(u64, IdentifiedRequest)> {
         for _ in 0..self.peers.len() {
             self.next_index = (self.next_index + 1) % self.peers.len();
             let peer = &mut self.peers[self.next_index];

@@ -27,8 +27,8 @@ use super::purpose::Purpose;
 use super::{Server, describe, queries};
 use crate::message::counted;
 use crate::protocol::{
-    AppliedWire, Asked, Effect, ErrorKind, ErrorWire, EveryWire, PauseWire, Power, Request, Response, Row,
-    SubmitWire, WorkWire,
+    AppliedWire, Effect, ErrorKind, ErrorWire, EveryWire, IdentifiedRequest, PauseWire, Power, Request,
+    Response, Row, SubmitWire, WorkWire,
 };
 use mainspring_action::body::{Body, ProcessBody};
 use mainspring_exec::clock::Moment;
@@ -62,14 +62,19 @@ impl Server {
         }
     }
 
-    fn take_request(&mut self, request_id: RequestId, asked: Asked, now: Moment) {
+    fn take_request(&mut self, request_id: RequestId, asked: IdentifiedRequest, now: Moment) {
         let admitted = self.admit(request_id, &asked, now);
         let asking = admitted.and_then(|()| self.answer(request_id, asked.request, now));
         self.go_on(request_id, asking);
     }
 
     /// Refuses what may not be asked now, by the row of the request. Keeps who asks for a change.
-    fn admit(&mut self, request_id: RequestId, asked: &Asked, now: Moment) -> Result<(), ErrorWire> {
+    fn admit(
+        &mut self,
+        request_id: RequestId,
+        asked: &IdentifiedRequest,
+        now: Moment,
+    ) -> Result<(), ErrorWire> {
         let row = asked.request.row();
         if row.power == Power::Listener && !self.clients.is_listener(request_id) {
             return Err(ErrorWire::new(ErrorKind::Denied, "only the listener of the server may ask that"));

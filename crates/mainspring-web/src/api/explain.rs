@@ -13,7 +13,7 @@ use mainspring_cron::{DayRule, DstPolicy, Expression, Language, Schedule, TimeTe
 use mainspring_file::problem::Fault;
 use mainspring_server::log::rfc3339;
 use mainspring_server::protocol::{
-    ExplanationWire, Question, Translated, day_rule_name, language_name, read_expression,
+    ExplanationWire, Question, TranslationDocument, day_rule_name, language_name, read_expression,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -118,8 +118,8 @@ fn document(
     let translations: Vec<Value> = LANGUAGES
         .into_iter()
         .map(|to| {
-            let Translated { to, translation, notes, reason, .. } =
-                Translated::new(&expression, text, language, to);
+            let TranslationDocument { to, translation, notes, reason, .. } =
+                TranslationDocument::new(&expression, text, language, to);
             json!({ "to": to, "translation": translation, "notes": notes, "reason": reason })
         })
         .collect();

@@ -20,7 +20,7 @@ use std::pin::pin;
 use axum::http::HeaderValue;
 use axum::http::header::CONTENT_TYPE;
 use mainspring_host::socket::connect;
-use mainspring_server::protocol::{Answers, Asked, Power, Request, Response};
+use mainspring_server::protocol::{Answers, IdentifiedRequest, Power, Request, Response};
 use tokio::time::timeout;
 
 use super::log::too_many_streams;
@@ -53,7 +53,7 @@ pub fn scope_of(request: &Request) -> Option<Scope> {
 /// says.
 pub async fn answer(call: Call) -> Reply {
     call.asked()?;
-    let Asked { id, request, own, actor: _, comment } = call.read(asked).await?;
+    let IdentifiedRequest { id, request, own, actor: _, comment } = call.read(asked).await?;
     let here = || Problem::new(Code::Denied, "that is asked on the machine of the server alone");
     let scope = scope_of(&request).ok_or_else(here)?;
     check_scope(call.who()?, scope)?;
@@ -71,8 +71,8 @@ pub async fn answer(call: Call) -> Reply {
     }
 }
 
-fn asked(body: &[u8]) -> Result<Asked, Problem> {
-    Asked::read(body).map_err(Problem::from)
+fn asked(body: &[u8]) -> Result<IdentifiedRequest, Problem> {
+    IdentifiedRequest::read(body).map_err(Problem::from)
 }
 
 /// Reads a body.

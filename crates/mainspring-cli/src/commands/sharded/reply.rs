@@ -9,12 +9,12 @@ use std::io::{self, Write};
 use mainspring_job::Shard;
 
 use super::super::streaming_requests::temporary;
-use mainspring_server::protocol::{Answered, Asked, Response};
+use mainspring_server::protocol::{IdentifiedRequest, IdentifiedResponse, Response};
 
 /// What is asked, as it came and as it was read.
 pub(super) struct Question<'q> {
     pub(super) line: &'q str,
-    pub(super) asked: &'q Asked,
+    pub(super) asked: &'q IdentifiedRequest,
     pub(super) actor: String,
 }
 
@@ -36,7 +36,7 @@ pub(super) fn nobody(shard: Shard) -> Response {
 }
 
 /// A request as it is sent.
-pub(super) fn line_of(asked: &Asked) -> String {
+pub(super) fn line_of(asked: &IdentifiedRequest) -> String {
     let text = serde_json::to_string(asked).expect("requests have string keys and finite numbers");
     format!("{text}\n")
 }
@@ -46,6 +46,6 @@ pub(super) fn line_of(asked: &Asked) -> String {
 /// # Errors
 /// When the client has gone.
 pub(super) fn write(mut client: impl Write, id: u64, response: Response) -> io::Result<()> {
-    let text = serde_json::to_string(&Answered { id, response }).map_err(io::Error::other)?;
+    let text = serde_json::to_string(&IdentifiedResponse { id, response }).map_err(io::Error::other)?;
     client.write_all(format!("{text}\n").as_bytes())
 }

@@ -42,7 +42,7 @@ use super::watch::Watcher;
 use mainspring_exec::clock::Moment;
 use mainspring_file::job_source::JobSource;
 use mainspring_server::protocol::{
-    Answered, Asked, ErrorKind, ErrorWire, FileWire, Request, Response, ShardWire,
+    ErrorKind, ErrorWire, FileWire, IdentifiedRequest, IdentifiedResponse, Request, Response, ShardWire,
 };
 use mainspring_server::server::remote_output::bring;
 use mainspring_server::waiting::{is_left, is_readable, wait_for, wait_for_any};
@@ -101,7 +101,7 @@ impl Router {
     /// When the client has gone.
     pub(super) fn answer(&mut self, line: &str, client: &UnixStream) -> io::Result<()> {
         let mut writer = client;
-        let asked = match Asked::read(line.as_bytes()) {
+        let asked = match IdentifiedRequest::read(line.as_bytes()) {
             Ok(asked) => asked,
             Err(error) => return write(writer, 0, Response::Error(error)),
         };
@@ -145,7 +145,7 @@ impl Router {
             && let Response::Found(found) = response
         {
             let request = Request::Logs { of: found.run.run.clone(), follow: false };
-            let asked = Asked { request, ..question.asked.clone() };
+            let asked = IdentifiedRequest { request, ..question.asked.clone() };
             let outputs = self.pool.tables.data.output();
             bring(&outputs, &found.run, || {
                 streaming_requests::told(&self.reply_of(shard, &asked, &question.actor))
@@ -215,7 +215,7 @@ impl Router {
 
     /// One page of an export.
     fn in_turn(&mut self, shard: Shard, after: Option<String>, question: &Question<'_>) -> Response {
-        let asked = Asked { request: Request::Export { after }, ..question.asked.clone() };
+        let asked = IdentifiedRequest { request: Request::Export { after }, ..question.asked.clone() };
         let line = line_of(&asked);
         let one = Question { line: &line, asked: &asked, actor: question.actor.clone() };
         match self.ask_all(&[shard], &one).pop() {
@@ -231,8 +231,10 @@ impl Router {
         let request = &question.asked.request;
         if let Request::Apply { files, prune, preview: false } = request {
             let (files, prune) = (files.clone(), *prune);
-            let asked =
-                Asked { request: Request::Apply { files, prune, preview: true }, ..question.asked.clone() };
+            let asked = IdentifiedRequest {
+                request: Request::Apply { files, prune, preview: true },
+                ..question.asked.clone()
+            };
             let line = line_of(&asked);
             let preview = Question { line: &line, asked: &asked, actor: question.actor.clone() };
             let previewed = self.of_all(&preview);
@@ -350,7 +352,7 @@ impl Router {
         question: &Question<'_>,
     ) -> Vec<(Shard, Option<Response>)> {
         let read = |line: &str| {
-            let answered = serde_json::from_str::<Answered>(line);
+            let answered = serde_json::from_str::<IdentifiedResponse>(line);
             answered.map_or_else(|error| temporary(error.to_string()), |answered| answered.response)
         };
         let Some(links) = &mut self.links else {
@@ -417,7 +419,7 @@ impl Router {
             }
             let Ok(line) = link.receive(true) else { return ended(client) };
             client.write_all(line.as_bytes())?;
-            let answered: Answered = serde_json::from_str(&line).map_err(io::Error::other)?;
+            let answered: IdentifiedResponse = serde_json::from_str(&line).map_err(io::Error::other)?;
             if !matches!(answered.response, Response::Line(_) | Response::Planned { .. }) {
                 return Ok(());
             }

@@ -27,7 +27,7 @@ use mainspring_job::Shard;
 use super::super::remote_changes::RemoteChanges;
 use super::loops::{Link, Local};
 use super::pool::Pool;
-use mainspring_server::protocol::{Answered, ChangesWire, Response};
+use mainspring_server::protocol::{ChangesWire, IdentifiedResponse, Response};
 use mainspring_server::waiting::{is_left, wait_for_any};
 
 /// How often it is looked what other servers do, and which loops are here.
@@ -122,7 +122,7 @@ impl Watcher {
                 continue;
             }
             let line = watched.link.receive(false).unwrap_or_default();
-            match serde_json::from_str::<Answered>(&line).map(|answered| answered.response) {
+            match serde_json::from_str::<IdentifiedResponse>(&line).map(|answered| answered.response) {
                 Ok(Response::Changes(told)) => {
                     watched.is_asked = false;
                     add(changes, told);

@@ -21,7 +21,7 @@ use super::super::super::reply_wait::{self, Lack, Patience};
 use super::super::super::streaming_requests::{self, temporary};
 use super::super::reply::{Question, line_of, nobody, write};
 use super::{Responses, Router};
-use mainspring_server::protocol::{Asked, Request, Response};
+use mainspring_server::protocol::{IdentifiedRequest, Request, Response};
 
 /// A request that was left for the owner of a shard: its number, or why there is none.
 pub(super) type InboxEntry = (Shard, Result<i64, OwnerUnavailable>);
@@ -115,7 +115,7 @@ impl Router {
     ) -> io::Result<()> {
         let asked = question.asked;
         let ask = |request: &Request| {
-            let asked = Asked { request: request.clone(), ..asked.clone() };
+            let asked = IdentifiedRequest { request: request.clone(), ..asked.clone() };
             self.reply_of(shard, &asked, &question.actor)
         };
         let give = |response| write(client, asked.id, response);
@@ -123,7 +123,7 @@ impl Router {
     }
 
     /// What another server says, as it wrote it.
-    pub(super) fn reply_of(&mut self, shard: Shard, asked: &Asked, actor: &str) -> String {
+    pub(super) fn reply_of(&mut self, shard: Shard, asked: &IdentifiedRequest, actor: &str) -> String {
         let said = |response: Response| serde_json::to_string(&response).unwrap_or_default();
         let looks = asked.request.looks();
         if looks && self.pool.tables.silent().contains(&shard) {
