@@ -28,15 +28,15 @@ use crate::assets::Assets;
 use crate::bulk::Bulk;
 use crate::catalogue::Catalogue;
 use crate::computation::Computations;
-use crate::feed::Feed;
+use crate::event_stream::EventStream;
 use crate::lock::locked;
+use crate::memory_budget::MemoryBudget;
 use crate::meter::Meter;
 use crate::pool::{Actor, Pool, Reach, asking_for};
 use crate::problem::{Code, Problem};
 use crate::repeats::Repeats;
-use crate::room::Room;
 use crate::scope::Scope;
-use crate::sessions::{Identity, Sessions, Who};
+use crate::sessions::{Identity, Principal, Sessions};
 use crate::settings::Settings;
 use crate::shares::Shares;
 use crate::tokens::{Tokens, path};
@@ -68,13 +68,13 @@ pub struct App {
     /// that it is asked for anew.
     pub catalogue_here: Catalogue,
     /// What happens.
-    pub feed: Arc<Feed>,
+    pub feed: Arc<EventStream>,
     /// What is done to many at once.
     pub bulk: Bulk,
     /// What computes for long.
     pub computations: Computations,
     /// For long bodies and answers.
-    pub room: Arc<Room>,
+    pub budget: Arc<MemoryBudget>,
     /// What is counted.
     pub meter: Meter,
     /// The description of the API, from when it is served.
@@ -118,10 +118,10 @@ impl App {
             output: data.output(),
             catalogue: Catalogue::new(zone.clone(), Reach::Everywhere),
             catalogue_here: Catalogue::new(zone.clone(), Reach::Here),
-            feed: Arc::new(Feed::new(Moment::now().wall)),
+            feed: Arc::new(EventStream::new(Moment::now().wall)),
             bulk: Bulk::default(),
             computations: Computations::default(),
-            room: Arc::default(),
+            budget: Arc::default(),
             meter: Meter::default(),
             description: OnceLock::new(),
             assets: Assets::new(),
@@ -133,13 +133,13 @@ impl App {
     }
 
     /// What somebody may do here: less where nothing may be changed, or nothing defined.
-    fn allowed(&self, who: Who) -> Who {
+    fn allowed(&self, who: Principal) -> Principal {
         let most = match &self.settings {
             settings if settings.is_read_only => Scope::Look,
             settings if settings.is_defining => Scope::Define,
             _ => Scope::Operate,
         };
-        Who { scope: who.scope.min(most), ..who }
+        Principal { scope: who.scope.min(most), ..who }
     }
 
     /// Whose token it is.
@@ -147,7 +147,7 @@ impl App {
     /// # Errors
     ///
     /// When the file of tokens cannot be believed any more.
-    pub fn who_has(&self, token: &str) -> Result<Option<Who>, String> {
+    pub fn who_has(&self, token: &str) -> Result<Option<Principal>, String> {
         let mut tokens = locked(&self.tokens);
         tokens.refresh().map_err(|error| {
             let line =
@@ -160,7 +160,7 @@ impl App {
         let found = tokens.find(token).cloned();
         Ok(found.map(|token| {
             let scope = token.scope;
-            self.allowed(Who { identity: Identity::Token(token), scope })
+            self.allowed(Principal { identity: Identity::Token(token), scope })
         }))
     }
 
@@ -173,12 +173,12 @@ impl App {
         &self,
         from: Option<IpAddr>,
         headers: &HeaderMap,
-    ) -> Result<Option<Who>, String> {
+    ) -> Result<Option<Principal>, String> {
         Ok(self.settings.user_of_proxy(from, headers)?.map(|who| self.allowed(who)))
     }
 
     /// Whose session a cookie is. One of a token ends with it.
-    pub fn who_is(&self, cookie: &str, now: Moment) -> Option<Who> {
+    pub fn who_is(&self, cookie: &str, now: Moment) -> Option<Principal> {
         let who = locked(&self.sessions).find(cookie, now)?.clone();
         if let Identity::Token(token) = &who.identity {
             let mut tokens = locked(&self.tokens);
@@ -203,7 +203,7 @@ impl App {
             SignIn::Code(code) => {
                 let answer = self.pool.ask(Actor::default(), Request::Redeem { code }).await;
                 let is_good = matches!(answer, Ok(Response::LoginCode(_)));
-                is_good.then(|| self.allowed(Who { identity: Identity::Local, scope: Scope::Define }))
+                is_good.then(|| self.allowed(Principal { identity: Identity::Local, scope: Scope::Define }))
             }
         };
         let Some(who) = found else {
@@ -250,7 +250,7 @@ impl App {
     /// What the loop says.
     pub async fn change(
         &self,
-        who: &Who,
+        who: &Principal,
         comment: Option<String>,
         request: Request,
     ) -> Result<Response, Problem> {

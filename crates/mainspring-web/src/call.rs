@@ -22,10 +22,10 @@ use tokio::task::yield_now;
 
 use crate::app::App;
 use crate::guard::Proof;
+use crate::memory_budget::SHORT_BYTES;
 use crate::problem::{Code, Problem};
-use crate::room::SHORT_BYTES;
 use crate::sending::Whole;
-use crate::sessions::Who;
+use crate::sessions::Principal;
 
 /// What a handler answers.
 pub type Reply = Result<Response<Body>, Problem>;
@@ -41,7 +41,7 @@ pub struct Call {
     /// What all share.
     pub app: Arc<App>,
     /// Who asks; `None` where anybody may.
-    pub who: Option<Who>,
+    pub who: Option<Principal>,
     /// How that is known.
     pub proof: Option<Proof>,
     /// The names in the path of the route, with what stands there.
@@ -58,9 +58,9 @@ pub struct Call {
 
 /// The parameters behind the question mark.
 #[derive(Clone, Debug, Default)]
-pub struct Asked(HashMap<String, String>);
+pub struct QueryParams(HashMap<String, String>);
 
-impl Asked {
+impl QueryParams {
     /// One of them; an empty one is none.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str).filter(|text| !text.is_empty())
@@ -114,7 +114,7 @@ impl Call {
     /// # Errors
     ///
     /// 401 where it is nobody.
-    pub fn who(&self) -> Result<&Who, Problem> {
+    pub fn who(&self) -> Result<&Principal, Problem> {
         self.who.as_ref().ok_or_else(|| Problem::new(Code::Unauthenticated, "sign in first"))
     }
 
@@ -123,7 +123,7 @@ impl Call {
     /// # Errors
     ///
     /// 400 for another one, and for one that stands there twice.
-    pub fn asked(&self) -> Result<Asked, Problem> {
+    pub fn asked(&self) -> Result<QueryParams, Problem> {
         parameters(&self.uri, self.query)
     }
 
@@ -173,7 +173,7 @@ pub fn document<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
 /// # Errors
 ///
 /// 400 for another one, and for one that stands there twice.
-pub fn parameters(uri: &Uri, known: &[&str]) -> Result<Asked, Problem> {
+pub fn parameters(uri: &Uri, known: &[&str]) -> Result<QueryParams, Problem> {
     let wrong = |text: String| Problem::new(Code::Usage, text);
     let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(uri)
         .map_err(|_| wrong("what follows the question mark cannot be read".to_owned()))?;
@@ -188,7 +188,7 @@ pub fn parameters(uri: &Uri, known: &[&str]) -> Result<Asked, Problem> {
             return Err(wrong(format!("`{name}` stands there twice")));
         }
     }
-    Ok(Asked(found))
+    Ok(QueryParams(found))
 }
 
 /// A document as an answer.
@@ -271,7 +271,7 @@ mod tests {
         Call {
             query: &[],
             app: Arc::new(app),
-            who: Some(Who { identity: Identity::Local, scope: Scope::Look }),
+            who: Some(Principal { identity: Identity::Local, scope: Scope::Look }),
             proof: None,
             parameters: HashMap::new(),
             uri: Uri::from_static("/"),

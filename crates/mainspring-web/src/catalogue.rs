@@ -20,8 +20,8 @@ use jiff::tz::TimeZone;
 use mainspring_exec::clock::Moment;
 use mainspring_server::protocol::{ChangesWire, HistoryWire, JobWire, ListWire, Request, Response, RunWire};
 
+use crate::job_schedule::{JobSchedule, name_of, read};
 use crate::lock::locked;
-use crate::plan::{Plan, name_of, read};
 use crate::pool::{Pool, Reach};
 use crate::problem::{Code, Problem};
 
@@ -42,13 +42,13 @@ const LOOK_BACK: Duration = Duration::from_millis(10);
 
 /// A job.
 #[derive(Debug)]
-pub struct Known {
+pub struct CachedJob {
     /// As `list` has it.
     pub wire: JobWire,
     /// Its definition as text.
     pub definition: String,
     /// What that says; `None` if it cannot be read, which the loop says in its log.
-    pub plan: Option<Arc<Plan>>,
+    pub plan: Option<Arc<JobSchedule>>,
 }
 
 /// How the last runs of a job went.
@@ -66,7 +66,7 @@ pub struct Recent {
 type Mark = (u64, usize, usize, Option<(String, String, u32)>);
 
 /// All jobs, in the order of their names.
-pub type Jobs = Arc<Vec<Arc<Known>>>;
+pub type Jobs = Arc<Vec<Arc<CachedJob>>>;
 
 /// Which jobs have changed since they were asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -91,21 +91,21 @@ impl Stale {
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct Cache {
     jobs: Option<(Moment, Jobs)>,
     /// Whether all changes are told as they happen.
     is_watched: bool,
     /// What changed since.
     stale: Stale,
     /// By the text of the definition; those of [`jobs`](Self::jobs) alone.
-    plans: HashMap<String, Option<Arc<Plan>>>,
+    plans: HashMap<String, Option<Arc<JobSchedule>>>,
     recent: HashMap<String, (Mark, Arc<Recent>)>,
 }
 
-impl Kept {
+impl Cache {
     /// Forgets the definitions and the runs that no job has any more: a job that is defined anew again and
     /// again would leave one of each behind.
-    fn prune(&mut self, jobs: &[Arc<Known>]) {
+    fn prune(&mut self, jobs: &[Arc<CachedJob>]) {
         // Each job has one of each at most, so that the look at all of them is worth it only beyond that.
         if jobs.len() < self.plans.len() {
             let texts: HashSet<&str> = jobs.iter().map(|known| known.definition.as_str()).collect();
@@ -123,7 +123,7 @@ impl Kept {
 pub struct Catalogue {
     zone: TimeZone,
     reach: Reach,
-    kept: Mutex<Kept>,
+    kept: Mutex<Cache>,
     /// One request asks the loop, and the others wait for what it finds.
     asking: tokio::sync::Mutex<()>,
 }
@@ -135,18 +135,18 @@ pub fn strange() -> Problem {
 
 /// What is asked for at the moment. If it is not ended, because the loop said no or the client went away, it
 /// is stale as before.
-struct Asking<'c> {
+struct PendingRequest<'c> {
     catalogue: &'c Catalogue,
     stale: Stale,
 }
 
-impl Asking<'_> {
+impl PendingRequest<'_> {
     fn end(mut self) {
         self.stale = Stale::Some(BTreeSet::new());
     }
 }
 
-impl Drop for Asking<'_> {
+impl Drop for PendingRequest<'_> {
     fn drop(&mut self) {
         let mut kept = locked(&self.catalogue.kept);
         match &self.stale {
@@ -159,7 +159,7 @@ impl Drop for Asking<'_> {
 impl Catalogue {
     /// One that knows nothing. `zone` is that of jobs which name none.
     pub fn new(zone: TimeZone, reach: Reach) -> Catalogue {
-        Catalogue { zone, reach, kept: Mutex::new(Kept::default()), asking: tokio::sync::Mutex::new(()) }
+        Catalogue { zone, reach, kept: Mutex::new(Cache::default()), asking: tokio::sync::Mutex::new(()) }
     }
 
     /// Notes what has changed. From now on nothing else has.
@@ -203,7 +203,7 @@ impl Catalogue {
             // What changes from here on is noted anew.
             let stale = std::mem::replace(&mut kept.stale, Stale::Some(BTreeSet::new()));
             let stale = if known.is_none() { Stale::All } else { stale };
-            (known, Asking { catalogue: self, stale })
+            (known, PendingRequest { catalogue: self, stale })
         };
         let jobs = match (&asking.stale, known) {
             (Stale::Some(names), Some((_, jobs))) if names.is_empty() => return Ok(jobs),
@@ -272,7 +272,7 @@ impl Catalogue {
     }
 
     /// A job as `show` has it: with its definition.
-    pub fn known(&self, mut wire: JobWire) -> Arc<Known> {
+    pub fn known(&self, mut wire: JobWire) -> Arc<CachedJob> {
         let definition = std::mem::take(&mut wire.definition);
         (wire.holds, wire.waiting, wire.waiting_count) = (Vec::new(), Vec::new(), 0);
         let mut kept = locked(&self.kept);
@@ -280,11 +280,11 @@ impl Catalogue {
         kept.jobs.clone().into_iter().for_each(|(_, jobs)| kept.prune(&jobs));
         let plan =
             kept.plans.entry(definition.clone()).or_insert_with(|| read(&definition, &self.zone)).clone();
-        Arc::new(Known { wire, definition, plan })
+        Arc::new(CachedJob { wire, definition, plan })
     }
 
     /// Puts documents and definitions together, by their names.
-    fn join(&self, wires: Vec<JobWire>, texts: Vec<String>) -> Vec<Arc<Known>> {
+    fn join(&self, wires: Vec<JobWire>, texts: Vec<String>) -> Vec<Arc<CachedJob>> {
         let mut kept = locked(&self.kept);
         let mut plans = HashMap::new();
         let mut by_name = HashMap::new();
@@ -298,7 +298,7 @@ impl Catalogue {
         kept.plans = plans;
         let known = |wire: JobWire| {
             let (definition, plan) = by_name.remove(&wire.name).unwrap_or_default();
-            Arc::new(Known { wire, definition, plan })
+            Arc::new(CachedJob { wire, definition, plan })
         };
         wires.into_iter().map(known).collect()
     }
@@ -308,7 +308,7 @@ impl Catalogue {
     /// # Errors
     ///
     /// 404 if there is none, and what the loop says.
-    pub async fn job(&self, pool: &Arc<Pool>, name: &str) -> Result<Arc<Known>, Problem> {
+    pub async fn job(&self, pool: &Arc<Pool>, name: &str) -> Result<Arc<CachedJob>, Problem> {
         let jobs = self.jobs(pool).await?;
         let found = jobs.binary_search_by(|known| known.wire.name.as_str().cmp(name)).ok();
         let found = found.and_then(|index| jobs.get(index)).map(Arc::clone);
@@ -320,7 +320,7 @@ impl Catalogue {
     /// # Errors
     ///
     /// What the loop says.
-    pub async fn recent(&self, pool: &Arc<Pool>, known: &Known) -> Result<Arc<Recent>, Problem> {
+    pub async fn recent(&self, pool: &Arc<Pool>, known: &CachedJob) -> Result<Arc<Recent>, Problem> {
         let wire = &known.wire;
         let last = wire.last.as_ref().map(|run| (run.run.clone(), run.state.clone(), run.attempt));
         let mark = (wire.runs, wire.running, wire.queued, last);
@@ -344,11 +344,11 @@ impl Catalogue {
     pub async fn look_back(
         &self,
         pool: &Arc<Pool>,
-        jobs: impl Iterator<Item = &Known>,
+        jobs: impl Iterator<Item = &CachedJob>,
     ) -> Result<(), Problem> {
-        let has_run = |known: &&Known| 0 < known.wire.runs || known.wire.last.is_some();
-        let is_unknown = |known: &&Known| !locked(&self.kept).recent.contains_key(&known.wire.name);
-        let unknown: Vec<&Known> = jobs.filter(has_run).filter(is_unknown).take(MAX_LOOKED_BACK).collect();
+        let has_run = |known: &&CachedJob| 0 < known.wire.runs || known.wire.last.is_some();
+        let is_unknown = |known: &&CachedJob| !locked(&self.kept).recent.contains_key(&known.wire.name);
+        let unknown: Vec<_> = jobs.filter(has_run).filter(is_unknown).take(MAX_LOOKED_BACK).collect();
         let began = Moment::now();
         for known in unknown {
             self.recent(pool, known).await?;
@@ -453,12 +453,12 @@ mod tests {
         catalogue.note(&change(&["b"]));
         catalogue.touch(Some("a@2026-01-01T00:00:00Z"));
         assert_eq!(stale(), names(&["a", "b"]));
-        let asking = Asking { catalogue: &catalogue, stale: stale() };
+        let asking = PendingRequest { catalogue: &catalogue, stale: stale() };
         begin();
         catalogue.note(&change(&["c"]));
         drop(asking);
         assert_eq!(stale(), names(&["a", "b", "c"]), "what was not answered is asked again");
-        Asking { catalogue: &catalogue, stale: Stale::All }.end();
+        PendingRequest { catalogue: &catalogue, stale: Stale::All }.end();
         assert_eq!(stale(), names(&["a", "b", "c"]));
         catalogue.note(&change(&[""]));
         assert_eq!(stale(), Stale::All, "everything was paused");

@@ -75,22 +75,22 @@ struct Entry {
 
 /// The place of one connection in the table, as its requests see it.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct ConnectionSlot {
     connections: Arc<Connections>,
     number: u64,
 }
 
 /// Marks a connection as busy until it is dropped.
 #[derive(Debug)]
-pub struct Busy(Place);
+pub struct Busy(ConnectionSlot);
 
 /// Leaves the table when it is dropped.
 #[derive(Debug)]
-pub struct Occupied(Place);
+pub struct ConnectionGuard(ConnectionSlot);
 
 impl Connections {
     /// A place for a connection that was accepted. Another may end for it: see the table above.
-    pub fn enter(connections: &Arc<Connections>, origin: Origin) -> Place {
+    pub fn enter(connections: &Arc<Connections>, origin: Origin) -> ConnectionSlot {
         let mut table = locked(&connections.table);
         if MAX_UNPROVEN <= table.entries.values().filter(|entry| entry.identity.is_none()).count() {
             let oldest = table.oldest_of_largest(|entry| entry.identity.is_none().then_some(&entry.origin));
@@ -99,7 +99,7 @@ impl Connections {
         table.last_number += 1;
         let number = table.last_number;
         table.entries.insert(number, Entry { origin, identity: None, is_busy: false, task: None });
-        Place { connections: Arc::clone(connections), number }
+        ConnectionSlot { connections: Arc::clone(connections), number }
     }
 
     /// Ends the connections on which no request is being answered.
@@ -161,7 +161,7 @@ impl Entry {
     }
 }
 
-impl Place {
+impl ConnectionSlot {
     /// The task that serves the connection: it is aborted when the connection ends for another.
     pub fn set_task(&self, task: AbortHandle) {
         match locked(&self.connections.table).entries.get_mut(&self.number) {
@@ -172,8 +172,8 @@ impl Place {
     }
 
     /// Leaves the table with the value that it answers.
-    pub fn occupy(&self) -> Occupied {
-        Occupied(self.clone())
+    pub fn occupy(&self) -> ConnectionGuard {
+        ConnectionGuard(self.clone())
     }
 
     /// A request of the connection is being answered.
@@ -214,7 +214,7 @@ impl Drop for Busy {
     }
 }
 
-impl Drop for Occupied {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
         locked(&self.0.connections.table).entries.remove(&self.0.number);
         self.0.connections.ended.notify_one();
@@ -231,7 +231,7 @@ mod tests {
         Identity::Proxy(name.to_owned())
     }
 
-    fn is_open(place: &Place) -> bool {
+    fn is_open(place: &ConnectionSlot) -> bool {
         locked(&place.connections.table).entries.contains_key(&place.number)
     }
 
@@ -241,7 +241,7 @@ mod tests {
         let other = Connections::enter(&connections, Origin::User(65_534));
         let proven = Connections::enter(&connections, HERE);
         assert!(proven.prove(&proxied("mara")));
-        let crowd: Vec<(Place, Busy)> = (0..10 * MAX_UNPROVEN)
+        let crowd: Vec<(ConnectionSlot, Busy)> = (0..10 * MAX_UNPROVEN)
             .map(|_| Connections::enter(&connections, HERE))
             .map(|place| (place.clone(), place.begin_request()))
             .collect();
@@ -259,8 +259,8 @@ mod tests {
             place.prove(identity).then_some(place)
         };
         let other = of(&proxied("ada")).unwrap();
-        let held: Vec<Place> = (0..MAX_OF_IDENTITY).map(|_| of(&proxied("mara")).unwrap()).collect();
-        let busy: Vec<Busy> = held.iter().skip(1).map(Place::begin_request).collect();
+        let held: Vec<ConnectionSlot> = (0..MAX_OF_IDENTITY).map(|_| of(&proxied("mara")).unwrap()).collect();
+        let busy: Vec<Busy> = held.iter().skip(1).map(ConnectionSlot::begin_request).collect();
         let newest = of(&proxied("mara")).unwrap();
         assert!(!is_open(&held[0]), "the only idle one made room");
         let _busy = newest.begin_request();

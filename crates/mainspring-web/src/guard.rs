@@ -26,7 +26,7 @@ use mainspring_exec::clock::Moment;
 use crate::app::App;
 use crate::problem::{Code, Problem};
 use crate::scope::Scope;
-use crate::sessions::Who;
+use crate::sessions::Principal;
 
 /// The policy of the page: it loads its own files, asks its own server, is in no frame, and makes no HTML of
 /// text.
@@ -112,7 +112,7 @@ pub fn identify(
     from: Option<IpAddr>,
     headers: &HeaderMap,
     now: Moment,
-) -> Result<(Who, Proof), Problem> {
+) -> Result<(Principal, Proof), Problem> {
     let unknown = |text: &str| Problem::new(Code::Unauthenticated, text);
     // Before the token, because proxies hand on those of their own.
     if let Some(who) = app.who_comes_by_proxy(from, headers).map_err(|why| unknown(&why))? {
@@ -145,7 +145,7 @@ pub fn cookie(app: &App, headers: &HeaderMap) -> Option<String> {
 /// # Errors
 ///
 /// 403 where it is not.
-pub fn check_scope(who: &Who, needed: Scope) -> Result<(), Problem> {
+pub fn check_scope(who: &Principal, needed: Scope) -> Result<(), Problem> {
     if needed <= who.scope {
         return Ok(());
     }

@@ -40,7 +40,7 @@ use tokio::time::{sleep, timeout};
 use crate::app::App;
 use crate::computation::MAX_THREADS;
 use crate::connections::{Busy, Connections, Origin};
-use crate::feed::REST;
+use crate::event_stream::REST;
 use crate::openapi::document;
 use crate::pool::{Actor, CONNECTIONS, Connection, Pool};
 use crate::repeats::Repeats;
@@ -335,13 +335,13 @@ where
     let place = peer.place.clone();
     let task = tokio::spawn(async move {
         let _occupied = peer.place.occupy();
-        let _counted = Counted::new(Arc::clone(&app));
+        let _counted = ConnectionCount::new(Arc::clone(&app));
         let service = service_fn(|request: hyper::Request<hyper::body::Incoming>| {
             let busy = peer.place.begin_request();
             let (app, router, peer) = (Arc::clone(&app), router.clone(), peer.clone());
             async move {
                 let answer = serve(app, router, peer, request.map(Body::new)).await;
-                answer.map(|answer| answer.map(|body| Held { body, _busy: busy }))
+                answer.map(|answer| answer.map(|body| OpenAnswer { body, _busy: busy }))
             }
         });
         let serving = http1::Builder::new()
@@ -357,28 +357,28 @@ where
 }
 
 /// Counts a connection in the metrics until it is dropped.
-struct Counted(Arc<App>);
+struct ConnectionCount(Arc<App>);
 
-impl Counted {
-    fn new(app: Arc<App>) -> Counted {
+impl ConnectionCount {
+    fn new(app: Arc<App>) -> ConnectionCount {
         app.meter.connect();
-        Counted(app)
+        ConnectionCount(app)
     }
 }
 
-impl Drop for Counted {
+impl Drop for ConnectionCount {
     fn drop(&mut self) {
         self.0.meter.disconnect();
     }
 }
 
 /// An answer that is being sent: a stream is one for hours.
-struct Held {
+struct OpenAnswer {
     body: Body,
     _busy: Busy,
 }
 
-impl hyper::body::Body for Held {
+impl hyper::body::Body for OpenAnswer {
     type Data = Bytes;
     type Error = axum::Error;
 

@@ -22,11 +22,11 @@ use mainspring_server::protocol::{
 };
 
 use crate::app::App;
-use crate::catalogue::{Known, strange};
+use crate::catalogue::{CachedJob, strange};
+use crate::metrics_writer::{MetricsWriter, label};
 use crate::pool::Reach;
 use crate::problem::{Code, Problem};
 use crate::resources::{Resources, store_sizes, zones_version};
-use crate::sheet::{Sheet, label};
 use crate::view::{state_code, zone_name, zone_of};
 
 /// The label with the name of a job. Prometheus has a label `job` of its own, for what it scrapes, and would
@@ -60,74 +60,74 @@ pub async fn text(app: &App, _: Moment) -> Result<String, Problem> {
     let Response::Metrics(counted) = app.pool.look(Request::Metrics { jobs_max }).await? else {
         return Err(strange());
     };
-    let mut sheet = Sheet::default();
+    let mut writer = MetricsWriter::default();
     if counted.stands_by {
-        sheet.gauge("shards_owned", 0.0);
-        of_answers(app, &mut sheet, None);
-        of_program(app, &mut sheet, None);
+        writer.gauge("shards_owned", 0.0);
+        of_answers(app, &mut writer, None);
+        of_program(app, &mut writer, None);
     } else {
-        of_owner(app, &mut sheet, *counted).await?;
+        of_owner(app, &mut writer, *counted).await?;
     }
-    let written = sheet.text();
+    let written = writer.text();
     written.map_err(|error| Problem::new(Code::Failed, format!("the metrics cannot be written: {error}")))
 }
 
 /// What a server tells that has jobs: of its own shards, where there are several.
-async fn of_owner(app: &App, sheet: &mut Sheet, mut counted: MetricsWire) -> Result<(), Problem> {
+async fn of_owner(app: &App, writer: &mut MetricsWriter, mut counted: MetricsWire) -> Result<(), Problem> {
     let look = |request| app.pool.look_at(Reach::Here, request);
     let Response::Status(status) = look(Request::Status).await? else { return Err(strange()) };
     let Response::Health(health) = look(Request::Health).await? else { return Err(strange()) };
     let catalogue = if counted.is_part { &app.catalogue_here } else { &app.catalogue };
     let jobs = catalogue.jobs(&app.pool).await?;
     let jobs_max = app.settings.metered_jobs_max;
-    let known: Vec<&Known> = jobs.iter().take(jobs_max).map(|known| &**known).collect();
+    let known: Vec<&CachedJob> = jobs.iter().take(jobs_max).map(|known| &**known).collect();
     if let Some(last) = known.last().filter(|_| known.len() == jobs_max) {
         counted.end_at(&last.wire.name);
     }
-    of_jobs(app, sheet, &known);
-    of_waiting(sheet, &known, &counted.waiting);
-    of_runs(sheet, &known, counted);
+    of_jobs(app, writer, &known);
+    of_waiting(writer, &known, &counted.waiting);
+    of_runs(writer, &known, counted);
     let mismatched = jobs.iter().filter(|known| known.wire.is_mismatched()).count();
-    sheet.gauge("agenda_mismatches", number(mismatched as u64));
-    of_server(sheet, &status);
+    writer.gauge("agenda_mismatches", number(mismatched as u64));
+    of_server(writer, &status);
     let sizes = store_sizes(&app.data).into_iter();
-    sheet.gauges("store_bytes", sizes.map(|(part, bytes)| (vec![label("part", part)], number(bytes))));
-    sheet.gauge("disk_free_bytes", number(health.free_bytes.unwrap_or(0)));
-    sheet.gauge("epoch", number(health.epoch.unwrap_or(0)));
-    of_answers(app, sheet, Some(&status));
-    of_program(app, sheet, health.open_files_max);
+    writer.gauges("store_bytes", sizes.map(|(part, bytes)| (vec![label("part", part)], number(bytes))));
+    writer.gauge("disk_free_bytes", number(health.free_bytes.unwrap_or(0)));
+    writer.gauge("epoch", number(health.epoch.unwrap_or(0)));
+    of_answers(app, writer, Some(&status));
+    of_program(app, writer, health.open_files_max);
     Ok(())
 }
 
 /// What the program is, and what it uses.
-fn of_program(app: &App, sheet: &mut Sheet, open_files_max: Option<u64>) {
-    sheet.gauge("sse_clients", number(app.feed.stream_count() as u64));
-    sheet.gauge("http_connections", number(app.meter.connections()));
+fn of_program(app: &App, writer: &mut MetricsWriter, open_files_max: Option<u64>) {
+    writer.gauge("sse_clients", number(app.feed.stream_count() as u64));
+    writer.gauge("http_connections", number(app.meter.connections()));
     let commit = option_env!("MAINSPRING_COMMIT").unwrap_or("unknown");
     let build = vec![label("version", env!("CARGO_PKG_VERSION")), label("commit", commit)];
-    sheet.gauges("build_info", [(build, 1.0)]);
-    sheet.gauges(
+    writer.gauges("build_info", [(build, 1.0)]);
+    writer.gauges(
         "tzdata_info",
         [(vec![label("version", zones_version().as_deref().unwrap_or("unknown"))], 1.0)],
     );
-    of_process(sheet, open_files_max);
+    of_process(writer, open_files_max);
 }
 
-fn of_jobs(app: &App, sheet: &mut Sheet, jobs: &[&Known]) {
+fn of_jobs(app: &App, writer: &mut MetricsWriter, jobs: &[&CachedJob]) {
     let named = |wire: &JobWire| vec![label(JOB, &wire.name)];
     let of = |value: fn(&JobWire) -> Option<f64>| {
         jobs.iter()
             .filter_map(move |known| Some((named(&known.wire), value(&known.wire)?)))
             .collect::<Vec<_>>()
     };
-    sheet.counters("job_runs", jobs.iter().map(|known| (named(&known.wire), known.wire.runs)));
+    writer.counters("job_runs", jobs.iter().map(|known| (named(&known.wire), known.wire.runs)));
     // A look that is earlier is one of several on the way to a time that is far away.
-    sheet.gauges(
+    writer.gauges(
         "job_next_run_timestamp_seconds",
         of(|wire| seconds(wire.armed.as_ref().filter(|armed| wire.next.as_ref() == Some(armed)))),
     );
-    sheet.gauges("job_failures_in_a_row", of(|wire| Some(f64::from(wire.failures))));
-    sheet.gauges("runs_running", of(|wire| Some(number(wire.running as u64))));
+    writer.gauges("job_failures_in_a_row", of(|wire| Some(f64::from(wire.failures))));
+    writer.gauges("runs_running", of(|wire| Some(number(wire.running as u64))));
     let queued = jobs.iter().flat_map(|known| {
         let wire = &known.wire;
         let why = if 0 < wire.running && !is_allowed_to_overlap(wire) { "overlap" } else { "place" };
@@ -136,15 +136,15 @@ fn of_jobs(app: &App, sheet: &mut Sheet, jobs: &[&Known]) {
             ([named(wire), vec![label("reason", reason)]].concat(), number(count as u64))
         })
     });
-    sheet.gauges("runs_queued", queued.collect::<Vec<_>>());
-    sheet.gauges("job_silent", of(|wire| Some(f64::from(u8::from(wire.silent_since.is_some())))));
+    writer.gauges("runs_queued", queued.collect::<Vec<_>>());
+    writer.gauges("job_silent", of(|wire| Some(f64::from(u8::from(wire.silent_since.is_some())))));
     let paused = jobs.iter().map(|known| {
         let reason = state_code(known.wire.state_code);
         let is_paused = reason.starts_with("paused");
         let reason = if is_paused { reason } else { "" };
         ([named(&known.wire), vec![label("reason", reason)]].concat(), f64::from(u8::from(is_paused)))
     });
-    sheet.gauges("job_paused", paused);
+    writer.gauges("job_paused", paused);
     let info = jobs.iter().map(|known| {
         let wire = &known.wire;
         let zone = zone_name(zone_of(app, Some(known)));
@@ -152,7 +152,7 @@ fn of_jobs(app: &App, sheet: &mut Sheet, jobs: &[&Known]) {
         let labels = vec![label("group", group), label("source", &wire.source), label("zone", zone)];
         ([named(wire), labels].concat(), 1.0)
     });
-    sheet.gauges("job_info", info);
+    writer.gauges("job_info", info);
 }
 
 /// Whether its runs do not wait for each other.
@@ -161,7 +161,7 @@ fn is_allowed_to_overlap(wire: &JobWire) -> bool {
 }
 
 /// What waits for somebody, or for its time.
-fn of_waiting(sheet: &mut Sheet, jobs: &[&Known], waiting: &WaitingWire) {
+fn of_waiting(writer: &mut MetricsWriter, jobs: &[&CachedJob], waiting: &WaitingWire) {
     let names = jobs.iter().map(|known| known.wire.name.as_str());
     let mut dead: BTreeMap<&str, u64> = names.chain([OTHER, ONCE]).map(|name| (name, 0)).collect();
     for (name, count) in &waiting.dead {
@@ -170,37 +170,38 @@ fn of_waiting(sheet: &mut Sheet, jobs: &[&Known], waiting: &WaitingWire) {
     }
     *dead.entry(ONCE).or_default() += waiting.dead_once;
     *dead.entry(OTHER).or_default() += waiting.dead_uncounted;
-    sheet.gauges("dead_letters", dead.into_iter().map(|(job, count)| (vec![label(JOB, job)], number(count))));
+    writer
+        .gauges("dead_letters", dead.into_iter().map(|(job, count)| (vec![label(JOB, job)], number(count))));
     let overdue = waiting.first_due_ms.map(|due_ms| Moment::now().wall.as_millisecond() - due_ms);
     let overdue = overdue.and_then(|ms| u64::try_from(ms).ok()).unwrap_or_default();
-    sheet.gauge("once_oldest_overdue_seconds", Duration::from_millis(overdue).as_secs_f64());
+    writer.gauge("once_oldest_overdue_seconds", Duration::from_millis(overdue).as_secs_f64());
 }
 
 /// What the listener has answered, and what was refused: by the loop as well, if there is one.
-fn of_answers(app: &App, sheet: &mut Sheet, status: Option<&StatusWire>) {
+fn of_answers(app: &App, writer: &mut MetricsWriter, status: Option<&StatusWire>) {
     let answers = app.meter.all().into_iter().map(|((route, method, code), count)| {
         (vec![label("route", route), label("method", method), label("code", &code.to_string())], count)
     });
-    sheet.counters("http_requests", answers);
-    sheet.histograms("http_request_duration_seconds", "route", app.meter.durations());
+    writer.counters("http_requests", answers);
+    writer.histograms("http_request_duration_seconds", "route", app.meter.durations());
     let refused = app.meter.refusals().into_iter().chain(status.map(|status| ("rate", status.refused)));
-    sheet.counters("refused", refused.map(|(reason, count)| (vec![label("reason", reason)], count)));
+    writer.counters("refused", refused.map(|(reason, count)| (vec![label("reason", reason)], count)));
 }
 
 /// What was counted since the start. A job that has done nothing yet has its series, so that an alert sees
 /// the first failure as a change.
-fn of_runs(sheet: &mut Sheet, jobs: &[&Known], counted: MetricsWire) {
+fn of_runs(writer: &mut MetricsWriter, jobs: &[&CachedJob], counted: MetricsWire) {
     let MetricsWire { jobs: mut by_name, others, once, lateness, turn, commit, operations, .. } = counted;
-    sheet.histograms("reader_query_seconds", "query", counted.queries);
+    writer.histograms("reader_query_seconds", "query", counted.queries);
     let always = ["succeeded", "failed"].map(|state| (state.to_owned(), 0));
     let told = always.into_iter().chain(counted.notifications).collect::<BTreeMap<String, u64>>();
-    sheet.counters(
+    writer.counters(
         "notifications",
         told.into_iter().map(|(state, count)| (vec![label("result", &state)], count)),
     );
-    sheet.counter("output_lost_bytes", counted.output_lost_bytes);
+    writer.counter("output_lost_bytes", counted.output_lost_bytes);
     let jumps = [("forward", counted.jumps_forward), ("back", counted.jumps_back)];
-    sheet.counters("clock_jumps", jumps.map(|(to, count)| (vec![label("direction", to)], count)));
+    writer.counters("clock_jumps", jumps.map(|(to, count)| (vec![label("direction", to)], count)));
     let mut of: Vec<(String, JobMetricsWire)> = Vec::with_capacity(jobs.len() + 2);
     for known in jobs {
         let name = &known.wire.name;
@@ -223,24 +224,24 @@ fn of_runs(sheet: &mut Sheet, jobs: &[&Known], counted: MetricsWire) {
                 rows.push((vec![label(JOB, job), label(by, value)], count));
             }
         }
-        sheet.counters(name, rows);
+        writer.counters(name, rows);
     }
-    sheet.counters("retries", of.iter().map(|(job, counted)| (vec![label(JOB, job)], counted.retries)));
+    writer.counters("retries", of.iter().map(|(job, counted)| (vec![label(JOB, job)], counted.retries)));
     let coalesced = of.iter().map(|(job, counted)| (vec![label(JOB, job)], counted.coalesced));
-    sheet.counters("occurrences_coalesced", coalesced);
+    writer.counters("occurrences_coalesced", coalesced);
     let success = of
         .iter()
         .filter_map(|(job, counted)| Some((vec![label(JOB, job)], seconds(counted.last_success.as_ref())?)));
-    sheet.gauges("job_last_success_timestamp_seconds", success.collect::<Vec<_>>());
+    writer.gauges("job_last_success_timestamp_seconds", success.collect::<Vec<_>>());
     let durations = of.into_iter().map(|(job, counted)| (job, counted.duration));
-    sheet.histograms("run_duration_seconds", JOB, durations);
-    sheet.histogram("run_start_lateness_seconds", lateness);
-    sheet.histogram("loop_turn_seconds", turn);
-    sheet.histogram("commit_seconds", commit);
-    sheet.histogram_by("commit_batch_operations", operations, &BOUNDS_OPERATIONS);
+    writer.histograms("run_duration_seconds", JOB, durations);
+    writer.histogram("run_start_lateness_seconds", lateness);
+    writer.histogram("loop_turn_seconds", turn);
+    writer.histogram("commit_seconds", commit);
+    writer.histogram_by("commit_batch_operations", operations, &BOUNDS_OPERATIONS);
 }
 
-fn of_server(sheet: &mut Sheet, status: &StatusWire) {
+fn of_server(writer: &mut MetricsWriter, status: &StatusWire) {
     for (name, value) in [
         ("jobs", status.jobs),
         ("runs_open", status.open),
@@ -249,23 +250,23 @@ fn of_server(sheet: &mut Sheet, status: &StatusWire) {
         ("troubles", status.troubles.len() as u64),
         ("paused", u64::from(status.paused)),
     ] {
-        sheet.gauge(name, number(value));
+        writer.gauge(name, number(value));
     }
-    status.cluster.iter().for_each(|cluster| of_cluster(sheet, cluster));
+    status.cluster.iter().for_each(|cluster| of_cluster(writer, cluster));
     let files = status
         .files
         .iter()
         .map(|file| (vec![label("file", &file.name)], f64::from(u8::from(!file.problems.is_empty()))));
-    sheet.gauges("file_problems", files.collect::<Vec<_>>());
+    writer.gauges("file_problems", files.collect::<Vec<_>>());
     let read = status
         .files
         .iter()
         .filter_map(|file| Some((vec![label("file", &file.name)], seconds(file.read.as_ref())?)));
-    sheet.gauges("config_last_reload_success_timestamp_seconds", read.collect::<Vec<_>>());
+    writer.gauges("config_last_reload_success_timestamp_seconds", read.collect::<Vec<_>>());
 }
 
 /// The servers that share a database.
-fn of_cluster(sheet: &mut Sheet, cluster: &ClusterWire) {
+fn of_cluster(writer: &mut MetricsWriter, cluster: &ClusterWire) {
     let in_seconds = |ms: u64| Duration::from_millis(ms).as_secs_f64();
     // Where there is one shard, who answers owns it.
     let leases: Vec<(u16, u64)> = match cluster.shards.is_empty() {
@@ -275,30 +276,30 @@ fn of_cluster(sheet: &mut Sheet, cluster: &ClusterWire) {
             here.map(|shard| (shard.shard, shard.lease_left_ms)).collect()
         }
     };
-    sheet.gauge("shards_owned", number(leases.len() as u64));
+    writer.gauge("shards_owned", number(leases.len() as u64));
     let lease =
         |(shard, left_ms): (u16, u64)| (vec![label("shard", &shard.to_string())], in_seconds(left_ms));
     let is_first = leases.iter().any(|(shard, _)| *shard == 0);
-    sheet.gauges("lease_seconds_left", leases.into_iter().map(lease).collect::<Vec<_>>());
+    writer.gauges("lease_seconds_left", leases.into_iter().map(lease).collect::<Vec<_>>());
     let ahead = in_seconds(cluster.clock_ahead_ms.unsigned_abs());
-    sheet.gauge("clock_offset_seconds", if cluster.clock_ahead_ms < 0 { -ahead } else { ahead });
+    writer.gauge("clock_offset_seconds", if cluster.clock_ahead_ms < 0 { -ahead } else { ahead });
     // What is about the database, and no shard of it, one server tells.
     if !is_first {
         return;
     }
     let kinds = ["clean", "unclean", "rebooted", "interrupted"];
     let count = |kind: &str| cluster.takeovers.get(kind).copied().unwrap_or_default();
-    sheet.counters("takeovers", kinds.map(|kind| (vec![label("kind", kind)], count(kind))));
-    sheet.counter("fenced", cluster.fenced);
-    sheet.gauge("inbox_oldest_seconds", in_seconds(cluster.inbox_oldest_ms.unwrap_or_default()));
-    sheet.gauge("servers", number(cluster.servers.iter().filter(|server| server.is_there()).count() as u64));
+    writer.counters("takeovers", kinds.map(|kind| (vec![label("kind", kind)], count(kind))));
+    writer.counter("fenced", cluster.fenced);
+    writer.gauge("inbox_oldest_seconds", in_seconds(cluster.inbox_oldest_ms.unwrap_or_default()));
+    writer.gauge("servers", number(cluster.servers.iter().filter(|server| server.is_there()).count() as u64));
 }
 
 /// What the process uses, as far as the kernel says it.
-fn of_process(sheet: &mut Sheet, open_files_max: Option<u64>) {
+fn of_process(writer: &mut MetricsWriter, open_files_max: Option<u64>) {
     let Resources { cpu, resident_bytes, threads, open_files } = Resources::own();
     if let Some(cpu) = cpu {
-        sheet.fraction("process_cpu_seconds", cpu.as_secs_f64());
+        writer.fraction("process_cpu_seconds", cpu.as_secs_f64());
     }
     for (name, value) in [
         ("process_resident_memory_bytes", resident_bytes),
@@ -307,7 +308,7 @@ fn of_process(sheet: &mut Sheet, open_files_max: Option<u64>) {
         ("process_max_fds", open_files_max),
     ] {
         if let Some(value) = value {
-            sheet.gauge(name, number(value));
+            writer.gauge(name, number(value));
         }
     }
 }
@@ -329,14 +330,14 @@ mod tests {
 
     #[test]
     fn a_histogram_is_written_with_all_its_buckets_and_a_job_from_the_first_day() {
-        let mut sheet = Sheet::default();
+        let mut writer = MetricsWriter::default();
         let mut counted = MetricsWire::default();
         for seconds in [1, 100_000] {
             counted.lateness.add(Duration::from_secs(seconds));
         }
         counted.once.duration.add(Duration::from_millis(2));
-        of_runs(&mut sheet, &[], counted);
-        let text = sheet.text().unwrap();
+        of_runs(&mut writer, &[], counted);
+        let text = writer.text().unwrap();
         for line in [
             "mainspring_run_start_lateness_seconds_bucket{le=\"0.3\"} 0",
             "mainspring_run_start_lateness_seconds_bucket{le=\"1.0\"} 1",

@@ -24,7 +24,7 @@ use std::path::Path;
 use axum::http::{HeaderMap, HeaderName};
 
 use crate::scope::Scope;
-use crate::sessions::{Identity, Who};
+use crate::sessions::{Identity, Principal};
 use crate::tokens::{hash, private_text};
 
 /// The header with the secret.
@@ -108,7 +108,7 @@ impl ProxyUsers {
     /// # Errors
     ///
     /// What is wrong with what the proxy says.
-    pub fn find(&self, headers: &HeaderMap) -> Result<Option<Who>, String> {
+    pub fn find(&self, headers: &HeaderMap) -> Result<Option<Principal>, String> {
         let Some(secret) = only(headers, SECRET_HEADER)? else { return Ok(None) };
         // Hashes are compared: how long that takes says nothing of the secret.
         if hash(secret) != self.secret_hash {
@@ -123,7 +123,7 @@ impl ProxyUsers {
         let groups = only(headers, self.groups_header.as_str())?.unwrap_or_default().split(',');
         let scopes = groups.filter_map(|group| self.groups.get(group.trim()).copied()).chain(self.everybody);
         let scope = scopes.max().ok_or_else(|| format!("`{name}` is in no group that may do anything"))?;
-        Ok(Some(Who { identity: Identity::Proxy(name.to_owned()), scope }))
+        Ok(Some(Principal { identity: Identity::Proxy(name.to_owned()), scope }))
     }
 }
 

@@ -26,17 +26,17 @@ use tokio::time::timeout;
 
 use crate::app::App;
 use crate::call::{Call, Reply};
-use crate::connections::{MAX_OF_IDENTITY, Place};
+use crate::connections::{ConnectionSlot, MAX_OF_IDENTITY};
 use crate::guard::{
     Proof, add_headers, check_host, check_media_type, check_scope, check_site, identify, is_safe,
 };
+use crate::memory_budget::MemoryBudget;
 use crate::pool::asking_for;
 use crate::problem::{Code, Problem};
-use crate::room::Room;
 use crate::route::{Access, Route};
 use crate::routes::ROUTES;
-use crate::sending::{Wanted, Whole, prepared};
-use crate::sessions::{Identity, Who};
+use crate::sending::{SendOptions, Whole, prepared};
+use crate::sessions::{Identity, Principal};
 
 /// How long a body may take to come.
 const BODY_PATIENCE: Duration = Duration::from_secs(30);
@@ -49,7 +49,7 @@ pub struct Peer {
     /// From where it was made; `None` as before.
     pub from: Option<IpAddr>,
     /// Its place among the connections.
-    pub place: Place,
+    pub place: ConnectionSlot,
 }
 
 /// The router over all routes.
@@ -148,7 +148,7 @@ fn without_prefix(uri: &Uri, base: &str) -> Result<Uri, Box<Response<Body>>> {
 
 async fn answer(app: Arc<App>, route: &'static Route, request: Request) -> Response<Body> {
     let began = Moment::now();
-    let wanted = Wanted::new(route.method == Method::GET, request.headers());
+    let wanted = SendOptions::new(route.method == Method::GET, request.headers());
     let mut owner = None;
     let reply = checked(Arc::clone(&app), route, request, &mut owner).await;
     let refused = |problem: Problem| {
@@ -158,7 +158,7 @@ async fn answer(app: Arc<App>, route: &'static Route, request: Request) -> Respo
         response
     };
     let response = reply.unwrap_or_else(refused);
-    let sent = prepared(&app.room, owner.as_ref(), &wanted, response).await;
+    let sent = prepared(&app.budget, owner.as_ref(), &wanted, response).await;
     let response = sent.unwrap_or_else(refused);
     let (status, took) = (response.status().as_u16(), Moment::now().since(began));
     app.meter.count(route.path, route.method.as_str(), status, took);
@@ -195,7 +195,7 @@ async fn checked(
     // A body that no route takes is not waited for.
     let body = match route.body {
         Some(_) => {
-            let taken = Room::take(&app.room, owner.as_ref(), announced(&body, route)?)?;
+            let taken = MemoryBudget::take(&app.budget, owner.as_ref(), announced(&body, route)?)?;
             taken.hold(read_body(body, route.body_bytes_max).await?)
         }
         None => Bytes::new(),
@@ -219,7 +219,7 @@ async fn checked(
     asking_for(owner.clone(), (route.answer)(call)).await
 }
 
-fn too_many_connections(who: &Who) -> Problem {
+fn too_many_connections(who: &Principal) -> Problem {
     let name = &who.identity;
     let text = format!("{name} has {MAX_OF_IDENTITY} connections that are busy, and one may have no more");
     Problem { retry_after: Some(1), ..Problem::new(Code::TooMany, text) }

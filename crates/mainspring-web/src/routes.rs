@@ -98,7 +98,7 @@ pub const ROUTES: &[Route] = &[
     Route::post(OPERATE, "/api/v1/jobs/{job}/resume", "lets it go on", |call| {
         Box::pin(actions::resume(call))
     })
-    .with_body("Noted", read::<actions::Noted>)
+    .with_body("Noted", read::<actions::NoteBody>)
     .with_answers(&[(200, Some("JobDetail"))])
     .with_refusals(&[409]),
     Route::post(
@@ -116,12 +116,12 @@ pub const ROUTES: &[Route] = &[
     Route::post(OPERATE, "/api/v1/resume", "lets everything go on", |call| {
         Box::pin(actions::resume_all(call))
     })
-    .with_body("Noted", read::<actions::Noted>)
+    .with_body("Noted", read::<actions::NoteBody>)
     .with_answers(&[(200, Some("Status"))]),
     Route::post(OPERATE, "/api/v1/actions", "does one thing to many, after a preview", |call| {
         Box::pin(actions::many(call))
     })
-    .with_body("ActionAsked", read::<actions::Many>)
+    .with_body("ActionAsked", read::<actions::BulkBody>)
     .with_answers(&[(200, Some("ActionPreview")), (202, Some("Accepted"))])
     .with_refusals(&[409]),
     Route::get(OPERATE, "/api/v1/actions/{id}", "how far that is", |call| Box::pin(actions::progress(call)))
@@ -139,19 +139,19 @@ pub const ROUTES: &[Route] = &[
     Route::post(OPERATE, "/api/v1/runs/{job}/{nominal}/{series}/cancel", "ends it", |call| {
         Box::pin(actions::cancel(call))
     })
-    .with_body("Noted", read::<actions::Noted>)
+    .with_body("Noted", read::<actions::NoteBody>)
     .with_answers(&[(202, Some("Settled"))])
     .with_refusals(&[409]),
     Route::post(OPERATE, "/api/v1/runs/{job}/{nominal}/{series}/retry", "runs a dead letter again", |call| {
         Box::pin(actions::retry(call))
     })
-    .with_body("Noted", read::<actions::Noted>)
+    .with_body("Noted", read::<actions::NoteBody>)
     .with_answers(&[(202, Some("Settled"))])
     .with_refusals(&[409]),
     Route::post(OPERATE, "/api/v1/runs/{job}/{nominal}/{series}/drop", "lets go of a dead letter", |call| {
         Box::pin(actions::let_go(call))
     })
-    .with_body("Noted", read::<actions::Noted>)
+    .with_body("Noted", read::<actions::NoteBody>)
     .with_answers(&[(202, Some("Settled"))])
     .with_refusals(&[409]),
     Route::get(
@@ -205,7 +205,7 @@ pub const ROUTES: &[Route] = &[
     Route::post(LOOK, "/api/v1/check", "what is wrong with files of jobs", |call| {
         Box::pin(files::check(call))
     })
-    .with_files("CheckAsked", read::<files::Checked>)
+    .with_files("CheckAsked", read::<files::CheckBody>)
     .with_answers(&[(200, Some("Checked"))]),
     Route::post(
         DEFINE,

@@ -17,8 +17,8 @@ use axum::http::{HeaderMap, HeaderValue, Response, StatusCode};
 use sha2::{Digest, Sha256};
 use tokio::task::yield_now;
 
+use crate::memory_budget::MemoryBudget;
 use crate::problem::Problem;
-use crate::room::Room;
 use crate::sessions::Identity;
 use crate::tokens::hexadecimal;
 
@@ -35,17 +35,17 @@ pub struct Whole;
 
 /// What a client has asked with, as far as it decides how its answer is sent.
 #[derive(Clone, Debug, Default)]
-pub struct Wanted {
+pub struct SendOptions {
     /// Whether it has asked for a document, and not for a deed.
     pub is_look: bool,
     /// The tags that it has already.
     pub known: Option<HeaderValue>,
 }
 
-impl Wanted {
+impl SendOptions {
     /// That of a request.
-    pub fn new(is_look: bool, headers: &HeaderMap) -> Wanted {
-        Wanted { is_look, known: headers.get(IF_NONE_MATCH).cloned() }
+    pub fn new(is_look: bool, headers: &HeaderMap) -> SendOptions {
+        SendOptions { is_look, known: headers.get(IF_NONE_MATCH).cloned() }
     }
 
     /// Whether the client has an answer with this tag.
@@ -61,9 +61,9 @@ impl Wanted {
 ///
 /// 429 and 503 where there is no room for it.
 pub async fn prepared(
-    room: &Arc<Room>,
+    budget: &Arc<MemoryBudget>,
     owner: Option<&Identity>,
-    wanted: &Wanted,
+    wanted: &SendOptions,
     response: Response<Body>,
 ) -> Result<Response<Body>, Problem> {
     let (mut parts, body) = response.into_parts();
@@ -85,7 +85,7 @@ pub async fn prepared(
             return Ok(Response::from_parts(parts, Body::empty()));
         }
     }
-    let bytes = if is_whole { Room::take(room, owner, bytes.len())?.hold(bytes) } else { bytes };
+    let bytes = if is_whole { MemoryBudget::take(budget, owner, bytes.len())?.hold(bytes) } else { bytes };
     Ok(Response::from_parts(parts, Body::from(bytes)))
 }
 
@@ -103,8 +103,8 @@ async fn tag_of(bytes: &Bytes) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory_budget::MAX_IDENTITY_BYTES;
     use crate::problem::Code;
-    use crate::room::MAX_IDENTITY_BYTES;
     use crate::tokens::hash;
     use std::cell::Cell;
     use std::rc::Rc;
@@ -124,11 +124,11 @@ mod tests {
     #[test]
     fn a_document_has_the_tag_of_its_text_and_is_not_sent_to_a_client_that_has_it() {
         run(async {
-            let room = Arc::new(Room::default());
+            let budget = Arc::new(MemoryBudget::default());
             let document = "x".repeat(3 * PIECE_BYTES);
             let send = async |known: Option<HeaderValue>| {
-                let wanted = Wanted { is_look: true, known };
-                prepared(&room, None, &wanted, whole("application/json", document.clone())).await.unwrap()
+                let wanted = SendOptions { is_look: true, known };
+                prepared(&budget, None, &wanted, whole("application/json", document.clone())).await.unwrap()
             };
             let first = send(None).await;
             let tag = first.headers()[ETAG].clone();
@@ -160,23 +160,23 @@ mod tests {
     #[test]
     fn an_answer_waits_in_the_room_of_its_identity_and_one_that_all_share_in_none() {
         run(async {
-            let room = Arc::new(Room::default());
+            let budget = Arc::new(MemoryBudget::default());
             let [mara, ada] = ["mara", "ada"].map(|name| Identity::Proxy(name.to_owned()));
-            let wanted = Wanted::default();
+            let wanted = SendOptions::default();
             let long = || whole("text/plain", "x".repeat(MAX_IDENTITY_BYTES / 4));
             let mut waiting = Vec::new();
             for _ in 0..4 {
-                waiting.push(prepared(&room, Some(&mara), &wanted, long()).await.unwrap());
+                waiting.push(prepared(&budget, Some(&mara), &wanted, long()).await.unwrap());
             }
-            let refused = prepared(&room, Some(&mara), &wanted, long()).await.unwrap_err();
+            let refused = prepared(&budget, Some(&mara), &wanted, long()).await.unwrap_err();
             assert_eq!((refused.code, refused.retry_after.is_some()), (Code::TooMany, true));
-            assert!(prepared(&room, Some(&mara), &wanted, refused.response()).await.is_ok());
-            assert!(prepared(&room, Some(&ada), &wanted, long()).await.is_ok());
+            assert!(prepared(&budget, Some(&mara), &wanted, refused.response()).await.is_ok());
+            assert!(prepared(&budget, Some(&ada), &wanted, long()).await.is_ok());
             let shared = Response::new(Body::from("x".repeat(MAX_IDENTITY_BYTES / 4)));
-            assert!(prepared(&room, Some(&mara), &wanted, shared).await.is_ok());
+            assert!(prepared(&budget, Some(&mara), &wanted, shared).await.is_ok());
             // A client that goes away takes its answer with it.
             waiting.pop();
-            assert!(prepared(&room, Some(&mara), &wanted, long()).await.is_ok());
+            assert!(prepared(&budget, Some(&mara), &wanted, long()).await.is_ok());
         });
     }
 }

@@ -62,7 +62,7 @@ impl fmt::Display for Identity {
 
 /// Who asks, and what they may do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Who {
+pub struct Principal {
     /// Who it is.
     pub identity: Identity,
     /// What they may do.
@@ -73,7 +73,7 @@ pub struct Who {
 #[derive(Debug, Default)]
 pub struct Sessions {
     /// By the hash of the cookie.
-    known: HashMap<String, (Who, Moment)>,
+    known: HashMap<String, (Principal, Moment)>,
     /// The wrong tries to sign in of the last minute.
     wrong_tries: Vec<Moment>,
 }
@@ -94,7 +94,7 @@ impl Sessions {
     /// # Errors
     ///
     /// When the operating system gives no random bytes.
-    pub fn begin(&mut self, who: Who, now: Moment) -> io::Result<String> {
+    pub fn begin(&mut self, who: Principal, now: Moment) -> io::Result<String> {
         let cookie = random_text(COOKIE_BYTES)?;
         self.known.retain(|_, (_, began)| now.since(*began) < LIFE);
         let own = self.known.iter().filter(|(_, (known, _))| known.identity == who.identity);
@@ -107,7 +107,7 @@ impl Sessions {
     }
 
     /// Whose session a cookie is.
-    pub fn find(&self, cookie: &str, now: Moment) -> Option<&Who> {
+    pub fn find(&self, cookie: &str, now: Moment) -> Option<&Principal> {
         let (who, began) = self.known.get(&hash(cookie))?;
         (now.since(*began) < LIFE).then_some(who)
     }
@@ -123,8 +123,8 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    fn user(name: &str) -> Who {
-        Who { identity: Identity::Proxy(name.to_owned()), scope: Scope::Look }
+    fn user(name: &str) -> Principal {
+        Principal { identity: Identity::Proxy(name.to_owned()), scope: Scope::Look }
     }
 
     #[test]

@@ -21,7 +21,7 @@ use mainspring_server::protocol::METERED_JOBS;
 
 use crate::network::Network;
 use crate::proxy_users::ProxyUsers;
-use crate::sessions::Who;
+use crate::sessions::Principal;
 
 /// Where a server listens if nothing else is said: this machine alone.
 pub const DEFAULT_ADDRESS: &str = "127.0.0.1:7411";
@@ -190,7 +190,11 @@ impl Settings {
     /// # Errors
     ///
     /// What is wrong with what it says.
-    pub fn user_of_proxy(&self, from: Option<IpAddr>, headers: &HeaderMap) -> Result<Option<Who>, String> {
+    pub fn user_of_proxy(
+        &self,
+        from: Option<IpAddr>,
+        headers: &HeaderMap,
+    ) -> Result<Option<Principal>, String> {
         let is_proxy = from.zip(self.proxy).is_some_and(|(from, proxy)| proxy.has(from));
         self.proxy_users.as_ref().filter(|_| is_proxy).map_or(Ok(None), |users| users.find(headers))
     }

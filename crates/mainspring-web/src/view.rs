@@ -20,7 +20,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::app::App;
-use crate::catalogue::{Known, Recent, between_ms};
+use crate::catalogue::{CachedJob, Recent, between_ms};
 use crate::tail::last_line;
 
 /// How many of the last runs a list shows of each job.
@@ -88,7 +88,7 @@ pub fn state_code(state: JobState) -> &'static str {
 }
 
 /// The zone of a job.
-pub fn zone_of<'h>(app: &'h App, known: Option<&'h Known>) -> &'h TimeZone {
+pub fn zone_of<'h>(app: &'h App, known: Option<&'h CachedJob>) -> &'h TimeZone {
     known.and_then(|known| known.plan.as_ref()).map_or(&app.zone, |plan| &plan.zone)
 }
 
@@ -200,7 +200,7 @@ pub fn add_actor(pause: &mut Value, audit: &AuditWire, zone: &TimeZone) {
 }
 
 /// A job, as a list has it.
-pub fn job(app: &App, known: &Known, recent: &Recent, now: Timestamp) -> Map<String, Value> {
+pub fn job(app: &App, known: &CachedJob, recent: &Recent, now: Timestamp) -> Map<String, Value> {
     let wire = &known.wire;
     let zone = zone_of(app, Some(known));
     let mut document = fields(wire);
@@ -230,7 +230,7 @@ fn square(run: &RunWire) -> Value {
 }
 
 /// A job with its definition.
-pub fn detail(app: &App, known: &Known, recent: &Recent, now: Timestamp) -> Map<String, Value> {
+pub fn detail(app: &App, known: &CachedJob, recent: &Recent, now: Timestamp) -> Map<String, Value> {
     let mut document = job(app, known, recent, now);
     document.insert("definition".to_owned(), json!(known.definition));
     let words: Vec<Value> = known.wire.policies.split_whitespace().map(policy).collect();

@@ -95,7 +95,7 @@ const ROWS: &[(&str, &str)] = &[
     ),
     (
         "HTTP streams: of an identity, of all",
-        "{mainspring-web/src/feed.rs MAX_STREAMS_OF_IDENTITY}, {mainspring-web/src/feed.rs MAX_STREAMS}",
+        "{mainspring-web/src/event_stream.rs MAX_STREAMS_OF_IDENTITY}, {mainspring-web/src/event_stream.rs MAX_STREAMS}",
     ),
     ("HTTP sessions of an identity", "{mainspring-web/src/sessions.rs MAX_OF_IDENTITY}"),
     (
@@ -108,7 +108,7 @@ const ROWS: &[(&str, &str)] = &[
     ),
     (
         "HTTP bodies and answers under way: of an identity, of all",
-        "{mainspring-web/src/room.rs MAX_IDENTITY_BYTES}, {mainspring-web/src/room.rs MAX_BYTES}; then 429 or 503; one of at most {mainspring-web/src/room.rs SHORT_BYTES} is not counted",
+        "{mainspring-web/src/memory_budget.rs MAX_IDENTITY_BYTES}, {mainspring-web/src/memory_budget.rs MAX_BYTES}; then 429 or 503; one of at most {mainspring-web/src/memory_budget.rs SHORT_BYTES} is not counted",
     ),
     ("HTTP: problems of files in one answer", "{mainspring-web/src/api/told.rs MAX_FAULTS}"),
     (

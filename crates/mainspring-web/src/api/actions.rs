@@ -46,7 +46,7 @@ pub(crate) struct RunAsked {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Noted {
+pub(crate) struct NoteBody {
     note: Option<String>,
 }
 
@@ -62,9 +62,9 @@ pub(crate) struct Backfill {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Many {
+pub(crate) struct BulkBody {
     r#do: Deed,
-    of: Of,
+    of: BulkKind,
     ids: Option<Vec<String>>,
     filter: Option<HashMap<String, String>>,
     note: Option<String>,
@@ -76,7 +76,7 @@ pub(crate) struct Many {
 
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
-enum Of {
+enum BulkKind {
     Jobs,
     Runs,
 }
@@ -100,7 +100,7 @@ impl Call {
 
     /// What somebody says about what they do.
     async fn note(&self) -> Result<Option<String>, Problem> {
-        let Noted { note } = self.document().await?;
+        let NoteBody { note } = self.document().await?;
         check_note(note.as_deref())?;
         Ok(note)
     }
@@ -362,13 +362,13 @@ pub async fn let_go(call: Call) -> Reply {
 ///
 /// 409 if the count is another one, 422 for what cannot be done to them, and what the loop says.
 pub async fn many(call: Call) -> Reply {
-    let asked: Many = call.document().await?;
+    let asked: BulkBody = call.document().await?;
     check_note(asked.note.as_deref())?;
     check_until(asked.until.as_deref(), call.now.wall)?;
     if asked.until.is_some() && asked.r#do != Deed::Pause {
         return Err(Problem::new(Code::Invalid, "`until` is for a pause"));
     }
-    if asked.r#do.is_for_jobs() != (asked.of == Of::Jobs) {
+    if asked.r#do.is_for_jobs() != (asked.of == BulkKind::Jobs) {
         return Err(Problem::new(Code::Invalid, "that cannot be done to them"));
     }
     let ids = match (asked.ids, asked.filter) {
@@ -403,19 +403,19 @@ pub async fn many(call: Call) -> Reply {
 }
 
 /// All that a filter matches, not only what a page shows.
-async fn chosen(call: &Call, of: Of, filter: &HashMap<String, String>) -> Result<Vec<String>, Problem> {
+async fn chosen(call: &Call, of: BulkKind, filter: &HashMap<String, String>) -> Result<Vec<String>, Problem> {
     let query: Vec<String> =
         filter.iter().map(|(name, value)| format!("{}={}", encoded(name), encoded(value))).collect();
     let uri: Uri = format!("/?{}", query.join("&"))
         .parse()
         .map_err(|_| Problem::new(Code::Invalid, "the filter cannot be read"))?;
     match of {
-        Of::Jobs => {
+        BulkKind::Jobs => {
             let asked = parameters(&uri, &jobs::FILTERS)?;
             let found = jobs::chosen(&call.app, &asked).await?;
             Ok(found.iter().map(|known| known.wire.name.clone()).collect())
         }
-        Of::Runs => {
+        BulkKind::Runs => {
             let asked = parameters(&uri, &runs::FILTERS)?;
             let found = runs::page(&call.app, &asked, None, Bulk::MAX, MAX_LOOKED_AT).await?;
             if found.next.is_some() {

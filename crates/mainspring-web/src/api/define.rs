@@ -25,9 +25,9 @@ use serde_json::{Map, Value, json};
 
 use super::files::check_count;
 use super::overview::last_pause;
-use super::told::{Faults, Sent};
+use super::told::{Faults, SentFile};
 use crate::call::{Call, Reply, document, json as answer, nothing, text};
-use crate::catalogue::{Known, strange};
+use crate::catalogue::{CachedJob, strange};
 use crate::problem::{Code, Problem};
 use crate::tokens::hash;
 use crate::view::{add_actor, detail, fields, zone_of};
@@ -58,7 +58,7 @@ impl DefineAsked {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ApplyAsked {
-    files: Vec<Sent>,
+    files: Vec<SentFile>,
     #[serde(default)]
     prune: bool,
     #[serde(default)]
@@ -66,7 +66,7 @@ pub(crate) struct ApplyAsked {
 }
 
 /// Files that were read, as a request to the loop, and what is told of them.
-struct Read {
+struct ParsedFiles {
     request: Request,
     is_preview: bool,
     /// The definitions in them, by the names of their jobs.
@@ -85,7 +85,7 @@ pub(crate) fn read_definition(body: &[u8]) -> Result<(), Problem> {
 
 /// What tells one version of a job from the next: its definition, and whether it is paused. A run does not
 /// change it, so that an edit of a definition is not refused because of one.
-pub fn tag(known: &Known) -> String {
+pub fn tag(known: &CachedJob) -> String {
     let state = crate::view::state_code(known.wire.state_code);
     let mut tag = hash(format!("{state}\n{}", known.definition));
     tag.truncate(TAG_CHARS);
@@ -261,7 +261,7 @@ pub async fn apply(call: Call) -> Reply {
     call.asked()?;
     let (body, zone, who) = (call.body.clone(), call.app.zone.clone(), call.who()?);
     let reading = move || read(document(&body)?, &zone);
-    let Read { request, is_preview, found, faults } =
+    let ParsedFiles { request, is_preview, found, faults } =
         call.app.computations.run(&who.identity, reading).await??;
     let before = call.app.catalogue.jobs(&call.app.pool).await?;
     let response = match is_preview {
@@ -286,12 +286,12 @@ pub async fn apply(call: Call) -> Reply {
 /// # Errors
 ///
 /// 422 with what is wrong in them.
-fn read(ApplyAsked { files, prune, preview }: ApplyAsked, zone: &TimeZone) -> Result<Read, Problem> {
+fn read(ApplyAsked { files, prune, preview }: ApplyAsked, zone: &TimeZone) -> Result<ParsedFiles, Problem> {
     check_count(files.len())?;
     let mut budget = Budget::default();
     let (mut wires, mut found, mut faults, mut is_good) =
         (Vec::new(), HashMap::new(), Faults::default(), true);
-    for Sent { path, text } in files {
+    for SentFile { path, text } in files {
         let source = Source::new(path, text);
         let read = LoadedFile::parse_within(&source, Format::User, zone, &mut budget);
         is_good &= read.is_good();
@@ -304,14 +304,14 @@ fn read(ApplyAsked { files, prune, preview }: ApplyAsked, zone: &TimeZone) -> Re
         return Err(faults.refusal("the files have problems: nothing was changed"));
     }
     let request = Request::Apply { files: wires, prune, preview };
-    Ok(Read { request, is_preview: preview, found, faults })
+    Ok(ParsedFiles { request, is_preview: preview, found, faults })
 }
 
 /// How long a difference may be: a person reads less.
 const MAX_DIFF_BYTES: usize = 4 << 20;
 
 /// What would become of the definitions, one after the other.
-fn differences(applied: &AppliedWire, before: &[Arc<Known>], found: &HashMap<String, String>) -> String {
+fn differences(applied: &AppliedWire, before: &[Arc<CachedJob>], found: &HashMap<String, String>) -> String {
     let old: HashMap<&str, &str> =
         before.iter().map(|known| (known.wire.name.as_str(), known.definition.as_str())).collect();
     let mut diff = String::new();
@@ -369,7 +369,7 @@ pub async fn export(call: Call) -> Reply {
     Ok(text("application/toml; charset=utf-8", all))
 }
 
-fn exported(jobs: &[Arc<Known>]) -> String {
+fn exported(jobs: &[Arc<CachedJob>]) -> String {
     let (mut groups, mut known_groups) = (Vec::new(), HashSet::new());
     let mut whole = String::new();
     for known in jobs {

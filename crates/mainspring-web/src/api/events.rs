@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::log::too_many_streams;
+use crate::body_stream::{Sender, flow};
 use crate::call::{Call, Reply};
-use crate::feed::{BEAT, Feed, plain};
-use crate::flow::{Sender, flow};
+use crate::event_stream::{BEAT, EventStream, plain};
 
 /// A stream of events.
 ///
@@ -25,21 +25,21 @@ pub async fn events(call: Call) -> Reply {
     let asked = call.asked()?;
     let last = call.headers.get(HeaderName::from_static("last-event-id")).and_then(|id| id.to_str().ok());
     let after = last.or(asked.get("after")).map(str::to_owned);
-    let seat = Feed::seat(&call.app.feed, &call.who()?.identity).ok_or_else(too_many_streams)?;
+    let slot = EventStream::slot(&call.app.feed, &call.who()?.identity).ok_or_else(too_many_streams)?;
     let (sender, response) = flow();
     let now = call.now.wall.to_string();
     let hello = json!({ "version": env!("CARGO_PKG_VERSION"), "assets": call.app.assets.hash, "now": now });
     tokio::spawn(async move {
         tell(&call.app.feed, &hello, after.as_deref(), &sender, BEAT).await;
-        drop(seat);
+        drop(slot);
     });
     Ok(response)
 }
 
 /// Tells what happens. After `beat` without anything it says that it is still there.
-async fn tell(feed: &Feed, hello: &Value, after: Option<&str>, sender: &Sender, beat: Duration) {
+async fn tell(feed: &EventStream, hello: &Value, after: Option<&str>, sender: &Sender, beat: Duration) {
     let (mut position, is_gap) = feed.position(after);
-    let mut text = format!("id: {}\n{}", Feed::id(position), plain("hello", hello));
+    let mut text = format!("id: {}\n{}", EventStream::id(position), plain("hello", hello));
     if is_gap {
         text.push_str(&plain("reset", &json!({})));
     }
@@ -89,9 +89,9 @@ mod tests {
     }
 
     /// A stream of its own, and its feed.
-    fn told(beat: Duration) -> (Arc<Feed>, Body) {
+    fn told(beat: Duration) -> (Arc<EventStream>, Body) {
         let (sender, response) = flow();
-        let feed = Arc::new(Feed::default());
+        let feed = Arc::new(EventStream::default());
         let telling = Arc::clone(&feed);
         tokio::spawn(async move { tell(&telling, &json!({}), None, &sender, beat).await });
         (feed, response.into_body())

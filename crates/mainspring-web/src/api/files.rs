@@ -14,7 +14,7 @@ use mainspring_server::protocol::{MAX_APPLIED_FILES, Request, Response};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::told::{Sent, Telling};
+use super::told::{SentFile, Telling};
 use crate::call::{Call, Reply, document, ok, text};
 use crate::catalogue::strange;
 use crate::problem::{Code, Problem};
@@ -22,8 +22,8 @@ use crate::view::file;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Checked {
-    files: Vec<Sent>,
+pub(crate) struct CheckBody {
+    files: Vec<SentFile>,
 }
 
 /// The files that are served.
@@ -48,13 +48,13 @@ pub async fn list(call: Call) -> Reply {
 /// 422 for more files than are checked at once.
 pub async fn check(call: Call) -> Reply {
     let (body, zone, now) = (call.body.clone(), call.app.zone.clone(), call.now.wall);
-    let check = move || all_checked(document::<Checked>(&body)?.files, &zone, now);
+    let check = move || all_checked(document::<CheckBody>(&body)?.files, &zone, now);
     let told = call.app.computations.run(&call.who()?.identity, check).await??;
     Ok(text("application/json", told))
 }
 
 /// All files. Their jobs have one budget, and what is told of them has one length.
-fn all_checked(files: Vec<Sent>, zone: &TimeZone, now: Timestamp) -> Result<String, Problem> {
+fn all_checked(files: Vec<SentFile>, zone: &TimeZone, now: Timestamp) -> Result<String, Problem> {
     check_count(files.len())?;
     let (mut budget, mut telling) = (Budget::default(), Telling::default());
     let told = files.into_iter().map(|sent| checked(sent, zone, now, &mut budget, &mut telling));
@@ -71,7 +71,7 @@ pub(super) fn check_count(count: usize) -> Result<(), Problem> {
 
 /// One file: its problems, what is worth knowing of it, and the jobs that it defines.
 fn checked(
-    Sent { path, text }: Sent,
+    SentFile { path, text }: SentFile,
     zone: &TimeZone,
     now: Timestamp,
     budget: &mut Budget,
@@ -103,7 +103,7 @@ mod tests {
     fn all(files: impl IntoIterator<Item = String>) -> (usize, Value) {
         // What begins with a comment is a crontab.
         let kind = |text: &String| if text.starts_with('#') { "crontab" } else { "toml" };
-        let sent = |(index, text)| Sent { path: format!("{index}.{}", kind(&text)), text };
+        let sent = |(index, text)| SentFile { path: format!("{index}.{}", kind(&text)), text };
         let files = files.into_iter().enumerate().map(sent).collect();
         let text = all_checked(files, &TimeZone::UTC, Timestamp::UNIX_EPOCH).unwrap();
         (text.len(), serde_json::from_str(&text).unwrap())

@@ -17,9 +17,9 @@ use serde_json::{Value, json};
 use super::define::job_answer;
 use super::runs::OPEN;
 use crate::app::App;
-use crate::call::{Asked, Call, Reply, after_row, ok};
-use crate::catalogue::{Known, RECENT_RUNS, Recent, between_ms, history, percentile};
-use crate::plan::Plan;
+use crate::call::{Call, QueryParams, Reply, after_row, ok};
+use crate::catalogue::{CachedJob, RECENT_RUNS, Recent, between_ms, history, percentile};
+use crate::job_schedule::JobSchedule;
 use crate::problem::{Code, Problem};
 use crate::view::{civil, instant, job, state_code, zone_of};
 
@@ -44,7 +44,7 @@ const MAX_YEAR_RUNS: usize = 10_000;
 const MAX_STEPS: usize = 1_000;
 
 /// Whether a job is one of those that are asked for.
-fn matches(known: &Known, asked: &Asked, states: &[String]) -> bool {
+fn matches(known: &CachedJob, asked: &QueryParams, states: &[String]) -> bool {
     let wire = &known.wire;
     let code = state_code(wire.state_code);
     let is_in = |state: &String| match state.as_str() {
@@ -75,7 +75,7 @@ fn has_label(wire: &JobWire, label: &str) -> bool {
 /// # Errors
 ///
 /// What the loop says.
-pub async fn chosen(app: &App, asked: &Asked) -> Result<Vec<Arc<Known>>, Problem> {
+pub async fn chosen(app: &App, asked: &QueryParams) -> Result<Vec<Arc<CachedJob>>, Problem> {
     let states = asked.words("state");
     let jobs = app.catalogue.jobs(&app.pool).await?;
     Ok(jobs.iter().filter(|known| matches(known, asked, &states)).map(Arc::clone).collect())
@@ -107,7 +107,7 @@ pub async fn list(call: Call) -> Reply {
 }
 
 /// Returns how many there are behind that are in no order.
-async fn sort(app: &App, found: &mut [Arc<Known>], sort: &str) -> Result<usize, Problem> {
+async fn sort(app: &App, found: &mut [Arc<CachedJob>], sort: &str) -> Result<usize, Problem> {
     let (is_down, by) = sort.strip_prefix('-').map_or((false, sort), |by| (true, by));
     let most = if matches!(by, "median" | "p95") { MAX_SORTED } else { usize::MAX };
     let (found, rest) = found.split_at_mut(found.len().min(most));
@@ -149,7 +149,7 @@ async fn sort(app: &App, found: &mut [Arc<Known>], sort: &str) -> Result<usize, 
     Ok(unsorted)
 }
 
-async fn known(call: &Call) -> Result<(Arc<Known>, Arc<Recent>), Problem> {
+async fn known(call: &Call) -> Result<(Arc<CachedJob>, Arc<Recent>), Problem> {
     let known = call.app.catalogue.job(&call.app.pool, call.parameter("job")).await?;
     let recent = call.app.catalogue.recent(&call.app.pool, &known).await?;
     Ok((known, recent))
@@ -166,7 +166,7 @@ pub async fn show(call: Call) -> Reply {
 }
 
 /// A time of a job, in its zone.
-pub fn moment(at: Timestamp, plan: &Plan) -> Value {
+pub fn moment(at: Timestamp, plan: &JobSchedule) -> Value {
     instant(at, &plan.zone)
 }
 

@@ -21,9 +21,9 @@ use serde_json::json;
 use tokio::time::sleep;
 
 use super::runs::found;
+use crate::body_stream::{Sender, flow};
 use crate::call::{Call, Reply};
-use crate::feed::{BEAT, Feed, MAX_STREAMS, MAX_STREAMS_OF_IDENTITY, plain};
-use crate::flow::{Sender, flow};
+use crate::event_stream::{BEAT, EventStream, MAX_STREAMS, MAX_STREAMS_OF_IDENTITY, plain};
 use crate::pool::asking_for;
 use crate::problem::{Code, Problem};
 use crate::tail::{Part, lines_of_attempt, read_at, start_of_lines};
@@ -169,12 +169,12 @@ pub async fn follow(call: Call) -> Reply {
         after.unwrap_or("0").parse().map_err(|_| Problem::new(Code::Usage, "`after` must be a number"))?;
     let run = found(&call).await?.run;
     open(&call, &run)?;
-    let seat = Feed::seat(&call.app.feed, &call.who()?.identity).ok_or_else(too_many_streams)?;
+    let slot = EventStream::slot(&call.app.feed, &call.who()?.identity).ok_or_else(too_many_streams)?;
     let (sender, response) = flow();
     let owner = Some(call.who()?.identity.clone());
     tokio::spawn(asking_for(owner, async move {
         follow_file(&call, run, after, sender).await;
-        drop(seat);
+        drop(slot);
     }));
     Ok(response)
 }

@@ -61,8 +61,8 @@ pub(crate) struct Batch {
 
 /// Those of a batch, of which no more are read than may be: two bytes of one become a kilobyte.
 fn few<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<OnceAsked>, D::Error> {
-    struct Few;
-    impl<'de> Visitor<'de> for Few {
+    struct FewVisitor;
+    impl<'de> Visitor<'de> for FewVisitor {
         type Value = Vec<OnceAsked>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -80,7 +80,7 @@ fn few<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<OnceAsked>, D::Error> {
             Ok(items)
         }
     }
-    from.deserialize_seq(Few)
+    from.deserialize_seq(FewVisitor)
 }
 
 fn document(call: &Call, wire: &OnceWire) -> Map<String, Value> {

@@ -13,12 +13,12 @@ use serde_json::{Map, Value, json};
 use crate::app::App;
 use crate::call::{Call, Reply, ok};
 use crate::catalogue::strange;
-use crate::feed::MAX_STREAMS;
+use crate::event_stream::MAX_STREAMS;
 use crate::pool::CONNECTIONS;
 use crate::problem::{Code, Problem};
 use crate::resources::store_sizes;
 use crate::resources::zones_version;
-use crate::sessions::Who;
+use crate::sessions::Principal;
 use crate::view::{add_actor, civils, fields, paused, state_code, zone_name};
 
 /// The longest page of the audit, here and in the store.
@@ -43,7 +43,7 @@ pub async fn status(call: Call) -> Reply {
 /// # Errors
 ///
 /// What the loop says.
-pub async fn status_of(app: &App, who: &Who, now: Timestamp) -> Result<Map<String, Value>, Problem> {
+pub async fn status_of(app: &App, who: &Principal, now: Timestamp) -> Result<Map<String, Value>, Problem> {
     let Response::Status(wire) = app.pool.look(Request::Status).await? else { return Err(strange()) };
     let jobs = app.catalogue.jobs(&app.pool).await?;
     let next_job = jobs.iter().find(|known| wire.next.is_some() && known.wire.next == wire.next);

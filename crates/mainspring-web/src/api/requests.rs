@@ -24,9 +24,9 @@ use mainspring_server::protocol::{Answers, IdentifiedRequest, Power, Request, Re
 use tokio::time::timeout;
 
 use super::log::too_many_streams;
+use crate::body_stream::{Sender, flow};
 use crate::call::{Call, Reply, text};
-use crate::feed::{BEAT, Feed};
-use crate::flow::{Sender, flow};
+use crate::event_stream::{BEAT, EventStream};
 use crate::guard::check_scope;
 use crate::pool::{Actor, Connection, Reach};
 use crate::problem::{Code, Problem};
@@ -90,7 +90,7 @@ fn lines(response: &Response, id: u64) -> Reply {
 
 /// Answers with what comes, as it comes, over a connection of its own to the loop.
 async fn waiting(call: &Call, id: u64, first: Option<Response>, request: Request) -> Reply {
-    let seat = Feed::seat(&call.app.feed, &call.who()?.identity).ok_or_else(too_many_streams)?;
+    let slot = EventStream::slot(&call.app.feed, &call.who()?.identity).ok_or_else(too_many_streams)?;
     let gone = |_| Problem::new(Code::Temporary, "the server is stopping");
     let stream = connect(&call.app.data.socket()).map_err(gone)?;
     let mut line = Connection::new(stream).map_err(gone)?;
@@ -103,7 +103,7 @@ async fn waiting(call: &Call, id: u64, first: Option<Response>, request: Request
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(LINES));
     tokio::spawn(async move {
         tell(&mut line, id, [first, next], request, &sender).await;
-        drop(seat);
+        drop(slot);
     });
     Ok(response)
 }

@@ -17,8 +17,8 @@ use mainspring_server::protocol::{FoundWire, HistoryWire, Request, Response, Run
 use serde_json::{Map, Value, json};
 
 use crate::app::App;
-use crate::call::{Asked, Call, Reply, after_row, ok};
-use crate::catalogue::{Known, between_ms, strange};
+use crate::call::{Call, QueryParams, Reply, after_row, ok};
+use crate::catalogue::{CachedJob, between_ms, strange};
 use crate::problem::{Code, Problem};
 use crate::view::{civils, fields, output_path, run as run_document, zone_of};
 
@@ -35,7 +35,7 @@ pub const FILTERS: [&str; 8] = ["q", "job", "state", "cause", "group", "line", "
 pub const OPEN: [&str; 3] = ["scheduled", "queued", "running"];
 
 /// The jobs by their names.
-async fn by_name(app: &App) -> Result<HashMap<String, Arc<Known>>, Problem> {
+async fn by_name(app: &App) -> Result<HashMap<String, Arc<CachedJob>>, Problem> {
     let jobs = app.catalogue.jobs(&app.pool).await?;
     Ok(jobs.iter().map(|known| (known.wire.name.clone(), Arc::clone(known))).collect())
 }
@@ -45,7 +45,7 @@ async fn by_name(app: &App) -> Result<HashMap<String, Arc<Known>>, Problem> {
 /// # Errors
 ///
 /// 400 for an order that is none.
-fn questions(asked: &Asked, after: Option<&str>) -> Result<Vec<HistoryWire>, Problem> {
+fn questions(asked: &QueryParams, after: Option<&str>) -> Result<Vec<HistoryWire>, Problem> {
     let own = |name: &str| asked.get(name).map(str::to_owned);
     let is_by_end = match asked.get("order") {
         None | Some("ended") => true,
@@ -79,7 +79,7 @@ fn questions(asked: &Asked, after: Option<&str>) -> Result<Vec<HistoryWire>, Pro
 }
 
 /// Whether a run has what the store cannot choose by.
-fn has_words(app: &App, run: &RunWire, asked: &Asked) -> bool {
+fn has_words(app: &App, run: &RunWire, asked: &QueryParams) -> bool {
     let last_line = || run.started.as_ref().and_then(|_| crate::tail::last_line(&output_path(app, run)?));
     asked.get("q").is_none_or(|part| run.job.contains(part))
         && asked.get("line").is_none_or(|line| {
@@ -104,7 +104,7 @@ pub struct Page {
 /// 400 for an order that is none, and what the loop says.
 pub async fn page(
     app: &App,
-    asked: &Asked,
+    asked: &QueryParams,
     after: Option<&str>,
     limit: usize,
     seen_max: usize,

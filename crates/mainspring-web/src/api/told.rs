@@ -21,7 +21,7 @@ use crate::problem::{Code, Problem};
 /// A file as a client sends it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Sent {
+pub(super) struct SentFile {
     pub(super) path: String,
     pub(super) text: String,
 }

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 
 use super::jobs::moment;
 use crate::call::{Call, Reply, text, written};
-use crate::catalogue::Known;
-use crate::plan::Plan;
+use crate::catalogue::CachedJob;
+use crate::job_schedule::JobSchedule;
 use crate::problem::{Code, Problem};
 use crate::view::{civil, state_code, zone_name};
 
@@ -37,8 +37,8 @@ const MAX_TIMES: usize = 200_000;
 const MAX_LANES: usize = 1_000;
 
 struct Lane {
-    known: Arc<Known>,
-    plan: Arc<Plan>,
+    known: Arc<CachedJob>,
+    plan: Arc<JobSchedule>,
     median_ms: Option<u64>,
     times: Vec<Timestamp>,
     /// There are more than were searched.
@@ -60,11 +60,11 @@ pub async fn upcoming(call: Call) -> Reply {
     }
     let app = Arc::clone(&call.app);
     let jobs = app.catalogue.jobs(&app.pool).await?;
-    let wanted = |known: &&Arc<Known>| {
+    let wanted = |known: &&Arc<CachedJob>| {
         asked.get("q").is_none_or(|part| known.wire.name.contains(part))
             && asked.get("group").is_none_or(|group| known.wire.group.as_deref() == Some(group))
     };
-    let jobs: Vec<Arc<Known>> = jobs.iter().filter(wanted).map(Arc::clone).collect();
+    let jobs: Vec<Arc<CachedJob>> = jobs.iter().filter(wanted).map(Arc::clone).collect();
     let identity = &call.who()?.identity;
     let mut lanes = app.computations.run(identity, move || searched(jobs, from, to)).await?;
     // What is due first is looked back at first.
@@ -79,11 +79,11 @@ pub async fn upcoming(call: Call) -> Reply {
 }
 
 /// The lanes of these jobs, the one that is due first before the others.
-fn searched(jobs: Vec<Arc<Known>>, from: Timestamp, to: Timestamp) -> Vec<Lane> {
+fn searched(jobs: Vec<Arc<CachedJob>>, from: Timestamp, to: Timestamp) -> Vec<Lane> {
     let (start, end) = (from - SignedDuration::from_nanos(1), to - SignedDuration::from_nanos(1));
     // Each has the same share, so that jobs that are due all the time leave no lane of the others empty.
     let share = (MAX_TIMES / jobs.len().max(1)).clamp(1, MAX_COUNTED);
-    let lane = |known: Arc<Known>| {
+    let lane = |known: Arc<CachedJob>| {
         let plan = known.plan.clone()?;
         let mut times = plan.timetable.occurrences(start, end, share + 1);
         let is_cut = share < times.len();
@@ -139,7 +139,7 @@ fn go_on(counts: &mut [u64], times: &[Timestamp], from: Timestamp, step: i64) {
     }
 }
 
-fn is_paused(known: &Known) -> bool {
+fn is_paused(known: &CachedJob) -> bool {
     state_code(known.wire.state_code).starts_with("paused")
 }
 
@@ -162,7 +162,7 @@ fn lane_document(lane: &Lane, moments_max: usize) -> Value {
 
 /// When the clocks of the zones of these jobs are set.
 fn changes(lanes: &[Lane], from: Timestamp, to: Timestamp) -> Vec<Value> {
-    let zones: BTreeMap<&str, &Plan> =
+    let zones: BTreeMap<&str, &JobSchedule> =
         lanes.iter().map(|lane| (zone_name(&lane.plan.zone), &*lane.plan)).collect();
     let mut found = Vec::new();
     for (name, plan) in zones {
@@ -186,7 +186,7 @@ fn changes(lanes: &[Lane], from: Timestamp, to: Timestamp) -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::read;
+    use crate::job_schedule::read;
     use jiff::tz::TimeZone;
     use mainspring_server::protocol::JobWire;
 
@@ -197,7 +197,7 @@ mod tests {
             let definition = format!("[jobs.{name}]\ncron = \"{} 3 * * *\"\nrun = [\"true\"]\n", number % 60);
             let wire = JobWire { name, ..JobWire::default() };
             let plan = read(&definition, &TimeZone::UTC);
-            Arc::new(Known { wire, definition, plan })
+            Arc::new(CachedJob { wire, definition, plan })
         };
         let from: Timestamp = "2026-11-22T00:00:00Z".parse().unwrap();
         let to = from + SignedDuration::from_hours(24);
@@ -219,7 +219,7 @@ mod tests {
             let definition = format!("[jobs.{name}]\n{rule}\nrun = [\"true\"]\n");
             let wire = JobWire { name: name.to_owned(), ..JobWire::default() };
             let plan = read(&definition, &TimeZone::UTC);
-            Arc::new(Known { wire, definition, plan })
+            Arc::new(CachedJob { wire, definition, plan })
         };
         let mut jobs: Vec<_> =
             (0..60).map(|number| job(&format!("often-{number}"), "every = \"5s\"")).collect();

@@ -14,7 +14,7 @@ use mainspring_job::{After, Ending, Timetable, Trigger};
 
 /// What the definition of a job says.
 #[derive(Debug)]
-pub struct Plan {
+pub struct JobSchedule {
     /// When it is due.
     pub timetable: Timetable,
     /// The zone of its first trigger.
@@ -22,7 +22,7 @@ pub struct Plan {
     sentences: OnceLock<Vec<String>>,
 }
 
-impl Plan {
+impl JobSchedule {
     /// What each trigger means, in words.
     pub fn sentences(&self, now: Timestamp) -> &[String] {
         self.sentences.get_or_init(|| {
@@ -53,12 +53,12 @@ pub fn name_of(text: &str) -> Option<String> {
 }
 
 /// What a definition says; `None` if it cannot be read.
-pub fn read(text: &str, zone: &TimeZone) -> Option<Arc<Plan>> {
+pub fn read(text: &str, zone: &TimeZone) -> Option<Arc<JobSchedule>> {
     let file = JobFile::parse(&Source::new("definition", text), zone);
     let job = file.jobs.into_iter().next()?.job;
     let first = job.timetable.triggers().first().and_then(Trigger::schedule);
     let zone = first.map_or_else(|| zone.clone(), |schedule| schedule.zone().clone());
-    Some(Arc::new(Plan { timetable: job.timetable, zone, sentences: OnceLock::new() }))
+    Some(Arc::new(JobSchedule { timetable: job.timetable, zone, sentences: OnceLock::new() }))
 }
 
 #[cfg(test)]

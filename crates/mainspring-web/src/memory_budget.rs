@@ -41,38 +41,42 @@ const RETRY_SECONDS: u32 = 2;
 
 /// How much each has taken. `None`: those who have shown no identity.
 #[derive(Debug, Default)]
-pub struct Room(Mutex<BTreeMap<Option<Identity>, usize>>);
+pub struct MemoryBudget(Mutex<BTreeMap<Option<Identity>, usize>>);
 
 /// Room that is given back when it is dropped.
 #[derive(Debug)]
-pub struct Taken {
-    room: Arc<Room>,
+pub struct BudgetShare {
+    budget: Arc<MemoryBudget>,
     owner: Option<Identity>,
     bytes: usize,
 }
 
 /// Bytes with their room.
-struct Held {
+struct BudgetedBytes {
     bytes: Bytes,
-    _taken: Taken,
+    _taken: BudgetShare,
 }
 
-impl AsRef<[u8]> for Held {
+impl AsRef<[u8]> for BudgetedBytes {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-impl Room {
+impl MemoryBudget {
     /// Takes room for so many bytes.
     ///
     /// # Errors
     ///
     /// 429 where their owner has too many already, 503 where all together have.
-    pub fn take(room: &Arc<Room>, owner: Option<&Identity>, bytes: usize) -> Result<Taken, Problem> {
+    pub fn take(
+        budget: &Arc<MemoryBudget>,
+        owner: Option<&Identity>,
+        bytes: usize,
+    ) -> Result<BudgetShare, Problem> {
         let (bytes, owner) = (counted(bytes), owner.cloned());
         if 0 < bytes {
-            let mut all = locked(&room.0);
+            let mut all = locked(&budget.0);
             let own = all.get(&owner).copied().unwrap_or_default();
             if MAX_IDENTITY_BYTES < own + bytes {
                 return Err(refusal(Code::TooMany, "you sent and are", MAX_IDENTITY_BYTES));
@@ -82,7 +86,7 @@ impl Room {
             }
             all.insert(owner.clone(), own + bytes);
         }
-        Ok(Taken { room: Arc::clone(room), owner, bytes })
+        Ok(BudgetShare { budget: Arc::clone(budget), owner, bytes })
     }
 
     fn give(&self, owner: &Option<Identity>, bytes: usize) {
@@ -108,22 +112,22 @@ fn refusal(code: Code, who: &str, most: usize) -> Problem {
     Problem { retry_after: Some(RETRY_SECONDS), ..Problem::new(code, text) }
 }
 
-impl Taken {
+impl BudgetShare {
     /// The bytes for which the room was taken, or fewer: they give it back when the last part of them is
     /// dropped.
     pub fn hold(mut self, bytes: Bytes) -> Bytes {
         let needed = counted(bytes.len());
         debug_assert!(needed <= self.bytes, "room was taken for all bytes");
-        self.room.give(&self.owner, self.bytes.saturating_sub(needed));
+        self.budget.give(&self.owner, self.bytes.saturating_sub(needed));
         self.bytes = self.bytes.min(needed);
-        if needed == 0 { bytes } else { Bytes::from_owner(Held { bytes, _taken: self }) }
+        if needed == 0 { bytes } else { Bytes::from_owner(BudgetedBytes { bytes, _taken: self }) }
     }
 }
 
-impl Drop for Taken {
+impl Drop for BudgetShare {
     fn drop(&mut self) {
         if 0 < self.bytes {
-            self.room.give(&self.owner, self.bytes);
+            self.budget.give(&self.owner, self.bytes);
         }
     }
 }
@@ -136,7 +140,7 @@ mod tests {
         Identity::Proxy("mara".to_owned())
     }
 
-    fn code(taken: Result<Taken, Problem>) -> Code {
+    fn code(taken: Result<BudgetShare, Problem>) -> Code {
         let problem = taken.expect_err("there is no room");
         assert!(problem.retry_after.is_some(), "{problem:?}");
         problem.code
@@ -144,39 +148,43 @@ mod tests {
 
     #[test]
     fn an_identity_whose_answers_nobody_reads_costs_others_nothing() {
-        let room = Arc::new(Room::default());
-        let take = |owner: &Identity, bytes| Room::take(&room, Some(owner), bytes);
+        let budget = Arc::new(MemoryBudget::default());
+        let take = |owner: &Identity, bytes| MemoryBudget::take(&budget, Some(owner), bytes);
         let ada = Identity::Proxy("ada".to_owned());
         let kept = take(&mara(), MAX_IDENTITY_BYTES - SHORT_BYTES - 1).unwrap();
         let last = take(&mara(), SHORT_BYTES + 1).expect("exactly at the bound there is room");
         assert_eq!(code(take(&mara(), SHORT_BYTES + 1)), Code::TooMany);
         assert!(take(&mara(), SHORT_BYTES).is_ok(), "what is short is answered still");
         assert!(take(&ada, MAX_IDENTITY_BYTES).is_ok(), "another has all of theirs");
-        assert!(Room::take(&room, None, MAX_IDENTITY_BYTES).is_ok(), "and so have those without one");
+        assert!(
+            MemoryBudget::take(&budget, None, MAX_IDENTITY_BYTES).is_ok(),
+            "and so have those without one"
+        );
         drop(last);
         assert!(take(&mara(), SHORT_BYTES + 1).is_ok());
         drop(kept);
-        assert!(locked(&room.0).is_empty());
+        assert!(locked(&budget.0).is_empty());
     }
 
     #[test]
     fn all_together_have_no_more_than_four_at_their_limit_and_the_local_administrator_has_room() {
-        let room = Arc::new(Room::default());
+        let budget = Arc::new(MemoryBudget::default());
         let of = |number: usize| Identity::Proxy(number.to_string());
-        let taken: Vec<Taken> =
-            (0..4).map(|number| Room::take(&room, Some(&of(number)), MAX_IDENTITY_BYTES).unwrap()).collect();
-        assert_eq!(code(Room::take(&room, Some(&mara()), SHORT_BYTES + 1)), Code::Temporary);
-        assert_eq!(code(Room::take(&room, None, SHORT_BYTES + 1)), Code::Temporary);
-        assert!(Room::take(&room, Some(&Identity::Local), MAX_IDENTITY_BYTES).is_ok());
+        let taken: Vec<BudgetShare> = (0..4)
+            .map(|number| MemoryBudget::take(&budget, Some(&of(number)), MAX_IDENTITY_BYTES).unwrap())
+            .collect();
+        assert_eq!(code(MemoryBudget::take(&budget, Some(&mara()), SHORT_BYTES + 1)), Code::Temporary);
+        assert_eq!(code(MemoryBudget::take(&budget, None, SHORT_BYTES + 1)), Code::Temporary);
+        assert!(MemoryBudget::take(&budget, Some(&Identity::Local), MAX_IDENTITY_BYTES).is_ok());
         drop(taken);
-        assert!(Room::take(&room, Some(&mara()), MAX_IDENTITY_BYTES).is_ok());
+        assert!(MemoryBudget::take(&budget, Some(&mara()), MAX_IDENTITY_BYTES).is_ok());
     }
 
     #[test]
     fn the_room_of_an_answer_is_free_when_its_last_part_is_gone_and_that_of_what_was_not_sent_at_once() {
-        let room = Arc::new(Room::default());
-        let taken = || locked(&room.0).get(&Some(mara())).copied().unwrap_or_default();
-        let take = |bytes| Room::take(&room, Some(&mara()), bytes).unwrap();
+        let budget = Arc::new(MemoryBudget::default());
+        let taken = || locked(&budget.0).get(&Some(mara())).copied().unwrap_or_default();
+        let take = |bytes| MemoryBudget::take(&budget, Some(&mara()), bytes).unwrap();
         let bytes = take(1 << 20).hold(Bytes::from(vec![b'x'; 1 << 20]));
         let part = bytes.slice(10..20);
         drop(bytes);

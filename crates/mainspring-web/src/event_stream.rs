@@ -43,7 +43,7 @@ pub const MAX_STREAMS_OF_IDENTITY: usize = 12;
 pub const MAX_STREAMS: usize = 128;
 
 #[derive(Debug, Default)]
-struct Ring {
+struct EventRing {
     /// Tells one stretch of watching from the next.
     epoch: i64,
     last: u64,
@@ -55,8 +55,8 @@ struct Ring {
 
 /// The events, and who listens.
 #[derive(Debug, Default)]
-pub struct Feed {
-    ring: Mutex<Ring>,
+pub struct EventStream {
+    ring: Mutex<EventRing>,
     /// Somebody began to listen.
     pub listeners: Notify,
     /// Something happened.
@@ -65,7 +65,7 @@ pub struct Feed {
 
 /// A place among the streams, which is given back when it is dropped.
 #[derive(Debug)]
-pub struct Seat(Arc<Feed>, Identity);
+pub struct StreamSlot(Arc<EventStream>, Identity);
 
 /// Where a stream stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,17 +84,17 @@ pub fn plain(name: &str, data: &Value) -> String {
     event(None, name, data)
 }
 
-impl Feed {
+impl EventStream {
     /// One without events. `now` tells it from that of the server before.
-    pub fn new(now: Timestamp) -> Feed {
-        let ring = Ring { epoch: now.as_millisecond(), ..Ring::default() };
-        Feed { ring: Mutex::new(ring), ..Feed::default() }
+    pub fn new(now: Timestamp) -> EventStream {
+        let ring = EventRing { epoch: now.as_millisecond(), ..EventRing::default() };
+        EventStream { ring: Mutex::new(ring), ..EventStream::default() }
     }
 
     /// A place for one more stream of an identity; `None` where the identity, or all together, have as many
     /// as may be.
-    pub fn seat(feed: &Arc<Feed>, identity: &Identity) -> Option<Seat> {
-        feed.take_place(identity).then(|| Seat(Arc::clone(feed), identity.clone()))
+    pub fn slot(feed: &Arc<EventStream>, identity: &Identity) -> Option<StreamSlot> {
+        feed.take_place(identity).then(|| StreamSlot(Arc::clone(feed), identity.clone()))
     }
 
     fn take_place(&self, identity: &Identity) -> bool {
@@ -192,7 +192,7 @@ impl Feed {
         let now = Position { epoch: ring.epoch, number: ring.last };
         let first = ring.events.front().map_or(ring.last, |(number, _)| number - 1);
         if position.epoch != ring.epoch || position.number < first {
-            return (event(Some(Feed::id(now)), "reset", &json!({})), now);
+            return (event(Some(EventStream::id(now)), "reset", &json!({})), now);
         }
         let later = ring.events.iter().filter(|(number, _)| position.number < *number);
         (later.map(|(_, text)| text.as_str()).collect(), now)
@@ -205,14 +205,14 @@ impl Feed {
     }
 }
 
-impl Ring {
+impl EventRing {
     fn stream_count(&self) -> usize {
         self.streams.values().sum()
     }
 
     fn add(&mut self, name: &str, data: &Value) {
         self.last += 1;
-        let id = Feed::id(Position { epoch: self.epoch, number: self.last });
+        let id = EventStream::id(Position { epoch: self.epoch, number: self.last });
         self.events.push_back((self.last, event(Some(id), name, data)));
         if RING < self.events.len() {
             self.events.pop_front();
@@ -220,7 +220,7 @@ impl Ring {
     }
 }
 
-impl Drop for Seat {
+impl Drop for StreamSlot {
     fn drop(&mut self) {
         self.0.give_place(&self.1);
     }
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn who_comes_back_hears_what_followed_or_that_it_is_not_known() {
-        let feed = Feed::default();
+        let feed = EventStream::default();
         assert!(feed.take_place(&Identity::Local));
         let (start, is_gap) = feed.position(None);
         assert!(!is_gap);
@@ -252,7 +252,7 @@ mod tests {
         assert_eq!(text.matches("event: run.changed").count(), 2, "{text}");
         assert!(text.starts_with(&format!("id: {}.1\n", start.epoch)), "{text}");
         assert_eq!(feed.since(end).0, "");
-        assert_eq!(feed.position(Some(&Feed::id(end))), (end, false));
+        assert_eq!(feed.position(Some(&EventStream::id(end))), (end, false));
         for strange in ["0.1", "x", "..", "9999999999999.1", &format!("{}.3", end.epoch)] {
             assert_eq!(feed.position(Some(strange)), (end, true), "{strange}");
         }
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn an_event_is_short_however_long_the_names_are() {
-        let feed = Feed::default();
+        let feed = EventStream::default();
         assert!(feed.take_place(&Identity::Local));
         let (start, _) = feed.position(None);
         let job = "j".repeat(MAX_NAME_CHARS);
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn an_identity_with_all_its_streams_costs_others_none() {
-        let feed = Feed::default();
+        let feed = EventStream::default();
         let of = |name: &str| Identity::Proxy(name.to_owned());
         assert!((0..MAX_STREAMS_OF_IDENTITY).all(|_| feed.take_place(&of("mara"))));
         assert!(!feed.take_place(&of("mara")));

@@ -24,20 +24,20 @@ pub type Labels = Vec<(String, String)>;
 
 /// A histogram that was filled elsewhere.
 #[derive(Debug)]
-struct Filled {
+struct FilledHistogram {
     wire: HistogramWire,
     bounds: &'static [f64],
     step: usize,
 }
 
-impl Filled {
+impl FilledHistogram {
     /// One of several, with fewer buckets.
-    fn coarse(wire: HistogramWire) -> Filled {
-        Filled { wire, bounds: &BOUNDS_S, step: BUCKET_STEP }
+    fn coarse(wire: HistogramWire) -> FilledHistogram {
+        FilledHistogram { wire, bounds: &BOUNDS_S, step: BUCKET_STEP }
     }
 }
 
-impl EncodeMetric for Filled {
+impl EncodeMetric for FilledHistogram {
     fn encode(&self, mut encoder: MetricEncoder<'_>) -> std::fmt::Result {
         let mut buckets: Vec<(f64, u64)> = Vec::new();
         let mut gathered = 0;
@@ -58,7 +58,7 @@ impl EncodeMetric for Filled {
 
 /// The histograms of jobs.
 #[derive(Debug)]
-struct FilledFamily(Vec<(Labels, Filled)>);
+struct FilledFamily(Vec<(Labels, FilledHistogram)>);
 
 impl EncodeMetric for FilledFamily {
     fn encode(&self, mut encoder: MetricEncoder<'_>) -> std::fmt::Result {
@@ -75,15 +75,15 @@ impl EncodeMetric for FilledFamily {
 
 /// Metrics of one scrape.
 #[derive(Debug)]
-pub struct Sheet(Registry);
+pub struct MetricsWriter(Registry);
 
-impl Default for Sheet {
-    fn default() -> Sheet {
-        Sheet(Registry::with_prefix("mainspring"))
+impl Default for MetricsWriter {
+    fn default() -> MetricsWriter {
+        MetricsWriter(Registry::with_prefix("mainspring"))
     }
 }
 
-impl Sheet {
+impl MetricsWriter {
     /// As text.
     ///
     /// # Errors
@@ -117,7 +117,7 @@ impl Sheet {
 
     /// The same of something that is counted by other bounds.
     pub fn histogram_by(&mut self, name: &str, wire: HistogramWire, bounds: &'static [f64]) {
-        self.0.register(name, help(name), Filled { wire, bounds, step: 1 });
+        self.0.register(name, help(name), FilledHistogram { wire, bounds, step: 1 });
     }
 
     /// Histograms of several, each by one label.
@@ -127,7 +127,8 @@ impl Sheet {
         by: &str,
         of: impl IntoIterator<Item = (String, HistogramWire)>,
     ) {
-        let filled = of.into_iter().map(|(value, wire)| (vec![label(by, &value)], Filled::coarse(wire)));
+        let filled =
+            of.into_iter().map(|(value, wire)| (vec![label(by, &value)], FilledHistogram::coarse(wire)));
         self.0.register(name, help(name), FilledFamily(filled.collect()));
     }
 

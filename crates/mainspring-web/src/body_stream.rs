@@ -61,9 +61,9 @@ impl Sender {
     }
 }
 
-struct Flow(mpsc::Receiver<Waiting>);
+struct BodyStream(mpsc::Receiver<Waiting>);
 
-impl hyper::body::Body for Flow {
+impl hyper::body::Body for BodyStream {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -78,7 +78,7 @@ impl hyper::body::Body for Flow {
 /// An answer that is a stream of events, and what writes it.
 pub fn flow() -> (Sender, Response<Body>) {
     let (sender, receiver) = mpsc::channel(MAX_WAITING);
-    let mut response = Response::new(Body::new(Flow(receiver)));
+    let mut response = Response::new(Body::new(BodyStream(receiver)));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     // Proxies such as nginx would gather the events.
