@@ -63,9 +63,9 @@ impl Assets {
     /// Makes them.
     pub fn new() -> Assets {
         let sources = files![
-            "acts.js" "ahead.js" "ansi.js" "api.js" "charts.js" "dom.js" "format.js" "house.js" "icon.svg" "index.html"
-            "job.js" "keys.js" "lists.js" "live.js" "log.js" "main.js" "now.js" "page.css" "run.js" "start.js" "strip.js"
-            "table.js"
+            "actions.js" "ansi.js" "api.js" "charts.js" "dom.js" "format.js" "icon.svg" "index.html"
+            "job.js" "keys.js" "lists.js" "live.js" "log.js" "main.js" "now.js" "page.css" "run.js" "server.js" "start.js" "status_bar.js"
+            "table.js" "upcoming.js"
         ];
         let files: Vec<Asset> = sources
             .into_iter()

@@ -14,10 +14,10 @@ import {
   CODE,
   JOB,
   JOBS,
-  JOB_ACTS,
+  JOB_ACTIONS,
   PAGE_ROWS,
   RUNS,
-  RUN_ACTS,
+  RUN_ACTIONS,
   a,
   ago,
   count,
@@ -188,7 +188,7 @@ export const jobsPage = {
           ["Median", "num", ({ median_ms }) => span(median_ms), "median"],
           ["p95", "num", ({ p95_ms }) => span(p95_ms), "p95"],
           ["State", "state", jobState, "state"],
-          JOB_ACTS
+          JOB_ACTIONS
         ]
       }),
       more(query, next)
@@ -222,7 +222,7 @@ export function runColumns(context) {
     ],
     ["Why", "why", ({ cause }) => dim(word(cause))],
     ["Result", "wide line", result],
-    RUN_ACTS
+    RUN_ACTIONS
   ];
 }
 

@@ -13,19 +13,19 @@
 /** @import {Context} from "./table.js" */
 /** @import {PageOf} from "./lists.js" */
 /** @import {Child} from "./dom.js" */
-import { ACTS, FORMS, MANY, reason } from "./acts.js";
-import { labPage, upcomingPage } from "./ahead.js";
+import { ACTIONS, FORMS, MANY, reason } from "./actions.js";
+import { labPage, upcomingPage } from "./upcoming.js";
 import { Refused, askStatus, known, send } from "./api.js";
 import { h, hold, morphChildren, template, the } from "./dom.js";
 import { number, word } from "./format.js";
-import { filesPage, serverPage } from "./house.js";
+import { filesPage, serverPage } from "./server.js";
 import { jobPage } from "./job.js";
 import { listen } from "./keys.js";
 import { auditPage, deadPage, filtered, jobsPage, runsPage } from "./lists.js";
 import { follow } from "./live.js";
 import { nowPage } from "./now.js";
 import { runPage } from "./run.js";
-import { announce, connect, say } from "./strip.js";
+import { announce, connect, say } from "./status_bar.js";
 import { a, link, prose, tick, title, to, zoning } from "./table.js";
 
 /** @type {Record<string, PageOf<any>>} */
@@ -139,7 +139,7 @@ async function show(isFresh, isMoved = false) {
 
 /** @param {unknown} error @param {boolean} isFresh */
 function fail(error, isFresh) {
-  // What is on the page stays when an update fails: the strip says that it is old.
+  // What is on the page stays when an update fails: the status bar says that it is old.
   if (!isFresh && error instanceof Refused && (error.status === 0 || 500 <= error.status)) {
     isOld = isPageOld = true;
     cost = Math.max(cost, MIN_UPDATE_MS / 2);
@@ -304,8 +304,8 @@ function drawSelection() {
   );
 }
 
-/** @type {import("./acts.js").House} */
-const house = {
+/** @type {import("./actions.js").AppShell} */
+const shell = {
   say,
   refresh: () => update(true),
   unpick: () => HERE.unpick?.(main),
@@ -348,13 +348,13 @@ const HERE = {
     if (shown !== null) draw(false);
   },
   help() {
-    ACTS.help?.({}, house);
+    ACTIONS.help?.({}, shell);
     const you = known()?.you;
     the("#who", HTMLElement).textContent =
       you === undefined ? "" : `You are ${you.name}, and may ${you.scope}.`;
   },
   async "sign-out"() {
-    ACTS.close?.({}, house);
+    ACTIONS.close?.({}, shell);
     await send("DELETE", "session").catch(() => {});
     signedOut();
   }
@@ -369,7 +369,7 @@ const aboutOf = (element) => ({
 /** Does what a button or key asks for. @param {string} name @param {HTMLElement} element */
 function act(name, element) {
   const here = HERE[name];
-  return here === undefined ? ACTS[name]?.(aboutOf(element), house) : here(element);
+  return here === undefined ? ACTIONS[name]?.(aboutOf(element), shell) : here(element);
 }
 
 // Fields ----------------------------------------------------------------------------------------------------
@@ -419,7 +419,7 @@ function submit(event) {
   const values = new FormData(form, event.submitter);
   if (kind === "sign-in") signIn({ token: String(values.get("token")).trim() });
   else if (form.matches(".filter, .lab")) typed(form);
-  else FORMS[kind]?.(values, house);
+  else FORMS[kind]?.(values, shell);
 }
 
 /** @param {Event} event */

@@ -12,10 +12,10 @@ import { number, plural } from "./format.js";
 import { FAILED, lately } from "./lists.js";
 import {
   JOBS,
-  JOB_ACTS,
+  JOB_ACTIONS,
   NAME,
   RUNS,
-  RUN_ACTS,
+  RUN_ACTIONS,
   a,
   ago,
   count,
@@ -168,7 +168,7 @@ const troublesTable = (context, rows) =>
             )
       ],
       ["Next", "time", nextOf],
-      JOB_ACTS
+      JOB_ACTIONS
     ]
   });
 
@@ -196,7 +196,7 @@ const openTable = (context, rows) =>
       ["For", "num", (run) => lasts(run, lately(context, run) === "running")],
       ["Usual", "num", ({ usual_ms }) => span(usual_ms)],
       ["Last line", "wide line", ({ last_line, reason }) => last_line ?? dim(reason || "no output yet")],
-      RUN_ACTS
+      RUN_ACTIONS
     ]
   });
 
@@ -237,7 +237,7 @@ const missedTable = (context, rows) =>
       ["Job", "main", runLink],
       ["Due", "time", (run) => when(run, "nominal")],
       ["Why", "wide", ({ count, reason }) => [1 < count && `${number(count)} times: `, reason]],
-      RUN_ACTS
+      RUN_ACTIONS
     ]
   });
 

@@ -371,6 +371,6 @@ export const NAME = ["Job", "main", ({ name }) => jobLink(name, "a.open")];
 /** @type {Column<{job: string}>} */
 export const JOB = ["Job", "main", ({ job }) => jobLink(job, "a.open")];
 /** @type {Column<Run>} */
-export const RUN_ACTS = ["Actions", "act", runButtons];
+export const RUN_ACTIONS = ["Actions", "act", runButtons];
 /** @type {Column<Job>} */
-export const JOB_ACTS = ["Actions", "act", jobButtons];
+export const JOB_ACTIONS = ["Actions", "act", jobButtons];

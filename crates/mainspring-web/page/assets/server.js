@@ -4,7 +4,7 @@
 
 /** @import {Fault, FileState, Health, List} from "../api.d.ts" */
 /** @import {PageOf} from "./lists.js" */
-import { marked } from "./ahead.js";
+import { marked } from "./upcoming.js";
 import { ask, get, known, may } from "./api.js";
 import { dim, h } from "./dom.js";
 import { bytes, number, plural } from "./format.js";

@@ -1,4 +1,4 @@
-// The strip at the bottom: whether the page is live, and what there is to say. It moves nothing.
+// The status bar at the bottom: whether the page is live, and what there is to say. It moves nothing.
 //
 // Cost: none worth a word.
 

@@ -16,11 +16,11 @@
 import { Refused, get, now, send } from "./api.js";
 import { h, template, the } from "./dom.js";
 import { capital, number, plural, runPath } from "./format.js";
-import { faultList } from "./house.js";
+import { faultList } from "./server.js";
 import { code, moments } from "./job.js";
 import { a, jobLink, nothing, pre } from "./table.js";
 
-/** @typedef {object} House
+/** @typedef {object} AppShell
  * @property {(text: Child) => void} say
  * @property {() => void} refresh
  * @property {() => {ids?: string[], filter?: Record<string, string>, of: "jobs" | "runs"}} picked
@@ -28,14 +28,14 @@ import { a, jobLink, nothing, pre } from "./table.js";
  */
 
 /** What a button or key is about. @typedef {Record<string, string | undefined>} About */
-/** @typedef {(about: About, house: House) => unknown} Act */
+/** @typedef {(about: About, shell: AppShell) => unknown} Action */
 
 const dialog = the("#dialog", HTMLDialogElement);
 
 /** Shows what will be done, does it, and says what `action` answers.
- * @param {House} house @param {string} title
+ * @param {AppShell} shell @param {string} title
  * @param {string} submit @param {Child} body @param {(values: FormData) => Promise<Child>} action */
-function open(house, title, submit, body, action) {
+function open(shell, title, submit, body, action) {
   const error = h("p.bad", { role: "alert" });
   const button = /** @type {HTMLButtonElement} */ (h("button.main", submit));
   const form = /** @type {HTMLFormElement} */ (
@@ -52,9 +52,9 @@ function open(house, title, submit, body, action) {
     button.disabled = true;
     error.textContent = "";
     try {
-      house.say(await action(new FormData(form)));
+      shell.say(await action(new FormData(form)));
       dialog.close();
-      house.refresh();
+      shell.refresh();
     } catch (found) {
       error.textContent = reason(found);
       button.disabled = false;
@@ -141,13 +141,13 @@ function resting(values) {
   return { ...noted(values), until: until.toISOString() };
 }
 
-/** @type {Record<string, Act>} */
+/** @type {Record<string, Action>} */
 const ONE = {
-  run({ job = "" }, house) {
+  run({ job = "" }, shell) {
     // The same key twice is the same run: a second click starts nothing.
     const key = `click ${now()} ${Math.random().toString(36).slice(2)}`;
     open(
-      house,
+      shell,
       `Run ${job} now?`,
       "Run now",
       p("It runs once, beside its schedule, by its own rules."),
@@ -158,11 +158,11 @@ const ONE = {
       }
     );
   },
-  again(about, house) {
+  again(about, shell) {
     const { job, run = "", state } = about;
-    if (state !== "dead") return ONE.run?.(about, house);
+    if (state !== "dead") return ONE.run?.(about, shell);
     open(
-      house,
+      shell,
       `Run ${job} again?`,
       "Run again",
       p("The dead letter is tried again, for its nominal time, with all of its attempts."),
@@ -172,9 +172,9 @@ const ONE = {
       }
     );
   },
-  cancel({ job, run = "" }, house) {
+  cancel({ job, run = "" }, shell) {
     open(
-      house,
+      shell,
       `Cancel this run of ${job}?`,
       "Cancel the run",
       [p(run), p("A process that runs gets its kill signal, and then its time to end.")],
@@ -184,9 +184,9 @@ const ONE = {
       }
     );
   },
-  drop({ job, run = "" }, house) {
+  drop({ job, run = "" }, shell) {
     open(
-      house,
+      shell,
       `Drop this dead letter of ${job}?`,
       "Drop",
       [p(run), p("It stays in the history as cancelled, and will not be run again."), note(false)],
@@ -196,11 +196,11 @@ const ONE = {
       }
     );
   },
-  pause(about, house) {
+  pause(about, shell) {
     const { job, paused } = about;
-    if (paused !== undefined) return ONE.resume?.(about, house);
+    if (paused !== undefined) return ONE.resume?.(about, shell);
     open(
-      house,
+      shell,
       `Pause ${job}`,
       "Pause",
       [rest(), p("Runs that run go on. What becomes due meanwhile is recorded as skipped.")],
@@ -210,9 +210,9 @@ const ONE = {
       }
     );
   },
-  resume({ job }, house) {
+  resume({ job }, shell) {
     open(
-      house,
+      shell,
       `Resume ${job}?`,
       "Resume",
       p("It is due again from now on; what was skipped stays skipped."),
@@ -222,9 +222,9 @@ const ONE = {
       }
     );
   },
-  "pause-all"(_, house) {
+  "pause-all"(_, shell) {
     open(
-      house,
+      shell,
       "Pause all jobs",
       "Pause all",
       [rest(), p("Nothing starts until it ends. Runs that run go on.")],
@@ -234,9 +234,9 @@ const ONE = {
       }
     );
   },
-  "resume-all"(_, house) {
+  "resume-all"(_, shell) {
     open(
-      house,
+      shell,
       "Resume all jobs?",
       "Resume all",
       p("Jobs that were paused one by one stay paused."),
@@ -246,7 +246,7 @@ const ONE = {
       }
     );
   },
-  backfill({ job }, house) {
+  backfill({ job }, shell) {
     const shown = h("div");
     const field = (/** @type {string} */ name, /** @type {string} */ label) =>
       h("label", label, h("input", { name, type: "datetime-local", required: true }));
@@ -258,7 +258,7 @@ const ONE = {
       field("to", "To, in my zone"),
       shown
     ];
-    open(house, `Backfill ${job}`, "Preview", body, async (values) => {
+    open(shell, `Backfill ${job}`, "Preview", body, async (values) => {
       const [from, until] = ["from", "to"].map((name) => new Date(String(values.get(name))).toISOString());
       if (seen === `${from} ${until}` && 0 < expected) {
         await send("POST", jobPath(job, "backfill"), { from, to: until, preview: false, expected });
@@ -285,12 +285,12 @@ const ONE = {
     dialog.showModal();
   },
   close: () => dialog.close(),
-  async copy({ text = "" }, house) {
+  async copy({ text = "" }, shell) {
     try {
       await navigator.clipboard.writeText(text);
-      house.say("Copied.");
+      shell.say("Copied.");
     } catch {
-      house.say("This browser does not let the page copy: select the text and copy it.");
+      shell.say("This browser does not let the page copy: select the text and copy it.");
     }
   }
 };
@@ -310,8 +310,8 @@ export const MANY = {
 /** How often the progress of an action is asked for. */
 const PROGRESS_MS = 700;
 
-/** @param {string} what @param {ReturnType<House["picked"]>} which @param {House} house */
-async function many(what, which, house) {
+/** @param {string} what @param {ReturnType<AppShell["picked"]>} which @param {AppShell} shell */
+async function many(what, which, shell) {
   const [verb = "", done] = MANY[what] ?? [];
   const noun = which.of.slice(0, -1);
   const asked = { do: what, ...which };
@@ -329,10 +329,10 @@ async function many(what, which, house) {
   try {
     await preview();
   } catch (error) {
-    return house.say(reason(error));
+    return shell.say(reason(error));
   }
   open(
-    house,
+    shell,
     `${verb}: ${plural(expected, noun)}`,
     `${verb} ${number(expected)}`,
     [shown, what === "pause" ? rest() : note(false)],
@@ -345,7 +345,7 @@ async function many(what, which, house) {
           preview: false,
           expected
         });
-        house.unpick();
+        shell.unpick();
         setTimeout(() => progress(id));
         return `${verb}: ${plural(expected, noun)} …`;
       } catch (error) {
@@ -364,7 +364,7 @@ async function many(what, which, house) {
     const state = await get(`actions/${encodeURIComponent(id)}`);
     const refused =
       state.failed === 0 ? "" : ` ${number(state.failed)} were refused: ${state.errors[0]?.detail}.`;
-    house.say(
+    shell.say(
       state.state === "running"
         ? `${verb}: ${number(state.done)} of ${plural(state.count, noun)} …`
         : `${plural(state.done, noun)} ${done}.${refused}`
@@ -373,23 +373,23 @@ async function many(what, which, house) {
   }
 }
 
-/** @type {Record<string, Act>} */
-export const ACTS = {
+/** @type {Record<string, Action>} */
+export const ACTIONS = {
   ...ONE,
-  "retry-filter": ({ filter }, house) =>
-    many("retry", { filter: Object.fromEntries(new URLSearchParams(filter)), of: "runs" }, house),
-  "drop-filter": ({ filter }, house) =>
-    many("drop", { filter: Object.fromEntries(new URLSearchParams(filter)), of: "runs" }, house),
-  many: ({ what = "" }, house) => many(what, house.picked(), house)
+  "retry-filter": ({ filter }, shell) =>
+    many("retry", { filter: Object.fromEntries(new URLSearchParams(filter)), of: "runs" }, shell),
+  "drop-filter": ({ filter }, shell) =>
+    many("drop", { filter: Object.fromEntries(new URLSearchParams(filter)), of: "runs" }, shell),
+  many: ({ what = "" }, shell) => many(what, shell.picked(), shell)
 };
 
 // Forms -----------------------------------------------------------------------------------------------------
 
-/** @type {Record<string, (values: FormData, house: House) => Promise<void>>} */
+/** @type {Record<string, (values: FormData, shell: AppShell) => Promise<void>>} */
 export const FORMS = {
-  async check(values, house) {
+  async check(values, shell) {
     const files = [{ path: String(values.get("path")), text: String(values.get("text")) }];
-    if (values.get("do") === "preview") return apply(files, house);
+    if (values.get("do") === "preview") return apply(files, shell);
     await answer("#checked", async () => {
       /** @type {Checked} */
       const {
@@ -445,8 +445,8 @@ async function answer(place, work) {
   }
 }
 
-/** @param {{path: string, text: string}[]} files @param {House} house */
-const apply = (files, house) =>
+/** @param {{path: string, text: string}[]} files @param {AppShell} shell */
+const apply = (files, shell) =>
   answer("#checked", async () => {
     /** @type {Applied} */
     const found = await send("POST", "apply", { files, prune: false, preview: true });
@@ -462,7 +462,7 @@ const apply = (files, house) =>
       pre("Changes", found.diff),
       faultList(found.faults)
     ];
-    open(house, "Apply?", "Apply", body, async () => {
+    open(shell, "Apply?", "Apply", body, async () => {
       await send("POST", "apply", { files, prune: false, preview: false });
       return "Applied.";
     });
