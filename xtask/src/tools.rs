@@ -125,7 +125,7 @@ fn advice(tool: &Tool) -> String {
 
 fn apt_get() -> Command {
     let mut command = Command::new("apt-get");
-    // It asks nothing, as there may be nobody to answer.
+    // It asks nothing, as there may be no person to answer.
     command.env("DEBIAN_FRONTEND", "noninteractive");
     command
 }

@@ -151,7 +151,7 @@ fn a_process_hears_every_signal_although_its_server_was_started_to_ignore_some()
     for mask in ["SigBlk:", "SigIgn:"] {
         let line = lines.iter().find(|line| line.contains(mask)).unwrap();
         let bits = u64::from_str_radix(line.split('\t').nth(1).unwrap(), 16).unwrap();
-        // 32 and 33 are the C library's own, which lets nobody change them.
+        // 32 and 33 are the C library's own, which cannot be changed.
         assert_eq!(bits & !(0b11 << 31), 0, "{line}");
     }
     assert_eq!(lines.iter().filter(|line| line.ends_with("stdout heard")).count(), 2, "{lines:#?}");

@@ -107,7 +107,7 @@ fn one_program_at_a_time_has_a_folder_and_a_server_keeps_it_while_it_is_away() {
     look();
     jobs.shutdown(LONG).unwrap();
     drop(jobs);
-    // Nobody has it: what looks reads the store, and what acts says so.
+    // No server has it: what looks reads the store, and what acts says so.
     look();
     asked(data, &["doctor"]);
     for words in [&["run", "tick"][..], &["resume", "tick"], &["dead", "retry", "--all"], &["open"]] {

@@ -154,7 +154,7 @@ fn the_package_has_the_program_its_unit_its_pages_and_its_completions() {
     let _ = fs::remove_dir_all(&folder);
 }
 
-/// Makes a package as somebody whose files are for nobody else, and looks at the modes of what is in it.
+/// Makes a package as somebody whose files are for no other user, and looks at the modes of what is in it.
 fn packed(script: &str, binary: &str, folder: &Path) -> PathBuf {
     let line = "umask 077; exec \"$0\" \"$@\"";
     let made = tool("/bin/sh", &["-c", line, script, binary, folder.to_str().unwrap()]).unwrap();

@@ -208,7 +208,7 @@ fn lines_of(passage: &Passage, moment: Timestamp, library: &Path) -> (ExitStatus
     let environment = [
         ("LD_PRELOAD", library.to_str().unwrap()),
         ("FAKETIME", &shift),
-        // Waiting is measured by the clock that nobody sets.
+        // Waiting is measured by the clock that is never set.
         ("FAKETIME_DONT_FAKE_MONOTONIC", "1"),
     ];
     let mut running = Running::start_with(&environment, &[], CRONTAB);

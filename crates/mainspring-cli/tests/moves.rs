@@ -226,7 +226,7 @@ fn a_job_whose_new_owner_is_killed_when_it_has_taken_it_goes_on_there() {
         mainspring.take_1(s.shard, s.epoch, s.token::text, ARRAY['often', 'resting']) AS t WHERE s.shard = 1";
     assert_eq!(pair.database.ask(take), "done");
     pair.kill(1);
-    // Nobody has it until the lease is over. What passes is recorded.
+    // No server has it until the lease is over. What passes is recorded.
     has_owners(&pair.database, "1 2");
     pair.runs_on();
     pair.is_in(1);

@@ -116,7 +116,7 @@ fn all_entries_of_debians_own_files_are_loaded() {
     ];
     let mut words = vec!["--system".to_owned()];
     for file in files {
-        // In a folder that nobody else may write.
+        // In a folder that no other user may write.
         write(&folder.join(file), &fs::read_to_string(root().join("testdata/debian").join(file)).unwrap());
         words.push(folder.join(file).to_str().unwrap().to_owned());
     }

@@ -147,7 +147,7 @@ fn shards_of_a_server_that_was_killed_are_taken_by_the_others_when_its_leases_ar
     other.running.wait_for(&["long", "end "]);
     stopped(vec![other]);
     assert_eq!(started_twice(&database), "0");
-    // A second that passed while nobody owned the shard is there once.
+    // A second that passed while no server owned the shard is there once.
     let twice = "SELECT count(*) - count(DISTINCT (job, nominal, series)) FROM mainspring.run";
     assert_eq!(database.ask(twice), "0");
     let _ = fs::remove_dir_all(&folder);

@@ -29,7 +29,7 @@ pub(crate) fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// Says that something is skipped, past the capture of test output, so that nobody takes it for something
+/// Says that something is skipped, past the capture of test output, so that no reader takes it for something
 /// that passed; and to the gate, which decides whether it may be.
 pub(crate) fn skipped(what: &str, why: &str) {
     let _ = std::io::stderr().write_all(format!("SKIPPED: {what}: {why}\n").as_bytes());

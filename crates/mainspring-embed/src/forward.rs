@@ -24,7 +24,7 @@ use mainspring_server::server::program_calls::{Answer, CallRefusal};
 use crate::forwarded_command::{ForwardedCommand, ForwardedReply};
 use crate::member::{ToOwner, UNCERTAIN};
 
-/// How often replies are looked for that nothing was told of: where a pooler lets nobody listen.
+/// How often replies are looked for that nothing was told of: where a pooler lets no client listen.
 const INTERVAL: Duration = Duration::from_millis(20);
 
 /// How long a reply is waited for: a takeover, and the start of the next owner.

@@ -23,7 +23,7 @@ use mainspring_server::server::program_calls::{CallRefusal, Caller, Promise};
 use crate::forwarded_command::{ForwardedCommand, ForwardedReply};
 
 /// How often the owner looks for requests that it was not told of: those of SQL users, and all of them where
-/// a pooler lets nobody listen. The delay of those, against the cost of an idle database.
+/// a pooler lets no client listen. The delay of those, against the cost of an idle database.
 const INTERVAL: Duration = Duration::from_millis(250);
 
 /// What is said to those who ask for a process or a webhook.

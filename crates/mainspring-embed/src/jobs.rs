@@ -234,7 +234,7 @@ impl Loop {
 impl Drop for Loop {
     /// Without patience: what runs is told to stop, and abandoned.
     fn drop(&mut self) {
-        // There is nobody left to tell.
+        // There is no caller left to tell.
         let _ = self.end(Duration::ZERO);
     }
 }

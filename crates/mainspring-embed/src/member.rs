@@ -198,7 +198,7 @@ impl Member {
     }
 }
 
-/// A submission that got its key here is nobody else's: one that is there already is this one.
+/// A submission that got its key here is no other caller's: one that is there already is this one.
 fn of_first(reply: Reply, is_keyed_here: bool, command: &Command) -> Reply {
     match (reply, command) {
         (Reply::Duplicate(holder), Command::Submit(_)) if is_keyed_here && holder.id.is_some() => {

@@ -58,7 +58,7 @@ impl State {
 
 struct Shared {
     state: Mutex<State>,
-    /// For idle threads but the watcher: there may be a task, or nobody watches.
+    /// For idle threads but the watcher: there may be a task, or no thread watches.
     changed: Condvar,
     /// For the watcher: there may be a task, or another is the first that is held.
     first_changed: Condvar,

@@ -6,7 +6,7 @@
 //!
 //! A loop whose store is shared follows the store's clock, so that each of its owners takes the same time for
 //! now. It has each answer of the store as a [`Reading`]: when it asked, what the store's clock showed, and
-//! when the answer was there. Both times are boot times, which nobody sets.
+//! when the answer was there. Both times are boot times, which are never set.
 //!
 //! ```text
 //!  asked ────── shown ────── answered      the store's clock is at least what it showed, when the answer is there

@@ -11,7 +11,7 @@
 //!
 //! Cost: one small read for each start.
 //!
-//! Does not mask what it reads: what nobody is to be shown is a secret.
+//! Does not mask what it reads: what is never to be shown is a secret.
 //!
 //! Source: EnvironmentFile= in systemd.exec(5), without its continued lines.
 

@@ -79,7 +79,7 @@ impl OutputPipe {
         self.finish_line(each);
     }
 
-    /// Whether nobody holds the other end any more, and all was read.
+    /// Whether no process holds the other end any more, and all was read.
     pub fn is_closed(&self) -> bool {
         self.pipe.is_none()
     }

@@ -42,7 +42,7 @@ use crate::sys::{self, Step};
 use mainspring_host::accounts::Identity;
 
 /// How long a start is waited for. A program is executed within a millisecond or two; its user can make that
-/// last as long as that user likes, and nobody else waits for it.
+/// last as long as that user likes, and no other run waits for it.
 pub const START_WAIT: Duration = Duration::from_millis(50);
 
 /// The same while others have been waited for in vain: many of them must not add up.
@@ -183,8 +183,8 @@ impl Process {
     /// Sends a signal to the whole group, if any of it is left.
     pub fn signal(&self, signal: Signal) {
         if let Some(group) = self.group {
-            // The only error is that nobody is left to get it, or that all of them became another user; or
-            // that the child has not come to make the group.
+            // The only error is that no process is left to get it, or that all of them became another user;
+            // or that the child has not come to make the group.
             if killpg(group, signal).is_err() {
                 let _ = kill(group, signal);
             }
@@ -294,7 +294,7 @@ impl StartError {
             | StartError::User { error, .. }
             | StartError::Pipe(error)
             | StartError::Cgroup(error) => is_shortage(error),
-            // That a file or a folder lets nobody wait for it is no shortage.
+            // That a file or a folder lets no process wait for it is no shortage.
             StartError::Directory(_, error) => is_shortage(error) && !would_block(error),
             StartError::Secret(error) => is_shortage(error.cause()) && !would_block(error.cause()),
         }

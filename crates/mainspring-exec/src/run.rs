@@ -204,7 +204,7 @@ impl<K> Run<K> {
         if let Some(input) = &mut self.input {
             input.write();
         }
-        // Nobody reads as fast as some programs write, so each gets a share of a turn; only what was written
+        // No reader is as fast as some programs write, so each gets a share of a turn; only what was written
         // before the end is to stand before the end.
         let is_ending = self.ended.is_some() && !self.end_is_reported;
         let share = if is_ending { buffer.len() } else { share.min(buffer.len()) };

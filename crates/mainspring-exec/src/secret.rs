@@ -12,7 +12,7 @@
 //! stands in its place, as long as it has [`MASKED_CHARS_MIN`](crate::mask::MASKED_CHARS_MIN) characters:
 //! masking shorter ones would tear the output to pieces.
 //!
-//! The file belongs to root, to the server's user or to the user of the run, and nobody else decides which
+//! The file belongs to root, to the server's user or to the user of the run, and no other user decides which
 //! file it is: a link of another user's is not followed. See [`walk`](mainspring_host::walk).
 //!
 //! Cost: one small read per secret and run; for its output see [`mask`](crate::mask).

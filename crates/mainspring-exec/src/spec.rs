@@ -46,7 +46,7 @@ pub struct ProcessSpec {
     pub env_files: Vec<PathBuf>,
     /// Names and values that count for more than those.
     pub settings: Vec<(String, String)>,
-    /// Variables whose values nobody is shown.
+    /// Variables whose values are never shown.
     pub secrets: Vec<SecretVariable>,
     /// What it sets of itself before the program is executed.
     pub attributes: Attributes,

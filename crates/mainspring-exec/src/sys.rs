@@ -369,8 +369,8 @@ fn hear(signals: &[libc::c_int]) -> Result<(), Errno> {
     sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::empty()), None)
 }
 
-/// The same for the real-time signals that the C library keeps for its threads, and lets nobody ask for. This
-/// child has no thread that one of them could be for, but may have them ignored since before the server.
+/// The same for the real-time signals that the C library keeps for its threads, and lets no program ask for.
+/// This child has no thread that one of them could be for, but may have them ignored since before the server.
 #[expect(unsafe_code, reason = "the C library refuses these signals")]
 fn hear_the_librarys() {
     /// The first real-time signal of the kernel.

@@ -8,7 +8,7 @@
 //!
 //! An answer whose status is in the success rule (200 to 299 unless the job says otherwise) is a success. No
 //! redirect is followed: a 3xx is an answer like any other. Each delivery has a connection of its own,
-//! because a kept one may be dead, and then nobody can say whether a request arrived. Certificates are
+//! because a kept one may be dead, and then no client can say whether a request arrived. Certificates are
 //! checked against Mozilla's roots, or against `ca_file` alone. `HTTPS_PROXY` and `NO_PROXY` of the server's
 //! environment are honoured.
 //!

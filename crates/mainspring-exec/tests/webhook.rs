@@ -198,7 +198,7 @@ fn a_receiver_that_is_not_there_or_says_nothing_is_no_answer() {
     let delivered = deliver(&spec, values(), 0);
     assert_eq!(delivered.outcome, Outcome::NoAnswer("the timeout is over".into()));
     assert!(delivered.is_timeout && !delivered.is_success);
-    // A port at which nobody listens, and that nobody else is given: it is this end of a connection.
+    // A port at which no process listens, and that no other is given: it is this end of a connection.
     let held = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let url = format!("http://{}", held.local_addr().unwrap());
     let spec = WebhookSpec { timeout: BOUND, ..WebhookSpec::new(template(&url)) };
@@ -228,7 +228,7 @@ fn certificates_are_checked() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("https://localhost:{}/", listener.local_addr().unwrap().port());
     let serve = move || {
-        // The first connection breaks off in the handshake, because nobody vouches for the certificate.
+        // The first connection breaks off in the handshake, because no authority vouches for the certificate.
         let (mut stream, _) = listener.accept().unwrap();
         let mut connection = rustls::ServerConnection::new(Arc::clone(&config)).unwrap();
         let refused = connection.complete_io(&mut stream).is_err();

@@ -37,7 +37,7 @@ pub const MAX_READS: u32 = 3;
 /// The name that stands for standard input on the command line.
 pub const STANDARD_INPUT: &str = "-";
 
-/// Names of what we have open already, such as a shell's `<(command)`: it may be a pipe, and nobody else
+/// Names of what we have open already, such as a shell's `<(command)`: it may be a pipe, and no other user
 /// chose it.
 const DESCRIPTORS: [&str; 2] = ["/dev/fd/", "/proc/self/fd/"];
 

@@ -111,7 +111,7 @@ pub enum Decision {
     Remove,
 }
 
-/// What is known of one file. Times are since a start of the caller's, by a clock that nobody sets.
+/// What is known of one file. Times are since a start of the caller's, by a clock that is never set.
 ///
 /// # Example
 /// ```

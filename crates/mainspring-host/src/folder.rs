@@ -47,7 +47,7 @@ impl Folder {
         Ok(Folder { path: walk.path.clone(), uid: found.st_uid, mode: mode(&found), doubt })
     }
 
-    /// Whether nobody but root and us decides what is in it, and that it is there.
+    /// Whether no user but root and us decides what is in it, and that it is there.
     ///
     /// # Errors
     ///

@@ -51,8 +51,8 @@ pub struct Regular {
 }
 
 impl Regular {
-    /// Whether nobody but root, we and the user `also` could have chosen or written what is in it. Where we
-    /// are not root, another owner may have written it, because we were allowed to read it and nobody gets
+    /// Whether no user but root, we and the user `also` could have chosen or written what is in it. Where we
+    /// are not root, another owner may have written it, because we were allowed to read it and no user gets
     /// more by that.
     ///
     /// # Errors

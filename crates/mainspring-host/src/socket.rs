@@ -41,7 +41,7 @@ const MAX_ADDRESS_BYTES: usize = 107;
 pub enum StaleSocket {
     /// Removes it: the caller holds a lock, so that it was left behind.
     Ours,
-    /// Removes a socket on which nobody answers. Anything else makes the call fail.
+    /// Removes a socket on which no process answers. Anything else makes the call fail.
     Unanswered,
 }
 
@@ -256,7 +256,7 @@ mod tests {
         let _ = fs::remove_file(bobs.join("socket"));
         let led = beside(
             || {
-                // In turn a link to ours, and a socket of bob's where nobody listens.
+                // In turn a link to ours, and a socket of bob's where no process listens.
                 let (link, own) = (bobs.join("link"), bobs.join("own"));
                 let _ = symlink(folder.join("socket"), &link);
                 let _ = fs::rename(&link, bobs.join("turn"));

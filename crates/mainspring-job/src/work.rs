@@ -79,7 +79,7 @@ pub struct Work {
     pub action: Action,
     /// By which rules.
     pub policies: Policies,
-    /// The group whose limit it shares, if any. A group that nobody defined has no limit.
+    /// The group whose limit it shares, if any. A group that no source defines has no limit.
     pub group: Option<JobName>,
     /// Who starts first when places are short: higher before lower, 0 is usual. Equals start by due time.
     pub priority: i8,

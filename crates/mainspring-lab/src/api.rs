@@ -145,12 +145,12 @@ pub trait EngineSubject: Send + Sync + 'static {
     fn reset(&self, local: &mut Self::Local, key: Self::Key, delay: Duration) -> Result<Self::Key, Failure>;
 
     /// Waits until what the calling thread asked for has been done, where calls are only messages: an answer
-    /// that nobody waits for is no work done.
+    /// that no thread waits for is no work done.
     fn flush(&self, local: &mut Self::Local) {
         let _ = local;
     }
 
-    /// Adds a timer that nobody will cancel, as a program would that only waits for it.
+    /// Adds a timer that is never cancelled, as a program would that only waits for it.
     ///
     /// # Errors
     /// The engine does not take it, or cannot fire by the real clock.

@@ -125,7 +125,7 @@ mod tests {
     fn latenesses_are_kept_as_far_as_there_is_room_and_all_firings_are_counted() {
         let recorder = Recorder::new(2);
         let hour_ns = 3_600_000_000_000;
-        // Two in time, one an hour early, one that nobody times.
+        // Two in time, one an hour early, one that is not timed.
         for payload in [0, hour_ns, 0, UNTIMED] {
             recorder.fired(payload);
         }

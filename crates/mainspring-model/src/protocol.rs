@@ -54,7 +54,7 @@ struct Request {
 struct Database {
     epoch: u8,
     token: u8,
-    /// The lease lasts: nobody else gets the shard.
+    /// The lease lasts: no other server gets the shard.
     is_held: bool,
     number: u8,
     runs: [Stands; RUNS],

@@ -47,7 +47,7 @@ impl PostgresStore {
                 return Err(StoreError::Busy);
             }
         }
-        // Nobody else writes them now.
+        // No other server writes them now.
         let of_them = [texts(jobs), shard];
         let sql =
             format!("SELECT {JOB} FROM mainspring.job WHERE name = ANY ($1) AND shard = $2 ORDER BY name");

@@ -141,7 +141,7 @@ impl PostgresStore {
     }
 
     /// The same where the jobs are spread over so many shards, as [`Shards::count`](super::Shards::count)
-    /// says. Without this it is one. A shard is given to nobody who expects another number.
+    /// says. Without this it is one. A shard is not given to a server that expects another number.
     #[must_use]
     pub fn among(self, shards: u16) -> PostgresStore {
         PostgresStore { shards, ..self }
@@ -453,7 +453,7 @@ impl Store for PostgresStore {
                     }
                     return Err(error);
                 }
-                // No job is unflushed. What is kept of this batch now nobody else can flush before it is
+                // No job is unflushed. What is kept of this batch now no other server can flush before it is
                 // there.
                 Ok(CommitStatus::Flushed) => {
                     self.buffers.entry(of).or_default().flushed(None, &[]);

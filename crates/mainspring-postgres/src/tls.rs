@@ -4,8 +4,8 @@
 //!  tokio-postgres ─ "does the server speak TLS?" ─▶ Connector ─▶ tokio-rustls: chain to an authority, name of the host ─▶ stream
 //! ```
 //!
-//! Certificates are always checked, and so is the name of the host: encryption alone keeps nobody out who can
-//! change packets. The authorities are those of a file, or the public ones.
+//! Certificates are always checked, and so is the name of the host: encryption alone keeps no attacker out
+//! who can change packets. The authorities are those of a file, or the public ones.
 //!
 //! Cost: two round trips more for each session, and the cipher for each byte.
 //!

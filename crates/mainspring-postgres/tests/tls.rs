@@ -55,7 +55,7 @@ fn authority() -> (String, Issuer<'static, KeyPair>) {
     (params.self_signed(&key).unwrap().pem(), Issuer::new(params, key))
 }
 
-/// A port that nobody listened at a moment ago.
+/// A port that no process listened at a moment ago.
 fn free_port() -> String {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string()
 }

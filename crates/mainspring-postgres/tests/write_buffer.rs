@@ -183,7 +183,7 @@ fn a_batch_whose_answer_was_lost_or_that_never_came_is_right_after_a_renewal() {
         assert!((0..MAX_TRIES).any(|_| store.renew(lease).is_ok()), "the database answers again");
     };
     all_new(&mut store, lease, &three(lease, 1).0);
-    // It came, and nobody knows.
+    // It came, and no server knows.
     let lost = three(lease, 2).0;
     relay.swallow(1);
     assert!(matches!(store.commit(lease, &lost), Err(StoreError::Unknown)));

@@ -77,7 +77,7 @@ impl<E> Table<E> {
     #[inline(always)]
     #[expect(unsafe_code, reason = "writes through a pointer")]
     pub(crate) fn find_mut(&mut self, index: u32) -> Option<&mut E> {
-        // SAFETY: as in `find`; and nobody else has the table, because it is borrowed to be changed.
+        // SAFETY: as in `find`; and no other code has the table, because it is borrowed to be changed.
         (index < self.len).then(|| unsafe { self.start().add(index as usize).as_mut() })
     }
 
@@ -138,7 +138,7 @@ impl<E> Table<E> {
             return None;
         }
         self.len = last;
-        // SAFETY: the element was there; now it is behind `len`, where nobody reads it again.
+        // SAFETY: the element was there; now it is behind `len`, where it is not read again.
         Some(unsafe { self.start().add(last as usize).read() })
     }
 

@@ -42,8 +42,8 @@ const MAX_HOLDER_BYTES: u64 = 64;
 pub struct Directory {
     /// Where it is, without links.
     path: PathBuf,
-    /// Held for as long as the folder is ours. Without one nobody has ever served it, or somebody has copied
-    /// it.
+    /// Held for as long as the folder is ours. Without one no server has ever served it, or a person has
+    /// copied it.
     lock: Option<Flock<File>>,
 }
 

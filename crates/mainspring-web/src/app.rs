@@ -64,8 +64,8 @@ pub struct App {
     pub assets: Assets,
     /// What is known of jobs.
     pub catalogue: Catalogue,
-    /// What is known of the jobs of this server, where there are other shards. Nobody else tells of them, so
-    /// that it is asked for anew.
+    /// What is known of the jobs of this server, where there are other shards. No other part tells of them,
+    /// so that it is asked for anew.
     pub catalogue_here: Catalogue,
     /// What happens.
     pub feed: Arc<EventStream>,
@@ -164,7 +164,7 @@ impl App {
         }))
     }
 
-    /// Whom the proxy names; `None` where it names nobody.
+    /// Whom the proxy names; `None` where it names no user.
     ///
     /// # Errors
     ///

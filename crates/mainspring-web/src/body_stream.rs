@@ -95,7 +95,7 @@ mod tests {
         tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(future)
     }
 
-    /// How many pieces of a length are taken while nobody reads.
+    /// How many pieces of a length are taken while the client does not read.
     async fn taken(sender: &Sender, length: usize) -> usize {
         let mut count = 0;
         // What is taken is taken at once.

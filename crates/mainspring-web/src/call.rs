@@ -113,7 +113,7 @@ impl Call {
     ///
     /// # Errors
     ///
-    /// 401 where it is nobody.
+    /// 401 where it is no user.
     pub fn who(&self) -> Result<&Principal, Problem> {
         self.who.as_ref().ok_or_else(|| Problem::new(Code::Unauthenticated, "sign in first"))
     }

@@ -25,7 +25,7 @@ use crate::lock::locked;
 use crate::pool::{Pool, Reach};
 use crate::problem::{Code, Problem};
 
-/// How old the list of jobs may be: many pages that ask at once share one, and nobody sees the difference.
+/// How old the list of jobs may be: many pages that ask at once share one, and no client sees the difference.
 const FRESH: Duration = Duration::from_millis(250);
 
 /// So many jobs are asked for one by one; more that changed at once are found faster in the list of all.

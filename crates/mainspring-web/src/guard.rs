@@ -106,7 +106,7 @@ pub enum Proof {
 ///
 /// # Errors
 ///
-/// 401 if nobody is known by what the request has.
+/// 401 if no user is known by what the request has.
 pub fn identify(
     app: &App,
     from: Option<IpAddr>,

@@ -8,7 +8,7 @@
 //!
 //! It asks the loop what the command line asks, so that both say the same.
 //!
-//! Cost: one thread, which sleeps while nobody asks.
+//! Cost: one thread, which sleeps while no client asks.
 //!
 //! Does not plan, start or write anything: the loop does. Has no encryption: a proxy has.
 

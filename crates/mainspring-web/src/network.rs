@@ -22,7 +22,7 @@ const MIN_PREFIX: u32 = 8;
 /// that an operator is given, for IPv4 and IPv6.
 const PUBLIC_PREFIXES: [u32; 2] = [16, 32];
 
-/// The networks whose addresses are given to nobody on the Internet: of RFC 1918, 6598, 4193, and this
+/// The networks whose addresses belong to no host on the Internet: of RFC 1918, 6598, 4193, and this
 /// machine's own.
 const PRIVATE: [Network; 6] = [
     Network { address: IpAddr::V4(Ipv4Addr::new(10, 0, 0, 0)), prefix: 8 },

@@ -214,7 +214,7 @@ impl Pool {
     async fn send(self: &Arc<Self>, asked: IdentifiedRequest) -> Result<Response, ErrorWire> {
         let pool = Arc::clone(self);
         let owner = OWNER.try_with(Clone::clone).ok().flatten();
-        // A task of its own: it ends with its answer even if nobody waits for it any more.
+        // A task of its own: it ends with its answer even if no client waits for it any more.
         let asking = tokio::spawn(async move {
             let _share = pool.shares.enter(owner.as_ref()).await;
             let _place = pool.free.acquire().await.map_err(|_| gone())?;

@@ -11,7 +11,7 @@
 //! Believed is a request that has the secret and comes from the network of `--behind-proxy`, which
 //! [`settings`](crate::settings) looks at. One of the two
 //! is not enough: others may connect from that network, and a secret alone can be taken along. A client that
-//! sends the header of the user itself is nobody by that.
+//! sends the header of the user itself is no user by that.
 //!
 //! Cost: a hash for each request that has the secret's header.
 //!

@@ -29,7 +29,7 @@ pub const LIFE: Duration = Duration::from_secs(12 * 3600);
 const MAX_OF_IDENTITY: usize = 16;
 
 /// How many wrong tries to sign in within a minute are answered as such: a person mistypes a few times. After
-/// them a wrong try is told to wait. A right one is never refused, as nobody guesses 256 bits.
+/// them a wrong try is told to wait. A right one is never refused, as 256 bits cannot be guessed.
 pub const WRONG_TRIES_PER_MINUTE: usize = 10;
 
 const MINUTE: Duration = Duration::from_secs(60);

@@ -118,7 +118,7 @@ impl fmt::Display for PublicUrl {
 pub struct Settings {
     /// Where it listens.
     pub addresses: Vec<Address>,
-    /// The proxy in front of it: nobody else may connect from another machine.
+    /// The proxy in front of it: no other host may connect from another machine.
     pub proxy: Option<Network>,
     /// Whom that proxy may name as the user.
     pub proxy_users: Option<ProxyUsers>,

@@ -11,7 +11,7 @@
 //!
 //! Cost: one look at the file for each request that has a token or a session of one.
 //!
-//! Does not stretch tokens: nobody guesses 256 bits, however fast.
+//! Does not stretch tokens: 256 bits cannot be guessed, however fast.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -133,7 +133,7 @@ impl Tokens {
     }
 }
 
-/// The text of a file that nobody else may read or could have written.
+/// The text of a file that no other user may read or could have written.
 ///
 /// # Errors
 ///

@@ -69,7 +69,7 @@ impl Hold {
 impl<T, Q: TimerQueue<T>> TimerQueue<T> for HeldQueue<Q> {
     fn deadline(&self, id: TimerId) -> Option<Tick> {
         if self.is_wanted.swap(false, Ordering::SeqCst) {
-            // Leave to which nobody listened any more.
+            // Leave to which no thread listened any more.
             while self.leave.try_recv().is_ok() {}
             self.is_held.send(()).expect("the test listens");
             let _ = self.leave.recv_timeout(HOLD);

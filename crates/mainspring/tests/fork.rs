@@ -17,7 +17,7 @@ use nix::unistd::{ForkResult, alarm, execv, fork};
 const PATIENCE_S: u32 = 10;
 
 /// A child is made so often, at most: a thread that the fork meets on its way to sleep may have a lock, which
-/// nobody gives back in the child.
+/// no thread gives back in the child.
 const TRY_COUNT: usize = 3;
 
 /// Runs `act` in a child of `fork`; tells whether it came to an end.

@@ -74,7 +74,7 @@ fn start(engine: &Engine, clock: &Manual, sender: &Sender<PeriodFiring>) -> Star
     for period in PERIODS {
         let tell = |front| {
             let (sender, clock) = (sender.clone(), clock.clone());
-            // Nobody hears what comes after the test.
+            // What comes after the test is not heard.
             move || sender.send((front, period, clock.now())).unwrap_or(())
         };
         let every = tell("callback");

@@ -311,7 +311,7 @@ fn a_source_is_told_again_until_nobody_is_interested() {
                 3 => assert!(driver.sources().modify(id, Interest::Writable).unwrap()),
                 _ => {
                     assert!(driver.sources().modify(id, Interest::Nothing).unwrap());
-                    // The other end is gone, and still nobody is interested.
+                    // The other end is gone, and still there is no interest.
                     peer.shutdown(std::net::Shutdown::Both).unwrap();
                     driver.schedule(driver_after(&driver, 20), 0).unwrap();
                 }

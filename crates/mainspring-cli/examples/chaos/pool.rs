@@ -396,7 +396,7 @@ impl Pool {
                 (first..=last).map(move |epoch| format!("{shard}.{epoch}"))
             };
             let unheard = first.keys().copied().flat_map(of).collect();
-            // By the same answer nobody knows which of them the standby has.
+            // By the same answer no server knows which of them the standby has.
             self.acknowledged = acknowledged;
             self.submit_until_noticed(&owners);
             self.unheard.push(Unheard { from, to: self.lines_length(), owners: unheard });

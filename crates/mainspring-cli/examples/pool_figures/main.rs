@@ -6,7 +6,7 @@
 //! | lateness of records | when a one-shot job is due | its start record, which may come before that |
 //! | lateness of processes | when it is due | the first line of its program |
 //! | the same beside it | when a thread that sleeps is to spawn that program | its first line |
-//! | idle | | transactions of the database in a second while nobody asks for anything |
+//! | idle | | transactions of the database in a second while no client asks for anything |
 //!
 //! With a number of shards as the third argument the jobs are spread over so many, and only what the idle
 //! pool asks is measured, when each server has its part.

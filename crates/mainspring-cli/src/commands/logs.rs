@@ -76,7 +76,7 @@ fn end(tail: Option<Tail>, printer: &mut Printer<'_>) -> Result<Exit, Error> {
     Ok(Exit::Ok)
 }
 
-/// Shows lines until nobody reads them. Those that stand before `tail` are left out.
+/// Shows lines until no reader is left. Those that stand before `tail` are left out.
 fn follow(
     args: &LogsArgs,
     client: &mut Client,

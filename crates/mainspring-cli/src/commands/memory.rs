@@ -68,7 +68,7 @@ fn run_in(
     result.map(|()| Exit::Ok)
 }
 
-/// A new folder for this server alone, where nobody else can put another in its place.
+/// A new folder for this server alone, where no other user can put another in its place.
 fn own_data() -> Result<DataDirectory, Error> {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     // That of another user is left over in the environment of `su`.

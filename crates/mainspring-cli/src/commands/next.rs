@@ -21,7 +21,7 @@ use mainspring_server::exit::Exit;
 use mainspring_server::log::rfc3339;
 use mainspring_server::message::{PROGRAM, say};
 
-/// How many times are printed when nobody says how many, nor until when.
+/// How many times are printed when the command does not say how many, nor until when.
 const DEFAULT_COUNT: u32 = 10;
 
 pub(super) fn next(args: &NextArgs) -> Result<Exit, Error> {

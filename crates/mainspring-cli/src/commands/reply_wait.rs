@@ -31,7 +31,7 @@ pub(super) struct Patience {
 }
 
 impl Patience {
-    /// For what changes something: nobody else can do it.
+    /// For what changes something: no other server can do it.
     const LONG: Patience = Patience { take: Duration::from_secs(15), reply: Duration::from_secs(15) };
 
     /// For what looks: the database answers it too. An owner looks for requests four times a second. The
@@ -46,7 +46,7 @@ impl Patience {
 /// Why there is no reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lack {
-    /// Nobody has taken the request, and nobody will.
+    /// No server has taken the request, and none will.
     Untaken,
     /// An owner has taken it.
     Late,
@@ -70,7 +70,7 @@ pub(super) fn wait_for(
         }
         if !is_taken_back && patience.take <= Moment::now().since(began) {
             is_taken_back = true;
-            // What is there still nobody has taken.
+            // What is there still was not taken.
             waiting.retain(|(shard, id)| {
                 let is_there = matches!(inbox.take(*id), Ok(true));
                 if is_there {

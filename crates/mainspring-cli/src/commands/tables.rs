@@ -37,7 +37,7 @@ pub(super) struct Tables {
     began: Moment,
     /// For questions where a job is, and who owns it.
     shards: Mutex<Shards>,
-    /// For questions about shards for which nobody answers.
+    /// For questions about shards for which no server answers.
     reader: Mutex<PostgresReader>,
     silent: Mutex<UnresponsiveOwners>,
 }

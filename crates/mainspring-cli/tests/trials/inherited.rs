@@ -89,7 +89,7 @@ fn no_job_of_another_user_has_the_keys_of_whoever_started_the_server() {
     let mut server = Running::other(python.current_dir(&fixture.folder));
     let first = server.wait_for(&["s"]);
     if first == "no keys" {
-        // In some containers nobody may have any.
+        // In some containers no process may have any.
         return skipped("kernel keys", "there are none in this container");
     }
     assert_eq!(fixture.ask(&["run", "roots", "--wait"]).code, Some(0));

@@ -1,4 +1,5 @@
-//! Files that root's server reads for a job give its user nothing that is not that user's, and stop nobody.
+//! Files that root's server reads for a job give its user nothing that is not that user's, and stop no
+//! server.
 
 use std::os::unix::fs::symlink;
 use std::process::Command;

@@ -97,7 +97,7 @@ fn a_connection_that_cannot_be_taken_keeps_nothing_busy() {
     let mut waiting = fixture.connect();
     waiting.write_all(b"{\"id\":1,\"command\":\"status\"}\n").unwrap();
     let before = ticks();
-    // Nobody answers meanwhile: all others are in use.
+    // No thread answers meanwhile: all others are in use.
     waiting.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
     assert!(waiting.read(&mut [0]).is_err());
     // A hundredth of a second each: a loop that turns for nothing takes two hundred of them.

@@ -18,7 +18,7 @@
 //! Does not change a job of the server's own user: that could have all of it again.
 //!
 //! Source: KEYCTL_JOIN_SESSION_KEYRING(2const), capabilities(7), personality(2); CVE-2022-24769, by which
-//! containers had inheritable capabilities that nobody had asked for.
+//! containers had inheritable capabilities that were not asked for.
 
 use std::ptr::null;
 

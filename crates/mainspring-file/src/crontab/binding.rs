@@ -5,7 +5,7 @@
 //! | an entry | the note is the entry's |
 //! | a line with a fault | the note goes with it |
 //! | a comment that reads like an entry: `#30 2 * * * backup` | it is switched off, with its note and its name |
-//! | a blank line, another comment or note, a setting, nothing | the note is nobody's: a minor problem |
+//! | a blank line, another comment or note, a setting, nothing | the note is of no job: a minor problem |
 //!
 //! A note with a fault is a problem where it would be an entry's, since that would be another job without it.
 //! Elsewhere its fault is minor.

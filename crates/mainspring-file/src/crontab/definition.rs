@@ -92,7 +92,7 @@ fn hook(placed: &PlacedEntry) -> JobHook {
     let setting = |name: &str| placed.environment.value(name).filter(|value| !value.is_empty());
     let usual = JobHook::default();
     JobHook {
-        // What is no address is warned of elsewhere, and cron would mail nobody either.
+        // What is no address is warned of elsewhere, and cron would send no mail either.
         mail_output: setting("MAILTO").and_then(|text| addresses_of(text).ok()).unwrap_or_default(),
         sendmail: setting("SENDMAIL").map_or(usual.sendmail, Into::into),
         user: placed.entry.user.as_ref().map(|user| user.name.clone()),

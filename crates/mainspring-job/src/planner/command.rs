@@ -29,7 +29,7 @@ use crate::state::RunState;
 /// times of their own are one-shot jobs.
 pub const MAX_WAITING_REQUESTS: usize = 1_000;
 
-/// Between the name of a job and the key of a run of it: the unit separator of ASCII, which nobody types.
+/// Between the name of a job and the key of a run of it: the unit separator of ASCII, which is never typed.
 const KEY_SEPARATOR: char = '\u{1f}';
 
 impl Planner {

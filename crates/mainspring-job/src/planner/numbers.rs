@@ -5,7 +5,7 @@
 //!  nominal    10:00:00.000007001  <  .000007002  <    ..     <  .000012340 < .000019001
 //! ```
 //!
-//! No two runs have one name, and nobody is told a name that another run has:
+//! No two runs have one name, and no caller gets a name that another run has:
 //! 1. Each nominal time that a planner gives is later than the one before: it is the later of the clock and
 //!    one nanosecond after the last. A burst runs ahead of the clock, by a nanosecond for each run. After a
 //!    clock was set back, names stay ahead of it until it has caught up, or until the next planner.

@@ -24,7 +24,7 @@
 //! power cut is no crash either; a new start of the machine tells it: see [`Takeover`].
 //!
 //! A death that came long after the start of a run is not its fault, and neither is a lease that ran out
-//! while its owner lived. When the owner died nobody saw. It was alive at each time that is on record, and
+//! while its owner lived. No server saw when the owner died. It was alive at each time that is on record, and
 //! where leases run out, when it renewed its own: see [`Planner::following`](super::Planner::following).
 //!
 //! Cost: nothing while nothing is in quarantine; else a look at each run of it in line when a slot is free.

@@ -1,4 +1,4 @@
-//! Runs that no trigger names: each has a name of its own, and nobody is told one that the store has not
+//! Runs that no trigger names: each has a name of its own, and no caller gets one that the store has not
 //! taken.
 
 use super::*;

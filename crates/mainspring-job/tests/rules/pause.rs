@@ -219,7 +219,7 @@ fn who_asks_is_written_with_what_is_asked_and_not_with_what_is_refused() {
             assert_eq!(shell.batch_sizes[before..], [2], "the mark and the row are one batch");
         }
     }
-    // Nobody is named for this one.
+    // No person is named for this one.
     shell.command(Command::Resume(Scope::All));
     let rows = shell.store.audit(Shard::WHOLE, &AuditQuery::new(9)).unwrap();
     let actors: Vec<&str> = rows.iter().map(|row| row.audit.actor.as_str()).collect();

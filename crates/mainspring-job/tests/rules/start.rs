@@ -58,7 +58,7 @@ fn each_stretch_that_is_missed_says_why_it_was() {
     limits.per_turn = 1;
     let mut shell = Shell::with("2026-01-01T10:05:00Z", jobs, Vec::new(), limits);
     shell.now = at("2026-01-01T11:05:00Z");
-    // The first look is at the other job, and then nobody looks for an hour.
+    // The first look is at the other job, and then there is no look for an hour.
     shell.boot();
     shell.wake("2026-01-01T12:05:00Z");
     let missed: Vec<Run> = shell.runs("j").into_iter().filter(|run| run.state == RunState::Missed).collect();

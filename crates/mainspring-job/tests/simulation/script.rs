@@ -62,7 +62,7 @@ pub(crate) struct Subject {
 pub(crate) enum Step {
     /// Time passes, and the shell does what is due in time.
     Live(i64),
-    /// Time passes, or is set forward, and nobody looks.
+    /// Time passes, or is set forward, and there is no look.
     Pass(i64),
     /// The clock is set back.
     Back(i64),

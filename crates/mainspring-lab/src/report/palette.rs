@@ -71,7 +71,7 @@ pub const KINDS: [(&str, RGBColor); 7] = [
 ];
 
 /// A colour and a mark for a curve, the `place`th that is named. The default's colour and the floor's are
-/// nobody else's.
+/// no other's.
 pub fn of_curve(subject: &str, place: usize) -> (RGBColor, Mark) {
     const COLOURS: [RGBColor; 6] = [BLUE, ORANGE, GREEN, PURPLE, SKY, GREY];
     const MARKS: [Mark; 3] = [Mark::Disc, Mark::Square, Mark::Triangle];

@@ -14,7 +14,7 @@
 //!
 //! Cost: that of the front.
 //!
-//! It does not know what a front does inside. A channel's timer fires into its channel, where nobody
+//! It does not know what a front does inside. A channel's timer fires into its channel, where no thread
 //! receives: stopping it takes the value back, so that each stop tells that it prevented something.
 
 use std::pin::Pin;
@@ -157,7 +157,7 @@ struct ByChannels {
     channels: Channels,
     engine: Engine<Task>,
     recorder: Arc<Recorder>,
-    /// Timers that nobody stops: dropping one would.
+    /// Timers that are never stopped: dropping one would.
     launched: Mutex<Vec<channel::ChannelTimer>>,
 }
 

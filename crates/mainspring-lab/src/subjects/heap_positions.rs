@@ -4,7 +4,7 @@
 //!   heap of (deadline, record)  <-- position --  records { position, generation, payload }
 //! ```
 //!
-//! std's `BinaryHeap` tells nobody where an entry went, so the sifting is written here.
+//! std's `BinaryHeap` does not tell where an entry went, so the sifting is written here.
 //!
 //! Cost: schedule, cancel, reset, fire O(log n), each move of an entry one write to its record. 16 bytes an
 //! entry, 16 a record.

@@ -29,7 +29,7 @@ impl Wake for Shot {
     }
 }
 
-/// The waker of all timers whose payload nobody asks for.
+/// The waker of all timers whose payload is not asked for.
 pub fn counting_waker(recorder: &Arc<Recorder>) -> Waker {
     Waker::from(Arc::new(Shot { recorder: Arc::clone(recorder), payload: UNTIMED }))
 }
@@ -37,14 +37,14 @@ pub fn counting_waker(recorder: &Arc<Recorder>) -> Waker {
 /// Polls a future once, so that its library knows of it.
 pub fn begin<F: Future>(future: F, waker: &Waker) -> Pin<Box<F>> {
     let mut future = Box::pin(future);
-    // A delay of a millisecond may be over when a busy thread comes to it: then nobody is woken.
+    // A delay of a millisecond may be over when a busy thread comes to it: then no thread is woken.
     if future.as_mut().poll(&mut Context::from_waker(waker)).is_ready() {
         waker.wake_by_ref();
     }
     future
 }
 
-/// Futures that nobody cancels.
+/// Futures that are never cancelled.
 #[derive(Debug)]
 pub struct LaunchedFutures<F> {
     recorder: Arc<Recorder>,

@@ -1,4 +1,4 @@
-//! A small machine driven by timers: a light blinks, and a motor stops if nobody asks for more.
+//! A small machine driven by timers: a light blinks, and a motor stops if no request comes for more.
 //!
 //! Cost: one queue; what is due costs O(1) each.
 

@@ -41,7 +41,7 @@ pub struct ClusterWire {
 }
 
 impl ClusterWire {
-    /// Who owns which shards, as `NAME: 0-2 5; OTHER: 3 4`, and last those that nobody owns. Empty where
+    /// Who owns which shards, as `NAME: 0-2 5; OTHER: 3 4`, and last those without an owner. Empty where
     /// there is one shard.
     pub fn shares(&self) -> String {
         let mut shares: BTreeMap<(bool, &str), Vec<u16>> = BTreeMap::new();

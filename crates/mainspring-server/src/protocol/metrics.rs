@@ -106,7 +106,7 @@ pub struct WaitingWire {
     pub dead: BTreeMap<String, u64>,
     /// Those of one-shot jobs.
     pub dead_once: u64,
-    /// Those that nobody has looked at, because there are so many.
+    /// Those that were not looked at, because there are so many.
     pub dead_uncounted: u64,
     /// When the first one-shot job is due that waits, in milliseconds since 1970.
     pub first_due_ms: Option<i64>,

@@ -86,7 +86,7 @@ impl Server {
     /// Ends the loop if nothing runs, so that another server may have the shard. Says whether it does.
     fn leave_if_idle(&mut self, answer: &Sender<bool>, now: Moment) {
         let is_idle = self.phase == Phase::Running && self.owner.planner().running_count() == 0;
-        // Nobody may wait any more: then the loop goes on.
+        // No caller may wait any more: then the loop goes on.
         if answer.send(is_idle).is_ok() && is_idle {
             self.stopping = Stopping { drain: Duration::ZERO, grace: Duration::ZERO };
             self.drain(now);

@@ -251,7 +251,7 @@ impl ReadOnlyBackend<'_> {
 
     /// Since when no run has succeeded, if one ever has and that is longer than the definition allows.
     fn silent_since(&self, job: &Job, record: &JobRecord) -> Option<Timestamp> {
-        // Of a folder that no server has nobody expects news.
+        // Of a folder that no server has no client expects news.
         let since = record.last_success.filter(|_| self.is_shared)?;
         let most = job.hooks.as_ref()?.hook().silent_after()?;
         since.checked_add(most).is_ok_and(|end| end <= self.now).then_some(since)

@@ -25,7 +25,7 @@ use crate::view::{fields, instant, zone_name};
 /// How many next times may be asked for.
 const MAX_NEXT: usize = 100;
 
-/// How many are told where nobody says how many.
+/// How many are listed where the client does not say.
 const DEFAULT_NEXT: usize = 20;
 
 /// How many times of a year are counted by day: once a minute, and some more.

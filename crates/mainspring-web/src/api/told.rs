@@ -26,8 +26,8 @@ pub(super) struct SentFile {
     pub(super) text: String,
 }
 
-/// How many problems are told of all files of a request: nobody reads more, and with the first mended there
-/// are others.
+/// How many problems are told of all files of a request: no person reads more, and with the first mended
+/// there are others.
 pub(super) const MAX_FAULTS: usize = 1_000;
 
 /// How long what is told of their problems may be. A message may have a name in it that is as long as the

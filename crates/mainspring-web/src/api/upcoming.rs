@@ -124,7 +124,7 @@ fn document(lanes: &[Lane], from: Timestamp, to: Timestamp) -> Value {
 }
 
 /// Counts in each step what a job will be due after the last of these times, as often as between them: a
-/// histogram that ended with the search would show a calm that nobody will see.
+/// histogram that ended with the search would show a calm that does not come.
 fn go_on(counts: &mut [u64], times: &[Timestamp], from: Timestamp, step: i64) {
     let [first, .., last] = times else { return };
     let seconds_to = |at: &Timestamp| at.duration_since(from).as_secs();

@@ -1,5 +1,5 @@
-//! Half of the clients of an HTTP server dawdle over their headers: they get a 408 in time, and nobody waits
-//! for them.
+//! Half of the clients of an HTTP server dawdle over their headers: they get a 408 in time, and no thread
+//! waits for them.
 //!
 //! ```text
 //! cargo run --release -p mainspring --features poll --example slow_headers

@@ -80,7 +80,7 @@ impl Server {
     fn answer(&mut self, id: SourceId, status: &str) {
         let Some(client) = self.part_with(id) else { return };
         let answer = format!("HTTP/1.1 {status}\r\nConnection: close\r\n\r\n");
-        // The client may have gone; then nobody misses the answer.
+        // The client may have gone; then no client misses the answer.
         let _ = (&*client.stream).write_all(answer.as_bytes());
     }
 

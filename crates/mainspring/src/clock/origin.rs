@@ -6,8 +6,8 @@
 //! ```
 //!
 //! On Linux it asks the kernel itself: `Instant` is the same clock, and turns its answer into a duration that
-//! nobody needs, which takes as long again as the question to the kernel (29 to 43 ns beside 27 on a Xeon at
-//! 2.5 GHz; the coarse clock: 11).
+//! no clock needs, which takes as long again as the question to the kernel (29 to 43 ns beside 27 on a Xeon
+//! at 2.5 GHz; the coarse clock: 11).
 //!
 //! Cost: one clock read.
 //!

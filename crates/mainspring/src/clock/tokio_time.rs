@@ -10,8 +10,9 @@
 //!
 //! Cost: a task per wait, and two wake-ups. A program that is no test takes [`Monotonic`](super::Monotonic).
 //!
-//! It does not drive the runtime: a current-thread runtime that nobody blocks on lets the engine wait. In one
-//! that has been shut down, timers wait for the engine's shutdown. The runtime must have its time enabled.
+//! It does not drive the runtime: a current-thread runtime that no thread blocks on lets the engine wait. In
+//! one that has been shut down, timers wait for the engine's shutdown. The runtime must have its time
+//! enabled.
 //!
 //! Source: the documentation of `tokio::time::pause`.
 

@@ -157,7 +157,7 @@ mod linux {
         }
     }
 
-    /// When the watch's timer would expire if nobody set the clock: the year 2255, far and within what the
+    /// When the watch's timer would expire if the clock were not set: the year 2255, far and within what the
     /// kernel can represent.
     const NEVER_SECONDS: i64 = 9_000_000_000;
 

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A thread that waits for a driver's end in the course of its duty would wait for itself: it [leaves](leave)
-//! the duty before, and nobody waits for it.
+//! the duty before, and no thread waits for it.
 //!
 //! Cost: a lock at the beginning and at the end of each firing. It does not run anything elsewhere.
 
@@ -63,7 +63,7 @@ impl Duty {
     }
 }
 
-/// Makes the calling thread's duty, if it performs one, one that nobody waits for.
+/// Makes the calling thread's duty, if it performs one, one that no thread waits for.
 pub(crate) fn leave() {
     drop(OWN.with(RefCell::take));
 }

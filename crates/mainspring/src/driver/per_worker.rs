@@ -11,10 +11,10 @@
 //! stands which shard a caller has, and which thread fires it.
 //!
 //! A *worker* is a thread that has taken a [`Worker`] and runs it; [`start`](PerWorker::start) starts one
-//! thread for each. What a worker's thread schedules goes to its own shard, whose lock nobody else wants in
-//! the common case, from its first [`fire_due`](Worker::fire_due) on and between such calls too; what other
-//! threads schedule goes round the shards. The shard stands in the timer's id, so any thread can cancel or
-//! reset.
+//! thread for each. What a worker's thread schedules goes to its own shard, whose lock no other thread wants
+//! in the common case, from its first [`fire_due`](Worker::fire_due) on and between such calls too; what
+//! other threads schedule goes round the shards. The shard stands in the timer's id, so any thread can cancel
+//! or reset.
 //!
 //! Wake-up rule. A worker sleeps until its shards' next wakeup. A timer that becomes the earliest of its
 //! shard wakes the shard's worker if that sleeps past it; if that is at work, and no sleeper wakes by then,
@@ -188,7 +188,7 @@ impl<Q> PerWorker<Q> {
         Ok(())
     }
 
-    /// Takes a free worker's place, with its shard if nobody adopted that; `None` if all are taken.
+    /// Takes a free worker's place, with its shard if no worker adopted that; `None` if all are taken.
     pub fn worker(self: &Arc<Self>) -> Option<Worker<Q>> {
         let free = |slot: &WorkerSlot| !slot.is_taken.swap(true, Ordering::AcqRel);
         let slot = self.slots.all().iter().position(free)?;

@@ -312,7 +312,7 @@ impl Shared {
         Ok(())
     }
 
-    /// The same where nobody can be told: the driver is shutting down, and nothing more will run.
+    /// The same where no caller can be told: the driver is shutting down, and nothing more will run.
     fn rearm(self: &Arc<Self>, key: u64, planned: &mut PlannedEntry) {
         if self.arm(key, planned, Local::schedule_assured).is_err() {
             planned.next = None;

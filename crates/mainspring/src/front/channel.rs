@@ -22,13 +22,13 @@
 //! | `time.AfterFunc(d, f)` | [`Channels::after_func`] |
 //!
 //! The semantics are those that the documentation of Go's `time` promises since 1.23: `stop` and `reset` tell
-//! whether they found the timer pending, a value that nobody has received counts as pending and is taken
+//! whether they found the timer pending, a value that is not received counts as pending and is taken
 //! back, and after either of them no stale value is received. A ticker drops ticks for a slow receiver. A
 //! delay that is negative or zero is over at once: its value can be received when the call returns. One
 //! beyond the clock's range is never over.
 //!
 //! If the driver is shut down while a timer is pending, its channel is disconnected when what `shutdown`
-//! returned is dropped: nobody waits for ever.
+//! returned is dropped: no receiver waits for ever.
 //!
 //! What bites users of Go, here: a timer in a loop is not leaked, because what [`after`](Channels::after) and
 //! [`tick`](Channels::tick) return cancels itself when it is dropped; a reader that blocks on a stopped timer
@@ -148,7 +148,7 @@ pub struct Ticker {
     inner: Arc<Inner>,
 }
 
-/// The channel of a timer that nobody needs to stop: see [`Channels::after`] and [`Channels::tick`]. Dropping
+/// The channel of a timer that need not be stopped: see [`Channels::after`] and [`Channels::tick`]. Dropping
 /// it, and all its clones, cancels the timer.
 ///
 /// ```
@@ -263,7 +263,7 @@ impl ChannelTimer {
         self.inner.receiver()
     }
 
-    /// Stops the timer; tells whether it was pending, which a firing that nobody received still is.
+    /// Stops the timer; tells whether it was pending, which a firing that was not received still is.
     /// Afterwards nothing is received until a reset.
     pub fn stop(&self) -> bool {
         self.inner.stop()
@@ -285,8 +285,8 @@ impl Ticker {
         self.inner.receiver()
     }
 
-    /// Stops the ticks; a tick that nobody received is taken back. The channel stays connected, as Go's stays
-    /// open.
+    /// Stops the ticks; a tick that was not received is taken back. The channel stays connected, as Go's
+    /// stays open.
     pub fn stop(&self) {
         self.inner.stop();
     }

@@ -13,9 +13,9 @@
 //! Any number of threads and tasks may wait, by clones or by one queue: each that waits is woken for each
 //! item, and one of them has it. So one that gives up takes no other's wake-up with it.
 //!
-//! Items come out in the order in which their timers fire. Those that nobody takes are kept: a queue of which
-//! nobody receives should be made by [`with_expired`](DelayQueue::with_expired), which hands items to a
-//! closure instead.
+//! Items come out in the order in which their timers fire. Those that are not taken are kept: a queue of
+//! which no thread receives should be made by [`with_expired`](DelayQueue::with_expired), which hands items
+//! to a closure instead.
 //!
 //! Cost: a hash map entry beside the timer, which knows the key; every call takes the queue's lock.
 //!

@@ -22,7 +22,7 @@
 //! block_on(async {
 //!     futures.sleep(Duration::from_millis(2)).await;
 //!     let answer = futures.timeout(Duration::from_millis(2), std::future::pending::<()>()).await;
-//!     assert!(answer.is_err(), "nobody answers");
+//!     assert!(answer.is_err(), "no server answers");
 //! });
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

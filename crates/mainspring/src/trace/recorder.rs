@@ -9,7 +9,7 @@
 //!
 //! Timers that were scheduled while it was off are left out for good: a replay would not know them.
 //!
-//! Cost: off, a relaxed load and a branch per call. On, a lock that nobody else holds, a clock read and a
+//! Cost: off, a relaxed load and a branch per call. On, a lock that no other thread holds, a clock read and a
 //! hash; 32 bytes a step and about 40 a pending timer.
 //!
 //! It does not record advances: those are the driver's choice and not the program's.

@@ -85,7 +85,7 @@ fn whoever_makes_way_goes_on_when_firing_has_caught_up() {
             let driver = Arc::clone(&driver);
             move || driver.run_until(Tick::new(60), &mut |_: FiredTimer<u32>| ())
         });
-        // A pause of a model has no end of its own: loom says so if nobody is told.
+        // A pause of a model has no end of its own: loom says so if no thread is notified.
         driver.schedule(Tick::MAX, 2).unwrap();
         runner.join().unwrap();
         let counts = Timers::<u32>::counts(&*driver);

@@ -19,7 +19,7 @@ use mainspring_postgres::Look;
 /// What a server should do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Ask for these, which nobody owns.
+    /// Ask for these, which no server owns.
     Take(Vec<Shard>),
     /// Give one up, so that another server may have it.
     Leave,

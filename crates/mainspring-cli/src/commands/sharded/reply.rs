@@ -1,4 +1,4 @@
-//! Requests and answers as they are written, and what is said where nobody answers.
+//! Requests and answers as they are written, and what is said where no server answers.
 //!
 //! Cost: the text.
 //!
@@ -30,7 +30,7 @@ pub(super) fn ended(shard: Shard) -> Response {
     temporary(format!("the loop of shard {} has just ended: ask again", shard.0))
 }
 
-/// What is said of a shard that nobody owns.
+/// What is said of a shard that no server owns.
 pub(super) fn nobody(shard: Shard) -> Response {
     temporary(format!("shard {} has no owner: a server takes it soon, ask again", shard.0))
 }

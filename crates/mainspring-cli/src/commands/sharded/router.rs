@@ -3,7 +3,7 @@
 //! ```text
 //!  client ── line ──▶ Router ─┬─ a loop of this server ───────────────────────┐
 //!                             ├─ inbox of the database ─▶ the shard's owner ──┼─▶ merged ──▶ client
-//!                             ├─ tables of the database, where nobody answers ┤
+//!                             ├─ tables of the database, where no server answers ┤
 //!                             └─ several of them ─────────────────────────────┘
 //! ```
 //!
@@ -54,7 +54,7 @@ const MAX_ROUNDS: usize = 3;
 #[derive(Default)]
 struct Responses {
     answers: Vec<Response>,
-    /// Those for which nobody has answered, and what a client is told that wants to change something.
+    /// Those for which no server has answered, and what a client is told that wants to change something.
     absent: Vec<(Shard, Response)>,
     /// Those whose loops have ended over the question.
     broken: Vec<Shard>,
@@ -68,7 +68,7 @@ pub(super) struct Router {
     links: Option<BTreeMap<Shard, Link>>,
     /// A session while another server is asked.
     inbox: Option<Inbox>,
-    /// The shards for which nobody answered the question of now.
+    /// The shards for which no server answered the question of now.
     absent: BTreeSet<Shard>,
     watcher: Watcher,
 }
@@ -305,8 +305,8 @@ impl Router {
     }
 
     /// Asks these shards at the same time. There is an answer of each. A question that only looks is asked
-    /// again where a loop has ended over it: its shard is on its way. Where nobody answers such a question,
-    /// the database does; these answers are the last.
+    /// again where a loop has ended over it: its shard is on its way. Where no server answers such a
+    /// question, the database does; these answers are the last.
     fn ask_all(&mut self, shards: &[Shard], question: &Question<'_>) -> Vec<Response> {
         let began = Moment::now();
         let Responses { mut answers, mut absent, mut broken } = self.ask_once(shards, question);

@@ -13,7 +13,7 @@
 //! server looks who owns which shard anyway. What the page asks next is another cost: a request through the
 //! database for each shard of others.
 //!
-//! Does not keep what nobody asks for: each loop says itself when it has told too little.
+//! Does not keep what no client asks for: each loop says itself when it has told too little.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -71,7 +71,7 @@ impl Watcher {
         }
     }
 
-    /// Asks the loops that are here now. Says whether one is gone, whose last changes nobody has told.
+    /// Asks the loops that are here now. Says whether one is gone, whose last changes were not told.
     fn ask(&mut self, pool: &Pool, line: &str) -> bool {
         let before = self.loops.len();
         self.loops.retain(|shard, watched| {

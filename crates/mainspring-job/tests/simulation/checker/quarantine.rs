@@ -137,7 +137,7 @@ fn check_few(world: &World<'_>, stories: &Stories) -> Verdict {
 fn check_ends(world: &World<'_>, stories: &Stories) -> Verdict {
     for (key, story) in stories.iter().filter(|(_, story)| story.is_crash_loop) {
         let is_dead = story.steps.iter().any(|step| step.state == RunState::Dead);
-        // After a start by hand the count may stand at its end though nobody died.
+        // After a start by hand the count may stand at its end though no server died.
         let is_asked = story.first.cause == Cause::Request
             || story.steps.iter().any(|step| step.state == RunState::Dead);
         let keeps = story.policies.dead_letters != DeadLetters::Never;

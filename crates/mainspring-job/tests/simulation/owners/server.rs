@@ -76,7 +76,7 @@ pub(crate) struct Server {
     /// What was added to its wall clock since.
     pub set_by: Nanos,
     pub role: Role,
-    /// Grows whenever all that is on its way is for nobody any more.
+    /// Grows whenever all that is on its way is for no process any more.
     pub life: u32,
     pub network: Network,
     pub is_frozen: bool,
@@ -154,7 +154,7 @@ impl Server {
         }
     }
 
-    /// All that was on its way is for nobody any more.
+    /// All that was on its way is for no process any more.
     pub(crate) fn forget(&mut self) {
         self.life += 1;
         self.orders.clear();

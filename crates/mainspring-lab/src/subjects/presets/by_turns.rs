@@ -149,7 +149,7 @@ impl QueueSubject for ByTurns {
         if self.handle.pending_count() == 0 {
             return None;
         }
-        // Until it has had a turn, nobody knows when it would wake.
+        // Until it has had a turn, it is not known when it would wake.
         if self.is_woken {
             self.advance(self.now, due);
         }

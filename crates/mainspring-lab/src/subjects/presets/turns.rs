@@ -71,7 +71,7 @@ impl Turns {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Moves time where nothing is due, and nobody need look.
+    /// Moves time where nothing is due, and no thread need look.
     pub fn pass_to(&self, now: Tick) {
         self.now.store(now.get(), Ordering::Release);
     }

@@ -11,7 +11,7 @@
 //! | field | guard | why |
 //! |---|---|---|
 //! | `asleep_until` | atomic, with the fence | see above |
-//! | `owners` | atomics, with the same fence | a scheduler that reads an old owner wakes one that is awake to look, or finds nobody and wakes another |
+//! | `owners` | atomics, with the same fence | a scheduler that reads an old owner wakes one that is awake to look, or finds none and wakes another |
 //!
 //! Cost: a look at each slot.
 //!
@@ -23,8 +23,8 @@ use crate::clock::Notifier;
 use crate::driver::shard::{Alarm, ThreadToWake};
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 
-/// What [`WorkerSlot::asleep_until`] says of a worker that is awake, or that nobody is. Tick 0 is no time to
-/// sleep until.
+/// What [`WorkerSlot::asleep_until`] says of a worker that is awake, or that no worker is. Tick 0 is no time
+/// to sleep until.
 pub(super) const AWAKE: u64 = 0;
 
 /// The owner of a shard that waits to be adopted.
@@ -109,7 +109,7 @@ impl Alarm for WorkerSlots {
         fence(Ordering::SeqCst);
         let owner = self.slots.get(self.owners[shard as usize].load(Ordering::SeqCst));
         match owner.map(|slot| slot.asleep_until.load(Ordering::SeqCst)) {
-            // At work, or nobody: others must keep an eye on it.
+            // At work, or there is none: others must keep an eye on it.
             None | Some(AWAKE) => self.ensure_watched(tick),
             Some(until) if tick.get() < until => owner.into_iter().for_each(|slot| slot.notifier.notify()),
             Some(_) => (),

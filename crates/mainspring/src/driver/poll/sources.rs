@@ -108,7 +108,7 @@ impl Interest {
     }
 
     /// Level-triggered: what is not read to the end is told again, so a handler cannot lose an event. A
-    /// source that nobody is interested in would still tell again and again that its other end is gone: it
+    /// source without an interest would still tell again and again that its other end is gone: it
     /// may tell once.
     fn mode(self) -> PollMode {
         if self == Interest::Nothing { PollMode::Oneshot } else { PollMode::Level }

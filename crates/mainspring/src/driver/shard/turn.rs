@@ -139,7 +139,7 @@ impl<Q> Shard<Q> {
         Turn::Busy
     }
 
-    /// Nothing will fire any more, so nobody need make way for it.
+    /// Nothing will fire any more, so no thread need back off for it.
     fn stopping(&self) -> Turn {
         self.backoff.end();
         Turn::Stopping

@@ -203,7 +203,7 @@ impl<A: 'static> Inline<A> {
             return None;
         }
         let this = ManuallyDrop::new(self);
-        // SAFETY: the kind is that of the initialized, aligned value in the words, which nobody uses after
+        // SAFETY: the kind is that of the initialized, aligned value in the words, which are not used after
         // this.
         Some(unsafe { ptr::read(this.words.as_ptr().cast::<Waker>()) })
     }

@@ -11,7 +11,7 @@ use mainspring_server::protocol::{Request, Response, ranges};
 use mainspring_server::server::ShardFilter;
 
 impl Router {
-    /// The answers for shards for which nobody has answered: what was said instead, if something was to
+    /// The answers for shards for which no server has answered: what was said instead, if something was to
     /// change.
     pub(super) fn for_absent(&mut self, absent: Vec<(Shard, Response)>, request: &Request) -> Vec<Response> {
         if !request.looks() {

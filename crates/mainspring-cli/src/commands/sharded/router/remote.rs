@@ -34,7 +34,7 @@ pub(super) enum OwnerUnavailable {
     Failed(Response),
 }
 
-/// What is said of it where nobody else can answer.
+/// What is said of it where no other server can answer.
 fn said_of(lack: Lack, shard: Shard) -> Response {
     match lack {
         Lack::Untaken => nobody(shard),
