@@ -65,7 +65,7 @@ const ROWS: [Row; 10] = [
     Row { crates: &["mainspring-web"], lines: 6_980, goal: 4_900, bools: 2, assertions: 5 },
     Row { crates: &["mainspring-embed"], lines: 3_380, goal: 2_600, bools: 1, assertions: 14 },
     Row { crates: &["mainspring-cli"], lines: 8_700, goal: 5_600, bools: 6, assertions: 10 },
-    Row { crates: &["mainspring-lab", "xtask"], lines: 10_900, goal: 7_000, bools: 5, assertions: 1 },
+    Row { crates: &["mainspring-lab", "xtask"], lines: 11_010, goal: 7_000, bools: 5, assertions: 1 },
 ];
 
 /// Checks every row, and that each crate is in one.
