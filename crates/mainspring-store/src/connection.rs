@@ -17,14 +17,21 @@ const BUSY_TIMEOUT: Duration = Duration::from_millis(200);
 /// How many prepared statements are kept: more than there are.
 const STATEMENTS: usize = 64;
 
-/// Opens a file that is no link, and runs no code that its tables may name.
+/// Opens a file that is no link, and runs no code that it holds: neither a trigger, nor a view, nor a function
+/// that its tables name. What the tables show is all that there is.
 pub(super) fn connected(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
     let flags = flags | OpenFlags::SQLITE_OPEN_NOFOLLOW | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).map_err(mapped)?;
     connection.busy_timeout(BUSY_TIMEOUT).map_err(mapped)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true).map_err(mapped)?;
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false).map_err(mapped)?;
+    for code in [
+        DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA,
+        DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER,
+        DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW,
+    ] {
+        connection.set_db_config(code, false).map_err(mapped)?;
+    }
     // A damaged page is found where it is read, and not where it is used.
     connection.pragma_update(None, "cell_size_check", true).map_err(mapped)?;
     Ok(connection)

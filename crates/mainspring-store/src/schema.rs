@@ -28,9 +28,10 @@ const TABLE_COUNT: u32 = 7;
 /// What leads from each version to the next; the first makes the tables.
 pub(super) const STEPS: [&str; 1] = [include_str!("schema.sql")];
 
-/// Makes or migrates the tables.
+/// Makes or migrates the tables, and looks whether they are tables.
 pub(super) fn prepare(connection: &mut Connection) -> Result<(), StoreError> {
-    step(connection, &STEPS)
+    step(connection, &STEPS)?;
+    check_tables(connection)
 }
 
 /// Takes the steps that a file lacks.
@@ -58,6 +59,10 @@ pub(super) fn check(connection: &Connection) -> Result<(), StoreError> {
         let text = format!("it has the older format {found}: mainspring serve makes it format {VERSION}");
         return Err(StoreError::Io(text.into()));
     }
+    check_tables(connection)
+}
+
+fn check_tables(connection: &Connection) -> Result<(), StoreError> {
     // A view or a virtual table in the place of a table would be a program of the user who wrote the file.
     let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE TABLE %'
         AND name IN ('shard', 'job', 'pending', 'once_key', 'run', 'attempt', 'audit')";

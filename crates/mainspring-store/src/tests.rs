@@ -256,6 +256,24 @@ fn a_damaged_page_is_named_damage_wherever_it_is() {
 }
 
 #[test]
+fn what_a_file_holds_beside_rows_is_not_run() {
+    let folder = Folder::new();
+    drop(folder.store());
+    let hidden = "CREATE TRIGGER hidden AFTER INSERT ON pending BEGIN DELETE FROM pending; END;
+        CREATE VIEW own AS SELECT name FROM pending";
+    Connection::open(folder.file()).unwrap().execute_batch(hidden).unwrap();
+    let (mut store, lease) = folder.store();
+    store.commit(lease, &submissions(0..3)).unwrap();
+    assert_eq!(pending_count(&mut store), 3, "no trigger is run");
+    assert!(store.connection.prepare("SELECT * FROM own").is_err(), "no view is read");
+    drop(store);
+    let other = "ALTER TABLE job RENAME TO j; CREATE VIEW job AS SELECT * FROM j";
+    Connection::open(folder.file()).unwrap().execute_batch(other).unwrap();
+    let error = SqliteStore::open_file(&folder.file()).unwrap_err();
+    assert!(matches!(error, StoreError::Corrupt(_)), "{error}");
+}
+
+#[test]
 fn a_folder_has_one_owner_and_says_who() {
     let folder = Folder::new();
     let first = Arc::new(Directory::open(&folder.0).unwrap());
