@@ -1,5 +1,5 @@
 //! No answer to a question over HTTP holds a secret: each route that is asked with GET, as the table has
-//! them, of a server that knows every kind of secret.
+//! them, of a server that knows every kind of secret. The cookie of a session goes to no other server.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,7 @@ use mainspring_web::scope::Scope;
 use serde_json::json;
 
 use crate::site::{Site, read_head};
-use crate::test_server::{TestServer, folder, write};
+use crate::test_server::{IDLE, TestServer, folder, write};
 
 /// The secrets that stand in a file of their own, each under its name.
 const IN_FILES: &[(&str, &str)] = &[
@@ -181,4 +181,25 @@ fn no_answer_holds_a_secret() {
     let log = lines.join("\n") + &errors;
     assert!(secrets.iter().all(|secret| !log.contains(secret.as_str())), "{log}");
     let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn the_cookie_of_the_page_is_for_a_path_that_no_other_server_of_the_host_is_asked_for() {
+    let site = Site::start("secrets-cookie", IDLE, &[]);
+    let proof = json!({ "token": site.token("mara", Scope::Look) }).to_string();
+    let part = format!("/s-{}/", "0123456789".repeat(4));
+    let own = ("Sec-Fetch-Site", "same-origin");
+    let begun = site.send("POST", &format!("{part}api/v1/session"), &[own], &proof);
+    let told = begun.header("set-cookie").unwrap();
+    assert!(begun.status == 204 && told.contains(&format!("; Path={part};")), "{told}");
+    let cookie = ("Cookie", told.split(';').next().unwrap());
+    for path in ["api/v1/status", "api/v1/jobs/idle", "metrics"] {
+        assert_eq!(site.send("GET", &format!("{part}{path}"), &[cookie], "").status, 200, "{path}");
+        assert_eq!(site.send("GET", &format!("{part}{path}"), &[], "").status, 401, "{path}");
+    }
+    let ended = site.send("DELETE", &format!("{part}api/v1/session"), &[cookie, own], "");
+    let told = ended.header("set-cookie").unwrap();
+    assert!(told.contains(&format!("; Path={part}; Max-Age=0")), "{told}");
+    assert_eq!(site.send("GET", &format!("{part}api/v1/status"), &[cookie], "").status, 401);
+    site.stop();
 }

@@ -23,6 +23,7 @@ use tokio::task::yield_now;
 use crate::app::App;
 use crate::guard::Proof;
 use crate::memory_budget::SHORT_BYTES;
+use crate::private::Private;
 use crate::problem::{Code, Problem};
 use crate::sending::Whole;
 use crate::sessions::Principal;
@@ -36,6 +37,8 @@ pub type Replying = Pin<Box<dyn Future<Output = Reply> + Send>>;
 /// A request.
 #[derive(Clone, Debug)]
 pub struct Call {
+    /// The part of the address that the cookie of a session is for.
+    pub private: Private,
     /// The parameters that its route knows.
     pub query: &'static [&'static str],
     /// What all share.
@@ -269,6 +272,7 @@ mod tests {
         let data = DataDirectory::find(Some(&folder));
         let app = App::new(Settings::default(), data, TimeZone::UTC, Pool::new(Vec::new())).unwrap();
         Call {
+            private: Private::default(),
             query: &[],
             app: Arc::new(app),
             who: Some(Principal { identity: Identity::Local, scope: Scope::Look }),

@@ -37,6 +37,7 @@ pub mod metrics_writer;
 pub mod network;
 pub mod openapi;
 pub mod pool;
+pub mod private;
 pub mod problem;
 pub mod proxy_users;
 pub mod repeats;

@@ -2,7 +2,7 @@
 //! every answer.
 //!
 //! ```text
-//! host ─▶ path below the prefix ─▶ route ─▶ identity, scope, site, body ─▶ handler ─▶ tag, room, headers, count
+//! host ─▶ path below the prefix and its private part ─▶ route ─▶ identity, scope, site, body ─▶ handler ─▶ tag, room, headers, count
 //! ```
 //!
 //! Cost: see [`gate`](crate::guard).
@@ -32,6 +32,7 @@ use crate::guard::{
 };
 use crate::memory_budget::MemoryBudget;
 use crate::pool::asking_for;
+use crate::private::Private;
 use crate::problem::{Code, Problem};
 use crate::route::{Access, Route};
 use crate::routes::ROUTES;
@@ -102,7 +103,10 @@ pub async fn serve(
         Ok(()) => match without_prefix(&parts.uri, app.settings.prefix()) {
             Err(response) => *response,
             Ok(uri) => {
+                let bare = || (Private::default(), uri.clone());
+                let (private, uri) = if app.settings.is_secure() { bare() } else { Private::split(&uri) };
                 parts.uri = uri;
+                parts.extensions.insert(private);
                 parts.extensions.insert(peer);
                 let mut router = router;
                 let request = Request::from_parts(parts, body);
@@ -206,6 +210,7 @@ async fn checked(
     let parameters = Path::<HashMap<String, String>>::from_request_parts(&mut parts, &()).await;
     let parameters = parameters.map(|Path(found)| found).unwrap_or_default();
     let call = Call {
+        private: parts.extensions.remove().unwrap_or_default(),
         query: route.query,
         app,
         who,

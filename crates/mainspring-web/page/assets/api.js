@@ -1,5 +1,6 @@
 // Requests of the page to the server: JSON below `api/v1/`, relative to the page, so that any base path will
-// do.
+// do. Without TLS they are asked below a path that pages of this origin alone know, and the cookie is for that
+// path: a browser sends a cookie to all ports of its host, where other users may listen.
 //
 // Cost: one request each; at most 10 seconds.
 //
@@ -51,6 +52,12 @@ function follow(date) {
 
 /** @typedef {Record<string, string | number | null | undefined>} Query */
 
+/** Before each address; see above. */
+export const PRIVATE =
+  location.protocol === "https:"
+    ? ""
+    : (localStorage.path ??= `s-${crypto.getRandomValues(new Uint32Array(4)).join("")}/`);
+
 /** The address of something below api/v1. @param {string} path @param {Query} [query] */
 export function address(path, query = {}) {
   const search = new URLSearchParams();
@@ -58,7 +65,7 @@ export function address(path, query = {}) {
     if (value !== null && value !== undefined && value !== "") search.set(name, String(value));
   }
   const text = search.toString();
-  return `api/v1/${path}${text === "" ? "" : `?${text}`}`;
+  return `${PRIVATE}api/v1/${path}${text === "" ? "" : `?${text}`}`;
 }
 
 /** @param {string} url @param {RequestInit} [options] @returns {Promise<Response>} */

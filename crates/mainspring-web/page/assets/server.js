@@ -5,7 +5,7 @@
 /** @import {Fault, FileState, Health, List} from "../api.d.ts" */
 /** @import {PageOf} from "./lists.js" */
 import { marked } from "./upcoming.js";
-import { ask, get, known, may } from "./api.js";
+import { ask, get, known, may, PRIVATE } from "./api.js";
 import { dim, h } from "./dom.js";
 import { bytes, number, plural } from "./format.js";
 import {
@@ -98,7 +98,7 @@ export const serverPage = {
   title: "Server",
   events: ["file.changed", "job.changed", "clock.jumped"],
   async load(_, signal) {
-    const metrics = ask("metrics", { signal }).then((answer) => answer.text());
+    const metrics = ask(`${PRIVATE}metrics`, { signal }).then((answer) => answer.text());
     return { health: await get("health", {}, signal), metrics: await metrics };
   },
   view({ health: { findings, level, limits, store }, metrics }) {

@@ -178,7 +178,9 @@ export class Mock {
       response.setHeader(name ?? "", value ?? "");
     try {
       if (!url.pathname.startsWith(this.base)) throw new Refusal(404, "not_found", "there is nothing here");
-      const path = url.pathname.slice(this.base.length);
+      const below = url.pathname.slice(this.base.length);
+      const secret = /^s-\d{16,40}\//.exec(below)?.[0] ?? "";
+      const path = below.slice(secret.length);
       if (!path.startsWith("api/") && path !== "metrics") return this.#asset(path, response);
       this.asked.push(`${request.method} ${path}${url.search}`);
       if (this.failing !== 0 && path !== "api/v1/session")
@@ -188,7 +190,7 @@ export class Mock {
           "the store does not answer"
         );
       if (path === "api/v1/runs") await this.gate;
-      await this.#api(path, url.searchParams, request, response);
+      await this.#api(path, url.searchParams, request, response, secret);
     } catch (error) {
       if (response.headersSent) return response.end();
       const refusal =
@@ -232,9 +234,9 @@ export class Mock {
       .end(body);
   }
 
-  /** @param {string} path
-   * @param {URLSearchParams} query @param {IncomingMessage} request @param {ServerResponse} response */
-  async #api(path, query, request, response) {
+  /** @param {string} path @param {URLSearchParams} query @param {IncomingMessage} request
+   * @param {ServerResponse} response @param {string} secret   what the cookie's path ends with */
+  async #api(path, query, request, response, secret) {
     const method = request.method ?? "GET";
     let text = "";
     for await (const chunk of request) text += chunk;
@@ -247,7 +249,7 @@ export class Mock {
     }
     const parts = path.split("/").slice(2).map(decodeURIComponent);
     const body = text === "" ? {} : JSON.parse(text);
-    if (parts[0] === "session") return this.#session(method, body, response);
+    if (parts[0] === "session") return this.#session(method, body, response, secret);
     const scope =
       this.scope ??
       /** @type {Scope | undefined} */ (/mainspring=(\w+)/.exec(request.headers.cookie ?? "")?.[1]);
@@ -278,15 +280,17 @@ export class Mock {
       .end(JSON.stringify(answer));
   }
 
-  /** @param {string} method @param {any} body @param {ServerResponse} response */
-  #session(method, body, response) {
+  /** @param {string} method @param {any} body @param {ServerResponse} response @param {string} secret */
+  #session(method, body, response, secret) {
     const token = /** @type {string | undefined} */ (body.token);
     const isGood =
       method === "DELETE" || this.codes.delete(body.code) || (token !== undefined && SCOPES.includes(token));
     if (!isGood) throw new Refusal(401, "unauthenticated", "the code or token is not known");
     const value = method === "DELETE" ? "; Max-Age=0" : (token ?? "operate");
     response
-      .writeHead(204, { "set-cookie": `mainspring=${value}; HttpOnly; SameSite=Strict; Path=${this.base}` })
+      .writeHead(204, {
+        "set-cookie": `mainspring=${value}; HttpOnly; SameSite=Strict; Path=${this.base}${secret}`
+      })
       .end();
   }
 

@@ -132,7 +132,10 @@ pub async fn sign_out(call: Call) -> Reply {
 
 fn with_cookie(call: &Call, cookie: &str, seconds: u64) -> axum::http::Response<axum::body::Body> {
     let settings = &call.app.settings;
-    let (path, secure) = if settings.is_secure() { ("/", "; Secure") } else { (settings.prefix(), "") };
+    let (path, secure) = match settings.is_secure() {
+        true => ("/".to_owned(), "; Secure"),
+        false => (format!("{}{}", settings.prefix(), call.private.as_str()), ""),
+    };
     let name = settings.cookie_name();
     let value = format!("{name}={cookie}; HttpOnly; SameSite=Strict; Path={path}; Max-Age={seconds}{secure}");
     let mut response = nothing();

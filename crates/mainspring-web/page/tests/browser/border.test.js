@@ -1,6 +1,7 @@
 // The page's boundary with people, scopes, proxies, and text that attacks.
 
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
 import { test } from "node:test";
 import { pages, settled, skip, stage } from "../browser.js";
 
@@ -85,6 +86,33 @@ test("a code in the fragment signs in, once, and leaves the address", { skip }, 
     await other?.goto(`${url}?page=jobs#code=code-1`);
     await other?.waitForSelector("[role=alert]:has-text('That code is used or too old')");
     await again?.close();
+  })
+);
+
+test("a server at another port of the host is sent no cookie", { skip }, () =>
+  stage({ scope: null }, async ({ url, context, open }) => {
+    /** @type {(string | undefined)[]} */
+    const sent = [];
+    const other = createServer((request, response) => {
+      sent.push(request.headers.cookie);
+      response.writeHead(200, { "content-type": "text/html" }).end("<title>another user's</title>");
+    });
+    await new Promise((resolve) => other.listen(0, "127.0.0.1", () => resolve(null)));
+    try {
+      const page = await context.newPage();
+      await page.goto(`${url}?page=jobs#code=code-1`);
+      await page.waitForSelector("h1:has-text('Jobs')");
+      const { port } = /** @type {import("node:net").AddressInfo} */ (other.address());
+      for (const path of ["", "api/v1/status", "s-/", "s-0123456789012345/api/v1/status"]) {
+        await page.goto(`http://127.0.0.1:${port}/${path}`);
+        await page.reload();
+      }
+      assert.ok(8 <= sent.length);
+      assert.ok(sent.every((cookie) => cookie === undefined));
+      await (await open("?page=audit")).waitForSelector("h1:has-text('Audit')");
+    } finally {
+      await new Promise((resolve) => other.close(resolve));
+    }
   })
 );
 
