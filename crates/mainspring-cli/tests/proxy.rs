@@ -21,8 +21,8 @@ const BASE: &str = "/tools/mainspring/";
 struct Nginx(Neighbour);
 
 impl Nginx {
-    /// Starts nginx in front of an address.
-    fn start(folder: &Path, port: u16, upstream: &str) -> Nginx {
+    /// Starts nginx in front of an address. `also` are further places of its server.
+    fn start(folder: &Path, port: u16, upstream: &str, also: &str) -> Nginx {
         let text = format!(
             "daemon off; master_process off; pid {0}/nginx.pid; error_log {0}/nginx.log;\n\
              events {{ worker_connections 64; }}\n\
@@ -36,6 +36,7 @@ impl Nginx {
                    proxy_http_version 1.1; proxy_set_header Connection '';\n\
                    proxy_set_header Host $http_host;\n\
                  }}\n\
+                 {also}\n\
                }}\n\
              }}\n",
             folder.display()
@@ -85,7 +86,7 @@ fn try_proxy(name: &str, listen: &str, upstream: impl Fn(&TestServer, &str) -> S
     let served = TestServer::start_in(folder.clone(), &[&format!("--listen={listen}"), &url]);
     let opened = served.ask(&["open", "--print"]).stdout;
     assert!(opened.starts_with(&format!("http://127.0.0.1:{port}{BASE}#code=")), "{opened}");
-    let nginx = Nginx::start(&folder, port, &upstream(&served, &listen));
+    let nginx = Nginx::start(&folder, port, &upstream(&served, &listen), "");
     let token = served.ask(&["token", "add", "mara", "--scope", Scope::Look.name()]).stdout.trim().to_owned();
     let page = nginx.get(BASE, "");
     let text = String::from_utf8(page.body.clone()).unwrap();
@@ -133,6 +134,53 @@ fn a_proxy_that_comes_by_a_socket_in_a_folder() {
         let upstream = |_: &TestServer, listen: &str| format!("http://{listen}:{BASE}");
         try_proxy("proxy-socket", "unix:FOLDER/web.sock", upstream);
     }
+}
+
+/// Spellings by which proxies and servers have been made to disagree about a path.
+fn spellings(path: &str) -> Vec<String> {
+    let (folder, name) = path.rsplit_once('/').unwrap();
+    let inside =
+        ["/", "./", "x/../", "%2e/", "..;/", "x/..;/", ".;/", "%2f", "..%2f", "..%5c", "%252e/", ";x/"];
+    let behind = ["/", "//", "/.", "/x/..", ";x", "%20", "%00", "%2f", "%3f", "%23", ".json"];
+    let private = format!("s-{}/", "0123456789".repeat(4));
+    let whole = [
+        path.to_uppercase(),
+        path.replace('/', "%2f"),
+        path.replace('e', "%65"),
+        path.replace('e', "%2565"),
+        path.replace('/', "\\"),
+        format!("{private}{path}"),
+        format!("{}{path}", BASE.trim_start_matches('/')),
+    ];
+    let inside = inside.iter().map(|odd| format!("{folder}/{odd}{name}"));
+    let behind = behind.iter().map(|odd| format!("{path}{odd}"));
+    inside.chain(behind).chain(whole).collect()
+}
+
+#[test]
+fn a_path_that_a_proxy_with_tls_refuses_has_no_other_spelling() {
+    if !has_nginx() {
+        return;
+    }
+    let folder = folder("proxy-spellings");
+    write(&folder.join("jobs.toml"), IDLE);
+    let (port, listen) = (free_port(), free_port());
+    // TLS is the proxy's; here a browser is not asked.
+    let options =
+        [format!("--listen=127.0.0.1:{listen}"), format!("--public-url=https://127.0.0.1:{port}{BASE}")];
+    let served = Served::start_in(folder.clone(), &options.each_ref().map(String::as_str));
+    let refused = "api/v1/export";
+    let also = format!("location {BASE}{refused} {{ deny all; }}");
+    let nginx = Nginx::start(&folder, port, &format!("http://127.0.0.1:{listen}"), &also);
+    let token = served.ask(&["token", "add", "mara", "--scope", Scope::Look.name()]).stdout.trim().to_owned();
+    assert_eq!(nginx.get(&format!("{BASE}api/v1/status"), &token).status, 200);
+    assert_eq!(nginx.get(&format!("{BASE}{refused}"), &token).status, 403);
+    for odd in spellings(refused) {
+        let status = nginx.get(&format!("{BASE}{odd}"), &token).status;
+        assert!((400..500).contains(&status), "{odd}: {status}");
+    }
+    drop(nginx);
+    served.stop();
 }
 
 #[test]
