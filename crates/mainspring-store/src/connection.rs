@@ -17,8 +17,8 @@ const BUSY_TIMEOUT: Duration = Duration::from_millis(200);
 /// How many prepared statements are kept: more than there are.
 const STATEMENTS: usize = 64;
 
-/// Opens a file that is no link, and runs no code that it holds: neither a trigger, nor a view, nor a function
-/// that its tables name. What the tables show is all that there is.
+/// Opens a file that is no link, and runs no code that it holds: neither a trigger, nor a view, nor a
+/// function that its tables name. What the tables show is all that there is.
 pub(super) fn connected(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
     let flags = flags | OpenFlags::SQLITE_OPEN_NOFOLLOW | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).map_err(mapped)?;

@@ -5,10 +5,10 @@
 //! Set-Cookie: mainspring=..; Path=/s-<digits>/     the browser sends the cookie to addresses below alone
 //! ```
 //!
-//! A browser sends a cookie to each port of its host, `HttpOnly` and `SameSite` or not. On a machine that users
-//! share, what listens at another port may be another user's, who would have the session of each browser that
-//! opens a page there. The origin of a page has the port in it, and so has what the page keeps. For the same reason
-//! two servers on one machine have cookies that do not replace each other.
+//! A browser sends a cookie to each port of its host, `HttpOnly` and `SameSite` or not. On a machine that
+//! users share, what listens at another port may be another user's, who would have the session of each
+//! browser that opens a page there. What the page keeps is for its origin, of which the port is a part. For
+//! the same reason two servers on one machine have cookies that do not replace each other.
 //!
 //! Cost: some comparisons.
 //!
