@@ -10,7 +10,7 @@
 //! A timeout of poll(2) cannot be used: its clock stands still in a suspend, and does not follow a clock that
 //! is set.
 //!
-//! Cost: a system call to set it, one to quiet it.
+//! Cost: a system call to set it, one to clear it.
 //!
 //! Does not say why it fired: the loop looks at the clock.
 //!
