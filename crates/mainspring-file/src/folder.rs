@@ -63,7 +63,7 @@ pub fn is_taken(path: &Path) -> bool {
     !stem.is_empty() && stem.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
 }
 
-/// Whether a file is hidden: nobody is told that it is left out, because Debian has one in each such folder.
+/// Whether a file is hidden: no note says that it is left out, because Debian has one in each such folder.
 pub fn is_hidden(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
 }

@@ -24,7 +24,7 @@ use axum::http::uri::PathAndQuery;
 /// What the part begins with, after its slash.
 const BEGINNING: &str = "s-";
 
-/// How many digits follow. The page writes 128 random bits as four numbers, which nobody guesses.
+/// How many digits follow. The page writes 128 random bits as four numbers, which cannot be guessed.
 const DIGITS: std::ops::RangeInclusive<usize> = 16..=40;
 
 /// The private part of an address, with its last slash; empty for an address without one.
