@@ -1,11 +1,13 @@
-//! Names, keys and policies as text for serde: the feature `serde`.
+//! Names, keys, states and policies as text for serde: the feature `serde`.
 //!
 //! ```text
 //! JobName  "backup"                            Policies  "overlap=queue-one retry=3,..", and each policy alone
 //! RunKey   "backup@2026-11-21T03:00:00Z#2"     OnceId    "once-..-.."
+//! RunState "timed_out"                         Cause     "catch_up"
 //! ```
 //!
-//! Each is written as what its `Display` shows, and read by its `FromStr`.
+//! Each is written as what its `Display` shows, and read by its `FromStr`; a state and a cause are their
+//! names.
 //!
 //! Cost: that of writing and reading the text.
 
@@ -19,7 +21,8 @@ use serde_core::ser::{Serialize, Serializer};
 use crate::name::JobName;
 use crate::once::OnceId;
 use crate::policy::{Misfire, Overlap, Policies, Retention, Retry, Timeout};
-use crate::run::RunKey;
+use crate::run::{Cause, RunKey};
+use crate::state::RunState;
 
 /// Reads a text by the `FromStr` of `T`.
 struct Text<T> {
@@ -69,6 +72,35 @@ impl Serialize for RunKey {
 impl<'de> Deserialize<'de> for RunKey {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RunKey, D::Error> {
         read("the key of a run", deserializer)
+    }
+}
+
+/// As text: `timed_out`.
+impl Serialize for RunState {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for RunState {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RunState, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        RunState::from_name(&name)
+            .ok_or_else(|| de::Error::custom(format_args!("there is no state `{name}`")))
+    }
+}
+
+/// As text: `catch_up`.
+impl Serialize for Cause {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Cause {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Cause, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        Cause::from_name(&name).ok_or_else(|| de::Error::custom(format_args!("there is no cause `{name}`")))
     }
 }
 
