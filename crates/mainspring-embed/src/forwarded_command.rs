@@ -8,13 +8,12 @@
 //!
 //! Does not know how it gets there: see [`forward`](crate::forward) and [`inbox`](crate::inbox).
 
-use std::fmt::Display;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Action, Command, Holder, JobName, OnceId, PauseTerms, Policies, Refusal, Reply, RunKey, RunRequest,
-    RunState, Scope, Submission, Work,
+    Action, Command, Holder, JobName, OnceId, PauseTerms, Policies, PolicyError, Refusal, Reply, RunKey,
+    RunRequest, RunState, Scope, Submission, Work,
 };
 use mainspring_server::server::program_calls::{CallRefusal, CallResult};
 use serde::{Deserialize, Serialize};
@@ -24,36 +23,36 @@ use serde::{Deserialize, Serialize};
 #[serde(tag = "program", rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) enum ForwardedCommand {
     Submit {
-        due: String,
-        name: Option<String>,
+        due: Timestamp,
+        name: Option<JobName>,
         key: Option<String>,
         kind: String,
         body: String,
         policies: String,
-        group: Option<String>,
+        group: Option<JobName>,
         priority: i8,
     },
     Run {
-        job: String,
+        job: JobName,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        due: Option<String>,
+        due: Option<Timestamp>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<String>,
     },
     Pause {
-        job: String,
+        job: JobName,
     },
     Resume {
-        job: String,
+        job: JobName,
     },
     Forget {
-        job: String,
+        job: JobName,
     },
     Cancel {
-        run: String,
+        run: RunKey,
     },
     Withdraw {
-        submitted: String,
+        submitted: OnceId,
     },
 }
 
@@ -62,10 +61,10 @@ pub(crate) enum ForwardedCommand {
 #[serde(tag = "reply", rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) enum ForwardedReply {
     Done,
-    Submitted { id: String, name: String },
+    Submitted { id: OnceId, name: JobName },
     Duplicate { holder: SubmissionHolder },
     Taken { holder: SubmissionHolder },
-    Planned { run: String },
+    Planned { run: RunKey },
     Refused { why: String },
     Temporary { why: String },
 }
@@ -74,11 +73,11 @@ pub(crate) enum ForwardedReply {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SubmissionHolder {
-    id: Option<String>,
-    name: String,
+    id: Option<OnceId>,
+    name: JobName,
     key: Option<String>,
-    due: String,
-    state: Option<String>,
+    due: Timestamp,
+    state: Option<RunState>,
     why: String,
     work: Option<HolderWork>,
 }
@@ -88,77 +87,70 @@ pub(crate) struct SubmissionHolder {
 struct HolderWork {
     kind: String,
     body: String,
+    // Another version may have a policy more, and says which.
     policies: String,
-    group: Option<String>,
+    group: Option<JobName>,
     priority: i8,
+}
+
+impl HolderWork {
+    fn of(work: &Work) -> HolderWork {
+        HolderWork {
+            kind: work.action.kind().to_owned(),
+            body: work.action.body().to_owned(),
+            policies: work.policies.to_string(),
+            group: work.group.clone(),
+            priority: work.priority,
+        }
+    }
+
+    fn work(self) -> Result<Work, String> {
+        let action = Action::new(self.kind, self.body).map_err(|error| error.to_string())?;
+        let unknown = |error: PolicyError| format!("{}: {error}", self.policies);
+        let mut work = Work::new(action).with_policies(self.policies.parse::<Policies>().map_err(unknown)?);
+        (work.group, work.priority) = (self.group, self.priority);
+        Ok(work)
+    }
 }
 
 impl SubmissionHolder {
     fn of(holder: &Holder) -> SubmissionHolder {
-        let work = holder.work.as_ref().map(|work| HolderWork {
-            kind: work.action.kind().to_owned(),
-            body: work.action.body().to_owned(),
-            policies: work.policies.to_string(),
-            group: work.group.as_ref().map(ToString::to_string),
-            priority: work.priority,
-        });
         SubmissionHolder {
-            id: holder.id.map(|id| id.to_string()),
-            name: holder.name.to_string(),
+            id: holder.id,
+            name: holder.name.clone(),
             key: holder.key.clone(),
-            due: holder.due.to_string(),
-            state: holder.state.map(|state| state.name().to_owned()),
+            due: holder.due,
+            state: holder.state,
             why: holder.why.clone(),
-            work,
+            work: holder.work.as_deref().map(HolderWork::of),
         }
     }
 
     fn holder(self) -> Result<Box<Holder>, String> {
-        let state = |name: String| RunState::from_name(&name).ok_or(format!("there is no state {name}"));
-        let work = |worked: HolderWork| {
-            let action = Action::new(worked.kind, worked.body).map_err(|error| error.to_string())?;
-            let mut work = Work::new(action).with_policies(read::<Policies>(&worked.policies)?);
-            work.group = worked.group.as_deref().map(read::<JobName>).transpose()?;
-            work.priority = worked.priority;
-            Ok::<_, String>(Arc::new(work))
-        };
-        let mut holder = Holder::new(read(&self.name)?, read(&self.due)?);
-        holder.id = self.id.as_deref().map(read::<OnceId>).transpose()?;
-        (holder.key, holder.why) = (self.key, self.why);
-        holder.state = self.state.map(state).transpose()?;
-        holder.work = self.work.map(work).transpose()?;
+        let mut holder = Holder::new(self.name, self.due);
+        (holder.id, holder.key, holder.state, holder.why) = (self.id, self.key, self.state, self.why);
+        holder.work = self.work.map(|worked| worked.work().map(Arc::new)).transpose()?;
         Ok(Box::new(holder))
     }
-}
-
-fn read<T: std::str::FromStr<Err: Display>>(text: &str) -> Result<T, String> {
-    text.parse().map_err(|error| format!("{text}: {error}"))
 }
 
 impl ForwardedCommand {
     /// `None` for what no program asks for.
     pub(crate) fn of(command: &Command) -> Option<ForwardedCommand> {
         Some(match command {
-            Command::Submit(submission) => ForwardedCommand::Submit {
-                due: submission.due.to_string(),
-                name: submission.name.as_ref().map(ToString::to_string),
-                key: submission.key.clone(),
-                kind: submission.work.action.kind().to_owned(),
-                body: submission.work.action.body().to_owned(),
-                policies: submission.work.policies.to_string(),
-                group: submission.work.group.as_ref().map(ToString::to_string),
-                priority: submission.work.priority,
-            },
-            Command::Trigger(RunRequest { job, due, key, .. }) => ForwardedCommand::Run {
-                job: job.to_string(),
-                due: due.map(|due| due.to_string()),
-                key: key.clone(),
-            },
-            Command::Pause(Scope::Job(job), _) => ForwardedCommand::Pause { job: job.to_string() },
-            Command::Resume(Scope::Job(job)) => ForwardedCommand::Resume { job: job.to_string() },
-            Command::Remove(job) => ForwardedCommand::Forget { job: job.to_string() },
-            Command::Cancel(run) => ForwardedCommand::Cancel { run: run.to_string() },
-            Command::Withdraw(id) => ForwardedCommand::Withdraw { submitted: id.to_string() },
+            Command::Submit(Submission { due, name, key, work, .. }) => {
+                let (due, name, key) = (*due, name.clone(), key.clone());
+                let HolderWork { kind, body, policies, group, priority } = HolderWork::of(work);
+                ForwardedCommand::Submit { due, name, key, kind, body, policies, group, priority }
+            }
+            Command::Trigger(RunRequest { job, due, key, .. }) => {
+                ForwardedCommand::Run { job: job.clone(), due: *due, key: key.clone() }
+            }
+            Command::Pause(Scope::Job(job), _) => ForwardedCommand::Pause { job: job.clone() },
+            Command::Resume(Scope::Job(job)) => ForwardedCommand::Resume { job: job.clone() },
+            Command::Remove(job) => ForwardedCommand::Forget { job: job.clone() },
+            Command::Cancel(run) => ForwardedCommand::Cancel { run: run.clone() },
+            Command::Withdraw(id) => ForwardedCommand::Withdraw { submitted: *id },
             _ => return None,
         })
     }
@@ -176,26 +168,21 @@ impl ForwardedCommand {
     pub(crate) fn command(self) -> Result<Command, String> {
         Ok(match self {
             ForwardedCommand::Submit { due, name, key, kind, body, policies, group, priority } => {
-                let action = Action::new(kind, body).map_err(|error| error.to_string())?;
-                let mut work = Work::new(action).with_policies(read::<Policies>(&policies)?);
-                work.group = group.as_deref().map(read::<JobName>).transpose()?;
-                work.priority = priority;
-                let mut submission = Submission::new(read(&due)?, work);
-                submission.name = name.as_deref().map(read::<JobName>).transpose()?;
-                submission.key = key;
+                let work = HolderWork { kind, body, policies, group, priority }.work()?;
+                let mut submission = Submission::new(due, work);
+                (submission.name, submission.key) = (name, key);
                 Command::Submit(submission)
             }
             ForwardedCommand::Run { job, due, key } => {
-                let mut request = RunRequest::new(read(&job)?);
-                request.due = due.as_deref().map(read::<Timestamp>).transpose()?;
-                request.key = key;
+                let mut request = RunRequest::new(job);
+                (request.due, request.key) = (due, key);
                 Command::Trigger(request)
             }
-            ForwardedCommand::Pause { job } => Command::Pause(Scope::Job(read(&job)?), PauseTerms::default()),
-            ForwardedCommand::Resume { job } => Command::Resume(Scope::Job(read(&job)?)),
-            ForwardedCommand::Forget { job } => Command::Remove(read(&job)?),
-            ForwardedCommand::Cancel { run } => Command::Cancel(read::<RunKey>(&run)?),
-            ForwardedCommand::Withdraw { submitted } => Command::Withdraw(read::<OnceId>(&submitted)?),
+            ForwardedCommand::Pause { job } => Command::Pause(Scope::Job(job), PauseTerms::default()),
+            ForwardedCommand::Resume { job } => Command::Resume(Scope::Job(job)),
+            ForwardedCommand::Forget { job } => Command::Remove(job),
+            ForwardedCommand::Cancel { run } => Command::Cancel(run),
+            ForwardedCommand::Withdraw { submitted } => Command::Withdraw(submitted),
         })
     }
 }
@@ -204,13 +191,11 @@ impl ForwardedReply {
     pub(crate) fn of(answered: &CallResult) -> ForwardedReply {
         match answered {
             Ok(Reply::Done) => ForwardedReply::Done,
-            Ok(Reply::Submitted { id, name }) => {
-                ForwardedReply::Submitted { id: id.to_string(), name: name.to_string() }
-            }
+            Ok(Reply::Submitted { id, name }) => ForwardedReply::Submitted { id: *id, name: name.clone() },
             Ok(Reply::Duplicate(holder)) => {
                 ForwardedReply::Duplicate { holder: SubmissionHolder::of(holder) }
             }
-            Ok(Reply::Planned { key }) => ForwardedReply::Planned { run: key.to_string() },
+            Ok(Reply::Planned { key }) => ForwardedReply::Planned { run: key.clone() },
             Ok(Reply::Refused(Refusal::Taken(holder))) => {
                 ForwardedReply::Taken { holder: SubmissionHolder::of(holder) }
             }
@@ -225,12 +210,10 @@ impl ForwardedReply {
         let read = || -> Result<Reply, String> {
             Ok(match self {
                 ForwardedReply::Done => Reply::Done,
-                ForwardedReply::Submitted { id, name } => {
-                    Reply::Submitted { id: read(&id)?, name: read(&name)? }
-                }
+                ForwardedReply::Submitted { id, name } => Reply::Submitted { id, name },
                 ForwardedReply::Duplicate { holder } => Reply::Duplicate(holder.holder()?),
                 ForwardedReply::Taken { holder } => Reply::Refused(Refusal::Taken(holder.holder()?)),
-                ForwardedReply::Planned { run } => Reply::Planned { key: read(&run)? },
+                ForwardedReply::Planned { run } => Reply::Planned { key: run },
                 ForwardedReply::Refused { why } => {
                     let known = Refusal::PLAIN.into_iter().find(|refusal| refusal.to_string() == why);
                     Reply::Refused(known.ok_or(why)?)
