@@ -98,7 +98,7 @@ pub fn of_store(health: &HealthWire) -> Vec<Finding> {
 }
 
 fn server(status: &StatusWire, health: &HealthWire, now: Timestamp) -> Vec<Finding> {
-    let since = status.started.parse().map_or_else(|_| String::new(), |started| relative(started, now));
+    let since = relative(status.started, now);
     let epoch = health.epoch.unwrap_or_default();
     let text = format!("process {}, {}, started {since}, epoch {epoch}", status.pid, status.state);
     let mut findings = vec![match status.state.as_str() {
@@ -135,12 +135,11 @@ fn server(status: &StatusWire, health: &HealthWire, now: Timestamp) -> Vec<Findi
 /// A step of the clock that is not long ago. Of a step back that jobs rest for, `planned` tells.
 fn clock(health: &HealthWire, now: Timestamp) -> Option<Finding> {
     let step = health.clock_step.as_ref()?;
-    let at: Timestamp = step.at.parse().ok()?;
-    let is_old = CLOCK_STEP_TOLD_SECONDS < now.duration_since(at).as_secs().abs();
+    let is_old = CLOCK_STEP_TOLD_SECONDS < now.duration_since(step.at).as_secs().abs();
     if is_old || (step.is_back && 0 < health.behind.count) {
         return None;
     }
-    let text = format!("{}, {}", step.text, relative(at, now));
+    let text = format!("{}, {}", step.text, relative(step.at, now));
     let hint = match step.is_back {
         true => "nothing fires twice, and each job goes on at its next time",
         false => "what was due in between is caught up or missed, as the job's misfire says",
@@ -196,8 +195,7 @@ fn room(free_bytes: Option<u64>) -> Finding {
 
 /// The clock beside the last nominal time that was planned.
 fn planned(health: &HealthWire) -> Option<Finding> {
-    let (now, planned): (Timestamp, Timestamp) =
-        (health.now.parse().ok()?, health.planned.as_ref()?.parse().ok()?);
+    let (now, planned) = (health.now, health.planned?);
     let when = relative(planned, now);
     if 0 < health.behind.count {
         let text = format!("the clock was set back: {} rest until it shows {planned}", names(&health.behind));
@@ -226,7 +224,7 @@ mod tests {
     fn a_step_of_the_clock_is_told_for_an_hour() {
         let at: Timestamp = "2026-11-22T12:00:00Z".parse().unwrap();
         let text = "the machine slept for 2 h 0 min".to_owned();
-        let step = ClockStepWire { at: at.to_string(), text, is_back: false };
+        let step = ClockStepWire { at, text, is_back: false };
         let health = HealthWire { clock_step: Some(step), ..HealthWire::default() };
         let after = |seconds| clock(&health, at + jiff::SignedDuration::from_secs(seconds));
         let finding = after(120).unwrap();
@@ -240,7 +238,7 @@ mod tests {
     fn a_step_back_is_told_once() {
         let at: Timestamp = "2026-11-22T12:00:00Z".parse().unwrap();
         let text = "the clock was set back by 2 h 0 min".to_owned();
-        let step = ClockStepWire { at: at.to_string(), text, is_back: true };
+        let step = ClockStepWire { at, text, is_back: true };
         let mut health = HealthWire { clock_step: Some(step), ..HealthWire::default() };
         let finding = clock(&health, at).unwrap();
         assert_eq!(finding.text, "the clock was set back by 2 h 0 min, now");

@@ -13,12 +13,18 @@
 //! request with something in it that the server does not know is refused, see [`Asked::read`]; a client
 //! ignores what it does not know of an answer.
 //!
+//! Answers are values here: times, keys, and each [`Word`] of a list. What a client names in a request, as a
+//! time, is its text: the server refuses a wrong one with an answer of its own, and reads the next request.
+//! An outcome and a reason are sentences beside their codes.
+//!
 //! Cost: one line.
 //!
 //! Does not carry secrets: a definition names files.
 //!
 //! Source: newline-delimited JSON, <https://github.com/ndjson/ndjson-spec>.
 
+use jiff::Timestamp;
+use mainspring_job::{Cause, JobName, RunKey, RunState};
 use serde::{Deserialize, Serialize};
 
 use crate::exit::Exit;
@@ -35,6 +41,7 @@ mod question;
 mod reading;
 mod request;
 mod row;
+mod word;
 mod work;
 
 pub use audit::{AuditAskWire, AuditWire, SpreadWire, StatsWire};
@@ -54,6 +61,7 @@ pub use question::{HistoryWire, ListWire, PauseWire};
 pub use reading::{IdentifiedRequest, MAX_VALUES, check_values};
 pub use request::{EXAMPLES, FileWire, Request};
 pub use row::{Answers, Backend, Effect, Power, Row, Subject};
+pub use word::Word;
 pub use work::{EveryWire, SubmitWire, WorkWire};
 
 /// The longest request: the longest file of jobs, as JSON writes it.
@@ -104,23 +112,23 @@ pub enum Response {
     },
     Line(LineWire),
     Planned {
-        run: String,
+        run: RunKey,
     },
     Ended(Box<RunWire>),
     Submitted {
         name: String,
-        due: String,
+        due: Timestamp,
     },
     /// The very submission is there already. A server before this had no more than the name.
     Duplicate {
         name: Option<String>,
-        due: Option<String>,
+        due: Option<Timestamp>,
         /// `pending`, or the state of its run.
         state: Option<String>,
         why: Option<String>,
     },
     Preview {
-        times: Vec<String>,
+        times: Vec<Timestamp>,
     },
     Backfilled {
         count: usize,
@@ -129,12 +137,12 @@ pub enum Response {
     /// What a rewind would let run: the first times, and how many there are, those that do not run again
     /// among them.
     Rewinding {
-        times: Vec<String>,
+        times: Vec<Timestamp>,
         count: u64,
-        planned: String,
+        planned: Timestamp,
     },
     Rewound {
-        from: String,
+        from: Timestamp,
     },
     Applied(AppliedWire),
     Export {
@@ -213,7 +221,7 @@ pub struct StatusWire {
     pub version: String,
     pub pid: u32,
     pub data: String,
-    pub started: String,
+    pub started: Timestamp,
     pub state: String,
     pub paused: bool,
     /// How long everything is paused, if it is.
@@ -228,7 +236,7 @@ pub struct StatusWire {
     /// Jobs that start a few at a time, because the server died while they ran.
     #[serde(default)]
     pub quarantined: u64,
-    pub next: Option<String>,
+    pub next: Option<Timestamp>,
     pub files: Vec<FileStateWire>,
     /// Whether anything outlives the server.
     #[serde(default = "is_so")]
@@ -260,7 +268,7 @@ pub struct FileStateWire {
     /// Its path.
     pub name: String,
     /// When the set that is in force was read.
-    pub read: Option<String>,
+    pub read: Option<Timestamp>,
     /// How many jobs it gave.
     pub jobs: usize,
     /// What is wrong with it as it is now; empty if nothing is.
@@ -275,9 +283,9 @@ pub struct FileStateWire {
 #[expect(missing_docs, reason = "the fields are those of `show`")]
 pub struct OnceWire {
     pub name: String,
-    pub due: String,
+    pub due: Timestamp,
     pub key: Option<String>,
-    pub submitted: String,
+    pub submitted: Timestamp,
     pub action: String,
     pub policies: String,
     /// The definition as a table of a job file; not in `list`.
@@ -286,18 +294,18 @@ pub struct OnceWire {
 }
 
 /// A run, or several that did not run in one record.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the fields are those of `history`")]
 pub struct RunWire {
-    pub run: String,
-    pub job: String,
-    pub nominal: String,
-    pub cause: String,
-    pub state: String,
+    pub run: RunKey,
+    pub job: JobName,
+    pub nominal: Timestamp,
+    pub cause: Word<Cause>,
+    pub state: Word<RunState>,
     pub attempt: u32,
-    pub due: String,
-    pub started: Option<String>,
-    pub ended: Option<String>,
+    pub due: Timestamp,
+    pub started: Option<Timestamp>,
+    pub ended: Option<Timestamp>,
     /// The text for people: `exit 3`.
     pub outcome: Option<String>,
     /// Which kind of outcome: `succeeded`, `exit`, `signal`, `status`, `not_started`, `failed`, `timed_out`,
@@ -318,7 +326,7 @@ pub struct RunWire {
     /// More than 1 for a record of several occurrences.
     pub count: u64,
     /// The last of them.
-    pub last: Option<String>,
+    pub last: Option<Timestamp>,
 }
 
 /// A line that a run wrote, or that says something of its output: the stream `note`.
@@ -362,6 +370,7 @@ impl AppliedWire {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mainspring_job::Run;
 
     #[test]
     fn requests_and_answers_are_plain_documents() {
@@ -379,12 +388,14 @@ mod tests {
         let text = serde_json::to_string(&answered).unwrap();
         assert_eq!(text, r#"{"id":7,"error":{"kind":"not_found","message":"no"}}"#);
         assert_eq!(serde_json::from_str::<IdentifiedResponse>(&text).unwrap(), answered);
-        let run = RunWire { run: "a@b".into(), ..RunWire::default() };
+        let key: RunKey = "a@2026-11-21T03:00:00.5Z#2".parse().unwrap();
+        let due = key.nominal;
+        let run = RunWire::from(&Run::new(key, Cause::Trigger, RunState::Running, due, due));
         let answers = [
             Response::Done(Done {}),
             ErrorWire::response(ErrorKind::Usage, "a \"quoted\" word"),
             Response::Jobs { jobs: vec![JobWire { last: Some(run), ..JobWire::default() }], after: None },
-            Response::Planned { run: "a".into() },
+            Response::Planned { run: "a@2026-11-21T03:00:00Z".parse().unwrap() },
         ];
         for response in answers {
             let mut unsent = b"before\n".to_vec();
@@ -397,6 +408,19 @@ mod tests {
             serde_json::from_str::<IdentifiedResponse>(&serde_json::to_string(&done).unwrap()).unwrap(),
             done
         );
+    }
+
+    #[test]
+    fn a_run_is_the_same_text_again_also_with_words_of_another_version() {
+        let text = r#"{"run":"user@host@2026-11-21T03:00:00.5Z#2","job":"user@host","nominal":"2026-11-21T03:00:00.5Z","cause":"CAUSE","state":"STATE","attempt":1,"due":"2026-11-21T03:00:01Z","started":"2026-11-21T03:00:01.000000009Z","ended":null,"outcome":null,"outcome_code":null,"reason":"","reason_code":"","count":1,"last":null}"#;
+        for (cause, state, known) in
+            [("catch_up", "timed_out", Some(RunState::TimedOut)), ("a_whim", "teleported", None)]
+        {
+            let text = text.replace("CAUSE", cause).replace("STATE", state);
+            let run: RunWire = serde_json::from_str(&text).unwrap();
+            assert_eq!(serde_json::to_string(&run).unwrap(), text);
+            assert_eq!((run.state.known(), run.run.series), (known, 2));
+        }
     }
 
     #[test]

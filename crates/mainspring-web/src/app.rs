@@ -20,6 +20,7 @@ use axum::body::Bytes;
 use axum::http::HeaderMap;
 use jiff::tz::TimeZone;
 use mainspring_exec::clock::Moment;
+use mainspring_job::RunKey;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::message::say;
 use mainspring_server::protocol::{Request, Response};
@@ -93,7 +94,7 @@ pub struct App {
 #[derive(Debug)]
 struct Click {
     owner: Identity,
-    run: String,
+    run: RunKey,
     at: Moment,
 }
 
@@ -228,17 +229,17 @@ impl App {
     }
 
     /// The run that a click has led to, if it was seen before.
-    pub fn clicked(&self, job: &str, at: &str, now: Moment) -> Option<String> {
+    pub fn clicked(&self, job: &str, at: &str, now: Moment) -> Option<RunKey> {
         let mut clicks = locked(&self.clicks);
         clicks.retain(|_, click| now.since(click.at) < CLICK_LIFE);
         clicks.get(&(job.to_owned(), at.to_owned())).map(|click| click.run.clone())
     }
 
     /// Remembers a click.
-    pub fn click(&self, owner: &Identity, (job, at): (&str, &str), run: &str, now: Moment) {
+    pub fn click(&self, owner: &Identity, (job, at): (&str, &str), run: &RunKey, now: Moment) {
         let mut clicks = locked(&self.clicks);
         if clicks.values().filter(|click| click.owner == *owner).count() < MAX_CLICKS_OF_IDENTITY {
-            let click = Click { owner: owner.clone(), run: run.to_owned(), at: now };
+            let click = Click { owner: owner.clone(), run: run.clone(), at: now };
             clicks.insert((job.to_owned(), at.to_owned()), click);
         }
     }

@@ -18,6 +18,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_exec::clock::Moment;
+use mainspring_job::{RunKey, RunState};
 use mainspring_server::protocol::{ChangesWire, HistoryWire, JobWire, ListWire, Request, Response, RunWire};
 
 use crate::job_schedule::{JobSchedule, name_of, read};
@@ -63,7 +64,7 @@ pub struct Recent {
 }
 
 /// What tells one state of a job's history from the next.
-type Mark = (u64, usize, usize, Option<(String, String, u32)>);
+type Mark = (u64, usize, usize, Option<(RunKey, Option<RunState>, u32)>);
 
 /// All jobs, in the order of their names.
 pub type Jobs = Arc<Vec<Arc<CachedJob>>>;
@@ -170,8 +171,8 @@ impl Catalogue {
         if changes.is_cut_short || changes.jobs.iter().any(String::is_empty) {
             kept.stale = Stale::All;
         }
-        let jobs = changes.runs.iter().map(|run| &run.job).chain(&changes.jobs);
-        jobs.for_each(|job| kept.stale.add(job));
+        changes.runs.iter().for_each(|run| kept.stale.add(run.job.as_str()));
+        changes.jobs.iter().for_each(|job| kept.stale.add(job));
     }
 
     /// Changes are not told any more.
@@ -322,7 +323,7 @@ impl Catalogue {
     /// What the loop says.
     pub async fn recent(&self, pool: &Arc<Pool>, known: &CachedJob) -> Result<Arc<Recent>, Problem> {
         let wire = &known.wire;
-        let last = wire.last.as_ref().map(|run| (run.run.clone(), run.state.clone(), run.attempt));
+        let last = wire.last.as_ref().map(|run| (run.run.clone(), run.state.known(), run.attempt));
         let mark = (wire.runs, wire.running, wire.queued, last);
         if let Some((found, recent)) = locked(&self.kept).recent.get(&wire.name)
             && *found == mark
@@ -398,11 +399,9 @@ pub async fn history(
     Ok(found)
 }
 
-/// A time between two instants in text, in milliseconds.
-pub fn between_ms(from: Option<&String>, to: Option<&String>) -> Option<u64> {
-    let time = |text: &String| text.parse::<Timestamp>().ok();
-    let (from, to) = (time(from?)?, time(to?)?);
-    Some(u64::try_from(to.as_millisecond() - from.as_millisecond()).unwrap_or(0))
+/// A time between two instants, in milliseconds.
+pub fn between_ms(from: Option<Timestamp>, to: Option<Timestamp>) -> Option<u64> {
+    Some(u64::try_from(to?.as_millisecond() - from?.as_millisecond()).unwrap_or(0))
 }
 
 /// The value that so many of a hundred are not above.
@@ -421,8 +420,8 @@ impl Recent {
 
     /// How long those took that succeeded, the shortest first: what median and 95th percentile are of.
     pub fn lengths(&self) -> Vec<u64> {
-        let length = |run: &RunWire| between_ms(run.started.as_ref(), run.ended.as_ref());
-        let good = self.runs.iter().filter(|run| run.state == "succeeded");
+        let length = |run: &RunWire| between_ms(run.started, run.ended);
+        let good = self.runs.iter().filter(|run| run.state == RunState::Succeeded);
         let mut lengths: Vec<u64> = good.filter_map(length).collect();
         lengths.sort_unstable();
         lengths
@@ -432,6 +431,7 @@ impl Recent {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mainspring_job::{Cause, Run};
 
     #[test]
     fn what_changed_is_asked_for_alone_while_changes_are_watched() {
@@ -485,14 +485,14 @@ mod tests {
 
     #[test]
     fn medians_are_of_runs_that_succeeded() {
-        let run = |state: &str, seconds: u32| RunWire {
-            state: state.to_owned(),
-            started: Some("2026-11-21T03:00:00Z".to_owned()),
-            ended: Some(format!("2026-11-21T03:00:{seconds:02}Z")),
-            ..RunWire::default()
+        let at = Timestamp::UNIX_EPOCH;
+        let run = |state, seconds| {
+            let mut run = Run::new(RunKey::new("a".parse().unwrap(), at), Cause::Trigger, state, at, at);
+            (run.started, run.ended) = (Some(at), Some(at + Duration::from_secs(seconds)));
+            RunWire::from(&run)
         };
-        let runs = vec![run("failed", 50), run("succeeded", 3), run("succeeded", 1), run("succeeded", 2)];
-        let recent = Recent::of(runs);
+        let (good, bad) = (RunState::Succeeded, RunState::Failed);
+        let recent = Recent::of(vec![run(bad, 50), run(good, 3), run(good, 1), run(good, 2)]);
         assert_eq!((recent.median_ms, recent.p95_ms), (Some(2_000), Some(3_000)));
         assert_eq!(Recent::default().median_ms, None);
         assert_eq!(percentile(&[], 50), None);

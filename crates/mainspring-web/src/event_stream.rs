@@ -229,15 +229,19 @@ impl Drop for StreamSlot {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mainspring_job::MAX_NAME_CHARS;
-    use mainspring_server::protocol::RunChangeWire;
+    use mainspring_job::{JobName, MAX_NAME_CHARS, RunKey, RunState};
+    use mainspring_server::protocol::{RunChangeWire, Word};
 
     /// An event says what changed, and the page asks for the rest.
     const MAX_EVENT_BYTES: usize = 512;
 
-    fn change(number: u32) -> ChangesWire {
-        let run = RunChangeWire { run: format!("a@{number}"), job: "a".into(), state: "running".into() };
-        ChangesWire { runs: vec![run], ..ChangesWire::default() }
+    fn changed(run: RunKey, state: RunState) -> RunChangeWire {
+        RunChangeWire { job: run.job.clone(), run, state: Word::Known(state) }
+    }
+
+    fn change(series: u32) -> ChangesWire {
+        let run = RunKey { series, ..RunKey::new(JobName::new("a").unwrap(), Timestamp::UNIX_EPOCH) };
+        ChangesWire { runs: vec![changed(run, RunState::Running)], ..ChangesWire::default() }
     }
 
     #[test]
@@ -269,10 +273,10 @@ mod tests {
         let feed = EventStream::default();
         assert!(feed.take_place(&Identity::Local));
         let (start, _) = feed.position(None);
-        let job = "j".repeat(MAX_NAME_CHARS);
-        let run = format!("{job}@9999-12-31T23:59:59.999999999Z#{}", u64::MAX);
-        let run = RunChangeWire { run, job: job.clone(), state: "skipped_overlap".into() };
-        feed.tell(&ChangesWire { runs: vec![run], jobs: vec![job], ..ChangesWire::default() });
+        let job = JobName::new(&"j".repeat(MAX_NAME_CHARS)).unwrap();
+        let run = RunKey { series: u32::MAX, ..RunKey::new(job.clone(), Timestamp::MAX) };
+        let (run, jobs) = (changed(run, RunState::SkippedOverlap), vec![job.to_string()]);
+        feed.tell(&ChangesWire { runs: vec![run], jobs, ..ChangesWire::default() });
         let (text, _) = feed.since(start);
         let events: Vec<&str> = text.split_terminator("\n\n").collect();
         assert_eq!(events.len(), 2);

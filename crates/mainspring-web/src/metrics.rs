@@ -44,9 +44,8 @@ fn number(value: u64) -> f64 {
     value as f64
 }
 
-fn seconds(text: Option<&String>) -> Option<f64> {
-    let at: Timestamp = text?.parse().ok()?;
-    Some(at.as_duration().as_secs_f64())
+fn seconds(at: Timestamp) -> f64 {
+    at.as_duration().as_secs_f64()
 }
 
 /// All metrics as text. Of a server that stands by those that are its own: what the jobs are like the owner
@@ -124,7 +123,7 @@ fn of_jobs(app: &App, writer: &mut MetricsWriter, jobs: &[&CachedJob]) {
     // A look that is earlier is one of several on the way to a time that is far away.
     writer.gauges(
         "job_next_run_timestamp_seconds",
-        of(|wire| seconds(wire.armed.as_ref().filter(|armed| wire.next.as_ref() == Some(armed)))),
+        of(|wire| wire.armed.filter(|_| wire.armed == wire.next).map(seconds)),
     );
     writer.gauges("job_failures_in_a_row", of(|wire| Some(f64::from(wire.failures))));
     writer.gauges("runs_running", of(|wire| Some(number(wire.running as u64))));
@@ -139,9 +138,8 @@ fn of_jobs(app: &App, writer: &mut MetricsWriter, jobs: &[&CachedJob]) {
     writer.gauges("runs_queued", queued.collect::<Vec<_>>());
     writer.gauges("job_silent", of(|wire| Some(f64::from(u8::from(wire.silent_since.is_some())))));
     let paused = jobs.iter().map(|known| {
-        let reason = state_code(known.wire.state_code);
-        let is_paused = reason.starts_with("paused");
-        let reason = if is_paused { reason } else { "" };
+        let state = known.wire.state_code;
+        let (is_paused, reason) = if state.is_paused() { (true, state_code(state)) } else { (false, "") };
         ([named(&known.wire), vec![label("reason", reason)]].concat(), f64::from(u8::from(is_paused)))
     });
     writer.gauges("job_paused", paused);
@@ -229,9 +227,8 @@ fn of_runs(writer: &mut MetricsWriter, jobs: &[&CachedJob], counted: MetricsWire
     writer.counters("retries", of.iter().map(|(job, counted)| (vec![label(JOB, job)], counted.retries)));
     let coalesced = of.iter().map(|(job, counted)| (vec![label(JOB, job)], counted.coalesced));
     writer.counters("occurrences_coalesced", coalesced);
-    let success = of
-        .iter()
-        .filter_map(|(job, counted)| Some((vec![label(JOB, job)], seconds(counted.last_success.as_ref())?)));
+    let success =
+        of.iter().filter_map(|(job, counted)| Some((vec![label(JOB, job)], seconds(counted.last_success?))));
     writer.gauges("job_last_success_timestamp_seconds", success.collect::<Vec<_>>());
     let durations = of.into_iter().map(|(job, counted)| (job, counted.duration));
     writer.histograms("run_duration_seconds", JOB, durations);
@@ -258,10 +255,8 @@ fn of_server(writer: &mut MetricsWriter, status: &StatusWire) {
         .iter()
         .map(|file| (vec![label("file", &file.name)], f64::from(u8::from(!file.problems.is_empty()))));
     writer.gauges("file_problems", files.collect::<Vec<_>>());
-    let read = status
-        .files
-        .iter()
-        .filter_map(|file| Some((vec![label("file", &file.name)], seconds(file.read.as_ref())?)));
+    let read =
+        status.files.iter().filter_map(|file| Some((vec![label("file", &file.name)], seconds(file.read?))));
     writer.gauges("config_last_reload_success_timestamp_seconds", read.collect::<Vec<_>>());
 }
 

@@ -13,7 +13,7 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use mainspring_job::RunKey;
+use mainspring_job::{Cause, RunKey, RunState};
 use mainspring_server::protocol::{AuditWire, FileStateWire, JobState, JobWire, PauseTermsWire, RunWire};
 use mainspring_server::server::output::{is_removed, path};
 use serde::Serialize;
@@ -66,13 +66,10 @@ pub fn zone_name(zone: &TimeZone) -> &str {
     zone.iana_name().unwrap_or("UTC")
 }
 
-/// The civil times of some fields, by their names.
-pub fn civils(fields: &Map<String, Value>, names: &[&str], zone: &TimeZone) -> Value {
-    let of = |name: &&str| {
-        let at: Timestamp = fields.get(*name)?.as_str()?.parse().ok()?;
-        Some(((*name).to_owned(), Value::from(civil(at, zone))))
-    };
-    Value::Object(names.iter().filter_map(of).collect())
+/// The civil times of those fields that have one, by their names.
+pub fn civils(times: &[(&str, Option<Timestamp>)], zone: &TimeZone) -> Value {
+    let of = |(name, at): &(&str, Option<Timestamp>)| Some(((*name).to_owned(), civil((*at)?, zone).into()));
+    Value::Object(times.iter().filter_map(of).collect())
 }
 
 /// The code of a state of a job, as documents have it.
@@ -95,49 +92,54 @@ pub fn zone_of<'h>(app: &'h App, known: Option<&'h CachedJob>) -> &'h TimeZone {
 /// A run.
 pub fn run(app: &App, wire: &RunWire, zone: &TimeZone, usual_ms: Option<u64>) -> Map<String, Value> {
     let mut document = fields(wire);
-    let series = wire.run.rsplit_once('#').and_then(|(_, series)| series.parse::<u32>().ok()).unwrap_or(0);
-    let lateness_ms = between_ms(Some(&wire.due), wire.started.as_ref());
-    let duration_ms = between_ms(wire.started.as_ref(), wire.ended.as_ref());
-    let civil = civils(&document, &["nominal", "due", "started", "ended", "last"], zone);
-    let line = wire.started.as_ref().and_then(|_| last_line(&output_path(app, wire)?));
+    let lateness_ms = between_ms(Some(wire.due), wire.started);
+    let duration_ms = between_ms(wire.started, wire.ended);
+    let times = [
+        ("nominal", Some(wire.nominal)),
+        ("due", Some(wire.due)),
+        ("started", wire.started),
+        ("ended", wire.ended),
+        ("last", wire.last),
+    ];
+    let line = wire.started.and_then(|_| last_line(&output_path(app, wire)));
     let more = [
-        ("series", json!(series)),
+        ("series", json!(wire.run.series)),
         ("zone", json!(zone_name(zone))),
         ("lateness_ms", json!(lateness_ms)),
         ("duration_ms", json!(duration_ms)),
-        ("usual_ms", json!(usual_ms.filter(|_| wire.state == "running"))),
+        ("usual_ms", json!(usual_ms.filter(|_| wire.state == RunState::Running))),
         ("last_line", json!(line)),
-        ("civil", civil),
+        ("civil", civils(&times, zone)),
     ];
     document.extend(more.map(|(name, value)| (name.to_owned(), value)));
     document
 }
 
+/// The address of a run, below the base.
+pub fn address_of(RunKey { job, nominal, series }: &RunKey) -> String {
+    format!("api/v1/runs/{job}/{nominal}/{series}")
+}
+
 /// Where the output of a run is.
-pub fn output_path(app: &App, wire: &RunWire) -> Option<std::path::PathBuf> {
-    Some(path(&app.output, &key_of(wire)?, wire.cause == "once"))
+pub fn output_path(app: &App, wire: &RunWire) -> std::path::PathBuf {
+    path(&app.output, &wire.run, wire.cause == Cause::Once)
 }
 
 /// Whether what a run wrote is not kept any more.
 pub fn is_output_removed(app: &App, wire: &RunWire) -> bool {
-    key_of(wire).is_some_and(|key| is_removed(&app.output, &key, wire.cause == "once"))
-}
-
-fn key_of(wire: &RunWire) -> Option<RunKey> {
-    wire.run.parse().ok()
+    is_removed(&app.output, &wire.run, wire.cause == Cause::Once)
 }
 
 /// Why a person should look at a job.
 fn troubles(wire: &JobWire) -> Vec<Value> {
-    let (since, run) =
-        wire.last.as_ref().map_or((None, None), |run| (run.ended.clone(), Some(run.run.clone())));
+    let (since, run) = wire.last.as_ref().map_or((None, None), |run| (run.ended, Some(&run.run)));
     let trouble = |code: &str, text: String, hint: &str| json!({ "code": code, "text": text, "hint": hint, "since": since, "run": run });
-    let mut found = match state_code(wire.state_code) {
-        "paused_failures" => {
+    let mut found = match wire.state_code {
+        JobState::PausedAfterFailures => {
             let text = format!("It failed {} times in a row, and is paused.", wire.failures);
             vec![trouble("paused_failures", text, "Look at the log, mend it, and resume it.")]
         }
-        "paused_crashes" => {
+        JobState::PausedAfterCrashes => {
             let text = "The server died while it ran, and it is paused.".to_owned();
             vec![trouble("paused_crashes", text, "Mend it, and resume it.")]
         }
@@ -169,10 +171,10 @@ fn troubles(wire: &JobWire) -> Vec<Value> {
 }
 
 fn pause(wire: &JobWire, zone: &TimeZone) -> Value {
-    let (reason_code, reason) = match state_code(wire.state_code) {
-        "paused" => ("asked", "somebody paused it"),
-        "paused_failures" => ("failures", "it failed too often in a row"),
-        "paused_crashes" => ("crashes", "the server died in it"),
+    let (reason_code, reason) = match wire.state_code {
+        JobState::Paused => ("asked", "somebody paused it"),
+        JobState::PausedAfterFailures => ("failures", "it failed too often in a row"),
+        JobState::PausedAfterCrashes => ("crashes", "the server died in it"),
         _ => return Value::Null,
     };
     paused(reason_code, reason, wire.pause_terms.as_ref(), zone)
@@ -180,23 +182,20 @@ fn pause(wire: &JobWire, zone: &TimeZone) -> Value {
 
 /// A pause. When it began and who asked for it stands in the audit: see [`add_actor`].
 pub fn paused(reason_code: &str, reason: &str, terms: Option<&PauseTermsWire>, zone: &TimeZone) -> Value {
-    let until = terms.and_then(|terms| terms.until.clone());
+    let until = terms.and_then(|terms| terms.until);
     let note = terms.map(|terms| terms.note.clone()).filter(|note| !note.is_empty());
-    let mut document = fields(&json!({
-        "reason_code": reason_code, "reason": reason, "note": note, "since": null, "until": until, "by": null
-    }));
-    let civil = civils(&document, &["until"], zone);
-    document.insert("civil".to_owned(), civil);
-    Value::Object(document)
+    json!({
+        "reason_code": reason_code, "reason": reason, "note": note, "since": null, "until": until, "by": null,
+        "civil": civils(&[("until", until)], zone)
+    })
 }
 
 /// Adds to a pause which somebody asked for who that was, and when.
 pub fn add_actor(pause: &mut Value, audit: &AuditWire, zone: &TimeZone) {
-    let Value::Object(fields) = pause else { return };
-    fields.insert("since".to_owned(), json!(audit.at));
-    fields.insert("by".to_owned(), json!(audit.actor));
-    let civil = civils(fields, &["since", "until"], zone);
-    fields.insert("civil".to_owned(), civil);
+    if pause.is_object() {
+        (pause["since"], pause["by"]) = (json!(audit.at), json!(audit.actor));
+        pause["civil"]["since"] = civil(audit.at, zone).into();
+    }
 }
 
 /// A job, as a list has it.
@@ -206,7 +205,7 @@ pub fn job(app: &App, known: &CachedJob, recent: &Recent, now: Timestamp) -> Map
     let mut document = fields(wire);
     let squares: Vec<Value> = recent.runs.iter().take(SQUARES).rev().map(square).collect();
     let last = wire.last.as_ref().map(|last| Value::Object(run(app, last, zone, recent.median_ms)));
-    let civil = civils(&document, &["next", "armed"], zone);
+    let civil = civils(&[("next", wire.next), ("armed", wire.armed)], zone);
     let sentences = known.plan.as_ref().map_or(&[][..], |plan| plan.sentences(now));
     let more = [
         ("sentences", json!(sentences)),
@@ -225,7 +224,7 @@ pub fn job(app: &App, known: &CachedJob, recent: &Recent, now: Timestamp) -> Map
 }
 
 fn square(run: &RunWire) -> Value {
-    let duration_ms = between_ms(run.started.as_ref(), run.ended.as_ref());
+    let duration_ms = between_ms(run.started, run.ended);
     json!({ "run": run.run, "state": run.state, "at": run.nominal, "duration_ms": duration_ms })
 }
 
@@ -252,7 +251,7 @@ pub fn file(wire: &FileStateWire, zone: &TimeZone) -> Map<String, Value> {
         (_, None) => ("unreadable", "nothing of it is in force"),
     };
     let faults: Vec<Value> = wire.problems.lines().filter_map(|line| fault(&wire.name, line)).collect();
-    let civil = civils(&document, &["read"], zone);
+    let civil = civils(&[("read", wire.read)], zone);
     let more =
         [("state_code", json!(code)), ("state", json!(state)), ("faults", json!(faults)), ("civil", civil)];
     document.extend(more.map(|(name, value)| (name.to_owned(), value)));
@@ -298,8 +297,7 @@ mod tests {
     #[test]
     fn civil_times_stand_under_the_names_of_their_instants() {
         let zone = TimeZone::get("Europe/Berlin").unwrap();
-        let document = fields(&json!({ "next": "2026-10-25T00:30:00Z", "last": null }));
-        let found = civils(&document, &["next", "last"], &zone);
+        let found = civils(&[("next", "2026-10-25T00:30:00Z".parse().ok()), ("last", None)], &zone);
         assert_eq!(found, json!({ "next": "2026-10-25T02:30:00+02:00[Europe/Berlin]" }));
     }
 }

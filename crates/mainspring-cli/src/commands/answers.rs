@@ -16,6 +16,7 @@ use crate::client::{Address, Client};
 use crate::table::{Column, table};
 use mainspring_exec::clock::Moment;
 use mainspring_file::plain;
+use mainspring_job::RunState;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::message::{PROGRAM, counted, say};
@@ -105,26 +106,24 @@ pub(super) fn text(response: &Response, view: &View) -> String {
         Response::Runs { runs, cursor } => runs_text(runs, view) + &rest_text(cursor.is_some(), runs.len()),
         Response::Audit { rows, before } => audit_text(rows, view) + &rest_text(before.is_some(), rows.len()),
         Response::Line(line) => line_text(line),
-        Response::Planned { run } => format!("{}\n", plain::line(run)),
-        Response::Ended(run) => {
-            format!("{} {}\n", plain::line(&run.run), plain::line(&outcome_text(run)))
-        }
+        Response::Planned { run } => format!("{run}\n"),
+        Response::Ended(run) => format!("{} {}\n", run.run, plain::line(&outcome_text(run))),
         Response::Submitted { name, due } => {
-            format!("{} is due {}\n", plain::line(name), plain::line(&when(due, view)))
+            format!("{} is due {}\n", plain::line(name), when(*due, view))
         }
         Response::Duplicate { name, due, state, why } => {
-            let due = due.as_ref().map(|due| when(due, view));
+            let due = due.map(|due| when(due, view));
             duplicate_text(name.as_deref(), state.as_deref(), due, why.as_deref())
         }
         Response::Preview { times } => times_text(times, view),
         Response::Rewinding { times, count, planned } => {
             let times = times_text(times, view);
             let all = counted(usize::try_from(*count).unwrap_or(usize::MAX), "time");
-            let planned = plain::line(&when(planned, view)).into_owned();
+            let planned = when(*planned, view);
             format!("{times}these first, of {all} up to {planned}, as far as they have no record\n")
         }
         Response::Rewound { from } => {
-            format!("planned from now on, and no longer from {} on\n", plain::line(&when(from, view)))
+            format!("planned from now on, and no longer from {} on\n", when(*from, view))
         }
         Response::Backfilled { count, series } => {
             format!("{} of backfill {series} are on disk\n", counted(*count, "run"))
@@ -134,11 +133,8 @@ pub(super) fn text(response: &Response, view: &View) -> String {
     }
 }
 
-fn times_text(times: &[String], view: &View) -> String {
-    let shown = |time: &String| {
-        time.parse().map_or_else(|_| plain::line(time).into_owned(), |time| view.absolute(time))
-    };
-    times.iter().map(|time| format!("{}\n", shown(time))).collect()
+fn times_text(times: &[Timestamp], view: &View) -> String {
+    times.iter().map(|time| format!("{}\n", view.absolute(*time))).collect()
 }
 
 /// A line of output, of standard error or about the output with a mark.
@@ -159,13 +155,13 @@ pub(super) fn jobs_text(jobs: &[JobWire], pending: &[OnceWire], view: &View) -> 
     let row = |job: &JobWire| {
         let last = job.last.as_ref().map_or_else(
             || "-".to_owned(),
-            |run| format!("{} {}", run.state, near(run.ended.as_ref().or(Some(&run.due)), view)),
+            |run| format!("{} {}", run.state, near(run.ended.or(Some(run.due)), view)),
         );
-        let next = after(job).unwrap_or_else(|| near(job.next.as_ref(), view));
+        let next = after(job).unwrap_or_else(|| near(job.next, view));
         vec![job.name.clone(), job.state.clone(), next, last, job.action.clone()]
     };
     let once = |once: &OnceWire| {
-        let due = near(Some(&once.due), view);
+        let due = near(Some(once.due), view);
         vec![once.name.clone(), "pending".to_owned(), due, "-".to_owned(), once.action.clone()]
     };
     let rows: Vec<Vec<String>> = jobs.iter().map(row).chain(pending.iter().map(once)).collect();
@@ -186,8 +182,9 @@ fn runs_text(runs: &[RunWire], view: &View) -> String {
     let has_actions = runs.iter().any(|run| run.action.is_some());
     let row = |run: &RunWire| {
         let attempt = if run.attempt == 0 { "-".to_owned() } else { run.attempt.to_string() };
-        let started = near(run.started.as_ref(), view);
-        let mut cells = vec![run.run.clone(), run.state.clone(), started, took(run), attempt, why(run)];
+        let started = near(run.started, view);
+        let mut cells =
+            vec![run.run.to_string(), run.state.to_string(), started, took(run), attempt, why(run)];
         cells.extend(has_actions.then(|| run.action.clone().unwrap_or_default()));
         cells
     };
@@ -215,7 +212,7 @@ fn audit_text(rows: &[AuditWire], view: &View) -> String {
     }
     let row = |row: &AuditWire| {
         let of = if row.target.is_empty() { "-".to_owned() } else { row.target.clone() };
-        vec![near(Some(&row.at), view), row.actor.clone(), row.action.clone(), of, row.note.clone()]
+        vec![near(Some(row.at), view), row.actor.clone(), row.action.clone(), of, row.note.clone()]
     };
     let columns = [
         Column::whole("WHEN"),
@@ -230,16 +227,15 @@ fn audit_text(rows: &[AuditWire], view: &View) -> String {
 /// How many occurrences a row stands for, how the last attempt ended, and the reason that is on record.
 fn why(run: &RunWire) -> String {
     let count = (1 < run.count).then(|| format!("{} occurrences", run.count));
-    let outcome = run.outcome.clone().filter(|outcome| *outcome != run.state);
+    let outcome = run.outcome.clone().filter(|_| run.state != RunState::Succeeded);
     // The reason of a dead letter counts its attempts, and the outcome says what was wrong with the last.
-    let outcome = outcome.filter(|_| run.reason.is_empty() || run.state == "dead");
+    let outcome = outcome.filter(|_| run.reason.is_empty() || run.state == RunState::Dead);
     let reason = Some(run.reason.clone()).filter(|reason| !reason.is_empty());
     count.into_iter().chain(outcome).chain(reason).collect::<Vec<_>>().join(", ")
 }
 
 fn took(run: &RunWire) -> String {
-    let time = |text: &Option<String>| text.as_ref()?.parse::<Timestamp>().ok();
-    let took = time(&run.started).zip(time(&run.ended));
+    let took = run.started.zip(run.ended);
     took.map_or_else(
         || "-".to_owned(),
         |(started, ended)| {
@@ -253,8 +249,8 @@ fn once_text(once: &OnceWire, view: &View) -> String {
     pairs(&[
         ("name", once.name.clone()),
         ("state", "pending".to_owned()),
-        ("due", when(&once.due, view)),
-        ("submitted", when(&once.submitted, view)),
+        ("due", when(once.due, view)),
+        ("submitted", when(once.submitted, view)),
         ("key", once.key.clone().unwrap_or_default()),
         ("policies", once.policies.clone()),
         ("action", once.action.clone()),
@@ -272,12 +268,12 @@ fn status_text(status: &StatusWire, view: &View) -> String {
             "data",
             if status.is_kept { status.data.clone() } else { format!("{}: nothing is kept", status.data) },
         ),
-        ("started", when(&status.started, view)),
+        ("started", when(status.started, view)),
         ("TROUBLE", status.troubles.join("; ")),
         ("paused", if status.paused { paused.join(", ") } else { String::new() }),
         ("owner", of_cluster(owner_text)),
         ("servers", of_cluster(servers_text)),
-        ("next due", status.next.as_ref().map_or_else(|| "nothing".to_owned(), |next| when(next, view))),
+        ("next due", status.next.map_or_else(|| "nothing".to_owned(), |next| when(next, view))),
         ("jobs", status.jobs.to_string()),
         ("pending", status.pending.to_string()),
         ("open runs", format!("{}, {} of them running", status.open, status.running)),
@@ -287,10 +283,8 @@ fn status_text(status: &StatusWire, view: &View) -> String {
         ("changes", changes_text(status)),
     ]);
     for file in &status.files {
-        let read = file
-            .read
-            .as_ref()
-            .map_or_else(|| "never read".to_owned(), |read| format!("read {}", when(read, view)));
+        let read =
+            file.read.map_or_else(|| "never read".to_owned(), |read| format!("read {}", when(read, view)));
         let word = if file.problems.is_empty() { "good" } else { "HAS PROBLEMS" };
         text.push_str(&format!(
             "\n{}: {word}, {}, {read}\n{}",
@@ -329,6 +323,7 @@ mod tests {
     use super::*;
     use crate::terminal::Screen;
     use jiff::tz::TimeZone;
+    use mainspring_job::{Cause, Run, RunKey};
 
     fn view() -> View {
         View {
@@ -338,9 +333,16 @@ mod tests {
         }
     }
 
+    fn run(state: RunState) -> RunWire {
+        let key: RunKey = "a@2026-11-21T09:00:00Z".parse().unwrap();
+        let due = key.nominal;
+        RunWire::from(&Run::new(key, Cause::Trigger, state, due, due))
+    }
+
     #[test]
     fn times_are_those_of_the_zone() {
-        let response = Response::Submitted { name: "tea".into(), due: "2026-11-21T16:30:00Z".into() };
+        let response =
+            Response::Submitted { name: "tea".into(), due: "2026-11-21T16:30:00Z".parse().unwrap() };
         assert_eq!(text(&response, &view()), "tea is due in 4h 30m (2026-11-21T17:30:00+01:00)\n");
         let utc = View { zone: TimeZone::UTC, ..view() };
         assert_eq!(
@@ -352,15 +354,11 @@ mod tests {
 
     #[test]
     fn jobs_are_a_table_with_relative_times() {
-        let last = RunWire {
-            state: "failed".into(),
-            ended: Some("2026-11-21T09:00:00Z".into()),
-            ..RunWire::default()
-        };
+        let last = RunWire { ended: "2026-11-21T09:00:00Z".parse().ok(), ..run(RunState::Failed) };
         let job = JobWire {
             name: "backup".into(),
             state: "active".into(),
-            next: Some("2026-11-21T14:10:00Z".into()),
+            next: "2026-11-21T14:10:00Z".parse().ok(),
             last: Some(last),
             action: "backup --all".into(),
             ..JobWire::default()
@@ -375,21 +373,19 @@ mod tests {
 
     #[test]
     fn runs_say_why() {
-        let run = |state: &str, outcome: Option<&str>, reason: &str, count| RunWire {
-            run: "a@2026-11-21T09:00:00Z".into(),
-            state: state.into(),
+        let run = |state, outcome: Option<&str>, reason: &str, count| RunWire {
             outcome: outcome.map(str::to_owned),
             reason: reason.into(),
             count,
-            ..RunWire::default()
+            ..run(state)
         };
         let runs = vec![
-            run("failed", Some("exit 3"), "", 1),
-            run("missed", None, "", 7),
-            run("cancelled", None, "somebody asked", 1),
-            run("succeeded", Some("succeeded"), "", 1),
-            run("skipped_paused", None, "the job is paused", 303),
-            run("dead", Some("exit 3"), "none of its 2 attempts succeeded", 1),
+            run(RunState::Failed, Some("exit 3"), "", 1),
+            run(RunState::Missed, None, "", 7),
+            run(RunState::Cancelled, None, "somebody asked", 1),
+            run(RunState::Succeeded, Some("succeeded"), "", 1),
+            run(RunState::SkippedPaused, None, "the job is paused", 303),
+            run(RunState::Dead, Some("exit 3"), "none of its 2 attempts succeeded", 1),
         ];
         let text = text(&Response::Runs { runs, cursor: None }, &view());
         let whys: Vec<&str> = text.lines().map(|line| line.rsplit("  ").next().unwrap()).collect();

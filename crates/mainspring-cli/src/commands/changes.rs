@@ -10,7 +10,7 @@ use std::io::{self, BufRead, IsTerminal, Read, Write};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use mainspring_job::{Policies, RunState};
+use mainspring_job::{Outcome, Policies, RunState};
 
 use super::answers::{ask, show};
 use super::progress::Progress;
@@ -59,8 +59,10 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Error> {
     let last = client.next_answer()?;
     show(&args.ask, &last)?;
     Ok(match &last {
-        Response::Ended(run) if run.state == "succeeded" => Exit::Ok,
-        Response::Ended(run) if run.outcome_code.as_deref() == Some("timed_out") => Exit::TimedOut,
+        Response::Ended(run) if run.state == RunState::Succeeded => Exit::Ok,
+        Response::Ended(run) if run.outcome_code.as_deref() == Some(Outcome::TimedOut.code()) => {
+            Exit::TimedOut
+        }
         _ => Exit::Failed,
     })
 }
@@ -222,7 +224,7 @@ pub(super) fn backfill(args: &BackfillArgs) -> Result<Exit, Error> {
 fn wait_for_all(
     args: &BackfillArgs,
     client: &mut Client,
-    times: &[String],
+    times: &[Timestamp],
     series: u32,
 ) -> Result<Exit, Error> {
     let mut progress = Progress::new(args.ask.json, "runs", times.len());
@@ -231,7 +233,7 @@ fn wait_for_all(
     for time in times {
         let run = format!("{}@{time}#{series}", args.job);
         match client.ask(Request::Wait { run }) {
-            Ok(Response::Ended(run)) if run.state == "succeeded" => {}
+            Ok(Response::Ended(run)) if run.state == RunState::Succeeded => {}
             Ok(ended) => failed.push(ended),
             Err(error) => {
                 progress.finish();
@@ -332,7 +334,7 @@ fn dead_runs(client: &mut Client) -> Result<Vec<String>, Error> {
         let request =
             Request::History(HistoryWire { states, limit: MAX_ROWS, cursor: next, ..HistoryWire::default() });
         let Response::Runs { runs, cursor } = client.ask(request)? else { return Ok(found) };
-        found.extend(runs.into_iter().map(|run| run.run));
+        found.extend(runs.iter().map(|run| run.run.to_string()));
         next = cursor;
         if next.is_none() {
             return Ok(found);

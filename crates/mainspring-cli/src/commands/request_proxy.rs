@@ -246,7 +246,7 @@ impl RequestProxy {
         let broken = |error: serde_json::Error| temporary(error.to_string());
         let response = serde_json::from_str(&ask(line, &asked.request)).unwrap_or_else(broken);
         if let (Some(outputs), Response::Found(found)) = (&outputs, &response) {
-            let logs = Request::Logs { of: found.run.run.clone(), follow: false };
+            let logs = Request::Logs { of: found.run.run.to_string(), follow: false };
             bring(outputs, &found.run, || streaming_requests::told(&ask(&of(&logs), &logs)));
         }
         give(response)

@@ -17,7 +17,6 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use mainspring_job::RunState;
 use serde::{Deserialize, Serialize};
 
 use crate::client::Client;
@@ -126,7 +125,7 @@ fn is_end(response: &Response) -> bool {
 }
 
 fn is_over(found: &FoundWire) -> bool {
-    RunState::from_name(&found.run.state).is_some_and(|state| !state.is_open())
+    found.run.state.known().is_some_and(|state| !state.is_open())
 }
 
 /// Gives all answers to a request, for each of which `ask` has a reply, to a client.
@@ -171,7 +170,7 @@ pub(super) fn answer(
             let begun = read(&ask(&Request::Run { job: job.clone(), wait: false, due, key }));
             let Response::Planned { run } = begun else { return give(begun) };
             give(Response::Planned { run: run.clone() })?;
-            give_end(&run, |request| read(&ask(request)), client, give)
+            give_end(&run.to_string(), |request| read(&ask(request)), client, give)
         }
         Request::Wait { run } => give_end(run, |request| read(&ask(request)), client, give),
         other => give(read(&ask(other))),
@@ -225,6 +224,10 @@ fn pause(client: &UnixStream) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mainspring_job::{Cause, Run, RunKey, RunState};
+    use mainspring_server::protocol::RunWire;
+
+    const RUN: &str = "a@2026-11-21T03:00:00Z";
 
     fn line(run: &str, text: &str) -> LineWire {
         let (run, text) = (run.to_owned(), text.to_owned());
@@ -254,30 +257,32 @@ mod tests {
 
     #[test]
     fn each_line_is_told_once_however_often_it_is_asked() {
-        let run = "a@2026-11-21T03:00:00Z";
-        let request = Request::Logs { of: run.to_owned(), follow: true };
+        let request = Request::Logs { of: RUN.to_owned(), follow: true };
         let replies = [
-            reply(0, run, &[], false),
-            reply(0, run, &["one"], false),
-            reply(0, run, &["one", "two"], false),
-            reply(3, run, &["four"], true),
+            reply(0, RUN, &[], false),
+            reply(0, RUN, &["one"], false),
+            reply(0, RUN, &["one", "two"], false),
+            reply(3, RUN, &["four"], true),
         ];
         let note = "1 lines before these are at the server that ran it";
         assert_eq!(told(&request, &replies), ["one", "two", note, "four", "{\"done\""]);
-        let once = Request::Logs { of: run.to_owned(), follow: false };
+        let once = Request::Logs { of: RUN.to_owned(), follow: false };
         assert_eq!(told(&once, &replies[1..]), ["one", "{\"done\""]);
     }
 
     #[test]
     fn the_end_of_a_run_is_waited_for_and_an_error_ends_it() {
-        let state = |state: &str| {
-            let run = mainspring_server::protocol::RunWire { state: state.to_owned(), ..Default::default() };
-            let found = FoundWire { run, planned: String::new(), attempts: Vec::new() };
+        let state = |state: RunState| {
+            let key: RunKey = RUN.parse().unwrap();
+            let planned = key.nominal;
+            let run = RunWire::from(&Run::new(key, Cause::Request, state, planned, planned));
+            let found = FoundWire { planned, run, attempts: Vec::new() };
             serde_json::to_string(&Response::Found(Box::new(found))).unwrap()
         };
-        let planned = serde_json::to_string(&Response::Planned { run: "a@b".to_owned() }).unwrap();
+        let planned = serde_json::to_string(&Response::Planned { run: RUN.parse().unwrap() }).unwrap();
         let request = Request::Run { job: "a".to_owned(), wait: true, due: None, key: None };
-        let replies = [planned.clone(), state("queued"), state("running"), state("succeeded")];
+        let replies =
+            [planned.clone(), state(RunState::Queued), state(RunState::Running), state(RunState::Succeeded)];
         assert_eq!(told(&request, &replies), ["{\"planned\"", "{\"ended\""]);
         let refused = serde_json::to_string(&temporary("no".to_owned())).unwrap();
         assert_eq!(told(&request, std::slice::from_ref(&refused)), ["{\"error\""]);

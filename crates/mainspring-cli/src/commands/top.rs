@@ -17,6 +17,7 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use mainspring_exec::clock::Moment;
 use mainspring_exec::notifier::{Notifications, pair};
+use mainspring_job::RunState;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::message::with_causes;
@@ -193,9 +194,12 @@ impl Top {
         }
         match self.board.view.clone() {
             View::Jobs => self.board.snapshot.jobs = all_jobs(&[], |request| self.ask(request))?,
-            View::Running => self.board.snapshot.runs = self.runs(&["running", "queued", "scheduled"])?,
+            View::Running => {
+                self.board.snapshot.runs =
+                    self.runs(&[RunState::Running, RunState::Queued, RunState::Scheduled])?
+            }
             View::History => self.board.snapshot.runs = self.runs(&[])?,
-            View::Dead => self.board.snapshot.runs = self.runs(&["dead"])?,
+            View::Dead => self.board.snapshot.runs = self.runs(&[RunState::Dead])?,
             View::Log(run) => self.board.snapshot.lines = self.log(run)?,
             View::Help => {}
         }
@@ -215,8 +219,8 @@ impl Top {
         answer
     }
 
-    fn runs(&mut self, states: &[&str]) -> Result<Vec<RunWire>, Error> {
-        let states = states.iter().map(|state| (*state).to_owned()).collect();
+    fn runs(&mut self, states: &[RunState]) -> Result<Vec<RunWire>, Error> {
+        let states = states.iter().map(|state| state.name().to_owned()).collect();
         let request =
             Request::History(HistoryWire { states, limit: MAX_RUNS.min(MAX_ROWS), ..HistoryWire::default() });
         match self.ask(request)? {

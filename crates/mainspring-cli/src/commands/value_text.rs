@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_exec::clock::Moment;
 use mainspring_file::plain;
+use mainspring_job::RunState;
 use mainspring_server::log::rfc3339;
 use mainspring_server::protocol::{JobState, JobWire, PauseTermsWire, RunWire};
 use mainspring_server::relative::relative;
@@ -45,15 +46,11 @@ impl View {
 }
 
 /// A time with how far it is from now.
-pub(super) fn when(text: &str, view: &View) -> String {
-    text.parse().map_or_else(
-        |_| text.to_owned(),
-        |time| format!("{} ({})", relative(time, view.now), view.absolute(time)),
-    )
+pub(super) fn when(time: Timestamp, view: &View) -> String {
+    format!("{} ({})", relative(time, view.now), view.absolute(time))
 }
 
-pub(super) fn near(text: Option<&String>, view: &View) -> String {
-    let time = text.and_then(|text| text.parse().ok());
+pub(super) fn near(time: Option<Timestamp>, view: &View) -> String {
     time.map_or_else(|| "-".to_owned(), |time| relative(time, view.now))
 }
 
@@ -66,15 +63,15 @@ pub(super) fn after(job: &JobWire) -> Option<String> {
 
 /// How long a pause lasts, and why there is one.
 pub(super) fn terms_text(terms: &PauseTermsWire, view: &View) -> String {
-    let until = terms.until.as_ref().map(|until| format!("until {}", when(until, view)));
+    let until = terms.until.map(|until| format!("until {}", when(until, view)));
     let note = Some(terms.note.clone()).filter(|note| !note.is_empty());
     until.into_iter().chain(note).collect::<Vec<_>>().join(": ")
 }
 
 pub(super) fn outcome_text(run: &RunWire) -> String {
     match &run.outcome {
-        Some(outcome) if *outcome != run.state => format!("{}: {outcome}", run.state),
-        _ if run.reason.is_empty() => run.state.clone(),
+        Some(outcome) if run.state != RunState::Succeeded => format!("{}: {outcome}", run.state),
+        _ if run.reason.is_empty() => run.state.to_string(),
         _ => format!("{}: {}", run.state, run.reason),
     }
 }

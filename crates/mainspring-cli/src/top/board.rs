@@ -285,7 +285,7 @@ impl Board {
         match &self.view {
             View::Jobs => self.jobs().get(self.selected).map(|job| job.name.clone()),
             View::Running | View::History | View::Dead => {
-                self.runs().get(self.selected).map(|run| run.job.clone())
+                self.runs().get(self.selected).map(|run| run.job.to_string())
             }
             View::Log(run) => run.rsplit_once('@').map(|(job, _)| job.to_owned()),
             View::Help => None,
@@ -295,8 +295,8 @@ impl Board {
     /// The run whose output is looked at: of a job the last one.
     fn selected_run(&self) -> Option<String> {
         match self.view {
-            View::Jobs => self.jobs().get(self.selected)?.last.as_ref().map(|run| run.run.clone()),
-            _ => self.runs().get(self.selected).map(|run| run.run.clone()),
+            View::Jobs => self.jobs().get(self.selected)?.last.as_ref().map(|run| run.run.to_string()),
+            _ => self.runs().get(self.selected).map(|run| run.run.to_string()),
         }
     }
 

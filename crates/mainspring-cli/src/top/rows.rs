@@ -11,15 +11,14 @@ use mainspring_server::relative::{length, relative};
 
 use crate::table::Column;
 
-fn near(text: Option<&String>, now: Timestamp) -> String {
-    text.and_then(|text| text.parse().ok()).map_or_else(|| "-".to_owned(), |time| relative(time, now))
+fn near(time: Option<Timestamp>, now: Timestamp) -> String {
+    time.map_or_else(|| "-".to_owned(), |time| relative(time, now))
 }
 
 /// How long a run has taken, or takes so far.
 fn took(run: &RunWire, now: Timestamp) -> String {
-    let time = |text: &Option<String>| text.as_ref()?.parse::<Timestamp>().ok();
-    let Some(started) = time(&run.started) else { return "-".to_owned() };
-    let ms = time(&run.ended).unwrap_or(now).as_millisecond() - started.as_millisecond();
+    let Some(started) = run.started else { return "-".to_owned() };
+    let ms = run.ended.unwrap_or(now).as_millisecond() - started.as_millisecond();
     length(u64::try_from(ms).unwrap_or(0))
 }
 
@@ -45,10 +44,10 @@ pub(super) fn job_row(job: &JobWire, now: Timestamp) -> Vec<String> {
     vec![
         job.name.clone(),
         state,
-        near(job.next.as_ref(), now),
+        near(job.next, now),
         last.map_or_else(
             || "-".to_owned(),
-            |run| format!("{} {}", run.state, near(run.ended.as_ref().or(run.started.as_ref()), now)),
+            |run| format!("{} {}", run.state, near(run.ended.or(run.started), now)),
         ),
         last.map_or_else(|| "-".to_owned(), |run| took(run, now)),
         job.action.clone(),
@@ -68,7 +67,7 @@ pub(super) fn run_columns() -> Vec<Column> {
 pub(super) fn run_row(run: &RunWire, now: Timestamp) -> Vec<String> {
     let why =
         if run.reason.is_empty() { run.outcome.clone().unwrap_or_default() } else { run.reason.clone() };
-    vec![run.run.clone(), run.state.clone(), near(run.started.as_ref(), now), took(run, now), why]
+    vec![run.run.to_string(), run.state.to_string(), near(run.started, now), took(run, now), why]
 }
 
 pub(super) fn log_lines(lines: &[LineWire]) -> Vec<String> {

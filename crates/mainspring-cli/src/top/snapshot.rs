@@ -63,7 +63,7 @@ impl Snapshot {
     /// The jobs whose names have a part, in an order.
     pub fn jobs(&self, part: &str, order: Order) -> Vec<&JobWire> {
         let mut jobs: Vec<&JobWire> = self.jobs.iter().filter(|job| job.name.contains(part)).collect();
-        let next = |job: &JobWire| job.next.as_ref().and_then(|at| at.parse().ok()).unwrap_or(Timestamp::MAX);
+        let next = |job: &JobWire| job.next.unwrap_or(Timestamp::MAX);
         match order {
             Order::Name => {}
             Order::Next => jobs.sort_by_cached_key(|job| next(job)),
@@ -76,7 +76,7 @@ impl Snapshot {
 
     /// The runs of jobs whose names have a part.
     pub fn runs(&self, part: &str) -> Vec<&RunWire> {
-        self.runs.iter().filter(|run| run.job.contains(part)).collect()
+        self.runs.iter().filter(|run| run.job.as_str().contains(part)).collect()
     }
 
     /// How many jobs somebody should look at.
@@ -95,8 +95,8 @@ mod tests {
             name: name.into(),
             failures,
             running,
-            next: Some(next.into()),
-            armed: Some(next.into()),
+            next: next.parse().ok(),
+            armed: next.parse().ok(),
             ..JobWire::default()
         };
         let snapshot = Snapshot {

@@ -4,6 +4,7 @@
 //!
 //! Does not ask the store: `queries` does.
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// Which rows.
@@ -28,7 +29,7 @@ pub struct AuditAskWire {
 #[expect(missing_docs, reason = "the fields are those of `audit`")]
 pub struct AuditWire {
     pub number: u64,
-    pub at: String,
+    pub at: Timestamp,
     /// `uid 1000` for who came over the socket, else the name of a token.
     pub actor: String,
     /// The command.

@@ -4,6 +4,7 @@
 //!
 //! Does not judge: `doctor` does.
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// How many names a list of jobs has; the count beside it is exact.
@@ -18,11 +19,11 @@ pub struct HealthWire {
     /// What is wrong with the store, if anything is known to be.
     pub fault: Option<String>,
     /// The clock that was asked.
-    pub now: String,
+    pub now: Timestamp,
     /// The last time that the clock of the system was set or the machine slept, for a minute and more.
     pub clock_step: Option<ClockStepWire>,
     /// The latest nominal time that was planned, of any job.
-    pub planned: Option<String>,
+    pub planned: Option<Timestamp>,
     /// Jobs that rest because the clock stands before what is planned of them already.
     pub behind: NamesWire,
     /// Jobs that a person paused.
@@ -55,7 +56,7 @@ pub struct HealthWire {
 #[serde(default)]
 pub struct ClockStepWire {
     /// When the server saw it, by the clock as it was then.
-    pub at: String,
+    pub at: Timestamp,
     /// What happened.
     pub text: String,
     /// Whether the clock shows a time again that it has shown before.

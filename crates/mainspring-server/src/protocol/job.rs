@@ -34,6 +34,13 @@ pub enum JobState {
     Done,
 }
 
+impl JobState {
+    /// Whether nothing of it starts before somebody resumes it.
+    pub const fn is_paused(self) -> bool {
+        matches!(self, JobState::Paused | JobState::PausedAfterFailures | JobState::PausedAfterCrashes)
+    }
+}
+
 /// The words, for people.
 impl fmt::Display for JobState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -52,7 +59,7 @@ impl fmt::Display for JobState {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PauseTermsWire {
     /// When it ends by itself. `None`: not before somebody ends it.
-    pub until: Option<String>,
+    pub until: Option<Timestamp>,
     /// The same as civil time with its zone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_civil: Option<String>,
@@ -97,19 +104,19 @@ pub struct JobWire {
     #[serde(default)]
     pub state_code: JobState,
     /// When it is due next, as its timetable says.
-    pub next: Option<String>,
+    pub next: Option<Timestamp>,
     /// The same as civil time with its zone, that of its first trigger.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_civil: Option<String>,
     /// When the server will look at it next, if it will: at `next`, or before it where that is far away.
     #[serde(default)]
-    pub armed: Option<String>,
+    pub armed: Option<Timestamp>,
     /// The same as civil time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub armed_civil: Option<String>,
     /// Since when no run has succeeded, if that is longer than `silent_after` says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub silent_since: Option<String>,
+    pub silent_since: Option<Timestamp>,
     /// How long the pause lasts, if somebody paused it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause_terms: Option<PauseTermsWire>,
@@ -157,9 +164,7 @@ impl JobWire {
     /// Whether the job is due before the server looks at it, which is a fault of the server. A look before
     /// that is none: far away times are looked at in steps.
     pub fn is_mismatched(&self) -> bool {
-        let time = |text: &Option<String>| text.as_ref()?.parse::<Timestamp>().ok();
-        self.next != self.armed
-            && time(&self.next).is_some_and(|next| time(&self.armed).is_none_or(|armed| next < armed))
+        self.next.is_some_and(|next| self.armed.is_none_or(|armed| next < armed))
     }
 
     /// Whether a person should look at the job.
@@ -177,12 +182,7 @@ mod tests {
 
     #[test]
     fn a_job_that_failed_or_will_be_looked_at_too_late_is_troubled() {
-        let job = |next: Option<&str>, armed: Option<&str>| JobWire {
-            next: next.map(str::to_owned),
-            armed: armed.map(str::to_owned),
-            ..JobWire::default()
-        };
-        let (soon, late) = (Some("2026-11-22T12:00:00.5Z"), Some("2026-11-22T12:00:01Z"));
+        let (soon, late) = (Some(Timestamp::UNIX_EPOCH), Some(Timestamp::MAX));
         for (next, armed, is_mismatched) in [
             (None, None, false),
             (soon, soon, false),
@@ -191,13 +191,13 @@ mod tests {
             (soon, late, true),
             (soon, None, true),
         ] {
-            let job = job(next, armed);
+            let job = JobWire { next, armed, ..JobWire::default() };
             assert_eq!(job.is_mismatched(), is_mismatched, "{next:?} {armed:?}");
             assert_eq!(job.is_troubled(), is_mismatched);
         }
         assert!(JobWire { failures: 1, ..JobWire::default() }.is_troubled());
         assert!(JobWire { state_code: JobState::PausedAfterCrashes, ..JobWire::default() }.is_troubled());
-        assert!(JobWire { silent_since: soon.map(str::to_owned), ..JobWire::default() }.is_troubled());
+        assert!(JobWire { silent_since: soon, ..JobWire::default() }.is_troubled());
         assert!(!JobWire { state_code: JobState::Paused, ..JobWire::default() }.is_troubled());
     }
 }

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// How many jobs are told of by name unless somebody says how many: each costs a monitoring system memory for
@@ -78,7 +79,7 @@ pub struct JobMetricsWire {
     pub duration: HistogramWire,
     /// When a run last succeeded, also before the start of the server.
     #[serde(default)]
-    pub last_success: Option<String>,
+    pub last_success: Option<Timestamp>,
 }
 
 impl JobMetricsWire {

@@ -5,9 +5,11 @@
 //!
 //! Does not know HTTP: the listener of the server turns requests into these.
 
+use jiff::Timestamp;
+use mainspring_job::{JobName, RunKey, RunState};
 use serde::{Deserialize, Serialize};
 
-use super::RunWire;
+use super::{RunWire, Word};
 
 /// A run with its attempts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,7 +17,7 @@ pub struct FoundWire {
     /// The run.
     pub run: RunWire,
     /// When it was planned.
-    pub planned: String,
+    pub planned: Timestamp,
     /// The first first.
     pub attempts: Vec<AttemptWire>,
 }
@@ -25,9 +27,9 @@ pub struct FoundWire {
 #[expect(missing_docs, reason = "the fields are those of `Attempt`")]
 pub struct AttemptWire {
     pub number: u32,
-    pub started: String,
-    pub ended: Option<String>,
-    pub state: Option<String>,
+    pub started: Timestamp,
+    pub ended: Option<Timestamp>,
+    pub state: Option<Word<RunState>>,
     pub outcome: Option<String>,
 }
 
@@ -63,7 +65,7 @@ pub struct ChangesWire {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the fields are those of `history`")]
 pub struct RunChangeWire {
-    pub run: String,
-    pub job: String,
-    pub state: String,
+    pub run: RunKey,
+    pub job: JobName,
+    pub state: Word<RunState>,
 }

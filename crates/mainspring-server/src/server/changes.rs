@@ -19,7 +19,7 @@ use std::time::Duration;
 use mainspring_job::{Batch, JobName, Operation, RunKey, RunState};
 
 use super::next_step::RequestId;
-use crate::protocol::{ChangesWire, RunChangeWire};
+use crate::protocol::{ChangesWire, RunChangeWire, Word};
 use mainspring_exec::clock::Moment;
 
 /// How many jobs may have changed between two questions before all may have: a page shows as many.
@@ -115,9 +115,9 @@ impl Changes {
         let request_id = self.waiting.take_if(|_| has_any)?;
         self.told = Some(now);
         let runs = std::mem::take(&mut self.runs).into_iter().map(|(job, (key, state))| RunChangeWire {
-            run: key.to_string(),
-            job: job.to_string(),
-            state: state.name().to_owned(),
+            run: key,
+            job,
+            state: Word::Known(state),
         });
         let mut wire = ChangesWire { runs: runs.collect(), ..ChangesWire::default() };
         wire.jobs = std::mem::take(&mut self.jobs).iter().map(ToString::to_string).collect();
@@ -170,9 +170,8 @@ mod tests {
         );
         let (request_id, told) = changes.take(now).unwrap();
         assert_eq!(request_id, asked(8));
-        let states: Vec<(&str, &str)> =
-            told.runs.iter().map(|run| (run.job.as_str(), run.state.as_str())).collect();
-        assert_eq!(states, [("a", "cancelled"), ("b", "running")]);
+        let states: Vec<_> = told.runs.iter().map(|run| (run.job.as_str(), run.state.known())).collect();
+        assert_eq!(states, [("a", Some(RunState::Cancelled)), ("b", Some(RunState::Running))]);
         assert_eq!((told.jobs, told.is_cut_short), (vec![String::new()], false));
         changes.note(&batch((0..=MAX_CHANGED).map(|number| begin(&format!("j{number}"))).collect()), now);
         assert_eq!(changes.take(now), None, "nobody waits");

@@ -9,16 +9,16 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_job::{
-    Action, ApplyReport, Attempt, AuditRow, Failure, Hold, Job, JobName, Load, MAX_CRASHES, MAX_ON_PROBATION,
-    Mark, Next, Note, Once, Outcome, PROBATION, Pause, PauseTerms, Refusal, RefusalKind, Reply, Run, RunKey,
-    Spread, Stats, Trigger,
+    Action, ApplyReport, Attempt, AuditRow, Cause, Failure, Hold, Job, JobName, Load, MAX_CRASHES,
+    MAX_ON_PROBATION, Mark, Next, Note, Once, Outcome, PROBATION, Pause, PauseTerms, Refusal, RefusalKind,
+    Reply, Run, RunKey, Spread, Stats, Trigger,
 };
 
 use super::files::ServedFile;
 use crate::message::PROGRAM;
 use crate::protocol::{
     AppliedWire, AttemptWire, AuditWire, Done, ErrorKind, ErrorWire, FileStateWire, FoundWire, HoldWire,
-    JobState, JobWire, OnceWire, PauseTermsWire, Response, RunWire, SourceCode, SpreadWire, StatsWire,
+    JobState, JobWire, OnceWire, PauseTermsWire, Response, RunWire, SourceCode, SpreadWire, StatsWire, Word,
 };
 use mainspring_action::body::Body;
 use mainspring_file::job_source::JobSource;
@@ -78,20 +78,18 @@ pub(super) fn job(known: &JobDetail, now: Timestamp) -> JobWire {
     // One does not hide another.
     let words = held.iter().skip(1).fold(state.to_string(), |words, state| format!("{words}, {state}"));
     let (work, zone, job_source) = (&job.work, zone_of(job), JobSource::of(&job.source));
-    let both = |time: Timestamp| (time.to_string(), civil(time, &zone));
-    let (next_text, next_civil) = next.map(both).unzip();
+    let next_civil = next.map(|next| civil(next, &zone));
     // A list writes this for each job, and they are the same time for most.
-    let (armed_text, armed_civil) = match *armed {
-        Some(armed) if Some(armed) != next => Some(both(armed)).unzip(),
-        Some(_) => (next_text.clone(), next_civil.clone()),
-        None => (None, None),
+    let armed_civil = match *armed {
+        armed if armed == next => next_civil.clone(),
+        armed => armed.map(|armed| civil(armed, &zone)),
     };
     let mut wire = JobWire {
         name: job.name.as_str().to_owned(),
         state: words,
         state_code: state,
-        next: next_text,
-        armed: armed_text,
+        next,
+        armed: *armed,
         armed_civil,
         next_civil,
         pause_terms: mark
@@ -111,7 +109,7 @@ pub(super) fn job(known: &JobDetail, now: Timestamp) -> JobWire {
             JobSource::Applied(_) | JobSource::Served(_) => SourceCode::File,
         },
         source_line: known.source_line,
-        silent_since: known.silent_since.map(|since| since.to_string()),
+        silent_since: known.silent_since,
         runs: mark.runs,
         failures: mark.failures,
         running: load.running,
@@ -154,7 +152,7 @@ fn civil(time: Timestamp, zone: &TimeZone) -> String {
 /// How long a pause lasts, and why there is one.
 pub(super) fn pause_terms(terms: &PauseTerms, zone: &TimeZone) -> PauseTermsWire {
     PauseTermsWire {
-        until: terms.until.map(|until| until.to_string()),
+        until: terms.until,
         until_civil: terms.until.map(|until| civil(until, zone)),
         note: terms.note.clone(),
     }
@@ -164,7 +162,7 @@ pub(super) fn audited(row: &AuditRow) -> AuditWire {
     let audit = &row.audit;
     AuditWire {
         number: row.number,
-        at: audit.at.to_string(),
+        at: audit.at,
         actor: audit.actor.clone(),
         action: audit.action.clone(),
         target: audit.target.clone(),
@@ -201,62 +199,56 @@ fn pause_with_all(wire: &mut JobWire) {
 pub(super) fn once(once: &Once) -> OnceWire {
     OnceWire {
         name: once.name.to_string(),
-        due: once.id.due.to_string(),
+        due: once.id.due,
         key: once.key.clone(),
-        submitted: once.submitted.to_string(),
+        submitted: once.submitted,
         action: summary(&once.work.action),
         policies: once.work.policies.to_string(),
         definition: once_table(once),
     }
 }
 
-pub(super) fn run(run: &Run) -> RunWire {
-    let text = |time: Option<Timestamp>| time.map(|time| time.to_string());
-    RunWire {
-        run: run.key.to_string(),
-        job: run.key.job.to_string(),
-        nominal: run.key.nominal.to_string(),
-        cause: run.cause.name().to_owned(),
-        state: run.state.name().to_owned(),
-        attempt: run.attempt,
-        due: run.due.to_string(),
-        started: text(run.started),
-        ended: text(run.ended),
-        outcome: run.outcome.as_ref().map(outcome_text),
-        outcome_code: run.outcome.as_ref().map(|outcome| outcome.code().to_owned()),
-        outcome_number: run.outcome.as_ref().and_then(Outcome::number),
-        reason: run.why(),
-        reason_code: run.reason.as_ref().map_or_else(String::new, |reason| reason.code().to_owned()),
-        action: run
-            .work
-            .as_ref()
-            .filter(|_| run.cause == mainspring_job::Cause::Once)
-            .map(|work| summary(&work.action)),
-        count: run.span.map_or(1, |span| span.count),
-        last: run.span.map(|span| span.last.to_string()),
+impl From<&Run> for RunWire {
+    fn from(run: &Run) -> RunWire {
+        let RunKey { job, nominal, .. } = &run.key;
+        RunWire {
+            run: run.key.clone(),
+            job: job.clone(),
+            nominal: *nominal,
+            cause: Word::Known(run.cause),
+            state: Word::Known(run.state),
+            attempt: run.attempt,
+            due: run.due,
+            started: run.started,
+            ended: run.ended,
+            outcome: run.outcome.as_ref().map(outcome_text),
+            outcome_code: run.outcome.as_ref().map(|outcome| outcome.code().to_owned()),
+            outcome_number: run.outcome.as_ref().and_then(Outcome::number),
+            reason: run.why(),
+            reason_code: run.reason.as_ref().map_or_else(String::new, |reason| reason.code().to_owned()),
+            action: run.work.as_ref().filter(|_| run.cause == Cause::Once).map(|work| summary(&work.action)),
+            count: run.span.map_or(1, |span| span.count),
+            last: run.span.map(|span| span.last),
+        }
     }
 }
 
 pub(super) fn found(found: &Run, attempts: &[Attempt]) -> FoundWire {
     let attempt = |attempt: &Attempt| AttemptWire {
         number: attempt.number,
-        started: attempt.started.to_string(),
-        ended: attempt.ended.map(|time| time.to_string()),
-        state: attempt.state.map(|state| state.name().to_owned()),
+        started: attempt.started,
+        ended: attempt.ended,
+        state: attempt.state.map(Word::Known),
         outcome: attempt.outcome.as_ref().map(outcome_text),
     };
-    FoundWire {
-        run: run(found),
-        planned: found.planned.to_string(),
-        attempts: attempts.iter().map(attempt).collect(),
-    }
+    FoundWire { run: found.into(), planned: found.planned, attempts: attempts.iter().map(attempt).collect() }
 }
 
 pub(super) fn file(file: &ServedFile, now: Timestamp) -> FileStateWire {
     let notice = file.notice.as_ref().filter(|(_, until)| now < *until).map(|(text, _)| text.clone());
     FileStateWire {
         name: file.path.clone(),
-        read: file.read.map(|read| read.to_string()),
+        read: file.read,
         jobs: file.job_count,
         problems: file.shown_problems(),
         notice: notice.unwrap_or_default(),
@@ -285,34 +277,27 @@ fn kind_of(refusal: &Refusal) -> ErrorKind {
     }
 }
 
-/// An answer without content.
-fn done() -> Response {
-    Response::Done(Done {})
-}
-
 pub(super) fn refused(refusal: &Refusal) -> ErrorWire {
     ErrorWire::new(kind_of(refusal), refusal.to_string())
 }
 
 pub(super) fn reply(reply: &Reply) -> Response {
     match reply {
-        Reply::Done => done(),
-        Reply::Submitted { id, name } => {
-            Response::Submitted { name: name.to_string(), due: id.due.to_string() }
-        }
+        Reply::Done => Response::Done(Done {}),
+        Reply::Submitted { id, name } => Response::Submitted { name: name.to_string(), due: id.due },
         Reply::Duplicate(holder) => Response::Duplicate {
             // A run of a job is told by its key.
             name: Some(match holder.work {
                 None => RunKey::new(holder.name.clone(), holder.due).to_string(),
                 Some(_) => holder.name.to_string(),
             }),
-            due: Some(holder.due.to_string()),
+            due: Some(holder.due),
             state: Some(holder.state.map_or("pending", |state| state.name()).to_owned()),
             why: Some(holder.why.clone()).filter(|why| !why.is_empty()),
         },
-        Reply::Planned { key } => Response::Planned { run: key.to_string() },
+        Reply::Planned { key } => Response::Planned { run: key.clone() },
         Reply::Backfilled { count, series } => Response::Backfilled { count: *count, series: *series },
-        Reply::Rewound { from } => Response::Rewound { from: from.to_string() },
+        Reply::Rewound { from } => Response::Rewound { from: *from },
         Reply::Applied(found) => Response::Applied(applied(found)),
         Reply::Refused(refusal) => Response::Error(refused(refusal)),
         // The answer to a command that nothing here sends.

@@ -26,7 +26,7 @@ impl Server {
             health.following_nothing.add(&format!("{job} after {of}"));
         }
         health.clock_step = self.clock_steps.told().map(|told| ClockStepWire {
-            at: told.at.to_string(),
+            at: told.at,
             text: told.text.clone(),
             is_back: told.is_back,
         });
@@ -48,10 +48,9 @@ impl Server {
 
 /// What the marks of the jobs say.
 pub(super) fn of_marks<'m>(marks: impl Iterator<Item = &'m Mark>, now: Timestamp) -> HealthWire {
-    let mut health = HealthWire { now: now.to_string(), ..HealthWire::default() };
-    let mut planned: Option<Timestamp> = None;
+    let mut health = HealthWire { now, ..HealthWire::default() };
     for mark in marks {
-        planned = planned.max(Some(mark.watermark));
+        health.planned = health.planned.max(Some(mark.watermark));
         for hold in Hold::of_mark(mark, now) {
             match hold {
                 Hold::ClockBehind { planned } => {
@@ -66,7 +65,6 @@ pub(super) fn of_marks<'m>(marks: impl Iterator<Item = &'m Mark>, now: Timestamp
             }
         }
     }
-    health.planned = planned.map(|planned| planned.to_string());
     health
 }
 
@@ -102,6 +100,6 @@ mod tests {
         assert_eq!((health.paused.first[0].as_str(), health.failing.first[0].as_str()), ("asked", "failed"));
         assert_eq!(health.crash_loops.first, ["loop"]);
         assert_eq!((health.paused.first[1].as_str(), health.quarantined.first.len()), ("both", 2));
-        assert_eq!(health.planned.as_deref(), Some("2026-11-21T13:00:00Z"));
+        assert_eq!(health.planned, "2026-11-21T13:00:00Z".parse().ok());
     }
 }

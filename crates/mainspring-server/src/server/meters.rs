@@ -147,7 +147,7 @@ impl Meters {
     /// A run of a job has succeeded, this time or before the server began.
     pub(super) fn succeeded(&mut self, job: &JobName, at: Timestamp) {
         if self.is_on {
-            self.of(job, false, true).last_success = Some(at.to_string());
+            self.of(job, false, true).last_success = Some(at);
         }
     }
 
@@ -330,11 +330,7 @@ mod tests {
         let told = meters.told([&job].into_iter(), 200);
         let of = &told.jobs["a"];
         assert_eq!((of.missed.values().sum::<u64>(), of.coalesced), (2, 1));
-        assert_eq!(
-            of.last_success.as_deref(),
-            Some("1970-01-01T00:00:00Z"),
-            "a failure does not take it away"
-        );
+        assert_eq!(of.last_success, Some(now), "a failure does not take it away");
         assert_eq!(told.notifications["failed"], 1);
     }
 

@@ -22,7 +22,9 @@ use mainspring_job::{
 use super::next_step::{Next, NextResult, job_name, not_found, store_failed, time, usage};
 use super::output::path;
 use super::{describe, output_upload};
-use crate::protocol::{AuditAskWire, ErrorWire, HistoryWire, JobWire, MAX_ROWS, Response, WaitingWire};
+use crate::protocol::{
+    AuditAskWire, ErrorWire, HistoryWire, JobWire, MAX_ROWS, Response, RunWire, WaitingWire,
+};
 
 /// How many of a job's latest runs its statistics look at.
 const MAX_STATS_RUNS: usize = 200;
@@ -89,7 +91,7 @@ pub(super) fn history(reader: &mut dyn Reader, query: &mainspring_job::Query, is
         _ => run.key.to_string(),
     };
     let cursor = runs.last().filter(|_| is_full).map(place);
-    Ok(Next::Answer(Response::Runs { runs: runs.iter().map(describe::run).collect(), cursor }))
+    Ok(Next::Answer(Response::Runs { runs: runs.iter().map(RunWire::from).collect(), cursor }))
 }
 
 /// Whether a job that is not defined has left runs, or waits once.
@@ -114,10 +116,10 @@ pub(super) fn rewinding(
     for time in times {
         let key = RunKey::new(job.clone(), time);
         if reader.run(Shard::WHOLE, &key).map_err(store_failed)?.is_none() {
-            left.push(time.to_string());
+            left.push(time);
         }
     }
-    Ok(Next::Answer(Response::Rewinding { times: left, count, planned: planned.to_string() }))
+    Ok(Next::Answer(Response::Rewinding { times: left, count, planned }))
 }
 
 /// A page of jobs, to which is added how the last run of each went.
@@ -132,7 +134,7 @@ fn add_last(reader: &mut dyn Reader, jobs: &mut [JobWire]) -> Result<(), ErrorWi
     let last = reader.last_ended(Shard::WHOLE, &names).map_err(store_failed)?;
     let last: HashMap<&str, &Run> = last.iter().map(|run| (run.key.job.as_str(), run)).collect();
     for job in jobs {
-        job.last = last.get(job.name.as_str()).map(|run| describe::run(run));
+        job.last = last.get(job.name.as_str()).map(|run| RunWire::from(*run));
     }
     Ok(())
 }
@@ -307,7 +309,7 @@ pub(super) fn end(
     match run {
         None => Err(not_found("such run any more")),
         Some(run) if run.state.is_open() && !is_settled => Ok(Next::Unwritten { key, committed_count }),
-        Some(run) => Ok(Next::Answer(Response::Ended(Box::new(describe::run(&run))))),
+        Some(run) => Ok(Next::Answer(Response::Ended(Box::new(RunWire::from(&run))))),
     }
 }
 

@@ -18,7 +18,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use mainspring_job::RunKey;
+use mainspring_job::Cause;
 
 use super::output::{COUNT, path, written};
 use crate::protocol::{LineWire, RunWire};
@@ -41,11 +41,10 @@ static ONE: Mutex<()> = Mutex::new(());
 /// says what its server tells. What cannot be had or written is missing in the file, and comes with the next
 /// call.
 pub fn bring(outputs: &Path, run: &RunWire, ask: impl FnOnce() -> Option<RemoteTail>) {
-    let Ok(key) = run.run.parse::<RunKey>() else { return };
     if run.started.is_none() {
         return;
     }
-    let path = path(outputs, &key, run.cause == "once");
+    let path = path(outputs, &run.run, run.cause == Cause::Once);
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let count = fs::read_to_string(path.with_extension(COUNT)).ok();
     if count.is_none() && path.exists() {
@@ -92,6 +91,7 @@ fn append(path: &Path, count: usize, told: &RemoteTail) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::scratch;
+    use mainspring_job::{Run, RunKey, RunState};
 
     const RUN: &str = "tea@2026-11-21T03:00:00Z";
 
@@ -113,9 +113,11 @@ mod tests {
     #[test]
     fn each_line_is_brought_once_and_what_is_whole_is_not_asked_for() {
         let folder = scratch::path("brought");
-        let started = Some("2026-11-21T03:00:00Z".to_owned());
-        let run = RunWire { run: RUN.to_owned(), started, ..RunWire::default() };
-        let file = path(&folder, &RUN.parse().unwrap(), false);
+        let key: RunKey = RUN.parse().unwrap();
+        let file = path(&folder, &key, false);
+        let due = key.nominal;
+        let mut run = RunWire::from(&Run::new(key, Cause::Trigger, RunState::Running, due, due));
+        run.started = Some(due);
         let texts = || -> Vec<String> {
             let text = fs::read_to_string(&file).unwrap();
             text.lines().map(|line| line.splitn(3, ' ').nth(2).unwrap().to_owned()).collect()

@@ -386,7 +386,7 @@ impl Server {
         let (found, _) = self.owner.planner().job(&name).ok_or_else(|| not_found(&format!("job `{job}`")))?;
         let times =
             preview(&found.timetable, from, to, now.wall).map_err(|refusal| describe::refused(&refusal))?;
-        Ok(Next::Answer(Response::Preview { times: times.iter().map(ToString::to_string).collect() }))
+        Ok(Next::Answer(Response::Preview { times }))
     }
 
     fn rewind(&mut self, job: &str, is_preview: bool, now: Moment) -> NextResult {

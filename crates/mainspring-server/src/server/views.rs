@@ -19,7 +19,7 @@ use super::next_step::{
 use super::phase::Phase;
 use super::{Keeping, Server, describe, queries};
 use crate::protocol::{
-    ClusterWire, HistoryWire, JobWire, ListWire, MAX_ROWS, MAX_WAITING_SHOWN, Response, StatusWire,
+    ClusterWire, HistoryWire, JobWire, ListWire, MAX_ROWS, MAX_WAITING_SHOWN, Response, RunWire, StatusWire,
 };
 use mainspring_exec::clock::{Moment, ahead};
 use mainspring_file::job_source::JobSource;
@@ -43,7 +43,7 @@ impl Server {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
             data: self.data.directory().display().to_string(),
-            started: self.began.wall.to_string(),
+            started: self.began.wall,
             state: if self.phase == Phase::Running { "running" } else { "stopping" }.to_owned(),
             paused: self.owner.planner().is_paused(),
             pause_terms: self
@@ -69,7 +69,7 @@ impl Server {
         query(move |reader| {
             let pending = reader.load_ids(shard, OnceId::first_at(Timestamp::MIN), Timestamp::MAX, 1);
             let next_pending = pending.map_err(store_failed)?.first().map(|id| id.due);
-            let next = next_of_jobs.into_iter().chain(next_pending).min().map(|next| next.to_string());
+            let next = next_of_jobs.into_iter().chain(next_pending).min();
             let counts = reader.counts(shard).map_err(store_failed)?;
             let (pending, runs, dead) = (counts.pending, counts.runs, counts.dead);
             let cluster = reader.cluster(shard).map_err(store_failed)?;
@@ -157,7 +157,7 @@ impl Server {
                 planner.holds(&name, now.wall).iter().map(|hold| describe::hold(hold, &name)).collect();
             let waiting = || planner.runs_of(&name).filter(|run| run.state == RunState::Scheduled);
             let (waiting_count, first) = (waiting().count(), waiting().take(MAX_WAITING_SHOWN));
-            let waiting = first.map(describe::run).collect();
+            let waiting = first.map(RunWire::from).collect();
             let wire = describe::job(&known, now.wall);
             JobWire { definition, holds, waiting, waiting_count, ..wire }
         });

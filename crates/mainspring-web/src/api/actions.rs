@@ -14,7 +14,7 @@ use std::sync::Arc;
 use axum::http::{StatusCode, Uri};
 use jiff::{SignedDuration, Timestamp};
 use mainspring_cron::TimeText;
-use mainspring_job::MAX_NOTE_BYTES;
+use mainspring_job::{MAX_NOTE_BYTES, RunKey, RunState};
 use mainspring_server::protocol::{PauseWire, Request, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -26,6 +26,7 @@ use crate::bulk::{Bulk, Deed};
 use crate::call::{Call, Reply, json as answer, ok, parameters};
 use crate::catalogue::strange;
 use crate::problem::{Code, Problem};
+use crate::view::address_of;
 
 /// How far from the server's clock a click may say that it was: browsers have clocks of their own.
 const MAX_CLICK_SECONDS: i64 = 60;
@@ -172,7 +173,7 @@ pub async fn run(call: Call) -> Reply {
 }
 
 /// The answer that names a run.
-fn started(call: &Call, status: StatusCode, run: &str) -> Reply {
+fn started(call: &Call, status: StatusCode, run: &RunKey) -> Reply {
     let href = call.link(&address_of(run));
     let mut response = answer(status, &json!({ "run": run, "href": href }))?;
     if let Ok(value) = href.parse() {
@@ -205,7 +206,7 @@ pub(super) fn moment_of(
 
 /// The run that was asked for, or that was there under the key.
 pub(super) struct AskedRun {
-    pub(super) run: String,
+    pub(super) run: RunKey,
     /// The state of the one that was there already. `None`: it is new.
     pub(super) earlier: Option<Option<String>>,
 }
@@ -221,21 +222,12 @@ pub(super) async fn ask_for_run(
     let request = Request::Run { job, wait: false, due, key };
     match call.app.change(call.who()?, None, request).await? {
         Response::Planned { run } => Ok(AskedRun { run, earlier: None }),
-        Response::Duplicate { name: Some(run), state, .. } if run.contains('@') => {
-            Ok(AskedRun { run, earlier: Some(state) })
-        }
-        Response::Duplicate { .. } => {
-            Err(Problem::new(Code::Conflict, "the name or the key is that of other work"))
-        }
+        Response::Duplicate { name, state, .. } => match name.and_then(|name| name.parse().ok()) {
+            Some(run) => Ok(AskedRun { run, earlier: Some(state) }),
+            None => Err(Problem::new(Code::Conflict, "the name or the key is that of other work")),
+        },
         _ => Err(strange()),
     }
-}
-
-/// The address of a run, below the base.
-pub(super) fn address_of(run: &str) -> String {
-    let (job, rest) = run.rsplit_once('@').unwrap_or((run, ""));
-    let (nominal, series) = rest.split_once('#').unwrap_or((rest, "0"));
-    format!("api/v1/runs/{job}/{nominal}/{series}")
 }
 
 /// Pauses a job.
@@ -302,7 +294,7 @@ pub async fn backfill(call: Call) -> Reply {
     if asked.preview {
         let known = call.app.catalogue.job(&call.app.pool, &job).await?;
         let plan = known.plan.as_ref().ok_or_else(strange)?;
-        let shown = times.iter().take(MAX_TIMES).filter_map(|at| Some(moment(at.parse().ok()?, plan)));
+        let shown = times.iter().take(MAX_TIMES).map(|at| moment(*at, plan));
         return ok(&json!({ "count": count, "times": shown.collect::<Vec<_>>() }));
     }
     if asked.expected.is_some_and(|expected| expected != count) {
@@ -320,11 +312,11 @@ async fn settle(call: Call, code: &'static str, request: fn(String) -> Request) 
     // A run that is not there is 404, and one in another state 409: the loop says the first of both.
     let found = runs::found(&call).await?;
     let is_open = found.run.ended.is_none();
-    if (code == "cancel") != is_open || (code != "cancel" && found.run.state != "dead") {
-        let text = format!("the run is {}", found.run.state.replace('_', " "));
+    if (code == "cancel") != is_open || (code != "cancel" && found.run.state != RunState::Dead) {
+        let text = format!("the run is {}", found.run.state.to_string().replace('_', " "));
         return Err(Problem::new(Code::Conflict, text));
     }
-    let run = found.run.run;
+    let run = found.run.run.to_string();
     call.app.change(call.who()?, note, request(run.clone())).await?;
     answer(StatusCode::ACCEPTED, &json!({ "run": run }))
 }
@@ -422,7 +414,7 @@ async fn chosen(call: &Call, of: BulkKind, filter: &HashMap<String, String>) -> 
                 let text = "more match than can be looked through at once: choose a job or a shorter time";
                 return Err(Problem::new(Code::Invalid, text));
             }
-            Ok(found.runs.into_iter().map(|run| run.run).collect())
+            Ok(found.runs.iter().map(|run| run.run.to_string()).collect())
         }
     }
 }

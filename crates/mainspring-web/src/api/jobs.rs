@@ -10,12 +10,11 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use jiff::Timestamp;
-use mainspring_job::{Next, Timetable};
-use mainspring_server::protocol::JobWire;
+use mainspring_job::{Next, RunState, Timetable};
+use mainspring_server::protocol::{JobWire, Word};
 use serde_json::{Value, json};
 
 use super::define::job_answer;
-use super::runs::OPEN;
 use crate::app::App;
 use crate::call::{Call, QueryParams, Reply, after_row, ok};
 use crate::catalogue::{CachedJob, RECENT_RUNS, Recent, between_ms, history, percentile};
@@ -48,7 +47,7 @@ fn matches(known: &CachedJob, asked: &QueryParams, states: &[String]) -> bool {
     let wire = &known.wire;
     let code = state_code(wire.state_code);
     let is_in = |state: &String| match state.as_str() {
-        "paused" => code.starts_with("paused"),
+        "paused" => wire.state_code.is_paused(),
         "running" => 0 < wire.running,
         "failing" => 0 < wire.failures,
         "troubled" => wire.is_troubled(),
@@ -133,12 +132,14 @@ async fn sort(app: &App, found: &mut [Arc<CachedJob>], sort: &str) -> Result<usi
         }
     }
     let never = || "~".to_owned();
+    // As a number: of `:00Z` and `:00.5Z` the text of the later time is the smaller one.
+    let in_order = |at: Timestamp| format!("{:030}", at.as_nanosecond());
     found.sort_by_cached_key(|known| {
         let wire = &known.wire;
         match by {
             "state" => format!("{} {}", u8::from(wire.failures == 0), state_code(wire.state_code)),
-            "next" => wire.next.clone().unwrap_or_else(never),
-            "last" => wire.last.as_ref().and_then(|run| run.ended.clone()).unwrap_or_default(),
+            "next" => wire.next.map_or_else(never, in_order),
+            "last" => wire.last.as_ref().and_then(|run| run.ended).map_or_else(String::new, in_order),
             "median" | "p95" => format!("{:020}", lengths.get(&wire.name).copied().flatten().unwrap_or(0)),
             _ => wire.name.clone(),
         }
@@ -232,18 +233,18 @@ pub async fn stats(call: Call) -> Reply {
     let mut points = Vec::new();
     let mut delays = Vec::new();
     // Older runs of this time may not be among those that are looked at.
-    let oldest = recent.runs.last().and_then(|run| run.nominal.parse::<Timestamp>().ok());
+    let oldest = recent.runs.last().map(|run| run.nominal);
     let is_cut = RECENT_RUNS <= recent.runs.len() && oldest.is_some_and(|oldest| from <= oldest);
     for run in recent.runs.iter().filter(|run| run.started.is_some()) {
-        let Ok(at) = run.nominal.parse::<Timestamp>() else { continue };
+        let at = run.nominal;
         if at < from {
             continue;
         }
-        let duration_ms = between_ms(run.started.as_ref(), run.ended.as_ref());
-        let lateness_ms = between_ms(Some(&run.due), run.started.as_ref());
+        let duration_ms = between_ms(run.started, run.ended);
+        let lateness_ms = between_ms(Some(run.due), run.started);
         delays.extend(lateness_ms);
         points.push(json!({
-            "run": run.run, "at": run.nominal, "civil": civil(at, zone), "state": run.state, "duration_ms": duration_ms,
+            "run": run.run, "at": at, "civil": civil(at, zone), "state": run.state, "duration_ms": duration_ms,
             "lateness_ms": lateness_ms
         }));
     }
@@ -254,15 +255,15 @@ pub async fn stats(call: Call) -> Reply {
 }
 
 /// How bad a state is for a day.
-fn badness(state: &str) -> u8 {
-    match state {
-        "dead" => 7,
-        "failed" => 6,
-        "timed_out" => 5,
-        "abandoned" => 4,
-        "missed" => 3,
-        "cancelled" => 2,
-        "skipped_overlap" | "skipped_paused" => 1,
+fn badness(state: &Word<RunState>) -> u8 {
+    match state.known() {
+        Some(RunState::Dead) => 7,
+        Some(RunState::Failed) => 6,
+        Some(RunState::TimedOut) => 5,
+        Some(RunState::Abandoned) => 4,
+        Some(RunState::Missed) => 3,
+        Some(RunState::Cancelled) => 2,
+        Some(RunState::SkippedOverlap | RunState::SkippedPaused) => 1,
         _ => 0,
     }
 }
@@ -279,14 +280,15 @@ pub async fn heatmap(call: Call) -> Reply {
     let this_year = usize::try_from(call.now.wall.to_zoned(zone.clone()).year()).unwrap_or(0);
     let year = asked.number("year", this_year, 9_999)?;
     let runs = history(&call.app.pool, Some(&known.wire.name), Vec::new(), MAX_YEAR_RUNS).await?;
-    let oldest = runs.get(MAX_YEAR_RUNS - 1).and_then(|run| run.nominal.parse::<Timestamp>().ok());
+    let oldest = runs.get(MAX_YEAR_RUNS - 1).map(|run| run.nominal);
     let year_of = |at: Timestamp| usize::try_from(at.to_zoned(zone.clone()).year()).ok();
     let is_cut = oldest.is_some_and(|oldest| Some(year) <= year_of(oldest));
-    let mut days: BTreeMap<String, (String, u64, u64, u64)> = BTreeMap::new();
+    let mut days: BTreeMap<String, (Word<RunState>, u64, u64, u64)> = BTreeMap::new();
     // A run that waits for its next attempt has an end too, that of the last.
-    for run in runs.iter().filter(|run| run.ended.is_some() && !OPEN.contains(&run.state.as_str())) {
-        let Ok(at) = run.nominal.parse::<Timestamp>() else { continue };
-        let date = at.to_zoned(zone.clone()).date();
+    for run in
+        runs.iter().filter(|run| run.ended.is_some() && !run.state.known().is_some_and(RunState::is_open))
+    {
+        let date = run.nominal.to_zoned(zone.clone()).date();
         if usize::try_from(date.year()).ok() != Some(year) {
             continue;
         }
@@ -296,7 +298,7 @@ pub async fn heatmap(call: Call) -> Reply {
         }
         day.1 += run.count;
         day.2 += u64::from(4 <= badness(&run.state));
-        day.3 += if run.state == "missed" { run.count } else { 0 };
+        day.3 += if run.state == RunState::Missed { run.count } else { 0 };
     }
     let day = |(date, (worst, runs, failed, missed))| json!({ "date": date, "worst": worst, "runs": runs, "failed": failed, "missed": missed });
     ok(&json!({ "year": year, "days": days.into_iter().map(day).collect::<Vec<_>>(), "is_cut": is_cut }))

@@ -65,8 +65,7 @@ fn is_over(run: &RunWire) -> bool {
 ///
 /// 410 if it is not kept any more.
 fn open(call: &Call, run: &RunWire) -> Result<Option<File>, Problem> {
-    let Some(path) = output_path(&call.app, run) else { return Ok(None) };
-    match File::open(path) {
+    match File::open(output_path(&call.app, run)) {
         Ok(file) => Ok(Some(file)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             if is_over(run) && is_output_removed(&call.app, run) {

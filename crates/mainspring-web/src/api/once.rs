@@ -12,19 +12,20 @@ use std::fmt;
 
 use axum::http::header::LOCATION;
 use axum::http::{HeaderValue, StatusCode};
+use jiff::Timestamp;
 use mainspring_action::body::{ProcessBody, WebhookBody};
 use mainspring_server::protocol::{OnceWire, Request, Response, SubmitWire, WorkWire};
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
-use super::actions::{AskedRun, address_of, ask_for_run, moment_of};
+use super::actions::{AskedRun, ask_for_run, moment_of};
 use crate::call::{Call, Reply, json as answer, nothing, ok};
 use crate::catalogue::strange;
 use crate::guard::check_scope;
 use crate::problem::{Code, Problem};
 use crate::scope::Scope;
-use crate::view::{civils, fields};
+use crate::view::{address_of, civils, fields};
 
 /// The longest page.
 const MAX_ROWS: usize = 1_000;
@@ -87,7 +88,8 @@ fn document(call: &Call, wire: &OnceWire) -> Map<String, Value> {
     let mut document = fields(wire);
     // Cancelling takes a name as well as an id.
     document.insert("id".to_owned(), json!(wire.name));
-    document.insert("civil".to_owned(), civils(&document, &["due", "submitted"], &call.app.zone));
+    let times = [("due", Some(wire.due)), ("submitted", Some(wire.submitted))];
+    document.insert("civil".to_owned(), civils(&times, &call.app.zone));
     document
 }
 
@@ -130,11 +132,12 @@ async fn submit(call: &Call, asked: OnceAsked, key: Option<String>) -> Result<(S
     match (asked.job, asked.work) {
         (Some(job), None) if asked.policies.is_empty() && asked.name.is_none() => {
             let AskedRun { run, earlier } = ask_for_run(call, job, Some(due), key).await?;
+            let run = run.to_string();
             Ok(match earlier {
                 Some(state) => submitted(StatusCode::OK, Some(&run), None, state.as_deref()),
                 None => {
-                    let due = due.max(call.now.wall).to_string();
-                    submitted(StatusCode::CREATED, Some(&run), Some(&due), Some("scheduled"))
+                    let due = due.max(call.now.wall);
+                    submitted(StatusCode::CREATED, Some(&run), Some(due), Some("scheduled"))
                 }
             })
         }
@@ -145,10 +148,10 @@ async fn submit(call: &Call, asked: OnceAsked, key: Option<String>) -> Result<(S
             let submission = SubmitWire { due: due.to_string(), name: asked.name, key, work };
             match call.app.change(call.who()?, None, Request::Submit(Box::new(submission))).await? {
                 Response::Submitted { name, due } => {
-                    Ok(submitted(StatusCode::CREATED, Some(&name), Some(&due), Some("pending")))
+                    Ok(submitted(StatusCode::CREATED, Some(&name), Some(due), Some("pending")))
                 }
                 Response::Duplicate { name, due, state, .. } => {
-                    Ok(submitted(StatusCode::OK, name.as_deref(), due.as_deref(), state.as_deref()))
+                    Ok(submitted(StatusCode::OK, name.as_deref(), due, state.as_deref()))
                 }
                 _ => Err(strange()),
             }
@@ -161,7 +164,7 @@ async fn submit(call: &Call, asked: OnceAsked, key: Option<String>) -> Result<(S
 fn submitted(
     status: StatusCode,
     id: Option<&str>,
-    due: Option<&str>,
+    due: Option<Timestamp>,
     state: Option<&str>,
 ) -> (StatusCode, Value) {
     let is_new = status == StatusCode::CREATED;
@@ -189,7 +192,8 @@ pub async fn create(call: Call) -> Reply {
     let (status, document) = submit(&call, call.document().await?, call.idempotency_key()?).await?;
     let mut response = answer(status, &document)?;
     let id = document["id"].as_str().unwrap_or_default();
-    let place = call.link(&if id.contains('@') { address_of(id) } else { format!("api/v1/once/{id}") });
+    let place = id.parse().map_or_else(|_| format!("api/v1/once/{id}"), |run| address_of(&run));
+    let place = call.link(&place);
     response.headers_mut().extend(HeaderValue::from_str(&place).ok().map(|place| (LOCATION, place)));
     Ok(response)
 }

@@ -19,7 +19,7 @@ use crate::problem::{Code, Problem};
 use crate::resources::store_sizes;
 use crate::resources::zones_version;
 use crate::sessions::Principal;
-use crate::view::{add_actor, civils, fields, paused, state_code, zone_name};
+use crate::view::{add_actor, civils, fields, paused, zone_name};
 
 /// The longest page of the audit, here and in the store.
 const MAX_ENTRIES: usize = 1_000;
@@ -48,11 +48,12 @@ pub async fn status_of(app: &App, who: &Principal, now: Timestamp) -> Result<Map
     let jobs = app.catalogue.jobs(&app.pool).await?;
     let next_job = jobs.iter().find(|known| wire.next.is_some() && known.wire.next == wire.next);
     let troubled = jobs.iter().filter(|known| known.wire.is_troubled()).count();
-    let resting = jobs.iter().filter(|known| state_code(known.wire.state_code).starts_with("paused")).count();
+    let resting = jobs.iter().filter(|known| known.wire.state_code.is_paused()).count();
     let queued: usize = jobs.iter().map(|known| known.wire.queued).sum();
     let mut document = fields(&wire);
     document.insert("now".to_owned(), json!(now.to_string()));
-    let civil = civils(&document, &["started", "next", "now"], &app.zone);
+    let civil =
+        civils(&[("started", Some(wire.started)), ("next", wire.next), ("now", Some(now))], &app.zone);
     let pause = match wire.paused {
         false => Value::Null,
         true => {
@@ -193,7 +194,7 @@ fn entry(row: &AuditWire, app: &App) -> Map<String, Value> {
         Some((job, _)) => (Some(job), Some(&row.target)),
         None => (Some(row.target.as_str()).filter(|job| !job.is_empty()), None),
     };
-    let civil = civils(&document, &["at"], &app.zone);
+    let civil = civils(&[("at", Some(row.at))], &app.zone);
     let more = [
         ("text", json!(sentence(row))),
         ("origin", json!(origin)),

@@ -62,7 +62,7 @@ pub async fn answer(call: Call) -> Reply {
             let run = Request::Run { job, wait: false, due, key };
             let first = call.app.change(call.who()?, comment, run).await?;
             let Response::Planned { run } = &first else { return lines(&first, id) };
-            let wait = Request::Wait { run: run.clone() };
+            let wait = Request::Wait { run: run.to_string() };
             waiting(&call, id, Some(first), wait).await
         }
         request if request.row().answers != Answers::One => waiting(&call, id, None, request).await,

@@ -13,6 +13,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use mainspring_job::{RunKey, RunState};
 use mainspring_server::protocol::{FoundWire, HistoryWire, Request, Response, RunWire};
 use serde_json::{Map, Value, json};
 
@@ -20,7 +21,7 @@ use crate::app::App;
 use crate::call::{Call, QueryParams, Reply, after_row, ok};
 use crate::catalogue::{CachedJob, between_ms, strange};
 use crate::problem::{Code, Problem};
-use crate::view::{civils, fields, output_path, run as run_document, zone_of};
+use crate::view::{address_of, civil, civils, fields, output_path, run as run_document, zone_of};
 
 /// The longest page.
 const MAX_ROWS: usize = 1_000;
@@ -30,9 +31,6 @@ const MAX_SEEN: usize = 10_000;
 
 /// What chooses runs.
 pub const FILTERS: [&str; 8] = ["q", "job", "state", "cause", "group", "line", "since", "until"];
-
-/// The states of runs that the planner has something to do with still.
-pub const OPEN: [&str; 3] = ["scheduled", "queued", "running"];
 
 /// The jobs by their names.
 async fn by_name(app: &App) -> Result<HashMap<String, Arc<CachedJob>>, Problem> {
@@ -70,7 +68,8 @@ fn questions(asked: &QueryParams, after: Option<&str>) -> Result<Vec<HistoryWire
         return Ok(vec![all]);
     }
     let is_wanted = |state: &String| all.states.is_empty() || all.states.contains(state);
-    let states: Vec<String> = OPEN.map(str::to_owned).into_iter().filter(is_wanted).collect();
+    let open = RunState::ALL.into_iter().filter(|state| state.is_open());
+    let states: Vec<String> = open.map(|state| state.name().to_owned()).filter(is_wanted).collect();
     // What is open ends later than anything has ended: after any `since`, and not before any `until`.
     let has_open = !is_behind_open && all.until.is_none() && !states.is_empty();
     let open = HistoryWire { states, since: None, cursor: after, ..all.clone() };
@@ -80,8 +79,8 @@ fn questions(asked: &QueryParams, after: Option<&str>) -> Result<Vec<HistoryWire
 
 /// Whether a run has what the store cannot choose by.
 fn has_words(app: &App, run: &RunWire, asked: &QueryParams) -> bool {
-    let last_line = || run.started.as_ref().and_then(|_| crate::tail::last_line(&output_path(app, run)?));
-    asked.get("q").is_none_or(|part| run.job.contains(part))
+    let last_line = || run.started.and_then(|_| crate::tail::last_line(&output_path(app, run)));
+    asked.get("q").is_none_or(|part| run.job.as_str().contains(part))
         && asked.get("line").is_none_or(|line| {
             [last_line().as_deref(), run.outcome.as_deref(), Some(run.reason.as_str())].contains(&Some(line))
         })
@@ -122,9 +121,10 @@ pub async fn page(
             seen_count += found.len();
             // One that waits for its next attempt has the end of the last, and was found among those that are
             // open.
-            let is_own = |run: &RunWire| question.order.is_none() || !OPEN.contains(&run.state.as_str());
+            let is_own =
+                |run: &RunWire| question.order.is_none() || !run.state.known().is_some_and(RunState::is_open);
             // One that has ended since those that are open were asked for is on the page already.
-            let open: HashSet<String> = match question.order {
+            let open: HashSet<RunKey> = match question.order {
                 Some(_) => runs.iter().map(|run: &RunWire| run.run.clone()).collect(),
                 None => HashSet::new(),
             };
@@ -154,9 +154,9 @@ pub async fn page(
 
 /// The place of a run in the order of a question, as the store writes it.
 fn place(run: &RunWire, question: &HistoryWire) -> String {
-    match run.ended.as_ref().filter(|_| question.order.is_some()) {
+    match run.ended.filter(|_| question.order.is_some()) {
         Some(ended) => format!("{ended}|{}", run.run),
-        None => run.run.clone(),
+        None => run.run.to_string(),
     }
 }
 
@@ -173,13 +173,14 @@ pub async fn list(call: Call) -> Reply {
     let total = (next.is_none() && asked.get("after").is_none()).then_some(runs.len());
     let jobs = by_name(app).await?;
     // How long a run usually takes is told of those that go on: whether one is stuck is seen from it.
-    let running = runs.iter().filter(|run| run.state == "running").filter_map(|run| jobs.get(&run.job));
+    let running =
+        runs.iter().filter(|run| run.state == RunState::Running).filter_map(|run| jobs.get(run.job.as_str()));
     app.catalogue.look_back(&app.pool, running.map(|known| &**known)).await?;
     let mut items = Vec::with_capacity(runs.len());
     for (index, run) in runs.iter().enumerate() {
         after_row(index).await;
-        let known = jobs.get(&run.job);
-        let usual = app.catalogue.recent_known(&run.job).and_then(|recent| recent.median_ms);
+        let known = jobs.get(run.job.as_str());
+        let usual = app.catalogue.recent_known(run.job.as_str()).and_then(|recent| recent.median_ms);
         items.push(Value::Object(run_document(app, run, zone_of(app, known.map(|known| &**known)), usual)));
     }
     ok(&json!({ "items": items, "next": next, "total": total }))
@@ -215,7 +216,7 @@ pub async fn show(call: Call) -> Reply {
     let app = &call.app;
     let FoundWire { run, planned, attempts } = found(&call).await?;
     let jobs = by_name(app).await?;
-    let known = jobs.get(&run.job);
+    let known = jobs.get(run.job.as_str());
     let zone = zone_of(app, known.map(|known| &**known));
     let usual = match known {
         Some(known) => app.catalogue.recent(&app.pool, known).await?.median_ms,
@@ -223,20 +224,18 @@ pub async fn show(call: Call) -> Reply {
     };
     let mut document = run_document(app, &run, zone, usual);
     document.insert("planned".to_owned(), json!(planned));
-    document.insert(
-        "civil".to_owned(),
-        civils(&document, &["nominal", "due", "started", "ended", "last", "planned"], zone),
-    );
+    document["civil"]["planned"] = civil(planned, zone).into();
     let attempt = |wire: &mainspring_server::protocol::AttemptWire| {
         let mut attempt = fields(wire);
-        let duration = between_ms(Some(&wire.started), wire.ended.as_ref());
+        let duration = between_ms(Some(wire.started), wire.ended);
         attempt.insert("duration_ms".to_owned(), json!(duration));
-        attempt.insert("civil".to_owned(), civils(&attempt, &["started", "ended"], zone));
+        let times = [("started", Some(wire.started)), ("ended", wire.ended)];
+        attempt.insert("civil".to_owned(), civils(&times, zone));
         attempt
     };
     let attempts: Vec<Map<String, Value>> = attempts.iter().map(attempt).collect();
-    let path = format!("api/v1/runs/{}/{}/{}", run.job, run.nominal, document["series"]);
-    let bytes = output_path(app, &run).and_then(|path| std::fs::metadata(path).ok()).map(|found| found.len());
+    let path = address_of(&run.run);
+    let bytes = std::fs::metadata(output_path(app, &run)).ok().map(|found| found.len());
     let more = [
         ("attempts", json!(attempts)),
         ("waits", json!(waits(&run))),
@@ -255,7 +254,7 @@ pub async fn show(call: Call) -> Reply {
 
 /// Why a run that waits has not started.
 fn waits(run: &RunWire) -> Vec<Value> {
-    let is_waiting = run.state == "queued" || (run.state == "scheduled" && 1 < run.attempt);
+    let is_waiting = run.state == RunState::Queued || (run.state == RunState::Scheduled && 1 < run.attempt);
     let reason = if run.reason.is_empty() { "It waits for a place." } else { run.reason.as_str() };
     let wait = json!({ "code": "waits", "text": reason, "from": run.due, "until": null });
     if is_waiting { vec![wait] } else { Vec::new() }

@@ -15,7 +15,7 @@ use crate::call::{Call, Reply, text, written};
 use crate::catalogue::CachedJob;
 use crate::job_schedule::JobSchedule;
 use crate::problem::{Code, Problem};
-use crate::view::{civil, state_code, zone_name};
+use crate::view::{civil, zone_name};
 
 /// The longest span.
 const MAX_SPAN: SignedDuration = SignedDuration::from_hours(8 * 24);
@@ -140,7 +140,7 @@ fn go_on(counts: &mut [u64], times: &[Timestamp], from: Timestamp, step: i64) {
 }
 
 fn is_paused(known: &CachedJob) -> bool {
-    state_code(known.wire.state_code).starts_with("paused")
+    known.wire.state_code.is_paused()
 }
 
 fn lane_document(lane: &Lane, moments_max: usize) -> Value {

@@ -98,18 +98,6 @@ fn jobs(answers: impl Iterator<Item = Response>) -> Response {
     Response::Jobs { jobs: rows, after: reached }
 }
 
-/// The times are RFC 3339 in one zone, so the earlier text is the earlier time only if both have the same
-/// number of digits: they are compared as times.
-fn earliest(one: Option<String>, other: Option<String>) -> Option<String> {
-    let time = |text: &String| text.parse::<jiff::Timestamp>().ok();
-    [one, other].into_iter().flatten().min_by_key(time)
-}
-
-fn latest(one: Option<String>, other: Option<String>) -> Option<String> {
-    let time = |text: &String| text.parse::<jiff::Timestamp>().ok();
-    [one, other].into_iter().flatten().max_by_key(time)
-}
-
 fn both_statuses(all: StatusWire, one: StatusWire) -> StatusWire {
     let mut troubles = all.troubles;
     troubles.extend(one.troubles.into_iter().filter(|text| !troubles.contains(text)).collect::<Vec<_>>());
@@ -124,7 +112,7 @@ fn both_statuses(all: StatusWire, one: StatusWire) -> StatusWire {
         dead: all.dead + one.dead,
         quarantined: all.quarantined + one.quarantined,
         refused: all.refused + one.refused,
-        next: earliest(all.next, one.next),
+        next: all.next.into_iter().chain(one.next).min(),
         files: both_files(all.files, one.files),
         troubles,
         cluster: match (all.cluster, one.cluster) {
@@ -143,7 +131,7 @@ fn both_files(all: Vec<FileStateWire>, one: Vec<FileStateWire>) -> Vec<FileState
             None => files.push(file),
             Some(known) => {
                 known.jobs += file.jobs;
-                known.read = latest(known.read.take(), file.read);
+                known.read = known.read.max(file.read);
                 if known.notice.is_empty() {
                     known.notice = file.notice;
                 }
@@ -179,7 +167,7 @@ fn both_healths(all: HealthWire, one: HealthWire) -> HealthWire {
     HealthWire {
         fault: all.fault.or(one.fault),
         clock_step: all.clock_step.or(one.clock_step),
-        planned: latest(all.planned, one.planned),
+        planned: all.planned.max(one.planned),
         behind: both_names(all.behind, &one.behind),
         paused: both_names(all.paused, &one.paused),
         failing: both_names(all.failing, &one.failing),
@@ -251,14 +239,14 @@ mod tests {
         let status = |jobs, next: &str, is_owner| {
             let server = MemberWire { name: "one".into(), is_owner, ..MemberWire::default() };
             let cluster = ClusterWire { servers: vec![server], ..ClusterWire::default() };
-            let next = Some(next.to_owned());
+            let next = next.parse().ok();
             let cluster = Some(cluster);
             Response::Status(Box::new(StatusWire { jobs, next, cluster, ..StatusWire::default() }))
         };
         let all =
             merged(vec![status(2, "2026-11-21T08:00:00.5Z", false), status(3, "2026-11-21T08:00:00Z", true)]);
         let Response::Status(all) = all else { panic!("{all:?}") };
-        assert_eq!((all.jobs, all.next.as_deref()), (5, Some("2026-11-21T08:00:00Z")));
+        assert_eq!((all.jobs, all.next), (5, "2026-11-21T08:00:00Z".parse().ok()));
         assert!(all.cluster.unwrap().servers[0].is_owner, "it owns one of the shards");
     }
 

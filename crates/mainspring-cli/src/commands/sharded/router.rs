@@ -144,7 +144,7 @@ impl Router {
         if self.links.is_none()
             && let Response::Found(found) = response
         {
-            let request = Request::Logs { of: found.run.run.clone(), follow: false };
+            let request = Request::Logs { of: found.run.run.to_string(), follow: false };
             let asked = IdentifiedRequest { request, ..question.asked.clone() };
             let outputs = self.pool.tables.data.output();
             bring(&outputs, &found.run, || {
