@@ -184,7 +184,7 @@ impl Catalogue {
     pub fn touch(&self, of: Option<&str>) {
         let mut kept = locked(&self.kept);
         match of.filter(|_| kept.is_watched) {
-            Some(of) => kept.stale.add(of.split('@').next().unwrap_or(of)),
+            Some(of) => kept.stale.add(of.parse::<RunKey>().as_ref().map_or(of, |run| run.job.as_str())),
             None => kept.stale = Stale::All,
         }
     }
@@ -451,15 +451,15 @@ mod tests {
         assert_eq!(stale(), Stale::All, "what was before the first change is not told either");
         begin();
         catalogue.note(&change(&["b"]));
-        catalogue.touch(Some("a@2026-01-01T00:00:00Z"));
-        assert_eq!(stale(), names(&["a", "b"]));
+        catalogue.touch(Some("a@host@2026-01-01T00:00:00Z#2"));
+        assert_eq!(stale(), names(&["a@host", "b"]));
         let asking = PendingRequest { catalogue: &catalogue, stale: stale() };
         begin();
         catalogue.note(&change(&["c"]));
         drop(asking);
-        assert_eq!(stale(), names(&["a", "b", "c"]), "what was not answered is asked again");
+        assert_eq!(stale(), names(&["a@host", "b", "c"]), "what was not answered is asked again");
         PendingRequest { catalogue: &catalogue, stale: Stale::All }.end();
-        assert_eq!(stale(), names(&["a", "b", "c"]));
+        assert_eq!(stale(), names(&["a@host", "b", "c"]));
         catalogue.note(&change(&[""]));
         assert_eq!(stale(), Stale::All, "everything was paused");
         begin();

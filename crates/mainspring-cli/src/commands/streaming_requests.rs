@@ -17,6 +17,7 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+use mainspring_job::RunKey;
 use serde::{Deserialize, Serialize};
 
 use crate::client::Client;
@@ -61,7 +62,7 @@ pub(super) fn has_several(request: &Request) -> bool {
 /// # Errors
 /// What that says instead.
 pub(super) fn logs(client: &mut Client, of: &str) -> Result<String, Error> {
-    let is_over = !of.contains('@') || is_end(&client.ask(Request::Find { run: of.to_owned() })?);
+    let is_over = !is_run(of) || is_end(&client.ask(Request::Find { run: of.to_owned() })?);
     let mut gathered = OutputTail::default();
     let mut response = client.ask(Request::Logs { of: of.to_owned(), follow: false })?;
     while let Response::Line(line) = response {
@@ -76,7 +77,7 @@ pub(super) fn logs(client: &mut Client, of: &str) -> Result<String, Error> {
 /// # Errors
 /// What is said instead.
 pub(super) fn logs_of(backend: &mut ReadOnlyBackend<'_>, of: &str) -> Result<String, Error> {
-    let is_over = !of.contains('@') || is_end(&backend.ask(&Request::Find { run: of.to_owned() })?);
+    let is_over = !is_run(of) || is_end(&backend.ask(&Request::Find { run: of.to_owned() })?);
     let mut gathered = OutputTail::default();
     backend.logs(of, &mut |response| {
         if let Response::Line(line) = response {
@@ -119,6 +120,11 @@ pub(super) fn told(reply: &str) -> Option<RemoteTail> {
     Some(RemoteTail { left_out, lines, is_over })
 }
 
+/// Whether it names a run: a job may have an `@` in its name as well.
+fn is_run(of: &str) -> bool {
+    of.parse::<RunKey>().is_ok()
+}
+
 /// Whether it is a run that is over.
 fn is_end(response: &Response) -> bool {
     matches!(response, Response::Found(found) if is_over(found))
@@ -159,7 +165,7 @@ pub(super) fn answer(
                     give(Response::Line(line))?;
                 }
                 shown_count = shown_count.max(end);
-                if !follow || of.contains('@') && reply.is_over {
+                if !follow || is_run(of) && reply.is_over {
                     return give(Response::Done(Done {}));
                 }
                 pause(client)?;
@@ -224,7 +230,7 @@ fn pause(client: &UnixStream) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mainspring_job::{Cause, Run, RunKey, RunState};
+    use mainspring_job::{Cause, Run, RunState};
     use mainspring_server::protocol::RunWire;
 
     const RUN: &str = "a@2026-11-21T03:00:00Z";
@@ -268,6 +274,9 @@ mod tests {
         assert_eq!(told(&request, &replies), ["one", "two", note, "four", "{\"done\""]);
         let once = Request::Logs { of: RUN.to_owned(), follow: false };
         assert_eq!(told(&once, &replies[1..]), ["one", "{\"done\""]);
+        let job = Request::Logs { of: "user@host".to_owned(), follow: true };
+        let refused = serde_json::to_string(&temporary("no".to_owned())).unwrap();
+        assert_eq!(told(&job, &[reply(0, RUN, &["one"], true), refused]), ["one", "{\"error\""]);
     }
 
     #[test]

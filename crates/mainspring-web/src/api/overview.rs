@@ -5,6 +5,7 @@
 //! Does not judge: [`diagnosis`] does, for `doctor` too.
 
 use jiff::Timestamp;
+use mainspring_job::RunKey;
 use mainspring_server::diagnosis;
 use mainspring_server::finding::Level;
 use mainspring_server::protocol::{AuditAskWire, AuditWire, Request, Response};
@@ -142,9 +143,6 @@ pub async fn audit(call: Call) -> Reply {
     asked.time("since")?;
     let after = asked.get("after").map(str::parse::<u64>).transpose();
     let mut before = after.map_err(|_| wrong("after", "`next` of the page before"))?;
-    let of_job = |row: &AuditWire, job: &str| {
-        row.target == job || row.target.strip_prefix(job).is_some_and(|rest| rest.starts_with('@'))
-    };
     let mut found: Vec<AuditWire> = Vec::new();
     loop {
         let page = AuditAskWire {
@@ -158,7 +156,7 @@ pub async fn audit(call: Call) -> Reply {
             return Err(strange());
         };
         found.extend(rows.into_iter().filter(|row| {
-            asked.get("job").is_none_or(|job| of_job(row, job))
+            asked.get("job").is_none_or(|job| about(&row.target).0.as_deref() == Some(job))
                 && asked.get("q").is_none_or(|part| sentence(row).contains(part) || row.note.contains(part))
         }));
         before = next;
@@ -186,14 +184,19 @@ fn sentence(row: &AuditWire) -> String {
     format!("{}{of}", row.action.replace('_', " "))
 }
 
+/// The job that a target is or belongs to, and the run that it is.
+fn about(target: &str) -> (Option<String>, Option<&str>) {
+    match target.parse::<RunKey>() {
+        Ok(run) => (Some(run.job.to_string()), Some(target)),
+        Err(_) => (Some(target.to_owned()).filter(|job| !job.is_empty()), None),
+    }
+}
+
 fn entry(row: &AuditWire, app: &App) -> Map<String, Value> {
     let mut document = fields(row);
     // No identity of HTTP is shown so: see `Identity`.
     let origin = if row.actor.starts_with("uid ") { "socket" } else { "HTTP" };
-    let (job, run) = match row.target.split_once('@') {
-        Some((job, _)) => (Some(job), Some(&row.target)),
-        None => (Some(row.target.as_str()).filter(|job| !job.is_empty()), None),
-    };
+    let (job, run) = about(&row.target);
     let civil = civils(&[("at", Some(row.at))], &app.zone);
     let more = [
         ("text", json!(sentence(row))),
@@ -204,4 +207,17 @@ fn entry(row: &AuditWire, app: &App) -> Map<String, Value> {
     ];
     document.extend(more.map(|(name, value)| (name.to_owned(), value)));
     document
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_with_an_at_sign_is_a_run_only_with_a_time() {
+        assert_eq!(about("user@host"), (Some("user@host".to_owned()), None));
+        let run = "user@host@2026-11-21T03:00:00Z#2";
+        assert_eq!(about(run), (Some("user@host".to_owned()), Some(run)));
+        assert_eq!(about(""), (None, None));
+    }
 }
