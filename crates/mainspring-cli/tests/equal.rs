@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use mainspring_web::scope::Scope;
 use serde_json::{Value, json};
 
-use crate::served::IDLE;
 use crate::site::Site;
+use crate::test_server::IDLE;
 
 /// Commands with `--json` that are not compared, and why.
 const ELSEWHERE: [(&str, &str); 16] = [

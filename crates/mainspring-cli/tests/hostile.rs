@@ -7,8 +7,8 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use mainspring_exec::clock::Moment;
-use mainspring_web::feed::MAX_STREAMS_OF_IDENTITY;
-use mainspring_web::room::{MAX_IDENTITY_BYTES, SHORT_BYTES};
+use mainspring_web::event_stream::MAX_STREAMS_OF_IDENTITY;
+use mainspring_web::memory_budget::{MAX_IDENTITY_BYTES, SHORT_BYTES};
 use mainspring_web::routes::ROUTES;
 use mainspring_web::scope::Scope;
 use nix::sys::signal::Signal;

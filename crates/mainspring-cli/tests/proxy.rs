@@ -168,7 +168,7 @@ fn a_path_that_a_proxy_with_tls_refuses_has_no_other_spelling() {
     // TLS is the proxy's; here a browser is not asked.
     let options =
         [format!("--listen=127.0.0.1:{listen}"), format!("--public-url=https://127.0.0.1:{port}{BASE}")];
-    let served = Served::start_in(folder.clone(), &options.each_ref().map(String::as_str));
+    let served = TestServer::start_in(folder.clone(), &options.each_ref().map(String::as_str));
     let refused = "api/v1/export";
     let also = format!("location {BASE}{refused} {{ deny all; }}");
     let nginx = Nginx::start(&folder, port, &format!("http://127.0.0.1:{listen}"), &also);

@@ -3,8 +3,8 @@
 use mainspring_web::scope::Scope;
 use serde_json::json;
 
-use crate::served::IDLE;
 use crate::site::{Answer, Site};
+use crate::test_server::IDLE;
 
 fn paths(site: &Site, token: &str, job: &str) -> Vec<String> {
     let runs = site.get(&format!("/api/v1/runs?job={job}"), token).json();

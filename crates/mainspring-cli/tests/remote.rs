@@ -8,8 +8,8 @@ use mainspring_web::scope::Scope;
 use serde_json::Value;
 
 use crate::program::{EndedProgram, mainspring};
-use crate::served::IDLE;
 use crate::site::Site;
+use crate::test_server::IDLE;
 
 /// A command, as somebody on another machine gives it.
 fn there(site: &Site, scope: Scope, args: &[&str]) -> EndedProgram {
