@@ -32,9 +32,9 @@ Warnings are about what is valid and probably not meant: 5/15, a step that does 
 two restricted day fields, a day that never comes, a time that a change of the clock leaves out within
 a year, an unescaped % in a date's format, a user's name in a crontab without a user column, a secret
 that is sent nowhere, a comment that is nearly a line for Mainspring, PATH=$PATH:/opt, FOO=bar # note,
-2&1, bash where /bin/sh runs the command, an option or a setting of another cron. They leave the exit code alone,
-except with --strict. A note says that a line for Mainspring is switched off with its entry; it never
-changes the exit code.
+2&1, bash where /bin/sh runs the command, an option or a setting of another cron. They leave the exit
+code alone, except with --strict. A note says that a line for Mainspring is switched off with its
+entry; it never changes the exit code.
 
 Without --here nothing is judged by this machine, as the file may be for another: a user that is not
 there is a warning. With it, that is a problem; a program, interpreter, folder, file of a secret or
