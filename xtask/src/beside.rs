@@ -5,11 +5,12 @@
 //!                                                          ->  cargo check, for those of BUILT
 //! ```
 //!
-//! Only one crate of a program may link SQLite. So `mainspring-store` takes a range of rusqlite, and cargo picks
-//! from it what links the same SQLite as the program's other crates. A row shows that there is such a pick.
+//! Only one crate of a program may link SQLite. So `mainspring-store` takes a range of rusqlite, and cargo
+//! picks from it what links the same SQLite as the program's other crates. A row shows that there is such a
+//! pick.
 //!
-//! Cost: seconds for each row, which asks the registry, and a minute and a half for each program that is compiled. It runs none of
-//! them.
+//! Cost: seconds for each row, which asks the registry, and a minute and a half for each program that is
+//! compiled. It runs none of them.
 
 use std::fs;
 use std::path::Path;

@@ -32,8 +32,8 @@ mod embedded;
 #[cfg(feature = "web")]
 mod equal;
 mod fault;
-#[cfg(feature = "web")]
 mod folders;
+#[cfg(feature = "web")]
 mod followers;
 mod golden;
 mod habits;

@@ -93,8 +93,7 @@ fn service(name: &str, head: &str, body: &str) -> Result<String, String> {
         None => value[key].as_str().map(str::to_owned).ok_or_else(|| format!("no_{key}")),
     };
     match name {
-        "slack" => text(&json()?, "text", &["text"]),
-        "google-chat" => text(&json()?, "text", &["text"]),
+        "slack" | "google-chat" => text(&json()?, "text", &["text"]),
         "discord" => text(&json()?, "content", &["content", "allowed_mentions"]),
         "teams" => {
             let card = &json()?["attachments"][0]["content"];

@@ -6,7 +6,7 @@
 //! | `FOO=bar # comment` | `bar` | the text `bar # comment` |
 //! | `HOME=~backup` | a home directory | the text `~backup` |
 //! | `RANDOM_DELAY=5` | a delay, as cronie has it | a variable like any other |
-//! | `cmd >/dev/null 2&1` | errors go along | the command with the argument `2` in the background, and a command `1` |
+//! | `cmd >/dev/null 2&1` | errors go along | the command with the argument `2` in the background, then `1` |
 //! | `[[ -f x ]] && cmd` | bash | a command `[[` that /bin/sh does not have |
 //! | `-q cmd` | a quiet entry, as cronie and BSD have it | a command `-q` |
 //!
@@ -14,8 +14,8 @@
 //!
 //! Cost: a few searches in each line.
 //!
-//! Does not parse the language of the shell: a text inside of quotes may be taken for a command, so that all of
-//! these are warnings.
+//! Does not parse the language of the shell: a text inside of quotes may be taken for a command, so that all
+//! of these are warnings.
 
 use std::ops::Range;
 

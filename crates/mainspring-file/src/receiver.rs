@@ -133,7 +133,7 @@ impl Receiver {
         let is_of = |known: &&str| {
             host.strip_suffix(*known).is_some_and(|before| before.is_empty() || before.ends_with('.'))
         };
-        RECEIVERS.iter().find(|receiver| receiver.hosts.iter().any(|known| is_of(&known)))
+        RECEIVERS.iter().find(|receiver| receiver.hosts.iter().any(&is_of))
     }
 
     /// The kind of a URL: that of the prefix it had, or that of its host.

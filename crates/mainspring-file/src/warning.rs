@@ -58,8 +58,8 @@ pub fn fault(warning: Warning, text: &str) -> Fault {
     Fault::new(warning.span.start.min(end)..end, warning.text)
 }
 
-/// What is doubtful about the command of a crontab's entry, whose text begins at `start` of its line and which
-/// `shell` runs.
+/// What is doubtful about the command of a crontab's entry, whose text begins at `start` of its line and
+/// which `shell` runs.
 pub fn of_command(text: &str, start: usize, format: Format, shell: Option<&str>) -> Vec<Fault> {
     let command = &text[start..];
     let classic = classics::of_command(before_input(command), shell);

@@ -196,7 +196,7 @@ impl Top {
             View::Jobs => self.board.snapshot.jobs = all_jobs(&[], |request| self.ask(request))?,
             View::Running => {
                 self.board.snapshot.runs =
-                    self.runs(&[RunState::Running, RunState::Queued, RunState::Scheduled])?
+                    self.runs(&[RunState::Running, RunState::Queued, RunState::Scheduled])?;
             }
             View::History => self.board.snapshot.runs = self.runs(&[])?,
             View::Dead => self.board.snapshot.runs = self.runs(&[RunState::Dead])?,

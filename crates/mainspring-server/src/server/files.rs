@@ -246,13 +246,13 @@ impl Files {
             shard_filter,
             folders,
         };
-        files.add(names);
+        files.add(&names);
         files.add_of_folders();
         files.watch();
         files
     }
 
-    fn add(&mut self, names: Vec<String>) -> bool {
+    fn add(&mut self, names: &[String]) -> bool {
         let before = self.served.len();
         for file in names.iter().map(|name| ServedFile::new(name)) {
             if self.served.iter().all(|other| other.path != file.path) {
@@ -265,7 +265,7 @@ impl Files {
     /// Adds the files of folders that are new there. Returns whether there are any.
     fn add_of_folders(&mut self) -> bool {
         let names = self.folders.look();
-        self.add(names)
+        self.add(&names)
     }
 
     pub(super) fn reader(&self) -> &Reader {
