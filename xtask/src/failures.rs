@@ -5,7 +5,7 @@
 //! Rust's test runner prints a section for each binary in which a test failed. It begins with the line
 //! `failures:` and ends with the line `test result:`; what the failed tests printed is in it.
 //!
-//! Cost: one look at each line. It holds at most [`LINES`] lines.
+//! Cost: one look at each line. It holds at most two screens of lines.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read, Write};

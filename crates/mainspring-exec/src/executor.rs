@@ -136,7 +136,7 @@ impl<K: PartialEq> Executor<K> {
     ///
     /// # Errors
     ///
-    /// See [`Refused`]; the run is over then, and it is for the caller to say why.
+    /// See [`StartRefusal`]; the run is over then, and it is for the caller to say why.
     pub fn start(
         &mut self,
         spec: &ProcessSpec,

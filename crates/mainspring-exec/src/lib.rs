@@ -9,7 +9,7 @@
 //! [`cgroup`] keeps a run and all that it starts together, [`descriptors`] says how much may run at once,
 //! [`secret`] and [`signature`] what is read when something starts, and [`orphans`] reaps what jobs leave
 //! behind. The clocks are read in [`clock`] alone; what is waited for stands in
-//! [`waits`], and what is not to begin before its time in [`held`].
+//! [`waits`], and what is not to begin before its time in [`delay_queue`].
 //!
 //! Cost: see [`executor`]; nothing while nothing runs.
 //!

@@ -10,7 +10,7 @@
 //! | `[[ -f x ]] && cmd` | bash | a command `[[` that /bin/sh does not have |
 //! | `-q cmd` | a quiet entry, as cronie and BSD have it | a command `-q` |
 //!
-//! A new mistake is a row of [`OF_SETTINGS`] or of [`OF_COMMANDS`].
+//! A new mistake is a row of one of the two tables below.
 //!
 //! Cost: a few searches in each line.
 //!

@@ -11,7 +11,7 @@
 //! | a target that begins with | is reached by |
 //! |---|---|
 //! | `mailto:` | a mail, by the job's `sendmail` |
-//! | `http://`, `https://` | a POST request, with what the [`receiver`](crate::receiver) at that host takes |
+//! | `http://`, `https://` | a POST request, with what the [`receiver`] at that host takes |
 //! | `slack:https://` and the like | the same, where the host does not say which kind it is |
 //! | anything else | a shell, as the user of the job, with variables `NOTIFY_..` |
 //!

@@ -7,13 +7,13 @@
 //! ```
 //!
 //! [`problem`] is a fault at a place in a line; it says what to write instead, if [`spelling`] finds it.
-//! [`warning`] is for text that is valid and looks wrong. [`origin`] tells the jobs of one source from those
-//! of another. [`watch`] decides when a file that changes is read, and when its jobs go.
+//! [`warning`] is for text that is valid and looks wrong. [`job_source`] tells the jobs of one source from
+//! those of another. [`watch`] decides when a file that changes is read, and when its jobs go.
 //!
 //! Cost: one pass over a file of at most 4 MiB.
 //!
 //! Does not look at files by itself, and runs nothing. Reading text is pure: only [`source`] opens a file,
-//! and only [`loaded`] asks as which user the program runs.
+//! and only [`loaded_file`] asks as which user the program runs.
 //!
 //! Source: crontab(5) of Debian.
 

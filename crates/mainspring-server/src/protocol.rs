@@ -10,8 +10,8 @@
 //! Requests of a connection may be sent without waiting for answers; an answer carries the id of its request.
 //! A request has one answer, except for `logs` with `follow` and `run` with `wait`, which have several and
 //! end with `done` or `ended`. Times are RFC 3339. Fields and commands are only added, never renamed. A
-//! request with something in it that the server does not know is refused, see [`Asked::read`]; a client
-//! ignores what it does not know of an answer.
+//! request with something in it that the server does not know is refused, see [`IdentifiedRequest::read`]; a
+//! client ignores what it does not know of an answer.
 //!
 //! Answers are values here: times, keys, and each [`Word`] of a list. What a client names in a request, as a
 //! time, is its text: the server refuses a wrong one with an answer of its own, and reads the next request.

@@ -2,7 +2,7 @@
 //!
 //! Cost: none of its own.
 //!
-//! Does not check who asks: see [`gate`](crate::guard).
+//! Does not check who asks: see [`guard`](crate::guard).
 
 use std::collections::HashMap;
 use std::pin::Pin;

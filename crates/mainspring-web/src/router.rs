@@ -5,7 +5,7 @@
 //! host ─▶ path below the prefix and its private part ─▶ route ─▶ identity, scope, site, body ─▶ handler ─▶ tag, room, headers, count
 //! ```
 //!
-//! Cost: see [`gate`](crate::guard).
+//! Cost: see [`guard`](crate::guard).
 //!
 //! Does not read a body that is longer than it may be, or comes slower.
 

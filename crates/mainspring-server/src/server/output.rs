@@ -10,11 +10,11 @@
 //! ```
 //!
 //! Lines are written once per turn of the loop, and never flushed to the disk by force, because they are no
-//! part of the promise. If there is no room, or no file can be opened, lines are lost and runs go on. The log
-//! says so once for each run: see [`room`](super::disk_reserve). The oldest files of a job are removed when
-//! there are more than its policy keeps. The file `removed` beside them then has the latest nominal time of
-//! those that went, so that a run without a file is known to have written nothing, or not to be kept any
-//! more.
+//! part of the promise. If there is no room, or no file can be opened, lines are lost and runs go on. The
+//! log says so once for each run: see [`disk_reserve`](super::disk_reserve). The oldest files of a job are
+//! removed when there are more than its policy keeps. The file `removed` beside them then has the latest
+//! nominal time of those that went, so that a run without a file is known to have written nothing, or not
+//! to be kept any more.
 //!
 //! Cost: a file that is open as long as its run; a listing of the job's directory when a run ends.
 //!

@@ -11,7 +11,7 @@
 //! A call is told like a request of a client: refused while the loop ends or the disk is full, put off while
 //! the store is behind, and answered when what it says is on disk.
 //!
-//! Cost: see [`calls`](super::program_calls).
+//! Cost: see [`program_calls`](super::program_calls).
 //!
 //! Does not start a thread: the program does.
 
