@@ -53,14 +53,16 @@ fn a_false_server_says_nothing_to_the_terminal() {
     fs::create_dir(fixture.path("ms")).unwrap();
     let listener = UnixListener::bind(fixture.path("ms/mainspring.sock")).unwrap();
     let text = serde_json::to_string(&format!("{ODD}\nforged")).unwrap();
+    // Where a client expects a time, a name or a key, any other text is refused: see `run` without `--wait`.
+    let (time, key) = ("\"2026-01-01T00:00:00Z\"", "\"x@2026-01-01T00:00:00Z\"");
     let run = format!(
-        "{{\"run\":{text},\"job\":{text},\"nominal\":{text},\"cause\":{text},\"state\":{text},\"attempt\":1,\"due\":{text},\"outcome\":{text},\"reason\":{text},\"count\":1}}"
+        "{{\"run\":{key},\"job\":\"x\",\"nominal\":{time},\"cause\":{text},\"state\":{text},\"attempt\":1,\"due\":{time},\"outcome\":{text},\"reason\":{text},\"count\":1}}"
     );
     let job = format!(
         "{{\"name\":{text},\"state\":{text},\"triggers\":[],\"action\":{text},\"policies\":{text},\"priority\":0,\"source\":{text},\"runs\":0,\"failures\":0,\"running\":0,\"queued\":0,\"definition\":{text}}}"
     );
     let status = format!(
-        "{{\"version\":{text},\"pid\":1,\"data\":{text},\"started\":{text},\"state\":{text},\"paused\":false,\"jobs\":0,\"pending\":0,\"open\":0,\"running\":0,\"runs\":0,\"dead\":0,\"next\":{text},\"files\":[{{\"name\":{text},\"jobs\":1,\"problems\":{text}}}]}}"
+        "{{\"version\":{text},\"pid\":1,\"data\":{text},\"started\":{time},\"state\":{text},\"paused\":false,\"jobs\":0,\"pending\":0,\"open\":0,\"running\":0,\"runs\":0,\"dead\":0,\"next\":{time},\"files\":[{{\"name\":{text},\"jobs\":1,\"problems\":{text}}}]}}"
     );
     let answers = [
         (&["status"][..], format!("{{\"status\":{status}}}")),
@@ -69,9 +71,9 @@ fn a_false_server_says_nothing_to_the_terminal() {
         (&["list"], format!("{{\"jobs\":{{\"jobs\":[{job}]}}}}")),
         (&["show", "x"], format!("{{\"job\":{job}}}")),
         (&["history"], format!("{{\"runs\":{{\"runs\":[{run}]}}}}")),
-        (&["run", "x", "--wait"], format!("{{\"planned\":{{\"run\":{text}}}}}\n{{\"ended\":{run}}}")),
+        (&["run", "x", "--wait"], format!("{{\"planned\":{{\"run\":{key}}}}}\n{{\"ended\":{run}}}")),
         (&["run", "x"], format!("{{\"planned\":{{\"run\":{text}}}}}")),
-        (&["at", "now", "--", "true"], format!("{{\"submitted\":{{\"name\":{text},\"due\":{text}}}}}")),
+        (&["at", "now", "--", "true"], format!("{{\"submitted\":{{\"name\":{text},\"due\":{time}}}}}")),
         (&["at", "now", "--", "true"], format!("{{\"duplicate\":{{\"name\":{text}}}}}")),
         (
             &["every", "1h", "--", "true"],
@@ -102,7 +104,9 @@ fn a_false_server_says_nothing_to_the_terminal() {
             let said = fixture.mainspring(&[&[first][..], options, rest].concat());
             server.join().unwrap();
             assert_plain(first, &said);
-            assert!(said.text().contains("owned") || first == "doctor", "{command:?}: {said:?}");
+            let is_refused = command == ["run", "x"] && said.text().contains("cannot be read by this client");
+            let is_shown = said.text().contains("owned") || first == "doctor";
+            assert!(is_shown || is_refused, "{command:?}: {said:?}");
             assert!(
                 !said.text().lines().any(|line| line == "forged")
                     || matches!(first, "show" | "status" | "every"),
