@@ -27,6 +27,7 @@ mod listen;
 mod logs;
 mod manual;
 mod memory;
+mod named_files;
 mod next;
 mod printing;
 mod progress;

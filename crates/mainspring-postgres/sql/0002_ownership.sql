@@ -1,4 +1,4 @@
--- Who owns a shard. A lease is judged by clock_timestamp() alone, and each function is one statement and one transaction for
+-- Ownership of a shard. A lease is judged by clock_timestamp() alone, and each function is one statement and one transaction for
 -- its caller: no pooler can separate its parts, and nothing is left open if the caller dies.
 
 CREATE FUNCTION mainspring.now_ns() RETURNS int8 LANGUAGE sql VOLATILE

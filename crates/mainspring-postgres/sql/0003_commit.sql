@@ -1,4 +1,4 @@
--- What a batch does: each operation is guarded as the table of `mainspring_job::Operation` says, and answered with one word:
+-- The commit of a batch: each operation is guarded as the table of `mainspring_job::Operation` says, and answered with one word:
 -- N new, G gone, M missing, D duplicate, D<due>:<number> duplicate of that one-shot job. What a state may become is known to
 -- the planner, which says with the operation whether the change is allowed.
 

@@ -7,13 +7,14 @@
 //! unknown user. Does not ask whether this user may run the entries of a system crontab; `run` does.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_cron::Schedule;
 use mainspring_job::{Next, Timetable, Trigger};
 
+use super::named_files::named_files;
 use super::{print, print_json, zone_or_system};
 use crate::cli::CheckArgs;
 use crate::wire::{CheckDocument, CheckFinding, CheckedFile};
@@ -21,7 +22,6 @@ use mainspring_action::body::{Body, ProcessBody};
 use mainspring_exec::clock::Moment;
 use mainspring_file::claims::{Claimant, InForce, settle, unknown};
 use mainspring_file::crontab::{Crontab, Format, PlacedEntry};
-use mainspring_file::folder;
 use mainspring_file::jobfile::{PlacedJob, is_job_file};
 use mainspring_file::loaded_file::LoadedFile;
 use mainspring_file::plain;
@@ -45,7 +45,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Error> {
     let look = Look { format: Format::from(args.format), zone, from, is_here: args.here };
     let mut exit = Exit::Ok;
     let mut files = Vec::new();
-    for name in &with_those_of_folders(&args.files) {
+    for name in &named_files(&args.files) {
         match Source::read(name) {
             Ok(source) => {
                 let file = claimant(&source, &look);
@@ -81,23 +81,6 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Error> {
         print_json(&CheckDocument { files: documents })?;
     }
     Ok(exit)
-}
-
-/// The files that are named, and in place of a folder those of its files that are served.
-fn with_those_of_folders(names: &[String]) -> Vec<String> {
-    let mut files = Vec::new();
-    for name in names {
-        // A folder that cannot be listed is told of as a file that cannot be read.
-        let Ok(listing) = folder::list(Path::new(name)) else {
-            files.push(name.clone());
-            continue;
-        };
-        for path in listing.left_out.iter().filter(|path| !folder::is_hidden(path)) {
-            message::say(&format!("{} is left out: {}\n", path.display(), folder::why_left_out(path)));
-        }
-        files.extend(listing.taken.into_iter().map(|path| path.to_string_lossy().into_owned()));
-    }
-    files
 }
 
 /// Finds the names that two files say, also in files that have problems already.

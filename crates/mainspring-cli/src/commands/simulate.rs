@@ -7,6 +7,7 @@
 use jiff::tz::TimeZone;
 use mainspring_job::Group;
 
+use super::named_files::named_files;
 use super::{print, print_json, zone_or_system};
 use crate::cli::simulate::SimulateArgs;
 use crate::cli::value::NamedDuration;
@@ -57,7 +58,7 @@ pub(super) fn simulate(args: &SimulateArgs) -> Result<Exit, Error> {
 /// shown, and as in `serve` nothing of that file is in force.
 fn jobs(args: &SimulateArgs, zone: &TimeZone) -> Result<(Vec<SimulatedJob>, Vec<Group>, Exit), Error> {
     let mut files = Vec::new();
-    for file in &args.files {
+    for file in &named_files(&args.files) {
         let loaded = LoadedFile::parse(&Source::read(file)?, Format::from(args.format), zone);
         files.push(Claimant { job_source: file.clone(), loaded });
     }

@@ -15,6 +15,7 @@ use jiff::tz::TimeZone;
 use mainspring_job::{Job, JobName, Next, Timetable};
 
 use super::answers::QuerySource;
+use super::named_files::named_files;
 use super::{print, print_json, zone_name, zone_or_system};
 use crate::cli::expression::{MAX_TIMES, NextArgs};
 use crate::client::Address;
@@ -118,7 +119,7 @@ fn of_server(name: &JobName, args: &NextArgs) -> Result<Option<Timetable>, Error
 /// The job of that name in files, of which all are read, because names of crontabs depend on the others.
 fn of_files(name: &JobName, args: &NextArgs, zone: &TimeZone) -> Result<Option<Timetable>, Error> {
     let mut files = Vec::new();
-    for file in &args.files {
+    for file in &named_files(&args.files) {
         let loaded = LoadedFile::parse(&Source::read(file)?, Format::from(args.format), zone);
         say(&loaded.problems_text());
         files.push(Claimant { job_source: file.clone(), loaded });

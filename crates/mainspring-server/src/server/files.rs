@@ -19,7 +19,7 @@
 //!
 //! Source: inotify(7).
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
@@ -170,8 +170,8 @@ impl ServedFile {
     }
 
     /// So many of its jobs are removed, because it is gone. What people are told of that holds until it is
-    /// there again. Where a command has removed them all, nothing is told.
-    pub(super) fn remove(&mut self, count: usize) -> Option<String> {
+    /// there again, or `until` then. Where a command has removed them all, nothing is told.
+    pub(super) fn remove(&mut self, count: usize, until: Timestamp) -> Option<String> {
         (self.job_count, self.problems, self.exit) = (0, String::new(), Exit::Ok);
         self.lines.clear();
         if count == 0 {
@@ -179,11 +179,15 @@ impl ServedFile {
         }
         let (jobs, are) = (counted(count, "job"), agreeing(count, "is", "are"));
         let text = format!("{} is gone: its {jobs} {are} removed", self.path);
-        self.notice = Some((text.clone(), Timestamp::MAX));
+        self.notice = Some((text.clone(), until));
         Some(match count {
             1 => format!("{text}; it is as it was if the file is there again within a day"),
             _ => format!("{text}; they are as they were if the file is there again within a day"),
         })
+    }
+
+    fn is_forgotten(&self, now: Timestamp) -> bool {
+        self.watch.is_removed() && self.notice.as_ref().is_none_or(|(_, until)| *until <= now)
     }
 
     /// The path without symbolic links, if it leads to a file.
@@ -247,23 +251,24 @@ impl Files {
             folders,
         };
         files.add(&names);
-        files.add_of_folders();
+        files.add_of_folders(Timestamp::MIN);
         files.watch();
         files
     }
 
     fn add(&mut self, names: &[String]) -> bool {
+        let mut known: HashSet<String> = self.served.iter().map(|file| file.path.clone()).collect();
+        let files = names.iter().map(|name| ServedFile::new(name));
         let before = self.served.len();
-        for file in names.iter().map(|name| ServedFile::new(name)) {
-            if self.served.iter().all(|other| other.path != file.path) {
-                self.served.push(file);
-            }
-        }
+        self.served.extend(files.filter(|file| known.insert(file.path.clone())));
         before < self.served.len()
     }
 
-    /// Adds the files of folders that are new there. Returns whether there are any.
-    fn add_of_folders(&mut self) -> bool {
+    /// Adds the files of folders that are new there. Returns whether there are any. Those that are gone, and
+    /// of which nothing is told any more, are forgotten: names may come and go for ever.
+    fn add_of_folders(&mut self, now: Timestamp) -> bool {
+        let Files { served, folders, .. } = self;
+        served.retain(|file| !file.is_forgotten(now) || !folders.has(Path::new(&file.path)));
         let names = self.folders.look();
         self.add(&names)
     }
@@ -301,7 +306,7 @@ impl Files {
         let mut due = Due::default();
         if self.is_disturbed || self.served.iter().any(is_late) {
             self.is_disturbed = false;
-            let mut has_changed = self.add_of_folders();
+            let mut has_changed = self.add_of_folders(now.wall);
             for (index, file) in self.served.iter_mut().enumerate().filter(|(_, file)| !file.is_input()) {
                 let seen = look_at(Path::new(&file.path), file.device);
                 has_changed |= file.watch.seen() != Some(seen);
@@ -482,7 +487,7 @@ mod tests {
         let told = |count| {
             let mut file = ServedFile::new("/etc/jobs.toml");
             file.job_count = 2;
-            let text = file.remove(count);
+            let text = file.remove(count, Timestamp::MAX);
             assert_eq!((file.job_count, file.notice.is_some()), (0, text.is_some()), "{text:?}");
             text
         };

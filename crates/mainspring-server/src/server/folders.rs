@@ -95,6 +95,11 @@ impl Folders {
         self.folders.iter().map(|folder| folder.path.as_path())
     }
 
+    /// Whether a file is one of a folder, or was.
+    pub(super) fn has(&self, path: &Path) -> bool {
+        self.paths().any(|folder| path.parent() == Some(folder))
+    }
+
     /// Whether a file may be one of a folder that cannot be listed now.
     pub(super) fn may_have(&self, path: &Path) -> bool {
         let has = |folder: &Folder| folder.trouble.is_some() && path.parent() == Some(&folder.path);
@@ -104,9 +109,17 @@ impl Folders {
 
 #[cfg(test)]
 mod tests {
+    use super::super::files::{Files, Occasion};
+    use super::super::shard_filter::ShardFilter;
     use super::*;
     use crate::scratch;
+    use jiff::tz::TimeZone;
+    use mainspring_exec::clock::Moment;
+    use mainspring_file::loaded_file::Reader;
+    use mainspring_host::accounts::Account;
+    use mainspring_host::accounts::users::Users;
     use std::fs;
+    use std::time::Duration;
 
     #[test]
     fn files_come_and_what_is_left_out_is_told_once() {
@@ -134,5 +147,35 @@ mod tests {
         let (mut folders, files) = Folders::of(&[named("a.dpkg-old")], Format::System);
         assert_eq!((files.len(), folders.notes().len()), (1, 1));
         fs::remove_dir_all(&root).unwrap();
+    }
+
+    #[test]
+    fn a_file_of_a_folder_that_is_gone_is_forgotten_when_that_is_not_told_any_more() {
+        let folder = scratch::path("forgotten");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("a"), "").unwrap();
+        let users = Users::new(Account::ourselves().unwrap());
+        let reader = Reader { format: Format::User, zone: TimeZone::UTC, users, notify: Vec::new() };
+        let mut files = Files::new(&[folder.to_str().unwrap().to_owned()], reader, ShardFilter::WHOLE);
+        let begin = Moment::now();
+        let at = |seconds: u64| Moment {
+            wall: begin.wall + Duration::from_secs(seconds),
+            monotonic: begin.monotonic + Duration::from_secs(seconds),
+        };
+        assert_eq!(files.due(Occasion::Asked, begin).read, [0]);
+        fs::remove_file(folder.join("a")).unwrap();
+        let mut due = |seconds| {
+            files.compare();
+            let removed = files.due(Occasion::Rested, at(seconds)).removed;
+            for index in &removed {
+                files.served[*index].remove(1, at(200).wall);
+            }
+            (removed, files.served.len())
+        };
+        assert_eq!(
+            [due(1), due(62), due(199), due(201)],
+            [(vec![], 1), (vec![0], 1), (vec![], 1), (vec![], 0)]
+        );
+        fs::remove_dir_all(&folder).unwrap();
     }
 }

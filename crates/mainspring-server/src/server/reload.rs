@@ -10,6 +10,7 @@
 //! Does not watch files: see [`files`](super::files).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
 use mainspring_job::{ApplyReport, Command, Definitions, Job, JobName, Prune};
@@ -94,7 +95,11 @@ impl Server {
         let source = self.files.served[index].job_source.source();
         // Some may have gone before, by a command.
         let count = self.owner.planner().jobs().filter(|(job, _)| job.source == source).count();
-        let Some(text) = self.files.served[index].remove(count) else { return };
+        let told_until = match self.files.folders.has(Path::new(&self.files.served[index].path)) {
+            true => told_until(now),
+            false => Timestamp::MAX,
+        };
+        let Some(text) = self.files.served[index].remove(count, told_until) else { return };
         self.note(now.wall, &text);
         let ticket = self.clients.ticket(Purpose::Restored { source: source.clone() });
         self.owner
@@ -120,7 +125,7 @@ impl Server {
             _ => ("are", "are as they were if the file has them again"),
         };
         let text = format!("{path} {what}: {removed} of {before} {are} removed, and {back} within a day");
-        file.notice = Some((text.clone(), now.wall.saturating_add(TOLD_FOR).unwrap_or(Timestamp::MAX)));
+        file.notice = Some((text.clone(), told_until(now)));
         self.note(now.wall, &text);
     }
 
@@ -152,6 +157,10 @@ impl Server {
         let jobs: Vec<&Job> = self.owner.planner().jobs().map(|(job, _)| job).collect();
         settle(claimants, &in_force(&jobs, &known(&jobs)));
     }
+}
+
+fn told_until(now: Moment) -> Timestamp {
+    now.wall.saturating_add(TOLD_FOR).unwrap_or(Timestamp::MAX)
 }
 
 fn in_force<'k>(jobs: &[&Job], known: &'k dyn Fn(Option<&str>) -> Vec<KnownJob>) -> InForce<'k> {
