@@ -63,8 +63,8 @@ in its data directory, and answers the other commands on a socket there. A job i
 when it is on disk, and one start record of a run is on disk before anything starts. What was due while
 no server ran is caught up as the job's misfire policy says, or recorded as missed.
 
-Files that end in .toml are job files, others are crontabs; see examples/jobs.toml. Of a folder the files
-with cron's names are taken, and NAME.toml and NAME.crontab; they come and go. Above an entry of a
+Files that end in .toml are job files, others are crontabs; see examples/jobs.toml. Of a folder the
+files with cron's names are taken, and NAME.toml and NAME.crontab; they come and go. Above an entry of a
 crontab a comment may give it a name and policies: # mainspring: name=backup timeout=1h retry=3
 A file is read again when it changes and on SIGHUP. Running jobs go on; a file with a problem changes
 nothing, and `mainspring status` shows it. Where nothing is in force yet that could stay, serve ends
