@@ -1,6 +1,6 @@
 //! The HTTP API and the page of a real server: who may ask, what is answered, and what a hostile client gets.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufReader, Write};
 use std::net::TcpStream;
 
 use mainspring_web::route::Access;
@@ -8,7 +8,7 @@ use mainspring_web::routes::ROUTES;
 use mainspring_web::scope::Scope;
 use serde_json::json;
 
-use crate::site::{Site, read_head, resolved};
+use crate::site::{Site, read_head, read_until, resolved};
 use crate::test_server::{IDLE, TestServer, folder, write};
 
 /// A path of the table with something in it.
@@ -327,10 +327,7 @@ fn output_is_bytes_and_never_a_page() {
         .unwrap();
     let mut reader = BufReader::new(stream);
     assert_eq!(read_head(&mut reader).0, 200);
-    let mut text = String::new();
-    while !text.contains("event: end") {
-        assert!(0 < reader.read_line(&mut text).unwrap(), "{text}");
-    }
+    let text = read_until(&mut reader, &["event: end"]);
     assert!(text.contains(r#""text":"#) && text.contains("<script>"), "{text}");
     site.stop();
 }
@@ -387,8 +384,8 @@ fn a_stream_tells_what_changes_and_that_the_server_ends() {
     assert_eq!(read_head(&mut reader).0, 200);
     let mut text = String::new();
     let mut until = |part: &str| {
-        while !text.contains(part) {
-            assert!(0 < reader.read_line(&mut text).unwrap(), "{part} in {text}");
+        if !text.contains(part) {
+            text.push_str(&read_until(&mut reader, &[part]));
         }
     };
     until("event: hello");

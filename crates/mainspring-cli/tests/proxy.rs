@@ -2,7 +2,7 @@
 //! a socket in a folder. Where nginx is not installed the test says so.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufReader, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -12,7 +12,7 @@ use mainspring_web::scope::Scope;
 
 use crate::neighbour::{Neighbour, free_port, is_installed};
 use crate::program::BOUND;
-use crate::site::{Answer, Site, read_answer, read_head};
+use crate::site::{Answer, Site, read_answer, read_head, read_until};
 use crate::test_server::{IDLE, TestServer, folder, write};
 
 const BASE: &str = "/tools/mainspring/";
@@ -101,10 +101,7 @@ fn try_proxy(name: &str, listen: &str, upstream: impl Fn(&TestServer, &str) -> S
     let headers = format!("Host: {}\r\nAuthorization: Bearer {token}\r\n", nginx.host());
     let mut stream = nginx.connect(&format!("{BASE}api/v1/events"), &headers);
     assert_eq!(read_head(&mut stream).0, 200);
-    let mut text = String::new();
-    while !text.contains("event: hello") {
-        assert!(0 < stream.read_line(&mut text).unwrap(), "{text}");
-    }
+    read_until(&mut stream, &["event: hello"]);
     let evil = read_answer(&mut nginx.connect(&format!("{BASE}livez"), "Host: evil.example\r\n"));
     assert_eq!(evil.status, 421, "the proxy hands on the host that was asked");
     drop(stream);

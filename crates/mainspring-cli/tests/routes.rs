@@ -1,7 +1,7 @@
 //! Single routes of the HTTP API, beside the checks that all of them have in common: see `http`.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufReader, Write};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
 use std::thread;
@@ -12,7 +12,7 @@ use mainspring_web::scope::Scope;
 use serde_json::{Value, json};
 
 use crate::program::{BOUND, Running};
-use crate::site::{Site, read_answer, read_head, resolved};
+use crate::site::{Site, read_answer, read_head, read_until, resolved};
 use crate::test_server::{IDLE, folder, write};
 
 /// How often something is asked for that comes at once: a question takes a millisecond.
@@ -143,10 +143,7 @@ fn a_log_that_is_followed_again_goes_on_behind_what_was_read() {
     assert_eq!(status, 200);
     let head = head.to_lowercase();
     assert!(head.contains("cache-control: no-store") && head.contains("x-accel-buffering: no"), "{head}");
-    let mut text = String::new();
-    while !text.contains("event: end") {
-        assert!(0 < reader.read_line(&mut text).unwrap(), "{text}");
-    }
+    let text = read_until(&mut reader, &["event: end"]);
     assert!(text.contains("second") && !text.contains("first"), "{text}");
     assert!(text.contains(&format!("id: {}", whole.len())), "{text}");
     site.stop();

@@ -14,7 +14,7 @@ use mainspring_web::routes::ROUTES;
 use mainspring_web::scope::Scope;
 use serde_json::json;
 
-use crate::site::{Site, read_head};
+use crate::site::{Site, read_head, read_until};
 use crate::test_server::{IDLE, TestServer, folder, write};
 
 /// The secrets that stand in a file of their own, each under its name.
@@ -97,14 +97,11 @@ fn answered(site: &Site, token: &str, path: &str) -> String {
     write!(stream, "GET {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\r\n", site.host)
         .unwrap();
     let mut reader = BufReader::new(stream);
-    let (status, mut text) = read_head(&mut reader);
+    let (status, text) = read_head(&mut reader);
     assert_eq!(status, 200, "{path}: {text}");
     let length = text.lines().find_map(|line| line.strip_prefix("content-length: ")?.trim().parse().ok());
     let Some(length) = length else {
-        while !["event: end", "event: hello"].iter().any(|last| text.contains(last)) {
-            assert!(0 < reader.read_line(&mut text).unwrap(), "{path}: {text}");
-        }
-        return text;
+        return text + &read_until(&mut reader, &["event: end", "event: hello"]);
     };
     let mut body = vec![0; length];
     reader.read_exact(&mut body).unwrap();

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::BufRead;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
@@ -13,7 +12,7 @@ use crate::asked::until;
 use crate::cluster::{Member, is_gone, started_twice};
 use crate::database::Database;
 use crate::program::{EndedProgram, Running, mainspring};
-use crate::site::Site;
+use crate::site::{Site, read_until};
 use crate::test_server::{TestServer, folder, write};
 
 /// Two of them are in one shard, and of the others most are not.
@@ -362,16 +361,16 @@ fn a_server_of_several_shards_answers_over_http_for_all_and_measures_its_own() {
     assert!(String::from_utf8_lossy(&output.body).contains("stdout written there"), "{output:?}");
     // A stream of events has those of this server at once, and soon that others have changed something.
     let mut events = site.stream("/api/v1/events", &token);
-    let mut until_told = |part: &str| {
-        let mut text = String::new();
-        while !text.contains(part) {
-            assert!(0 < events.read_line(&mut text).unwrap(), "{part} in {text}");
-        }
-    };
-    until_told("event: reset");
-    assert_eq!(site.served.ask(&["at", "now", "--name", "here", "--", "true"]).code, 0);
-    until_told("\"job\":\"here\"");
-    until_told("event: reset");
+    read_until(&mut events, &["event: reset"]);
+    // Of so many some are in its shards, and some in the other's, whichever those are.
+    for number in 0..16 {
+        let name = format!("spread-{number}");
+        assert_eq!(site.served.ask(&["at", "now", "--name", &name, "--", "true"]).code, 0);
+    }
+    let mut text = String::new();
+    while !text.contains("\"job\":\"spread-") || !text.contains("event: reset") {
+        text.push_str(&read_until(&mut events, &["\"job\":\"spread-", "event: reset"]));
+    }
     drop(events);
     let metrics = site.get("/metrics", &token);
     assert_eq!(metrics.status, 200, "{metrics:?}");

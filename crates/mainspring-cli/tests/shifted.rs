@@ -2,7 +2,7 @@
 //!
 //! The clock is that of libfaketime, as in `live`.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufReader, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use mainspring_web::scope::Scope;
 
 use crate::live::faketime_or_skip;
 use crate::program::Running;
-use crate::site::Site;
+use crate::site::{Site, read_until};
 use crate::test_server::{TestServer, folder, write};
 
 #[test]
@@ -97,10 +97,7 @@ impl ShiftedServer {
     }
 
     fn until(&mut self, part: &str) {
-        let mut text = String::new();
-        while !text.contains(part) {
-            assert!(0 < self.events.read_line(&mut text).unwrap(), "{part} in {text}");
-        }
+        read_until(&mut self.events, &[part]);
     }
 
     /// What the server says of itself under this code, if it does.

@@ -2,14 +2,14 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mainspring_web::scope::Scope;
 use serde_json::Value;
 
 use crate::test_server::{TestServer, folder, write};
 
-/// How long an answer is waited for: only a test that hangs needs it.
+/// How long an answer, or a part of one, is waited for: only a test that hangs needs it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server that listens.
@@ -139,6 +139,18 @@ pub(crate) fn read_head(reader: &mut impl BufRead) -> (u16, String) {
         assert!(0 < reader.read_line(&mut head).unwrap(), "the connection ended: {head}");
     }
     (head.split(' ').nth(1).unwrap().parse().unwrap(), head)
+}
+
+/// Reads lines until one of these parts is in them, which it returns. A stream that goes on for ever with
+/// other things fails.
+pub(crate) fn read_until(reader: &mut impl BufRead, parts: &[&str]) -> String {
+    let began = Instant::now();
+    let mut text = String::new();
+    while !parts.iter().any(|part| text.contains(part)) {
+        assert!(0 < reader.read_line(&mut text).unwrap(), "it ended before {parts:?}: {text}");
+        assert!(began.elapsed() < PATIENCE, "only others came, and not {parts:?}: {text}");
+    }
+    text
 }
 
 /// Reads a whole answer.
