@@ -63,7 +63,8 @@ impl Nginx {
     fn connect(&self, path: &str, headers: &str) -> BufReader<TcpStream> {
         let mut stream = self.0.connect().unwrap();
         stream.set_read_timeout(Some(BOUND)).unwrap();
-        write!(stream, "GET {path} HTTP/1.1\r\n{headers}\r\n").unwrap();
+        // In one piece: a server that has seen enough of it answers and closes.
+        stream.write_all(format!("GET {path} HTTP/1.1\r\n{headers}\r\n").as_bytes()).unwrap();
         BufReader::new(stream)
     }
 
