@@ -143,6 +143,7 @@ pub(crate) fn read_head(reader: &mut impl BufRead) -> (u16, String) {
 
 /// Reads lines until one of these parts is in them, which it returns. A stream that goes on for ever with
 /// other things fails.
+#[expect(clippy::disallowed_methods, reason = "a stream that goes on without the part is a hang too")]
 pub(crate) fn read_until(reader: &mut impl BufRead, parts: &[&str]) -> String {
     let began = Instant::now();
     let mut text = String::new();
