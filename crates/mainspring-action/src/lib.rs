@@ -17,6 +17,7 @@ pub mod body;
 pub mod check;
 pub mod key;
 pub mod names;
+pub mod needs;
 pub mod process;
 pub mod secret;
 pub mod template;

@@ -6,8 +6,8 @@
 
 use std::collections::HashMap;
 
-use mainspring_action::body::{Body, HANDLER};
-use mainspring_job::{Action, Work};
+use mainspring_action::needs;
+use mainspring_job::{Work, WorkerLabel};
 
 /// What is known of a handler without its function.
 #[derive(Clone, Debug)]
@@ -33,12 +33,11 @@ impl Catalogue {
         self.entries.get(name)
     }
 
-    /// Whether an action is carried out here. One that cannot be read is: its run fails, with the reason.
-    pub(crate) fn executes(&self, action: &Action) -> bool {
-        if action.kind() != HANDLER {
-            return false;
-        }
-        let Ok(Body::Handler(body)) = Body::decode(action) else { return true };
-        self.get(&body.name).is_some_and(|entry| body.version <= entry.version)
+    /// What the program has for those that need a handler.
+    pub(crate) fn labels(&self) -> Vec<(WorkerLabel, u32)> {
+        let of_handlers = self.entries.iter();
+        let of_handlers =
+            of_handlers.filter_map(|(name, entry)| Some((needs::handler(name)?, entry.version)));
+        of_handlers.chain([(needs::known(needs::HANDLERS), 0)]).collect()
     }
 }

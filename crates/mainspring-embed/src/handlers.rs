@@ -29,10 +29,8 @@ use mainspring_exec::process::Outcome as ExecutorOutcome;
 use mainspring_exec::run::{End, KillCause, Reports, Stream};
 use mainspring_exec::span::Span;
 use mainspring_exec::waits::{ArmedWait, Waits};
-use mainspring_job::{Action, Failure, Lease, Outcome, Start};
-use mainspring_server::server::execution::{
-    AttemptKey, Executes, Execution, StartFailure, StartOutcome, left_until,
-};
+use mainspring_job::{Action, Failure, Lease, Outcome, Start, WorkerLabel};
+use mainspring_server::server::execution::{AttemptKey, Execution, StartFailure, StartOutcome, left_until};
 
 use crate::catalogue::Catalogue;
 use crate::client::Client;
@@ -256,9 +254,8 @@ impl Execution for Handlers {
         true
     }
 
-    fn executes(&self) -> Executes {
-        let catalogue = Arc::clone(&self.catalogue);
-        Box::new(move |action: &Action| catalogue.executes(action))
+    fn labels(&self) -> Vec<(WorkerLabel, u32)> {
+        self.catalogue.labels()
     }
 
     fn needs_room(&self, _action: &Action) -> bool {

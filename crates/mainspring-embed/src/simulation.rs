@@ -22,9 +22,10 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use mainspring_action::body::Body;
+use mainspring_action::needs;
 use mainspring_job::{
     Command, Definitions, Failure, Input, Lease, Limits, MemoryStore, Outcome, Output, Owner, Planner,
-    Reader, Reply, Shard, Start, Store, StoreError, Ticket, turn,
+    Reader, Reply, Shard, Start, Store, StoreError, Ticket, Worker, WorkerEvent, WorkerId, turn,
 };
 use mainspring_server::server::program_calls::audit;
 
@@ -38,6 +39,9 @@ use crate::run::Run;
 
 /// The epoch of the one owner that a simulation has.
 const FENCE: u64 = 1;
+
+/// How many runs may wait to be carried out at once; they are carried out one by one.
+const CAPACITY: usize = 1_000;
 
 /// A clock that stands still until a test moves it. Clones are the same clock.
 ///
@@ -139,10 +143,11 @@ impl Simulation {
     ) -> Result<Arc<Simulation>, Error> {
         let mut store = MemoryStore::new();
         let lease = store.acquire(Shard::WHOLE, &Owner::new("simulation")).map_err(Error::Store)?;
-        let executes = Arc::clone(&catalogue);
-        let planner = Planner::new(lease.epoch, Limits::default());
+        let worker = Worker::new(WorkerId(lease.epoch), "simulation", CAPACITY);
+        let labels = catalogue.labels().into_iter();
+        let worker = labels.fold(worker, |worker, (label, level)| worker.with_label(label, level));
         let state = State {
-            planner: planner.executing(move |action| executes.executes(action)),
+            planner: Planner::new(lease.epoch, Limits::default()).requiring(needs::needs),
             store,
             lease,
             now: clock.now(),
@@ -156,6 +161,7 @@ impl Simulation {
             registry,
         });
         simulation.command(Command::Apply(definitions))?;
+        simulation.lock().tell(Input::Worker(WorkerEvent::Present(worker)))?;
         simulation.lock().tell(Input::Begin { takeover: lease.takeover })?;
         clock.lock().moved.push(Arc::downgrade(&simulation));
         Ok(simulation)

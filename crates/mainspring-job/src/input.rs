@@ -1,10 +1,12 @@
 //! The inputs of the planner: facts, each with the time at which it is told.
 //!
 //! ```text
-//!  boot:     Restore* ── Apply by command* ── Begin
-//!  then:     Tick, Command, Ended, Loaded, LoadedIds, Committed, in any order
+//!  boot:     Restore* ── Worker* ── Apply by command* ── Begin
+//!  then:     Tick, Worker, Command, Ended, Loaded, LoadedIds, Committed, in any order
 //!  the end:  Stop, and then the same until nothing runs any more
 //! ```
+
+use std::time::Duration;
 
 use jiff::Timestamp;
 
@@ -17,6 +19,7 @@ use crate::operation::{Answer, Takeover};
 use crate::outcome::Outcome;
 use crate::record::{JobRecord, PauseTerms};
 use crate::run::{Run, RunKey};
+use crate::worker::{Worker, WorkerId};
 
 /// Names a command, so that its reply finds the asker. Chosen by the shell; the planner only gives it back.
 ///
@@ -105,16 +108,20 @@ pub enum Input {
         /// Those that were taken.
         jobs: Vec<JobName>,
     },
+    /// Something happens to a worker. Those that are there are told before [`Input::Begin`]: what runs at
+    /// them goes on.
+    Worker(WorkerEvent),
     /// All is restored and the definitions that are known have been applied: planning begins. Runs that were
-    /// running are abandoned now; if the last owner died, it may be one of them that killed it: see
-    /// [`MAX_CRASHES`](crate::MAX_CRASHES).
+    /// running at a worker that is not there are abandoned now; if the last owner died, it may be one of them
+    /// that killed it: see [`MAX_CRASHES`](crate::MAX_CRASHES).
     Begin {
         /// How the last owner ended, as [`Lease::takeover`](crate::Lease::takeover) says.
         takeover: Takeover,
     },
     /// Time has passed. Told at [`Planner::next_due`](crate::Planner::next_due), and as often as one likes.
     Tick,
-    /// An attempt has ended.
+    /// An attempt has ended. A fact: told again, or of an attempt that is not running, it changes nothing. So
+    /// what a worker reports counts once, also if another planner is told it again.
     Ended {
         /// The run.
         key: RunKey,
@@ -173,6 +180,47 @@ pub enum Input {
         /// What is asked for.
         command: Command,
     },
+}
+
+/// Says what happens to a worker.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Takeover, WorkerEvent, WorkerId};
+///
+/// // Its lease has run out, and it was last heard of sixteen seconds ago.
+/// let silent = Some(std::time::Duration::from_secs(16));
+/// let event = WorkerEvent::Gone { id: WorkerId(1), how: Takeover::Unclean, silent };
+/// assert_eq!(event.id(), WorkerId(1));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WorkerEvent {
+    /// It is there. Told again, its labels and its capacity are these from now on; what runs at it goes on.
+    Present(Worker),
+    /// It is about to end: nothing starts at it any more. What it kills for that is abandoned, not failed.
+    Leaving(WorkerId),
+    /// It carries out nothing any more. What is still running at it by the records is abandoned, and the
+    /// retry policies decide what follows; its reports are not believed any more.
+    Gone {
+        /// Which life.
+        id: WorkerId,
+        /// How it ended: in good order, or without a word.
+        how: Takeover,
+        /// How long ago it was last heard of, if it ended without a word and that is known: a run that had
+        /// started long before is not suspected of its end.
+        silent: Option<Duration>,
+    },
+}
+
+impl WorkerEvent {
+    /// Whose it is.
+    pub fn id(&self) -> WorkerId {
+        match self {
+            WorkerEvent::Present(worker) => worker.id,
+            WorkerEvent::Leaving(id) | WorkerEvent::Gone { id, .. } => *id,
+        }
+    }
 }
 
 /// Says what a pause is for: one job or everything.

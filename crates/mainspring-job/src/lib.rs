@@ -15,7 +15,7 @@
 //! use mainspring_job::cron::Schedule;
 //! use mainspring_job::{
 //!     Action, Command, Definitions, Input, Job, Limits, MemoryStore, Outcome, Output, Owner, Planner, Shard,
-//!     Store, Ticket, Timetable, Work,
+//!     Store, Ticket, Timetable, Work, Worker, WorkerEvent, WorkerId,
 //! };
 //! use std::error::Error;
 //!
@@ -36,6 +36,8 @@
 //! let backup = Job::new("backup".parse()?, daily, Work::new(Action::new("shell", "pg_dump orders")?));
 //! let command = Command::Apply(Definitions::new("example", vec![backup]));
 //! turn("2026-11-20T12:00:00Z", Input::Command { ticket: Ticket(1), command })?;
+//! let worker = Worker::new(WorkerId(lease.epoch), "this machine", 16);
+//! turn("2026-11-20T12:00:00Z", Input::Worker(WorkerEvent::Present(worker)))?;
 //! turn("2026-11-20T12:00:00Z", Input::Begin { takeover: lease.takeover })?;
 //!
 //! let outputs = turn("2026-11-21T02:30:00Z", Input::Tick)?;
@@ -71,6 +73,7 @@
 //! | the states of a run, drawn | [`RunState`] |
 //! | the facts that the planner is told, and its outputs | [`Input`], [`Output`] |
 //! | the planner, and its limits | [`Planner`], [`Limits`] |
+//! | the servers that carry runs out | [`Worker`], [`WorkerEvent`], [`Needs`] |
 //! | what is on disk | [`Operation`], [`Store`], the contract of stores in [`store`] |
 //!
 //! # A shell's turn
@@ -106,6 +109,7 @@ pub mod once;
 pub mod record;
 pub mod run;
 pub mod work;
+pub mod worker;
 
 pub mod input;
 pub mod operation;
@@ -145,7 +149,7 @@ pub use holder::Holder;
 #[doc(inline)]
 pub use hook::{Call, Hook, Hooks, Notice, NoticeKind};
 #[doc(inline)]
-pub use input::{Command, Definitions, Input, Prune, RunRequest, Scope, Ticket};
+pub use input::{Command, Definitions, Input, Prune, RunRequest, Scope, Ticket, WorkerEvent};
 #[doc(inline)]
 pub use job::{Group, Job, MAX_LABEL_BYTES, MAX_LABELS};
 #[doc(inline)]
@@ -199,6 +203,8 @@ pub use trigger::{After, Ending, Rule, Trigger};
 pub use turn::turn;
 #[doc(inline)]
 pub use work::{Action, JobError, MAX_BODY_BYTES, MAX_KIND_BYTES, Work};
+#[doc(inline)]
+pub use worker::{MAX_WORKER_LABEL_BYTES, Needs, Worker, WorkerId, WorkerLabel, WorkerLabelError};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -20,6 +20,7 @@ use crate::reason::Reason;
 use crate::record::{Mark, PauseTerms};
 use crate::run::{Run, RunKey};
 use crate::state::RunState;
+use crate::worker::WorkerId;
 
 /// The most operations in one batch: one group commit.
 pub const MAX_BATCH_OPERATIONS: usize = 1_024;
@@ -97,6 +98,8 @@ pub enum Operation {
         attempt: u32,
         /// When the attempt started, by the store's clock.
         at: Timestamp,
+        /// Where it runs.
+        worker: Option<WorkerId>,
     },
     /// Records the end of an attempt.
     End {
@@ -206,7 +209,7 @@ pub enum Answer {
     Missing,
 }
 
-/// Says how the owner before ended.
+/// Says how the owner before ended, or a worker.
 ///
 /// # Example
 /// ```

@@ -13,6 +13,7 @@ use crate::reason::Reason;
 use crate::refusal::Refusal;
 use crate::run::{Cause, RunKey};
 use crate::work::Work;
+use crate::worker::WorkerId;
 
 /// One thing to do.
 ///
@@ -60,6 +61,8 @@ pub enum Output {
         key: RunKey,
         /// Its attempt, from 1.
         attempt: u32,
+        /// Where it runs.
+        worker: WorkerId,
         /// By which signals, and after how long.
         kill: Kill,
     },
@@ -114,6 +117,8 @@ pub struct Start {
     pub key: RunKey,
     /// Which attempt, from 1.
     pub attempt: u32,
+    /// Where it starts. No other may start it.
+    pub worker: WorkerId,
     /// Why there is a run.
     pub cause: Cause,
     /// When it was due. The difference to now is its lateness.

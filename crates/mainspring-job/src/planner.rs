@@ -6,7 +6,7 @@
 //!                 │ clock       when planning began, and whether the clock was set back     │
 //!                 │ schedule    when which job or run is to be looked at                    │
 //!                 │ jobs        definitions, marks, and what waits for room                 │ ──▶ take_batch
-//!                 │ runs        open runs: their admission, and the slots that they take    │
+//!                 │ runs        open runs: their admission, their slots, and the workers    │
 //!                 │ lookahead   ids of the one-shot jobs of the near future                 │
 //!                 │ followers   who follows the end of whose runs                           │
 //!                 │ silences    when which job has been silent for too long                 │
@@ -22,7 +22,7 @@
 //! Each of these parts owns its fields. Its file says and checks what holds among them, and no other file can
 //! break it. The decisions are beside them and go from one part to the next: `restoration`, `definitions`,
 //! `tick`, `occurrence`, `admission`, `start`, `end`, `follow`, `hooks`, `crash`, `one_shots`, `command`,
-//! `moves`, `naming`.
+//! `moves`, `naming`, `worker_events`.
 //!
 //! An output leaves the planner only with [`Input::Committed`] of the batch that has its record. A shell that
 //! forgets this gets no outputs at all. Batches are answered in the order in which they were taken, and
@@ -78,6 +78,8 @@ mod tick;
 mod wait;
 mod wall_queue;
 mod wall_ticks;
+mod worker_events;
+mod workers;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -88,6 +90,7 @@ use crate::input::Input;
 use crate::operation::Batch;
 use crate::output::Output;
 use crate::work::Action;
+use crate::worker::Needs;
 
 use activity::Activity;
 use clock_watch::ClockWatch;
@@ -173,7 +176,7 @@ impl Planner {
             clock: ClockWatch::default(),
             schedule_queue: ScheduleQueue::default(),
             jobs: Jobs::default(),
-            runs: OpenRuns::new(limits.max_running),
+            runs: OpenRuns::default(),
             lookahead: Lookahead::default(),
             followers: Followers::default(),
             silences: Silences::default(),
@@ -188,21 +191,24 @@ impl Planner {
         }
     }
 
-    /// The same planner, whose executors carry out only the actions for which this is true; without it they
-    /// carry out all. A run of any other stays queued, on record and in the way of its job's next, until a
-    /// planner has it whose executors do. Said before the first fact; it must give the same answer for the
-    /// same action each time.
+    /// The same planner, whose actions need this of the worker that carries them out; without it they need
+    /// nothing. Said before the first fact; it must give the same answer for the same action each time.
     ///
     /// # Example
     /// ```
-    /// use mainspring_job::{Limits, Planner};
+    /// use mainspring_job::{Limits, Needs, Planner, WorkerLabel};
     ///
-    /// let planner = Planner::new(1, Limits::default()).executing(|action| action.kind() == "process");
+    /// let process: WorkerLabel = "process".parse()?;
+    /// let planner = Planner::new(1, Limits::default()).requiring(move |action| match action.kind() {
+    ///     "process" => Needs::new([(process.clone(), 0)]),
+    ///     _ => Needs::default(),
+    /// });
     /// assert_eq!(planner.unserved().count(), 0);
+    /// # Ok::<(), mainspring_job::WorkerLabelError>(())
     /// ```
     #[must_use]
-    pub fn executing(mut self, executes: impl Fn(&Action) -> bool + Send + Sync + 'static) -> Planner {
-        self.runs.execute_only(Arc::new(executes));
+    pub fn requiring(mut self, needs: impl Fn(&Action) -> Needs + Send + Sync + 'static) -> Planner {
+        self.runs.require(Arc::new(needs));
         self
     }
 
@@ -249,6 +255,7 @@ impl Planner {
             Input::Arrived { jobs, former, runs } => self.arrive(now, jobs, former, runs),
             Input::Departed { jobs } => self.depart(now, &jobs),
             Input::Heard { job, at } => self.silences.hear(&job, at),
+            Input::Worker(event) => self.worker(now, event),
             Input::Begin { takeover } => self.begin(now, takeover),
             Input::Tick => self.tick(now),
             Input::Ended { key, attempt, outcome } => self.ended(now, &key, attempt, outcome),
@@ -276,7 +283,6 @@ impl Planner {
             self.activity.is_planning() || self.runs.len() == 0,
             "no run is open before planning begins"
         );
-        debug_assert!(self.runs.running_count() <= self.limits.max_running, "no more run than may");
         debug_assert!(!self.lookahead.is_firing(), "a one-shot job that fires is recorded in the same turn");
     }
 

@@ -23,6 +23,7 @@ use crate::reason::Reason;
 use crate::state::RunState;
 use crate::timetable::Span;
 use crate::work::Work;
+use crate::worker::WorkerId;
 
 /// Names a run for ever. Ordered by job, then nominal time.
 ///
@@ -218,6 +219,9 @@ pub struct Run {
     pub started: Option<Timestamp>,
     /// When the last attempt's end was recorded, or when it became clear that there will be none.
     pub ended: Option<Timestamp>,
+    /// Where the last attempt runs or ran. `None` if there was none, or if the store does not keep it: a
+    /// store that one server has need not, because nothing of an earlier server runs any more.
+    pub worker: Option<WorkerId>,
     /// How the last attempt ended.
     pub outcome: Option<Outcome>,
     /// Why it is in its state. `None` if the state says it all.
@@ -253,6 +257,7 @@ impl Run {
             planned,
             started: None,
             ended: None,
+            worker: None,
             outcome: None,
             reason: None,
             span: None,

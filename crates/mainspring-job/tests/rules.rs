@@ -27,6 +27,7 @@ mod server;
 mod shell;
 mod start;
 mod states;
+mod workers;
 
 use std::sync::Arc;
 
@@ -34,11 +35,11 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use mainspring_cron::{Expression, Schedule};
 use mainspring_job::{
-    Action, ApplyReport, Audit, AuditQuery, Cause, Command, Definitions, Exclusion, Failure, Group, Holder,
-    Input, Job, JobName, Lease, Limits, MAX_BATCH_OPERATIONS, MAX_ON_PROBATION, MemoryStore, Note, OnceId,
-    Operation, Outcome, Output, Owner, PauseTerms, Planner, Prune, Query, Reader, Reason, Refusal, Reply,
-    Run, RunRequest, RunState, Scope, Shard, Start, Store, Submission, Ticket, Timetable, Work, preview,
-    rewind_preview,
+    Action, ApplyReport, Audit, AuditQuery, Cause, Command, Definitions, Exclusion, Failure, Group, Hold,
+    Holder, Input, Job, JobName, Lease, Limits, MAX_BATCH_OPERATIONS, MAX_ON_PROBATION, MemoryStore, Needs,
+    Note, OnceId, Operation, Outcome, Output, Owner, PauseTerms, Planner, Prune, Query, Reader, Reason,
+    Refusal, Reply, Run, RunRequest, RunState, Scope, Shard, Start, Store, Submission, Takeover, Ticket,
+    Timetable, Work, Worker, WorkerEvent, WorkerId, preview, rewind_preview,
 };
 
 use shell::{Shell, at, job, name, work};
@@ -293,7 +294,7 @@ fn a_backfill_runs_each_time_once_in_order_and_never_early() {
 #[test]
 fn only_near_one_shot_jobs_are_in_memory_and_all_fire_in_order() {
     let mut limits = Limits::default();
-    (limits.page, limits.max_lookahead, limits.max_running) = (10, 50, 1_000);
+    (limits.page, limits.max_lookahead) = (10, 50);
     let mut shell = Shell::with("2026-01-01T00:00:00Z", Vec::new(), Vec::new(), limits);
     for index in 0..500_i64 {
         let due = shell.now + SignedDuration::from_secs(index * 37 % 500 * 60 + 1);

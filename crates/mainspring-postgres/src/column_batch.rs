@@ -206,7 +206,7 @@ impl ColumnBatch {
             Operation::Submit(once) => self.submit(ordinal, once),
             Operation::Fire { id, run } => self.insert(ordinal, Some(*id), run),
             Operation::Plan(run) => self.insert(ordinal, None, run),
-            Operation::Begin { key, attempt, at } => self.begins.push(
+            Operation::Begin { key, attempt, at, .. } => self.begins.push(
                 [
                     ordinal,
                     nanoseconds(key.nominal),

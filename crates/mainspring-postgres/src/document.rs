@@ -28,7 +28,7 @@ pub(super) fn operation(operation: &Operation) -> Value {
         Operation::Fire { id, run: fired } => with_id("fire", *id, &run(fired)),
         Operation::Withdraw { id, at } => with_id("withdraw", *id, &withdrawn(*at)),
         Operation::Plan(planned) => json!({ "op": "plan", "run": run(planned) }),
-        Operation::Begin { key, attempt, at } => {
+        Operation::Begin { key, attempt, at, .. } => {
             let may_begin = |state: &RunState| state.may_become(RunState::Running);
             let from: Vec<&str> = RunState::ALL.into_iter().filter(may_begin).map(RunState::name).collect();
             of_run("begin", key, json!({ "attempt": attempt, "at": nanoseconds(*at), "from": from }))

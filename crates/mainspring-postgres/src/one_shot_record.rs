@@ -159,7 +159,7 @@ impl OneShotRecord {
                 rows.run(self);
                 Step::Fired
             }
-            Operation::Begin { key, attempt: 1, at } if self.is_waiting() && self.is_of(key) => {
+            Operation::Begin { key, attempt: 1, at, .. } if self.is_waiting() && self.is_of(key) => {
                 self.begun = Some(nanoseconds(*at));
                 rows.begin(self);
                 Step::Begun

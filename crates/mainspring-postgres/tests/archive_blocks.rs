@@ -287,8 +287,12 @@ fn another_owner_answers_for_what_is_in_packs() {
     let lease = other.acquire(Shard::WHOLE, &Owner::new("other")).unwrap();
     assert_eq!(database.ask(PACKS), "5 4800", "a takeover does not wait for them");
     let (first, second, third) = (&jobs[3], &jobs[1_003], &jobs[2_003]);
-    let begun =
-        Operation::Begin { key: RunKey::new(third.name.clone(), third.id.due), attempt: 2, at: at(9) };
+    let begun = Operation::Begin {
+        key: RunKey::new(third.name.clone(), third.id.due),
+        attempt: 2,
+        at: at(9),
+        worker: None,
+    };
     let batch =
         Batch::new(1, vec![submitted(first), ended(second, RunState::Failed), begun, fired(&jobs[4_003])]);
     assert_eq!(

@@ -56,7 +56,12 @@ fn batch(number: u64, first: u64) -> Batch {
         operations.push(Operation::Plan(planned(index)));
         let before = index.saturating_sub(COUNT / 2);
         operations.push(fired(before));
-        operations.push(Operation::Begin { key: planned(before).key, attempt: 1, at: at(4_000) });
+        operations.push(Operation::Begin {
+            key: planned(before).key,
+            attempt: 1,
+            at: at(4_000),
+            worker: None,
+        });
         let long_before = index.saturating_sub(COUNT);
         let once = once(long_before);
         operations.push(end(RunKey::new(once.name.clone(), once.id.due), RunState::Succeeded));

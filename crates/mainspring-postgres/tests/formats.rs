@@ -110,8 +110,8 @@ fn runs_of_format_6_are_parted_and_a_server_of_it_goes_on() {
         crashes: 0,
         reason: None,
     };
-    let begun = Operation::Begin { key: key(3), attempt: 3, at: at(3) };
-    let again = Operation::Begin { key: key(2), attempt: 1, at: at(3) };
+    let begun = Operation::Begin { key: key(3), attempt: 3, at: at(3), worker: None };
+    let again = Operation::Begin { key: key(2), attempt: 1, at: at(3), worker: None };
     let batch = Batch::new(1, vec![ended.clone(), begun, again]);
     assert_eq!(tried(&mut store, lease, &batch), [Answer::New, Answer::New, Answer::Gone]);
     assert_eq!(tried(&mut store, lease, &Batch::new(2, vec![ended])), [Answer::Gone]);

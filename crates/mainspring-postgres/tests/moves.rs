@@ -23,7 +23,7 @@ fn planned(nominal: i64, state: RunState) -> Operation {
 }
 
 fn begun(nominal: i64) -> Operation {
-    Operation::Begin { key: key(nominal), attempt: 1, at: at(nominal) }
+    Operation::Begin { key: key(nominal), attempt: 1, at: at(nominal), worker: None }
 }
 
 fn moved(nominal: i64, to: RunState) -> Operation {

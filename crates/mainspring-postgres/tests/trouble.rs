@@ -94,7 +94,7 @@ pub(crate) fn cycle(number: u64) -> Batch {
     let id = OnceId { due: nominal, number };
     let once = Once::new(id, at(0), Work::new(Action::new("mail", "to: ada").unwrap()));
     let mut operations = plan(number).operations;
-    operations.push(Operation::Begin { key, attempt: 1, at: nominal });
+    operations.push(Operation::Begin { key, attempt: 1, at: nominal, worker: None });
     operations.push(Operation::Submit(once));
     Batch::new(number, operations)
 }

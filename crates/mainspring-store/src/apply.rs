@@ -46,7 +46,7 @@ pub(super) fn apply(connection: &Connection, operation: &Operation, counts: &mut
             None => Ok(Answer::Gone),
         },
         Operation::Plan(run) => insert(connection, run, counts),
-        Operation::Begin { key, attempt, at } => begin(connection, key, *attempt, *at, counts),
+        Operation::Begin { key, attempt, at, .. } => begin(connection, key, *attempt, *at, counts),
         Operation::End { key, attempt, state, at, outcome, crashes, reason } => {
             let (attempt, state, at, crashes) = (*attempt, *state, *at, *crashes);
             let end = End { attempt, state, at, outcome: outcome.as_ref(), crashes, reason: reason.as_ref() };

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use jiff::{SignedDuration, Timestamp};
 use mainspring_job::{
     Command, Definitions, Input, JobName, Lease, Limits, MAX_PAGE, MemoryStore, Note, Output, Owner, Planner,
-    Prune, Reader, Reply, RunKey, Shard, Start, Store, Ticket, turn,
+    Prune, Reader, Reply, RunKey, Shard, Start, Store, Ticket, Worker, WorkerEvent, WorkerId, turn,
 };
 
 use super::tally::{Event, JobEvent, Outcome, Tally};
@@ -87,7 +87,7 @@ impl<'s> World<'s> {
         let mut world = World {
             scenario,
             index_of: names.enumerate().map(|(index, name)| (name, index)).collect(),
-            planner: Planner::new(lease.epoch, limits()),
+            planner: Planner::new(lease.epoch, Limits::default()),
             store,
             lease,
             // What is due at the first moment is due after the definitions are known.
@@ -105,6 +105,7 @@ impl<'s> World<'s> {
             return Err(refused);
         }
         world.wall = scenario.from;
+        world.tell(own_worker(lease));
         world.tell(Input::Begin { takeover: lease.takeover });
         Ok(world)
     }
@@ -197,7 +198,7 @@ impl<'s> World<'s> {
     fn boot(&mut self) {
         let shard = Shard::WHOLE;
         self.lease = self.store.acquire(shard, &Owner::new(SOURCE)).expect("the owner before is dead");
-        self.planner = Planner::new(self.lease.epoch, limits());
+        self.planner = Planner::new(self.lease.epoch, Limits::default());
         let (jobs, paused) = self.store.jobs(shard).expect("memory can be read");
         let mut runs = self.store.open_runs(shard, None, MAX_PAGE).expect("memory can be read");
         self.tell(Input::Restore { jobs, former: Vec::new(), runs: runs.clone(), paused: paused.clone() });
@@ -213,6 +214,7 @@ impl<'s> World<'s> {
         }
         let refused = self.define();
         assert!(refused.is_empty(), "the names were unique at the first start");
+        self.tell(own_worker(self.lease));
         self.tell(Input::Begin { takeover: self.lease.takeover });
     }
 
@@ -296,9 +298,7 @@ impl<'s> World<'s> {
     }
 }
 
-/// Those of `serve`.
-fn limits() -> Limits {
-    let mut limits = Limits::default();
-    limits.max_running = MAX_RUNNING;
-    limits
+/// The one worker of the server that has a lease, as large as that of `serve`.
+fn own_worker(lease: Lease) -> Input {
+    Input::Worker(WorkerEvent::Present(Worker::new(WorkerId(lease.epoch), SOURCE, MAX_RUNNING)))
 }

@@ -68,6 +68,12 @@ impl AdmissionQueue {
         self.running_count += 1;
     }
 
+    /// A run is admitted that is running already: it had started before this planner.
+    pub(super) fn resume(&mut self, live: &Live) {
+        self.pass(live);
+        self.begin();
+    }
+
     /// Whether a run waits here or is admitted.
     pub(super) fn holds(&self, live: &Live) -> bool {
         let key = &live.run.key;

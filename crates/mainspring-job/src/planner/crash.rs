@@ -1,7 +1,7 @@
 //! The effects of a crash on the runs that it cut off, and on their jobs.
 //!
-//! Cost: one look at each run that was running when the last server ended, once; then nothing while nothing
-//! is in quarantine.
+//! Cost: one look at each run that was running where a server ended, once; then nothing while nothing is in
+//! quarantine.
 //!
 //! Does not describe the rules: see [`quarantine`](super::quarantine).
 
@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use super::quarantine::{MAX_CRASHES, Release};
 use super::{Live, Planner};
 use crate::name::JobName;
-use crate::operation::{Operation, Takeover};
+use crate::operation::Operation;
 use crate::output::{Note, Output};
 use crate::reason::Reason;
 use crate::record::{Mark, Pause};
@@ -75,18 +75,13 @@ impl Planner {
         }
     }
 
-    /// What the runs are that were running when the last server ended, each job's side by side: they are over
-    /// before anything else. They take no slot, are not in the way of another, and are not killed. There are
-    /// as many as may run at once.
-    pub(super) fn abandon_all(&mut self, now: Timestamp, takeover: Takeover, cut_off: Vec<Run>) {
-        self.quarantine.take_over(now, takeover, &cut_off);
+    /// Ends the runs whose worker is gone, each job's side by side: they are over before anything else. They
+    /// take no slot, are not in the way of another, and are not killed.
+    pub(super) fn abandon_all(&mut self, now: Timestamp, cut_off: Vec<Live>) {
         let mut cut_off = cut_off.into_iter().peekable();
-        while let Some(run) = cut_off.next() {
-            let is_last = cut_off.peek().is_none_or(|next| next.key.job != run.key.job);
-            match self.live(&run) {
-                Some(live) => self.abandon(now, live, is_last),
-                None => self.end_orphan(now, &run),
-            }
+        while let Some(live) = cut_off.next() {
+            let is_last = cut_off.peek().is_none_or(|next| next.run.key.job != live.run.key.job);
+            self.abandon(now, live, is_last);
             self.ledger.end_unit();
         }
     }
@@ -103,7 +98,7 @@ impl Planner {
         }
     }
 
-    /// A run that was running when the last server ended. `is_last` says that no other of its job is to
+    /// A run that was running where a server ended. `is_last` says that no other of its job is to
     /// follow.
     fn abandon(&mut self, now: Timestamp, live: Live, is_last: bool) {
         let key = live.run.key.clone();

@@ -40,9 +40,11 @@ impl Planner {
             (_, Some(reason)) => (RunState::Cancelled, Some(reason)),
             (Outcome::TimedOut, None) => (RunState::TimedOut, None),
             // The shell killed it in order to end: as if the server had died, but with the time of its end.
-            (Outcome::Killed, None) if self.activity.is_stopping() => {
+            (Outcome::Killed, None) if self.activity.is_stopping() || self.is_leaving(live) => {
                 (RunState::Abandoned, Some(Reason::ServerStopped))
             }
+            // An executor kills what a planner told it to.
+            (Outcome::Killed, None) if live.is_resumed => (RunState::Cancelled, Some(Reason::Cancelled)),
             (Outcome::Failed(_) | Outcome::Killed, None) => (RunState::Failed, None),
         };
         if live.run.cause != Cause::Once {
@@ -51,6 +53,11 @@ impl Planner {
         let live = self.leave(key);
         self.end_attempt(now, live, state, Some(outcome), (reason, 0));
         self.promote(&key.job);
+    }
+
+    /// Whether the worker of a run is about to end.
+    fn is_leaving(&self, live: &Live) -> bool {
+        live.run.worker.is_some_and(|id| self.runs.workers().is_leaving(id))
     }
 
     /// Ends the attempt of a run that has left, for a reason and with so many crashes of the server in a row.

@@ -12,6 +12,7 @@ use super::quarantine::MAX_CRASHES;
 use crate::name::JobName;
 use crate::record::{Mark, Pause};
 use crate::run::RunKey;
+use crate::worker::Needs;
 
 /// The most runs that a reason names: more do not fit a line, and a group may have thousands.
 pub(super) const MAX_HOLDERS: usize = 4;
@@ -71,15 +72,20 @@ pub enum Hold {
         /// The runs that have the places, at most four, in order of their keys.
         holders: Vec<RunKey>,
     },
-    /// A run of it is due, and as many runs are running as the server may run.
+    /// A run of it is due, and the workers that serve it run as many as they may.
     ServerFull {
         /// The run that waits.
         run: RunKey,
-        /// How many may run at once.
+        /// How many may run at once at these workers.
         limit: usize,
     },
-    /// A run of it is due, and the server has no executor for its action.
-    Unserved(RunKey),
+    /// A run of it is due, and no worker has what it needs.
+    Unserved {
+        /// The run that waits.
+        run: RunKey,
+        /// What it needs.
+        needs: Needs,
+    },
     /// It has had as many runs as it may.
     Done,
     /// Its timetable names no further time.
@@ -113,7 +119,7 @@ impl Hold {
             Hold::Waiting(_) => "waiting",
             Hold::GroupFull { .. } => "group_full",
             Hold::ServerFull { .. } => "server_full",
-            Hold::Unserved(_) => "unserved",
+            Hold::Unserved { .. } => "unserved",
             Hold::Done => "done",
             Hold::NoTime => "no_time",
         }
@@ -136,7 +142,7 @@ impl Hold {
                 format!("the end of a run of the group, or `mainspring cancel {run}`")
             }
             Hold::ServerFull { run, .. } => format!("the end of a run, or `mainspring cancel {run}`"),
-            Hold::Unserved(_) => "a server that carries it out".to_owned(),
+            Hold::Unserved { needs, .. } => format!("a worker that has {needs}"),
             Hold::Done | Hold::NoTime => "another definition".to_owned(),
         }
     }
@@ -180,7 +186,7 @@ impl fmt::Display for Hold {
             Hold::ServerFull { run, limit } => {
                 write!(f, "{run} is due and waits for a place of the server, which runs {limit} at once")
             }
-            Hold::Unserved(run) => write!(f, "{run} is due, and nothing here carries it out"),
+            Hold::Unserved { run, needs } => write!(f, "{run} is due, and no worker has {needs}"),
             Hold::Done => f.write_str("it has had as many runs as it may"),
             Hold::NoTime => f.write_str("its timetable names no further time"),
         }

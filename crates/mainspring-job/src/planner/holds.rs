@@ -8,8 +8,8 @@
 //! | the clock stands before what is planned | when the clock has caught up, or when it is rewound |
 //! | no room for another open run | when some have ended |
 //! | an earlier run runs, or waits for its slot | with the end of that run, or its start |
-//! | its group or the server runs as many as it may | when some of those have ended |
-//! | nothing carries its action out | with a server that does |
+//! | its group or the workers run as many as they may | when some of those have ended |
+//! | no worker has what it needs | with one that has |
 //! | it has had its runs, or has no further time | with another definition |
 //!
 //! Several hold at once, and one does not hide another. All faces show this list.
@@ -20,8 +20,8 @@
 
 use jiff::Timestamp;
 
-use super::Planner;
 use super::hold::Hold;
+use super::{Live, Planner};
 use crate::job::Job;
 use crate::name::JobName;
 use crate::policy::Overlap;
@@ -63,15 +63,20 @@ impl Planner {
         let mut open = self.runs.in_the_way(&job.name);
         if job.work.policies.overlap == Overlap::Allow {
             // No run is in the way of another, but each needs a slot.
-            return self.runs.full_capacity(open.find(|live| live.run.state == RunState::Queued)?);
+            return self.why_no_slot(open.find(|live| live.run.state == RunState::Queued)?);
         }
         let live = open.next()?;
         let key = live.run.key.clone();
-        let is_unserved = || self.unserved().any(|run| run.key == key);
         Some(match live.run.state {
             RunState::Running => Hold::Running(key),
-            _ if is_unserved() => Hold::Unserved(key),
-            _ => self.runs.full_capacity(live).unwrap_or(Hold::Waiting(key)),
+            _ => self.why_no_slot(live).unwrap_or(Hold::Waiting(key)),
         })
+    }
+
+    /// Why a run that may be in line for a slot has none.
+    fn why_no_slot(&self, live: &Live) -> Option<Hold> {
+        let needs = self.unserved().find(|(run, _)| run.key == live.run.key).map(|(_, needs)| needs.clone());
+        let unserved = needs.map(|needs| Hold::Unserved { run: live.run.key.clone(), needs });
+        unserved.or_else(|| self.runs.full_capacity(live))
     }
 }

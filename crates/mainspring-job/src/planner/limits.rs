@@ -4,22 +4,21 @@ use std::time::Duration;
 
 use crate::policy::Retention;
 
-/// Limits of one planner. The default is for one machine.
+/// Limits of one planner. The default is for one machine. How many runs run at once is each worker's own
+/// limit: see [`Worker::capacity`](crate::Worker::capacity).
 ///
 /// # Example
 /// ```
 /// use mainspring_job::{Limits, Planner};
 ///
 /// let mut limits = Limits::default();
-/// limits.max_running = 16;
+/// limits.max_open = 1_000;
 /// let planner = Planner::new(1, limits);
-/// assert_eq!(planner.running_count(), 0);
+/// assert_eq!(planner.open_count(), 0);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Runs that are running at once; at least 1. A thousand processes are a busy machine.
-    pub max_running: usize,
     /// Open runs in all, about a kilobyte each. What comes due beyond it stays in the store, or unplanned,
     /// until there is room; a backfill or a run by hand is refused.
     pub max_open: usize,
@@ -44,7 +43,6 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
-            max_running: 1_000,
             max_open: 100_000,
             max_jobs: 100_000,
             max_lookahead: 1_000_000,

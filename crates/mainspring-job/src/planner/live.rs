@@ -13,6 +13,7 @@ use super::schedule_queue::Entry;
 use crate::reason::Reason;
 use crate::run::Run;
 use crate::work::Work;
+use crate::worker::Needs;
 
 /// An open run.
 #[derive(Clone, Debug)]
@@ -21,6 +22,10 @@ pub(super) struct Live {
     pub(super) work: Arc<Work>,
     /// Why its end is asked for, if it is.
     pub(super) kill_reason: Option<Reason>,
+    /// What it needs of its worker, while it is in line for a slot.
+    pub(super) needs: Option<Needs>,
+    /// Whether it runs since before this planner, which does not know then whether its end was asked for.
+    pub(super) is_resumed: bool,
     /// Its entry in the schedule queue, while it is scheduled.
     pub(super) wakes: Option<Entry>,
     /// The turn in which it was admitted.
@@ -41,6 +46,8 @@ impl Live {
             run,
             work,
             kill_reason: None,
+            needs: None,
+            is_resumed: false,
             wakes: None,
             admitted: 0,
             unconfirmed: None,

@@ -15,6 +15,7 @@ use crate::job::Job;
 use crate::name::JobName;
 use crate::record::{Mark, PauseTerms};
 use crate::run::{Run, RunKey};
+use crate::worker::{Needs, Worker};
 
 impl Planner {
     /// How many runs are open: scheduled, queued or running.
@@ -27,10 +28,15 @@ impl Planner {
         self.runs.running_count()
     }
 
-    /// The runs that are due and wait because their action has no executor: see
-    /// [`executing`](Planner::executing).
-    pub fn unserved(&self) -> impl Iterator<Item = &Run> {
-        self.runs.unserved().map(|live| &live.run)
+    /// The runs that are due and wait because no worker has what they need, each with that: see
+    /// [`requiring`](Planner::requiring).
+    pub fn unserved(&self) -> impl Iterator<Item = (&Run, &Needs)> {
+        self.runs.unserved().map(|(live, needs)| (&live.run, needs))
+    }
+
+    /// The workers that are there, each with how many runs run at it.
+    pub fn workers(&self) -> impl Iterator<Item = (&Worker, usize)> {
+        self.runs.workers().iter()
     }
 
     /// How many one-shot jobs are in memory: their ids, or they themselves once they are due. One that was

@@ -18,6 +18,8 @@
 //!
 //! Does not decide which run may start or has to wait: it is told which job is paused and which run barred.
 
+mod promotion;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -31,6 +33,7 @@ use super::rest::Rest;
 use super::run_slots::RunSlots;
 use super::schedule_queue::{Item, ScheduleQueue};
 use super::wait;
+use super::workers::Workers;
 use crate::input::Prune;
 use crate::name::JobName;
 use crate::once::Once;
@@ -39,8 +42,9 @@ use crate::reason::Reason;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 use crate::work::{Action, Work};
+use crate::worker::{Needs, Worker, WorkerId};
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct OpenRuns {
     /// Every open run but those in `postponed`, and no other.
     runs: BTreeMap<RunKey, Live>,
@@ -55,16 +59,6 @@ pub(super) struct OpenRuns {
 
 /// What is asked about open runs.
 impl OpenRuns {
-    pub(super) fn new(max_running: usize) -> OpenRuns {
-        OpenRuns {
-            runs: BTreeMap::new(),
-            queues: BTreeMap::new(),
-            slots: RunSlots::new(max_running),
-            postponed: Vec::new(),
-            turn: 0,
-        }
-    }
-
     pub(super) fn len(&self) -> usize {
         self.runs.len()
     }
@@ -73,12 +67,23 @@ impl OpenRuns {
         self.slots.running_count()
     }
 
-    /// The runs that are in no line, because their action has no executor.
-    pub(super) fn unserved(&self) -> impl Iterator<Item = &Live> {
-        self.slots.unserved().map(|key| &self.runs[key])
+    /// The runs in line that need what no worker has, each with that.
+    pub(super) fn unserved(&self) -> impl Iterator<Item = (&Live, &Needs)> {
+        self.slots.unserved().map(|(key, needs)| (&self.runs[key], needs))
     }
 
-    /// Why an admitted run has no slot, if its group or the server is full.
+    /// The workers that are there.
+    pub(super) fn workers(&self) -> &Workers {
+        self.slots.workers()
+    }
+
+    /// The runs that are running at a worker.
+    pub(super) fn running_at(&self, id: WorkerId) -> Vec<RunKey> {
+        let is_there = |live: &&Live| live.run.state == RunState::Running && live.run.worker == Some(id);
+        self.iter().filter(is_there).map(|live| live.run.key.clone()).collect()
+    }
+
+    /// Why an admitted run has no slot, if its group or the workers that serve it are full.
     pub(super) fn full_capacity(&self, live: &Live) -> Option<Hold> {
         let run = live.run.key.clone();
         let of_group = live.work.group.as_ref().and_then(|group| {
@@ -90,7 +95,7 @@ impl OpenRuns {
             let holders = holders.map(|other| other.run.key.clone()).collect();
             Some(Hold::GroupFull { run: run.clone(), group: group.clone(), limit, holders })
         });
-        of_group.or_else(|| self.slots.full_server().map(|limit| Hold::ServerFull { run, limit }))
+        of_group.or_else(|| self.slots.full_workers(live).map(|limit| Hold::ServerFull { run, limit }))
     }
 
     /// Whether a run of this key is open, one that the next turn admits among them.
@@ -188,9 +193,24 @@ impl OpenRuns {
 
 /// The steps from one row of the table to the next.
 impl OpenRuns {
-    /// Only these actions have an executor.
-    pub(super) fn execute_only(&mut self, executes: Arc<dyn Fn(&Action) -> bool + Send + Sync>) {
-        self.slots.execute_only(executes);
+    /// Actions need this of their worker.
+    pub(super) fn require(&mut self, requires: Arc<dyn Fn(&Action) -> Needs + Send + Sync>) {
+        self.slots.require(requires);
+    }
+
+    /// A worker is there, or is another than it was.
+    pub(super) fn welcome(&mut self, worker: Worker) {
+        self.slots.welcome(worker);
+    }
+
+    /// Nothing starts at a worker any more.
+    pub(super) fn leave_worker(&mut self, id: WorkerId) {
+        self.slots.leave(id);
+    }
+
+    /// A worker is not there any more. All that ran at it has left.
+    pub(super) fn dismiss(&mut self, id: WorkerId) {
+        self.slots.dismiss(id);
     }
 
     /// Takes over the groups of a source, and their limits.
@@ -310,12 +330,21 @@ impl OpenRuns {
         self.runs.insert(live.run.key.clone(), live);
     }
 
+    /// A run goes on that had started before this planner, at a worker that is there.
+    pub(super) fn restore_running(&mut self, live: Live) {
+        assert_eq!(live.run.state, RunState::Running, "only a running run goes on");
+        self.slots.resume(&live);
+        let queue = self.queues.entry(live.run.key.job.clone()).or_default();
+        queue.resume(&live);
+        self.runs.insert(live.run.key.clone(), live);
+    }
+
     /// A queued run that has a slot starts its next attempt.
     pub(super) fn begin_attempt(&mut self, key: &RunKey, now: Timestamp) -> &mut Live {
         let live = self.runs.get_mut(key).expect("what is in line for a slot is open");
         assert_eq!(live.run.state, RunState::Queued, "what starts was queued");
         // While the run is still queued, so that it is found in the line for a slot.
-        self.slots.take(live);
+        live.run.worker = Some(self.slots.take(live));
         self.queues.get_mut(&key.job).expect("what is in line is admitted").begin();
         let run = &mut live.run;
         run.state = RunState::Running;
@@ -330,7 +359,7 @@ impl OpenRuns {
         if let Some(entry) = live.wakes.take() {
             schedule.cancel(entry);
         }
-        self.slots.remove(&live);
+        self.slots.remove(&mut live);
         if let Some(queue) = self.queues.get_mut(&key.job) {
             queue.remove(&live);
             if queue.is_empty() {
@@ -367,15 +396,15 @@ impl OpenRuns {
         }
     }
 
-    /// Notes why a running attempt is to end, once. Tells which attempt that is, and how it is ended; `None`
-    /// if it does not run or is to end already.
-    pub(super) fn kill(&mut self, key: &RunKey, reason: Reason) -> Option<(u32, Kill)> {
+    /// Notes why a running attempt is to end, once. Tells which attempt that is, where, and how it is ended;
+    /// `None` if it does not run or is to end already.
+    pub(super) fn kill(&mut self, key: &RunKey, reason: Reason) -> Option<(u32, WorkerId, Kill)> {
         let live = self.runs.get_mut(key)?;
         if live.run.state != RunState::Running || live.kill_reason.is_some() {
             return None;
         }
         live.kill_reason = Some(reason);
-        Some((live.run.attempt, live.work.policies.timeout.kill))
+        Some((live.run.attempt, live.run.worker?, live.work.policies.timeout.kill))
     }
 
     /// The next attempt of a run that is running is not due before a time.
@@ -397,74 +426,6 @@ impl OpenRuns {
     }
 }
 
-/// The admission of runs.
-impl OpenRuns {
-    /// The jobs with runs that are queued or running.
-    pub(super) fn gated_jobs(&self) -> Vec<JobName> {
-        self.queues.keys().cloned().collect()
-    }
-
-    /// A job is paused: what is admitted and has not started waits again.
-    pub(super) fn hold(&mut self, job: &JobName, rest: Rest) {
-        for key in self.queued(job) {
-            if rest.holds(&self.runs[&key].run) {
-                self.send_back(&key);
-            }
-        }
-        // One that the pause does not hold may have waited behind them.
-        self.promote(job, rest);
-    }
-
-    /// Admits runs of a job as far as its policy allows.
-    pub(super) fn promote(&mut self, job: &JobName, rest: Rest) {
-        if let Some(key) = self.overtaken(job, rest) {
-            self.send_back(&key);
-        }
-        while let Some(key) = self.first_admissible(job, rest) {
-            let live = &self.runs[&key];
-            self.slots.add(live);
-            self.queues.get_mut(job).expect("a run waits at it").pass(live);
-        }
-    }
-
-    /// A queued run waits for admission again.
-    fn send_back(&mut self, key: &RunKey) {
-        let live = &self.runs[key];
-        self.slots.remove(live);
-        let queue = self.queues.get_mut(&key.job).expect("what is queued is in an admission queue");
-        queue.remove(live);
-        queue.add(live);
-    }
-
-    /// The one admitted run of a job that has not started, and is due later than one that waits and may
-    /// pass.
-    fn overtaken(&self, job: &JobName, rest: Rest) -> Option<RunKey> {
-        let queue = self.queues.get(job)?;
-        let key = queue.single()?;
-        let past = &self.runs[key];
-        let passes_singly = past.work.policies.overlap != Overlap::Allow || past.run.cause == Cause::CatchUp;
-        if !passes_singly || past.run.state != RunState::Queued {
-            return None;
-        }
-        let passes = |key: &RunKey| {
-            let live = &self.runs[key];
-            let is_alike = past.work.policies.overlap != Overlap::Allow || live.run.cause == past.run.cause;
-            is_alike && !rest.holds(&live.run)
-        };
-        queue.waiting_before(past).any(passes).then(|| key.clone())
-    }
-
-    /// The first that waits, could be admitted, and is not held by a pause.
-    fn first_admissible(&self, job: &JobName, rest: Rest) -> Option<RunKey> {
-        let queue = self.queues.get(job).filter(|queue| !queue.is_shut())?;
-        let may_pass = |key: &&RunKey| {
-            let live = &self.runs[*key];
-            queue.is_open_for(live) && !rest.holds(&live.run)
-        };
-        queue.waiting().find(may_pass).cloned()
-    }
-}
-
 /// What always holds.
 impl OpenRuns {
     /// Checks that each run is where its state says, and that no run waits that could be admitted.
@@ -483,8 +444,7 @@ impl OpenRuns {
             let is_queued = self.queues.get(&key.job).is_some_and(|queue| queue.holds(live));
             assert_eq!(is_queued, !is_scheduled, "{key} is in an admission queue iff queued or running");
         }
-        let running = self.runs.values().filter(|live| live.run.state == RunState::Running).count();
-        assert_eq!(running, self.slots.running_count(), "slots are taken by what runs");
+        self.slots.check(self.runs.values().filter(|live| live.run.state == RunState::Running));
         for (job, queue) in &self.queues {
             queue.check();
             let started = self.of(job).filter(|live| live.run.state == RunState::Running).count();
@@ -495,6 +455,5 @@ impl OpenRuns {
             let found = self.overtaken(job, rest_of(job));
             assert!(found.is_none(), "{found:?} is admitted before one that is due earlier");
         }
-        self.slots.check();
     }
 }

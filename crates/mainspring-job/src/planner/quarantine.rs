@@ -27,6 +27,9 @@
 //! while its owner lived. No server saw when the owner died. It was alive at each time that is on record, and
 //! where leases run out, when it renewed its own: see [`Planner::following`](super::Planner::following).
 //!
+//! On several servers it is a worker that dies: its runs are found without an end, and the table holds for
+//! it.
+//!
 //! Cost: nothing while nothing is in quarantine; else a look at each run of it in line when a slot is free.
 //!
 //! Does not find a job that kills the server late: a run that outlives its probation counts from one again,
@@ -66,13 +69,13 @@ pub const MAX_ON_PROBATION: usize = 16;
 /// What is in quarantine.
 #[derive(Debug)]
 pub(super) struct Quarantine {
-    /// How the last owner ended.
+    /// How the last owner ended, or the worker that is gone last.
     takeover: Takeover,
     /// How long before the takeover it was last heard of, if its lease has run out.
     silent: Option<Duration>,
-    /// The latest time at which it is known to have lived.
+    /// The latest time on record at which the last owner lived.
     lived_until: Timestamp,
-    /// What it ran that may have killed it.
+    /// What ran at that which may have killed it.
     suspected: BTreeSet<JobName>,
     /// Jobs that have crashes and are not paused for them.
     jobs: BTreeSet<JobName>,
@@ -125,25 +128,35 @@ impl Quarantine {
         self.silent = silent;
     }
 
-    /// The shard was taken over in this way, from an owner that ran these. What had started soon before it
-    /// was last heard of may be to blame for its end.
-    pub(super) fn take_over(&mut self, now: Timestamp, takeover: Takeover, cut_off: &[Run]) {
-        self.takeover = takeover;
+    /// The latest time at which the last owner is known to have lived.
+    pub(super) fn owner_lived_until(&self, now: Timestamp) -> Timestamp {
         let heard = self.silent.and_then(|silent| now.checked_sub(silent).ok());
-        self.hear(heard.into_iter());
-        let is_soon = |started: Timestamp| self.lived_until.duration_since(started) < PROBATION;
-        let suspected = cut_off.iter().filter(|run| run.started.is_none_or(is_soon));
-        if takeover == Takeover::Unclean {
-            self.suspected = suspected.map(|run| run.key.job.clone()).collect();
-        }
+        heard.map_or(self.lived_until, |heard| heard.max(self.lived_until))
     }
 
-    /// Whether the last owner died by a crash of its own, for which this job may be to blame.
+    /// A worker that ran these ended in this way, or the last owner with all that ran at it, and is known to
+    /// have lived until then. What had started soon before may be to blame for its end.
+    pub(super) fn take_over<'r>(
+        &mut self,
+        takeover: Takeover,
+        lived_until: Timestamp,
+        cut_off: impl Iterator<Item = &'r Run>,
+    ) {
+        self.takeover = takeover;
+        let is_soon = |started: Timestamp| lived_until.duration_since(started) < PROBATION;
+        let suspected = cut_off.filter(|run| run.started.is_none_or(is_soon));
+        self.suspected = match takeover {
+            Takeover::Unclean => suspected.map(|run| run.key.job.clone()).collect(),
+            Takeover::Clean | Takeover::Rebooted => BTreeSet::new(),
+        };
+    }
+
+    /// Whether the end of what is gone last was a crash, for which this job may be to blame.
     pub(super) fn suspects(&self, job: &JobName) -> bool {
         self.suspected.contains(job)
     }
 
-    /// Why what was running when the last owner ended has no end.
+    /// Why what was running when that ended has no end.
     pub(super) fn why_cut_off(&self) -> Reason {
         match self.takeover {
             Takeover::Clean => Reason::ServerEnded,

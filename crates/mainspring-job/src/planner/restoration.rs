@@ -2,7 +2,8 @@
 //!
 //! | a run was | it becomes |
 //! |---|---|
-//! | running | `abandoned`, before anything else, and its retry policy decides what follows |
+//! | running, at a worker that is there | as it was |
+//! | running, elsewhere | `abandoned`, before anything else, and its retry policy decides what follows |
 //! | scheduled | as it was; if its time has passed, it is due now |
 //! | queued | as it was, in the line for its slot |
 //! | any of these, and its job is no more | `abandoned` or `cancelled` |
@@ -62,9 +63,9 @@ impl Planner {
     pub(super) fn begin(&mut self, now: Timestamp, takeover: Takeover) {
         let restored = self.activity.begin();
         self.clock.begin(now);
-        let (cut_off, waiting): (Vec<Run>, Vec<Run>) =
+        let (running, waiting): (Vec<Run>, Vec<Run>) =
             restored.into_iter().partition(|run| run.state == RunState::Running);
-        self.abandon_all(now, takeover, cut_off);
+        self.take_over(now, takeover, running);
         for run in waiting {
             match self.live(&run) {
                 Some(live) => self.resume_run(now, live),
@@ -85,6 +86,26 @@ impl Planner {
             self.start_at_boot(now, &name);
             self.ledger.end_unit();
         }
+    }
+
+    /// Runs that were running: they go on, or are over before anything else.
+    fn take_over(&mut self, now: Timestamp, takeover: Takeover, running: Vec<Run>) {
+        let is_there = |run: &Run| run.worker.is_some_and(|id| self.runs.workers().has(id));
+        let (there, cut_off): (Vec<Run>, Vec<Run>) = running.into_iter().partition(is_there);
+        let lived_until = self.quarantine.owner_lived_until(now);
+        self.quarantine.take_over(takeover, lived_until, cut_off.iter());
+        self.resume_running(there);
+        let mut lives = Vec::new();
+        for run in cut_off {
+            match self.live(&run) {
+                Some(live) => lives.push(live),
+                None => {
+                    self.end_orphan(now, &run);
+                    self.ledger.end_unit();
+                }
+            }
+        }
+        self.abandon_all(now, lives);
     }
 
     /// What the planner keeps of a restored run. `None` if neither it nor its job says what it does.

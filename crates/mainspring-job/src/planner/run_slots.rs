@@ -1,13 +1,14 @@
-//! Slots of runs: how many runs may run at once, in each group and in all, and which is next.
+//! Slots of runs: how many runs may run at once, in each group and at each worker, and which is next.
 //!
 //! ```text
-//!  group "db", limit 2    ready: [priority 5, due 12:00] [priority 0, due 11:59] ..
-//!  no group, no limit     ready: ..                                                   ──▶ max_running in all
+//!  group "db", limit 2, needs nothing    ready: [priority 5, due 12:00] [priority 0, due 11:59] ..
+//!  group "db", limit 2, needs gpu        ready: ..                                          ──▶ a worker that
+//!  no group, no limit,  needs nothing    ready: ..                                              has a free place
 //! ```
 //!
-//! The best of all groups that have a slot starts first: the highest priority, then the earliest due time,
-//! then the key. A run whose action has no executor is in none of these lines: it waits for a planner that
-//! has one. Cost: O(log n) to come and go, O(groups) to find the best.
+//! The best of all lines whose group has a slot and whose needs a free worker has starts first: the highest
+//! priority, then the earliest due time, then the key. A run whose needs no worker has waits in its line, and
+//! is in the way of none in another. Cost: O(log n) to come and go, O(lines * workers) to find the best.
 //!
 //! Does not know which runs are admitted: it is told.
 
@@ -19,64 +20,82 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::live::Live;
+use super::workers::Workers;
 use crate::input::Prune;
 use crate::name::JobName;
 use crate::run::RunKey;
 use crate::state::RunState;
 use crate::work::{Action, Work};
+use crate::worker::{Needs, Worker, WorkerId};
 
-/// Order in a group: see above.
+/// Order in a line: see above.
 type Rank = (Reverse<i8>, Timestamp, RunKey);
 
-#[derive(Debug, Default)]
-struct GroupSlots {
-    running_count: usize,
-    ready: BTreeSet<Rank>,
-}
+/// A group, if any, and what the runs need of their worker.
+type LineKey = (Option<JobName>, Needs);
 
-/// Says which actions have an executor.
+/// Says what an action needs of the worker that carries it out.
 #[derive(Clone)]
-pub(super) struct Executes(Arc<dyn Fn(&Action) -> bool + Send + Sync>);
+pub(super) struct Requires(Arc<dyn Fn(&Action) -> Needs + Send + Sync>);
 
-impl fmt::Debug for Executes {
+impl fmt::Debug for Requires {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Executes")
+        f.write_str("Requires")
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct RunSlots {
-    max_running: usize,
-    /// `None`: every action has an executor.
-    executes: Option<Executes>,
-    /// Admitted runs whose action has no executor.
-    unserved: BTreeSet<RunKey>,
+    /// `None`: no action needs anything.
+    requires: Option<Requires>,
+    workers: Workers,
     running_count: usize,
-    /// Groups with something ready or running. `None` is for runs in no group.
-    groups: BTreeMap<Option<JobName>, GroupSlots>,
+    /// How many runs of each group are running, where any is.
+    running: BTreeMap<JobName, usize>,
+    /// Lines with a run in them.
+    lines: BTreeMap<LineKey, BTreeSet<Rank>>,
     /// By each source that defines the group. The smallest holds.
     limits: BTreeMap<JobName, BTreeMap<String, u32>>,
 }
 
 impl RunSlots {
-    pub(super) fn new(max_running: usize) -> RunSlots {
-        let (groups, limits, unserved) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
-        RunSlots { max_running, executes: None, unserved, running_count: 0, groups, limits }
+    /// Actions need this of their worker. Said before the first run is in line.
+    pub(super) fn require(&mut self, requires: Arc<dyn Fn(&Action) -> Needs + Send + Sync>) {
+        debug_assert!(self.lines.is_empty(), "no run was placed before");
+        self.requires = Some(Requires(requires));
     }
 
-    /// Only these actions have an executor. Said before the first run is in line.
-    pub(super) fn execute_only(&mut self, executes: Arc<dyn Fn(&Action) -> bool + Send + Sync>) {
-        debug_assert!(self.groups.is_empty() && self.unserved.is_empty(), "no run was placed before");
-        self.executes = Some(Executes(executes));
+    fn needs(&self, work: &Work) -> Needs {
+        self.requires.as_ref().map_or_else(Needs::default, |Requires(requires)| requires(&work.action))
     }
 
-    /// The admitted runs whose action has no executor.
-    pub(super) fn unserved(&self) -> impl Iterator<Item = &RunKey> {
-        self.unserved.iter()
+    /// The admitted runs that need what no worker has, each with that.
+    pub(super) fn unserved(&self) -> impl Iterator<Item = (&RunKey, &Needs)> {
+        let unserved = self.lines.iter().filter(|((_, needs), _)| !self.workers.has_serving(needs));
+        unserved.flat_map(|((_, needs), line)| line.iter().map(move |(_, _, key)| (key, needs)))
     }
 
     pub(super) fn running_count(&self) -> usize {
         self.running_count
+    }
+
+    pub(super) fn workers(&self) -> &Workers {
+        &self.workers
+    }
+
+    /// A worker is there, or is another than it was.
+    pub(super) fn welcome(&mut self, worker: Worker) {
+        self.workers.welcome(worker);
+    }
+
+    /// Nothing starts at a worker any more.
+    pub(super) fn leave(&mut self, id: WorkerId) {
+        self.workers.leave(id);
+    }
+
+    /// A worker is not there any more. All that ran at it was removed.
+    pub(super) fn dismiss(&mut self, id: WorkerId) {
+        self.workers.remove(id);
     }
 
     /// Takes over the groups of a source; those that the set does not hold go with the jobs that it does not
@@ -98,79 +117,120 @@ impl RunSlots {
         }
     }
 
-    fn has_slot(&self, group: Option<&JobName>) -> bool {
-        self.full_server().is_none() && group.is_none_or(|group| self.full_group(group).is_none())
+    fn is_open(&self, group: Option<&JobName>) -> bool {
+        group.is_none_or(|group| self.full_group(group).is_none())
     }
 
     /// The limit of a group of which as many runs are running as may.
     pub(super) fn full_group(&self, group: &JobName) -> Option<u32> {
-        let running = self.groups.get(&Some(group.clone())).map_or(0, |slots| slots.running_count);
+        let running = self.running.get(group).copied().unwrap_or_default();
         let limit = *self.limits.get(group)?.values().min()?;
         (usize::try_from(limit).unwrap_or(usize::MAX) <= running).then_some(limit)
     }
 
-    /// The limit of all runs, if as many are running.
-    pub(super) fn full_server(&self) -> Option<usize> {
-        (self.max_running <= self.running_count).then_some(self.max_running)
+    /// How many places the workers have that serve a run in line, if none of them is free.
+    pub(super) fn full_workers(&self, live: &Live) -> Option<usize> {
+        self.workers.full_capacity(live.needs.as_ref()?)
     }
 
-    /// Whether there is a slot for this work beside all that runs and is in line. Of a group it is not said.
+    /// Whether there is a slot for this work beside all that is in line. Of a group it is not said.
     pub(super) fn has_spare(&self, work: &Work) -> bool {
-        let in_line: usize = self.groups.values().map(|slots| slots.ready.len()).sum();
-        let executes = self.executes.as_ref().is_none_or(|Executes(executes)| executes(&work.action));
-        work.group.is_none() && executes && self.running_count + in_line < self.max_running
+        let in_line: usize = self.lines.values().map(BTreeSet::len).sum();
+        work.group.is_none() && in_line < self.workers.free_count(&self.needs(work))
     }
 
     /// A queued run is in line for a slot.
-    pub(super) fn add(&mut self, live: &Live) {
-        if self.executes.as_ref().is_some_and(|Executes(executes)| !executes(&live.work.action)) {
-            self.unserved.insert(live.run.key.clone());
-            return;
-        }
-        self.groups.entry(live.work.group.clone()).or_default().ready.insert(rank(live));
+    pub(super) fn add(&mut self, live: &mut Live) {
+        let needs = self.needs(&live.work);
+        let key = (live.work.group.clone(), needs.clone());
+        self.lines.entry(key).or_default().insert(rank(live));
+        live.needs = Some(needs);
     }
 
-    /// A run takes a slot.
-    pub(super) fn take(&mut self, live: &Live) {
+    /// A run in line takes a slot. Tells at which worker.
+    pub(super) fn take(&mut self, live: &mut Live) -> WorkerId {
         debug_assert!(
-            self.has_slot(live.work.group.as_ref()),
+            self.is_open(live.work.group.as_ref()),
             "what takes a slot was the best of those that may"
         );
-        let slots = self.groups.entry(live.work.group.clone()).or_default();
-        slots.ready.remove(&rank(live));
-        slots.running_count += 1;
+        let needs = live.needs.as_ref().expect("what takes a slot was in line");
+        let worker = self.workers.choose(needs).expect("what takes a slot has a worker that is free");
+        self.leave_line(live);
+        self.workers.begin(worker);
+        self.count(live.work.group.as_ref());
+        worker
+    }
+
+    /// A run is running at a worker that is there: it had started before this planner.
+    pub(super) fn resume(&mut self, live: &Live) {
+        self.workers.resume(worker_of(live));
+        self.count(live.work.group.as_ref());
+    }
+
+    fn count(&mut self, group: Option<&JobName>) {
         self.running_count += 1;
+        if let Some(group) = group {
+            *self.running.entry(group.clone()).or_default() += 1;
+        }
     }
 
     /// A run leaves its slot, or the line for one.
-    pub(super) fn remove(&mut self, live: &Live) {
-        if self.unserved.remove(&live.run.key) {
-            return;
-        }
-        let Some(slots) = self.groups.get_mut(&live.work.group) else { return };
+    pub(super) fn remove(&mut self, live: &mut Live) {
         if live.run.state == RunState::Running {
-            slots.running_count -= 1;
+            self.workers.end(worker_of(live));
             self.running_count -= 1;
+            if let Some(group) = &live.work.group {
+                let running = self.running.get_mut(group).expect("a group knows what runs of it");
+                *running -= 1;
+                if *running == 0 {
+                    self.running.remove(group);
+                }
+            }
         } else {
-            slots.ready.remove(&rank(live));
+            self.leave_line(live);
         }
-        if slots.running_count == 0 && slots.ready.is_empty() {
-            self.groups.remove(&live.work.group);
+    }
+
+    /// Does nothing for a run that is in no line.
+    fn leave_line(&mut self, live: &mut Live) {
+        let Some(needs) = live.needs.take() else { return };
+        let key = (live.work.group.clone(), needs);
+        if let Some(line) = self.lines.get_mut(&key) {
+            line.remove(&rank(live));
+            if line.is_empty() {
+                self.lines.remove(&key);
+            }
         }
     }
 
     /// The run that may start next, of those that are not barred.
     pub(super) fn best(&self, is_barred: impl Fn(&RunKey) -> bool) -> Option<RunKey> {
-        let open = self.groups.iter().filter(|(group, _)| self.has_slot(group.as_ref()));
-        let first = |slots: &'_ GroupSlots| slots.ready.iter().find(|(_, _, key)| !is_barred(key)).cloned();
-        open.filter_map(|(_, slots)| first(slots)).min().map(|(_, _, key)| key)
+        let has_slot =
+            |(group, needs): &LineKey| self.is_open(group.as_ref()) && 0 < self.workers.free_count(needs);
+        let open = self.lines.iter().filter(|(key, _)| has_slot(key));
+        let first = |line: &'_ BTreeSet<Rank>| line.iter().find(|(_, _, key)| !is_barred(key)).cloned();
+        open.filter_map(|(_, line)| first(line)).min().map(|(_, _, key)| key)
     }
 
-    pub(super) fn check(&self) {
-        let running: usize = self.groups.values().map(|slots| slots.running_count).sum();
-        assert_eq!(running, self.running_count, "the slots of all groups are all slots");
-        assert!(self.running_count <= self.max_running, "no more run than may");
+    /// Checks the counts against the runs that are running.
+    pub(super) fn check<'r>(&self, running: impl Iterator<Item = &'r Live>) {
+        let (mut of_group, mut at_worker) = (BTreeMap::new(), BTreeMap::new());
+        let mut count = 0;
+        for live in running {
+            count += 1;
+            *at_worker.entry(worker_of(live)).or_insert(0) += 1;
+            if let Some(group) = &live.work.group {
+                *of_group.entry(group.clone()).or_insert(0) += 1;
+            }
+        }
+        assert_eq!(count, self.running_count, "slots are taken by what runs");
+        assert_eq!(of_group, self.running, "the slots of a group are taken by what runs of it");
+        self.workers.check(|id| at_worker.remove(&id).unwrap_or_default());
     }
+}
+
+fn worker_of(live: &Live) -> WorkerId {
+    live.run.worker.expect("what is running is at a worker")
 }
 
 fn rank(live: &Live) -> Rank {

@@ -79,7 +79,8 @@ impl Planner {
         let position = record_start(&mut self.ledger, at, live);
         let (attempt, cause) = (live.run.attempt, live.run.cause);
         let (not_before, work) = (Some(at).filter(|at| now < *at), Arc::clone(&live.work));
-        let start = Start { key: key.clone(), attempt, cause, due, not_before, work };
+        let worker = live.run.worker.expect("what starts is at a worker");
+        let start = Start { key: key.clone(), attempt, worker, cause, due, not_before, work };
         let crashes = match cause {
             Cause::Once => live.run.crashes,
             _ => self.jobs.crashes(&key.job),
@@ -90,8 +91,8 @@ impl Planner {
 
     /// Asks for the end of a running attempt, once.
     pub(super) fn kill(&mut self, key: &RunKey, reason: Reason) {
-        if let Some((attempt, kill)) = self.runs.kill(key, reason) {
-            self.ledger.perform(Output::Kill { key: key.clone(), attempt, kill });
+        if let Some((attempt, worker, kill)) = self.runs.kill(key, reason) {
+            self.ledger.perform(Output::Kill { key: key.clone(), attempt, worker, kill });
         }
     }
 
@@ -177,7 +178,7 @@ impl Planner {
 /// The record of a start: that of its wait, if it is not taken yet, else one of its own.
 fn record_start(ledger: &mut Ledger, now: Timestamp, live: &mut Live) -> Position {
     let (key, attempt) = (live.run.key.clone(), live.run.attempt);
-    let begin = Operation::Begin { key: key.clone(), attempt, at: now };
+    let begin = Operation::Begin { key: key.clone(), attempt, at: now, worker: live.run.worker };
     if let Some(position) = live.open.take()
         && let Some(operation) = ledger.open(position)
     {

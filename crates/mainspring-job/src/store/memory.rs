@@ -23,6 +23,7 @@ use crate::reason::Reason;
 use crate::record::{JobRecord, LastRun, Mark, PauseTerms};
 use crate::run::{Attempt, Cause, Run, RunKey};
 use crate::state::RunState;
+use crate::worker::WorkerId;
 
 /// Keeps jobs and runs in memory, for one shard.
 ///
@@ -129,7 +130,7 @@ impl MemoryStore {
                 None => Answer::Gone,
             },
             Operation::Plan(run) => self.insert(run),
-            Operation::Begin { key, attempt, at } => self.begin(key, *attempt, *at),
+            Operation::Begin { key, attempt, at, worker } => self.begin(key, *attempt, *at, *worker),
             Operation::End { .. } => self.end(operation),
             Operation::Clear { key, attempt } => {
                 let Some(run) = self.runs.get_mut(key) else { return Answer::Missing };
@@ -257,7 +258,7 @@ impl MemoryStore {
         self.attempts.insert((key.clone(), number), attempt);
     }
 
-    fn begin(&mut self, key: &RunKey, attempt: u32, at: Timestamp) -> Answer {
+    fn begin(&mut self, key: &RunKey, attempt: u32, at: Timestamp, worker: Option<WorkerId>) -> Answer {
         let Some(run) = self.runs.get_mut(key) else { return Answer::Missing };
         if attempt <= run.attempt {
             return Answer::Duplicate(None);
@@ -266,7 +267,7 @@ impl MemoryStore {
             return Answer::Gone;
         }
         (run.state, run.attempt, run.started) = (RunState::Running, attempt, Some(at));
-        (run.ended, run.outcome) = (None, None);
+        (run.ended, run.outcome, run.worker) = (None, None, worker);
         run.reason = None;
         self.add_attempt(key, attempt, at);
         Answer::New

@@ -155,11 +155,9 @@ fn a_job_that_rests_for_a_clock_that_was_ahead_is_rewound() {
 #[test]
 fn a_run_that_waits_is_not_replaced_by_itself_when_its_time_comes_again() {
     for overlap in ["replace", "kill-old"] {
-        let mut limits = Limits::default();
-        limits.max_running = 1;
         let policies = format!("overlap={overlap}");
         let jobs = vec![job("busy", "40 59 9 1 1 *", ""), job("j", "* * * * *", &policies)];
-        let mut shell = Shell::with("2026-01-01T09:59:30Z", jobs, Vec::new(), limits);
+        let mut shell = Shell::new("2026-01-01T09:59:30Z", jobs).of_capacity(1);
         shell.live("2026-01-01T10:00:10Z");
         assert_eq!((shell.started.len(), shell.states("j")), (1, "queued".to_owned()), "{overlap}");
         shell.wake("2026-01-01T09:59:35Z");
@@ -175,9 +173,7 @@ fn a_run_that_waits_is_not_replaced_by_itself_when_its_time_comes_again() {
 fn a_period_keeps_its_nanoseconds_over_thousands_of_runs_and_a_restart() {
     let period = SignedDuration::new(1, 1);
     let jobs = vec![job("j", "@every 1.000000001s", "overlap=allow retention=keep=100000")];
-    let mut limits = Limits::default();
-    limits.max_running = 10_000;
-    let mut shell = Shell::with("2026-01-01T00:00:00Z", jobs, Vec::new(), limits);
+    let mut shell = Shell::new("2026-01-01T00:00:00Z", jobs).of_capacity(10_000);
     for (until, policies) in [("2026-01-01T00:30:00Z", "before"), ("2026-01-01T01:00:00Z", "after")] {
         shell.live(until);
         let nominals: Vec<Timestamp> = shell.started.iter().map(|start| start.key.nominal).collect();

@@ -26,10 +26,10 @@ fn a_day_of_many_jobs_is_made_good_for_in_batches_of_a_bounded_size() {
 #[test]
 fn what_finds_no_room_waits_for_it_and_is_then_judged_by_the_misfire_rule() {
     let mut limits = Limits::default();
-    (limits.max_open, limits.max_running) = (100, 10);
+    limits.max_open = 100;
     let mut jobs = crowd(3);
     jobs.push(job("none", "* * * * *", "misfire=none"));
-    let mut shell = Shell::with("2026-01-01T00:00:30Z", jobs, Vec::new(), limits);
+    let mut shell = Shell::with("2026-01-01T00:00:30Z", jobs, Vec::new(), limits).of_capacity(10);
     shell.wake("2026-01-01T01:00:30Z");
     assert!(shell.planner.open_count() <= 100, "{}", shell.planner.open_count());
     assert_eq!(shell.states("none"), "", "it waits for room");

@@ -1,4 +1,4 @@
-//! Executors mark a failure as final, and name the actions that they carry out.
+//! Executors mark a failure as final; workers have what runs need, or have not.
 
 use super::*;
 
@@ -28,7 +28,7 @@ fn a_failure_for_good_is_not_tried_again_and_is_a_dead_letter() {
 }
 
 #[test]
-fn a_run_whose_action_has_no_executor_waits_for_a_planner_that_has_one() {
+fn a_run_that_no_worker_serves_waits_for_one_that_does() {
     let mut shell = Shell::new("2026-01-01T00:30:00Z", vec![job("j", "@every 1h", "")]);
     let submission = Submission::new(at("2026-01-01T01:30:00Z"), work(""));
     assert!(matches!(shell.command(Command::Submit(submission)), Reply::Submitted { .. }));
@@ -47,10 +47,8 @@ fn a_run_whose_action_has_no_executor_waits_for_a_planner_that_has_one() {
 }
 
 #[test]
-fn a_run_that_waits_for_an_executor_can_be_cancelled_and_takes_no_place() {
-    let mut limits = Limits::default();
-    limits.max_running = 1;
-    let mut shell = Shell::with("2026-01-01T00:30:00Z", Vec::new(), Vec::new(), limits);
+fn a_run_that_waits_for_a_worker_can_be_cancelled_and_takes_no_place() {
+    let mut shell = Shell::new("2026-01-01T00:30:00Z", Vec::new()).of_capacity(1);
     shell.executes = |action| action.kind() != "handler";
     shell.boot();
     let unserved = Work::new(Action::new("handler", "{}").unwrap());
@@ -65,7 +63,7 @@ fn a_run_that_waits_for_an_executor_can_be_cancelled_and_takes_no_place() {
     ));
     shell.live("2026-01-01T01:00:00Z");
     assert_eq!(shell.started.len(), 1, "the other takes the one place");
-    let key = shell.planner.unserved().next().unwrap().key.clone();
+    let key = shell.planner.unserved().next().unwrap().0.key.clone();
     assert_eq!(shell.command(Command::Cancel(key.clone())), Reply::Done);
     assert_eq!(shell.planner.unserved().count(), 0);
     let run = shell.store.run(Shard::WHOLE, &key).unwrap().unwrap();

@@ -165,9 +165,7 @@ fn what_follows_one_end_is_one_batch_however_many_follow() {
     let more =
         (0..=MAX_FOLLOWERS).map(|index| follower(&format!("f{index}"), &[("parent", Ending::Any)], ""));
     jobs.extend(more);
-    let mut limits = Limits::default();
-    limits.max_running = 1_000;
-    let mut shell = Shell::with("2026-01-01T00:59:30Z", Vec::new(), Vec::new(), limits);
+    let mut shell = Shell::new("2026-01-01T00:59:30Z", Vec::new());
     assert_eq!(shell.apply(jobs.clone()).refused.len(), MAX_FOLLOWERS + 1, "one too many, so none");
     jobs.pop();
     assert_eq!(shell.apply(jobs).refused, []);

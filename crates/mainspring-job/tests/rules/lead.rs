@@ -5,10 +5,10 @@ use super::*;
 const DUE: &str = "2026-01-01T00:00:10Z";
 const AHEAD: &str = "2026-01-01T00:00:09.98Z";
 
-fn shell_with(max_running: usize, groups: Vec<Group>) -> Shell {
+fn shell_with(capacity: usize, groups: Vec<Group>) -> Shell {
     let mut limits = Limits::default();
-    (limits.lead, limits.max_running) = (std::time::Duration::from_millis(20), max_running);
-    Shell::with("2026-01-01T00:00:00Z", Vec::new(), groups, limits)
+    limits.lead = std::time::Duration::from_millis(20);
+    Shell::with("2026-01-01T00:00:00Z", Vec::new(), groups, limits).of_capacity(capacity)
 }
 
 fn submit(shell: &mut Shell, due: &str, work: Work) -> OnceId {

@@ -113,7 +113,7 @@ fn as_many_runs_follow_as_end_in_one_moment() {
         let follower = Job::new(name("next"), Timetable::new([after.clone()]).unwrap(), work(&policies));
         let jobs = vec![job("hand", "0 1 1 1 *", "overlap=allow"), follower];
         let mut shell = Shell::new("2026-01-01T00:30:00Z", jobs);
-        shell.limits.max_running = 2 * COUNT;
+        shell.capacity = 2 * COUNT;
         shell.boot();
         let replies = burst(&mut shell, "hand", 1, COUNT as u64);
         for key in keys(&replies) {

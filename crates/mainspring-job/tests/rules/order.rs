@@ -67,9 +67,7 @@ fn what_comes_due_with_another_of_its_job_is_judged_when_that_has_its_place() {
 #[test]
 fn a_run_that_is_due_earlier_goes_before_one_that_waits_for_a_place() {
     let jobs = vec![job("a", "0 10 * * *", ""), job("j", "5 10 * * *", "overlap=queue-all")];
-    let mut limits = Limits::default();
-    limits.max_running = 1;
-    let mut shell = Shell::with("2026-01-01T09:59:30Z", jobs, Vec::new(), limits);
+    let mut shell = Shell::new("2026-01-01T09:59:30Z", jobs).of_capacity(1);
     shell.live("2026-01-01T10:06:00Z");
     assert_eq!((shell.started_names().as_str(), shell.states("j").as_str()), ("a", "queued"));
     // The clock is set back, and somebody wants a run now.

@@ -20,6 +20,11 @@ pub(super) fn job(text: &str, expression: &str, policies: &str) -> Job {
     Job::new(name(text), Timetable::new(vec![trigger]).unwrap(), work(policies))
 }
 
+/// An action needs a worker that carries out its kind.
+fn needs(action: &Action) -> Needs {
+    Needs::new([(action.kind().parse().unwrap(), 0)])
+}
+
 /// A shell that does what it should.
 pub(super) struct Shell {
     pub(super) now: Timestamp,
@@ -38,7 +43,11 @@ pub(super) struct Shell {
     pub(super) skips_boot: bool,
     pub(super) groups: Vec<Group>,
     pub(super) limits: Limits,
-    /// Which actions the next planner's executors carry out.
+    /// How many runs may run at once at the one worker.
+    pub(super) capacity: usize,
+    /// Workers that are there beside that of the server that has the lease, over all planners.
+    pub(super) others: Vec<Worker>,
+    /// Which actions the next server's worker carries out.
     pub(super) executes: fn(&Action) -> bool,
     pub(super) started: Vec<Start>,
     pub(super) killed_count: usize,
@@ -72,6 +81,8 @@ impl Shell {
             jobs,
             groups,
             limits,
+            capacity: 1_000,
+            others: Vec::new(),
             executes: |_| true,
             started: Vec::new(),
             killed_count: 0,
@@ -86,12 +97,26 @@ impl Shell {
         shell
     }
 
+    /// The same, whose worker runs so many at once from now on.
+    pub(super) fn of_capacity(mut self, capacity: usize) -> Shell {
+        self.capacity = capacity;
+        self.tell(Input::Worker(WorkerEvent::Present(self.worker())));
+        self
+    }
+
+    /// The worker of the server that has the lease.
+    fn worker(&self) -> Worker {
+        let worker = Worker::new(WorkerId(self.lease.epoch), "test", self.capacity);
+        let kinds = ["process", "handler"].map(|kind| Action::new(kind, "").unwrap());
+        let executed = kinds.iter().filter(|action| (self.executes)(action));
+        executed.fold(worker, |worker, action| worker.with_label(action.kind().parse().unwrap(), 0))
+    }
+
     /// Ends without a word and starts again.
     pub(super) fn boot(&mut self) {
         let owner = Owner::new("test").with_machine_start(&self.machine_start);
         self.lease = self.store.acquire(Shard::WHOLE, &owner).unwrap();
-        self.planner =
-            Planner::new(self.lease.epoch, self.limits).executing(self.executes).following(self.silent);
+        self.planner = Planner::new(self.lease.epoch, self.limits).requiring(needs).following(self.silent);
         if self.skips_boot {
             self.planner.skip_boot();
         }
@@ -99,6 +124,9 @@ impl Shell {
         let runs = self.store.open_runs(Shard::WHOLE, None, 1_000).unwrap();
         let former = if self.knows_former { self.former.clone() } else { Vec::new() };
         self.tell(Input::Restore { jobs, former, runs, paused });
+        for worker in [self.worker()].into_iter().chain(self.others.clone()) {
+            self.tell(Input::Worker(WorkerEvent::Present(worker)));
+        }
         self.apply(self.jobs.clone());
         self.tell(Input::Begin { takeover: self.lease.takeover });
         self.tell(Input::Tick);

@@ -32,9 +32,7 @@ fn the_line_of_the_last_server_comes_before_what_is_due_at_the_start() {
     ];
     let first = Arc::make_mut(&mut jobs[1].work);
     (first.group, first.priority) = (Some(name("db")), 1);
-    let mut limits = Limits::default();
-    limits.max_running = 1;
-    let mut shell = Shell::with("2026-01-01T00:30:00Z", jobs, Vec::new(), limits);
+    let mut shell = Shell::new("2026-01-01T00:30:00Z", jobs).of_capacity(1);
     let submission = Submission::new(at("2026-01-01T01:30:00Z"), work("")).with_name(name("once"));
     shell.command(Command::Submit(submission));
     shell.live("2026-01-01T01:00:00Z");

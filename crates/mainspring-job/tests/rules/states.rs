@@ -255,10 +255,8 @@ fn a_run_that_waits_for_a_place_names_what_is_full_and_who_has_the_places() {
         of("d", "misfire=none", None),
         of("e", "misfire=none", None),
     ];
-    let mut limits = Limits::default();
-    limits.max_running = 2;
     let groups = vec![Group::new(name("db"), 1)];
-    let mut shell = Shell::with("2026-01-01T00:30:00Z", jobs, groups, limits);
+    let mut shell = Shell::with("2026-01-01T00:30:00Z", jobs, groups, Limits::default()).of_capacity(2);
     start(&mut shell, "a").unwrap();
     for waits in ["b", "c"] {
         assert_eq!(start(&mut shell, waits), None);

@@ -239,7 +239,7 @@ impl<'s> Model<'s> {
     fn write(&mut self, operation: &Operation) {
         match operation {
             Operation::Plan(run) | Operation::Fire { run, .. } => self.add(run),
-            Operation::Begin { key, attempt, at } => {
+            Operation::Begin { key, attempt, at, .. } => {
                 let view = self.runs.get_mut(key).unwrap();
                 (view.run.state, view.run.attempt, view.run.started) =
                     (RunState::Running, *attempt, Some(*at));

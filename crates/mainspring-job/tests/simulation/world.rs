@@ -11,7 +11,7 @@ use mainspring_job::{
     Action, Answer, Command, Definitions, Failure, Group, Input, JobName, JobRecord, Lease, Limits,
     MemoryStore, OnceId, Operation, Outcome, Output, Owner, PauseTerms, Planner, Policies, Prune, Query,
     Reader, Reply, Run, RunKey, RunRequest, RunState, Scope, Shard, Store, StoreError, Submission, Takeover,
-    Ticket, Work,
+    Ticket, Work, Worker, WorkerEvent, WorkerId,
 };
 
 use crate::simulation::event::Event;

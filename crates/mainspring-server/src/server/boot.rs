@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use mainspring_job::{
     Command, Definitions, Input, Job, JobName, JobRecord, Lease, Limits, OutputKeeper, Prune,
-    Reader as StoreReader, Store,
+    Reader as StoreReader, Store, Worker, WorkerEvent, WorkerId,
 };
 
 use super::Server;
@@ -113,6 +113,12 @@ pub struct Stores {
     pub asked: Duration,
 }
 
+/// The one worker of the server that has a lease: that server.
+fn own_worker(lease: Lease, execution: &dyn Execution) -> Worker {
+    let worker = Worker::new(WorkerId(lease.epoch), "this server", execution.capacity());
+    execution.labels().into_iter().fold(worker, |worker, (label, level)| worker.with_label(label, level))
+}
+
 impl Server {
     /// Makes a server that has planned nothing yet, on a store that it owns.
     ///
@@ -134,10 +140,11 @@ impl Server {
             Keeping::InMemory => DiskReserve::without(data.directory()),
         };
         let mut limits = Limits::default();
-        (limits.max_running, limits.lead) = (execution.capacity(), LEAD);
-        let (executes, execution_note) = (execution.executes(), execution.note());
+        limits.lead = LEAD;
+        let execution_note = execution.note();
+        let worker = own_worker(lease, &*execution);
         let mut server = Server {
-            owner: Owner::start(stores.store, stores.reader, lease, stores.asked, limits, executes)?,
+            owner: Owner::start(stores.store, stores.reader, lease, stores.asked, limits)?,
             reserve,
             socket_note: None,
             is_said_full: false,
@@ -165,6 +172,7 @@ impl Server {
             data,
         };
         server.clients.adopt(listener.streams, began).map_err(setup("connections of the listener"))?;
+        server.owner.tell(Input::Worker(WorkerEvent::Present(worker)));
         match server.restore(stored, own, began) {
             Ok(()) => {
                 execution_note.iter().for_each(|text| server.note(began.wall, text));

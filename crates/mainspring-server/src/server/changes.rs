@@ -151,7 +151,12 @@ mod tests {
             at: Timestamp::UNIX_EPOCH,
             reason: None,
         };
-        let begin = |job: &str| Operation::Begin { key: key(job), attempt: 1, at: Timestamp::UNIX_EPOCH };
+        let begin = |job: &str| Operation::Begin {
+            key: key(job),
+            attempt: 1,
+            at: Timestamp::UNIX_EPOCH,
+            worker: None,
+        };
         let batch = |operations| Batch::new(1, operations);
         let now = Moment::now();
         let later = Moment { monotonic: now.monotonic + PATIENCE, ..now };

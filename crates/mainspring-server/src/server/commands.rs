@@ -15,11 +15,12 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
-use mainspring_job::{Action, Lease, Shard, Start};
+use mainspring_job::{Action, Lease, Shard, Start, WorkerLabel};
 
-use super::execution::{AttemptKey, Executes, Execution, StartFailure, StartOutcome};
+use super::execution::{AttemptKey, Execution, StartFailure, StartOutcome};
 use super::process_slots::{LoopSlots, ProcessSlots};
-use mainspring_action::body::{Body, HANDLER, PROCESS};
+use mainspring_action::body::{Body, PROCESS};
+use mainspring_action::needs;
 use mainspring_action::template::Values;
 use mainspring_exec::cgroup::Cgroups;
 use mainspring_exec::clock::Moment;
@@ -154,8 +155,8 @@ impl Execution for Commands {
         self.fence = format!("{}.{}", lease.shard.0, lease.epoch);
     }
 
-    fn executes(&self) -> Executes {
-        Box::new(|action: &Action| action.kind() != HANDLER)
+    fn labels(&self) -> Vec<(WorkerLabel, u32)> {
+        vec![(needs::known(needs::SERVER), 0)]
     }
 
     fn needs_room(&self, action: &Action) -> bool {

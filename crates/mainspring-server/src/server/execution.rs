@@ -18,7 +18,7 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use mainspring_job::{Action, Lease, RunKey, Start};
+use mainspring_job::{Action, Lease, RunKey, Start, WorkerLabel};
 
 use mainspring_exec::clock::Moment;
 use mainspring_exec::run::Reports;
@@ -37,9 +37,6 @@ pub fn left_until(not_before: Option<Timestamp>, now: Moment) -> Duration {
 
 /// An attempt of a run.
 pub type AttemptKey = (RunKey, u32);
-
-/// Says which actions are carried out: see `Planner::executing`.
-pub type Executes = Box<dyn Fn(&Action) -> bool + Send + Sync>;
 
 /// What an attempt became.
 #[derive(Debug)]
@@ -92,8 +89,8 @@ pub trait Execution: Debug + Send {
         false
     }
 
-    /// Which actions it carries out. Runs of others wait.
-    fn executes(&self) -> Executes;
+    /// What it has that actions need: see [`mainspring_action::needs`]. Runs that need more wait.
+    fn labels(&self) -> Vec<(WorkerLabel, u32)>;
 
     /// Whether there is no room for a start of this action that [`make_room`](Self::make_room) might give.
     fn needs_room(&self, action: &Action) -> bool;

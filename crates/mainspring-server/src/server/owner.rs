@@ -23,13 +23,14 @@ use mainspring_job::{
     Reader, Store, StoreError, Ticket,
 };
 
-use super::execution::{AttemptKey, Executes};
+use super::execution::AttemptKey;
 use super::next_step::{Question, QuestionAnswer};
 use super::questions::Questions;
 use super::store_thread::{Load, Report};
 use super::writer::Writer;
 use crate::error::Error;
 use crate::protocol::HistogramWire;
+use mainspring_action::needs;
 use mainspring_exec::clock::{Moment, Reading, boot_time, follow};
 
 /// How many commands may wait for a place in a batch: four batches of them, some megabytes.
@@ -89,13 +90,12 @@ impl Owner {
         lease: Lease,
         renewed: Duration,
         limits: Limits,
-        executes: Executes,
     ) -> Result<Owner, Error> {
         let setup = |what| move |source| Error::Setup { what, source };
         Ok(Owner {
             writer: Writer::start(store, lease).map_err(setup("a thread for the store"))?,
             questions: Questions::start(reader).map_err(setup("a thread for questions"))?,
-            planner: Planner::new(lease.epoch, limits).executing(executes).following(lease.silent),
+            planner: Planner::new(lease.epoch, limits).requiring(needs::needs).following(lease.silent),
             lease,
             renewed,
             inputs: VecDeque::new(),

@@ -19,7 +19,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-use mainspring_job::{Action, Command, Definitions, Input, JobName, JobRecord};
+use mainspring_job::{Command, Definitions, Input, JobName, JobRecord};
 
 use super::host::HostKind;
 use super::peer::TURN_TIME;
@@ -31,7 +31,6 @@ use crate::error::Error;
 use crate::message::counted;
 use crate::protocol::{Effect, ErrorKind, ErrorWire, MAX_NAMED, Power, Row};
 use crate::supervisor;
-use mainspring_action::body::Body;
 use mainspring_exec::clock::Moment;
 use mainspring_file::job_source::JobSource;
 
@@ -105,21 +104,19 @@ impl Server {
         }
     }
 
-    /// Which runs wait for something that carries them out, for people.
+    /// Which runs wait for something that no worker has, for people.
     pub(super) fn unserved(&self) -> Option<String> {
-        let planner = self.owner.planner();
-        let mut names = BTreeSet::new();
+        let mut lacked = BTreeSet::new();
         let mut count = 0;
-        for run in planner.unserved() {
+        for (_, needs) in self.owner.planner().unserved() {
             count += 1;
-            let work = run.work.as_ref().or_else(|| planner.job(&run.key.job).map(|(job, _)| &job.work));
-            names.extend(work.map(|work| executor_of(&work.action)));
+            lacked.insert(needs.to_string());
         }
-        let shown: Vec<String> = names.iter().take(MAX_NAMED).cloned().collect();
-        let more = if MAX_NAMED < names.len() { ", .." } else { "" };
+        let shown: Vec<String> = lacked.iter().take(MAX_NAMED).cloned().collect();
+        let more = if MAX_NAMED < lacked.len() { ", .." } else { "" };
         let runs = counted(count, "run");
         let wait = if count == 1 { "waits" } else { "wait" };
-        (0 < count).then(|| format!("{runs} {wait} for what is not here: {}{more}", shown.join(", ")))
+        (0 < count).then(|| format!("{runs} {wait} for what no worker has: {}{more}", shown.join(", ")))
     }
 
     /// When there is another look around. In a program nothing wakes a loop that has nothing to do: it serves
@@ -135,17 +132,6 @@ impl Server {
         if self.host_kind == HostKind::Process {
             supervisor::tell(state);
         }
-    }
-}
-
-/// What an action needs, for people.
-fn executor_of(action: &Action) -> String {
-    match Body::decode(action) {
-        Ok(Body::Handler(body)) if 0 < body.version => {
-            format!("handler {} of version {}", body.name, body.version)
-        }
-        Ok(Body::Handler(body)) => format!("handler {}", body.name),
-        _ => format!("what runs a {}", action.kind()),
     }
 }
 

@@ -173,7 +173,7 @@ impl Generator {
             7..=9 => Operation::Plan(self.run()),
             10..=11 => {
                 let attempt = 1 + u32::from(self.one_in(3));
-                Operation::Begin { key: self.key(), attempt, at: self.time() }
+                Operation::Begin { key: self.key(), attempt, at: self.time(), worker: None }
             }
             12..=13 => {
                 let (key, state) = (self.key(), self.state());

@@ -211,7 +211,7 @@ fn reboot_told<G: StoreFixture>(fixture: &mut G) -> LawResult {
 fn one_start<G: StoreFixture>(fixture: &mut G) -> LawResult {
     let (mut store, lease) = opened(fixture)?;
     let queued = Run::new(key(), Cause::Trigger, RunState::Queued, at(60), at(60));
-    let begin = |attempt| Operation::Begin { key: key(), attempt, at: at(61) };
+    let begin = |attempt| Operation::Begin { key: key(), attempt, at: at(61), worker: None };
     let operations = [begin(1), Operation::Plan(queued), begin(2), begin(1), begin(1)];
     same(
         "answers",
@@ -441,7 +441,7 @@ fn forgiven<G: StoreFixture>(fixture: &mut G) -> LawResult {
         let (due, at, reason) = (at(70), at(71), None);
         Operation::Move { key: key(), from, to, due, at, reason }
     };
-    let begin = |attempt| Operation::Begin { key: key(), attempt, at: at(72) };
+    let begin = |attempt| Operation::Begin { key: key(), attempt, at: at(72), worker: None };
     let end = |attempt| {
         let (state, outcome, reason) = (RunState::TimedOut, Some(Outcome::TimedOut), None);
         Operation::End { key: key(), attempt, state, at: at(73), outcome, crashes: 0, reason }

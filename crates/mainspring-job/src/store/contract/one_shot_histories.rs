@@ -194,7 +194,12 @@ impl OneShotHistories {
             }
             Some(RunState::Scheduled | RunState::Queued) => {
                 (history.state, history.attempt) = (Some(RunState::Running), history.attempt + 1);
-                Operation::Begin { key: history.key(), attempt: history.attempt, at: generator.time() }
+                Operation::Begin {
+                    key: history.key(),
+                    attempt: history.attempt,
+                    at: generator.time(),
+                    worker: None,
+                }
             }
             Some(RunState::Running) if generator.one_in(odds) => {
                 Operation::Clear { key: history.key(), attempt: history.attempt }
@@ -275,7 +280,7 @@ impl OneShotHistory {
         match generator.below(6) {
             0 => Operation::Submit(self.once.clone()),
             1 => self.fire(generator, USUAL),
-            2 => Operation::Begin { key, attempt: self.attempt + 1, at },
+            2 => Operation::Begin { key, attempt: self.attempt + 1, at, worker: None },
             3 => self.end(generator),
             4 => Operation::Withdraw { id: self.once.id, at },
             _ => {

@@ -133,7 +133,7 @@ fn tell(script: &Script, stories: &mut Stories, index: usize, operation: &Operat
             ensure!(before.is_none(), "doubled: {} is recorded twice", run.key);
             (&run.key, step)
         }
-        Operation::Begin { key, attempt, at } => {
+        Operation::Begin { key, attempt, at, .. } => {
             (key, RecordedStep { index, state: RunState::Running, at: *at, due: *at, attempt: *attempt })
         }
         Operation::End { key, attempt, state, at, outcome, .. } => {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use mainspring_job::{
     Answer, Failure, Input, Lease, LeaseAge, LeaseDeadlines, Limits, Outcome, Output, Planner, Reply,
-    RunState, Start, Ticket,
+    RunState, Start, Ticket, Worker, WorkerEvent, WorkerId,
 };
 
 use super::fault::Breach;
@@ -281,7 +281,13 @@ impl Owners<'_> {
         if holds {
             self.log.push(Event::Asked { at: wall, ticket: Ticket(0), command: command.clone() });
         }
-        let told = [Input::Command { ticket: Ticket(0), command }, Input::Begin { takeover: lease.takeover }];
+        let worker = Worker::new(WorkerId(lease.epoch), format!("server {index}"), script.max_running);
+        let present = Input::Worker(WorkerEvent::Present(worker));
+        let told = [
+            present,
+            Input::Command { ticket: Ticket(0), command },
+            Input::Begin { takeover: lease.takeover },
+        ];
         let inputs: VecDeque<Input> = [restore].into_iter().chain(heard).chain(told).collect();
         self.servers[index].role = Role::Owns(Box::new(self.new_owner(lease, inputs)));
     }
@@ -289,7 +295,7 @@ impl Owners<'_> {
     fn new_owner(&self, lease: Lease, inputs: VecDeque<Input>) -> Owner {
         let mut limits = Limits::default();
         let script = &self.plan.script;
-        (limits.max_running, limits.max_open) = (script.max_running, script.max_open);
+        limits.max_open = script.max_open;
         (limits.page, limits.per_turn) = (3, 16);
         // The checker wants to see everything.
         (limits.once_retention.keep, limits.once_retention.days) = (1_000_000, 36_525);

@@ -60,7 +60,7 @@ impl World<'_> {
         };
         self.log.push(Event::Began { at: self.now, takeover: self.lease.takeover });
         let mut limits = Limits::default();
-        (limits.max_running, limits.max_open) = (self.script.max_running, self.script.max_open);
+        limits.max_open = self.script.max_open;
         (limits.page, limits.per_turn, limits.lead) = (3, 16, self.script.lead);
         // The checker wants to see everything.
         limits.once_retention.days = 36_525;
@@ -85,7 +85,9 @@ impl World<'_> {
         let definitions = self.definitions();
         self.log.push(Event::Asked { at: self.now, ticket: Ticket(0), command: definitions.clone() });
         let definitions = Input::Command { ticket: Ticket(0), command: definitions };
-        let begin = [definitions, Input::Begin { takeover }];
+        let worker = Worker::new(WorkerId(self.lease.epoch), "world", self.script.max_running);
+        let present = Input::Worker(WorkerEvent::Present(worker));
+        let begin = [present, definitions, Input::Begin { takeover }];
         let mut outputs = Vec::new();
         for input in [restore].into_iter().chain(heard).chain(begin) {
             self.planner.handle(self.now, input, &mut outputs);

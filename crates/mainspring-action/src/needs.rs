@@ -1,0 +1,72 @@
+//! The needs of an action: which worker can carry it out.
+//!
+//! | an action | needs the label | which has |
+//! |---|---|---|
+//! | a process, a webhook, a mail | [`SERVER`] | `mainspring serve` |
+//! | a handler | `handler=NAME`, at least with the version of its payload | a program with that handler |
+//! | a handler that cannot be read | [`HANDLERS`] | any program with handlers: its run fails there, with the reason |
+//!
+//! Cost: a handler's body is read.
+//!
+//! Does not know which workers there are.
+
+use mainspring_job::{Action, Needs, WorkerLabel};
+
+use crate::body::{Body, HANDLER};
+
+/// What a server has that starts processes and sends webhooks and mails.
+pub const SERVER: &str = "mainspring-serve";
+
+/// What a program has that has handlers.
+pub const HANDLERS: &str = "handlers";
+
+/// What an action needs of the worker that carries it out.
+pub fn needs(action: &Action) -> Needs {
+    let (label, level) = match Body::decode(action) {
+        _ if action.kind() != HANDLER => (known(SERVER), 0),
+        Ok(Body::Handler(body)) => match handler(&body.name) {
+            Some(label) => (label, body.version),
+            None => (known(HANDLERS), 0),
+        },
+        _ => (known(HANDLERS), 0),
+    };
+    Needs::new([(label, level)])
+}
+
+/// The label of a handler. `None` if no handler can have that name.
+pub fn handler(name: &str) -> Option<WorkerLabel> {
+    WorkerLabel::new(&format!("handler={name}")).ok()
+}
+
+/// A label of this program's own.
+///
+/// # Panics
+/// When the text is no label.
+pub fn known(text: &str) -> WorkerLabel {
+    WorkerLabel::new(text).expect("a word of ours is a label")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::body::HandlerBody;
+
+    fn shown(action: &Action) -> String {
+        needs(action).to_string()
+    }
+
+    #[test]
+    fn each_kind_of_action_needs_what_carries_it_out() {
+        let of_handler = |name: &str, version| {
+            let body = HandlerBody { name: name.to_owned(), version, payload: String::new() };
+            Body::Handler(body).encode().unwrap()
+        };
+        for kind in ["process", "webhook", "mail", "of a later version"] {
+            assert_eq!(shown(&Action::new(kind, "{").unwrap()), SERVER);
+        }
+        assert_eq!(shown(&of_handler("send+mail", 0)), "handler=send+mail");
+        assert_eq!(shown(&of_handler("send", 3)), "handler=send of version 3");
+        assert_eq!(shown(&of_handler("two words", 3)), HANDLERS);
+        assert_eq!(shown(&Action::new(HANDLER, "{").unwrap()), HANDLERS);
+    }
+}

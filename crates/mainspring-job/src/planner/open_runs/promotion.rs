@@ -1,0 +1,79 @@
+//! Promotion: which of a job's open runs are admitted to the line for a slot, and which go back to wait.
+//!
+//! Cost: O(log n) for each run that is looked at.
+//!
+//! Does not say what a policy admits: see [`AdmissionQueue`](super::super::admission_queue::AdmissionQueue).
+
+use super::super::rest::Rest;
+use super::OpenRuns;
+use crate::name::JobName;
+use crate::policy::Overlap;
+use crate::run::{Cause, RunKey};
+use crate::state::RunState;
+
+impl OpenRuns {
+    /// The jobs with runs that are queued or running.
+    pub(in super::super) fn gated_jobs(&self) -> Vec<JobName> {
+        self.queues.keys().cloned().collect()
+    }
+
+    /// A job is paused: what is admitted and has not started waits again.
+    pub(in super::super) fn hold(&mut self, job: &JobName, rest: Rest) {
+        for key in self.queued(job) {
+            if rest.holds(&self.runs[&key].run) {
+                self.send_back(&key);
+            }
+        }
+        // One that the pause does not hold may have waited behind them.
+        self.promote(job, rest);
+    }
+
+    /// Admits runs of a job as far as its policy allows.
+    pub(in super::super) fn promote(&mut self, job: &JobName, rest: Rest) {
+        if let Some(key) = self.overtaken(job, rest) {
+            self.send_back(&key);
+        }
+        while let Some(key) = self.first_admissible(job, rest) {
+            let live = self.runs.get_mut(&key).expect("what waits is open");
+            self.slots.add(live);
+            self.queues.get_mut(job).expect("a run waits at it").pass(live);
+        }
+    }
+
+    /// A queued run waits for admission again.
+    fn send_back(&mut self, key: &RunKey) {
+        let live = self.runs.get_mut(key).expect("what is queued is open");
+        self.slots.remove(live);
+        let queue = self.queues.get_mut(&key.job).expect("what is queued is in an admission queue");
+        queue.remove(live);
+        queue.add(live);
+    }
+
+    /// The one admitted run of a job that has not started, and is due later than one that waits and may
+    /// pass.
+    pub(super) fn overtaken(&self, job: &JobName, rest: Rest) -> Option<RunKey> {
+        let queue = self.queues.get(job)?;
+        let key = queue.single()?;
+        let past = &self.runs[key];
+        let passes_singly = past.work.policies.overlap != Overlap::Allow || past.run.cause == Cause::CatchUp;
+        if !passes_singly || past.run.state != RunState::Queued {
+            return None;
+        }
+        let passes = |key: &RunKey| {
+            let live = &self.runs[key];
+            let is_alike = past.work.policies.overlap != Overlap::Allow || live.run.cause == past.run.cause;
+            is_alike && !rest.holds(&live.run)
+        };
+        queue.waiting_before(past).any(passes).then(|| key.clone())
+    }
+
+    /// The first that waits, could be admitted, and is not held by a pause.
+    pub(super) fn first_admissible(&self, job: &JobName, rest: Rest) -> Option<RunKey> {
+        let queue = self.queues.get(job).filter(|queue| !queue.is_shut())?;
+        let may_pass = |key: &&RunKey| {
+            let live = &self.runs[*key];
+            queue.is_open_for(live) && !rest.holds(&live.run)
+        };
+        queue.waiting().find(may_pass).cloned()
+    }
+}

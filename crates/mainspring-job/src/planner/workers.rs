@@ -1,0 +1,205 @@
+//! The workers that are there, and the choice of one for a run.
+//!
+//! ```text
+//!  a run needs gpu      web-1 [gpu]   12 of 16 free
+//!                       web-2 [gpu]   14 of 16 free   ◀── the most free places
+//!                       web-3         16 of 16 free
+//! ```
+//!
+//! Of those that are present, have all that the run needs and have a free place, the one with the most free
+//! places gets it. Of equals it is the one at which the fewest runs have started, then the first by name,
+//! then by id. So a worker that joins takes work at once, and none is left out for ever.
+//!
+//! Cost: O(workers) for each choice.
+//!
+//! Does not know which runs there are: it is told when one takes a place and when one leaves it.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use crate::worker::{Needs, Worker, WorkerId};
+
+#[derive(Debug, Default)]
+pub(super) struct Workers {
+    present: BTreeMap<WorkerId, Presence>,
+}
+
+#[derive(Debug)]
+struct Presence {
+    worker: Worker,
+    /// How many runs run at it.
+    running_count: usize,
+    /// How many have started at it since this planner knows it.
+    start_count: u64,
+    is_leaving: bool,
+}
+
+impl Presence {
+    fn free_count(&self) -> usize {
+        if self.is_leaving { 0 } else { self.worker.capacity.saturating_sub(self.running_count) }
+    }
+}
+
+impl Workers {
+    /// A worker is there, or is another than it was. One that leaves stays so.
+    pub(super) fn welcome(&mut self, worker: Worker) {
+        match self.present.get_mut(&worker.id) {
+            Some(presence) => presence.worker = worker,
+            None => {
+                let presence = Presence { worker, running_count: 0, start_count: 0, is_leaving: false };
+                self.present.insert(presence.worker.id, presence);
+            }
+        }
+    }
+
+    /// Nothing starts at it any more.
+    pub(super) fn leave(&mut self, id: WorkerId) {
+        if let Some(presence) = self.present.get_mut(&id) {
+            presence.is_leaving = true;
+        }
+    }
+
+    /// It is not there any more. No run is at it.
+    pub(super) fn remove(&mut self, id: WorkerId) {
+        let removed = self.present.remove(&id);
+        debug_assert!(removed.is_none_or(|it| it.running_count == 0), "what ran at it has left");
+    }
+
+    pub(super) fn has(&self, id: WorkerId) -> bool {
+        self.present.contains_key(&id)
+    }
+
+    pub(super) fn is_leaving(&self, id: WorkerId) -> bool {
+        self.present.get(&id).is_some_and(|presence| presence.is_leaving)
+    }
+
+    /// Each worker, and how many runs run at it.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&Worker, usize)> {
+        self.present.values().map(|presence| (&presence.worker, presence.running_count))
+    }
+
+    fn serving<'w>(&'w self, needs: &'w Needs) -> impl Iterator<Item = &'w Presence> {
+        self.present.values().filter(move |presence| presence.worker.serves(needs))
+    }
+
+    /// Whether any worker has what is needed, free or not.
+    pub(super) fn has_serving(&self, needs: &Needs) -> bool {
+        self.serving(needs).next().is_some()
+    }
+
+    /// How many places are free at those that have what is needed.
+    pub(super) fn free_count(&self, needs: &Needs) -> usize {
+        self.serving(needs).map(Presence::free_count).sum()
+    }
+
+    /// How many places those have in all, if none of them is free.
+    pub(super) fn full_capacity(&self, needs: &Needs) -> Option<usize> {
+        let is_full = self.has_serving(needs) && self.free_count(needs) == 0;
+        is_full.then(|| self.serving(needs).map(|presence| presence.worker.capacity).sum())
+    }
+
+    /// The worker at which a run starts that needs this.
+    pub(super) fn choose(&self, needs: &Needs) -> Option<WorkerId> {
+        let free = self.serving(needs).filter(|presence| 0 < presence.free_count());
+        let rank = |presence: &&Presence| {
+            let Worker { name, id, .. } = &presence.worker;
+            (Reverse(presence.free_count()), presence.start_count, name.clone(), *id)
+        };
+        free.min_by_key(rank).map(|presence| presence.worker.id)
+    }
+
+    /// A run starts at a worker that was chosen.
+    pub(super) fn begin(&mut self, id: WorkerId) {
+        let presence = self.present.get_mut(&id).expect("a run starts at a worker that is there");
+        assert!(0 < presence.free_count(), "a run starts where a place is free");
+        presence.running_count += 1;
+        presence.start_count += 1;
+    }
+
+    /// A run is running at a worker that is there: it had started before this planner.
+    pub(super) fn resume(&mut self, id: WorkerId) {
+        let presence = self.present.get_mut(&id).expect("a run goes on at a worker that is there");
+        presence.running_count += 1;
+    }
+
+    /// A run leaves its place.
+    pub(super) fn end(&mut self, id: WorkerId) {
+        let presence = self.present.get_mut(&id).expect("a run leaves a worker that is there");
+        presence.running_count -= 1;
+    }
+
+    pub(super) fn check(&self, mut running: impl FnMut(WorkerId) -> usize) {
+        for (id, presence) in &self.present {
+            assert_eq!(*id, presence.worker.id, "a worker is kept under its id");
+            assert_eq!(running(*id), presence.running_count, "worker {id} has what runs at it");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn needs(texts: &[&str]) -> Needs {
+        Needs::new(texts.iter().map(|text| (text.parse().unwrap(), 0)))
+    }
+
+    fn worker(id: u64, name: &str, capacity: usize, labels: &[&str]) -> Worker {
+        let worker = Worker::new(WorkerId(id), name, capacity);
+        labels.iter().fold(worker, |worker, text| worker.with_label(text.parse().unwrap(), 0))
+    }
+
+    /// The workers at which so many runs start that need this, one after the other.
+    fn starts(workers: &mut Workers, needs: &Needs, count: usize) -> Vec<u64> {
+        let mut chosen = Vec::new();
+        while chosen.len() < count
+            && let Some(id) = workers.choose(needs)
+        {
+            workers.begin(id);
+            chosen.push(id.0);
+        }
+        chosen
+    }
+
+    #[test]
+    fn the_one_with_the_most_free_places_gets_the_run_then_the_least_used_then_the_first_by_name() {
+        let mut workers = Workers::default();
+        workers.welcome(worker(1, "b", 2, &[]));
+        workers.welcome(worker(2, "a", 2, &[]));
+        workers.welcome(worker(3, "c", 3, &[]));
+        assert_eq!(starts(&mut workers, &Needs::default(), 9), [3, 2, 1, 3, 2, 1, 3]);
+        assert_eq!(workers.full_capacity(&Needs::default()), Some(7));
+        // Of two that are equally free now, the one at which fewer have started.
+        [1, 2, 2, 3].into_iter().for_each(|id| workers.end(WorkerId(id)));
+        workers.begin(WorkerId(2));
+        assert_eq!(starts(&mut workers, &Needs::default(), 1), [1]);
+    }
+
+    #[test]
+    fn a_run_goes_only_where_all_that_it_needs_is() {
+        let mut workers = Workers::default();
+        workers.welcome(worker(1, "a", 9, &[]));
+        workers.welcome(worker(2, "b", 1, &["gpu"]));
+        workers.welcome(worker(3, "c", 1, &["gpu", "eu"]));
+        assert_eq!(starts(&mut workers, &needs(&["gpu", "eu"]), 2), [3]);
+        assert_eq!(starts(&mut workers, &needs(&["gpu"]), 2), [2]);
+        assert!(!workers.has_serving(&needs(&["us"])) && workers.full_capacity(&needs(&["us"])).is_none());
+    }
+
+    #[test]
+    fn nothing_starts_at_a_worker_that_leaves_or_has_become_too_small() {
+        let mut workers = Workers::default();
+        workers.welcome(worker(1, "a", 2, &[]));
+        assert_eq!(starts(&mut workers, &Needs::default(), 2), [1, 1]);
+        workers.welcome(worker(1, "a", 1, &[]));
+        workers.end(WorkerId(1));
+        assert_eq!(workers.choose(&Needs::default()), None, "one runs, and one may");
+        workers.welcome(worker(1, "a", 2, &[]));
+        assert_eq!(workers.choose(&Needs::default()), Some(WorkerId(1)));
+        workers.leave(WorkerId(1));
+        workers.welcome(worker(1, "a", 2, &[]));
+        assert_eq!(workers.choose(&Needs::default()), None);
+        assert!(workers.is_leaving(WorkerId(1)));
+        workers.check(|_| 1);
+    }
+}
