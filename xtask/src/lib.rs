@@ -19,7 +19,7 @@
 //! cargo xtask instructions [--accept]    instructions of the default queue against those that are stored
 //! cargo xtask package                    each library's archive, unpacked and tested
 //! cargo xtask simulate --histories N     more of them than the tests run
-//! cargo xtask simulate --owners N        the same of several servers that share a store
+//! cargo xtask simulate --owners N        the same of several servers of which one has the jobs; --pools: all
 //! cargo xtask crash --rounds N [--seed S]    kills the real server, then a program with jobs, and checks
 //! cargo xtask address                    the tests of the queues under AddressSanitizer
 //! cargo xtask fuzz [--seconds N]         each fuzz target a fixed number of times, or a search of N seconds

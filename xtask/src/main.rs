@@ -8,8 +8,8 @@ use xtask::{
     simulate, tidy, tools, trials, web,
 };
 
-const USAGE: &str = "usage: cargo xtask ci | fast [COMMIT] | tidy | map [WORD] | reference | package | instructions [--accept] | simulate --histories N [--from SEED]
-       cargo xtask simulate --owners N [--from SEED]
+const USAGE: &str = "usage: cargo xtask ci | fast [COMMIT] | tidy | map [WORD] | reference | package | instructions [--accept]
+       cargo xtask simulate --histories N [--from SEED] | simulate --owners N .. | simulate --pools N ..
        cargo xtask tools | dependencies | features | trials | address | bare | beside | fuzz [--seconds N]
        cargo xtask crash --rounds N [--seed S] | chaos --rounds N [--seed S] [--shards N] | bench-serve | page | contract [OPTION..]
        cargo xtask crash --tested .. | chaos --tested .. | page --tested | page --without-browser | contract --tested ..
@@ -25,7 +25,7 @@ const USAGE: &str = "usage: cargo xtask ci | fast [COMMIT] | tidy | map [WORD] |
   features      none, each and all of the libraries' features, without a warning, with cargo-hack
   trials        what another user of the machine would do to a server of root's: as root, or those are skipped
   instructions  fails where the default queue takes 10 % more instructions than are stored; --accept stores them anew
-  simulate      histories of jobs beyond those of the tests; --owners: of several servers at one store
+  simulate      histories of jobs beyond those of the tests; --owners, --pools: of several servers at one store
   crash         kills the real server at random, N times, then a program with jobs, and checks what they promised
   chaos         three servers on a real PostgreSQL, a fault in each of N rounds, and what was promised checked
   bench-serve   the figures of the durable server, beside beanstalkd if that is there
@@ -55,10 +55,10 @@ fn main() -> ExitCode {
         ["map", word] => map::run(&root, word),
         ["reference"] => reference::run(&root),
         ["package"] => package::run(&root),
-        ["simulate", "--histories", histories] => simulate::run(&root, histories, "0"),
-        ["simulate", "--histories", histories, "--from", from] => simulate::run(&root, histories, from),
-        ["simulate", "--owners", owners] => simulate::run_owners(&root, owners, "0"),
-        ["simulate", "--owners", owners, "--from", from] => simulate::run_owners(&root, owners, from),
+        ["simulate", option, count] if simulate::knows(option) => simulate::run(&root, option, count, "0"),
+        ["simulate", option, count, "--from", from] if simulate::knows(option) => {
+            simulate::run(&root, option, count, from)
+        }
         ["bare"] => bare::run(&root),
         ["beside"] => beside::run(&root),
         ["address"] => fuzz::address(&root),

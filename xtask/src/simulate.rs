@@ -1,33 +1,42 @@
 //! More histories of jobs than the tests run: `cargo xtask simulate --histories 1000000 --from 100000`.
 //!
 //! It runs the test of the same name in `mainspring-job`, optimised, with the numbers in its environment. A
-//! failing history prints its seed and its shortest script; `SEED=n cargo test -p mainspring-job simulation`
-//! runs one again.
+//! failing history prints its seed; `SEED=n cargo test -p mainspring-job simulation` runs one again.
 //!
-//! With `--owners 100000` in the place of `--histories` they are histories of two or three servers that share
-//! a store.
+//! | option | histories of |
+//! |---|---|
+//! | `--histories` | one server and its store |
+//! | `--owners` | two or three servers that share a store, of which one at a time has the jobs |
+//! | `--pools` | two to four servers: one plans, and all carry out |
 //!
-//! Cost: half a millisecond of one core for each history, some milliseconds for one of several servers; all
-//! cores share them.
+//! Cost: half a millisecond of one core for each of one server, some milliseconds for one of several.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use crate::program::{conclude, succeed};
 
-/// Runs `histories` of them, from the seed `from` on.
-pub fn run(root: &Path, histories: &str, from: &str) -> ExitCode {
-    test(root, "simulation::no_history", ("HISTORIES", histories), from)
+/// Each option, its variable in the environment of the tests, and its test.
+const KINDS: [(&str, &str, &str); 3] = [
+    ("--histories", "HISTORIES", "simulation::no_history"),
+    ("--owners", "OWNERS", "simulation::owners::no_history"),
+    ("--pools", "POOLS", "simulation::pool::no_pool"),
+];
+
+/// Whether there is such an option.
+pub fn knows(option: &str) -> bool {
+    KINDS.iter().any(|(known, ..)| *known == option)
 }
 
-/// Runs so many histories of several servers that share one store.
-pub fn run_owners(root: &Path, owners: &str, from: &str) -> ExitCode {
-    test(root, "simulation::owners::no_history", ("OWNERS", owners), from)
-}
-
-fn test(root: &Path, name: &str, count: (&str, &str), from: &str) -> ExitCode {
+/// Runs `count` of the kind of an option, from the seed `from` on.
+///
+/// # Panics
+/// When there is no such option.
+pub fn run(root: &Path, option: &str, count: &str, from: &str) -> ExitCode {
+    let kind = KINDS.iter().find(|(known, ..)| *known == option);
+    let (_, variable, name) = kind.expect("an option that is not known is refused before");
     let arguments = ["test", "--release", "-q", "-p", "mainspring-job", "--test", "main", "--"];
     let mut test = Command::new("cargo");
     test.args(arguments).args([name, "--nocapture"]);
-    conclude(succeed(test.envs([count, ("FROM", from)]).current_dir(root)))
+    conclude(succeed(test.envs([(*variable, count), ("FROM", from)]).current_dir(root)))
 }

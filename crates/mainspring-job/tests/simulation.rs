@@ -19,6 +19,7 @@ mod hook;
 mod model;
 mod mutation;
 mod owners;
+mod pool;
 pub(crate) mod random;
 mod script;
 mod world;

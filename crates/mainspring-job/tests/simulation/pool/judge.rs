@@ -1,0 +1,78 @@
+//! The laws of a pool, by the records and by what the processes did.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mainspring_job::{MAX_PAGE, Pause, Query, Reader, Run, RunKey, RunState, Shard, WorkerId};
+
+use super::world::Pool;
+
+pub(super) fn check(pool: &Pool) -> Result<(), String> {
+    if let Some(fault) = &pool.fault {
+        return Err(fault.clone());
+    }
+    each_process_is_on_record_where_it_ran(pool)?;
+    what_ended_by_itself_is_recorded_so(pool)?;
+    nothing_is_left(pool)
+}
+
+/// Nothing ran that was not on record as this worker's.
+fn each_process_is_on_record_where_it_ran(pool: &Pool) -> Result<(), String> {
+    for process in &pool.processes {
+        let place = pool.begun.get(&(process.key.clone(), process.attempt)).copied().flatten();
+        if place != Some(process.worker) {
+            return Err(format!(
+                "unrecorded: {} #{} ran at {}",
+                process.key, process.attempt, process.worker
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Only the loss or the end of its worker abandons a run: no planner's fall does.
+fn what_ended_by_itself_is_recorded_so(pool: &Pool) -> Result<(), String> {
+    for (key, attempt, state) in &pool.ends {
+        let place: Option<WorkerId> = pool.begun.get(&(key.clone(), *attempt)).copied().flatten();
+        let is_over = place.is_some_and(|id| pool.lost.contains(&id) || pool.left.contains(&id));
+        let leaves = || {
+            let servers = pool.servers.iter().filter_map(|server| server.worker.as_ref());
+            servers.into_iter().any(|worker| Some(worker.id) == place && worker.leaves.is_some())
+        };
+        if *state == RunState::Abandoned && !is_over && !leaves() {
+            return Err(format!(
+                "ended by the fall of a planner: {key} #{attempt} is abandoned, and its worker lives"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// After a calm everything has an end: each attempt, each run, and each submission that was acknowledged.
+fn nothing_is_left(pool: &Pool) -> Result<(), String> {
+    let mut disk = pool.disk.clone();
+    let open = disk.open_runs(Shard::WHOLE, None, MAX_PAGE).unwrap();
+    let known: BTreeSet<(&RunKey, u32)> = pool.ends.iter().map(|(key, attempt, _)| (key, *attempt)).collect();
+    // A job in which servers died again and again waits for a person.
+    let (records, _) = disk.jobs(Shard::WHOLE).unwrap();
+    let is_paused = |run: &&Run| {
+        records
+            .iter()
+            .any(|record| record.mark.job == run.key.job && record.mark.pause == Some(Pause::Crashes))
+    };
+    if let Some(run) = open.iter().filter(|run| !is_paused(run)).find(|run| run.state != RunState::Scheduled)
+    {
+        return Err(format!("lost: {} is still {} after a calm", run.key, run.state));
+    }
+    if let Some((key, attempt)) = pool.begun.keys().find(|(key, attempt)| !known.contains(&(key, *attempt))) {
+        return Err(format!("lost: {key} #{attempt} has begun, and no end is on record"));
+    }
+    let mut by_name = BTreeMap::new();
+    for name in &pool.acknowledged {
+        let runs = disk.find(Shard::WHOLE, &Query::new(10).of(name.clone())).unwrap();
+        by_name.insert(name, runs.len());
+    }
+    match by_name.into_iter().find(|(_, count)| *count != 1) {
+        Some((name, count)) => Err(format!("lost: {name} was acknowledged, and has {count} runs")),
+        None => Ok(()),
+    }
+}

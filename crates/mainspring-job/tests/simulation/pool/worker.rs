@@ -1,0 +1,169 @@
+//! A worker's turn: it renews its lease, starts what is its own, and appends what it learns.
+
+use mainspring_job::{Failure, MAX_PAGE, Outcome, Reader, RunState, Shard, WorkerId};
+
+use super::Breach;
+use super::server::{OLD, RENEW, Report, WorkerPart};
+use super::world::{Pool, Row};
+
+impl Pool {
+    pub(super) fn work(&mut self, index: usize) {
+        let now = self.now;
+        self.reap(index);
+        if self.servers[index].acts(now) {
+            self.begin_assigned(index);
+        }
+        if !self.servers[index].reaches(now) {
+            return;
+        }
+        if self.servers[index].worker.is_none() {
+            return self.join(index);
+        }
+        self.renew(index);
+        self.append(index);
+        self.read_own(index);
+        self.leave(index);
+    }
+
+    /// A worker's processes end, and it learns of that.
+    fn reap(&mut self, index: usize) {
+        let now = self.now;
+        let mut learnt = Vec::new();
+        for process in self.processes.iter_mut().filter(|it| it.server == index && it.ended.is_none()) {
+            if process.ends <= now {
+                process.ended = Some(now);
+                learnt.push((process.key.clone(), process.attempt, process.worker, process.is_told_to_end));
+                if process.epoch != self.epoch {
+                    self.seen.insert("a run that outlived its planner");
+                }
+            }
+        }
+        for (key, attempt, id, is_told_to_end) in learnt {
+            let outcome = match (is_told_to_end, self.is_calm || !self.random.one_in(5)) {
+                (true, _) => Outcome::Killed,
+                (false, true) => Outcome::Succeeded,
+                (false, false) => Outcome::Failed(Failure::Exit(1)),
+            };
+            self.report_count += 1;
+            let report = Report { number: self.report_count, key, attempt, outcome };
+            if let Some(worker) = self.servers[index].worker.as_mut().filter(|worker| worker.id == id) {
+                worker.unsent.push_back(report);
+            }
+        }
+    }
+
+    fn join(&mut self, index: usize) {
+        if self.processes.iter().any(|it| it.server == index && it.ended.is_none()) {
+            // What its former life ran has not ended yet.
+            return;
+        }
+        self.worker_count += 1;
+        let id = WorkerId(1_000 + self.worker_count);
+        let renewed = self.servers[index].boot(self.now);
+        let (seen, assigned, unsent, leaves) = Default::default();
+        self.servers[index].worker = Some(WorkerPart { id, renewed, seen, assigned, unsent, leaves });
+        self.rows.insert(id, Row { server: index, renewed: self.now, is_leaving: false });
+    }
+
+    fn renew(&mut self, index: usize) {
+        let boot = self.servers[index].boot(self.now);
+        let Some(worker) = &mut self.servers[index].worker else { return };
+        if boot - worker.renewed < RENEW {
+            return;
+        }
+        match self.rows.get_mut(&worker.id) {
+            Some(row) => {
+                (row.renewed, row.is_leaving) = (self.now, worker.leaves.is_some());
+                worker.renewed = boot;
+            }
+            None => {
+                // It is taken for lost: what it runs ends, and it comes back as another.
+                self.servers[index].worker = None;
+                self.kill_all(index);
+                self.reap(index);
+            }
+        }
+    }
+
+    fn append(&mut self, index: usize) {
+        let Some(worker) = &mut self.servers[index].worker else { return };
+        if self.rows.contains_key(&worker.id) {
+            let unsent: Vec<Report> = worker.unsent.drain(..).collect();
+            self.reports.extend(unsent);
+        }
+    }
+
+    /// Starts what was assigned to it, unless its lease is too old: it may have stood still since it read
+    /// that.
+    fn begin_assigned(&mut self, index: usize) {
+        let boot = self.servers[index].boot(self.now);
+        let Some(worker) = &mut self.servers[index].worker else { return };
+        let id = worker.id;
+        if boot - worker.renewed < OLD || self.breach == Breach::StartsWithAnOldLease {
+            for (key, attempt) in std::mem::take(&mut worker.assigned) {
+                self.start(index, key, attempt, id);
+            }
+        }
+    }
+
+    /// Reads what is on record as its own, and ends what it is told to.
+    fn read_own(&mut self, index: usize) {
+        let Some(worker) = &self.servers[index].worker else { return };
+        let id = worker.id;
+        let open = self.disk.open_runs(Shard::WHOLE, None, MAX_PAGE).unwrap();
+        let own = open.into_iter().filter(|run| run.state == RunState::Running && run.worker == Some(id));
+        for run in own {
+            let attempted = (run.key, run.attempt);
+            let forgets = self.breach == Breach::StartedTwice && self.random.one_in(50);
+            let worker = self.servers[index].worker.as_mut().expect("it was there a moment ago");
+            if worker.seen.insert(attempted.clone()) || forgets {
+                worker.assigned.push_back(attempted);
+            }
+        }
+        let told: Vec<_> = self.kills.iter().filter(|(of, ..)| *of == id).cloned().collect();
+        for (_, key, attempt) in told {
+            let is_it = |it: &&mut super::world::Process| {
+                it.key == key && it.attempt == attempt && it.worker == id && it.ended.is_none()
+            };
+            if let Some(process) = self.processes.iter_mut().find(is_it) {
+                process.is_told_to_end = true;
+                process.ends = process.ends.min(self.now + 300);
+            }
+        }
+    }
+
+    /// What a worker that leaves has not started yet it reports as killed.
+    fn give_back(&mut self, index: usize) {
+        let Some(worker) = &mut self.servers[index].worker else { return };
+        for (key, attempt) in std::mem::take(&mut worker.assigned) {
+            self.report_count += 1;
+            self.reports.push(Report { number: self.report_count, key, attempt, outcome: Outcome::Killed });
+        }
+    }
+
+    /// Ends in good order once it is to: what it runs is killed and reported first.
+    fn leave(&mut self, index: usize) {
+        let Some(worker) = &self.servers[index].worker else { return };
+        let id = worker.id;
+        let Some(at) = worker.leaves else { return };
+        if let Some(row) = self.rows.get_mut(&id) {
+            row.is_leaving = true;
+        }
+        if self.now < at {
+            return;
+        }
+        self.kill_all(index);
+        self.reap(index);
+        self.append(index);
+        self.give_back(index);
+        let has_more = |run: &mainspring_job::Run| run.state == RunState::Running && run.worker == Some(id);
+        let open = self.disk.open_runs(Shard::WHOLE, None, MAX_PAGE).unwrap();
+        if open.iter().any(has_more) {
+            // Its reports are not on record yet, or something was assigned to it before it said so.
+            return;
+        }
+        self.rows.remove(&id);
+        self.left.insert(id);
+        self.servers[index].worker = None;
+    }
+}
