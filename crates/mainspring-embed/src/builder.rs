@@ -26,16 +26,16 @@ use mainspring_server::error::Error as ServerError;
 use mainspring_server::takeover::take;
 use serde::de::DeserializeOwned;
 
-use crate::catalogue::{Catalogue, Entry};
+use crate::catalogue::{Catalogue, Entry, Reads};
 use crate::error::Error;
 use crate::future::{BoxFuture, Spawner};
+use crate::handler::DefinedBy;
 use crate::handler_error::HandlerError;
 use crate::jobs::{JobStorage, Jobs};
 use crate::notice::Notify;
 use crate::options::Options;
 use crate::page::Page;
 use crate::parts::Parts;
-use crate::payload::Form;
 use crate::registry::{Handler, Registry};
 use crate::run::Run;
 use crate::simulation::ManualClock;
@@ -122,7 +122,7 @@ impl Builder {
         E: Into<HandlerError>,
     {
         let handler = Handler::Function(Box::new(move |run, _| function(run).map_err(Into::into)));
-        self.add(options.into(), Some(trigger.into()), |_| handler)
+        self.add(&options.into(), Some(&trigger.into()), Reads::any(), handler)
     }
 
     /// The same with a future, which the [`spawner`](Self::spawner) gets.
@@ -138,38 +138,43 @@ impl Builder {
         E: Into<HandlerError>,
     {
         let make = move |run, _: &HandlerBody| Ok(boxed(function(run)));
-        self.add(options.into(), Some(trigger.into()), |_| Handler::Future(Box::new(make)))
+        self.add(&options.into(), Some(&trigger.into()), Reads::any(), Handler::Future(Box::new(make)))
     }
 
-    /// Defines a handler for what is submitted: a function of the run and of the payload.
-    pub fn handler<T, F, E>(self, options: impl Into<Options>, function: F) -> Builder
+    /// Defines a handler for what is submitted: a function of the run and of the payload. By a
+    /// [`Handler`](crate::Handler) it says the type of the payload once, for itself and for submissions.
+    pub fn handler<T, F, E>(self, name: impl DefinedBy<T>, function: F) -> Builder
     where
         T: DeserializeOwned + 'static,
         F: Fn(&Run, T) -> Result<(), E> + Send + Sync + 'static,
         E: Into<HandlerError>,
     {
-        self.add(options.into(), None, |form| {
-            Handler::Function(Box::new(move |run, body| {
-                let payload = form.read(body)?;
-                function(run, payload).map_err(Into::into)
-            }))
-        })
+        let mut options = name.options();
+        let form = Arc::new(options.form());
+        let reads = Reads::of::<T>(&form);
+        let handler = Handler::Function(Box::new(move |run, body| {
+            let payload = form.read(body)?;
+            function(run, payload).map_err(Into::into)
+        }));
+        self.add(&options, None, reads, handler)
     }
 
     /// The same with a future, which the [`spawner`](Self::spawner) gets.
-    pub fn async_handler<T, F, R, E>(self, options: impl Into<Options>, function: F) -> Builder
+    pub fn async_handler<T, F, R, E>(self, name: impl DefinedBy<T>, function: F) -> Builder
     where
         T: DeserializeOwned + 'static,
         F: Fn(Run, T) -> R + Send + Sync + 'static,
         R: Future<Output = Result<(), E>> + Send + 'static,
         E: Into<HandlerError>,
     {
-        self.add(options.into(), None, |form| {
-            Handler::Future(Box::new(move |run, body| {
-                let payload = form.read(body)?;
-                Ok(boxed(function(run, payload)))
-            }))
-        })
+        let mut options = name.options();
+        let form = Arc::new(options.form());
+        let reads = Reads::of::<T>(&form);
+        let handler = Handler::Future(Box::new(move |run, body| {
+            let payload = form.read(body)?;
+            Ok(boxed(function(run, payload)))
+        }));
+        self.add(&options, None, reads, handler)
     }
 
     /// How many functions run at a time, each on a thread of its own: 8 unless told, and from 1 to 1024.
@@ -222,8 +227,8 @@ impl Builder {
         Jobs::start(self.storage, parts)
     }
 
-    fn add(mut self, options: Options, when: Option<When>, handler: impl FnOnce(Form) -> Handler) -> Builder {
-        if let Err(error) = self.try_add(options, when, handler) {
+    fn add(mut self, options: &Options, when: Option<&When>, reads: Reads, handler: Handler) -> Builder {
+        if let Err(error) = self.try_add(options, when, reads, handler) {
             self.wrong.get_or_insert(error);
         }
         self
@@ -231,9 +236,10 @@ impl Builder {
 
     fn try_add(
         &mut self,
-        mut options: Options,
-        when: Option<When>,
-        handler: impl FnOnce(Form) -> Handler,
+        options: &Options,
+        when: Option<&When>,
+        reads: Reads,
+        handler: Handler,
     ) -> Result<(), Error> {
         let (name, group) = (options.job_name()?, options.job_group()?);
         options.check()?;
@@ -243,13 +249,12 @@ impl Builder {
         work = work.with_policies(options.policies.clone());
         (work.group, work.priority) = (group.as_ref().map(|group| group.name.clone()), options.priority);
         match when {
-            Some(when) => self.add_job(name, &when, body, &work, &options, group.as_ref())?,
+            Some(when) => self.add_job(name, when, body, &work, options, group.as_ref())?,
             None => options.check_handler()?,
         }
         self.take_group(group);
-        let (version, form) = (options.version, options.form());
-        self.registry.add(&options.name, handler(form));
-        match self.catalogue.add(&options.name, Entry { version, work }) {
+        self.registry.add(&options.name, handler);
+        match self.catalogue.add(&options.name, Entry { version: options.version, work, reads }) {
             true => Ok(()),
             false => Err(options.wrong("the name is taken by another job or handler")),
         }

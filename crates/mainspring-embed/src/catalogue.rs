@@ -1,13 +1,22 @@
-//! The names of a program's handlers, each with its version and its rules, for submissions.
+//! The names of a program's handlers, each with its version, its rules and its way to read a payload, for
+//! submissions.
 //!
 //! Cost: a look-up by name.
 //!
 //! Does not hold the handlers: see [`registry`](crate::registry). So a client may know this without them.
 
 use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
 
+use mainspring_action::body::HandlerBody;
 use mainspring_action::needs;
 use mainspring_job::{Work, WorkerLabel};
+use serde::de::DeserializeOwned;
+
+use crate::error::Error;
+use crate::handler_error::HandlerError;
+use crate::payload::Form;
 
 /// What is known of a handler without its function.
 #[derive(Clone, Debug)]
@@ -15,6 +24,41 @@ pub(crate) struct Entry {
     pub(crate) version: u32,
     /// The policies, group and priority of a submission that says nothing of them; its action does nothing.
     pub(crate) work: Work,
+    pub(crate) reads: Reads,
+}
+
+/// Reads a payload and drops it.
+type ReadPayload = dyn Fn(&HandlerBody) -> Result<(), HandlerError> + Send + Sync;
+
+/// Reads a payload as the handler will, and drops it.
+#[derive(Clone)]
+pub(crate) struct Reads(Arc<ReadPayload>);
+
+impl fmt::Debug for Reads {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Reads")
+    }
+}
+
+impl Reads {
+    /// Those of a handler whose payloads have this type.
+    pub(crate) fn of<T: DeserializeOwned>(form: &Arc<Form>) -> Reads {
+        let form = Arc::clone(form);
+        Reads(Arc::new(move |body| form.read::<T>(body).map(drop)))
+    }
+
+    /// Those of a job with a schedule, whose function gets no payload.
+    pub(crate) fn any() -> Reads {
+        Reads(Arc::new(|_| Ok(())))
+    }
+
+    /// # Errors
+    /// When the handler could not read the payload.
+    pub(crate) fn check(&self, body: &HandlerBody) -> Result<(), Error> {
+        let unreadable =
+            |error: HandlerError| Error::Unreadable { handler: body.name.clone(), reason: error.message };
+        (self.0)(body).map_err(unreadable)
+    }
 }
 
 /// All names.

@@ -28,6 +28,13 @@ pub enum Error {
     NoHandler(String),
     /// The payload is no JSON document, by its serializer.
     Payload(serde_json::Error),
+    /// The handler could not read the payload: it has another type.
+    Unreadable {
+        /// The handler.
+        handler: String,
+        /// What its parser says.
+        reason: String,
+    },
     /// The payload is too long.
     Action(JobError),
     /// Another submission has the name or the key: it does other work, or has another key. Nothing was
@@ -50,6 +57,7 @@ impl fmt::Display for Error {
             Error::Definition { name, reason } => write!(f, "`{name}`: {reason}"),
             Error::NoHandler(name) => write!(f, "there is no handler `{name}`"),
             Error::Payload(error) => write!(f, "the payload cannot be written as JSON: {error}"),
+            Error::Unreadable { handler, reason } => write!(f, "`{handler}`: {reason}"),
             Error::Action(error) => error.fmt(f),
             Error::Taken(holder) => write!(f, "the name or the key is taken: {holder}"),
             Error::Refused(refusal) => refusal.fmt(f),

@@ -15,8 +15,9 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use mainspring_action::body::Body;
 use mainspring_job::{
-    AuditQuery, AuditRow, Cursor, MAX_PAGE, Once, OnceId, Query, Reader, Run, Shard, StoreError,
+    AuditQuery, AuditRow, Cursor, JobName, MAX_PAGE, Once, OnceId, Query, Reader, Run, Shard, StoreError,
 };
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error as ServerError;
@@ -78,6 +79,20 @@ impl std::fmt::Debug for Loop {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Loop")
     }
+}
+
+/// What waits and could not be read: see [`Jobs::check_payloads`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UnreadablePayload {
+    /// The name of its run in the history.
+    pub name: JobName,
+    /// When it is due.
+    pub due: Timestamp,
+    /// The handler that would get it.
+    pub handler: String,
+    /// What its parser says.
+    pub reason: String,
 }
 
 impl Jobs {
@@ -160,6 +175,31 @@ impl Jobs {
                 reader.load(Shard::WHOLE, last.map_or(first, |last| last.id), Timestamp::MAX, limit)
             })
         })
+    }
+
+    /// What waits, submitted or tried again, whose payload the handlers of this program could not read: for a
+    /// test before a deploy, on a copy of the data. A handler that is not here, and a payload of a newer
+    /// version, wait for a program that has them.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or the jobs are shut down.
+    pub fn check_payloads(&self) -> Result<Vec<UnreadablePayload>, Error> {
+        let waiting = self.waiting(usize::MAX)?;
+        let open = self.read(|reader| {
+            pages(usize::MAX, |limit, last: Option<&Run>| {
+                reader.open_runs(Shard::WHOLE, last.map(|run| &run.key), limit)
+            })
+        })?;
+        let waiting = waiting.iter().map(|once| (&once.name, once.id.due, &once.work));
+        let open = open.iter().filter_map(|run| Some((&run.key.job, run.due, run.work.as_ref()?)));
+        let unreadable = waiting.chain(open).filter_map(|(name, due, work)| {
+            let Ok(Body::Handler(body)) = Body::decode(&work.action) else { return None };
+            let entry = self.client.catalogue().get(&body.name)?;
+            let is_known = body.version <= entry.version;
+            let reason = entry.reads.check(&body).err().filter(|_| is_known)?.to_string();
+            Some(UnreadablePayload { name: name.clone(), due, handler: body.name, reason })
+        });
+        Ok(unreadable.collect())
     }
 
     /// Who asked for what, the latest first, at most so much: people by the commands, and this program by

@@ -12,7 +12,7 @@
 //!
 //! # Example
 //! ```
-//! use mainspring_embed::{Jobs, ManualClock, Run, RunState};
+//! use mainspring_embed::{Handler, Jobs, ManualClock, Run, RunState};
 //! use serde::{Deserialize, Serialize};
 //! use std::time::Duration;
 //!
@@ -21,16 +21,18 @@
 //!     text: String,
 //! }
 //!
+//! const REMIND: Handler<Reminder> = Handler::new("remind");
+//!
 //! // In a program: Jobs::open("data")?. Here the clock is moved by hand, and nothing is on disk.
 //! let clock = ManualClock::at("2026-01-01T00:00:00Z".parse()?);
 //! let jobs = Jobs::simulated(&clock)
-//!     .handler("remind", |run: &Run, to: Reminder| {
+//!     .handler(REMIND, |run: &Run, to: Reminder| {
 //!         println!("{}: {}", run.due(), to.text);
 //!         Ok::<(), String>(())
 //!     })
 //!     .start()?;
 //! let (day, reminder) = (Duration::from_secs(86_400), Reminder { text: "pay".into() });
-//! let submitted = jobs.once("remind").key("user-17").after(day).payload(&reminder).submit()?;
+//! let submitted = jobs.once(REMIND).key("user-17").after(day).payload(&reminder).submit()?;
 //! clock.advance(day);
 //! assert_eq!(jobs.runs_of(submitted.job(), 1)?[0].state, RunState::Succeeded);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -67,6 +69,7 @@ mod forward;
 #[cfg(feature = "postgres")]
 mod forwarded_command;
 mod future;
+mod handler;
 mod handler_error;
 mod handlers;
 #[cfg(feature = "postgres")]
@@ -98,8 +101,9 @@ pub use builder::Builder;
 pub use client::Client;
 pub use error::Error;
 pub use future::{BoxFuture, Spawner};
+pub use handler::{Accepts, AnyPayload, DefinedBy, Handler, HandlerName, HandlerOptions};
 pub use handler_error::HandlerError;
-pub use jobs::Jobs;
+pub use jobs::{Jobs, UnreadablePayload};
 pub use notice::Notice;
 pub use options::Options;
 pub use run::Run;

@@ -11,10 +11,11 @@
 //! Cost: that of the planner; a month of a job that is due each minute takes a fraction of a second.
 //!
 //! Does not run a runtime: a future is polled on the calling thread until it is ready. One that waits for
-//! something that only a runtime gives is never ready.
+//! something that only a runtime gives needs [`ManualClock::advance_async`], awaited in that.
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
@@ -23,6 +24,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use mainspring_action::body::Body;
 use mainspring_action::needs;
+use mainspring_exec::clock::Moment;
 use mainspring_job::{
     Command, Definitions, Failure, Input, Lease, Limits, MemoryStore, Outcome, Output, Owner, Planner,
     Reader, Reply, Shard, Start, Store, StoreError, Ticket, Worker, WorkerEvent, WorkerId, turn,
@@ -42,6 +44,10 @@ const FENCE: u64 = 1;
 
 /// How many runs may wait to be carried out at once; they are carried out one by one.
 const CAPACITY: usize = 1_000;
+
+/// How long a future of a handler may wait without being woken, on a thread that waits for it alone: only one
+/// that will never be needs it.
+const MAX_WAIT: Duration = Duration::from_secs(60);
 
 /// A clock that stands still until a test moves it. Clones are the same clock.
 ///
@@ -87,15 +93,32 @@ impl ManualClock {
 
     /// Moves it on by so much. All that is due until then runs, each at its time, before this returns. Zero
     /// runs what is due now.
+    ///
+    /// # Panics
+    /// When the future of a handler has waited for a minute and was not woken: it waits for a timer or a
+    /// socket of a runtime that this very thread should run. See [`advance_async`](Self::advance_async).
     pub fn advance(&self, by: Duration) {
-        self.advance_to(self.now().checked_add(by).unwrap_or(Timestamp::MAX));
+        wait_for(self.advance_async(by));
     }
 
     /// Moves it on to a time, as [`advance`](Self::advance) does. A time that has passed is now.
+    ///
+    /// # Panics
+    /// As [`advance`](Self::advance).
     pub fn advance_to(&self, to: Timestamp) {
+        wait_for(self.go_to(to));
+    }
+
+    /// Moves it on by so much inside a runtime, as `#[tokio::test]` has one: what the futures of handlers
+    /// wait for is that runtime's.
+    pub async fn advance_async(&self, by: Duration) {
+        self.go_to(self.now().checked_add(by).unwrap_or(Timestamp::MAX)).await;
+    }
+
+    async fn go_to(&self, to: Timestamp) {
         let simulations: Vec<Arc<Simulation>> = self.lock().moved.iter().filter_map(Weak::upgrade).collect();
         for simulation in &simulations {
-            simulation.advance_to(to, self);
+            simulation.go_to(to, self).await;
         }
         self.show(to);
     }
@@ -184,10 +207,10 @@ impl Simulation {
     }
 
     /// Goes from one time at which something is due to the next, and runs what starts.
-    fn advance_to(&self, to: Timestamp, clock: &ManualClock) {
+    async fn go_to(&self, to: Timestamp, clock: &ManualClock) {
         loop {
             while let Some(start) = self.take_start() {
-                let outcome = self.carry_out(&start);
+                let outcome = self.carry_out(&start).await;
                 let (key, attempt) = (start.key, start.attempt);
                 self.tell(Input::Ended { key, attempt, outcome });
             }
@@ -214,7 +237,7 @@ impl Simulation {
     }
 
     /// Calls the handler of a start. Nothing is locked meanwhile: it may submit.
-    fn carry_out(&self, start: &Start) -> Outcome {
+    async fn carry_out(&self, start: &Start) -> Outcome {
         let Ok(Body::Handler(body)) = Body::decode(&start.work.action) else {
             return Outcome::Failed(Failure::Final("the action cannot be read".to_owned()));
         };
@@ -222,7 +245,7 @@ impl Simulation {
         let run = Run::new(start, FENCE, self.now(), self.client.clone(), None);
         match &**handler {
             Handler::Function(function) => call(function, &run, &body),
-            Handler::Future(_) => wait_for(run.clone(), made(Arc::clone(handler), run, body)),
+            Handler::Future(_) => end_of(run.clone(), made(Arc::clone(handler), run, body)).await,
         }
     }
 }
@@ -280,16 +303,30 @@ impl Wake for Unpark {
     }
 }
 
-fn wait_for(run: Run, future: BoxFuture<Result<(), HandlerError>>) -> Outcome {
+/// Polls a future on this thread until it is ready.
+fn wait_for<T>(future: impl Future<Output = T>) -> T {
+    let mut future = pin!(future);
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return output;
+        }
+        let parked = Moment::now();
+        thread::park_timeout(MAX_WAIT);
+        assert!(
+            Moment::now().since(parked) < MAX_WAIT,
+            "the future of a handler waits for something that a runtime on this thread would give: await \
+             `advance_async` in that runtime, in the place of `advance`"
+        );
+    }
+}
+
+/// The end of the run that a future carries out.
+async fn end_of(run: Run, future: BoxFuture<Result<(), HandlerError>>) -> Outcome {
     let ended = Arc::new(Mutex::new(None));
     let told = Arc::clone(&ended);
-    let mut guarded = Box::pin(GuardedRun::new(run, future, move |outcome| {
-        *told.lock().expect("nothing panics while it holds this lock") = Some(outcome);
-    }));
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    while guarded.as_mut().poll(&mut Context::from_waker(&waker)) == Poll::Pending {
-        thread::park();
-    }
+    let tell = move |outcome| *told.lock().expect("nothing panics while it holds this lock") = Some(outcome);
+    GuardedRun::new(run, future, tell).await;
     let outcome = ended.lock().expect("nothing panics while it holds this lock").take();
     outcome.expect("a future that is over has told its end")
 }

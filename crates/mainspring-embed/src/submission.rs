@@ -5,6 +5,7 @@
 //! Does not keep the payload as a value: what a handler gets is read from the document, also without a
 //! restart.
 
+use std::marker::PhantomData;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -16,11 +17,12 @@ use serde::Serialize;
 
 use crate::client::{Client, name_of, strange};
 use crate::error::Error;
+use crate::handler::{Accepts, AnyPayload, Handler, HandlerName};
 
-/// A submission that is being built.
+/// A submission that is being built, of a payload that `P` accepts.
 #[derive(Debug)]
 #[must_use = "nothing is submitted before submit is called"]
-pub struct Once<'c> {
+pub struct Once<'c, P = AnyPayload> {
     client: &'c Client,
     handler: String,
     due: Due,
@@ -29,6 +31,7 @@ pub struct Once<'c> {
     payload: Option<Result<String, serde_json::Error>>,
     policies: Option<Policies>,
     priority: Option<i8>,
+    accepts: PhantomData<P>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -55,8 +58,26 @@ pub struct SubmittedJob {
 
 impl Client {
     /// Begins a submission to a handler: something to be done once.
-    pub fn once<'c>(&'c self, handler: &str) -> Once<'c> {
-        Once::new(self, handler)
+    pub fn once<H: HandlerName>(&self, handler: H) -> Once<'_, H::Payload> {
+        Once {
+            client: self,
+            handler: handler.into_name(),
+            due: Due::After(Duration::ZERO),
+            name: None,
+            key: None,
+            payload: None,
+            policies: None,
+            priority: None,
+            accepts: PhantomData,
+        }
+    }
+
+    /// Submits something to be done once, now: `jobs.once(handler).payload(payload).submit()`.
+    ///
+    /// # Errors
+    /// See [`Once::submit`].
+    pub fn submit<T: Serialize>(&self, handler: Handler<T>, payload: &T) -> Result<SubmittedJob, Error> {
+        self.once(handler).payload(payload).submit()
     }
 }
 
@@ -67,61 +88,52 @@ impl SubmittedJob {
     }
 }
 
-impl<'c> Once<'c> {
-    pub(crate) fn new(client: &'c Client, handler: &str) -> Once<'c> {
-        Once {
-            client,
-            handler: handler.to_owned(),
-            due: Due::After(Duration::ZERO),
-            name: None,
-            key: None,
-            payload: None,
-            policies: None,
-            priority: None,
-        }
-    }
-
-    /// An idempotency key: a second submission with it is answered with the first, if it calls the same
-    /// handler with the same payload.
-    pub fn key(self, key: impl Into<String>) -> Once<'c> {
+impl<'c, P> Once<'c, P> {
+    /// An idempotency key, of this handler: a second submission to it with the same key is answered with the
+    /// first, if it has the same payload. Another handler may have the same key.
+    pub fn key(self, key: impl Into<String>) -> Once<'c, P> {
         Once { key: Some(key.into()), ..self }
     }
 
     /// A name for people; one is made, unless told. No two that wait have the same.
-    pub fn name(self, name: impl Into<String>) -> Once<'c> {
+    pub fn name(self, name: impl Into<String>) -> Once<'c, P> {
         Once { name: Some(name.into()), ..self }
     }
 
     /// It is due this long from now; at once, unless told.
-    pub fn after(self, delay: Duration) -> Once<'c> {
+    pub fn after(self, delay: Duration) -> Once<'c, P> {
         Once { due: Due::After(delay), ..self }
     }
 
     /// It is due at this time.
-    pub fn at(self, due: Timestamp) -> Once<'c> {
+    pub fn at(self, due: Timestamp) -> Once<'c, P> {
         Once { due: Due::At(due), ..self }
     }
 
     /// What the handler gets.
-    pub fn payload<T: Serialize + ?Sized>(self, payload: &T) -> Once<'c> {
+    pub fn payload<T: Serialize + ?Sized>(self, payload: &T) -> Once<'c, P>
+    where
+        P: Accepts<T>,
+    {
         Once { payload: Some(serde_json::to_string(payload)), ..self }
     }
 
     /// Other policies than those of the handler.
-    pub fn policies(self, policies: Policies) -> Once<'c> {
+    pub fn policies(self, policies: Policies) -> Once<'c, P> {
         Once { policies: Some(policies), ..self }
     }
 
     /// Another priority than that of the handler.
-    pub fn priority(self, priority: i8) -> Once<'c> {
+    pub fn priority(self, priority: i8) -> Once<'c, P> {
         Once { priority: Some(priority), ..self }
     }
 
     /// Submits it. It is on disk when this returns.
     ///
     /// # Errors
-    /// When there is no such handler, the payload cannot be written, another submission has the key or the
-    /// name ([`Error::Taken`]), the disk is full, or the jobs are shut down. It is not submitted then.
+    /// When there is no such handler, the payload cannot be written or the handler could not read it
+    /// ([`Error::Unreadable`]), another submission has the key or the name ([`Error::Taken`]), the disk is
+    /// full, or the jobs are shut down. It is not submitted then.
     pub fn submit(self) -> Result<SubmittedJob, Error> {
         let (client, asked) = (self.client, self.submission()?);
         submitted(client.command(Command::Submit(asked.clone())), &asked)
@@ -146,7 +158,9 @@ impl<'c> Once<'c> {
             Due::After(delay) => self.client.now()?.checked_add(delay).unwrap_or(Timestamp::MAX),
         };
         let payload = self.payload.transpose().map_err(Error::Payload)?.unwrap_or_default();
+        let key = self.key.map(|key| format!("{}/{key}", self.handler));
         let body = HandlerBody { name: self.handler, version: entry.version, payload };
+        entry.reads.check(&body)?;
         let action = Body::Handler(body).encode().map_err(Error::Action)?;
         let usual = &entry.work;
         let mut work =
@@ -154,7 +168,7 @@ impl<'c> Once<'c> {
         (work.group, work.priority) = (usual.group.clone(), self.priority.unwrap_or(usual.priority));
         let mut submission = Submission::new(due, work);
         submission.name = self.name.as_deref().map(name_of).transpose()?;
-        submission.key = self.key;
+        submission.key = key;
         Ok(submission)
     }
 }

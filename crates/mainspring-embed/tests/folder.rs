@@ -33,7 +33,8 @@ fn a_submission_runs_and_its_history_survives_a_restart() {
     let waiting = jobs.waiting(10).unwrap();
     assert_eq!(waiting.iter().map(|once| Some(once.id)).collect::<Vec<_>>(), [later.id]);
     jobs.shutdown(LONG).unwrap();
-    assert!(matches!(jobs.once("remind").submit(), Err(mainspring_embed::Error::Stopped)));
+    let after = jobs.once("remind").payload(&Reminder { to: "eve".to_owned() }).submit();
+    assert!(matches!(after, Err(mainspring_embed::Error::Stopped)), "{after:?}");
 
     let jobs = open().start().unwrap();
     let again =

@@ -1,5 +1,6 @@
 //! Handlers that misbehave.
 
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::channel;
 
 use mainspring_embed::{HandlerError, Options, Run};
@@ -181,19 +182,22 @@ fn futures_run_on_the_programs_runtime_and_are_dropped_when_they_do_not_stop() {
 
 #[test]
 fn a_panic_before_there_is_a_future_and_one_of_the_spawner_are_failures() {
+    static READ_COUNT: AtomicU32 = AtomicU32::new(0);
     struct Bad;
     impl<'de> serde::Deserialize<'de> for Bad {
-        fn deserialize<D: serde::Deserializer<'de>>(_: D) -> Result<Bad, D::Error> {
-            panic!("of the payload")
+        fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Bad, D::Error> {
+            // A submission reads it first, to see whether the handler could.
+            assert!(READ_COUNT.fetch_add(1, Ordering::SeqCst) % 2 == 0, "of the payload");
+            <serde::de::IgnoredAny as serde::Deserialize>::deserialize(from).map(|_| Bad)
         }
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
     let handle = runtime.handle().clone();
-    let spawns = std::sync::atomic::AtomicBool::new(true);
+    let spawns = AtomicBool::new(true);
     let jobs = Jobs::open(folder("early-panic"))
         .unwrap()
         .spawner(move |future| {
-            assert!(spawns.swap(false, std::sync::atomic::Ordering::SeqCst), "there is no runtime");
+            assert!(spawns.swap(false, Ordering::SeqCst), "there is no runtime");
             drop(handle.spawn(future));
         })
         .async_handler("panic", |_: Run, _: Bad| async { Done::Ok(()) })

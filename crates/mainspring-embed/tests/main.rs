@@ -12,6 +12,7 @@ mod page;
 mod rules;
 #[path = "../../mainspring-host/src/scratch.rs"]
 mod scratch;
+mod typed;
 
 use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
