@@ -86,6 +86,7 @@ pub mod remote_output;
 mod removal;
 mod reports;
 mod requests;
+mod served_file;
 mod shard_filter;
 mod sources;
 pub mod standby;

@@ -14,7 +14,7 @@ use mainspring_job::{
     Reply, Run, RunKey, Spread, Stats, Trigger,
 };
 
-use super::files::ServedFile;
+use super::served_file::ServedFile;
 use crate::message::PROGRAM;
 use crate::protocol::{
     AppliedWire, AttemptWire, AuditWire, Done, ErrorKind, ErrorWire, FileStateWire, FoundWire, HoldWire,

@@ -109,7 +109,8 @@ impl Folders {
 
 #[cfg(test)]
 mod tests {
-    use super::super::files::{Files, Occasion};
+    use super::super::files::Files;
+    use super::super::served_file::Occasion;
     use super::super::shard_filter::ShardFilter;
     use super::*;
     use crate::scratch;

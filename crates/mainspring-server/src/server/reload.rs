@@ -17,9 +17,10 @@ use mainspring_job::{ApplyReport, Command, Definitions, Job, JobName, Prune};
 
 use super::Server;
 use super::boot::{definitions, holder};
-use super::files::{Due, Occasion};
+use super::files::Due;
 use super::phase::Phase;
 use super::purpose::Purpose;
+use super::served_file::Occasion;
 use crate::exit::Exit;
 use mainspring_exec::clock::Moment;
 use mainspring_file::claims::{Claimant, InForce, settle};

@@ -1,0 +1,200 @@
+//! One served file: how it was seen last, what of it is in force, and what is wrong with it.
+//!
+//! Cost: the lines of its jobs stay in memory, and not its text.
+//!
+//! Does not read the file: [`files`](super::files) does.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+use jiff::Timestamp;
+use mainspring_job::JobName;
+
+use super::looks::device_of_folder;
+use super::shard_filter::{ShardFilter, is_news};
+use crate::exit::Exit;
+use crate::message::{PROGRAM, agreeing, counted, say};
+use mainspring_file::job_source::JobSource;
+use mainspring_file::source::STANDARD_INPUT;
+use mainspring_file::watch::{LookResult, Stamp, UNREST, Watch};
+
+/// Why files are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Occasion {
+    /// They have come to rest, and are read only as they were seen then.
+    Rested,
+    /// The server starts, or a person asks for it.
+    Asked,
+}
+
+/// A served file.
+#[derive(Debug)]
+pub(super) struct ServedFile {
+    /// The whole path as it was typed, or what standard input is called.
+    pub(super) path: String,
+    /// What its jobs say of where they come from.
+    pub(super) job_source: JobSource,
+    pub(super) watch: Watch,
+    /// The file system of its folder, when the file was there last.
+    pub(super) device: Option<u64>,
+    /// When the set in force was read.
+    pub(super) read: Option<Timestamp>,
+    pub(super) job_count: usize,
+    /// The line of each of its jobs, of the set in force.
+    pub(super) lines: HashMap<JobName, usize>,
+    /// Those of its jobs that belong to other shards, of the set in force.
+    pub(super) elsewhere: Vec<JobName>,
+    /// What is wrong with it now.
+    pub(super) problems: String,
+    /// What that would end a server with.
+    pub(super) exit: Exit,
+    /// It says other things than the store, whose definitions are in force.
+    pub(super) is_unapplied: bool,
+    /// What people who ask are told beside that, and until when.
+    pub(super) notice: Option<(String, Timestamp)>,
+}
+
+/// What standard input is called among the paths.
+const PATH_OF_INPUT: &str = "standard input";
+
+impl ServedFile {
+    pub(super) fn new(name: &str) -> ServedFile {
+        let job_source = match name {
+            STANDARD_INPUT => JobSource::Served(PATH_OF_INPUT.to_owned()),
+            name => JobSource::served(name),
+        };
+        let path = job_source.to_string();
+        ServedFile {
+            path,
+            job_source,
+            watch: Watch::new(None),
+            device: None,
+            read: None,
+            job_count: 0,
+            lines: HashMap::new(),
+            elsewhere: Vec::new(),
+            problems: String::new(),
+            exit: Exit::Ok,
+            is_unapplied: false,
+            notice: None,
+        }
+    }
+
+    /// Whether it is standard input, which can be read once.
+    pub(super) fn is_input(&self) -> bool {
+        self.path == PATH_OF_INPUT
+    }
+
+    /// Shows what is wrong with it, if anything is. Of several loops of a server that have the same file one
+    /// shows it. Returns whether it did.
+    pub(super) fn say_problems(&self, shard_filter: ShardFilter) -> bool {
+        if shard_filter.is_part() && !is_news(&self.path, &self.problems) {
+            return false;
+        }
+        match self.exit {
+            _ if self.problems.is_empty() => return false,
+            Exit::Ok | Exit::Invalid => say(&self.problems),
+            // It could not be read at all, and its problem has no place in it.
+            _ => say(&format!("{PROGRAM}: {}", self.problems)),
+        }
+        true
+    }
+
+    /// What people are told of a file that says other things than the store.
+    pub(super) fn unapplied_text(&self) -> String {
+        let path = &self.path;
+        format!(
+            "{path} differs from what the database holds, which stays in force: mainspring apply --prune {path} puts \
+             the file into force"
+        )
+    }
+
+    /// What is wrong with it, for people who ask.
+    pub(super) fn shown_problems(&self) -> String {
+        let is_good = self.problems.is_empty();
+        if self.is_unapplied && is_good { self.unapplied_text() } else { self.problems.clone() }
+    }
+
+    /// Whether what was read is what was seen at rest.
+    pub(super) fn is_as_seen(&mut self, stamp: Option<Stamp>, reading: Occasion) -> bool {
+        let Some(stamp) = stamp else { return true };
+        let is_so = reading == Occasion::Asked || self.watch.seen() == Some(LookResult::There(stamp));
+        if is_so {
+            self.watch.take(stamp);
+            self.device = device_of_folder(Path::new(&self.path));
+        }
+        is_so
+    }
+
+    /// What is wrong with a file that cannot be looked at, or whose folder is gone: its jobs go on.
+    pub(super) fn tell_absence(&mut self, seen: LookResult) {
+        let why = match seen {
+            LookResult::Unreadable => "cannot be looked at, or is a link that leads nowhere",
+            LookResult::FolderGone => "is gone with its folder",
+            LookResult::There(_) | LookResult::Gone => return,
+        };
+        let (count, go) = (counted(self.job_count, "job"), agreeing(self.job_count, "goes", "go"));
+        self.problems = format!("{} {why}: its {count} {go} on\n", self.path);
+        self.exit = Exit::Failed;
+    }
+
+    /// What is told of a file that does not come to rest, or cannot be looked at.
+    pub(super) fn unrest_text(&self) -> String {
+        match self.watch.seen() {
+            Some(LookResult::There(_)) => {
+                format!(
+                    "{} has been changing for {} s, and is read when it is at rest",
+                    self.path,
+                    UNREST.as_secs()
+                )
+            }
+            _ => self.problems.trim_end().to_owned(),
+        }
+    }
+
+    /// So many of its jobs are removed, because it is gone. What people are told of that holds until it is
+    /// there again, or `until` then. Where a command has removed them all, nothing is told.
+    pub(super) fn remove(&mut self, count: usize, until: Timestamp) -> Option<String> {
+        (self.job_count, self.problems, self.exit) = (0, String::new(), Exit::Ok);
+        self.lines.clear();
+        if count == 0 {
+            return None;
+        }
+        let (jobs, are) = (counted(count, "job"), agreeing(count, "is", "are"));
+        let text = format!("{} is gone: its {jobs} {are} removed", self.path);
+        self.notice = Some((text.clone(), until));
+        Some(match count {
+            1 => format!("{text}; it is as it was if the file is there again within a day"),
+            _ => format!("{text}; they are as they were if the file is there again within a day"),
+        })
+    }
+
+    pub(super) fn is_forgotten(&self, now: Timestamp) -> bool {
+        self.watch.is_removed() && self.notice.as_ref().is_none_or(|(_, until)| *until <= now)
+    }
+
+    /// The path without symbolic links, if it leads to a file.
+    pub(super) fn target(&self) -> Option<String> {
+        Some(fs::canonicalize(&self.path).ok()?.to_string_lossy().into_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_file_that_is_gone_what_was_removed_is_told_and_nothing_else() {
+        let told = |count| {
+            let mut file = ServedFile::new("/etc/jobs.toml");
+            file.job_count = 2;
+            let text = file.remove(count, Timestamp::MAX);
+            assert_eq!((file.job_count, file.notice.is_some()), (0, text.is_some()), "{text:?}");
+            text
+        };
+        assert!(told(2).unwrap().starts_with("/etc/jobs.toml is gone: its 2 jobs are removed; they are "));
+        assert!(told(1).unwrap().starts_with("/etc/jobs.toml is gone: its 1 job is removed; it is "));
+        assert_eq!(told(0), None, "a command has removed them");
+    }
+}
