@@ -84,9 +84,10 @@ impl ProxyUsers {
 
     fn line(&mut self, line: &str) -> Result<(), String> {
         let header = |name: &str| name.parse::<HeaderName>().map_err(|_| format!("`{name}` is no header"));
-        match line.split_whitespace().collect::<Vec<_>>()[..] {
+        // A remark may stand behind each line, as in the manual.
+        let words = line.split_whitespace().take_while(|word| !word.starts_with('#'));
+        match words.collect::<Vec<_>>()[..] {
             [] => {}
-            [first, ..] if first.starts_with('#') => {}
             ["secret", secret] if secret.len() < MIN_SECRET_CHARS => {
                 return Err(format!("the secret has at least {MIN_SECRET_CHARS} characters"));
             }
@@ -173,6 +174,17 @@ mod tests {
         let strict = ProxyUsers::parse(&format!("secret {SECRET}\nuser-header X-Email")).unwrap();
         let found = strict.find(&headers(&[secret, ("x-email", "mara")]));
         assert!(found.unwrap_err().contains("no group"));
+    }
+
+    #[test]
+    fn the_file_that_the_manual_shows_is_read_with_its_remarks() {
+        let manual = include_str!("../../../docs/manual.md");
+        let of_secret = |block: &&str| block.trim_start_matches("text\n").starts_with("secret ");
+        let block = manual.split("```").find(of_secret).expect("the manual shows the file");
+        let users = ProxyUsers::parse(block.trim_start_matches("text\n")).unwrap();
+        assert_eq!(users.user_header, "x-forwarded-user");
+        assert_eq!(users.groups.get("ops"), Some(&Scope::Operate));
+        assert_eq!(users.everybody, Some(Scope::Look));
     }
 
     #[test]
