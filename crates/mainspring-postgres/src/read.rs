@@ -296,12 +296,16 @@ fn parts(query: &Query) -> Vec<(&'static str, &'static str)> {
         parts.push(("open_run", "true"));
     }
     let is_other = |state: &RunState| *state != RunState::Succeeded;
+    let is_rare = |cause: Cause| !matches!(cause, Cause::Trigger | Cause::Once);
     if has(false) {
         match query.order {
             // A partial index is found by its own condition. Without it all runs would be read for a state
-            // that few of them are in.
+            // that few of them are in, or for a cause that few of them have.
             _ if !query.states.is_empty() && query.states.iter().all(is_other) => {
                 parts.push(("history", "state <> 'succeeded'"));
+            }
+            _ if query.cause.is_some_and(is_rare) => {
+                parts.push(("history", "cause NOT IN ('trigger', 'once')"));
             }
             Order::Ended => parts.push(("history", "true")),
             _ => parts.extend([("history", "cause = 'once'"), ("history", "cause <> 'once'")]),

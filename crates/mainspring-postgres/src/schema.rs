@@ -21,7 +21,7 @@ use super::connection::Connection;
 use super::location::{Location, OF_OWNER};
 
 /// The version that the steps lead to.
-pub const VERSION: u32 = 16;
+pub const VERSION: u32 = 17;
 
 /// The version from which on there may be several shards.
 pub(super) const SHARDED: u32 = 8;
@@ -51,6 +51,7 @@ const STEPS: [&[&str]; VERSION as usize] = [
     &[include_str!("../sql/0016_absence.sql")],
     &[include_str!("../sql/0017_few.sql")],
     &[include_str!("../sql/0018_first.sql")],
+    &[include_str!("../sql/0019_rare.sql")],
 ];
 
 /// Each function looks for names in `pg_catalog` alone, from whatever session it is called: see `SEARCH_PATH`

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use mainspring_job::{
-    Batch, Cursor, Lease, MemoryStore, Once, Operation, Order, Owner, Query, Reader, Run, RunState, Shard,
-    Store,
+    Batch, Cause, Cursor, Lease, MemoryStore, Once, Operation, Order, Owner, Query, Reader, Run, RunState,
+    Shard, Store,
 };
 use mainspring_postgres::PostgresStore;
 
@@ -131,5 +131,28 @@ fn a_page_of_states_that_few_runs_are_in_reads_few_runs() {
             let count = read_count(&database) - before;
             assert!(count < 100, "{states:?}, {order:?}: {count} rows are read");
         }
+    }
+}
+
+#[test]
+fn a_page_of_a_cause_that_few_runs_have_reads_few_runs() {
+    let Some(database) = Database::start() else { return };
+    drop(opened(&database));
+    database.ask(
+        "INSERT INTO mainspring.history
+            (job, nominal, series, shard, cause, state, attempt, due, planned, ended, reason, deaths, forgiven)
+            SELECT 'many', g, 0, 0, CASE WHEN g IN (3, 4) THEN 'backfill' WHEN g % 2 = 0 THEN 'once' ELSE 'trigger' END,
+                'succeeded', 1, g, g, g, '', 0, 0 FROM generate_series(1, 20000) AS g;
+        ANALYZE mainspring.history",
+    );
+    for order in [Order::Nominal, Order::Ended] {
+        let before = read_count(&database);
+        let mut query = Query::new(20);
+        (query.cause, query.order) = (Some(Cause::Backfill), order);
+        let mut store = opened(&database);
+        assert_eq!(store.find(Shard::WHOLE, &query).unwrap().len(), 2);
+        drop(store);
+        let count = read_count(&database) - before;
+        assert!(count < 100, "{order:?}: {count} rows are read");
     }
 }
