@@ -92,39 +92,59 @@ pub(super) fn open_runs(
 }
 
 pub(super) fn find(connection: &Connection, query: &Query) -> Result<Vec<Run>, StoreError> {
-    let (sql, values) = find_sql(query, members(connection, query)?);
+    let sizes = Sizes { group: group_size(connection, query)?, narrow: narrow_size(connection, query)? };
+    let (sql, values) = find_sql(query, sizes);
     rows(connection, &sql, params_from_iter(values), columns::run)
 }
 
-/// How many runs of a group are found by their group and then sorted: some milliseconds' work. Of more runs
-/// than this enough are soon met in the order of the answer.
+/// How many runs are found by what they have in common and then sorted or looked through: some milliseconds'
+/// work. Of more runs than this enough are soon met in the order of the answer.
 const FEW: u32 = 20_000;
 
-/// How many runs the group of a question has.
-#[derive(Clone, Copy)]
-pub(super) enum Members {
+/// How many runs have something in common, as far as it decides by which index they are found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Size {
     Few,
     Many,
 }
 
-fn members(connection: &Connection, query: &Query) -> Result<Members, StoreError> {
-    let Some(group) = &query.group else { return Ok(Members::Many) };
-    let condition = of_group(Members::Few);
-    let sql = format!("SELECT count(*) FROM (SELECT 1 FROM run WHERE {condition} LIMIT {FEW})");
-    let values = params![names_of_members(query), group.as_str()];
+/// How many runs have in common what a question asks for.
+#[derive(Clone, Copy)]
+pub(super) struct Sizes {
+    pub(super) group: Size,
+    /// Those in its [`Narrow`] index: only counted where a job is asked for.
+    pub(super) narrow: Size,
+}
+
+fn group_size(connection: &Connection, query: &Query) -> Result<Size, StoreError> {
+    let Some(group) = &query.group else { return Ok(Size::Many) };
+    let sql = format!("FROM run WHERE {}", of_group(Size::Few));
+    size(connection, &sql, params![names_of_members(query), group.as_str()])
+}
+
+/// Few runs of all jobs are looked through for those of one; else the runs of the job are.
+fn narrow_size(connection: &Connection, query: &Query) -> Result<Size, StoreError> {
+    let Some(Narrow { index, condition, .. }) = narrow(query).filter(|_| query.job.is_some()) else {
+        return Ok(Size::Many);
+    };
+    size(connection, &format!("FROM run INDEXED BY {index} WHERE {condition}"), [])
+}
+
+fn size(connection: &Connection, from: &str, values: impl Params) -> Result<Size, StoreError> {
+    let sql = format!("SELECT count(*) FROM (SELECT 1 {from} LIMIT {FEW})");
     let count: u32 = connection
         .prepare_cached(&sql)
         .and_then(|mut statement| statement.query_row(values, |row| row.get(0)))
         .map_err(mapped)?;
-    Ok(if count < FEW { Members::Few } else { Members::Many })
+    Ok(if count < FEW { Size::Few } else { Size::Many })
 }
 
 /// The condition of a group's runs: those of its jobs, and one-shot runs with this group. A plus sign keeps
 /// the indexes of a column out of the plan.
-fn of_group(members: Members) -> &'static str {
-    match members {
-        Members::Few => "(job IN (SELECT value FROM json_each(?)) OR work_group = ?)",
-        Members::Many => "(+job IN (SELECT value FROM json_each(?)) OR +work_group = ?)",
+fn of_group(size: Size) -> &'static str {
+    match size {
+        Size::Few => "(job IN (SELECT value FROM json_each(?)) OR work_group = ?)",
+        Size::Many => "(+job IN (SELECT value FROM json_each(?)) OR +work_group = ?)",
     }
 }
 
@@ -134,19 +154,33 @@ fn names_of_members(query: &Query) -> String {
     format!("[{}]", names.join(","))
 }
 
-/// The index of a cause that few runs have. It is named, because one of all runs looks as good to the
-/// planner.
-fn index_of_cause(query: &Query) -> Option<&'static str> {
-    query.cause.filter(|cause| !matches!(cause, Cause::Trigger | Cause::Once))?;
-    Some(match query.order {
-        _ if query.job.is_some() => "",
-        Order::Ended => " INDEXED BY run_rare_ended",
-        _ => " INDEXED BY run_rare",
-    })
+/// An index of the runs of a cause or of states that few runs have. It is found by its own condition.
+struct Narrow {
+    index: &'static str,
+    condition: String,
+    /// It has to be named, because an index of all runs looks as good to the planner.
+    is_named: bool,
+}
+
+fn narrow(query: &Query) -> Option<Narrow> {
+    let by_end = query.order == Order::Ended;
+    let is_other = |state: &RunState| !state.is_open() && *state != RunState::Succeeded;
+    if let Some(cause) = query.cause.filter(|cause| !matches!(cause, Cause::Trigger | Cause::Once)) {
+        let index = if by_end { "run_rare_ended" } else { "run_rare" };
+        // The name is the program's own, so it may stand in the text.
+        let condition = format!("cause NOT IN ('trigger', 'once') AND cause = '{}'", cause.name());
+        Some(Narrow { index, condition, is_named: true })
+    } else if !query.states.is_empty() && query.states.iter().all(is_other) {
+        let index = if by_end { "run_other_ended" } else { "run_other" };
+        let condition = "state NOT IN ('scheduled', 'queued', 'running', 'succeeded')".to_owned();
+        Some(Narrow { index, condition, is_named: false })
+    } else {
+        None
+    }
 }
 
 /// The question behind `find`, for the test that looks at its plan too.
-pub(super) fn find_sql(query: &Query, members: Members) -> (String, Vec<Value>) {
+pub(super) fn find_sql(query: &Query, sizes: Sizes) -> (String, Vec<Value>) {
     let mut conditions = vec!["1".to_owned()];
     let mut values: Vec<Value> = Vec::new();
     let mut add = |condition: &str, value: Value| {
@@ -173,26 +207,22 @@ pub(super) fn find_sql(query: &Query, members: Members) -> (String, Vec<Value>) 
         add(&format!("{time} < ?"), Value::from(nanoseconds(until)));
     }
     if let Some(group) = &query.group {
-        add(of_group(members), Value::from(names_of_members(query)));
+        add(of_group(sizes.group), Value::from(names_of_members(query)));
         values.push(Value::from(group.to_string()));
     }
-    let mut index = "";
-    if let Some(of_cause) = index_of_cause(query) {
-        conditions.push("cause NOT IN ('trigger', 'once')".to_owned());
-        index = of_cause;
+    let mut index = None;
+    let is_fit = |_: &Narrow| query.job.is_none() || sizes.narrow == Size::Few;
+    if let Some(narrow) = narrow(query).filter(is_fit) {
+        conditions.push(narrow.condition);
+        index = (query.job.is_some() || narrow.is_named).then_some(narrow.index);
     }
     if !query.states.is_empty() {
         // The names are the program's own, so they may stand in the text.
         let names: Vec<String> = query.states.iter().map(|state| format!("'{state}'")).collect();
         conditions.push(format!("state IN ({})", names.join(", ")));
-        // A partial index is found by its own condition. Without one all runs would be read for a state that
-        // few of them are in.
-        let is_other = |state: &RunState| !state.is_open() && *state != RunState::Succeeded;
-        if query.states.iter().all(is_other) {
-            conditions.push("state NOT IN ('scheduled', 'queued', 'running', 'succeeded')".to_owned());
-        } else if query.states.iter().all(|state| state.is_open()) {
+        if query.states.iter().all(|state| state.is_open()) {
             conditions.push("state IN ('scheduled', 'queued', 'running')".to_owned());
-            index = " INDEXED BY run_open";
+            index = Some("run_open");
         }
     }
     if query.order == Order::Ended {
@@ -211,6 +241,7 @@ pub(super) fn find_sql(query: &Query, members: Members) -> (String, Vec<Value>) 
     }
     values.push(Value::from(page(query.limit)));
     let conditions = conditions.join(" AND ");
+    let index = index.map_or(String::new(), |index| format!(" INDEXED BY {index}"));
     let sql = format!("SELECT {RUN} FROM run{index} WHERE {conditions} ORDER BY {order} LIMIT ?");
     (sql, values)
 }

@@ -47,8 +47,8 @@ CREATE INDEX run_other ON run (nominal, job, series)
 CREATE INDEX run_other_ended ON run (ended, job, nominal, series)
     WHERE state NOT IN ('scheduled', 'queued', 'running', 'succeeded');
 -- Of the causes and groups that people ask for, where most runs have a schedule and no group of their own.
-CREATE INDEX run_rare ON run (nominal, job, series) WHERE cause NOT IN ('trigger', 'once');
-CREATE INDEX run_rare_ended ON run (ended, job, nominal, series) WHERE cause NOT IN ('trigger', 'once');
+CREATE INDEX run_rare ON run (cause, nominal, job, series) WHERE cause NOT IN ('trigger', 'once');
+CREATE INDEX run_rare_ended ON run (cause, ended, job, nominal, series) WHERE cause NOT IN ('trigger', 'once');
 CREATE INDEX run_group ON run (work_group) WHERE work_group IS NOT NULL;
 
 CREATE TABLE attempt (

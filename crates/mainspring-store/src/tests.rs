@@ -12,7 +12,7 @@ use mainspring_job::{
 };
 use rusqlite::Connection;
 
-use super::read::{self, Members};
+use super::read::{self, Size, Sizes};
 use super::{Directory, DirectoryError, SqliteStore, schema};
 
 /// A folder that goes when the test ends.
@@ -293,17 +293,21 @@ fn a_folder_that_cannot_be_made_is_named() {
     }
 }
 
+/// Many runs have in common what a question asks for.
+const MANY: Sizes = Sizes { group: Size::Many, narrow: Size::Many };
+
+fn plan_of(store: &SqliteStore, sql: &str) -> String {
+    let mut statement = store.connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+    let nulls = vec![rusqlite::types::Value::Null; statement.parameter_count()];
+    let rows = statement.query_map(rusqlite::params_from_iter(nulls), |row| row.get::<_, String>(3)).unwrap();
+    rows.map(Result::unwrap).collect::<Vec<_>>().join("; ")
+}
+
 #[test]
 fn hot_questions_are_answered_from_a_key() {
     let folder = Folder::new();
     let (store, _) = folder.store();
-    let plan = |sql: &str| {
-        let mut statement = store.connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
-        let nulls = vec![rusqlite::types::Value::Null; statement.parameter_count()];
-        let rows =
-            statement.query_map(rusqlite::params_from_iter(nulls), |row| row.get::<_, String>(3)).unwrap();
-        rows.map(Result::unwrap).collect::<Vec<_>>().join("; ")
-    };
+    let plan = |sql: &str| plan_of(&store, sql);
     let ids = "SEARCH pending USING PRIMARY KEY ((due,number)>(?,?) AND due<?)";
     assert_eq!(plan(read::load_ids_sql()), ids);
     assert_eq!(plan(&read::load_sql()), "SEARCH pending USING PRIMARY KEY ((due,number)>(?,?) AND due<?)");
@@ -311,13 +315,13 @@ fn hot_questions_are_answered_from_a_key() {
     let mut query = Query::new(20);
     query.order = Order::Ended;
     // In the order of the index: nothing is sorted.
-    let ordered = plan(&read::find_sql(&query, Members::Many).0);
+    let ordered = plan(&read::find_sql(&query, MANY).0);
     assert!(ordered.contains("run USING INDEX run_ended") && !ordered.contains("TEMP B-TREE"), "{ordered}");
     query.since = Some(at(0));
     query.cursor = Some(RunKey::new(JobName::new("a").unwrap(), at(9)).into());
     for (order, index) in [(Order::Ended, "run_ended (ended>?"), (Order::Nominal, "run_nominal (nominal>?")] {
         query.order = order;
-        let found = plan(&read::find_sql(&query, Members::Many).0);
+        let found = plan(&read::find_sql(&query, MANY).0);
         assert!(found.starts_with(&format!("SEARCH run USING INDEX {index}")), "{found}");
     }
     // A state that few runs are in is found without the others.
@@ -329,7 +333,7 @@ fn hot_questions_are_answered_from_a_key() {
         for (order, index) in [(Order::Nominal, nominal), (Order::Ended, ended)] {
             let mut query = Query::new(20);
             (query.states, query.order) = (states.clone(), order);
-            let found = plan(&read::find_sql(&query, Members::Many).0);
+            let found = plan(&read::find_sql(&query, MANY).0);
             let is_by = found.split([' ', ';']).any(|word| word == index);
             assert!(is_by && (index == "run_open" || !found.contains("TEMP B-TREE")), "{states:?}: {found}");
         }
@@ -338,17 +342,38 @@ fn hot_questions_are_answered_from_a_key() {
     for (order, index) in [(Order::Nominal, "run_rare"), (Order::Ended, "run_rare_ended")] {
         let mut query = Query::new(20);
         (query.cause, query.order) = (Some(Cause::Request), order);
-        let found = plan(&read::find_sql(&query, Members::Many).0);
+        let found = plan(&read::find_sql(&query, MANY).0);
         let is_by = found.split(' ').any(|word| word == index);
         assert!(is_by && !found.contains("TEMP B-TREE"), "{found}");
         (query.cause, query.group) = (None, Some(JobName::new("g").unwrap()));
-        let few = plan(&read::find_sql(&query, Members::Few).0);
+        let few = plan(&read::find_sql(&query, Sizes { group: Size::Few, ..MANY }).0);
         assert!(
             few.contains("USING PRIMARY KEY (job=?)") && few.contains("run_group (work_group=?)"),
             "{few}"
         );
-        let many = plan(&read::find_sql(&query, Members::Many).0);
+        let many = plan(&read::find_sql(&query, MANY).0);
         assert!(!many.contains("run_group") && !many.contains("TEMP B-TREE"), "{many}");
+    }
+}
+
+#[test]
+fn few_runs_of_a_state_or_cause_are_looked_through_for_those_of_a_job() {
+    let folder = Folder::new();
+    let (store, _) = folder.store();
+    let plan = |sql: &str| plan_of(&store, sql);
+    // Where there are many of all jobs, its own runs are read.
+    for order in [Order::Nominal, Order::Ended] {
+        let mut query = Query::new(20);
+        (query.job, query.order) = (Some(JobName::new("a").unwrap()), order);
+        let (mut by_state, mut by_cause) = (query.clone(), query);
+        by_state.states = vec![RunState::Failed];
+        by_cause.cause = Some(Cause::Backfill);
+        for (query, index) in [(by_state, "run_other"), (by_cause, "run_rare")] {
+            let few = plan(&read::find_sql(&query, Sizes { narrow: Size::Few, ..MANY }).0);
+            assert!(few.contains(&format!("run USING INDEX {index}")), "{few}");
+            let many = plan(&read::find_sql(&query, MANY).0);
+            assert!(many.contains("(job=?"), "{many}");
+        }
     }
 }
 
