@@ -1,18 +1,24 @@
-//! A budget for the jobs of one file, or of all files of one request: what they make is bounded, and not only
-//! their length.
+//! A budget for the jobs of one file, of all files of one request, or of all files of one folder: what they
+//! make is bounded, and not only their length.
 //!
 //! ```text
 //! settings x entries, [defaults] x jobs ─▶ jobs, each with all that holds for it ─▶ taken from the budget, job by job
 //! ```
 //!
 //! A job has its whole definition: as text, as the body of its action and as its hook. So a file of n lines
-//! can make n x n of them. The budget is that of a file, and so limits its author: no other file has less.
-//! The files of one request have one author, and one budget.
+//! can make n x n of them.
+//!
+//! | budget | is of | what is beyond it |
+//! |---|---|---|
+//! | [`MAX_MADE_BYTES`] | the author of a file, or of a request with several | is not read |
+//! | [`MAX_FOLDER_BYTES`] | the users who may write the folder | the file that goes beyond it; what is in force has its place |
+//!
+//! So no file takes another out of force: a file that grows beyond the rest of its folder's budget is refused
+//! as one with a fault is, and what was read of it before stays.
 //!
 //! Cost: one look at each job.
 //!
-//! Does not limit what is in force: many files may have many jobs. So the files of a folder have no budget
-//! together: it would be one author's file that takes another's out of force.
+//! Does not limit files that are named one by one: a person counts them.
 
 use crate::problem::Fault;
 use crate::source::MAX_FILE_BYTES;
@@ -23,20 +29,46 @@ pub const MAX_MADE_BYTES: usize = 64 << 20;
 
 // A file whose jobs share nothing makes some copies of it.
 const _: () = assert!(16 * MAX_FILE_BYTES <= MAX_MADE_BYTES as u64);
+const _: () = assert!(4 * MAX_MADE_BYTES <= MAX_FOLDER_BYTES);
 
-/// What is left for the jobs of a file, or of a request.
+/// What the files of one folder may take, with their texts: four of the largest, or some thousands of small
+/// ones.
+pub const MAX_FOLDER_BYTES: usize = 256 << 20;
+
+/// What is left for the jobs of a file, of a request, or of a folder.
 #[derive(Clone, Debug)]
 pub struct Budget {
     left: usize,
+    owner: Owner,
+    is_exceeded: bool,
+}
+
+/// Whose budget it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owner {
+    Author,
+    Folder,
 }
 
 impl Default for Budget {
     fn default() -> Budget {
-        Budget { left: MAX_MADE_BYTES }
+        Budget { left: MAX_MADE_BYTES, owner: Owner::Author, is_exceeded: false }
     }
 }
 
 impl Budget {
+    /// The budget of a file with a text of this length, in a folder whose other files take so much.
+    ///
+    /// # Errors
+    ///
+    /// A fault without a place if its text alone is more than is left.
+    pub(crate) fn beside(others_bytes: usize, text_bytes: usize) -> Result<Budget, Fault> {
+        let left = MAX_FOLDER_BYTES.saturating_sub(others_bytes);
+        let mut budget = Budget { left, owner: Owner::Folder, is_exceeded: false };
+        budget.take_bytes(text_bytes)?;
+        Ok(if budget.left < MAX_MADE_BYTES { budget } else { Budget::default() })
+    }
+
     /// Takes so many bytes.
     ///
     /// # Errors
@@ -49,14 +81,35 @@ impl Budget {
                 Ok(())
             }
             None => {
-                let message = format!(
-                    "the jobs up to here take more than {} MiB, with what holds for all of them",
-                    MAX_MADE_BYTES >> 20
-                );
-                let hint = "give fewer jobs in one file or at once, or less in the defaults or settings that each job gets";
-                Err(Fault::new(0..0, message).with_hint(hint))
+                self.is_exceeded = true;
+                Err(self.fault())
             }
         }
+    }
+
+    /// Whether more was asked of a folder's budget than was left.
+    pub(crate) fn is_of_full_folder(&self) -> bool {
+        self.is_exceeded && self.owner == Owner::Folder
+    }
+
+    fn fault(&self) -> Fault {
+        let (message, hint) = match self.owner {
+            Owner::Author => (
+                format!(
+                    "the jobs up to here take more than {} MiB, with what holds for all of them",
+                    MAX_MADE_BYTES >> 20
+                ),
+                "give fewer jobs in one file or at once, or less in the defaults or settings that each job gets",
+            ),
+            Owner::Folder => (
+                format!(
+                    "the files of this folder take more than {} MiB, with the jobs up to here",
+                    MAX_FOLDER_BYTES >> 20
+                ),
+                "serve this file by its own name, or have fewer or shorter files in the folder",
+            ),
+        };
+        Fault::new(0..0, message).with_hint(hint)
     }
 }
 
@@ -108,6 +161,31 @@ mod tests {
         assert_eq!([files[0].is_good(), files[3].is_good()], [true, false], "each alone is within it");
         let told = &files[3].problems[0].fault.message;
         assert!(told.contains("more than 64 MiB"), "{told}");
+    }
+
+    #[test]
+    fn the_files_of_one_folder_have_one_budget_and_none_takes_that_of_another() {
+        let value = "x".repeat(15 << 10);
+        let settings: String = (0..10).map(|index| format!("A{index}={value}\n")).collect();
+        let source = Source::new("a", settings + &"@daily a\n".repeat(100));
+        let beside = |others| LoadedFile::parse_beside(&source, Format::User, &TimeZone::UTC, others);
+        let alone = beside(0);
+        let taken = alone.weight();
+        assert!(alone.is_good() && source.bytes().len() < taken, "{taken}");
+        assert!(beside(MAX_FOLDER_BYTES - taken).is_good(), "it fits exactly");
+        // Without room for its last job, for any job, and for its text.
+        for others in
+            [MAX_FOLDER_BYTES - taken + 1, MAX_FOLDER_BYTES - source.bytes().len(), MAX_FOLDER_BYTES]
+        {
+            let loaded = beside(others);
+            let [problem] = loaded.problems.as_slice() else { panic!("{}", loaded.problems.len()) };
+            assert!(!loaded.is_good() && problem.fault.message.contains("more than 256 MiB"), "{others}");
+            assert_eq!(loaded.weight(), 0, "nothing of it is kept");
+        }
+        let comments = Source::new("a", "#\n".repeat(100));
+        let loaded =
+            LoadedFile::parse_beside(&comments, Format::User, &TimeZone::UTC, MAX_FOLDER_BYTES - 199);
+        assert!(!loaded.is_good(), "a text without jobs counts too");
     }
 
     #[test]

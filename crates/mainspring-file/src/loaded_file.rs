@@ -18,7 +18,7 @@ use crate::crontab::{Crontab, Format, definition};
 use crate::hook::Target;
 use crate::jobfile::{JobFile, PlacedJob, is_job_file};
 use crate::problem::{Fault, Problem, Severity, render};
-use crate::source::{FileError, Source};
+use crate::source::{FileError, Line, Source};
 use crate::trust;
 use mainspring_action::body::{Body, ProcessBody};
 use mainspring_host::accounts::Refusal;
@@ -64,9 +64,22 @@ impl Reader {
     /// When it cannot be read, or is refused. Problems within it are no errors.
     pub fn load(&self, name: &str) -> Result<LoadedFile, FileError> {
         let source = Source::read(name)?;
-        let mut loaded = LoadedFile::parse(&source, self.format, &self.zone);
-        loaded.judge(&source)?;
-        loaded.check_users(&source, &self.users);
+        self.judged(&source, LoadedFile::parse(&source, self.format, &self.zone))
+    }
+
+    /// The same for a file of a folder whose other files take so much of the folder's budget.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Self::load).
+    pub fn load_beside(&self, name: &str, others_bytes: usize) -> Result<LoadedFile, FileError> {
+        let source = Source::read(name)?;
+        self.judged(&source, LoadedFile::parse_beside(&source, self.format, &self.zone, others_bytes))
+    }
+
+    fn judged(&self, source: &Source, mut loaded: LoadedFile) -> Result<LoadedFile, FileError> {
+        loaded.judge(source)?;
+        loaded.check_users(source, &self.users);
         loaded.notify_by_default(&self.notify);
         Ok(loaded)
     }
@@ -76,6 +89,20 @@ impl LoadedFile {
     /// Reads what is in memory already.
     pub fn parse(source: &Source, format: Format, zone: &TimeZone) -> LoadedFile {
         LoadedFile::parse_within(source, format, zone, &mut Budget::default())
+    }
+
+    /// The same for a file of a folder whose other files take so much of the folder's budget.
+    pub fn parse_beside(source: &Source, format: Format, zone: &TimeZone, others_bytes: usize) -> LoadedFile {
+        // Of a file that is refused nothing is kept, so that any number of them takes no room.
+        let refused =
+            |problems| LoadedFile { source: source.without_text(), problems, ..LoadedFile::default() };
+        match Budget::beside(others_bytes, source.bytes().len()) {
+            Ok(mut budget) => {
+                let loaded = LoadedFile::parse_within(source, format, zone, &mut budget);
+                if budget.is_of_full_folder() { refused(loaded.problems) } else { loaded }
+            }
+            Err(fault) => refused(vec![Problem::new(Line { number: 1, bytes: b"" }, fault)]),
+        }
     }
 
     /// The same for one of several files of which all jobs together have a budget.
@@ -140,6 +167,11 @@ impl LoadedFile {
     /// Whether the file may come into force: all of it was understood that an entry depends on.
     pub fn is_good(&self) -> bool {
         self.problems.iter().all(|problem| problem.severity != Severity::Problem) && self.unkept_count == 0
+    }
+
+    /// Roughly how many bytes its text and its jobs take: what is counted of a folder's budget.
+    pub fn weight(&self) -> usize {
+        self.source.bytes().len() + self.jobs.iter().map(PlacedJob::weight).sum::<usize>()
     }
 
     /// Whether a job does not say its name and has not got one yet.

@@ -101,6 +101,12 @@ impl Source {
         Source { name: name.into(), bytes: bytes.into(), ..Source::default() }
     }
 
+    /// The same file as far as it is known by name, owner and time of change.
+    pub(crate) fn without_text(&self) -> Source {
+        let Source { name, ownership, stamp, .. } = self;
+        Source { name: name.clone(), ownership: ownership.clone(), stamp: *stamp, ..Source::default() }
+    }
+
     /// The name and the text of [`new`](Self::new) again, of which bytes that are not UTF-8 become symbols.
     pub fn into_text(self) -> (String, String) {
         let text = String::from_utf8(self.bytes);

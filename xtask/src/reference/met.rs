@@ -37,6 +37,10 @@ const ROWS: &[(&str, &str)] = &[
         "{mainspring-file/src/budget.rs MAX_MADE_BYTES}",
     ),
     (
+        "files of a folder, what they take together with their jobs",
+        "{mainspring-file/src/folder.rs MAX_FILES}, {mainspring-file/src/budget.rs MAX_FOLDER_BYTES}",
+    ),
+    (
         "triggers, exclusions of a job",
         "{mainspring-job/src/timetable.rs MAX_TRIGGERS}, {mainspring-job/src/timetable.rs MAX_EXCLUSIONS}",
     ),

@@ -190,11 +190,14 @@ impl Files {
     ) -> Vec<(usize, LoadedFile)> {
         let (mut read, mut claimants) = (Vec::new(), Vec::new());
         let at = self.since(now);
+        let mut in_force_bytes = Vec::new();
         for &index in indices {
+            let loaded = self.load(index);
             let file = &mut self.served[index];
-            match self.reader.load(if file.is_input() { STANDARD_INPUT } else { &file.path }) {
+            match loaded {
                 Ok(loaded) if file.is_as_seen(loaded.source.stamp(), reading) => {
                     read.push(index);
+                    in_force_bytes.push(std::mem::replace(&mut file.bytes, loaded.weight()));
                     claimants.push(Claimant { job_source: file.job_source.source(), loaded });
                 }
                 // What was read may be half of it.
@@ -216,7 +219,9 @@ impl Files {
         self.shard_filter.prepare(&mut claimants);
         settle(&mut claimants, in_force);
         let mut good = Vec::new();
-        for (index, Claimant { mut loaded, .. }) in read.into_iter().zip(claimants) {
+        for ((index, before_bytes), Claimant { mut loaded, .. }) in
+            read.into_iter().zip(in_force_bytes).zip(claimants)
+        {
             let file = &mut self.served[index];
             (file.problems, file.exit) = (loaded.problems_text(), Exit::Invalid);
             if loaded.is_good() {
@@ -228,9 +233,28 @@ impl Files {
                 file.lines = loaded.jobs.iter().map(|job| (job.job.name.clone(), job.line_number)).collect();
                 file.is_unapplied = false;
                 good.push((index, loaded));
+            } else {
+                file.bytes = before_bytes;
             }
         }
         good
+    }
+
+    /// Reads a file. One of a folder has what the other files of the folder leave.
+    fn load(&self, index: usize) -> Result<LoadedFile, FileError> {
+        let file = &self.served[index];
+        let path = Path::new(&file.path);
+        match file.is_input() {
+            true => self.reader.load(STANDARD_INPUT),
+            false if self.folders.has(path) => {
+                let is_beside = |other: &&ServedFile| {
+                    other.path != file.path && Path::new(&other.path).parent() == path.parent()
+                };
+                let others = self.served.iter().filter(is_beside).map(|other| other.bytes);
+                self.reader.load_beside(&file.path, others.sum())
+            }
+            false => self.reader.load(&file.path),
+        }
     }
 
     /// Reads the files of a source, and keeps whether they say other things than these jobs.
@@ -315,4 +339,46 @@ impl Files {
 pub(super) fn says(loaded: &LoadedFile, kept: &BTreeMap<&str, &str>) -> bool {
     let is_kept = |placed: &PlacedJob| kept.get(placed.job.name.as_str()) == Some(&placed.job.text.as_str());
     kept.len() == loaded.jobs.len() && loaded.jobs.iter().all(is_kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::scratch;
+    use jiff::tz::TimeZone;
+    use mainspring_file::budget::MAX_FOLDER_BYTES;
+    use mainspring_file::crontab::Format;
+    use mainspring_host::accounts::Account;
+    use mainspring_host::accounts::users::Users;
+
+    #[test]
+    fn a_file_that_grows_beyond_the_budget_of_its_folder_is_refused_and_what_is_in_force_stays() {
+        let folder = scratch::path("folder-budget");
+        fs::create_dir_all(&folder).unwrap();
+        for name in ["a", "b"] {
+            fs::write(folder.join(name), "@daily true\n").unwrap();
+        }
+        let users = Users::new(Account::ourselves().unwrap());
+        let reader = Reader { format: Format::User, zone: TimeZone::UTC, users, notify: Vec::new() };
+        let mut files = Files::new(&[folder.to_str().unwrap().to_owned()], reader, ShardFilter::WHOLE);
+        let take = |files: &mut Files, index| {
+            let taken = files.take(&[index], &InForce::nothing(), Occasion::Asked, Moment::now());
+            taken.into_iter().map(|(index, loaded)| (index, loaded.jobs.len())).collect::<Vec<_>>()
+        };
+        assert_eq!([take(&mut files, 0), take(&mut files, 1)], [[(0, 1)], [(1, 1)]]);
+        let taken = files.served[1].bytes;
+        // The other file has all but what this one takes, and this one grows.
+        files.served[0].bytes = MAX_FOLDER_BYTES - taken;
+        assert_eq!(take(&mut files, 1), [(1, 1)]);
+        fs::write(folder.join("b"), "@daily true\n@daily false\n").unwrap();
+        assert_eq!(take(&mut files, 1), []);
+        let file = &files.served[1];
+        assert!(file.problems.contains("more than 256 MiB"), "{}", file.problems);
+        assert_eq!((file.exit, file.job_count, file.bytes), (Exit::Invalid, 1, taken));
+        files.served[0].bytes = 0;
+        assert_eq!(take(&mut files, 1), [(1, 2)]);
+        fs::remove_dir_all(&folder).unwrap();
+    }
 }

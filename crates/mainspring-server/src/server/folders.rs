@@ -15,8 +15,12 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use crate::message::counted;
 use mainspring_file::crontab::Format;
 use mainspring_file::folder::{self, Listing};
+
+/// How many files that are left out are told one by one at a time.
+const MAX_TOLD: usize = 20;
 
 /// The folder whose files cron reads by their names.
 const CRON_FOLDER: &str = "cron.d";
@@ -77,8 +81,14 @@ impl Folders {
             let Ok(Listing { taken, left_out }) = listed else { continue };
             files.extend(taken.into_iter().map(|path| path.to_string_lossy().into_owned()));
             let left_out: BTreeSet<PathBuf> = left_out.into_iter().collect();
-            for path in left_out.difference(&folder.left_out).filter(|path| !folder::is_hidden(path)) {
+            let mut new = left_out.difference(&folder.left_out).filter(|path| !folder::is_hidden(path));
+            for path in new.by_ref().take(MAX_TOLD) {
                 self.notes.push(format!("{} is left out: {}", path.display(), folder::why_left_out(path)));
+            }
+            let more = new.count();
+            if 0 < more {
+                let path = folder.path.display();
+                self.notes.push(format!("{} more of the folder {path} are left out", counted(more, "file")));
             }
             folder.left_out = left_out;
         }
@@ -148,6 +158,21 @@ mod tests {
         let (mut folders, files) = Folders::of(&[named("a.dpkg-old")], Format::System);
         assert_eq!((files.len(), folders.notes().len()), (1, 1));
         fs::remove_dir_all(&root).unwrap();
+    }
+
+    #[test]
+    fn of_many_files_that_are_left_out_some_are_told_one_by_one() {
+        let folder = scratch::path("left-out");
+        fs::create_dir_all(&folder).unwrap();
+        for number in 0..MAX_TOLD + 5 {
+            fs::write(folder.join(format!("{number}~")), "").unwrap();
+        }
+        let (mut folders, _) = Folders::of(&[folder.to_str().unwrap().to_owned()], Format::User);
+        folders.look();
+        let notes = folders.notes();
+        let last = format!("5 files more of the folder {} are left out", folder.display());
+        assert_eq!((notes.len(), notes.last()), (MAX_TOLD + 1, Some(&last)));
+        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

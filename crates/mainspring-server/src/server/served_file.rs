@@ -41,6 +41,8 @@ pub(super) struct ServedFile {
     /// When the set in force was read.
     pub(super) read: Option<Timestamp>,
     pub(super) job_count: usize,
+    /// What its text and its jobs take of the budget of its folder.
+    pub(super) bytes: usize,
     /// The line of each of its jobs, of the set in force.
     pub(super) lines: HashMap<JobName, usize>,
     /// Those of its jobs that belong to other shards, of the set in force.
@@ -72,6 +74,7 @@ impl ServedFile {
             device: None,
             read: None,
             job_count: 0,
+            bytes: 0,
             lines: HashMap::new(),
             elsewhere: Vec::new(),
             problems: String::new(),
@@ -158,6 +161,7 @@ impl ServedFile {
     pub(super) fn remove(&mut self, count: usize, until: Timestamp) -> Option<String> {
         (self.job_count, self.problems, self.exit) = (0, String::new(), Exit::Ok);
         self.lines.clear();
+        self.bytes = 0;
         if count == 0 {
             return None;
         }
