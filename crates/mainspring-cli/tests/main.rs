@@ -56,6 +56,7 @@ mod names;
 mod neighbour;
 mod next;
 mod notify;
+mod parsing;
 mod people;
 mod program;
 #[cfg(feature = "web")]

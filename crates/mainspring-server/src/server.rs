@@ -42,6 +42,7 @@ mod actions;
 mod apply;
 mod boot;
 mod changes;
+mod client_text;
 mod clients;
 mod clock_steps;
 #[cfg(feature = "commands")]
@@ -68,6 +69,7 @@ pub mod offline;
 pub mod output;
 mod output_upload;
 mod owner;
+mod parser;
 mod peer;
 mod peers;
 mod phase;
@@ -111,6 +113,7 @@ use lease_state::LeaseState;
 use listener::ListenerState;
 use output_upload::OutputUpload;
 use owner::Owner;
+use parser::Parser;
 use phase::Phase;
 pub use phase::Stopping;
 use program_calls::Calls;
@@ -139,6 +142,7 @@ pub struct Server {
     work: Work,
     upload: OutputUpload,
     clients: Clients,
+    parser: Parser,
     files: Files,
     signals: Signals,
     waits: LoopWaits,
@@ -199,6 +203,7 @@ impl Server {
         // What executors have to tell becomes facts for the planner.
         self.owner.tell_all(self.work.turn(now, &mut self.log));
         self.take_answers();
+        self.take_parsed();
         self.take_requests(now);
         self.take_calls(now);
         self.take_files(now);
@@ -387,6 +392,7 @@ impl Server {
         let wait = self.work.wait(now).into_iter().chain(self.waits.wait(now)).min();
         let mut readable: Vec<BorrowedFd<'_>> = vec![self.alarm.as_fd()];
         readable.extend(self.owner.fds());
+        readable.push(self.parser.as_fd());
         readable.extend(self.calls.as_ref().map(AsFd::as_fd));
         let mut writable = Vec::new();
         readable.extend(self.signals.fds());

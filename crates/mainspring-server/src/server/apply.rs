@@ -1,43 +1,73 @@
-//! Files that clients apply: judged like the files that are served, and compared with the definitions in
-//! force.
+//! Files and definitions that clients send: judged like the files that are served, and compared with the
+//! definitions in force.
 //!
-//! Cost: one pass over each file, and one over the jobs, which have one budget together.
+//! ```text
+//! apply_files ─▶ parser, beside the loop ─▶ take_parsed ─▶ names settled ─▶ command, or a preview
+//! ```
 //!
-//! Does not read a file: a client sends its text.
+//! Cost: one pass over the jobs.
+//!
+//! Does not parse a text: see [`client_text`](super::client_text).
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mainspring_job::{Definitions, Job, JobName, Prune};
+use mainspring_job::{Command, Definitions, Job, JobName, Prune};
 
 use super::Server;
 use super::boot::definitions;
-use super::next_step::{Next, NextResult, usage};
+use super::client_text::{ClientText, ParsedText};
+use super::next_step::{Next, NextResult, RequestId, usage};
+use super::phase::Phase;
 use crate::protocol::{AppliedWire, ErrorKind, ErrorWire, FileWire, MAX_APPLIED_FILES, Response};
-use mainspring_file::budget::Budget;
 use mainspring_file::claims::Claimant;
-use mainspring_file::crontab::Format;
 use mainspring_file::job_source::JobSource;
-use mainspring_file::loaded_file::LoadedFile;
-use mainspring_file::source::Source;
 
 impl Server {
-    pub(super) fn apply_files(&mut self, files: Vec<FileWire>, prune: bool, is_preview: bool) -> NextResult {
+    /// Has files parsed that are to be applied.
+    pub(super) fn apply_files(&self, files: Vec<FileWire>, prune: bool, is_preview: bool) -> NextResult {
         if MAX_APPLIED_FILES < files.len() {
             return Err(usage(format!("at most {MAX_APPLIED_FILES} files are applied at once")));
         }
-        let (mut claimants, mut budget) = (Vec::new(), Budget::default());
-        for file in files {
-            let format = if file.system { Format::System } else { Format::User };
-            let job_source = self.job_source_of(&file.name);
-            let source = Source::new(file.name, file.text);
-            let mut loaded =
-                LoadedFile::parse_within(&source, format, &self.files.reader().zone, &mut budget);
-            loaded.notify_by_default(&self.files.reader().notify);
-            if !loaded.is_good() {
-                return Err(ErrorWire::new(ErrorKind::Invalid, loaded.problems_text()));
-            }
-            claimants.push(Claimant { job_source: job_source.source(), loaded });
+        let with_source = |file: FileWire| (self.job_source_of(&file.name), file);
+        let files = files.into_iter().map(with_source).collect();
+        Ok(Next::Parse(ClientText::Files { files, prune, is_preview }))
+    }
+
+    /// Has a text parsed beside the loop. The client's next request is taken after the answer.
+    pub(super) fn parse(&mut self, request_id: RequestId, text: ClientText) {
+        // A client that has gone gets no answer, and changes nothing.
+        if !self.clients.begin_question(request_id) {
+            return;
         }
+        if let Err(error) = self.parser.add(request_id, text) {
+            self.clients.end_question(request_id);
+            self.clients.answer(request_id, Response::Error(error));
+        }
+    }
+
+    /// Takes in what texts say that were parsed.
+    pub(super) fn take_parsed(&mut self) {
+        self.parser.clear();
+        while let Some((request_id, parsed)) = self.parser.next_parsed() {
+            self.clients.end_question(request_id);
+            let next = parsed.and_then(|parsed| self.put_into_force(parsed));
+            self.go_on(request_id, next);
+        }
+    }
+
+    fn put_into_force(&mut self, parsed: ParsedText) -> NextResult {
+        if self.phase != Phase::Running {
+            return Err(ErrorWire::new(ErrorKind::Temporary, "the server is stopping"));
+        }
+        let (mut claimants, prune, is_preview) = match parsed {
+            ParsedText::Files { claimants, prune, is_preview } => (claimants, prune, is_preview),
+            ParsedText::Definition { job, groups, replace } => {
+                self.check_here(&job)?;
+                self.check_free(&job.name, replace)?;
+                let set = Definitions::new(JobSource::Command.source(), vec![*job]).with_groups(groups);
+                return Ok(Next::Command(Command::Apply(set)));
+            }
+        };
         self.files.shard_filter().prepare(&mut claimants);
         self.settle_names(&mut claimants);
         if let Some(file) = claimants.iter().find(|file| !file.loaded.is_good()) {

@@ -30,6 +30,7 @@ use super::lease_state::LeaseState;
 use super::listener::{Listener, ListenerState};
 use super::output_upload::OutputUpload;
 use super::owner::Owner;
+use super::parser::Parser;
 use super::phase::{Phase, Stopping};
 use super::program::{check_own, leave_own_out};
 use super::purpose::Purpose;
@@ -153,6 +154,7 @@ impl Server {
             upload: OutputUpload::start(stores.outputs).map_err(setup("a thread for outputs"))?,
             clients: Clients::listen(&data.socket(), control, rates, began)
                 .map_err(|source| Error::Data { path: data.socket(), source })?,
+            parser: Parser::new(files.reader().clone()).map_err(setup("a socket pair"))?,
             files,
             signals,
             waits: LoopWaits::default(),

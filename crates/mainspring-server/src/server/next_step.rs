@@ -14,6 +14,7 @@ use jiff::Timestamp;
 use mainspring_cron::TimeText;
 use mainspring_job::{Command, Definitions, JobName, Reader, RunKey, StoreError};
 
+use super::client_text::ClientText;
 use crate::protocol::{ErrorKind, ErrorWire, Response};
 use mainspring_exec::clock::Moment;
 
@@ -32,6 +33,8 @@ pub(super) enum Next {
         key: RunKey,
         committed_count: u64,
     },
+    /// The text is to be parsed first.
+    Parse(ClientText),
     Files(Vec<Definitions>),
     /// The output of a run, and of later ones of the job.
     Feed {

@@ -13,10 +13,11 @@ use std::path::PathBuf;
 
 use mainspring_job::cron::{Expression, Schedule};
 use mainspring_job::{
-    Audit, Command, Definitions, Input, Job, JobName, MAX_NOTE_BYTES, OnceId, PauseTerms, Policies, Reader,
+    Audit, Command, Definitions, Input, JobName, MAX_NOTE_BYTES, OnceId, PauseTerms, Policies, Reader,
     Refusal, Reply, RunKey, RunRequest, Scope, Submission, Ticket, Work, preview, rewind_preview,
 };
 
+use super::client_text::ClientText;
 use super::feed::Feed;
 use super::next_step::{
     Next, NextResult, Query, Question, RequestId, job_name, not_found, query, run_key, time, usage,
@@ -34,8 +35,6 @@ use mainspring_action::body::{Body, ProcessBody};
 use mainspring_exec::clock::Moment;
 use mainspring_file::definition::Definition;
 use mainspring_file::job_source::JobSource;
-use mainspring_file::jobfile::JobFile;
-use mainspring_file::source::Source;
 
 /// So many requests are worth a batch of their own while the store has nothing to write. With fewer, a slow
 /// disk would be flushed too often.
@@ -109,6 +108,7 @@ impl Server {
                     self.clients.look_for_ends();
                 }
             }
+            Ok(Next::Parse(text)) => self.parse(request_id, text),
             Ok(Next::Files(sets)) => self.command_files(request_id, sets),
             Ok(Next::Query(query)) => self.ask_store(request_id, query),
             Ok(Next::Feed { key, job, is_once }) => {
@@ -237,7 +237,7 @@ impl Server {
             }
             Request::Submit(submission) => self.submit(*submission),
             Request::Every(wire) => self.every(*wire),
-            Request::Define { text, replace } => self.define(&text, replace),
+            Request::Define { text, replace } => Ok(Next::Parse(ClientText::Definition { text, replace })),
             Request::Remove { job, drop_history: false } => self.remove(&job),
             Request::Remove { job, drop_history: true } => self.purge(&job),
             Request::Pause(pause) => self.pause(pause, now),
@@ -301,19 +301,6 @@ impl Server {
         is_known.then_some(name).ok_or_else(|| not_found(&format!("job `{text}`")))
     }
 
-    fn define(&mut self, text: &str, replace: bool) -> NextResult {
-        let file = JobFile::parse(&Source::new("", text), &self.files.reader().zone);
-        if let Some(problem) = file.problems.first() {
-            return Err(ErrorWire::new(ErrorKind::Invalid, problem.in_file("definition").to_string()));
-        }
-        let jobs: Vec<Job> = file.jobs.into_iter().map(|placed| placed.job).collect();
-        let [job] = jobs.as_slice() else { return Err(usage("expected one job")) };
-        self.check_here(job)?;
-        self.check_free(&job.name, replace)?;
-        let definitions = Definitions::new(JobSource::Command.source(), jobs).with_groups(file.groups);
-        Ok(Next::Command(Command::Apply(definitions)))
-    }
-
     fn submit(&self, wire: SubmitWire) -> NextResult {
         self.check_user(&wire.work)?;
         submission(wire).map(Next::Command)
@@ -343,7 +330,7 @@ impl Server {
     }
 
     /// Refuses a name that another job has, unless that came by command and is to be replaced.
-    fn check_free(&self, name: &JobName, replace: bool) -> Result<(), ErrorWire> {
+    pub(super) fn check_free(&self, name: &JobName, replace: bool) -> Result<(), ErrorWire> {
         let known = self.owner.planner().job(name);
         if let Some((known, _)) = known
             && !(replace && JobSource::of(&known.source) == JobSource::Command)
