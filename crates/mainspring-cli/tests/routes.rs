@@ -33,6 +33,23 @@ fn what_is_due_says_how_long_it_takes_however_many_jobs_there_are() {
 }
 
 #[test]
+fn a_list_a_job_and_its_statistics_have_the_same_median_and_95th_percentile() {
+    let jobs = "[jobs.z]\nat = 2100-01-01T00:00:00Z\nshell = 'sleep 0.0$MAINSPRING_ATTEMPT'\n";
+    let site = Site::start("http-median", jobs, &[]);
+    let token = site.token("mara", Scope::Look);
+    for _ in 0..5 {
+        site.served.says(&["run", "z", "--wait"], 0, "succeeded");
+    }
+    let of = |value: &Value| (value["median_ms"].clone(), value["p95_ms"].clone());
+    let list = site.get("/api/v1/jobs", &token).json();
+    let job = of(&site.get("/api/v1/jobs/z", &token).json());
+    assert!(job.0.is_number() && job.1.is_number(), "{job:?}");
+    assert_eq!(of(&list["items"][0]), job);
+    assert_eq!(of(&site.get("/api/v1/jobs/z/stats", &token).json()["duration"]), job);
+    site.stop();
+}
+
+#[test]
 fn the_same_click_that_comes_twice_at_once_is_one_run() {
     let site = Site::start("http-click", IDLE, &[]);
     let token = site.token("mara", Scope::Operate);
