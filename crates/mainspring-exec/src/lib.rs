@@ -20,6 +20,7 @@
 #![deny(unsafe_code)]
 
 pub mod attributes;
+mod automaton;
 pub mod cgroup;
 pub mod clock;
 pub mod delay_queue;

@@ -12,18 +12,19 @@
 //! An output that pauses is told with what is held, so that its last words are not lost. What is told then
 //! stays known: if it was the beginning of a secret, the rest of that secret is not told.
 //!
-//! Cost: each byte is compared about once for each secret, wherever the cuts are and however a secret repeats
-//! itself. At most the longest secret is held, and four bytes for each byte of a secret.
+//! Cost: each byte is compared about twice, however many secrets and lines of them there are, and wherever
+//! the cuts are: `automaton.rs`. At most the longest secret is held.
 //!
 //! Does not find a secret in another form, such as base64, or in parts: half of it in each of two outputs.
-//!
-//! Source: Knuth, Morris and Pratt, "Fast Pattern Matching in Strings", SIAM Journal on Computing 6(2), 1977.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use mainspring_action::secret::{MASK, Secret};
+
+use crate::automaton::{Automaton, ROOT, State};
 
 /// The fewest characters of a value that is masked in output.
 pub const MASKED_CHARS_MIN: usize = 4;
@@ -31,28 +32,27 @@ pub const MASKED_CHARS_MIN: usize = 4;
 /// The secrets of one run, as they are looked for in its output.
 #[derive(Clone, Default)]
 pub struct Masks {
-    patterns: Vec<Arc<Pattern>>,
+    texts: BTreeSet<String>,
+    /// Made of the texts when it is needed.
+    automaton: OnceLock<Arc<Automaton>>,
 }
 
 impl Masks {
     /// Remembers a secret: each of its lines.
     pub fn add(&mut self, secret: &Secret) {
-        for text in secret.reveal().lines().map(str::trim) {
-            let is_known = || self.patterns.iter().any(|known| known.text == text.as_bytes());
-            if MASKED_CHARS_MIN <= text.chars().count() && !is_known() {
-                self.patterns.push(Arc::new(Pattern::new(text)));
-            }
-        }
+        let lines = secret.reveal().lines().map(str::trim);
+        self.texts.extend(lines.filter(|text| MASKED_CHARS_MIN <= text.chars().count()).map(str::to_owned));
+        self.automaton = OnceLock::new();
     }
 
     /// The length of the longest text that is taken out.
     pub fn longest_bytes(&self) -> usize {
-        self.patterns.iter().map(|pattern| pattern.text.len()).max().unwrap_or(0)
+        self.texts.iter().map(String::len).max().unwrap_or(0)
     }
 
     /// The bytes without secrets, and without a secret that begins at their end.
     pub fn apply<'b>(&self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
-        let mut masker = Masker::new(self.clone());
+        let mut masker = Masker::of(self.automaton());
         let mut masked = masker.push(bytes);
         let rest = masker.finish();
         if !rest.is_empty() {
@@ -60,39 +60,19 @@ impl Masks {
         }
         masked
     }
+
+    fn automaton(&self) -> Arc<Automaton> {
+        let make = || {
+            let texts: Vec<&[u8]> = self.texts.iter().map(String::as_bytes).collect();
+            Arc::new(Automaton::new(&texts))
+        };
+        Arc::clone(self.automaton.get_or_init(make))
+    }
 }
 
 impl fmt::Debug for Masks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Masks({})", self.patterns.len())
-    }
-}
-
-/// A text to look for.
-struct Pattern {
-    text: Vec<u8>,
-    /// For each beginning of the text, by its length less one: the length of the longest other beginning that
-    /// it ends with.
-    borders: Vec<u32>,
-}
-
-impl Pattern {
-    fn new(text: &str) -> Pattern {
-        let mut pattern = Pattern { text: text.into(), borders: vec![0] };
-        let mut matched = 0;
-        for &byte in &text.as_bytes()[1..] {
-            matched = pattern.step(matched, byte);
-            pattern.borders.push(u32::try_from(matched).expect("a secret is short"));
-        }
-        pattern
-    }
-
-    /// How much of the text is matched after one more byte.
-    fn step(&self, mut matched: usize, byte: u8) -> usize {
-        while 0 < matched && self.text.get(matched) != Some(&byte) {
-            matched = self.borders[matched - 1] as usize;
-        }
-        matched + usize::from(self.text[matched] == byte)
+        write!(f, "Masks({})", self.texts.len())
     }
 }
 
@@ -104,12 +84,11 @@ struct SecretRange {
 }
 
 /// Takes secrets out of a stream of bytes.
-#[derive(Default)]
 pub struct Masker {
-    masks: Masks,
-    /// How much of each pattern the bytes so far end with.
-    matched: Vec<usize>,
-    /// The bytes at the end that may begin a secret: as many as the most in `matched`.
+    automaton: Arc<Automaton>,
+    /// What the bytes so far end with.
+    state: State,
+    /// The bytes at the end that may begin a secret: as many as the state is deep.
     held: Vec<u8>,
     /// Secrets among them, within the beginning of a longer one.
     found: Vec<SecretRange>,
@@ -121,14 +100,23 @@ pub struct Masker {
 
 impl Masker {
     /// Takes these secrets out.
+    #[expect(clippy::needless_pass_by_value, reason = "who has given them needs them no more")]
     pub fn new(masks: Masks) -> Masker {
-        Masker { matched: vec![0; masks.patterns.len()], masks, ..Masker::default() }
+        Masker::of(masks.automaton())
+    }
+
+    fn of(automaton: Arc<Automaton>) -> Masker {
+        let (held, found) = (Vec::new(), Vec::new());
+        Masker { automaton, state: ROOT, held, found, told_bytes: 0, is_told_masked: false }
     }
 
     /// Takes the next bytes, and returns what can be told.
     pub fn push<'b>(&mut self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
+        if self.automaton.is_empty() {
+            return Cow::Borrowed(bytes);
+        }
         let found = self.find(bytes);
-        let most = self.matched.iter().copied().max().unwrap_or(0);
+        let most = self.automaton.depth(self.state);
         if self.held.is_empty() && most == 0 && found.is_empty() {
             return Cow::Borrowed(bytes);
         }
@@ -164,39 +152,28 @@ impl Masker {
 
     /// Where secrets are in what is held and these bytes, in order; those that overlap are one.
     fn find(&mut self, bytes: &[u8]) -> Vec<SecretRange> {
+        let automaton = &self.automaton;
         let mut found = std::mem::take(&mut self.found);
-        for (pattern, matched) in self.masks.patterns.iter().zip(&mut self.matched) {
-            let mut at = 0;
-            let mut last: Option<SecretRange> = None;
-            while let Some(&byte) = bytes.get(at) {
-                if *matched == 0 && byte != pattern.text[0] {
-                    let next = bytes[at..].iter().position(|byte| *byte == pattern.text[0]);
-                    at = next.map_or(bytes.len(), |next| at + next);
-                    continue;
-                }
-                *matched = pattern.step(*matched, byte);
-                at += 1;
-                if *matched == pattern.text.len() {
-                    let end = self.held.len() + at;
-                    let start = end - pattern.text.len();
-                    match last.as_mut().filter(|last| start < last.end) {
-                        Some(last) => last.end = end,
-                        None => found.extend(last.replace(SecretRange { start, end })),
-                    }
-                    // A secret is whole: what follows may begin with what it ends with.
-                    *matched = pattern.borders[*matched - 1] as usize;
-                }
+        let mut at = 0;
+        while let Some(&byte) = bytes.get(at) {
+            if self.state == ROOT && !automaton.begins(byte) {
+                let next = bytes[at..].iter().position(|byte| automaton.begins(*byte));
+                at = next.map_or(bytes.len(), |next| at + next);
+                continue;
             }
-            found.extend(last);
+            self.state = automaton.step(self.state, byte);
+            at += 1;
+            let length = automaton.longest(self.state);
+            if 0 < length {
+                let end = self.held.len() + at;
+                let mut start = end - length;
+                while let Some(last) = found.pop_if(|last: &mut SecretRange| start < last.end) {
+                    start = start.min(last.start);
+                }
+                found.push(SecretRange { start, end });
+            }
+            self.state = automaton.unfinished(self.state);
         }
-        found.sort_unstable_by_key(|found| found.start);
-        found.dedup_by(|next, first| {
-            let is_one = next.start < first.end;
-            if is_one {
-                first.end = first.end.max(next.end);
-            }
-            is_one
-        });
         found
     }
 
@@ -228,7 +205,7 @@ impl Masker {
 
 impl fmt::Debug for Masker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Masker({:?}, {} held)", self.masks, self.held.len())
+        write!(f, "Masker({} held)", self.held.len())
     }
 }
 
