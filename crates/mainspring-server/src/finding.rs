@@ -14,6 +14,7 @@ use serde::Serialize;
 
 /// How bad something is, the worst last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// As it should be.
@@ -26,6 +27,7 @@ pub enum Level {
 
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
     /// What was found, for programs. Equal to the subject unless a subject can have several.
     pub code: &'static str,

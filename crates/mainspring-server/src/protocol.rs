@@ -41,6 +41,8 @@ mod question;
 mod reading;
 mod request;
 mod row;
+#[cfg(feature = "schema")]
+pub mod schema;
 mod word;
 mod work;
 
@@ -216,6 +218,7 @@ impl ErrorWire {
 
 /// How the server is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the fields are those of `status`")]
 pub struct StatusWire {
     pub version: String,
@@ -264,6 +267,7 @@ fn is_so() -> bool {
 
 /// A file that is served.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub struct FileStateWire {
     /// Its path.
     pub name: String,
@@ -271,15 +275,16 @@ pub struct FileStateWire {
     pub read: Option<Timestamp>,
     /// How many jobs it gave.
     pub jobs: usize,
-    /// What is wrong with it as it is now; empty if nothing is.
+    /// What is wrong with it as it is now, as the text that `check` prints; empty if nothing is.
     pub problems: String,
-    /// What is to be known of it beside that, as that it has lost most of its jobs; mostly empty.
+    /// What is to be known of it beside that, as that it has lost most of its jobs; left out if nothing is.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub notice: String,
 }
 
 /// A pending one-shot job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the fields are those of `show`")]
 pub struct OnceWire {
     pub name: String,
@@ -295,9 +300,13 @@ pub struct OnceWire {
 
 /// A run, or several that did not run in one record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PlainRun"))]
 #[expect(missing_docs, reason = "the fields are those of `history`")]
 pub struct RunWire {
+    /// `job@nominal`, `#series` after it if that is not 0.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub run: RunKey,
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub job: JobName,
     pub nominal: Timestamp,
     pub cause: Word<Cause>,
@@ -308,8 +317,8 @@ pub struct RunWire {
     pub ended: Option<Timestamp>,
     /// The text for people: `exit 3`.
     pub outcome: Option<String>,
-    /// Which kind of outcome: `succeeded`, `exit`, `signal`, `status`, `not_started`, `failed`, `timed_out`,
-    /// `killed`.
+    /// Which kind of outcome: `succeeded`, `exit`, `signal`, `status`, `not_started`, `final`, `failed`,
+    /// `timed_out`, `killed`.
     #[serde(default)]
     pub outcome_code: Option<String>,
     /// The number of an exit status, of a signal or of a server's answer, where the outcome is one.
@@ -317,7 +326,8 @@ pub struct RunWire {
     pub outcome_number: Option<i32>,
     /// The sentence for people; empty if the state says it all.
     pub reason: String,
-    /// Which reason: the code of [`mainspring_job::Reason`]; empty if the state says it all.
+    /// Which reason: `server_down`, `earlier_running`, `paused`, `cancelled`, ..; empty if the state says it
+    /// all.
     #[serde(default)]
     pub reason_code: String,
     /// What is done, in short, for a one-shot job: its name does not say it, and no definition does.
@@ -345,6 +355,7 @@ pub struct LineWire {
 
 /// What a set of definitions changed, or would.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the fields are those of `apply`")]
 pub struct AppliedWire {
     pub added: Vec<String>,

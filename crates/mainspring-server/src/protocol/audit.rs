@@ -26,16 +26,19 @@ pub struct AuditAskWire {
 
 /// What somebody asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the fields are those of `audit`")]
 pub struct AuditWire {
+    /// Counts up.
     pub number: u64,
     pub at: Timestamp,
-    /// `uid 1000` for who came over the socket, else the name of a token.
+    /// `uid 1000` over the socket; over HTTP `token NAME`, `proxy user NAME` or `local user`.
     pub actor: String,
     /// The command.
     pub action: String,
     /// A job, a run or a one-shot job; empty for everything.
     pub target: String,
+    /// What was said about it; empty if nothing was.
     pub note: String,
 }
 

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 /// What the servers are like that share a store. Times are by the database's clock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Cluster"))]
 #[serde(default)]
 pub struct ClusterWire {
     /// Which server owns the jobs; empty if none does.
@@ -33,7 +34,7 @@ pub struct ClusterWire {
     pub inbox_refused: u64,
     /// How long the oldest of what waits has waited.
     pub inbox_oldest_ms: Option<u64>,
-    /// Who owns which shard, where the jobs are spread over several; empty where they are not.
+    /// Who owns which shard, where the jobs are spread over several; left out where they are not.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shards: Vec<ShardWire>,
     /// The database.
@@ -73,6 +74,7 @@ pub fn ranges(numbers: &[u16]) -> String {
 
 /// A part of the jobs that has an owner of its own.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Shard"))]
 #[serde(default)]
 pub struct ShardWire {
     /// Its number, from 0.
@@ -89,6 +91,7 @@ pub struct ShardWire {
 
 /// A server.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Member"))]
 #[serde(default)]
 pub struct MemberWire {
     /// Its process and its machine.
@@ -112,6 +115,7 @@ impl MemberWire {
 
 /// How a database is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Database"))]
 #[serde(default)]
 pub struct DatabaseWire {
     /// Its version.

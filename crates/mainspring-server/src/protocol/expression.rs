@@ -17,9 +17,11 @@ use crate::log::rfc3339;
 
 /// What the documents begin with: the expression, and how it was read.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the fields are the options of the same names")]
 pub struct Question {
     pub expression: String,
+    #[cfg_attr(feature = "schema", schemars(with = "super::schema::DialectName"))]
     pub dialect: &'static str,
     pub zone: String,
     pub dst: String,
@@ -58,6 +60,7 @@ impl TranslationDocument {
 
 /// An [`Explanation`].
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 #[expect(missing_docs, reason = "the fields are those of Explanation")]
 pub struct ExplanationWire {
     pub sentence: String,
@@ -69,6 +72,7 @@ pub struct ExplanationWire {
 
 /// A [`FieldSet`].
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 #[expect(missing_docs, reason = "the fields are those of FieldSet")]
 pub struct FieldWire {
     pub unit: String,
@@ -78,6 +82,7 @@ pub struct FieldWire {
 
 /// A [`ClockChange`].
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 #[expect(missing_docs, reason = "the fields are those of ClockChange")]
 pub struct ChangeWire {
     pub at: String,
@@ -87,6 +92,7 @@ pub struct ChangeWire {
 
 /// A [`Warning`], with the bytes of the expression that it is about.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 #[expect(missing_docs, reason = "the fields are those of Warning")]
 pub struct WarningWire {
     pub text: String,

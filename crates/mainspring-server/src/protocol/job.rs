@@ -15,6 +15,7 @@ use super::RunWire;
 
 /// How a job is, for programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum JobState {
     /// It runs when it is due.
@@ -57,11 +58,13 @@ impl fmt::Display for JobState {
 
 /// How long a pause lasts, and why there is one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PauseTerms"))]
 pub struct PauseTermsWire {
-    /// When it ends by itself. `None`: not before somebody ends it.
+    /// When it ends by itself; null: not before somebody ends it.
     pub until: Option<Timestamp>,
     /// The same as civil time with its zone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "jiff::Zoned"))]
     pub until_civil: Option<String>,
     /// What was said about it.
     pub note: String,
@@ -69,6 +72,7 @@ pub struct PauseTermsWire {
 
 /// Where a definition came from, for programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "snake_case")]
 pub enum SourceCode {
     /// A file that is served or was applied.
@@ -82,6 +86,7 @@ pub enum SourceCode {
 
 /// One reason why a job does not run now, and what ends it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub struct HoldWire {
     /// The code of [`mainspring_job::Hold`].
     pub code: String,

@@ -24,6 +24,7 @@ pub struct FoundWire {
 
 /// One try of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the fields are those of `Attempt`")]
 pub struct AttemptWire {
     pub number: u32,
