@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use mainspring_server::protocol::{PauseWire, Request};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use crate::lock::locked;
 use crate::problem::{Code, Problem};
@@ -26,8 +26,9 @@ const MAX_RUNNING_OF_IDENTITY: usize = 2;
 const MAX_ERRORS: usize = 10;
 
 /// What can be done to many.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(inline)]
 #[expect(missing_docs, reason = "see the routes of the same names")]
 pub enum Deed {
     Run,
@@ -57,25 +58,49 @@ impl Deed {
     }
 }
 
-#[derive(Clone, Debug, Serialize)]
-struct State {
+/// How far an action is.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ActionState {
     #[serde(skip)]
     owner: Identity,
+    id: String,
+    state: Progress,
     count: usize,
     done: usize,
     failed: usize,
-    errors: Vec<Value>,
+    /// The first 10.
+    errors: Vec<Failure>,
 }
 
-impl State {
-    fn is_done(&self) -> bool {
-        self.count <= self.done + self.failed
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+enum Progress {
+    Running,
+    Done,
+}
+
+/// What could not be done.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+struct Failure {
+    id: String,
+    detail: String,
+}
+
+impl ActionState {
+    /// Counts what was dealt with.
+    fn add(&mut self, done: usize, failed: usize) {
+        (self.done, self.failed) = (self.done + done, self.failed + failed);
+        if self.count <= self.done + self.failed {
+            self.state = Progress::Done;
+        }
     }
 }
 
 /// All that goes on, and what went on before.
 #[derive(Debug, Default)]
-pub struct Bulk(Mutex<(u64, BTreeMap<u64, State>)>);
+pub struct Bulk(Mutex<(u64, BTreeMap<u64, ActionState>)>);
 
 impl Bulk {
     /// The most at once: seconds of work for the loop, between all others.
@@ -97,10 +122,20 @@ impl Bulk {
         let mut kept = locked(&self.0);
         kept.0 += 1;
         let id = kept.0;
-        kept.1.insert(id, State { owner: owner.clone(), count, done, failed: 0, errors: Vec::new() });
+        let mut state = ActionState {
+            owner: owner.clone(),
+            id: id.to_string(),
+            state: Progress::Running,
+            count,
+            done: 0,
+            failed: 0,
+            errors: Vec::new(),
+        };
+        state.add(done, 0);
+        kept.1.insert(id, state);
         let own = kept.1.iter().filter(|(_, state)| state.owner == *owner);
         if MAX_KEPT_OF_IDENTITY < own.clone().count()
-            && let Some(old) = own.clone().find(|(_, state)| state.is_done()).map(|(id, _)| *id)
+            && let Some(old) = own.clone().find(|(_, state)| state.state == Progress::Done).map(|(id, _)| *id)
         {
             kept.1.remove(&old);
         }
@@ -118,7 +153,7 @@ impl Bulk {
     ///
     /// 429 while as many of this identity go on as may.
     pub fn begin(&self, owner: &Identity, count: usize) -> Result<u64, Problem> {
-        let is_of_owner = |state: &&State| !state.is_done() && state.owner == *owner;
+        let is_of_owner = |state: &&ActionState| state.state == Progress::Running && state.owner == *owner;
         let running = locked(&self.0).1.values().filter(is_of_owner).count();
         if MAX_RUNNING_OF_IDENTITY <= running {
             let text = "two such actions of yours go on already: wait until one is done";
@@ -134,24 +169,19 @@ impl Bulk {
         let mut kept = locked(&self.0);
         let Some(state) = kept.1.get_mut(&id) else { return };
         match failure {
-            None => state.done += 1,
+            None => state.add(1, 0),
             Some(problem) => {
-                state.failed += 1;
+                state.add(0, 1);
                 if state.errors.len() < MAX_ERRORS {
-                    state.errors.push(json!({ "id": name, "detail": problem.detail }));
+                    state.errors.push(Failure { id: name.to_owned(), detail: problem.detail });
                 }
             }
         }
     }
 
     /// How far one is.
-    pub fn state(&self, id: &str) -> Option<Value> {
-        let kept = locked(&self.0);
-        let state = kept.1.get(&id.parse().ok()?)?;
-        let mut document = serde_json::to_value(state).ok()?;
-        document["id"] = json!(id);
-        document["state"] = json!(if state.is_done() { "done" } else { "running" });
-        Some(document)
+    pub fn state(&self, id: &str) -> Option<ActionState> {
+        locked(&self.0).1.get(&id.parse().ok()?).cloned()
     }
 }
 

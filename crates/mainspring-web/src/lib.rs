@@ -45,6 +45,7 @@ pub mod resources;
 pub mod route;
 pub mod router;
 pub mod routes;
+pub mod schema;
 pub mod scope;
 #[cfg(test)]
 #[path = "../../mainspring-host/src/scratch.rs"]

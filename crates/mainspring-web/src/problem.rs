@@ -14,9 +14,10 @@
 use axum::body::Body;
 use axum::http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderValue, Response, StatusCode};
+use mainspring_file::problem::Severity;
 use mainspring_server::protocol::{ErrorKind, ErrorWire};
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 
 /// What kind of trouble it is: the last part of its `type`, and its status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +99,7 @@ pub struct Problem {
     /// What may be asked here instead.
     pub allow: Option<String>,
     /// What is wrong in a text, each with its place.
-    pub faults: Vec<Value>,
+    pub faults: Vec<Fault>,
 }
 
 impl Problem {
@@ -148,14 +149,48 @@ impl From<ErrorWire> for Problem {
     }
 }
 
-#[derive(Serialize)]
-struct Document<'p> {
+/// RFC 9457. `detail` is the sentence that the command line prints.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Problem")]
+pub(crate) struct Document<'p> {
+    /// `urn:mainspring:problem:CODE`; CODE is usage, unauthenticated, denied, not_found, conflict, changed,
+    /// ..
     r#type: String,
     title: &'static str,
     status: u16,
     detail: &'p str,
-    #[serde(skip_serializing_if = "<[Value]>::is_empty")]
-    problems: &'p [Value],
+    /// 422 alone.
+    #[serde(skip_serializing_if = "<[Fault]>::is_empty")]
+    problems: &'p [Fault],
+}
+
+/// What is wrong with a text, and where.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Fault {
+    /// From 1; null if the text is no file.
+    pub line: Option<usize>,
+    /// In characters, from 1.
+    pub column: Option<usize>,
+    /// The column after the last bad character.
+    pub end_column: Option<usize>,
+    /// The field of a JSON body, if the fault is in one.
+    pub field: Option<&'static str>,
+    /// How bad it is.
+    #[schemars(extend("enum" = [Severity::Problem, Severity::Warning, Severity::Remark].map(Severity::name)))]
+    pub severity: &'static str,
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub hint: Option<String>,
+    /// The line as it stands in the file, shortened around the fault; null if there is none.
+    pub excerpt: Option<String>,
+}
+
+impl Fault {
+    /// A fault without a place.
+    pub fn new(severity: Severity, message: impl Into<String>) -> Fault {
+        Fault { severity: severity.name(), message: message.into(), ..Fault::default() }
+    }
 }
 
 #[cfg(test)]

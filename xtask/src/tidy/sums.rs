@@ -62,7 +62,7 @@ const ROWS: [Row; 10] = [
         assertions: 0,
     },
     Row { crates: &["mainspring-server"], lines: 10_610, goal: 7_500, bools: 30, assertions: 11 },
-    Row { crates: &["mainspring-web"], lines: 6_990, goal: 4_900, bools: 2, assertions: 5 },
+    Row { crates: &["mainspring-web"], lines: 7_790, goal: 4_900, bools: 2, assertions: 5 },
     Row { crates: &["mainspring-embed"], lines: 3_530, goal: 2_600, bools: 1, assertions: 0 },
     Row { crates: &["mainspring-cli"], lines: 8_700, goal: 5_600, bools: 6, assertions: 4 },
     Row { crates: &["mainspring-lab", "xtask"], lines: 11_010, goal: 7_000, bools: 5, assertions: 0 },

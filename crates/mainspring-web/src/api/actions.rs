@@ -8,25 +8,26 @@
 //!
 //! Does not decide whether it can be done: the loop does.
 
+mod bodies;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::http::{StatusCode, Uri};
 use jiff::{SignedDuration, Timestamp};
 use mainspring_cron::TimeText;
-use mainspring_job::{MAX_NOTE_BYTES, RunKey, RunState};
+use mainspring_job::{RunKey, RunState};
 use mainspring_server::protocol::{PauseWire, Request, Response};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::define::job_answer;
-use super::jobs::moment;
 use super::{jobs, overview, runs};
 use crate::bulk::{Bulk, Deed};
 use crate::call::{Call, Reply, json as answer, ok, parameters};
 use crate::catalogue::strange;
 use crate::problem::{Code, Problem};
-use crate::view::address_of;
+use crate::view::{Moment, address_of};
 
 /// How far from the server's clock a click may say that it was: browsers have clocks of their own.
 const MAX_CLICK_SECONDS: i64 = 60;
@@ -37,56 +38,49 @@ const MAX_LOOKED_AT: usize = 100_000;
 /// How many times a preview of a backfill tells.
 const MAX_TIMES: usize = 20;
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RunAsked {
-    at: Option<String>,
-    r#in: Option<String>,
-    key: Option<String>,
+pub(crate) use bodies::{Backfill, BulkBody, NoteBody, PauseAsked, RunAsked};
+use bodies::{BulkKind, check_note, check_until};
+
+/// A run that was started, and its address.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Started")]
+pub struct StartedRun<'r> {
+    #[schemars(with = "String")]
+    run: &'r RunKey,
+    href: &'r str,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct NoteBody {
-    note: Option<String>,
+/// What a backfill would run.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct BackfillPreview {
+    count: usize,
+    /// The first 20.
+    times: Vec<Moment>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Backfill {
-    from: String,
-    to: String,
-    #[serde(default)]
-    preview: bool,
-    expected: Option<usize>,
+/// An action that goes on, or is done.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Accepted")]
+pub struct AcceptedAction {
+    count: usize,
+    /// The action whose progress can be asked for.
+    id: String,
+    href: String,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct BulkBody {
-    r#do: Deed,
-    of: BulkKind,
-    ids: Option<Vec<String>>,
-    filter: Option<HashMap<String, String>>,
-    note: Option<String>,
-    until: Option<String>,
-    #[serde(default)]
-    preview: bool,
-    expected: Option<usize>,
+/// What an action would be done to.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ActionPreview<'i> {
+    count: usize,
+    /// 10 at most.
+    examples: &'i [String],
 }
 
-#[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-enum BulkKind {
-    Jobs,
-    Runs,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct PauseAsked {
-    note: Option<String>,
-    until: Option<String>,
+/// A run that was dealt with.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Settled")]
+pub struct SettledRun {
+    run: String,
 }
 
 /// The header with a key.
@@ -113,24 +107,6 @@ impl Call {
         check_until(until.as_deref(), self.now.wall)?;
         Ok(Request::Pause(PauseWire { job, until, note: note.unwrap_or_default() }))
     }
-}
-
-/// The rule of the server, which says it with the field here.
-fn check_note(note: Option<&str>) -> Result<(), Problem> {
-    let is_good = |note: &str| note.len() <= MAX_NOTE_BYTES && !note.chars().any(char::is_control);
-    if note.is_none_or(is_good) {
-        return Ok(());
-    }
-    let text = format!("`note` has at most {MAX_NOTE_BYTES} bytes, and no control characters");
-    Err(Problem::new(Code::Invalid, text))
-}
-
-fn check_until(until: Option<&str>, now: Timestamp) -> Result<(), Problem> {
-    let is_good = |until: &str| TimeText::instant(until).is_ok_and(|until| now < until);
-    if until.is_none_or(is_good) {
-        return Ok(());
-    }
-    Err(Problem::new(Code::Invalid, "`until` must be a time in RFC 3339 after now"))
 }
 
 /// Runs a job: now, or at a time that has not come.
@@ -175,7 +151,7 @@ pub async fn run(call: Call) -> Reply {
 /// The answer that names a run.
 fn started(call: &Call, status: StatusCode, run: &RunKey) -> Reply {
     let href = call.link(&address_of(run));
-    let mut response = answer(status, &json!({ "run": run, "href": href }))?;
+    let mut response = answer(status, &StartedRun { run, href: &href })?;
     if let Ok(value) = href.parse() {
         response.headers_mut().insert("location", value);
     }
@@ -294,8 +270,8 @@ pub async fn backfill(call: Call) -> Reply {
     if asked.preview {
         let known = call.app.catalogue.job(&call.app.pool, &job).await?;
         let plan = known.plan.as_ref().ok_or_else(strange)?;
-        let shown = times.iter().take(MAX_TIMES).map(|at| moment(*at, plan));
-        return ok(&json!({ "count": count, "times": shown.collect::<Vec<_>>() }));
+        let times = times.iter().take(MAX_TIMES).map(|at| Moment::new(*at, &plan.zone)).collect();
+        return ok(&BackfillPreview { count, times });
     }
     if asked.expected.is_some_and(|expected| expected != count) {
         return Err(Problem::new(Code::Changed, format!("it is {count} now")));
@@ -304,7 +280,7 @@ pub async fn backfill(call: Call) -> Reply {
     let Response::Backfilled { count, .. } = answered else { return Err(strange()) };
     let id = call.app.bulk.finished(&call.who()?.identity, count);
     let href = call.link(&format!("api/v1/actions/{id}"));
-    answer(StatusCode::ACCEPTED, &json!({ "count": count, "id": id, "href": href }))
+    answer(StatusCode::ACCEPTED, &AcceptedAction { count, id, href })
 }
 
 async fn settle(call: Call, code: &'static str, request: fn(String) -> Request) -> Reply {
@@ -318,7 +294,7 @@ async fn settle(call: Call, code: &'static str, request: fn(String) -> Request) 
     }
     let run = found.run.run.to_string();
     call.app.change(call.who()?, note, request(run.clone())).await?;
-    answer(StatusCode::ACCEPTED, &json!({ "run": run }))
+    answer(StatusCode::ACCEPTED, &SettledRun { run })
 }
 
 /// Ends a run.
@@ -370,8 +346,7 @@ pub async fn many(call: Call) -> Reply {
     };
     Bulk::check(ids.len())?;
     if asked.preview {
-        let examples: Vec<&String> = ids.iter().take(10).collect();
-        return ok(&json!({ "count": ids.len(), "examples": examples }));
+        return ok(&ActionPreview { count: ids.len(), examples: &ids[..ids.len().min(10)] });
     }
     if asked.expected.is_some_and(|expected| expected != ids.len()) {
         return Err(Problem::new(Code::Changed, format!("it is {} now", ids.len())));
@@ -391,7 +366,7 @@ pub async fn many(call: Call) -> Reply {
         }
     });
     let href = call.link(&format!("api/v1/actions/{id}"));
-    answer(StatusCode::ACCEPTED, &json!({ "id": id.to_string(), "count": count, "href": href }))
+    answer(StatusCode::ACCEPTED, &AcceptedAction { count, id: id.to_string(), href })
 }
 
 /// All that a filter matches, not only what a page shows.
@@ -434,6 +409,6 @@ fn encoded(text: &str) -> String {
 /// 404 if it is not known any more.
 pub async fn progress(call: Call) -> Reply {
     call.asked()?;
-    let found: Option<Value> = call.app.bulk.state(call.parameter("id"));
+    let found = call.app.bulk.state(call.parameter("id"));
     ok(&found.ok_or_else(|| Problem::new(Code::NotFound, "that is not known any more"))?)
 }

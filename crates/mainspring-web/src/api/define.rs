@@ -9,6 +9,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -19,27 +20,34 @@ use mainspring_file::budget::Budget;
 use mainspring_file::crontab::Format;
 use mainspring_file::loaded_file::LoadedFile;
 use mainspring_file::source::Source;
-use mainspring_server::protocol::{AppliedWire, FileWire, JobState, JobWire, Request, Response as Answer};
-use serde::Deserialize;
+use mainspring_server::protocol::{
+    AppliedWire, FileWire, JobState, JobWire, MAX_APPLIED_FILES, Request, Response as Answer,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::files::check_count;
 use super::overview::last_pause;
 use super::told::{Faults, SentFile};
-use crate::call::{Call, Reply, document, json as answer, nothing, text};
+use crate::call::{Call, Reply, document, json as answer, nothing, text, written};
 use crate::catalogue::{CachedJob, strange};
-use crate::problem::{Code, Problem};
+use crate::problem::{Code, Fault, Problem};
 use crate::tokens::hash;
-use crate::view::{add_actor, detail, fields, zone_of};
+use crate::view::{Job, JobDetail, PolicyWord, zone_of};
 
 /// How many characters of the hash of a definition are its tag: enough that no two are the same by chance.
 const TAG_CHARS: usize = 32;
 
-#[derive(Deserialize)]
+/// A job to make.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DefineAsked {
+    /// One job, as a table of a job file: `[jobs.NAME]` and what follows.
     toml: Option<String>,
+    /// The name of a job that is given as `job`; in PUT that of the address, if it is left out.
     name: Option<String>,
+    /// The keys of the job as a job file has them, instead of `toml`.
     job: Option<Map<String, Value>>,
 }
 
@@ -55,14 +63,34 @@ impl DefineAsked {
     }
 }
 
-#[derive(Deserialize)]
+/// Files to take over.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ApplyAsked {
+    #[schemars(extend("maxItems" = MAX_APPLIED_FILES))]
     files: Vec<SentFile>,
+    /// Whether jobs of these files that are not in them any more are removed.
     #[serde(default)]
     prune: bool,
+    /// Only tells what would change.
     #[serde(default)]
     preview: bool,
+}
+
+/// What a set of files changes, as `apply` has it and with what a page needs.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Applied")]
+pub struct AppliedFiles {
+    /// As the command line has it.
+    #[serde(flatten)]
+    wire: AppliedWire,
+    /// A unified diff of definitions; in a preview alone. Beyond four megabytes its last line says how many
+    /// jobs are left out.
+    diff: String,
+    /// The first thousand, in four megabytes at most.
+    faults: Vec<Fault>,
+    /// How many more there are.
+    faults_left_out: usize,
 }
 
 /// Files that were read, as a request to the loop, and what is told of them.
@@ -98,21 +126,23 @@ pub fn tag(known: &CachedJob) -> String {
 ///
 /// 404 if there is none, and what the loop says.
 pub async fn job_answer(call: &Call, status: StatusCode, name: &str) -> Reply {
-    let shown = shown(call, name).await?;
+    let mut shown = shown(call, name).await?;
     // What keeps it from running changes with the time, so that no list that was kept knows it.
-    let now = json!({ "holds": shown.holds, "waiting": shown.waiting, "waiting_count": shown.waiting_count });
+    let (holds, waiting) = (std::mem::take(&mut shown.holds), std::mem::take(&mut shown.waiting));
+    let waiting_count = NonZeroUsize::new(shown.waiting_count);
     let known = call.app.catalogue.known(shown);
     let recent = call.app.catalogue.recent(&call.app.pool, &known).await?;
-    let mut document = detail(&call.app, &known, &recent, call.now.wall);
+    let mut job = Job::new(&call.app, &known, &recent, call.now.wall);
     if known.wire.state_code == JobState::Paused
         && let Some(audit) = last_pause(&call.app, name).await?
-        && let Some(pause) = document.get_mut("pause")
+        && let Some(pause) = &mut job.pause
     {
-        add_actor(pause, &audit, zone_of(&call.app, Some(&known)));
+        pause.add_actor(audit, zone_of(&call.app, Some(&known)));
     }
-    let told = fields(&now).into_iter().filter(|(_, value)| *value != json!([]) && *value != json!(0));
-    document.extend(told);
-    let mut response = answer(status, &document)?;
+    let (definition, policies) = (&*known.definition, known.wire.policies.split_whitespace());
+    let policy_words = policies.map(PolicyWord::new).collect();
+    let detail = JobDetail { job, definition, holds, waiting, waiting_count, policy_words };
+    let mut response = answer(status, &detail)?;
     set(&mut response, ETAG, &tag(&known));
     Ok(response)
 }
@@ -271,14 +301,10 @@ pub async fn apply(call: Call) -> Reply {
     let Answer::Applied(applied) = response else { return Err(strange()) };
     let telling = move || {
         let diff = if is_preview { differences(&applied, &before, &found) } else { String::new() };
-        let mut told = fields(&applied);
-        told.insert("diff".to_owned(), json!(diff));
-        let (faults, left_out) = faults.list();
-        let told = json!(told).to_string();
-        let told = told.strip_suffix('}').unwrap_or(&told);
-        format!("{told},\"faults\":{faults},\"faults_left_out\":{left_out}}}")
+        let (faults, faults_left_out) = faults.list();
+        written(&AppliedFiles { wire: applied, diff, faults, faults_left_out })
     };
-    Ok(text("application/json", call.app.computations.run(&who.identity, telling).await?))
+    Ok(text("application/json", call.app.computations.run(&who.identity, telling).await??))
 }
 
 /// Reads files, whose jobs have one budget.

@@ -10,17 +10,18 @@ use std::collections::BTreeMap;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use mainspring_cron::{DayRule, DstPolicy, Expression, Language, Schedule, TimeText};
-use mainspring_file::problem::Fault;
+use mainspring_file::problem::{Fault as ParseFault, Severity};
 use mainspring_server::log::rfc3339;
+use mainspring_server::protocol::schema::DialectName;
 use mainspring_server::protocol::{
     ExplanationWire, Question, TranslationDocument, day_rule_name, language_name, read_expression,
 };
-use serde::Deserialize;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::call::{Call, Reply, ok};
-use crate::problem::{Code, Problem};
-use crate::view::{fields, instant, zone_name};
+use crate::problem::{Code, Fault, Problem};
+use crate::view::{Moment, zone_name};
 
 /// How many next times may be asked for.
 const MAX_NEXT: usize = 100;
@@ -36,17 +37,60 @@ const MAX_EXPRESSION_BYTES: usize = 1_000;
 
 const LANGUAGES: [Language; 3] = [Language::Cron, Language::Quartz, Language::OnCalendar];
 
-#[derive(Deserialize)]
+/// An expression, and what is asked of it.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ExplainAsked {
+    #[schemars(extend("maxLength" = MAX_EXPRESSION_BYTES))]
     schedule: String,
+    #[schemars(with = "Option<DialectName>")]
     dialect: Option<String>,
+    /// A name of the IANA database.
     zone: Option<String>,
     dst: Option<String>,
+    #[schemars(extend("enum" = ["star", "or", "and", null]))]
     day_rule: Option<String>,
+    #[schemars(with = "Option<Timestamp>")]
     from: Option<String>,
+    /// The name of the job, from which H and ~ choose their values.
     name: Option<String>,
+    #[schemars(extend("minimum" = 1, "maximum" = MAX_NEXT))]
     n: Option<usize>,
+}
+
+/// The documents of `explain`, `next` and `translate` in one, and a year by days.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Explained")]
+pub struct ExplainedExpression {
+    /// How it was read.
+    #[serde(flatten)]
+    question: Question,
+    explanation: ExplanationWire,
+    times: Vec<Moment>,
+    /// The document of `translate` for each dialect.
+    translations: Vec<Translation>,
+    /// How often on each day of the 12 months from `from`; days with none are left out.
+    days: Vec<Day>,
+    /// It is due more often than 600,000 times, which are counted: later days are left out.
+    is_cut: bool,
+}
+
+/// An expression in another language.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+struct Translation {
+    to: &'static str,
+    translation: Option<String>,
+    notes: Vec<String>,
+    reason: Option<String>,
+}
+
+/// How often an expression is due on a day.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+struct Day {
+    date: String,
+    count: u64,
 }
 
 fn wrong(text: impl Into<String>) -> Problem {
@@ -94,14 +138,17 @@ pub async fn explain(call: Call) -> Reply {
 }
 
 /// A fault of an expression, with its place: it has one line.
-fn unreadable(text: &str, fault: &Fault) -> Problem {
+fn unreadable(text: &str, found: &ParseFault) -> Problem {
     let chars = |end: usize| text.get(..end).map_or(0, |part| part.chars().count());
-    let mut problem = wrong(fault.message.clone());
-    problem.faults = vec![json!({
-        "line": null, "column": chars(fault.span.start) + 1, "end_column": chars(fault.span.end) + 1,
-        "field": "schedule", "severity": "problem", "message": fault.message, "hint": fault.hint, "excerpt": text
-    })];
-    problem
+    let fault = Fault {
+        column: Some(chars(found.span.start) + 1),
+        end_column: Some(chars(found.span.end) + 1),
+        field: Some("schedule"),
+        hint: found.hint.clone(),
+        excerpt: Some(text.to_owned()),
+        ..Fault::new(Severity::Problem, found.message.clone())
+    };
+    Problem { faults: vec![fault], ..wrong(found.message.clone()) }
 }
 
 #[expect(clippy::too_many_arguments, reason = "they are the options of the question")]
@@ -114,15 +161,13 @@ fn document(
     zone: &TimeZone,
     from: Timestamp,
     count: usize,
-) -> Value {
-    let translations: Vec<Value> = LANGUAGES
-        .into_iter()
-        .map(|to| {
-            let TranslationDocument { to, translation, notes, reason, .. } =
-                TranslationDocument::new(&expression, text, language, to);
-            json!({ "to": to, "translation": translation, "notes": notes, "reason": reason })
-        })
-        .collect();
+) -> ExplainedExpression {
+    let translation = |to| {
+        let TranslationDocument { to, translation, notes, reason, .. } =
+            TranslationDocument::new(&expression, text, language, to);
+        Translation { to, translation, notes, reason }
+    };
+    let translations = LANGUAGES.into_iter().map(translation).collect();
     let schedule = Schedule::new(expression, zone.clone());
     let schedule = match dst {
         Some(dst) => schedule.with_dst(dst),
@@ -137,18 +182,10 @@ fn document(
         from: rfc3339(&from.to_zoned(zone.clone())),
     };
     let explanation: ExplanationWire = schedule.explain(from).into();
-    let times: Vec<Value> =
-        schedule.upcoming(from).take(count).map(|at| instant(at.timestamp(), zone)).collect();
+    let times = schedule.upcoming(from).take(count).map(|at| Moment::new(at.timestamp(), zone)).collect();
     let (days, is_cut) = days(&schedule, from, zone);
-    let days: Vec<Value> =
-        days.into_iter().map(|(date, count)| json!({ "date": date, "count": count })).collect();
-    let mut document = fields(&question);
-    document.insert("explanation".to_owned(), json!(explanation));
-    document.insert("times".to_owned(), json!(times));
-    document.insert("translations".to_owned(), json!(translations));
-    document.insert("days".to_owned(), json!(days));
-    document.insert("is_cut".to_owned(), json!(is_cut));
-    Value::Object(document)
+    let days = days.into_iter().map(|(date, count)| Day { date, count }).collect();
+    ExplainedExpression { question, explanation, times, translations, days, is_cut }
 }
 
 /// How often it is due on each day of the year after an instant, and whether more are due than are counted.
@@ -174,18 +211,18 @@ mod tests {
         let expression = read_expression("30 2 * * *", Language::Cron, DayRule::Star, None).unwrap();
         let from = "2026-01-01T00:00:00Z".parse().unwrap();
         let found = document(expression, "30 2 * * *", Language::Cron, DayRule::Star, None, &zone, from, 2);
-        assert_eq!((found["days"].as_array().unwrap().len(), &found["is_cut"]), (365, &json!(false)));
+        assert_eq!((found.days.len(), found.is_cut), (365, false));
         let expression = read_expression("* * * * * ?", Language::Quartz, DayRule::Star, None).unwrap();
         let (days, is_cut) = days(&Schedule::new(expression, zone.clone()), from, &zone);
         assert_eq!((days.len(), is_cut), (7, true), "600,000 seconds");
-        assert_eq!(found["times"][0]["civil"], "2026-01-01T02:30:00+01:00[Europe/Berlin]");
-        assert_eq!(found["translations"][2]["translation"], "*-*-* 02:30:00");
+        assert_eq!(found.times[0].civil.to_string(), "2026-01-01T02:30:00+01:00[Europe/Berlin]");
+        assert_eq!(found.translations[2].translation.as_deref(), Some("*-*-* 02:30:00"));
     }
 
     #[test]
     fn a_fault_has_its_place_in_characters() {
         let fault = read_expression("0 24 * * *", Language::Cron, DayRule::Star, None).unwrap_err();
         let problem = unreadable("0 24 * * *", &fault);
-        assert_eq!((&problem.faults[0]["column"], &problem.faults[0]["end_column"]), (&json!(3), &json!(5)));
+        assert_eq!((problem.faults[0].column, problem.faults[0].end_column), (Some(3), Some(5)));
     }
 }

@@ -8,22 +8,58 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_file::budget::Budget;
 use mainspring_file::crontab::Format;
+use mainspring_file::jobfile::PlacedJob;
 use mainspring_file::loaded_file::LoadedFile;
 use mainspring_file::source::Source;
 use mainspring_server::protocol::{MAX_APPLIED_FILES, Request, Response};
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::told::{SentFile, Telling};
-use crate::call::{Call, Reply, document, ok, text};
+use crate::call::{Call, Reply, document, ok, text, written};
 use crate::catalogue::strange;
-use crate::problem::{Code, Problem};
-use crate::view::file;
+use crate::problem::{Code, Fault, Problem};
+use crate::view::{FileState, List};
 
-#[derive(Deserialize)]
+/// Files to check.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "CheckAsked")]
 pub(crate) struct CheckBody {
+    #[schemars(extend("maxItems" = MAX_APPLIED_FILES))]
     files: Vec<SentFile>,
+}
+
+/// What is wrong with files, and what is in them.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Checked")]
+pub struct CheckedFiles {
+    files: Vec<CheckedFile>,
+}
+
+/// What is wrong with a file, and what is in it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+struct CheckedFile {
+    path: String,
+    /// Of all files of a request the first thousand, in four megabytes at most.
+    faults: Vec<Fault>,
+    /// How many more there are.
+    faults_left_out: usize,
+    /// Each job as a table of a job file: a crontab becomes TOML here. Of all files of a request those in
+    /// twelve megabytes.
+    jobs: Vec<CheckedJob>,
+    /// How many more there are.
+    jobs_left_out: usize,
+}
+
+/// A job in a file.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+struct CheckedJob {
+    name: String,
+    sentence: String,
+    definition: String,
 }
 
 /// The files that are served.
@@ -36,8 +72,8 @@ pub async fn list(call: Call) -> Reply {
     let Response::Status(status) = call.app.pool.look(Request::Status).await? else {
         return Err(strange());
     };
-    let items: Vec<Map<String, Value>> = status.files.iter().map(|wire| file(wire, &call.app.zone)).collect();
-    ok(&json!({ "total": items.len(), "items": items, "next": null }))
+    let items: Vec<_> = status.files.into_iter().map(|wire| FileState::new(wire, &call.app.zone)).collect();
+    ok(&List { total: Some(items.len()), items, next: None })
 }
 
 /// What is wrong with files of jobs. All that is in proportion to them is done on a thread beside that of the
@@ -48,17 +84,17 @@ pub async fn list(call: Call) -> Reply {
 /// 422 for more files than are checked at once.
 pub async fn check(call: Call) -> Reply {
     let (body, zone, now) = (call.body.clone(), call.app.zone.clone(), call.now.wall);
-    let check = move || all_checked(document::<CheckBody>(&body)?.files, &zone, now);
+    let check = move || written(&all_checked(document::<CheckBody>(&body)?.files, &zone, now)?);
     let told = call.app.computations.run(&call.who()?.identity, check).await??;
     Ok(text("application/json", told))
 }
 
 /// All files. Their jobs have one budget, and what is told of them has one length.
-fn all_checked(files: Vec<SentFile>, zone: &TimeZone, now: Timestamp) -> Result<String, Problem> {
+fn all_checked(files: Vec<SentFile>, zone: &TimeZone, now: Timestamp) -> Result<CheckedFiles, Problem> {
     check_count(files.len())?;
     let (mut budget, mut telling) = (Budget::default(), Telling::default());
     let told = files.into_iter().map(|sent| checked(sent, zone, now, &mut budget, &mut telling));
-    Ok(format!("{{\"files\":[{}]}}", told.collect::<Vec<_>>().join(",")))
+    Ok(CheckedFiles { files: told.collect() })
 }
 
 /// Refuses more files than are read at once.
@@ -76,7 +112,7 @@ fn checked(
     now: Timestamp,
     budget: &mut Budget,
     telling: &mut Telling,
-) -> String {
+) -> CheckedFile {
     let source = Source::new(path, text);
     // A crontab becomes TOML here.
     let read = LoadedFile::parse_within(&source, Format::User, zone, budget);
@@ -86,12 +122,13 @@ fn checked(
         let sentences = triggers.filter_map(|trigger| Some(trigger.schedule()?.explain(now).sentence));
         sentences.collect::<Vec<_>>().join(" ")
     };
-    let document = |job: &mainspring_job::Job| json!({ "name": job.name.as_str(), "sentence": sentence(job), "definition": job.text });
-    let (jobs, jobs_left_out) = telling.jobs(read.jobs.iter().map(|placed| document(&placed.job)));
-    format!(
-        "{{\"path\":{},\"faults\":{faults},\"faults_left_out\":{faults_left_out},\"jobs\":{jobs},\"jobs_left_out\":{jobs_left_out}}}",
-        json!(source.name())
-    )
+    let document = |PlacedJob { job, .. }| CheckedJob {
+        name: job.name.to_string(),
+        sentence: sentence(&job),
+        definition: job.text,
+    };
+    let (jobs, jobs_left_out) = telling.jobs(read.jobs.into_iter().map(document));
+    CheckedFile { path: source.name().to_owned(), faults, faults_left_out, jobs, jobs_left_out }
 }
 
 #[cfg(test)]
@@ -99,14 +136,15 @@ mod tests {
     use super::*;
     use crate::api::told::MAX_FAULTS;
     use mainspring_server::protocol::MAX_REQUEST_BYTES;
+    use serde_json::{Value, json};
 
     fn all(files: impl IntoIterator<Item = String>) -> (usize, Value) {
         // What begins with a comment is a crontab.
         let kind = |text: &String| if text.starts_with('#') { "crontab" } else { "toml" };
         let sent = |(index, text)| SentFile { path: format!("{index}.{}", kind(&text)), text };
         let files = files.into_iter().enumerate().map(sent).collect();
-        let text = all_checked(files, &TimeZone::UTC, Timestamp::UNIX_EPOCH).unwrap();
-        (text.len(), serde_json::from_str(&text).unwrap())
+        let text = written(&all_checked(files, &TimeZone::UTC, Timestamp::UNIX_EPOCH).unwrap()).unwrap();
+        (text.len(), serde_json::from_slice(&text).unwrap())
     }
 
     #[test]

@@ -9,18 +9,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::http::StatusCode;
-use jiff::Timestamp;
-use mainspring_job::{Next, RunState, Timetable};
+use jiff::{Timestamp, Zoned};
+use mainspring_job::{Next, RunKey, RunState, Timetable};
 use mainspring_server::protocol::{JobWire, Word};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::define::job_answer;
 use crate::app::App;
 use crate::call::{Call, QueryParams, Reply, after_row, ok};
 use crate::catalogue::{CachedJob, RECENT_RUNS, Recent, between_ms, history, percentile};
-use crate::job_schedule::JobSchedule;
 use crate::problem::{Code, Problem};
-use crate::view::{civil, instant, job, state_code, zone_of};
+use crate::view::{Job, Moment, civil, state_code, zone_of};
 
 /// The longest page.
 const MAX_ROWS: usize = 1_000;
@@ -81,6 +81,19 @@ pub async fn chosen(app: &App, asked: &QueryParams) -> Result<Vec<Arc<CachedJob>
 }
 
 /// A page of jobs.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct JobList<'k> {
+    /// Those of this page.
+    items: Vec<Job<'k>>,
+    /// Where the next page begins, for the parameter `after`; null at the end.
+    next: Option<String>,
+    /// How many match in all; null where counting would cost a scan.
+    total: Option<usize>,
+    /// How many are behind in no order: by median and p95 1,000 are sorted.
+    unsorted: usize,
+}
+
+/// Tells a page of jobs.
 ///
 /// # Errors
 ///
@@ -96,13 +109,16 @@ pub async fn list(call: Call) -> Reply {
     let start = start.map_or(0, |index| index + 1);
     let page = &found[start..found.len().min(start + limit)];
     let next = page.last().filter(|_| start + limit < total).map(|known| known.wire.name.clone());
-    let mut items = Vec::with_capacity(page.len());
-    for (index, known) in page.iter().enumerate() {
-        after_row(index).await;
-        let recent = app.catalogue.recent(&app.pool, known).await?;
-        items.push(job(app, known, &recent, call.now.wall));
+    let mut recents = Vec::with_capacity(page.len());
+    for known in page {
+        recents.push(app.catalogue.recent(&app.pool, known).await?);
     }
-    ok(&json!({ "items": items, "next": next, "total": total, "unsorted": unsorted }))
+    let mut items = Vec::with_capacity(page.len());
+    for (index, (known, recent)) in page.iter().zip(&recents).enumerate() {
+        after_row(index).await;
+        items.push(Job::new(app, known, recent, call.now.wall));
+    }
+    ok(&JobList { items, next, total: Some(total), unsorted })
 }
 
 /// Returns how many there are behind that are in no order.
@@ -166,11 +182,6 @@ pub async fn show(call: Call) -> Reply {
     job_answer(&call, StatusCode::OK, call.parameter("job")).await
 }
 
-/// A time of a job, in its zone.
-pub fn moment(at: Timestamp, plan: &JobSchedule) -> Value {
-    instant(at, &plan.zone)
-}
-
 /// The next times of a timetable after an instant, and whether the search for them was given up.
 pub fn next_times(timetable: &Timetable, after: Timestamp, count: usize) -> (Vec<Timestamp>, bool) {
     let mut found = Vec::new();
@@ -188,6 +199,14 @@ pub fn next_times(timetable: &Timetable, after: Timestamp, count: usize) -> (Vec
     (found, true)
 }
 
+/// The next times of a job.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub struct Moments {
+    items: Vec<Moment>,
+    /// The search for more was given up: so many occurrences in a row are excluded.
+    is_cut: bool,
+}
+
 /// When a job is due next.
 ///
 /// # Errors
@@ -199,22 +218,60 @@ pub async fn next(call: Call) -> Reply {
     let from = asked.time("from")?.unwrap_or(call.now.wall);
     let known = call.app.catalogue.job(&call.app.pool, call.parameter("job")).await?;
     let Some(plan) = known.plan.as_ref().filter(|_| known.wire.next.is_some()) else {
-        return ok(&json!({ "items": [], "is_cut": false }));
+        return ok(&Moments::default());
     };
     let (times, is_cut) = next_times(&plan.timetable, from, count);
-    let times: Vec<Value> = times.into_iter().map(|at| moment(at, plan)).collect();
-    ok(&json!({ "items": times, "is_cut": is_cut }))
-}
-
-fn distribution(mut lengths: Vec<u64>) -> Value {
-    lengths.sort_unstable();
-    json!({
-        "count": lengths.len(), "median_ms": percentile(&lengths, 50), "p95_ms": percentile(&lengths, 95),
-        "max_ms": lengths.last()
-    })
+    let items = times.into_iter().map(|at| Moment::new(at, &plan.zone)).collect();
+    ok(&Moments { items, is_cut })
 }
 
 /// How long a job takes and how late it starts.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Stats<'k> {
+    /// Of those of the last 100 runs that succeeded, as in the list of jobs.
+    duration: Distribution,
+    /// Of the runs in the window.
+    lateness: Distribution,
+    /// Of the last 100 runs those that started, the oldest first.
+    points: Vec<Point<'k>>,
+    /// There may be older runs in the window.
+    is_cut: bool,
+}
+
+/// One run among those that are counted.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Point<'k> {
+    #[schemars(with = "String")]
+    run: &'k RunKey,
+    at: Timestamp,
+    civil: Zoned,
+    state: &'k Word<RunState>,
+    duration_ms: Option<u64>,
+    lateness_ms: Option<u64>,
+}
+
+/// How some lengths of time are spread.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Distribution {
+    count: usize,
+    median_ms: Option<u64>,
+    p95_ms: Option<u64>,
+    max_ms: Option<u64>,
+}
+
+impl Distribution {
+    fn of(mut lengths: Vec<u64>) -> Distribution {
+        lengths.sort_unstable();
+        Distribution {
+            count: lengths.len(),
+            median_ms: percentile(&lengths, 50),
+            p95_ms: percentile(&lengths, 95),
+            max_ms: lengths.last().copied(),
+        }
+    }
+}
+
+/// Tells how long a job takes and how late it starts.
 ///
 /// # Errors
 ///
@@ -243,15 +300,13 @@ pub async fn stats(call: Call) -> Reply {
         let duration_ms = between_ms(run.started, run.ended);
         let lateness_ms = between_ms(Some(run.due), run.started);
         delays.extend(lateness_ms);
-        points.push(json!({
-            "run": run.run, "at": at, "civil": civil(at, zone), "state": run.state, "duration_ms": duration_ms,
-            "lateness_ms": lateness_ms
-        }));
+        let (civil, state) = (civil(at, zone), &run.state);
+        points.push(Point { run: &run.run, at, civil, state, duration_ms, lateness_ms });
     }
     points.reverse();
     // Of the same runs as in the list of jobs, whatever the window is.
-    let duration = distribution(recent.lengths());
-    ok(&json!({ "duration": duration, "lateness": distribution(delays), "points": points, "is_cut": is_cut }))
+    let duration = Distribution::of(recent.lengths());
+    ok(&Stats { duration, lateness: Distribution::of(delays), points, is_cut })
 }
 
 /// How bad a state is for a day.
@@ -266,6 +321,27 @@ fn badness(state: &Word<RunState>) -> u8 {
         Some(RunState::SkippedOverlap | RunState::SkippedPaused) => 1,
         _ => 0,
     }
+}
+
+/// A year of a job.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Heatmap {
+    year: usize,
+    /// Days with at least one run, in the zone of the job.
+    days: Vec<Day>,
+    /// There are more runs than the last 10,000, which are looked at: earlier days are left out.
+    is_cut: bool,
+}
+
+/// A day of a job.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+struct Day {
+    date: String,
+    worst: Word<RunState>,
+    runs: u64,
+    failed: u64,
+    missed: u64,
 }
 
 /// The worst of each day of a year.
@@ -283,7 +359,7 @@ pub async fn heatmap(call: Call) -> Reply {
     let oldest = runs.get(MAX_YEAR_RUNS - 1).map(|run| run.nominal);
     let year_of = |at: Timestamp| usize::try_from(at.to_zoned(zone.clone()).year()).ok();
     let is_cut = oldest.is_some_and(|oldest| Some(year) <= year_of(oldest));
-    let mut days: BTreeMap<String, (Word<RunState>, u64, u64, u64)> = BTreeMap::new();
+    let mut days: BTreeMap<String, Day> = BTreeMap::new();
     // A run that waits for its next attempt has an end too, that of the last.
     for run in
         runs.iter().filter(|run| run.ended.is_some() && !run.state.known().is_some_and(RunState::is_open))
@@ -292,16 +368,18 @@ pub async fn heatmap(call: Call) -> Reply {
         if usize::try_from(date.year()).ok() != Some(year) {
             continue;
         }
-        let day = days.entry(date.to_string()).or_insert_with(|| (run.state.clone(), 0, 0, 0));
-        if badness(&day.0) < badness(&run.state) {
-            day.0.clone_from(&run.state);
+        let day = days.entry(date.to_string()).or_insert_with_key(|date| {
+            let (date, worst) = (date.clone(), run.state.clone());
+            Day { date, worst, runs: 0, failed: 0, missed: 0 }
+        });
+        if badness(&day.worst) < badness(&run.state) {
+            day.worst.clone_from(&run.state);
         }
-        day.1 += run.count;
-        day.2 += u64::from(4 <= badness(&run.state));
-        day.3 += if run.state == RunState::Missed { run.count } else { 0 };
+        day.runs += run.count;
+        day.failed += u64::from(4 <= badness(&run.state));
+        day.missed += if run.state == RunState::Missed { run.count } else { 0 };
     }
-    let day = |(date, (worst, runs, failed, missed))| json!({ "date": date, "worst": worst, "runs": runs, "failed": failed, "missed": missed });
-    ok(&json!({ "year": year, "days": days.into_iter().map(day).collect::<Vec<_>>(), "is_cut": is_cut }))
+    ok(&Heatmap { year, days: days.into_values().collect(), is_cut })
 }
 
 #[cfg(test)]

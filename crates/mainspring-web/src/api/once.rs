@@ -8,6 +8,7 @@
 //!
 //! Does not run jobs that are defined: it asks [`actions`](super::actions) for that.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use axum::http::header::LOCATION;
@@ -15,17 +16,18 @@ use axum::http::{HeaderValue, StatusCode};
 use jiff::Timestamp;
 use mainspring_action::body::{ProcessBody, WebhookBody};
 use mainspring_server::protocol::{OnceWire, Request, Response, SubmitWire, WorkWire};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
-use serde_json::{Map, Value, json};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::actions::{AskedRun, ask_for_run, moment_of};
 use crate::call::{Call, Reply, json as answer, nothing, ok};
 use crate::catalogue::strange;
 use crate::guard::check_scope;
 use crate::problem::{Code, Problem};
+use crate::schema::{one_field_of, reference};
 use crate::scope::Scope;
-use crate::view::{address_of, civils, fields};
+use crate::view::{Civils, List, address_of, civils};
 
 /// The longest page.
 const MAX_ROWS: usize = 1_000;
@@ -33,19 +35,29 @@ const MAX_ROWS: usize = 1_000;
 /// How many may be asked for at once: some seconds of the loop, between all others.
 const MAX_BATCH: usize = 1_000;
 
-#[derive(Deserialize)]
+/// Something to do once.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct OnceAsked {
+    /// When it is due.
+    #[schemars(with = "Option<Timestamp>")]
     at: Option<String>,
+    /// From now on: 90s, 1h30m.
     r#in: Option<String>,
+    /// The job of which this is a run, by all its rules, instead of `work`; without `name` and `policies`.
     job: Option<String>,
+    /// What is done.
     work: Option<Work>,
+    /// Its name.
     name: Option<String>,
+    /// As the header Idempotency-Key: the same again changes nothing.
     key: Option<String>,
+    /// As in a note of a crontab: `retry=3 timeout=1h`.
     #[serde(default)]
     policies: String,
 }
 
+/// What is done: a process or a webhook, with the keys of the job file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Work {
@@ -53,10 +65,27 @@ struct Work {
     webhook: Option<WebhookBody>,
 }
 
-#[derive(Deserialize)]
+/// The shapes of both are made of the tables of their keys.
+impl JsonSchema for Work {
+    fn schema_name() -> Cow<'static, str> {
+        "Work".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "What is done: a process or a webhook, with the keys of the job file.",
+            "oneOf": one_field_of([("process", reference("Process")), ("webhook", reference("Webhook"))])
+        })
+    }
+}
+
+/// Many things to do once each.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "OnceBatch")]
 pub(crate) struct Batch {
     #[serde(deserialize_with = "few")]
+    #[schemars(extend("maxItems" = MAX_BATCH))]
     items: Vec<OnceAsked>,
 }
 
@@ -84,13 +113,23 @@ fn few<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<OnceAsked>, D::Error> {
     from.deserialize_seq(FewVisitor)
 }
 
-fn document(call: &Call, wire: &OnceWire) -> Map<String, Value> {
-    let mut document = fields(wire);
-    // Cancelling takes a name as well as an id.
-    document.insert("id".to_owned(), json!(wire.name));
-    let times = [("due", Some(wire.due)), ("submitted", Some(wire.submitted))];
-    document.insert("civil".to_owned(), civils(&times, &call.app.zone));
-    document
+/// A one-shot job that waits, as `show` has it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Once {
+    /// As the command line has it.
+    #[serde(flatten)]
+    wire: OnceWire,
+    /// Its address; cancelling takes a name as well.
+    id: String,
+    /// In the zone of the server.
+    civil: Civils,
+}
+
+impl Once {
+    fn new(call: &Call, wire: OnceWire) -> Once {
+        let times = [("due", Some(wire.due)), ("submitted", Some(wire.submitted))];
+        Once { id: wire.name.clone(), civil: civils(&call.app.zone, times), wire }
+    }
 }
 
 /// One-shot jobs that wait.
@@ -105,8 +144,8 @@ pub async fn list(call: Call) -> Reply {
     let found = call.app.pool.look(Request::Pending { after, limit }).await?;
     let Response::Pending { pending, after } = found else { return Err(strange()) };
     let total = after.is_none().then_some(pending.len()).filter(|_| asked.get("after").is_none());
-    let items: Vec<_> = pending.iter().map(|wire| document(&call, wire)).collect();
-    ok(&json!({ "items": items, "next": after, "total": total }))
+    let items = pending.into_iter().map(|wire| Once::new(&call, wire)).collect();
+    ok(&List { items, next: after, total })
 }
 
 /// One of them.
@@ -118,14 +157,18 @@ pub async fn show(call: Call) -> Reply {
     call.asked()?;
     let id = call.parameter("id").to_owned();
     match call.app.pool.look(Request::Show { job: id.clone() }).await? {
-        Response::Once(wire) => ok(&document(&call, &wire)),
+        Response::Once(wire) => ok(&Once::new(&call, wire)),
         _ => Err(Problem::new(Code::NotFound, format!("no one-shot job `{id}` waits"))),
     }
 }
 
 /// Does one thing that is asked for: a run of a job, which is all that its definition says, or work of one's
 /// own, which needs the scope `define`. Tells its status, and its document.
-async fn submit(call: &Call, asked: OnceAsked, key: Option<String>) -> Result<(StatusCode, Value), Problem> {
+async fn submit(
+    call: &Call,
+    asked: OnceAsked,
+    key: Option<String>,
+) -> Result<(StatusCode, Submission), Problem> {
     let wrong = |text: &str| Problem::new(Code::Invalid, text);
     let due = moment_of(asked.at.as_deref(), asked.r#in.as_deref(), call.now.wall)?;
     let (due, key) = (due.ok_or_else(|| wrong("expected `at` or `in`"))?, asked.key.or(key));
@@ -134,10 +177,10 @@ async fn submit(call: &Call, asked: OnceAsked, key: Option<String>) -> Result<(S
             let AskedRun { run, earlier } = ask_for_run(call, job, Some(due), key).await?;
             let run = run.to_string();
             Ok(match earlier {
-                Some(state) => submitted(StatusCode::OK, Some(&run), None, state.as_deref()),
+                Some(state) => submitted(StatusCode::OK, Some(run), None, state),
                 None => {
                     let due = due.max(call.now.wall);
-                    submitted(StatusCode::CREATED, Some(&run), Some(due), Some("scheduled"))
+                    submitted(StatusCode::CREATED, Some(run), Some(due), Some("scheduled".to_owned()))
                 }
             })
         }
@@ -148,10 +191,10 @@ async fn submit(call: &Call, asked: OnceAsked, key: Option<String>) -> Result<(S
             let submission = SubmitWire { due: due.to_string(), name: asked.name, key, work };
             match call.app.change(call.who()?, None, Request::Submit(Box::new(submission))).await? {
                 Response::Submitted { name, due } => {
-                    Ok(submitted(StatusCode::CREATED, Some(&name), Some(due), Some("pending")))
+                    Ok(submitted(StatusCode::CREATED, Some(name), Some(due), Some("pending".to_owned())))
                 }
                 Response::Duplicate { name, due, state, .. } => {
-                    Ok(submitted(StatusCode::OK, name.as_deref(), due, state.as_deref()))
+                    Ok(submitted(StatusCode::OK, name, due, state))
                 }
                 _ => Err(strange()),
             }
@@ -160,15 +203,61 @@ async fn submit(call: &Call, asked: OnceAsked, key: Option<String>) -> Result<(S
     }
 }
 
+/// What became of a submission.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Submitted")]
+pub struct Submission {
+    id: Option<String>,
+    name: Option<String>,
+    due: Option<Timestamp>,
+    /// Whether it was not there already.
+    is_new: bool,
+    /// `pending`, or the state of its run where it was there already.
+    state: Option<String>,
+}
+
 /// The status and the document of one that is new, or that was there already.
 fn submitted(
     status: StatusCode,
-    id: Option<&str>,
+    id: Option<String>,
     due: Option<Timestamp>,
-    state: Option<&str>,
-) -> (StatusCode, Value) {
+    state: Option<String>,
+) -> (StatusCode, Submission) {
     let is_new = status == StatusCode::CREATED;
-    (status, json!({ "id": id, "name": id, "due": due, "is_new": is_new, "state": state }))
+    (status, Submission { name: id.clone(), id, due, is_new, state })
+}
+
+/// What became of many.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct OnceAnswers {
+    items: Vec<OnceAnswer>,
+}
+
+/// What became of one of them: its document, or what is wrong with it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+enum OnceAnswer {
+    Submitted {
+        status: u16,
+        #[serde(flatten)]
+        submitted: Submission,
+    },
+    Refused {
+        status: u16,
+        detail: String,
+    },
+}
+
+impl OnceAnswer {
+    fn new(answer: Result<(StatusCode, Submission), Problem>) -> OnceAnswer {
+        match answer {
+            Ok((status, submitted)) => OnceAnswer::Submitted { status: status.as_u16(), submitted },
+            Err(Problem { code, detail, .. }) => {
+                OnceAnswer::Refused { status: code.status().as_u16(), detail }
+            }
+        }
+    }
 }
 
 /// Work that stands in the request.
@@ -191,7 +280,7 @@ pub async fn create(call: Call) -> Reply {
     call.asked()?;
     let (status, document) = submit(&call, call.document().await?, call.idempotency_key()?).await?;
     let mut response = answer(status, &document)?;
-    let id = document["id"].as_str().unwrap_or_default();
+    let id = document.id.as_deref().unwrap_or_default();
     let place = id.parse().map_or_else(|_| format!("api/v1/once/{id}"), |run| address_of(&run));
     let place = call.link(&place);
     response.headers_mut().extend(HeaderValue::from_str(&place).ok().map(|place| (LOCATION, place)));
@@ -205,18 +294,12 @@ pub async fn create(call: Call) -> Reply {
 /// 422 for what cannot be understood; what is wrong with one of them stands in its answer.
 pub async fn create_many(call: Call) -> Reply {
     call.asked()?;
-    let Batch { items } = call.document().await?;
-    let mut answers = Vec::with_capacity(items.len());
-    for asked in items {
-        answers.push(match submit(&call, asked, None).await {
-            Ok((status, mut document)) => {
-                document["status"] = json!(status.as_u16());
-                document
-            }
-            Err(problem) => json!({ "status": problem.code.status().as_u16(), "detail": problem.detail }),
-        });
+    let Batch { items: all } = call.document().await?;
+    let mut items = Vec::with_capacity(all.len());
+    for asked in all {
+        items.push(OnceAnswer::new(submit(&call, asked, None).await));
     }
-    ok(&json!({ "items": answers }))
+    ok(&OnceAnswers { items })
 }
 
 /// Withdraws one that waits.

@@ -7,9 +7,10 @@
 use jiff::Timestamp;
 use mainspring_job::RunKey;
 use mainspring_server::diagnosis;
-use mainspring_server::finding::Level;
-use mainspring_server::protocol::{AuditAskWire, AuditWire, Request, Response};
-use serde_json::{Map, Value, json};
+use mainspring_server::finding::{Finding, Level};
+use mainspring_server::protocol::{AuditAskWire, AuditWire, Request, Response, StatusWire};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::app::App;
 use crate::call::{Call, Reply, ok};
@@ -19,8 +20,9 @@ use crate::pool::CONNECTIONS;
 use crate::problem::{Code, Problem};
 use crate::resources::store_sizes;
 use crate::resources::zones_version;
+use crate::scope::Scope;
 use crate::sessions::Principal;
-use crate::view::{add_actor, civils, fields, paused, zone_name};
+use crate::view::{Civils, List, Pause, PauseReason, civils, zone_name};
 
 /// The longest page of the audit, here and in the store.
 const MAX_ENTRIES: usize = 1_000;
@@ -28,6 +30,50 @@ const MAX_ENTRIES: usize = 1_000;
 /// How many rows about a job are looked through for its last pause: what is paused was not asked for much
 /// since.
 const PAUSE_ENTRIES: usize = 100;
+
+/// How the server is, as `status` has it and with what a page needs.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Status {
+    /// As the command line has it.
+    #[serde(flatten)]
+    wire: Box<StatusWire>,
+    /// The same as `state`, for programs.
+    #[schemars(extend("enum" = ["running", "stopping", "starting"]))]
+    state_code: String,
+    /// The name of the machine.
+    host: String,
+    /// The job that is next.
+    next_job: Option<String>,
+    /// The zone of the server.
+    zone: String,
+    /// The version of its zone data.
+    tzdata: String,
+    /// The server's clock.
+    now: Timestamp,
+    /// How many jobs are in trouble.
+    troubled: usize,
+    /// How many jobs are paused.
+    resting: usize,
+    /// How many runs wait for a place.
+    queued: usize,
+    /// How many files have a problem.
+    bad_files: usize,
+    /// Who asks, and what that person may.
+    you: You,
+    /// A pause of everything, or null.
+    pause: Option<Pause>,
+    /// The hash in the addresses of the assets that this server gives.
+    assets: String,
+    /// In the zone of the server.
+    civil: Civils,
+}
+
+/// Who asks.
+#[derive(Debug, Serialize, JsonSchema)]
+struct You {
+    name: String,
+    scope: Scope,
+}
 
 /// The status.
 ///
@@ -44,52 +90,79 @@ pub async fn status(call: Call) -> Reply {
 /// # Errors
 ///
 /// What the loop says.
-pub async fn status_of(app: &App, who: &Principal, now: Timestamp) -> Result<Map<String, Value>, Problem> {
+pub async fn status_of(app: &App, who: &Principal, now: Timestamp) -> Result<Status, Problem> {
     let Response::Status(wire) = app.pool.look(Request::Status).await? else { return Err(strange()) };
     let jobs = app.catalogue.jobs(&app.pool).await?;
     let next_job = jobs.iter().find(|known| wire.next.is_some() && known.wire.next == wire.next);
-    let troubled = jobs.iter().filter(|known| known.wire.is_troubled()).count();
-    let resting = jobs.iter().filter(|known| known.wire.state_code.is_paused()).count();
-    let queued: usize = jobs.iter().map(|known| known.wire.queued).sum();
-    let mut document = fields(&wire);
-    document.insert("now".to_owned(), json!(now.to_string()));
-    let civil =
-        civils(&[("started", Some(wire.started)), ("next", wire.next), ("now", Some(now))], &app.zone);
-    let pause = match wire.paused {
-        false => Value::Null,
-        true => {
-            let mut pause =
-                paused("asked", "somebody paused everything", wire.pause_terms.as_ref(), &app.zone);
-            if let Some(audit) = last_pause(app, "").await? {
-                add_actor(&mut pause, &audit, &app.zone);
-            }
-            pause
+    let mut pause = None;
+    if wire.paused {
+        let reason = "somebody paused everything";
+        let mut found = Pause::new(PauseReason::Asked, reason, wire.pause_terms.as_ref(), &app.zone);
+        if let Some(audit) = last_pause(app, "").await? {
+            found.add_actor(audit, &app.zone);
         }
-    };
-    let bad_files = wire.files.iter().filter(|file| !file.problems.is_empty()).count();
-    let more = [
-        ("state_code", json!(wire.state)),
-        ("host", json!(host())),
-        ("next_job", json!(next_job.map(|known| &known.wire.name))),
-        ("zone", json!(zone_name(&app.zone))),
-        ("tzdata", json!(zones_version().unwrap_or_else(|| "of the program or the system".to_owned()))),
-        ("troubled", json!(troubled)),
-        ("resting", json!(resting)),
-        ("queued", json!(queued)),
-        ("bad_files", json!(bad_files)),
-        ("you", json!({ "name": who.identity.to_string(), "scope": who.scope })),
-        ("pause", pause),
-        ("assets", json!(app.assets.hash)),
-        ("civil", civil),
-    ];
-    document.extend(more.map(|(name, value)| (name.to_owned(), value)));
-    Ok(document)
+        pause = Some(found);
+    }
+    let times = [("started", Some(wire.started)), ("next", wire.next), ("now", Some(now))];
+    Ok(Status {
+        state_code: wire.state.clone(),
+        host: host(),
+        next_job: next_job.map(|known| known.wire.name.clone()),
+        zone: zone_name(&app.zone).to_owned(),
+        tzdata: zones_version().unwrap_or_else(|| "of the program or the system".to_owned()),
+        troubled: jobs.iter().filter(|known| known.wire.is_troubled()).count(),
+        resting: jobs.iter().filter(|known| known.wire.state_code.is_paused()).count(),
+        queued: jobs.iter().map(|known| known.wire.queued).sum(),
+        bad_files: wire.files.iter().filter(|file| !file.problems.is_empty()).count(),
+        you: You { name: who.identity.to_string(), scope: who.scope },
+        pause,
+        assets: app.assets.hash.clone(),
+        civil: civils(&app.zone, times),
+        now,
+        wire,
+    })
 }
 
 /// The name of the machine, as the kernel has it.
 fn host() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     name.trim().to_owned()
+}
+
+/// The document of `doctor --json`, and what has a limit.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Health {
+    #[schemars(extend("const" = "server"))]
+    asked: &'static str,
+    level: Level,
+    findings: Vec<Finding>,
+    /// What has a limit, and how much of it is in use.
+    limits: Vec<Limit>,
+    /// Bytes of database, journal, output; and what is free.
+    store: Vec<Part>,
+}
+
+/// What has a limit.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Limit {
+    code: &'static str,
+    text: &'static str,
+    used: u64,
+    max: u64,
+}
+
+impl Limit {
+    fn new(code: &'static str, text: &'static str, used: u64, max: u64) -> Limit {
+        Limit { code, text, used, max }
+    }
+}
+
+/// A part of what the store takes.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+struct Part {
+    part: &'static str,
+    bytes: u64,
 }
 
 /// What is in trouble.
@@ -104,17 +177,15 @@ pub async fn health(call: Call) -> Reply {
     let Response::Health(health) = app.pool.look(Request::Health).await? else { return Err(strange()) };
     let findings = diagnosis::of_server(&status, &health, call.now.wall);
     let level = findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Ok);
-    let streams = app.feed.stream_count();
-    let limits = json!([
-        { "code": "running", "text": "runs at once", "used": status.running, "max": health.running_max.unwrap_or(0) },
-        { "code": "streams", "text": "streams", "used": streams, "max": MAX_STREAMS },
-        { "code": "connections", "text": "questions at once over HTTP", "used": 0, "max": CONNECTIONS },
-    ]);
+    let streams = app.feed.stream_count() as u64;
+    let limits = vec![
+        Limit::new("running", "runs at once", status.running, health.running_max.unwrap_or(0)),
+        Limit::new("streams", "streams", streams, MAX_STREAMS as u64),
+        Limit::new("connections", "questions at once over HTTP", 0, CONNECTIONS as u64),
+    ];
     let sizes = store_sizes(&app.data).into_iter().chain(health.free_bytes.map(|bytes| ("free", bytes)));
-    let store: Vec<_> = sizes.map(|(part, bytes)| json!({ "part": part, "bytes": bytes })).collect();
-    ok(&json!({
-        "asked": "server", "level": level, "findings": findings, "limits": limits, "store": store
-    }))
+    let store = sizes.map(|(part, bytes)| Part { part, bytes }).collect();
+    ok(&Health { asked: "server", level, findings, limits, store })
 }
 
 /// Who paused a job last, or everything where it is empty.
@@ -168,8 +239,8 @@ pub async fn audit(call: Call) -> Reply {
     let total = is_all.then_some(found.len());
     let next = found.get(limit).and_then(|_| found.get(limit - 1)).map(|row| row.number.to_string());
     found.truncate(limit);
-    let items: Vec<_> = found.iter().map(|row| entry(row, &call.app)).collect();
-    ok(&json!({ "items": items, "next": next, "total": total }))
+    let items = found.into_iter().map(|row| AuditEntry::new(row, &call.app)).collect();
+    ok(&List { items, next, total })
 }
 
 /// What was asked, in words.
@@ -192,21 +263,38 @@ fn about(target: &str) -> (Option<String>, Option<&str>) {
     }
 }
 
-fn entry(row: &AuditWire, app: &App) -> Map<String, Value> {
-    let mut document = fields(row);
-    // No identity of HTTP is shown so: see `Identity`.
-    let origin = if row.actor.starts_with("uid ") { "socket" } else { "HTTP" };
-    let (job, run) = about(&row.target);
-    let civil = civils(&[("at", Some(row.at))], &app.zone);
-    let more = [
-        ("text", json!(sentence(row))),
-        ("origin", json!(origin)),
-        ("job", json!(job)),
-        ("run", json!(run)),
-        ("civil", civil),
-    ];
-    document.extend(more.map(|(name, value)| (name.to_owned(), value)));
-    document
+/// What somebody asked for, as `audit` has it and with what a page needs.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct AuditEntry {
+    /// As the command line has it.
+    #[serde(flatten)]
+    wire: AuditWire,
+    /// Where from.
+    #[schemars(extend("enum" = ["socket", "HTTP"]))]
+    origin: &'static str,
+    /// The sentence for people.
+    text: String,
+    /// The job that it is about.
+    job: Option<String>,
+    /// The run that it is about.
+    run: Option<String>,
+    /// In the zone of the server.
+    civil: Civils,
+}
+
+impl AuditEntry {
+    fn new(wire: AuditWire, app: &App) -> AuditEntry {
+        let (job, run) = about(&wire.target);
+        AuditEntry {
+            // No identity of HTTP is shown so: see `Identity`.
+            origin: if wire.actor.starts_with("uid ") { "socket" } else { "HTTP" },
+            text: sentence(&wire),
+            job,
+            run: run.map(str::to_owned),
+            civil: civils(&app.zone, [("at", Some(wire.at))]),
+            wire,
+        }
+    }
 }
 
 #[cfg(test)]

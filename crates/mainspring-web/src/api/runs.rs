@@ -13,15 +13,18 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use mainspring_job::{RunKey, RunState};
-use mainspring_server::protocol::{FoundWire, HistoryWire, Request, Response, RunWire};
-use serde_json::{Map, Value, json};
+use mainspring_server::protocol::{AttemptWire, FoundWire, HistoryWire, Request, Response, RunWire};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::app::App;
 use crate::call::{Call, QueryParams, Reply, after_row, ok};
 use crate::catalogue::{CachedJob, between_ms, strange};
 use crate::problem::{Code, Problem};
-use crate::view::{address_of, civil, civils, fields, output_path, run as run_document, zone_of};
+use crate::view::{Civils, List, Run, address_of, civils, output_path, zone_of};
 
 /// The longest page.
 const MAX_ROWS: usize = 1_000;
@@ -177,13 +180,13 @@ pub async fn list(call: Call) -> Reply {
         runs.iter().filter(|run| run.state == RunState::Running).filter_map(|run| jobs.get(run.job.as_str()));
     app.catalogue.look_back(&app.pool, running.map(|known| &**known)).await?;
     let mut items = Vec::with_capacity(runs.len());
-    for (index, run) in runs.iter().enumerate() {
+    for (index, run) in runs.into_iter().enumerate() {
         after_row(index).await;
         let known = jobs.get(run.job.as_str());
         let usual = app.catalogue.recent_known(run.job.as_str()).and_then(|recent| recent.median_ms);
-        items.push(Value::Object(run_document(app, run, zone_of(app, known.map(|known| &**known)), usual)));
+        items.push(Run::new(app, run, zone_of(app, known.map(|known| &**known)), usual));
     }
-    ok(&json!({ "items": items, "next": next, "total": total }))
+    ok(&List { items, next, total })
 }
 
 /// The name of the run that the path says.
@@ -206,6 +209,68 @@ pub async fn found(call: &Call) -> Result<FoundWire, Problem> {
     Ok(*found)
 }
 
+/// A run with its attempts.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RunDetail {
+    /// As a list has it.
+    #[serde(flatten)]
+    run: Run,
+    /// When it was planned.
+    planned: Timestamp,
+    /// The first first.
+    attempts: Vec<Attempt>,
+    /// Why it did not start when it was due, in order.
+    waits: Vec<Wait>,
+    /// How many bytes of output there are; null if it was pruned.
+    output_bytes: Option<u64>,
+    /// What belongs to it.
+    hrefs: Hrefs,
+}
+
+/// One try of a run.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Attempt {
+    /// As the command line has it.
+    #[serde(flatten)]
+    wire: AttemptWire,
+    /// How long it took.
+    duration_ms: Option<u64>,
+    /// In the zone of the job.
+    civil: Civils,
+}
+
+impl Attempt {
+    fn new(wire: AttemptWire, zone: &TimeZone) -> Attempt {
+        let times = [("started", Some(wire.started)), ("ended", wire.ended)];
+        Attempt {
+            duration_ms: between_ms(Some(wire.started), wire.ended),
+            civil: civils(zone, times),
+            wire,
+        }
+    }
+}
+
+/// Why a run waits.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+struct Wait {
+    code: &'static str,
+    text: String,
+    from: Timestamp,
+    until: Option<Timestamp>,
+}
+
+/// Addresses below the one of the server.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+struct Hrefs {
+    #[serde(rename = "self")]
+    own: String,
+    job: String,
+    output: String,
+    events: String,
+}
+
 /// One run.
 ///
 /// # Errors
@@ -222,40 +287,25 @@ pub async fn show(call: Call) -> Reply {
         Some(known) => app.catalogue.recent(&app.pool, known).await?.median_ms,
         None => None,
     };
-    let mut document = run_document(app, &run, zone, usual);
-    document.insert("planned".to_owned(), json!(planned));
-    document["civil"]["planned"] = civil(planned, zone).into();
-    let attempt = |wire: &mainspring_server::protocol::AttemptWire| {
-        let mut attempt = fields(wire);
-        let duration = between_ms(Some(wire.started), wire.ended);
-        attempt.insert("duration_ms".to_owned(), json!(duration));
-        let times = [("started", Some(wire.started)), ("ended", wire.ended)];
-        attempt.insert("civil".to_owned(), civils(&times, zone));
-        attempt
+    let waits = waits(&run);
+    let output_bytes = std::fs::metadata(output_path(app, &run)).ok().map(|found| found.len());
+    let mut run = Run::new(app, run, zone, usual);
+    run.civil.add("planned", planned, zone);
+    let path = address_of(&run.wire.run);
+    let hrefs = Hrefs {
+        job: format!("api/v1/jobs/{}", run.wire.job),
+        output: format!("{path}/output"),
+        events: format!("{path}/output/events"),
+        own: path,
     };
-    let attempts: Vec<Map<String, Value>> = attempts.iter().map(attempt).collect();
-    let path = address_of(&run.run);
-    let bytes = std::fs::metadata(output_path(app, &run)).ok().map(|found| found.len());
-    let more = [
-        ("attempts", json!(attempts)),
-        ("waits", json!(waits(&run))),
-        ("output_bytes", json!(bytes)),
-        (
-            "hrefs",
-            json!({
-                "self": path, "job": format!("api/v1/jobs/{}", run.job), "output": format!("{path}/output"),
-                "events": format!("{path}/output/events")
-            }),
-        ),
-    ];
-    document.extend(more.map(|(name, value)| (name.to_owned(), value)));
-    ok(&document)
+    let attempts = attempts.into_iter().map(|wire| Attempt::new(wire, zone)).collect();
+    ok(&RunDetail { run, planned, attempts, waits, output_bytes, hrefs })
 }
 
 /// Why a run that waits has not started.
-fn waits(run: &RunWire) -> Vec<Value> {
+fn waits(run: &RunWire) -> Vec<Wait> {
     let is_waiting = run.state == RunState::Queued || (run.state == RunState::Scheduled && 1 < run.attempt);
-    let reason = if run.reason.is_empty() { "It waits for a place." } else { run.reason.as_str() };
-    let wait = json!({ "code": "waits", "text": reason, "from": run.due, "until": null });
-    if is_waiting { vec![wait] } else { Vec::new() }
+    let text = if run.reason.is_empty() { "It waits for a place." } else { &run.reason };
+    let wait = || Wait { code: "waits", text: text.to_owned(), from: run.due, until: None };
+    is_waiting.then(wait).into_iter().collect()
 }

@@ -4,23 +4,22 @@
 //! files, one budget for the jobs of all ─▶ faults, then jobs, until the answer is as long as it may be
 //! ```
 //!
-//! Cost: the text of what is told, on the thread that has read the files.
+//! Cost: what is told is written twice, the first time for its length, on the thread that has read the files.
 //!
 //! Does not decide whether files are good: all faults count for that.
-
-use std::fmt::Write;
 
 use mainspring_file::loaded_file::LoadedFile;
 use mainspring_file::problem::Problem as Found;
 use mainspring_server::protocol::MAX_REQUEST_BYTES;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use crate::problem::{Code, Problem};
+use crate::problem::{Code, Fault, Problem};
 
 /// A file as a client sends it.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Sent")]
 pub(super) struct SentFile {
     pub(super) path: String,
     pub(super) text: String,
@@ -55,28 +54,27 @@ impl Default for Telling {
 }
 
 impl Telling {
-    /// The text of a list of the faults of a file and of what is worth knowing of it, and how many are left
-    /// out of it.
-    pub(super) fn faults(&mut self, read: &LoadedFile) -> (String, usize) {
+    /// The faults of a file and what is worth knowing of it, and how many are left out.
+    pub(super) fn faults(&mut self, read: &LoadedFile) -> (Vec<Fault>, usize) {
         // No problem goes unseen for a note.
         let mut told: Vec<&Found> = read.problems.iter().chain(&read.remarks).take(self.faults).collect();
         told.sort_by_key(|found| found.line_number);
         self.faults -= told.len();
         let untold = read.problems.len() + read.remarks.len() - told.len();
-        let (text, left_out) = list(&mut self.faults_bytes, told.into_iter().map(fault));
-        (text, left_out + untold + read.unkept_count)
+        let (told, left_out) = list(&mut self.faults_bytes, told.into_iter().map(fault));
+        (told, left_out + untold + read.unkept_count)
     }
 
     /// The same of its jobs.
-    pub(super) fn jobs(&mut self, documents: impl ExactSizeIterator<Item = Value>) -> (String, usize) {
-        list(&mut self.jobs_bytes, documents)
+    pub(super) fn jobs<T: Serialize>(&mut self, jobs: impl ExactSizeIterator<Item = T>) -> (Vec<T>, usize) {
+        list(&mut self.jobs_bytes, jobs)
     }
 }
 
 /// The faults of all files of a request, where they are told together.
 #[derive(Debug, Default)]
 pub(super) struct Faults {
-    told: Vec<Value>,
+    told: Vec<Fault>,
     left_out: usize,
 }
 
@@ -88,10 +86,10 @@ impl Faults {
         self.left_out += read.problems.len() - told.len() + read.unkept_count;
     }
 
-    /// The text of a list of them, and how many are left out of it.
-    pub(super) fn list(self) -> (String, usize) {
-        let (text, left_out) = list(&mut { MAX_FAULTS_BYTES }, self.told.into_iter());
-        (text, left_out + self.left_out)
+    /// Those of them that are told, and how many are left out.
+    pub(super) fn list(self) -> (Vec<Fault>, usize) {
+        let (told, left_out) = list(&mut { MAX_FAULTS_BYTES }, self.told.into_iter());
+        (told, left_out + self.left_out)
     }
 
     /// A refusal because of them.
@@ -104,36 +102,39 @@ impl Faults {
     }
 }
 
-/// The text of a list of these as far as the bytes that are left reach, and how many are left out of it.
-fn list(left: &mut usize, items: impl ExactSizeIterator<Item = Value>) -> (String, usize) {
-    let (mut text, mut left_out) = ("[".to_owned(), items.len());
+/// As many of these as the bytes that are left reach for, and how many are left out.
+fn list<T: Serialize>(left: &mut usize, items: impl ExactSizeIterator<Item = T>) -> (Vec<T>, usize) {
+    let count = items.len();
+    let mut told = Vec::new();
     for item in items {
-        let start = text.len();
-        let _ = write!(text, "{}{item}", if start == 1 { "" } else { "," });
-        let Some(rest) = left.checked_sub(text.len() - start) else {
-            text.truncate(start);
+        let comma = usize::from(!told.is_empty());
+        let text = serde_json::to_vec(&item).expect("a document has text and numbers alone");
+        let Some(rest) = left.checked_sub(text.len() + comma) else {
             // What is behind is not told either, however short it is.
             *left = 0;
             break;
         };
         *left = rest;
-        left_out -= 1;
+        told.push(item);
     }
-    text.push(']');
-    (text, left_out)
+    let left_out = count - told.len();
+    (told, left_out)
 }
 
 /// A problem with its place.
-pub(super) fn fault(found: &Found) -> Value {
+fn fault(found: &Found) -> Fault {
     let line = String::from_utf8_lossy(&found.line);
     let column = found.column();
     let width = line.get(found.fault.span.clone()).map_or(1, |marked| marked.chars().count().max(1));
-    let excerpt = Some(line).filter(|line| line.len() <= MAX_EXCERPT_BYTES);
-    json!({
-        "line": found.line_number, "column": column, "end_column": column + width, "field": null,
-        "severity": found.severity.name(), "message": found.fault.message,
-        "hint": found.fault.hint, "excerpt": excerpt
-    })
+    let excerpt = Some(line.into_owned()).filter(|line| line.len() <= MAX_EXCERPT_BYTES);
+    Fault {
+        line: Some(found.line_number),
+        column: Some(column),
+        end_column: Some(column + width),
+        hint: found.fault.hint.clone(),
+        excerpt,
+        ..Fault::new(found.severity, found.fault.message.clone())
+    }
 }
 
 #[cfg(test)]
@@ -144,8 +145,8 @@ mod tests {
     fn a_list_is_told_up_to_its_end_or_to_the_length_of_the_answer() {
         let told = |bytes: usize, items: &[&str]| {
             let mut left = bytes;
-            let (text, left_out) = list(&mut left, items.iter().map(|item| json!(item)));
-            assert_eq!(serde_json::from_str::<Vec<String>>(&text).unwrap().len(), items.len() - left_out);
+            let (told, left_out) = list(&mut left, items.iter());
+            assert_eq!(told.len(), items.len() - left_out);
             (left_out, left)
         };
         assert_eq!(told(0, &[]), (0, 0));

@@ -7,15 +7,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
-use serde_json::{Value, json};
+use jiff::{SignedDuration, Timestamp, Zoned};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::jobs::moment;
 use crate::call::{Call, Reply, text, written};
 use crate::catalogue::CachedJob;
 use crate::job_schedule::JobSchedule;
 use crate::problem::{Code, Problem};
-use crate::view::{civil, zone_name};
+use crate::view::{Moment, civil, zone_name};
 
 /// The longest span.
 const MAX_SPAN: SignedDuration = SignedDuration::from_hours(8 * 24);
@@ -36,7 +36,80 @@ const MAX_TIMES: usize = 200_000;
 /// are not told.
 const MAX_LANES: usize = 1_000;
 
-struct Lane {
+/// What is due in a span of time.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Upcoming<'l> {
+    from: Timestamp,
+    to: Timestamp,
+    /// At most 1,000, those that are due first.
+    lanes: Vec<Lane<'l>>,
+    /// How many jobs have no lane here.
+    lanes_left_out: usize,
+    /// How many jobs are due that are not paused: those without a lane too.
+    job_count: usize,
+    /// How often they are due.
+    time_count: usize,
+    /// Jobs have more times than were searched.
+    is_cut: bool,
+    /// Changes of the clock of the zones of these jobs.
+    changes: Vec<Change<'l>>,
+    /// How many start in each step from `from` on.
+    histogram: Histogram,
+}
+
+/// When a job is due.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Lane<'l> {
+    job: &'l str,
+    zone: &'l str,
+    group: Option<&'l str>,
+    median_ms: Option<u64>,
+    paused: bool,
+    /// At most 300, and 60,000 of all lanes.
+    times: Vec<Moment>,
+    /// How many there are in all, or at least if is_cut.
+    count: usize,
+    /// There are more than were counted.
+    is_cut: bool,
+    /// Where a run will probably still be going when the next is due. `until` is the end of the first of the
+    /// two.
+    overlaps: Vec<Overlap>,
+}
+
+/// Two runs that may meet.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+struct Overlap {
+    at: Timestamp,
+    until: Timestamp,
+    code: &'static str,
+    text: &'static str,
+}
+
+/// The clock of a zone is set.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+struct Change<'l> {
+    zone: &'l str,
+    at: Timestamp,
+    civil: Zoned,
+    delta_ms: i64,
+    text: String,
+}
+
+/// How many start when.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+struct Histogram {
+    step_ms: i64,
+    counts: Vec<u64>,
+    /// From here on jobs whose times were too many to search are counted as often as before; null if there is
+    /// none.
+    estimated_from: Option<Timestamp>,
+}
+
+/// What was found of a job.
+struct FoundLane {
     known: Arc<CachedJob>,
     plan: Arc<JobSchedule>,
     median_ms: Option<u64>,
@@ -79,7 +152,7 @@ pub async fn upcoming(call: Call) -> Reply {
 }
 
 /// The lanes of these jobs, the one that is due first before the others.
-fn searched(jobs: Vec<Arc<CachedJob>>, from: Timestamp, to: Timestamp) -> Vec<Lane> {
+fn searched(jobs: Vec<Arc<CachedJob>>, from: Timestamp, to: Timestamp) -> Vec<FoundLane> {
     let (start, end) = (from - SignedDuration::from_nanos(1), to - SignedDuration::from_nanos(1));
     // Each has the same share, so that jobs that are due all the time leave no lane of the others empty.
     let share = (MAX_TIMES / jobs.len().max(1)).clamp(1, MAX_COUNTED);
@@ -88,14 +161,14 @@ fn searched(jobs: Vec<Arc<CachedJob>>, from: Timestamp, to: Timestamp) -> Vec<La
         let mut times = plan.timetable.occurrences(start, end, share + 1);
         let is_cut = share < times.len();
         times.truncate(share);
-        Some(Lane { known, plan, median_ms: None, times, is_cut })
+        Some(FoundLane { known, plan, median_ms: None, times, is_cut })
     };
-    let mut lanes: Vec<Lane> = jobs.into_iter().filter_map(lane).collect();
+    let mut lanes: Vec<FoundLane> = jobs.into_iter().filter_map(lane).collect();
     lanes.sort_by_key(|lane| lane.times.first().copied().unwrap_or(Timestamp::MAX));
     lanes
 }
 
-fn document(lanes: &[Lane], from: Timestamp, to: Timestamp) -> Value {
+fn document(lanes: &[FoundLane], from: Timestamp, to: Timestamp) -> Upcoming<'_> {
     let step = if to.duration_since(from) <= SignedDuration::from_hours(25) { 60 } else { 600 };
     let span = to.duration_since(from).as_secs();
     let mut counts = vec![0_u64; usize::try_from((span + step - 1) / step).unwrap_or(0)];
@@ -110,17 +183,21 @@ fn document(lanes: &[Lane], from: Timestamp, to: Timestamp) -> Value {
     for lane in cut() {
         go_on(&mut counts, &lane.times, from, step);
     }
-    let estimated_from = cut().filter_map(|lane| lane.times.last()).min().map(Timestamp::to_string);
+    let estimated_from = cut().filter_map(|lane| lane.times.last()).min().copied();
     let awake = || lanes.iter().filter(|lane| !is_paused(&lane.known) && !lane.times.is_empty());
     let told = &lanes[..lanes.len().min(MAX_LANES)];
     let share = MAX_MOMENTS.min(MAX_MOMENTS_OF_ALL / told.len().max(1));
-    json!({
-        "from": from.to_string(), "to": to.to_string(), "lanes": told.iter().map(|lane| lane_document(lane, share)).collect::<Vec<_>>(),
-        "lanes_left_out": lanes.len() - told.len(), "job_count": awake().count(),
-        "time_count": awake().map(|lane| lane.times.len()).sum::<usize>(), "is_cut": cut().next().is_some(),
-        "changes": changes(lanes, from, to),
-        "histogram": { "step_ms": step * 1_000, "counts": counts, "estimated_from": estimated_from }
-    })
+    Upcoming {
+        from,
+        to,
+        lanes: told.iter().map(|found| Lane::new(found, share)).collect(),
+        lanes_left_out: lanes.len() - told.len(),
+        job_count: awake().count(),
+        time_count: awake().map(|lane| lane.times.len()).sum(),
+        is_cut: cut().next().is_some(),
+        changes: changes(lanes, from, to),
+        histogram: Histogram { step_ms: step * 1_000, counts, estimated_from },
+    }
 }
 
 /// Counts in each step what a job will be due after the last of these times, as often as between them: a
@@ -143,25 +220,33 @@ fn is_paused(known: &CachedJob) -> bool {
     known.wire.state_code.is_paused()
 }
 
-fn lane_document(lane: &Lane, moments_max: usize) -> Value {
-    let Lane { known, plan, median_ms, times, is_cut } = lane;
-    let shown = &times[..times.len().min(moments_max)];
-    let length = SignedDuration::from_millis(median_ms.and_then(|ms| i64::try_from(ms).ok()).unwrap_or(0));
-    let meets = shown.windows(2).filter_map(|pair| {
-        let until = pair[0].saturating_add(length).unwrap_or(pair[0]);
-        let text = "the run before will probably still be going";
-        let overlap = || json!({ "at": pair[1].to_string(), "until": until.to_string(), "code": "overlap", "text": text });
-        (pair[1] < until).then(overlap)
-    });
-    json!({
-        "job": known.wire.name, "zone": zone_name(&plan.zone), "group": known.wire.group, "median_ms": median_ms,
-        "paused": is_paused(known), "times": shown.iter().map(|at| moment(*at, plan)).collect::<Vec<_>>(),
-        "count": times.len(), "is_cut": is_cut, "overlaps": meets.collect::<Vec<_>>()
-    })
+impl Lane<'_> {
+    fn new(found: &FoundLane, moments_max: usize) -> Lane<'_> {
+        let FoundLane { known, plan, median_ms, times, is_cut } = found;
+        let shown = &times[..times.len().min(moments_max)];
+        let length = median_ms.and_then(|ms| i64::try_from(ms).ok()).unwrap_or(0);
+        let overlap = |pair: &[Timestamp]| {
+            let until = pair[0].saturating_add(SignedDuration::from_millis(length)).unwrap_or(pair[0]);
+            let text = "the run before will probably still be going";
+            let overlap = || Overlap { at: pair[1], until, code: "overlap", text };
+            (pair[1] < until).then(overlap)
+        };
+        Lane {
+            job: &known.wire.name,
+            zone: zone_name(&plan.zone),
+            group: known.wire.group.as_deref(),
+            median_ms: *median_ms,
+            paused: is_paused(known),
+            times: shown.iter().map(|at| Moment::new(*at, &plan.zone)).collect(),
+            count: times.len(),
+            is_cut: *is_cut,
+            overlaps: shown.windows(2).filter_map(overlap).collect(),
+        }
+    }
 }
 
 /// When the clocks of the zones of these jobs are set.
-fn changes(lanes: &[Lane], from: Timestamp, to: Timestamp) -> Vec<Value> {
+fn changes(lanes: &[FoundLane], from: Timestamp, to: Timestamp) -> Vec<Change<'_>> {
     let zones: BTreeMap<&str, &JobSchedule> =
         lanes.iter().map(|lane| (zone_name(&lane.plan.zone), &*lane.plan)).collect();
     let mut found = Vec::new();
@@ -175,9 +260,8 @@ fn changes(lanes: &[Lane], from: Timestamp, to: Timestamp) -> Vec<Value> {
             }
             let direction = if 0 < delta { "forward" } else { "back" };
             let text = format!("the clock is set {direction} by {} min", delta.abs() / 60);
-            found.push(json!({
-                "zone": name, "at": at.to_string(), "civil": civil(at, &plan.zone), "delta_ms": delta * 1_000, "text": text
-            }));
+            let (zone, civil, delta_ms) = (name, civil(at, &plan.zone), delta * 1_000);
+            found.push(Change { zone, at, civil, delta_ms, text });
         }
     }
     found
@@ -202,14 +286,13 @@ mod tests {
         let from: Timestamp = "2026-11-22T00:00:00Z".parse().unwrap();
         let to = from + SignedDuration::from_hours(24);
         for (count, told) in [(1_000, 1_000), (2_400, 1_000)] {
-            let found = document(&searched((0..count).map(job).collect(), from, to), from, to);
-            assert_eq!(found["lanes"].as_array().unwrap().len(), told);
-            let numbers =
-                ["lanes_left_out", "job_count", "time_count"].map(|name| found[name].as_u64().unwrap());
-            assert_eq!(numbers, [count - told, count, count].map(|count| count as u64));
-            assert_eq!(found["is_cut"], json!(false));
-            let counts = found["histogram"]["counts"].as_array().unwrap();
-            assert_eq!(counts.iter().filter_map(Value::as_u64).sum::<u64>(), count as u64);
+            let lanes = searched((0..count).map(job).collect(), from, to);
+            let found = document(&lanes, from, to);
+            assert_eq!(found.lanes.len(), told);
+            let numbers = (found.lanes_left_out, found.job_count, found.time_count);
+            assert_eq!(numbers, (count - told, count, count));
+            assert!(!found.is_cut);
+            assert_eq!(found.histogram.counts.iter().sum::<u64>(), count as u64);
         }
     }
 
@@ -226,16 +309,15 @@ mod tests {
         jobs.push(job("weekly", "cron = \"0 3 * * 1\""));
         let from: Timestamp = "2026-11-22T00:00:00Z".parse().unwrap();
         let to = from + SignedDuration::from_hours(7 * 24);
-        let found = document(&searched(jobs, from, to), from, to);
-        let lanes = found["lanes"].as_array().unwrap();
-        let of = |name: &str| lanes.iter().find(|lane| lane["job"] == name).unwrap();
-        assert_eq!((&of("weekly")["count"], &of("weekly")["is_cut"]), (&json!(1), &json!(false)));
-        assert_eq!((&of("often-59")["count"], &of("often-59")["is_cut"]), (&json!(3_278), &json!(true)));
+        let lanes = searched(jobs, from, to);
+        let found = document(&lanes, from, to);
+        let of = |name: &str| found.lanes.iter().find(|lane| lane.job == name).unwrap();
+        assert_eq!((of("weekly").count, of("weekly").is_cut), (1, false));
+        assert_eq!((of("often-59").count, of("often-59").is_cut), (3_278, true));
         // Sixty jobs every five seconds: 7,200 in ten minutes until the end, and what is weekly beside them.
-        let counts = found["histogram"]["counts"].as_array().unwrap();
-        let most = counts.iter().filter_map(Value::as_u64).max().unwrap();
-        let last = counts.last().and_then(Value::as_u64).unwrap();
-        assert_eq!((counts.len(), most, last), (7 * 144, 7_201, 7_200));
-        assert_eq!(found["histogram"]["estimated_from"], json!("2026-11-22T04:33:05Z"));
+        let counts = &found.histogram.counts;
+        let (most, last) = (counts.iter().max().unwrap(), counts.last().unwrap());
+        assert_eq!((counts.len(), *most, *last), (7 * 144, 7_201, 7_200));
+        assert_eq!(found.histogram.estimated_from.unwrap().to_string(), "2026-11-22T04:33:05Z");
     }
 }
