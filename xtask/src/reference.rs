@@ -4,13 +4,14 @@
 //! |---|---|
 //! | `limits.md` | the rows of `met.rs`, and every constant with `MAX` in its name, outside of tests |
 //! | `metrics.md` | `ROWS` of `mainspring-web/src/metric_rows.rs` |
-//! | `routes.md` | `ROUTES` of `mainspring-web/src/routes.rs`, and the bodies in `schemas.json` beside it |
+//! | `routes.md` | `ROUTES` of `mainspring-web/src/routes.rs`, and the bodies in `testdata/openapi.json` beside it |
 //! | `keys.md` | the tables of keys in the code, and the rows of `key_rows.rs` for what these do not say |
 //! | `codes.md` | the types of the codes in documents for programs |
 //! | `commands.md` | the arguments in `mainspring-cli/src/cli` |
 //! | `exit-codes.md` | the table in the header of `mainspring-server/src/exit.rs` |
 //!
-//! `cargo xtask reference` writes the pages. A test compares them with the code.
+//! `cargo xtask reference` writes the pages, and the types of the page in a browser: see `types`. A test
+//! compares them with the code.
 //!
 //! Cost: every file is read once. It reads the text of the code and builds no crate, so a table that a
 //! function puts together at run time has no page.
@@ -24,6 +25,7 @@ mod keys;
 mod met;
 mod routes;
 mod tables;
+mod types;
 
 use std::fs;
 use std::path::Path;
@@ -36,6 +38,12 @@ const FOLDER: &str = "docs/reference";
 
 /// The first line of each page below its title.
 const MADE: &str = "Made from the code by `cargo xtask reference`; changes here are lost.";
+
+/// What is written: paths from the workspace's root, and texts.
+fn written(root: &Path) -> Vec<(String, String)> {
+    let pages = pages(root).into_iter().map(|(name, text)| (format!("{FOLDER}/{name}"), text));
+    pages.chain([(types::PLACE.to_owned(), types::text(root))]).collect()
+}
 
 /// The pages with their texts.
 pub fn pages(root: &Path) -> Vec<(&'static str, String)> {
@@ -54,9 +62,9 @@ pub fn pages(root: &Path) -> Vec<(&'static str, String)> {
 
 /// Writes the pages.
 pub fn run(root: &Path) -> ExitCode {
-    for (name, text) in pages(root) {
-        if let Err(error) = fs::write(root.join(FOLDER).join(name), text) {
-            eprintln!("{FOLDER}/{name}: {error}");
+    for (path, text) in written(root) {
+        if let Err(error) = fs::write(root.join(&path), text) {
+            eprintln!("{path}: {error}");
             return ExitCode::FAILURE;
         }
     }
@@ -71,14 +79,14 @@ mod tests {
     #[test]
     fn the_pages_are_those_that_the_code_makes() {
         let root = workspace_root();
-        for (name, text) in pages(&root) {
-            let path = root.join(FOLDER).join(name);
+        for (name, text) in written(&root) {
+            let path = root.join(&name);
             if std::env::var_os("UPDATE_EXPECTED").is_some() {
                 fs::write(&path, &text).expect("the page can be written");
             }
             let kept = fs::read_to_string(&path).unwrap_or_default();
             let differs = kept.lines().zip(text.lines()).find(|(kept, made)| kept != made);
-            assert!(kept == text, "{FOLDER}/{name}: {differs:#?}: `cargo xtask reference` writes it anew");
+            assert!(kept == text, "{name}: {differs:#?}: `cargo xtask reference` writes it anew");
         }
     }
 

@@ -2,14 +2,11 @@
 //!
 //! ```text
 //! ROUTES (method, path, access, query, body, answers) ─┐
-//! schemas.json (what each document has in it) ─────────┼─▶ api/v1/openapi.json, testdata/openapi.json
-//! KEYS of mainspring-action (what a job does) ─────────┘
+//! the types of bodies and answers (see `schema`) ──────┼─▶ api/v1/openapi.json, testdata/openapi.json
+//! KEYS of mainspring-action (what a job does) ─────────┘                              └─▶ page/api.d.ts
 //! ```
 //!
-//! `schemas.json` is written by hand, beside `page/api.d.ts`, which says the same to the page. Two tests hold
-//! it to the code: `page/tests/unit/schemas.test.js` compares both files, and `cargo xtask contract` compares
-//! the schemas with what a real server answers. schemars would need a type for each document; they are made
-//! of those of the command line and some fields more, by name.
+//! `cargo xtask contract` compares it with what a real server answers.
 //!
 //! Cost: some hundred kilobytes for a moment, for each who asks.
 //!
@@ -23,11 +20,10 @@ use axum::http::StatusCode;
 use mainspring_action::{key, process, webhook};
 use serde_json::{Map, Value, json};
 
+use crate::problem;
 use crate::route::{Access, Route};
 use crate::routes::ROUTES;
-
-/// What each document has in it.
-const SCHEMAS: &str = include_str!("schemas.json");
+use crate::schema::{Kind, Schemas, of};
 
 /// A parameter: its name, its schema, what it is.
 type Parameter = (&'static str, fn() -> Value, &'static str);
@@ -139,15 +135,14 @@ fn media_type(route: &Route) -> &'static str {
     }
 }
 
-fn answers(route: &Route) -> Value {
+fn answers(route: &Route, schemas: &mut Schemas) -> Value {
     let mut found = Map::new();
     for (status, schema) in route.answers {
         let reason = StatusCode::from_u16(*status).ok().and_then(|status| status.canonical_reason());
         let mut answer = json!({ "description": reason.unwrap_or("done") });
         match schema {
             Some(schema) => {
-                let schema = json!({ "$ref": format!("#/components/schemas/{schema}") });
-                answer["content"] = json!({ "application/json": { "schema": schema } });
+                answer["content"] = json!({ "application/json": { "schema": schemas.reference(*schema) } });
             }
             None if *status < 204 || *status == 206 => {
                 answer["content"] = json!({ media_type(route): { "schema": {} } });
@@ -162,12 +157,12 @@ fn answers(route: &Route) -> Value {
     Value::Object(found)
 }
 
-fn operation(route: &Route) -> Value {
+fn operation(route: &Route, answered: &mut Schemas, read: &mut Schemas) -> Value {
     let in_path = names(route.path).map(|name| parameter("path", name, PATH));
     let in_query = route.query.iter().map(|name| parameter("query", name, QUERY));
     let parameters: Vec<Value> = in_path.chain(in_query).collect();
     let mut operation = json!({
-        "summary": route.says, "operationId": id(route), "parameters": parameters, "responses": answers(route)
+        "summary": route.says, "operationId": id(route), "parameters": parameters, "responses": answers(route, answered)
     });
     match route.access {
         Access::Anybody => operation["security"] = json!([]),
@@ -177,7 +172,7 @@ fn operation(route: &Route) -> Value {
         }
     }
     if let Some(body) = route.body {
-        let schema = json!({ "$ref": format!("#/components/schemas/{}", body.schema) });
+        let schema = read.reference(body.schema);
         operation["requestBody"] =
             json!({ "required": true, "content": { "application/json": { "schema": schema } } });
     }
@@ -192,23 +187,21 @@ fn id(route: &Route) -> String {
     name.trim_end_matches('_').to_owned()
 }
 
-/// What each document has in it: what is written by hand, and the bodies of jobs, which have tables.
-fn schemas() -> Map<String, Value> {
-    let mut schemas: Map<String, Value> = serde_json::from_str(SCHEMAS).expect("a test reads the schemas");
+/// The document.
+pub fn document() -> Value {
+    let (mut answered, mut read) = (Schemas::new(Kind::Answer), Schemas::new(Kind::Body));
+    let mut paths: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
+    for route in ROUTES {
+        let method = route.method.as_str().to_ascii_lowercase();
+        paths.entry(route.path).or_default().insert(method, operation(route, &mut answered, &mut read));
+    }
+    let problem = answered.reference(of::<problem::Document<'static>>);
+    let mut schemas = read.named();
+    schemas.extend(answered.named());
     let says = "What is started, with the keys of the job file.";
     schemas.insert("Process".to_owned(), key::schema(process::KEYS, says, &[]));
     let says = "What is sent, with the keys of the job file.";
     schemas.insert("Webhook".to_owned(), key::schema(webhook::KEYS, says, &["url"]));
-    schemas
-}
-
-/// The document.
-pub fn document() -> Value {
-    let mut paths: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
-    for route in ROUTES {
-        let method = route.method.as_str().to_ascii_lowercase();
-        paths.entry(route.path).or_default().insert(method, operation(route));
-    }
     json!({
         "openapi": "3.1.1",
         "info": {
@@ -220,10 +213,10 @@ pub fn document() -> Value {
         "security": [{ "token": [] }, { "session": [] }],
         "paths": paths,
         "components": {
-            "schemas": schemas(),
+            "schemas": schemas,
             "responses": { "Problem": {
                 "description": "What is wrong, in the words of the command line.",
-                "content": { "application/problem+json": { "schema": { "$ref": "#/components/schemas/Problem" } } }
+                "content": { "application/problem+json": { "schema": problem } }
             } },
             "securitySchemes": {
                 "token": { "type": "http", "scheme": "bearer" },
@@ -255,8 +248,9 @@ mod tests {
 
     #[test]
     fn every_schema_parameter_and_status_that_is_named_is_described() {
-        let schemas = schemas();
-        let text = document().to_string();
+        let document = document();
+        let schemas = document["components"]["schemas"].as_object().unwrap();
+        let text = document.to_string();
         for part in text.split("#/components/schemas/").skip(1) {
             let name = part.split('"').next().unwrap();
             assert!(schemas.contains_key(name), "{name}");

@@ -24,11 +24,15 @@
 //!
 //! Does not answer: see [`api`](crate::api).
 
+use std::borrow::Cow;
+
 use axum::http::Method;
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
 use crate::call::{Call, Replying, document};
 use crate::problem::Problem;
+use crate::schema::{SchemaOf, of};
 use crate::scope::Scope;
 
 /// The longest body of most routes.
@@ -51,13 +55,15 @@ pub enum Access {
 }
 
 /// An answer: its status, and the schema of its document if it is one.
-pub type Answer = (u16, Option<&'static str>);
+pub type Answer = (u16, Option<SchemaOf>);
 
 /// What a route takes.
 #[derive(Clone, Copy, Debug)]
 pub struct BodyKind {
     /// The name of its schema.
-    pub schema: &'static str,
+    pub name: fn() -> Cow<'static, str>,
+    /// What gives it.
+    pub schema: SchemaOf,
     /// Reads it as its handler does: what that takes is in the test `growth`.
     pub read: fn(&[u8]) -> Result<(), Problem>,
 }
@@ -158,15 +164,19 @@ impl Route {
         self
     }
 
+    /// The same with a body that is a document.
+    pub const fn with_body<T: DeserializeOwned + JsonSchema>(self) -> Route {
+        self.with_body_read::<T>(read::<T>)
+    }
+
     /// The same with a body of a schema, and what reads it.
-    pub const fn with_body(mut self, schema: &'static str, read: fn(&[u8]) -> Result<(), Problem>) -> Route {
-        self.body = Some(BodyKind { schema, read });
+    pub const fn with_body_read<T: JsonSchema>(mut self, read: fn(&[u8]) -> Result<(), Problem>) -> Route {
+        self.body = Some(BodyKind { name: T::schema_name, schema: of::<T>, read });
         self
     }
 
-    /// The same with a body that holds files of jobs.
-    pub const fn with_files(mut self, schema: &'static str, read: fn(&[u8]) -> Result<(), Problem>) -> Route {
-        self.body = Some(BodyKind { schema, read });
+    /// The same with room for files of jobs in its body.
+    pub const fn with_files(mut self) -> Route {
         self.body_bytes_max = MAX_FILES_BYTES;
         self
     }

@@ -10,8 +10,11 @@
 use crate::api::{
     actions, define, events, explain, files, jobs, log, meta, once, overview, requests, runs, upcoming,
 };
-use crate::route::{Access, Route, read};
+use crate::bulk::ActionState;
+use crate::route::{Access, Route};
+use crate::schema::of;
 use crate::scope::Scope;
+use crate::view::{FileState, JobDetail, List, Run};
 
 const ANYBODY: Access = Access::Anybody;
 const METRICS: Access = Access::Needs(Scope::Metrics);
@@ -33,35 +36,35 @@ pub const ROUTES: &[Route] = &[
     Route::get(METRICS, "/metrics", "the metrics, in OpenMetrics", |call| Box::pin(meta::metrics(call)))
         .with_answers(&[(200, None)]),
     Route::get(LOOK, "/api/v1/openapi.json", "this description", |call| Box::pin(meta::openapi(call)))
-        .with_answers(&[(200, Some("OpenApi"))]),
+        .with_answers(&[(200, Some(of::<meta::OpenApi>))]),
     Route::post(ANYBODY, "/api/v1/session", "signs in with a token or a code", |call| {
         Box::pin(meta::sign_in(call))
     })
-    .with_body("SignIn", read::<meta::SignInWire>)
+    .with_body::<meta::SignInWire>()
     .with_answers(&[(204, None)])
     .with_refusals(&[401]),
     Route::delete(METRICS, "/api/v1/session", "signs out", |call| Box::pin(meta::sign_out(call)))
         .with_answers(&[(204, None)]),
     Route::get(LOOK, "/api/v1/status", "how the server is", |call| Box::pin(overview::status(call)))
-        .with_answers(&[(200, Some("Status"))]),
+        .with_answers(&[(200, Some(of::<overview::Status>))]),
     Route::get(LOOK, "/api/v1/health", "what is in trouble, as doctor says it", |call| {
         Box::pin(overview::health(call))
     })
-    .with_answers(&[(200, Some("Health"))]),
+    .with_answers(&[(200, Some(of::<overview::Health>))]),
     Route::get(LOOK, "/api/v1/jobs", "the jobs, filtered and sorted", |call| Box::pin(jobs::list(call)))
         .with_query(&["q", "state", "group", "label", "source", "sort", "after", "limit"])
-        .with_answers(&[(200, Some("JobList"))]),
+        .with_answers(&[(200, Some(of::<jobs::JobList<'static>>))]),
     Route::post(DEFINE, "/api/v1/jobs", "makes a job", |call| Box::pin(define::create(call)))
-        .with_body("DefineAsked", define::read_definition)
-        .with_answers(&[(201, Some("JobDetail"))])
+        .with_body_read::<define::DefineAsked>(define::read_definition)
+        .with_answers(&[(201, Some(of::<JobDetail<'static>>))])
         .with_refusals(&[409]),
     Route::get(LOOK, "/api/v1/jobs/{job}", "one job with its definition", |call| Box::pin(jobs::show(call)))
-        .with_answers(&[(200, Some("JobDetail"))]),
+        .with_answers(&[(200, Some(of::<JobDetail<'static>>))]),
     Route::put(DEFINE, "/api/v1/jobs/{job}", "makes a job, or replaces one that came by command", |call| {
         Box::pin(define::replace(call))
     })
-    .with_body("DefineAsked", define::read_definition)
-    .with_answers(&[(200, Some("JobDetail")), (201, Some("JobDetail"))])
+    .with_body_read::<define::DefineAsked>(define::read_definition)
+    .with_answers(&[(200, Some(of::<JobDetail<'static>>)), (201, Some(of::<JobDetail<'static>>))])
     .with_refusals(&[409, 412]),
     Route::delete(
         DEFINE,
@@ -74,32 +77,35 @@ pub const ROUTES: &[Route] = &[
     .with_refusals(&[409, 412]),
     Route::get(LOOK, "/api/v1/jobs/{job}/next", "when it is due next", |call| Box::pin(jobs::next(call)))
         .with_query(&["n", "from"])
-        .with_answers(&[(200, Some("Moments"))]),
+        .with_answers(&[(200, Some(of::<jobs::Moments>))]),
     Route::get(LOOK, "/api/v1/jobs/{job}/stats", "how long it takes and how late it starts", |call| {
         Box::pin(jobs::stats(call))
     })
     .with_query(&["window"])
-    .with_answers(&[(200, Some("Stats"))]),
+    .with_answers(&[(200, Some(of::<jobs::Stats<'static>>))]),
     Route::get(LOOK, "/api/v1/jobs/{job}/heatmap", "the worst of each day of a year", |call| {
         Box::pin(jobs::heatmap(call))
     })
     .with_query(&["year"])
-    .with_answers(&[(200, Some("Heatmap"))]),
+    .with_answers(&[(200, Some(of::<jobs::Heatmap>))]),
     Route::post(OPERATE, "/api/v1/jobs/{job}/run", "runs it, now or at a time", |call| {
         Box::pin(actions::run(call))
     })
-    .with_body("RunAsked", read::<actions::RunAsked>)
-    .with_answers(&[(200, Some("Started")), (202, Some("Started"))])
+    .with_body::<actions::RunAsked>()
+    .with_answers(&[
+        (200, Some(of::<actions::StartedRun<'static>>)),
+        (202, Some(of::<actions::StartedRun<'static>>)),
+    ])
     .with_refusals(&[409]),
     Route::post(OPERATE, "/api/v1/jobs/{job}/pause", "pauses it", |call| Box::pin(actions::pause(call)))
-        .with_body("PauseAsked", read::<actions::PauseAsked>)
-        .with_answers(&[(200, Some("JobDetail"))])
+        .with_body::<actions::PauseAsked>()
+        .with_answers(&[(200, Some(of::<JobDetail<'static>>))])
         .with_refusals(&[409]),
     Route::post(OPERATE, "/api/v1/jobs/{job}/resume", "lets it go on", |call| {
         Box::pin(actions::resume(call))
     })
-    .with_body("Noted", read::<actions::NoteBody>)
-    .with_answers(&[(200, Some("JobDetail"))])
+    .with_body::<actions::NoteBody>()
+    .with_answers(&[(200, Some(of::<JobDetail<'static>>))])
     .with_refusals(&[409]),
     Route::post(
         OPERATE,
@@ -107,52 +113,55 @@ pub const ROUTES: &[Route] = &[
         "runs it for times that have passed, or only tells them",
         |call| Box::pin(actions::backfill(call)),
     )
-    .with_body("BackfillAsked", read::<actions::Backfill>)
-    .with_answers(&[(200, Some("BackfillPreview")), (202, Some("Accepted"))])
+    .with_body::<actions::Backfill>()
+    .with_answers(&[(200, Some(of::<actions::BackfillPreview>)), (202, Some(of::<actions::AcceptedAction>))])
     .with_refusals(&[409]),
     Route::post(OPERATE, "/api/v1/pause", "pauses everything", |call| Box::pin(actions::pause_all(call)))
-        .with_body("PauseAsked", read::<actions::PauseAsked>)
-        .with_answers(&[(200, Some("Status"))]),
+        .with_body::<actions::PauseAsked>()
+        .with_answers(&[(200, Some(of::<overview::Status>))]),
     Route::post(OPERATE, "/api/v1/resume", "lets everything go on", |call| {
         Box::pin(actions::resume_all(call))
     })
-    .with_body("Noted", read::<actions::NoteBody>)
-    .with_answers(&[(200, Some("Status"))]),
+    .with_body::<actions::NoteBody>()
+    .with_answers(&[(200, Some(of::<overview::Status>))]),
     Route::post(OPERATE, "/api/v1/actions", "does one thing to many, after a preview", |call| {
         Box::pin(actions::many(call))
     })
-    .with_body("ActionAsked", read::<actions::BulkBody>)
-    .with_answers(&[(200, Some("ActionPreview")), (202, Some("Accepted"))])
+    .with_body::<actions::BulkBody>()
+    .with_answers(&[
+        (200, Some(of::<actions::ActionPreview<'static>>)),
+        (202, Some(of::<actions::AcceptedAction>)),
+    ])
     .with_refusals(&[409]),
     Route::get(OPERATE, "/api/v1/actions/{id}", "how far that is", |call| Box::pin(actions::progress(call)))
-        .with_answers(&[(200, Some("ActionState"))]),
+        .with_answers(&[(200, Some(of::<ActionState>))]),
     Route::get(LOOK, "/api/v1/runs", "the runs, those that ended last first", |call| {
         Box::pin(runs::list(call))
     })
     .with_query(&["q", "job", "state", "cause", "group", "line", "since", "until", "order", "after", "limit"])
-    .with_answers(&[(200, Some("RunList"))])
+    .with_answers(&[(200, Some(of::<List<Run>>))])
     .with_refusals(&[404]),
     Route::get(LOOK, "/api/v1/runs/{job}/{nominal}/{series}", "a run with its attempts", |call| {
         Box::pin(runs::show(call))
     })
-    .with_answers(&[(200, Some("RunDetail"))]),
+    .with_answers(&[(200, Some(of::<runs::RunDetail>))]),
     Route::post(OPERATE, "/api/v1/runs/{job}/{nominal}/{series}/cancel", "ends it", |call| {
         Box::pin(actions::cancel(call))
     })
-    .with_body("Noted", read::<actions::NoteBody>)
-    .with_answers(&[(202, Some("Settled"))])
+    .with_body::<actions::NoteBody>()
+    .with_answers(&[(202, Some(of::<actions::SettledRun>))])
     .with_refusals(&[409]),
     Route::post(OPERATE, "/api/v1/runs/{job}/{nominal}/{series}/retry", "runs a dead letter again", |call| {
         Box::pin(actions::retry(call))
     })
-    .with_body("Noted", read::<actions::NoteBody>)
-    .with_answers(&[(202, Some("Settled"))])
+    .with_body::<actions::NoteBody>()
+    .with_answers(&[(202, Some(of::<actions::SettledRun>))])
     .with_refusals(&[409]),
     Route::post(OPERATE, "/api/v1/runs/{job}/{nominal}/{series}/drop", "lets go of a dead letter", |call| {
         Box::pin(actions::let_go(call))
     })
-    .with_body("Noted", read::<actions::NoteBody>)
-    .with_answers(&[(202, Some("Settled"))])
+    .with_body::<actions::NoteBody>()
+    .with_answers(&[(202, Some(of::<actions::SettledRun>))])
     .with_refusals(&[409]),
     Route::get(
         LOOK,
@@ -174,23 +183,23 @@ pub const ROUTES: &[Route] = &[
     .with_refusals(&[410]),
     Route::get(LOOK, "/api/v1/once", "one-shot jobs that wait", |call| Box::pin(once::list(call)))
         .with_query(&["after", "limit"])
-        .with_answers(&[(200, Some("OnceList"))]),
+        .with_answers(&[(200, Some(of::<List<once::Once>>))]),
     Route::post(
         OPERATE,
         "/api/v1/once",
         "does once what a job does; work of its own needs `define`",
         |call| Box::pin(once::create(call)),
     )
-    .with_body("OnceAsked", read::<once::OnceAsked>)
-    .with_answers(&[(200, Some("Submitted")), (201, Some("Submitted"))])
+    .with_body::<once::OnceAsked>()
+    .with_answers(&[(200, Some(of::<once::Submission>)), (201, Some(of::<once::Submission>))])
     .with_refusals(&[404, 409]),
     Route::post(OPERATE, "/api/v1/once/batch", "does many things once each, as the route before", |call| {
         Box::pin(once::create_many(call))
     })
-    .with_body("OnceBatch", read::<once::Batch>)
-    .with_answers(&[(200, Some("OnceAnswers"))]),
+    .with_body::<once::Batch>()
+    .with_answers(&[(200, Some(of::<once::OnceAnswers>))]),
     Route::get(LOOK, "/api/v1/once/{id}", "a one-shot job that waits", |call| Box::pin(once::show(call)))
-        .with_answers(&[(200, Some("Once"))]),
+        .with_answers(&[(200, Some(of::<once::Once>))]),
     Route::delete(OPERATE, "/api/v1/once/{id}", "withdraws a one-shot job that waits", |call| {
         Box::pin(once::withdraw(call))
     })
@@ -199,45 +208,48 @@ pub const ROUTES: &[Route] = &[
     Route::get(LOOK, "/api/v1/files", "the files of jobs and their problems", |call| {
         Box::pin(files::list(call))
     })
-    .with_answers(&[(200, Some("FileStateList"))]),
+    .with_answers(&[(200, Some(of::<List<FileState>>))]),
     Route::get(LOOK, "/api/v1/export", "all jobs as a job file", |call| Box::pin(define::export(call)))
         .with_answers(&[(200, None)]),
     Route::post(LOOK, "/api/v1/check", "what is wrong with files of jobs", |call| {
         Box::pin(files::check(call))
     })
-    .with_files("CheckAsked", read::<files::CheckBody>)
-    .with_answers(&[(200, Some("Checked"))]),
+    .with_body::<files::CheckBody>()
+    .with_files()
+    .with_answers(&[(200, Some(of::<files::CheckedFiles>))]),
     Route::post(
         DEFINE,
         "/api/v1/apply",
         "takes over files of jobs, or tells what that would change",
         |call| Box::pin(define::apply(call)),
     )
-    .with_files("ApplyAsked", read::<define::ApplyAsked>)
-    .with_answers(&[(200, Some("Applied"))])
+    .with_body::<define::ApplyAsked>()
+    .with_files()
+    .with_answers(&[(200, Some(of::<define::AppliedFiles>))])
     .with_refusals(&[409]),
     Route::post(LOOK, "/api/v1/explain", "what an expression means and when it is due", |call| {
         Box::pin(explain::explain(call))
     })
-    .with_body("ExplainAsked", read::<explain::ExplainAsked>)
-    .with_answers(&[(200, Some("Explained"))]),
+    .with_body::<explain::ExplainAsked>()
+    .with_answers(&[(200, Some(of::<explain::ExplainedExpression>))]),
     Route::get(LOOK, "/api/v1/upcoming", "what is due in a span of time", |call| {
         Box::pin(upcoming::upcoming(call))
     })
     .with_query(&["from", "to", "q", "group"])
-    .with_answers(&[(200, Some("Upcoming"))]),
+    .with_answers(&[(200, Some(of::<upcoming::Upcoming<'static>>))]),
     Route::get(LOOK, "/api/v1/audit", "who asked for what, the newest first", |call| {
         Box::pin(overview::audit(call))
     })
     .with_query(&["q", "since", "actor", "job", "after", "limit"])
-    .with_answers(&[(200, Some("AuditEntryList"))]),
+    .with_answers(&[(200, Some(of::<List<overview::AuditEntry>>))]),
     Route::get(LOOK, "/api/v1/events", "what happens, as it happens", |call| Box::pin(events::events(call)))
         .with_query(&["after"])
         .with_answers(&[(200, None)]),
     Route::post(LOOK, "/api/v1/requests", "a request of the command line, which may need more", |call| {
         Box::pin(requests::answer(call))
     })
-    .with_files("RequestAsked", requests::read)
+    .with_body_read::<requests::RequestAsked>(requests::read)
+    .with_files()
     .with_answers(&[(200, None)])
     .with_refusals(&[404, 409]),
 ];

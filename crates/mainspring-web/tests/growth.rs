@@ -105,10 +105,10 @@ fn no_text_takes_more_than_a_fixed_amount() {
 fn every_route_that_takes_a_body_has_a_row() {
     let bodies = ROUTES.iter().filter_map(|route| route.body);
     let without = bodies.filter(|body| {
-        let name = format!("{}: ", body.schema);
+        let name = format!("{}: ", (body.name)());
         !BODIES.iter().any(|row| row.name.starts_with(&name))
     });
-    assert_eq!(without.map(|body| body.schema).collect::<Vec<_>>(), Vec::<&str>::new());
+    assert_eq!(without.map(|body| (body.name)()).collect::<Vec<_>>(), Vec::<String>::new());
 }
 
 /// Those that the variable `ROW` names, or all.

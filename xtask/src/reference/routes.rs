@@ -3,12 +3,12 @@
 //! Cost: one pass over the elements of `ROUTES`.
 
 use std::fmt::Write;
-use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
 
 use super::code::{constant, elements, file, string_of, text_of};
+use super::types::description;
 use crate::tidy::Source;
 
 /// What holds for all routes.
@@ -39,13 +39,11 @@ struct Route {
     path: String,
     says: String,
     query: Vec<String>,
-    body: Option<String>,
 }
 
 /// The page's table.
 pub(super) fn text(root: &Path, sources: &[Source]) -> String {
-    let shapes = fs::read_to_string(root.join("crates/mainspring-web/src/schemas.json")).unwrap_or_default();
-    let shapes: Value = serde_json::from_str(&shapes).unwrap_or_default();
+    let description = description(root);
     let mut text = RULES.to_owned();
     let scopes = file(sources, "crates/mainspring-web/src/scope.rs");
     for row in scopes
@@ -63,13 +61,21 @@ pub(super) fn text(root: &Path, sources: &[Source]) -> String {
         for element in elements(&routes.expr) {
             let mut route = Route::default();
             read(source, element, &mut route);
-            let body = route.body.as_ref().map(|name| fields(&shapes[name])).unwrap_or_default();
+            let body = body(&description, &route);
             let Route { method, path, access, says, query, .. } = route;
             let _ =
                 writeln!(text, "| {method} | `{path}` | {access} | {says} | {} | {body} |", query.join(", "));
         }
     }
     text
+}
+
+/// The fields of the body of a route.
+fn body(description: &Value, route: &Route) -> String {
+    let operation = &description["paths"][&route.path][route.method.to_lowercase()];
+    let schema = &operation["requestBody"]["content"]["application/json"]["schema"]["$ref"];
+    let name = schema.as_str().and_then(|path| path.rsplit('/').next());
+    name.map(|name| fields(&description["components"]["schemas"][name])).unwrap_or_default()
 }
 
 /// The names of the fields of a shape: those that have to be there first.
@@ -96,9 +102,6 @@ fn read(source: &Source, expression: &syn::Expr, route: &mut Route) {
                 let names = call.args.first().map(elements).unwrap_or_default();
                 route.query =
                     names.into_iter().filter_map(string_of).map(|name| format!("`{name}`")).collect();
-            }
-            if call.method == "with_body" || call.method == "with_files" {
-                route.body = call.args.first().and_then(string_of);
             }
             read(source, &call.receiver, route);
         }

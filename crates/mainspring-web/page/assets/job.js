@@ -2,7 +2,7 @@
 //
 // Cost: six requests.
 
-/** @import {AuditEntry, Heatmap, JobDetail, List, Moment, Moments, Run, Stats} from "../api.d.ts" */
+/** @import {AuditEntryList, Heatmap, JobDetail, Moment, Moments, RunList, Stats} from "../api.d.ts" */
 /** @import {PageOf} from "./lists.js" */
 import { get, may, now } from "./api.js";
 import { dots, heat } from "./charts.js";
@@ -33,8 +33,8 @@ import {
   when
 } from "./table.js";
 
-/** @typedef {{job: JobDetail, next: Moments, stats: Stats, heatmap: Heatmap, runs: List<Run>,
- * audit: List<AuditEntry>}} Data */
+/** @typedef {{job: JobDetail, next: Moments, stats: Stats, heatmap: Heatmap, runs: RunList,
+ * audit: AuditEntryList}} Data */
 
 const ROWS = 20;
 
@@ -78,7 +78,7 @@ export const jobPage = {
         ...(job.pause === null ? [] : [{ key: "pause", body: ["Paused ", pauseText(job.pause), "."] }]),
         ...job.troubles.map(({ code, text, hint, since }) => ({
           key: code,
-          isBad: code === "failing" || code === "dead",
+          isBad: code === "failing",
           body: [prose(text), " ", since !== null && [ago(since), ". "], dim(prose(hint))]
         }))
       ]),

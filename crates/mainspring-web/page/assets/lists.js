@@ -4,7 +4,7 @@
 // other pages.
 // Cost: a request for each list.
 
-/** @import {AuditEntry, JobList, List, Run} from "../api.d.ts" */
+/** @import {AuditEntry, AuditEntryList, JobList, Run, RunList} from "../api.d.ts" */
 /** @import {Column, Context} from "./table.js" */
 /** @import {Child} from "./dom.js" */
 import { get, known, may, now } from "./api.js";
@@ -248,7 +248,7 @@ const runsTable = (context, rows, plain) =>
     ]
   });
 
-/** @type {PageOf<List<Run>>} */
+/** @type {PageOf<RunList>} */
 export const runsPage = {
   title: "Runs",
   events: ["run.changed"],
@@ -298,7 +298,7 @@ export function grouped(runs) {
   return [...groups.values()].sort((a, b) => b.runs.length - a.runs.length || (a.key < b.key ? -1 : 1));
 }
 
-/** @type {PageOf<List<Run>>} */
+/** @type {PageOf<RunList>} */
 export const deadPage = {
   title: "Dead letters",
   events: ["run.changed"],
@@ -365,7 +365,7 @@ export const AUDIT = [
   ]
 ];
 
-/** @type {PageOf<List<AuditEntry>>} */
+/** @type {PageOf<AuditEntryList>} */
 export const auditPage = {
   title: "Audit",
   events: ["audit.added"],

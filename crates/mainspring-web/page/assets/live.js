@@ -17,7 +17,7 @@
 //
 // Source: WHATWG HTML, server-sent events; Web Locks API.
 
-/** @import {EventName} from "../api.d.ts" */
+/** @import {EventName} from "../events.d.ts" */
 import { address, askStatus, Refused } from "./api.js";
 
 /** `deaf`: the server answers, and gives no stream.

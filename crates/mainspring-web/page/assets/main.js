@@ -9,7 +9,8 @@
 // Cost: the requests of one page, at most once a second while something happens.
 // Does not know what is on a page.
 
-/** @import {EventName, RunState} from "../api.d.ts" */
+/** @import {RunState} from "../api.d.ts" */
+/** @import {EventName} from "../events.d.ts" */
 /** @import {Context} from "./table.js" */
 /** @import {PageOf} from "./lists.js" */
 /** @import {Child} from "./dom.js" */

@@ -2,7 +2,7 @@
 //
 // Cost: eight requests, at once.
 
-/** @import {Health, Job, List, Once, Run, Upcoming} from "../api.d.ts" */
+/** @import {Health, Job, JobList, OnceList, Run, RunList, Upcoming} from "../api.d.ts" */
 /** @import {PageOf} from "./lists.js" */
 /** @import {Context} from "./table.js" */
 /** @import {Child} from "./dom.js" */
@@ -41,8 +41,8 @@ const HOUR_MS = 3_600_000;
 /** Rows of a list on this page; the link beside it leads to all. */
 const NOW_ROWS = 12;
 
-/** @typedef {{health: Health, troubled: List<Job>, open: List<Run>, soon: Upcoming, once: List<Once>,
- *   missed: List<Run>, failed: List<Run>, paused: List<Job>}} Now */
+/** @typedef {{health: Health, troubled: JobList, open: RunList, soon: Upcoming, once: OnceList,
+ *   missed: RunList, failed: RunList, paused: JobList}} Now */
 
 /** @type {PageOf<Now>} */
 export const nowPage = {
@@ -81,14 +81,14 @@ export const nowPage = {
       findings(
         health.findings
           .filter(({ level }) => level !== "ok")
-          .map(({ code, level, text, hint, job, file }) => ({
+          .map(({ code, level, text, hint, file }) => ({
             isBad: level === "bad",
-            key: `${code} ${job ?? file}`,
+            key: `${code} ${file}`,
             body: [
               prose(text),
               " ",
               hint !== undefined && dim(prose(hint), " "),
-              job !== undefined ? jobLink(job) : file !== undefined && a("Files", "files")
+              file !== undefined && a("Files", "files")
             ]
           }))
       ),

@@ -2,7 +2,7 @@
 //
 // Cost: one or two requests.
 
-/** @import {Fault, FileState, Health, List} from "../api.d.ts" */
+/** @import {Fault, FileStateList, Health} from "../api.d.ts" */
 /** @import {PageOf} from "./lists.js" */
 import { marked } from "./upcoming.js";
 import { ask, get, known, may, PRIVATE } from "./api.js";
@@ -24,7 +24,7 @@ import {
   when
 } from "./table.js";
 
-/** @type {PageOf<List<FileState>>} */
+/** @type {PageOf<FileStateList>} */
 export const filesPage = {
   title: "Files",
   events: ["file.changed"],

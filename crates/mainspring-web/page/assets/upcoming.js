@@ -3,7 +3,7 @@
 // Cost: one or two requests; the laboratory asks again when somebody has stopped typing.
 // Does not compute a time: the server does, with its zone data.
 
-/** @import {Explained, Fault, Lane, List, Once, Upcoming} from "../api.d.ts" */
+/** @import {Explained, Fault, Lane, OnceList, Upcoming} from "../api.d.ts" */
 /** @import {PageOf} from "./lists.js" */
 import { Refused, get, known, now, send } from "./api.js";
 import { asTable, axis, calendar, histogram, lane, legend } from "./charts.js";
@@ -33,7 +33,7 @@ const DAY_MS = 86_400_000;
 /** Lanes that are shown at first: two screens. */
 const LANES = 60;
 
-/** @type {PageOf<{upcoming: Upcoming, once: List<Once>}>} */
+/** @type {PageOf<{upcoming: Upcoming, once: OnceList}>} */
 export const upcomingPage = {
   title: "Upcoming",
   events: ["job.changed", "once.changed"],

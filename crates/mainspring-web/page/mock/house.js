@@ -107,6 +107,12 @@ export class House {
             : state === "abandoned"
               ? null
               : `exit ${1 + (Math.floor(luck * 1e4) % 3)}`,
+      outcome_code:
+        !isRun || state === "abandoned"
+          ? null
+          : state === "succeeded" || state === "timed_out"
+            ? state
+            : "exit",
       reason:
         state === "skipped_overlap"
           ? "an earlier run was in the way"
@@ -440,14 +446,6 @@ export class House {
         "its schedule names a next time, and none is armed",
         "This is a fault of the server: restart it, and report it",
         null
-      );
-    const dead = kept.runs.filter(({ state }) => state === "dead").length;
-    if (0 < dead)
-      trouble(
-        "dead",
-        `${dead} dead letters wait`,
-        "Run them again or drop them, under Dead",
-        bad?.ended ?? null
       );
     return found;
   }

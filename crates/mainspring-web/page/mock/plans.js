@@ -229,8 +229,7 @@ export function files(jobs) {
       ]
     });
   const media = files.find(({ name }) => name.endsWith("media.toml"));
-  if (media)
-    Object.assign(media, { state_code: "differs", state: "changed on disk 4 s ago; it is being read" });
+  if (media) Object.assign(media, { state: "in force; changed on disk 4 s ago" });
   for (const file of files) file.civil = civils(file, "Europe/Berlin", ["read"]);
   return files;
 }
@@ -282,8 +281,7 @@ export function findings() {
       level: "bad",
       text: "the next time of 1 job is not armed",
       hint: "This is a fault of the server: restart it, and report it",
-      code: "agenda_mismatch",
-      job: "stale-agenda"
+      code: "agenda_mismatch"
     },
     {
       subject: "room",

@@ -4,10 +4,14 @@
 //!
 //! Does not know jobs.
 
+use std::borrow::Cow;
+
 use axum::http::HeaderValue;
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, SET_COOKIE};
 use mainspring_server::protocol::{Request, Response};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
+use serde_json::json;
 
 use crate::app::SignIn;
 use crate::call::{Call, Reply, nothing, shared, text};
@@ -15,6 +19,7 @@ use crate::catalogue::strange;
 use crate::guard::{Proof, page_policy};
 use crate::metrics;
 use crate::problem::{Code, Problem};
+use crate::schema::one_field_of;
 use crate::sessions::LIFE;
 
 /// The page itself, whatever the query.
@@ -102,6 +107,22 @@ pub(crate) struct SignInWire {
     token: Option<String>,
     code: Option<String>,
 }
+
+/// One of the two, which no type says.
+impl JsonSchema for SignInWire {
+    fn schema_name() -> Cow<'static, str> {
+        "SignIn".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let text = json!({ "type": "string" });
+        json_schema!({ "oneOf": one_field_of([("token", text.clone()), ("code", text)]) })
+    }
+}
+
+/// This document.
+#[derive(JsonSchema)]
+pub(crate) struct OpenApi {}
 
 /// Signs in.
 ///

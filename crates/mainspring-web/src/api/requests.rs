@@ -21,6 +21,7 @@ use axum::http::HeaderValue;
 use axum::http::header::CONTENT_TYPE;
 use mainspring_host::socket::connect;
 use mainspring_server::protocol::{Answers, IdentifiedRequest, Power, Request, Response};
+use schemars::JsonSchema;
 use tokio::time::timeout;
 
 use super::log::too_many_streams;
@@ -31,6 +32,15 @@ use crate::guard::check_scope;
 use crate::pool::{Actor, Connection, Reach};
 use crate::problem::{Code, Problem};
 use crate::scope::Scope;
+
+/// A document of the protocol of the socket: the name of a command, and its arguments.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "it is a shape")]
+pub(crate) struct RequestAsked {
+    command: String,
+    #[serde(default)]
+    id: u64,
+}
 
 /// The media type of lines of JSON.
 const LINES: &str = "application/x-ndjson";

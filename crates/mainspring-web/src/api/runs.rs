@@ -242,11 +242,7 @@ struct Attempt {
 impl Attempt {
     fn new(wire: AttemptWire, zone: &TimeZone) -> Attempt {
         let times = [("started", Some(wire.started)), ("ended", wire.ended)];
-        Attempt {
-            duration_ms: between_ms(Some(wire.started), wire.ended),
-            civil: civils(zone, times),
-            wire,
-        }
+        Attempt { duration_ms: between_ms(Some(wire.started), wire.ended), civil: civils(zone, times), wire }
     }
 }
 

@@ -232,7 +232,7 @@ pub(super) const LONGEST_BODIES: &[Row] = &[
 
 /// Reads a body as its route does.
 fn read(schema: &str, body: &str) -> usize {
-    let found = ROUTES.iter().filter_map(|route| route.body).find(|body| body.schema == schema);
+    let found = ROUTES.iter().filter_map(|route| route.body).find(|body| (body.name)() == schema);
     let read = found.expect("a route takes it").read;
     let _refused = std::hint::black_box(read(body.as_bytes()));
     0
