@@ -187,7 +187,7 @@ fn a_panic_before_there_is_a_future_and_one_of_the_spawner_are_failures() {
     impl<'de> serde::Deserialize<'de> for Bad {
         fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Bad, D::Error> {
             // A submission reads it first, to see whether the handler could.
-            assert!(READ_COUNT.fetch_add(1, Ordering::SeqCst) % 2 == 0, "of the payload");
+            assert!(READ_COUNT.fetch_add(1, Ordering::SeqCst).is_multiple_of(2), "of the payload");
             <serde::de::IgnoredAny as serde::Deserialize>::deserialize(from).map(|_| Bad)
         }
     }

@@ -11,6 +11,8 @@
 //! Cost: a byte takes two looks on average, each of at most eight steps, however many texts there are.
 //! Seventeen bytes for each byte of a text.
 //!
+//! The crate `aho-corasick` does not say how much of a text is begun, which is what may not be shown yet.
+//!
 //! Source: Aho and Corasick, "Efficient String Matching: An Aid to Bibliographic Search", Communications of
 //! the ACM 18(6), 1975.
 

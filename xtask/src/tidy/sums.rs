@@ -49,7 +49,7 @@ const ROWS: [Row; 10] = [
     },
     Row {
         crates: &["mainspring-action", "mainspring-host", "mainspring-file", "mainspring-exec"],
-        lines: 9_570,
+        lines: 9_600,
         goal: 6_800,
         bools: 0,
         assertions: 6,
@@ -61,11 +61,11 @@ const ROWS: [Row; 10] = [
         bools: 3,
         assertions: 0,
     },
-    Row { crates: &["mainspring-server"], lines: 10_610, goal: 7_500, bools: 30, assertions: 11 },
+    Row { crates: &["mainspring-server"], lines: 10_670, goal: 7_500, bools: 30, assertions: 11 },
     Row { crates: &["mainspring-web"], lines: 7_790, goal: 4_900, bools: 2, assertions: 5 },
     Row { crates: &["mainspring-embed"], lines: 3_530, goal: 2_600, bools: 1, assertions: 0 },
     Row { crates: &["mainspring-cli"], lines: 8_700, goal: 5_600, bools: 6, assertions: 4 },
-    Row { crates: &["mainspring-lab", "xtask"], lines: 11_080, goal: 7_000, bools: 5, assertions: 0 },
+    Row { crates: &["mainspring-lab", "xtask"], lines: 11_090, goal: 7_000, bools: 5, assertions: 0 },
 ];
 
 /// Checks every row, and that each crate is in one.

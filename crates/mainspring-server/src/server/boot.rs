@@ -16,14 +16,14 @@ use std::time::Duration;
 
 use mainspring_job::{
     Command, Definitions, Input, Job, JobName, JobRecord, Lease, Limits, OutputKeeper, Prune,
-    Reader as StoreReader, Store, Worker, WorkerEvent, WorkerId,
+    Reader as StoreReader, Store, WorkerEvent,
 };
 
 use super::Server;
 use super::clients::Clients;
 use super::clock_steps::ClockSteps;
 use super::disk_reserve::DiskReserve;
-use super::execution::{Execution, LEAD};
+use super::execution::{Execution, LEAD, own_worker};
 use super::files::Files;
 use super::host::{Host, HostKind, of_host};
 use super::lease_state::LeaseState;
@@ -113,12 +113,6 @@ pub struct Stores {
     pub outputs: Option<Box<dyn OutputKeeper>>,
     /// The boot time before the lease was asked for: from then on it lasts.
     pub asked: Duration,
-}
-
-/// The one worker of the server that has a lease: that server.
-fn own_worker(lease: Lease, execution: &dyn Execution) -> Worker {
-    let worker = Worker::new(WorkerId(lease.epoch), "this server", execution.capacity());
-    execution.labels().into_iter().fold(worker, |worker, (label, level)| worker.with_label(label, level))
 }
 
 impl Server {

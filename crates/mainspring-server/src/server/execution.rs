@@ -18,7 +18,7 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use mainspring_job::{Action, Lease, RunKey, Start, WorkerLabel};
+use mainspring_job::{Action, Lease, RunKey, Start, Worker, WorkerId, WorkerLabel};
 
 use mainspring_exec::clock::Moment;
 use mainspring_exec::run::Reports;
@@ -66,6 +66,12 @@ impl StartFailure {
     pub fn ever(why: impl fmt::Display) -> StartFailure {
         StartFailure::Ever(why.to_string())
     }
+}
+
+/// The one worker of the server that has a lease: that server.
+pub(super) fn own_worker(lease: Lease, execution: &dyn Execution) -> Worker {
+    let worker = Worker::new(WorkerId(lease.epoch), "this server", execution.capacity());
+    execution.labels().into_iter().fold(worker, |worker, (label, level)| worker.with_label(label, level))
 }
 
 /// See the head of this file.
