@@ -1,5 +1,6 @@
-//! A model of lease, commit and takeover, all of whose states are looked at: every order in which two owners,
-//! their requests and a failover of the database can follow each other, within small bounds.
+//! Models of which all states are looked at, within small bounds: of lease, commit and takeover, every order
+//! in which two owners, their requests and a failover of the database can follow each other; and of a pool,
+//! in which one server plans and all carry out: see `pool`.
 //!
 //! ```text
 //!  owner 0, owner 1:  acquire ─ read ─ submit, begin, end, abandon: one batch after the other, sent again while unanswered
@@ -24,5 +25,7 @@
 //!
 //! Does not model how long anything takes: `mainspring-job`'s histories of several owners do.
 
+#[cfg(test)]
+mod pool;
 #[cfg(test)]
 mod protocol;

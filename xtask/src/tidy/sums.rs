@@ -42,7 +42,7 @@ const ROWS: [Row; 10] = [
     Row { crates: &["mainspring-cron"], lines: 4_100, goal: 3_700, bools: 0, assertions: 7 },
     Row {
         crates: &["mainspring-job", "mainspring-model"],
-        lines: 10_700,
+        lines: 10_960,
         goal: 7_700,
         bools: 10,
         assertions: 56,
