@@ -7,8 +7,8 @@
 //! ```
 //!
 //! The scheduler is that of `mainspring serve`: the same planner, the same store, the same loop on a thread
-//! of its own. What differs is that handlers are called instead of processes. So `mainspring --data DIR
-//! list`, `history`, `show` and `dead` work on the folder, while the program runs and when it does not.
+//! of its own. What differs is that handlers are called instead of processes. So `mainspring list
+//! --data DIR`, `history`, `show` and `dead` work on the folder, while the program runs and when it does not.
 //!
 //! # Example
 //! ```
