@@ -88,11 +88,7 @@ impl OpenRuns {
         let run = live.run.key.clone();
         let of_group = live.work.group.as_ref().and_then(|group| {
             let limit = self.slots.full_group(group)?;
-            let has_slot = |other: &&Live| {
-                other.run.state == RunState::Running && other.work.group.as_ref() == Some(group)
-            };
-            let holders = self.iter().filter(has_slot).take(MAX_HOLDERS);
-            let holders = holders.map(|other| other.run.key.clone()).collect();
+            let holders = self.slots.running_of(group).take(MAX_HOLDERS).cloned().collect();
             Some(Hold::GroupFull { run: run.clone(), group: group.clone(), limit, holders })
         });
         of_group.or_else(|| self.slots.full_workers(live).map(|limit| Hold::ServerFull { run, limit }))

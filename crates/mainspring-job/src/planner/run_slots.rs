@@ -34,6 +34,9 @@ type Rank = (Reverse<i8>, Timestamp, RunKey);
 /// A group, if any, and what the runs need of their worker.
 type LineKey = (Option<JobName>, Needs);
 
+/// Nothing of a group is running.
+static NONE: BTreeSet<RunKey> = BTreeSet::new();
+
 /// Says what an action needs of the worker that carries it out.
 #[derive(Clone)]
 pub(super) struct Requires(Arc<dyn Fn(&Action) -> Needs + Send + Sync>);
@@ -50,8 +53,8 @@ pub(super) struct RunSlots {
     requires: Option<Requires>,
     workers: Workers,
     running_count: usize,
-    /// How many runs of each group are running, where any is.
-    running: BTreeMap<JobName, usize>,
+    /// The runs of each group that are running, where any is.
+    running: BTreeMap<JobName, BTreeSet<RunKey>>,
     /// Lines with a run in them.
     lines: BTreeMap<LineKey, BTreeSet<Rank>>,
     /// By each source that defines the group. The smallest holds.
@@ -121,9 +124,14 @@ impl RunSlots {
         group.is_none_or(|group| self.full_group(group).is_none())
     }
 
+    /// The runs of a group that are running, in order of their keys.
+    pub(super) fn running_of(&self, group: &JobName) -> impl ExactSizeIterator<Item = &RunKey> {
+        self.running.get(group).unwrap_or(&NONE).iter()
+    }
+
     /// The limit of a group of which as many runs are running as may.
     pub(super) fn full_group(&self, group: &JobName) -> Option<u32> {
-        let running = self.running.get(group).copied().unwrap_or_default();
+        let running = self.running_of(group).len();
         let limit = *self.limits.get(group)?.values().min()?;
         (usize::try_from(limit).unwrap_or(usize::MAX) <= running).then_some(limit)
     }
@@ -157,20 +165,20 @@ impl RunSlots {
         let worker = self.workers.choose(needs).expect("what takes a slot has a worker that is free");
         self.leave_line(live);
         self.workers.begin(worker);
-        self.count(live.work.group.as_ref());
+        self.count(live);
         worker
     }
 
     /// A run is running at a worker that is there: it had started before this planner.
     pub(super) fn resume(&mut self, live: &Live) {
         self.workers.resume(worker_of(live));
-        self.count(live.work.group.as_ref());
+        self.count(live);
     }
 
-    fn count(&mut self, group: Option<&JobName>) {
+    fn count(&mut self, live: &Live) {
         self.running_count += 1;
-        if let Some(group) = group {
-            *self.running.entry(group.clone()).or_default() += 1;
+        if let Some(group) = &live.work.group {
+            self.running.entry(group.clone()).or_default().insert(live.run.key.clone());
         }
     }
 
@@ -181,8 +189,8 @@ impl RunSlots {
             self.running_count -= 1;
             if let Some(group) = &live.work.group {
                 let running = self.running.get_mut(group).expect("a group knows what runs of it");
-                *running -= 1;
-                if *running == 0 {
+                running.remove(&live.run.key);
+                if running.is_empty() {
                     self.running.remove(group);
                 }
             }
@@ -220,7 +228,7 @@ impl RunSlots {
             count += 1;
             *at_worker.entry(worker_of(live)).or_insert(0) += 1;
             if let Some(group) = &live.work.group {
-                *of_group.entry(group.clone()).or_insert(0) += 1;
+                of_group.entry(group.clone()).or_insert_with(BTreeSet::new).insert(live.run.key.clone());
             }
         }
         assert_eq!(count, self.running_count, "slots are taken by what runs");
