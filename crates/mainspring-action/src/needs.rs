@@ -6,9 +6,11 @@
 //! | a handler | `handler=NAME`, at least with the version of its payload | a program with that handler |
 //! | a handler that cannot be read | [`HANDLERS`] | any program with handlers: its run fails there, with the reason |
 //!
-//! Cost: a handler's body is read.
+//! Cost: a handler's body is read; else a reference is counted.
 //!
 //! Does not know which workers there are.
+
+use std::sync::LazyLock;
 
 use mainspring_job::{Action, Needs, WorkerLabel};
 
@@ -22,16 +24,19 @@ pub const HANDLERS: &str = "handlers";
 
 /// What an action needs of the worker that carries it out.
 pub fn needs(action: &Action) -> Needs {
-    let (label, level) = match Body::decode(action) {
-        _ if action.kind() != HANDLER => (known(SERVER), 0),
-        Ok(Body::Handler(body)) => match handler(&body.name) {
-            Some(label) => (label, body.version),
-            None => (known(HANDLERS), 0),
-        },
-        _ => (known(HANDLERS), 0),
+    if action.kind() != HANDLER {
+        return OF_SERVER.clone();
+    }
+    let of_handler = match Body::decode(action) {
+        Ok(Body::Handler(body)) => handler(&body.name).map(|label| Needs::new([(label, body.version)])),
+        _ => None,
     };
-    Needs::new([(label, level)])
+    of_handler.unwrap_or_else(|| OF_HANDLERS.clone())
 }
+
+/// Those of most actions, made once: each start asks for them.
+static OF_SERVER: LazyLock<Needs> = LazyLock::new(|| Needs::new([(known(SERVER), 0)]));
+static OF_HANDLERS: LazyLock<Needs> = LazyLock::new(|| Needs::new([(known(HANDLERS), 0)]));
 
 /// The label of a handler. `None` if no handler can have that name.
 pub fn handler(name: &str) -> Option<WorkerLabel> {

@@ -179,7 +179,7 @@ impl Jobs {
 
     /// What waits, submitted or tried again, whose payload the handlers of this program could not read: for a
     /// test before a deploy, on a copy of the data. A handler that is not here, and a payload of a newer
-    /// version, wait for a program that has them.
+    /// version, wait for a program that has them. All that waits is in memory meanwhile.
     ///
     /// # Errors
     /// When the store cannot be read, or the jobs are shut down.

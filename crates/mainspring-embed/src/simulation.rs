@@ -167,8 +167,7 @@ impl Simulation {
         let mut store = MemoryStore::new();
         let lease = store.acquire(Shard::WHOLE, &Owner::new("simulation")).map_err(Error::Store)?;
         let worker = Worker::new(WorkerId(lease.epoch), "simulation", CAPACITY);
-        let labels = catalogue.labels().into_iter();
-        let worker = labels.fold(worker, |worker, (label, level)| worker.with_label(label, level));
+        let worker = worker.with_labels(catalogue.labels());
         let state = State {
             planner: Planner::new(lease.epoch, Limits::default()).requiring(needs::needs),
             store,

@@ -25,8 +25,7 @@ pub(crate) type State = u32;
 /// Nothing is begun.
 pub(crate) const ROOT: State = 0;
 
-/// The states of some texts.
-#[derive(Debug)]
+/// The states of some texts. It has no text for people, because the texts are secrets.
 pub(crate) struct Automaton {
     /// The byte that leads to each state.
     bytes: Vec<u8>,

@@ -191,7 +191,7 @@ pub enum Input {
 /// // Its lease has run out, and it was last heard of sixteen seconds ago.
 /// let silent = Some(std::time::Duration::from_secs(16));
 /// let event = WorkerEvent::Gone { id: WorkerId(1), how: Takeover::Unclean, silent };
-/// assert_eq!(event.id(), WorkerId(1));
+/// assert_ne!(event, WorkerEvent::Leaving(WorkerId(1)));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -211,16 +211,6 @@ pub enum WorkerEvent {
         /// started long before is not suspected of its end.
         silent: Option<Duration>,
     },
-}
-
-impl WorkerEvent {
-    /// Whose it is.
-    pub fn id(&self) -> WorkerId {
-        match self {
-            WorkerEvent::Present(worker) => worker.id,
-            WorkerEvent::Leaving(id) | WorkerEvent::Gone { id, .. } => *id,
-        }
-    }
 }
 
 /// Says what a pause is for: one job or everything.

@@ -216,6 +216,13 @@ impl Worker {
         self
     }
 
+    /// The same with several labels, each with its level.
+    #[must_use]
+    pub fn with_labels(mut self, labels: impl IntoIterator<Item = (WorkerLabel, u32)>) -> Worker {
+        self.labels.extend(labels);
+        self
+    }
+
     /// Whether it has all that a run needs.
     pub fn serves(&self, needs: &Needs) -> bool {
         needs.iter().all(|(label, level)| self.labels.get(label).is_some_and(|has| level <= has))

@@ -1,4 +1,4 @@
-// What the streams of the HTTP API carry: OpenAPI has no words for it.
+// Events of the HTTP API's streams, for which OpenAPI has no words.
 //
 // ```text
 // GET runs/{run}/output/events?after=OFFSET

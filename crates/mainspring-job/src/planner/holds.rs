@@ -20,8 +20,8 @@
 
 use jiff::Timestamp;
 
+use super::Planner;
 use super::hold::Hold;
-use super::{Live, Planner};
 use crate::job::Job;
 use crate::name::JobName;
 use crate::policy::Overlap;
@@ -63,20 +63,13 @@ impl Planner {
         let mut open = self.runs.in_the_way(&job.name);
         if job.work.policies.overlap == Overlap::Allow {
             // No run is in the way of another, but each needs a slot.
-            return self.why_no_slot(open.find(|live| live.run.state == RunState::Queued)?);
+            return self.runs.why_no_slot(open.find(|live| live.run.state == RunState::Queued)?);
         }
         let live = open.next()?;
         let key = live.run.key.clone();
         Some(match live.run.state {
             RunState::Running => Hold::Running(key),
-            _ => self.why_no_slot(live).unwrap_or(Hold::Waiting(key)),
+            _ => self.runs.why_no_slot(live).unwrap_or(Hold::Waiting(key)),
         })
-    }
-
-    /// Why a run that may be in line for a slot has none.
-    fn why_no_slot(&self, live: &Live) -> Option<Hold> {
-        let needs = self.unserved().find(|(run, _)| run.key == live.run.key).map(|(_, needs)| needs.clone());
-        let unserved = needs.map(|needs| Hold::Unserved { run: live.run.key.clone(), needs });
-        unserved.or_else(|| self.runs.full_capacity(live))
     }
 }

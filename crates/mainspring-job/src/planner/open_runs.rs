@@ -83,15 +83,19 @@ impl OpenRuns {
         self.iter().filter(is_there).map(|live| live.run.key.clone()).collect()
     }
 
-    /// Why an admitted run has no slot, if its group or the workers that serve it are full.
-    pub(super) fn full_capacity(&self, live: &Live) -> Option<Hold> {
-        let run = live.run.key.clone();
-        let of_group = live.work.group.as_ref().and_then(|group| {
-            let limit = self.slots.full_group(group)?;
+    /// Why a run in line has no slot, if no worker serves it, or its group or those that do are full.
+    pub(super) fn why_no_slot(&self, live: &Live) -> Option<Hold> {
+        let (run, needs) = (live.run.key.clone(), live.needs.as_ref()?);
+        if !self.workers().has_serving(needs) {
+            return Some(Hold::Unserved { run, needs: needs.clone() });
+        }
+        if let Some(group) = &live.work.group
+            && let Some(limit) = self.slots.full_group(group)
+        {
             let holders = self.slots.running_of(group).take(MAX_HOLDERS).cloned().collect();
-            Some(Hold::GroupFull { run: run.clone(), group: group.clone(), limit, holders })
-        });
-        of_group.or_else(|| self.slots.full_workers(live).map(|limit| Hold::ServerFull { run, limit }))
+            return Some(Hold::GroupFull { run, group: group.clone(), limit, holders });
+        }
+        self.workers().full_capacity(needs).map(|limit| Hold::ServerFull { run, limit })
     }
 
     /// Whether a run of this key is open, one that the next turn admits among them.

@@ -136,14 +136,11 @@ impl RunSlots {
         (usize::try_from(limit).unwrap_or(usize::MAX) <= running).then_some(limit)
     }
 
-    /// How many places the workers have that serve a run in line, if none of them is free.
-    pub(super) fn full_workers(&self, live: &Live) -> Option<usize> {
-        self.workers.full_capacity(live.needs.as_ref()?)
-    }
-
-    /// Whether there is a slot for this work beside all that is in line. Of a group it is not said.
+    /// Whether there is a slot for this work beside all that is in line and is served. Of a group it is not
+    /// said.
     pub(super) fn has_spare(&self, work: &Work) -> bool {
-        let in_line: usize = self.lines.values().map(BTreeSet::len).sum();
+        let served = self.lines.iter().filter(|((_, needs), _)| self.workers.has_serving(needs));
+        let in_line: usize = served.map(|(_, line)| line.len()).sum();
         work.group.is_none() && in_line < self.workers.free_count(&self.needs(work))
     }
 

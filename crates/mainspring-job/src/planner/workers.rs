@@ -38,6 +38,11 @@ impl Presence {
     fn free_count(&self) -> usize {
         if self.is_leaving { 0 } else { self.worker.capacity.saturating_sub(self.running_count) }
     }
+
+    /// The least gets the next run.
+    fn rank(&self) -> (Reverse<usize>, u64, &str, WorkerId) {
+        (Reverse(self.free_count()), self.start_count, &self.worker.name, self.worker.id)
+    }
 }
 
 impl Workers {
@@ -101,11 +106,7 @@ impl Workers {
     /// The worker at which a run starts that needs this.
     pub(super) fn choose(&self, needs: &Needs) -> Option<WorkerId> {
         let free = self.serving(needs).filter(|presence| 0 < presence.free_count());
-        let rank = |presence: &&Presence| {
-            let Worker { name, id, .. } = &presence.worker;
-            (Reverse(presence.free_count()), presence.start_count, name.clone(), *id)
-        };
-        free.min_by_key(rank).map(|presence| presence.worker.id)
+        free.min_by(|one, other| one.rank().cmp(&other.rank())).map(|presence| presence.worker.id)
     }
 
     /// A run starts at a worker that was chosen.

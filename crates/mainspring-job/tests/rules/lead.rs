@@ -43,6 +43,20 @@ fn a_start_is_on_disk_ahead_of_its_time_and_says_that_time() {
 }
 
 #[test]
+fn runs_that_no_worker_serves_take_no_place_of_one_that_starts_ahead() {
+    let mut shell = shell_with(2, Vec::new());
+    shell.executes = |action| action.kind() == "process";
+    let mut shell = shell.of_capacity(2);
+    for _ in 0..3 {
+        let unserved = Work::new(Action::new("handler", "{}").unwrap());
+        submit(&mut shell, "2026-01-01T00:00:01Z", unserved);
+    }
+    submit(&mut shell, DUE, work(""));
+    shell.live(AHEAD);
+    assert_eq!((shell.started.len(), shell.planner.unserved().count()), (1, 3));
+}
+
+#[test]
 fn what_is_due_at_once_or_late_waits_for_nothing() {
     let mut shell = shell_with(8, Vec::new());
     submit(&mut shell, "2026-01-01T00:00:00Z", work(""));

@@ -70,8 +70,7 @@ impl StartFailure {
 
 /// The one worker of the server that has a lease: that server.
 pub(super) fn own_worker(lease: Lease, execution: &dyn Execution) -> Worker {
-    let worker = Worker::new(WorkerId(lease.epoch), "this server", execution.capacity());
-    execution.labels().into_iter().fold(worker, |worker, (label, level)| worker.with_label(label, level))
+    Worker::new(WorkerId(lease.epoch), "this server", execution.capacity()).with_labels(execution.labels())
 }
 
 /// See the head of this file.
