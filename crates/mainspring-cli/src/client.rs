@@ -117,7 +117,7 @@ impl Client {
     pub fn ask_with(&mut self, request: Request, comment: Option<String>) -> Result<Response, Error> {
         self.last_id += 1;
         let answers = request.row().answers;
-        let asked = IdentifiedRequest { id: self.last_id, actor: None, comment, own: false, request };
+        let asked = IdentifiedRequest { id: self.last_id, actor: None, comment, request };
         let text = serde_json::to_string(&asked).expect("requests have string keys and finite numbers");
         let sent = match &mut self.channel {
             Channel::Socket(socket) => socket.send(&text),

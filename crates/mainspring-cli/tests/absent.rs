@@ -1,7 +1,6 @@
-//! Shards whose owner was killed, or all jobs, before another server has them: what only looks is answered
-//! all the same.
+//! Jobs whose owner was killed, before another server has them: what only looks is answered all the same.
 //!
-//! The leases of the dead are made long in the database, so that they are not over while a test asks.
+//! The lease of the dead is made long in the database, so that it is not over while a test asks.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,21 +10,21 @@ use nix::sys::signal::Signal;
 
 use crate::asked::until;
 use crate::database::Database;
-use crate::shards::{listening, prepared, shared};
 use crate::site::{Answer, Site};
 use crate::standing::Pair;
-use crate::test_server::{TestServer, write};
+use crate::test_server::TestServer;
 
-/// A server of two. The other was killed, which owned all jobs or two of four shards.
+/// A server of two. The other was killed, which owned the jobs.
 struct RemainingServer {
     folder: PathBuf,
     database: Database,
     site: Site,
-    /// How many shards there are.
-    count: usize,
-    /// The jobs that wrote something, of which each owner had some.
+    /// The jobs that wrote something.
     names: Vec<String>,
 }
+
+/// What `status` says of it.
+const TROUBLE: &str = "nobody answers for the jobs: what is shown is from the database";
 
 /// The jobs that write something.
 fn names() -> Vec<String> {
@@ -60,43 +59,14 @@ fn begin(database: &Database, servers: [&TestServer; 2]) {
 }
 
 impl RemainingServer {
-    /// Of four shards. Of the server that was killed a job runs.
-    fn behind(name: &str) -> Option<RemainingServer> {
-        let (folder, database) = prepared(name, 4)?;
-        write(&folder.join("jobs.toml"), &jobs());
-        let mut sites = vec![listening(&folder, "one", &[]), listening(&folder, "other", &[])];
-        shared(&database, 2, 2, 4);
-        begin(&database, [&sites[0].served, &sites[1].served]);
-        let of_long = "FROM mainspring.server AS v JOIN mainspring.shard AS s ON s.server = v.id
-            JOIN mainspring.job AS j ON j.shard = s.shard WHERE j.name = 'long'";
-        let server = database.ask(&format!("SELECT v.id {of_long}"));
-        let address = database.ask(&format!("SELECT v.address {of_long}"));
-        let is_dead = |site: &Site| address.starts_with(site.served.folder.to_str().unwrap());
-        let place = sites.iter().position(is_dead).unwrap();
-        let running = sites.remove(place).served.running;
-        running.signal(Signal::SIGKILL);
-        assert_eq!(running.end().0.code(), None);
-        keep_leases(&database, &server, "2");
-        Some(RemainingServer { folder, database, site: sites.remove(0), count: 4, names: names() })
-    }
-
     /// Of an owner and a standby.
-    fn behind_an_owner(name: &str) -> Option<RemainingServer> {
+    fn behind(name: &str) -> Option<RemainingServer> {
         let Pair { folder, owner, site, database } = Pair::with(name, |_| jobs())?;
         begin(&database, [&owner, &site.served]);
-        let server = database.ask("SELECT server FROM mainspring.shard");
         owner.running.signal(Signal::SIGKILL);
         assert_eq!(owner.running.end().0.code(), None);
-        keep_leases(&database, &server, "1");
-        Some(RemainingServer { folder, database, site, count: 1, names: names() })
-    }
-
-    /// What `status` says of it.
-    fn trouble(&self) -> &'static str {
-        match self.count {
-            1 => "nobody answers for the jobs: what is shown is from the database",
-            _ => "nobody answers for shards ",
-        }
+        keep_lease(&database);
+        Some(RemainingServer { folder, database, site, names: names() })
     }
 
     fn all(&self) -> Vec<&str> {
@@ -118,25 +88,23 @@ impl RemainingServer {
     }
 }
 
-/// Lets the leases of this server, of which there are so many, last for an hour from now on, though it is
-/// dead.
-fn keep_leases(database: &Database, server: &str, count: &str) {
-    let of = format!("server = '{server}' AND owner <> ''");
-    database
-        .ask(&format!("UPDATE mainspring.shard SET until = clock_timestamp() + interval '1 h' WHERE {of}"));
+/// Lets the lease last for an hour from now on, though its owner is dead.
+fn keep_lease(database: &Database) {
+    database.ask("UPDATE mainspring.shard SET until = clock_timestamp() + interval '1 h'");
     let lasting = "clock_timestamp() + interval '30 min' < until";
-    let sql = format!("SELECT count(*) FILTER (WHERE {lasting}) FROM mainspring.shard WHERE {of}");
-    until(database, &sql, count);
+    until(database, &format!("SELECT count(*) FILTER (WHERE {lasting}) FROM mainspring.shard"), "1");
 }
 
-fn commands_that_look_are_answered(mut left: RemainingServer) {
+#[test]
+fn commands_that_look_are_answered_by_a_standby_until_it_owns_the_jobs() {
+    let Some(mut left) = RemainingServer::behind("absent-commands") else { return };
     left.says(&["list"], &left.all());
     left.says(&["list"], &["paused"]);
     left.says(&["list", "--json"], &["\"running\": 1"]);
-    let counts = ["jobs           14", "pending        8", "jobs.toml: good, 14 jobs", left.trouble()];
+    let counts = ["jobs           14", "pending        8", "jobs.toml: good, 14 jobs", TROUBLE];
     left.says(&["status"], &counts);
     let told = left.site.served.ask(&["doctor"]).stdout;
-    assert!(told.contains(left.trouble()), "{told}");
+    assert!(told.contains(TROUBLE), "{told}");
     left.says(&["list", "--pending"], &["later-0", "later-1", "later-6", "later-7"]);
     left.says(&["history"], &left.all());
     left.says(&["dead", "list"], &["dies@"]);
@@ -154,10 +122,7 @@ fn commands_that_look_are_answered(mut left: RemainingServer) {
     left.database.ask(
         "UPDATE mainspring.shard SET until = '-infinity' WHERE until > clock_timestamp() + interval '1 min'",
     );
-    shared(&left.database, 1, left.count, left.count);
-    if left.count == 1 {
-        left.site.served.running.wait_for(&["mainspring", ", data in "]);
-    }
+    left.site.served.running.wait_for(&["mainspring", ", data in "]);
     let abandoned = "SELECT count(*) FROM mainspring.run WHERE job = 'long' AND state = 'abandoned'";
     until(&left.database, abandoned, "1");
     left.says(&["status"], &["jobs           14", "pending        8"]);
@@ -168,26 +133,14 @@ fn commands_that_look_are_answered(mut left: RemainingServer) {
 }
 
 #[test]
-fn commands_that_look_are_answered_from_the_database_until_another_server_has_the_shards() {
-    let Some(left) = RemainingServer::behind("absent-commands") else { return };
-    commands_that_look_are_answered(left);
-}
-
-#[test]
-fn commands_that_look_are_answered_by_a_standby_until_it_owns_the_jobs() {
-    let Some(left) = RemainingServer::behind_an_owner("absent-owner-commands") else { return };
-    commands_that_look_are_answered(left);
-}
-
-fn the_api_answers_what_looks(left: RemainingServer) {
+fn the_api_of_a_standby_answers_what_only_looks_when_the_owner_was_killed() {
+    let Some(left) = RemainingServer::behind("absent-http") else { return };
     let token = left.site.token("ada", Scope::Operate);
     let get = |path: &str| left.get(path, &token);
     let status = get("/api/v1/status").json();
     assert_eq!((&status["jobs"], &status["pending"]), (&14.into(), &8.into()), "{status}");
     assert_eq!((&status["dead"], &status["running"]), (&1.into(), &1.into()), "{status}");
-    assert!(status["troubles"].to_string().contains(left.trouble()), "{status}");
-    let shards = status["cluster"]["shards"].as_array().map_or(1, Vec::len);
-    assert_eq!(shards, left.count, "{status}");
+    assert!(status["troubles"].to_string().contains(TROUBLE), "{status}");
     let jobs = get("/api/v1/jobs").json();
     assert_eq!(jobs["items"].as_array().unwrap().len(), 14);
     assert!(!jobs.to_string().contains("mismatched"), "{jobs}");
@@ -204,21 +157,9 @@ fn the_api_answers_what_looks(left: RemainingServer) {
         let output = get(&format!("{of_run}/output"));
         assert!(String::from_utf8_lossy(&output.body).contains("wrote this"), "{job}: {output:?}");
     }
-    // A server is ready when somebody answers for all shards.
+    // A server is ready when somebody answers for the jobs.
     assert_eq!(left.site.get("/readyz", &token).status, 503);
     assert_eq!(left.site.get("/metrics", &token).status, 200);
     left.site.stop();
     let _ = fs::remove_dir_all(&left.folder);
-}
-
-#[test]
-fn the_api_answers_what_only_looks_for_shards_whose_owner_was_killed() {
-    let Some(left) = RemainingServer::behind("absent-http") else { return };
-    the_api_answers_what_looks(left);
-}
-
-#[test]
-fn the_api_of_a_standby_answers_what_only_looks_when_the_owner_was_killed() {
-    let Some(left) = RemainingServer::behind_an_owner("absent-owner-http") else { return };
-    the_api_answers_what_looks(left);
 }

@@ -140,7 +140,6 @@ const ROWS: &[Row] = &[
     ),
     row("store copy", &["sqlite:no/such/folder", "postgres://nobody@localhost/none"], None),
     row("store migrate", &["--preview"], None),
-    row("store shards", &["--store", "postgres://nobody@localhost/none"], None),
     row("completions", &["bash"], None),
     row("man", &[], None),
 ];

@@ -34,10 +34,10 @@ fn a_number_of_a_running_server_that_is_not_that_of_the_rows_is_told() {
     assert_eq!(finding(&report, "counts")["level"], "ok", "{report}");
     let store = rusqlite::Connection::open(served.folder.join("data/mainspring.db")).unwrap();
     store.busy_timeout(std::time::Duration::from_secs(30)).unwrap();
-    store.execute("UPDATE shard SET runs = runs + 2, pending = pending + 1", []).unwrap();
+    store.execute("UPDATE head SET runs = runs + 2, pending = pending + 1", []).unwrap();
     served.says(&["doctor"], 1, "BAD      counts      it keeps that it has 3 runs, and it has 1\n");
     served.says(&["doctor"], 1, "BAD      counts      it keeps that it has 1 pending jobs, and it has 0\n");
-    store.execute("UPDATE shard SET runs = runs - 2, pending = pending - 1", []).unwrap();
+    store.execute("UPDATE head SET runs = runs - 2, pending = pending - 1", []).unwrap();
     served.says(&["doctor"], 0, "ok       counts ");
     served.stop();
 }

@@ -452,7 +452,7 @@ fn a_silent_job_is_in_trouble_and_jobs_beyond_the_limit_are_metered_together() {
     assert_eq!(value("mainspring_output_lost_bytes_total"), Some("0"));
     // Those that only servers have which share a database.
     let of_cluster = [
-        "shards_owned",
+        "planner",
         "lease_seconds_left",
         "takeovers",
         "fenced",

@@ -33,8 +33,6 @@ mod embedded;
 mod equal;
 mod fault;
 mod folders;
-#[cfg(feature = "web")]
-mod followers;
 mod golden;
 mod habits;
 #[cfg(feature = "web")]
@@ -48,7 +46,6 @@ mod live;
 mod locked;
 mod logs;
 mod meaning;
-mod moves;
 #[cfg(feature = "web")]
 mod nameless;
 mod names;
@@ -78,8 +75,6 @@ mod scratch;
 #[cfg(feature = "web")]
 mod secrets;
 mod serve;
-#[cfg(feature = "web")]
-mod shards;
 #[cfg(feature = "web")]
 mod shifted;
 #[cfg(feature = "web")]

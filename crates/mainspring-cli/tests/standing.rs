@@ -94,7 +94,7 @@ fn a_standby_answers_over_http_by_way_of_the_owner_and_refuses_nobody_when_it_ta
     let metrics = site.get("/metrics", &token);
     let text = String::from_utf8_lossy(&metrics.body);
     assert_eq!(metrics.status, 200, "{text}");
-    assert!(text.contains("\nmainspring_shards_owned 0"), "{text}");
+    assert!(text.contains("\nmainspring_planner 0"), "{text}");
     for own in ["build_info{", "process_resident_memory_bytes ", "http_requests_total{", "refused_total{"] {
         assert!(text.contains(&format!("\nmainspring_{own}")), "{own}: {text}");
     }

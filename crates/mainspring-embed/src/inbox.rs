@@ -15,7 +15,7 @@
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::Duration;
 
-use mainspring_job::{Shard, StoreError};
+use mainspring_job::StoreError;
 use mainspring_postgres::{Entry, Inbox};
 use mainspring_server::protocol::{ErrorKind, ErrorWire};
 use mainspring_server::server::program_calls::{CallRefusal, Caller, Promise};
@@ -43,7 +43,7 @@ pub(crate) fn work(inbox: &mut Inbox, caller: &Caller, ended: &Receiver<()>) {
 fn turn(inbox: &mut Inbox, caller: &Caller) -> Result<usize, StoreError> {
     let mut promised: Vec<(i64, Promise)> = Vec::new();
     let mut replies = Vec::new();
-    for entry in inbox.waiting(&[Shard::WHOLE])? {
+    for entry in inbox.waiting()? {
         let asked = serde_json::from_str::<ForwardedCommand>(&entry.request);
         let Some(forwarded) = asked.ok().filter(|_| entry.waits) else {
             refuse(inbox, &entry, &mut replies)?;

@@ -17,7 +17,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use mainspring_action::body::Body;
 use mainspring_job::{
-    AuditQuery, AuditRow, Cursor, JobName, MAX_PAGE, Once, OnceId, Query, Reader, Run, Shard, StoreError,
+    AuditQuery, AuditRow, Cursor, JobName, MAX_PAGE, Once, OnceId, Query, Reader, Run, StoreError,
 };
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error as ServerError;
@@ -172,7 +172,7 @@ impl Jobs {
         let first = OnceId::first_at(Timestamp::MIN);
         self.read(|reader| {
             pages(most, |limit, last: Option<&Once>| {
-                reader.load(Shard::WHOLE, last.map_or(first, |last| last.id), Timestamp::MAX, limit)
+                reader.load(last.map_or(first, |last| last.id), Timestamp::MAX, limit)
             })
         })
     }
@@ -186,9 +186,7 @@ impl Jobs {
     pub fn check_payloads(&self) -> Result<Vec<UnreadablePayload>, Error> {
         let waiting = self.waiting(usize::MAX)?;
         let open = self.read(|reader| {
-            pages(usize::MAX, |limit, last: Option<&Run>| {
-                reader.open_runs(Shard::WHOLE, last.map(|run| &run.key), limit)
-            })
+            pages(usize::MAX, |limit, last: Option<&Run>| reader.open_runs(last.map(|run| &run.key), limit))
         })?;
         let waiting = waiting.iter().map(|once| (&once.name, once.id.due, &once.work));
         let open = open.iter().filter_map(|run| Some((&run.key.job, run.due, run.work.as_ref()?)));
@@ -212,7 +210,7 @@ impl Jobs {
             pages(most, |limit, last: Option<&AuditRow>| {
                 let mut query = AuditQuery::new(limit);
                 query.before = last.map(|last| last.number);
-                reader.audit(Shard::WHOLE, &query)
+                reader.audit(&query)
             })
         })
     }
@@ -221,7 +219,7 @@ impl Jobs {
         self.read(|reader| {
             pages(most, |limit, last| {
                 (query.limit, query.cursor) = (limit, last.map(Cursor::of));
-                reader.find(Shard::WHOLE, &query)
+                reader.find(&query)
             })
         })
     }

@@ -22,7 +22,7 @@ use mainspring_server::log::Style;
 use mainspring_server::server::listener::Listener;
 use mainspring_server::server::program_calls::Calls;
 use mainspring_server::server::rate::Rates;
-use mainspring_server::server::{Host, Keeping, Server, Serving, ShardFilter, Stopping, Stores};
+use mainspring_server::server::{Host, Keeping, Server, Serving, Stopping, Stores};
 
 use crate::catalogue::Catalogue;
 use crate::client::Client;
@@ -113,6 +113,5 @@ fn serving(
         listener,
         control: None,
         log: Style::default(),
-        shard_filter: ShardFilter::WHOLE,
     })
 }

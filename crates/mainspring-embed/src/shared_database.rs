@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  stand by ── a lease ──▶ the loop, and the thread of the inbox ── the lease is lost ──▶ stand by
-//!      └─ asked each second                     └─ the jobs are shut down: the shard is released
+//!      └─ asked each second                     └─ the jobs are shut down: the lease is released
 //! ```
 //!
 //! Cost: two threads and three sessions; a question to the database each second at a program that stands by.
@@ -16,7 +16,7 @@ use std::thread;
 use std::time::Duration;
 
 use mainspring_exec::clock::boot_time;
-use mainspring_job::{Lease, Owner, Shard, Store, StoreError};
+use mainspring_job::{Lease, Owner, Store, StoreError};
 use mainspring_postgres::{Identity, Inbox, Location, PostgresStore};
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error as ServerError;
@@ -36,7 +36,7 @@ use crate::page::PageListener;
 use crate::parts::{Parts, setup};
 use crate::started_member::StartedMember;
 
-/// How often the shard is asked for.
+/// How often the lease is asked for.
 const ASK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Which database, and where this program keeps what is its own.
@@ -197,7 +197,7 @@ impl Tenure {
                 return self.prepare(store, lease, asked).map(Some);
             }
             Err(StoreError::Held { by, .. }) => format!("{by} owns the jobs"),
-            // At the start people are told, as of a database with several shards. Later it may pass.
+            // At the start people are told. Later it may pass.
             Err(error @ StoreError::Io(_)) if !self.has_started => return Err(Error::Store(error)),
             Err(
                 error @ (StoreError::Busy
@@ -221,7 +221,7 @@ impl Tenure {
             Some(store) => store,
             None => PostgresStore::open(&self.location, self.identity.clone())?,
         };
-        match store.acquire(Shard::WHOLE, &self.owner) {
+        match store.acquire(&self.owner) {
             Ok(lease) => Ok((store, lease)),
             Err(error) => {
                 self.opened = Some(store);

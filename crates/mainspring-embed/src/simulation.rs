@@ -27,7 +27,7 @@ use mainspring_action::needs;
 use mainspring_exec::clock::Moment;
 use mainspring_job::{
     Command, Definitions, Failure, Input, Lease, Limits, MemoryStore, Outcome, Output, Owner, Planner,
-    Reader, Reply, Shard, Start, Store, StoreError, Ticket, Worker, WorkerEvent, WorkerId, turn,
+    Reader, Reply, Start, Store, StoreError, Ticket, Worker, WorkerEvent, WorkerId, turn,
 };
 use mainspring_server::server::program_calls::audit;
 
@@ -165,7 +165,7 @@ impl Simulation {
         definitions: Definitions,
     ) -> Result<Arc<Simulation>, Error> {
         let mut store = MemoryStore::new();
-        let lease = store.acquire(Shard::WHOLE, &Owner::new("simulation")).map_err(Error::Store)?;
+        let lease = store.acquire(&Owner::new("simulation")).map_err(Error::Store)?;
         let worker = Worker::new(WorkerId(lease.epoch), "simulation", CAPACITY);
         let worker = worker.with_labels(catalogue.labels());
         let state = State {

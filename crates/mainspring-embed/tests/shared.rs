@@ -217,13 +217,6 @@ fn commands_work_where_the_jobs_are_not_owned(database: &Database) {
     assert_eq!(example::greeted(&database.url(), 3).unwrap(), 3);
     let text = "postgres://ada:s3cret@db1:x/jobs";
     assert!(!Jobs::connect(text).unwrap_err().to_string().contains("s3cret"));
-
-    // Who knows of one shard takes no part where there are several, and says so.
-    database.ask("UPDATE mainspring.meta SET shards = 4");
-    let refused = Jobs::connect(&database.url()).unwrap().start().unwrap_err();
-    assert!(refused.to_string().contains("spread over 4 shards"), "{refused}");
-    database.ask("UPDATE mainspring.meta SET shards = 1");
-    Jobs::connect(&database.url()).unwrap().start().unwrap().shutdown(LONG).unwrap();
 }
 
 fn a_takeover_has_a_greater_fence_and_goes_on_without_its_page(database: &Database) {

@@ -93,11 +93,11 @@ impl AuditRow {
 ///
 /// # Example
 /// ```
-/// use mainspring_job::{AuditQuery, MemoryStore, Reader, Shard};
+/// use mainspring_job::{AuditQuery, MemoryStore, Reader};
 ///
 /// let mut query = AuditQuery::new(50);
 /// query.actor = Some("ada".to_owned());
-/// let page = MemoryStore::new().audit(Shard::WHOLE, &query)?;
+/// let page = MemoryStore::new().audit(&query)?;
 /// // The next page begins after the last of this one.
 /// query.before = page.last().map(|row| row.number);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -25,7 +25,7 @@ use crate::once::{Once, OnceId, Submission};
 use crate::operation::{Answer, Batch, Operation};
 use crate::run::{Run, RunKey};
 use crate::state::RunState;
-use crate::store::{Reader, Shard, StoreError};
+use crate::store::{Reader, StoreError};
 use crate::work::Work;
 
 /// What has the key or the name that a submission asked for.
@@ -97,26 +97,22 @@ impl Holder {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn find<R: Reader + ?Sized>(
-        reader: &mut R,
-        shard: Shard,
-        once: &Once,
-    ) -> Result<Option<Holder>, StoreError> {
+    pub fn find<R: Reader + ?Sized>(reader: &mut R, once: &Once) -> Result<Option<Holder>, StoreError> {
         let key = once.key.as_deref();
         if let Some(key) = key
-            && let Some((id, name)) = reader.keyed(shard, key)?
+            && let Some((id, name)) = reader.keyed(key)?
         {
-            let waiting = reader.pending_named(shard, &name)?.filter(|found| found.id == id);
+            let waiting = reader.pending_named(&name)?.filter(|found| found.id == id);
             if waiting.is_some() {
                 return Ok(waiting.map(Holder::waiting));
             }
-            let run = reader.run(shard, &RunKey::new(name, id.due))?;
+            let run = reader.run(&RunKey::new(name, id.due))?;
             return Ok(run.map(|run| Holder::of_run(Some(id), Some(key), run)));
         }
-        if let Some(found) = reader.pending_named(shard, &once.name)? {
+        if let Some(found) = reader.pending_named(&once.name)? {
             return Ok(Some(Holder::waiting(found)));
         }
-        let run = reader.run(shard, &RunKey::new(once.name.clone(), once.id.due))?;
+        let run = reader.run(&RunKey::new(once.name.clone(), once.id.due))?;
         Ok(run.map(|run| Holder::of_run(None, None, run)))
     }
 
@@ -129,14 +125,13 @@ impl Holder {
     /// When one cannot be read.
     pub fn of_batch<R: Reader + ?Sized>(
         reader: &mut R,
-        shard: Shard,
         batch: &Batch,
         answers: &[Answer],
     ) -> Result<Vec<(usize, Holder)>, StoreError> {
         let mut holders = Vec::new();
         for (index, (operation, answer)) in batch.operations.iter().zip(answers).enumerate() {
             if let (Operation::Submit(once), Answer::Duplicate(_)) = (operation, answer)
-                && let Some(holder) = Holder::find(reader, shard, once)?
+                && let Some(holder) = Holder::find(reader, once)?
             {
                 holders.push((index, holder));
             }

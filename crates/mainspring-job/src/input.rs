@@ -25,11 +25,11 @@ use crate::worker::{Worker, WorkerId};
 ///
 /// # Example
 /// ```
-/// # use mainspring_job::{Input, Limits, MemoryStore, Owner, Planner, Shard, Store};
+/// # use mainspring_job::{Input, Limits, MemoryStore, Owner, Planner, Store};
 /// use mainspring_job::{Command, Output, PauseTerms, Scope, Ticket};
 ///
 /// # let mut store = MemoryStore::new();
-/// # let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
+/// # let lease = store.acquire(&Owner::new("example"))?;
 /// # let mut planner = Planner::new(lease.epoch, Limits::default());
 /// # let now: mainspring_job::jiff::Timestamp = "2026-11-21T08:00:00Z".parse()?;
 /// # let mut outputs = Vec::new();
@@ -51,11 +51,11 @@ pub struct Ticket(pub u64);
 ///
 /// # Example
 /// ```
-/// # use mainspring_job::{Input, Limits, MemoryStore, Owner, Planner, Shard, Store};
+/// # use mainspring_job::{Input, Limits, MemoryStore, Owner, Planner, Store};
 /// use mainspring_job::Output;
 ///
 /// # let mut store = MemoryStore::new();
-/// # let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
+/// # let lease = store.acquire(&Owner::new("example"))?;
 /// # let mut planner = Planner::new(lease.epoch, Limits::default());
 /// # let now: mainspring_job::jiff::Timestamp = "2026-11-21T08:00:00Z".parse()?;
 /// # let mut outputs = Vec::new();
@@ -91,22 +91,6 @@ pub enum Input {
         job: JobName,
         /// The end of that run.
         at: Timestamp,
-    },
-    /// Jobs have come from other shards, of which the store has made them ours: they go on where they were.
-    /// Told before the definitions that brought them here. Of what is defined here nothing is taken in.
-    Arrived {
-        /// What is known of them, removed ones too.
-        jobs: Vec<JobRecord>,
-        /// What they were, as in [`Input::Restore`].
-        former: Vec<Job>,
-        /// Those of their runs that wait.
-        runs: Vec<Run>,
-    },
-    /// Other shards have jobs from here, and what waited of them. They are forgotten, and nothing is
-    /// recorded of them. What runs goes on to its end, and is not tried again.
-    Departed {
-        /// Those that were taken.
-        jobs: Vec<JobName>,
     },
     /// Something happens to a worker. Those that are there are told before [`Input::Begin`]: what runs at
     /// them goes on.
@@ -217,11 +201,11 @@ pub enum WorkerEvent {
 ///
 /// # Example
 /// ```
-/// # use mainspring_job::{Input, Limits, MemoryStore, Owner, Planner, Shard, Store};
+/// # use mainspring_job::{Input, Limits, MemoryStore, Owner, Planner, Store};
 /// use mainspring_job::{Command, PauseTerms, Scope, Ticket};
 ///
 /// # let mut store = MemoryStore::new();
-/// # let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
+/// # let lease = store.acquire(&Owner::new("example"))?;
 /// # let mut planner = Planner::new(lease.epoch, Limits::default());
 /// # let now: mainspring_job::jiff::Timestamp = "2026-11-21T08:00:00Z".parse()?;
 /// # let mut outputs = Vec::new();
@@ -246,11 +230,11 @@ pub enum Scope {
 ///
 /// # Example
 /// ```
-/// # use mainspring_job::{Input, Limits, MemoryStore, Owner, Planner, Shard, Store};
+/// # use mainspring_job::{Input, Limits, MemoryStore, Owner, Planner, Store};
 /// use mainspring_job::{Action, Command, Output, Reply, Submission, Ticket, Work};
 ///
 /// # let mut store = MemoryStore::new();
-/// # let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
+/// # let lease = store.acquire(&Owner::new("example"))?;
 /// # let mut planner = Planner::new(lease.epoch, Limits::default());
 /// # let now: mainspring_job::jiff::Timestamp = "2026-11-21T08:00:00Z".parse()?;
 /// # let mut outputs = Vec::new();
@@ -264,7 +248,7 @@ pub enum Scope {
 /// }
 /// # while let Some(batch) = planner.take_batch() {
 /// #     let answers = store.commit(lease, &batch)?.answers;
-/// #     let holders = mainspring_job::Holder::of_batch(&mut store, lease.shard, &batch, &answers)?;
+/// #     let holders = mainspring_job::Holder::of_batch(&mut store, &batch, &answers)?;
 /// #     planner.handle(now, Input::Holders(holders), &mut outputs);
 /// #     planner.handle(now, Input::Committed { number: batch.number, answers }, &mut outputs);
 /// # }
@@ -375,12 +359,12 @@ impl RunRequest {
 ///
 /// # Example
 /// ```
-/// # use mainspring_job::{Input, Limits, MemoryStore, Owner, Planner, Shard, Store};
+/// # use mainspring_job::{Input, Limits, MemoryStore, Owner, Planner, Store};
 /// use mainspring_job::cron::Schedule;
 /// use mainspring_job::{Action, Command, Definitions, Group, Job, Prune, Ticket, Timetable, Work};
 ///
 /// # let mut store = MemoryStore::new();
-/// # let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
+/// # let lease = store.acquire(&Owner::new("example"))?;
 /// # let mut planner = Planner::new(lease.epoch, Limits::default());
 /// # let now: mainspring_job::jiff::Timestamp = "2026-11-21T08:00:00Z".parse()?;
 /// # let mut outputs = Vec::new();
@@ -409,16 +393,12 @@ pub struct Definitions {
     pub groups: Vec<Group>,
     /// Whether jobs and groups of this source that are not in the set are removed.
     pub prune: Prune,
-    /// Jobs of the source that belong to other shards. Those that are here stay as they are, until
-    /// [`Input::Departed`] says that another shard has them.
-    pub elsewhere: Vec<JobName>,
 }
 
 impl Definitions {
     /// Jobs from a source, without groups. What the source held before and is not among them stays.
     pub fn new(source: impl Into<String>, jobs: Vec<Job>) -> Definitions {
-        let (groups, elsewhere) = (Vec::new(), Vec::new());
-        Definitions { source: source.into(), jobs, groups, prune: Prune::Keep, elsewhere }
+        Definitions { source: source.into(), jobs, groups: Vec::new(), prune: Prune::Keep }
     }
 
     /// The same with groups.
@@ -431,12 +411,6 @@ impl Definitions {
     #[must_use]
     pub fn with_prune(self, prune: Prune) -> Definitions {
         Definitions { prune, ..self }
-    }
-
-    /// The same, and these belong to other shards.
-    #[must_use]
-    pub fn with_elsewhere(self, elsewhere: Vec<JobName>) -> Definitions {
-        Definitions { elsewhere, ..self }
     }
 }
 

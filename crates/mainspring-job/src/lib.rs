@@ -14,13 +14,13 @@
 //! ```
 //! use mainspring_job::cron::Schedule;
 //! use mainspring_job::{
-//!     Action, Command, Definitions, Input, Job, Limits, MemoryStore, Outcome, Output, Owner, Planner, Shard,
+//!     Action, Command, Definitions, Input, Job, Limits, MemoryStore, Outcome, Output, Owner, Planner,
 //!     Store, Ticket, Timetable, Work, Worker, WorkerEvent, WorkerId,
 //! };
 //! use std::error::Error;
 //!
 //! let mut store = MemoryStore::new();
-//! let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
+//! let lease = store.acquire(&Owner::new("example"))?;
 //! let mut planner = Planner::new(lease.epoch, Limits::default());
 //! let mut turn = |now: &str, input: Input| -> Result<Vec<Output>, Box<dyn Error>> {
 //!     let (now, mut outputs) = (now.parse()?, Vec::new());
@@ -123,7 +123,6 @@ pub mod planner;
 pub mod store;
 
 pub mod holder;
-mod placement;
 #[cfg(any(test, feature = "contract"))]
 #[path = "store/contract/replay.rs"]
 #[allow(dead_code, reason = "the suite and the tests use different parts")]
@@ -157,13 +156,12 @@ pub use name::{JobName, MAX_NAME_CHARS, NameError};
 #[doc(inline)]
 pub use once::{MAX_KEY_BYTES, Once, OnceId, Submission};
 #[doc(inline)]
-pub use operation::{Answer, Batch, MAX_BATCH_OPERATIONS, MAX_PRUNED, Operation, Takeover};
+pub use operation::{Answer, Assignment, Batch, MAX_BATCH_OPERATIONS, MAX_PRUNED, Operation, Takeover};
 #[doc(inline)]
 pub use outcome::{Failure, MAX_MESSAGE_BYTES, Outcome};
 #[doc(inline)]
 pub use output::{ApplyReport, Note, Output, Reply, Start};
 #[doc(inline)]
-pub use placement::Placement;
 #[doc(inline)]
 pub use planner::{
     Hold, Limits, Load, MAX_BACKFILL_RUNS, MAX_CRASHES, MAX_FOLLOWERS, MAX_ON_PROBATION,
@@ -189,9 +187,9 @@ pub use state::RunState;
 pub use store::contract;
 #[doc(inline)]
 pub use store::{
-    Arrivals, Commit, Counts, Cursor, KeptOutput, LEASE_MARGIN, Lease, LeaseAge, LeaseDeadlines,
-    MAX_KEPT_OUTPUT_BYTES, MAX_PAGE, MemoryStore, Order, OutputKeeper, Owner, Query, Reader, Renewal, Shard,
-    Spread, Stats, Store, StoreError,
+    Commit, Counts, Cursor, KeptOutput, LEASE_MARGIN, Lease, LeaseAge, LeaseDeadlines, MAX_KEPT_OUTPUT_BYTES,
+    MAX_PAGE, MemoryStore, Order, OutputKeeper, Owner, Query, Reader, Renewal, Spread, Stats, Store,
+    StoreError,
 };
 #[doc(inline)]
 pub use timetable::{

@@ -36,9 +36,6 @@ pub const MAX_BATCH_OPERATIONS: usize = 1_024;
 /// | | a run under the same key | `Duplicate`; the pending job is gone from there |
 /// | `Plan` | no run under the key | `New` |
 /// | | one | `Duplicate` |
-/// | `Plan`, `Begin`, `Move` to an open state | a job that another shard has: see [`Store::take`](crate::Store::take) | `Gone` |
-/// | `Fire` of a run of a job | the same | `Gone`; the pending job is gone from there, and its key |
-/// | `Mark`, `Rewind`, `Forget` | such a job | `New`, and nothing is changed |
 /// | `Begin` | the run in a state that may become running, after the attempt before | `New`: one start record |
 /// | | that attempt, begun already | `Duplicate` |
 /// | `End`, `Clear` | that attempt running | `New` |
@@ -52,10 +49,10 @@ pub const MAX_BATCH_OPERATIONS: usize = 1_024;
 ///
 /// # Example
 /// ```
-/// use mainspring_job::{Action, Answer, Batch, MemoryStore, Once, OnceId, Operation, Owner, Shard, Store, Work};
+/// use mainspring_job::{Action, Answer, Batch, MemoryStore, Once, OnceId, Operation, Owner, Store, Work};
 ///
 /// let mut store = MemoryStore::new();
-/// let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
+/// let lease = store.acquire(&Owner::new("example"))?;
 /// let (due, submitted) = ("2026-11-21T09:00:00Z".parse()?, "2026-11-20T09:00:00Z".parse()?);
 /// let id = OnceId { due, number: 7 };
 /// let once = Once::new(id, submitted, Work::new(Action::new("mail", "to: ada")?));
@@ -186,10 +183,10 @@ pub const MAX_PRUNED: usize = 1_000;
 ///
 /// # Example
 /// ```
-/// use mainspring_job::{Answer, Batch, MemoryStore, Operation, Owner, Shard, Store};
+/// use mainspring_job::{Answer, Batch, MemoryStore, Operation, Owner, Store};
 ///
 /// let mut store = MemoryStore::new();
-/// let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
+/// let lease = store.acquire(&Owner::new("example"))?;
 /// let forget = Operation::Forget { job: "backup".parse()?, absence: None };
 /// let batch = Batch::new(1, vec![forget]);
 /// assert_eq!(store.commit(lease, &batch)?.answers, [Answer::Missing], "there is no such job");
@@ -213,20 +210,20 @@ pub enum Answer {
 ///
 /// # Example
 /// ```
-/// use mainspring_job::{MemoryStore, Owner, Shard, Store, Takeover};
+/// use mainspring_job::{MemoryStore, Owner, Store, Takeover};
 ///
 /// let mut store = MemoryStore::new();
-/// let first = store.acquire(Shard::WHOLE, &Owner::new("first"))?;
+/// let first = store.acquire(&Owner::new("first"))?;
 /// assert_eq!(first.takeover, Takeover::Clean, "there was none before");
 /// // It dies without a word.
-/// let second = store.acquire(Shard::WHOLE, &Owner::new("second"))?;
+/// let second = store.acquire(&Owner::new("second"))?;
 /// assert_eq!(second.takeover, Takeover::Unclean);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "an owner must tell them apart")]
 pub enum Takeover {
-    /// It gave the shard up in good order, or there was none.
+    /// It gave its lease up in good order, or there was none.
     Clean,
     /// It did not: it died, or was fenced out.
     Unclean,
@@ -239,10 +236,10 @@ pub enum Takeover {
 ///
 /// # Example
 /// ```
-/// use mainspring_job::{Batch, MemoryStore, Operation, Owner, PauseTerms, Shard, Store};
+/// use mainspring_job::{Batch, MemoryStore, Operation, Owner, PauseTerms, Store};
 ///
 /// let mut store = MemoryStore::new();
-/// let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
+/// let lease = store.acquire(&Owner::new("example"))?;
 /// let batch = Batch::new(1, vec![Operation::PauseAll(Some(PauseTerms::default()))]);
 /// let answers = store.commit(lease, &batch)?;
 /// // Sent a second time, because the answer was lost: the same answers, and nothing changes.
@@ -256,11 +253,46 @@ pub struct Batch {
     pub number: u64,
     /// In the order in which they are applied.
     pub operations: Vec<Operation>,
+    /// The starts of this batch that other servers carry out: they read them from the store.
+    pub assignments: Vec<Assignment>,
 }
 
 impl Batch {
     /// Operations under a number. The planner makes batches; this is for the tests of stores.
     pub fn new(number: u64, operations: Vec<Operation>) -> Batch {
-        Batch { number, operations }
+        Batch { number, operations, assignments: Vec::new() }
+    }
+}
+
+/// A start that another server carries out: see [`Batch::assignments`]. A store that one server has keeps
+/// none. One that several share keeps each until the attempt has ended, if the operation that begins the
+/// attempt was [`Answer::New`].
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Assignment, Batch, WorkerId};
+///
+/// let key = "backup@2026-11-21T03:00:00Z".parse()?;
+/// let mut batch = Batch::new(1, Vec::new());
+/// batch.assignments.push(Assignment::new(WorkerId(7), key, 1, "{}"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Assignment {
+    /// Where it starts.
+    pub worker: WorkerId,
+    /// Which run.
+    pub key: RunKey,
+    /// Which attempt, from 1.
+    pub attempt: u32,
+    /// What the worker is to know of it, as the shell writes and reads it.
+    pub document: String,
+}
+
+impl Assignment {
+    /// A start at that worker.
+    pub fn new(worker: WorkerId, key: RunKey, attempt: u32, document: impl Into<String>) -> Assignment {
+        Assignment { worker, key, attempt, document: document.into() }
     }
 }

@@ -19,11 +19,11 @@ use crate::worker::WorkerId;
 ///
 /// # Example
 /// ```
-/// # use mainspring_job::{Input, Limits, MemoryStore, Owner, Planner, Shard, Store};
+/// # use mainspring_job::{Input, Limits, MemoryStore, Owner, Planner, Store};
 /// use mainspring_job::{OnceId, Output, Reader, jiff::Timestamp};
 ///
 /// # let mut store = MemoryStore::new();
-/// # let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
+/// # let lease = store.acquire(&Owner::new("example"))?;
 /// # let mut planner = Planner::new(lease.epoch, Limits::default());
 /// # let now: mainspring_job::jiff::Timestamp = "2026-11-21T08:00:00Z".parse()?;
 /// # let mut outputs = Vec::new();
@@ -35,12 +35,12 @@ use crate::worker::WorkerId;
 ///         Output::Reply { ticket, reply } => println!("answer {ticket:?}: {reply:?}"),
 ///         Output::Load { up_to, limit } => {
 ///             let first = OnceId::first_at(Timestamp::MIN);
-///             let pending = store.load(Shard::WHOLE, first, up_to, limit)?;
+///             let pending = store.load(first, up_to, limit)?;
 ///             let is_complete = pending.len() < limit;
 ///             planner.handle(now, Input::Loaded { pending, is_complete }, &mut Vec::new());
 ///         }
 ///         Output::LoadIds { after, up_to, limit } => {
-///             let ids = store.load_ids(Shard::WHOLE, after, up_to, limit)?;
+///             let ids = store.load_ids(after, up_to, limit)?;
 ///             let is_complete = ids.len() < limit;
 ///             planner.handle(now, Input::LoadedIds { ids, is_complete }, &mut Vec::new());
 ///         }
@@ -135,11 +135,11 @@ pub struct Start {
 ///
 /// # Example
 /// ```
-/// # use mainspring_job::{Input, Limits, MemoryStore, Owner, Planner, Shard, Store};
+/// # use mainspring_job::{Input, Limits, MemoryStore, Owner, Planner, Store};
 /// use mainspring_job::{Command, Output, Refusal, Reply, RunRequest, Ticket};
 ///
 /// # let mut store = MemoryStore::new();
-/// # let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
+/// # let lease = store.acquire(&Owner::new("example"))?;
 /// # let mut planner = Planner::new(lease.epoch, Limits::default());
 /// # let now: mainspring_job::jiff::Timestamp = "2026-11-21T08:00:00Z".parse()?;
 /// # let mut outputs = Vec::new();
@@ -196,12 +196,12 @@ pub enum Reply {
 ///
 /// # Example
 /// ```
-/// # use mainspring_job::{Input, Limits, MemoryStore, Owner, Planner, Shard, Store};
+/// # use mainspring_job::{Input, Limits, MemoryStore, Owner, Planner, Store};
 /// use mainspring_job::cron::Schedule;
 /// use mainspring_job::{Action, Command, Definitions, Job, Output, Reply, Ticket, Timetable, Work};
 ///
 /// # let mut store = MemoryStore::new();
-/// # let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
+/// # let lease = store.acquire(&Owner::new("example"))?;
 /// # let mut planner = Planner::new(lease.epoch, Limits::default());
 /// # let now: mainspring_job::jiff::Timestamp = "2026-11-21T08:00:00Z".parse()?;
 /// # let mut outputs = Vec::new();

@@ -14,7 +14,6 @@
 //!                 │ quarantine  what may have killed the server                             │
 //!                 │ pruning     which history has grown enough                              │
 //!                 │ numbers     for what has no name of its own                             │
-//!                 │ incoming    runs of jobs that have come from another shard              │
 //!                 │ ledger      what is to be written, and what waits for it                │ ──▶ Output
 //!                 └─────────────────────────────────────────────────────────────────────────┘
 //! ```
@@ -22,7 +21,7 @@
 //! Each of these parts owns its fields. Its file says and checks what holds among them, and no other file can
 //! break it. The decisions are beside them and go from one part to the next: `restoration`, `definitions`,
 //! `tick`, `occurrence`, `admission`, `start`, `end`, `follow`, `hooks`, `crash`, `one_shots`, `command`,
-//! `moves`, `naming`, `worker_events`.
+//! `naming`, `worker_events`.
 //!
 //! An output leaves the planner only with [`Input::Committed`] of the batch that has its record. A shell that
 //! forgets this gets no outputs at all. Batches are answered in the order in which they were taken, and
@@ -50,7 +49,6 @@ mod followers;
 mod hold;
 mod holds;
 mod hooks;
-mod incoming_jobs;
 mod jobs;
 mod lateness;
 mod ledger;
@@ -58,7 +56,6 @@ mod limits;
 mod live;
 mod lookahead;
 mod lookup;
-mod moves;
 mod naming;
 mod notification_counts;
 mod numbers;
@@ -95,7 +92,6 @@ use crate::worker::Needs;
 use activity::Activity;
 use clock_watch::ClockWatch;
 use followers::Followers;
-use incoming_jobs::IncomingJobs;
 use jobs::Jobs;
 use ledger::Ledger;
 use live::Live;
@@ -126,12 +122,12 @@ pub use quarantine::{MAX_CRASHES, MAX_ON_PROBATION, PROBATION};
 ///
 /// # Example
 /// ```
-/// # use mainspring_job::{Input, Limits, MemoryStore, Owner, Planner, Shard, Store};
+/// # use mainspring_job::{Input, Limits, MemoryStore, Owner, Planner, Store};
 /// use mainspring_job::cron::Schedule;
 /// use mainspring_job::{Action, Command, Definitions, Job, Ticket, Timetable, Work};
 ///
 /// # let mut store = MemoryStore::new();
-/// # let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
+/// # let lease = store.acquire(&Owner::new("example"))?;
 /// # let mut planner = Planner::new(lease.epoch, Limits::default());
 /// # let now: mainspring_job::jiff::Timestamp = "2026-11-21T08:00:00Z".parse()?;
 /// # let mut outputs = Vec::new();
@@ -162,7 +158,6 @@ pub struct Planner {
     quarantine: Quarantine,
     pruning: Pruning,
     numbers: Numbers,
-    incoming_jobs: IncomingJobs,
     ledger: Ledger,
     skips_boot: bool,
 }
@@ -184,7 +179,6 @@ impl Planner {
             quarantine: Quarantine::default(),
             pruning: Pruning::new(limits.once_retention),
             numbers: Numbers::new(epoch),
-            incoming_jobs: IncomingJobs::default(),
             ledger: Ledger::default(),
             skips_boot: false,
             limits,
@@ -252,8 +246,6 @@ impl Planner {
             Input::Restore { jobs, former, runs, paused } => {
                 self.restore(now, jobs, former, runs, paused);
             }
-            Input::Arrived { jobs, former, runs } => self.arrive(now, jobs, former, runs),
-            Input::Departed { jobs } => self.depart(now, &jobs),
             Input::Heard { job, at } => self.silences.hear(&job, at),
             Input::Worker(event) => self.worker(now, event),
             Input::Begin { takeover } => self.begin(now, takeover),

@@ -1,7 +1,7 @@
 //! The store: what is on disk, behind two traits.
 //!
 //! ```text
-//!  Store    acquire ──▶ Lease { shard, epoch } ──▶ commit(lease, batch)     atomic, durable, fenced
+//!  Store    acquire ──▶ Lease { epoch } ──▶ commit(lease, batch)            atomic, durable, fenced
 //!           renew, release                         the owner's
 //!  Reader   load, load_ids(after, up_to)           one-shot jobs that are due, ids of near ones, by (due, number)
 //!           jobs, open_runs                        at boot
@@ -22,13 +22,12 @@
 //!    and what its owner remembers is not what the store has.
 //! 3. An owner that acquires has an epoch greater than every earlier one; from then on every call with an
 //!    earlier one is [`StoreError::Fenced`] and changes nothing. Its lease says whether the owner before it
-//!    had released the shard.
+//!    had released it.
 //! 4. Operations are applied in order, each as the table of [`Operation`](crate::Operation) says.
 //! 5. `load` sees every batch that was committed before, and answers in the order of ids, without gaps up to
 //!    its last row. So does every other question, of every reader.
 //!
-//! The store tells of no new pending jobs. A job comes into a shard only by a commit of its owner, so the
-//! owner knows of it. No job falls between `load` and the timer queue, and no owner looks for the next free
+//! The store tells of no new pending jobs. A job comes into it only by a commit of its owner, so the owner knows of it. No job falls between `load` and the timer queue, and no owner looks for the next free
 //! row.
 //!
 //! | beside that, a store that several servers share will | an embedded one |
@@ -70,7 +69,6 @@ use crate::record::{JobRecord, PauseTerms};
 use crate::run::{Attempt, Run, RunKey};
 use crate::state::RunState;
 
-mod arrivals;
 #[cfg(feature = "contract")]
 pub mod contract;
 mod deadlines;
@@ -79,10 +77,7 @@ mod lending;
 mod memory;
 mod outputs;
 mod query;
-mod shard;
 
-#[doc(inline)]
-pub use arrivals::Arrivals;
 #[doc(inline)]
 pub use deadlines::{LEASE_MARGIN, LeaseAge, LeaseDeadlines};
 #[doc(inline)]
@@ -93,13 +88,11 @@ pub use memory::MemoryStore;
 pub use outputs::{KeptOutput, MAX_KEPT_OUTPUT_BYTES, OutputKeeper};
 #[doc(inline)]
 pub use query::{Counts, Cursor, Order, Query, Spread, Stats};
-#[doc(inline)]
-pub use shard::Shard;
 
 /// The most rows in one answer.
 pub const MAX_PAGE: usize = 10_000;
 
-/// What takes a shard: a server, by its name.
+/// What takes the lease: a server, by its name.
 ///
 /// # Example
 /// ```
@@ -132,22 +125,22 @@ impl Owner {
         Owner { machine_start: machine_start.into(), ..self }
     }
 
-    /// How the owner before ended that did not release its shard, as far as this one can tell.
+    /// How the owner before ended that did not release its lease, as far as this one can tell.
     pub fn takeover_from(&self, machine_start: &str) -> Takeover {
         let is_known = !self.machine_start.is_empty() && !machine_start.is_empty();
         if is_known && self.machine_start != machine_start { Takeover::Rebooted } else { Takeover::Unclean }
     }
 }
 
-/// The right to write to a shard.
+/// The right to write.
 ///
 /// # Example
 /// ```
-/// use mainspring_job::{MemoryStore, Owner, Shard, Store, StoreError};
+/// use mainspring_job::{MemoryStore, Owner, Store, StoreError};
 ///
 /// let mut store = MemoryStore::new();
-/// let first = store.acquire(Shard::WHOLE, &Owner::new("first"))?;
-/// let second = store.acquire(Shard::WHOLE, &Owner::new("second"))?;
+/// let first = store.acquire(&Owner::new("first"))?;
+/// let second = store.acquire(&Owner::new("second"))?;
 /// assert!(first.epoch < second.epoch);
 /// assert!(matches!(store.renew(first), Err(StoreError::Fenced)), "it is the owner no more");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -155,11 +148,9 @@ impl Owner {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Lease {
-    /// Which shard.
-    pub shard: Shard,
     /// Greater than that of every earlier owner.
     pub epoch: u64,
-    /// How the owner before ended: clean if it released the shard or was none; else [`Owner::takeover_from`].
+    /// How the owner before ended: clean if it released its lease or was none; else [`Owner::takeover_from`].
     pub takeover: Takeover,
     /// How long it lasts without a renewal, counted by the owner's boot time from before it asked. `None`: as
     /// long as the store is open.
@@ -172,8 +163,8 @@ pub struct Lease {
 
 impl Lease {
     /// A lease that lasts as long as the store is open.
-    pub fn new(shard: Shard, epoch: u64, takeover: Takeover) -> Lease {
-        Lease { shard, epoch, takeover, lasts: None, now: None, silent: None }
+    pub fn new(epoch: u64, takeover: Takeover) -> Lease {
+        Lease { epoch, takeover, lasts: None, now: None, silent: None }
     }
 }
 
@@ -226,22 +217,22 @@ pub struct Renewal {
 ///
 /// # Example
 /// ```
-/// use mainspring_job::{Batch, MemoryStore, Operation, Owner, Reader, PauseTerms, Shard, Store};
+/// use mainspring_job::{Batch, MemoryStore, Operation, Owner, Reader, PauseTerms, Store};
 ///
 /// let mut store = MemoryStore::new();
-/// let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
+/// let lease = store.acquire(&Owner::new("example"))?;
 /// store.commit(lease, &Batch::new(1, vec![Operation::PauseAll(Some(PauseTerms::new("the disk is full")))]))?;
-/// let (jobs, paused) = store.jobs(Shard::WHOLE)?;
+/// let (jobs, paused) = store.jobs()?;
 /// assert!(jobs.is_empty() && paused.is_some());
 /// store.release(lease)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Store: Reader {
-    /// Takes ownership of a shard; every earlier owner is fenced out.
+    /// Takes ownership; every earlier owner is fenced out.
     ///
     /// # Errors
     /// `Held` while the lease of another lasts. A store whose leases last as long as it is open has none.
-    fn acquire(&mut self, shard: Shard, owner: &Owner) -> Result<Lease, StoreError>;
+    fn acquire(&mut self, owner: &Owner) -> Result<Lease, StoreError>;
 
     /// Says that the owner is still there.
     ///
@@ -261,31 +252,13 @@ pub trait Store: Reader {
         Vec::new()
     }
 
-    /// Keeps that a source was applied which has no job in this shard: see [`Reader::shared_sources`]. A
+    /// Keeps that a source was applied which has no job: see [`Reader::shared_sources`]. A
     /// source of which a job is defined is kept with that.
     ///
     /// # Errors
     /// As `commit`.
     fn keep_source(&mut self, _lease: Lease, _source: &str) -> Result<(), StoreError> {
         Ok(())
-    }
-
-    /// Makes jobs ours that other shards have, as their definitions belong here: from then on the owners of
-    /// those are refused their records, but for ends of what runs. Returns all that is known of these jobs,
-    /// so that it may be asked again. A store with one shard knows of none.
-    ///
-    /// # Errors
-    /// As `commit`.
-    fn take(&mut self, _lease: Lease, _jobs: &[JobName]) -> Result<Arrivals, StoreError> {
-        Ok(Arrivals::default())
-    }
-
-    /// The jobs that other shards have taken from this one since the last call; no other owner is told.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    fn departed(&mut self, _lease: Lease) -> Result<Vec<JobName>, StoreError> {
-        Ok(Vec::new())
     }
 
     /// Makes a batch durable, and answers each of its operations.
@@ -299,13 +272,13 @@ pub trait Store: Reader {
 ///
 /// # Example
 /// ```
-/// use mainspring_job::{MemoryStore, Query, Reader, RunState, Shard};
+/// use mainspring_job::{MemoryStore, Query, Reader, RunState};
 ///
 /// /// How many dead letters a job has, as far as one page holds them.
 /// fn dead_letters(reader: &mut dyn Reader, job: &str) -> Result<usize, Box<dyn std::error::Error>> {
 ///     let mut query = Query::new(100).of(job.parse()?);
 ///     query.states = vec![RunState::Dead];
-///     Ok(reader.find(Shard::WHOLE, &query)?.len())
+///     Ok(reader.find(&query)?.len())
 /// }
 /// assert_eq!(dead_letters(&mut MemoryStore::new(), "backup")?, 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -315,42 +288,30 @@ pub trait Reader {
     ///
     /// # Errors
     /// When it cannot be read.
-    fn load(
-        &mut self,
-        shard: Shard,
-        after: OnceId,
-        up_to: Timestamp,
-        limit: usize,
-    ) -> Result<Vec<Once>, StoreError>;
+    fn load(&mut self, after: OnceId, up_to: Timestamp, limit: usize) -> Result<Vec<Once>, StoreError>;
 
     /// The ids of what [`load`](Reader::load) would answer. A store that reads them without the jobs says so
     /// by writing this anew.
     ///
     /// # Errors
     /// When they cannot be read.
-    fn load_ids(
-        &mut self,
-        shard: Shard,
-        after: OnceId,
-        up_to: Timestamp,
-        limit: usize,
-    ) -> Result<Vec<OnceId>, StoreError> {
-        Ok(self.load(shard, after, up_to, limit)?.into_iter().map(|once| once.id).collect())
+    fn load_ids(&mut self, after: OnceId, up_to: Timestamp, limit: usize) -> Result<Vec<OnceId>, StoreError> {
+        Ok(self.load(after, up_to, limit)?.into_iter().map(|once| once.id).collect())
     }
 
     /// The records of all jobs, removed ones too, and how long everything is paused, if it is.
     ///
     /// # Errors
     /// When they cannot be read.
-    fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, Option<PauseTerms>), StoreError>;
+    fn jobs(&mut self) -> Result<(Vec<JobRecord>, Option<PauseTerms>), StoreError>;
 
-    /// The sources from which a definition of a shard was ever kept, if several servers share the store: it
+    /// The sources from which a definition was ever kept, if several servers share the store: it
     /// says then which definitions are in force, and the files of a new owner do not. `None`: what the owner
     /// reads is in force.
     ///
     /// # Errors
     /// When they cannot be read.
-    fn shared_sources(&mut self, _shard: Shard) -> Result<Option<BTreeSet<String>>, StoreError> {
+    fn shared_sources(&mut self) -> Result<Option<BTreeSet<String>>, StoreError> {
         Ok(None)
     }
 
@@ -359,7 +320,7 @@ pub trait Reader {
     ///
     /// # Errors
     /// When that cannot be read.
-    fn cluster(&mut self, _shard: Shard) -> Result<Option<String>, StoreError> {
+    fn cluster(&mut self) -> Result<Option<String>, StoreError> {
         Ok(None)
     }
 
@@ -367,7 +328,7 @@ pub trait Reader {
     ///
     /// # Errors
     /// When it cannot be read.
-    fn output(&mut self, _shard: Shard, _key: &RunKey) -> Result<Option<KeptOutput>, StoreError> {
+    fn output(&mut self, _key: &RunKey) -> Result<Option<KeptOutput>, StoreError> {
         Ok(None)
     }
 
@@ -375,18 +336,13 @@ pub trait Reader {
     ///
     /// # Errors
     /// When they cannot be read.
-    fn open_runs(
-        &mut self,
-        shard: Shard,
-        after: Option<&RunKey>,
-        limit: usize,
-    ) -> Result<Vec<Run>, StoreError>;
+    fn open_runs(&mut self, after: Option<&RunKey>, limit: usize) -> Result<Vec<Run>, StoreError>;
 
     /// Runs for people's pages, the latest first by the time that the query's order names.
     ///
     /// # Errors
     /// When they cannot be read.
-    fn find(&mut self, shard: Shard, query: &Query) -> Result<Vec<Run>, StoreError>;
+    fn find(&mut self, query: &Query) -> Result<Vec<Run>, StoreError>;
 
     /// Of each of these jobs the run that ended last, as far as there is one: the latest nominal time of
     /// those that are not open. In any order. For lists, which may ask it of a thousand jobs between two
@@ -394,12 +350,12 @@ pub trait Reader {
     ///
     /// # Errors
     /// When they cannot be read.
-    fn last_ended(&mut self, shard: Shard, jobs: &[JobName]) -> Result<Vec<Run>, StoreError> {
+    fn last_ended(&mut self, jobs: &[JobName]) -> Result<Vec<Run>, StoreError> {
         let states: Vec<RunState> = RunState::ALL.into_iter().filter(|state| !state.is_open()).collect();
         let mut found = Vec::new();
         for job in jobs {
             let query = Query { states: states.clone(), ..Query::new(1).of(job.clone()) };
-            found.extend(self.find(shard, &query)?);
+            found.extend(self.find(&query)?);
         }
         Ok(found)
     }
@@ -408,38 +364,38 @@ pub trait Reader {
     ///
     /// # Errors
     /// When it cannot be read.
-    fn run(&mut self, shard: Shard, key: &RunKey) -> Result<Option<Run>, StoreError>;
+    fn run(&mut self, key: &RunKey) -> Result<Option<Run>, StoreError>;
 
     /// The attempts of a run, the first first.
     ///
     /// # Errors
     /// When they cannot be read.
-    fn attempts(&mut self, shard: Shard, key: &RunKey) -> Result<Vec<Attempt>, StoreError>;
+    fn attempts(&mut self, key: &RunKey) -> Result<Vec<Attempt>, StoreError>;
 
     /// The pending one-shot job of that name, if there is one.
     ///
     /// # Errors
     /// When it cannot be read.
-    fn pending_named(&mut self, shard: Shard, name: &JobName) -> Result<Option<Once>, StoreError>;
+    fn pending_named(&mut self, name: &JobName) -> Result<Option<Once>, StoreError>;
 
     /// The one-shot job that has an idempotency key, by id and name: it waits, or its run is kept.
     ///
     /// # Errors
     /// When it cannot be read.
-    fn keyed(&mut self, shard: Shard, key: &str) -> Result<Option<(OnceId, JobName)>, StoreError>;
+    fn keyed(&mut self, key: &str) -> Result<Option<(OnceId, JobName)>, StoreError>;
 
     /// How much there is.
     ///
     /// # Errors
     /// When it cannot be counted.
-    fn counts(&mut self, shard: Shard) -> Result<Counts, StoreError>;
+    fn counts(&mut self) -> Result<Counts, StoreError>;
 
     /// What [`counts`](Reader::counts) answers and is not so, in words; nothing if all of it is. It counts
     /// row by row, which may take seconds: for people who look for trouble. `None`: the store does not count.
     ///
     /// # Errors
     /// When it cannot be counted, or that takes longer than a question may.
-    fn miscounts(&mut self, _shard: Shard) -> Result<Option<Vec<String>>, StoreError> {
+    fn miscounts(&mut self) -> Result<Option<Vec<String>>, StoreError> {
         Ok(None)
     }
 
@@ -447,15 +403,15 @@ pub trait Reader {
     ///
     /// # Errors
     /// When they cannot be read.
-    fn audit(&mut self, shard: Shard, query: &AuditQuery) -> Result<Vec<AuditRow>, StoreError>;
+    fn audit(&mut self, query: &AuditQuery) -> Result<Vec<AuditRow>, StoreError>;
 
     /// How the latest runs of a job went that ended, at most `limit` and [`MAX_PAGE`] of them.
     ///
     /// # Errors
     /// When they cannot be read.
-    fn stats(&mut self, shard: Shard, job: &JobName, limit: usize) -> Result<Stats, StoreError> {
+    fn stats(&mut self, job: &JobName, limit: usize) -> Result<Stats, StoreError> {
         let query = Query { order: Order::Ended, ..Query::new(limit).of(job.clone()) };
-        let runs = self.find(shard, &query)?;
+        let runs = self.find(&query)?;
         Ok(Stats::of(&runs))
     }
 }

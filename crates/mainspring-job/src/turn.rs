@@ -30,10 +30,10 @@ use crate::store::{Lease, Store, StoreError};
 ///
 /// # Example
 /// ```
-/// use mainspring_job::{Input, Limits, MemoryStore, Owner, Planner, Shard, Store, turn};
+/// use mainspring_job::{Input, Limits, MemoryStore, Owner, Planner, Store, turn};
 ///
 /// let mut store = MemoryStore::new();
-/// let lease = store.acquire(Shard::WHOLE, &Owner::new("example"))?;
+/// let lease = store.acquire(&Owner::new("example"))?;
 /// let mut planner = Planner::new(lease.epoch, Limits::default());
 /// let now = "2026-11-21T08:00:00Z".parse()?;
 /// let outputs = turn(&mut planner, &mut store, lease, now, Input::Begin { takeover: lease.takeover })?;
@@ -54,19 +54,19 @@ pub fn turn(
         planner.handle(now, input, &mut outputs);
         while let Some(batch) = planner.take_batch() {
             let answers = store.commit(lease, &batch)?.answers;
-            let holders = Holder::of_batch(store, lease.shard, &batch, &answers)?;
+            let holders = Holder::of_batch(store, &batch, &answers)?;
             planner.handle(now, Input::Holders(holders), &mut outputs);
             planner.handle(now, Input::Committed { number: batch.number, answers }, &mut outputs);
         }
         for output in outputs {
             match output {
                 Output::Load { up_to, limit } => {
-                    let pending = store.load(lease.shard, OnceId::first_at(Timestamp::MIN), up_to, limit)?;
+                    let pending = store.load(OnceId::first_at(Timestamp::MIN), up_to, limit)?;
                     let is_complete = pending.len() < limit;
                     inputs.push_back(Input::Loaded { pending, is_complete });
                 }
                 Output::LoadIds { after, up_to, limit } => {
-                    let ids = store.load_ids(lease.shard, after, up_to, limit)?;
+                    let ids = store.load_ids(after, up_to, limit)?;
                     let is_complete = ids.len() < limit;
                     inputs.push_back(Input::LoadedIds { ids, is_complete });
                 }

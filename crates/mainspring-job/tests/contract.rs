@@ -7,8 +7,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use mainspring_job::{
     Answer, Attempt, AuditQuery, AuditRow, Batch, Commit, Counts, JobName, JobRecord, Lease, MemoryStore,
-    Once, OnceId, Operation, Owner, PauseTerms, Query, Reader, Renewal, Run, RunKey, Shard, Store,
-    StoreError, Takeover, contract,
+    Once, OnceId, Operation, Owner, PauseTerms, Query, Reader, Renewal, Run, RunKey, Store, StoreError,
+    Takeover, contract,
 };
 
 /// Makes stores with a flaw.
@@ -92,15 +92,15 @@ impl contract::StoreFixture for BrokenFixture {
 }
 
 impl Store for BrokenStore {
-    fn acquire(&mut self, shard: Shard, owner: &Owner) -> Result<Lease, StoreError> {
+    fn acquire(&mut self, owner: &Owner) -> Result<Lease, StoreError> {
         if self.flaw == Flaw::EpochStays
             && let Some(lease) = self.lease
         {
             return Ok(lease);
         }
-        let lease = self.store.acquire(shard, owner)?;
+        let lease = self.store.acquire(owner)?;
         let takeover = if self.flaw == Flaw::CallsEveryEndClean { Takeover::Clean } else { lease.takeover };
-        let lease = Lease::new(lease.shard, lease.epoch, takeover);
+        let lease = Lease::new(lease.epoch, takeover);
         (self.lease, self.given) = (Some(lease), (0, 0));
         Ok(lease)
     }
@@ -163,14 +163,8 @@ impl Store for BrokenStore {
 }
 
 impl Reader for BrokenStore {
-    fn load(
-        &mut self,
-        shard: Shard,
-        after: OnceId,
-        up_to: Timestamp,
-        limit: usize,
-    ) -> Result<Vec<Once>, StoreError> {
-        let mut page = self.store.load(shard, after, up_to, limit)?;
+    fn load(&mut self, after: OnceId, up_to: Timestamp, limit: usize) -> Result<Vec<Once>, StoreError> {
+        let mut page = self.store.load(after, up_to, limit)?;
         match self.flaw {
             Flaw::DropsLastRow => drop(page.pop()),
             Flaw::TurnsPages => page.reverse(),
@@ -179,49 +173,44 @@ impl Reader for BrokenStore {
         Ok(page)
     }
 
-    fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, Option<PauseTerms>), StoreError> {
-        let (mut jobs, rest) = self.store.jobs(shard)?;
+    fn jobs(&mut self) -> Result<(Vec<JobRecord>, Option<PauseTerms>), StoreError> {
+        let (mut jobs, rest) = self.store.jobs()?;
         if self.flaw == Flaw::ForgetsTheLast {
             jobs.iter_mut().for_each(|job| job.last = None);
         }
         Ok((jobs, rest))
     }
 
-    fn open_runs(
-        &mut self,
-        shard: Shard,
-        after: Option<&RunKey>,
-        limit: usize,
-    ) -> Result<Vec<Run>, StoreError> {
-        self.store.open_runs(shard, after, limit)
+    fn open_runs(&mut self, after: Option<&RunKey>, limit: usize) -> Result<Vec<Run>, StoreError> {
+        self.store.open_runs(after, limit)
     }
 
-    fn find(&mut self, shard: Shard, query: &Query) -> Result<Vec<Run>, StoreError> {
-        self.store.find(shard, query)
+    fn find(&mut self, query: &Query) -> Result<Vec<Run>, StoreError> {
+        self.store.find(query)
     }
 
-    fn run(&mut self, shard: Shard, key: &RunKey) -> Result<Option<Run>, StoreError> {
-        self.store.run(shard, key)
+    fn run(&mut self, key: &RunKey) -> Result<Option<Run>, StoreError> {
+        self.store.run(key)
     }
 
-    fn attempts(&mut self, shard: Shard, key: &RunKey) -> Result<Vec<Attempt>, StoreError> {
-        self.store.attempts(shard, key)
+    fn attempts(&mut self, key: &RunKey) -> Result<Vec<Attempt>, StoreError> {
+        self.store.attempts(key)
     }
 
-    fn pending_named(&mut self, shard: Shard, name: &JobName) -> Result<Option<Once>, StoreError> {
-        self.store.pending_named(shard, name)
+    fn pending_named(&mut self, name: &JobName) -> Result<Option<Once>, StoreError> {
+        self.store.pending_named(name)
     }
 
-    fn keyed(&mut self, shard: Shard, key: &str) -> Result<Option<(OnceId, JobName)>, StoreError> {
-        self.store.keyed(shard, key).map(|found| found.filter(|_| self.flaw != Flaw::ForgetsTheKey))
+    fn keyed(&mut self, key: &str) -> Result<Option<(OnceId, JobName)>, StoreError> {
+        self.store.keyed(key).map(|found| found.filter(|_| self.flaw != Flaw::ForgetsTheKey))
     }
 
-    fn counts(&mut self, shard: Shard) -> Result<Counts, StoreError> {
-        self.store.counts(shard)
+    fn counts(&mut self) -> Result<Counts, StoreError> {
+        self.store.counts()
     }
 
-    fn audit(&mut self, shard: Shard, query: &AuditQuery) -> Result<Vec<AuditRow>, StoreError> {
-        let found = self.store.audit(shard, query)?;
+    fn audit(&mut self, query: &AuditQuery) -> Result<Vec<AuditRow>, StoreError> {
+        let found = self.store.audit(query)?;
         Ok(if self.flaw == Flaw::ForgetsWhoAsked { Vec::new() } else { found })
     }
 }
@@ -239,7 +228,7 @@ fn a_broken_store_is_caught() {
     }
 }
 
-/// One store in memory that lends its shard, as several connections see it.
+/// One store in memory that lends its lease, as several connections see it.
 #[derive(Clone)]
 struct SharedMemoryStore(Rc<RefCell<MemoryStore>>);
 
@@ -269,8 +258,8 @@ impl contract::StoreFixture for Lending {
 }
 
 impl Store for SharedMemoryStore {
-    fn acquire(&mut self, shard: Shard, owner: &Owner) -> Result<Lease, StoreError> {
-        self.0.borrow_mut().acquire(shard, owner)
+    fn acquire(&mut self, owner: &Owner) -> Result<Lease, StoreError> {
+        self.0.borrow_mut().acquire(owner)
     }
     fn renew(&mut self, lease: Lease) -> Result<Renewal, StoreError> {
         self.0.borrow_mut().renew(lease)
@@ -284,50 +273,39 @@ impl Store for SharedMemoryStore {
 }
 
 impl Reader for SharedMemoryStore {
-    fn load(
-        &mut self,
-        shard: Shard,
-        after: OnceId,
-        up_to: Timestamp,
-        limit: usize,
-    ) -> Result<Vec<Once>, StoreError> {
-        self.0.borrow_mut().load(shard, after, up_to, limit)
+    fn load(&mut self, after: OnceId, up_to: Timestamp, limit: usize) -> Result<Vec<Once>, StoreError> {
+        self.0.borrow_mut().load(after, up_to, limit)
     }
-    fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, Option<PauseTerms>), StoreError> {
-        self.0.borrow_mut().jobs(shard)
+    fn jobs(&mut self) -> Result<(Vec<JobRecord>, Option<PauseTerms>), StoreError> {
+        self.0.borrow_mut().jobs()
     }
-    fn open_runs(
-        &mut self,
-        shard: Shard,
-        after: Option<&RunKey>,
-        limit: usize,
-    ) -> Result<Vec<Run>, StoreError> {
-        self.0.borrow_mut().open_runs(shard, after, limit)
+    fn open_runs(&mut self, after: Option<&RunKey>, limit: usize) -> Result<Vec<Run>, StoreError> {
+        self.0.borrow_mut().open_runs(after, limit)
     }
-    fn find(&mut self, shard: Shard, query: &Query) -> Result<Vec<Run>, StoreError> {
-        self.0.borrow_mut().find(shard, query)
+    fn find(&mut self, query: &Query) -> Result<Vec<Run>, StoreError> {
+        self.0.borrow_mut().find(query)
     }
-    fn run(&mut self, shard: Shard, key: &RunKey) -> Result<Option<Run>, StoreError> {
-        self.0.borrow_mut().run(shard, key)
+    fn run(&mut self, key: &RunKey) -> Result<Option<Run>, StoreError> {
+        self.0.borrow_mut().run(key)
     }
-    fn attempts(&mut self, shard: Shard, key: &RunKey) -> Result<Vec<Attempt>, StoreError> {
-        self.0.borrow_mut().attempts(shard, key)
+    fn attempts(&mut self, key: &RunKey) -> Result<Vec<Attempt>, StoreError> {
+        self.0.borrow_mut().attempts(key)
     }
-    fn pending_named(&mut self, shard: Shard, name: &JobName) -> Result<Option<Once>, StoreError> {
-        self.0.borrow_mut().pending_named(shard, name)
+    fn pending_named(&mut self, name: &JobName) -> Result<Option<Once>, StoreError> {
+        self.0.borrow_mut().pending_named(name)
     }
-    fn keyed(&mut self, shard: Shard, key: &str) -> Result<Option<(OnceId, JobName)>, StoreError> {
-        self.0.borrow_mut().keyed(shard, key)
+    fn keyed(&mut self, key: &str) -> Result<Option<(OnceId, JobName)>, StoreError> {
+        self.0.borrow_mut().keyed(key)
     }
-    fn counts(&mut self, shard: Shard) -> Result<Counts, StoreError> {
-        self.0.borrow_mut().counts(shard)
+    fn counts(&mut self) -> Result<Counts, StoreError> {
+        self.0.borrow_mut().counts()
     }
-    fn audit(&mut self, shard: Shard, query: &AuditQuery) -> Result<Vec<AuditRow>, StoreError> {
-        self.0.borrow_mut().audit(shard, query)
+    fn audit(&mut self, query: &AuditQuery) -> Result<Vec<AuditRow>, StoreError> {
+        self.0.borrow_mut().audit(query)
     }
 }
 
 #[test]
-fn the_store_in_memory_that_lends_its_shard_keeps_the_contract() {
+fn the_store_in_memory_that_lends_its_lease_keeps_the_contract() {
     assert_eq!(contract::exercise(&mut Lending, 200), Ok(()));
 }

@@ -14,7 +14,6 @@ mod hooks;
 mod lateness;
 mod lead;
 mod lookahead;
-mod moves;
 mod names;
 mod order;
 mod pause;
@@ -38,8 +37,8 @@ use mainspring_job::{
     Action, ApplyReport, Audit, AuditQuery, Cause, Command, Definitions, Exclusion, Failure, Group, Hold,
     Holder, Input, Job, JobName, Lease, Limits, MAX_BATCH_OPERATIONS, MAX_ON_PROBATION, MemoryStore, Needs,
     Note, OnceId, Operation, Outcome, Output, Owner, PauseTerms, Planner, Prune, Query, Reader, Reason,
-    Refusal, Reply, Run, RunRequest, RunState, Scope, Shard, Start, Store, Submission, Takeover, Ticket,
-    Timetable, Work, Worker, WorkerEvent, WorkerId, preview, rewind_preview,
+    Refusal, Reply, Run, RunRequest, RunState, Scope, Start, Store, Submission, Takeover, Ticket, Timetable,
+    Work, Worker, WorkerEvent, WorkerId, preview, rewind_preview,
 };
 
 use shell::{Shell, at, job, name, work};
@@ -102,7 +101,7 @@ fn a_run_that_was_cut_off_is_abandoned_and_retried_on_request_only() {
     assert_eq!(shell.started_names(), "often once often");
     assert_eq!(shell.started[2].attempt, 2);
     let key = shell.started[2].key.clone();
-    let attempts = shell.store.attempts(Shard::WHOLE, &key).unwrap();
+    let attempts = shell.store.attempts(&key).unwrap();
     assert_eq!(
         attempts.iter().map(|attempt| attempt.state).collect::<Vec<_>>(),
         [Some(RunState::Abandoned), None]

@@ -15,7 +15,7 @@
 //! | law | without failover | with one to a standby that lags |
 //! |---|---|---|
 //! | one start record for each attempt | holds | holds |
-//! | only the owner that took the shard last writes | holds | holds; by the epoch alone it does not |
+//! | only the owner that took the lease last writes | holds | holds; by the epoch alone it does not |
 //! | a batch is done once | holds | holds; without the order of numbers it does not |
 //! | no batch is done whose predecessor is missing | holds | holds; where any higher number is taken it does not |
 //! | what was acknowledged is there | holds | does not: `synchronous_commit` and a synchronous standby are asked for |

@@ -54,7 +54,7 @@ struct Request {
 struct Database {
     epoch: u8,
     token: u8,
-    /// The lease lasts: no other server gets the shard.
+    /// The lease lasts: no other server gets the lease.
     is_held: bool,
     number: u8,
     runs: [Stands; RUNS],
@@ -66,7 +66,7 @@ struct Database {
     is_doubled: bool,
     /// A batch was done whose predecessor is missing.
     has_gap: bool,
-    /// One wrote that had not taken the shard last.
+    /// One wrote that had not taken the lease last.
     is_intruded: bool,
 }
 
@@ -309,7 +309,7 @@ impl State {
         let is_awaited = owner.sent == Some(*request) && answer == Answer::Comes;
         if !self.database.admits(request, fence) {
             if is_awaited {
-                // Another has the shard: it stops at once.
+                // Another has the lease: it stops at once.
                 *owner = Owner::default();
             }
             return;
@@ -326,7 +326,7 @@ impl State {
 }
 
 const ONE_START: &str = "one start record for each attempt";
-const ONE_WRITER: &str = "only the owner that took the shard last writes";
+const ONE_WRITER: &str = "only the owner that took the lease last writes";
 const ONCE: &str = "a batch is done once";
 const WHOLE: &str = "no batch is done whose predecessor is missing";
 const KEPT: &str = "what was acknowledged is there";

@@ -14,7 +14,7 @@
 
 use std::time::Duration;
 
-use mainspring_job::{Shard, StoreError};
+use mainspring_job::StoreError;
 use tokio_postgres::Row;
 
 use super::connection::{Connection, InboxNotifier};
@@ -42,8 +42,6 @@ pub struct Entry {
     pub actor: String,
     /// Whether a reply is waited for.
     pub waits: bool,
-    /// Whose owner is asked. `None`: that of the first shard.
-    pub shard: Option<Shard>,
 }
 
 /// The table, over a session of its own.
@@ -83,23 +81,19 @@ impl Inbox {
         self.connection.wait(longest)
     }
 
-    /// The first requests that the owner of these shards is to do, in their order. What names no shard is
-    /// for the owner of the first.
+    /// The first requests that the owner is to do, in their order.
     ///
     /// # Errors
     /// When they cannot be read.
-    pub fn waiting(&mut self, shards: &[Shard]) -> Result<Vec<Entry>, StoreError> {
-        let sql = "SELECT id, request, actor, waits, shard FROM mainspring.inbox
-            WHERE refusal = '' AND coalesce(shard, 0) = ANY ($2) ORDER BY id LIMIT $1";
-        let shards = shards.iter().map(|shard| i64::from(shard.0)).collect();
-        let values = [Value::Int(MAX_TAKEN), Value::Ints(shards)];
-        let rows = self.connection.call("read the inbox", sql, &values)?;
+    pub fn waiting(&mut self) -> Result<Vec<Entry>, StoreError> {
+        let sql =
+            "SELECT id, request, actor, waits FROM mainspring.inbox WHERE refusal = '' ORDER BY id LIMIT $1";
+        let rows = self.connection.call("read the inbox", sql, &[Value::Int(MAX_TAKEN)])?;
         let entry = |row: &Row| Entry {
             id: row.get(0),
             request: read(row.get(1)).into_owned(),
             actor: read(row.get(2)).into_owned(),
             waits: row.get(3),
-            shard: row.get::<_, Option<i64>>(4).and_then(|shard| u16::try_from(shard).ok()).map(Shard),
         };
         Ok(rows.iter().map(entry).collect())
     }
@@ -135,16 +129,15 @@ impl Inbox {
             .map(drop)
     }
 
-    /// Asks the owner of a shard something, and returns the number of that.
+    /// Asks the owner something, and returns the number of that.
     ///
     /// # Errors
     /// When the database does not answer; `Unknown` if the request may be there.
-    pub fn ask(&mut self, shard: Shard, request: &str, actor: &str) -> Result<i64, StoreError> {
+    pub fn ask(&mut self, request: &str, actor: &str) -> Result<i64, StoreError> {
         let sql = "WITH asked AS (
-                INSERT INTO mainspring.inbox (request, actor, waits, shard) VALUES ($1, $2, true, $4) RETURNING id)
+                INSERT INTO mainspring.inbox (request, actor, waits) VALUES ($1, $2, true) RETURNING id)
             SELECT id, pg_notify($3, '')::text FROM asked";
-        let shard = Value::Int(i64::from(shard.0));
-        let values = [Value::text(request), Value::text(actor), Value::text(REQUEST_CHANNEL), shard];
+        let values = [Value::text(request), Value::text(actor), Value::text(REQUEST_CHANNEL)];
         let rows = self.connection.call("ask", sql, &values)?;
         Ok(rows.first().ok_or(StoreError::Busy)?.get(0))
     }

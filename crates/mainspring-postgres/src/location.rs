@@ -37,9 +37,6 @@ pub(super) const OF_OWNER: &str = "-c statement_timeout=10000 -c idle_in_transac
 /// pooler the connection gives up after `CALL_TIMEOUT`.
 pub(super) const OF_READER: &str = "-c statement_timeout=2000 -c idle_in_transaction_session_timeout=10000";
 
-/// The same of a session that changes every row: it may take long, but waits for no other session.
-pub(super) const OF_SPREAD: &str = "-c statement_timeout=0 -c lock_timeout=5000";
-
 /// Where each session looks for names without a schema, whatever the role, the database or the address say:
 /// in no schema that others may write to, so that no other role's function is called in the place of the
 /// database's own. Behind a pooler each function of the schema says the same for itself.

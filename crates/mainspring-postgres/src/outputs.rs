@@ -4,7 +4,7 @@
 //!
 //! Does not belong to a commit: an output that is lost costs its lines and nothing else.
 
-use mainspring_job::{KeptOutput, OnceId, OutputKeeper, Shard, StoreError};
+use mainspring_job::{KeptOutput, OnceId, OutputKeeper, StoreError};
 use mainspring_rows::{Columns, ReadResult, nanoseconds};
 
 use super::connection::Connection;
@@ -12,6 +12,7 @@ use super::escape::kept;
 use super::location::{Location, OF_OWNER};
 use super::read;
 use super::row::CurrentRow;
+use super::shard::Shard;
 use super::value::Value;
 
 /// The session that keeps them.

@@ -13,12 +13,13 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use mainspring_job::{
     Attempt, AuditQuery, AuditRow, Cause, Counts, Cursor, JobName, JobRecord, MAX_PAGE, Once, OnceId, Order,
-    PauseTerms, Query, Run, RunKey, RunState, Shard, StoreError,
+    PauseTerms, Query, Run, RunKey, RunState, StoreError,
 };
 use mainspring_rows::{self as columns, AUDIT, Columns, JOB, PENDING, RUN, ReadResult, nanoseconds, number};
 
 use super::connection::Connection;
 use super::row::CurrentRow;
+use super::shard::Shard;
 use super::value::Value;
 
 /// All rows of an answer.

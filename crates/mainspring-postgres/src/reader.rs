@@ -4,6 +4,8 @@
 //!
 //! Does not write.
 
+use std::time::Duration;
+
 use mainspring_job::StoreError;
 
 use super::connection::Connection;
@@ -15,7 +17,31 @@ pub struct PostgresReader {
     pub(super) connection: Connection,
 }
 
+/// The lease of the jobs, as the database has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeldLease {
+    /// The number of the last owner.
+    pub epoch: u64,
+    /// Its last batch: with the epoch it says whether something was written since.
+    pub batch: u64,
+    /// How long the lease lasts unless it is renewed; zero when it has run out or was released.
+    pub left: Duration,
+}
+
 impl PostgresReader {
+    /// The lease of the jobs.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub fn lease(&mut self) -> Result<HeldLease, StoreError> {
+        let sql = "SELECT epoch, batch, greatest(0, CASE WHEN until > '-infinity'
+                THEN extract(epoch FROM until - clock_timestamp()) * 1000 ELSE 0 END)::int8 FROM mainspring.shard";
+        let rows = self.connection.call("look at the lease", sql, &[])?;
+        let number = |index| rows.first().map_or(0, |row| mainspring_rows::unsigned(row.get(index)));
+        let [epoch, batch, left_ms] = [0, 1, 2].map(number);
+        Ok(HeldLease { epoch, batch, left: Duration::from_millis(left_ms) })
+    }
+
     /// Connects with the first question.
     ///
     /// # Errors

@@ -14,12 +14,13 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use mainspring_job::{
     Attempt, AuditQuery, AuditRow, Counts, JobName, JobRecord, KeptOutput, Once, OnceId, PauseTerms, Query,
-    Reader, Run, RunKey, Shard, StoreError,
+    Reader, Run, RunKey, StoreError,
 };
 
 use super::outputs;
 use super::read;
 use super::reader::PostgresReader;
+use super::shard::Shard;
 use super::store::PostgresStore;
 
 // A blanket impl for all that has a connection would be one for types of other crates too, which the language
@@ -29,78 +30,71 @@ macro_rules! reads_by_asking {
         impl Reader for $asked {
             fn load(
                 &mut self,
-                shard: Shard,
                 after: OnceId,
                 up_to: Timestamp,
                 limit: usize,
             ) -> Result<Vec<Once>, StoreError> {
-                read::load(&mut self.connection, shard, after, up_to, limit)
+                read::load(&mut self.connection, Shard::WHOLE, after, up_to, limit)
             }
 
             fn load_ids(
                 &mut self,
-                shard: Shard,
                 after: OnceId,
                 up_to: Timestamp,
                 limit: usize,
             ) -> Result<Vec<OnceId>, StoreError> {
-                read::load_ids(&mut self.connection, shard, after, up_to, limit)
+                read::load_ids(&mut self.connection, Shard::WHOLE, after, up_to, limit)
             }
 
-            fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, Option<PauseTerms>), StoreError> {
-                read::jobs(&mut self.connection, shard)
+            fn jobs(&mut self) -> Result<(Vec<JobRecord>, Option<PauseTerms>), StoreError> {
+                read::jobs(&mut self.connection, Shard::WHOLE)
             }
 
-            fn shared_sources(&mut self, shard: Shard) -> Result<Option<BTreeSet<String>>, StoreError> {
-                read::sources(&mut self.connection, shard).map(Some)
+            fn shared_sources(&mut self) -> Result<Option<BTreeSet<String>>, StoreError> {
+                read::sources(&mut self.connection, Shard::WHOLE).map(Some)
             }
 
-            fn cluster(&mut self, shard: Shard) -> Result<Option<String>, StoreError> {
-                read::cluster(&mut self.connection, shard)
+            fn cluster(&mut self) -> Result<Option<String>, StoreError> {
+                read::cluster(&mut self.connection, Shard::WHOLE)
             }
 
-            fn output(&mut self, shard: Shard, key: &RunKey) -> Result<Option<KeptOutput>, StoreError> {
-                outputs::output(&mut self.connection, shard, key)
+            fn output(&mut self, key: &RunKey) -> Result<Option<KeptOutput>, StoreError> {
+                outputs::output(&mut self.connection, Shard::WHOLE, key)
             }
 
-            fn open_runs(
-                &mut self,
-                shard: Shard,
-                after: Option<&RunKey>,
-                limit: usize,
-            ) -> Result<Vec<Run>, StoreError> {
-                read::open_runs(&mut self.connection, shard, after, limit)
+            fn open_runs(&mut self, after: Option<&RunKey>, limit: usize) -> Result<Vec<Run>, StoreError> {
+                read::open_runs(&mut self.connection, Shard::WHOLE, after, limit)
             }
 
-            fn find(&mut self, shard: Shard, query: &Query) -> Result<Vec<Run>, StoreError> {
-                read::find(&mut self.connection, shard, query)
+            fn find(&mut self, query: &Query) -> Result<Vec<Run>, StoreError> {
+                read::find(&mut self.connection, Shard::WHOLE, query)
             }
 
-            fn last_ended(&mut self, _shard: Shard, jobs: &[JobName]) -> Result<Vec<Run>, StoreError> {
+            fn last_ended(&mut self, jobs: &[JobName]) -> Result<Vec<Run>, StoreError> {
                 read::last_ended(&mut self.connection, jobs)
             }
 
-            fn run(&mut self, _shard: Shard, key: &RunKey) -> Result<Option<Run>, StoreError> {
+            fn run(&mut self, key: &RunKey) -> Result<Option<Run>, StoreError> {
                 read::run(&mut self.connection, key)
             }
 
-            fn attempts(&mut self, _shard: Shard, key: &RunKey) -> Result<Vec<Attempt>, StoreError> {
+            fn attempts(&mut self, key: &RunKey) -> Result<Vec<Attempt>, StoreError> {
                 read::attempts(&mut self.connection, key)
             }
 
-            fn pending_named(&mut self, _shard: Shard, name: &JobName) -> Result<Option<Once>, StoreError> {
+            fn pending_named(&mut self, name: &JobName) -> Result<Option<Once>, StoreError> {
                 read::pending_named(&mut self.connection, name)
             }
 
-            fn keyed(&mut self, _shard: Shard, key: &str) -> Result<Option<(OnceId, JobName)>, StoreError> {
+            fn keyed(&mut self, key: &str) -> Result<Option<(OnceId, JobName)>, StoreError> {
                 read::keyed(&mut self.connection, key)
             }
 
-            fn counts(&mut self, shard: Shard) -> Result<Counts, StoreError> {
-                read::counts(&mut self.connection, shard)
+            fn counts(&mut self) -> Result<Counts, StoreError> {
+                read::counts(&mut self.connection, Shard::WHOLE)
             }
 
-            fn audit(&mut self, _shard: Shard, query: &AuditQuery) -> Result<Vec<AuditRow>, StoreError> {
+            fn audit(&mut self, query: &AuditQuery) -> Result<Vec<AuditRow>, StoreError> {
                 read::audit(&mut self.connection, query)
             }
         }

@@ -23,9 +23,6 @@ use super::location::{Location, OF_OWNER};
 /// The version that the steps lead to.
 pub const VERSION: u32 = 17;
 
-/// The version from which on there may be several shards.
-pub(super) const SHARDED: u32 = 8;
-
 /// The oldest version whose programs may go on writing, where there is one shard.
 const FLOOR: u32 = 1;
 

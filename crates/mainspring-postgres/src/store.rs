@@ -22,9 +22,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use mainspring_job::{
-    Arrivals, Batch, Commit, JobName, Lease, Owner, Renewal, Shard, Store, StoreError, Takeover,
-};
+use mainspring_job::{Batch, Commit, Lease, Owner, Renewal, Store, StoreError, Takeover};
 use tokio_postgres::Row;
 
 use super::column_batch::ColumnBatch;
@@ -33,6 +31,7 @@ use super::location::{Location, OF_OWNER};
 use super::reader::PostgresReader;
 use super::releases::FREE;
 use super::schema;
+use super::shard::Shard;
 use super::value::Value;
 use super::write_buffer::{BufferEntry, Flush, LARGE, Plan, WriteBuffer};
 
@@ -75,8 +74,6 @@ pub struct PostgresStore {
     name: String,
     /// The other half of each fence.
     tokens: HashMap<(Shard, u64), String>,
-    /// The last departure that the owner was told of.
-    pub(super) departures: HashMap<(Shard, u64), i64>,
     /// What is in the write buffer.
     buffers: HashMap<(Shard, u64), WriteBuffer>,
     /// From how many operations on a batch goes there.
@@ -134,7 +131,6 @@ impl PostgresStore {
             shards: 1,
             name: String::new(),
             tokens: HashMap::new(),
-            departures: HashMap::new(),
             buffers: HashMap::new(),
             buffer_from: location.buffer_from().unwrap_or(LARGE),
         })
@@ -175,9 +171,9 @@ impl PostgresStore {
 
     /// The first three places of each statement of an owner. `Fenced` if it never was one here.
     pub(super) fn fence(&self, lease: Lease) -> Result<[Value; 3], StoreError> {
-        let token = self.tokens.get(&(lease.shard, lease.epoch)).ok_or(StoreError::Fenced)?;
+        let token = self.tokens.get(&(Shard::WHOLE, lease.epoch)).ok_or(StoreError::Fenced)?;
         let epoch = Value::Int(mainspring_rows::number(lease.epoch));
-        Ok([Value::Int(i64::from(lease.shard.0)), epoch, Value::text(token)])
+        Ok([Value::Int(i64::from(Shard::WHOLE.0)), epoch, Value::text(token)])
     }
 
     /// Why no shard is given: there is another number of them now.
@@ -222,7 +218,7 @@ impl PostgresStore {
         let is_kept = entry.as_ref().map(|entry| entry.is_kept.as_slice()).unwrap_or_default();
         ColumnBatch::of(batch, is_kept, unfit).bind(&mut values);
         values.push(Value::Int(i64::from(entry.is_some())));
-        let buffer = self.buffers.entry((lease.shard, lease.epoch)).or_default();
+        let buffer = self.buffers.entry((Shard::WHOLE, lease.epoch)).or_default();
         values.push(Value::MaybeInt(buffer.times()));
         let first = values.len();
         let mut none = BufferEntry::default();
@@ -246,7 +242,7 @@ impl PostgresStore {
     /// What of a batch goes into the write buffer. Flushes that before, where it has to be.
     fn entry(&mut self, lease: Lease, batch: &Batch) -> Result<Option<Box<BufferEntry>>, StoreError> {
         let is_large = self.buffer_from <= batch.operations.len();
-        let buffer = self.buffers.entry((lease.shard, lease.epoch)).or_default();
+        let buffer = self.buffers.entry((Shard::WHOLE, lease.epoch)).or_default();
         if !is_large {
             if !buffer.is_empty() {
                 self.flush(lease, &[])?;
@@ -257,7 +253,7 @@ impl PostgresStore {
             let keep = buffer.under_way();
             self.flush(lease, &keep)?;
         }
-        let buffer = self.buffers.entry((lease.shard, lease.epoch)).or_default();
+        let buffer = self.buffers.entry((Shard::WHOLE, lease.epoch)).or_default();
         Ok(match buffer.plan(lease.epoch, batch) {
             Plan::Keep(entry) => Some(entry),
             Plan::Direct => None,
@@ -270,7 +266,7 @@ impl PostgresStore {
 
     /// Writes what is in the write buffer into the tables, but for jobs that are to stay there.
     fn flush(&mut self, lease: Lease, keep: &[i64]) -> Result<(), StoreError> {
-        let of = (lease.shard, lease.epoch);
+        let of = (Shard::WHOLE, lease.epoch);
         let numbers = Value::Ints(keep.to_vec());
         let from = self.buffer_from.min(LARGE);
         let buffer = self.buffers.entry(of).or_default();
@@ -303,7 +299,7 @@ impl PostgresStore {
 
     /// The same where it may wait: the next batch does it otherwise.
     fn flush_in_passing(&mut self, lease: Lease) {
-        if self.buffers.get(&(lease.shard, lease.epoch)).is_some_and(|buffer| !buffer.is_empty()) {
+        if self.buffers.get(&(Shard::WHOLE, lease.epoch)).is_some_and(|buffer| !buffer.is_empty()) {
             let _ = self.flush(lease, &[]);
         }
     }
@@ -325,7 +321,8 @@ fn number(row: &Row, index: usize) -> Result<i64, StoreError> {
 }
 
 impl Store for PostgresStore {
-    fn acquire(&mut self, shard: Shard, owner: &Owner) -> Result<Lease, StoreError> {
+    fn acquire(&mut self, owner: &Owner) -> Result<Lease, StoreError> {
+        let shard = Shard::WHOLE;
         // A program that is older than the schema's floor must not write, nor one that would place jobs
         // otherwise: the function takes the shard from the row that says so, so that it is not called without
         // one.
@@ -376,7 +373,7 @@ impl Store for PostgresStore {
             "rebooted" => Takeover::Rebooted,
             _ => Takeover::Unclean,
         };
-        let mut lease = Lease::new(shard, mainspring_rows::unsigned(epoch), takeover);
+        let mut lease = Lease::new(mainspring_rows::unsigned(epoch), takeover);
         lease.lasts = Some(self.lasts);
         lease.now = Some(mainspring_rows::time(number(&answered, 6)?));
         // The lease of the owner before began to run when that was last heard of.
@@ -408,8 +405,8 @@ impl Store for PostgresStore {
         let sql = "SELECT status, CASE status WHEN 'done' THEN pg_notify($4, '')::text END
             FROM mainspring.release_1($1, $2, $3)";
         self.ask("release", sql, &[shard, epoch, token, Value::text(FREE)])?;
-        self.tokens.remove(&(lease.shard, lease.epoch));
-        self.buffers.remove(&(lease.shard, lease.epoch));
+        self.tokens.remove(&(Shard::WHOLE, lease.epoch));
+        self.buffers.remove(&(Shard::WHOLE, lease.epoch));
         Ok(())
     }
 
@@ -424,18 +421,10 @@ impl Store for PostgresStore {
         self.ask("keep a source", sql, &[shard, epoch, token, Value::text(source)]).map(drop)
     }
 
-    fn take(&mut self, lease: Lease, jobs: &[JobName]) -> Result<Arrivals, StoreError> {
-        self.take_jobs(lease, jobs)
-    }
-
-    fn departed(&mut self, lease: Lease) -> Result<Vec<JobName>, StoreError> {
-        self.departed_jobs(lease)
-    }
-
     fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Commit, StoreError> {
         let mut unfit = HashSet::new();
         let mut entry = self.entry(lease, batch)?;
-        let of = (lease.shard, lease.epoch);
+        let of = (Shard::WHOLE, lease.epoch);
         let answered = loop {
             match self.commit_columns(lease, batch, &unfit, entry.as_deref_mut()) {
                 // Undone: what is not new is done one by one. Each time it is more, so this ends.

@@ -55,7 +55,7 @@ impl Table {
 
 use Kind::{Boolean, Integer, Text};
 
-/// All tables but that of the shard, which is the [`Head`].
+/// All tables but that of the owner, which is the [`Head`].
 pub const TABLES: [Table; 6] = [
     Table {
         name: "job",
@@ -152,7 +152,7 @@ pub const TABLES: [Table; 6] = [
     },
 ];
 
-/// The row of the shard, as far as it outlives its owner.
+/// The row of the owner, as far as it outlives its owner.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Head {
     /// The greatest epoch so far. Numbers of one-shot jobs are made of it, so that the next owner needs a
@@ -177,7 +177,7 @@ pub type Take<'t> = &'t mut dyn FnMut(Vec<Vec<Cell>>) -> ReadResult<()>;
 
 /// What is copied. Nothing changes it meanwhile.
 pub trait Source {
-    /// The row of the shard.
+    /// The row of the owner.
     ///
     /// # Errors
     /// When it cannot be read, or a server has the store.
@@ -210,7 +210,7 @@ pub trait Target {
     /// When they cannot be counted.
     fn count(&mut self, table: &Table) -> ReadResult<u64>;
 
-    /// Writes the row of the shard, and keeps all.
+    /// Writes the row of the owner, and keeps all.
     ///
     /// # Errors
     /// When it cannot be written.

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The service manager listens before the server runs, so the first connection starts it, and connections
-//! wait while it restarts. The server gives clones away: a server that loses its shard and stands by listens
+//! wait while it restarts. The server gives clones away: a server that loses its lease and stands by listens
 //! again on the same sockets.
 //!
 //! Cost: some system calls, once; nothing where no socket was handed over.

@@ -7,7 +7,7 @@
 //!   mainspring.sock    the socket of the server, mode 0600
 //!   mainspring.lock    held by the server that runs; its process number is in it
 //!   output/JOB/RUN     the output of runs
-//!   reboot-SHARD       the start of the machine for which @reboot jobs had their runs
+//!   reboot             the start of the machine for which @reboot jobs had their runs
 //! ```
 //!
 //! The directory is made with mode 0700. It is refused if others may write it, or, for root, if others may

@@ -5,8 +5,8 @@
 //!                                           └─ no ──▶ runs ─▶ all of them on record ─▶ the file has this boot id
 //! ```
 //!
-//! One file for each shard, because each is taken over by itself. It is written after the runs, so a server
-//! that is killed in between has them run again, and loses none.
+//! The file is written after the runs, so a server that is killed in between has them run again, and loses
+//! none.
 //!
 //! Cost: reads a line at a start, and writes one at the first start after that of the machine.
 //!
@@ -18,8 +18,6 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
-
-use mainspring_job::Shard;
 
 use crate::data_directory::DataDirectory;
 
@@ -40,10 +38,10 @@ pub(crate) struct MachineStart {
 }
 
 impl MachineStart {
-    /// That of a shard, on a machine with this boot id; empty where it is not known, and then each start is a
+    /// That of a machine with this boot id; empty where it is not known, and then each start is a
     /// new one.
-    pub(crate) fn new(data: &DataDirectory, shard: Shard, current: String) -> MachineStart {
-        MachineStart { path: data.directory().join(format!("reboot-{}", shard.0)), current }
+    pub(crate) fn new(data: &DataDirectory, current: String) -> MachineStart {
+        MachineStart { path: data.directory().join("reboot"), current }
     }
 
     /// Whether the jobs had their runs since the machine was started.
@@ -74,19 +72,18 @@ mod tests {
     use crate::scratch;
 
     #[test]
-    fn a_start_of_the_machine_is_served_once_in_each_shard() {
+    fn a_start_of_the_machine_is_served_once() {
         let folder = scratch::path("machine-start");
         fs::create_dir_all(&folder).unwrap();
         let data = DataDirectory::find(Some(&folder));
-        let start = |shard, id: &str| MachineStart::new(&data, Shard(shard), id.to_owned());
-        assert!(!start(0, "a").is_served());
-        start(0, "a").keep().unwrap();
-        assert!(start(0, "a").is_served());
-        assert_eq!(fs::metadata(folder.join("reboot-0")).unwrap().permissions().mode() & 0o777, 0o600);
-        assert!(!start(1, "a").is_served(), "another shard");
-        assert!(!start(0, "b").is_served(), "the machine was started again");
-        start(0, "").keep().unwrap();
-        assert!(!start(0, "").is_served(), "nobody knows");
+        let start = |id: &str| MachineStart::new(&data, id.to_owned());
+        assert!(!start("a").is_served());
+        start("a").keep().unwrap();
+        assert!(start("a").is_served());
+        assert_eq!(fs::metadata(folder.join("reboot")).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(!start("b").is_served(), "the machine was started again");
+        start("").keep().unwrap();
+        assert!(!start("").is_served(), "nobody knows");
         fs::remove_dir_all(&folder).unwrap();
     }
 }

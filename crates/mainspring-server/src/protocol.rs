@@ -47,7 +47,7 @@ mod word;
 mod work;
 
 pub use audit::{AuditAskWire, AuditWire, SpreadWire, StatsWire};
-pub use cluster::{ClusterWire, DatabaseWire, MemberWire, ShardWire, ranges};
+pub use cluster::{ClusterWire, DatabaseWire, MemberWire};
 pub use expression::{
     ChangeWire, ExplanationWire, FieldWire, Question, TranslationDocument, WarningWire, day_rule_name,
     language_name, read_expression,
@@ -389,7 +389,6 @@ mod tests {
             id: 7,
             actor: None,
             comment: None,
-            own: false,
             request: Request::Run { job: "a".into(), wait: true, due: None, key: None },
         };
         let text = serde_json::to_string(&asked).unwrap();
@@ -438,7 +437,7 @@ mod tests {
     fn what_is_left_out_of_a_request_has_a_default() {
         let asked = IdentifiedRequest::read(br#"{"command":"status"}"#).unwrap();
         let request = Request::Status;
-        assert_eq!(asked, IdentifiedRequest { id: 0, actor: None, comment: None, own: false, request });
+        assert_eq!(asked, IdentifiedRequest { id: 0, actor: None, comment: None, request });
         let asked = IdentifiedRequest::read(br#"{"command":"pause"}"#).unwrap();
         assert_eq!(asked.request, Request::Pause(PauseWire::default()));
     }

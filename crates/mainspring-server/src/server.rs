@@ -63,7 +63,6 @@ mod listener_requests;
 pub mod login_codes;
 mod looks;
 mod meters;
-mod moves;
 mod next_step;
 pub mod offline;
 pub mod output;
@@ -74,8 +73,7 @@ mod peer;
 mod peers;
 mod phase;
 #[cfg(feature = "commands")]
-pub mod process_slots;
-mod program;
+pub mod program;
 pub mod program_calls;
 mod purpose;
 mod queries;
@@ -89,7 +87,6 @@ mod removal;
 mod reports;
 mod requests;
 mod served_file;
-mod shard_filter;
 mod sources;
 pub mod standby;
 mod start_backlog;
@@ -117,7 +114,6 @@ use parser::Parser;
 use phase::Phase;
 pub use phase::Stopping;
 use program_calls::Calls;
-pub use shard_filter::ShardFilter;
 use waits::{LoopWaits, Wait};
 use work::Work;
 
@@ -311,8 +307,7 @@ impl Server {
     }
 
     fn note(&mut self, now: Timestamp, text: &str) {
-        let prefix = self.files.shard_filter().prefix();
-        self.log.line(now, &PROGRAM, Kind::Note, &format!("{prefix}{text}"));
+        self.log.line(now, &PROGRAM, Kind::Note, text);
     }
 
     fn note_of_planner(&mut self, now: Timestamp, note: &Note) {

@@ -11,7 +11,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mainspring_job::{Lease, Owner, Shard, Store, StoreError};
+use mainspring_job::{Lease, Owner, Store, StoreError};
 
 use crate::data_directory::DataDirectory;
 use crate::machine_start;
@@ -54,7 +54,7 @@ pub fn open_store(
 ) -> Result<(SqliteStore, Lease), StoreError> {
     loop {
         let opened = SqliteStore::open(directory).and_then(|mut store| {
-            let lease = store.acquire(Shard::WHOLE, &owner())?;
+            let lease = store.acquire(&owner())?;
             Ok((store, lease))
         });
         match opened {

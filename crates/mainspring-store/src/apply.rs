@@ -68,7 +68,7 @@ pub(super) fn apply(connection: &Connection, operation: &Operation, counts: &mut
         }
         Operation::Prune { job, keep, before } => prune(connection, job.as_ref(), *keep, *before, counts),
         Operation::PauseAll(terms) => {
-            let sql = "UPDATE shard SET is_paused = ?1, pause_until = ?2, pause_note = ?3";
+            let sql = "UPDATE head SET is_paused = ?1, pause_until = ?2, pause_note = ?3";
             let (until, note) = terms.as_ref().map_or((None, ""), |terms| (terms.until, terms.note.as_str()));
             execute(connection, sql, params![terms.is_some(), until.map(nanoseconds), note])?;
             Ok(Answer::New)

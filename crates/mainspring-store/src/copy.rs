@@ -13,9 +13,6 @@ use rusqlite::{OptionalExtension, Row, params, params_from_iter};
 use super::fault::mapped;
 use super::sqlite::SqliteStore;
 
-/// The only shard.
-const SHARD: i64 = 0;
-
 fn cell(row: &Row<'_>, index: usize, kind: Kind) -> ReadResult<Cell> {
     Ok(match (row.get_ref(index).map_err(mapped)?, kind) {
         (ValueRef::Null, _) => Cell::Nothing,
@@ -33,7 +30,7 @@ impl Source for SqliteStore {
     fn head(&mut self) -> ReadResult<Head> {
         let sql =
             "SELECT epoch, owner, machine_start, is_paused, pause_until, pause_note, jobs, pending, open,
-            runs, dead FROM shard WHERE shard = ?1";
+            runs, dead FROM head";
         let head = |row: &Row<'_>| {
             Ok(Head {
                 epoch: row.get(0)?,
@@ -45,7 +42,7 @@ impl Source for SqliteStore {
                 counts: [row.get(6)?, row.get(7)?, row.get(8)?, row.get(9)?, row.get(10)?],
             })
         };
-        let found = self.connection.query_row(sql, params![SHARD], head).optional().map_err(mapped)?;
+        let found = self.connection.query_row(sql, [], head).optional().map_err(mapped)?;
         Ok(found.unwrap_or_default())
     }
 
@@ -102,13 +99,12 @@ impl Target for SqliteStore {
     }
 
     fn finish(&mut self, head: &Head) -> ReadResult<()> {
-        let sql = "INSERT OR REPLACE INTO shard (shard, epoch, owner, machine_start, is_paused, pause_until,
+        let sql = "INSERT OR REPLACE INTO head (one, epoch, owner, machine_start, is_paused, pause_until,
             pause_note, batch, answers, jobs, pending, open, runs, dead)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, '', ?8, ?9, ?10, ?11, ?12)";
+            VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, 0, '', ?7, ?8, ?9, ?10, ?11)";
         let [jobs, pending, open, runs, dead] = head.counts;
         let Head { epoch, owner, machine_start, is_paused, pause_until, pause_note, .. } = head;
         let values = params![
-            SHARD,
             epoch,
             owner,
             machine_start,

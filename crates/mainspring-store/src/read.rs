@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use mainspring_job::{
     Attempt, AuditQuery, AuditRow, Cause, Counts, Cursor, JobName, JobRecord, MAX_PAGE, Once, OnceId, Order,
-    PauseTerms, Query, Run, RunKey, RunState, Shard, StoreError,
+    PauseTerms, Query, Run, RunKey, RunState, StoreError,
 };
 use mainspring_rows::{self as columns, AUDIT, Columns, JOB, PENDING, RUN, ReadResult, nanoseconds, number};
 use rusqlite::types::Value;
@@ -64,13 +64,10 @@ pub(super) fn load_ids(
     rows(connection, load_ids_sql(), values, columns::once_id)
 }
 
-pub(super) fn jobs(
-    connection: &Connection,
-    shard: Shard,
-) -> Result<(Vec<JobRecord>, Option<PauseTerms>), StoreError> {
+pub(super) fn jobs(connection: &Connection) -> Result<(Vec<JobRecord>, Option<PauseTerms>), StoreError> {
     let jobs = rows(connection, &format!("SELECT {JOB} FROM job ORDER BY name"), [], columns::job)?;
-    let sql = "SELECT pause_until, pause_note FROM shard WHERE shard = ?1 AND is_paused";
-    let paused = rows(connection, sql, params![shard.0], |row| columns::pause_terms(row, 0))?.pop();
+    let sql = "SELECT pause_until, pause_note FROM head WHERE is_paused";
+    let paused = rows(connection, sql, params![], |row| columns::pause_terms(row, 0))?.pop();
     Ok((jobs, paused))
 }
 
@@ -331,7 +328,7 @@ pub(super) fn keyed(connection: &Connection, key: &str) -> Result<Option<(OnceId
 
 /// What the batches have added up. A store that had no owner yet holds nothing.
 const KEPT: &str = "SELECT coalesce(sum(jobs), 0), coalesce(sum(pending), 0), coalesce(sum(open), 0),
-    coalesce(sum(runs), 0), coalesce(sum(dead), 0) FROM shard";
+    coalesce(sum(runs), 0), coalesce(sum(dead), 0) FROM head";
 
 pub(super) fn counts(connection: &Connection) -> Result<Counts, StoreError> {
     Ok(counts_by(connection, KEPT)?.pop().unwrap_or_default())

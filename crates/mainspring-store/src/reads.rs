@@ -13,7 +13,7 @@
 use jiff::Timestamp;
 use mainspring_job::{
     Attempt, AuditQuery, AuditRow, Counts, JobName, JobRecord, Once, OnceId, PauseTerms, Query, Reader, Run,
-    RunKey, Shard, StoreError,
+    RunKey, StoreError,
 };
 
 use super::read;
@@ -27,7 +27,6 @@ macro_rules! reads_by_asking {
         impl Reader for $connection {
             fn load(
                 &mut self,
-                _shard: Shard,
                 after: OnceId,
                 up_to: Timestamp,
                 limit: usize,
@@ -37,7 +36,6 @@ macro_rules! reads_by_asking {
 
             fn load_ids(
                 &mut self,
-                _shard: Shard,
                 after: OnceId,
                 up_to: Timestamp,
                 limit: usize,
@@ -45,52 +43,47 @@ macro_rules! reads_by_asking {
                 self.ask(|connection| read::load_ids(connection, after, up_to, limit))
             }
 
-            fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, Option<PauseTerms>), StoreError> {
-                self.ask(|connection| read::jobs(connection, shard))
+            fn jobs(&mut self) -> Result<(Vec<JobRecord>, Option<PauseTerms>), StoreError> {
+                self.ask(|connection| read::jobs(connection))
             }
 
-            fn open_runs(
-                &mut self,
-                _shard: Shard,
-                after: Option<&RunKey>,
-                limit: usize,
-            ) -> Result<Vec<Run>, StoreError> {
+            fn open_runs(&mut self, after: Option<&RunKey>, limit: usize) -> Result<Vec<Run>, StoreError> {
                 self.ask(|connection| read::open_runs(connection, after, limit))
             }
 
-            fn find(&mut self, _shard: Shard, query: &Query) -> Result<Vec<Run>, StoreError> {
+            fn find(&mut self, query: &Query) -> Result<Vec<Run>, StoreError> {
                 self.ask(|connection| read::find(connection, query))
             }
 
-            fn last_ended(&mut self, _shard: Shard, jobs: &[JobName]) -> Result<Vec<Run>, StoreError> {
+            fn last_ended(&mut self, jobs: &[JobName]) -> Result<Vec<Run>, StoreError> {
                 self.ask(|connection| read::last_ended(connection, jobs))
             }
 
-            fn run(&mut self, _shard: Shard, key: &RunKey) -> Result<Option<Run>, StoreError> {
+            fn run(&mut self, key: &RunKey) -> Result<Option<Run>, StoreError> {
                 self.ask(|connection| read::run(connection, key))
             }
 
-            fn attempts(&mut self, _shard: Shard, key: &RunKey) -> Result<Vec<Attempt>, StoreError> {
+            fn attempts(&mut self, key: &RunKey) -> Result<Vec<Attempt>, StoreError> {
                 self.ask(|connection| read::attempts(connection, key))
             }
 
-            fn pending_named(&mut self, _shard: Shard, name: &JobName) -> Result<Option<Once>, StoreError> {
+            fn pending_named(&mut self, name: &JobName) -> Result<Option<Once>, StoreError> {
                 self.ask(|connection| read::pending_named(connection, name))
             }
 
-            fn keyed(&mut self, _shard: Shard, key: &str) -> Result<Option<(OnceId, JobName)>, StoreError> {
+            fn keyed(&mut self, key: &str) -> Result<Option<(OnceId, JobName)>, StoreError> {
                 self.ask(|connection| read::keyed(connection, key))
             }
 
-            fn counts(&mut self, _shard: Shard) -> Result<Counts, StoreError> {
+            fn counts(&mut self) -> Result<Counts, StoreError> {
                 self.ask(read::counts)
             }
 
-            fn miscounts(&mut self, _shard: Shard) -> Result<Option<Vec<String>>, StoreError> {
+            fn miscounts(&mut self) -> Result<Option<Vec<String>>, StoreError> {
                 self.ask(read::miscounted).map(Some)
             }
 
-            fn audit(&mut self, _shard: Shard, query: &AuditQuery) -> Result<Vec<AuditRow>, StoreError> {
+            fn audit(&mut self, query: &AuditQuery) -> Result<Vec<AuditRow>, StoreError> {
                 self.ask(|connection| read::audit(connection, query))
             }
         }

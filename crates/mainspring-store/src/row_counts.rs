@@ -2,10 +2,10 @@
 //! rows.
 //!
 //! ```text
-//!  operations ─▶ RowCounts { jobs +1, pending -1, open +1, .. } ─▶ the row of the shard, in the same transaction
+//!  operations ─▶ RowCounts { jobs +1, pending -1, open +1, .. } ─▶ the row `head`, in the same transaction
 //! ```
 //!
-//! Cost: some additions for an operation; the row of the shard is written with each batch in any case.
+//! Cost: some additions for an operation; the row `head` is written with each batch in any case.
 //!
 //! Does not read rows: each operation knows the rows that it has found.
 

@@ -1,7 +1,7 @@
 //! The tables (`schema.sql`), and the steps by which a file of an older version becomes one of this.
 //!
 //! ```text
-//!  shard     one row: epoch, owner, the start of its machine, the last batch with its answers, how many rows there are
+//!  head      one row: epoch, owner, the start of its machine, the last batch with its answers, how many rows there are
 //!  job       one row a job: definition, watermark, counts, pause, its last run
 //!  pending   one-shot jobs that have not fired, clustered by (due, number)
 //!  once_key  idempotency keys of pending jobs and of kept runs
@@ -65,7 +65,7 @@ pub(super) fn check(connection: &Connection) -> Result<(), StoreError> {
 fn check_tables(connection: &Connection) -> Result<(), StoreError> {
     // A view or a virtual table in the place of a table would be a program of the user who wrote the file.
     let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE TABLE %'
-        AND name IN ('shard', 'job', 'pending', 'once_key', 'run', 'attempt', 'audit')";
+        AND name IN ('head', 'job', 'pending', 'once_key', 'run', 'attempt', 'audit')";
     let count: u32 = connection.query_row(sql, [], |row| row.get(0)).map_err(mapped)?;
     if count != TABLE_COUNT {
         return Err(StoreError::Corrupt("its tables are not those that this program makes".to_owned()));

@@ -1,5 +1,5 @@
-CREATE TABLE shard (
-    shard INTEGER PRIMARY KEY, epoch INTEGER NOT NULL, owner TEXT NOT NULL,
+CREATE TABLE head (
+    one INTEGER PRIMARY KEY CHECK (one = 1), epoch INTEGER NOT NULL, owner TEXT NOT NULL,
     machine_start TEXT NOT NULL DEFAULT '',
     is_paused INTEGER NOT NULL, pause_until INTEGER, pause_note TEXT NOT NULL DEFAULT '',
     batch INTEGER NOT NULL, answers TEXT NOT NULL,

@@ -24,7 +24,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use mainspring_job::{Answer, Batch, Commit, Lease, Owner, Renewal, Shard, Store, StoreError, Takeover};
+use mainspring_job::{Answer, Batch, Commit, Lease, Owner, Renewal, Store, StoreError, Takeover};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
 
 use super::connection::connected;
@@ -38,7 +38,7 @@ use super::{apply, read, schema};
 /// So much is written to see whether there is room: more than a page, and little.
 const PROBE_BYTES: usize = 16 << 10;
 
-/// Keeps jobs and runs in one file, for one shard.
+/// Keeps jobs and runs in one file.
 #[derive(Debug)]
 pub struct SqliteStore {
     /// The connection for people, if one was asked for: it must be closed before the files are repaired. It
@@ -181,35 +181,33 @@ impl SqliteStore {
             for operation in &batch.operations {
                 answers.push(apply::apply(connection, operation, &mut counts)?);
             }
-            let sql = "UPDATE shard SET batch = ?2, answers = ?3, jobs = jobs + ?4, pending = pending + ?5,
-                open = open + ?6, runs = runs + ?7, dead = dead + ?8 WHERE shard = ?1";
+            let sql = "UPDATE head SET batch = ?1, answers = ?2, jobs = jobs + ?3, pending = pending + ?4,
+                open = open + ?5, runs = runs + ?6, dead = dead + ?7";
             let RowCounts { jobs, pending, open, runs, dead } = counts;
             let (number, answers_text) =
                 (mainspring_rows::number(batch.number), mainspring_rows::answers_text(&answers));
-            let values = params![lease.shard.0, number, answers_text, jobs, pending, open, runs, dead];
+            let values = params![number, answers_text, jobs, pending, open, runs, dead];
             connection.prepare_cached(sql).map_err(mapped)?.execute(values).map_err(mapped)?;
             Ok(answers)
         })
     }
 
     /// The owner is empty where one has left in good order.
-    fn acquire_shard(&mut self, shard: Shard, owner: &Owner) -> Result<Lease, StoreError> {
+    fn acquire_lease(&mut self, owner: &Owner) -> Result<Lease, StoreError> {
         let begun = self.connection.transaction_with_behavior(TransactionBehavior::Immediate);
         let transaction = begun.map_err(mapped)?;
-        let before = transaction.query_row(
-            "SELECT owner, machine_start FROM shard WHERE shard = ?1",
-            params![shard.0],
-            |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)),
-        );
+        let before = transaction.query_row("SELECT owner, machine_start FROM head", [], |row| {
+            Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
+        });
         let before = before.optional().map_err(mapped)?.filter(|(name, _)| !name.is_empty());
         let takeover = before.map_or(Takeover::Clean, |(_, start)| owner.takeover_from(&start));
-        let sql = "INSERT INTO shard (shard, epoch, owner, machine_start, is_paused, batch, answers)
-            VALUES (?1, 1, ?2, ?3, 0, 0, '') ON CONFLICT (shard)
-            DO UPDATE SET epoch = epoch + 1, owner = ?2, machine_start = ?3, batch = 0, answers = '' RETURNING epoch";
-        let values = params![shard.0, owner.name, owner.machine_start];
+        let sql = "INSERT INTO head (one, epoch, owner, machine_start, is_paused, batch, answers)
+            VALUES (1, 1, ?1, ?2, 0, 0, '') ON CONFLICT (one)
+            DO UPDATE SET epoch = epoch + 1, owner = ?1, machine_start = ?2, batch = 0, answers = '' RETURNING epoch";
+        let values = params![owner.name, owner.machine_start];
         let epoch: i64 = transaction.query_row(sql, values, |row| row.get(0)).map_err(mapped)?;
         transaction.commit().map_err(mapped)?;
-        Ok(Lease::new(shard, u64::try_from(epoch).unwrap_or(0), takeover))
+        Ok(Lease::new(u64::try_from(epoch).unwrap_or(0), takeover))
     }
 }
 
@@ -266,17 +264,17 @@ fn within_transaction<T>(
 
 /// The last batch of the owner, if the lease is the owner's.
 fn owned(connection: &Connection, lease: Lease) -> Result<(i64, String), StoreError> {
-    let sql = "SELECT batch, answers FROM shard WHERE shard = ?1 AND epoch = ?2";
-    let values = params![lease.shard.0, mainspring_rows::number(lease.epoch)];
+    let sql = "SELECT batch, answers FROM head WHERE epoch = ?1";
+    let values = params![mainspring_rows::number(lease.epoch)];
     let mut statement = connection.prepare_cached(sql).map_err(mapped)?;
     let found = statement.query_row(values, |row| Ok((row.get(0)?, row.get(1)?)));
     found.optional().map_err(mapped)?.ok_or(StoreError::Fenced)
 }
 
 impl Store for SqliteStore {
-    fn acquire(&mut self, shard: Shard, owner: &Owner) -> Result<Lease, StoreError> {
+    fn acquire(&mut self, owner: &Owner) -> Result<Lease, StoreError> {
         self.usable()?;
-        let result = self.acquire_shard(shard, owner);
+        let result = self.acquire_lease(owner);
         self.judged(result)
     }
 
@@ -289,8 +287,8 @@ impl Store for SqliteStore {
     fn release(&mut self, lease: Lease) -> Result<(), StoreError> {
         self.usable()?;
         owned(&self.connection, lease)?;
-        let sql = "UPDATE shard SET epoch = epoch + 1, owner = '' WHERE shard = ?1";
-        let result = self.connection.execute(sql, params![lease.shard.0]).map(|_| ()).map_err(mapped);
+        let sql = "UPDATE head SET epoch = epoch + 1, owner = ''";
+        let result = self.connection.execute(sql, []).map(|_| ()).map_err(mapped);
         self.judged(result)
     }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use jiff::Timestamp;
 use mainspring_job::{
     Action, Answer, Batch, Cause, Counts, JobName, Lease, Once, OnceId, Operation, Order, Owner, Query,
-    Reader, Run, RunKey, RunState, Shard, Store, StoreError, Work, contract,
+    Reader, Run, RunKey, RunState, Store, StoreError, Work, contract,
 };
 use rusqlite::Connection;
 
@@ -34,7 +34,7 @@ impl Folder {
 
     fn store(&self) -> (SqliteStore, Lease) {
         let mut store = SqliteStore::open_file(&self.file()).unwrap();
-        let lease = store.acquire(Shard::WHOLE, &Owner::new("test")).unwrap();
+        let lease = store.acquire(&Owner::new("test")).unwrap();
         (store, lease)
     }
 }
@@ -88,7 +88,7 @@ fn submissions(numbers: std::ops::Range<u64>) -> Batch {
 }
 
 fn pending_count(store: &mut SqliteStore) -> usize {
-    store.load(Shard::WHOLE, OnceId::first_at(Timestamp::MIN), Timestamp::MAX, 100_000).unwrap().len()
+    store.load(OnceId::first_at(Timestamp::MIN), Timestamp::MAX, 100_000).unwrap().len()
 }
 
 #[test]
@@ -146,9 +146,9 @@ fn the_kept_counts_are_compared_with_the_rows() {
     store.commit(lease, &submissions(0..3)).unwrap();
     let mut counts = Counts::default();
     counts.pending = 3;
-    assert_eq!(store.counts(Shard::WHOLE).unwrap(), counts);
+    assert_eq!(store.counts().unwrap(), counts);
     assert_eq!(store.integrity().unwrap(), [] as [String; 0]);
-    store.connection.execute("UPDATE shard SET dead = 2", []).unwrap();
+    store.connection.execute("UPDATE head SET dead = 2", []).unwrap();
     assert_eq!(store.integrity().unwrap(), ["it keeps that it has 2 dead letters, and it has 0"]);
 }
 
@@ -241,7 +241,7 @@ fn a_damaged_page_is_named_damage_wherever_it_is() {
         bytes[start..start + 64].iter_mut().for_each(|byte| *byte ^= 0x5a);
         fs::write(folder.file(), &bytes).unwrap();
         let found = SqliteStore::open_file(&folder.file()).and_then(|mut store| {
-            store.load(Shard::WHOLE, OnceId::first_at(at(0)), at(2_000), 10_000)?;
+            store.load(OnceId::first_at(at(0)), at(2_000), 10_000)?;
             let problems = store.integrity()?;
             if problems.is_empty() { Ok(()) } else { Err(StoreError::Corrupt(problems.join("; "))) }
         });
@@ -391,5 +391,5 @@ fn a_run_of_every_kind_is_read_back() {
     run.work = Some(once(1).work);
     let batch = Batch::new(1, vec![Operation::Plan(run.clone())]);
     assert_eq!(store.commit(lease, &batch).unwrap().answers, [Answer::New]);
-    assert_eq!(store.run(Shard::WHOLE, &run.key).unwrap(), Some(run));
+    assert_eq!(store.run(&run.key).unwrap(), Some(run));
 }

@@ -33,7 +33,7 @@ use crate::event_stream::EventStream;
 use crate::lock::locked;
 use crate::memory_budget::MemoryBudget;
 use crate::meter::Meter;
-use crate::pool::{Actor, Pool, Reach, asking_for};
+use crate::pool::{Actor, Pool, asking_for};
 use crate::problem::{Code, Problem};
 use crate::repeats::Repeats;
 use crate::scope::Scope;
@@ -65,9 +65,6 @@ pub struct App {
     pub assets: Assets,
     /// What is known of jobs.
     pub catalogue: Catalogue,
-    /// What is known of the jobs of this server, where there are other shards. No other part tells of them,
-    /// so that it is asked for anew.
-    pub catalogue_here: Catalogue,
     /// What happens.
     pub feed: Arc<EventStream>,
     /// What is done to many at once.
@@ -117,8 +114,7 @@ impl App {
             clicks: Mutex::new(HashMap::new()),
             clicking: Shares::new(1),
             output: data.output(),
-            catalogue: Catalogue::new(zone.clone(), Reach::Everywhere),
-            catalogue_here: Catalogue::new(zone.clone(), Reach::Here),
+            catalogue: Catalogue::new(zone.clone()),
             feed: Arc::new(EventStream::new(Moment::now().wall)),
             bulk: Bulk::default(),
             computations: Computations::default(),

@@ -23,7 +23,7 @@ use mainspring_server::protocol::{ChangesWire, HistoryWire, JobWire, ListWire, R
 
 use crate::job_schedule::{JobSchedule, name_of, read};
 use crate::lock::locked;
-use crate::pool::{Pool, Reach};
+use crate::pool::Pool;
 use crate::problem::{Code, Problem};
 
 /// How old the list of jobs may be: many pages that ask at once share one, and no client sees the difference.
@@ -123,7 +123,6 @@ impl Cache {
 #[derive(Debug)]
 pub struct Catalogue {
     zone: TimeZone,
-    reach: Reach,
     kept: Mutex<Cache>,
     /// One request asks the loop, and the others wait for what it finds.
     asking: tokio::sync::Mutex<()>,
@@ -159,8 +158,8 @@ impl Drop for PendingRequest<'_> {
 
 impl Catalogue {
     /// One that knows nothing. `zone` is that of jobs which name none.
-    pub fn new(zone: TimeZone, reach: Reach) -> Catalogue {
-        Catalogue { zone, reach, kept: Mutex::new(Cache::default()), asking: tokio::sync::Mutex::new(()) }
+    pub fn new(zone: TimeZone) -> Catalogue {
+        Catalogue { zone, kept: Mutex::new(Cache::default()), asking: tokio::sync::Mutex::new(()) }
     }
 
     /// Notes what has changed. From now on nothing else has.
@@ -223,8 +222,7 @@ impl Catalogue {
         let mut wires = Vec::new();
         let mut after = None;
         loop {
-            let answer =
-                pool.look_at(self.reach, Request::List(ListWire { after, ..ListWire::default() })).await?;
+            let answer = pool.look(Request::List(ListWire { after, ..ListWire::default() })).await?;
             let Response::Jobs { jobs, after: next } = answer else { return Err(strange()) };
             wires.extend(jobs);
             after = next;
@@ -234,7 +232,7 @@ impl Catalogue {
         }
         let mut texts = Vec::new();
         loop {
-            let answer = pool.look_at(self.reach, Request::Export { after }).await?;
+            let answer = pool.look(Request::Export { after }).await?;
             let Response::Export { texts: page, after: next } = answer else { return Err(strange()) };
             texts.extend(page);
             after = next;
@@ -435,7 +433,7 @@ mod tests {
 
     #[test]
     fn what_changed_is_asked_for_alone_while_changes_are_watched() {
-        let catalogue = Catalogue::new(TimeZone::UTC, Reach::Everywhere);
+        let catalogue = Catalogue::new(TimeZone::UTC);
         let stale = || locked(&catalogue.kept).stale.clone();
         let begin = || locked(&catalogue.kept).stale = Stale::Some(BTreeSet::new());
         let names = |names: &[&str]| Stale::Some(names.iter().map(|name| (*name).to_owned()).collect());
@@ -469,7 +467,7 @@ mod tests {
 
     #[test]
     fn a_job_that_is_defined_anew_leaves_nothing_behind() {
-        let catalogue = Catalogue::new(TimeZone::UTC, Reach::Everywhere);
+        let catalogue = Catalogue::new(TimeZone::UTC);
         let definition = |hours: u32| format!("[jobs.a]\nevery = \"{hours}h\"\nrun = [\"true\"]\n");
         let wire = |hours| JobWire { definition: definition(hours), name: "a".into(), ..JobWire::default() };
         let mut jobs = Vec::new();

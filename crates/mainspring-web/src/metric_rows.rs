@@ -105,12 +105,12 @@ pub const ROWS: &[(&str, Kind, &str, &str)] = &[
         "When the set in force of a file was read",
     ),
     (
-        "shards_owned",
+        "planner",
         Kind::Gauge,
         "",
-        "How many shards of a shared database this server owns; 1 for the owner of the jobs where there is one shard",
+        "1 at the server of a shared database that owns the jobs, 0 at those that stand by",
     ),
-    ("lease_seconds_left", Kind::Gauge, "shard", "How long its lease lasts unless it is renewed"),
+    ("lease_seconds_left", Kind::Gauge, "", "How long its lease lasts unless it is renewed"),
     (
         "takeovers",
         Kind::Counter,

@@ -24,7 +24,6 @@ use mainspring_server::protocol::{
 use crate::app::App;
 use crate::catalogue::{CachedJob, strange};
 use crate::metrics_writer::{MetricsWriter, label};
-use crate::pool::Reach;
 use crate::problem::{Code, Problem};
 use crate::resources::{Resources, store_sizes, zones_version};
 use crate::view::{state_code, zone_name, zone_of};
@@ -61,7 +60,7 @@ pub async fn text(app: &App, _: Moment) -> Result<String, Problem> {
     };
     let mut writer = MetricsWriter::default();
     if counted.stands_by {
-        writer.gauge("shards_owned", 0.0);
+        writer.gauge("planner", 0.0);
         of_answers(app, &mut writer, None);
         of_program(app, &mut writer, None);
     } else {
@@ -71,18 +70,14 @@ pub async fn text(app: &App, _: Moment) -> Result<String, Problem> {
     written.map_err(|error| Problem::new(Code::Failed, format!("the metrics cannot be written: {error}")))
 }
 
-/// What a server tells that has jobs: of its own shards, where there are several.
-async fn of_owner(app: &App, writer: &mut MetricsWriter, mut counted: MetricsWire) -> Result<(), Problem> {
-    let look = |request| app.pool.look_at(Reach::Here, request);
+/// What a server tells that has the jobs.
+async fn of_owner(app: &App, writer: &mut MetricsWriter, counted: MetricsWire) -> Result<(), Problem> {
+    let look = |request| app.pool.look(request);
     let Response::Status(status) = look(Request::Status).await? else { return Err(strange()) };
     let Response::Health(health) = look(Request::Health).await? else { return Err(strange()) };
-    let catalogue = if counted.is_part { &app.catalogue_here } else { &app.catalogue };
-    let jobs = catalogue.jobs(&app.pool).await?;
+    let jobs = app.catalogue.jobs(&app.pool).await?;
     let jobs_max = app.settings.metered_jobs_max;
     let known: Vec<&CachedJob> = jobs.iter().take(jobs_max).map(|known| &**known).collect();
-    if let Some(last) = known.last().filter(|_| known.len() == jobs_max) {
-        counted.end_at(&last.wire.name);
-    }
     of_jobs(app, writer, &known);
     of_waiting(writer, &known, &counted.waiting);
     of_runs(writer, &known, counted);
@@ -263,25 +258,10 @@ fn of_server(writer: &mut MetricsWriter, status: &StatusWire) {
 /// The servers that share a database.
 fn of_cluster(writer: &mut MetricsWriter, cluster: &ClusterWire) {
     let in_seconds = |ms: u64| Duration::from_millis(ms).as_secs_f64();
-    // Where there is one shard, who answers owns it.
-    let leases: Vec<(u16, u64)> = match cluster.shards.is_empty() {
-        true => vec![(0, cluster.lease_left_ms)],
-        false => {
-            let here = cluster.shards.iter().filter(|shard| shard.is_here);
-            here.map(|shard| (shard.shard, shard.lease_left_ms)).collect()
-        }
-    };
-    writer.gauge("shards_owned", number(leases.len() as u64));
-    let lease =
-        |(shard, left_ms): (u16, u64)| (vec![label("shard", &shard.to_string())], in_seconds(left_ms));
-    let is_first = leases.iter().any(|(shard, _)| *shard == 0);
-    writer.gauges("lease_seconds_left", leases.into_iter().map(lease).collect::<Vec<_>>());
+    writer.gauge("planner", 1.0);
+    writer.gauge("lease_seconds_left", in_seconds(cluster.lease_left_ms));
     let ahead = in_seconds(cluster.clock_ahead_ms.unsigned_abs());
     writer.gauge("clock_offset_seconds", if cluster.clock_ahead_ms < 0 { -ahead } else { ahead });
-    // What is about the database, and no shard of it, one server tells.
-    if !is_first {
-        return;
-    }
     let kinds = ["clean", "unclean", "rebooted", "interrupted"];
     let count = |kind: &str| cluster.takeovers.get(kind).copied().unwrap_or_default();
     writer.counters("takeovers", kinds.map(|kind| (vec![label("kind", kind)], count(kind))));

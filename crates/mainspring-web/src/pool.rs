@@ -62,22 +62,6 @@ pub struct Actor {
     pub comment: Option<String>,
 }
 
-/// About which jobs a question is that looks at all of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
-    /// Those of all servers.
-    Everywhere,
-    /// Those of this server: of the shards that it owns, where there are several.
-    Here,
-}
-
-impl Reach {
-    /// As a request says it.
-    pub fn of(own: bool) -> Reach {
-        if own { Reach::Here } else { Reach::Everywhere }
-    }
-}
-
 /// The connections to the loop.
 #[derive(Debug)]
 pub struct Pool {
@@ -121,7 +105,7 @@ impl Connection {
     /// What the loop says, or that it has ended.
     pub async fn ask(&mut self, actor: Actor, request: Request) -> Result<Response, ErrorWire> {
         let Actor { name, comment } = actor;
-        self.send(IdentifiedRequest { id: 0, actor: name, comment, own: false, request }).await
+        self.send(IdentifiedRequest { id: 0, actor: name, comment, request }).await
     }
 
     async fn send(&mut self, asked: IdentifiedRequest) -> Result<Response, ErrorWire> {
@@ -186,17 +170,7 @@ impl Pool {
     ///
     /// What the loop says.
     pub async fn look(self: &Arc<Self>, request: Request) -> Result<Response, Problem> {
-        self.look_at(Reach::Everywhere, request).await
-    }
-
-    /// The same about these jobs alone.
-    ///
-    /// # Errors
-    ///
-    /// What the loop says.
-    pub async fn look_at(self: &Arc<Self>, reach: Reach, request: Request) -> Result<Response, Problem> {
-        let own = reach == Reach::Here;
-        self.send(IdentifiedRequest { id: 0, actor: None, comment: None, own, request })
+        self.send(IdentifiedRequest { id: 0, actor: None, comment: None, request })
             .await
             .map_err(Problem::from)
     }
@@ -208,7 +182,7 @@ impl Pool {
     /// What the loop says, or that it does not answer.
     pub async fn ask(self: &Arc<Self>, actor: Actor, request: Request) -> Result<Response, ErrorWire> {
         let Actor { name, comment } = actor;
-        self.send(IdentifiedRequest { id: 0, actor: name, comment, own: false, request }).await
+        self.send(IdentifiedRequest { id: 0, actor: name, comment, request }).await
     }
 
     async fn send(self: &Arc<Self>, asked: IdentifiedRequest) -> Result<Response, ErrorWire> {

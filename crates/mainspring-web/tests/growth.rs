@@ -144,8 +144,7 @@ fn jobs_of(text: &str) -> usize {
 
 /// A file as `check` and `apply` read it: with the names of its entries, and with its problems as text.
 fn judged(name: &str, text: &str, format: Format) -> usize {
-    let mut loaded = LoadedFile::parse(&Source::new(name, text), format, &TimeZone::UTC);
-    names::by_content(&mut loaded.jobs, name);
+    let loaded = LoadedFile::parse(&Source::new(name, text), format, &TimeZone::UTC);
     let mut files = [Claimant { job_source: name.to_owned(), loaded }];
     settle(&mut files, &InForce::nothing());
     std::hint::black_box(files[0].loaded.problems_text());

@@ -47,7 +47,7 @@ const ROWS: &[(&str, &str)] = &[
     ("open runs: scheduled, queued or running", "100,000"),
     (
         "history of one-shot jobs, and with it their keys",
-        "the newest 10,000 of all together, none older than 90 days; of each shard",
+        "the newest 10,000 of all together, none older than 90 days",
     ),
     (
         "catch-up runs planned at once, runs of one backfill, runs in a queue, runs by hand that wait for their time",

@@ -14,7 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use mainspring_job::{JobName, Shard};
+use mainspring_job::JobName;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -408,8 +408,8 @@ impl Pool {
     fn submit_until_noticed(&mut self, before: &BTreeMap<u64, ShardOwner>) {
         for _ in 0..MAX_TRIES {
             let now = self.owners();
-            let is_noticed = |(shard, owned): (&u64, &ShardOwner)| {
-                now.get(shard).is_some_and(|now| now.token != owned.token || owned.batch <= now.batch)
+            let is_noticed = |(owned): (&u64, &ShardOwner)| {
+                now.get().is_some_and(|now| now.token != owned.token || owned.batch <= now.batch)
             };
             if before.iter().all(is_noticed) {
                 return;

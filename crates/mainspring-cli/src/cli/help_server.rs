@@ -125,7 +125,6 @@ Examples:
   mainspring store copy sqlite:/var/lib/mainspring file:/etc/mainspring/store
   mainspring store copy postgres://mainspring@db.example/mainspring sqlite:/var/lib/mainspring
   mainspring store migrate --store-file /etc/mainspring/store
-  mainspring store shards 16 --store-file /etc/mainspring/store
   mainspring store migrate --preview | psql -d mainspring";
 
 pub(super) const LIST: &str = "\

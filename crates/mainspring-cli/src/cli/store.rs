@@ -9,7 +9,6 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use mainspring_job::Shard;
 
 /// What to do with a store.
 #[derive(Debug, Subcommand)]
@@ -18,8 +17,6 @@ pub enum StoreCommand {
     Copy(StoreCopyArgs),
     /// Makes or migrates the tables of a database
     Migrate(StoreMigrateArgs),
-    /// Spreads the jobs of a database over so many shards, or tells over how many they are
-    Shards(StoreShardsArgs),
 }
 
 /// The arguments of `store copy`.
@@ -29,20 +26,6 @@ pub struct StoreCopyArgs {
     pub source: String,
     /// Where to: the same
     pub target: String,
-}
-
-/// The arguments of `store shards`.
-#[derive(Debug, Args)]
-pub struct StoreShardsArgs {
-    /// How many; without it they are only told
-    #[arg(value_parser = clap::value_parser!(u16).range(1..=i64::from(Shard::MAX)))]
-    pub count: Option<u16>,
-    /// The database: postgres://USER@HOST/DATABASE [default: $MAINSPRING_STORE]
-    #[arg(long, value_name = "URL", conflicts_with = "store_file")]
-    pub store: Option<String>,
-    /// A file whose first line is the URL, which other users do not see in a list of processes
-    #[arg(long, value_name = "FILE")]
-    pub store_file: Option<PathBuf>,
 }
 
 /// The arguments of `store migrate`.

@@ -11,13 +11,6 @@ use mainspring_server::protocol::{ClusterWire, MemberWire};
 pub(super) fn owner_text(cluster: &ClusterWire) -> String {
     let taken = cluster.takeovers.iter().map(|(kind, count)| format!("{count} {kind}"));
     let taken = taken.collect::<Vec<_>>().join(", ");
-    if !cluster.shards.is_empty() {
-        return format!(
-            "{} shards, {}; taken over: {taken}",
-            cluster.shards.len(),
-            plain::line(&cluster.shares())
-        );
-    }
     format!("{}, lease for {} s; taken over: {taken}", cluster.owner, cluster.lease_left_ms / 1_000)
 }
 

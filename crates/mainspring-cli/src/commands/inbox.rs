@@ -11,12 +11,11 @@
 //!
 //! Does not know what has several answers, such as the output of a run: [`streaming_requests`] does.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{Sender, TryRecvError, channel};
 use std::thread;
 use std::time::Duration;
 
-use mainspring_job::{Shard, StoreError};
+use mainspring_job::StoreError;
 use mainspring_postgres::{Entry, Inbox, Location};
 
 use super::streaming_requests::{self, temporary};
@@ -28,7 +27,7 @@ use mainspring_server::protocol::{ErrorKind, ErrorWire, IdentifiedRequest, Reque
 use mainspring_server::server::standby;
 
 /// How often the owner looks for requests.
-pub(super) const INTERVAL: Duration = Duration::from_millis(250);
+const INTERVAL: Duration = Duration::from_millis(250);
 
 /// How long the owner's server has for an answer.
 const ANSWER_WAIT: Duration = Duration::from_secs(10);
@@ -45,7 +44,7 @@ pub(super) fn work(location: &Location, data: &DataDirectory, style: Style) -> R
     let work = move || {
         while ended.try_recv() != Err(TryRecvError::Disconnected) {
             // Whatever the database says passes, or the loop is told it too.
-            let _ = turn(&mut inbox, &[Shard::WHOLE], |_| Some(data.clone()), style);
+            let _ = turn(&mut inbox, &data, style);
             inbox.wait(INTERVAL);
         }
     };
@@ -53,40 +52,25 @@ pub(super) fn work(location: &Location, data: &DataDirectory, style: Style) -> R
     Ok(ends)
 }
 
-/// Does the first requests for these shards. `of` says where the loop of a shard is; of what names none, any
-/// loop.
-pub(super) fn turn(
-    inbox: &mut Inbox,
-    shards: &[Shard],
-    of: impl Fn(Option<Shard>) -> Option<DataDirectory>,
-    style: Style,
-) -> Result<(), StoreError> {
-    let mut clients: BTreeMap<Option<Shard>, Client> = BTreeMap::new();
-    // What a shard cannot take now waits, and so does what comes after it there.
-    let mut troubled: BTreeSet<Option<Shard>> = BTreeSet::new();
-    for entry in inbox.waiting(shards)? {
-        if troubled.contains(&entry.shard) {
-            continue;
-        }
-        // Nothing is taken out before there is somebody to do it.
-        let Some(mut client) = clients.remove(&entry.shard).or_else(|| connect(of(entry.shard)?)) else {
-            continue;
-        };
+/// Does the first requests.
+fn turn(inbox: &mut Inbox, data: &DataDirectory, style: Style) -> Result<(), StoreError> {
+    let entries = inbox.waiting()?;
+    // Nothing is taken out before there is somebody to do it.
+    let Some(mut client) = (!entries.is_empty()).then(|| connect(data)).flatten() else { return Ok(()) };
+    for entry in entries {
         if entry.waits {
             // Taken out first: a command is never done twice.
             if inbox.take(entry.id)? {
                 let text = reply(&mut client, &entry);
                 inbox.reply(entry.id, &text)?;
             }
-            clients.insert(entry.shard, client);
             continue;
         }
         match done(&mut client, &entry) {
             // A duplicate was done before, and not taken out then.
             Response::Submitted { .. } | Response::Duplicate { .. } => drop(inbox.take(entry.id)?),
-            Response::Error(error) if error.kind == ErrorKind::Temporary => {
-                troubled.insert(entry.shard);
-            }
+            // It waits, and so does what comes after it.
+            Response::Error(error) if error.kind == ErrorKind::Temporary => break,
             Response::Error(error) => {
                 let (id, message) = (entry.id, &error.message);
                 standby::note(style, &format!("request {id} of {} cannot be done: {message}", entry.actor));
@@ -94,13 +78,12 @@ pub(super) fn turn(
             }
             _ => inbox.refuse(entry.id, "only submissions come without somebody who waits")?,
         }
-        clients.insert(entry.shard, client);
     }
     Ok(())
 }
 
-fn connect(data: DataDirectory) -> Option<Client> {
-    let mut client = Client::connect(&Address::Here(data)).ok()?;
+fn connect(data: &DataDirectory) -> Option<Client> {
+    let mut client = Client::connect(&Address::Here(data.clone())).ok()?;
     client.answers_within(ANSWER_WAIT);
     Some(client)
 }

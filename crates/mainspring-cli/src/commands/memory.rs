@@ -16,7 +16,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use mainspring_job::{MemoryStore, Shard, Store};
+use mainspring_job::{MemoryStore, Store};
 use nix::unistd::mkdtemp;
 
 use mainspring_exec::clock::boot_time;
@@ -58,7 +58,7 @@ fn run_in(
     let output = new_folder(&data.directory().join("output-XXXXXX"))?;
     let data = data.with_output(output.clone());
     let mut store = MemoryStore::new();
-    let lease = store.acquire(Shard::WHOLE, &owner()).map_err(Error::Store)?;
+    let lease = store.acquire(&owner()).map_err(Error::Store)?;
     let stores = Stores { store: Box::new(store), reader: None, outputs: None, asked: boot_time() };
     let result =
         serving(data).and_then(|serving| Server::prepare(serving, stores, lease)).and_then(Server::run);

@@ -1,46 +1,39 @@
-//! Detects changes by other servers, for pages that are open.
+//! Detects changes by another server, for pages that are open.
 //!
 //! ```text
-//!  number of the last batch of each shard of others ─▶ seen ─▶ changed ── at most once in REST ──▶ told
+//!  epoch and number of the last batch ─▶ see ─▶ changed ── at most once in REST ──▶ notified
 //! ```
 //!
 //! That something has changed is told, and not what: the page asks for what it shows.
 //!
-//! Cost: a number for each shard.
+//! Cost: two numbers.
 //!
 //! Does not ask the database.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use mainspring_job::Shard;
-use mainspring_postgres::ShardHolder;
+use mainspring_postgres::HeldLease;
 
 use mainspring_exec::clock::Moment;
 
-/// How often it is told at most that other servers have changed something: a page asks for all that it shows.
+/// How often it is told at most that another server has changed something: a page asks for all that it shows.
 pub(super) const REST: Duration = Duration::from_secs(5);
 
-/// What was seen of the shards of others.
+/// What was seen of the owner.
 #[derive(Debug, Default)]
 pub(super) struct RemoteChanges {
-    /// Who owned them, and their last batch, when it was looked last.
-    seen: BTreeMap<Shard, (u64, u64)>,
-    /// Something of theirs has changed since it was told.
+    /// Its epoch and its last batch, when it was looked last.
+    seen: Option<(u64, u64)>,
+    /// Something has changed since it was told.
     is_changed: bool,
     told: Option<Moment>,
 }
 
 impl RemoteChanges {
-    /// Sees how a shard of another server is now.
-    pub(super) fn see(&mut self, held: &ShardHolder) {
+    /// Sees how the owner's lease is now.
+    pub(super) fn see(&mut self, held: HeldLease) {
         let now = (held.epoch, held.batch);
-        self.is_changed |= self.seen.insert(held.shard, now) != Some(now);
-    }
-
-    /// The shard is of this server now.
-    pub(super) fn forget(&mut self, shard: Shard) {
-        self.seen.remove(&shard);
+        self.is_changed |= self.seen.replace(now) != Some(now);
     }
 
     /// Whether it is to be told now that something has changed.

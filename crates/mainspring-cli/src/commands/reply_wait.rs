@@ -1,4 +1,4 @@
-//! Waits for what owners reply to requests that were left for them in the inbox of the database.
+//! Waits for what the owner replies to a request that was left in the inbox of the database.
 //!
 //! ```text
 //!  request ─▶ inbox ─┬─ taken ──▶ reply
@@ -12,7 +12,6 @@
 
 use std::time::Duration;
 
-use mainspring_job::Shard;
 use mainspring_postgres::Inbox;
 
 use mainspring_exec::clock::Moment;
@@ -21,7 +20,7 @@ use mainspring_server::protocol::Request;
 /// How often it is looked for a reply.
 const REPLY_INTERVAL: Duration = Duration::from_millis(50);
 
-/// How long owners have.
+/// How long the owner has.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patience {
     /// To take a request.
@@ -52,40 +51,18 @@ pub(super) enum Lack {
     Late,
 }
 
-/// Waits for the replies to these requests, each with its number. There is one for each, if only that there
-/// is none.
-pub(super) fn wait_for(
-    inbox: &mut Inbox,
-    waiting: Vec<(Shard, i64)>,
-    patience: Patience,
-) -> Vec<(Shard, Result<String, Lack>)> {
-    let (mut waiting, mut replies) = (waiting, Vec::new());
+/// Waits for the reply to a request.
+pub(super) fn wait_for(inbox: &mut Inbox, id: i64, patience: Patience) -> Result<String, Lack> {
     let began = Moment::now();
-    let mut is_taken_back = false;
-    while !waiting.is_empty() && Moment::now().since(began) < patience.reply {
-        let ids: Vec<i64> = waiting.iter().map(|(_, id)| *id).collect();
-        for (id, text) in inbox.take_replies(&ids).unwrap_or_default() {
-            let place = waiting.iter().position(|(_, waited)| *waited == id);
-            replies.extend(place.map(|place| (waiting.swap_remove(place).0, Ok(text))));
+    while Moment::now().since(began) < patience.reply {
+        if let Some((_, text)) = inbox.take_replies(&[id]).unwrap_or_default().pop() {
+            return Ok(text);
         }
-        if !is_taken_back && patience.take <= Moment::now().since(began) {
-            is_taken_back = true;
-            // What is there still was not taken.
-            waiting.retain(|(shard, id)| {
-                let is_there = matches!(inbox.take(*id), Ok(true));
-                if is_there {
-                    replies.push((*shard, Err(Lack::Untaken)));
-                }
-                !is_there
-            });
+        // What is there still was not taken.
+        if patience.take <= Moment::now().since(began) && matches!(inbox.take(id), Ok(true)) {
+            return Err(Lack::Untaken);
         }
-        if !waiting.is_empty() {
-            inbox.wait(REPLY_INTERVAL);
-        }
+        inbox.wait(REPLY_INTERVAL);
     }
-    for (shard, id) in waiting {
-        let lack = if matches!(inbox.take(id), Ok(true)) { Lack::Untaken } else { Lack::Late };
-        replies.push((shard, Err(lack)));
-    }
-    replies
+    Err(if matches!(inbox.take(id), Ok(true)) { Lack::Untaken } else { Lack::Late })
 }

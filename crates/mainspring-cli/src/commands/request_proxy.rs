@@ -19,8 +19,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use mainspring_job::{Shard, StoreError};
-use mainspring_postgres::{Inbox, Location, Shards};
+use mainspring_job::StoreError;
+use mainspring_postgres::{Inbox, Location, PostgresReader};
 use serde::Serialize;
 
 use super::remote_changes::RemoteChanges;
@@ -31,7 +31,6 @@ use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::protocol::{
     ChangesWire, IdentifiedRequest, IdentifiedResponse, MAX_REQUEST_BYTES, MetricsWire, Request, Response,
 };
-use mainspring_server::server::ShardFilter;
 use mainspring_server::server::remote_output::bring;
 use mainspring_server::waiting::{is_left, wait_for_any};
 
@@ -111,14 +110,14 @@ pub(super) struct RequestProxy {
     /// Whether the listener of this server asks, which reads what runs wrote in the folder of this server.
     is_listener: bool,
     /// A session while a page is open.
-    shards: Option<Shards>,
+    reader: Option<PostgresReader>,
     others: RemoteChanges,
 }
 
 impl RequestProxy {
     pub(super) fn new(standing: &Arc<StandbyState>) -> RequestProxy {
         let (standing, others) = (Arc::clone(standing), RemoteChanges::default());
-        RequestProxy { standing, inbox: None, is_listener: false, shards: None, others }
+        RequestProxy { standing, inbox: None, is_listener: false, reader: None, others }
     }
 
     /// Serves a client on a thread of its own. One that is silent for too long is left.
@@ -172,7 +171,7 @@ impl RequestProxy {
                     line.clear();
                 }
                 Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
-                    (self.inbox, self.shards) = (None, None);
+                    (self.inbox, self.reader) = (None, None);
                 }
                 Err(error) => return Err(error),
             }
@@ -185,9 +184,11 @@ impl RequestProxy {
         loop {
             let (asks, _) = self.standing.now();
             if asks == ProxyTarget::Owner {
-                let shards = self.shards.take().map_or_else(|| Shards::new(&self.standing.location), Ok);
-                let held = shards.and_then(|shards| self.shards.insert(shards).held());
-                held.unwrap_or_default().iter().for_each(|held| self.others.see(held));
+                let reader =
+                    self.reader.take().map_or_else(|| PostgresReader::new(&self.standing.location), Ok);
+                if let Ok(held) = reader.and_then(|reader| self.reader.insert(reader).lease()) {
+                    self.others.see(held);
+                }
             }
             if self.others.take() {
                 return Ok(ChangesWire { is_cut_short: true, ..ChangesWire::default() });
@@ -257,26 +258,30 @@ impl RequestProxy {
         let Question { line, request, actor, reason } = *question;
         let tables = &self.standing.tables;
         let looks = request.looks();
-        if looks && tables.silent().contains(&Shard::WHOLE) {
+        if looks && tables.is_silent() {
             return for_owner(tables, request);
         }
         let inbox = self.inbox.take().map_or_else(|| Inbox::of_asker(&self.standing.location), Ok);
         let left = inbox.and_then(|inbox| {
             let inbox = self.inbox.insert(inbox);
-            Ok((inbox.ask(Shard::WHOLE, line, actor)?, inbox))
+            Ok((inbox.ask(line, actor)?, inbox))
         });
-        let mut replies = match left {
-            Ok((id, inbox)) => wait_for(inbox, vec![(Shard::WHOLE, id)], Patience::with(request)),
+        let reply = match left {
+            Ok((id, inbox)) => wait_for(inbox, id, Patience::with(request)),
             Err(error) => return said(&temporary(format!("this server stands by: {reason}: {error}"))),
         };
-        tables.add_silent(&replies);
-        match replies.pop() {
-            Some((_, Ok(text))) => text,
-            _ if looks => for_owner(tables, request),
-            Some((_, Err(Lack::Late))) => {
+        if reply == Err(Lack::Untaken) {
+            tables.add_silent();
+        }
+        match reply {
+            Ok(text) => text,
+            Err(_) if looks => for_owner(tables, request),
+            Err(Lack::Late) => {
                 said(&temporary(format!("the owner has not replied, and may have done it: {reason}")))
             }
-            _ => said(&temporary(format!("this server stands by, and no owner took the request: {reason}"))),
+            Err(Lack::Untaken) => {
+                said(&temporary(format!("this server stands by, and no owner took the request: {reason}")))
+            }
         }
     }
 }
@@ -290,9 +295,9 @@ fn reader(stream: &UnixStream) -> io::Result<BufReader<&UnixStream>> {
 /// What the owner would reply to a question that looks.
 fn for_owner(tables: &Tables, request: &Request) -> String {
     if !matches!(request, Request::Status) {
-        return tables.reply(ShardFilter::WHOLE, request);
+        return tables.reply(request);
     }
-    let mut response = tables.answer(ShardFilter::WHOLE, request);
+    let mut response = tables.answer(request);
     if let Response::Status(status) = &mut response {
         status.troubles.push(TROUBLE.to_owned());
     }

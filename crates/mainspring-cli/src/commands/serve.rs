@@ -30,9 +30,8 @@ use mainspring_server::log::Style;
 use mainspring_server::message::{PROGRAM, say};
 use mainspring_server::server::commands::Commands;
 use mainspring_server::server::listener::Listener;
-use mainspring_server::server::process_slots::ProcessSlots;
 use mainspring_server::server::rate::Rates;
-use mainspring_server::server::{Host, Keeping, Server, Serving, ShardFilter, Stopping, Stores, standby};
+use mainspring_server::server::{Host, Keeping, Server, Serving, Stopping, Stores, standby};
 use mainspring_server::takeover::take;
 
 /// Refuses an address among the files: it was meant for `--listen`, which takes one only behind an equals
@@ -78,20 +77,15 @@ struct ServeDefaults {
 }
 
 impl ServeDefaults {
-    /// For a loop of this folder, with all jobs or its share of them and of the places.
+    /// For a loop of this folder.
     fn serving(
         &self,
         data: DataDirectory,
         listener: Listener,
         control: Option<UnixListener>,
-        part: Option<(ShardFilter, &Arc<ProcessSlots>)>,
     ) -> Result<Serving, Error> {
         let commands = Commands::new(self.running_max, self.reader.users.clone());
         let commands = commands.map_err(|source| Error::Setup { what: "a socket pair", source })?;
-        let (commands, shard_filter) = match part {
-            Some((shard_filter, slots)) => (commands.sharing(slots, shard_filter.shard), shard_filter),
-            None => (commands, ShardFilter::WHOLE),
-        };
         Ok(Serving {
             data,
             files: self.files.clone(),
@@ -104,7 +98,6 @@ impl ServeDefaults {
             listener,
             control,
             log: self.log,
-            shard_filter,
         })
     }
 }
@@ -132,7 +125,7 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     let mut http_listener = HttpListener::default();
     let serving = |data: DataDirectory, http_listener: &mut HttpListener| {
         let listener = http_listener.begin(&listening, &handed, &data, &zone)?;
-        defaults.serving(data, listener, handed.control()?, None)
+        defaults.serving(data, listener, handed.control()?)
     };
     if args.memory {
         let ended = memory::run(args.data.data.as_deref(), |data| serving(data, &mut http_listener));
@@ -144,11 +137,7 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     if let Some(location) = location {
         let stand =
             |http_listener: &mut HttpListener| http_listener.stand(&listening, &handed, &data, &zone, log);
-        let slots = ProcessSlots::new(defaults.running_max);
-        let of_shard = |data: DataDirectory, shard_filter: ShardFilter| {
-            defaults.serving(data, Listener::default(), None, Some((shard_filter, &slots)))
-        };
-        return shared::serve(&location, &data, log, &handed, stand, serving, &of_shard);
+        return shared::serve(&location, &data, log, &handed, stand, serving);
     }
     // A standby waits without limit.
     let (directory, signals) = match args.standby {

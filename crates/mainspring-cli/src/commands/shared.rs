@@ -17,13 +17,12 @@ use std::sync::mpsc::{Sender, TryRecvError, channel};
 use std::thread;
 use std::time::Duration;
 
-use mainspring_job::{Lease, OutputKeeper, Owner, Shard, Store, StoreError};
-use mainspring_postgres::{Identity, Location, Outputs, PostgresStore, Releases, Shards};
+use mainspring_job::{Lease, OutputKeeper, Owner, Store, StoreError};
+use mainspring_postgres::{Identity, Location, Outputs, PostgresStore, Releases};
 
 use super::inbox::work;
 use super::listen::HttpListener;
 use super::request_proxy::{ProxyTarget, RequestProxy, StandbyState};
-use super::sharded::{self, MakeServing, PoolConfig, passing};
 use mainspring_exec::notifier::{Notifications, pair};
 use mainspring_host::regular::open_regular;
 use mainspring_server::activation::ActivatedSockets;
@@ -111,7 +110,7 @@ impl<'m> Member<'m> {
         let anew = || PostgresStore::open(self.location, self.identity.clone()).map_err(passing);
         let acquired = self.opened.take().map_or_else(anew, Ok).and_then(|mut store| {
             self.identity = store.identity();
-            let lease = store.acquire(Shard::WHOLE, &self.owner);
+            let lease = store.acquire(&self.owner);
             self.opened = Some(store);
             lease
         });
@@ -124,15 +123,6 @@ impl<'m> Member<'m> {
             self.standing.set(asks, standby::reason(error));
         }
         acquired
-    }
-
-    /// How many shards there are, if there are several.
-    fn shards(&self) -> Result<Option<u16>, Error> {
-        if self.opened.is_none() {
-            return Ok(None);
-        }
-        let count = Shards::new(self.location).and_then(|mut shards| shards.count());
-        Ok(Some(count.map_err(Error::Store)?).filter(|count| 1 < *count))
     }
 
     /// Answers what comes over these connections, as a server that stands by does.
@@ -152,21 +142,10 @@ pub(super) fn serve(
     handed: &ActivatedSockets,
     stand: impl Fn(&mut HttpListener) -> Listener,
     serving: impl Fn(DataDirectory, &mut HttpListener) -> Result<Serving, Error>,
-    of_shard: &MakeServing<'_>,
 ) -> Result<Exit, Error> {
     let directory = take(data).map_err(Error::Directory)?;
     let mut member = Member::open(location, data)?;
     let mut http_listener = HttpListener::default();
-    if let Some(count) = member.shards()? {
-        let listener = stand(&mut http_listener);
-        let Member { owner, identity, .. } = member;
-        let control = handed.control()?;
-        let given = PoolConfig { location, data, style, owner, identity, count, control, listener };
-        let ended = sharded::serve(given, of_shard);
-        http_listener.finish();
-        drop(directory);
-        return ended.map(|()| Exit::Ok);
-    }
     loop {
         let (notifications, hears) = hear_releases(location)?;
         let standing = Arc::clone(&member.standing);
@@ -215,6 +194,14 @@ pub(super) fn serve(
     Ok(Exit::Ok)
 }
 
+/// Whatever a database says while it comes back.
+fn passing(error: StoreError) -> StoreError {
+    match error {
+        StoreError::Io(_) => StoreError::Busy,
+        other => other,
+    }
+}
+
 /// The store, unless this program is too old for it: the others serve, and this one waits until it is
 /// replaced.
 fn first(location: &Location, identity: &Identity) -> Result<Option<PostgresStore>, Error> {
@@ -224,7 +211,7 @@ fn first(location: &Location, identity: &Identity) -> Result<Option<PostgresStor
     }
 }
 
-/// Notifications of released shards, until the other end is dropped.
+/// Notifications of a released lease, until the other end is dropped.
 fn hear_releases(location: &Location) -> Result<(Notifications, Sender<()>), Error> {
     let setup = |source| Error::Setup { what: "a thread that hears of releases", source };
     let (notifier, notifications) = pair().map_err(setup)?;

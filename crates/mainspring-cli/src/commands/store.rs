@@ -4,15 +4,11 @@
 //!
 //! Does not copy the output of runs, which lies in files where they ran.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use jiff::tz::TimeZone;
-use mainspring_file::jobfile::JobFile;
-use mainspring_file::source::Source as Text;
-use mainspring_job::{Job, JobName, JobRecord, Placement, Shard, StoreError};
-use mainspring_postgres::{FORMAT_VERSION, PostgresCopy, Shards, found, migrate, preview};
+use mainspring_job::StoreError;
+use mainspring_postgres::{FORMAT_VERSION, PostgresCopy, found, migrate, preview};
 use mainspring_rows::copy::{self, Source, Target};
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
@@ -21,14 +17,12 @@ use mainspring_server::takeover::take;
 use mainspring_store::{Directory, SqliteStore};
 
 use super::{print, shared};
-use crate::cli::store::{StoreCommand, StoreCopyArgs, StoreMigrateArgs, StoreShardsArgs};
-use mainspring_server::protocol::{ErrorKind, ErrorWire};
+use crate::cli::store::{StoreCommand, StoreCopyArgs, StoreMigrateArgs};
 
 pub(super) fn store(command: &StoreCommand) -> Result<Exit, Error> {
     match command {
         StoreCommand::Copy(args) => copy_all(args),
         StoreCommand::Migrate(args) => make_tables(args),
-        StoreCommand::Shards(args) => spread(args),
     }
 }
 
@@ -99,61 +93,6 @@ fn copy_all(args: &StoreCopyArgs) -> Result<Exit, Error> {
     }
     print(&text)?;
     Ok(Exit::Ok)
-}
-
-/// Spreads all jobs over so many shards, while no server runs.
-fn spread(args: &StoreShardsArgs) -> Result<Exit, Error> {
-    let location = shared::location(args.store.clone(), args.store_file.as_deref(), false)?;
-    let location =
-        location.ok_or_else(|| Error::Usage("--store or --store-file says which database".to_owned()))?;
-    if args.count.is_some() {
-        migrate(&location).map_err(Error::Store)?;
-    }
-    let mut shards = Shards::new(&location).map_err(Error::Store)?;
-    let now = shards.count().map_err(Error::Store)?;
-    let Some(count) = args.count else {
-        print(&format!("{now}\n"))?;
-        return Ok(Exit::Ok);
-    };
-    let records = shards.records().map_err(Error::Store)?;
-    let placed = placed(&records);
-    let jobs = || placed.values();
-    let placement = Placement::new(jobs(), count);
-    let divided: Vec<&str> =
-        jobs().filter(|job| placement.is_divided(job)).map(|job| job.name.as_str()).collect();
-    if 1 < count && !divided.is_empty() {
-        let text = format!(
-            "these jobs follow jobs of several shards, or are in a group of another shard than a job that they follow: {}",
-            divided.join(", ")
-        );
-        return Err(Error::Refused(ErrorWire::new(ErrorKind::Conflict, text)));
-    }
-    // What was removed has no definition any more, and belongs where its name does.
-    let home =
-        |name: &JobName| placed.get(name).map_or_else(|| Shard::of(name, count), |job| placement.of(job));
-    let homes: Vec<(JobName, Shard)> =
-        records.iter().map(|record| (record.mark.job.clone(), home(&record.mark.job))).collect();
-    let held = shards.spread(count, &homes, |group| Shard::of(group, count)).map_err(Error::Store)?;
-    if let Some(owner) = held {
-        let text = format!("{owner} owns jobs: stop all servers first");
-        return Err(Error::Refused(ErrorWire::new(ErrorKind::Temporary, text)));
-    }
-    let mut counts: BTreeMap<Shard, usize> = (0..count).map(|number| (Shard(number), 0)).collect();
-    for (name, shard) in homes.iter().filter(|(name, _)| placed.contains_key(name)) {
-        debug_assert!(shard.0 < count, "{name} has a shard that there is");
-        *counts.entry(*shard).or_default() += 1;
-    }
-    let text: String = counts.iter().map(|(shard, jobs)| format!("{:<4}{jobs}\n", shard.0)).collect();
-    print(&format!("{location}: from {now} to {count} shards\nSHARD JOBS\n{text}"))?;
-    Ok(Exit::Ok)
-}
-
-/// The definitions that the database has. The zone does not matter for the place of a job.
-fn placed(records: &[JobRecord]) -> BTreeMap<JobName, Job> {
-    let defined = records.iter().filter(|record| record.source.is_some());
-    let read =
-        defined.flat_map(|record| JobFile::parse(&Text::new("", record.text.clone()), &TimeZone::UTC).jobs);
-    read.map(|placed| (placed.job.name.clone(), placed.job)).collect()
 }
 
 fn make_tables(args: &StoreMigrateArgs) -> Result<Exit, Error> {

@@ -72,7 +72,7 @@ pub(super) fn logs(client: &mut Client, of: &str) -> Result<String, Error> {
     Ok(gathered.reply(is_over))
 }
 
-/// The same where no server answers for its shard.
+/// The same where the owner does not answer.
 ///
 /// # Errors
 /// What is said instead.

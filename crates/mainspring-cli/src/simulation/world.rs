@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use jiff::{SignedDuration, Timestamp};
 use mainspring_job::{
     Command, Definitions, Input, JobName, Lease, Limits, MAX_PAGE, MemoryStore, Note, Output, Owner, Planner,
-    Prune, Reader, Reply, RunKey, Shard, Start, Store, Ticket, Worker, WorkerEvent, WorkerId, turn,
+    Prune, Reader, Reply, RunKey, Start, Store, Ticket, Worker, WorkerEvent, WorkerId, turn,
 };
 
 use super::tally::{Event, JobEvent, Outcome, Tally};
@@ -83,7 +83,7 @@ impl<'s> World<'s> {
             outages.chain(scenario.clock_sets.iter().copied().map(Incident::Set)).collect();
         incidents.sort_by_key(|incident| incident.at());
         let mut store = MemoryStore::new();
-        let lease = store.acquire(Shard::WHOLE, &Owner::new(SOURCE)).expect("a store of our own is free");
+        let lease = store.acquire(&Owner::new(SOURCE)).expect("a store of our own is free");
         let mut world = World {
             scenario,
             index_of: names.enumerate().map(|(index, name)| (name, index)).collect(),
@@ -196,15 +196,14 @@ impl<'s> World<'s> {
 
     /// A new server on the store of the one that died.
     fn boot(&mut self) {
-        let shard = Shard::WHOLE;
-        self.lease = self.store.acquire(shard, &Owner::new(SOURCE)).expect("the owner before is dead");
+        self.lease = self.store.acquire(&Owner::new(SOURCE)).expect("the owner before is dead");
         self.planner = Planner::new(self.lease.epoch, Limits::default());
-        let (jobs, paused) = self.store.jobs(shard).expect("memory can be read");
-        let mut runs = self.store.open_runs(shard, None, MAX_PAGE).expect("memory can be read");
+        let (jobs, paused) = self.store.jobs().expect("memory can be read");
+        let mut runs = self.store.open_runs(None, MAX_PAGE).expect("memory can be read");
         self.tell(Input::Restore { jobs, former: Vec::new(), runs: runs.clone(), paused: paused.clone() });
         while runs.len() == MAX_PAGE {
             let last = runs.last().map(|run| run.key.clone());
-            runs = self.store.open_runs(shard, last.as_ref(), MAX_PAGE).expect("memory can be read");
+            runs = self.store.open_runs(last.as_ref(), MAX_PAGE).expect("memory can be read");
             self.tell(Input::Restore {
                 jobs: Vec::new(),
                 former: Vec::new(),

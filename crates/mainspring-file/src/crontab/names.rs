@@ -11,9 +11,6 @@
 //! A job keeps the name that it had before. So history, pauses and counts stay with the job when lines come
 //! and go, and when a command or a schedule is edited.
 //!
-//! Where the jobs are spread over shards, no loop knows what all jobs were called before. There a name is
-//! made of the entry alone, see [`by_content`], so that all loops find the same one.
-//!
 //! Cost: a sort of the entries for each of the four comparisons.
 //!
 //! Does not change a name that a note gives.
@@ -21,7 +18,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
 
-use mainspring_job::{Job, JobName, text_hash};
+use mainspring_job::{Job, JobName};
 
 use super::word;
 use crate::jobfile::PlacedJob;
@@ -127,26 +124,6 @@ pub fn choose(jobs: &mut [PlacedJob], source: &str, taken: &mut BTreeSet<JobName
         let name = fresh(word, source, taken, &own, &mut numbers);
         taken.insert(name.clone());
         own.insert(name.clone());
-        give(placed, name);
-    }
-}
-
-/// Gives all jobs of a source that do not say their names a name which depends on the file alone: the word,
-/// and eight digits for source, user and command, as in `backup-5c1f09aa`. It stays when the schedule is
-/// edited, and when other lines come and go. Entries with one command are numbered in their order.
-pub fn by_content(jobs: &mut [PlacedJob], source: &str) {
-    let mut taken: BTreeSet<JobName> =
-        jobs.iter().filter(|one| one.is_named).map(|one| one.job.name.clone()).collect();
-    let mut numbers = BTreeMap::new();
-    for placed in jobs.iter_mut().filter(|one| !one.is_named) {
-        let content = Content::of(&placed.job);
-        let word = called(content.as_ref().and_then(|content| content.word.clone()), source);
-        // Of user and command.
-        let likeness = content.and_then(|content| content.likeness(1)).unwrap_or_default();
-        // The upper half: as many digits as people can compare.
-        let digits = text_hash(&format!("{source}\n{likeness}")) >> 32;
-        let name = numbered(&format!("{word}-{digits:08x}"), &taken, &mut numbers);
-        taken.insert(name.clone());
         give(placed, name);
     }
 }
@@ -280,32 +257,6 @@ mod tests {
         assert_eq!(then(&before, edited), ["echo", "backup", "echo-2"]);
         assert_eq!(then(&before, "@monthly backup --more\n"), ["backup"]);
         assert_eq!(then(&before, "@daily other\n"), ["other"]);
-    }
-
-    /// The names that the content gives.
-    fn told(text: &str, source: &str) -> Vec<String> {
-        let mut jobs = read(text);
-        by_content(&mut jobs, source);
-        assert!(jobs.iter().all(|one| one.is_named && one.job.text.contains(one.job.name.as_str())));
-        jobs.iter().map(|placed| placed.job.name.to_string()).collect()
-    }
-
-    #[test]
-    fn a_name_by_content_depends_on_source_user_and_command_alone() {
-        let text = "@daily backup --all\n@daily backup\n@weekly backup --all\n@daily [ ]\n";
-        let names = told(text, "/etc/cron.d/nightly");
-        // Kept from the first version: another number would be another job.
-        assert_eq!(names, ["backup-94ab164c", "backup-06a6c6c0", "backup-94ab164c-2", "nightly-e57a42c8"]);
-        let later = "@daily new\n@monthly backup --all\n@hourly backup\n";
-        assert_eq!(told(later, "/etc/cron.d/nightly")[1..], names[..2]);
-        assert!(told(text, "/etc/cron.d/other").iter().all(|name| !names.contains(name)));
-    }
-
-    #[test]
-    fn a_name_by_content_is_not_one_that_a_note_gives() {
-        let first = told("@daily backup\n", "a").remove(0);
-        let both = told(&format!("@daily backup\n# mainspring: name={first}\n@daily echo\n"), "a");
-        assert_eq!(both, [format!("{first}-2"), first]);
     }
 
     #[test]

@@ -54,7 +54,7 @@ impl Planner {
             Command::Resume(scope) => self.resume(now, scope),
             Command::Trigger(request) => return self.trigger(now, ticket, request),
             Command::Backfill { job, from, to } => match self.backfill(now, &job, from, to) {
-                Ok((count, series)) => return self.reply_backfilled(ticket, &job, count, series),
+                Ok((count, series)) => Reply::Backfilled { count, series },
                 Err(refusal) => Reply::Refused(refusal),
             },
             Command::Rewind(name) => self.rewind(now, &name),
@@ -269,20 +269,6 @@ impl Planner {
             self.plan_run(now, &job, key, Cause::Backfill, now);
         }
         Ok((count, series))
-    }
-
-    /// The series is new, so the store refuses a run of it only where another shard has the job, and then the
-    /// last one too.
-    fn reply_backfilled(&mut self, ticket: Ticket, name: &JobName, count: usize, series: u32) {
-        let reply = Output::Reply { ticket, reply: Reply::Backfilled { count, series } };
-        let last = self.runs.of(name).map(|live| &live.run.key).filter(|key| key.series == series).last();
-        match last.and_then(|key| self.ledger.record_of(key)) {
-            Some(record) => {
-                let fallback = Fallback::Reply(Reply::Refused(Refusal::NoSuchJob));
-                self.ledger.perform_if_new(record, reply, fallback);
-            }
-            None => self.ledger.perform(reply),
-        }
     }
 
     fn rewind(&mut self, now: Timestamp, name: &JobName) -> Reply {

@@ -5,7 +5,6 @@
 //! |---|---|
 //! | has a new name | added: its watermark is now, so that nothing before counts as missed |
 //! | is known, from the same source or without one | unchanged, or changed; a new timetable counts from now on |
-//! | has come from another shard | changed: it goes on from its watermark |
 //! | has been absent, and its source has it again | added: it goes on as it was |
 //! | is known from another source, or stands twice in the set | refused |
 //! | would follow itself by way of others, or is one more follower of a job than there may be | refused |
@@ -18,9 +17,8 @@
 //! A timetable ends by a new one or with its job. Its occurrences up to that moment that were not planned are
 //! planned at once, or recorded as missed, or as skipped if the job was paused.
 //!
-//! With [`Prune::Remove`], a job of this source that is not in the set is absent, unless the set says that it
-//! belongs to another shard. It is removed when its [`Absence`] is over, when another source defines its
-//! name, or when a person removes it.
+//! With [`Prune::Remove`], a job of this source that is not in the set is absent. It is removed when
+//! its [`Absence`] is over, when another source defines its name, or when a person removes it.
 //!
 //! | of a job | that is absent | that comes back | that is removed |
 //! |---|---|---|---|
@@ -59,7 +57,7 @@ use crate::timetable::Span;
 
 impl Planner {
     pub(super) fn apply(&mut self, now: Timestamp, definitions: Definitions) -> ApplyReport {
-        let Definitions { source, jobs, groups, prune, elsewhere } = definitions;
+        let Definitions { source, jobs, groups, prune } = definitions;
         let groups = groups.into_iter().map(|group| (group.name, group.limit));
         self.runs.define_groups(&source, groups, prune);
         let mut applied = ApplyReport::default();
@@ -80,8 +78,7 @@ impl Planner {
             self.ledger.end_unit();
         }
         if prune == Prune::Remove {
-            let elsewhere: BTreeSet<JobName> = elsewhere.into_iter().collect();
-            let is_removed = |name: &JobName| !seen.contains(name) && !elsewhere.contains(name);
+            let is_removed = |name: &JobName| !seen.contains(name);
             for name in self.jobs.names_of(&source).into_iter().filter(is_removed) {
                 self.lose(now, &name);
                 self.ledger.end_unit();
@@ -120,8 +117,6 @@ impl Planner {
         match change {
             Change::Added => applied.added.push(name.clone()),
             Change::Changed => applied.changed.push(name.clone()),
-            // It has come from another shard, by this definition.
-            Change::Unchanged if self.activity.is_planning() => applied.changed.push(name.clone()),
             Change::Unchanged => applied.unchanged_count += 1,
         }
         let mark = mark.clone();
@@ -136,7 +131,6 @@ impl Planner {
         if self.activity.is_planning() {
             self.expect(&name);
             self.expect_silence(now, &name);
-            self.settle(now, &name);
             if is_back {
                 self.go_on(now, &name);
             }

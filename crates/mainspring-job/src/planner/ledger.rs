@@ -229,7 +229,7 @@ impl Ledger {
             std::mem::take(&mut self.effects).into_iter().partition(|it| it.after <= end);
         self.effects = waiting;
         self.sent.push_back(SentBatch { number: self.number, first, subjects, effects });
-        Some(Batch { number: self.number, operations: self.operations.drain(..count).collect() })
+        Some(Batch::new(self.number, self.operations.drain(..count).collect()))
     }
 
     /// Hands out what rests on nothing that is not on disk.
@@ -273,11 +273,8 @@ impl Ledger {
                     unnamed.insert(place, ticket);
                 }
                 (Output::Reply { ticket, .. }, Fallback::KnownRun(keyed), _) => {
-                    let is_reserved = answer_to(keyed.reserved) == Answer::New;
                     let place = index(sent.first.0, keyed.reserved);
                     let reply = match place.and_then(|place| self.holders.remove(&place)) {
-                        // Another shard has its job now.
-                        _ if is_reserved => Reply::Refused(Refusal::NoSuchJob),
                         Some(holder) if holder.state.is_none() => {
                             Reply::Refused(Refusal::Taken(Box::new(holder)))
                         }

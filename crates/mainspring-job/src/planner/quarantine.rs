@@ -20,7 +20,7 @@
 //! | two or more | it starts alone: while no other is on probation |
 //! | [`MAX_CRASHES`] | no further attempt: the run is a dead letter unless the policy keeps none, and the job is paused |
 //!
-//! A server that was asked to end and killed its runs gave its shard up in good order, which is no crash. A
+//! A server that was asked to end and killed its runs gave its lease up in good order, which is no crash. A
 //! power cut is no crash either; a new start of the machine tells it: see [`Takeover`].
 //!
 //! A death that came long after the start of a run is not its fault, and neither is a lease that ran out

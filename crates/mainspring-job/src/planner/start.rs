@@ -122,7 +122,7 @@ impl Planner {
                 (Subject::Revived(run), Answer::New) => self.revive(now, *run),
                 (Subject::Run(key), Answer::Duplicate(_) | Answer::Gone | Answer::Missing) => {
                     self.refused(&key);
-                    // Another shard has its job now.
+                    // It is not recorded, so it is not run.
                     self.refuse(asked, Refusal::NoSuchJob);
                 }
                 (Subject::Run(key), Answer::New) => {

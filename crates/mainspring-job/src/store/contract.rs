@@ -16,11 +16,11 @@
 //! use mainspring_job::jiff::Timestamp;
 //! use mainspring_job::{
 //!     Attempt, AuditQuery, AuditRow, Batch, Commit, Counts, JobName, JobRecord, Lease, MemoryStore,
-//!     Once, OnceId, Owner, Query, Reader, Renewal, PauseTerms, Run, RunKey, Shard, Store, StoreError, contract,
+//!     Once, OnceId, Owner, Query, Reader, Renewal, PauseTerms, Run, RunKey, Store, StoreError, contract,
 //! };
 //!
 //! enum Entry {
-//!     Acquired(Shard, Owner),
+//!     Acquired(Owner),
 //!     Released(Lease),
 //!     Committed(Lease, Batch),
 //! }
@@ -33,9 +33,9 @@
 //! }
 //!
 //! impl Store for Journal {
-//!     fn acquire(&mut self, shard: Shard, owner: &Owner) -> Result<Lease, StoreError> {
-//!         let lease = self.state.acquire(shard, owner)?;
-//!         self.entries.push(Entry::Acquired(shard, owner.clone()));
+//!     fn acquire(&mut self, owner: &Owner) -> Result<Lease, StoreError> {
+//!         let lease = self.state.acquire(owner)?;
+//!         self.entries.push(Entry::Acquired(owner.clone()));
 //!         Ok(lease)
 //!     }
 //!     fn renew(&mut self, lease: Lease) -> Result<Renewal, StoreError> {
@@ -57,44 +57,42 @@
 //! impl Reader for Journal {
 //!     fn load(
 //!         &mut self,
-//!         shard: Shard,
 //!         after: OnceId,
 //!         up_to: Timestamp,
 //!         limit: usize,
 //!     ) -> Result<Vec<Once>, StoreError> {
-//!         self.state.load(shard, after, up_to, limit)
+//!         self.state.load(after, up_to, limit)
 //!     }
-//!     fn jobs(&mut self, shard: Shard) -> Result<(Vec<JobRecord>, Option<PauseTerms>), StoreError> {
-//!         self.state.jobs(shard)
+//!     fn jobs(&mut self) -> Result<(Vec<JobRecord>, Option<PauseTerms>), StoreError> {
+//!         self.state.jobs()
 //!     }
 //!     fn open_runs(
 //!         &mut self,
-//!         shard: Shard,
 //!         after: Option<&RunKey>,
 //!         limit: usize,
 //!     ) -> Result<Vec<Run>, StoreError> {
-//!         self.state.open_runs(shard, after, limit)
+//!         self.state.open_runs(after, limit)
 //!     }
-//!     fn find(&mut self, shard: Shard, query: &Query) -> Result<Vec<Run>, StoreError> {
-//!         self.state.find(shard, query)
+//!     fn find(&mut self, query: &Query) -> Result<Vec<Run>, StoreError> {
+//!         self.state.find(query)
 //!     }
-//!     fn run(&mut self, shard: Shard, key: &RunKey) -> Result<Option<Run>, StoreError> {
-//!         self.state.run(shard, key)
+//!     fn run(&mut self, key: &RunKey) -> Result<Option<Run>, StoreError> {
+//!         self.state.run(key)
 //!     }
-//!     fn attempts(&mut self, shard: Shard, key: &RunKey) -> Result<Vec<Attempt>, StoreError> {
-//!         self.state.attempts(shard, key)
+//!     fn attempts(&mut self, key: &RunKey) -> Result<Vec<Attempt>, StoreError> {
+//!         self.state.attempts(key)
 //!     }
-//!     fn pending_named(&mut self, shard: Shard, name: &JobName) -> Result<Option<Once>, StoreError> {
-//!         self.state.pending_named(shard, name)
+//!     fn pending_named(&mut self, name: &JobName) -> Result<Option<Once>, StoreError> {
+//!         self.state.pending_named(name)
 //!     }
-//!     fn keyed(&mut self, shard: Shard, key: &str) -> Result<Option<(OnceId, JobName)>, StoreError> {
-//!         self.state.keyed(shard, key)
+//!     fn keyed(&mut self, key: &str) -> Result<Option<(OnceId, JobName)>, StoreError> {
+//!         self.state.keyed(key)
 //!     }
-//!     fn counts(&mut self, shard: Shard) -> Result<Counts, StoreError> {
-//!         self.state.counts(shard)
+//!     fn counts(&mut self) -> Result<Counts, StoreError> {
+//!         self.state.counts()
 //!     }
-//!     fn audit(&mut self, shard: Shard, query: &AuditQuery) -> Result<Vec<AuditRow>, StoreError> {
-//!         self.state.audit(shard, query)
+//!     fn audit(&mut self, query: &AuditQuery) -> Result<Vec<AuditRow>, StoreError> {
+//!         self.state.audit(query)
 //!     }
 //! }
 //!
@@ -109,7 +107,7 @@
 //!         let mut journal = Journal::default();
 //!         for entry in store.entries {
 //!             let redone = match &entry {
-//!                 Entry::Acquired(shard, owner) => journal.acquire(*shard, owner).map(drop),
+//!                 Entry::Acquired(owner) => journal.acquire(owner).map(drop),
 //!                 Entry::Released(lease) => journal.release(*lease),
 //!                 Entry::Committed(lease, batch) => journal.commit(*lease, batch).map(drop),
 //!             };
@@ -137,7 +135,7 @@ mod store_fixture;
 
 use std::fmt;
 
-use super::{MemoryStore, Owner, Shard, Store};
+use super::{MemoryStore, Owner, Store};
 use crate::replay;
 use contents::same_contents;
 use generator::Generator;
@@ -227,7 +225,7 @@ fn script<G: StoreFixture>(fixture: &mut G, seed: u64) -> LawResult {
     let mut oracle = MemoryStore::new();
     let mut store = fixture.fresh();
     let mut lease = acquired(fixture, &mut store, &Owner::new("suite"))?;
-    let mut oracle_lease = oracle.acquire(Shard::WHOLE, &Owner::new("suite")).map_err(text)?;
+    let mut oracle_lease = oracle.acquire(&Owner::new("suite")).map_err(text)?;
     let mut number = 0;
     for _ in 0..generator.batch_count() {
         number += 1;
@@ -248,7 +246,7 @@ fn script<G: StoreFixture>(fixture: &mut G, seed: u64) -> LawResult {
         if generator.one_in(6) {
             store = fixture.reopened(store);
             lease = acquired(fixture, &mut store, &Owner::new("suite"))?;
-            oracle_lease = oracle.acquire(Shard::WHOLE, &Owner::new("suite")).map_err(text)?;
+            oracle_lease = oracle.acquire(&Owner::new("suite")).map_err(text)?;
             number = 0;
         }
         same_contents(&mut store, &mut oracle, &mut generator)?;

@@ -4,7 +4,7 @@
 //!  age:  0 ── 1/6 renewed ── 2/3 nothing starts, what runs is asked to end ── 13/15 what runs is killed ── 1
 //! ```
 //!
-//! Another owner gets the shard after the whole length, and a second more: [`LEASE_MARGIN`]. So what an owner
+//! Another owner gets the jobs after the whole length, and a second more: [`LEASE_MARGIN`]. So what an owner
 //! started has ended before, also where its clock runs a little slower than that of the store.
 //!
 //! Cost: none.
@@ -13,7 +13,7 @@
 
 use std::time::Duration;
 
-/// How long after the end of a lease another owner gets the shard at the earliest: a commit that was sent in
+/// How long after the end of a lease another owner gets the jobs at the earliest: a commit that was sent in
 /// time may still be on its way.
 pub const LEASE_MARGIN: Duration = Duration::from_secs(1);
 
@@ -36,7 +36,7 @@ pub struct LeaseDeadlines {
     pub renew: Duration,
     /// From here on it starts nothing, and asks what runs to end.
     pub old: Duration,
-    /// From here on the shard is lost, whatever the store says later; what runs is killed.
+    /// From here on the jobs are lost, whatever the store says later; what runs is killed.
     pub over: Duration,
 }
 
@@ -59,7 +59,7 @@ pub enum LeaseAge {
     Fresh,
     /// Nothing may start.
     Old,
-    /// Another may have the shard.
+    /// Another may have the jobs.
     Over,
 }
 

@@ -22,11 +22,11 @@ use std::time::Duration;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// Another one owns the shard.
+    /// Another one owns the jobs.
     Fenced,
     /// Not now.
     Busy,
-    /// Another one holds the shard, and its lease has not run out.
+    /// Another one holds the lease, and it has not run out.
     Held {
         /// The name of the owner.
         by: String,

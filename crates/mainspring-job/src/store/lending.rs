@@ -1,4 +1,4 @@
-//! The lease of the shard of a store in memory, by a clock of its own that its user moves.
+//! The lease of a store in memory, by a clock of its own that its user moves.
 //!
 //! ```text
 //!  acquire, commit, renew ──▶ until = now + lasts        free for another: until + LEASE_MARGIN < now, or released
@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::deadlines::LEASE_MARGIN;
 
-/// Who has the shard, and for how long.
+/// Who has the lease, and for how long.
 #[derive(Clone, Debug)]
 pub(super) struct Lending {
     pub(super) lasts: Duration,

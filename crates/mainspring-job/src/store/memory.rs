@@ -14,7 +14,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::lending::Lending;
-use super::{Commit, Counts, Lease, MAX_PAGE, Owner, Query, Reader, Renewal, Shard, Store, StoreError};
+use super::{Commit, Counts, Lease, MAX_PAGE, Owner, Query, Reader, Renewal, Store, StoreError};
 use crate::audit::{Audit, AuditQuery, AuditRow, MAX_AUDIT_ROWS};
 use crate::name::JobName;
 use crate::once::{Once, OnceId};
@@ -25,19 +25,19 @@ use crate::run::{Attempt, Cause, Run, RunKey};
 use crate::state::RunState;
 use crate::worker::WorkerId;
 
-/// Keeps jobs and runs in memory, for one shard.
+/// Keeps jobs and runs in memory.
 ///
 /// # Example
 /// ```
-/// use mainspring_job::{MemoryStore, Owner, Shard, Store, Takeover};
+/// use mainspring_job::{MemoryStore, Owner, Store, Takeover};
 ///
 /// let mut store = MemoryStore::new();
-/// let lease = store.acquire(Shard::WHOLE, &Owner::new("first"))?;
+/// let lease = store.acquire(&Owner::new("first"))?;
 /// // A clone is what a crash would leave.
 /// let mut disk = store.clone();
-/// assert_eq!(disk.acquire(Shard::WHOLE, &Owner::new("second"))?.takeover, Takeover::Unclean);
+/// assert_eq!(disk.acquire(&Owner::new("second"))?.takeover, Takeover::Unclean);
 /// store.release(lease)?;
-/// assert_eq!(store.acquire(Shard::WHOLE, &Owner::new("second"))?.takeover, Takeover::Clean);
+/// assert_eq!(store.acquire(&Owner::new("second"))?.takeover, Takeover::Clean);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -75,14 +75,14 @@ impl MemoryStore {
     /// # Example
     /// ```
     /// use std::time::Duration;
-    /// use mainspring_job::{MemoryStore, Owner, Shard, Store, StoreError};
+    /// use mainspring_job::{MemoryStore, Owner, Store, StoreError};
     ///
     /// let mut store = MemoryStore::lending(Duration::from_secs(15), "2026-11-21T08:00:00Z".parse()?);
-    /// let first = store.acquire(Shard::WHOLE, &Owner::new("first"))?;
-    /// let held = store.acquire(Shard::WHOLE, &Owner::new("second"));
+    /// let first = store.acquire(&Owner::new("first"))?;
+    /// let held = store.acquire(&Owner::new("second"));
     /// assert!(matches!(held, Err(StoreError::Held { .. })));
     /// store.set_time("2026-11-21T08:00:17Z".parse()?);
-    /// store.acquire(Shard::WHOLE, &Owner::new("second"))?;
+    /// store.acquire(&Owner::new("second"))?;
     /// assert!(matches!(store.renew(first), Err(StoreError::Fenced)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -111,11 +111,7 @@ impl MemoryStore {
     }
 
     fn check_lease(&self, lease: Lease) -> Result<(), StoreError> {
-        if lease.shard == Shard::WHOLE && lease.epoch == self.epoch {
-            Ok(())
-        } else {
-            Err(StoreError::Fenced)
-        }
+        if lease.epoch == self.epoch { Ok(()) } else { Err(StoreError::Fenced) }
     }
 
     fn apply(&mut self, operation: &Operation) -> Answer {
@@ -319,7 +315,7 @@ fn withdrawn(once: &Once, at: Timestamp) -> Run {
 }
 
 impl Store for MemoryStore {
-    fn acquire(&mut self, _shard: Shard, owner: &Owner) -> Result<Lease, StoreError> {
+    fn acquire(&mut self, owner: &Owner) -> Result<Lease, StoreError> {
         if let Some((by, left)) = self.lending.as_ref().and_then(Lending::held) {
             return Err(StoreError::Held { by, left });
         }
@@ -331,7 +327,7 @@ impl Store for MemoryStore {
         if let Some(lending) = &mut self.lending {
             lending.lend(&owner.name);
         }
-        let mut lease = Lease::new(Shard::WHOLE, self.epoch, takeover);
+        let mut lease = Lease::new(self.epoch, takeover);
         let lent = self.lent();
         (lease.lasts, lease.now, lease.silent) = (lent.lasts, lent.now, silent);
         Ok(lease)
@@ -375,13 +371,7 @@ impl Store for MemoryStore {
 }
 
 impl Reader for MemoryStore {
-    fn load(
-        &mut self,
-        _shard: Shard,
-        after: OnceId,
-        up_to: Timestamp,
-        limit: usize,
-    ) -> Result<Vec<Once>, StoreError> {
+    fn load(&mut self, after: OnceId, up_to: Timestamp, limit: usize) -> Result<Vec<Once>, StoreError> {
         use std::ops::Bound::{Excluded, Included};
         if up_to < after.due {
             return Ok(Vec::new());
@@ -395,24 +385,19 @@ impl Reader for MemoryStore {
         Ok(found.map(|(_, once)| once.clone()).take(limit.min(MAX_PAGE)).collect())
     }
 
-    fn jobs(&mut self, _shard: Shard) -> Result<(Vec<JobRecord>, Option<PauseTerms>), StoreError> {
+    fn jobs(&mut self) -> Result<(Vec<JobRecord>, Option<PauseTerms>), StoreError> {
         let with_last =
             |record: &JobRecord| JobRecord { last: self.last_of(&record.mark.job), ..record.clone() };
         Ok((self.jobs.values().map(with_last).collect(), self.paused.clone()))
     }
 
-    fn open_runs(
-        &mut self,
-        _shard: Shard,
-        after: Option<&RunKey>,
-        limit: usize,
-    ) -> Result<Vec<Run>, StoreError> {
+    fn open_runs(&mut self, after: Option<&RunKey>, limit: usize) -> Result<Vec<Run>, StoreError> {
         let is_after = |run: &&Run| after.is_none_or(|after| *after < run.key);
         let open = self.runs.values().filter(|run| run.state.is_open()).filter(is_after);
         Ok(open.take(limit.min(MAX_PAGE)).cloned().collect())
     }
 
-    fn find(&mut self, _shard: Shard, query: &Query) -> Result<Vec<Run>, StoreError> {
+    fn find(&mut self, query: &Query) -> Result<Vec<Run>, StoreError> {
         let ranked = self.runs.values().filter_map(|run| Some((query.rank(run)?, run)));
         let mut found: Vec<_> = ranked.collect();
         found.sort_by(|(one, _), (other, _)| other.cmp(one));
@@ -420,24 +405,24 @@ impl Reader for MemoryStore {
         Ok(found.into_iter().map(|(_, run)| run.clone()).collect())
     }
 
-    fn run(&mut self, _shard: Shard, key: &RunKey) -> Result<Option<Run>, StoreError> {
+    fn run(&mut self, key: &RunKey) -> Result<Option<Run>, StoreError> {
         Ok(self.runs.get(key).cloned())
     }
 
-    fn attempts(&mut self, _shard: Shard, key: &RunKey) -> Result<Vec<Attempt>, StoreError> {
+    fn attempts(&mut self, key: &RunKey) -> Result<Vec<Attempt>, StoreError> {
         let range = (key.clone(), 0)..=(key.clone(), u32::MAX);
         Ok(self.attempts.range(range).map(|(_, attempt)| attempt.clone()).collect())
     }
 
-    fn pending_named(&mut self, _shard: Shard, name: &JobName) -> Result<Option<Once>, StoreError> {
+    fn pending_named(&mut self, name: &JobName) -> Result<Option<Once>, StoreError> {
         Ok(self.names.get(name).and_then(|id| self.pending.get(id)).cloned())
     }
 
-    fn keyed(&mut self, _shard: Shard, key: &str) -> Result<Option<(OnceId, JobName)>, StoreError> {
+    fn keyed(&mut self, key: &str) -> Result<Option<(OnceId, JobName)>, StoreError> {
         Ok(self.keys.get(key).map(|(id, run)| (*id, run.job.clone())))
     }
 
-    fn counts(&mut self, _shard: Shard) -> Result<Counts, StoreError> {
+    fn counts(&mut self) -> Result<Counts, StoreError> {
         let count = |is_counted: fn(&Run) -> bool| {
             u64::try_from(self.runs.values().filter(|run| is_counted(run)).count()).unwrap_or(u64::MAX)
         };
@@ -450,7 +435,7 @@ impl Reader for MemoryStore {
         })
     }
 
-    fn audit(&mut self, _shard: Shard, query: &AuditQuery) -> Result<Vec<AuditRow>, StoreError> {
+    fn audit(&mut self, query: &AuditQuery) -> Result<Vec<AuditRow>, StoreError> {
         let found = self.audit.iter().rev().filter(|row| query.holds(row));
         Ok(found.take(query.limit.min(MAX_PAGE)).cloned().collect())
     }

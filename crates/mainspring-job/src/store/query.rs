@@ -100,11 +100,11 @@ impl FromStr for Cursor {
 ///
 /// # Example
 /// ```
-/// use mainspring_job::{Cursor, MemoryStore, Query, Reader, Shard};
+/// use mainspring_job::{Cursor, MemoryStore, Query, Reader};
 ///
 /// let mut store = MemoryStore::new();
 /// let mut query = Query::new(50).of("backup".parse()?);
-/// let page = store.find(Shard::WHOLE, &query)?;
+/// let page = store.find(&query)?;
 /// // The next page begins after the last of this one.
 /// query.cursor = page.last().map(Cursor::of);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -178,9 +178,9 @@ impl Query {
 ///
 /// # Example
 /// ```
-/// use mainspring_job::{MemoryStore, Reader, Shard};
+/// use mainspring_job::{MemoryStore, Reader};
 ///
-/// let counts = MemoryStore::new().counts(Shard::WHOLE)?;
+/// let counts = MemoryStore::new().counts()?;
 /// assert_eq!((counts.jobs, counts.pending, counts.dead), (0, 0, 0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -203,9 +203,9 @@ pub struct Counts {
 ///
 /// # Example
 /// ```
-/// use mainspring_job::{MemoryStore, Reader, Shard};
+/// use mainspring_job::{MemoryStore, Reader};
 ///
-/// let stats = MemoryStore::new().stats(Shard::WHOLE, &"backup".parse()?, 100)?;
+/// let stats = MemoryStore::new().stats(&"backup".parse()?, 100)?;
 /// assert_eq!((stats.runs, stats.duration), (0, None), "it has not run yet");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -66,6 +66,6 @@ fn a_run_that_waits_for_a_worker_can_be_cancelled_and_takes_no_place() {
     let key = shell.planner.unserved().next().unwrap().0.key.clone();
     assert_eq!(shell.command(Command::Cancel(key.clone())), Reply::Done);
     assert_eq!(shell.planner.unserved().count(), 0);
-    let run = shell.store.run(Shard::WHOLE, &key).unwrap().unwrap();
+    let run = shell.store.run(&key).unwrap().unwrap();
     assert_eq!(run.state, RunState::Cancelled);
 }

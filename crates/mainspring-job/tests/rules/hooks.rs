@@ -106,8 +106,7 @@ fn of_a_storm_ten_are_told_one_by_one_and_one_says_that_there_are_more() {
     }
     let told = told(&mut shell);
     assert_eq!(told.iter().filter(|text| !text.starts_with("more")).count(), 10, "{told:?}");
-    let names =
-        shell.store.load(Shard::WHOLE, OnceId::first_at(Timestamp::MIN), Timestamp::MAX, 1_000).unwrap();
+    let names = shell.store.load(OnceId::first_at(Timestamp::MIN), Timestamp::MAX, 1_000).unwrap();
     let more = names.iter().filter(|once| once.name.as_str().starts_with("notify:more:")).count();
     assert_eq!(more, 1, "the others are that one");
 }

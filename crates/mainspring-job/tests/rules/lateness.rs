@@ -80,7 +80,7 @@ fn outcome(cause: Cause, waits: Waits, misfire: &str, late: SignedDuration) -> R
     shell.boot();
     shell.live(&(shell.now + SignedDuration::from_secs(1)).to_string());
     // What stood in the way has ended with its server.
-    shell.store.run(Shard::WHOLE, &key).unwrap().unwrap().state
+    shell.store.run(&key).unwrap().unwrap().state
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn what_was_read_fires_when_there_is_room() {
     shell.end(0, Outcome::Succeeded);
     shell.live("2026-01-01T00:00:11Z");
     assert_eq!(shell.started.len(), 2);
-    assert_eq!((shell.planner.lookahead_count(), shell.store.counts(Shard::WHOLE).unwrap().pending), (0, 0));
+    assert_eq!((shell.planner.lookahead_count(), shell.store.counts().unwrap().pending), (0, 0));
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn what_a_full_portion_left_out_fires_at_its_time_after_the_clock_was_set_back()
     // The ids of both leave, one after the other, until the store tells of the first.
     read_after(&mut shell, "2026-01-01T00:00:09Z", Input::Tick);
     let (up_to, limit) = read_after(&mut shell, "2026-01-01T00:00:10Z", busy());
-    let pending = shell.store.load(Shard::WHOLE, OnceId::first_at(Timestamp::MIN), up_to, limit).unwrap();
+    let pending = shell.store.load(OnceId::first_at(Timestamp::MIN), up_to, limit).unwrap();
     assert_eq!(pending.iter().map(|once| once.id).collect::<Vec<_>>(), [first]);
     shell.now = at("2026-01-01T00:00:05Z");
     shell.tell(Input::Loaded { pending, is_complete: false });

@@ -40,7 +40,7 @@ fn keys(replies: &[Reply]) -> BTreeSet<RunKey> {
 
 /// How many runs of a job the store has.
 fn count(shell: &mut Shell) -> u64 {
-    shell.store.counts(Shard::WHOLE).unwrap().runs
+    shell.store.counts().unwrap().runs
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn as_many_runs_follow_as_end_in_one_moment() {
             shell.tell(Input::Ended { key, attempt: 1, outcome: Outcome::Succeeded });
         }
         shell.live("2026-01-01T00:31:00Z");
-        let followed = shell.store.find(Shard::WHOLE, &Query::new(MAX_PAGE).of(name("next"))).unwrap();
+        let followed = shell.store.find(&Query::new(MAX_PAGE).of(name("next"))).unwrap();
         assert_eq!(followed.len(), COUNT, "{policies}");
     }
 }

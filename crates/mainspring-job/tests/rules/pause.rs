@@ -221,7 +221,7 @@ fn who_asks_is_written_with_what_is_asked_and_not_with_what_is_refused() {
     }
     // No person is named for this one.
     shell.command(Command::Resume(Scope::All));
-    let rows = shell.store.audit(Shard::WHOLE, &AuditQuery::new(9)).unwrap();
+    let rows = shell.store.audit(&AuditQuery::new(9)).unwrap();
     let actors: Vec<&str> = rows.iter().map(|row| row.audit.actor.as_str()).collect();
     assert_eq!(actors, ["user 2", "user 0"]);
 }

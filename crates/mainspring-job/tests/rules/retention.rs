@@ -76,7 +76,7 @@ fn one_shot_jobs_of_many_short_lives_are_pruned_together() {
         }
     }
     shell.boot();
-    assert_eq!(shell.store.counts(Shard::WHOLE).unwrap().runs, 3);
+    assert_eq!(shell.store.counts().unwrap().runs, 3);
 }
 
 /// The row of a document that begins so, with its other column; `None` where the documents are not there.

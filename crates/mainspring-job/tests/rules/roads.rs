@@ -156,7 +156,7 @@ fn policies(road: Road) -> &'static str {
 }
 
 fn state(shell: &mut Shell, key: &RunKey) -> RunState {
-    shell.store.run(Shard::WHOLE, key).unwrap().map_or(RunState::Missed, |run| run.state)
+    shell.store.run(key).unwrap().map_or(RunState::Missed, |run| run.state)
 }
 
 #[test]
@@ -257,7 +257,7 @@ fn of_every_road_a_failure_is_told_and_counted_under_the_job() {
         assert_eq!(mark.failures, before + 1, "{road:?}");
         assert_eq!(job.labels["team"], "ops");
         // What it does is what the definition says when it starts, and not a copy.
-        assert_eq!(shell.store.run(Shard::WHOLE, &key).unwrap().unwrap().work, None, "{road:?}");
+        assert_eq!(shell.store.run(&key).unwrap().unwrap().work, None, "{road:?}");
     }
 }
 

@@ -148,7 +148,7 @@ fn a_server_that_stops_starts_nothing_records_ends_and_writes_nothing_of_it() {
         "the end and its retry are on disk: {}",
         shell.states("a")
     );
-    assert!(shell.store.jobs(Shard::WHOLE).unwrap().1.is_none(), "the store knows of no pause");
+    assert!(shell.store.jobs().unwrap().1.is_none(), "the store knows of no pause");
     shell.boot();
     assert!(started < shell.started.len(), "the next server starts again");
 }
@@ -171,7 +171,7 @@ fn a_job_that_is_handed_over_keeps_its_pause_and_its_counts() {
     assert_eq!((applied.removed.len(), applied.unchanged_count), (0, 1));
     let Reply::Applied(applied) = shell.command(set("other", &jobs[1..])) else { panic!("it is a set") };
     assert_eq!(applied.changed, [name("moves")]);
-    let (records, _) = shell.store.jobs(Shard::WHOLE).unwrap();
+    let (records, _) = shell.store.jobs().unwrap();
     let record = records.iter().find(|record| record.mark.job == name("moves")).unwrap();
     assert_eq!(record.source.as_deref(), Some("other"));
     assert_eq!((record.mark.runs, record.mark.pause.is_some()), (1, true));

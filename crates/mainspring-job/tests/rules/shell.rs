@@ -67,7 +67,7 @@ impl Shell {
 
     pub(super) fn with(now: &str, jobs: Vec<Job>, groups: Vec<Group>, limits: Limits) -> Shell {
         let mut store = MemoryStore::new();
-        let lease = store.acquire(Shard::WHOLE, &Owner::new("test")).unwrap();
+        let lease = store.acquire(&Owner::new("test")).unwrap();
         let mut shell = Shell {
             now: at(now),
             store,
@@ -115,13 +115,13 @@ impl Shell {
     /// Ends without a word and starts again.
     pub(super) fn boot(&mut self) {
         let owner = Owner::new("test").with_machine_start(&self.machine_start);
-        self.lease = self.store.acquire(Shard::WHOLE, &owner).unwrap();
+        self.lease = self.store.acquire(&owner).unwrap();
         self.planner = Planner::new(self.lease.epoch, self.limits).requiring(needs).following(self.silent);
         if self.skips_boot {
             self.planner.skip_boot();
         }
-        let (jobs, paused) = self.store.jobs(Shard::WHOLE).unwrap();
-        let runs = self.store.open_runs(Shard::WHOLE, None, 1_000).unwrap();
+        let (jobs, paused) = self.store.jobs().unwrap();
+        let runs = self.store.open_runs(None, 1_000).unwrap();
         let former = if self.knows_former { self.former.clone() } else { Vec::new() };
         self.tell(Input::Restore { jobs, former, runs, paused });
         for worker in [self.worker()].into_iter().chain(self.others.clone()) {
@@ -157,7 +157,7 @@ impl Shell {
             self.operation_count += batch.operations.len();
             self.operations.extend(batch.operations.iter().cloned());
             let answers = self.store.commit(self.lease, &batch).unwrap().answers;
-            let holders = Holder::of_batch(&mut self.store, Shard::WHOLE, &batch, &answers).unwrap();
+            let holders = Holder::of_batch(&mut self.store, &batch, &answers).unwrap();
             self.planner.handle(self.now, Input::Holders(holders), &mut outputs);
             self.planner.handle(self.now, Input::Committed { number: batch.number, answers }, &mut outputs);
         }
@@ -170,13 +170,13 @@ impl Shell {
                 Output::Load { up_to, limit } => {
                     self.load_count += 1;
                     let first = OnceId::first_at(Timestamp::MIN);
-                    let pending = self.store.load(Shard::WHOLE, first, up_to, limit).unwrap();
+                    let pending = self.store.load(first, up_to, limit).unwrap();
                     let is_complete = pending.len() < limit;
                     self.tell(Input::Loaded { pending, is_complete });
                 }
                 Output::LoadIds { after, up_to, limit } => {
                     self.load_count += 1;
-                    let ids = self.store.load_ids(Shard::WHOLE, after, up_to, limit).unwrap();
+                    let ids = self.store.load_ids(after, up_to, limit).unwrap();
                     let is_complete = ids.len() < limit;
                     self.tell(Input::LoadedIds { ids, is_complete });
                 }
@@ -209,7 +209,7 @@ impl Shell {
 
     pub(super) fn runs(&mut self, job: &str) -> Vec<Run> {
         let query = Query::new(10_000).of(name(job));
-        let mut runs = self.store.find(Shard::WHOLE, &query).unwrap();
+        let mut runs = self.store.find(&query).unwrap();
         runs.reverse();
         runs
     }

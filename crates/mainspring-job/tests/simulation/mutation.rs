@@ -4,7 +4,7 @@
 use jiff::SignedDuration;
 use mainspring_job::{
     Answer, Batch, Cause, Command, Operation, Owner, Pause, PauseTerms, Reason, Reply, Run, RunKey,
-    RunRequest, RunState, Scope, Shard, Store, Ticket,
+    RunRequest, RunState, Scope, Store, Ticket,
 };
 
 use crate::simulation::checker::{CHECKS, Check, judge};
@@ -88,7 +88,7 @@ const MUTATIONS: &[(&str, &str, Mutate)] = &[
         let index = position(world, |event| planned(event).is_some())?;
         let mut run = planned(&world.log[index])?.clone();
         (run.key.nominal, run.state) = (run.key.nominal + DAY * 1_000, RunState::Queued);
-        let lease = world.disk.acquire(Shard::WHOLE, &Owner::new("forger")).unwrap();
+        let lease = world.disk.acquire(&Owner::new("forger")).unwrap();
         let batch = Batch::new(1, vec![Operation::Plan(run)]);
         world.disk.commit(lease, &batch).unwrap();
         Some(())

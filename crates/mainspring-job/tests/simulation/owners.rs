@@ -12,7 +12,7 @@
 //! judges by its own clock. What a server has started ends when it crashes, and goes on while it is stopped.
 //!
 //! What was broken by hand to see that it is found is a [`Breach`]: the store ignores the token, or gives the
-//! shard away too early; a batch gets another number; watermark or waiting runs are not reloaded; the age of
+//! lease away too early; a batch gets another number; watermark or waiting runs are not reloaded; the age of
 //! a lease is told by the wall clock, or counted from the answer; the deadline is not kept; and more. In the
 //! store itself a batch that came late was done twice (seed 2), until that was mended.
 //!

@@ -10,8 +10,8 @@ use jiff::{SignedDuration, Timestamp};
 use mainspring_job::{
     Action, Answer, Command, Definitions, Failure, Group, Input, JobName, JobRecord, Lease, Limits,
     MemoryStore, OnceId, Operation, Outcome, Output, Owner, PauseTerms, Planner, Policies, Prune, Query,
-    Reader, Reply, Run, RunKey, RunRequest, RunState, Scope, Shard, Store, StoreError, Submission, Takeover,
-    Ticket, Work, Worker, WorkerEvent, WorkerId,
+    Reader, Reply, Run, RunKey, RunRequest, RunState, Scope, Store, StoreError, Submission, Takeover, Ticket,
+    Work, Worker, WorkerEvent, WorkerId,
 };
 
 use crate::simulation::event::Event;
@@ -73,7 +73,7 @@ fn start() -> Timestamp {
 impl<'s> World<'s> {
     pub(crate) fn run(script: &'s Script, flaw: Flaw) -> World<'s> {
         let mut disk = MemoryStore::new();
-        let lease = disk.acquire(Shard::WHOLE, &Owner::new("world")).unwrap();
+        let lease = disk.acquire(&Owner::new("world")).unwrap();
         disk.release(lease).unwrap();
         let mut world = World::at_rest(script, disk, lease, flaw);
         world.boot();
@@ -132,7 +132,7 @@ impl<'s> World<'s> {
         log: Vec<Event>,
     ) -> World<'s> {
         disk.lapse();
-        let lease = disk.acquire(Shard::WHOLE, &Owner::new("judge")).unwrap();
+        let lease = disk.acquire(&Owner::new("judge")).unwrap();
         World { now, high_water, log, ..World::at_rest(script, disk, lease, Flaw::None) }
     }
 
@@ -216,7 +216,7 @@ impl<'s> World<'s> {
     fn dead(&mut self, pick: usize) -> Option<Run> {
         let mut query = Query::new(10);
         query.states = vec![RunState::Dead];
-        self.disk.find(Shard::WHOLE, &query).unwrap().into_iter().nth(pick)
+        self.disk.find(&query).unwrap().into_iter().nth(pick)
     }
 
     fn change(&mut self, change: Change) {
@@ -416,7 +416,7 @@ impl<'s> World<'s> {
             }
             Output::Load { up_to, limit } => {
                 let first = OnceId::first_at(Timestamp::MIN);
-                let mut pending = self.disk.load(Shard::WHOLE, first, up_to, limit).unwrap();
+                let mut pending = self.disk.load(first, up_to, limit).unwrap();
                 let is_complete = pending.len() < limit;
                 if self.flaw == Flaw::ShortPage {
                     pending.pop();
@@ -424,7 +424,7 @@ impl<'s> World<'s> {
                 self.answer(Input::Loaded { pending, is_complete })?;
             }
             Output::LoadIds { after, up_to, limit } => {
-                let ids = self.disk.load_ids(Shard::WHOLE, after, up_to, limit).unwrap();
+                let ids = self.disk.load_ids(after, up_to, limit).unwrap();
                 let is_complete = ids.len() < limit;
                 self.answer(Input::LoadedIds { ids, is_complete })?;
             }

@@ -3,7 +3,6 @@
 //! | finding | is trouble when |
 //! |---|---|
 //! | owner | its lease is nearly over |
-//! | shards | one of several has no owner |
 //! | servers | no other could take over; they have different versions |
 //! | inbox | a request waits for long, or was refused |
 //! | database clock | that of the server is another |
@@ -43,7 +42,7 @@ const OLD_XMIN_AGE: u64 = 1_000_000;
 const FEW_DEAD_ROWS: u64 = 100_000;
 
 pub(super) fn findings(cluster: &ClusterWire) -> Vec<Finding> {
-    let mut findings = if cluster.shards.is_empty() { vec![owner(cluster)] } else { vec![shards(cluster)] };
+    let mut findings = vec![owner(cluster)];
     findings.push(servers(&cluster.servers));
     findings.extend(versions(&cluster.servers));
     findings.push(inbox(cluster));
@@ -71,22 +70,6 @@ fn owner(cluster: &ClusterWire) -> Finding {
         return Finding::bad("owner", text, hint).coded("lease");
     }
     Finding::ok("owner", text)
-}
-
-/// The lease of each loop is its own, so the least of them is told.
-fn shards(cluster: &ClusterWire) -> Finding {
-    let text = format!(
-        "{} shards: {}; the next lease to end lasts {}; refused as an old owner: {}",
-        cluster.shards.len(),
-        cluster.shares(),
-        span(cluster.shards.iter().map(|shard| shard.lease_left_ms).min().unwrap_or_default()),
-        cluster.fenced
-    );
-    if cluster.shards.iter().any(|shard| shard.owner.is_empty()) {
-        let hint = "a server that is there takes it within two seconds, and one whose owner died when its lease is over";
-        return Finding::bad("shards", text, hint).coded("lease");
-    }
-    Finding::ok("shards", text)
 }
 
 fn servers(servers: &[MemberWire]) -> Finding {

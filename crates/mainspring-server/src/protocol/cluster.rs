@@ -34,59 +34,8 @@ pub struct ClusterWire {
     pub inbox_refused: u64,
     /// How long the oldest of what waits has waited.
     pub inbox_oldest_ms: Option<u64>,
-    /// Who owns which shard, where the jobs are spread over several; left out where they are not.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub shards: Vec<ShardWire>,
     /// The database.
     pub database: DatabaseWire,
-}
-
-impl ClusterWire {
-    /// Who owns which shards, as `NAME: 0-2 5; OTHER: 3 4`, and last those without an owner. Empty where
-    /// there is one shard.
-    pub fn shares(&self) -> String {
-        let mut shares: BTreeMap<(bool, &str), Vec<u16>> = BTreeMap::new();
-        for shard in &self.shards {
-            shares.entry((shard.owner.is_empty(), &shard.owner)).or_default().push(shard.shard);
-        }
-        let of = |((is_free, owner), numbers): (&(bool, &str), &Vec<u16>)| {
-            format!("{}: {}", if *is_free { "nobody" } else { owner }, ranges(numbers))
-        };
-        shares.iter().map(of).collect::<Vec<_>>().join("; ")
-    }
-}
-
-/// Numbers that rise, those that follow each other as `FIRST-LAST`.
-pub fn ranges(numbers: &[u16]) -> String {
-    let mut parts: Vec<(u16, u16)> = Vec::new();
-    for &number in numbers {
-        match parts.last_mut() {
-            Some((_, last)) if *last + 1 == number => *last = number,
-            _ => parts.push((number, number)),
-        }
-    }
-    let text = |(first, last): &(u16, u16)| match first == last {
-        true => first.to_string(),
-        false => format!("{first}-{last}"),
-    };
-    parts.iter().map(text).collect::<Vec<_>>().join(" ")
-}
-
-/// A part of the jobs that has an owner of its own.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Shard"))]
-#[serde(default)]
-pub struct ShardWire {
-    /// Its number, from 0.
-    pub shard: u16,
-    /// Which server owns it; empty if none does.
-    pub owner: String,
-    /// Whether the server that answers owns it.
-    pub is_here: bool,
-    /// The number of its last owner.
-    pub epoch: u64,
-    /// How long the lease lasts unless it is renewed.
-    pub lease_left_ms: u64,
 }
 
 /// A server.
@@ -149,24 +98,4 @@ pub struct DatabaseWire {
     pub others_create_in: Vec<String>,
     /// Whether a pooler stands before it.
     pub is_pooled: bool,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shards_are_told_by_owner_and_those_without_one_last() {
-        let shard = |(number, owner): (usize, &&str)| ShardWire {
-            shard: u16::try_from(number).unwrap(),
-            owner: (*owner).to_owned(),
-            ..ShardWire::default()
-        };
-        let of = |owners: &[&str]| ClusterWire {
-            shards: owners.iter().enumerate().map(shard).collect(),
-            ..ClusterWire::default()
-        };
-        assert_eq!(of(&["b", "b", "a", "b", "", "b"]).shares(), "a: 2; b: 0-1 3 5; nobody: 4");
-        assert_eq!(of(&[]).shares(), "");
-    }
 }

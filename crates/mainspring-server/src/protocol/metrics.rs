@@ -5,7 +5,6 @@
 //! Does not say how the jobs are now: the status and the list of jobs do.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -100,7 +99,7 @@ impl JobMetricsWire {
     }
 }
 
-/// What waits for somebody, or for its time: of a loop that has one of several shards, what lies in that.
+/// What waits for somebody, or for its time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WaitingWire {
     /// Dead letters by the names of their jobs, without those of one-shot jobs.
@@ -111,18 +110,6 @@ pub struct WaitingWire {
     pub dead_uncounted: u64,
     /// When the first one-shot job is due that waits, in milliseconds since 1970.
     pub first_due_ms: Option<i64>,
-}
-
-impl WaitingWire {
-    /// Adds what waits in another shard.
-    pub fn merge(&mut self, other: WaitingWire) {
-        for (name, count) in other.dead {
-            *self.dead.entry(name).or_default() += count;
-        }
-        self.dead_once += other.dead_once;
-        self.dead_uncounted += other.dead_uncounted;
-        self.first_due_ms = self.first_due_ms.into_iter().chain(other.first_due_ms).min();
-    }
 }
 
 /// All that was counted and measured.
@@ -161,9 +148,6 @@ pub struct MetricsWire {
     /// What waits.
     #[serde(default)]
     pub waiting: WaitingWire,
-    /// There are other shards, and what is told is of those that the server owns.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_part: bool,
     /// The server has no loop that could count: another has the jobs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stands_by: bool,
@@ -173,42 +157,6 @@ impl MetricsWire {
     /// What a server tells that has no loop.
     pub fn of_standby() -> MetricsWire {
         MetricsWire { stands_by: true, ..MetricsWire::default() }
-    }
-
-    /// Tells the jobs after this one together with those that have no name here. Each loop tells its first
-    /// ones, and together they may be more than are wanted.
-    pub fn end_at(&mut self, last: &str) {
-        let all = std::mem::take(&mut self.jobs);
-        let (named, rest): (BTreeMap<_, _>, BTreeMap<_, _>) =
-            all.into_iter().partition(|(name, _)| name.as_str() <= last);
-        self.jobs = named;
-        rest.values().for_each(|job| self.others.merge(job));
-    }
-
-    /// Adds what another loop of the same server has counted. A clock that was set all of them have seen.
-    pub fn merge(&mut self, other: MetricsWire) {
-        for (name, job) in other.jobs {
-            match self.jobs.entry(name) {
-                Entry::Vacant(vacant) => drop(vacant.insert(job)),
-                Entry::Occupied(known) => known.into_mut().merge(&job),
-            }
-        }
-        self.others.merge(&other.others);
-        self.once.merge(&other.once);
-        self.lateness.merge(&other.lateness);
-        self.turn.merge(&other.turn);
-        self.commit.merge(&other.commit);
-        self.operations.merge(&other.operations);
-        for (name, query) in &other.queries {
-            self.queries.entry(name.clone()).or_default().merge(query);
-        }
-        for (state, count) in other.notifications {
-            *self.notifications.entry(state).or_default() += count;
-        }
-        self.jumps_forward = self.jumps_forward.max(other.jumps_forward);
-        self.jumps_back = self.jumps_back.max(other.jumps_back);
-        self.output_lost_bytes += other.output_lost_bytes;
-        self.waiting.merge(other.waiting);
     }
 }
 
@@ -233,24 +181,5 @@ mod tests {
         both.merge(&histogram);
         assert_eq!(both.counts.iter().sum::<u64>(), 8);
         assert!((both.sum - 2.0 * histogram.sum).abs() < 1e-6);
-    }
-
-    #[test]
-    fn jobs_of_several_loops_beyond_the_limit_are_told_together_and_what_waits_adds_up() {
-        let of = |names: &[&str], first_due_ms: Option<i64>| {
-            let job = JobMetricsWire { retries: 1, ..JobMetricsWire::default() };
-            let jobs = names.iter().map(|name| ((*name).to_owned(), job.clone())).collect();
-            let dead = names.iter().map(|name| ((*name).to_owned(), 1)).collect();
-            let waiting = WaitingWire { dead, dead_once: 2, dead_uncounted: 3, first_due_ms };
-            MetricsWire { jobs, waiting, ..MetricsWire::default() }
-        };
-        let mut all = of(&["a", "d"], None);
-        all.merge(of(&["b", "c"], Some(7)));
-        all.merge(of(&["e"], Some(5)));
-        all.end_at("b");
-        assert_eq!(all.jobs.keys().collect::<Vec<_>>(), ["a", "b"]);
-        assert_eq!(all.others.retries, 3);
-        let WaitingWire { dead, dead_once, dead_uncounted, first_due_ms } = all.waiting;
-        assert_eq!((dead.len(), dead_once, dead_uncounted, first_due_ms), (5, 6, 9, Some(5)));
     }
 }

@@ -33,9 +33,6 @@ pub struct IdentifiedRequest {
     /// others are told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment: Option<String>,
-    /// Where the jobs are spread over shards: what looks at all jobs looks at those of this server alone.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub own: bool,
     /// What is asked.
     #[serde(flatten)]
     pub request: Request,
@@ -111,7 +108,7 @@ mod tests {
     use serde_json::Value;
 
     /// The fields of [`IdentifiedRequest`], and the one that says which request it is.
-    const OF_EVERY_REQUEST: [&str; 5] = ["id", "actor", "comment", "own", "command"];
+    const OF_EVERY_REQUEST: [&str; 4] = ["id", "actor", "comment", "command"];
 
     #[test]
     fn each_command_is_read_back_and_refused_with_a_field_of_a_later_version() {
@@ -121,7 +118,7 @@ mod tests {
             let twice = OF_EVERY_REQUEST.iter().find(|name| own.get(name).is_some() && **name != "command");
             assert_eq!(twice, None, "the field of {text} would be taken for that of the request");
             let (actor, comment) = (Some("ada".into()), Some("why".into()));
-            let asked = IdentifiedRequest { id: 7, actor, comment, own: true, request };
+            let asked = IdentifiedRequest { id: 7, actor, comment, request };
             let document = serde_json::to_value(&asked).unwrap();
             assert_eq!(IdentifiedRequest::read(document.to_string().as_bytes()).unwrap(), asked);
             for path in objects(&document) {

@@ -3,8 +3,7 @@
 //! ```text
 //!                        ┌─▶ the loop: limits, audit log, disk reserve     server/requests.rs
 //! Request ── row ─▶ Row ─┼─▶ a store without a loop: what it answers       server/read_only_backend.rs, server/offline.rs
-//!                        ├─▶ HTTP: scope of a token, streams               api/requests.rs of mainspring-web
-//!                        └─▶ several shards: which of them is asked        commands/sharded/route.rs of mainspring-cli
+//!                        └─▶ HTTP: scope of a token, streams               api/requests.rs of mainspring-web
 //! ```
 //!
 //! A new request is a variant, a row and an example here, and an arm of `Server::answer` in

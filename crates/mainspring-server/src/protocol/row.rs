@@ -3,7 +3,7 @@
 //! | fact | decides |
 //! |---|---|
 //! | [`Power`] | the scope of a token, whether changes are counted, whether the socket may ask |
-//! | [`Subject`] | the target in the audit log, and the shard that is asked where there are several |
+//! | [`Subject`] | the target in the audit log |
 //! | [`Effect`] | what is refused while the disk is nearly full, and what the audit log leaves out |
 //! | [`Answers`] | whether a client waits, and for what |
 //! | [`Backend`] | who can answer beside the loop |
@@ -42,7 +42,7 @@ impl Power {
 /// What a request is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject<'r> {
-    /// Nothing that a shard has for itself: any loop knows it, or the store.
+    /// Nothing of the jobs: the loop knows it, or the store.
     Any,
     /// All jobs.
     Jobs,

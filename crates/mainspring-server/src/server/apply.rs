@@ -62,47 +62,23 @@ impl Server {
         let (mut claimants, prune, is_preview) = match parsed {
             ParsedText::Files { claimants, prune, is_preview } => (claimants, prune, is_preview),
             ParsedText::Definition { job, groups, replace } => {
-                self.check_here(&job)?;
                 self.check_free(&job.name, replace)?;
                 let set = Definitions::new(JobSource::Command.source(), vec![*job]).with_groups(groups);
                 return Ok(Next::Command(Command::Apply(set)));
             }
         };
-        self.files.shard_filter().prepare(&mut claimants);
         self.settle_names(&mut claimants);
         if let Some(file) = claimants.iter().find(|file| !file.loaded.is_good()) {
             return Err(ErrorWire::new(ErrorKind::Conflict, file.loaded.problems_text()));
         }
-        let shard_filter = self.files.shard_filter();
-        let set = |mut file: Claimant| {
-            let elsewhere = shard_filter.part(&mut file.loaded);
-            definitions(file.loaded, &JobSource::of(&file.job_source), !prune).with_elsewhere(elsewhere)
-        };
+        let set = |file: Claimant| definitions(file.loaded, &JobSource::of(&file.job_source), !prune);
         let sets: Vec<Definitions> = claimants.into_iter().map(set).collect();
         if !is_preview {
             return Ok(Next::Files(sets));
         }
         let mut applied = AppliedWire::default();
-        for set in sets {
-            // What is here until now is removed here, and added where it belongs.
-            let is_here = |name: &&JobName| self.owner.planner().job(name).is_some();
-            applied.removed.extend(set.elsewhere.iter().filter(is_here).map(JobName::to_string));
-            applied.add(self.changes(&set));
-        }
+        sets.iter().for_each(|set| applied.add(self.changes(set)));
         Ok(Next::Answer(Response::Applied(applied)))
-    }
-
-    /// Refuses a job that belongs to several shards, and one that belongs to another: the caller looks again
-    /// who owns that.
-    pub(super) fn check_here(&self, job: &Job) -> Result<(), ErrorWire> {
-        if let Some(text) = self.files.shard_filter().refusal(job) {
-            return Err(ErrorWire::new(ErrorKind::Conflict, text));
-        }
-        if self.files.shard_filter().has(job) {
-            return Ok(());
-        }
-        let text = format!("the job `{}` belongs to another shard: ask again", job.name);
-        Err(ErrorWire::new(ErrorKind::Temporary, text))
     }
 
     /// What a set would change.
@@ -120,8 +96,7 @@ impl Server {
             }
         }
         if set.prune == Prune::Remove {
-            let kept: BTreeSet<&JobName> =
-                set.jobs.iter().map(|job| &job.name).chain(&set.elsewhere).collect();
+            let kept: BTreeSet<&JobName> = set.jobs.iter().map(|job| &job.name).collect();
             let is_gone = |job: &&&Job| job.source == set.source && !kept.contains(&job.name);
             applied.removed.extend(known.values().filter(is_gone).map(|job| job.name.to_string()));
         }

@@ -36,7 +36,6 @@ use super::program::{check_own, leave_own_out};
 use super::purpose::Purpose;
 use super::rate::Rates;
 use super::served_file::Occasion;
-use super::shard_filter::ShardFilter;
 use super::store_contents::{StoreContents, kept_file, kept_job};
 use super::waits::LoopWaits;
 use super::work::Work;
@@ -99,8 +98,6 @@ pub struct Serving {
     pub control: Option<UnixListener>,
     /// What its log has, and how.
     pub log: Style,
-    /// Which part of the jobs it has.
-    pub shard_filter: ShardFilter,
 }
 
 /// What a server keeps its jobs and runs in.
@@ -123,13 +120,13 @@ impl Server {
     /// When a served file is not there, the store cannot be read, or the operating system refuses something.
     pub fn prepare(serving: Serving, mut stores: Stores, lease: Lease) -> Result<Server, Error> {
         let Serving { data, files, reader, stopping, rates, keeping, control, .. } = serving;
-        let Serving { mut execution, host, listener, log, shard_filter, .. } = serving;
+        let Serving { mut execution, host, listener, log, .. } = serving;
         execution.owned_by(lease);
         follow_clock(lease, stores.asked);
-        let stored = StoreContents::read(&mut *stores.store, lease.shard).map_err(Error::Store)?;
+        let stored = StoreContents::read(&mut *stores.store).map_err(Error::Store)?;
         let setup = |what| move |source| Error::Setup { what, source };
         let began = Moment::now();
-        let files = Files::new(&files, reader, shard_filter);
+        let files = Files::new(&files, reader);
         let (signals, calls, own, output, host_kind) = of_host(host)?;
         let reserve = match keeping {
             Keeping::OnDisk => DiskReserve::new(data.directory()),
@@ -197,10 +194,7 @@ impl Server {
         let is_first = !is_known && records.iter().all(|record| record.source.is_none());
         let taken = self.take_all(&records, now);
         let is_all_good = taken.len() == self.files.served.len();
-        let shard_filter = self.files.shard_filter();
-        for file in &self.files.served {
-            file.say_problems(shard_filter);
-        }
+        self.files.served.iter().for_each(super::served_file::ServedFile::say_problems);
         if is_first && !is_all_good {
             return Err(self.refuse());
         }
@@ -241,9 +235,6 @@ impl Server {
         }
         self.look_at_machine_start();
         self.owner.tell(Input::Begin { takeover: self.owner.lease().takeover });
-        if self.files.shard_filter().is_part() {
-            self.owner.take_from_now_on();
-        }
         self.say_hello(names.len(), now);
         self.say_of_folders(now);
         self.say_if_store_is_lost(now);
@@ -261,7 +252,6 @@ impl Server {
         let data = data.unwrap_or_else(|_| self.data.directory().to_owned());
         let data = data.display();
         let text = match self.keeping {
-            _ if self.files.shard_filter().is_part() => format!("{jobs}, epoch {}", self.owner.lease().epoch),
             Keeping::OnDisk => format!("mainspring {version}: {jobs}, data in {data}"),
             Keeping::InMemory => {
                 format!(
@@ -407,10 +397,7 @@ impl Server {
                 0 => format!("{} has problems, and nothing of it is in force", file.path),
                 _ => format!("{} has problems, and what was read before stays in force", file.path),
             };
-            // One of the loops has told what is wrong.
-            if !self.files.shard_filter().is_part() {
-                self.note(now.wall, &text);
-            }
+            self.note(now.wall, &text);
         }
     }
 

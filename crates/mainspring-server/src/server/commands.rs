@@ -15,10 +15,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
-use mainspring_job::{Action, Lease, Shard, Start, WorkerLabel};
+use mainspring_job::{Action, Lease, Start, WorkerLabel};
 
 use super::execution::{AttemptKey, Execution, StartFailure, StartOutcome};
-use super::process_slots::{LoopSlots, ProcessSlots};
 use mainspring_action::body::{Body, PROCESS};
 use mainspring_action::needs;
 use mainspring_action::template::Values;
@@ -45,10 +44,8 @@ pub struct Commands {
     cgroup_note: Option<String>,
     /// Why no keeper stands beside the server, if one should.
     keeper_note: Option<String>,
-    /// What a receiver tells a process of an older owner by: `SHARD.EPOCH`.
+    /// What a receiver tells a process of an older owner by: the epoch.
     fence: String,
-    /// The places that it shares with other loops of this server, if there are any.
-    slots: Option<LoopSlots>,
 }
 
 impl Commands {
@@ -73,30 +70,48 @@ impl Commands {
             deliveries: Deliveries::of_at_most(capacity)?,
             users,
             fence: String::new(),
-            slots: None,
             orphans: Orphans::of_ours(),
         })
     }
+}
 
-    /// The same for the loop of one shard, which shares the places of its server.
-    #[must_use]
-    pub fn sharing(self, slots: &Arc<ProcessSlots>, shard: Shard) -> Commands {
-        Commands { slots: Some(slots.of(shard)), ..self }
+impl Execution for Commands {
+    fn note(&self) -> Option<String> {
+        let notes = self.cgroup_note.iter().chain(&self.keeper_note).cloned().collect::<Vec<_>>();
+        Some(notes.join("; ")).filter(|notes| !notes.is_empty())
     }
 
-    /// What the other loops have to know of what runs here: where no orphans fall to this process, nothing.
-    fn known_pids(&self) -> impl Iterator<Item = u32> {
-        self.executor.pids().take(if self.orphans.is_some() { usize::MAX } else { 0 })
+    fn holds_until(&mut self, until: Duration) {
+        self.executor.holds_until(until);
     }
 
-    fn tell_seat(&self) {
-        if let Some(slots) = &self.slots {
-            slots.set(self.running_count(), self.known_pids());
+    fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    fn owned_by(&mut self, lease: Lease) {
+        if lease.lasts.is_some() {
+            match Keeper::start() {
+                Ok(keeper) => self.executor.set_keeper(keeper),
+                Err(error) => self.keeper_note = Some(format!("what runs may outlive this server: {error}")),
+            }
         }
+        self.fence = lease.epoch.to_string();
     }
 
-    /// Starts an attempt for which there is a place.
-    fn start_in_place(
+    fn labels(&self) -> Vec<(WorkerLabel, u32)> {
+        vec![(needs::known(needs::SERVER), 0)]
+    }
+
+    fn needs_room(&self, action: &Action) -> bool {
+        action.kind() == PROCESS && self.executor.is_full()
+    }
+
+    fn make_room(&mut self, now: Moment, reports: &mut dyn Reports<AttemptKey>) {
+        self.executor.make_room(now, reports);
+    }
+
+    fn start(
         &mut self,
         start: &Start,
         outputs: &dyn Fn(&str) -> String,
@@ -129,62 +144,10 @@ impl Commands {
         let pid = started.map_err(|error| StartFailure::for_reason(error.is_shortage(), &error))?;
         Ok(StartOutcome::As(format!("pid {pid}")))
     }
-}
-
-impl Execution for Commands {
-    fn note(&self) -> Option<String> {
-        let notes = self.cgroup_note.iter().chain(&self.keeper_note).cloned().collect::<Vec<_>>();
-        Some(notes.join("; ")).filter(|notes| !notes.is_empty())
-    }
-
-    fn holds_until(&mut self, until: Duration) {
-        self.executor.holds_until(until);
-    }
-
-    fn capacity(&self) -> usize {
-        self.capacity
-    }
-
-    fn owned_by(&mut self, lease: Lease) {
-        if lease.lasts.is_some() {
-            match Keeper::start() {
-                Ok(keeper) => self.executor.set_keeper(keeper),
-                Err(error) => self.keeper_note = Some(format!("what runs may outlive this server: {error}")),
-            }
-        }
-        self.fence = format!("{}.{}", lease.shard.0, lease.epoch);
-    }
-
-    fn labels(&self) -> Vec<(WorkerLabel, u32)> {
-        vec![(needs::known(needs::SERVER), 0)]
-    }
-
-    fn needs_room(&self, action: &Action) -> bool {
-        action.kind() == PROCESS && self.executor.is_full()
-    }
-
-    fn make_room(&mut self, now: Moment, reports: &mut dyn Reports<AttemptKey>) {
-        self.executor.make_room(now, reports);
-    }
-
-    fn start(
-        &mut self,
-        start: &Start,
-        outputs: &dyn Fn(&str) -> String,
-        now: Moment,
-    ) -> Result<StartOutcome, StartFailure> {
-        let Some(slots) = self.slots.clone() else { return self.start_in_place(start, outputs, now) };
-        let full = || StartFailure::Now("all places of this server are taken".to_owned());
-        let starting = slots.begin().ok_or_else(full)?;
-        let begun = self.start_in_place(start, outputs, now);
-        starting.end(self.running_count(), self.known_pids());
-        begun
-    }
 
     fn turn(&mut self, now: Moment, reports: &mut dyn Reports<AttemptKey>) {
         self.executor.turn(now, reports);
         self.deliveries.turn(now, reports);
-        self.tell_seat();
         if self.orphans.as_ref().is_some_and(Orphans::is_behind) {
             self.reap();
         }
@@ -225,16 +188,12 @@ impl Execution for Commands {
 
     fn close(&mut self, now: Moment, reports: &mut dyn Reports<AttemptKey>) {
         self.executor.close(now, reports);
-        self.tell_seat();
     }
 
     fn reap(&mut self) {
-        let Some(orphans) = &mut self.orphans else { return };
-        match &self.slots {
-            None => orphans.reap(&self.executor.pids().collect::<Vec<_>>()),
-            // What another loop has started is no orphan.
-            Some(slots) => slots.with_all(|pids| orphans.reap(&pids)),
-        };
+        if let Some(orphans) = &mut self.orphans {
+            orphans.reap(&self.executor.pids().collect::<Vec<_>>());
+        }
     }
 
     fn running_count(&self) -> usize {

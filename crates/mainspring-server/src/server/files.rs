@@ -31,7 +31,6 @@ use nix::sys::inotify::{InitFlags, Inotify};
 use super::folders::Folders;
 use super::looks::{WATCHED_EVENTS, Writers, directories, look_at};
 use super::served_file::{Occasion, ServedFile};
-use super::shard_filter::{ShardFilter, is_news};
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::message::with_causes;
@@ -69,13 +68,12 @@ pub(super) struct Files {
     /// Several servers share the store, and each may have been given others.
     pub(super) is_shared: bool,
     /// Which part of their jobs is taken.
-    shard_filter: ShardFilter,
     pub(super) folders: Folders,
 }
 
 impl Files {
     /// Takes the files over, and those of folders, without reading them.
-    pub(super) fn new(names: &[String], reader: Reader, shard_filter: ShardFilter) -> Files {
+    pub(super) fn new(names: &[String], reader: Reader) -> Files {
         let (folders, names) = Folders::of(names, reader.format);
         let inotify = Inotify::init(InitFlags::IN_NONBLOCK | InitFlags::IN_CLOEXEC).ok();
         let mut files = Files {
@@ -86,7 +84,6 @@ impl Files {
             is_disturbed: true,
             began: None,
             is_shared: false,
-            shard_filter,
             folders,
         };
         files.add(&names);
@@ -114,10 +111,6 @@ impl Files {
 
     pub(super) fn reader(&self) -> &Reader {
         &self.reader
-    }
-
-    pub(super) fn shard_filter(&self) -> ShardFilter {
-        self.shard_filter
     }
 
     /// Takes in what inotify tells.
@@ -216,19 +209,14 @@ impl Files {
                 }
             }
         }
-        self.shard_filter.prepare(&mut claimants);
         settle(&mut claimants, in_force);
         let mut good = Vec::new();
-        for ((index, before_bytes), Claimant { mut loaded, .. }) in
+        for ((index, before_bytes), Claimant { loaded, .. }) in
             read.into_iter().zip(in_force_bytes).zip(claimants)
         {
             let file = &mut self.served[index];
             (file.problems, file.exit) = (loaded.problems_text(), Exit::Invalid);
             if loaded.is_good() {
-                if self.shard_filter.is_part() && file.problems.is_empty() {
-                    is_news(&file.path, "");
-                }
-                file.elsewhere = self.shard_filter.part(&mut loaded);
                 (file.read, file.job_count, file.exit) = (Some(now.wall), loaded.jobs.len(), Exit::Ok);
                 file.lines = loaded.jobs.iter().map(|job| (job.job.name.clone(), job.line_number)).collect();
                 file.is_unapplied = false;
@@ -259,17 +247,15 @@ impl Files {
 
     /// Reads the files of a source, and keeps whether they say other things than these jobs.
     pub(super) fn compare_with(&mut self, source: &str, jobs: &BTreeMap<&JobName, &Job>) {
-        let Files { served, reader, shard_filter, .. } = self;
+        let Files { served, reader, .. } = self;
         let kept = jobs.values().map(|job| (job.name.as_str(), job.text.as_str())).collect();
         for file in served.iter_mut().filter(|file| !file.is_input() && file.job_source.source() == source) {
             let loaded = reader.load(&file.path);
             file.is_unapplied = loaded.map_or(true, |mut loaded| {
-                shard_filter.name(&mut loaded, source);
                 if loaded.lacks_names() {
                     let mut known = jobs.values().filter_map(|job| KnownJob::of(job)).collect();
                     names::recall(&mut loaded, &mut known, Likeness::InWord);
                 }
-                shard_filter.part(&mut loaded);
                 !says(&loaded, &kept)
             });
         }
@@ -362,7 +348,7 @@ mod tests {
         }
         let users = Users::new(Account::ourselves().unwrap());
         let reader = Reader { format: Format::User, zone: TimeZone::UTC, users, notify: Vec::new() };
-        let mut files = Files::new(&[folder.to_str().unwrap().to_owned()], reader, ShardFilter::WHOLE);
+        let mut files = Files::new(&[folder.to_str().unwrap().to_owned()], reader);
         let take = |files: &mut Files, index| {
             let taken = files.take(&[index], &InForce::nothing(), Occasion::Asked, Moment::now());
             taken.into_iter().map(|(index, loaded)| (index, loaded.jobs.len())).collect::<Vec<_>>()

@@ -121,7 +121,6 @@ impl Folders {
 mod tests {
     use super::super::files::Files;
     use super::super::served_file::Occasion;
-    use super::super::shard_filter::ShardFilter;
     use super::*;
     use crate::scratch;
     use jiff::tz::TimeZone;
@@ -182,7 +181,7 @@ mod tests {
         fs::write(folder.join("a"), "").unwrap();
         let users = Users::new(Account::ourselves().unwrap());
         let reader = Reader { format: Format::User, zone: TimeZone::UTC, users, notify: Vec::new() };
-        let mut files = Files::new(&[folder.to_str().unwrap().to_owned()], reader, ShardFilter::WHOLE);
+        let mut files = Files::new(&[folder.to_str().unwrap().to_owned()], reader);
         let begin = Moment::now();
         let at = |seconds: u64| Moment {
             wall: begin.wall + Duration::from_secs(seconds),

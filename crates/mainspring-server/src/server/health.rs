@@ -35,9 +35,8 @@ impl Server {
         let limit = descriptors::limit();
         health.open_files_max = Some(limit);
         health.running_max = Some(self.work.capacity() as u64);
-        let shard = self.owner.lease().shard;
         query(move |reader| {
-            match reader.counts(shard) {
+            match reader.counts() {
                 Ok(counts) => health.dead = counts.dead,
                 Err(error) => health.fault = Some(error.to_string()),
             }

@@ -20,12 +20,6 @@ pub enum Host {
     /// The server's own: signals end it, its log is standard output, and a service manager is told how it is.
     /// A server that stood by hands its signals on: one may have come while it became the owner.
     Process(Option<Signals>),
-    /// A server's that has several shards, with a loop for each: signals end all of them, and each loop can
-    /// be ended by itself.
-    Pool {
-        /// What the server asks of this one.
-        calls: Calls,
-    },
     /// Another program's, which has jobs of its own.
     Program {
         /// What it asks.
@@ -41,7 +35,6 @@ pub enum Host {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HostKind {
     Process,
-    Pool,
     Program,
 }
 
@@ -49,7 +42,6 @@ impl HostKind {
     fn of(host: &Host) -> HostKind {
         match host {
             Host::Process(_) => HostKind::Process,
-            Host::Pool { .. } => HostKind::Pool,
             Host::Program { .. } => HostKind::Program,
         }
     }
@@ -65,7 +57,6 @@ pub(super) fn of_host(host: Host) -> Result<HostParts, Error> {
     let (signals, calls, own, output) = match host {
         Host::Process(None) => (Signals::register(), None, None, standard_output()),
         Host::Process(Some(signals)) => (Ok(signals), None, None, standard_output()),
-        Host::Pool { calls } => (Signals::register(), Some(calls), None, standard_output()),
         Host::Program { calls, jobs, log } => (Signals::none(), Some(calls), Some(jobs), Ok(log)),
     };
     Ok((signals.map_err(setup("signals"))?, calls, own, output.map_err(setup("the log"))?, host_kind))

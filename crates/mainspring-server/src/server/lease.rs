@@ -1,4 +1,4 @@
-//! Acts for the owner of a shard as its lease grows old.
+//! Acts for the owner of the jobs as its lease grows old.
 //!
 //! ```text
 //!  0 ── renewed, at least each LEASE / 6 ── 2/3: nothing starts, what runs is asked to end ── 13/15: SIGKILL, lost ── 1
@@ -6,7 +6,7 @@
 //!
 //! The age is counted by the boot time from before the store was asked, so that it is never younger than the
 //! store takes it for. Each commit renews the lease too. What could not be renewed in time is lost whatever
-//! the store says later: another server may have the shard, and starts what is due there.
+//! the store says later: another server may have the jobs, and starts what is due there.
 //!
 //! | `on_lease_loss` of what runs | old | lost |
 //! |---|---|---|
@@ -69,7 +69,6 @@ impl Server {
             self.holding.tried = Some(now);
             self.owner.renew();
         }
-        self.look_for_departures(now);
         self.say_if_apart(now);
         self.work.holds_until(boot_time().saturating_sub(age) + deadlines.over);
         match deadlines.judge(age) {
@@ -122,7 +121,7 @@ impl Server {
         self.note(now.wall, &text);
     }
 
-    /// The shard is another's, or may be soon: what runs is killed or left, and nothing more is recorded.
+    /// The jobs are another's, or may be soon: what runs is killed or left, and nothing more is recorded.
     pub(super) fn lose(&mut self, now: Moment, why: &str) {
         if !self.holding.is_lost {
             self.holding.is_lost = true;
@@ -147,7 +146,7 @@ impl Server {
         now.monotonic.checked_add(next.min(renew))
     }
 
-    /// The end of a server that has lost its shard: nothing is recorded, and nothing given up.
+    /// The end of a server that has lost its lease: nothing is recorded, and nothing given up.
     pub(super) fn finish_lost(mut self, now: Moment) -> Result<(), Error> {
         self.work.close(now, &mut self.log);
         self.work.flush(now, &mut self.log);

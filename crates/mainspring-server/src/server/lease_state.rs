@@ -1,4 +1,4 @@
-//! The state of the lease of a shard.
+//! The state of the lease.
 //!
 //! Cost: none.
 //!
@@ -15,17 +15,15 @@ use mainspring_exec::clock::Moment;
 pub(super) struct LeaseState {
     /// When it was last tried to renew it.
     pub(super) tried: Option<Moment>,
-    /// When it was last looked which jobs other shards have taken.
-    pub(super) looked: Option<Moment>,
     /// What was to start, and does when the lease is renewed.
     pub(super) withheld: Vec<Start>,
     /// What runs was asked to end.
     pub(super) is_old: bool,
     /// People know that the clock of this machine is not that of the store.
     pub(super) is_said_apart: bool,
-    /// The shard is another's, or may be.
+    /// The jobs are another's, or may be.
     pub(super) is_lost: bool,
-    /// It was to end when it lost the shard, so that it does not stand by.
+    /// It was to end when it lost the jobs, so that it does not stand by.
     pub(super) was_stopping: bool,
 }
 

@@ -33,12 +33,10 @@ impl Server {
         let told = MetricsWire {
             commit: self.owner.commits().clone(),
             output_lost_bytes: self.work.output_lost_bytes(),
-            is_part: self.files.shard_filter().is_part(),
             ..self.listener.meters.told(jobs, jobs_max.min(MAX_METERED_JOBS))
         };
-        let shard = self.owner.lease().shard;
         query(move |reader| {
-            let told = MetricsWire { waiting: queries::waiting(reader, shard)?, ..told };
+            let told = MetricsWire { waiting: queries::waiting(reader)?, ..told };
             Ok(Next::Answer(Response::Metrics(Box::new(told))))
         })
     }

@@ -15,12 +15,11 @@ use std::io;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use mainspring_job::{Reader, Shard};
+use mainspring_job::Reader;
 
 use super::disk_reserve::free_bytes;
 use super::health;
 use super::read_only_backend::{ReadOnlyBackend, no_server};
-use super::shard_filter::ShardFilter;
 use crate::data_directory::DataDirectory;
 use crate::error::Error;
 use crate::protocol::{Backend, HealthWire, Request, Response};
@@ -80,14 +79,7 @@ impl OfflineStore {
     /// The store of a folder keeps no copies of outputs, so nothing is made of one.
     fn backend(&mut self) -> ReadOnlyBackend<'_> {
         let OfflineStore { store, data, now } = self;
-        ReadOnlyBackend {
-            reader: store,
-            shard_filter: ShardFilter::WHOLE,
-            is_shared: false,
-            data,
-            began: *now,
-            now: *now,
-        }
+        ReadOnlyBackend { reader: store, is_shared: false, data, began: *now, now: *now }
     }
 
     /// Reads the whole store, and says what is wrong with it.
@@ -105,10 +97,10 @@ impl OfflineStore {
     ///
     /// When it cannot be read.
     pub fn health(&mut self, data: &DataDirectory) -> Result<HealthWire, Error> {
-        let (records, rest) = self.store.jobs(Shard::WHOLE).map_err(Error::Store)?;
+        let (records, rest) = self.store.jobs().map_err(Error::Store)?;
         let is_all_paused = rest.is_some();
         let marks = records.iter().filter(|record| record.source.is_some()).map(|record| &record.mark);
-        let counts = self.store.counts(Shard::WHOLE).map_err(Error::Store)?;
+        let counts = self.store.counts().map_err(Error::Store)?;
         let free_bytes = free_bytes(data.directory());
         let of_marks = health::of_marks(marks, self.now);
         Ok(HealthWire { is_all_paused, dead: counts.dead, free_bytes, ..of_marks })

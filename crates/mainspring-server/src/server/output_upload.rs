@@ -19,7 +19,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use mainspring_job::{KeptOutput, MAX_KEPT_OUTPUT_BYTES, OutputKeeper, Reader, RunKey, Shard, StoreError};
+use mainspring_job::{KeptOutput, MAX_KEPT_OUTPUT_BYTES, OutputKeeper, Reader, RunKey, StoreError};
 
 use crate::waiting::wait_for;
 
@@ -126,7 +126,7 @@ fn end_of(key: RunKey, path: &Path) -> io::Result<KeptOutput> {
 pub(super) fn fetch(reader: &mut dyn Reader, key: &RunKey, path: &Path) {
     // Without a file there is nothing to show, which is what was there before.
     if !path.exists()
-        && let Ok(Some(output)) = reader.output(Shard::EVERY, key)
+        && let Ok(Some(output)) = reader.output(key)
     {
         let _ = make(&output, path);
     }

@@ -1,4 +1,4 @@
-//! The owner of the shard: the planner, the facts that wait for it, and the two threads that wait for the
+//! The owner of the jobs: the planner, the facts that wait for it, and the two threads that wait for the
 //! store.
 //!
 //! ```text
@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Arrivals, Batch, Command, Definitions, Input, Job, Lease, Limits, MAX_BATCH_OPERATIONS, Output, Planner,
-    Reader, Store, StoreError, Ticket,
+    Batch, Command, Input, Lease, Limits, MAX_BATCH_OPERATIONS, Output, Planner, Reader, Store, StoreError,
+    Ticket,
 };
 
 use super::execution::AttemptKey;
@@ -47,17 +47,6 @@ pub(super) struct Owner {
     planner: Planner,
     /// Facts that the planner is still to be told.
     inputs: VecDeque<Input>,
-    /// Whether definitions may be of jobs that other shards have.
-    takes: bool,
-    /// Sets of definitions whose jobs are being taken, each with who asked for it.
-    arriving: VecDeque<IncomingSet>,
-}
-
-/// A set whose jobs may be another shard's as yet.
-struct IncomingSet {
-    audit: Option<Input>,
-    ticket: Ticket,
-    set: Definitions,
 }
 
 /// What the store's thread has done, as far as others have to know.
@@ -66,8 +55,6 @@ pub(super) enum News {
     Committed { was_full: bool },
     /// A question was answered by the thread that writes.
     Answered(QuestionAnswer),
-    /// Jobs of other shards are ours: see [`Owner::arrive`].
-    Arrived(Arrivals),
     /// What the store did of itself.
     Note(String),
     /// There is no room for the next batch, which waits for [`Owner::write_again`].
@@ -99,8 +86,6 @@ impl Owner {
             lease,
             renewed,
             inputs: VecDeque::new(),
-            takes: false,
-            arriving: VecDeque::new(),
         })
     }
 
@@ -109,7 +94,7 @@ impl Owner {
         &self.planner
     }
 
-    /// By what the shard is owned.
+    /// By what the jobs are owned.
     pub(super) fn lease(&self) -> Lease {
         self.lease
     }
@@ -130,38 +115,9 @@ impl Owner {
         self.inputs.extend(inputs);
     }
 
-    /// Other shards may have jobs that are defined from now on.
-    pub(super) fn take_from_now_on(&mut self) {
-        self.takes = true;
-    }
-
     /// A command whose reply comes under this ticket.
     pub(super) fn command(&mut self, ticket: Ticket, command: Command) {
-        match command {
-            Command::Apply(set) if self.takes => self.take(ticket, set),
-            command => self.tell(Input::Command { ticket, command }),
-        }
-    }
-
-    /// The planner is told of definitions when their jobs are ours. Sets stay in their order.
-    fn take(&mut self, ticket: Ticket, set: Definitions) {
-        let audit = self.inputs.pop_back_if(|input| matches!(input, Input::Audit(_)));
-        self.writer.take(set.jobs.iter().map(|job| job.name.clone()).collect());
-        self.arriving.push_back(IncomingSet { audit, ticket, set });
-    }
-
-    /// The jobs of the first such set are ours: they come in with what is known of them, and are defined.
-    /// They are of the source of the set from now on. `former` are their definitions so far.
-    pub(super) fn arrive(&mut self, mut arrivals: Arrivals, former: Vec<Job>, heard: Vec<Input>) {
-        let Some(IncomingSet { audit, ticket, set }) = self.arriving.pop_front() else { return };
-        for source in arrivals.jobs.iter_mut().filter_map(|record| record.source.as_mut()) {
-            source.clone_from(&set.source);
-        }
-        let Arrivals { jobs, runs, .. } = arrivals;
-        self.tell(Input::Arrived { jobs, former, runs });
-        self.tell_all(heard);
-        self.tell_all(audit.into_iter().collect());
-        self.tell(Input::Command { ticket, command: Command::Apply(set) });
+        self.tell(Input::Command { ticket, command });
     }
 
     /// The jobs with `@reboot` had their runs since the machine was started.
@@ -276,11 +232,6 @@ impl Owner {
                 News::Nothing
             }
             Report::Answered(answered) => News::Answered(answered),
-            Report::Departed(jobs) => {
-                self.tell(Input::Departed { jobs });
-                News::Nothing
-            }
-            Report::Arrived(arrivals) => News::Arrived(arrivals),
             Report::Note(text) => News::Note(text),
             Report::Full => News::Full,
             Report::Busy => News::Nothing,
@@ -313,17 +264,12 @@ impl Owner {
         self.writer.load(load);
     }
 
-    /// Keeps that a source was applied which has no job here.
+    /// Keeps that a source was applied which has no job.
     pub(super) fn keep_source(&self, source: String) {
         self.writer.keep_source(source);
     }
 
-    /// Looks which jobs other shards have taken.
-    pub(super) fn look_for_departures(&self) {
-        self.writer.look_for_departures();
-    }
-
-    /// Gives the shard up.
+    /// Gives the lease up.
     pub(super) fn release(&self) {
         self.writer.release();
     }
@@ -375,7 +321,7 @@ impl Owner {
 
     /// Whether all that was told is planned and on disk.
     pub(super) fn is_settled(&self) -> bool {
-        self.writer.is_settled() && !self.has_inputs() && self.arriving.is_empty()
+        self.writer.is_settled() && !self.has_inputs()
     }
 
     /// Whether the store is behind by so much that no more is taken.

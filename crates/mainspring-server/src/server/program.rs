@@ -16,7 +16,6 @@
 //! Does not start a thread: the program does.
 
 use std::collections::{BTreeSet, HashSet};
-use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use mainspring_job::{Command, Definitions, Input, JobName, JobRecord};
@@ -43,9 +42,6 @@ impl Server {
         {
             match call {
                 Call::Stop { patience } => self.stop_within(patience, now),
-                Call::End if self.phase == Phase::Running => self.drain(now),
-                Call::End => {}
-                Call::Leave(answer) => self.leave_if_idle(&answer, now),
                 Call::Command(command, answer) => self.take_command(command, answer, now),
             }
             if TURN_TIME <= Moment::now().since(now) {
@@ -78,16 +74,6 @@ impl Server {
     pub(super) fn stop_within(&mut self, patience: Duration, now: Moment) {
         if self.phase == Phase::Running {
             self.stopping = Stopping { drain: Duration::ZERO, grace: patience };
-            self.drain(now);
-        }
-    }
-
-    /// Ends the loop if nothing runs, so that another server may have the shard. Says whether it does.
-    fn leave_if_idle(&mut self, answer: &Sender<bool>, now: Moment) {
-        let is_idle = self.phase == Phase::Running && self.owner.planner().running_count() == 0;
-        // No caller may wait any more: then the loop goes on.
-        if answer.send(is_idle).is_ok() && is_idle {
-            self.stopping = Stopping { drain: Duration::ZERO, grace: Duration::ZERO };
             self.drain(now);
         }
     }

@@ -52,13 +52,7 @@ impl std::error::Error for CallRefusal {}
 #[derive(Debug)]
 pub(super) enum Call {
     Command(Command, Answer),
-    Stop {
-        patience: Duration,
-    },
-    /// Ends the loop as a signal does.
-    End,
-    /// Ends the loop if nothing runs, and says whether that was so.
-    Leave(Sender<bool>),
+    Stop { patience: Duration },
 }
 
 /// The end for the threads of the program.
@@ -207,18 +201,6 @@ impl Caller {
     /// Has the loop end: what runs is told at once, and has so long before it is given up.
     pub fn stop(&self, patience: Duration) {
         self.call(Call::Stop { patience });
-    }
-
-    /// Has the loop end as a signal does, if it does not already.
-    pub fn end(&self) {
-        self.call(Call::End);
-    }
-
-    /// Has the loop end if nothing runs. What is received says whether it does; nothing if it has ended.
-    pub fn leave(&self) -> Receiver<bool> {
-        let (answer, answered) = channel();
-        self.call(Call::Leave(answer));
-        answered
     }
 
     fn call(&self, call: Call) {

@@ -16,7 +16,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    AuditQuery, Cause, Command, Cursor, JobName, OnceId, Order, Reader, Run, RunKey, RunState, Shard,
+    AuditQuery, Cause, Command, Cursor, JobName, OnceId, Order, Reader, Run, RunKey, RunState,
 };
 
 use super::next_step::{Next, NextResult, job_name, not_found, store_failed, time, usage};
@@ -81,7 +81,7 @@ pub(super) fn group_name(text: &str) -> Result<JobName, ErrorWire> {
 
 /// A page of runs. `is_job` says that the job asked for is defined, though it may not have run.
 pub(super) fn history(reader: &mut dyn Reader, query: &mainspring_job::Query, is_job: bool) -> NextResult {
-    let runs = reader.find(Shard::EVERY, query).map_err(store_failed)?;
+    let runs = reader.find(query).map_err(store_failed)?;
     if let (true, false, Some(name)) = (runs.is_empty(), is_job, &query.job) {
         check_known(reader, name)?;
     }
@@ -97,8 +97,8 @@ pub(super) fn history(reader: &mut dyn Reader, query: &mainspring_job::Query, is
 /// Whether a job that is not defined has left runs, or waits once.
 fn check_known(reader: &mut dyn Reader, name: &JobName) -> Result<(), ErrorWire> {
     let any = mainspring_job::Query::new(1).of(name.clone());
-    let has_runs = !reader.find(Shard::EVERY, &any).map_err(store_failed)?.is_empty();
-    if has_runs || reader.pending_named(Shard::WHOLE, name).map_err(store_failed)?.is_some() {
+    let has_runs = !reader.find(&any).map_err(store_failed)?.is_empty();
+    if has_runs || reader.pending_named(name).map_err(store_failed)?.is_some() {
         return Ok(());
     }
     Err(not_found(&format!("job `{name}`")))
@@ -115,7 +115,7 @@ pub(super) fn rewinding(
     let mut left = Vec::new();
     for time in times {
         let key = RunKey::new(job.clone(), time);
-        if reader.run(Shard::WHOLE, &key).map_err(store_failed)?.is_none() {
+        if reader.run(&key).map_err(store_failed)?.is_none() {
             left.push(time);
         }
     }
@@ -131,7 +131,7 @@ pub(super) fn list(reader: &mut dyn Reader, mut jobs: Vec<JobWire>, after: Optio
 /// How the last runs of jobs went, in one question.
 fn add_last(reader: &mut dyn Reader, jobs: &mut [JobWire]) -> Result<(), ErrorWire> {
     let names: Vec<JobName> = jobs.iter().filter_map(|job| JobName::new(&job.name).ok()).collect();
-    let last = reader.last_ended(Shard::WHOLE, &names).map_err(store_failed)?;
+    let last = reader.last_ended(&names).map_err(store_failed)?;
     let last: HashMap<&str, &Run> = last.iter().map(|run| (run.key.job.as_str(), run)).collect();
     for job in jobs {
         job.last = last.get(job.name.as_str()).map(|run| RunWire::from(*run));
@@ -145,16 +145,16 @@ pub(super) fn show(reader: &mut dyn Reader, name: &JobName, known: Option<JobWir
         add_last(reader, std::slice::from_mut(&mut job))?;
         return Ok(Next::Answer(Response::Job(Box::new(job))));
     }
-    let once = reader.pending_named(Shard::WHOLE, name).map_err(store_failed)?;
+    let once = reader.pending_named(name).map_err(store_failed)?;
     let once = once.ok_or_else(|| not_found(&format!("job `{name}`")))?;
     Ok(Next::Answer(Response::Once(describe::once(&once))))
 }
 
 /// A run with its attempts.
 pub(super) fn found(reader: &mut dyn Reader, key: &RunKey, outputs: &Path) -> NextResult {
-    let run = reader.run(Shard::WHOLE, key).map_err(store_failed)?;
+    let run = reader.run(key).map_err(store_failed)?;
     let run = run.ok_or_else(|| not_found(&format!("run `{key}`")))?;
-    let attempts = reader.attempts(Shard::WHOLE, key).map_err(store_failed)?;
+    let attempts = reader.attempts(key).map_err(store_failed)?;
     // The listener reads the file next.
     fetch_output(reader, &run, outputs);
     Ok(Next::Answer(Response::Found(Box::new(describe::found(&run, &attempts)))))
@@ -169,7 +169,7 @@ fn fetch_output(reader: &mut dyn Reader, run: &Run, outputs: &Path) {
 
 /// A page of who asked for what.
 pub(super) fn audit(reader: &mut dyn Reader, query: &AuditQuery) -> NextResult {
-    let rows = reader.audit(Shard::WHOLE, query).map_err(store_failed)?;
+    let rows = reader.audit(query).map_err(store_failed)?;
     let before = rows.last().filter(|_| rows.len() == query.limit).map(|row| row.number);
     Ok(Next::Answer(Response::Audit { rows: rows.iter().map(describe::audited).collect(), before }))
 }
@@ -188,7 +188,7 @@ pub(super) fn audit_query(asked: &AuditAskWire) -> Result<AuditQuery, ErrorWire>
 
 /// How the latest runs of a job went.
 pub(super) fn stats(reader: &mut dyn Reader, job: &JobName) -> NextResult {
-    let stats = reader.stats(Shard::EVERY, job, MAX_STATS_RUNS).map_err(store_failed)?;
+    let stats = reader.stats(job, MAX_STATS_RUNS).map_err(store_failed)?;
     Ok(Next::Answer(Response::Stats(describe::stats(&stats))))
 }
 
@@ -204,36 +204,36 @@ pub(super) fn pending_start(after: Option<&str>) -> Result<OnceId, ErrorWire> {
 }
 
 /// Whether the numbers of the store are those of its rows.
-pub(super) fn recount(reader: &mut dyn Reader, shard: Shard) -> NextResult {
-    let miscounts = reader.miscounts(shard).map_err(store_failed)?;
+pub(super) fn recount(reader: &mut dyn Reader) -> NextResult {
+    let miscounts = reader.miscounts().map_err(store_failed)?;
     Ok(Next::Answer(Response::Recounted(miscounts)))
 }
 
 /// A page of one-shot jobs that wait, the next due first.
-pub(super) fn pending(reader: &mut dyn Reader, shard: Shard, after: OnceId, limit: usize) -> NextResult {
+pub(super) fn pending(reader: &mut dyn Reader, after: OnceId, limit: usize) -> NextResult {
     let limit = limit.clamp(1, MAX_ROWS);
-    let found = reader.load(shard, after, Timestamp::MAX, limit).map_err(store_failed)?;
+    let found = reader.load(after, Timestamp::MAX, limit).map_err(store_failed)?;
     let after = found.last().filter(|_| found.len() == limit).map(|once| once.id.to_string());
     Ok(Next::Answer(Response::Pending { pending: found.iter().map(describe::once).collect(), after }))
 }
 
-/// What waits in a shard, for the metrics.
+/// What waits, for the metrics.
 ///
 /// # Errors
 ///
 /// When the store cannot be read.
-pub(super) fn waiting(reader: &mut dyn Reader, shard: Shard) -> Result<WaitingWire, ErrorWire> {
-    let first = reader.load_ids(shard, OnceId::first_at(Timestamp::MIN), Timestamp::MAX, 1);
+pub(super) fn waiting(reader: &mut dyn Reader) -> Result<WaitingWire, ErrorWire> {
+    let first = reader.load_ids(OnceId::first_at(Timestamp::MIN), Timestamp::MAX, 1);
     let first_due_ms = first.map_err(store_failed)?.first().map(|id| id.due.as_millisecond());
     let mut waiting = WaitingWire { first_due_ms, ..WaitingWire::default() };
-    let mut uncounted = reader.counts(shard).map_err(store_failed)?.dead;
+    let mut uncounted = reader.counts().map_err(store_failed)?.dead;
     let mut query = mainspring_job::Query::new(MAX_ROWS);
     query.states = vec![RunState::Dead];
     for _ in 0..MAX_DEAD_PAGES {
         if uncounted == 0 {
             break;
         }
-        let runs = reader.find(shard, &query).map_err(store_failed)?;
+        let runs = reader.find(&query).map_err(store_failed)?;
         for run in &runs {
             match run.cause {
                 Cause::Once => waiting.dead_once += 1,
@@ -252,7 +252,7 @@ pub(super) fn waiting(reader: &mut dyn Reader, shard: Shard) -> Result<WaitingWi
 
 /// The output of a certain run.
 pub(super) fn logs_of_run(reader: &mut dyn Reader, key: RunKey, outputs: &Path) -> NextResult {
-    let run = reader.run(Shard::WHOLE, &key).map_err(store_failed)?;
+    let run = reader.run(&key).map_err(store_failed)?;
     let run = run.ok_or_else(|| not_found(&format!("run `{key}`")))?;
     fetch_output(reader, &run, outputs);
     Ok(Next::Feed { key, job: None, is_once: run.cause == Cause::Once })
@@ -276,7 +276,7 @@ pub(super) fn logs_of_job(
                 format!("none of the latest {MAX_UNSTARTED} runs of `{name}` has started: name a run");
             return Err(usage(message));
         }
-        let runs = reader.find(Shard::EVERY, &query).map_err(store_failed)?;
+        let runs = reader.find(&query).map_err(store_failed)?;
         query.cursor = runs.last().map(Cursor::of);
         if runs.is_empty() {
             break;
@@ -305,7 +305,7 @@ pub(super) fn end(
     is_settled: bool,
     committed_count: u64,
 ) -> NextResult {
-    let run = reader.run(Shard::WHOLE, &key).map_err(store_failed)?;
+    let run = reader.run(&key).map_err(store_failed)?;
     match run {
         None => Err(not_found("such run any more")),
         Some(run) if run.state.is_open() && !is_settled => Ok(Next::Unwritten { key, committed_count }),
@@ -315,7 +315,7 @@ pub(super) fn end(
 
 /// Cancels the pending one-shot job of a name.
 pub(super) fn cancel_once(reader: &mut dyn Reader, name: &JobName) -> NextResult {
-    let once = reader.pending_named(Shard::WHOLE, name).map_err(store_failed)?;
+    let once = reader.pending_named(name).map_err(store_failed)?;
     let once = once.ok_or_else(|| not_found(&format!("open run or pending job `{name}`")))?;
     Ok(Next::Command(Command::Withdraw(once.id)))
 }
@@ -326,7 +326,7 @@ pub(super) fn dead(
     key: &RunKey,
     becomes: impl FnOnce(Run) -> Command,
 ) -> NextResult {
-    let run = reader.run(Shard::WHOLE, key).map_err(store_failed)?;
+    let run = reader.run(key).map_err(store_failed)?;
     let run = run.filter(|run| run.state == RunState::Dead);
     let run = run.ok_or_else(|| not_found(&format!("dead letter `{key}`")))?;
     Ok(Next::Command(becomes(run)))

@@ -1,13 +1,13 @@
 //! Answers for a loop that is not there: from the store alone, to what only looks.
 //!
 //! ```text
-//! request ─▶ records, open runs, counts of the shard ─▶ the same queries, and the same answers, as of the loop
+//! request ─▶ records, open runs, counts ─▶ the same queries, and the same answers, as of the loop
 //! ```
 //!
 //! All that a loop has acknowledged is in the store, so nothing is missing. What the store has as running may
-//! be over: the next owner of the shard finds out.
+//! be over: the next owner finds out.
 //!
-//! Cost: all records of the shard for each question about its jobs. For a page of jobs, a page of open runs
+//! Cost: all records for each question about its jobs. For a page of jobs, a page of open runs
 //! for each job at most.
 //!
 //! Does not write, and does not know what the planner will do: a job's next time is that of its definition.
@@ -26,7 +26,6 @@ use super::disk_reserve::free_bytes;
 use super::feed::Feed;
 use super::next_step::{Next, NextResult, job_name, not_found, run_key, usage};
 use super::output::path;
-use super::shard_filter::ShardFilter;
 use super::store_contents::kept_job;
 use super::views::{MAX_LISTED, MAX_PAGE_BYTES};
 use super::{describe, health, queries};
@@ -39,12 +38,11 @@ use crate::protocol::{
 use mainspring_file::job_source::JobSource;
 use mainspring_file::jobfile::Selector;
 
-/// Answers of one shard.
+/// Answers from the store.
 pub struct ReadOnlyBackend<'s> {
     /// The store.
     pub reader: &'s mut dyn Reader,
     /// The part of the jobs that it answers for.
-    pub shard_filter: ShardFilter,
     /// Whether servers share the store: another owner comes, and what is open may run.
     pub is_shared: bool,
     /// Where copies of outputs go, and what `status` calls the data directory.
@@ -65,14 +63,13 @@ impl ReadOnlyBackend<'_> {
         if Backend::Pool < request.row().backend {
             return Err(Error::Refused(no_server()));
         }
-        let (shard, of_people) = (self.shard_filter.shard, self.shard_filter.of_people());
         let asking = match request {
             Request::Status => return self.status(),
             Request::Health => return self.health(),
-            Request::Recount => queries::recount(self.reader, shard),
+            Request::Recount => queries::recount(self.reader),
             Request::List(asked) => self.list(asked)?,
             Request::Pending { after, limit } => queries::pending_start(after.as_deref())
-                .and_then(|after| queries::pending(self.reader, of_people, after, *limit)),
+                .and_then(|after| queries::pending(self.reader, after, *limit)),
             Request::Show { job } => self.show(job)?,
             Request::History(asked) => self.history(asked)?,
             Request::Audit(asked) => {
@@ -124,7 +121,7 @@ impl ReadOnlyBackend<'_> {
     /// The jobs that were not removed, in the order of their names, and how long all of them are paused, if
     /// they are.
     fn records(&mut self) -> Result<(Vec<JobRecord>, Option<PauseTerms>), Error> {
-        let (mut records, paused) = self.reader.jobs(self.shard_filter.shard).map_err(Error::Store)?;
+        let (mut records, paused) = self.reader.jobs().map_err(Error::Store)?;
         records.retain(|record| record.source.is_some());
         records.sort_by(|a, b| a.mark.job.cmp(&b.mark.job));
         Ok((records, paused))
@@ -132,14 +129,13 @@ impl ReadOnlyBackend<'_> {
 
     fn status(&mut self) -> Result<Response, Error> {
         let (records, paused) = self.records()?;
-        let shard = self.shard_filter.shard;
-        let counts = self.reader.counts(shard).map_err(Error::Store)?;
+        let counts = self.reader.counts().map_err(Error::Store)?;
         let first = OnceId::first_at(Timestamp::MIN);
-        let pending = self.reader.load_ids(shard, first, Timestamp::MAX, 1).map_err(Error::Store)?;
+        let pending = self.reader.load_ids(first, Timestamp::MAX, 1).map_err(Error::Store)?;
         let mut query = mainspring_job::Query::new(MAX_PAGE);
         query.states = vec![RunState::Running];
-        let running = self.reader.find(shard, &query).map_err(Error::Store)?.len();
-        let cluster = self.reader.cluster(shard).map_err(Error::Store)?;
+        let running = self.reader.find(&query).map_err(Error::Store)?.len();
+        let cluster = self.reader.cluster().map_err(Error::Store)?;
         let next_of = |record: &JobRecord| describe::next(&defined(record)?, &record.mark, self.now);
         let awake = records.iter().filter(|_| paused.is_none());
         let next = awake.filter_map(next_of).chain(pending.first().map(|id| id.due)).min();
@@ -168,7 +164,7 @@ impl ReadOnlyBackend<'_> {
 
     fn health(&mut self) -> Result<Response, Error> {
         let (records, paused) = self.records()?;
-        let counts = self.reader.counts(self.shard_filter.shard).map_err(Error::Store)?;
+        let counts = self.reader.counts().map_err(Error::Store)?;
         let health = of_marks(&records, self.now);
         let free_bytes = free_bytes(self.data.directory());
         let health = HealthWire { is_all_paused: paused.is_some(), dead: counts.dead, free_bytes, ..health };
@@ -264,7 +260,7 @@ impl ReadOnlyBackend<'_> {
         let before = |name: &JobName| RunKey::new(name.clone(), Timestamp::MIN);
         let mut next = names.first().filter(|_| self.is_shared).map(|name| before(name));
         while let Some(after) = next.take() {
-            let runs = self.reader.open_runs(self.shard_filter.shard, Some(&after), MAX_ROWS)?;
+            let runs = self.reader.open_runs(Some(&after), MAX_ROWS)?;
             for run in &runs {
                 if names.binary_search(&&run.key.job).is_ok() {
                     let load = loads.entry(run.key.job.clone()).or_default();
@@ -337,7 +333,7 @@ fn page<T>(found: impl Iterator<Item = T>, record: impl Fn(&T) -> &JobRecord) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mainspring_job::{Batch, Cause, Mark, MemoryStore, Operation, Owner, Run, Shard, Store};
+    use mainspring_job::{Batch, Cause, Mark, MemoryStore, Operation, Owner, Run, Store};
 
     fn name(number: usize) -> JobName {
         JobName::new(&format!("j{number:04}")).unwrap()
@@ -358,7 +354,7 @@ mod tests {
 
     fn filled(operations: &[Operation]) -> MemoryStore {
         let mut store = MemoryStore::new();
-        let lease = store.acquire(Shard::WHOLE, &Owner::new("test")).unwrap();
+        let lease = store.acquire(&Owner::new("test")).unwrap();
         for (number, part) in (1..).zip(operations.chunks(1_000)) {
             store.commit(lease, &Batch::new(number, part.to_vec())).unwrap();
         }
@@ -366,11 +362,10 @@ mod tests {
     }
 
     /// All jobs of a list, page by page.
-    fn listed(store: &mut MemoryStore, shard_filter: ShardFilter) -> Vec<JobWire> {
+    fn listed(store: &mut MemoryStore) -> Vec<JobWire> {
         let data = DataDirectory::find(Some("/nowhere".as_ref()));
         let at = Timestamp::UNIX_EPOCH;
-        let mut backend =
-            ReadOnlyBackend { reader: store, shard_filter, is_shared: true, data: &data, began: at, now: at };
+        let mut backend = ReadOnlyBackend { reader: store, is_shared: true, data: &data, began: at, now: at };
         let (mut jobs, mut next) = (Vec::new(), None);
         loop {
             let list = Request::List(ListWire { after: next, ..ListWire::default() });
@@ -393,13 +388,12 @@ mod tests {
         operations.push(open(102, 0, RunState::Queued));
         operations.push(open(598, 0, RunState::Queued));
         let mut store = filled(&operations);
-        let jobs = listed(&mut store, ShardFilter { count: 2, ..ShardFilter::WHOLE });
+        let jobs = listed(&mut store);
         let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
         let all: Vec<JobName> = (0..600).step_by(2).map(name).collect();
         assert_eq!(names, all.iter().map(JobName::as_str).collect::<Vec<&str>>());
         let queued: Vec<(&str, usize)> =
             jobs.iter().filter(|job| 0 < job.queued).map(|job| (job.name.as_str(), job.queued)).collect();
         assert_eq!(queued, [("j0100", 2_500), ("j0102", 1), ("j0598", 1)]);
-        assert_eq!(jobs, listed(&mut store, ShardFilter::WHOLE), "of one shard");
     }
 }

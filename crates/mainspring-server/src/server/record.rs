@@ -47,7 +47,6 @@ impl Server {
                     }
                 }
                 News::Answered(answered) => self.take_answer(answered),
-                News::Arrived(arrivals) => self.take_in_arrivals(arrivals),
                 News::Note(text) => self.note(now.wall, &text),
                 News::Full => {
                     if self.make_room(now) {
@@ -71,8 +70,7 @@ impl Server {
         if self.keeping == Keeping::InMemory {
             return;
         }
-        let shard = self.owner.lease().shard;
-        let start = MachineStart::new(&self.data, shard, machine_start::current());
+        let start = MachineStart::new(&self.data, machine_start::current());
         match start.is_served() {
             true => self.owner.skip_boot(),
             false => self.machine_start = Some(start),
@@ -183,7 +181,7 @@ impl Server {
         since.checked_add(END_WAIT)
     }
 
-    /// Gives the shard up. Returns why that could not be recorded, if it could not.
+    /// Gives the lease up. Returns why that could not be recorded, if it could not.
     pub(super) fn release_store(&mut self) -> Result<Option<&'static str>, Error> {
         const FULL: Option<&str> = Some("the disk is full");
         const LOCKED: Option<&str> = Some("another program has locked the store");
@@ -201,7 +199,7 @@ impl Server {
             let rest = END_WAIT.saturating_sub(now.since(began));
             match self.owner.take_released() {
                 Some(Ok(())) => return Ok(None),
-                // The answer to an earlier try was lost, or another server has the shard: it is given up.
+                // The answer to an earlier try was lost, or another server has the jobs: they are given up.
                 Some(Err(StoreError::Fenced)) if self.owner.lease().lasts.is_some() => return Ok(None),
                 Some(Err(StoreError::Full(_))) => return Ok(FULL),
                 Some(Err(StoreError::Busy | StoreError::Unknown)) => self.owner.release(),

@@ -70,9 +70,8 @@ impl Server {
                     _ => "what was read before stays in force",
                 };
                 let text = format!("{} has problems, and {outcome}", file.path);
-                if file.say_problems(self.files.shard_filter()) {
-                    self.note(now.wall, &text);
-                }
+                file.say_problems();
+                self.note(now.wall, &text);
             }
         }
         self.take_over(taken, &owners);
@@ -80,10 +79,7 @@ impl Server {
 
     /// What is to be told of the folders that are served.
     pub(super) fn say_of_folders(&mut self, now: Moment) {
-        let notes = self.files.folders.notes();
-        // Of several loops of a server each has the same folders.
-        let notes = if self.files.shard_filter().is_part() { Vec::new() } else { notes };
-        for note in notes {
+        for note in self.files.folders.notes() {
             self.note(now.wall, &note);
         }
     }
@@ -139,7 +135,7 @@ impl Server {
             let is_moving = |name: &JobName| owners.get(name).is_some_and(|owner| *owner != source);
             let names = loaded.jobs.iter().map(|placed| placed.job.name.clone());
             let jobs: Vec<JobName> = names.filter(is_moving).collect();
-            let set = definitions(loaded, &file.job_source, false).with_elsewhere(file.elsewhere.clone());
+            let set = definitions(loaded, &file.job_source, false);
             sets.push((path, set));
             if !jobs.is_empty() {
                 let command = Command::Adopt { jobs, source };

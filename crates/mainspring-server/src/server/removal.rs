@@ -13,7 +13,7 @@
 //!
 //! Does not drop dead letters, which a person has to decide about, nor runs of one-shot jobs.
 
-use mainspring_job::{Cause, Command, JobName, Query, Reader, Reply, Run, RunState, Shard};
+use mainspring_job::{Cause, Command, JobName, Query, Reader, Reply, Run, RunState};
 
 use super::next_step::{Next, NextResult, RequestId, job_name, not_found, query, store_failed};
 use super::purpose::Purpose;
@@ -114,7 +114,7 @@ fn any_run(reader: &mut dyn Reader, name: &JobName, states: &[RunState]) -> Resu
     for cause in Cause::ALL.into_iter().filter(|cause| *cause != Cause::Once) {
         let mut query = Query::new(1).of(name.clone());
         (query.cause, query.states) = (Some(cause), states.to_vec());
-        let found = reader.find(Shard::EVERY, &query).map_err(store_failed)?;
+        let found = reader.find(&query).map_err(store_failed)?;
         if let Some(run) = found.into_iter().next() {
             return Ok(Some(run));
         }

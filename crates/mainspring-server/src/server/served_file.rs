@@ -12,7 +12,6 @@ use jiff::Timestamp;
 use mainspring_job::JobName;
 
 use super::looks::device_of_folder;
-use super::shard_filter::{ShardFilter, is_news};
 use crate::exit::Exit;
 use crate::message::{PROGRAM, agreeing, counted, say};
 use mainspring_file::job_source::JobSource;
@@ -45,8 +44,6 @@ pub(super) struct ServedFile {
     pub(super) bytes: usize,
     /// The line of each of its jobs, of the set in force.
     pub(super) lines: HashMap<JobName, usize>,
-    /// Those of its jobs that belong to other shards, of the set in force.
-    pub(super) elsewhere: Vec<JobName>,
     /// What is wrong with it now.
     pub(super) problems: String,
     /// What that would end a server with.
@@ -76,7 +73,6 @@ impl ServedFile {
             job_count: 0,
             bytes: 0,
             lines: HashMap::new(),
-            elsewhere: Vec::new(),
             problems: String::new(),
             exit: Exit::Ok,
             is_unapplied: false,
@@ -89,19 +85,14 @@ impl ServedFile {
         self.path == PATH_OF_INPUT
     }
 
-    /// Shows what is wrong with it, if anything is. Of several loops of a server that have the same file one
-    /// shows it. Returns whether it did.
-    pub(super) fn say_problems(&self, shard_filter: ShardFilter) -> bool {
-        if shard_filter.is_part() && !is_news(&self.path, &self.problems) {
-            return false;
-        }
+    /// Shows what is wrong with it, if anything is.
+    pub(super) fn say_problems(&self) {
         match self.exit {
-            _ if self.problems.is_empty() => return false,
+            _ if self.problems.is_empty() => {}
             Exit::Ok | Exit::Invalid => say(&self.problems),
             // It could not be read at all, and its problem has no place in it.
             _ => say(&format!("{PROGRAM}: {}", self.problems)),
         }
-        true
     }
 
     /// What people are told of a file that says other things than the store.

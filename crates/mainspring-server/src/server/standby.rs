@@ -1,4 +1,4 @@
-//! A server that stands by: it waits for the shard, or for the data directory.
+//! A server that stands by: it waits for the lease, or for the data directory.
 //!
 //! ```text
 //!  acquire ── Held ──▶ hand clients over for ASK_INTERVAL, or until notified ──▶ acquire ── a lease ──▶ the loop
@@ -27,14 +27,14 @@ use mainspring_exec::notifier::Notifications;
 use mainspring_host::socket::{StaleSocket, listen as listen_at};
 use mainspring_store::{Directory, DirectoryError};
 
-/// How often the shard is asked for.
+/// How often the lease is asked for.
 const ASK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How often the data directory is tried. A wait for its lock would not hear signals.
 const FOLDER_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Waits until `acquire` gives a lease, and hands clients to `answer` with the reason why there is none yet.
-/// When a notification comes the shard may be free. `control` is the control socket, if the service manager
+/// When a notification comes the lease may be free. `control` is the control socket, if the service manager
 /// made it. Returns the lease with the boot time before it was asked for, and the signals, in which one may
 /// have come meanwhile; `None` if a signal asked to stop.
 ///

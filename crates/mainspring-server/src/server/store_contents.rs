@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use mainspring_job::{Absence, Job, JobName, JobRecord, MAX_PAGE, PauseTerms, Run, Shard, Store, StoreError};
+use mainspring_job::{Absence, Job, JobName, JobRecord, MAX_PAGE, PauseTerms, Run, Store, StoreError};
 
 use mainspring_file::jobfile::JobFile;
 use mainspring_file::source::Source;
@@ -33,13 +33,13 @@ impl StoreContents {
     /// # Errors
     ///
     /// When the store cannot be read.
-    pub(super) fn read(store: &mut dyn Store, shard: Shard) -> Result<StoreContents, StoreError> {
-        let (records, paused) = store.jobs(shard)?;
-        let sources = store.shared_sources(shard)?;
+    pub(super) fn read(store: &mut dyn Store) -> Result<StoreContents, StoreError> {
+        let (records, paused) = store.jobs()?;
+        let sources = store.shared_sources()?;
         let mut pages: Vec<Vec<Run>> = Vec::new();
         loop {
             let last = pages.last().and_then(|page| page.last()).map(|run| run.key.clone());
-            let page = store.open_runs(shard, last.as_ref(), MAX_PAGE)?;
+            let page = store.open_runs(last.as_ref(), MAX_PAGE)?;
             if page.is_empty() {
                 let heard = StoreContents::heard(&records);
                 return Ok(StoreContents { records, paused, sources, pages, heard });

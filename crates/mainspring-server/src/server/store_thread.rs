@@ -30,8 +30,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Answer, Arrivals, Batch, Commit, Holder, Input, JobName, Lease, MAX_PAGE, OnceId, Reader, Shard, Store,
-    StoreError,
+    Answer, Batch, Commit, Holder, Input, Lease, MAX_PAGE, OnceId, Reader, Store, StoreError,
 };
 
 use super::next_step::{Question, QuestionAnswer};
@@ -47,7 +46,7 @@ const TRY_WAIT: Duration = Duration::from_millis(10);
 pub(super) const SPIN: Duration = Duration::from_micros(200);
 
 /// What the planner is to be told of the store, and how it is read.
-pub(super) type Load = Box<dyn FnOnce(&mut dyn Reader, Shard) -> Result<Input, StoreError> + Send>;
+pub(super) type Load = Box<dyn FnOnce(&mut dyn Reader) -> Result<Input, StoreError> + Send>;
 
 /// What the thread is to do.
 pub(super) enum Order {
@@ -58,12 +57,8 @@ pub(super) enum Order {
     /// Read what the planner asked for.
     Load(Load),
     Ask(Question),
-    /// A source was applied which has no job here.
+    /// A source was applied which has no job.
     KeepSource(String),
-    /// Make jobs ours that other shards have.
-    Take(Vec<JobName>),
-    /// Look which jobs other shards have taken.
-    Departed,
     Release,
 }
 
@@ -90,10 +85,6 @@ pub(super) enum Report {
     /// What the planner asked for.
     Loaded(Input),
     Answered(QuestionAnswer),
-    /// Other shards have these jobs.
-    Departed(Vec<JobName>),
-    /// What was asked for with [`Order::Take`], in the order of those.
-    Arrived(Arrivals),
     /// What the store did of itself.
     Note(String),
     Released(Result<(), StoreError>),
@@ -118,21 +109,13 @@ impl ReportSender {
     }
 }
 
-/// What changes the store, in its order.
-enum Writing {
-    Batch(Batch),
-    /// Before jobs are taken: of what is here already nothing is taken in.
-    Departed,
-    Take(Vec<JobName>),
-}
-
 /// The thread's side.
 pub(super) struct StoreThread {
     store: Box<dyn Store + Send>,
     lease: Lease,
     tell: ReportSender,
     /// What is to be written, the next first.
-    writings: VecDeque<Writing>,
+    batches: VecDeque<Batch>,
     /// The store was too full for the first, and the loop has not said that there is room.
     is_full: bool,
     /// The loop knows that the first waits.
@@ -143,8 +126,8 @@ pub(super) struct StoreThread {
 
 impl StoreThread {
     pub(super) fn new(store: Box<dyn Store + Send>, lease: Lease, tell: ReportSender) -> StoreThread {
-        let writings = VecDeque::new();
-        StoreThread { store, lease, tell, writings, is_full: false, is_said_busy: false, has_written: false }
+        let batches = VecDeque::new();
+        StoreThread { store, lease, tell, batches, is_full: false, is_said_busy: false, has_written: false }
     }
 
     /// Does what it is told, until the loop has ended or the store fails, which is the last report.
@@ -156,7 +139,7 @@ impl StoreThread {
 
     fn obey(&mut self, orders: &Receiver<Order>) -> Result<(), StoreError> {
         loop {
-            let can_write = !self.writings.is_empty() && !self.is_full;
+            let can_write = !self.batches.is_empty() && !self.is_full;
             let order = match (can_write, self.is_said_busy) {
                 (false, _) => self.next_order(orders),
                 (true, false) => orders.recv_timeout(Duration::ZERO),
@@ -185,8 +168,7 @@ impl StoreThread {
 
     fn take(&mut self, order: Order) -> Result<(), StoreError> {
         match order {
-            Order::Commit(batch) => self.writings.push_back(Writing::Batch(batch)),
-            Order::Take(jobs) => self.writings.extend([Writing::Departed, Writing::Take(jobs)]),
+            Order::Commit(batch) => self.batches.push_back(batch),
             Order::Again => self.is_full = false,
             Order::Renew => match (boot_time(), self.store.renew(self.lease)) {
                 (asked, Ok(renewed)) if renewed.lasts.is_some() => {
@@ -197,7 +179,7 @@ impl StoreThread {
                 (_, Err(error)) => return Err(error),
             },
             Order::Load(load) => {
-                let input = load(&mut *self.store, self.lease.shard)?;
+                let input = load(&mut *self.store)?;
                 self.tell.say(Report::Loaded(input));
             }
             Order::Ask(question) => {
@@ -207,13 +189,6 @@ impl StoreThread {
             // It is kept the next time otherwise.
             Order::KeepSource(source) => match self.store.keep_source(self.lease, &source) {
                 Ok(()) | Err(StoreError::Full(_) | StoreError::Busy | StoreError::Unknown) => {}
-                Err(error) => return Err(error),
-            },
-            // It is looked for again soon.
-            Order::Departed => match self.store.departed(self.lease) {
-                Ok(jobs) if jobs.is_empty() => {}
-                Ok(jobs) => self.tell.say(Report::Departed(jobs)),
-                Err(StoreError::Full(_) | StoreError::Busy | StoreError::Unknown) => {}
                 Err(error) => return Err(error),
             },
             Order::Release => {
@@ -226,23 +201,17 @@ impl StoreThread {
 
     /// Writes what comes next, or tries it again later.
     fn write(&mut self) -> Result<(), StoreError> {
-        let report = match self.writings.front() {
-            None => return Ok(()),
-            Some(Writing::Batch(batch)) => {
-                let asked = boot_time();
-                self.store.commit(self.lease, batch).and_then(|Commit { answers, now, .. }| {
-                    let (number, reading) = (batch.number, read(now, asked));
-                    // Where these cannot be read the batch is sent again, which writes nothing.
-                    let holders = Holder::of_batch(&mut *self.store, self.lease.shard, batch, &answers)?;
-                    Ok(Report::Committed { number, answers, holders, asked, reading })
-                })
-            }
-            Some(Writing::Departed) => self.store.departed(self.lease).map(Report::Departed),
-            Some(Writing::Take(jobs)) => self.store.take(self.lease, jobs).map(Report::Arrived),
-        };
-        match report {
+        let Some(batch) = self.batches.front() else { return Ok(()) };
+        let asked = boot_time();
+        let committed = self.store.commit(self.lease, batch).and_then(|Commit { answers, now, .. }| {
+            let (number, reading) = (batch.number, read(now, asked));
+            // Where these cannot be read the batch is sent again, which writes nothing.
+            let holders = Holder::of_batch(&mut *self.store, batch, &answers)?;
+            Ok(Report::Committed { number, answers, holders, asked, reading })
+        });
+        match committed {
             Ok(report) => {
-                self.writings.pop_front();
+                self.batches.pop_front();
                 self.has_written = true;
                 self.is_said_busy = false;
                 self.tell.say(report);
@@ -282,17 +251,17 @@ pub(super) fn spin<T>(since: Moment, longest: Duration, mut ask: impl FnMut() ->
 
 /// The first pending one-shot jobs.
 pub(super) fn load(up_to: Timestamp, limit: usize) -> Load {
-    Box::new(move |reader, shard| {
+    Box::new(move |reader| {
         let first = OnceId::first_at(Timestamp::MIN);
-        let (pending, is_complete) = page(reader.load(shard, first, up_to, limit), limit)?;
+        let (pending, is_complete) = page(reader.load(first, up_to, limit), limit)?;
         Ok(Input::Loaded { pending, is_complete })
     })
 }
 
 /// Ids of pending one-shot jobs.
 pub(super) fn load_ids(after: OnceId, up_to: Timestamp, limit: usize) -> Load {
-    Box::new(move |reader, shard| {
-        let (ids, is_complete) = page(reader.load_ids(shard, after, up_to, limit), limit)?;
+    Box::new(move |reader| {
+        let (ids, is_complete) = page(reader.load_ids(after, up_to, limit), limit)?;
         Ok(Input::LoadedIds { ids, is_complete })
     })
 }

@@ -63,16 +63,15 @@ impl Server {
             troubles: self.troubles(now),
             ..StatusWire::default()
         };
-        let shard = self.owner.lease().shard;
         let lease_left = self.owner.lease_age().map(|(age, lasts)| lasts.saturating_sub(age));
         let (clock_ahead, next_of_jobs) = (ahead(), self.next_run(now));
         query(move |reader| {
-            let pending = reader.load_ids(shard, OnceId::first_at(Timestamp::MIN), Timestamp::MAX, 1);
+            let pending = reader.load_ids(OnceId::first_at(Timestamp::MIN), Timestamp::MAX, 1);
             let next_pending = pending.map_err(store_failed)?.first().map(|id| id.due);
             let next = next_of_jobs.into_iter().chain(next_pending).min();
-            let counts = reader.counts(shard).map_err(store_failed)?;
+            let counts = reader.counts().map_err(store_failed)?;
             let (pending, runs, dead) = (counts.pending, counts.runs, counts.dead);
-            let cluster = reader.cluster(shard).map_err(store_failed)?;
+            let cluster = reader.cluster().map_err(store_failed)?;
             let cluster = cluster.and_then(|text| serde_json::from_str::<ClusterWire>(&text).ok());
             let cluster = cluster.map(|cluster| ClusterWire {
                 lease_left_ms: lease_left.map_or(0, |left| u64::try_from(left.as_millis()).unwrap_or(0)),

@@ -19,7 +19,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use mainspring_job::{Batch, JobName, Lease, Store, StoreError};
+use mainspring_job::{Batch, Lease, Store, StoreError};
 
 use super::next_step::Question;
 use super::store_thread::{Load, Order, Report, ReportSender, SPIN, StoreThread, spin};
@@ -87,7 +87,7 @@ pub(super) struct Writer {
     pub(super) committed_count: u64,
     /// How long batches took to be on disk.
     pub(super) commits: HistogramWire,
-    /// How the shard was given up.
+    /// How the lease was given up.
     pub(super) released: Option<Result<(), StoreError>>,
 }
 
@@ -193,19 +193,9 @@ impl Writer {
         self.order(Order::Ask(question));
     }
 
-    /// Keeps that a source was applied which has no job here.
+    /// Keeps that a source was applied which has no job.
     pub(super) fn keep_source(&self, source: String) {
         self.order(Order::KeepSource(source));
-    }
-
-    /// Makes jobs ours that other shards have, after all that was given before.
-    pub(super) fn take(&self, jobs: Vec<JobName>) {
-        self.order(Order::Take(jobs));
-    }
-
-    /// Looks which jobs other shards have taken.
-    pub(super) fn look_for_departures(&self) {
-        self.order(Order::Departed);
     }
 
     pub(super) fn release(&self) {
@@ -230,7 +220,6 @@ impl Writer {
                 self.committed_count += 1;
                 (self.delay, self.tried) = (Delay::None, None);
             }
-            Report::Arrived(_) => (self.delay, self.tried) = (Delay::None, None),
             Report::Busy => self.delay = Delay::Busy,
             Report::Full => {
                 self.delay = Delay::Full;
@@ -328,7 +317,7 @@ impl AsFd for Writer {
 
 #[cfg(test)]
 mod tests {
-    use mainspring_job::{MemoryStore, Operation, Owner, Shard};
+    use mainspring_job::{MemoryStore, Operation, Owner};
 
     use super::*;
     use crate::waiting::wait_for;
@@ -341,7 +330,7 @@ mod tests {
     #[test]
     fn each_report_is_heard_however_long_the_loop_lingers() {
         let mut store = MemoryStore::new();
-        let lease = store.acquire(Shard::WHOLE, &Owner::new("test")).unwrap();
+        let lease = store.acquire(&Owner::new("test")).unwrap();
         let mut writer = Writer::start(Box::new(store), lease).unwrap();
         for number in 1..=BATCH_COUNT {
             let now = Moment::now();
@@ -368,7 +357,7 @@ mod tests {
     #[test]
     fn the_loop_does_not_linger_when_nothing_was_given() {
         let mut store = MemoryStore::new();
-        let lease = store.acquire(Shard::WHOLE, &Owner::new("test")).unwrap();
+        let lease = store.acquire(&Owner::new("test")).unwrap();
         let mut writer = Writer::start(Box::new(store), lease).unwrap();
         assert!(!writer.linger(Moment::now(), Duration::MAX));
     }

@@ -29,7 +29,7 @@ use crate::body_stream::{Sender, flow};
 use crate::call::{Call, Reply, text};
 use crate::event_stream::{BEAT, EventStream};
 use crate::guard::check_scope;
-use crate::pool::{Actor, Connection, Reach};
+use crate::pool::{Actor, Connection};
 use crate::problem::{Code, Problem};
 use crate::scope::Scope;
 
@@ -63,7 +63,7 @@ pub fn scope_of(request: &Request) -> Option<Scope> {
 /// says.
 pub async fn answer(call: Call) -> Reply {
     call.asked()?;
-    let IdentifiedRequest { id, request, own, actor: _, comment } = call.read(asked).await?;
+    let IdentifiedRequest { id, request, actor: _, comment } = call.read(asked).await?;
     let here = || Problem::new(Code::Denied, "that is asked on the machine of the server alone");
     let scope = scope_of(&request).ok_or_else(here)?;
     check_scope(call.who()?, scope)?;
@@ -76,7 +76,7 @@ pub async fn answer(call: Call) -> Reply {
             waiting(&call, id, Some(first), wait).await
         }
         request if request.row().answers != Answers::One => waiting(&call, id, None, request).await,
-        request if scope == Scope::Look => lines(&call.app.pool.look_at(Reach::of(own), request).await?, id),
+        request if scope == Scope::Look => lines(&call.app.pool.look(request).await?, id),
         request => lines(&call.app.change(call.who()?, comment, request).await?, id),
     }
 }

@@ -26,7 +26,7 @@ use crate::operation::{Answer, Batch, Operation};
 use crate::outcome::{Failure, Outcome};
 use crate::run::{Run, RunKey};
 use crate::state::RunState;
-use crate::store::{Lease, Owner, Shard};
+use crate::store::{Lease, Owner};
 use crate::work::{Action, Work};
 
 /// How the holder stands: it waits, or its run is in a state.
@@ -123,7 +123,7 @@ fn check<S: crate::store::Store>(store: &mut S, lease: Lease, number: u64, case:
     let answers = committed(store, lease, number, &operations)?;
     same("the answer", &answers, &vec![answer])?;
     let batch = Batch::new(number, operations.to_vec());
-    let holders = Holder::of_batch(store, Shard::WHOLE, &batch, &answers).map_err(text)?;
+    let holders = Holder::of_batch(store, &batch, &answers).map_err(text)?;
     let Answer::Duplicate(id) = answer else { return same("holders of a new one", &holders, &vec![]) };
     let [(0, holder)] = holders.as_slice() else { return Err(format!("the holder is {holders:?}")) };
     if let Some(id) = id {
@@ -160,7 +160,7 @@ fn held<G: StoreFixture>(fixture: &mut G) -> LawResult {
             let answers = committed(&mut store, lease, batch_count, &operations)?;
             same("answers", &answers, &vec![Answer::New; operations.len()])?;
             let batch = Batch::new(0, vec![Operation::Submit(holder.clone())]);
-            let told = Holder::of_batch(&mut store, Shard::WHOLE, &batch, &[Answer::Duplicate(None)]);
+            let told = Holder::of_batch(&mut store, &batch, &[Answer::Duplicate(None)]);
             let told: Vec<_> = told.map_err(text)?.into_iter().map(|(_, holder)| holder.state).collect();
             same("the state of the holder", &told, &vec![standing])?;
         }

@@ -13,7 +13,7 @@ use crate::outcome::Outcome;
 use crate::record::{JobRecord, LastRun, Mark, PauseTerms};
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
-use crate::store::{Lease, Owner, Reader, Shard, Store, StoreError};
+use crate::store::{Lease, Owner, Reader, Store, StoreError};
 use crate::work::{Action, Work};
 
 pub(super) type Law<G> = (&'static str, fn(&mut G) -> LawResult);
@@ -83,11 +83,11 @@ fn kept_after_reopening<G: StoreFixture>(fixture: &mut G) -> LawResult {
     ];
     same("answers", &committed(&mut store, lease, 1, &operations)?, &vec![Answer::New; 3])?;
     let mut store = fixture.reopened(store);
-    same("run", &store.run(Shard::WHOLE, &key()).map_err(text)?, &Some(running(&key())))?;
-    let pending = store.load(Shard::WHOLE, OnceId::first_at(at(0)), at(99), 9).map_err(text)?;
+    same("run", &store.run(&key()).map_err(text)?, &Some(running(&key())))?;
+    let pending = store.load(OnceId::first_at(at(0)), at(99), 9).map_err(text)?;
     same("pending", &pending, &vec![once(1, 99)])?;
     let rest = PauseTerms::new("a note").until(at(100));
-    same("pause", &store.jobs(Shard::WHOLE).map_err(text)?.1, &Some(rest))
+    same("pause", &store.jobs().map_err(text)?.1, &Some(rest))
 }
 
 fn applied_once<G: StoreFixture>(fixture: &mut G) -> LawResult {
@@ -109,7 +109,7 @@ fn applied_once_after_reopening<G: StoreFixture>(fixture: &mut G) -> LawResult {
     committed(&mut store, lease, 1, &operations)?;
     let mut store = fixture.reopened(store);
     // An embedded store may fence its owner out when it is closed; then nothing of it is written either.
-    match store.commit(lease, &Batch { number: 1, operations: operations.to_vec() }) {
+    match store.commit(lease, &Batch::new(1, operations.to_vec())) {
         Ok(committed) => same("answers", &committed.answers, &vec![Answer::New]),
         Err(StoreError::Fenced) => Ok(()),
         Err(error) => Err(text(error)),
@@ -123,11 +123,11 @@ fn late_batch<G: StoreFixture>(fixture: &mut G) -> LawResult {
     committed(&mut store, lease, 1, &first)?;
     let second = [Operation::PauseAll(None), Operation::Plan(running(&key()))];
     let answers = committed(&mut store, lease, 2, &second)?;
-    match store.commit(lease, &Batch { number: 1, operations: first.to_vec() }) {
+    match store.commit(lease, &Batch::new(1, first.to_vec())) {
         Err(StoreError::Fenced) => {}
         found => return Err(format!("it was answered {found:?}")),
     }
-    same("pause", &store.jobs(Shard::WHOLE).map_err(text)?.1, &None)?;
+    same("pause", &store.jobs().map_err(text)?.1, &None)?;
     // The answer of the second was lost: it is still the last.
     same("its answers", &committed(&mut store, lease, 2, &second)?, &answers)
 }
@@ -136,36 +136,35 @@ fn late_batch<G: StoreFixture>(fixture: &mut G) -> LawResult {
 fn batch_after_a_gap<G: StoreFixture>(fixture: &mut G) -> LawResult {
     let (mut store, lease) = opened(fixture)?;
     let pause = [Operation::PauseAll(Some(PauseTerms::new("after a gap")))];
-    let mut refused = |lease, number| match store.commit(lease, &Batch { number, operations: pause.to_vec() })
-    {
+    let mut refused = |lease, number| match store.commit(lease, &Batch::new(number, pause.to_vec())) {
         Err(StoreError::Fenced) => Ok(()),
         found => Err(format!("batch {number} was answered {found:?}")),
     };
     refused(lease, 2)?;
     refused(lease, u64::from(u32::MAX))?;
-    same("pause", &store.jobs(Shard::WHOLE).map_err(text)?.1, &None)?;
-    // The owner takes the shard again, and counts from one.
+    same("pause", &store.jobs().map_err(text)?.1, &None)?;
+    // The owner takes the lease again, and counts from one.
     let lease = acquired(fixture, &mut store, &Owner::new("suite"))?;
     let run = [Operation::Plan(running(&key()))];
     same("its answers", &committed(&mut store, lease, 1, &run)?, &vec![Answer::New])?;
-    let batch = Batch { number: 3, operations: pause.to_vec() };
+    let batch = Batch::new(3, pause.to_vec());
     match store.commit(lease, &batch) {
         Err(StoreError::Fenced) => {}
         found => return Err(format!("batch 3 after batch 1 was answered {found:?}")),
     }
-    same("pause after the second gap", &store.jobs(Shard::WHOLE).map_err(text)?.1, &None)
+    same("pause after the second gap", &store.jobs().map_err(text)?.1, &None)
 }
 
 fn fenced<G: StoreFixture>(fixture: &mut G) -> LawResult {
     let (mut store, old) = opened(fixture)?;
     let new = acquired(fixture, &mut store, &Owner::new("another"))?;
-    let batch = Batch { number: 1, operations: vec![Operation::Plan(running(&key()))] };
+    let batch = Batch::new(1, vec![Operation::Plan(running(&key()))]);
     for found in [store.commit(old, &batch).map(|_| ()), store.renew(old).map(|_| ()), store.release(old)] {
         if !matches!(found, Err(StoreError::Fenced)) {
             return Err(format!("the old owner was answered {found:?}"));
         }
     }
-    same("run", &store.run(Shard::WHOLE, &key()).map_err(text)?, &None)?;
+    same("run", &store.run(&key()).map_err(text)?, &None)?;
     store.renew(new).map_err(text)?;
     store.release(new).map_err(text)?;
     match store.commit(new, &batch) {
@@ -219,7 +218,7 @@ fn one_start<G: StoreFixture>(fixture: &mut G) -> LawResult {
         &vec![Answer::Missing, Answer::New, Answer::Gone, Answer::New, Answer::Duplicate(None)],
     )?;
     same("a new batch", &committed(&mut store, lease, 2, &[begin(1)])?, &vec![Answer::Duplicate(None)])?;
-    same("attempts", &store.attempts(Shard::WHOLE, &key()).map_err(text)?.len(), &1)
+    same("attempts", &store.attempts(&key()).map_err(text)?.len(), &1)
 }
 
 fn fires_once<G: StoreFixture>(fixture: &mut G) -> LawResult {
@@ -234,7 +233,7 @@ fn fires_once<G: StoreFixture>(fixture: &mut G) -> LawResult {
         &committed(&mut store, lease, 1, &operations)?,
         &vec![Answer::Gone, Answer::New, Answer::New, Answer::Gone, Answer::Gone],
     )?;
-    same("pending", &store.counts(Shard::WHOLE).map_err(text)?.pending, &0)
+    same("pending", &store.counts().map_err(text)?.pending, &0)
 }
 
 fn taken<G: StoreFixture>(fixture: &mut G) -> LawResult {
@@ -272,7 +271,7 @@ fn pages<G: StoreFixture>(fixture: &mut G) -> LawResult {
     let mut found: Vec<OnceId> = Vec::new();
     loop {
         let after = found.last().copied().unwrap_or(OnceId::first_at(Timestamp::MIN));
-        let page = store.load(Shard::WHOLE, after, at(3), 3).map_err(text)?;
+        let page = store.load(after, at(3), 3).map_err(text)?;
         if page.is_empty() {
             break;
         }
@@ -294,7 +293,7 @@ fn pruned<G: StoreFixture>(fixture: &mut G) -> LawResult {
     let prune = |keep, before| Operation::Prune { job: Some(name("job")), keep, before: at(before) };
     for (number, keep, before, left) in [(1, 5, 0, 5), (2, 5, 8, 2), (3, 1, 0, 1)] {
         committed(&mut store, lease, number, &[prune(keep, before)])?;
-        same("runs", &store.counts(Shard::WHOLE).map_err(text)?.runs, &left)?;
+        same("runs", &store.counts().map_err(text)?.runs, &left)?;
     }
     Ok(())
 }
@@ -312,12 +311,12 @@ fn watermark<G: StoreFixture>(fixture: &mut G) -> LawResult {
         &committed(&mut store, lease, 1, &operations)?,
         &vec![Answer::Missing, Answer::New, Answer::New, Answer::New],
     )?;
-    let (jobs, _) = store.jobs(Shard::WHOLE).map_err(text)?;
+    let (jobs, _) = store.jobs().map_err(text)?;
     let marks: Vec<Mark> = jobs.into_iter().map(|record| record.mark).collect();
     same("marks", &marks, &vec![Mark { watermark: at(100), ..earlier.clone() }])?;
     let other = Mark { timetable: "@weekly".to_owned(), ..earlier };
     committed(&mut store, lease, 2, &[Operation::Mark(other.clone())])?;
-    let (jobs, _) = store.jobs(Shard::WHOLE).map_err(text)?;
+    let (jobs, _) = store.jobs().map_err(text)?;
     same("marks of another timetable", &jobs[0].mark, &other)
 }
 
@@ -367,13 +366,13 @@ fn last_kept<G: StoreFixture>(fixture: &mut G) -> LawResult {
         committed(&mut store, lease, 1, &operations)?;
         store = fixture.reopened(store);
         lease = acquired(fixture, &mut store, &Owner::new("suite"))?;
-        let (jobs, _) = store.jobs(Shard::WHOLE).map_err(text)?;
+        let (jobs, _) = store.jobs().map_err(text)?;
         let last = |record: &JobRecord| (record.last, record.last_success);
         let expected_last =
             expected.map(|(nominal, state)| LastRun::new(at(nominal), 0, state, at(nominal + 5)));
         let success = (1 < number).then(|| at(65));
         same("last", &jobs.iter().map(last).collect(), &vec![(expected_last, success)])?;
-        let ended = store.last_ended(Shard::WHOLE, &[name("job")]).map_err(text)?;
+        let ended = store.last_ended(&[name("job")]).map_err(text)?;
         let found: Vec<RunKey> = ended.into_iter().map(|run| run.key).collect();
         let key = expected.map(|(nominal, _)| keyed(nominal));
         same("the last run", &found, &key.into_iter().collect())?;
@@ -400,7 +399,7 @@ fn audited<G: StoreFixture>(fixture: &mut G) -> LawResult {
     let mut query = AuditQuery::new(2);
     query.target = Some("job-1".to_owned());
     query.before = Some(latest);
-    let found = store.audit(Shard::WHOLE, &query).map_err(text)?;
+    let found = store.audit(&query).map_err(text)?;
     let expected: Vec<u64> = (1..latest).rev().filter(|number| number % 3 == 1).take(2).collect();
     same("numbers", &found.iter().map(|row| row.number).collect(), &expected)?;
     same(
@@ -410,7 +409,7 @@ fn audited<G: StoreFixture>(fixture: &mut G) -> LawResult {
     )?;
     let oldest = latest - MAX_AUDIT_ROWS;
     let beyond = AuditQuery { before: Some(oldest + 2), ..AuditQuery::new(9) };
-    let found = store.audit(Shard::WHOLE, &beyond).map_err(text)?;
+    let found = store.audit(&beyond).map_err(text)?;
     same("the oldest rows", &found.iter().map(|row| row.number).collect(), &vec![oldest + 1])
 }
 
@@ -458,7 +457,7 @@ fn forgiven<G: StoreFixture>(fixture: &mut G) -> LawResult {
             &committed(&mut store, lease, number, operations)?,
             &vec![Answer::New; operations.len()],
         )?;
-        let run = store.run(Shard::WHOLE, &key()).map_err(text)?;
+        let run = store.run(&key()).map_err(text)?;
         same("forgiven attempts", &run.map(|run| run.forgiven), &Some(expected))?;
     }
     Ok(())

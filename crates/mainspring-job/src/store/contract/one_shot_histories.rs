@@ -21,7 +21,7 @@ use crate::operation::Operation;
 use crate::outcome::Outcome;
 use crate::run::{Cause, RunKey};
 use crate::state::RunState;
-use crate::store::{Lease, MemoryStore, Owner, Reader, Shard, Store};
+use crate::store::{Lease, MemoryStore, Owner, Reader, Store};
 
 /// From among how many of the last jobs the next operation takes one.
 const RECENT: u64 = 12;
@@ -51,7 +51,7 @@ struct OneShotHistories {
 pub(super) fn script<G: StoreFixture>(fixture: &mut G, seed: u64) -> LawResult {
     let (mut oracle, mut store) = (MemoryStore::new(), fixture.fresh());
     let mut lease = acquired(fixture, &mut store, &Owner::new("suite"))?;
-    let mut oracle_lease = oracle.acquire(Shard::WHOLE, &Owner::new("suite")).map_err(text)?;
+    let mut oracle_lease = oracle.acquire(&Owner::new("suite")).map_err(text)?;
     let mut generator = Generator::new(seed);
     // Long ones are looked at when they are over.
     let is_long = generator.one_in(3);
@@ -94,7 +94,7 @@ pub(super) fn script<G: StoreFixture>(fixture: &mut G, seed: u64) -> LawResult {
         if histories.generator.one_in(10) {
             store = fixture.reopened(store);
             lease = acquired(fixture, &mut store, &Owner::new("suite"))?;
-            oracle_lease = oracle.acquire(Shard::WHOLE, &Owner::new("suite")).map_err(text)?;
+            oracle_lease = oracle.acquire(&Owner::new("suite")).map_err(text)?;
             (number, histories.epoch) = (0, lease.epoch);
         }
         if is_pruned || histories.generator.one_in(4) {
@@ -125,7 +125,7 @@ impl OneShotHistories {
                 committed(store, lease, *number, &prune)?;
                 committed(oracle, oracle_lease, *number, &prune)?;
                 store.renew(lease).map_err(text)?;
-                let (found, expected) = (store.counts(Shard::WHOLE), oracle.counts(Shard::WHOLE));
+                let (found, expected) = (store.counts(), oracle.counts());
                 same("counts", &found.map_err(text)?, &expected.map_err(text)?)
             }
             2 => {

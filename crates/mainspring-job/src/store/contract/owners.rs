@@ -1,4 +1,4 @@
-//! Laws for two owners of one shard, of which one has taken it from the other.
+//! Laws for two owners of one store, of which one has taken it from the other.
 //!
 //! ```text
 //! one:    acquire ── commit 1 ───────────────────── commit 2, renew, release: Fenced
@@ -14,17 +14,17 @@ use crate::operation::{Answer, Batch, Operation};
 use crate::record::{Mark, PauseTerms};
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
-use crate::store::{Lease, Owner, Query, Reader, Shard, Store, StoreError};
+use crate::store::{Lease, Owner, Query, Reader, Store, StoreError};
 
 /// How many steps a random history of two owners has.
 const STEPS: u64 = 60;
 
 pub(super) fn all<G: StoreFixture>() -> Vec<Law<G>> {
     vec![
-        ("a shard is not given to another while its lease lasts", held_while_the_lease_lasts),
+        ("a lease is not given to another while its lease lasts", held_while_the_lease_lasts),
         ("a batch in time renews the lease, and one that is sent again does too", renewed_by_a_batch),
-        ("who lost its shard to another writes nothing", fenced_after_a_steal),
-        ("a batch whose answer was lost is not applied for who lost its shard", lost_answer_after_a_steal),
+        ("who lost its lease to another writes nothing", fenced_after_a_steal),
+        ("a batch whose answer was lost is not applied for who lost its lease", lost_answer_after_a_steal),
         ("an owner finds all that the one before it wrote", taken_over_whole),
         ("the store's time never runs back", time_never_runs_back),
         ("of two owners only the latest writes", random_steals),
@@ -53,7 +53,7 @@ impl<S: Store> Hands<S> {
     }
 }
 
-/// Acquires the shard for an owner of that name.
+/// Acquires the lease for an owner of that name.
 fn taken_by<G: StoreFixture>(fixture: &mut G, store: &mut G::Store, owner: &str) -> Result<Lease, String> {
     acquired(fixture, store, &Owner::new(owner))
 }
@@ -61,7 +61,7 @@ fn taken_by<G: StoreFixture>(fixture: &mut G, store: &mut G::Store, owner: &str)
 fn is_fenced<T: std::fmt::Debug>(what: &str, found: Result<T, StoreError>) -> LawResult {
     match found {
         Err(StoreError::Fenced) => Ok(()),
-        found => Err(format!("{what} of an owner that lost its shard was answered {found:?}")),
+        found => Err(format!("{what} of an owner that lost its lease was answered {found:?}")),
     }
 }
 
@@ -76,7 +76,7 @@ fn held_while_the_lease_lasts<G: StoreFixture>(fixture: &mut G) -> LawResult {
     let first = taken_by(fixture, hands.one(), "one")?;
     let Some(lasts) = first.lasts else { return Ok(()) };
     for number in 1..=3 {
-        match hands.other().acquire(Shard::WHOLE, &Owner::new("other")) {
+        match hands.other().acquire(&Owner::new("other")) {
             Err(StoreError::Held { by, left }) => {
                 same("who holds it", &by.as_str(), &"one")?;
                 if left.is_zero() {
@@ -94,10 +94,10 @@ fn held_while_the_lease_lasts<G: StoreFixture>(fixture: &mut G) -> LawResult {
     is_fenced("a renewal", hands.one().renew(first))?;
     hands.other().release(second).map_err(text)?;
     // Nothing is waited for after an owner has left.
-    hands.one().acquire(Shard::WHOLE, &Owner::new("one")).map(|_| ()).map_err(text)
+    hands.one().acquire(&Owner::new("one")).map(|_| ()).map_err(text)
 }
 
-/// An owner whose lease has run out is the owner until another takes the shard, and with its next batch the
+/// An owner whose lease has run out is the owner until another takes the lease, and with its next batch the
 /// lease lasts again.
 fn renewed_by_a_batch<G: StoreFixture>(fixture: &mut G) -> LawResult {
     let mut hands = Hands::fresh(fixture);
@@ -109,7 +109,7 @@ fn renewed_by_a_batch<G: StoreFixture>(fixture: &mut G) -> LawResult {
         fixture.lapse(hands.one());
         let answers = committed(hands.one(), lease, 1, &[plan(60)])?;
         same("a batch after the lease ran out", &answers, &vec![Answer::New])?;
-        match hands.other().acquire(Shard::WHOLE, &Owner::new("other")) {
+        match hands.other().acquire(&Owner::new("other")) {
             Err(StoreError::Held { .. }) => {}
             found => return Err(format!("after a batch sent {sent_again} times another got {found:?}")),
         }
@@ -123,23 +123,23 @@ fn fenced_after_a_steal<G: StoreFixture>(fixture: &mut G) -> LawResult {
     let old = taken_by(fixture, hands.one(), "one")?;
     committed(hands.one(), old, 1, &[plan(60)])?;
     let new = taken_by(fixture, hands.other(), "other")?;
-    let batch = Batch { number: 2, operations: vec![plan(120)] };
+    let batch = Batch::new(2, vec![plan(120)]);
     is_fenced("a commit", hands.one().commit(old, &batch))?;
     is_fenced("a renewal", hands.one().renew(old))?;
     is_fenced("a release", hands.one().release(old))?;
     hands.other().renew(new).map_err(text)?;
-    let found = hands.other().find(Shard::WHOLE, &Query { limit: 9, ..Query::default() }).map_err(text)?;
+    let found = hands.other().find(&Query { limit: 9, ..Query::default() }).map_err(text)?;
     same("runs", &found.len(), &1)
 }
 
-/// The answer of a batch was lost, and the shard with it: the batch is not answered as if it were still the
+/// The answer of a batch was lost, and the lease with it: the batch is not answered as if it were still the
 /// owner's.
 fn lost_answer_after_a_steal<G: StoreFixture>(fixture: &mut G) -> LawResult {
     let mut hands = Hands::fresh(fixture);
     let old = taken_by(fixture, hands.one(), "one")?;
     committed(hands.one(), old, 1, &[plan(60)])?;
     let new = taken_by(fixture, hands.other(), "other")?;
-    let again = Batch { number: 1, operations: vec![plan(60)] };
+    let again = Batch::new(1, vec![plan(60)]);
     is_fenced("a batch that was sent again", hands.one().commit(old, &again))?;
     // The new owner counts from one: its first batch is not taken for that of the old one.
     let answers = committed(hands.other(), new, 1, &[plan(120)])?;
@@ -158,13 +158,13 @@ fn taken_over_whole<G: StoreFixture>(fixture: &mut G) -> LawResult {
     committed(hands.one(), old, 1, &operations)?;
     let new = taken_by(fixture, hands.other(), "other")?;
     let store = hands.other();
-    let (jobs, _) = store.jobs(Shard::WHOLE).map_err(text)?;
+    let (jobs, _) = store.jobs().map_err(text)?;
     same("marks", &jobs.into_iter().map(|record| record.mark).collect(), &vec![mark])?;
-    same("open runs", &store.open_runs(Shard::WHOLE, None, 9).map_err(text)?, &vec![running(&key())])?;
+    same("open runs", &store.open_runs(None, 9).map_err(text)?, &vec![running(&key())])?;
     let (state, reason) = (RunState::Abandoned, None);
     let end = Operation::End { key: key(), attempt: 1, state, at: at(70), outcome: None, crashes: 1, reason };
     same("its end", &committed(store, new, 1, &[end])?, &vec![Answer::New])?;
-    let pending = hands.one().counts(Shard::WHOLE).map_err(text)?.pending;
+    let pending = hands.one().counts().map_err(text)?.pending;
     same("pending jobs, as the old owner may still read them", &pending, &1)
 }
 
@@ -175,8 +175,7 @@ fn time_never_runs_back<G: StoreFixture>(fixture: &mut G) -> LawResult {
     for _ in 0..4 {
         let store = if is_one { hands.one() } else { hands.other() };
         let lease = taken_by(fixture, store, "an owner")?;
-        let batch =
-            Batch { number: 1, operations: vec![Operation::PauseAll(is_one.then(PauseTerms::default))] };
+        let batch = Batch::new(1, vec![Operation::PauseAll(is_one.then(PauseTerms::default))]);
         let committed = store.commit(lease, &batch).map_err(text)?;
         let renewed = store.renew(lease).map_err(text)?;
         for now in [committed.now, renewed.now] {
@@ -225,7 +224,7 @@ fn random_steals<G: StoreFixture>(fixture: &mut G) -> LawResult {
             _ => {
                 numbers[index] += 1;
                 let operations = vec![plan(i64::try_from(step * 60).unwrap_or(0))];
-                store.commit(lease, &Batch { number: numbers[index], operations }).map(|_| ())
+                store.commit(lease, &Batch::new(numbers[index], operations)).map(|_| ())
             }
         };
         match (holder == Some(index), result) {
@@ -239,7 +238,7 @@ fn random_steals<G: StoreFixture>(fixture: &mut G) -> LawResult {
             holder = None;
         }
         let query = Query { limit: 100, ..Query::default() };
-        same("runs", &hands.one().find(Shard::WHOLE, &query).map_err(text)?.len(), &written)?;
+        same("runs", &hands.one().find(&query).map_err(text)?.len(), &written)?;
     }
     Ok(())
 }

@@ -7,7 +7,7 @@
 use std::fmt;
 
 use crate::operation::{Answer, Batch, Operation};
-use crate::store::{Lease, Owner, Shard, Store, StoreError};
+use crate::store::{Lease, Owner, Store, StoreError};
 
 /// How often a store is asked after an answer was lost. The first session may have to end before.
 const MAX_TRIES: usize = 100;
@@ -66,16 +66,16 @@ pub trait StoreFixture {
 /// What a law or a script says: `Err` with what was found instead.
 pub(super) type LawResult = Result<(), String>;
 
-/// Acquires the shard, from another whose lease runs out first if it has one.
+/// Acquires the lease, from another whose lease runs out first if it has one.
 pub(super) fn acquired<G: StoreFixture>(
     fixture: &mut G,
     store: &mut G::Store,
     owner: &Owner,
 ) -> Result<Lease, String> {
-    match store.acquire(Shard::WHOLE, owner) {
+    match store.acquire(owner) {
         Err(StoreError::Held { .. }) => {
             fixture.lapse(store);
-            store.acquire(Shard::WHOLE, owner).map_err(text)
+            store.acquire(owner).map_err(text)
         }
         other => other.map_err(text),
     }
@@ -88,7 +88,7 @@ pub(super) fn committed<S: Store>(
     number: u64,
     operations: &[Operation],
 ) -> Result<Vec<Answer>, String> {
-    let batch = Batch { number, operations: operations.to_vec() };
+    let batch = Batch::new(number, operations.to_vec());
     let committed = store.commit(lease, &batch).map_err(|error| format!("batch {number}: {error}"))?;
     Ok(committed.answers)
 }
@@ -102,7 +102,7 @@ pub(super) fn unanswered<S: Store>(
     operations: &[Operation],
     then: Then,
 ) -> Result<Vec<Answer>, String> {
-    let batch = Batch { number, operations: operations.to_vec() };
+    let batch = Batch::new(number, operations.to_vec());
     match store.commit(lease, &batch) {
         Err(StoreError::Unknown | StoreError::Busy) => {}
         other => return Err(format!("batch {number}, whose answer is lost: {other:?}")),

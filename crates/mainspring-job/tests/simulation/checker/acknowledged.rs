@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mainspring_job::{
     Answer, CatchUp, Cause, Command, JobName, Operation, Reader, Reply, Run, RunKey, RunRequest, RunState,
-    Shard,
 };
 
 use crate::simulation::calendar::age;
@@ -22,9 +21,9 @@ pub(crate) fn check(world: &World<'_>, stories: &Stories) -> Verdict {
         match reply {
             Reply::Submitted { id, name } => {
                 let key = RunKey::new(name.clone(), id.due);
-                let pending = disk.pending_named(Shard::WHOLE, name).unwrap();
+                let pending = disk.pending_named(name).unwrap();
                 let is_pending = pending.is_some_and(|once| once.id == *id);
-                let is_run = disk.run(Shard::WHOLE, &key).unwrap().is_some();
+                let is_run = disk.run(&key).unwrap().is_some();
                 ensure!(is_pending || is_run, "lost: {name} was acknowledged");
                 ensure!(!(is_pending && is_run), "doubled: {name} ran and is still pending");
                 let is_due = id.due <= world.now;
@@ -100,7 +99,7 @@ pub(crate) fn watch_once(_: &Model<'_>, event: &Event) -> Verdict {
 
 /// In the end nothing is open and nothing runs.
 pub(crate) fn check_end(world: &World<'_>) -> Verdict {
-    let open = world.disk.clone().open_runs(Shard::WHOLE, None, 10).unwrap();
+    let open = world.disk.clone().open_runs(None, 10).unwrap();
     ensure!(open.is_empty(), "lost: {} is still {}", open[0].key, open[0].state);
     Ok(())
 }

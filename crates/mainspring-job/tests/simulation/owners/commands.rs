@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 use mainspring_job::{
     Action, Command, Definitions, Group, Input, JobName, OnceId, PauseTerms, Policies, Prune, Query, Reader,
-    RunState, Scope, Shard, Submission, Ticket, Work,
+    RunState, Scope, Submission, Ticket, Work,
 };
 
 use super::world::Owners;
@@ -68,7 +68,7 @@ impl Owners<'_> {
             Step::RetryDead(pick) => {
                 let mut query = Query::new(10);
                 query.states = vec![RunState::Dead];
-                let dead = self.disk.find(Shard::WHOLE, &query).unwrap().into_iter().nth(*pick)?;
+                let dead = self.disk.find(&query).unwrap().into_iter().nth(*pick)?;
                 Command::RetryDead(Box::new(dead))
             }
             other => unreachable!("no plan asks for {other:?}"),

@@ -6,7 +6,7 @@ pub(crate) enum Breach {
     None,
     /// The store takes what an owner sends whose lease is another's.
     TokenIgnored,
-    /// The store gives the shard to another while its owner's lease lasts.
+    /// The store gives the lease to another while its owner's lease lasts.
     GivenWhileHeld,
     /// A batch whose answer was lost is sent as a new one.
     AnotherNumber,

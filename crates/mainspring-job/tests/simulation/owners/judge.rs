@@ -7,7 +7,7 @@
 //! | what was acknowledged ended or is open; nothing is left | `acknowledged::check`, `check_end` |
 //! | each occurrence ended, was missed or skipped with a reason | `coverage::check`, `coverage::watch_end` |
 //! | nothing is written under an old token, nothing twice; watermarks grow | the store of `world` |
-//! | nothing starts after the shard went to another | `begin_attempt` |
+//! | nothing starts after the lease went to another | `begin_attempt` |
 //! | who starts an attempt has recorded its start | [`recorded_by_its_owner`] |
 //! | two attempts of a run never overlap, but see there | [`side_by_side`] |
 //! | no crash is counted for a run that went on for long after its start | [`blamed`] |

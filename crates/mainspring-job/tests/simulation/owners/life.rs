@@ -26,7 +26,7 @@ impl Owners<'_> {
         }
     }
 
-    /// The shard is another's, or may be soon.
+    /// The lease is another's, or may be soon.
     pub(super) fn lose(&mut self, index: usize) {
         self.end_all(index);
         let reading = self.reading(index);

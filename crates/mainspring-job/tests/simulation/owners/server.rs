@@ -47,7 +47,7 @@ pub(crate) struct TakeoverState {
 pub(crate) enum Role {
     /// It does not run.
     Down,
-    /// It asks for the shard each second.
+    /// It asks for the lease each second.
     StandsBy,
     /// It has the lease, and reads.
     Begins(Lease),

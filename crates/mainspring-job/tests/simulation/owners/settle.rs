@@ -50,7 +50,7 @@ impl Owners<'_> {
         }
     }
 
-    /// The one that has the shard when others would have had time to take it.
+    /// The one that has the lease when others would have had time to take it.
     fn the_owner(&mut self) -> Option<usize> {
         // Every crashed server is back, every lease of a dead one has run out, and every request has come.
         self.run_until(self.now + 70 * SECOND);
@@ -68,7 +68,7 @@ impl Owners<'_> {
             }
             self.run_until(self.now + 100 * MS);
         }
-        self.wrong("lost: no server takes the shard".to_owned());
+        self.wrong("lost: no server takes the lease".to_owned());
         None
     }
 

@@ -16,7 +16,7 @@ use super::world::{Incident, LEASE, Owners, Process, StoreReply};
 use crate::simulation::event::Event;
 use crate::simulation::script::{End, Script};
 
-/// How often a standby asks for the shard.
+/// How often a standby asks for the lease.
 pub(super) const ASK_INTERVAL: i64 = SECOND;
 
 /// How long a server waits before it asks the same again.
@@ -251,7 +251,7 @@ impl Owners<'_> {
     fn begin(&mut self, index: usize, found: &TakeoverState) {
         let Role::Begins(lease) = self.servers[index].role else { return };
         let wall = self.reading(index).wall;
-        // One that has lost the shard before it could read writes nothing; no log says that it began.
+        // One that has lost the lease before it could read writes nothing; no log says that it began.
         let holds = self.holder.is_some_and(|holder| holder.epoch == lease.epoch);
         if holds {
             if wall < self.high_water {
@@ -372,7 +372,7 @@ impl Owners<'_> {
         let (key, attempt) = (start.key.clone(), start.attempt);
         if self.holder.is_some_and(|holder| holder.epoch != epoch) && !self.is_robbed(epoch) {
             self.wrong(format!(
-                "overlap: {key} #{attempt} starts by epoch {epoch}, and another has the shard"
+                "overlap: {key} #{attempt} starts by epoch {epoch}, and another has the lease"
             ));
         }
         let (cause, due) = (start.cause, start.due);

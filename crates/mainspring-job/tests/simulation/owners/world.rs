@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use mainspring_job::{
-    Answer, JobName, Lease, MemoryStore, OnceId, Operation, Owner as Name, Reader, RunKey, Shard, Store,
-    Takeover,
+    Answer, JobName, Lease, MemoryStore, OnceId, Operation, Owner as Name, Reader, RunKey, Store, Takeover,
 };
 
 use super::fault::Breach;
@@ -62,7 +61,7 @@ pub(crate) enum StoreReply {
     /// A renewal or a release.
     Done,
     Fenced,
-    /// Nothing was done; of an acquisition: another holds the shard.
+    /// Nothing was done; of an acquisition: another holds the lease.
     Busy,
     Unknown,
 }
@@ -341,7 +340,6 @@ impl<'p> Owners<'p> {
     }
 
     fn serve(&mut self, index: usize, request: &Request) -> StoreReply {
-        let shard = Shard::WHOLE;
         let lease = |world: &mut Self| {
             let lease = request.lease.expect("only an owner asks for this");
             if world.breach == Breach::TokenIgnored { world.holder.unwrap_or(lease) } else { lease }
@@ -353,10 +351,10 @@ impl<'p> Owners<'p> {
         match &request.order {
             Order::Acquire => self.acquire(index),
             Order::Read => {
-                let (jobs, paused) = self.disk.jobs(shard).unwrap();
+                let (jobs, paused) = self.disk.jobs().unwrap();
                 let mut runs: Vec<mainspring_job::Run> = Vec::new();
                 loop {
-                    let page = self.disk.open_runs(shard, runs.last().map(|run| &run.key), 4).unwrap();
+                    let page = self.disk.open_runs(runs.last().map(|run| &run.key), 4).unwrap();
                     if page.is_empty() {
                         break;
                     }
@@ -382,12 +380,12 @@ impl<'p> Owners<'p> {
             }
             Order::Load { up_to, limit } => {
                 let first = OnceId::first_at(Timestamp::MIN);
-                let pending = self.disk.load(shard, first, *up_to, *limit).unwrap();
+                let pending = self.disk.load(first, *up_to, *limit).unwrap();
                 let is_complete = pending.len() < *limit;
                 StoreReply::Loaded(Input::Loaded { pending, is_complete }.into())
             }
             Order::LoadIds { after, up_to, limit } => {
-                let ids = self.disk.load_ids(shard, *after, *up_to, *limit).unwrap();
+                let ids = self.disk.load_ids(*after, *up_to, *limit).unwrap();
                 let is_complete = ids.len() < *limit;
                 StoreReply::Loaded(Input::LoadedIds { ids, is_complete }.into())
             }
@@ -398,7 +396,7 @@ impl<'p> Owners<'p> {
         if self.breach == Breach::GivenWhileHeld {
             self.disk.lapse();
         }
-        match self.disk.acquire(Shard::WHOLE, &Name::new(format!("server {index}"))) {
+        match self.disk.acquire(&Name::new(format!("server {index}"))) {
             Ok(lease) => {
                 if lease.takeover == Takeover::Clean {
                     self.seen.insert("a clean takeover");
@@ -450,7 +448,7 @@ impl<'p> Owners<'p> {
 
     /// A watermark only grows: no plan rewinds a job.
     fn check_watermarks(&mut self) {
-        for record in self.disk.jobs(Shard::WHOLE).unwrap().0 {
+        for record in self.disk.jobs().unwrap().0 {
             let mark = record.mark;
             let before = self.watermarks.insert(mark.job.clone(), mark.watermark);
             if before.is_some_and(|before| mark.watermark < before) {
@@ -461,10 +459,8 @@ impl<'p> Owners<'p> {
 
     /// All that the store holds, as text.
     fn contents(&mut self) -> String {
-        let shard = Shard::WHOLE;
-        let pending =
-            self.disk.load(shard, OnceId::first_at(Timestamp::MIN), Timestamp::MAX, 10_000).unwrap();
-        let runs = self.disk.find(shard, &mainspring_job::Query::new(10_000)).unwrap();
-        format!("{:?} {pending:?} {runs:?}", self.disk.jobs(shard).unwrap())
+        let pending = self.disk.load(OnceId::first_at(Timestamp::MIN), Timestamp::MAX, 10_000).unwrap();
+        let runs = self.disk.find(&mainspring_job::Query::new(10_000)).unwrap();
+        format!("{:?} {pending:?} {runs:?}", self.disk.jobs().unwrap())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mainspring_job::{MAX_PAGE, Pause, Query, Reader, Run, RunKey, RunState, Shard, WorkerId};
+use mainspring_job::{MAX_PAGE, Pause, Query, Reader, Run, RunKey, RunState, WorkerId};
 
 use super::world::Pool;
 
@@ -50,10 +50,10 @@ fn what_ended_by_itself_is_recorded_so(pool: &Pool) -> Result<(), String> {
 /// After a calm everything has an end: each attempt, each run, and each submission that was acknowledged.
 fn nothing_is_left(pool: &Pool) -> Result<(), String> {
     let mut disk = pool.disk.clone();
-    let open = disk.open_runs(Shard::WHOLE, None, MAX_PAGE).unwrap();
+    let open = disk.open_runs(None, MAX_PAGE).unwrap();
     let known: BTreeSet<(&RunKey, u32)> = pool.ends.iter().map(|(key, attempt, _)| (key, *attempt)).collect();
     // A job in which servers died again and again waits for a person.
-    let (records, _) = disk.jobs(Shard::WHOLE).unwrap();
+    let (records, _) = disk.jobs().unwrap();
     let is_paused = |run: &&Run| {
         records
             .iter()
@@ -68,7 +68,7 @@ fn nothing_is_left(pool: &Pool) -> Result<(), String> {
     }
     let mut by_name = BTreeMap::new();
     for name in &pool.acknowledged {
-        let runs = disk.find(Shard::WHOLE, &Query::new(10).of(name.clone())).unwrap();
+        let runs = disk.find(&Query::new(10).of(name.clone())).unwrap();
         by_name.insert(name, runs.len());
     }
     match by_name.into_iter().find(|(_, count)| *count != 1) {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 use mainspring_job::{
     Action, Command, Holder, Input, JobName, Limits, MAX_PAGE, Needs, OnceId, Output, Owner, Planner, Reader,
-    Reply, RunState, Shard, Store, Submission, Takeover, Ticket, Work, Worker, WorkerEvent, WorkerId,
+    Reply, RunState, Store, Submission, Takeover, Ticket, Work, Worker, WorkerEvent, WorkerId,
 };
 
 use super::Breach;
@@ -50,7 +50,7 @@ impl Pool {
     }
 
     fn acquire(&mut self, index: usize) {
-        let Ok(lease) = self.disk.acquire(Shard::WHOLE, &Owner::new(format!("server {index}"))) else {
+        let Ok(lease) = self.disk.acquire(&Owner::new(format!("server {index}"))) else {
             return;
         };
         self.epoch = lease.epoch;
@@ -61,8 +61,8 @@ impl Pool {
         let told = BTreeSet::new();
         let part = PlannerPart { lease, planner, pending: None, known, told };
         self.servers[index].planner = Some(part);
-        let (jobs, paused) = self.disk.jobs(Shard::WHOLE).unwrap();
-        let runs = self.disk.open_runs(Shard::WHOLE, None, MAX_PAGE).unwrap();
+        let (jobs, paused) = self.disk.jobs().unwrap();
+        let runs = self.disk.open_runs(None, MAX_PAGE).unwrap();
         let restore = Input::Restore { jobs, former: self.jobs.clone(), runs, paused };
         self.tell(index, restore);
         if self.breach != Breach::WorkersForgotten {
@@ -190,7 +190,6 @@ impl Pool {
         loop {
             let Some(part) = &mut self.servers[index].planner else { return };
             let Some(batch) = part.pending.take().or_else(|| part.planner.take_batch()) else { break };
-            let lease = part.lease;
             match self.commit(index, &batch) {
                 Ok(commit) => {
                     if !self.is_calm && self.random.one_in(150) {
@@ -198,7 +197,7 @@ impl Pool {
                         return self.fall(index);
                     }
                     let answers = commit.answers;
-                    let holders = Holder::of_batch(&mut self.disk, lease.shard, &batch, &answers).unwrap();
+                    let holders = Holder::of_batch(&mut self.disk, &batch, &answers).unwrap();
                     let Some(part) = &mut self.servers[index].planner else { return };
                     part.planner.handle(wall, Input::Holders(holders), &mut outputs);
                     let number = batch.number;
@@ -230,12 +229,12 @@ impl Pool {
                 Output::Start(_) | Output::Note(_) | Output::Reply { .. } => {}
                 Output::Load { up_to, limit } => {
                     let first = OnceId::first_at(Timestamp::MIN);
-                    let pending = self.disk.load(Shard::WHOLE, first, up_to, limit).unwrap();
+                    let pending = self.disk.load(first, up_to, limit).unwrap();
                     let is_complete = pending.len() < limit;
                     self.tell(index, Input::Loaded { pending, is_complete });
                 }
                 Output::LoadIds { after, up_to, limit } => {
-                    let ids = self.disk.load_ids(Shard::WHOLE, after, up_to, limit).unwrap();
+                    let ids = self.disk.load_ids(after, up_to, limit).unwrap();
                     let is_complete = ids.len() < limit;
                     self.tell(index, Input::LoadedIds { ids, is_complete });
                 }

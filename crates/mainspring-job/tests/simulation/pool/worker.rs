@@ -1,6 +1,6 @@
 //! A worker's turn: it renews its lease, starts what is its own, and appends what it learns.
 
-use mainspring_job::{Failure, MAX_PAGE, Outcome, Reader, RunState, Shard, WorkerId};
+use mainspring_job::{Failure, MAX_PAGE, Outcome, Reader, RunState, WorkerId};
 
 use super::Breach;
 use super::server::{OLD, RENEW, Report, WorkerPart};
@@ -110,7 +110,7 @@ impl Pool {
     fn read_own(&mut self, index: usize) {
         let Some(worker) = &self.servers[index].worker else { return };
         let id = worker.id;
-        let open = self.disk.open_runs(Shard::WHOLE, None, MAX_PAGE).unwrap();
+        let open = self.disk.open_runs(None, MAX_PAGE).unwrap();
         let own = open.into_iter().filter(|run| run.state == RunState::Running && run.worker == Some(id));
         for run in own {
             let attempted = (run.key, run.attempt);
@@ -157,7 +157,7 @@ impl Pool {
         self.append(index);
         self.give_back(index);
         let has_more = |run: &mainspring_job::Run| run.state == RunState::Running && run.worker == Some(id);
-        let open = self.disk.open_runs(Shard::WHOLE, None, MAX_PAGE).unwrap();
+        let open = self.disk.open_runs(None, MAX_PAGE).unwrap();
         if open.iter().any(has_more) {
             // Its reports are not on record yet, or something was assigned to it before it said so.
             return;

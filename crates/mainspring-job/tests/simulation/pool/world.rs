@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use mainspring_cron::Schedule;
 use mainspring_job::{
     Action, Answer, Batch, Commit, Definitions, Group, Job, JobName, MemoryStore, Operation, Prune, Reader,
-    RunKey, RunState, Shard, Store, StoreError, Timetable, Work, WorkerId,
+    RunKey, RunState, Store, StoreError, Timetable, Work, WorkerId,
 };
 
 use super::Breach;
@@ -320,7 +320,7 @@ impl Pool {
         if self.processes.iter().any(|process| process.key == key && process.attempt == attempt) {
             return self.wrong(format!("doubled: {key} #{attempt} starts again"));
         }
-        let run = self.disk.run(Shard::WHOLE, &key).unwrap().expect("what starts is on record");
+        let run = self.disk.run(&key).unwrap().expect("what starts is on record");
         if self.wall() < run.due {
             return self.wrong(format!("early: {key} starts at {} and is due at {}", self.wall(), run.due));
         }

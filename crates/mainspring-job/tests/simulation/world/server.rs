@@ -53,7 +53,7 @@ impl World<'_> {
 
     fn try_boot(&mut self) -> Result<(), Crash> {
         let owner = Owner::new("world").with_machine_start(self.machine_starts.to_string());
-        self.lease = self.disk.acquire(Shard::WHOLE, &owner).unwrap();
+        self.lease = self.disk.acquire(&owner).unwrap();
         let takeover = match self.flaw {
             Flaw::CrashesOverlooked => Takeover::Clean,
             _ => self.lease.takeover,
@@ -68,11 +68,11 @@ impl World<'_> {
         if self.served_start == Some(self.machine_starts) {
             self.planner.skip_boot();
         }
-        let (jobs, paused) = self.disk.jobs(Shard::WHOLE).unwrap();
+        let (jobs, paused) = self.disk.jobs().unwrap();
         let heard = if self.flaw == Flaw::SuccessForgotten { Vec::new() } else { self.heard(&jobs) };
         let mut runs = Vec::new();
         loop {
-            let page = self.disk.open_runs(Shard::WHOLE, runs.last().map(|run: &Run| &run.key), 4).unwrap();
+            let page = self.disk.open_runs(runs.last().map(|run: &Run| &run.key), 4).unwrap();
             if page.is_empty() {
                 break;
             }
