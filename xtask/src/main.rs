@@ -11,7 +11,7 @@ use xtask::{
 const USAGE: &str = "usage: cargo xtask ci | fast [COMMIT] | tidy | map [WORD] | reference | package | instructions [--accept]
        cargo xtask simulate --histories N [--from SEED] | simulate --owners N .. | simulate --pools N ..
        cargo xtask tools | dependencies | features | trials | address | bare | beside | fuzz [--seconds N]
-       cargo xtask crash --rounds N [--seed S] | chaos --rounds N [--seed S] [--shards N] | bench-serve | page | contract [OPTION..]
+       cargo xtask crash --rounds N [--seed S] | chaos --rounds N [--seed S] | bench-serve | page | contract [OPTION..]
        cargo xtask crash --tested .. | chaos --tested .. | page --tested | page --without-browser | contract --tested ..
 
   ci            the gate: formatting, clippy, documentation and all tests

@@ -25,6 +25,11 @@ fn good() -> History {
     }
 }
 
+/// What a job is told by an owner of this epoch.
+fn fence(epoch: u64) -> u64 {
+    (epoch << history::EPOCH_SHIFT) + 1
+}
+
 fn complaints(history: &History) -> Vec<String> {
     history.judge().complaints
 }
@@ -44,7 +49,7 @@ type Plant<'p> = &'p dyn Fn(&mut History);
 
 #[test]
 fn each_fault_in_a_history_is_complained_of() {
-    let start = |attempt: u32, at: i128| format!("start tea@{DUE} {attempt} {at} 0.1\n");
+    let start = |attempt: u32, at: i128| format!("start tea@{DUE} {attempt} {at} {}\n", fence(1));
     let faults: [(&str, Plant<'_>); 7] = [
         ("key-1 was acknowledged and has no end", &|history| history.ended.clear()),
         ("an old owner: tea started by epoch 3", &|history| {
@@ -71,20 +76,19 @@ fn each_fault_in_a_history_is_complained_of() {
 fn what_a_standby_never_heard_of_is_not_judged_and_all_else_is() {
     let mut history = good();
     let from = history.lines.len();
-    history.unheard =
-        vec![Unheard { from, to: from + 1, owners: ["0.1".to_owned(), "1.2".to_owned()].into() }];
+    history.unheard = vec![Unheard { from, to: from + 1, epochs: 1..=2 }];
     // The start record of the second is gone with the database that had it.
-    history.lines.push_str(&format!("start cup@{DUE} 1 {DUE_NS} 1.2\n"));
+    history.lines.push_str(&format!("start cup@{DUE} 1 {DUE_NS} {}\n", fence(2)));
     assert_eq!(complaints(&history), [""; 0]);
     assert!(history.judge().summary.ends_with("starts 1 doubled 0 early 0 unrecorded 0 unheard 1"));
-    history.lines.push_str(&format!("start cup@{DUE} 1 {DUE_NS} 1.3\n"));
+    history.lines.push_str(&format!("start cup@{DUE} 1 {DUE_NS} {}\n", fence(3)));
     let found = complaints(&history);
     assert!(found.len() == 1 && found[0].contains("no record of the start of cup"), "{found:?}");
     // What was written before it heard no more is judged, and what was written after that was noticed.
     for place in [0, 2] {
         let mut history = good();
         let from = history.lines.len() * place;
-        history.unheard = vec![Unheard { from, to: from, owners: ["0.1".to_owned()].into() }];
+        history.unheard = vec![Unheard { from, to: from, epochs: 1..=1 }];
         history.lines = history.lines.repeat(2);
         let found = complaints(&history);
         assert!(found.len() == 1 && found[0].contains("began twice"), "{place}: {found:?}");

@@ -29,7 +29,7 @@ use mainspring_exec::process::Outcome as ExecutorOutcome;
 use mainspring_exec::run::{End, KillCause, Reports, Stream};
 use mainspring_exec::span::Span;
 use mainspring_exec::waits::{ArmedWait, Waits};
-use mainspring_job::{Action, Failure, Lease, Outcome, Start, WorkerLabel};
+use mainspring_job::{Action, Failure, Outcome, Start, WorkerLabel};
 use mainspring_server::server::execution::{AttemptKey, Execution, StartFailure, StartOutcome, left_until};
 
 use crate::catalogue::Catalogue;
@@ -82,8 +82,6 @@ pub(crate) struct Handlers {
     left: HashSet<u64>,
     waits: Waits<u64>,
     last_number: u64,
-    /// The epoch of the lease by which the jobs are owned.
-    fence: u64,
     sender: Sender<(u64, Outcome)>,
     receiver: Receiver<(u64, Outcome)>,
     line_sender: Sender<Line>,
@@ -115,7 +113,6 @@ impl Handlers {
             left: HashSet::new(),
             waits: Waits::default(),
             last_number: 0,
-            fence: 0,
             sender,
             receiver,
             line_sender,
@@ -242,10 +239,6 @@ impl Execution for Handlers {
         None
     }
 
-    fn owned_by(&mut self, lease: Lease) {
-        self.fence = lease.epoch;
-    }
-
     fn capacity(&self) -> usize {
         self.capacity
     }
@@ -285,7 +278,7 @@ impl Execution for Handlers {
         let line_sender =
             LineSender { number, lines: self.line_sender.clone(), notifier: self.notifier.clone() };
         let began = now.after(left_until(start.not_before, now));
-        let run = Run::new(start, self.fence, began.wall, self.client.clone(), Some(line_sender));
+        let run = Run::new(start, began.wall, self.client.clone(), Some(line_sender));
         let tell = self.teller(number);
         let is_future = match (&*handler, &self.spawner) {
             (Handler::Function(_), _) => {

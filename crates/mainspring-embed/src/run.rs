@@ -58,7 +58,6 @@ impl Run {
     /// The attempt that an owner's start asks for, begun at a time.
     pub(crate) fn new(
         start: &Start,
-        fence: u64,
         began: Timestamp,
         client: Client,
         line_sender: Option<LineSender>,
@@ -70,7 +69,7 @@ impl Run {
             inner: Arc::new(Inner {
                 key,
                 attempt,
-                fence,
+                fence: start.fence,
                 cause,
                 due,
                 deadline,
@@ -111,9 +110,8 @@ impl Run {
         self.inner.attempt
     }
 
-    /// The number of the owner that started this attempt: greater than that of each owner before. A receiver
-    /// that keeps the greatest it has seen can refuse what an earlier owner still sends. It grows with each
-    /// opening of a folder, and with each takeover of a shared database. In a simulation it is 1.
+    /// Greater than that of each attempt that was started in an earlier batch, wherever it runs. A receiver
+    /// that keeps the greatest it has seen can refuse what an earlier attempt still sends.
     ///
     /// Source: the fencing token of Kleppmann, "How to do distributed locking" (2016).
     pub fn fence(&self) -> u64 {

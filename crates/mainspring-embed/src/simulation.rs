@@ -39,9 +39,6 @@ use crate::handler_error::HandlerError;
 use crate::registry::{Handler, Registry, call, made};
 use crate::run::Run;
 
-/// The epoch of the one owner that a simulation has.
-const FENCE: u64 = 1;
-
 /// How many runs may wait to be carried out at once; they are carried out one by one.
 const CAPACITY: usize = 1_000;
 
@@ -241,7 +238,7 @@ impl Simulation {
             return Outcome::Failed(Failure::Final("the action cannot be read".to_owned()));
         };
         let handler = self.registry.get(&body.name).expect("a run without a handler does not start");
-        let run = Run::new(start, FENCE, self.now(), self.client.clone(), None);
+        let run = Run::new(start, self.now(), self.client.clone(), None);
         match &**handler {
             Handler::Function(function) => call(function, &run, &body),
             Handler::Future(_) => end_of(run.clone(), made(Arc::clone(handler), run, body)).await,

@@ -257,7 +257,7 @@ fn a_takeover_has_a_greater_fence_and_goes_on_without_its_page(database: &Databa
     assert_eq!(log.contains("there is no page until the next takeover"), cfg!(feature = "page"), "{log}");
     second.shutdown(LONG).unwrap();
     let fences = fences.lock().unwrap();
-    assert!(fences[0] == fences[1] && fences[1] < fences[2], "{fences:?}");
+    assert!(fences[0] < fences[1] && fences[1] < fences[2], "{fences:?}");
     let _ = fs::remove_dir_all(&folder);
 }
 

@@ -129,6 +129,9 @@ pub struct Start {
     pub not_before: Option<Timestamp>,
     /// What to do. The timeout is in its policies, and the executor keeps it.
     pub work: Arc<Work>,
+    /// Greater than that of each start that was decided in an earlier batch, whoever planned it. What a run
+    /// writes to may refuse an older one by it.
+    pub fence: u64,
 }
 
 /// The answer to a command, given when what it says is on disk.

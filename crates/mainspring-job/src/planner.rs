@@ -85,7 +85,7 @@ use jiff::Timestamp;
 
 use crate::input::Input;
 use crate::operation::Batch;
-use crate::output::Output;
+use crate::output::{Output, Start};
 use crate::work::Action;
 use crate::worker::Needs;
 
@@ -145,6 +145,7 @@ pub use quarantine::{MAX_CRASHES, MAX_ON_PROBATION, PROBATION};
 /// ```
 #[derive(Debug)]
 pub struct Planner {
+    epoch: u64,
     limits: Limits,
     activity: Activity,
     clock: ClockWatch,
@@ -167,6 +168,7 @@ impl Planner {
     /// [`Input::Begin`].
     pub fn new(epoch: u64, limits: Limits) -> Planner {
         Planner {
+            epoch,
             activity: Activity::default(),
             clock: ClockWatch::default(),
             schedule_queue: ScheduleQueue::default(),
@@ -281,7 +283,15 @@ impl Planner {
     /// What is to be written next, at most [`MAX_BATCH_OPERATIONS`](crate::MAX_BATCH_OPERATIONS); there may
     /// be more. What belongs together is in one batch. `None` if there is nothing.
     pub fn take_batch(&mut self) -> Option<Batch> {
-        self.ledger.take_batch()
+        let batch = self.ledger.take_batch()?;
+        let fence = Numbers::fence(self.epoch, batch.number);
+        self.ledger.last_starts().for_each(|start| start.fence = fence);
+        Some(batch)
+    }
+
+    /// What starts when the batch that was taken last is on disk, as far as the store finds each new.
+    pub fn last_starts(&mut self) -> impl Iterator<Item = &Start> {
+        self.ledger.last_starts().map(|start| &*start)
     }
 
     /// Whether [`take_batch`](Self::take_batch) has something to give.

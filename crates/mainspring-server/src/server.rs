@@ -198,6 +198,7 @@ impl Server {
         self.begin_due(now);
         // What executors have to tell becomes facts for the planner.
         self.owner.tell_all(self.work.turn(now, &mut self.log));
+        self.owner.tell_all(self.work.facts());
         self.take_answers();
         self.take_parsed();
         self.take_requests(now);
@@ -250,8 +251,10 @@ impl Server {
                 self.perform(outputs);
                 return Ok(());
             }
-            let listener = &mut self.listener;
+            let (listener, work) = (&mut self.listener, &self.work);
             self.owner.send_batches(now, |planner, batch| {
+                batch.assignments =
+                    planner.last_starts().filter_map(|start| work.assignment(start)).collect();
                 listener.changes.note(batch, now);
                 listener.meters.note(batch, |name| planner.job(name).is_some());
             });

@@ -6,7 +6,7 @@
 //! | one start record for each attempt | each line `start` has its record, and no attempt has two lines |
 //! | no commit by an old owner | what the database noted of itself in each transaction |
 //! | no run begins twice | the lines: no job here is retried, so that two attempts would be one too many |
-//! | no time is missed silently | the runs: each second of a job has a record, whichever shard it is in |
+//! | no time is missed silently | the runs: each second of a job has a record |
 //! | nothing early | no line `start` is before its run was due |
 //!
 //! What a standby that was promoted had never heard of is not judged: lines that were written after it heard
@@ -17,8 +17,12 @@
 //! Does not ask the database: [`check`](super::check) does, so that a test can judge a history of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use mainspring_job::RunKey;
+
+/// How many bits of a fence count the batches of an owner.
+pub(crate) const EPOCH_SHIFT: u32 = 40;
 
 /// What was recorded.
 #[derive(Clone, Debug, Default)]
@@ -45,8 +49,8 @@ pub(crate) struct Unheard {
     pub(crate) from: usize,
     /// How long they were when no owner of that time went on.
     pub(crate) to: usize,
-    /// The owners of that time, each as its jobs are told it.
-    pub(crate) owners: BTreeSet<String>,
+    /// The epochs of the owners of that time.
+    pub(crate) epochs: RangeInclusive<u64>,
 }
 
 /// What was found.
@@ -69,14 +73,14 @@ impl History {
         for line in self.lines.lines() {
             let place = end;
             end += line.len() + 1;
-            let ["start", run, attempt, at, owner] = line.split(' ').collect::<Vec<_>>()[..] else {
+            let ["start", run, attempt, at, fence] = line.split(' ').collect::<Vec<_>>()[..] else {
                 continue;
             };
-            if self
-                .unheard
-                .iter()
-                .any(|lost| (lost.from..lost.to).contains(&place) && lost.owners.contains(owner))
-            {
+            // The upper bits of a fence are the epoch.
+            let epoch = fence.parse::<u64>().map_or(0, |fence| fence >> EPOCH_SHIFT);
+            let is_excused =
+                |lost: &Unheard| (lost.from..lost.to).contains(&place) && lost.epochs.contains(&epoch);
+            if self.unheard.iter().any(is_excused) {
                 unheard_count += 1;
                 continue;
             }

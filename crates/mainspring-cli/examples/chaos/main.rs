@@ -18,9 +18,6 @@
 //! | promote | the database gets a synchronous standby, dies among submissions, and the standby is promoted |
 //! | behind | it gets an asynchronous one, which then hears nothing of some submissions, and is promoted |
 //!
-//! With `--shards N` the jobs are spread over so many, and the owner is that of the first. In each round a
-//! job changes its group then, just before the fault, and goes into the next shard.
-//!
 //! Counts decide, not times: a round ends when a submission was acknowledged after the fault.
 //!
 //! Cost: some 20 s for a round whose fault costs the lease, 2 s for another.
@@ -88,21 +85,17 @@ fn main() -> ExitCode {
         let place = texts.iter().position(|text| *text == name);
         place.map_or(usual, |place| read(texts.get(place + 1)?))
     };
-    let (rounds, seed, shards) =
-        (given("--rounds", None), given("--seed", Some(1)), given("--shards", Some(1)));
-    let (Some(program), Some(rounds @ 1..=MAX_ROUNDS), Some(seed), Some(shards)) =
-        (texts.first(), rounds, seed, shards)
-    else {
-        eprintln!("usage: chaos SERVER --rounds N [--seed S] [--shards N], at most {MAX_ROUNDS} rounds");
+    let (rounds, seed) = (given("--rounds", None), given("--seed", Some(1)));
+    let (Some(program), Some(rounds @ 1..=MAX_ROUNDS), Some(seed)) = (texts.first(), rounds, seed) else {
+        eprintln!("usage: chaos SERVER --rounds N [--seed S], at most {MAX_ROUNDS} rounds");
         return ExitCode::from(2);
     };
-    let Some(mut pool) = Pool::start(PathBuf::from(program), shards) else { return ExitCode::SUCCESS };
+    let Some(mut pool) = Pool::start(PathBuf::from(program)) else { return ExitCode::SUCCESS };
     let mut dice = Dice::new(seed);
     let kinds = FAULTS.len() as u64;
     let first = dice.below(kinds);
     for round in 0..rounds {
         pool.submit();
-        pool.move_job();
         // Each kind comes before one comes again.
         let fault = FAULTS[usize::try_from((round + first) % kinds).unwrap_or(0)];
         pool.suffer(fault, &mut dice);
@@ -114,12 +107,12 @@ fn main() -> ExitCode {
     for complaint in &verdict.complaints {
         println!("chaos: {complaint}");
     }
-    println!("chaos: rounds {rounds} {} (seed {seed}, shards {shards})", verdict.summary);
+    println!("chaos: rounds {rounds} {} (seed {seed})", verdict.summary);
     if verdict.complaints.is_empty() {
         pool.remove();
         return ExitCode::SUCCESS;
     }
     println!("chaos: everything is left in {}", pool.folder.display());
-    println!("again with: cargo xtask chaos --rounds {rounds} --seed {seed} --shards {shards}");
+    println!("again with: cargo xtask chaos --rounds {rounds} --seed {seed}");
     ExitCode::FAILURE
 }

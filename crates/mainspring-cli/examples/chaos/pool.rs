@@ -9,12 +9,11 @@
 //!
 //! Does not judge what comes of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use mainspring_job::JobName;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -29,9 +28,6 @@ const SERVERS: usize = 3;
 
 /// How often something is asked for that takes a lease at most; a question takes some milliseconds.
 const MAX_TRIES: usize = 20_000;
-
-/// The most jobs that run each second.
-const MAX_JOBS: u64 = 4;
 
 /// How many submissions a round begins with.
 const SUBMISSIONS: usize = 5;
@@ -75,8 +71,9 @@ const WATCH: &str = "CREATE TABLE violation (what text);
         END IF; RETURN NULL; END $$;
     CREATE TRIGGER watch AFTER UPDATE ON mainspring.shard FOR EACH ROW EXECUTE FUNCTION watch_shard()";
 
-/// What the database says of the owner of a shard.
-struct ShardOwner {
+/// What the database says of the owner.
+#[derive(Clone, Debug)]
+struct OwnerRow {
     epoch: u64,
     token: String,
     batch: u64,
@@ -103,34 +100,14 @@ pub(crate) struct Pool {
     submitted_count: usize,
     /// What the standbys that were promoted had never heard of.
     pub(crate) unheard: Vec<Unheard>,
-    shards: u64,
-    /// How often the job that changes its shard has done so.
-    move_count: u64,
 }
 
-/// A name of a group that is in this shard.
-fn group_in(shard: u64, shards: u64) -> JobName {
-    let mut names = (0..).map(|number| JobName::new(&format!("g{number}")).unwrap());
-    let count = u16::try_from(shards).unwrap();
-    names.find(|name| u64::from(Shard::of(name, count).0) == shard).unwrap()
-}
-
-/// The file: jobs that stay where they are and, if there are several shards, one that does not.
-fn jobs_text(folder: &Path, shards: u64, move_count: u64) -> String {
+/// The file: a job that is due each second.
+fn jobs_text(folder: &Path) -> String {
     let lines = folder.join("lines").display().to_string();
-    let each = |name: &str, group: &str| {
-        format!(
-            "[jobs.{name}]\nevery = '1s'\nretention = 'keep=100000'\n{group}run = ['/bin/sh', '-c', '''{SCRIPT}''', '{lines}']\n"
-        )
-    };
-    let mut text: String =
-        (0..shards.min(MAX_JOBS)).map(|number| each(&format!("often-{number}"), "")).collect();
-    if 1 < shards {
-        let group = group_in(move_count % shards, shards);
-        text.push_str(&each("moving", &format!("group = '{group}'\n")));
-        text.push_str(&format!("[groups.{group}]\nlimit = 100\n"));
-    }
-    text
+    format!(
+        "[jobs.often]\nevery = '1s'\nretention = 'keep=100000'\nrun = ['/bin/sh', '-c', '''{SCRIPT}''', '{lines}']\n"
+    )
 }
 
 fn started(program: &Path, folder: &Path, data: &Path) -> Child {
@@ -143,17 +120,12 @@ fn started(program: &Path, folder: &Path, data: &Path) -> Child {
 
 impl Pool {
     /// Starts the database and the servers; `None` where there is no PostgreSQL.
-    pub(crate) fn start(program: PathBuf, shards: u64) -> Option<Pool> {
+    pub(crate) fn start(program: PathBuf) -> Option<Pool> {
         let database = Database::start()?;
         let folder = std::env::temp_dir().join(format!("mainspring-chaos-{}", std::process::id()));
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join("jobs.toml"), jobs_text(&folder, shards, 0)).unwrap();
-        if 1 < shards {
-            let mut command = Command::new(&program);
-            command.args(["store", "shards", &shards.to_string(), "--store", &database.url()]);
-            assert!(command.stdout(Stdio::null()).status().unwrap().success(), "the jobs are spread");
-        }
+        fs::write(folder.join("jobs.toml"), jobs_text(&folder)).unwrap();
         let members = (0..SERVERS).map(|index| {
             let data = folder.join(format!("server{index}"));
             let relays = [(); 2].map(|()| Relay::before(&database));
@@ -171,49 +143,12 @@ impl Pool {
         });
         let members = members.collect();
         let (acknowledged, submitted_count, unheard) = (BTreeSet::new(), 0, Vec::new());
-        let (place, move_count) = (0, 0);
-        let mut pool = Pool {
-            program,
-            folder,
-            members,
-            database,
-            place,
-            acknowledged,
-            submitted_count,
-            unheard,
-            shards,
-            move_count,
-        };
+        let place = 0;
+        let mut pool =
+            Pool { program, folder, members, database, place, acknowledged, submitted_count, unheard };
         pool.submit_until_acknowledged();
         assert!(pool.database.psql("mainspring", WATCH).status.success(), "the database watches");
         Some(pool)
-    }
-
-    /// The job changes its group, and goes into the next shard. It is not waited for.
-    pub(crate) fn move_job(&mut self) {
-        self.move_count += 1;
-        let (file, written) = (self.folder.join("jobs.toml"), self.folder.join("jobs.toml.new"));
-        fs::write(&written, jobs_text(&self.folder, self.shards, self.move_count)).unwrap();
-        fs::rename(written, file).unwrap();
-    }
-
-    /// Waits until the job is where it belongs. A file is put into force by a person if its owner was away
-    /// when it changed.
-    fn settle_job(&mut self) {
-        let home = (self.move_count % self.shards).to_string();
-        let sql = "SELECT shard FROM mainspring.job WHERE name = 'moving' AND source IS NOT NULL";
-        let is_there = (0..MAX_TRIES).any(|_| {
-            let mut command = Command::new(&self.program);
-            command.args(["apply", "--prune", "--data"]).arg(&self.members[0].data);
-            command.arg(self.folder.join("jobs.toml")).stdin(Stdio::null()).stdout(Stdio::null());
-            let _ = command.stderr(Stdio::null()).status();
-            self.ask(sql) == home
-        });
-        assert!(is_there, "the job is in its shard: see {}", self.folder.display());
-        // So that there is a record after the last gap, if there is one.
-        let later = self.ask("SELECT mainspring.now_ns() + 1500000000");
-        let sql = format!("SELECT {later} < max(nominal) FROM mainspring.run WHERE job = 'moving'");
-        assert!((0..MAX_TRIES).any(|_| self.ask(&sql) == "t"), "it goes on: see {}", self.folder.display());
     }
 
     /// What a question is answered with, empty while the database does not answer.
@@ -280,8 +215,7 @@ impl Pool {
     /// Which member owns the jobs.
     fn owner(&self) -> usize {
         for _ in 0..MAX_TRIES {
-            let owner =
-                self.ask("SELECT owner FROM mainspring.shard WHERE shard = 0 AND clock_timestamp() < until");
+            let owner = self.ask("SELECT owner FROM mainspring.shard WHERE clock_timestamp() < until");
             let is_it = |member: &Member| owner.starts_with(&format!("process {} on ", member.child.id()));
             if let Some(index) = self.members.iter().position(is_it) {
                 return index;
@@ -363,7 +297,7 @@ impl Pool {
         if is_behind {
             // Asked before the standby hears no more, so that what is excused is at most what it lacks, and
             // what was on its way then.
-            before = Some((self.lines_length(), self.owners(), self.acknowledged.clone()));
+            before = Some((self.lines_length(), self.owner_row(), self.acknowledged.clone()));
             standby.stop_following(&self.database);
         }
         let place = 1 - self.place;
@@ -376,7 +310,7 @@ impl Pool {
         let submitting = keys.iter().zip((0..SERVERS).cycle());
         let submitting: Vec<Child> =
             submitting.map(|(key, which)| self.submission(which, Some(key)).spawn().unwrap()).collect();
-        let owners = self.owners();
+        let owner = self.owner_row();
         self.database.kill();
         for member in &self.members {
             member.relays[self.place].cut();
@@ -389,29 +323,23 @@ impl Pool {
             }
         }
         if let Some((from, first, acknowledged)) = before {
-            // A shard may have been given up and taken again meanwhile.
-            let of = |shard: u64| {
-                let [first, last] =
-                    [&first, &owners].map(|owners| owners.get(&shard).map_or(0, |it| it.epoch));
-                (first..=last).map(move |epoch| format!("{shard}.{epoch}"))
-            };
-            let unheard = first.keys().copied().flat_map(of).collect();
+            // The lease may have been given up and taken again meanwhile.
+            let epoch = |row: &Option<OwnerRow>| row.as_ref().map_or(0, |it| it.epoch);
+            let epochs = epoch(&first)..=epoch(&owner);
             // By the same answer no server knows which of them the standby has.
             self.acknowledged = acknowledged;
-            self.submit_until_noticed(&owners);
-            self.unheard.push(Unheard { from, to: self.lines_length(), owners: unheard });
+            self.submit_until_noticed(owner.as_ref());
+            self.unheard.push(Unheard { from, to: self.lines_length(), epochs });
         }
     }
 
-    /// Submits until each shard whose owner remembers more than the database has is another's, by its token:
-    /// its owner is fenced out by its next batch. What it ran has ended before.
-    fn submit_until_noticed(&mut self, before: &BTreeMap<u64, ShardOwner>) {
+    /// Submits until another owns the jobs, by its token, if the owner remembers more than the database has:
+    /// it is fenced out by its next batch. What it ran has ended before.
+    fn submit_until_noticed(&mut self, before: Option<&OwnerRow>) {
+        let Some(before) = before else { return };
         for _ in 0..MAX_TRIES {
-            let now = self.owners();
-            let is_noticed = |(owned): (&u64, &ShardOwner)| {
-                now.get().is_some_and(|now| now.token != owned.token || owned.batch <= now.batch)
-            };
-            if before.iter().all(is_noticed) {
+            let is_noticed = |now: OwnerRow| now.token != before.token || before.batch <= now.batch;
+            if self.owner_row().is_some_and(is_noticed) {
                 return;
             }
             self.submit_one();
@@ -419,15 +347,11 @@ impl Pool {
         panic!("an owner goes on without its batches: see {}", self.folder.display());
     }
 
-    /// Who owns each shard, or did last.
-    fn owners(&self) -> BTreeMap<u64, ShardOwner> {
-        let rows = self.ask("SELECT shard, epoch, token, batch FROM mainspring.shard");
-        let read = |row: &str| {
-            let [shard, epoch, token, batch] = row.split('|').collect::<Vec<_>>()[..] else { return None };
-            let (epoch, batch) = (epoch.parse().ok()?, batch.parse().ok()?);
-            Some((shard.parse().ok()?, ShardOwner { epoch, token: token.to_owned(), batch }))
-        };
-        rows.lines().filter_map(read).collect()
+    /// Who owns the jobs, or did last.
+    fn owner_row(&self) -> Option<OwnerRow> {
+        let row = self.ask("SELECT epoch, token, batch FROM mainspring.shard");
+        let [epoch, token, batch] = row.split('|').collect::<Vec<_>>()[..] else { return None };
+        Some(OwnerRow { epoch: epoch.parse().ok()?, token: token.to_owned(), batch: batch.parse().ok()? })
     }
 
     fn lines_length(&self) -> usize {
@@ -436,9 +360,6 @@ impl Pool {
 
     /// Waits until all that was acknowledged has ended, and stops the servers.
     pub(crate) fn settle(&mut self) {
-        if 1 < self.shards {
-            self.settle_job();
-        }
         let open =
             "SELECT (SELECT count(*) FROM mainspring.inbox) + (SELECT count(*) FROM mainspring.pending)
             + (SELECT count(*) FROM mainspring.run WHERE cause = 'once' AND mainspring.is_open(state))";

@@ -8,9 +8,6 @@
 //! | the same beside it | when a thread that sleeps is to spawn that program | its first line |
 //! | idle | | transactions of the database in a second while no client asks for anything |
 //!
-//! With a number of shards as the third argument the jobs are spread over so many, and only what the idle
-//! pool asks is measured, when each server has its part.
-//!
 //! The moments of records are those of the database: a trigger notes when a start record is inserted. A
 //! program reads the clock of the machine, which is the same one here.
 //!
@@ -41,9 +38,6 @@ const SERVERS: usize = 3;
 
 /// The most takeovers: an hour of them.
 const MAX_TAKEOVERS: usize = 180;
-
-/// The most shards: what the connections of the database suffice for.
-const MAX_SHARDS: usize = 16;
 
 /// How many one-shot jobs are submitted, and over how many seconds they are due.
 const JOBS: usize = 1_000;
@@ -80,7 +74,7 @@ fn started(program: &Path, folder: &Path, index: usize) -> Child {
 }
 
 impl Pool {
-    fn start(program: PathBuf, jobs: &str, shards: usize) -> Option<Pool> {
+    fn start(program: PathBuf, jobs: &str) -> Option<Pool> {
         let settings = ["fsync=on", "synchronous_commit=on"].map(str::to_owned);
         let database = Database::start_with(&settings)?;
         let folder = std::env::temp_dir().join(format!("mainspring-figures-{}", std::process::id()));
@@ -88,11 +82,6 @@ impl Pool {
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("jobs.toml"), jobs).unwrap();
         fs::write(folder.join("store"), database.url()).unwrap();
-        if 1 < shards {
-            let mut command = Command::new(&program);
-            command.args(["store", "shards", &shards.to_string(), "--store-file"]).arg(folder.join("store"));
-            assert!(command.stdout(Stdio::null()).status().unwrap().success(), "the jobs are spread");
-        }
         let servers = (0..SERVERS).map(|index| started(&program, &folder, index)).collect();
         let pool = Pool { program, folder, servers, database };
         pool.owner();
@@ -115,20 +104,6 @@ impl Pool {
             }
         }
         panic!("no server owns the jobs: see {}", self.folder.display());
-    }
-
-    /// Waits until each server owns its part of the shards.
-    fn share(&self, shards: usize) {
-        let least = format!(
-            "SELECT CASE count(*) WHEN {SERVERS} THEN min(o.shards) ELSE 0 END FROM (SELECT count(*) AS shards
-            FROM mainspring.shard WHERE clock_timestamp() < until GROUP BY owner) AS o"
-        );
-        let part = (shards / SERVERS).to_string();
-        assert!(
-            (0..MAX_TRIES).any(|_| self.ask(&least) == part),
-            "they share: see {}",
-            self.folder.display()
-        );
     }
 
     /// Waits until a number is there.
@@ -200,32 +175,24 @@ fn print(what: &str, unit: &str, mut values: Vec<i64>) {
     );
 }
 
+fn usage() -> ExitCode {
+    eprintln!("usage: pool_figures SERVER TAKEOVERS, at most {MAX_TAKEOVERS}");
+    ExitCode::from(2)
+}
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if is_mark(&arguments) {
         return ExitCode::SUCCESS;
     }
     let number = |text: &String| text.parse::<usize>().ok();
-    let (program, takeovers, shards) = match arguments.as_slice() {
-        [program, takeovers] => (program, number(takeovers), Some(1)),
-        [program, takeovers, shards] => (program, number(takeovers), number(shards)),
-        _ => (&String::new(), None, None),
-    };
-    let (Some(takeovers @ 1..=MAX_TAKEOVERS), Some(shards @ 1..=MAX_SHARDS)) = (takeovers, shards) else {
-        eprintln!("usage: pool_figures SERVER TAKEOVERS [SHARDS], at most {MAX_TAKEOVERS} and {MAX_SHARDS}");
-        return ExitCode::from(2);
-    };
+    let [program, takeovers] = arguments.as_slice() else { return usage() };
+    let Some(takeovers @ 1..=MAX_TAKEOVERS) = number(takeovers) else { return usage() };
     let program = PathBuf::from(program);
     let never = "[jobs.never]\ncron = '0 0 29 2 *'\nrun = ['/bin/true']\n";
-    let Some(pool) = Pool::start(program.clone(), never, shards) else { return ExitCode::SUCCESS };
-    if 1 < shards {
-        pool.share(shards);
-    }
+    let Some(pool) = Pool::start(program.clone(), never) else { return ExitCode::SUCCESS };
     let rate = pool.idle_rate();
-    println!("idle pool of {SERVERS}, {shards} shards: {rate} transactions a second");
-    if 1 < shards {
-        return ExitCode::SUCCESS;
-    }
+    println!("idle pool of {SERVERS}: {rate} transactions a second");
     println!("| what | count | least | p50 | p99 | most |\n|---|---|---|---|---|---|");
     let [records, processes] = pool.lateness_us();
     print("lateness of a start record", "us", records);
@@ -237,7 +204,7 @@ fn main() -> ExitCode {
     );
     drop(pool);
     let often = "[jobs.often]\nevery = '1s'\nrun = ['/bin/true']\n";
-    let Some(mut pool) = Pool::start(program, often, 1) else { return ExitCode::SUCCESS };
+    let Some(mut pool) = Pool::start(program, often) else { return ExitCode::SUCCESS };
     let times = (0..takeovers).map(|_| pool.takeover_ms()).collect();
     print("takeover after kill -9", "ms", times);
     ExitCode::SUCCESS

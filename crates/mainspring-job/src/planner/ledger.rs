@@ -20,7 +20,7 @@ use crate::holder::Holder;
 use crate::input::{RunRequest, Ticket};
 use crate::once::{OnceId, Submission};
 use crate::operation::{Answer, Batch, MAX_BATCH_OPERATIONS, Operation};
-use crate::output::{Output, Reply};
+use crate::output::{Output, Reply, Start};
 use crate::refusal::Refusal;
 use crate::run::{Run, RunKey};
 
@@ -230,6 +230,15 @@ impl Ledger {
         self.effects = waiting;
         self.sent.push_back(SentBatch { number: self.number, first, subjects, effects });
         Some(Batch::new(self.number, self.operations.drain(..count).collect()))
+    }
+
+    /// The starts that wait for the batch that was taken last.
+    pub(super) fn last_starts(&mut self) -> impl Iterator<Item = &mut Start> {
+        let effects = self.sent.back_mut().into_iter().flat_map(|sent| sent.effects.iter_mut());
+        effects.filter_map(|effect| match &mut effect.output {
+            Output::Start(start) => Some(start),
+            _ => None,
+        })
     }
 
     /// Hands out what rests on nothing that is not on disk.

@@ -50,6 +50,11 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
+    /// The fence of what starts by the batch of this number.
+    pub(super) fn fence(epoch: u64, batch_number: u64) -> u64 {
+        (epoch << NUMBER_BITS) + batch_number
+    }
+
     pub(super) fn new(epoch: u64) -> Numbers {
         Numbers { once: epoch << NUMBER_BITS, last: Timestamp::MIN, taken: BTreeSet::new() }
     }

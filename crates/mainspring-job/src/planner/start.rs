@@ -80,7 +80,9 @@ impl Planner {
         let (attempt, cause) = (live.run.attempt, live.run.cause);
         let (not_before, work) = (Some(at).filter(|at| now < *at), Arc::clone(&live.work));
         let worker = live.run.worker.expect("what starts is at a worker");
-        let start = Start { key: key.clone(), attempt, worker, cause, due, not_before, work };
+        // The batch that it is in says its fence.
+        let fence = 0;
+        let start = Start { key: key.clone(), attempt, worker, cause, due, not_before, work, fence };
         let crashes = match cause {
             Cause::Once => live.run.crashes,
             _ => self.jobs.crashes(&key.job),

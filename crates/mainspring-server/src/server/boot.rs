@@ -16,14 +16,14 @@ use std::time::Duration;
 
 use mainspring_job::{
     Command, Definitions, Input, Job, JobName, JobRecord, Lease, Limits, OutputKeeper, Prune,
-    Reader as StoreReader, Store, WorkerEvent,
+    Reader as StoreReader, Store, WorkerEvent, WorkerId,
 };
 
 use super::Server;
 use super::clients::Clients;
 use super::clock_steps::ClockSteps;
 use super::disk_reserve::DiskReserve;
-use super::execution::{Execution, LEAD, own_worker};
+use super::execution::{Execution, LEAD};
 use super::files::Files;
 use super::host::{Host, HostKind, of_host};
 use super::lease_state::LeaseState;
@@ -121,7 +121,9 @@ impl Server {
     pub fn prepare(serving: Serving, mut stores: Stores, lease: Lease) -> Result<Server, Error> {
         let Serving { data, files, reader, stopping, rates, keeping, control, .. } = serving;
         let Serving { mut execution, host, listener, log, .. } = serving;
-        execution.owned_by(lease);
+        if lease.lasts.is_some() {
+            execution.may_be_lost();
+        }
         follow_clock(lease, stores.asked);
         let stored = StoreContents::read(&mut *stores.store).map_err(Error::Store)?;
         let setup = |what| move |source| Error::Setup { what, source };
@@ -135,7 +137,7 @@ impl Server {
         let mut limits = Limits::default();
         limits.lead = LEAD;
         let execution_note = execution.note();
-        let worker = own_worker(lease, &*execution);
+        let worker = execution.worker(WorkerId(lease.epoch));
         let mut server = Server {
             owner: Owner::start(stores.store, stores.reader, lease, stores.asked, limits)?,
             reserve,
@@ -166,7 +168,10 @@ impl Server {
             data,
         };
         server.clients.adopt(listener.streams, began).map_err(setup("connections of the listener"))?;
-        server.owner.tell(Input::Worker(WorkerEvent::Present(worker)));
+        server
+            .owner
+            .tell_all(worker.map(|worker| Input::Worker(WorkerEvent::Present(worker))).into_iter().collect());
+        server.owner.tell_all(server.work.facts());
         match server.restore(stored, own, began) {
             Ok(()) => {
                 execution_note.iter().for_each(|text| server.note(began.wall, text));

@@ -15,7 +15,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
-use mainspring_job::{Action, Lease, Start, WorkerLabel};
+use mainspring_job::{Action, Start, WorkerLabel};
 
 use super::execution::{AttemptKey, Execution, StartFailure, StartOutcome};
 use mainspring_action::body::{Body, PROCESS};
@@ -44,8 +44,6 @@ pub struct Commands {
     cgroup_note: Option<String>,
     /// Why no keeper stands beside the server, if one should.
     keeper_note: Option<String>,
-    /// What a receiver tells a process of an older owner by: the epoch.
-    fence: String,
 }
 
 impl Commands {
@@ -69,7 +67,6 @@ impl Commands {
             executor: Executor::of_at_most(capacity).with_cgroups(cgroups),
             deliveries: Deliveries::of_at_most(capacity)?,
             users,
-            fence: String::new(),
             orphans: Orphans::of_ours(),
         })
     }
@@ -89,14 +86,11 @@ impl Execution for Commands {
         self.capacity
     }
 
-    fn owned_by(&mut self, lease: Lease) {
-        if lease.lasts.is_some() {
-            match Keeper::start() {
-                Ok(keeper) => self.executor.set_keeper(keeper),
-                Err(error) => self.keeper_note = Some(format!("what runs may outlive this server: {error}")),
-            }
+    fn may_be_lost(&mut self) {
+        match Keeper::start() {
+            Ok(keeper) => self.executor.set_keeper(keeper),
+            Err(error) => self.keeper_note = Some(format!("what runs may outlive this server: {error}")),
         }
-        self.fence = lease.epoch.to_string();
     }
 
     fn labels(&self) -> Vec<(WorkerLabel, u32)> {
@@ -140,7 +134,8 @@ impl Execution for Commands {
             }
         };
         let spec = spec.map_err(StartFailure::ever)?;
-        let started = self.executor.start(&spec, &variables(&values, &self.fence), attempted, now);
+        let started =
+            self.executor.start(&spec, &variables(&values, &start.fence.to_string()), attempted, now);
         let pid = started.map_err(|error| StartFailure::for_reason(error.is_shortage(), &error))?;
         Ok(StartOutcome::As(format!("pid {pid}")))
     }

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`Commands`](super::commands) | processes and webhooks, for the server |
 //! | `Handlers` of mainspring-embed | functions of the program that the loop runs in |
+//! | `PoolExecution` of mainspring-cluster | nothing itself: the workers of a pool do, and report |
 //!
 //! Each attempt that was started is reported as ended exactly once, by `turn`, `give_up`, `give_all_up`,
 //! `leave` or `close`; or `leave` lets go of it, and its end is not known.
@@ -18,7 +19,7 @@ use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use mainspring_job::{Action, Lease, RunKey, Start, Worker, WorkerId, WorkerLabel};
+use mainspring_job::{Action, Assignment, Input, RunKey, Start, Worker, WorkerId, WorkerLabel};
 
 use mainspring_exec::clock::Moment;
 use mainspring_exec::run::Reports;
@@ -45,6 +46,8 @@ pub enum StartOutcome {
     As(String),
     /// There is nothing to be done: a mail of output, and there is none.
     Nothing,
+    /// A worker of the pool starts it: its end comes with [`Execution::facts`].
+    Elsewhere,
 }
 
 /// Why an attempt is not started.
@@ -68,18 +71,30 @@ impl StartFailure {
     }
 }
 
-/// The one worker of the server that has a lease: that server.
-pub(super) fn own_worker(lease: Lease, execution: &dyn Execution) -> Worker {
-    Worker::new(WorkerId(lease.epoch), "this server", execution.capacity()).with_labels(execution.labels())
-}
-
 /// See the head of this file.
 pub trait Execution: Debug + Send {
     /// What people are told of it when the loop begins.
     fn note(&self) -> Option<String>;
 
-    /// By what the server owns the jobs, before it starts any. What has no use for that does nothing.
-    fn owned_by(&mut self, _lease: Lease) {}
+    /// The server may lose the right to carry anything out while it lives, as its lease may run out. Called
+    /// before the first start, or not at all.
+    fn may_be_lost(&mut self) {}
+
+    /// The worker that it is, under this id. `None`: others carry out what starts, and [`facts`](Self::facts)
+    /// says which.
+    fn worker(&self, id: WorkerId) -> Option<Worker> {
+        Some(Worker::new(id, "this server", self.capacity()).with_labels(self.labels()))
+    }
+
+    /// What a worker is to know of a start, where others carry it out: it is written with the record.
+    fn assignment(&self, _start: &Start) -> Option<Assignment> {
+        None
+    }
+
+    /// What others have reported since the last call: workers that come and go, and ends of what they ran.
+    fn facts(&mut self) -> Vec<Input> {
+        Vec::new()
+    }
 
     /// What runs may go on until this boot time, whatever becomes of the server. What cannot outlive the
     /// server does nothing.

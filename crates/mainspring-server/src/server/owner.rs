@@ -174,17 +174,17 @@ impl Owner {
     }
 
     /// Gives the store's thread all that the planner has decided, as far as the thread takes it.
-    /// `watch` sees each batch before, and the planner that decided it.
-    pub(super) fn send_batches(&mut self, now: Moment, mut watch: impl FnMut(&Planner, &Batch)) {
+    /// `watch` sees each batch before, with the planner that decided it, and adds what goes with it.
+    pub(super) fn send_batches(&mut self, now: Moment, mut watch: impl FnMut(&mut Planner, &mut Batch)) {
         while self.writer.takes_batch() {
-            let Some(batch) = self.planner.take_batch() else {
+            let Some(mut batch) = self.planner.take_batch() else {
                 (self.writer.has_more, self.writer.backlog_count) = (false, 0);
                 return;
             };
             debug_assert!(batch.operations.len() <= MAX_BATCH_OPERATIONS, "a batch keeps its limit");
             let count = self.writer.backlog_count.saturating_sub(batch.operations.len());
             self.writer.backlog_count = count;
-            watch(&self.planner, &batch);
+            watch(&mut self.planner, &mut batch);
             self.writer.commit(batch, now);
         }
         self.writer.has_more = true;

@@ -16,7 +16,7 @@ use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use mainspring_job::{Failure, Input, JobName, Outcome, RunKey, Start};
+use mainspring_job::{Assignment, Failure, Input, JobName, Outcome, RunKey, Start};
 
 use super::early_start::EarlyStarts;
 use super::execution::{AttemptKey, Execution, StartFailure, StartOutcome};
@@ -58,6 +58,16 @@ impl Work {
     /// What runs is to be over at this boot time, whatever becomes of the server.
     pub(super) fn holds_until(&mut self, until: Duration) {
         self.execution.holds_until(until);
+    }
+
+    /// What others have reported since the last call.
+    pub(super) fn facts(&mut self) -> Vec<Input> {
+        self.execution.facts()
+    }
+
+    /// What a worker is to know of a start, where others carry it out.
+    pub(super) fn assignment(&self, start: &Start) -> Option<Assignment> {
+        self.execution.assignment(start)
     }
 
     /// How many runs there may be at one time.
@@ -109,6 +119,7 @@ impl Work {
             _ => format!("{} late", Span(Duration::from_millis(u64::try_from(late_ms).unwrap_or(0)))),
         };
         match self.execute(&start, now, log) {
+            Ok(StartOutcome::Elsewhere) => {}
             Ok(StartOutcome::Nothing) => {
                 return self.end_all(vec![AttemptEnd::new(attempted, Outcome::Succeeded)]);
             }
