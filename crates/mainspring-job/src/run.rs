@@ -219,8 +219,7 @@ pub struct Run {
     pub started: Option<Timestamp>,
     /// When the last attempt's end was recorded, or when it became clear that there will be none.
     pub ended: Option<Timestamp>,
-    /// Where the last attempt runs or ran. `None` if there was none, or if the store does not keep it: a
-    /// store that one server has need not, because nothing of an earlier server runs any more.
+    /// Where the last attempt runs or ran. `None` if there was none, or if it was not said.
     pub worker: Option<WorkerId>,
     /// How the last attempt ended.
     pub outcome: Option<Outcome>,

@@ -16,7 +16,7 @@
 //! Does not try again: what may be tried again is known to the caller.
 
 use std::future::poll_fn;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use mainspring_job::StoreError;
@@ -27,7 +27,7 @@ use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{AsyncMessage, Client, Config, NoTls, Row, Socket};
 
-use super::fault::{CallProgress, ends_session, lost, mapped, unfit};
+use super::fault::{CallProgress, ends_session, lost, mapped};
 use super::location::{Location, OF_OWNER};
 use super::tls;
 use super::value::Value;
@@ -59,11 +59,11 @@ pub(super) struct Connection {
     is_pooled: bool,
     /// What each session listens to, if anything.
     channel: Option<&'static str>,
+    /// What a notification there says that is for us; empty: each is.
+    wanted: Arc<Mutex<String>>,
     /// Is notified when something comes there.
     notified: Arc<Notify>,
     client: Option<Client>,
-    /// The places of the operations for which the last batch was refused: they are not new.
-    unfit: Option<String>,
     /// How long a call may take.
     patience: Duration,
     runtime: Runtime,
@@ -87,9 +87,9 @@ impl Connection {
             session,
             is_pooled: false,
             channel: None,
+            wanted: Arc::default(),
             notified: Arc::new(Notify::new()),
             client: None,
-            unfit: None,
             patience: CALL_TIMEOUT,
             runtime: runtime.map_err(|error| StoreError::Io(error.into()))?,
         })
@@ -111,6 +111,11 @@ impl Connection {
     /// The same.
     pub(super) fn listening(location: &Location, channel: &'static str) -> Result<Connection, StoreError> {
         Ok(Connection { channel: Some(channel), ..Connection::new(location, OF_OWNER)? })
+    }
+
+    /// Hears only what says this from now on.
+    pub(super) fn hear(&self, wanted: String) {
+        *self.wanted.lock().unwrap_or_else(PoisonError::into_inner) = wanted;
     }
 
     /// Whether a pooler stands before the database, as far as the session has shown it.
@@ -170,7 +175,6 @@ impl Connection {
         match answer {
             Ok(Ok(rows)) => Ok(rows),
             Ok(Err(error)) => {
-                self.unfit = unfit(&error);
                 if ends_session(&error) {
                     self.client = None;
                 }
@@ -181,11 +185,6 @@ impl Connection {
                 Err(lost(CallProgress::Sent))
             }
         }
-    }
-
-    /// The places of the operations that the column batch of the last batch was refused for, once.
-    pub(super) fn take_unfit(&mut self) -> Option<String> {
-        self.unfit.take()
     }
 
     /// Does several statements without values, in one transaction if they say so.
@@ -240,11 +239,12 @@ impl Connection {
     fn try_host(&mut self, config: &Config, longest: Duration) -> Result<(), Option<tokio_postgres::Error>> {
         self.client = None;
         let listen = self.channel.filter(|_| !self.is_pooled).map(|channel| format!("LISTEN {channel}"));
-        let (notified, tls) = (Arc::clone(&self.notified), self.location.tls());
+        let heard = Heard { notified: Arc::clone(&self.notified), wanted: Arc::clone(&self.wanted) };
+        let tls = self.location.tls();
         let made = self.runtime.block_on(async {
             let client = match tls {
-                Some(tls) => begin(config, tls, notified, longest).await,
-                None => begin(config, NoTls, notified, longest).await,
+                Some(tls) => begin(config, tls, heard, longest).await,
+                None => begin(config, NoTls, heard, longest).await,
             }?;
             if let Some(listen) = listen {
                 timeout(CALL_TIMEOUT, client.batch_execute(&listen)).await.map_err(|_| None)??;
@@ -261,11 +261,26 @@ fn is_refused(error: &tokio_postgres::Error) -> bool {
     error.as_db_error().is_some_and(|refused| refused.message().contains("startup parameter"))
 }
 
+/// What is to be done with notifications.
+struct Heard {
+    notified: Arc<Notify>,
+    wanted: Arc<Mutex<String>>,
+}
+
+impl Heard {
+    fn hear(&self, told: &str) {
+        let wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
+        if wanted.is_empty() || *wanted == told {
+            self.notified.notify_one();
+        }
+    }
+}
+
 /// Makes a session, in the clear or not.
 async fn begin<T>(
     config: &Config,
     tls: T,
-    notified: Arc<Notify>,
+    heard: Heard,
     longest: Duration,
 ) -> Result<Client, Option<tokio_postgres::Error>>
 where
@@ -276,8 +291,8 @@ where
     // It ends with the client; each call says what it failed with.
     tokio::spawn(async move {
         while let Some(Ok(message)) = poll_fn(|context| session.poll_message(context)).await {
-            if matches!(message, AsyncMessage::Notification(_)) {
-                notified.notify_one();
+            if let AsyncMessage::Notification(told) = message {
+                heard.hear(told.payload());
             }
         }
     });

@@ -1,7 +1,7 @@
 //! The store in a database as the source or the target of a copy.
 //!
 //! ```text
-//!  BEGIN ─ the row of the shard, locked: no server can take it ─ FETCH, or INSERT, some rows at a time ─ COMMIT
+//!  BEGIN ─ the row of the planner, locked: no server can take it ─ FETCH, or INSERT, some rows at a time ─ COMMIT
 //! ```
 //!
 //! Cost: a round trip for each hundred rows, in one transaction.
@@ -19,10 +19,9 @@ use super::location::{Location, OF_OWNER};
 use super::schema;
 use super::value::Value;
 
-/// What holds the shard while it is copied. A machine that is busy may need long for some rows of SQLite.
+/// What keeps servers out while it is copied. A machine that is busy may need long for some rows of SQLite.
 const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ; SET LOCAL statement_timeout = 0; \
-    SET LOCAL lock_timeout = '5s'; SET LOCAL idle_in_transaction_session_timeout = '10min'; \
-    INSERT INTO mainspring.shard (shard) VALUES (0) ON CONFLICT DO NOTHING";
+    SET LOCAL lock_timeout = '5s'; SET LOCAL idle_in_transaction_session_timeout = '10min';";
 
 /// A database without a server.
 #[derive(Debug)]
@@ -61,22 +60,32 @@ impl PostgresCopy {
     fn hold(&mut self) -> ReadResult<()> {
         self.connection.script("begin a copy", BEGIN)?;
         let sql = "SELECT owner, CASE WHEN owner <> '' AND clock_timestamp() <= until + interval '1 s' THEN
-            ceil(extract(epoch FROM until - clock_timestamp()) + 1)::int8 END FROM mainspring.shard FOR UPDATE";
-        let shards = self.call("lock the shard", sql, &[])?;
-        if shards.len() != 1 {
-            let text = format!(
-                "it has {} shards, and only one can be copied: `mainspring store shards 1` brings them together",
-                shards.len()
-            );
-            return Err(StoreError::Io(text.into()));
-        }
-        let held: Option<i64> = shards[0].try_get(1).map_err(|_| unreadable("time", "the lease"))?;
+            ceil(extract(epoch FROM until - clock_timestamp()) + 1)::int8 END FROM mainspring.planner FOR UPDATE";
+        let rows = self.call("lock the planner", sql, &[])?;
+        let planner = rows.first().ok_or(StoreError::Busy)?;
+        let held: Option<i64> = planner.try_get(1).map_err(|_| unreadable("time", "the lease"))?;
         if held.is_some() {
-            let owner = read(shards[0].get(0)).into_owned();
+            let owner = read(planner.get(0)).into_owned();
             let text = format!("{owner} owns the jobs: stop all servers first");
             return Err(StoreError::Io(text.into()));
         }
         Ok(())
+    }
+}
+
+/// The columns of `job` that are not in its row.
+const LAST: [&str; 4] = ["last_nominal", "last_series", "last_state", "last_ended"];
+
+/// Where the rows of a table go, and which of them. Cells of a document are known by their places.
+fn parts(table: &Table) -> Vec<(&'static str, String)> {
+    match table.name {
+        "run" => {
+            let state = table.columns.iter().position(|(name, _)| *name == "state").unwrap_or_default();
+            let is_open = format!("r->>{state} IN ('scheduled', 'queued', 'running')");
+            vec![("open_run", is_open.clone()), ("history", format!("NOT {is_open}"))]
+        }
+        "attempt" => vec![("past_attempt", "true".to_owned())],
+        name => vec![(name, "true".to_owned())],
     }
 }
 
@@ -92,7 +101,7 @@ fn cell(text: Option<String>, kind: Kind) -> ReadResult<Cell> {
 impl Source for PostgresCopy {
     fn head(&mut self) -> ReadResult<Head> {
         self.hold()?;
-        let waiting = "SELECT count(*) FROM mainspring.inbox WHERE refusal = ''";
+        let waiting = "SELECT count(*) FROM mainspring.inbox WHERE refusal = '' AND NOT is_taken";
         let waiting = self.number("count the inbox", waiting)?;
         if 0 < waiting {
             let text = format!(
@@ -100,9 +109,9 @@ impl Source for PostgresCopy {
             );
             return Err(StoreError::Io(text.into()));
         }
-        let sql = "SELECT greatest(s.epoch, e.last_value), s.owner, s.machine_start, s.is_paused, s.pause_until,
-            s.pause_note, s.jobs, s.pending, s.open, s.runs, s.dead FROM mainspring.shard AS s, mainspring.epoch AS e";
-        let rows = self.call("read the shard", sql, &[])?;
+        let sql = "SELECT epoch, owner, machine_start, is_paused, pause_until, pause_note, jobs, pending, open, runs, dead
+            FROM mainspring.planner";
+        let rows = self.call("read the planner", sql, &[])?;
         let row = rows.first().ok_or(StoreError::Busy)?;
         Ok(Head {
             epoch: row.get(0),
@@ -120,7 +129,7 @@ impl Source for PostgresCopy {
         let sql = format!(
             "DECLARE copied NO SCROLL CURSOR FOR SELECT ARRAY[{}] FROM mainspring.{}",
             texts.join(", "),
-            table.name
+            if table.name == "job" { "job_list" } else { table.name }
         );
         self.call("declare a cursor", &sql, &[])?;
         loop {
@@ -161,17 +170,18 @@ impl Target for PostgresCopy {
             };
             format!("(r->>{index})::{kind}")
         };
-        let mut names = table.names();
-        let mut values: Vec<String> = table.columns.iter().enumerate().map(typed).collect();
-        if !["once_key", "attempt"].contains(&table.name) {
-            names.push_str(", shard");
-            values.push("0".to_owned());
-        }
-        let sql = format!(
-            "INSERT INTO mainspring.{} ({names}) OVERRIDING SYSTEM VALUE SELECT {} FROM unnest($1) AS r",
-            table.name,
-            values.join(", ")
-        );
+        // How a job ran last is in its runs.
+        let places = || table.columns.iter().enumerate().filter(|(_, (name, _))| !LAST.contains(name));
+        let names = places().map(|(_, (name, _))| *name).collect::<Vec<_>>().join(", ");
+        let values = places().map(typed).collect::<Vec<_>>().join(", ");
+        let added = parts(table).into_iter().map(|(part, condition)| {
+            format!(
+                "INSERT INTO mainspring.{part} ({names}) OVERRIDING SYSTEM VALUE
+                    SELECT {values} FROM unnest($1) AS r WHERE {condition} RETURNING 1"
+            )
+        });
+        let added = added.enumerate().map(|(index, sql)| format!("part_{index} AS ({sql})"));
+        let sql = format!("WITH {} SELECT 1", added.collect::<Vec<_>>().join(", "));
         let document = |row: Vec<Cell>| {
             let cells = row.into_iter().map(|cell| match cell {
                 Cell::Nothing => serde_json::Value::Null,
@@ -190,9 +200,12 @@ impl Target for PostgresCopy {
     }
 
     fn finish(&mut self, head: &Head) -> ReadResult<()> {
-        let sql = "UPDATE mainspring.shard SET epoch = $1, owner = $2, machine_start = $3, is_paused = $4 <> 0,
+        // A file that was in force is not one that the database never had.
+        let sql = "UPDATE mainspring.planner SET epoch = $1, owner = $2, machine_start = $3, is_paused = $4 <> 0,
             pause_until = $5, pause_note = $6, jobs = $7, pending = $8, open = $9, runs = $10, dead = $11,
-            token = gen_random_uuid(), address = '', server = NULL, machine = '', until = '-infinity', batch = 0, answers = ''";
+            once = (SELECT count(*) FROM mainspring.history WHERE cause = 'once' AND state <> 'dead'),
+            sources = ARRAY(SELECT DISTINCT source FROM mainspring.job WHERE source IS NOT NULL),
+            token = gen_random_uuid(), address = '', server = '', machine = '', until = '-infinity', batch = 0, answers = ''";
         let mut values = vec![
             Value::Int(head.epoch),
             Value::text(&head.owner),
@@ -202,17 +215,15 @@ impl Target for PostgresCopy {
             Value::text(&head.pause_note),
         ];
         values.extend(head.counts.map(Value::Int));
-        self.call("write the shard", sql, &values)?;
-        // As a migration does: a file that was in force is not one that the database never had.
-        let sql = "WITH of_jobs AS (SELECT DISTINCT source AS name FROM mainspring.job WHERE source IS NOT NULL),
-            kept AS (INSERT INTO mainspring.source (name) SELECT name FROM of_jobs ON CONFLICT DO NOTHING)
-            INSERT INTO mainspring.source_part (name, shard) SELECT name, 0 FROM of_jobs ON CONFLICT DO NOTHING";
-        self.call("keep the sources", sql, &[])?;
+        self.call("write the planner", sql, &values)?;
+        let sql = "UPDATE mainspring.job AS j SET over = mainspring.over_of(j.name)";
+        self.call("count the runs of jobs", sql, &[])?;
+        // The attempt that was under way is the run's own.
+        self.call("leave attempts out", "DELETE FROM mainspring.past_attempt WHERE ended IS NULL", &[])?;
         // Sequences do not roll back, and a greater number does no harm.
-        let sql = "SELECT setval('mainspring.epoch', greatest($1, last_value, 1)),
-            setval(pg_get_serial_sequence('mainspring.audit', 'number'), (SELECT coalesce(max(number), 0) + 1 FROM mainspring.audit), false)
-            FROM mainspring.epoch";
-        self.call("count on", sql, &[Value::Int(head.epoch)])?;
+        let sql = "SELECT setval(pg_get_serial_sequence('mainspring.audit', 'number'),
+            (SELECT coalesce(max(number), 0) + 1 FROM mainspring.audit), false)";
+        self.call("count on", sql, &[])?;
         if !self.connection.is_open() {
             return Err(StoreError::Io("the session ended, and what was copied is not kept".into()));
         }

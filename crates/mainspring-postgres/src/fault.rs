@@ -43,13 +43,6 @@ pub(super) fn mapped(what: &str, error: &Error, progress: CallProgress) -> Store
     }
 }
 
-/// Which operations the function `unfit` says do not fit a column batch: their places, with spaces between.
-/// The batch was undone.
-pub(super) fn unfit(error: &Error) -> Option<String> {
-    let refused = error.as_db_error().filter(|refused| refused.code().code() == "MS001")?;
-    refused.detail().map(str::to_owned)
-}
-
 /// The connection ended, or nothing was answered in time.
 pub(super) fn lost(progress: CallProgress) -> StoreError {
     match progress {

@@ -1,4 +1,4 @@
-//! Requests to the owner through the database: a table of requests, and one of replies.
+//! Requests to the planner through the database: a row each, which is the place of its reply too.
 //!
 //! ```text
 //!  SELECT mainspring.submit(..) ─┐                ┌─ done and removed in one commit; or its refusal is kept
@@ -86,8 +86,7 @@ impl Inbox {
     /// # Errors
     /// When they cannot be read.
     pub fn waiting(&mut self) -> Result<Vec<Entry>, StoreError> {
-        let sql =
-            "SELECT id, request, actor, waits FROM mainspring.inbox WHERE refusal = '' ORDER BY id LIMIT $1";
+        let sql = "SELECT id, request, actor, waits FROM mainspring.inbox WHERE refusal = '' AND NOT is_taken ORDER BY id LIMIT $1";
         let rows = self.connection.call("read the inbox", sql, &[Value::Int(MAX_TAKEN)])?;
         let entry = |row: &Row| Entry {
             id: row.get(0),
@@ -103,7 +102,10 @@ impl Inbox {
     /// # Errors
     /// When the database does not answer; `Unknown` if it may be out.
     pub fn take(&mut self, id: i64) -> Result<bool, StoreError> {
-        let sql = "DELETE FROM mainspring.inbox WHERE id = $1 RETURNING id";
+        // Where somebody waits for it, the row is the place of the reply.
+        let sql = "WITH gone AS (DELETE FROM mainspring.inbox WHERE id = $1 AND NOT waits RETURNING id),
+            taken AS (UPDATE mainspring.inbox SET is_taken = true WHERE id = $1 AND waits AND NOT is_taken RETURNING id)
+            SELECT id FROM gone UNION ALL SELECT id FROM taken";
         Ok(!self.connection.call("take out of the inbox", sql, &[Value::Int(id)])?.is_empty())
     }
 
@@ -116,17 +118,12 @@ impl Inbox {
         self.connection.call("refuse", sql, &[Value::Int(id), Value::text(why)]).map(drop)
     }
 
-    /// Leaves a reply for a server that waits, and drops those that none fetched within the hour.
+    /// Leaves a reply for a server that waits.
     ///
     /// # Errors
     /// When the database does not answer.
     pub fn reply(&mut self, id: i64, response: &str) -> Result<(), StoreError> {
-        let sql = "WITH old AS (DELETE FROM mainspring.reply WHERE at < clock_timestamp() - interval '1 h')
-            , told AS (SELECT pg_notify($3, ''))
-            INSERT INTO mainspring.reply (id, response) SELECT $1, $2 FROM told ON CONFLICT DO NOTHING";
-        self.connection
-            .call("reply", sql, &[Value::Int(id), Value::text(response), Value::text(REPLY_CHANNEL)])
-            .map(drop)
+        self.reply_all(&[(id, response.to_owned())])
     }
 
     /// Asks the owner something, and returns the number of that.
@@ -142,7 +139,8 @@ impl Inbox {
         Ok(rows.first().ok_or(StoreError::Busy)?.get(0))
     }
 
-    /// Leaves replies, and takes the requests out that are there still: at once, or not at all.
+    /// Leaves replies, and takes the requests out that are there still: at once, or not at all. Replies that
+    /// none fetched within the hour go.
     ///
     /// # Errors
     /// When the database does not answer.
@@ -150,15 +148,13 @@ impl Inbox {
         if replies.is_empty() {
             return Ok(());
         }
-        let sql = "WITH old AS (DELETE FROM mainspring.reply WHERE at < clock_timestamp() - interval '1 h'),
-            answered AS (SELECT id::int8, response FROM unnest($1::text[], $2::text[]) AS a (id, response)),
-            done AS (DELETE FROM mainspring.inbox WHERE id IN (SELECT id FROM answered)),
-            told AS (SELECT pg_notify($3, ''))
-            INSERT INTO mainspring.reply (id, response) SELECT id, response FROM answered, told
-            ON CONFLICT DO NOTHING";
-        let ids = replies.iter().map(|(id, _)| id.to_string()).collect();
+        let sql = "WITH old AS (DELETE FROM mainspring.inbox WHERE is_taken AND at < clock_timestamp() - interval '1 h'),
+            answered AS (UPDATE mainspring.inbox AS i SET is_taken = true, response = a.response
+                FROM unnest($1, $2) AS a (id, response) WHERE i.id = a.id)
+            SELECT pg_notify($3, '')::text";
+        let ids = replies.iter().map(|(id, _)| *id).collect();
         let responses = replies.iter().map(|(_, response)| kept(response).into_owned()).collect();
-        let values = [Value::Texts(ids), Value::Texts(responses), Value::text(REPLY_CHANNEL)];
+        let values = [Value::Ints(ids), Value::Texts(responses), Value::text(REPLY_CHANNEL)];
         self.connection.call("reply", sql, &values).map(drop)
     }
 
@@ -187,9 +183,8 @@ impl Inbox {
     /// # Errors
     /// When the database does not answer; `Unknown` if they may be taken.
     pub fn take_replies(&mut self, ids: &[i64]) -> Result<Vec<(i64, String)>, StoreError> {
-        let sql = "DELETE FROM mainspring.reply WHERE id IN (SELECT unnest($1::text[])::int8) RETURNING id, response";
-        let ids = ids.iter().map(ToString::to_string).collect();
-        let rows = self.connection.call("take replies", sql, &[Value::Texts(ids)])?;
+        let sql = "DELETE FROM mainspring.inbox WHERE id = ANY ($1) AND response IS NOT NULL RETURNING id, response";
+        let rows = self.connection.call("take replies", sql, &[Value::Ints(ids.to_vec())])?;
         Ok(rows.iter().map(|row| (row.get(0), read(row.get(1)).into_owned())).collect())
     }
 }

@@ -6,8 +6,7 @@
 //!
 //! Cost: none.
 //!
-//! Three words are read here, and not by the client library: `sslmode`, `sslrootcert`, and `journal`, which
-//! says from how many operations on a batch goes into the write buffer, or `off`.
+//! Two words are read here, and not by the client library: `sslmode` and `sslrootcert`.
 //!
 //! Does not connect. TLS is spoken where `sslmode` is `require` or `verify-full`: both check the certificate
 //! and the name of the host. Sockets of this machine have none.
@@ -16,7 +15,6 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use mainspring_job::MAX_BATCH_OPERATIONS;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 
@@ -47,7 +45,6 @@ const SEARCH_PATH: &str = "-c search_path=pg_catalog,pg_temp";
 pub struct Location {
     config: Config,
     tls: Option<Connector>,
-    buffer_from: Option<usize>,
 }
 
 /// A text without what is read here and not by tokio-postgres.
@@ -56,11 +53,10 @@ struct LocationParts {
     rest: String,
     mode: Option<String>,
     authorities: Option<String>,
-    journal: Option<String>,
 }
 
 impl LocationParts {
-    /// Takes `sslmode`, `sslrootcert` and `journal` out.
+    /// Takes `sslmode` and `sslrootcert` out.
     fn of(text: &str) -> LocationParts {
         let mut parted = LocationParts::default();
         if !text.contains("://") {
@@ -88,24 +84,9 @@ impl LocationParts {
         match name {
             "sslmode" => self.mode = Some(value.to_owned()),
             "sslrootcert" => self.authorities = Some(value.to_owned()),
-            "journal" => self.journal = Some(value.to_owned()),
             _ => return false,
         }
         true
-    }
-
-    /// From how many operations on a batch goes into the write buffer.
-    fn buffer_from(&self) -> Result<Option<usize>, String> {
-        match self.journal.as_deref() {
-            None => Ok(None),
-            Some("off") => Ok(Some(usize::MAX)),
-            Some(text) => text
-                .parse()
-                .ok()
-                .filter(|count| (1..=MAX_BATCH_OPERATIONS).contains(count))
-                .map(Some)
-                .ok_or_else(|| format!("journal is off, or a number from 1 to {MAX_BATCH_OPERATIONS}")),
-        }
     }
 
     /// How the database is spoken to, if not in the clear.
@@ -151,7 +132,7 @@ impl Location {
             .rest
             .parse()
             .map_err(|_| "it is no URL of a database, such as postgres://USER@HOST/DATABASE".to_owned())?;
-        let (mut tls, buffer_from) = (parted.connector()?, parted.buffer_from()?);
+        let mut tls = parted.connector()?;
         if config.get_hosts().is_empty() {
             return Err("it names no host".to_owned());
         }
@@ -172,17 +153,12 @@ impl Location {
         if tls.is_some() {
             config.ssl_mode(SslMode::Require);
         }
-        Ok(Location { config, tls, buffer_from })
+        Ok(Location { config, tls })
     }
 
     /// How its sessions are encrypted, if they are.
     pub(super) fn tls(&self) -> Option<Connector> {
         self.tls.clone()
-    }
-
-    /// From how many operations on a batch goes into the write buffer, where that is said.
-    pub(super) fn buffer_from(&self) -> Option<usize> {
-        self.buffer_from
     }
 
     /// Whether it has a password, which other users read in an argument when they list processes.
@@ -269,22 +245,6 @@ mod tests {
         for bad in ["postgres://ada:s3cret@db1:x/jobs", "s3cret", "postgres://u:s3cret@h/d?sslmode=maybe"] {
             let error = Location::parse(bad).unwrap_err();
             assert!(!error.contains("s3cret"), "{error}");
-        }
-    }
-
-    #[test]
-    fn how_large_a_batch_of_the_journal_is_can_be_said() {
-        for (text, from) in [
-            ("postgres://ada@db1/jobs", None),
-            ("postgres://ada@db1/jobs?journal=off", Some(usize::MAX)),
-            ("postgres://ada@db1/jobs?journal=1&application_name=a", Some(1)),
-            ("host=db1 journal=1024 user=ada", Some(1_024)),
-        ] {
-            assert_eq!(Location::parse(text).unwrap().buffer_from(), from, "{text}");
-        }
-        for wrong in ["0", "1025", "on", "", "-1"] {
-            let error = Location::parse(&format!("postgres://ada@db1/jobs?journal={wrong}")).unwrap_err();
-            assert_eq!(error, "journal is off, or a number from 1 to 1024");
         }
     }
 

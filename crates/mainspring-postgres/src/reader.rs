@@ -35,7 +35,7 @@ impl PostgresReader {
     /// When the database does not answer.
     pub fn lease(&mut self) -> Result<HeldLease, StoreError> {
         let sql = "SELECT epoch, batch, greatest(0, CASE WHEN until > '-infinity'
-                THEN extract(epoch FROM until - clock_timestamp()) * 1000 ELSE 0 END)::int8 FROM mainspring.shard";
+                THEN extract(epoch FROM until - clock_timestamp()) * 1000 ELSE 0 END)::int8 FROM mainspring.planner";
         let rows = self.connection.call("look at the lease", sql, &[])?;
         let number = |index| rows.first().map_or(0, |row| mainspring_rows::unsigned(row.get(index)));
         let [epoch, batch, left_ms] = [0, 1, 2].map(number);

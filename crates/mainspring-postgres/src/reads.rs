@@ -20,7 +20,6 @@ use mainspring_job::{
 use super::outputs;
 use super::read;
 use super::reader::PostgresReader;
-use super::shard::Shard;
 use super::store::PostgresStore;
 
 // A blanket impl for all that has a connection would be one for types of other crates too, which the language
@@ -34,7 +33,7 @@ macro_rules! reads_by_asking {
                 up_to: Timestamp,
                 limit: usize,
             ) -> Result<Vec<Once>, StoreError> {
-                read::load(&mut self.connection, Shard::WHOLE, after, up_to, limit)
+                read::load(&mut self.connection, after, up_to, limit)
             }
 
             fn load_ids(
@@ -43,31 +42,31 @@ macro_rules! reads_by_asking {
                 up_to: Timestamp,
                 limit: usize,
             ) -> Result<Vec<OnceId>, StoreError> {
-                read::load_ids(&mut self.connection, Shard::WHOLE, after, up_to, limit)
+                read::load_ids(&mut self.connection, after, up_to, limit)
             }
 
             fn jobs(&mut self) -> Result<(Vec<JobRecord>, Option<PauseTerms>), StoreError> {
-                read::jobs(&mut self.connection, Shard::WHOLE)
+                read::jobs(&mut self.connection)
             }
 
             fn shared_sources(&mut self) -> Result<Option<BTreeSet<String>>, StoreError> {
-                read::sources(&mut self.connection, Shard::WHOLE).map(Some)
+                read::sources(&mut self.connection).map(Some)
             }
 
             fn cluster(&mut self) -> Result<Option<String>, StoreError> {
-                read::cluster(&mut self.connection, Shard::WHOLE)
+                read::cluster(&mut self.connection)
             }
 
             fn output(&mut self, key: &RunKey) -> Result<Option<KeptOutput>, StoreError> {
-                outputs::output(&mut self.connection, Shard::WHOLE, key)
+                outputs::output(&mut self.connection, key)
             }
 
             fn open_runs(&mut self, after: Option<&RunKey>, limit: usize) -> Result<Vec<Run>, StoreError> {
-                read::open_runs(&mut self.connection, Shard::WHOLE, after, limit)
+                read::open_runs(&mut self.connection, after, limit)
             }
 
             fn find(&mut self, query: &Query) -> Result<Vec<Run>, StoreError> {
-                read::find(&mut self.connection, Shard::WHOLE, query)
+                read::find(&mut self.connection, query)
             }
 
             fn last_ended(&mut self, jobs: &[JobName]) -> Result<Vec<Run>, StoreError> {
@@ -91,7 +90,7 @@ macro_rules! reads_by_asking {
             }
 
             fn counts(&mut self) -> Result<Counts, StoreError> {
-                read::counts(&mut self.connection, Shard::WHOLE)
+                read::counts(&mut self.connection)
             }
 
             fn audit(&mut self, query: &AuditQuery) -> Result<Vec<AuditRow>, StoreError> {

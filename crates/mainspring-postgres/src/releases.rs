@@ -1,7 +1,7 @@
-//! Hears that a shard was released, so that a server that stands by need not ask in vain.
+//! Hears that the planner's lease was released, so that a server that stands by need not ask in vain.
 //!
 //! ```text
-//!  release ─▶ NOTIFY mainspring_free ─▶ each standby asks at once, and one of them has the shard
+//!  release ─▶ NOTIFY mainspring_free ─▶ each standby asks at once, and one of them has it
 //! ```
 //!
 //! Cost: a session that is silent.
@@ -17,7 +17,7 @@ use super::connection::Connection;
 use super::location::Location;
 
 /// The channel.
-pub(super) const FREE: &str = "mainspring_free";
+const FREE: &str = "mainspring_free";
 
 /// The session.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl Releases {
         Ok(Releases { connection: Connection::listening(location, FREE)? })
     }
 
-    /// Waits until a shard was released, at most so long. Returns whether one may have been.
+    /// Waits until the lease was released, at most so long. Returns whether it may have been.
     pub fn wait(&mut self, longest: Duration) -> bool {
         self.connection.wait(longest)
     }

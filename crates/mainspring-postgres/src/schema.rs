@@ -4,12 +4,12 @@
 //!  BEGIN ─ a lock on what is ours ─ the steps that are missing ─ version ─ COMMIT      several start at once
 //! ```
 //!
-//! The lock is one on the table `meta`, or on the name of the schema where there is none yet, and not an
+//! The lock is one on the table `planner`, or on the name of the schema where there is none yet, and not an
 //! advisory one: each role that may connect could hold that, and no server would start.
 //!
-//! A server of the version before may run while the steps are made and afterwards: a step adds, and what it
-//! would change gets a new name (`commit_2` beside `commit_1`), or becomes a view with what writes through it
-//! (`run`). `floor` in the table `meta` is the oldest version whose programs may go on.
+//! With a release its steps are frozen. What comes then is a step of its own, in which all that is there
+//! stays: a server of the version before may run while it is made and afterwards. A step adds, and what it
+//! would change gets a new name. `floor` in the table `planner` is the oldest version whose programs may go on.
 //!
 //! Cost: one round trip to see that all is there.
 //!
@@ -21,51 +21,13 @@ use super::connection::Connection;
 use super::location::{Location, OF_OWNER};
 
 /// The version that the steps lead to.
-pub const VERSION: u32 = 17;
+pub const VERSION: u32 = 1;
 
-/// The oldest version whose programs may go on writing, where there is one shard.
+/// The oldest version whose programs may go on writing.
 const FLOOR: u32 = 1;
 
 /// What leads from each version to the next.
-const STEPS: [&[&str]; VERSION as usize] = [
-    &[
-        include_str!("../sql/0001_tables.sql"),
-        include_str!("../sql/0002_ownership.sql"),
-        include_str!("../sql/0003_commit.sql"),
-    ],
-    &[include_str!("../sql/0004_sources.sql")],
-    &[include_str!("../sql/0005_inbox.sql")],
-    &[include_str!("../sql/0006_once.sql")],
-    &[include_str!("../sql/0007_cluster.sql")],
-    &[include_str!("../sql/0008_waves.sql")],
-    &[include_str!("../sql/0009_open.sql")],
-    &[include_str!("../sql/0010_shards.sql")],
-    &[include_str!("../sql/0011_moves.sql")],
-    &[include_str!("../sql/0012_journal.sql")],
-    &[include_str!("../sql/0013_packs.sql")],
-    &[include_str!("../sql/0014_columns.sql")],
-    &[include_str!("../sql/0015_taken.sql")],
-    &[include_str!("../sql/0016_absence.sql")],
-    &[include_str!("../sql/0017_few.sql")],
-    &[include_str!("../sql/0018_first.sql")],
-    &[include_str!("../sql/0019_rare.sql")],
-];
-
-/// Each function looks for names in `pg_catalog` alone, from whatever session it is called: see `SEARCH_PATH`
-/// of the sessions. Left out are functions that others of ours call for each row, and in which each name has
-/// its schema. The planner of the database puts them into the statement that calls them; with a setting of
-/// their own it would call them instead. A test lists them.
-const OWN_NAMES: &str = "DO $$
-DECLARE routine regprocedure;
-BEGIN
-    FOR routine IN SELECT p.oid::regprocedure FROM pg_proc AS p JOIN pg_language AS l ON l.oid = p.prolang
-        WHERE p.pronamespace = 'mainspring'::regnamespace AND NOT coalesce(p.proconfig::text LIKE '%search_path%', false)
-        AND (l.lanname <> 'sql' OR p.provolatile = 'v')
-    LOOP
-        EXECUTE format('ALTER ROUTINE %s SET search_path = pg_catalog, pg_temp', routine);
-    END LOOP;
-END $$;
-";
+const STEPS: [&str; VERSION as usize] = [include_str!("schema.sql")];
 
 /// What a person is told whose role may not make tables.
 const MAY_NOT: &str = "the tables have to be made before, by a role that may: `mainspring store migrate --preview` prints the SQL";
@@ -78,17 +40,16 @@ pub fn preview(found: u32) -> String {
     // Of two that begin with the same, the second waits for the first, and finds what that has made.
     text.push_str(match found {
         0 => "CREATE SCHEMA IF NOT EXISTS mainspring;\n",
-        _ => "LOCK TABLE mainspring.meta IN SHARE ROW EXCLUSIVE MODE;\n",
+        _ => "LOCK TABLE mainspring.planner IN SHARE ROW EXCLUSIVE MODE;\n",
     });
     for step in STEPS.iter().skip(usize::try_from(found).unwrap_or(usize::MAX)) {
-        text.push_str(&step.concat());
+        text.push_str(step);
     }
-    text.push_str(OWN_NAMES);
     let keep = if found == 0 {
-        format!("INSERT INTO mainspring.meta (version, floor) VALUES ({VERSION}, {FLOOR});\n")
+        format!("INSERT INTO mainspring.planner (version, floor) VALUES ({VERSION}, {FLOOR});\n")
     } else {
         format!(
-            "UPDATE mainspring.meta SET version = {VERSION}, floor = greatest(floor, {FLOOR}) WHERE version = {found};\n"
+            "UPDATE mainspring.planner SET version = {VERSION}, floor = greatest(floor, {FLOOR}) WHERE version = {found};\n"
         )
     };
     text + &keep + "COMMIT;\n"
@@ -136,12 +97,12 @@ pub(super) fn prepare(connection: &mut Connection) -> Result<(), StoreError> {
 
 /// The version of what is there; 0 if nothing is.
 pub(super) fn version(connection: &mut Connection) -> Result<u32, StoreError> {
-    let sql = "SELECT (to_regclass('mainspring.meta') IS NOT NULL)::int::int8";
+    let sql = "SELECT (to_regclass('mainspring.planner') IS NOT NULL)::int::int8";
     let is_there = connection.call("look for the schema", sql, &[])?.first().map(|row| row.get::<_, i64>(0));
     if is_there != Some(1) {
         return Ok(0);
     }
-    let sql = "SELECT version, floor FROM mainspring.meta";
+    let sql = "SELECT version, floor FROM mainspring.planner";
     let rows = connection.call("read the version", sql, &[])?;
     let Some(row) = rows.first() else { return Err(StoreError::Corrupt("it has no version".to_owned())) };
     let number = |index| u32::try_from(row.get::<_, i64>(index)).unwrap_or(u32::MAX);

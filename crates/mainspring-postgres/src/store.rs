@@ -1,54 +1,47 @@
-//! The store in a PostgreSQL database: what several servers share.
+//! The store in a PostgreSQL database, for the server that plans.
 //!
 //! | call | one statement | says |
 //! |---|---|---|
-//! | `acquire` | `acquire_1` | the lease, or who holds the shard and for how long |
-//! | `commit` | `commit_3` | checks epoch and token, does the batch, keeps number and answers, renews the lease |
-//! | | and a row of `entry` | what of a large batch can wait: `settle_1` writes it into the tables, `settle_2` into archive blocks too |
-//! | `renew` | `renew_1` | the same without a batch |
-//! | `release` | `release_1` | the shard is free at once |
+//! | `acquire` | `acquire` | the lease, or who has it and for how long |
+//! | `commit` | `commit` | checks epoch and token, does the batch, keeps number and answers, renews the lease |
+//! | `renew` | `renew` | the same without a batch |
+//! | `release` | `release` | the lease is free at once |
 //!
 //! A commit whose answer was lost is `Unknown`, and is sent again under its number: either the row of the
-//! shard has that number, and the answers are beside it, or nothing was done.
+//! planner has that number, and the answers are beside it, or nothing was done.
 //!
-//! Cost: a round trip for each call. A commit holds the row of its shard while it is done, which is what an
-//! owner that wants to take the shard waits for.
+//! Cost: a round trip for each call. A commit holds the row of the planner while it is done, which is what a
+//! server that wants to take the lease waits for. A cycle of a one-shot job (submitted, started, ended) writes
+//! five rows, and seven with a retry; an assignment to a worker is in one of them.
 //!
-//! Does not judge leases: the database does, by its own clock. How long an owner may rest on its lease it
+//! Does not judge leases: the database does, by its own clock. How long a planner may rest on its lease it
 //! counts itself, from before it asked.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::LazyLock;
+use std::collections::HashMap;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use mainspring_job::{Batch, Commit, Lease, Owner, Renewal, Store, StoreError, Takeover};
+use mainspring_job::{
+    Assignment, Batch, Commit, Lease, Operation, Owner, Renewal, RunKey, Store, StoreError, Takeover,
+};
 use tokio_postgres::Row;
 
-use super::column_batch::ColumnBatch;
+use super::batch_groups::groups;
 use super::connection::Connection;
+use super::escape::read;
 use super::location::{Location, OF_OWNER};
+use super::operation_row;
 use super::reader::PostgresReader;
-use super::releases::FREE;
 use super::schema;
-use super::shard::Shard;
-use super::value::Value;
-use super::write_buffer::{BufferEntry, Flush, LARGE, Plan, WriteBuffer};
+use super::value::{RowType, Rows, Value};
 
-/// How long a lease lasts without a renewal: a restart of the database and some lost packets fit into it, and
-/// a takeover is not later than that and two seconds.
+/// How long a lease lasts without a renewal, unless the caller says it: a restart of the database and some
+/// lost packets fit into it, and a takeover is not later than that and two seconds.
 pub const LEASE: Duration = Duration::from_secs(15);
 
 /// The most takeovers: the epoch is in the upper bits of the number of a one-shot job, of which 40 count the
 /// jobs.
 const MAX_EPOCH: i64 = 1 << 23;
-
-/// How many parameters `commit_3` has. PostgreSQL takes a hundred.
-const COMMIT_PLACES: usize = 87;
-
-static COMMIT: LazyLock<String> = LazyLock::new(|| {
-    format!("SELECT status, answers, now, is_done FROM mainspring.commit_3({})", places(1, COMMIT_PLACES))
-});
 
 /// Which server it is that opens the store.
 #[derive(Clone, Debug, Default)]
@@ -61,6 +54,13 @@ pub struct Identity {
     pub server: String,
 }
 
+/// What proves to the database that a server plans, for its other sessions.
+#[derive(Clone, Debug)]
+pub struct Fence {
+    pub(super) epoch: i64,
+    pub(super) token: String,
+}
+
 /// Keeps jobs and runs in a database.
 #[derive(Debug)]
 pub struct PostgresStore {
@@ -68,29 +68,14 @@ pub struct PostgresStore {
     location: Location,
     identity: Identity,
     lasts: Duration,
-    /// Over how many shards the jobs are spread, as far as this program knows.
-    shards: u16,
-    /// What the owner is called that it last acquired for.
-    name: String,
     /// The other half of each fence.
-    tokens: HashMap<(Shard, u64), String>,
-    /// What is in the write buffer.
-    buffers: HashMap<(Shard, u64), WriteBuffer>,
-    /// From how many operations on a batch goes there.
-    buffer_from: usize,
-}
-
-/// What became of a batch.
-enum CommitStatus {
-    Done(Row),
-    /// Done by a call before, whose answer was lost.
-    WasDone(Row),
-    /// Nothing: the write buffer was flushed by somebody else.
-    Flushed,
+    tokens: HashMap<u64, String>,
+    /// How the database numbers the type of operations.
+    operation: RowType,
 }
 
 impl PostgresStore {
-    /// Connects, makes or migrates the tables if need be, and refuses a database that may forget what it has
+    /// Connects, makes the tables if need be, and refuses a database that may forget what it has
     /// acknowledged.
     ///
     /// # Errors
@@ -111,7 +96,8 @@ impl PostgresStore {
         let mut connection = Connection::new(location, OF_OWNER)?;
         connection.open()?;
         schema::prepare(&mut connection)?;
-        let sql = "SELECT current_setting('synchronous_commit'), gen_random_uuid()::text";
+        let sql = "SELECT current_setting('synchronous_commit'), gen_random_uuid()::text,
+            'mainspring.operation'::regtype::oid, 'mainspring.operation[]'::regtype::oid";
         let rows = connection.call("look at the settings", sql, &[])?;
         let answered = rows.first().ok_or(StoreError::Busy)?;
         if text(answered, 0)? == "off" {
@@ -123,24 +109,9 @@ impl PostgresStore {
         if identity.server.is_empty() {
             identity.server = text(answered, 1)?;
         }
-        Ok(PostgresStore {
-            connection,
-            location: location.clone(),
-            identity,
-            lasts,
-            shards: 1,
-            name: String::new(),
-            tokens: HashMap::new(),
-            buffers: HashMap::new(),
-            buffer_from: location.buffer_from().unwrap_or(LARGE),
-        })
-    }
-
-    /// The same where the jobs are spread over so many shards, as [`Shards::count`](super::Shards::count)
-    /// says. Without this it is one. A shard is not given to a server that expects another number.
-    #[must_use]
-    pub fn among(self, shards: u16) -> PostgresStore {
-        PostgresStore { shards, ..self }
+        let operation = RowType::new(answered.get(2), answered.get(3));
+        let tokens = HashMap::new();
+        Ok(PostgresStore { connection, location: location.clone(), identity, lasts, tokens, operation })
     }
 
     /// A second session, for another thread.
@@ -165,202 +136,106 @@ impl PostgresStore {
         Ok(mainspring_rows::time(number(rows.first().ok_or(StoreError::Busy)?, 0)?))
     }
 
+    /// What proves this lease, for [`Members`](super::Members) of the planner.
+    ///
+    /// # Errors
+    /// `Fenced` if it was not acquired here, or is released.
+    pub fn fence(&self, lease: Lease) -> Result<Fence, StoreError> {
+        let token = self.tokens.get(&lease.epoch).ok_or(StoreError::Fenced)?.clone();
+        Ok(Fence { epoch: mainspring_rows::number(lease.epoch), token })
+    }
+
+    /// The first two places of each statement of a planner.
+    fn fence_values(&self, lease: Lease) -> Result<[Value; 2], StoreError> {
+        let Fence { epoch, token } = self.fence(lease)?;
+        Ok([Value::Int(epoch), Value::Text(token)])
+    }
+
     fn lease_ms(&self) -> Value {
         Value::Int(i64::try_from(self.lasts.as_millis()).unwrap_or(i64::MAX))
     }
 
-    /// The first three places of each statement of an owner. `Fenced` if it never was one here.
-    pub(super) fn fence(&self, lease: Lease) -> Result<[Value; 3], StoreError> {
-        let token = self.tokens.get(&(Shard::WHOLE, lease.epoch)).ok_or(StoreError::Fenced)?;
-        let epoch = Value::Int(mainspring_rows::number(lease.epoch));
-        Ok([Value::Int(i64::from(Shard::WHOLE.0)), epoch, Value::text(token)])
-    }
-
-    /// Why no shard is given: there is another number of them now.
-    fn other_shards(&mut self) -> Result<StoreError, StoreError> {
-        let rows = self.connection.call("count the shards", "SELECT shards FROM mainspring.meta", &[])?;
-        let found = number(rows.first().ok_or(StoreError::Busy)?, 0)?;
-        if found == i64::from(self.shards) {
-            return Ok(StoreError::Busy);
-        }
-        let text =
-            format!("the jobs are spread over {found} shards, and this program expects {}", self.shards);
-        Ok(StoreError::Io(text.into()))
-    }
-
-    /// Does one of our functions, whose first column is a status. Without a row it was not called: the caller
-    /// is fenced out.
-    pub(super) fn ask(&mut self, what: &str, sql: &str, values: &[Value]) -> Result<Row, StoreError> {
+    /// Does one of our functions, whose first column is a status.
+    fn ask(&mut self, what: &str, sql: &str, values: &[Value]) -> Result<Row, StoreError> {
         let rows = self.connection.call(what, sql, values)?;
-        if let Some(answered) = rows.into_iter().next()
-            && text(&answered, 0)? != "fenced"
-        {
+        let answered = rows.into_iter().next().ok_or(StoreError::Busy)?;
+        if text(&answered, 0)? != "fenced" {
             return Ok(answered);
         }
         // It is counted if the database answers: nothing rests on it.
-        let _ = self.connection.call("count", "SELECT mainspring.count_1('fenced')::text", &[]);
+        let sql = "UPDATE mainspring.planner SET fenced = fenced + 1";
+        let _ = self.connection.call("count", sql, &[]);
         Err(StoreError::Fenced)
     }
-}
 
-impl PostgresStore {
-    fn commit_columns(
-        &mut self,
-        lease: Lease,
-        batch: &Batch,
-        unfit: &HashSet<i64>,
-        entry: Option<&mut BufferEntry>,
-    ) -> Result<CommitStatus, StoreError> {
-        let [shard, epoch, token] = self.fence(lease)?;
-        let mut values = vec![shard, epoch, token, self.lease_ms()];
-        values.push(Value::Int(mainspring_rows::number(batch.number)));
-        values.push(Value::Int(i64::try_from(batch.operations.len()).unwrap_or(i64::MAX)));
-        let is_kept = entry.as_ref().map(|entry| entry.is_kept.as_slice()).unwrap_or_default();
-        ColumnBatch::of(batch, is_kept, unfit).bind(&mut values);
-        values.push(Value::Int(i64::from(entry.is_some())));
-        let buffer = self.buffers.entry((Shard::WHOLE, lease.epoch)).or_default();
-        values.push(Value::MaybeInt(buffer.times()));
-        let first = values.len();
-        let mut none = BufferEntry::default();
-        let entry = entry.unwrap_or_else(|| none.bind(Vec::new()));
-        values.append(&mut entry.values);
-        let status = self.commit_status(&values);
-        entry.values = values.split_off(first);
-        status
-    }
-
-    fn commit_status(&mut self, values: &[Value]) -> Result<CommitStatus, StoreError> {
-        let answered = self.ask("commit", &COMMIT, values)?;
-        let is_done = answered.try_get::<_, Option<bool>>(3).ok().flatten().unwrap_or_default();
-        Ok(match text(&answered, 0)?.as_str() {
-            "settled" => CommitStatus::Flushed,
-            _ if is_done => CommitStatus::WasDone(answered),
-            _ => CommitStatus::Done(answered),
-        })
-    }
-
-    /// What of a batch goes into the write buffer. Flushes that before, where it has to be.
-    fn entry(&mut self, lease: Lease, batch: &Batch) -> Result<Option<Box<BufferEntry>>, StoreError> {
-        let is_large = self.buffer_from <= batch.operations.len();
-        let buffer = self.buffers.entry((Shard::WHOLE, lease.epoch)).or_default();
-        if !is_large {
-            if !buffer.is_empty() {
-                self.flush(lease, &[])?;
+    /// The groups of a batch: kinds, where each ends, and all operations in their order.
+    fn batch_values(&self, batch: &Batch) -> [Value; 3] {
+        let assigned: HashMap<(&RunKey, u32), &Assignment> =
+            batch.assignments.iter().map(|assigned| ((&assigned.key, assigned.attempt), assigned)).collect();
+        let (mut kinds, mut lasts, mut rows, mut count) = (Vec::new(), Vec::new(), Vec::new(), 0);
+        for group in groups(&batch.operations) {
+            count += group.indices.len();
+            kinds.push(group.kind.name().to_owned());
+            lasts.push(i64::try_from(count).unwrap_or(i64::MAX));
+            for index in group.indices {
+                let operation = &batch.operations[index];
+                let begun = begun(operation).and_then(|begun| assigned.get(&begun)).copied();
+                operation_row::write(&mut rows, index, operation, begun);
             }
-            return Ok(None);
         }
-        if buffer.is_full() {
-            let keep = buffer.under_way();
-            self.flush(lease, &keep)?;
-        }
-        let buffer = self.buffers.entry((Shard::WHOLE, lease.epoch)).or_default();
-        Ok(match buffer.plan(lease.epoch, batch) {
-            Plan::Keep(entry) => Some(entry),
-            Plan::Direct => None,
-            Plan::Flush => {
-                self.flush(lease, &[])?;
-                None
-            }
-        })
-    }
-
-    /// Writes what is in the write buffer into the tables, but for jobs that are to stay there.
-    fn flush(&mut self, lease: Lease, keep: &[i64]) -> Result<(), StoreError> {
-        let of = (Shard::WHOLE, lease.epoch);
-        let numbers = Value::Ints(keep.to_vec());
-        let from = self.buffer_from.min(LARGE);
-        let buffer = self.buffers.entry(of).or_default();
-        let times = Value::MaybeInt(buffer.times());
-        let flush = buffer.flush(keep, from);
-        let [shard, epoch, token] = self.fence(lease)?;
-        let mut values = vec![shard, epoch, token, times];
-        let version = if let Some(Flush { has_rest, last, values: more }) = flush {
-            values.extend([
-                Value::Int(mainspring_rows::number(last)),
-                numbers,
-                Value::Int(i64::from(has_rest)),
-            ]);
-            values.extend(more);
-            2
-        } else {
-            values.push(numbers);
-            1
-        };
-        let sql = format!(
-            "SELECT status, times, kept FROM mainspring.settle_{version}({})",
-            places(1, values.len())
-        );
-        let answered = self.ask("settle the journal", &sql, &values)?;
-        let (times, is_kept) = (number(&answered, 1)?, answered.try_get(2).unwrap_or_default());
-        let buffer = self.buffers.entry(of).or_default();
-        buffer.flushed(Some(times), if is_kept { keep } else { &[] });
-        Ok(())
-    }
-
-    /// The same where it may wait: the next batch does it otherwise.
-    fn flush_in_passing(&mut self, lease: Lease) {
-        if self.buffers.get(&(Shard::WHOLE, lease.epoch)).is_some_and(|buffer| !buffer.is_empty()) {
-            let _ = self.flush(lease, &[]);
-        }
+        let rows = Rows { rows, count, of: self.operation.clone() };
+        [Value::Texts(kinds), Value::Ints(lasts), Value::Rows(rows)]
     }
 }
 
-/// `$first, ..` up to `$last`.
-fn places(first: usize, last: usize) -> String {
-    (first..=last).map(|place| format!("${place}")).collect::<Vec<String>>().join(", ")
+/// The attempt that an operation begins, if it does.
+fn begun(operation: &Operation) -> Option<(&RunKey, u32)> {
+    match operation {
+        Operation::Begin { key, attempt, .. } => Some((key, *attempt)),
+        Operation::Fire { run, .. } | Operation::Plan(run) => Some((&run.key, run.attempt)),
+        _ => None,
+    }
 }
 
-fn text(row: &Row, index: usize) -> Result<String, StoreError> {
+pub(super) fn text(row: &Row, index: usize) -> Result<String, StoreError> {
     let found = row.try_get::<_, Option<String>>(index);
     Ok(found.map_err(|_| mainspring_rows::unreadable("text", &index.to_string()))?.unwrap_or_default())
 }
 
-fn number(row: &Row, index: usize) -> Result<i64, StoreError> {
+pub(super) fn number(row: &Row, index: usize) -> Result<i64, StoreError> {
     let found = row.try_get::<_, Option<i64>>(index);
     Ok(found.map_err(|_| mainspring_rows::unreadable("number", &index.to_string()))?.unwrap_or_default())
 }
 
 impl Store for PostgresStore {
     fn acquire(&mut self, owner: &Owner) -> Result<Lease, StoreError> {
-        let shard = Shard::WHOLE;
-        // A program that is older than the schema's floor must not write, nor one that would place jobs
-        // otherwise: the function takes the shard from the row that says so, so that it is not called without
-        // one.
-        let sql = "WITH served AS MATERIALIZED (
-                SELECT $1 AS shard, s.until FROM mainspring.meta AS m LEFT JOIN mainspring.shard AS s ON s.shard = $1
-                WHERE m.floor <= $9 AND m.shards = $10)
-            SELECT a.status, a.epoch, a.token, a.takeover, a.held_by, a.left_ms, a.now,
-                mainspring.seen_1($5, $3, $4, $8)::text, CASE WHEN isfinite(served.until) THEN
-                    ceil(extract(epoch FROM clock_timestamp() - served.until) * 1000)::int8 + $2 END
-            FROM served, LATERAL mainspring.acquire_1(served.shard, $2, $3, $4, $5, $6, $7) AS a";
+        let sql = "SELECT status, epoch, token, takeover, held_by, left_ms, now, silent_ms
+            FROM mainspring.acquire($1, $2, $3, $4, $5, $6, $7)";
         let values = [
-            Value::Int(i64::from(shard.0)),
+            Value::Int(i64::from(schema::VERSION)),
             self.lease_ms(),
             Value::text(if owner.name.is_empty() { "a server" } else { &owner.name }),
             Value::text(&self.identity.address),
             Value::text(&self.identity.server),
             Value::text(&self.identity.machine),
             Value::text(&owner.machine_start),
-            Value::text(env!("CARGO_PKG_VERSION")),
-            Value::Int(i64::from(schema::VERSION)),
-            Value::Int(i64::from(self.shards)),
         ];
-        self.name.clone_from(&owner.name);
-        let rows = match self.connection.call("acquire", sql, &values) {
+        let answered = match self.ask("acquire", sql, &values) {
             // It may be ours now: asked again, the database knows this process by its identity.
             Err(StoreError::Unknown) => return Err(StoreError::Busy),
             other => other?,
         };
-        let Some(answered) = rows.into_iter().next() else {
-            schema::version(&mut self.connection)?;
-            return Err(self.other_shards()?);
-        };
-        if text(&answered, 0)? == "held" {
-            let left = u64::try_from(number(&answered, 5)?).unwrap_or(0);
-            return Err(StoreError::Held {
-                by: super::escape::read(&text(&answered, 4)?).into_owned(),
-                left: Duration::from_millis(left),
-            });
+        match text(&answered, 0)?.as_str() {
+            "held" => {
+                let left = u64::try_from(number(&answered, 5)?).unwrap_or(0);
+                return Err(StoreError::Held {
+                    by: read(&text(&answered, 4)?).into_owned(),
+                    left: Duration::from_millis(left),
+                });
+            }
+            // A program that is older than the schema's floor must not write.
+            "too new" => return Err(schema::version(&mut self.connection).err().unwrap_or(StoreError::Busy)),
+            _ => {}
         }
         let epoch = number(&answered, 1)?;
         if MAX_EPOCH <= epoch {
@@ -376,93 +251,43 @@ impl Store for PostgresStore {
         let mut lease = Lease::new(mainspring_rows::unsigned(epoch), takeover);
         lease.lasts = Some(self.lasts);
         lease.now = Some(mainspring_rows::time(number(&answered, 6)?));
-        // The lease of the owner before began to run when that was last heard of.
-        let silent_ms = answered.try_get::<_, Option<i64>>(8).ok().flatten();
+        let silent_ms = answered.try_get::<_, Option<i64>>(7).ok().flatten();
         lease.silent = silent_ms.and_then(|ms| u64::try_from(ms).ok()).map(Duration::from_millis);
-        self.tokens.insert((shard, lease.epoch), text(&answered, 2)?);
-        self.buffers.retain(|(of, epoch), _| *of != shard || *epoch == lease.epoch);
+        self.tokens.insert(lease.epoch, text(&answered, 2)?);
         Ok(lease)
     }
 
     fn renew(&mut self, lease: Lease) -> Result<Renewal, StoreError> {
-        let [shard, epoch, token] = self.fence(lease)?;
-        let sql = "SELECT status, now, mainspring.seen_1($5, $6, $7, $8)::text
-            FROM mainspring.renew_1($1, $2, $3, $4)";
-        let [id, name, address] =
-            [self.identity.server.as_str(), &self.name, &self.identity.address].map(Value::text);
-        let version = Value::text(env!("CARGO_PKG_VERSION"));
-        let values = [shard, epoch, token, self.lease_ms(), id, name, address, version];
-        let answered = self.ask("renew", sql, &values)?;
+        let [epoch, token] = self.fence_values(lease)?;
+        let sql = "SELECT status, now FROM mainspring.renew($1, $2, $3)";
+        let answered = self.ask("renew", sql, &[epoch, token, self.lease_ms()])?;
         let mut renewed = Renewal::default();
         (renewed.now, renewed.lasts) = (Some(mainspring_rows::time(number(&answered, 1)?)), Some(self.lasts));
-        self.flush_in_passing(lease);
         Ok(renewed)
     }
 
     fn release(&mut self, lease: Lease) -> Result<(), StoreError> {
-        self.flush_in_passing(lease);
-        let [shard, epoch, token] = self.fence(lease)?;
-        let sql = "SELECT status, CASE status WHEN 'done' THEN pg_notify($4, '')::text END
-            FROM mainspring.release_1($1, $2, $3)";
-        self.ask("release", sql, &[shard, epoch, token, Value::text(FREE)])?;
-        self.tokens.remove(&(Shard::WHOLE, lease.epoch));
-        self.buffers.remove(&(Shard::WHOLE, lease.epoch));
+        let fence = self.fence_values(lease)?;
+        self.ask("release", "SELECT status FROM mainspring.release($1, $2)", &fence)?;
+        self.tokens.remove(&lease.epoch);
         Ok(())
     }
 
     fn keep_source(&mut self, lease: Lease, source: &str) -> Result<(), StoreError> {
-        let [shard, epoch, token] = self.fence(lease)?;
-        let sql = "WITH ours AS MATERIALIZED (SELECT s.shard FROM mainspring.shard AS s
-                WHERE s.shard = $1 AND s.epoch = $2 AND s.token = $3::uuid FOR KEY SHARE),
-            kept AS (INSERT INTO mainspring.source (name) SELECT $4 FROM ours ON CONFLICT DO NOTHING),
-            part AS (INSERT INTO mainspring.source_part (name, shard) SELECT $4, o.shard FROM ours AS o
-                ON CONFLICT DO NOTHING)
-            SELECT 'done' FROM ours";
-        self.ask("keep a source", sql, &[shard, epoch, token, Value::text(source)]).map(drop)
+        let [epoch, token] = self.fence_values(lease)?;
+        let sql = "UPDATE mainspring.planner SET sources = CASE WHEN $3 = ANY (sources) THEN sources
+            ELSE sources || $3 END WHERE epoch = $1 AND token = $2::uuid RETURNING 'done'";
+        let answered = self.connection.call("keep a source", sql, &[epoch, token, Value::text(source)])?;
+        if answered.is_empty() { Err(StoreError::Fenced) } else { Ok(()) }
     }
 
     fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Commit, StoreError> {
-        let mut unfit = HashSet::new();
-        let mut entry = self.entry(lease, batch)?;
-        let of = (Shard::WHOLE, lease.epoch);
-        let answered = loop {
-            match self.commit_columns(lease, batch, &unfit, entry.as_deref_mut()) {
-                // Undone: what is not new is done one by one. Each time it is more, so this ends.
-                Err(StoreError::Corrupt(_)) if let Some(places) = self.connection.take_unfit() => {
-                    let before = unfit.len();
-                    unfit.extend(places.split(' ').filter_map(|place| place.parse::<i64>().ok()));
-                    if unfit.len() == before {
-                        return Err(StoreError::Corrupt("a batch is refused without a reason".to_owned()));
-                    }
-                }
-                Err(error) => {
-                    // It may be there all the same, and what comes next may be a flush.
-                    if entry.is_some() {
-                        self.buffers.entry(of).or_default().doubt();
-                    }
-                    return Err(error);
-                }
-                // No job is unflushed. What is kept of this batch now no other server can flush before it is
-                // there.
-                Ok(CommitStatus::Flushed) => {
-                    self.buffers.entry(of).or_default().flushed(None, &[]);
-                    entry = self.entry(lease, batch)?;
-                }
-                // Its part in the write buffer may be there, and is not known here.
-                Ok(CommitStatus::WasDone(answered)) => {
-                    let buffer = self.buffers.entry(of).or_default();
-                    buffer.written(batch, false);
-                    if self.buffer_from <= batch.operations.len() {
-                        buffer.doubt();
-                    }
-                    break answered;
-                }
-                Ok(CommitStatus::Done(answered)) => {
-                    self.buffers.entry(of).or_default().written(batch, entry.is_some());
-                    break answered;
-                }
-            }
-        };
+        let [epoch, token] = self.fence_values(lease)?;
+        let [kinds, lasts, operations] = self.batch_values(batch);
+        let number_of_batch = Value::Int(mainspring_rows::number(batch.number));
+        let sql = "SELECT status, answers, now FROM mainspring.commit($1, $2, $3, $4, $5, $6, $7)";
+        let values = [epoch, token, self.lease_ms(), number_of_batch, kinds, lasts, operations];
+        let answered = self.ask("commit", sql, &values)?;
         let mut committed = Commit::new(mainspring_rows::answers(&text(&answered, 1)?)?);
         committed.now = Some(mainspring_rows::time(number(&answered, 2)?));
         if committed.answers.len() != batch.operations.len() {

@@ -9,9 +9,9 @@ use super::relay::Relay;
 
 /// All tables, as if nothing had ever been written.
 const EMPTY: &str =
-    "TRUNCATE mainspring.shard, mainspring.job, mainspring.pending, mainspring.once_key, mainspring.open_run, mainspring.history,
-    mainspring.attempt, mainspring.audit, mainspring.source, mainspring.inbox, mainspring.reply,
-    mainspring.entry, mainspring.pack RESTART IDENTITY; ALTER SEQUENCE mainspring.epoch RESTART";
+    "TRUNCATE mainspring.job, mainspring.pending, mainspring.once_key, mainspring.open_run, mainspring.history,
+    mainspring.past_attempt, mainspring.audit, mainspring.inbox, mainspring.output, mainspring.worker, mainspring.report
+    RESTART IDENTITY; DELETE FROM mainspring.planner; INSERT INTO mainspring.planner (version, floor) VALUES (1, 1)";
 
 pub(crate) struct Shared<'d> {
     database: &'d Database,
@@ -49,7 +49,7 @@ impl contract::StoreFixture for Shared<'_> {
     }
 
     fn lapse(&mut self, _store: &PostgresStore) {
-        self.database.ask("UPDATE mainspring.shard SET until = '-infinity'");
+        self.database.ask("UPDATE mainspring.planner SET until = '-infinity'");
     }
 
     fn lose_answer(&mut self, _store: &PostgresStore) -> bool {
@@ -64,17 +64,10 @@ fn the_store_keeps_the_contract() {
 }
 
 #[test]
-fn the_store_keeps_the_contract_where_each_batch_goes_into_the_journal() {
-    let Some(database) = Database::start() else { return };
-    let address = format!("{} journal=1", database.url());
-    assert_eq!(contract::exercise(&mut Shared::new(&database, &address), 40), Ok(()));
-}
-
-#[test]
 fn the_store_keeps_the_contract_where_answers_are_lost() {
     let Some(database) = Database::start() else { return };
     let relay = Relay::before(&database);
-    let address = format!("{} journal=1", relay.url());
+    let address = relay.url();
     let mut ground = Shared { relay: Some(relay), ..Shared::new(&database, &address) };
     assert_eq!(contract::exercise(&mut ground, 40), Ok(()));
 }
@@ -83,6 +76,5 @@ fn the_store_keeps_the_contract_where_answers_are_lost() {
 fn the_store_keeps_the_contract_through_a_pooler_in_transaction_mode() {
     let Some(mut database) = Database::start() else { return };
     let Some(url) = database.pooled() else { return };
-    let address = format!("{url} journal=1");
-    assert_eq!(contract::exercise(&mut Shared::new(&database, &address), 10), Ok(()));
+    assert_eq!(contract::exercise(&mut Shared::new(&database, &url), 10), Ok(()));
 }

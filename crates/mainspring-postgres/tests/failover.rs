@@ -1,6 +1,6 @@
 //! An owner survives the move of its database, and a half-open connection to it.
 
-use mainspring_job::{Answer, Batch, Owner, Reader, Shard, Store, StoreError};
+use mainspring_job::{Answer, Batch, Owner, Reader, Store, StoreError};
 use mainspring_postgres::{Identity, Location, PostgresStore};
 
 use super::database::Database;
@@ -21,10 +21,10 @@ fn what_an_owner_said_over_a_half_open_connection_is_refused_when_it_arrives_lat
         let unheard = one.commit(lease, &cycle(1));
         assert!(matches!(unheard, Err(StoreError::Unknown)), "{way:?}: {unheard:?}");
         assert!(matches!(one.renew(lease), Err(StoreError::Busy)), "{way:?}");
-        database.ask("UPDATE mainspring.shard SET until = '-infinity'");
+        database.ask("UPDATE mainspring.planner SET until = '-infinity'");
         let mut other = opened(&database);
-        let new = other.acquire(Shard::WHOLE, &Owner::new("other")).unwrap();
-        assert_eq!(other.counts(Shard::WHOLE).unwrap().runs, u64::from(has_arrived), "{way:?}");
+        let new = other.acquire(&Owner::new("other")).unwrap();
+        assert_eq!(other.counts().unwrap().runs, u64::from(has_arrived), "{way:?}");
         relay.mend();
         let is_fenced =
             (0..MAX_TRIES).any(|_| matches!(one.commit(lease, &cycle(1)), Err(StoreError::Fenced)));
@@ -33,7 +33,7 @@ fn what_an_owner_said_over_a_half_open_connection_is_refused_when_it_arrives_lat
         let open = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%mainspring.commit%'
             AND pid <> pg_backend_pid()";
         assert!((0..MAX_TRIES).any(|_| database.ask(open) == "0"), "{way:?}");
-        assert_eq!(other.counts(Shard::WHOLE).unwrap().runs, u64::from(has_arrived), "{way:?}");
+        assert_eq!(other.counts().unwrap().runs, u64::from(has_arrived), "{way:?}");
         // The new owner counts from one, and does what the old one has not.
         let Batch { operations, .. } = cycle(if has_arrived { 2 } else { 1 });
         assert_eq!(tried(&mut other, new, &Batch::new(1, operations)), [Answer::New; 3], "{way:?}");
@@ -60,7 +60,7 @@ fn a_synchronous_standby_that_was_promoted_has_what_was_acknowledged_and_the_own
     );
     standby.promote();
     assert_eq!(tried(&mut store, lease, &plan(2)), [Answer::New]);
-    assert_eq!(store.counts(Shard::WHOLE).unwrap().runs, 2);
+    assert_eq!(store.counts().unwrap().runs, 2);
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn a_role_without_the_right_to_it_is_told_how_much_it_does_not_see() {
     let holds = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND objid = 1";
     assert!((0..MAX_TRIES).any(|_| database.ask(holds) == "1"), "the other session is there");
     let mut told = || {
-        let text = store.cluster(Shard::WHOLE).unwrap().unwrap();
+        let text = store.cluster().unwrap().unwrap();
         let found = serde_json::from_str::<serde_json::Value>(&text).unwrap()["database"].clone();
         let numbers = ["standbys", "synchronous_standbys", "unseen_standbys"].map(|name| found[name].clone());
         assert_eq!(found["role"], "plain");
@@ -115,17 +115,13 @@ fn an_owner_is_fenced_out_by_a_standby_that_lacks_its_batches_and_reads_what_the
         answered => Some(answered),
     });
     assert!(matches!(answered, Some(Err(StoreError::Fenced))), "{answered:?}");
-    assert_eq!(
-        store.counts(Shard::WHOLE).unwrap().runs,
-        1,
-        "the third batch is not there without the second"
-    );
+    assert_eq!(store.counts().unwrap().runs, 1, "the third batch is not there without the second");
     // The lease that the standby knows is that of this process, which may have it again.
     let again = acquired(&mut store);
     assert!(lease.epoch < again.epoch);
     let Batch { operations, .. } = plan(3);
     assert_eq!(tried(&mut store, again, &Batch::new(1, operations)), [Answer::New]);
-    assert_eq!(store.counts(Shard::WHOLE).unwrap().runs, 2);
+    assert_eq!(store.counts().unwrap().runs, 2);
 }
 
 #[test]

@@ -56,8 +56,11 @@ fn a_submission_by_sql_with_an_empty_key_or_two_kinds_of_work_fails_at_once() {
     drop(opened(&database));
     for (asked, words) in [
         ("'{\"process\": {}}', key => ''", "the key is empty"),
-        ("'{\"process\": {}, \"webhook\": {}}', key => 'a'", "not with both"),
-        ("'{}'", "a process or a webhook"),
+        ("'{\"process\": {}, \"webhook\": {}}', key => 'a'", "with one of"),
+        ("'{}'", "a process, a webhook, a handler"),
+        ("'{\"process\": {}, \"handler\": {}}'", "with one of"),
+        ("'[]'", "the work is an object"),
+        ("'{\"handler\": {}}', due => 'infinity'", "the time is a moment"),
     ] {
         let output = database.psql("mainspring", &format!("SELECT mainspring.submit({asked})"));
         let said = String::from_utf8(output.stderr).unwrap();

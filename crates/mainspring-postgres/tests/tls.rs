@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 
-use mainspring_job::{Owner, Shard, Store};
+use mainspring_job::{Owner, Store};
 use mainspring_postgres::{Identity, Location, PostgresStore};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 
@@ -85,7 +85,7 @@ fn a_session_over_tls_is_with_the_host_that_was_named() {
     for mode in ["require", "verify-full"] {
         let options = format!("sslmode={mode}&sslrootcert={right}");
         let mut store = opened(&port, "localhost", &options).unwrap();
-        store.acquire(Shard::WHOLE, &Owner::new("one")).unwrap();
+        store.acquire(&Owner::new("one")).unwrap();
         let sessions = "SELECT count(*) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
             WHERE ssl AND application_name = 'mainspring'";
         assert_eq!(database.ask(sessions), "1", "it is encrypted");
@@ -97,7 +97,7 @@ fn a_session_over_tls_is_with_the_host_that_was_named() {
         let refused = opened(&port, "127.0.0.1", &options).unwrap_err();
         assert!(refused.contains("it is for another host: "), "{refused}");
         assert!(refused.contains("localhost"), "{refused}");
-        database.ask("UPDATE mainspring.shard SET until = '-infinity'");
+        database.ask("UPDATE mainspring.planner SET until = '-infinity'");
     }
 }
 

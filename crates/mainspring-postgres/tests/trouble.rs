@@ -5,7 +5,7 @@ use std::time::Duration;
 use mainspring_job::jiff::Timestamp;
 use mainspring_job::{
     Action, Answer, Batch, Cause, Lease, Once, OnceId, Operation, Owner, Reader, Run, RunKey, RunState,
-    Shard, Store, StoreError, Takeover, Work,
+    Store, StoreError, Takeover, Work,
 };
 use mainspring_postgres::{FORMAT_VERSION, Identity, Inbox, Location, PostgresStore, Releases, preview};
 
@@ -21,7 +21,7 @@ pub(crate) fn opened(database: &Database) -> PostgresStore {
 }
 
 pub(crate) fn acquired(store: &mut PostgresStore) -> Lease {
-    store.acquire(Shard::WHOLE, &Owner::new("one")).unwrap()
+    store.acquire(&Owner::new("one")).unwrap()
 }
 
 pub(crate) fn at(second: i64) -> Timestamp {
@@ -59,7 +59,7 @@ fn a_database_that_was_killed_has_what_it_acknowledged_and_the_owner_goes_on() {
         database.begin();
         assert_eq!(tried(&mut store, lease, &plan(number)), [Answer::New], "it was sent again");
     }
-    assert_eq!(store.counts(Shard::WHOLE).unwrap().runs, 5);
+    assert_eq!(store.counts().unwrap().runs, 5);
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn a_batch_whose_session_ended_in_the_commit_is_done_once_when_it_is_sent_again(
         [Answer::New],
         "it is on disk: the same number, the same answers"
     );
-    assert_eq!(store.counts(Shard::WHOLE).unwrap().runs, 1);
+    assert_eq!(store.counts().unwrap().runs, 1);
 }
 
 /// Operations of all kinds that are not the same when they are done twice.
@@ -122,7 +122,7 @@ fn a_batch_whose_answer_was_swallowed_is_done_once_and_answered_alike() {
         }
         assert_eq!(tried(&mut one, lease, &cycle(number)), [Answer::New; 3], "{number}");
     }
-    let counts = one.counts(Shard::WHOLE).unwrap();
+    let counts = one.counts().unwrap();
     assert_eq!((counts.runs, counts.open, counts.pending), (20, 20, 20));
     assert_eq!(database.ask("SELECT count(*), max(number) FROM mainspring.attempt"), "20|1");
     // Of a renewal or a release only the answer is lost.
@@ -145,10 +145,10 @@ fn a_batch_whose_owner_was_cut_off_is_done_once_or_never_and_not_after_another_t
     relay.cut();
     assert!(matches!(one.commit(lease, &cycle(1)), Err(StoreError::Busy | StoreError::Unknown)));
     assert!(matches!(one.commit(lease, &cycle(2)), Err(StoreError::Busy | StoreError::Unknown)));
-    database.ask("UPDATE mainspring.shard SET until = '-infinity'");
+    database.ask("UPDATE mainspring.planner SET until = '-infinity'");
     let mut other = opened(&database);
-    let new = other.acquire(Shard::WHOLE, &Owner::new("other")).unwrap();
-    assert_eq!(other.counts(Shard::WHOLE).unwrap().runs, 1, "the first was done, the second never was");
+    let new = other.acquire(&Owner::new("other")).unwrap();
+    assert_eq!(other.counts().unwrap().runs, 1, "the first was done, the second never was");
     relay.mend();
     for number in 1..=2 {
         let fenced = (0..MAX_TRIES).find_map(|_| match one.commit(lease, &cycle(number)) {
@@ -159,11 +159,11 @@ fn a_batch_whose_owner_was_cut_off_is_done_once_or_never_and_not_after_another_t
     }
     let Batch { operations, .. } = cycle(2);
     assert_eq!(tried(&mut other, new, &Batch::new(1, operations)), [Answer::New; 3]);
-    assert_eq!(other.counts(Shard::WHOLE).unwrap().runs, 2);
+    assert_eq!(other.counts().unwrap().runs, 2);
 }
 
 #[test]
-fn a_commit_that_is_held_up_is_not_lost_and_nobody_takes_the_shard_meanwhile() {
+fn a_commit_that_is_held_up_is_not_lost_and_nobody_takes_the_lease_meanwhile() {
     let Some(database) = Database::start() else { return };
     let (mut one, mut other) = (opened(&database), opened(&database));
     let lease = acquired(&mut one);
@@ -174,11 +174,11 @@ fn a_commit_that_is_held_up_is_not_lost_and_nobody_takes_the_shard_meanwhile() {
     );
     // No answer in time, and the backend goes on with it.
     assert!(matches!(one.commit(lease, &plan(1)), Err(StoreError::Unknown)));
-    let held = other.acquire(Shard::WHOLE, &Owner::new("other"));
+    let held = other.acquire(&Owner::new("other"));
     assert!(matches!(held, Err(StoreError::Busy | StoreError::Held { .. })), "{held:?}");
     // Sent again it finds its number, or the row held by itself.
     assert_eq!(tried(&mut one, lease, &plan(1)), [Answer::New]);
-    assert_eq!(one.counts(Shard::WHOLE).unwrap().runs, 1);
+    assert_eq!(one.counts().unwrap().runs, 1);
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn a_lease_runs_out_by_the_clock_of_the_database() {
     let old = acquired(&mut one);
     let mut held_count = 0;
     let new = loop {
-        match other.acquire(Shard::WHOLE, &Owner::new("other")) {
+        match other.acquire(&Owner::new("other")) {
             Ok(lease) => break lease,
             Err(StoreError::Held { by, left }) => {
                 assert_eq!(by, "one");
@@ -208,21 +208,21 @@ fn a_lease_runs_out_by_the_clock_of_the_database() {
 }
 
 #[test]
-fn an_owner_that_lost_the_answer_takes_its_shard_again_and_knows_how_it_came_to_it() {
+fn an_owner_that_lost_the_answer_takes_its_lease_again_and_knows_how_it_came_to_it() {
     let Some(database) = Database::start() else { return };
     let relay = Relay::before(&database);
     let mut dead = opened(&database);
     acquired(&mut dead);
-    database.ask("UPDATE mainspring.shard SET until = '-infinity'");
+    database.ask("UPDATE mainspring.planner SET until = '-infinity'");
     let mut one = PostgresStore::open(&Location::parse(&relay.url()).unwrap(), Identity::default()).unwrap();
     relay.swallow(1);
-    let lost = one.acquire(Shard::WHOLE, &Owner::new("one"));
+    let lost = one.acquire(&Owner::new("one"));
     assert!(matches!(lost, Err(StoreError::Busy)), "{lost:?}");
-    assert_eq!(database.ask("SELECT owner FROM mainspring.shard"), "one", "it has the shard");
+    assert_eq!(database.ask("SELECT owner FROM mainspring.planner"), "one", "it has the lease");
     let lease = acquired(&mut one);
     assert_eq!(lease.takeover, Takeover::Unclean, "the owner before it died, whoever heard that");
     assert_eq!(tried(&mut one, lease, &plan(1)), [Answer::New]);
-    let other = opened(&database).acquire(Shard::WHOLE, &Owner::new("other"));
+    let other = opened(&database).acquire(&Owner::new("other"));
     assert!(matches!(other, Err(StoreError::Held { .. })), "{other:?}");
     // It has committed: what ran it has ended itself.
     let again = acquired(&mut one);
@@ -269,20 +269,23 @@ fn servers_takeovers_refused_writes_and_the_inbox_are_told_in_one_document() {
     let Some(database) = Database::start() else { return };
     let (mut one, mut other) = (opened(&database), opened(&database));
     let old = acquired(&mut one);
-    let held = other.acquire(Shard::WHOLE, &Owner::new("other"));
+    let held = other.acquire(&Owner::new("other"));
     assert!(matches!(held, Err(StoreError::Held { .. })), "{held:?}");
     database.ask("SELECT mainspring.submit('{\"process\": {}}')");
-    database.ask("UPDATE mainspring.shard SET until = '-infinity'");
-    other.acquire(Shard::WHOLE, &Owner::new("other")).unwrap();
+    database.ask("UPDATE mainspring.planner SET until = '-infinity'");
+    other.acquire(&Owner::new("other")).unwrap();
     assert!(matches!(one.commit(old, &plan(1)), Err(StoreError::Fenced)));
-    let text = other.cluster(Shard::WHOLE).unwrap().unwrap();
+    let text = other.cluster().unwrap().unwrap();
     let found: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(found["owner"], "other");
     assert_eq!(found["takeovers"], serde_json::json!({ "clean": 1, "unclean": 1 }));
     assert_eq!((&found["fenced"], &found["inbox_waiting"]), (&1.into(), &1.into()));
-    let servers = found["servers"].as_array().unwrap();
-    let names: Vec<_> = servers.iter().map(|server| (&server["name"], &server["is_owner"])).collect();
-    assert_eq!(names, [(&"one".into(), &false.into()), (&"other".into(), &true.into())]);
+    // The planner carries nothing out, and the other is no worker.
+    assert_eq!(found["servers"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        (&found["servers"][0]["name"], &found["servers"][0]["is_owner"]),
+        (&"other".into(), &true.into())
+    );
     assert_eq!(found["database"]["synchronous_commit"], "on");
     assert_eq!(
         (&found["database"]["may_migrate"], &found["database"]["is_pooled"]),
@@ -306,10 +309,10 @@ fn a_release_and_what_is_asked_through_the_database_are_heard_of_at_once() {
     store.release(lease).unwrap();
     assert!(releases.wait(PATIENCE));
     let (mut owner, mut asker) = (Inbox::of_owner(&location).unwrap(), Inbox::of_asker(&location).unwrap());
-    assert_eq!(owner.waiting(&[Shard::WHOLE]).unwrap(), []);
-    let id = asker.ask(Shard::WHOLE, "a request", "somebody").unwrap();
+    assert_eq!(owner.waiting().unwrap(), []);
+    let id = asker.ask("a request", "somebody").unwrap();
     assert!(owner.wait(PATIENCE), "its time was not over");
-    assert_eq!(owner.waiting(&[Shard::WHOLE]).unwrap().len(), 1);
+    assert_eq!(owner.waiting().unwrap().len(), 1);
     assert!(owner.take(id).unwrap());
     owner.reply(id, "a reply").unwrap();
     assert!(asker.wait(PATIENCE));
@@ -323,18 +326,18 @@ fn through_a_pooler_in_transaction_mode_nothing_is_told_and_all_is_found() {
     let location = Location::parse(&url).unwrap();
     drop(opened(&database));
     let (mut owner, mut asker) = (Inbox::of_owner(&location).unwrap(), Inbox::of_asker(&location).unwrap());
-    assert_eq!(owner.waiting(&[Shard::WHOLE]).unwrap(), []);
-    let id = asker.ask(Shard::WHOLE, "a request", "somebody").unwrap();
+    assert_eq!(owner.waiting().unwrap(), []);
+    let id = asker.ask("a request", "somebody").unwrap();
     assert!(!owner.wait(Duration::ZERO));
-    assert_eq!(owner.waiting(&[Shard::WHOLE]).unwrap()[0].id, id);
+    assert_eq!(owner.waiting().unwrap()[0].id, id);
 }
 
 #[test]
-fn the_same_process_that_takes_its_shard_again_suspects_nothing() {
+fn the_same_process_that_takes_its_lease_again_suspects_nothing() {
     let Some(database) = Database::start() else { return };
     let mut store = opened(&database);
     acquired(&mut store);
-    database.ask("UPDATE mainspring.shard SET until = '-infinity'");
+    database.ask("UPDATE mainspring.planner SET until = '-infinity'");
     assert_eq!(acquired(&mut store).takeover, Takeover::Clean);
 }
 
@@ -349,7 +352,7 @@ fn texts_with_characters_that_the_database_lacks_are_kept() {
     once.key = Some("k\0".to_owned());
     let batch = Batch::new(1, vec![Operation::Submit(once.clone()), Operation::Submit(once.clone())]);
     assert_eq!(tried(&mut store, lease, &batch), [Answer::New, Answer::Duplicate(Some(id))]);
-    let found = store.load(Shard::WHOLE, OnceId::first_at(Timestamp::MIN), Timestamp::MAX, 9).unwrap();
+    let found = store.load(OnceId::first_at(Timestamp::MIN), Timestamp::MAX, 9).unwrap();
     assert_eq!(found, [once]);
 }
 
@@ -366,88 +369,24 @@ fn a_database_that_may_forget_is_refused() {
 fn a_schema_that_is_too_new_is_left_alone_and_one_that_still_serves_is_used() {
     let Some(database) = Database::start() else { return };
     drop(opened(&database));
-    database.ask("UPDATE mainspring.meta SET version = 99");
+    database.ask("UPDATE mainspring.planner SET version = 99");
     drop(opened(&database));
-    database.ask("UPDATE mainspring.meta SET floor = 98");
+    database.ask("UPDATE mainspring.planner SET floor = 98");
     let location = Location::parse(&database.url()).unwrap();
     let refused = PostgresStore::open(&location, Identity::default());
     assert!(matches!(refused, Err(StoreError::TooNew { found: 99, known: FORMAT_VERSION })), "{refused:?}");
 }
 
-/// All that made format 3.
-pub(crate) const FORMAT_3: [&str; 5] = [
-    include_str!("../sql/0001_tables.sql"),
-    include_str!("../sql/0002_ownership.sql"),
-    include_str!("../sql/0003_commit.sql"),
-    include_str!("../sql/0004_sources.sql"),
-    include_str!("../sql/0005_inbox.sql"),
-];
-
 #[test]
-fn a_standby_that_has_become_too_old_does_not_take_the_shard() {
+fn a_standby_that_has_become_too_old_does_not_take_the_lease() {
     let Some(database) = Database::start() else { return };
     let mut store = opened(&database);
-    database.ask("UPDATE mainspring.meta SET version = 99, floor = 98");
-    let refused = store.acquire(Shard::WHOLE, &Owner::new("one"));
+    database.ask("UPDATE mainspring.planner SET version = 99, floor = 98");
+    let refused = store.acquire(&Owner::new("one"));
     assert!(matches!(refused, Err(StoreError::TooNew { found: 99, known: FORMAT_VERSION })), "{refused:?}");
-    assert_eq!(database.ask("SELECT count(*) FROM mainspring.shard WHERE owner <> ''"), "0");
-    database.ask(&format!("UPDATE mainspring.meta SET floor = {FORMAT_VERSION}"));
+    assert_eq!(database.ask("SELECT count(*) FROM mainspring.planner WHERE owner <> ''"), "0");
+    database.ask(&format!("UPDATE mainspring.planner SET floor = {FORMAT_VERSION}"));
     acquired(&mut store);
-}
-
-/// What a program of format 5 calls: the steps of later ones left its functions as they were.
-#[test]
-fn an_owner_of_the_format_before_goes_on_when_a_server_of_this_one_has_made_its_steps() {
-    let Some(database) = Database::start() else { return };
-    let later = concat!(include_str!("../sql/0006_once.sql"), include_str!("../sql/0007_cluster.sql"));
-    let before = FORMAT_3.concat() + later;
-    database.ask(&format!(
-        "CREATE SCHEMA mainspring; {before} INSERT INTO mainspring.meta (version, floor) VALUES (5, 1)"
-    ));
-    let fence = database.ask(
-        "SELECT epoch || ', ' || quote_literal(token) FROM mainspring.acquire_1(
-            0, 15000, 'before', '', '00000000-0000-0000-0000-000000000001', 'm', '')",
-    );
-    let submit = |number: i64| {
-        let once = format!(
-            r#"{{"op": "submit", "once": {{"due": {number}, "number": {number}, "name": "a{number}", "is_named": true,
-                "submitted": 0, "kind": "mail", "body": "", "policies": "", "priority": 0}}}}"#
-        );
-        let sql = "SELECT status || ' ' || answers FROM mainspring.commit_1";
-        database.ask(&format!("{sql}(0, {fence}, 15000, {number}, ARRAY['{once}'::jsonb])"))
-    };
-    assert_eq!(submit(1), "done N");
-    // This one makes its steps, and stands by.
-    let mut store = opened(&database);
-    let meta = database.ask("SELECT version || ' ' || floor FROM mainspring.meta");
-    assert_eq!(meta, format!("{FORMAT_VERSION} 1"));
-    let held = store.acquire(Shard::WHOLE, &Owner::new("one"));
-    assert!(matches!(held, Err(StoreError::Held { .. })), "{held:?}");
-    assert_eq!([submit(2), submit(2)], ["done N"; 2]);
-    let renewed = format!("SELECT status FROM mainspring.renew_1(0, {fence}, 15000)");
-    assert_eq!(database.ask(&renewed), "done");
-    assert_eq!(database.ask(&format!("SELECT status FROM mainspring.release_1(0, {fence})")), "done");
-    // And takes over what that one left.
-    let lease = acquired(&mut store);
-    assert_eq!(tried(&mut store, lease, &plan(1)), [Answer::New]);
-    assert_eq!(store.counts(Shard::WHOLE).unwrap().pending, 2);
-}
-
-#[test]
-fn a_database_of_format_3_is_taken_over_with_its_owner_and_its_inbox() {
-    let Some(database) = Database::start() else { return };
-    let steps = FORMAT_3.concat();
-    database.ask(&format!(
-        "CREATE SCHEMA mainspring; {steps} INSERT INTO mainspring.meta (version, floor) VALUES (3, 1)"
-    ));
-    database.ask("SELECT mainspring.submit('{\"process\": {}}', key => 'a')");
-    database.ask("INSERT INTO mainspring.shard (shard, owner, batch) VALUES (0, 'one of format 3', 7)");
-    let mut store = opened(&database);
-    assert_eq!(database.ask("SELECT version FROM mainspring.meta"), FORMAT_VERSION.to_string());
-    let lease = acquired(&mut store);
-    assert_eq!(lease.takeover, Takeover::Unclean, "it did not leave in good order");
-    assert_eq!(tried(&mut store, lease, &plan(1)), [Answer::New]);
-    assert_eq!(database.ask("SELECT count(*) FROM mainspring.inbox"), "1", "what waits is kept");
 }
 
 #[test]
@@ -473,5 +412,5 @@ fn a_batch_that_comes_after_a_later_one_changes_nothing() {
         "it has no token of that lease"
     );
     assert_eq!(tried(&mut early, lease, &cycle(2)), [Answer::New; 3], "it is still the last");
-    assert_eq!(database.ask("SELECT batch FROM mainspring.shard"), "2");
+    assert_eq!(database.ask("SELECT batch FROM mainspring.planner"), "2");
 }

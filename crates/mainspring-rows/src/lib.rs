@@ -24,6 +24,7 @@ use jiff::Timestamp;
 use mainspring_job::{
     Absence, Action, Answer, Attempt, Audit, AuditRow, Cause, Counts, JobName, JobRecord, LastRun, Mark,
     Once, OnceId, Outcome, Pause, PauseTerms, Reason, Run, RunKey, RunState, Span, StoreError, Work,
+    WorkerId,
 };
 
 /// What a column holds, or why it cannot be read.
@@ -79,7 +80,7 @@ fn small<T: TryFrom<i64>>(row: &dyn Columns, index: usize) -> ReadResult<T> {
 
 /// Columns of `run`, in the order in which [`run`] reads them.
 pub const RUN: &str = "job, nominal, series, cause, state, attempt, due, planned, started, ended, outcome, reason, \
-    span_last, span_count, span_is_exact, kind, body, policies, work_group, priority, deaths, forgiven";
+    span_last, span_count, span_is_exact, kind, body, policies, work_group, priority, deaths, forgiven, worker";
 
 /// Columns of `pending`, in the order in which [`once`] reads them.
 pub const PENDING: &str = "due, number, name, key, submitted, kind, body, policies, work_group, priority";
@@ -198,6 +199,7 @@ pub fn run(row: &dyn Columns) -> ReadResult<Run> {
     run.attempt = small(row, 5)?;
     run.forgiven = small(row, 21)?;
     run.crashes = small(row, 20)?;
+    run.worker = row.maybe_integer(22)?.map(|number| WorkerId(unsigned(number)));
     run.started = maybe_time_at(row, 8)?;
     run.ended = maybe_time_at(row, 9)?;
     run.outcome = outcome_at(row, 10)?;

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use jiff::Timestamp;
 use mainspring_job::{
     Absence, Answer, Audit, JobName, MAX_AUDIT_ROWS, MAX_PRUNED, Mark, Once, OnceId, Operation, Outcome,
-    Pause, Reason, Run, RunKey, RunState, StoreError, Work,
+    Pause, Reason, Run, RunKey, RunState, StoreError, Work, WorkerId,
 };
 use rusqlite::{Connection, OptionalExtension, Params, params};
 
@@ -28,7 +28,7 @@ static INSERT_PENDING: LazyLock<String> = LazyLock::new(|| {
 
 /// The same of a run.
 static INSERT_RUN: LazyLock<String> = LazyLock::new(|| {
-    let places: Vec<String> = (1..=22).map(|place| format!("?{place}")).collect();
+    let places: Vec<String> = (1..=23).map(|place| format!("?{place}")).collect();
     format!("INSERT INTO run ({RUN}) VALUES ({}) ON CONFLICT DO NOTHING", places.join(", "))
 });
 
@@ -46,7 +46,9 @@ pub(super) fn apply(connection: &Connection, operation: &Operation, counts: &mut
             None => Ok(Answer::Gone),
         },
         Operation::Plan(run) => insert(connection, run, counts),
-        Operation::Begin { key, attempt, at, .. } => begin(connection, key, *attempt, *at, counts),
+        Operation::Begin { key, attempt, at, worker } => {
+            begin(connection, key, *attempt, (*at, *worker), counts)
+        }
         Operation::End { key, attempt, state, at, outcome, crashes, reason } => {
             let (attempt, state, at, crashes) = (*attempt, *state, *at, *crashes);
             let end = End { attempt, state, at, outcome: outcome.as_ref(), crashes, reason: reason.as_ref() };
@@ -209,7 +211,8 @@ fn insert(connection: &Connection, run: &Run, counts: &mut RowCounts) -> ApplyRe
         work.and_then(|work| work.group.as_ref()).map(JobName::as_str),
         work.map(|work| work.priority),
         run.crashes,
-        run.forgiven
+        run.forgiven,
+        run.worker.map(|worker| number(worker.0))
     ];
     if execute(connection, &INSERT_RUN, values)? == 0 {
         return Ok(Answer::Duplicate(None));
@@ -256,7 +259,7 @@ fn begin(
     connection: &Connection,
     key: &RunKey,
     attempt: u32,
-    at: Timestamp,
+    (at, worker): (Timestamp, Option<WorkerId>),
     counts: &mut RowCounts,
 ) -> ApplyResult {
     let Some(run) = progress(connection, key)? else { return Ok(Answer::Missing) };
@@ -266,10 +269,12 @@ fn begin(
     if attempt != run.attempt + 1 || !run.state.may_become(RunState::Running) {
         return Ok(Answer::Gone);
     }
-    let sql = "UPDATE run SET state = 'running', attempt = ?4, started = ?5, ended = NULL, outcome = NULL, reason = ''
+    let sql = "UPDATE run SET state = 'running', attempt = ?4, started = ?5, ended = NULL, outcome = NULL, reason = '',
+        worker = ?6
         WHERE job = ?1 AND nominal = ?2 AND series = ?3";
     let (job, nominal, series) = parts(key);
-    execute(connection, sql, params![job, nominal, series, attempt, nanoseconds(at)])?;
+    let worker = worker.map(|worker| number(worker.0));
+    execute(connection, sql, params![job, nominal, series, attempt, nanoseconds(at), worker])?;
     add_attempt(connection, key, attempt, at)?;
     counts.move_run(run.state, RunState::Running);
     Ok(Answer::New)

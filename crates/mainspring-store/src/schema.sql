@@ -34,7 +34,7 @@ CREATE TABLE run (
     attempt INTEGER NOT NULL, due INTEGER NOT NULL, planned INTEGER NOT NULL, started INTEGER, ended INTEGER,
     outcome TEXT, reason TEXT NOT NULL, span_last INTEGER, span_count INTEGER, span_is_exact INTEGER,
     deaths INTEGER NOT NULL DEFAULT 0, forgiven INTEGER NOT NULL DEFAULT 0,
-    kind TEXT, body TEXT, policies TEXT, work_group TEXT, priority INTEGER,
+    kind TEXT, body TEXT, policies TEXT, work_group TEXT, priority INTEGER, worker INTEGER,
     PRIMARY KEY (job, nominal, series)
 ) WITHOUT ROWID;
 CREATE INDEX run_nominal ON run (nominal, job, series);

@@ -1,13 +1,12 @@
 //! Measures the one-shot jobs a second that the shared store takes, beside a queue table that workers poll.
 //!
 //! ```text
-//!  store:  batch k = submissions of group k + starts of group k-1 + ends of group k-2 ─▶ PostgresStore::commit, each shard
+//!  store:  batch k = submissions of group k + starts of group k-1 + ends of group k-2 ─▶ PostgresStore::commit
 //!  queue:  producers INSERT ─ workers UPDATE .. WHERE id IN (SELECT .. FOR UPDATE SKIP LOCKED LIMIT n) ─ done, or DELETE
 //! ```
 //!
 //! Both are on one PostgreSQL of the run's own, over its socket, with `synchronous_commit` and `fsync` on.
-//! All are tried once: the store with several numbers of shards, and queues that delete or keep what is done
-//! with several worker counts and batch sizes. Then the best of each are measured in turns, and the ratio in
+//! Queues that delete or keep what is done are tried once with several worker counts and batch sizes. Then the best of each are measured in turns, and the ratio in
 //! the middle counts: a machine that others use is fast for some seconds, and then slow.
 //!
 //! With `statements` as the second argument only the store is measured. Then `pg_stat_statements` says how
@@ -37,9 +36,6 @@ const JOBS: usize = 100_000;
 
 /// What a job carries: 200 bytes, as in the measurements of the local store.
 pub(crate) const BODY_BYTES: usize = 200;
-
-/// How many shards are tried.
-const SHARDS: [u16; 4] = [1, 4, 8, 16];
 
 /// How often the best of each are measured in turns.
 const ROUNDS: usize = 7;
@@ -113,17 +109,12 @@ fn main() -> ExitCode {
     if is_apart {
         database.ask("CREATE EXTENSION pg_stat_statements");
     }
+    told(&store::measure(&database, jobs));
     if is_apart {
-        told(SHARDS[0], &store::measure(&database, jobs, SHARDS[0]));
         println!("{}", database.ask(STATEMENTS));
         println!("{}", database.ask(LOG));
         return ExitCode::SUCCESS;
     }
-    let shards = best(SHARDS, |shards| {
-        let ours = store::measure(&database, jobs, shards);
-        told(shards, &ours);
-        ours.cycles
-    });
     let rivals = [Done::Deleted, Done::Marked].map(|done| {
         let ways = [100, 1_000].into_iter().flat_map(|batch| [1, 2, 4, 8].map(|workers| (workers, batch)));
         let (workers, batch) = best(ways, |(workers, batch)| {
@@ -136,14 +127,15 @@ fn main() -> ExitCode {
         });
         (workers, batch, done)
     });
-    in_turns(&database, jobs, shards, rivals);
+    in_turns(&database, jobs, rivals);
     ExitCode::SUCCESS
 }
 
-fn told(shards: u16, ours: &store::Figures) {
-    println!("| store: submissions, {shards} shards | {:.0} |", ours.submissions);
-    println!("| store: cycles, {shards} shards | {:.0} |", ours.cycles);
-    println!("| store: rows made of packs, {shards} shards | {:.0} |", ours.opened);
+fn told(ours: &store::Figures) {
+    println!("| store: submissions | {:.0} |", ours.submissions);
+    println!("| store: cycles | {:.0} |", ours.cycles);
+    println!("| store: cycles, assigned to a worker and pruned | {:.0} |", ours.whole);
+    println!("\na lone commit takes {:.2} ms in the middle", ours.lone.as_secs_f64() * 1_000.0);
 }
 
 /// The one with the greatest figure.
@@ -153,12 +145,12 @@ fn best<T: Copy>(all: impl IntoIterator<Item = T>, mut measure: impl FnMut(T) ->
 }
 
 /// Measures the store and each of the rivals one after another, again and again.
-fn in_turns(database: &Database, jobs: usize, shards: u16, rivals: [(usize, usize, Done); 2]) {
-    println!("\n| in turns: store, {shards} shards | {:?} | ratio | {:?} | ratio |", rivals[0], rivals[1]);
+fn in_turns(database: &Database, jobs: usize, rivals: [(usize, usize, Done); 2]) {
+    println!("\n| in turns: store | {:?} | ratio | {:?} | ratio |", rivals[0], rivals[1]);
     println!("|---|---|---|---|---|");
     let mut ratios = [Vec::new(), Vec::new()];
     for _ in 0..ROUNDS {
-        let ours = store::measure(database, jobs, shards).cycles;
+        let ours = store::measure(database, jobs).cycles;
         let mut line = format!("| {ours:.0} |");
         for ((workers, batch, done), ratios) in rivals.into_iter().zip(&mut ratios) {
             let theirs = queue::measure(database, jobs, workers, batch, done).cycles;

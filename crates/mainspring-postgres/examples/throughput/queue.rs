@@ -80,7 +80,12 @@ pub(crate) fn measure(database: &Database, jobs: usize, workers: usize, batch: u
         database.ask("SELECT count(*) || ' ' || count(*) FILTER (WHERE state = 'completed') FROM queue");
     let kept = if done == Done::Marked { jobs } else { 0 };
     assert_eq!(left, format!("{kept} {kept}"), "each job has ended");
-    Figures { submissions: rate(jobs, insert), cycles: rate(jobs, insert + run), opened: 0.0 }
+    Figures {
+        submissions: rate(jobs, insert),
+        cycles: rate(jobs, insert + run),
+        whole: 0.0,
+        lone: Duration::ZERO,
+    }
 }
 
 /// Inserts its bodies, waits for the others, and works until all is done. Returns how long each took.

@@ -1,54 +1,46 @@
-//! The shared store: an owner for each shard, whose batches have what a busy server's have.
+//! The shared store: a planner whose batches have what a busy server's have.
 
 use std::sync::Arc;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use mainspring_job::jiff::{SignedDuration, Timestamp};
 use mainspring_job::{
-    Action, Answer, Batch, Lease, MAX_BATCH_OPERATIONS, Once, OnceId, Operation, Outcome, Owner, RunKey,
-    RunState, Shard, Store, Work,
+    Action, Answer, Assignment, Batch, Lease, MAX_BATCH_OPERATIONS, Once, OnceId, Operation, Outcome, Owner,
+    RunKey, RunState, Store, Work, WorkerId,
 };
-use mainspring_postgres::{Identity, Location, PostgresStore, Shards};
+use mainspring_postgres::{Identity, Location, PostgresStore};
 
 use super::database::Database;
 use super::{body, rate};
 
-/// What came out, each in jobs a second.
+/// How many lone commits are measured.
+const LONE: usize = 1_000;
+
+/// How many finished jobs are kept where retention is measured too, and after how many ends it is looked at:
+/// as the planner does it.
+const KEPT: u32 = 10_000;
+const PRUNE_EVERY: usize = 256;
+
+/// What came out, in jobs a second but for the last.
 pub(crate) struct Figures {
     pub(crate) submissions: f64,
     pub(crate) cycles: f64,
-    /// What was in packs, when somebody looks for all of it. The queue has nothing like it.
-    pub(crate) opened: f64,
+    /// With assignments to a worker, and retention.
+    pub(crate) whole: f64,
+    /// The commit of one submission, in the middle.
+    pub(crate) lone: Duration,
 }
 
-/// Measures both with so many shards, each of whose owners has a thread and a session, and checks that each
-/// job ran once. What was there before is dropped.
-pub(crate) fn measure(database: &Database, jobs: usize, shards: u16) -> Figures {
+/// Measures all, and checks that each job ran once. What was there before is dropped.
+pub(crate) fn measure(database: &Database, jobs: usize) -> Figures {
     let location = Location::parse(&database.url()).unwrap();
     database.ask("DROP SCHEMA IF EXISTS mainspring CASCADE");
-    drop(PostgresStore::open(&location, Identity::default()).unwrap());
-    let held = Shards::new(&location).unwrap().spread(shards, &[], |group| Shard::of(group, shards));
-    assert_eq!(held.unwrap(), None);
-    let owner = |number| {
-        let store = PostgresStore::open(&location, Identity::default()).unwrap().among(shards);
-        Committer::new(store, Shard(number))
-    };
-    let mut owners: Vec<Committer> = (0..shards).map(owner).collect();
-    let part = jobs.div_ceil(usize::from(shards));
-    let parts = |first: usize, owners: &[Committer]| -> Vec<Vec<Once>> {
-        let starts = (0..jobs).step_by(part);
-        starts
-            .zip(owners)
-            .map(|(start, owner)| owner.pending(part.min(jobs - start), first + start))
-            .collect()
-    };
-    let submitted = |all: &Vec<Once>| -> Vec<Vec<Operation>> {
-        let batches = all.chunks(MAX_BATCH_OPERATIONS);
-        batches.map(|some| some.iter().cloned().map(Operation::Submit).collect()).collect()
-    };
-    let batches = parts(0, &owners).iter().map(submitted).collect();
-    let submissions = rate(jobs, taken(&mut owners, batches));
+    let store = PostgresStore::open(&location, Identity::default()).unwrap();
+    let mut planner = Committer::new(store);
+    let all = planner.pending(jobs, 0);
+    let submitted = |some: &[Once]| some.iter().cloned().map(Operation::Submit).collect();
+    let batches: Vec<Vec<Operation>> = all.chunks(MAX_BATCH_OPERATIONS).map(submitted).collect();
+    let submissions = rate(jobs, planner.taken(batches, Vec::new));
     assert_eq!(database.ask("SELECT count(*) FROM mainspring.pending"), jobs.to_string());
     database.ask("TRUNCATE mainspring.pending");
     database.ask("VACUUM ANALYZE");
@@ -56,35 +48,75 @@ pub(crate) fn measure(database: &Database, jobs: usize, shards: u16) -> Figures 
     if database.ask(has_statements) == "1" {
         database.ask("SELECT pg_stat_statements_reset(), pg_stat_reset_shared('wal')");
     }
-    let batches = parts(jobs, &owners).iter().map(|all| lives(all)).collect();
     database.ask("CHECKPOINT");
-    let cycles = rate(jobs, taken(&mut owners, batches));
-    assert_eq!(database.ask("SELECT count(*) FROM mainspring.entry"), "0", "the journal is settled");
-    let packed: usize = database.ask("SELECT coalesce(sum(count), 0) FROM mainspring.pack").parse().unwrap();
-    let began = Instant::now();
-    database.ask("SELECT mainspring.settle()");
-    let opened = rate(packed, began.elapsed());
+    let batches = lives(&planner.pending(jobs, jobs));
+    let cycles = rate(jobs, planner.taken(batches, Vec::new));
     let ended = "SELECT count(*) || ' ' || count(DISTINCT job) FROM mainspring.run WHERE state = 'succeeded'";
     assert_eq!(database.ask(ended), format!("{jobs} {jobs}"), "each job ran once");
     let attempts = "SELECT count(*) FROM mainspring.attempt WHERE number = 1 AND state = 'succeeded'";
     assert_eq!(database.ask(attempts), jobs.to_string(), "each start has its end");
     assert_eq!(database.ask("SELECT count(*) FROM mainspring.pending"), "0");
-    Figures { submissions, cycles, opened }
+    Figures { submissions, cycles, whole: planner.whole(database, jobs), lone: planner.lone(3 * jobs) }
 }
 
-/// Has each owner commit its batches, which are made before, and returns how long that takes with the last
-/// settlement.
-fn taken(owners: &mut [Committer], batches: Vec<Vec<Vec<Operation>>>) -> Duration {
-    let began = Instant::now();
-    thread::scope(|scope| {
-        for (owner, batches) in owners.iter_mut().zip(batches) {
-            scope.spawn(move || {
-                batches.into_iter().for_each(|operations| owner.commit(operations));
-                owner.settle();
-            });
+impl Committer {
+    /// Has the planner commit its batches, which are made before, and returns how long that takes.
+    fn taken(&mut self, batches: Vec<Vec<Operation>>, assigned: impl Fn() -> Vec<Assignment>) -> Duration {
+        let began = Instant::now();
+        for operations in batches {
+            self.commit(operations, assigned());
         }
-    });
-    began.elapsed()
+        began.elapsed()
+    }
+
+    /// Cycles a second of jobs that a worker carries out, of which only so many are kept.
+    fn whole(&mut self, database: &Database, jobs: usize) -> f64 {
+        let batches = lives(&self.pending(jobs, 2 * jobs));
+        let mut ends = 0;
+        let mut made: Vec<(Vec<Operation>, Vec<Assignment>)> = Vec::new();
+        for mut operations in batches {
+            let started = |operation: &mut Operation| match operation {
+                Operation::Fire { run, .. } => {
+                    run.worker = Some(WorkerId(1));
+                    Some(Assignment::new(
+                        WorkerId(1),
+                        run.key.clone(),
+                        1,
+                        format!("{{\"job\":\"{}\"}}", run.key.job),
+                    ))
+                }
+                _ => None,
+            };
+            let assignments = operations.iter_mut().filter_map(started).collect();
+            ends += operations.iter().filter(|operation| matches!(operation, Operation::End { .. })).count();
+            if PRUNE_EVERY <= ends {
+                ends = 0;
+                operations.push(Operation::Prune { job: None, keep: KEPT, before: Timestamp::UNIX_EPOCH });
+            }
+            made.push((operations, assignments));
+        }
+        let began = Instant::now();
+        for (operations, assignments) in made {
+            self.commit(operations, assignments);
+        }
+        let figure = rate(jobs, began.elapsed());
+        assert_eq!(database.ask("SELECT count(*) FROM mainspring.open_run"), "0");
+        let left: usize = database.ask("SELECT count(*) FROM mainspring.history").parse().unwrap();
+        assert!(left < jobs || jobs <= KEPT as usize, "{left} are left");
+        figure
+    }
+
+    /// The time of a commit with one submission, in the middle of some.
+    fn lone(&mut self, first: usize) -> Duration {
+        let mut took: Vec<Duration> = Vec::with_capacity(LONE);
+        for once in self.pending(LONE, first) {
+            let began = Instant::now();
+            self.commit(vec![Operation::Submit(once)], Vec::new());
+            took.push(began.elapsed());
+        }
+        took.sort_unstable();
+        took[LONE / 2]
+    }
 }
 
 /// Of each batch a third is submitted, a third starts and a third ends.
@@ -108,14 +140,9 @@ struct Committer {
 }
 
 impl Committer {
-    fn new(mut store: PostgresStore, shard: Shard) -> Committer {
-        let lease = store.acquire(shard, &Owner::new("throughput")).unwrap();
+    fn new(mut store: PostgresStore) -> Committer {
+        let lease = store.acquire(&Owner::new("throughput")).unwrap();
         Committer { store, lease, number: 0 }
-    }
-
-    /// What was written so far is in the tables and in packs, and not in the journal.
-    fn settle(&mut self) {
-        self.store.renew(self.lease).unwrap();
     }
 
     /// Jobs with the numbers that a planner of this owner gives them.
@@ -130,9 +157,11 @@ impl Committer {
         (first..first + count).map(once).collect()
     }
 
-    fn commit(&mut self, operations: Vec<Operation>) {
+    fn commit(&mut self, operations: Vec<Operation>, assignments: Vec<Assignment>) {
         self.number += 1;
-        let committed = self.store.commit(self.lease, &Batch::new(self.number, operations)).unwrap();
+        let mut batch = Batch::new(self.number, operations);
+        batch.assignments = assignments;
+        let committed = self.store.commit(self.lease, &batch).unwrap();
         assert!(committed.answers.iter().all(|answer| *answer == Answer::New), "each is done");
     }
 }

@@ -19,16 +19,19 @@ use crate::state::RunState;
 use crate::store::{Cursor, Order, Query};
 use crate::timetable::Span;
 use crate::work::{Action, Work};
+use crate::worker::WorkerId;
 
 pub(super) struct Generator {
     state: u64,
     /// Ids of one-shot jobs are never made twice, as the planner does it.
     id_count: u64,
+    /// The names that they were submitted under, by their numbers from 1.
+    names: Vec<JobName>,
 }
 
 impl Generator {
     pub(super) fn new(seed: u64) -> Generator {
-        Generator { state: seed, id_count: 0 }
+        Generator { state: seed, id_count: 0, names: Vec::new() }
     }
 
     pub(super) fn below(&mut self, limit: u64) -> u64 {
@@ -83,6 +86,7 @@ impl Generator {
         self.id_count += 1;
         let id = OnceId { due: self.time_of(self.id_count), number: self.id_count };
         let name = if self.one_in(2) { self.name() } else { id.name() };
+        self.names.push(name.clone());
         let key = if self.one_in(2) { Some(format!("key-{}", self.below(3))) } else { None };
         Once { id, name, key, submitted: self.time(), work: self.work() }
     }
@@ -114,7 +118,9 @@ impl Generator {
         let cause = Cause::ALL[usize::try_from(self.below(7)).expect("six fits")];
         let mut run = Run::new(self.key(), cause, state, self.time(), self.time());
         match state {
-            RunState::Running => (run.attempt, run.started) = (1, Some(self.time())),
+            RunState::Running => {
+                (run.attempt, run.started, run.worker) = (1, Some(self.time()), self.worker());
+            }
             RunState::Missed => {
                 let span = Span { last: self.time(), count: 3 + self.below(9), is_exact: self.one_in(2) };
                 (run.ended, run.span) = (Some(self.time()), Some(span));
@@ -127,6 +133,10 @@ impl Generator {
             run.work = Some(self.work());
         }
         run
+    }
+
+    fn worker(&mut self) -> Option<WorkerId> {
+        self.one_in(2).then(|| WorkerId(1 + self.below(3)))
     }
 
     fn pause_terms(&mut self) -> PauseTerms {
@@ -168,12 +178,15 @@ impl Generator {
                 let id = self.id();
                 let mut run = Run { cause: Cause::Once, ..self.run() };
                 run.key.nominal = id.due;
+                // A one-shot job becomes a run of its own name.
+                let index = usize::try_from(id.number).unwrap_or_default().wrapping_sub(1);
+                run.key.job = self.names.get(index).cloned().unwrap_or_else(|| id.name());
                 Operation::Fire { id, run }
             }
             7..=9 => Operation::Plan(self.run()),
             10..=11 => {
                 let attempt = 1 + u32::from(self.one_in(3));
-                Operation::Begin { key: self.key(), attempt, at: self.time(), worker: None }
+                Operation::Begin { key: self.key(), attempt, at: self.time(), worker: self.worker() }
             }
             12..=13 => {
                 let (key, state) = (self.key(), self.state());

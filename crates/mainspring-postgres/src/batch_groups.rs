@@ -1,0 +1,223 @@
+//! The order in which the operations of a batch are done: in groups, each one statement of a kind.
+//!
+//! ```text
+//!  submit a, fire a, submit b, end c, move c, begin c
+//!  ─▶ round 0: submit [a, b]  run [a]  end [c]  move [c]      round 1: begin [c]
+//! ```
+//!
+//! What touches nothing in common may be done in any order. An operation goes into the first round in which its
+//! kind comes after the kinds of all before it that touch something of it. So the answers are those of the
+//! order in the batch, and a batch of a busy planner is one round, or few.
+//!
+//! What cannot be told from the operation alone, such as which runs a prune drops, parts the batch: what stands
+//! before it is done before, and what stands after it is done after.
+//!
+//! Cost: a look into a map for each thing that an operation touches.
+//!
+//! Does not read what is stored.
+
+use std::collections::HashMap;
+
+use mainspring_job::{Cause, JobName, OnceId, Operation, Run, RunKey};
+
+/// The kinds, in the order in which a round does them: that of a life, so that many lives fit into one round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum OperationKind {
+    Submit,
+    Run,
+    Withdraw,
+    Begin,
+    Clear,
+    End,
+    Move,
+    Define,
+    Mark,
+    Rewind,
+    Forget,
+    Audit,
+    Pause,
+    Prune,
+}
+
+impl OperationKind {
+    pub(super) fn of(operation: &Operation) -> OperationKind {
+        match operation {
+            Operation::Submit(_) => OperationKind::Submit,
+            Operation::Fire { .. } | Operation::Plan(_) => OperationKind::Run,
+            Operation::Withdraw { .. } => OperationKind::Withdraw,
+            Operation::Begin { .. } => OperationKind::Begin,
+            Operation::Clear { .. } => OperationKind::Clear,
+            Operation::End { .. } => OperationKind::End,
+            Operation::Move { .. } => OperationKind::Move,
+            Operation::Define { .. } => OperationKind::Define,
+            Operation::Mark(_) => OperationKind::Mark,
+            Operation::Rewind(_) => OperationKind::Rewind,
+            Operation::Forget { .. } => OperationKind::Forget,
+            Operation::Audit(_) => OperationKind::Audit,
+            Operation::PauseAll(_) => OperationKind::Pause,
+            Operation::Prune { .. } => OperationKind::Prune,
+        }
+    }
+
+    /// As `commit` calls it.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            OperationKind::Submit => "submit",
+            OperationKind::Run => "run",
+            OperationKind::Withdraw => "withdraw",
+            OperationKind::Begin => "begin",
+            OperationKind::Clear => "clear",
+            OperationKind::End => "end",
+            OperationKind::Move => "move",
+            OperationKind::Define => "define",
+            OperationKind::Mark => "mark",
+            OperationKind::Rewind => "rewind",
+            OperationKind::Forget => "forget",
+            OperationKind::Audit => "audit",
+            OperationKind::Pause => "pause",
+            OperationKind::Prune => "prune",
+        }
+    }
+
+    /// Whether it parts a batch: it touches what only the database knows. Several of one kind that follow each
+    /// other are done one after another.
+    const fn is_parting(self) -> bool {
+        matches!(self, OperationKind::Withdraw | OperationKind::Prune)
+    }
+}
+
+/// Something that an operation touches.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Thing<'o> {
+    /// A run, which a one-shot job of that name and time becomes.
+    Run(&'o JobName, jiff::Timestamp, u32),
+    Once(OnceId),
+    /// The name that a person gave a pending job.
+    Name(&'o JobName),
+    Key(&'o str),
+    /// How far a job is.
+    Mark(&'o JobName),
+    /// The row of a job, which comes with its first definition. Runs touch it too, and not each other by that.
+    Job(&'o JobName),
+}
+
+/// Where an operation is done: in the order of rounds, and of kinds in each.
+type Place = (usize, OperationKind);
+
+/// Says of each thing when it was last touched.
+#[derive(Default)]
+struct Touched<'o> {
+    last: HashMap<Thing<'o>, Place>,
+    /// When something was last done to a run of a job.
+    runs: HashMap<&'o JobName, Place>,
+    /// What all that follows comes after.
+    floor: Option<Place>,
+    /// The last place of all.
+    top: Option<Place>,
+}
+
+/// A group: operations by their indices in the batch, in that order.
+pub(super) struct Group {
+    pub(super) kind: OperationKind,
+    pub(super) indices: Vec<usize>,
+}
+
+/// The groups of a batch, in the order in which they are done.
+pub(super) fn groups(operations: &[Operation]) -> Vec<Group> {
+    let mut touched = Touched::default();
+    let mut placed: Vec<(Place, usize)> =
+        operations.iter().enumerate().map(|(index, operation)| (touched.place(operation), index)).collect();
+    placed.sort_unstable();
+    let mut groups: Vec<(Place, Group)> = Vec::new();
+    for (place, index) in placed {
+        match groups.last_mut() {
+            Some((last, group)) if *last == place => group.indices.push(index),
+            _ => groups.push((place, Group { kind: place.1, indices: vec![index] })),
+        }
+    }
+    groups.into_iter().map(|(_, group)| group).collect()
+}
+
+impl<'o> Touched<'o> {
+    /// Where an operation is done.
+    fn place(&mut self, operation: &'o Operation) -> Place {
+        let kind = OperationKind::of(operation);
+        match kind {
+            // They touch nothing else, and are done in their order.
+            OperationKind::Audit | OperationKind::Pause => return (0, kind),
+            _ if kind.is_parting() => {
+                let place = match self.top {
+                    Some(top) if top.1 == kind && self.floor == Some(top) => top,
+                    last => after(last, kind),
+                };
+                (self.floor, self.top) = (Some(place), Some(place));
+                return place;
+            }
+            _ => {}
+        }
+        let (things, of_job) = things(operation);
+        let mut last = self.floor.max(of_job.and_then(|job| self.last.get(&Thing::Job(job)).copied()));
+        for thing in things.iter().flatten() {
+            last = last.max(self.last.get(thing).copied());
+        }
+        if let Operation::Define { mark, .. } = operation {
+            last = last.max(self.runs.get(&mark.job).copied());
+        }
+        let place = after(last, kind);
+        for thing in things.into_iter().flatten() {
+            self.last.insert(thing, place);
+        }
+        if let Some(job) = of_job {
+            let latest = self.runs.entry(job).or_insert(place);
+            *latest = place.max(*latest);
+        }
+        self.top = self.top.max(Some(place));
+        place
+    }
+}
+
+/// The first place of a kind after another place.
+fn after(last: Option<Place>, kind: OperationKind) -> Place {
+    match last {
+        None => (0, kind),
+        Some((round, before)) if before < kind => (round, kind),
+        Some((round, _)) => (round + 1, kind),
+    }
+}
+
+/// What an operation touches, and the job whose run it is about.
+fn things(operation: &Operation) -> ([Option<Thing<'_>>; 4], Option<&JobName>) {
+    let run = |key: &RunKey| (key.nominal, key.series);
+    match operation {
+        Operation::Submit(once) => {
+            let name = Some(&once.name).filter(|name| !once.id.is_name(name)).map(Thing::Name);
+            let run = Thing::Run(&once.name, once.id.due, 0);
+            ([Some(Thing::Once(once.id)), Some(run), name, once.key.as_deref().map(Thing::Key)], None)
+        }
+        Operation::Fire { id, run: fired } => {
+            let (job, (nominal, series)) = (&fired.key.job, run(&fired.key));
+            // A job with a name of its own becomes a run of that name.
+            let name = (fired.cause == Cause::Once).then_some(Thing::Name(job));
+            ([Some(Thing::Once(*id)), Some(Thing::Run(job, nominal, series)), name, None], Some(job))
+        }
+        Operation::Plan(Run { key, .. })
+        | Operation::Begin { key, .. }
+        | Operation::End { key, .. }
+        | Operation::Clear { key, .. }
+        | Operation::Move { key, .. } => {
+            let (nominal, series) = run(key);
+            ([Some(Thing::Run(&key.job, nominal, series)), None, None, None], Some(&key.job))
+        }
+        Operation::Define { mark, .. } => {
+            ([Some(Thing::Mark(&mark.job)), Some(Thing::Job(&mark.job)), None, None], None)
+        }
+        Operation::Mark(mark) | Operation::Rewind(mark) => {
+            ([Some(Thing::Mark(&mark.job)), None, None, None], None)
+        }
+        Operation::Forget { job, .. } => ([Some(Thing::Mark(job)), None, None, None], None),
+        Operation::Withdraw { .. }
+        | Operation::Prune { .. }
+        | Operation::PauseAll(_)
+        | Operation::Audit(_) => ([None, None, None, None], None),
+    }
+}

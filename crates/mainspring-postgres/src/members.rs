@@ -1,0 +1,460 @@
+//! The workers of a pool: who is there, what each is to do, and what it says of that.
+//!
+//! ```text
+//!  worker   join ─ renew .. renew ─ leave              wait ─▶ assignments, kills ─▶ (it runs) ─▶ report
+//!                     │ silent too long                  ▲ NOTIFY                                  │
+//!  planner  list ─────┴─▶ declare_lost            commit, kill ◀── End, Begin .. ◀── reports ◀─────┘
+//! ```
+//!
+//! A life of a worker has a number that never comes again and a lease of its own, which the database judges by
+//! its clock. A worker that is declared lost is not there any more: its renewals and its reports are refused.
+//!
+//! An assignment is in the row of the open run, so it is there from the commit that begins the attempt to the
+//! end of the attempt, and costs no row of its own: an entry of an index when it begins, and nothing when it
+//! ends. A row of its own would be one more to write and one more to drop for each attempt.
+//!
+//! A worker counts its reports itself, and sends them in order. So the database has no number that is given
+//! early and seen late, and a report that is sent again is there once. What the planner does with a report is
+//! done once by itself: the end of an attempt is answered with `Gone` the second time. So no transaction joins
+//! the two.
+//!
+//! Cost: a round trip for each call. A report that wakes the planner waits for other commits that tell something:
+//! PostgreSQL has those one after another.
+//!
+//! Does not choose a worker, and does not decide who is lost: the planner does both.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use mainspring_job::{
+    Assignment, JobName, MAX_PAGE, Outcome, RunKey, StoreError, Worker, WorkerId, WorkerLabel,
+};
+use mainspring_rows::{ReadResult, nanoseconds, number, time, unreadable, unsigned};
+use serde_json::{Value as Json, json};
+use tokio_postgres::Row;
+
+use super::connection::{Connection, InboxNotifier};
+use super::escape::{kept, read};
+use super::location::Location;
+use super::store::Fence;
+use super::value::Value;
+
+/// The channel of assignments and kills; what is told is the number of the worker.
+const WORKER_CHANNEL: &str = "mainspring_worker";
+
+/// The channel of reports.
+const REPORT_CHANNEL: &str = "mainspring_report";
+
+/// The table of workers, over a session of its own.
+#[derive(Debug)]
+pub struct Members {
+    connection: Connection,
+}
+
+/// A server that joins.
+#[derive(Clone, Debug, Default)]
+pub struct Member {
+    /// The process, as [`Identity::server`](super::Identity::server) names it.
+    pub server: String,
+    /// For people, and for who is chosen among equals.
+    pub name: String,
+    /// Its machine.
+    pub host: String,
+    /// Where people find it.
+    pub address: String,
+    /// Of the program.
+    pub version: String,
+    /// What may change later.
+    pub state: MemberState,
+}
+
+/// What a worker says anew with each renewal.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MemberState {
+    /// What it has, each with its level.
+    pub labels: BTreeMap<WorkerLabel, u32>,
+    /// How many runs may run at it at once.
+    pub capacity: usize,
+    /// It goes, and is to be given nothing more.
+    pub is_leaving: bool,
+}
+
+/// The right of a worker to start what it is assigned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemberLease {
+    /// This life of the worker.
+    pub id: WorkerId,
+    /// How long it lasts without a renewal, counted by the worker's boot time from before it asked.
+    pub lasts: Duration,
+    /// The time of the database.
+    pub now: Timestamp,
+}
+
+/// A worker that is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PresentMember {
+    /// As the planner knows it.
+    pub worker: Worker,
+    /// The process, as in [`Member::server`].
+    pub server: String,
+    /// Its machine.
+    pub host: String,
+    /// Where people find it.
+    pub address: String,
+    /// Of the program.
+    pub version: String,
+    /// It goes, and is to be given nothing more.
+    pub is_leaving: bool,
+    /// How long ago it was heard of, by the clock of the database.
+    pub silent: Duration,
+    /// Whether its lease has run out, so that it may be declared lost.
+    pub is_lapsed: bool,
+}
+
+/// What became of a declaration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LostWorker {
+    /// It is lost: what it says from now on is refused.
+    Lost,
+    /// It was heard of again, or its lease lasts still.
+    Present,
+    /// There is none of that number: it left, or was lost before.
+    Absent,
+}
+
+/// An assignment, and its place in the order of all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assigned {
+    /// Greater than that of each that was committed before.
+    pub number: u64,
+    /// What to start.
+    pub assignment: Assignment,
+}
+
+/// An attempt that is to be ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kill {
+    /// Which run.
+    pub key: RunKey,
+    /// Which attempt.
+    pub attempt: u32,
+}
+
+/// How an attempt ended, as its worker says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// Which worker.
+    pub worker: WorkerId,
+    /// The worker's own count of its reports, from 1 without a gap.
+    pub number: u64,
+    /// Which run.
+    pub key: RunKey,
+    /// Which attempt.
+    pub attempt: u32,
+    /// How it ended.
+    pub outcome: Option<Outcome>,
+    /// When, by the worker's clock.
+    pub at: Timestamp,
+}
+
+impl Members {
+    /// That of a worker, which waits for what it is to do. Connects with the first call.
+    ///
+    /// # Errors
+    /// When the operating system gives no event queue.
+    pub fn of_worker(location: &Location) -> Result<Members, StoreError> {
+        Ok(Members { connection: Connection::listening(location, WORKER_CHANNEL)? })
+    }
+
+    /// That of the planner, which waits for reports. Connects with the first call.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn of_planner(location: &Location) -> Result<Members, StoreError> {
+        Ok(Members { connection: Connection::listening(location, REPORT_CHANNEL)? })
+    }
+
+    /// What ends [`wait`](Members::wait) from another thread.
+    pub fn notifier(&self) -> InboxNotifier {
+        self.connection.notifier()
+    }
+
+    /// Waits until there may be something new, at most so long. Returns whether there may be. Through a pooler
+    /// in transaction mode the wait is over when its time is.
+    pub fn wait(&mut self, longest: Duration) -> bool {
+        self.connection.wait(longest)
+    }
+
+    /// A new life of a worker, whose lease lasts so long. From here on this session hears what is for it.
+    ///
+    /// # Errors
+    /// When the database does not answer; `Unknown` if it may be there, as a life that nobody leads.
+    pub fn join(&mut self, member: &Member, lasts: Duration) -> Result<MemberLease, StoreError> {
+        let sql = "INSERT INTO mainspring.worker (server, name, host, address, version, labels, capacity, is_leaving, until)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp() + $9 * interval '1 ms')
+            RETURNING id, mainspring.now_ns()";
+        let Member { server, name, host, address, version, state } = member;
+        let mut values = [server, name, host, address, version].map(|text| Value::text(text)).to_vec();
+        values.extend(state.values());
+        values.push(milliseconds(lasts));
+        let rows = self.connection.call("join", sql, &values)?;
+        let row = rows.first().ok_or(StoreError::Busy)?;
+        let id = WorkerId(unsigned(row.get(0)));
+        self.connection.hear(id.to_string());
+        Ok(MemberLease { id, lasts, now: time(row.get(1)) })
+    }
+
+    /// Says that a worker is there, and how it is now.
+    ///
+    /// # Errors
+    /// `Fenced` when it was declared lost, or has left.
+    pub fn renew(
+        &mut self,
+        id: WorkerId,
+        state: &MemberState,
+        lasts: Duration,
+    ) -> Result<MemberLease, StoreError> {
+        let sql = "UPDATE mainspring.worker SET labels = $1, capacity = $2, is_leaving = $3, renewed = clock_timestamp(),
+            until = clock_timestamp() + $4 * interval '1 ms' WHERE id = $5 RETURNING mainspring.now_ns()";
+        let mut values = state.values().to_vec();
+        values.extend([milliseconds(lasts), of(id)]);
+        let rows = self.connection.call("renew a worker", sql, &values)?;
+        let row = rows.first().ok_or(StoreError::Fenced)?;
+        Ok(MemberLease { id, lasts, now: time(row.get(0)) })
+    }
+
+    /// A worker ends in good order: nothing of it runs any more. Its reports stay.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub fn leave(&mut self, id: WorkerId) -> Result<(), StoreError> {
+        let sql = "WITH gone AS (DELETE FROM mainspring.worker WHERE id = $1 RETURNING id)
+            SELECT pg_notify($2, '')::text FROM gone";
+        self.connection.call("leave", sql, &[of(id), Value::text(REPORT_CHANNEL)]).map(drop)
+    }
+
+    /// The workers that are there, in the order in which they joined.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn list(&mut self) -> Result<Vec<PresentMember>, StoreError> {
+        let sql = "SELECT id, name, capacity, labels, server, host, address, version, is_leaving,
+                greatest(0, extract(epoch FROM clock_timestamp() - renewed) * 1000)::int8, until + interval '1 s' < clock_timestamp()
+            FROM mainspring.worker ORDER BY id";
+        self.connection.call("list workers", sql, &[])?.iter().map(present).collect()
+    }
+
+    /// Has the database forget a worker whose lease ran out a second ago. Only reports that it sent before are
+    /// there afterwards, and none comes any more: what it was assigned, and has no report of, never ends there.
+    ///
+    /// # Errors
+    /// `Fenced` when the caller plans no more.
+    pub fn declare_lost(&mut self, planner: &Fence, id: WorkerId) -> Result<LostWorker, StoreError> {
+        // A report under way holds the row of its worker, and a server that wants to plan waits for this.
+        let sql = "WITH p AS MATERIALIZED (SELECT FROM mainspring.planner WHERE epoch = $1 AND token = $2::uuid FOR SHARE),
+            gone AS (DELETE FROM mainspring.worker AS w USING p WHERE w.id = $3 AND w.until + interval '1 s' < clock_timestamp()
+                RETURNING w.id)
+            SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM mainspring.worker WHERE id = $3) FROM p";
+        let values = [Value::Int(planner.epoch), Value::text(&planner.token), of(id)];
+        let rows = self.connection.call("declare a worker lost", sql, &values)?;
+        let row = rows.first().ok_or(StoreError::Fenced)?;
+        Ok(match (row.get::<_, i64>(0), row.get::<_, i64>(1)) {
+            (1, _) => LostWorker::Lost,
+            (_, 0) => LostWorker::Absent,
+            _ => LostWorker::Present,
+        })
+    }
+
+    /// What a worker is to start, after one that it knows (0: from the first), in the order of commits: at most
+    /// `limit` and [`MAX_PAGE`]. What has ended is not among them.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn assignments(
+        &mut self,
+        id: WorkerId,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<Assigned>, StoreError> {
+        let sql = "SELECT job, nominal, series, attempt, assigned, document FROM mainspring.open_run
+            WHERE worker = $1 AND assigned > $2 AND state = 'running' ORDER BY worker, assigned LIMIT $3";
+        let page = Value::Int(i64::try_from(limit.min(MAX_PAGE)).unwrap_or(i64::MAX));
+        let rows =
+            self.connection.call("read assignments", sql, &[of(id), Value::Int(number(after)), page])?;
+        let assigned = |row: &Row| {
+            let (key, attempt) = attempt_of(row)?;
+            let document = read(row.get(5)).into_owned();
+            let assignment = Assignment::new(id, key, attempt, document);
+            Ok(Assigned { number: unsigned(row.get(4)), assignment })
+        };
+        rows.iter().map(assigned).collect()
+    }
+
+    /// Asks a worker to end an attempt, and tells it. It is asked until the attempt has ended. Says whether
+    /// that attempt runs there.
+    ///
+    /// # Errors
+    /// `Fenced` when the caller plans no more.
+    pub fn kill(&mut self, planner: &Fence, id: WorkerId, kill: &Kill) -> Result<bool, StoreError> {
+        let sql = "WITH p AS MATERIALIZED (SELECT FROM mainspring.planner WHERE epoch = $1 AND token = $2::uuid FOR SHARE),
+            asked AS (UPDATE mainspring.open_run AS r SET is_killed = true FROM p WHERE r.job = $3 AND r.nominal = $4
+                AND r.series = $5 AND r.attempt = $6 AND r.worker = $7 AND r.state = 'running' RETURNING r.worker)
+            SELECT (SELECT pg_notify($8, a.worker::text)::text FROM asked AS a) IS NOT NULL FROM p";
+        let Kill { key, attempt } = kill;
+        let values = [
+            Value::Int(planner.epoch),
+            Value::text(&planner.token),
+            Value::text(key.job.as_str()),
+            Value::Int(nanoseconds(key.nominal)),
+            Value::Int(i64::from(key.series)),
+            Value::Int(i64::from(*attempt)),
+            of(id),
+            Value::text(WORKER_CHANNEL),
+        ];
+        let rows = self.connection.call("kill", sql, &values)?;
+        Ok(rows.first().ok_or(StoreError::Fenced)?.get(0))
+    }
+
+    /// The attempts that a worker is to end.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn kills(&mut self, id: WorkerId) -> Result<Vec<Kill>, StoreError> {
+        let sql = "SELECT job, nominal, series, attempt FROM mainspring.open_run WHERE worker = $1 AND is_killed LIMIT $2";
+        let page = Value::Int(i64::try_from(MAX_PAGE).unwrap_or(i64::MAX));
+        let rows = self.connection.call("read kills", sql, &[of(id), page])?;
+        rows.iter().map(|row| attempt_of(row).map(|(key, attempt)| Kill { key, attempt })).collect()
+    }
+
+    /// Tells the planner how attempts ended: all of a worker, or none. What was told before under its number is
+    /// not told twice.
+    ///
+    /// # Errors
+    /// `Fenced` when it was declared lost, or has left; `Unknown` if they may be there: send them again.
+    pub fn report(&mut self, id: WorkerId, reports: &[Report]) -> Result<(), StoreError> {
+        // The row of the worker is held meanwhile: a declaration comes before or after.
+        let sql =
+            "WITH w AS MATERIALIZED (SELECT id FROM mainspring.worker WHERE id = $1 FOR KEY SHARE), told AS (
+                INSERT INTO mainspring.report (worker, number, job, nominal, series, attempt, outcome, at)
+                SELECT w.id, r.* FROM w, unnest($2, $3, $4, $5, $6, $7, $8) AS r ON CONFLICT DO NOTHING)
+            SELECT pg_notify($9, '')::text FROM w";
+        let numbers = |of: fn(&Report) -> i64| Value::Ints(reports.iter().map(of).collect());
+        let outcome =
+            |report: &Report| report.outcome.as_ref().map(|told| kept(&told.to_string()).into_owned());
+        let values = [
+            of(id),
+            numbers(|report| number(report.number)),
+            Value::Texts(reports.iter().map(|report| report.key.job.to_string()).collect()),
+            numbers(|report| nanoseconds(report.key.nominal)),
+            numbers(|report| i64::from(report.key.series)),
+            numbers(|report| i64::from(report.attempt)),
+            Value::MaybeTexts(reports.iter().map(outcome).collect()),
+            numbers(|report| nanoseconds(report.at)),
+            Value::text(REPORT_CHANNEL),
+        ];
+        let rows = self.connection.call("report", sql, &values)?;
+        if rows.is_empty() { Err(StoreError::Fenced) } else { Ok(()) }
+    }
+
+    /// What workers have told beyond what was read of each: at most a page, those of a worker in their order.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn reports(&mut self, read_up_to: &[(WorkerId, u64)]) -> Result<Vec<Report>, StoreError> {
+        let sql = "SELECT r.job, r.nominal, r.series, r.attempt, r.worker, r.number, r.outcome, r.at FROM mainspring.report AS r
+            LEFT JOIN unnest($1, $2) AS k (worker, number) ON k.worker = r.worker
+            WHERE coalesce(k.number, 0) < r.number ORDER BY r.worker, r.number LIMIT $3";
+        let page = Value::Int(i64::try_from(MAX_PAGE).unwrap_or(i64::MAX));
+        let [workers, numbers] = parts(read_up_to);
+        let rows = self.connection.call("read reports", sql, &[workers, numbers, page])?;
+        let report = |row: &Row| {
+            let (key, attempt) = attempt_of(row)?;
+            Ok(Report {
+                worker: WorkerId(unsigned(row.get(4))),
+                number: unsigned(row.get(5)),
+                key,
+                attempt,
+                outcome: row.get::<_, Option<&str>>(6).map(|told| Outcome::from(&*read(told))),
+                at: time(row.get(7)),
+            })
+        };
+        rows.iter().map(report).collect()
+    }
+
+    /// Drops what was read of each worker, when all that follows from it is committed.
+    ///
+    /// # Errors
+    /// `Fenced` when the caller plans no more.
+    pub fn forget_reports(&mut self, planner: &Fence, up_to: &[(WorkerId, u64)]) -> Result<(), StoreError> {
+        // The row of the planner is not held: what is to be forgotten is done, whoever plans by now.
+        let sql =
+            "WITH p AS MATERIALIZED (SELECT FROM mainspring.planner WHERE epoch = $1 AND token = $2::uuid),
+            gone AS (DELETE FROM mainspring.report AS r USING p, unnest($3, $4) AS k (worker, number)
+                WHERE r.worker = k.worker AND r.number <= k.number)
+            SELECT 1 FROM p";
+        let [workers, numbers] = parts(up_to);
+        let values = [Value::Int(planner.epoch), Value::text(&planner.token), workers, numbers];
+        let rows = self.connection.call("forget reports", sql, &values)?;
+        if rows.is_empty() { Err(StoreError::Fenced) } else { Ok(()) }
+    }
+}
+
+impl MemberState {
+    fn values(&self) -> [Value; 3] {
+        let labels: serde_json::Map<String, Json> = self
+            .labels
+            .iter()
+            .map(|(label, level)| (kept(label.as_str()).into_owned(), json!(level)))
+            .collect();
+        let capacity = i64::try_from(self.capacity).unwrap_or(i64::MAX);
+        [Value::Document(Json::Object(labels)), Value::Int(capacity), Value::Bool(self.is_leaving)]
+    }
+}
+
+fn of(id: WorkerId) -> Value {
+    Value::Int(number(id.0))
+}
+
+fn milliseconds(lasts: Duration) -> Value {
+    Value::Int(i64::try_from(lasts.as_millis()).unwrap_or(i64::MAX))
+}
+
+fn parts(of: &[(WorkerId, u64)]) -> [Value; 2] {
+    let workers = of.iter().map(|(worker, _)| number(worker.0)).collect();
+    let numbers = of.iter().map(|(_, count)| number(*count)).collect();
+    [Value::Ints(workers), Value::Ints(numbers)]
+}
+
+fn small(count: i64) -> ReadResult<u32> {
+    u32::try_from(count).map_err(|_| unreadable("small number", &count.to_string()))
+}
+
+/// Out of the first four columns.
+fn attempt_of(row: &Row) -> ReadResult<(RunKey, u32)> {
+    let name: &str = row.get(0);
+    let job = JobName::new(name).map_err(|_| unreadable("name", name))?;
+    Ok((RunKey { job, nominal: time(row.get(1)), series: small(row.get(2))? }, small(row.get(3))?))
+}
+
+fn present(row: &Row) -> ReadResult<PresentMember> {
+    let text = |index: usize| read(row.get(index)).into_owned();
+    let id = WorkerId(unsigned(row.get(0)));
+    let labels: Json = row.get(3);
+    let mut worker = Worker::new(id, text(1), usize::try_from(row.get::<_, i64>(2)).unwrap_or_default());
+    for (label, level) in labels.as_object().into_iter().flatten() {
+        let label = WorkerLabel::new(&read(label)).map_err(|_| unreadable("label", label))?;
+        let level = level.as_i64().ok_or_else(|| unreadable("level", &level.to_string()))?;
+        worker = worker.with_label(label, small(level)?);
+    }
+    Ok(PresentMember {
+        worker,
+        server: text(4),
+        host: text(5),
+        address: text(6),
+        version: text(7),
+        is_leaving: row.get(8),
+        silent: Duration::from_millis(unsigned(row.get(9))),
+        is_lapsed: row.get(10),
+    })
+}

@@ -1,0 +1,327 @@
+//! Workers: their leases, what they are assigned, what they report and what they are to end.
+
+use std::time::Duration;
+
+use mainspring_job::{
+    Answer, Assignment, Batch, Cause, Lease, Operation, Outcome, Owner, Reader, Run, RunKey, RunState, Store,
+    StoreError, WorkerId,
+};
+use mainspring_postgres::{
+    Fence, Kill, Location, LostWorker, Member, MemberState, Members, PostgresStore, Report,
+};
+
+use super::database::Database;
+use super::trouble::{acquired, at, opened, tried};
+
+const LASTS: Duration = Duration::from_secs(16);
+
+/// What a test waits for that comes at once; nothing is decided by it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn member(name: &str) -> Member {
+    let state = MemberState {
+        labels: [("gpu".parse().unwrap(), 0), ("handler=mail".parse().unwrap(), 3)].into(),
+        capacity: 4,
+        is_leaving: false,
+    };
+    Member {
+        server: format!("process of {name}"),
+        name: name.to_owned(),
+        host: "web-1".to_owned(),
+        state,
+        ..Member::default()
+    }
+}
+
+fn key(minute: i64) -> RunKey {
+    RunKey::new("job".parse().unwrap(), at(minute * 60))
+}
+
+/// A planner with a worker.
+struct Pool {
+    store: PostgresStore,
+    lease: Lease,
+    planner: Members,
+    worker: Members,
+    id: WorkerId,
+    number: u64,
+}
+
+impl Pool {
+    fn new(database: &Database, url: &str) -> Pool {
+        let location = Location::parse(url).unwrap();
+        let mut store = PostgresStore::open(&location, mainspring_postgres::Identity::default()).unwrap();
+        database.ask("UPDATE mainspring.planner SET until = '-infinity'");
+        let lease = acquired(&mut store);
+        let mut worker = Members::of_worker(&location).unwrap();
+        let id = worker.join(&member("one"), LASTS).unwrap().id;
+        let planner = Members::of_planner(&location).unwrap();
+        Pool { store, lease, planner, worker, id, number: 0 }
+    }
+
+    fn fence(&self) -> Fence {
+        self.store.fence(self.lease).unwrap()
+    }
+
+    fn commit(&mut self, operations: Vec<Operation>, assignments: Vec<Assignment>) -> Vec<Answer> {
+        self.number += 1;
+        let mut batch = Batch::new(self.number, operations);
+        batch.assignments = assignments;
+        tried(&mut self.store, self.lease, &batch)
+    }
+
+    /// A run that waits, and its first attempt.
+    fn begin(&mut self, minute: i64, document: &str) -> Vec<Answer> {
+        let run = Run::new(key(minute), Cause::Trigger, RunState::Queued, at(0), at(0));
+        let begin = Operation::Begin { key: key(minute), attempt: 1, at: at(1), worker: Some(self.id) };
+        let assignment = Assignment::new(self.id, key(minute), 1, document);
+        self.commit(vec![Operation::Plan(run), begin], vec![assignment])
+    }
+
+    fn end(&mut self, minute: i64, state: RunState) -> Vec<Answer> {
+        self.commit(vec![end(minute, state)], Vec::new())
+    }
+
+    /// The minutes of what the worker has to start after a number.
+    fn assigned(&mut self, after: u64) -> Vec<(u64, i64, String)> {
+        let found = self.worker.assignments(self.id, after, 100).unwrap();
+        let parts = |one: mainspring_postgres::Assigned| {
+            let Assignment { key, document, .. } = one.assignment;
+            (one.number, key.nominal.as_second() / 60, document)
+        };
+        found.into_iter().map(parts).collect()
+    }
+}
+
+fn end(minute: i64, state: RunState) -> Operation {
+    let (key, outcome) = (key(minute), Some(Outcome::Succeeded));
+    Operation::End { key, attempt: 1, state, at: at(9), outcome, crashes: 0, reason: None }
+}
+
+fn report(id: WorkerId, number: u64, minute: i64) -> Report {
+    Report { worker: id, number, key: key(minute), attempt: 1, outcome: Some(Outcome::Succeeded), at: at(8) }
+}
+
+/// Each call of the workers' table once: where another role has laid traps for names, none is stepped into.
+pub(crate) fn workers_do_all(database: &Database, url: &str) {
+    let mut pool = Pool::new(database, url);
+    let (id, fence) = (pool.id, pool.fence());
+    assert_eq!(pool.begin(1, "{}"), [Answer::New; 2]);
+    assert_eq!(pool.assigned(0).len(), 1);
+    assert!(pool.planner.kill(&fence, id, &Kill { key: key(1), attempt: 1 }).unwrap());
+    assert_eq!(pool.worker.kills(id).unwrap().len(), 1);
+    pool.worker.renew(id, &MemberState::default(), LASTS).unwrap();
+    pool.worker.report(id, &[report(id, 1, 1)]).unwrap();
+    assert_eq!(pool.planner.reports(&[(id, 0)]).unwrap().len(), 1);
+    pool.planner.forget_reports(&fence, &[(id, 1)]).unwrap();
+    assert_eq!(pool.planner.list().unwrap().len(), 1);
+    assert_eq!(pool.planner.declare_lost(&fence, id).unwrap(), LostWorker::Present);
+    pool.worker.leave(id).unwrap();
+    assert_eq!(pool.end(1, RunState::Succeeded), [Answer::New]);
+}
+
+#[test]
+fn a_worker_is_listed_as_it_joined_and_as_it_renews_and_is_gone_when_it_leaves() {
+    let Some(database) = Database::start() else { return };
+    let mut pool = Pool::new(&database, &database.url());
+    let [found] = &pool.planner.list().unwrap()[..] else { panic!("one has joined") };
+    assert_eq!((found.worker.id, found.worker.name.as_str(), found.worker.capacity), (pool.id, "one", 4));
+    assert_eq!(found.worker.labels, member("one").state.labels);
+    assert_eq!((found.host.as_str(), found.is_leaving, found.is_lapsed), ("web-1", false, false));
+    let leaving = MemberState { is_leaving: true, capacity: 1, ..MemberState::default() };
+    pool.worker.renew(pool.id, &leaving, LASTS).unwrap();
+    let [found] = &pool.planner.list().unwrap()[..] else { panic!("it is there") };
+    assert!(found.is_leaving && found.worker.labels.is_empty() && found.worker.capacity == 1);
+    pool.worker.leave(pool.id).unwrap();
+    assert_eq!(pool.planner.list().unwrap(), []);
+    assert!(matches!(pool.worker.renew(pool.id, &leaving, LASTS), Err(StoreError::Fenced)));
+    let again = pool.worker.join(&member("one"), LASTS).unwrap().id;
+    assert!(pool.id < again, "another life has another number");
+}
+
+#[test]
+fn a_worker_is_lost_when_its_lease_has_run_out_by_the_clock_of_the_database_and_is_believed_no_more() {
+    let Some(database) = Database::start() else { return };
+    let mut pool = Pool::new(&database, &database.url());
+    let (id, fence) = (pool.id, pool.fence());
+    pool.worker.report(id, &[report(id, 1, 1)]).unwrap();
+    assert_eq!(pool.planner.declare_lost(&fence, id).unwrap(), LostWorker::Present);
+    database.ask("UPDATE mainspring.worker SET until = clock_timestamp() - interval '2 s'");
+    assert!(pool.planner.list().unwrap()[0].is_lapsed);
+    // It was silent, and is heard of before anybody says that it is lost.
+    pool.worker.renew(id, &member("one").state, LASTS).unwrap();
+    assert_eq!(pool.planner.declare_lost(&fence, id).unwrap(), LostWorker::Present);
+    database.ask("UPDATE mainspring.worker SET until = clock_timestamp() - interval '2 s'");
+    assert_eq!(pool.planner.declare_lost(&fence, id).unwrap(), LostWorker::Lost);
+    assert_eq!(pool.planner.declare_lost(&fence, id).unwrap(), LostWorker::Absent);
+    let renewed = pool.worker.renew(id, &member("one").state, LASTS);
+    assert!(matches!(renewed, Err(StoreError::Fenced)), "{renewed:?}");
+    let told = pool.worker.report(id, &[report(id, 2, 2)]);
+    assert!(matches!(told, Err(StoreError::Fenced)), "{told:?}");
+    let numbers: Vec<u64> = pool.planner.reports(&[]).unwrap().iter().map(|report| report.number).collect();
+    assert_eq!(numbers, [1], "what it told in time is there");
+}
+
+#[test]
+fn who_plans_no_more_declares_nobody_lost_and_kills_nothing() {
+    let Some(database) = Database::start() else { return };
+    let mut pool = Pool::new(&database, &database.url());
+    let (id, old) = (pool.id, pool.fence());
+    pool.begin(1, "{}");
+    database.ask(
+        "UPDATE mainspring.worker SET until = '-infinity'; UPDATE mainspring.planner SET until = '-infinity'",
+    );
+    let mut other = opened(&database);
+    let lease = other.acquire(&Owner::new("other")).unwrap();
+    let kill = Kill { key: key(1), attempt: 1 };
+    assert!(matches!(pool.planner.declare_lost(&old, id), Err(StoreError::Fenced)));
+    assert!(matches!(pool.planner.kill(&old, id, &kill), Err(StoreError::Fenced)));
+    assert!(matches!(pool.planner.forget_reports(&old, &[(id, 9)]), Err(StoreError::Fenced)));
+    assert_eq!(pool.planner.list().unwrap().len(), 1);
+    let new = other.fence(lease).unwrap();
+    assert!(pool.planner.kill(&new, id, &kill).unwrap());
+    assert_eq!(pool.planner.declare_lost(&new, id).unwrap(), LostWorker::Lost);
+}
+
+#[test]
+fn an_assignment_is_there_from_the_commit_that_begins_the_attempt_to_its_end() {
+    let Some(database) = Database::start() else { return };
+    let mut pool = Pool::new(&database, &database.url());
+    assert_eq!(pool.begin(1, "first\0"), [Answer::New; 2]);
+    assert_eq!(pool.begin(2, "second"), [Answer::New; 2]);
+    let found = pool.assigned(0);
+    let [(first, 1, one), (second, 2, other)] = &found[..] else { panic!("{found:?}") };
+    assert_eq!((one.as_str(), other.as_str()), ("first\0", "second"));
+    assert!(first < second);
+    assert_eq!(pool.assigned(*first).len(), 1, "after one that it knows");
+    assert_eq!(pool.worker.assignments(pool.id, 0, 1).unwrap().len(), 1, "at most a page");
+    let run = pool.store.run(&key(1)).unwrap().unwrap();
+    assert_eq!((run.state, run.worker), (RunState::Running, Some(pool.id)));
+    // What was not new is not assigned: the attempt was begun before, and runs where it was begun.
+    let begin = Operation::Begin { key: key(1), attempt: 1, at: at(2), worker: Some(WorkerId(99)) };
+    let other = Assignment::new(WorkerId(99), key(1), 1, "other");
+    assert_eq!(pool.commit(vec![begin], vec![other]), [Answer::Duplicate(None)]);
+    assert_eq!(pool.worker.assignments(WorkerId(99), 0, 9).unwrap(), []);
+    assert_eq!(pool.end(1, RunState::Succeeded), [Answer::New]);
+    assert_eq!(pool.assigned(0).len(), 1);
+    assert_eq!(pool.store.run(&key(1)).unwrap().unwrap().worker, Some(pool.id), "where it ran");
+    // It failed, waits for its next attempt, and begins that elsewhere.
+    let retry =
+        |to| Operation::Move { key: key(2), from: RunState::Failed, to, due: at(9), at: at(9), reason: None };
+    pool.commit(vec![end(2, RunState::Failed), retry(RunState::Scheduled)], Vec::new());
+    assert_eq!(pool.assigned(0), []);
+    let begin = Operation::Begin { key: key(2), attempt: 2, at: at(10), worker: Some(WorkerId(99)) };
+    let elsewhere = Assignment::new(WorkerId(99), key(2), 2, "again");
+    assert_eq!(pool.commit(vec![begin], vec![elsewhere]), [Answer::New]);
+    assert_eq!(pool.assigned(0), []);
+    assert_eq!(pool.worker.assignments(WorkerId(99), 0, 9).unwrap()[0].assignment.attempt, 2);
+    let attempts = pool.store.attempts(&key(2)).unwrap();
+    let states: Vec<_> = attempts.iter().map(|attempt| (attempt.number, attempt.state)).collect();
+    assert_eq!(states, [(1, Some(RunState::Failed)), (2, None)]);
+}
+
+#[test]
+fn a_batch_that_is_sent_again_assigns_once() {
+    let Some(database) = Database::start() else { return };
+    let mut pool = Pool::new(&database, &database.url());
+    pool.begin(1, "{}");
+    let before = pool.assigned(0);
+    pool.number -= 1;
+    assert_eq!(pool.begin(1, "{}"), [Answer::New; 2]);
+    assert_eq!(pool.assigned(0), before);
+}
+
+#[test]
+fn a_worker_hears_what_is_for_it_and_not_what_is_for_another() {
+    let Some(database) = Database::start() else { return };
+    let mut pool = Pool::new(&database, &database.url());
+    let mut other = Members::of_worker(&Location::parse(&database.url()).unwrap()).unwrap();
+    other.join(&member("other"), LASTS).unwrap();
+    assert!(pool.planner.wait(Duration::ZERO), "it knows nothing of what was before its session");
+    pool.begin(1, "{}");
+    assert!(pool.worker.wait(PATIENCE), "its time was not over");
+    // The number of the other is told later: what is heard first is that.
+    assert!(!other.wait(Duration::from_millis(1)));
+    let (id, fence) = (pool.id, pool.fence());
+    assert!(pool.planner.kill(&fence, id, &Kill { key: key(1), attempt: 1 }).unwrap());
+    assert!(pool.worker.wait(PATIENCE));
+    pool.worker.report(id, &[report(id, 1, 1)]).unwrap();
+    assert!(pool.planner.wait(PATIENCE));
+}
+
+#[test]
+fn through_a_pooler_a_worker_is_told_nothing_and_finds_all() {
+    let Some(mut database) = Database::start() else { return };
+    let Some(url) = database.pooled() else { return };
+    drop(opened(&database));
+    let mut pool = Pool::new(&database, &url);
+    pool.begin(1, "{}");
+    assert!(!pool.worker.wait(Duration::ZERO));
+    assert_eq!(pool.assigned(0).len(), 1);
+    let database = &database;
+    pool.worker.leave(pool.id).unwrap();
+    database.ask("DELETE FROM mainspring.open_run");
+    workers_do_all(database, &url);
+}
+
+#[test]
+fn a_kill_is_asked_for_until_the_attempt_has_ended_and_of_no_other_attempt() {
+    let Some(database) = Database::start() else { return };
+    let mut pool = Pool::new(&database, &database.url());
+    let (id, fence) = (pool.id, pool.fence());
+    pool.begin(1, "{}");
+    for wrong in [Kill { key: key(1), attempt: 2 }, Kill { key: key(2), attempt: 1 }] {
+        assert!(!pool.planner.kill(&fence, id, &wrong).unwrap());
+    }
+    assert_eq!(pool.worker.kills(id).unwrap(), []);
+    let kill = Kill { key: key(1), attempt: 1 };
+    for _ in 0..2 {
+        assert!(pool.planner.kill(&fence, id, &kill).unwrap());
+        assert_eq!(pool.worker.kills(id).unwrap(), [kill.clone()]);
+    }
+    let retry = Operation::Move {
+        key: key(1),
+        from: RunState::Failed,
+        to: RunState::Scheduled,
+        due: at(9),
+        at: at(9),
+        reason: None,
+    };
+    pool.commit(vec![end(1, RunState::Failed), retry], Vec::new());
+    assert_eq!(pool.worker.kills(id).unwrap(), []);
+    assert!(!pool.planner.kill(&fence, id, &kill).unwrap(), "it has ended");
+}
+
+#[test]
+fn reports_are_told_in_order_once_each_and_are_there_until_they_are_forgotten() {
+    let Some(database) = Database::start() else { return };
+    let mut pool = Pool::new(&database, &database.url());
+    let mut other = Members::of_worker(&Location::parse(&database.url()).unwrap()).unwrap();
+    let (id, fence) = (pool.id, pool.fence());
+    let second = other.join(&member("other"), LASTS).unwrap().id;
+    let mine: Vec<Report> = (1..=3).map(|number| report(id, number, 10)).collect();
+    pool.worker.report(id, &mine[..2]).unwrap();
+    other.report(second, &[Report { outcome: None, ..report(second, 1, 20) }]).unwrap();
+    // The answer was lost, and the next is told with it.
+    pool.worker.report(id, &mine).unwrap();
+    let found = pool.planner.reports(&[]).unwrap();
+    let expected = [&mine[..], &[Report { outcome: None, ..report(second, 1, 20) }]].concat();
+    assert_eq!(found, expected);
+    let after = pool.planner.reports(&[(id, 2)]).unwrap();
+    assert_eq!(after, expected[2..]);
+    pool.planner.forget_reports(&fence, &[(id, 2)]).unwrap();
+    assert_eq!(pool.planner.reports(&[]).unwrap(), expected[2..]);
+    pool.planner.forget_reports(&fence, &[(id, 3), (second, 1)]).unwrap();
+    assert_eq!(pool.planner.reports(&[]).unwrap(), []);
+}
+
+#[test]
+fn an_end_that_is_told_twice_counts_once() {
+    let Some(database) = Database::start() else { return };
+    let mut pool = Pool::new(&database, &database.url());
+    pool.begin(1, "{}");
+    assert_eq!(pool.end(1, RunState::Succeeded), [Answer::New]);
+    // Another planner reads the report once more, as the one before could not forget it.
+    assert_eq!(pool.end(1, RunState::Succeeded), [Answer::Gone]);
+    assert_eq!(pool.store.counts().unwrap().open, 0);
+}

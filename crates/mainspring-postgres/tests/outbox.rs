@@ -1,0 +1,116 @@
+//! Submissions in a transaction of one's own: each is done once, whatever ends between.
+//!
+//! ```text
+//!  INSERT .. ; SELECT mainspring.submit(..) ; COMMIT ─▶ inbox ─▶ the planner's commit has the job, and the row is gone
+//! ```
+
+use mainspring_job::{Action, Answer, Batch, Lease, Once, OnceId, Operation, Owner, Store, StoreError, Work};
+use mainspring_postgres::{Identity, Inbox, Location, PostgresStore};
+
+use super::database::Database;
+use super::relay::Relay;
+use super::trouble::{acquired, at, opened, tried};
+
+/// The key of a request, and what it asks for, as a server reads it.
+fn asked(inbox: &mut Inbox) -> Vec<(String, serde_json::Value)> {
+    let key_of = |entry: mainspring_postgres::Entry| {
+        let request: serde_json::Value = serde_json::from_str(&entry.request).unwrap();
+        (request["key"].as_str().unwrap().to_owned(), request)
+    };
+    inbox.waiting().unwrap().into_iter().map(key_of).collect()
+}
+
+fn submit(lease: Lease, number: u64, key: &str) -> Operation {
+    let id = OnceId { due: at(60), number: (lease.epoch << 40) + number };
+    let mut once = Once::new(id, at(0), Work::new(Action::new("handler", "{}").unwrap()));
+    once.key = Some(key.to_owned());
+    Operation::Submit(once)
+}
+
+/// What each key has come to: how many jobs wait, and how many requests.
+const FATE: &str = "SELECT concat_ws(' ', (SELECT count(*) FROM mainspring.pending), (SELECT count(DISTINCT key) FROM mainspring.pending),
+    (SELECT count(*) FROM mainspring.inbox))";
+
+#[test]
+fn what_a_transaction_submits_is_there_if_it_commits_and_never_otherwise() {
+    let Some(database) = Database::start() else { return };
+    drop(opened(&database));
+    database.ask("CREATE TABLE orders (id int8 PRIMARY KEY)");
+    let order = |id: i64, end: &str| {
+        let submit = format!(
+            "SELECT mainspring.submit('{{\"handler\": {{\"name\": \"send-mail\"}}}}', key => 'order-{id}')"
+        );
+        database.ask(&format!("BEGIN; INSERT INTO orders VALUES ({id}); {submit}; {end}"));
+    };
+    order(1, "COMMIT");
+    order(2, "ROLLBACK");
+    let mut inbox = Inbox::of_owner(&Location::parse(&database.url()).unwrap()).unwrap();
+    let [(key, request)] = &asked(&mut inbox)[..] else { panic!("one was submitted") };
+    assert_eq!(key, "order-1");
+    assert_eq!((&request["command"], &request["handler"]["name"]), (&"submit".into(), &"send-mail".into()));
+}
+
+#[test]
+fn who_asks_to_be_heard_at_once_is() {
+    let Some(database) = Database::start() else { return };
+    drop(opened(&database));
+    let mut inbox = Inbox::of_owner(&Location::parse(&database.url()).unwrap()).unwrap();
+    assert!(inbox.wait(std::time::Duration::ZERO), "it knows nothing of what was before");
+    database.ask("SELECT mainspring.submit('{\"process\": {}}')");
+    assert!(!inbox.wait(std::time::Duration::from_millis(1)));
+    database.ask("SELECT mainspring.submit('{\"process\": {}}', wakes => true)");
+    assert!(inbox.wait(std::time::Duration::from_secs(60)), "its time was not over");
+    assert_eq!(asked(&mut inbox).len(), 2);
+}
+
+/// The planner reads, and dies before, in or after the commit; another goes on.
+#[test]
+fn a_submission_is_neither_lost_nor_doubled_by_a_crash_in_between() {
+    let Some(mut database) = Database::start() else { return };
+    let relay = Relay::before(&database);
+    let location = Location::parse(&database.url()).unwrap();
+    drop(opened(&database));
+    for index in 0..12 {
+        database.ask(&format!("SELECT mainspring.submit('{{\"process\": {{}}}}', key => 'k{index}')"));
+    }
+    for round in 0..4 {
+        let mut inbox = Inbox::of_owner(&location).unwrap();
+        let mut one =
+            PostgresStore::open(&Location::parse(&relay.url()).unwrap(), Identity::default()).unwrap();
+        database.ask("UPDATE mainspring.planner SET until = '-infinity'");
+        let lease = one.acquire(&Owner::new("one")).unwrap();
+        let found = asked(&mut inbox);
+        assert_eq!(found.len(), 12 - 3 * round, "what was done is gone, and nothing else");
+        let operations =
+            (1..).zip(&found[..3]).map(|(number, (key, _))| submit(lease, number, key)).collect();
+        let batch = Batch::new(1, operations);
+        match round {
+            // It dies before it commits: the next one finds all of it.
+            0 => database.kill(),
+            // It is on disk, and the answer is lost with the server.
+            1 => relay.swallow(1),
+            _ => {}
+        }
+        let committed = one.commit(lease, &batch);
+        match round {
+            0 => {
+                assert!(matches!(committed, Err(StoreError::Busy | StoreError::Unknown)), "{committed:?}");
+                database.begin();
+                assert_eq!(database.ask(FATE), "0 0 12");
+                let again = tried(&mut one, lease, &batch);
+                assert_eq!(again, [Answer::New; 3]);
+            }
+            1 => assert!(matches!(committed, Err(StoreError::Unknown)), "{committed:?}"),
+            _ => assert_eq!(committed.unwrap().answers, [Answer::New; 3]),
+        }
+        let done = 3 * (round + 1);
+        assert_eq!(database.ask(FATE), format!("{done} {done} {}", 12 - done));
+    }
+    // One that reads before another commits, and does it after that: the key says that it is done.
+    let mut store = opened(&database);
+    database.ask("UPDATE mainspring.planner SET until = '-infinity'");
+    let lease = acquired(&mut store);
+    let late = tried(&mut store, lease, &Batch::new(1, vec![submit(lease, 9, "k0")]));
+    assert!(matches!(late[..], [Answer::Duplicate(Some(_))]), "{late:?}");
+    assert_eq!(database.ask(FATE), "12 12 0");
+}
