@@ -43,6 +43,12 @@ pub fn handler(name: &str) -> Option<WorkerLabel> {
     WorkerLabel::new(&format!("handler={name}")).ok()
 }
 
+/// Whether a label says what a program knows of itself, so that no person gives it.
+pub fn is_reserved(label: &WorkerLabel) -> bool {
+    let text = label.as_str();
+    [SERVER, HANDLERS].contains(&text) || ["handler=", "host="].iter().any(|begin| text.starts_with(begin))
+}
+
 /// A label of this program's own.
 ///
 /// # Panics

@@ -3,7 +3,7 @@
 //! What each fault of a server would leave behind was planted in a server, too: see the header of the example
 //! `chaos`.
 
-use crate::chaos_history::{History, Unheard};
+use crate::chaos_history::{EPOCH_SHIFT, History, Unheard};
 
 const DUE: &str = "2026-11-22T09:00:00Z";
 const DUE_NS: i128 = 1_795_338_000_000_000_000;
@@ -16,8 +16,9 @@ fn good() -> History {
         violations: Vec::new(),
         due: [((format!("tea@{DUE_NS}/0"), "1".to_owned()), DUE_NS)].into(),
         lines: format!(
-            "start tea@{DUE} 1 {} 0.1\nend tea@{DUE} 1 {}\n",
+            "start tea@{DUE} 1 {} {}\nend tea@{DUE} 1 {}\n",
             DUE_NS + 1_000_000,
+            fence(1),
             DUE_NS + 60_000_000
         ),
         gaps: Vec::new(),
@@ -27,7 +28,7 @@ fn good() -> History {
 
 /// What a job is told by an owner of this epoch.
 fn fence(epoch: u64) -> u64 {
-    (epoch << history::EPOCH_SHIFT) + 1
+    (epoch << EPOCH_SHIFT) + 1
 }
 
 fn complaints(history: &History) -> Vec<String> {

@@ -119,8 +119,14 @@ impl Jobs {
         let asked = Duration::ZERO;
         let stores =
             Stores { reader: Some(Box::new(store.reader())), store: Box::new(store), outputs: None, asked };
-        let (server, page_listener) =
-            parts.server(&data, client.clone(), calls, stores, lease, parts.page.begin(&data)?)?;
+        let (server, page_listener) = parts.server(
+            &data,
+            parts.handlers(client.clone())?,
+            calls,
+            stores,
+            lease,
+            parts.page.begin(&data)?,
+        )?;
         let run = move || {
             let ended = server.run();
             // The lock of the folder goes last.

@@ -12,6 +12,7 @@
 //! | field | guard | why |
 //! |---|---|---|
 //! | `role` | its mutex; `changed` tells of it | it is changed by the thread that owns, and by the end |
+//! | `patience` | its mutex | it is written by the end, and read by the thread that ends the worker |
 //! | `keys` | atomic, relaxed | only that no two are alike |
 //!
 //! Cost: at the owner a lock; elsewhere a request and a reply through the database.
@@ -50,6 +51,8 @@ pub(crate) enum ToOwner {
 struct Inner {
     role: Mutex<Role>,
     changed: Condvar,
+    /// How long what runs here has when the end is asked for.
+    patience: Mutex<Duration>,
     forward: Sender<ToOwner>,
     /// Tells the thread that forwards of what it was sent.
     notify: Box<dyn Fn() + Send + Sync>,
@@ -79,7 +82,15 @@ impl Member {
     ) -> Member {
         let (role, changed, notify) = (Mutex::new(Role::StandsBy), Condvar::new(), Box::new(notify));
         Member {
-            inner: Arc::new(Inner { role, changed, forward, notify, identity, keys: AtomicU64::new(0) }),
+            inner: Arc::new(Inner {
+                role,
+                changed,
+                patience: Mutex::default(),
+                forward,
+                notify,
+                identity,
+                keys: AtomicU64::new(0),
+            }),
         }
     }
 
@@ -125,8 +136,18 @@ impl Member {
         matches!(*role, Role::Ended)
     }
 
+    fn lock_patience<T>(&self, act: impl FnOnce(&mut Duration) -> T) -> T {
+        act(&mut self.inner.patience.lock().expect("nothing panics while it holds this lock"))
+    }
+
+    /// How long what runs here has when the end is asked for.
+    pub(crate) fn patience(&self) -> Duration {
+        self.lock_patience(|kept| *kept)
+    }
+
     /// Nothing is taken any more. What runs here is told to stop, and has so long.
     pub(crate) fn stop(&self, patience: Duration) {
+        self.lock_patience(|kept| *kept = patience);
         let before = std::mem::replace(&mut *self.role(), Role::Ended);
         if let Role::Owns(caller) = before {
             caller.stop(patience);

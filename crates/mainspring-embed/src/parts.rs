@@ -19,6 +19,7 @@ use mainspring_job::{Definitions, Lease};
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error as ServerError;
 use mainspring_server::log::Style;
+use mainspring_server::server::execution::Execution;
 use mainspring_server::server::listener::Listener;
 use mainspring_server::server::program_calls::Calls;
 use mainspring_server::server::rate::Rates;
@@ -54,16 +55,13 @@ impl Parts {
     pub(crate) fn server(
         &self,
         data: &DataDirectory,
-        client: Client,
+        execution: Box<dyn Execution>,
         calls: Calls,
         stores: Stores,
         lease: Lease,
         (listener, page_listener): (Listener, PageListener),
     ) -> Result<(Server, PageListener), Error> {
         let prepare = || {
-            let handlers =
-                Handlers::new(self.registry.clone(), self.thread_max, self.futures.clone(), client);
-            let execution = Box::new(handlers.map_err(setup("a socket pair"))?);
             let log = self.log_file().map_err(setup("the log"))?;
             let host = Host::Program { calls, jobs: self.definitions.clone(), log };
             let serving = serving(data.clone(), execution, host, listener)?;
@@ -76,6 +74,15 @@ impl Parts {
                 Err(error)
             }
         }
+    }
+
+    /// What calls the program's handlers, which may do all that this client can.
+    ///
+    /// # Errors
+    /// When the operating system gives no socket pair.
+    pub(crate) fn handlers(&self, client: Client) -> Result<Box<dyn Execution>, Error> {
+        let handlers = Handlers::new(self.registry.clone(), self.thread_max, self.futures.clone(), client);
+        Ok(Box::new(handlers.map_err(setup("a socket pair"))?))
     }
 
     /// Where the log goes: nowhere, unless the program says where.
@@ -95,7 +102,7 @@ pub(crate) fn setup(what: &'static str) -> impl Fn(io::Error) -> Error {
 /// What the loop serves in a program: no files, and clients of the socket that look and operate.
 fn serving(
     data: DataDirectory,
-    execution: Box<Handlers>,
+    execution: Box<dyn Execution>,
     host: Host,
     listener: Listener,
 ) -> Result<Serving, Error> {

@@ -15,16 +15,18 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
 
+use mainspring_cluster::execution::PoolExecution;
+use mainspring_cluster::worker::{RunningWorker, WORKER_LEASE, WorkerConfig};
 use mainspring_exec::clock::boot_time;
-use mainspring_job::{Lease, Owner, Store, StoreError};
+use mainspring_job::{Lease, Owner, Store, StoreError, WorkerLabel};
 use mainspring_postgres::{Identity, Inbox, Location, PostgresStore};
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error as ServerError;
 use mainspring_server::log::Style;
 use mainspring_server::server::listener::Listener;
 use mainspring_server::server::program_calls::calls;
-use mainspring_server::server::{Server, Stores, standby};
-use mainspring_server::takeover::{shared_owner, take};
+use mainspring_server::server::{Server, Stopping, Stores, standby};
+use mainspring_server::takeover::{host_name, shared_owner, take};
 use mainspring_store::Directory;
 
 use crate::client::{Client, CommandTarget};
@@ -57,6 +59,8 @@ struct Tenure {
     member: Member,
     /// The session that asks for the lease, while there is one.
     opened: Option<PostgresStore>,
+    /// What carries runs out in this program, until the end.
+    worker: Option<RunningWorker>,
     /// Its caller has been told that the jobs have begun.
     has_started: bool,
 }
@@ -122,14 +126,21 @@ impl SharedDatabase {
             client: client.clone(),
             member: member.clone(),
             opened: Some(store),
+            worker: None,
             has_started: false,
         };
+        tenure.worker = Some(tenure.begin_work()?);
         let first = tenure.try_to_own(&mut String::new())?;
         tenure.has_started = true;
         let named = |name: &str| thread::Builder::new().name(name.to_owned());
         let forwards = named("forward").spawn(move || forward(inbox, &actor, &commands));
         forwards.map_err(setup("a thread"))?;
-        let thread = named("mainspring").spawn(move || tenure.run(first)).map_err(setup("a thread"))?;
+        let run = move || {
+            let ended = tenure.run(first);
+            tenure.end_work();
+            ended
+        };
+        let thread = named("mainspring").spawn(run).map_err(setup("a thread"))?;
         Ok(StartedMember { client, member, thread, reader })
     }
 }
@@ -145,8 +156,38 @@ fn make_folder(given: Option<PathBuf>, identity: &str) -> Result<Folder, Error> 
 }
 
 impl Tenure {
+    /// Starts what carries runs out here, whoever plans them.
+    fn begin_work(&self) -> Result<RunningWorker, Error> {
+        let host = host_name();
+        let labels = [("host", &host), ("name", &host)];
+        let labels = labels.into_iter().filter_map(|(key, value)| {
+            WorkerLabel::new(&format!("{key}={value}")).ok().map(|label| (label, 0))
+        });
+        let config = WorkerConfig {
+            server: self.identity.server.clone(),
+            name: self.owner.name.clone(),
+            labels: labels.collect(),
+            host,
+            address: self.identity.address.clone(),
+            outputs: self.folder.data.output(),
+            log: self.parts.log_file().map_err(setup("the log"))?,
+            style: Style::default(),
+            lasts: WORKER_LEASE,
+        };
+        let handlers = self.parts.handlers(self.client.clone())?;
+        RunningWorker::start(&self.location, config, handlers).map_err(Error::Open)
+    }
+
+    /// What runs here is told to stop, and has the time that the program gives it.
+    fn end_work(&mut self) {
+        if let Some(worker) = self.worker.take() {
+            worker.stop(Stopping { drain: Duration::ZERO, grace: self.member.patience() });
+            worker.join();
+        }
+    }
+
     /// Owns the jobs and stands by in turn, until the end is asked for.
-    fn run(mut self, first: Option<OwnerState>) -> Result<(), ServerError> {
+    fn run(&mut self, first: Option<OwnerState>) -> Result<(), ServerError> {
         let (mut next, mut said) = (first, String::new());
         loop {
             if let Some(owned) = next.take() {
@@ -231,14 +272,16 @@ impl Tenure {
     }
 
     fn prepare(&self, store: PostgresStore, lease: Lease, asked: Duration) -> Result<OwnerState, Error> {
-        self.note(&format!("{}: this program owns the jobs now, epoch {}", self.location, lease.epoch));
+        self.note(&format!("{}: this program plans now, epoch {}", self.location, lease.epoch));
         let (caller, calls) = calls().map_err(setup("a socket pair"))?;
+        let fence = store.fence(lease).map_err(Error::Store)?;
+        let execution = PoolExecution::start(&self.location, fence).map_err(Error::Open)?;
         let reader = Box::new(store.reader().map_err(Error::Store)?);
         let stores = Stores { store: Box::new(store), reader: Some(reader), outputs: None, asked };
         let data = &self.folder.data;
         let page = self.page(data)?;
         let (server, page_listener) =
-            self.parts.server(data, self.client.clone(), calls, stores, lease, page)?;
+            self.parts.server(data, Box::new(execution), calls, stores, lease, page)?;
         let (ends, ended) = channel();
         let (mut inbox, own) = (Inbox::of_owner(&self.location).map_err(Error::Store)?, caller.clone());
         let thread = thread::Builder::new().name("inbox".to_owned());

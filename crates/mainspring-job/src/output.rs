@@ -134,6 +134,14 @@ pub struct Start {
     pub fence: u64,
 }
 
+impl Start {
+    /// A start by a schedule, due at the nominal time of its run, with the fence 0.
+    pub fn new(key: RunKey, attempt: u32, worker: WorkerId, work: Arc<Work>) -> Start {
+        let (due, cause) = (key.nominal, Cause::Trigger);
+        Start { key, attempt, worker, cause, due, not_before: None, work, fence: 0 }
+    }
+}
+
 /// The answer to a command, given when what it says is on disk.
 ///
 /// # Example

@@ -153,7 +153,9 @@ pub struct Report {
     /// Which attempt.
     pub attempt: u32,
     /// How it ended.
-    pub outcome: Option<Outcome>,
+    pub outcome: Outcome,
+    /// Before when it is not to be tried again, if what ended it said so.
+    pub retry_at: Option<Timestamp>,
     /// When, by the worker's clock.
     pub at: Timestamp,
 }
@@ -336,12 +338,11 @@ impl Members {
         // The row of the worker is held meanwhile: a declaration comes before or after.
         let sql =
             "WITH w AS MATERIALIZED (SELECT id FROM mainspring.worker WHERE id = $1 FOR KEY SHARE), told AS (
-                INSERT INTO mainspring.report (worker, number, job, nominal, series, attempt, outcome, at)
-                SELECT w.id, r.* FROM w, unnest($2, $3, $4, $5, $6, $7, $8) AS r ON CONFLICT DO NOTHING)
-            SELECT pg_notify($9, '')::text FROM w";
+                INSERT INTO mainspring.report (worker, number, job, nominal, series, attempt, outcome, retry_at, at)
+                SELECT w.id, r.* FROM w, unnest($2, $3, $4, $5, $6, $7, $8, $9) AS r ON CONFLICT DO NOTHING)
+            SELECT pg_notify($10, '')::text FROM w";
         let numbers = |of: fn(&Report) -> i64| Value::Ints(reports.iter().map(of).collect());
-        let outcome =
-            |report: &Report| report.outcome.as_ref().map(|told| kept(&told.to_string()).into_owned());
+        let outcome = |report: &Report| kept(&report.outcome.to_string()).into_owned();
         let values = [
             of(id),
             numbers(|report| number(report.number)),
@@ -349,7 +350,8 @@ impl Members {
             numbers(|report| nanoseconds(report.key.nominal)),
             numbers(|report| i64::from(report.key.series)),
             numbers(|report| i64::from(report.attempt)),
-            Value::MaybeTexts(reports.iter().map(outcome).collect()),
+            Value::Texts(reports.iter().map(outcome).collect()),
+            Value::MaybeInts(reports.iter().map(|report| report.retry_at.map(nanoseconds)).collect()),
             numbers(|report| nanoseconds(report.at)),
             Value::text(REPORT_CHANNEL),
         ];
@@ -362,7 +364,7 @@ impl Members {
     /// # Errors
     /// When they cannot be read.
     pub fn reports(&mut self, read_up_to: &[(WorkerId, u64)]) -> Result<Vec<Report>, StoreError> {
-        let sql = "SELECT r.job, r.nominal, r.series, r.attempt, r.worker, r.number, r.outcome, r.at FROM mainspring.report AS r
+        let sql = "SELECT r.job, r.nominal, r.series, r.attempt, r.worker, r.number, r.outcome, r.at, r.retry_at FROM mainspring.report AS r
             LEFT JOIN unnest($1, $2) AS k (worker, number) ON k.worker = r.worker
             WHERE coalesce(k.number, 0) < r.number ORDER BY r.worker, r.number LIMIT $3";
         let page = Value::Int(i64::try_from(MAX_PAGE).unwrap_or(i64::MAX));
@@ -375,26 +377,26 @@ impl Members {
                 number: unsigned(row.get(5)),
                 key,
                 attempt,
-                outcome: row.get::<_, Option<&str>>(6).map(|told| Outcome::from(&*read(told))),
+                outcome: Outcome::from(&*read(row.get(6))),
+                retry_at: row.get::<_, Option<i64>>(8).map(time),
                 at: time(row.get(7)),
             })
         };
         rows.iter().map(report).collect()
     }
 
-    /// Drops what was read of each worker, when all that follows from it is committed.
+    /// Drops the reports of attempts that run no more by the records: all that follows from these is
+    /// committed.
     ///
     /// # Errors
     /// `Fenced` when the caller plans no more.
-    pub fn forget_reports(&mut self, planner: &Fence, up_to: &[(WorkerId, u64)]) -> Result<(), StoreError> {
-        // The row of the planner is not held: what is to be forgotten is done, whoever plans by now.
-        let sql =
-            "WITH p AS MATERIALIZED (SELECT FROM mainspring.planner WHERE epoch = $1 AND token = $2::uuid),
-            gone AS (DELETE FROM mainspring.report AS r USING p, unnest($3, $4) AS k (worker, number)
-                WHERE r.worker = k.worker AND r.number <= k.number)
+    pub fn forget_reports(&mut self, planner: &Fence) -> Result<(), StoreError> {
+        let sql = "WITH p AS MATERIALIZED (SELECT FROM mainspring.planner WHERE epoch = $1 AND token = $2::uuid FOR KEY SHARE),
+            gone AS (DELETE FROM mainspring.report AS r USING p WHERE NOT EXISTS (SELECT FROM mainspring.open_run AS o
+                WHERE o.job = r.job AND o.nominal = r.nominal AND o.series = r.series AND o.attempt = r.attempt
+                    AND o.worker = r.worker AND o.state = 'running'))
             SELECT 1 FROM p";
-        let [workers, numbers] = parts(up_to);
-        let values = [Value::Int(planner.epoch), Value::text(&planner.token), workers, numbers];
+        let values = [Value::Int(planner.epoch), Value::text(&planner.token)];
         let rows = self.connection.call("forget reports", sql, &values)?;
         if rows.is_empty() { Err(StoreError::Fenced) } else { Ok(()) }
     }

@@ -45,7 +45,7 @@ CREATE TABLE mainspring.worker (
 -- What a worker says. It counts its reports itself and sends them in order, so what is there has no gap that is filled later.
 CREATE TABLE mainspring.report (
     worker int8, number int8, job text COLLATE "C" NOT NULL, nominal int8 NOT NULL, series int8 NOT NULL, attempt int8 NOT NULL,
-    outcome text, at int8 NOT NULL, PRIMARY KEY (worker, number)
+    outcome text NOT NULL, retry_at int8, at int8 NOT NULL, PRIMARY KEY (worker, number)
 ) WITH (autovacuum_vacuum_scale_factor = 0.02);
 
 CREATE TABLE mainspring.job (

@@ -66,7 +66,7 @@ mod meters;
 mod next_step;
 pub mod offline;
 pub mod output;
-mod output_upload;
+pub mod output_upload;
 mod owner;
 mod parser;
 mod peer;
@@ -97,6 +97,7 @@ mod views;
 mod waiters;
 mod waits;
 mod work;
+pub mod worker;
 mod writer;
 
 pub use boot::{Keeping, Serving, Stores};
@@ -104,8 +105,8 @@ use clients::Clients;
 use clock_steps::ClockSteps;
 use disk_reserve::DiskReserve;
 use files::Files;
-pub use host::Host;
 use host::HostKind;
+pub use host::{Host, standard_output};
 use lease_state::LeaseState;
 use listener::ListenerState;
 use output_upload::OutputUpload;
@@ -338,25 +339,10 @@ impl Server {
             self.note(now.wall, &format!("the end could not be recorded: {why}"));
         }
         self.note(now.wall, "stopped");
-        self.finish_log(now)?;
+        finish_log(&mut self.log, now)?;
         match self.log.into_failure() {
             Some(error) if self.keeping == Keeping::InMemory => Err(Error::Output(error)),
             _ => Ok(()),
-        }
-    }
-
-    /// Writes the last lines as fast as the reader of the log takes them.
-    fn finish_log(&mut self, now: Moment) -> Result<(), Error> {
-        let (mut waiting_bytes, mut since) = (usize::MAX, now);
-        loop {
-            let now = Moment::now();
-            self.log.flush(now.wall);
-            if self.log.pending_bytes() < waiting_bytes {
-                (waiting_bytes, since) = (self.log.pending_bytes(), now);
-            }
-            let rest = LOG_WAIT.saturating_sub(now.since(since));
-            let Some(fd) = self.log.fd().filter(|_| !rest.is_zero()) else { return Ok(()) };
-            wait_for(&[], &[fd], Some(rest)).map_err(polling)?;
         }
     }
 
@@ -403,6 +389,21 @@ impl Server {
         let ready = wait_for_any(&readable, &writable, &left, wait).map_err(polling)?;
         self.clients.hear(&ready);
         Ok(())
+    }
+}
+
+/// Writes the last lines as fast as the reader of the log takes them.
+fn finish_log(log: &mut Log<File>, now: Moment) -> Result<(), Error> {
+    let (mut waiting_bytes, mut since) = (usize::MAX, now);
+    loop {
+        let now = Moment::now();
+        log.flush(now.wall);
+        if log.pending_bytes() < waiting_bytes {
+            (waiting_bytes, since) = (log.pending_bytes(), now);
+        }
+        let rest = LOG_WAIT.saturating_sub(now.since(since));
+        let Some(fd) = log.fd().filter(|_| !rest.is_zero()) else { return Ok(()) };
+        wait_for(&[], &[fd], Some(rest)).map_err(polling)?;
     }
 }
 

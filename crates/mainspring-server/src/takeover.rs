@@ -35,9 +35,14 @@ pub fn owner() -> Owner {
     Owner::new(format!("process {}", std::process::id())).with_machine_start(machine_start::current())
 }
 
+/// The name of this machine; empty if it is not known.
+pub fn host_name() -> String {
+    std::fs::read_to_string(HOST_NAME).unwrap_or_default().trim().to_owned()
+}
+
 /// Who owns a store that several machines share, and the machine that it is on.
 pub fn shared_owner() -> (Owner, String) {
-    let host = std::fs::read_to_string(HOST_NAME).unwrap_or_default().trim().to_owned();
+    let host = host_name();
     let machine = std::fs::read_to_string(MACHINE_ID).map_or(host.clone(), |id| id.trim().to_owned());
     let alone = owner();
     (Owner::new(format!("{} on {host}", alone.name)).with_machine_start(alone.machine_start), machine)

@@ -19,8 +19,10 @@ use super::listen::ListenArgs;
 use super::value::{parse_grace, parse_zone};
 use crate::client::Address;
 use crate::client::http::{Site, parse_url};
+use mainspring_action::needs::is_reserved;
 use mainspring_exec::executor::MAX_RUNNING;
 use mainspring_file::hook::Target;
+use mainspring_job::WorkerLabel;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::log::{Format, Level, Style};
 use mainspring_server::server::rate::{DEFAULT_CONNECTION_RATE, DEFAULT_TOTAL_RATE};
@@ -80,6 +82,12 @@ pub struct AskArgs {
     pub utc: bool,
 }
 
+/// A label that a person may give: what a program knows of itself is not said by one.
+fn parse_label(text: &str) -> Result<WorkerLabel, String> {
+    let label = WorkerLabel::new(text).map_err(|error| error.to_string())?;
+    if is_reserved(&label) { Err(format!("`{text}` is what a server says of itself")) } else { Ok(label) }
+}
+
 /// The arguments of `serve`.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
@@ -98,6 +106,15 @@ pub struct ServeArgs {
     /// The same out of the first line of a file, which keeps a password out of the list of processes
     #[arg(long, value_name = "FILE", conflicts_with_all = ["memory", "standby", "store"])]
     pub store_file: Option<PathBuf>,
+    /// What this server has, as `gpu` or `region=eu`, for jobs that say `on`; may be repeated
+    #[arg(long = "label", value_name = "LABEL", value_parser = parse_label, conflicts_with_all = ["memory", "standby"])]
+    pub labels: Vec<WorkerLabel>,
+    /// Plans and carries nothing out: the other servers of the database do
+    #[arg(long, conflicts_with_all = ["memory", "standby", "no_plan"])]
+    pub no_work: bool,
+    /// Carries out what other servers of the database plan, and never plans
+    #[arg(long, conflicts_with_all = ["memory", "standby"])]
+    pub no_plan: bool,
     /// Keeps nothing: the store is in memory, and ends with the server
     #[arg(long, conflicts_with = "standby")]
     pub memory: bool,

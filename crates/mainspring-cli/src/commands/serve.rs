@@ -14,6 +14,7 @@ use std::sync::Arc;
 use jiff::tz::TimeZone;
 
 use super::listen::{self, HttpListener};
+use super::shared::PoolPart;
 use super::takeover::owned_store;
 use super::{memory, shared};
 use crate::cli::serve::ServeArgs;
@@ -29,6 +30,7 @@ use mainspring_server::exit::Exit;
 use mainspring_server::log::Style;
 use mainspring_server::message::{PROGRAM, say};
 use mainspring_server::server::commands::Commands;
+use mainspring_server::server::execution::Execution;
 use mainspring_server::server::listener::Listener;
 use mainspring_server::server::rate::Rates;
 use mainspring_server::server::{Host, Keeping, Server, Serving, Stopping, Stores, standby};
@@ -77,15 +79,21 @@ struct ServeDefaults {
 }
 
 impl ServeDefaults {
+    /// What starts processes and webhooks.
+    fn commands(&self) -> Result<Box<dyn Execution>, Error> {
+        let commands = Commands::new(self.running_max, self.reader.users.clone());
+        let commands = commands.map_err(|source| Error::Setup { what: "a socket pair", source })?;
+        Ok(Box::new(commands))
+    }
+
     /// For a loop of this folder.
     fn serving(
         &self,
         data: DataDirectory,
         listener: Listener,
         control: Option<UnixListener>,
+        execution: Box<dyn Execution>,
     ) -> Result<Serving, Error> {
-        let commands = Commands::new(self.running_max, self.reader.users.clone());
-        let commands = commands.map_err(|source| Error::Setup { what: "a socket pair", source })?;
         Ok(Serving {
             data,
             files: self.files.clone(),
@@ -93,7 +101,7 @@ impl ServeDefaults {
             stopping: self.stopping,
             rates: self.rates,
             keeping: self.keeping,
-            execution: Box::new(commands),
+            execution,
             host: Host::Process(None),
             listener,
             control,
@@ -123,12 +131,14 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     let listening = args.listen;
     let location = shared::location(args.store, args.store_file.as_deref(), args.memory || args.standby)?;
     let mut http_listener = HttpListener::default();
-    let serving = |data: DataDirectory, http_listener: &mut HttpListener| {
+    let serving = |data: DataDirectory, http_listener: &mut HttpListener, execution: Box<dyn Execution>| {
         let listener = http_listener.begin(&listening, &handed, &data, &zone)?;
-        defaults.serving(data, listener, handed.control()?)
+        defaults.serving(data, listener, handed.control()?, execution)
     };
     if args.memory {
-        let ended = memory::run(args.data.data.as_deref(), |data| serving(data, &mut http_listener));
+        let ended = memory::run(args.data.data.as_deref(), |data| {
+            serving(data, &mut http_listener, defaults.commands()?)
+        });
         http_listener.finish();
         return ended;
     }
@@ -137,7 +147,13 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     if let Some(location) = location {
         let stand =
             |http_listener: &mut HttpListener| http_listener.stand(&listening, &handed, &data, &zone, log);
-        return shared::serve(&location, &data, log, &handed, stand, serving);
+        let part = PoolPart {
+            execution: if args.no_work { None } else { Some(defaults.commands()?) },
+            labels: args.labels,
+            plans: !args.no_plan,
+            stopping: defaults.stopping,
+        };
+        return shared::serve(&location, &data, log, &handed, part, stand, serving);
     }
     // A standby waits without limit.
     let (directory, signals) = match args.standby {
@@ -148,7 +164,10 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
         false => (Arc::new(take(&data).map_err(Error::Directory)?), None),
     };
     // A standby has no address yet: the server before has it.
-    let serving = Serving { host: Host::Process(signals), ..serving(data.clone(), &mut http_listener)? };
+    let serving = Serving {
+        host: Host::Process(signals),
+        ..serving(data.clone(), &mut http_listener, defaults.commands()?)?
+    };
     let (store, lease) = owned_store(&directory, &data)?;
     let reader = Box::new(store.reader());
     let stores = Stores { store: Box::new(store), reader: Some(reader), outputs: None, asked: boot_time() };

@@ -1,15 +1,18 @@
 //! `mainspring serve --store`: one of several servers that share a database.
 //!
 //! ```text
-//!  stand by ── a lease ──▶ the loop ── the lease is lost ──▶ stand by
+//!  a worker, from the start to the end          runs what the planner assigns to it, wherever that is
+//!  stand by ── a lease ──▶ the planner's loop ── the lease is lost ──▶ stand by
 //! ```
 //!
-//! Cost: see the loop in [`server`](mainspring_server::server); a standby asks the database each second.
+//! Cost: see the loop in [`server`](mainspring_server::server), and [`mainspring_cluster`]; a server that does
+//! not plan asks the database for the lease each second.
 //!
 //! Does not share the data directory: each server has its own, for its socket and the output of its runs.
 
 use std::io::{self, Read};
 use std::net::Shutdown;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
@@ -17,8 +20,10 @@ use std::sync::mpsc::{Sender, TryRecvError, channel};
 use std::thread;
 use std::time::Duration;
 
-use mainspring_job::{Lease, OutputKeeper, Owner, Store, StoreError};
-use mainspring_postgres::{Identity, Location, Outputs, PostgresStore, Releases};
+use mainspring_cluster::execution::PoolExecution;
+use mainspring_cluster::worker::{RunningWorker, WORKER_LEASE, WorkerConfig};
+use mainspring_job::{Lease, Owner, Store, StoreError, WorkerLabel};
+use mainspring_postgres::{Identity, Location, PostgresStore, Releases};
 
 use super::inbox::work;
 use super::listen::HttpListener;
@@ -31,9 +36,12 @@ use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::log::Style;
 use mainspring_server::message::{PROGRAM, say};
+use mainspring_server::server::execution::Execution;
 use mainspring_server::server::listener::Listener;
-use mainspring_server::server::{Host, Server, Serving, Stores, standby};
-use mainspring_server::takeover::{shared_owner, take};
+use mainspring_server::server::{Host, Server, Serving, Stopping, Stores, standard_output, standby};
+use mainspring_server::signals::Signals;
+use mainspring_server::takeover::{host_name, shared_owner, take};
+use mainspring_server::waiting::wait_for_any;
 
 /// Where the database is, if one is shared, unless it is left out.
 const VARIABLE: &str = "MAINSPRING_STORE";
@@ -89,12 +97,14 @@ struct Member<'m> {
     owner: Owner,
     identity: Identity,
     opened: Option<PostgresStore>,
+    /// Whether it may be the planner.
+    plans: bool,
     standing: Arc<StandbyState>,
 }
 
 impl<'m> Member<'m> {
     /// The first time people are told what is wrong with the address; later an outage passes.
-    fn open(location: &'m Location, data: &DataDirectory) -> Result<Member<'m>, Error> {
+    fn open(location: &'m Location, data: &DataDirectory, plans: bool) -> Result<Member<'m>, Error> {
         let (owner, machine) = shared_owner();
         let identity =
             Identity { address: data.directory().display().to_string(), machine, ..Identity::default() };
@@ -103,10 +113,44 @@ impl<'m> Member<'m> {
         // What is written into a database that is too new may mean something else there.
         let asks = if opened.is_none() { ProxyTarget::Nobody } else { ProxyTarget::Owner };
         let standing = StandbyState::new(location, data, &owner.name, asks).map_err(Error::Store)?;
-        Ok(Member { location, owner, identity, opened, standing: Arc::new(standing) })
+        Ok(Member { location, owner, identity, opened, plans, standing: Arc::new(standing) })
+    }
+
+    /// What it is as a worker.
+    fn worker(
+        &self,
+        data: &DataDirectory,
+        style: Style,
+        given: Vec<WorkerLabel>,
+    ) -> Result<WorkerConfig, Error> {
+        let host = host_name();
+        let mut labels: Vec<(WorkerLabel, u32)> = Vec::new();
+        for (key, value) in [("host", &host), ("name", &host)] {
+            let is_given = given.iter().any(|label| label.as_str().starts_with(&format!("{key}=")));
+            // A name of a machine is a word.
+            labels.extend(
+                WorkerLabel::new(&format!("{key}={value}")).ok().filter(|_| !is_given).map(|it| (it, 0)),
+            );
+        }
+        labels.extend(given.into_iter().map(|label| (label, 0)));
+        let log = standard_output().map_err(|source| Error::Setup { what: "the log", source })?;
+        Ok(WorkerConfig {
+            server: self.identity.server.clone(),
+            name: self.owner.name.clone(),
+            host,
+            address: data.directory().display().to_string(),
+            labels,
+            outputs: data.output(),
+            log,
+            style,
+            lasts: WORKER_LEASE,
+        })
     }
 
     fn acquire(&mut self) -> Result<Lease, StoreError> {
+        if !self.plans {
+            return Err(StoreError::Held { by: "another server".to_owned(), left: Duration::from_secs(1) });
+        }
         let anew = || PostgresStore::open(self.location, self.identity.clone()).map_err(passing);
         let acquired = self.opened.take().map_or_else(anew, Ok).and_then(|mut store| {
             self.identity = store.identity();
@@ -133,19 +177,52 @@ impl<'m> Member<'m> {
     }
 }
 
-/// Serves whenever it has the lease, until a signal asks to stop. `stand` begins to listen while it has none,
-/// and returns the ends of the connections of what listens.
+/// What a server does in its pool.
+pub(super) struct PoolPart {
+    /// What carries runs out here, if anything does.
+    pub(super) execution: Option<Box<dyn Execution>>,
+    /// What this server has beside that.
+    pub(super) labels: Vec<WorkerLabel>,
+    /// Whether it may be the planner.
+    pub(super) plans: bool,
+    pub(super) stopping: Stopping,
+}
+
+/// Works for its pool, and plans whenever it has the lease, until a signal asks to stop. `stand` begins to
+/// listen while it plans nothing, and returns the ends of the connections of what listens.
 pub(super) fn serve(
     location: &Location,
     data: &DataDirectory,
     style: Style,
     handed: &ActivatedSockets,
+    part: PoolPart,
     stand: impl Fn(&mut HttpListener) -> Listener,
-    serving: impl Fn(DataDirectory, &mut HttpListener) -> Result<Serving, Error>,
+    serving: impl Fn(DataDirectory, &mut HttpListener, Box<dyn Execution>) -> Result<Serving, Error>,
 ) -> Result<Exit, Error> {
     let directory = take(data).map_err(Error::Directory)?;
-    let mut member = Member::open(location, data)?;
+    let PoolPart { execution, labels, plans, stopping } = part;
+    let mut member = Member::open(location, data, plans)?;
+    let config = member.worker(data, style, labels)?;
+    let worker = execution.map(|execution| RunningWorker::start(location, config, execution)).transpose()?;
     let mut http_listener = HttpListener::default();
+    let ended = plan(&mut member, data, style, handed, &mut http_listener, stand, serving);
+    http_listener.finish();
+    let left = worker.map_or(Ok(()), |worker| leave(worker, stopping));
+    drop(directory);
+    ended.and(left).map(|()| Exit::Ok)
+}
+
+/// Plans whenever it has the lease, until a signal asks to stop.
+fn plan(
+    member: &mut Member<'_>,
+    data: &DataDirectory,
+    style: Style,
+    handed: &ActivatedSockets,
+    http_listener: &mut HttpListener,
+    stand: impl Fn(&mut HttpListener) -> Listener,
+    serving: impl Fn(DataDirectory, &mut HttpListener, Box<dyn Execution>) -> Result<Serving, Error>,
+) -> Result<(), Error> {
+    let location = member.location;
     loop {
         let (notifications, hears) = hear_releases(location)?;
         let standing = Arc::clone(&member.standing);
@@ -153,7 +230,7 @@ pub(super) fn serve(
         let acquire = || {
             let acquired = member.acquire();
             if acquired.is_err() && listening.is_none() {
-                let streams = listening.insert(stand(&mut http_listener).streams);
+                let streams = listening.insert(stand(http_listener).streams);
                 member.answer(streams);
             }
             acquired
@@ -167,31 +244,54 @@ pub(super) fn serve(
         for stream in listening.into_iter().flatten() {
             let _ = stream.shutdown(Shutdown::Both);
         }
-        let (Some((lease, asked, signals)), Some(store)) = (acquired, member.opened.take()) else { break };
-        standby::note(style, &format!("{location}: this server owns the jobs now, epoch {}", lease.epoch));
-        let reader = Box::new(store.reader().map_err(Error::Store)?);
-        let outputs: Box<dyn OutputKeeper> = Box::new(Outputs::new(location).map_err(Error::Store)?);
-        let stores = Stores { store: Box::new(store), reader: Some(reader), outputs: Some(outputs), asked };
-        // It ends when this is dropped.
-        let inbox = work(location, data, style)?;
-        let ended = serving(data.clone(), &mut http_listener)
-            .map(|serving| Serving { host: Host::Process(Some(signals)), ..serving })
-            .and_then(|serving| Server::prepare(serving, stores, lease))
-            .and_then(Server::run);
-        drop(inbox);
+        let (Some((lease, asked, signals)), Some(store)) = (acquired, member.opened.take()) else {
+            return Ok(());
+        };
+        standby::note(style, &format!("{location}: this server plans now, epoch {}", lease.epoch));
+        let ended =
+            PoolExecution::start(location, store.fence(lease).map_err(Error::Store)?).and_then(|execution| {
+                let reader = Box::new(store.reader().map_err(Error::Store)?);
+                // Workers keep the outputs of what they run.
+                let stores = Stores { store: Box::new(store), reader: Some(reader), outputs: None, asked };
+                let serving = serving(data.clone(), http_listener, Box::new(execution))?;
+                // It ends when this is dropped.
+                let inbox = work(location, data, style)?;
+                let serving = Serving { host: Host::Process(Some(signals)), ..serving };
+                let ended = Server::prepare(serving, stores, lease).and_then(Server::run);
+                drop(inbox);
+                ended
+            });
         match ended {
             Err(Error::Store(error @ (StoreError::Fenced | StoreError::Busy | StoreError::Unknown))) => {
                 standby::note(style, &format!("{location}: {error}"));
             }
-            other => {
-                other?;
-                break;
-            }
+            other => return other,
         }
     }
-    http_listener.finish();
-    drop(directory);
-    Ok(Exit::Ok)
+}
+
+/// Ends the worker of a server that is to end: what runs gets the time that it has. A second signal ends all.
+fn leave(worker: RunningWorker, stopping: Stopping) -> Result<(), Error> {
+    let setup = |what| move |source| Error::Setup { what, source };
+    let mut signals = Signals::register().map_err(setup("signals"))?;
+    // The first of them is why it ends.
+    signals.stop_requests();
+    worker.stop(stopping);
+    loop {
+        let ended = worker.ended();
+        let readable: Vec<BorrowedFd<'_>> = signals.fds().into_iter().chain([ended.as_fd()]).collect();
+        let ready = wait_for_any(&readable, &[], &[], None).map_err(setup("polling"))?;
+        let is_over = ready.contains(&ended.as_fd().as_raw_fd());
+        signals.clear_child();
+        let _ = signals.is_reload_asked();
+        if 0 < signals.stop_requests() {
+            worker.stop(stopping);
+        }
+        if is_over {
+            worker.join();
+            return Ok(());
+        }
+    }
 }
 
 /// Whatever a database says while it comes back.

@@ -33,8 +33,8 @@ impl Server {
                 }
                 Output::Kill { key, attempt, .. } if self.drop_withheld(&key, attempt) => {}
                 // How is in the spec that it was started with.
-                Output::Kill { key, attempt, .. } => {
-                    self.owner.tell_all(self.work.kill((key, attempt), now, &mut self.log));
+                Output::Kill { key, attempt, worker, .. } => {
+                    self.owner.tell_all(self.work.kill(worker, (key, attempt), now, &mut self.log));
                 }
                 Output::Reply { ticket, reply } => self.reply(ticket, reply, now),
                 Output::Load { up_to, limit } => self.owner.load(load(up_to, limit)),

@@ -136,6 +136,11 @@ pub trait Execution: Debug + Send {
     /// end is reported when it comes.
     fn ask_to_end(&mut self, attempted: &AttemptKey, now: Moment) -> bool;
 
+    /// The same of an attempt at this worker, which another planner may have started there.
+    fn ask_to_end_at(&mut self, _worker: WorkerId, attempted: &AttemptKey, now: Moment) -> bool {
+        self.ask_to_end(attempted, now)
+    }
+
     /// Reports an attempt as killed that cannot be asked.
     fn give_up(&mut self, attempted: &AttemptKey, now: Moment, reports: &mut dyn Reports<AttemptKey>);
 

@@ -63,6 +63,6 @@ pub(super) fn of_host(host: Host) -> Result<HostParts, Error> {
 }
 
 /// Standard output as a file of its own.
-fn standard_output() -> std::io::Result<File> {
+pub fn standard_output() -> std::io::Result<File> {
     Ok(File::from(stdout().as_fd().try_clone_to_owned()?))
 }

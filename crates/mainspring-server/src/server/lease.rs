@@ -154,7 +154,7 @@ impl Server {
         // The socket says that there is an owner, and there is none any more.
         self.clients.remove_socket();
         self.note(now.wall, "the jobs were given up");
-        self.finish_log(now)?;
+        super::finish_log(&mut self.log, now)?;
         if self.holding.was_stopping { Ok(()) } else { Err(Error::Store(StoreError::Fenced)) }
     }
 }

@@ -92,8 +92,10 @@ impl Drop for OutputUpload {
 fn work(keeper: &mut dyn OutputKeeper, ended: &Receiver<EndedOutput>, is_ending: &AtomicBool) {
     while let Ok(first) = ended.recv() {
         let more = std::iter::from_fn(|| ended.try_recv().ok()).take(MAX_AT_ONCE - 1);
-        let outputs: Vec<KeptOutput> =
-            std::iter::once(first).chain(more).filter_map(|(key, path)| end_of(key, &path).ok()).collect();
+        let outputs: Vec<KeptOutput> = std::iter::once(first)
+            .chain(more)
+            .filter_map(|(key, path)| kept_output(key, &path).ok())
+            .collect();
         for _ in 0..MAX_TRIES {
             let kept = if outputs.is_empty() { Ok(()) } else { keeper.keep(&outputs) };
             let passes = matches!(kept, Err(StoreError::Busy | StoreError::Unknown));
@@ -106,7 +108,10 @@ fn work(keeper: &mut dyn OutputKeeper, ended: &Receiver<EndedOutput>, is_ending:
 }
 
 /// The end of a file of output, from the beginning of a line on.
-fn end_of(key: RunKey, path: &Path) -> io::Result<KeptOutput> {
+///
+/// # Errors
+/// When it cannot be read.
+pub fn kept_output(key: RunKey, path: &Path) -> io::Result<KeptOutput> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
     let from = length.saturating_sub(MAX_KEPT_OUTPUT_BYTES as u64);
@@ -123,7 +128,7 @@ fn end_of(key: RunKey, path: &Path) -> io::Result<KeptOutput> {
 }
 
 /// Makes the file of a run that has ended, if it is not here and the store has a copy.
-pub(super) fn fetch(reader: &mut dyn Reader, key: &RunKey, path: &Path) {
+pub fn fetch(reader: &mut dyn Reader, key: &RunKey, path: &Path) {
     // Without a file there is nothing to show, which is what was there before.
     if !path.exists()
         && let Ok(Some(output)) = reader.output(key)

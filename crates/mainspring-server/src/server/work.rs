@@ -16,7 +16,7 @@ use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use mainspring_job::{Assignment, Failure, Input, JobName, Outcome, RunKey, Start};
+use mainspring_job::{Assignment, Failure, Input, JobName, Outcome, RunKey, Start, WorkerId};
 
 use super::early_start::EarlyStarts;
 use super::execution::{AttemptKey, Execution, StartFailure, StartOutcome};
@@ -163,11 +163,17 @@ impl Work {
     }
 
     /// Begins to kill an attempt, by the policy that it was started with. Returns what has ended.
-    pub(super) fn kill(&mut self, attempted: AttemptKey, now: Moment, log: &mut Log<File>) -> Vec<Input> {
+    pub(super) fn kill(
+        &mut self,
+        worker: WorkerId,
+        attempted: AttemptKey,
+        now: Moment,
+        log: &mut Log<File>,
+    ) -> Vec<Input> {
         if self.early_starts.remove(&attempted) || self.backlog.remove(&attempted.0, attempted.1) {
             return self.end_all(vec![AttemptEnd::new(attempted, Outcome::Killed)]);
         }
-        if self.ask_to_end(&attempted, now) {
+        if self.execution.ask_to_end_at(worker, &attempted, now) {
             return Vec::new();
         }
         let mut heard = ReportCollector::new(now.wall, log, &mut self.outputs, &self.started);

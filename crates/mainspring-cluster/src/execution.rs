@@ -1,0 +1,190 @@
+//! The planner's execution where a pool carries out what starts.
+//!
+//! ```text
+//!  start ─▶ assignment, with the commit of its record       kill ─▶ thread "planner" ─▶ the database
+//!  facts ◀─ workers that come and go, ends that they report ◀─ the same
+//! ```
+//!
+//! Nothing runs in it. So nothing ends when the planner's lease does, and it never waits for an end.
+//!
+//! Cost: a channel and a byte on a socket pair for what is told.
+//!
+//! Does not know how a worker runs anything.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use mainspring_exec::clock::Moment;
+use mainspring_exec::notifier::{Notifications, pair};
+use mainspring_exec::run::Reports;
+use mainspring_job::{Action, Assignment, Input, Start, Worker, WorkerEvent, WorkerId, WorkerLabel};
+use mainspring_postgres::{Fence, InboxNotifier, Kill, Location, Members};
+use mainspring_server::error::Error;
+use mainspring_server::server::execution::{AttemptKey, Execution, StartFailure, StartOutcome};
+
+use super::document;
+use super::planner_link::PlannerLink;
+
+/// See the head of this file.
+pub struct PoolExecution {
+    facts: Receiver<Input>,
+    notifications: Notifications,
+    kills: Sender<(WorkerId, Kill)>,
+    /// Has the thread look for kills.
+    notifier: InboxNotifier,
+    /// How many places each worker has.
+    capacities: BTreeMap<WorkerId, usize>,
+    /// Where each attempt runs that this planner has started, or has ended since.
+    workers: HashMap<AttemptKey, WorkerId>,
+}
+
+impl fmt::Debug for PoolExecution {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PoolExecution").field("capacities", &self.capacities).finish_non_exhaustive()
+    }
+}
+
+impl PoolExecution {
+    /// That of a planner, which knows the workers that are there now. Its thread ends with it.
+    ///
+    /// # Errors
+    /// When the database does not answer, or the operating system gives no thread.
+    pub fn start(location: &Location, fence: Fence) -> Result<PoolExecution, Error> {
+        let setup = |source: io::Error| Error::Setup { what: "a thread for the pool", source };
+        let (notifier, notifications) = pair().map_err(setup)?;
+        let ((sender, facts), (kills, killed)) = (channel(), channel());
+        let members = Members::of_planner(location).map_err(Error::Store)?;
+        let waker = members.notifier();
+        let mut link = PlannerLink::new(members, fence, sender, notifier, killed);
+        link.first_facts().map_err(Error::Store)?;
+        thread::Builder::new().name("planner".to_owned()).spawn(move || link.run()).map_err(setup)?;
+        let (capacities, workers) = (BTreeMap::new(), HashMap::new());
+        Ok(PoolExecution { facts, notifications, kills, notifier: waker, capacities, workers })
+    }
+}
+
+impl Drop for PoolExecution {
+    fn drop(&mut self) {
+        // The thread sees that nobody orders anything any more.
+        let (kills, _) = channel();
+        self.kills = kills;
+        self.notifier.notify();
+    }
+}
+
+impl Execution for PoolExecution {
+    fn note(&self) -> Option<String> {
+        None
+    }
+
+    fn worker(&self, _id: WorkerId) -> Option<Worker> {
+        None
+    }
+
+    fn assignment(&self, start: &Start) -> Option<Assignment> {
+        Some(document::written(start))
+    }
+
+    fn facts(&mut self) -> Vec<Input> {
+        self.notifications.clear();
+        let facts: Vec<Input> = self.facts.try_iter().collect();
+        for fact in &facts {
+            match fact {
+                Input::Worker(WorkerEvent::Present(worker)) => {
+                    self.capacities.insert(worker.id, worker.capacity);
+                }
+                Input::Worker(WorkerEvent::Gone { id, .. }) => {
+                    self.capacities.remove(id);
+                    self.workers.retain(|_, worker| worker != id);
+                }
+                Input::Ended { key, attempt, .. } => {
+                    self.workers.remove(&(key.clone(), *attempt));
+                }
+                _ => {}
+            }
+        }
+        facts
+    }
+
+    fn capacity(&self) -> usize {
+        self.capacities.values().sum()
+    }
+
+    fn waits_for_starts(&self) -> bool {
+        true
+    }
+
+    fn labels(&self) -> Vec<(WorkerLabel, u32)> {
+        Vec::new()
+    }
+
+    fn needs_room(&self, _action: &Action) -> bool {
+        false
+    }
+
+    fn make_room(&mut self, _now: Moment, _reports: &mut dyn Reports<AttemptKey>) {}
+
+    fn start(
+        &mut self,
+        start: &Start,
+        _outputs: &dyn Fn(&str) -> String,
+        _now: Moment,
+    ) -> Result<StartOutcome, StartFailure> {
+        self.workers.insert((start.key.clone(), start.attempt), start.worker);
+        Ok(StartOutcome::Elsewhere)
+    }
+
+    fn turn(&mut self, _now: Moment, _reports: &mut dyn Reports<AttemptKey>) {}
+
+    fn ask_to_end(&mut self, attempted: &AttemptKey, now: Moment) -> bool {
+        match self.workers.get(attempted).copied() {
+            Some(worker) => self.ask_to_end_at(worker, attempted, now),
+            None => false,
+        }
+    }
+
+    fn ask_to_end_at(&mut self, worker: WorkerId, attempted: &AttemptKey, _now: Moment) -> bool {
+        let kill = Kill { key: attempted.0.clone(), attempt: attempted.1 };
+        // The thread has ended only if another plans.
+        let _ = self.kills.send((worker, kill));
+        self.notifier.notify();
+        true
+    }
+
+    fn give_up(&mut self, _attempted: &AttemptKey, _now: Moment, _reports: &mut dyn Reports<AttemptKey>) {}
+
+    fn ask_all_to_end(&mut self, _now: Moment) {}
+
+    fn kill_processes_at_once(&mut self, _now: Moment) {}
+
+    fn give_all_up(&mut self, _now: Moment, _reports: &mut dyn Reports<AttemptKey>) {}
+
+    fn close(&mut self, _now: Moment, _reports: &mut dyn Reports<AttemptKey>) {}
+
+    fn reap(&mut self) {}
+
+    fn running_count(&self) -> usize {
+        0
+    }
+
+    fn process_count(&self) -> usize {
+        0
+    }
+
+    fn has_ended(&self) -> bool {
+        true
+    }
+
+    fn wait(&self, _now: Moment) -> Option<Duration> {
+        None
+    }
+
+    fn watch<'a>(&'a self, readable: &mut Vec<BorrowedFd<'a>>, _writable: &mut Vec<BorrowedFd<'a>>) {
+        readable.push(self.notifications.as_fd());
+    }
+}

@@ -1,0 +1,29 @@
+//! A server's part in a pool: one server plans, and all of them carry out what is due.
+//!
+//! ```text
+//!  planner's loop ── PoolExecution ── thread "planner" ─┐                        ┌─ thread "membership" ── WorkerLoop
+//!   decides, commits                  workers, reports  ├── the shared database ─┤   assignments, kills    runs
+//!                                                       └────────────────────────┘   reports, its lease
+//! ```
+//!
+//! A server of a pool is a worker from its start to its end. It plans too while it holds the lease of the jobs.
+//! The two know nothing of each other: the planner's own worker is one of many. So a planner that falls ends
+//! no run, and one that comes plans for all that are there.
+//!
+//! A start reaches its worker with the commit that records it, and an end is a row until what follows from it
+//! is committed. So none of them is lost with a server, and none counts twice.
+//!
+//! Cost: a server has two sessions of the database and two threads as a worker, and one of each more while it
+//! plans.
+//!
+//! Does not decide anything: [`Planner`](mainspring_job::Planner) does. Does not speak SQL:
+//! [`Members`](mainspring_postgres::Members) does.
+
+#![forbid(unsafe_code)]
+
+pub mod execution;
+pub mod worker;
+
+mod document;
+mod membership;
+mod planner_link;

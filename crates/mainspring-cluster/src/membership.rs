@@ -1,0 +1,283 @@
+//! The thread that keeps a worker in its pool, and carries what it is to do and what it has done.
+//!
+//! ```text
+//!  join ─▶ renew, each sixth of the lease ─▶ .. ─▶ leave
+//!    ▲      └─ refused: lost ─▶ the loop ends all ─┘
+//!    └─────────────────────────────────────────────┘ as another life
+//! ```
+//!
+//! A worker that leaves waits until the planner has recorded its reports, [`LEAVE_WAIT`] at most: then its row
+//! stays, and the next planner reads them before it takes the worker for lost.
+//!
+//! Cost: two sessions of the database; a question for each renewal, each assignment that is told of, and each
+//! batch of reports.
+//!
+//! Does not run anything: the [`WorkerLoop`](mainspring_server::server::worker::WorkerLoop) does.
+
+use std::collections::HashSet;
+use std::sync::mpsc::TryRecvError;
+use std::time::Duration;
+
+use mainspring_action::body::Body;
+use mainspring_exec::clock::{Moment, boot_time};
+use mainspring_job::{KeptOutput, LeaseDeadlines, MAX_PAGE, OutputKeeper, RunKey, StoreError, WorkerId};
+use mainspring_postgres::{Location, Member, Members, Outputs, PostgresReader, Report};
+use mainspring_server::server::output::path;
+use mainspring_server::server::output_upload::{fetch, kept_output};
+use mainspring_server::server::worker::{AttemptReport, MembershipLink, MembershipNews, WorkerOrder};
+
+use super::document;
+
+/// How often a worker looks for what it is to do, whatever it is told: through a pooler it is told nothing.
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How long it is waited before a database is asked again that does not answer.
+const TRY_WAIT: Duration = Duration::from_millis(250);
+
+/// How long a worker that leaves waits for the planner to record what it reported.
+const LEAVE_WAIT: Duration = Duration::from_secs(5);
+
+/// What a life of the worker knows.
+#[derive(Debug)]
+struct Life {
+    id: WorkerId,
+    /// The boot time before the last renewal that was answered.
+    renewed: Duration,
+    /// The last assignment that was handed over.
+    last_assigned: u64,
+    /// The attempts that the loop was told to end.
+    killed: HashSet<(RunKey, u32)>,
+    /// How many reports it has made.
+    report_count: u64,
+    unsent: Vec<Report>,
+}
+
+/// See the head of this file.
+pub(super) struct Membership {
+    members: Members,
+    member: Member,
+    link: MembershipLink,
+    outputs: Outputs,
+    /// For the output of runs elsewhere, which mails have. Connects with the first.
+    reader: PostgresReader,
+    /// Where this worker keeps what runs write.
+    folder: std::path::PathBuf,
+    life: Option<Life>,
+    /// The last life is over, and what it ran is not over yet.
+    waits_for_end: bool,
+    /// Outputs that are to be kept before the reports that follow are sent.
+    unkept: Vec<KeptOutput>,
+    /// When the worker was to leave.
+    leaves: Option<Moment>,
+    is_empty: bool,
+}
+
+impl Membership {
+    /// # Errors
+    /// When the operating system gives no event queue.
+    pub(super) fn new(
+        location: &Location,
+        member: Member,
+        link: MembershipLink,
+        folder: std::path::PathBuf,
+    ) -> Result<Membership, StoreError> {
+        Ok(Membership {
+            members: Members::of_worker(location)?,
+            member,
+            link,
+            outputs: Outputs::new(location)?,
+            reader: PostgresReader::new(location)?,
+            folder,
+            life: None,
+            waits_for_end: false,
+            unkept: Vec::new(),
+            leaves: None,
+            is_empty: false,
+        })
+    }
+
+    /// What has this thread look for orders.
+    pub(super) fn waker(&self) -> Box<dyn Fn() + Send> {
+        let notifier = self.members.notifier();
+        Box::new(move || notifier.notify())
+    }
+
+    /// Works until the worker has left, or its loop has ended.
+    pub(super) fn run(mut self) {
+        loop {
+            if !self.take_orders() {
+                return;
+            }
+            match self.turn() {
+                Ok(true) => return,
+                Ok(false) => {
+                    let wait = self.wait();
+                    self.members.wait(wait);
+                }
+                Err(StoreError::Fenced) => self.lose(),
+                // The lease says how long this may last.
+                Err(_) => {
+                    self.members.wait(TRY_WAIT);
+                }
+            }
+        }
+    }
+
+    /// How long nothing is to be done.
+    fn wait(&self) -> Duration {
+        if self.life.is_none() {
+            return LOOK_INTERVAL;
+        }
+        let renew = LeaseDeadlines::of(self.link.lease.lasts()).renew;
+        let left = renew.saturating_sub(self.link.lease.age().unwrap_or(renew));
+        left.min(if self.leaves.is_some() { TRY_WAIT } else { LOOK_INTERVAL })
+    }
+
+    /// What the loop orders. Returns whether it is there still.
+    fn take_orders(&mut self) -> bool {
+        loop {
+            match self.link.orders.try_recv() {
+                Ok(WorkerOrder::Report(reports)) => self.add(reports),
+                Ok(WorkerOrder::Leave) => {
+                    self.leaves = Some(Moment::now());
+                    self.member.state.is_leaving = true;
+                    // It is told at once.
+                    if let Some(life) = &mut self.life {
+                        life.renewed = Duration::ZERO;
+                    }
+                }
+                Ok(WorkerOrder::Empty) if self.leaves.is_some() => self.is_empty = true,
+                Ok(WorkerOrder::Empty) => self.waits_for_end = false,
+                Err(TryRecvError::Empty) => return true,
+                Err(TryRecvError::Disconnected) => return self.leaves.is_some() && self.life.is_some(),
+            }
+        }
+    }
+
+    fn add(&mut self, reports: Vec<AttemptReport>) {
+        // What a life has ended that is over is reported by none.
+        let Some(life) = self.life.as_mut().filter(|_| !self.waits_for_end) else { return };
+        for AttemptReport { key, attempt, outcome, retry_at, output } in reports {
+            life.killed.remove(&(key.clone(), attempt));
+            let kept = output.and_then(|output| kept_output(key.clone(), &output).ok());
+            self.unkept.extend(kept);
+            life.report_count += 1;
+            let (worker, number, at) = (life.id, life.report_count, Moment::now().wall);
+            life.unsent.push(Report { worker, number, key, attempt, outcome, retry_at, at });
+        }
+    }
+
+    /// Does what is due. Returns whether the worker has left.
+    fn turn(&mut self) -> Result<bool, StoreError> {
+        let lasts = self.link.lease.lasts();
+        if self.life.is_none() {
+            if self.waits_for_end || self.leaves.is_some() {
+                return Ok(self.is_empty);
+            }
+            let sent = boot_time();
+            let joined = self.members.join(&self.member, lasts)?;
+            self.link.lease.renewed_at(sent);
+            let (killed, unsent) = (HashSet::new(), Vec::new());
+            let life =
+                Life { id: joined.id, renewed: sent, last_assigned: 0, killed, report_count: 0, unsent };
+            self.life = Some(life);
+            self.link.notify();
+        }
+        let Some(life) = &mut self.life else { return Ok(false) };
+        if LeaseDeadlines::of(lasts).renew <= boot_time().saturating_sub(life.renewed) {
+            let sent = boot_time();
+            self.members.renew(life.id, &self.member.state, lasts)?;
+            life.renewed = sent;
+            self.link.lease.renewed_at(sent);
+            self.link.notify();
+        }
+        if !self.unkept.is_empty() {
+            // The files have them all the same.
+            match self.outputs.keep(&self.unkept) {
+                Err(error @ (StoreError::Busy | StoreError::Unknown)) => return Err(error),
+                Ok(()) | Err(_) => self.unkept.clear(),
+            }
+        }
+        if !life.unsent.is_empty() {
+            self.members.report(life.id, &life.unsent)?;
+            life.unsent.clear();
+        }
+        self.hand_over()?;
+        self.pass_on_kills()?;
+        self.leave()
+    }
+
+    /// Hands what was assigned over to the loop.
+    fn hand_over(&mut self) -> Result<(), StoreError> {
+        let Some(life) = &mut self.life else { return Ok(()) };
+        let assigned = self.members.assignments(life.id, life.last_assigned, MAX_PAGE)?;
+        let has_some = !assigned.is_empty();
+        for each in assigned {
+            life.last_assigned = each.number;
+            match document::read(&each.assignment) {
+                Ok(start) => {
+                    if let Ok(Body::Mail(mail)) = Body::decode(&start.work.action)
+                        && let Some(key) =
+                            mail.output_of.as_deref().and_then(|run| run.parse::<RunKey>().ok())
+                    {
+                        fetch(&mut self.reader, &key, &path(&self.folder, &key, false));
+                    }
+                    // The loop has ended only if this thread is to end.
+                    let _ = self.link.news.send(MembershipNews::Start(Box::new(start)));
+                }
+                Err(why) => {
+                    let (key, attempt) = (each.assignment.key, each.assignment.attempt);
+                    life.report_count += 1;
+                    let outcome = mainspring_job::Outcome::Failed(mainspring_job::Failure::NotStarted(
+                        format!("this worker does not understand what the planner says of it: {why}"),
+                    ));
+                    let (worker, number, at) = (life.id, life.report_count, Moment::now().wall);
+                    life.unsent.push(Report { worker, number, key, attempt, outcome, retry_at: None, at });
+                }
+            }
+        }
+        if has_some {
+            self.link.notify();
+        }
+        Ok(())
+    }
+
+    /// Has the loop end what the planner wants to end.
+    fn pass_on_kills(&mut self) -> Result<(), StoreError> {
+        let Some(life) = &mut self.life else { return Ok(()) };
+        let mut is_told = false;
+        for kill in self.members.kills(life.id)? {
+            if life.killed.insert((kill.key.clone(), kill.attempt)) {
+                is_told = true;
+                let _ = self.link.news.send(MembershipNews::Kill(life.id, (kill.key, kill.attempt)));
+            }
+        }
+        if is_told {
+            self.link.notify();
+        }
+        Ok(())
+    }
+
+    /// Ends the membership once nothing runs here and the planner has recorded all. Returns whether it is over.
+    fn leave(&mut self) -> Result<bool, StoreError> {
+        let (Some(life), Some(since)) = (&self.life, self.leaves) else { return Ok(false) };
+        if !self.is_empty || !life.unsent.is_empty() {
+            return Ok(false);
+        }
+        if self.members.assignments(life.id, 0, 1)?.is_empty() {
+            self.members.leave(life.id)?;
+            return Ok(true);
+        }
+        Ok(LEAVE_WAIT <= Moment::now().since(since))
+    }
+
+    /// This life is over: what it ran is another's.
+    fn lose(&mut self) {
+        self.life = None;
+        self.unkept.clear();
+        self.waits_for_end = true;
+        self.link.lease.end();
+        let _ = self.link.news.send(MembershipNews::Lost);
+        self.link.notify();
+    }
+}

@@ -1,0 +1,110 @@
+//! A worker of a pool, on threads of its own: from the start of a server to its end.
+//!
+//! Cost: see [`membership`](super) and [`WorkerLoop`].
+//!
+//! Does not plan.
+
+use std::fs::File;
+use std::io;
+use std::path::PathBuf;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use mainspring_exec::notifier::{Notifications, pair};
+use mainspring_job::WorkerLabel;
+use mainspring_postgres::{Location, Member, MemberState};
+use mainspring_server::error::Error;
+use mainspring_server::log::Style;
+use mainspring_server::server::Stopping;
+use mainspring_server::server::execution::Execution;
+use mainspring_server::server::worker::{WorkerLoop, WorkerStop, link};
+
+use super::membership::Membership;
+
+/// How long the lease of a worker lasts without a renewal: a restart of the database and some lost packets
+/// fit into it, and what ran at a dead worker is tried again not later than that and two seconds.
+pub const WORKER_LEASE: Duration = Duration::from_secs(15);
+
+/// What a worker is.
+#[derive(Debug)]
+pub struct WorkerConfig {
+    /// The process, as the store's identity names it.
+    pub server: String,
+    /// For people.
+    pub name: String,
+    /// Its machine.
+    pub host: String,
+    /// Where people find it.
+    pub address: String,
+    /// What it has beside what its execution has.
+    pub labels: Vec<(WorkerLabel, u32)>,
+    /// Where what its runs write is kept.
+    pub outputs: PathBuf,
+    /// Where its log goes,
+    pub log: File,
+    /// and how.
+    pub style: Style,
+    /// How long its lease lasts: [`WORKER_LEASE`].
+    pub lasts: Duration,
+}
+
+/// A worker that runs.
+#[derive(Debug)]
+pub struct RunningWorker {
+    stop: WorkerStop,
+    threads: Vec<JoinHandle<()>>,
+    ended: Notifications,
+}
+
+impl RunningWorker {
+    /// Starts it. It joins as soon as the database answers.
+    ///
+    /// # Errors
+    /// When the operating system gives no thread.
+    pub fn start(
+        location: &Location,
+        config: WorkerConfig,
+        execution: Box<dyn Execution>,
+    ) -> Result<RunningWorker, Error> {
+        let setup = |source: io::Error| Error::Setup { what: "a thread for the worker", source };
+        let WorkerConfig { server, name, host, address, labels, outputs, log, style, lasts } = config;
+        let labels = execution.labels().into_iter().chain(labels).collect();
+        let state = MemberState { labels, capacity: execution.capacity(), is_leaving: false };
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        let member = Member { server, name, host, address, version, state };
+        let (of_loop, of_membership) = link(lasts).map_err(setup)?;
+        let membership =
+            Membership::new(location, member, of_membership, outputs.clone()).map_err(Error::Store)?;
+        let waker = membership.waker();
+        let (worker, stop) =
+            WorkerLoop::new(execution, outputs, of_loop, log, style, waker).map_err(setup)?;
+        let (notifier, ended) = pair().map_err(setup)?;
+        let named = |name: &str| thread::Builder::new().name(name.to_owned());
+        let of_membership = named("membership").spawn(move || membership.run()).map_err(setup)?;
+        let work = move || {
+            // Polling fails where the system has no memory left: what runs is ended with this thread.
+            let _ = worker.run();
+            notifier.notify();
+        };
+        let of_loop = named("worker").spawn(work).map_err(setup)?;
+        Ok(RunningWorker { stop, threads: vec![of_loop, of_membership], ended })
+    }
+
+    /// Asks for its end, with this patience. Asked again, what runs is killed at once.
+    pub fn stop(&self, stopping: Stopping) {
+        self.stop.ask(stopping);
+    }
+
+    /// Readable when nothing runs any more.
+    pub fn ended(&self) -> &Notifications {
+        &self.ended
+    }
+
+    /// Waits until it has left the pool.
+    pub fn join(self) {
+        for thread in self.threads {
+            // A panic is on standard error.
+            let _ = thread.join();
+        }
+    }
+}

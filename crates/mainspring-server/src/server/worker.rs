@@ -1,0 +1,463 @@
+//! The loop of a worker: a server of a pool that carries runs out, whoever plans them.
+//!
+//! ```text
+//!  membership ── start, kill, lost ──▶ WorkerLoop ── ends, outputs ──▶ membership
+//!  (its thread: the database)          processes, or functions          (reports for the planner)
+//! ```
+//!
+//! | the worker's own lease | what runs here |
+//! |---|---|
+//! | is fresh | goes on, and more starts |
+//! | is old: two thirds of its length without a renewal | is asked to end, and nothing starts; `on_lease_loss = "leave"` goes on |
+//! | is over, or the planner has taken the worker for lost | is killed or left, and is reported to nobody; then the worker joins as another |
+//!
+//! The planner may be anywhere and may fall: nothing here ends by that, and what ends meanwhile is reported
+//! to the next one.
+//!
+//! An end is reported when its output is where other servers find it.
+//!
+//! Cost: a turn is a few system calls, and a few for each running process. An idle loop wakes each
+//! [`LOOK_INTERVAL`](super::LOOK_INTERVAL) and with each renewal.
+//!
+//! Does not speak to the database: the other end of its [`WorkerLink`] does, on a thread of its own.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use mainspring_job::{Input, LeaseAge, LeaseDeadlines, Outcome, RunKey, Start, WorkerId};
+
+use super::boot::SUBJECT_WIDTH;
+use super::execution::{AttemptKey, Execution};
+use super::phase::{Phase, Stopping};
+use super::work::Work;
+use super::{LOOK_INTERVAL, finish_log, polling};
+use crate::error::Error;
+use crate::log::{Kind, Log, Style};
+use crate::message::PROGRAM;
+use crate::waiting::wait_for;
+use mainspring_exec::clock::{Moment, boot_time};
+use mainspring_exec::notifier::{Notifications, Notifier, pair};
+
+/// How long to wait for processes after SIGKILL. Only one that hangs in the kernel needs longer.
+const KILL_WAIT: Duration = Duration::from_secs(1);
+
+/// What the membership says to the loop.
+#[derive(Debug)]
+pub enum MembershipNews {
+    /// The record of this start is on disk, and it is this worker's.
+    Start(Box<Start>),
+    /// The planner wants this attempt to end.
+    Kill(WorkerId, AttemptKey),
+    /// The planner has taken the worker for lost: others may run what runs here.
+    Lost,
+}
+
+/// How an attempt ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AttemptReport {
+    /// Which run.
+    pub key: RunKey,
+    /// Which attempt, from 1.
+    pub attempt: u32,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Before when it is not to be tried again, if what ended it said so.
+    pub retry_at: Option<Timestamp>,
+    /// The file that it wrote its output into, if it wrote any.
+    pub output: Option<PathBuf>,
+}
+
+/// What the loop says to the membership.
+#[derive(Debug)]
+pub enum WorkerOrder {
+    /// To be told to the planner, in this order.
+    Report(Vec<AttemptReport>),
+    /// Nothing is to start here any more.
+    Leave,
+    /// Nothing runs here any more. After [`Leave`](WorkerOrder::Leave) it is the end of the worker; after
+    /// [`Lost`](MembershipNews::Lost), or a lease that ran out, the worker may join as another.
+    Empty,
+}
+
+/// When the worker's lease was last renewed, for both ends of a link.
+#[derive(Debug)]
+pub struct MemberLease {
+    /// The boot time before the renewal was sent, in nanoseconds; 0 while there is no lease.
+    renewed_ns: AtomicU64,
+    lasts: Duration,
+}
+
+impl MemberLease {
+    /// It was renewed by a question that was sent at this boot time.
+    pub fn renewed_at(&self, sent: Duration) {
+        let sent_ns = u64::try_from(sent.as_nanos()).unwrap_or(u64::MAX).max(1);
+        self.renewed_ns.store(sent_ns, Ordering::SeqCst);
+    }
+
+    /// There is none until it is had again.
+    pub fn end(&self) {
+        self.renewed_ns.store(0, Ordering::SeqCst);
+    }
+
+    /// How old it is; `None` while there is none.
+    pub fn age(&self) -> Option<Duration> {
+        let renewed_ns = self.renewed_ns.load(Ordering::SeqCst);
+        (renewed_ns != 0).then(|| boot_time().saturating_sub(Duration::from_nanos(renewed_ns)))
+    }
+
+    /// How long it lasts without a renewal.
+    pub fn lasts(&self) -> Duration {
+        self.lasts
+    }
+}
+
+/// The loop's end of the way to its membership.
+#[derive(Debug)]
+pub struct WorkerLink {
+    news: Receiver<MembershipNews>,
+    notifications: Notifications,
+    orders: Sender<WorkerOrder>,
+    lease: Arc<MemberLease>,
+}
+
+/// The membership's end.
+#[derive(Debug)]
+pub struct MembershipLink {
+    /// What the loop is told; [`notify`](Self::notify) follows.
+    pub news: Sender<MembershipNews>,
+    notifier: Notifier,
+    /// What the loop orders.
+    pub orders: Receiver<WorkerOrder>,
+    /// Renewed by the membership, judged by the loop.
+    pub lease: Arc<MemberLease>,
+}
+
+impl MembershipLink {
+    /// Tells the loop that there is news, or another lease.
+    pub fn notify(&self) {
+        self.notifier.notify();
+    }
+}
+
+/// Makes both ends, for a lease of this length.
+///
+/// # Errors
+/// When the operating system gives no socket pair.
+pub fn link(lasts: Duration) -> io::Result<(WorkerLink, MembershipLink)> {
+    let (notifier, notifications) = pair()?;
+    let ((sender, news), (orders, ordered)) = (channel(), channel());
+    let lease = Arc::new(MemberLease { renewed_ns: AtomicU64::new(0), lasts });
+    let of_loop = WorkerLink { news, notifications, orders, lease: Arc::clone(&lease) };
+    Ok((of_loop, MembershipLink { news: sender, notifier, orders: ordered, lease }))
+}
+
+/// Ends a worker's loop from another thread.
+#[derive(Clone, Debug)]
+pub struct WorkerStop {
+    requests: Sender<Stopping>,
+    notifier: Notifier,
+}
+
+impl WorkerStop {
+    /// Asks for the end, with this patience. Asked again, what runs is killed at once.
+    pub fn ask(&self, stopping: Stopping) {
+        // It fails only after the loop has ended.
+        let _ = self.requests.send(stopping);
+        self.notifier.notify();
+    }
+}
+
+/// See the head of this file.
+pub struct WorkerLoop {
+    work: Work,
+    link: WorkerLink,
+    log: Log<File>,
+    stopping: Stopping,
+    phase: Phase,
+    requests: Receiver<Stopping>,
+    requested: Notifications,
+    /// What was to start, and does when the lease is renewed.
+    withheld: Vec<Start>,
+    /// What runs was asked to end as the lease is old.
+    is_old: bool,
+    /// The lease is over: what ran here is another's, and nothing of it is reported.
+    is_lost: bool,
+    /// Wakes the membership's thread, which waits for the database.
+    wake: Box<dyn Fn() + Send>,
+}
+
+impl WorkerLoop {
+    /// A worker that has joined nothing yet. What its runs write goes into files below `outputs`. `wake` has
+    /// the membership's thread look for orders.
+    ///
+    /// # Errors
+    /// When the operating system gives no socket pair.
+    pub fn new(
+        mut execution: Box<dyn Execution>,
+        outputs: PathBuf,
+        link: WorkerLink,
+        log: File,
+        style: Style,
+        wake: Box<dyn Fn() + Send>,
+    ) -> io::Result<(WorkerLoop, WorkerStop)> {
+        execution.may_be_lost();
+        let note = execution.note();
+        let (notifier, requested) = pair()?;
+        let (sender, requests) = channel();
+        let stop = WorkerStop { requests: sender, notifier };
+        let mut log = Log::new(log, SUBJECT_WIDTH).in_style(style);
+        note.iter().for_each(|text| log.line(Moment::now().wall, &PROGRAM, Kind::Note, text));
+        let worker = WorkerLoop {
+            work: Work::new(execution, outputs),
+            link,
+            log,
+            stopping: Stopping { drain: Duration::ZERO, grace: Duration::ZERO },
+            phase: Phase::Running,
+            requests,
+            requested,
+            withheld: Vec::new(),
+            is_old: false,
+            is_lost: false,
+            wake,
+        };
+        Ok((worker, stop))
+    }
+
+    /// Runs until the end was asked for and nothing runs any more.
+    ///
+    /// # Errors
+    /// When polling fails.
+    pub fn run(mut self) -> Result<(), Error> {
+        loop {
+            let now = Moment::now();
+            self.requested.clear();
+            self.link.notifications.clear();
+            self.take_requests(now);
+            self.take_news(now);
+            for start in self.work.take_due(now) {
+                self.begin_if_allowed(start, Moment::now());
+            }
+            let mut facts = self.work.turn(now, &mut self.log);
+            if self.work.deadline().is_some_and(|at| at <= now.monotonic) {
+                facts.extend(self.work.start_postponed(now, &mut self.log));
+            }
+            self.report(facts);
+            self.keep_lease(now);
+            self.work.reap_orphans();
+            self.work.flush(now, &mut self.log);
+            self.log.flush(now.wall);
+            if self.is_done(now) {
+                return self.finish(now);
+            }
+            self.wait(now)?;
+        }
+    }
+
+    /// What the membership has to say.
+    fn take_news(&mut self, now: Moment) {
+        while let Ok(news) = self.link.news.try_recv() {
+            match news {
+                MembershipNews::Start(start) if self.phase != Phase::Running || self.is_lost => {
+                    let Start { key, attempt, .. } = *start;
+                    self.report(vec![Input::Ended { key, attempt, outcome: Outcome::Killed }]);
+                }
+                MembershipNews::Start(start) => {
+                    if let Some(start) = self.work.hold_early(*start, now) {
+                        self.begin_if_allowed(start, Moment::now());
+                    }
+                }
+                MembershipNews::Kill(worker, (key, attempt)) => self.kill(worker, key, attempt, now),
+                MembershipNews::Lost => self.lose(now, "the planner has taken this worker for lost"),
+            }
+        }
+    }
+
+    fn kill(&mut self, worker: WorkerId, key: RunKey, attempt: u32, now: Moment) {
+        let is_it = |start: &Start| start.key == key && start.attempt == attempt;
+        if let Some(index) = self.withheld.iter().position(is_it) {
+            self.withheld.remove(index);
+            return self.report(vec![Input::Ended { key, attempt, outcome: Outcome::Killed }]);
+        }
+        let facts = self.work.kill(worker, (key, attempt), now, &mut self.log);
+        self.report(facts);
+    }
+
+    fn begin_if_allowed(&mut self, start: Start, now: Moment) {
+        if self.judge() == Some(LeaseAge::Fresh) && !self.is_lost {
+            let facts = self.work.start(start, now, now, &mut self.log);
+            self.report(facts);
+        } else {
+            self.withheld.push(start);
+        }
+    }
+
+    /// What its lease allows; `None` while it has none.
+    fn judge(&self) -> Option<LeaseAge> {
+        Some(LeaseDeadlines::of(self.link.lease.lasts()).judge(self.link.lease.age()?))
+    }
+
+    /// Ends what runs if the lease is not renewed.
+    fn keep_lease(&mut self, now: Moment) {
+        if self.is_lost {
+            if self.work.running_count() == 0 {
+                self.is_lost = false;
+                self.order(WorkerOrder::Empty);
+            }
+            return;
+        }
+        let Some(age) = self.link.lease.age() else { return };
+        let deadlines = LeaseDeadlines::of(self.link.lease.lasts());
+        self.work.holds_until(boot_time().saturating_sub(age) + deadlines.over);
+        match deadlines.judge(age) {
+            LeaseAge::Fresh => {
+                if std::mem::take(&mut self.is_old) {
+                    self.note(now, "the database answers again, and this worker's lease is renewed");
+                }
+                for start in std::mem::take(&mut self.withheld) {
+                    self.begin_if_allowed(start, now);
+                }
+            }
+            LeaseAge::Old if self.is_old => {}
+            LeaseAge::Old => {
+                self.is_old = true;
+                let text = format!(
+                    "this worker's lease could not be renewed for {} s: nothing starts, and what runs is asked to end ({})",
+                    age.as_secs(),
+                    self.work.process_count() - self.work.to_be_detached_count(),
+                );
+                self.note(now, &text);
+                let facts = match self.phase {
+                    Phase::Running => self.work.ask_all_to_end_before_loss(now),
+                    _ => self.work.ask_all_to_end(now),
+                };
+                self.report(facts);
+            }
+            LeaseAge::Over => self.lose(now, "this worker's lease could not be renewed in time"),
+        }
+    }
+
+    /// What runs here may run elsewhere: it is killed or left, and nothing of it is reported.
+    fn lose(&mut self, now: Moment, why: &str) {
+        if self.is_lost {
+            return;
+        }
+        self.is_lost = true;
+        self.is_old = false;
+        self.link.lease.end();
+        self.withheld.clear();
+        if self.phase == Phase::Running {
+            drop(self.work.leave(now, &mut self.log));
+        }
+        self.note(now, &format!("{why}: SIGKILL to what runs ({})", self.work.process_count()));
+        drop(self.work.kill_all_at_once(now, &mut self.log));
+        drop(self.work.take_ended_outputs());
+    }
+
+    /// Has ends told to the planner, with the outputs that were closed by them.
+    fn report(&mut self, facts: Vec<Input>) {
+        let outputs = self.work.take_ended_outputs();
+        if self.is_lost || facts.is_empty() {
+            return;
+        }
+        let (mut reports, mut retry_at) = (Vec::new(), None);
+        for fact in facts {
+            match fact {
+                Input::Defer { until, .. } => retry_at = Some(until),
+                Input::Ended { key, attempt, outcome } => {
+                    let of = outputs.iter().find(|(of, _)| *of == key);
+                    let output = of.map(|(key, is_once)| self.work.output_path(key, *is_once));
+                    reports.push(AttemptReport { key, attempt, outcome, retry_at: retry_at.take(), output });
+                }
+                _ => debug_assert!(false, "work tells of ends alone"),
+            }
+        }
+        self.order(WorkerOrder::Report(reports));
+    }
+
+    fn order(&self, order: WorkerOrder) {
+        // Its thread has ended only if it has failed, which it says.
+        let _ = self.link.orders.send(order);
+        (self.wake)();
+    }
+
+    /// Moves towards the end that was asked for, by the phases of `stop`.
+    fn take_requests(&mut self, now: Moment) {
+        while let Ok(stopping) = self.requests.try_recv() {
+            if self.phase == Phase::Running {
+                self.stopping = stopping;
+                self.order(WorkerOrder::Leave);
+                self.phase = Phase::Draining { since: now };
+            } else if !matches!(self.phase, Phase::Killed { .. }) {
+                self.kill_all(now, "the end was asked for again");
+            }
+        }
+        match self.phase {
+            Phase::Draining { since } if self.stopping.drain <= now.since(since) => {
+                self.phase = Phase::Asked { since: now };
+                let facts = self.work.ask_all_to_end(now);
+                self.report(facts);
+            }
+            Phase::Asked { since } if self.stopping.grace <= now.since(since) => {
+                self.kill_all(now, "the grace period is over");
+            }
+            _ => {}
+        }
+    }
+
+    fn kill_all(&mut self, now: Moment, why: &str) {
+        self.note(now, &format!("{why}: SIGKILL to what runs ({})", self.work.process_count()));
+        let facts = self.work.kill_all_at_once(now, &mut self.log);
+        self.report(facts);
+        self.phase = Phase::Killed { since: now };
+    }
+
+    fn is_done(&self, now: Moment) -> bool {
+        match self.phase {
+            Phase::Running | Phase::Gathering { .. } => false,
+            Phase::Draining { .. } => self.work.running_count() == 0,
+            Phase::Asked { .. } => self.work.has_ended(),
+            Phase::Killed { since } => self.work.running_count() == 0 || KILL_WAIT <= now.since(since),
+        }
+    }
+
+    fn finish(mut self, now: Moment) -> Result<(), Error> {
+        self.work.close(now, &mut self.log);
+        self.work.flush(now, &mut self.log);
+        self.order(WorkerOrder::Empty);
+        finish_log(&mut self.log, now)
+    }
+
+    fn note(&mut self, now: Moment, text: &str) {
+        self.log.line(now.wall, &PROGRAM, Kind::Note, text);
+    }
+
+    /// Waits for anything to do.
+    fn wait(&mut self, now: Moment) -> Result<(), Error> {
+        let of_phase = match self.phase {
+            Phase::Draining { since } => Some(self.stopping.drain.saturating_sub(now.since(since))),
+            Phase::Asked { since } => Some(self.stopping.grace.saturating_sub(now.since(since))),
+            Phase::Killed { since } => Some(KILL_WAIT.saturating_sub(now.since(since))),
+            Phase::Running | Phase::Gathering { .. } => None,
+        };
+        let deadlines = LeaseDeadlines::of(self.link.lease.lasts());
+        let of_lease = self.link.lease.age().filter(|_| !self.is_lost).map(|age| {
+            let next = [deadlines.old, deadlines.over].into_iter().find(|step| age < *step);
+            next.unwrap_or(deadlines.over).saturating_sub(age).min(deadlines.renew)
+        });
+        let of_backlog = self.work.deadline().map(|at| at.saturating_duration_since(now.monotonic));
+        let waits = [self.work.wait(now), of_phase, of_lease, of_backlog, Some(LOOK_INTERVAL)];
+        let wait = waits.into_iter().flatten().min();
+        let mut readable: Vec<BorrowedFd<'_>> = vec![self.link.notifications.as_fd(), self.requested.as_fd()];
+        let mut writable = Vec::new();
+        self.work.watch(&mut readable, &mut writable);
+        writable.extend(self.log.fd());
+        wait_for(&readable, &writable, wait).map(drop).map_err(polling)
+    }
+}
