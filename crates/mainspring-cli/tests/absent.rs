@@ -90,9 +90,9 @@ impl RemainingServer {
 
 /// Lets the lease last for an hour from now on, though its owner is dead.
 fn keep_lease(database: &Database) {
-    database.ask("UPDATE mainspring.shard SET until = clock_timestamp() + interval '1 h'");
+    database.ask("UPDATE mainspring.planner SET until = clock_timestamp() + interval '1 h'");
     let lasting = "clock_timestamp() + interval '30 min' < until";
-    until(database, &format!("SELECT count(*) FILTER (WHERE {lasting}) FROM mainspring.shard"), "1");
+    until(database, &format!("SELECT count(*) FILTER (WHERE {lasting}) FROM mainspring.planner"), "1");
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn commands_that_look_are_answered_by_a_standby_until_it_owns_the_jobs() {
     assert_eq!(left.site.served.ask(&["run", "long"]).code, 75);
     // The next owner goes on.
     left.database.ask(
-        "UPDATE mainspring.shard SET until = '-infinity' WHERE until > clock_timestamp() + interval '1 min'",
+        "UPDATE mainspring.planner SET until = '-infinity' WHERE until > clock_timestamp() + interval '1 min'",
     );
     left.site.served.running.wait_for(&["mainspring", ", data in "]);
     let abandoned = "SELECT count(*) FROM mainspring.run WHERE job = 'long' AND state = 'abandoned'";

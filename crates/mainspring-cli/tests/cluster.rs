@@ -138,14 +138,14 @@ fn a_server_that_is_too_old_for_the_database_stands_by_until_it_is_not() {
     let mut one = Member::start(&folder, "one", &database);
     one.begins();
     assert_eq!(one.running.stop().0.code(), Some(0));
-    database.ask("UPDATE mainspring.meta SET version = version + 93, floor = version + 92");
+    database.ask("UPDATE mainspring.planner SET version = version + 93, floor = version + 92");
     let mut old = Member::start(&folder, "old", &database);
     old.running.wait_for(&["note ", "standing by: the store has format", "install the version"]);
     let told = old.ask(&["list"]);
     assert_ne!(told.code, 0);
     assert!(told.stderr.contains("this server stands by: the store has format"), "{}", told.stderr);
     assert_eq!(database.ask("SELECT count(*) FROM mainspring.inbox"), "0", "it writes nothing");
-    database.ask("UPDATE mainspring.meta SET version = version - 93, floor = 1");
+    database.ask("UPDATE mainspring.planner SET version = version - 93, floor = 1");
     old.begins();
     assert_eq!(old.running.stop().0.code(), Some(0));
     let _ = fs::remove_dir_all(&folder);

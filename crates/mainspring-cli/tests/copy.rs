@@ -162,7 +162,10 @@ fn the_tables_are_made_by_a_role_that_may_from_the_preview() {
     assert_eq!(running.stop().0.code(), Some(0));
     // A database whose floor is above what this program knows is not written by it.
     assert!(
-        database.psql("mainspring", "UPDATE mainspring.meta SET version = 99, floor = 99").status.success()
+        database
+            .psql("mainspring", "UPDATE mainspring.planner SET version = 99, floor = 99")
+            .status
+            .success()
     );
     fails(&mainspring(&["store", "migrate", "--store-file", store]), "99");
     let _ = fs::remove_dir_all(&folder);

@@ -30,6 +30,10 @@ use mainspring_server::server::execution::{AttemptKey, Execution, StartFailure, 
 use super::document;
 use super::planner_link::PlannerLink;
 
+/// How long the planner's lease lasts without a renewal. Nothing outside of the database rests on it: each
+/// write is refused whose planner has lost it. So it is short, and another plans within four seconds.
+pub const PLANNER_LEASE: Duration = Duration::from_secs(3);
+
 /// See the head of this file.
 pub struct PoolExecution {
     facts: Receiver<Input>,

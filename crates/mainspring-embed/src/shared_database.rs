@@ -15,7 +15,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use mainspring_cluster::execution::PoolExecution;
+use mainspring_cluster::execution::{PLANNER_LEASE, PoolExecution};
 use mainspring_cluster::worker::{RunningWorker, WORKER_LEASE, WorkerConfig};
 use mainspring_exec::clock::boot_time;
 use mainspring_job::{Lease, Owner, Store, StoreError, WorkerLabel};
@@ -108,7 +108,8 @@ impl SharedDatabase {
         let (owner, machine) = shared_owner();
         let address = folder.as_ref().map_or(String::new(), |folder| folder.display().to_string());
         let identity = Identity { address, machine, ..Identity::default() };
-        let store = PostgresStore::open(&location, identity).map_err(Error::Store)?;
+        let store =
+            PostgresStore::open_with_lease(&location, identity, PLANNER_LEASE).map_err(Error::Store)?;
         let identity = store.identity();
         let folder = make_folder(folder, &identity.server)?;
         let (sender, commands) = channel();
@@ -260,7 +261,7 @@ impl Tenure {
     fn acquire(&mut self) -> Result<(PostgresStore, Lease), StoreError> {
         let mut store = match self.opened.take() {
             Some(store) => store,
-            None => PostgresStore::open(&self.location, self.identity.clone())?,
+            None => PostgresStore::open_with_lease(&self.location, self.identity.clone(), PLANNER_LEASE)?,
         };
         match store.acquire(&self.owner) {
             Ok(lease) => Ok((store, lease)),

@@ -211,7 +211,7 @@ fn commands_work_where_the_jobs_are_not_owned(database: &Database) {
 
     // A folder of its own goes with the jobs.
     let jobs = Jobs::connect(&database.url()).unwrap().start().unwrap();
-    let address = || database.ask("SELECT address FROM mainspring.shard");
+    let address = || database.ask("SELECT address FROM mainspring.planner");
     assert_eq!(address(), "");
     jobs.shutdown(LONG).unwrap();
     assert_eq!(example::greeted(&database.url(), 3).unwrap(), 3);

@@ -758,7 +758,7 @@ REVOKE EXECUTE ON FUNCTION mainspring.submit FROM PUBLIC;
 -- The servers and the database, as a document.
 CREATE FUNCTION mainspring.cluster(p_is_pooled bool) RETURNS text LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
     SELECT jsonb_build_object(
-        'owner', s.owner,
+        'planner', s.owner,
         'lease_left_ms', CASE WHEN s.owner = '' THEN 0
             ELSE greatest(0, extract(epoch FROM s.until - clock_timestamp()) * 1000)::int8 END,
         'servers', (SELECT coalesce(jsonb_agg(m.server ORDER BY m.server ->> 'name', m.server ->> 'address'), '[]') FROM (
@@ -766,9 +766,9 @@ CREATE FUNCTION mainspring.cluster(p_is_pooled bool) RETURNS text LANGUAGE sql S
                 'labels', w.labels, 'capacity', w.capacity, 'is_leaving', w.is_leaving,
                 'running', (SELECT count(*) FROM mainspring.open_run AS r WHERE r.worker = w.id AND r.assigned IS NOT NULL),
                 'silent_ms', greatest(0, extract(epoch FROM clock_timestamp() - w.renewed) * 1000)::int8,
-                'is_owner', s.owner <> '' AND w.server = s.server) FROM mainspring.worker AS w
+                'is_planner', s.owner <> '' AND w.server = s.server) FROM mainspring.worker AS w
             -- A planner that carries nothing out.
-            UNION ALL SELECT jsonb_build_object('name', s.owner, 'address', s.address, 'silent_ms', 0, 'is_owner', true)
+            UNION ALL SELECT jsonb_build_object('name', s.owner, 'address', s.address, 'silent_ms', 0, 'is_planner', true)
                 WHERE s.owner <> '' AND NOT EXISTS (SELECT FROM mainspring.worker AS w WHERE w.server = s.server)) AS m (server)),
         'takeovers', s.takeovers, 'fenced', s.fenced,
         'inbox_waiting', (SELECT count(*) FROM mainspring.inbox AS i WHERE i.refusal = '' AND NOT i.is_taken),

@@ -17,9 +17,9 @@ pub(crate) fn check(pool: &Pool) -> Verdict {
         ended: rows(
             "SELECT k.key FROM mainspring.once_key AS k
                 JOIN mainspring.run AS r ON r.job = k.name AND r.nominal = k.due
-                WHERE NOT mainspring.is_open(r.state)
+                WHERE r.state NOT IN ('scheduled', 'queued', 'running')
             UNION ALL SELECT r.job FROM mainspring.run AS r
-                WHERE r.cause = 'once' AND r.job LIKE 'once-%' AND NOT mainspring.is_open(r.state)",
+                WHERE r.cause = 'once' AND r.job LIKE 'once-%' AND r.state NOT IN ('scheduled', 'queued', 'running')",
         )
         .into_iter()
         .collect(),
@@ -41,7 +41,10 @@ pub(crate) fn check(pool: &Pool) -> Verdict {
             history.due.insert(((*run).to_owned(), (*number).to_owned()), nominal);
         }
     }
-    let abandoned = pool.ask("SELECT count(*) FROM mainspring.attempt WHERE state = 'abandoned'");
-    let Verdict { complaints, summary } = history.judge();
-    Verdict { complaints, summary: format!("{summary} abandoned {abandoned}") }
+    let (abandoned, by_planners) = (pool.abandoned(), pool.ended_by_planners);
+    let Verdict { mut complaints, summary } = history.judge();
+    if 0 < by_planners {
+        complaints.push(format!("in {by_planners} rounds the fall of a planner ended a run"));
+    }
+    Verdict { complaints, summary: format!("{summary} abandoned {abandoned}, by planners {by_planners}") }
 }

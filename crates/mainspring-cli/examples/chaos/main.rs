@@ -1,22 +1,25 @@
-//! Three servers on a real database, and a fault in each round: what was promised is checked at last.
+//! Servers of a pool on a real database, and a fault in each round: what was promised is checked at last.
 //!
 //! ```text
 //! round:   submissions, acknowledged by a server or by a transaction ── fault ── submissions until one is acknowledged again
 //! at last: all is mended and settles; then what was acknowledged × the database × the lines that jobs wrote
 //! ```
 //!
-//! | fault | what |
-//! |---|---|
-//! | kill | SIGKILL of the owner, which is started anew |
-//! | stop | the owner stands still until another has taken over, then goes on |
-//! | cut | no session between the owner and the database until another has taken over |
-//! | lose | the next answers of the database to the owner are swallowed, each with its session |
-//! | crash | the database ends at once and begins again |
-//! | leave | the owner is asked to end, and is started anew |
-//! | mute | what the owner says does not reach the database until another has taken over; then it arrives, late |
-//! | deaf | what the database says does not reach the owner until another has taken over |
-//! | promote | the database gets a synchronous standby, dies among submissions, and the standby is promoted |
-//! | behind | it gets an asynchronous one, which then hears nothing of some submissions, and is promoted |
+//! Two servers plan, one at a time, and carry nothing out; two carry out, and never plan. So what a planner's
+//! fall does to runs is seen: nothing.
+//!
+//! | fault | of | what |
+//! |---|---|---|
+//! | kill | a planner, a worker | SIGKILL; it is started anew |
+//! | stop | both | it stands still until it is taken for lost, then goes on |
+//! | cut | both | no session between it and the database until it is taken for lost |
+//! | lose | both | the next answers of the database to it are swallowed, each with its session |
+//! | leave | both | it is asked to end, and is started anew |
+//! | mute | both | what it says does not reach the database until it is taken for lost; then it arrives, late |
+//! | deaf | both | what the database says does not reach it until it is taken for lost |
+//! | crash | the database | it ends at once and begins again |
+//! | promote | the database | it gets a synchronous standby, dies among submissions, and the standby is promoted |
+//! | behind | the database | it gets an asynchronous one, which then hears nothing of some submissions, and is promoted |
 //!
 //! Counts decide, not times: a round ends when a submission was acknowledged after the fault.
 //!
@@ -64,17 +67,31 @@ pub(crate) enum Fault {
     Behind,
 }
 
-const FAULTS: [Fault; 10] = [
-    Fault::Kill,
-    Fault::Promote,
-    Fault::Stop,
-    Fault::Cut,
-    Fault::Mute,
-    Fault::Lose,
-    Fault::Crash,
-    Fault::Deaf,
-    Fault::Behind,
-    Fault::Leave,
+/// Which server it happens to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Planner,
+    Worker,
+}
+
+const FAULTS: [(Fault, Role); 17] = [
+    (Fault::Kill, Role::Planner),
+    (Fault::Kill, Role::Worker),
+    (Fault::Promote, Role::Planner),
+    (Fault::Stop, Role::Planner),
+    (Fault::Stop, Role::Worker),
+    (Fault::Cut, Role::Planner),
+    (Fault::Cut, Role::Worker),
+    (Fault::Mute, Role::Planner),
+    (Fault::Mute, Role::Worker),
+    (Fault::Lose, Role::Planner),
+    (Fault::Lose, Role::Worker),
+    (Fault::Crash, Role::Planner),
+    (Fault::Deaf, Role::Planner),
+    (Fault::Deaf, Role::Worker),
+    (Fault::Behind, Role::Planner),
+    (Fault::Leave, Role::Planner),
+    (Fault::Leave, Role::Worker),
 ];
 
 fn main() -> ExitCode {
@@ -97,10 +114,15 @@ fn main() -> ExitCode {
     for round in 0..rounds {
         pool.submit();
         // Each kind comes before one comes again.
-        let fault = FAULTS[usize::try_from((round + first) % kinds).unwrap_or(0)];
-        pool.suffer(fault, &mut dice);
+        let (fault, role) = FAULTS[usize::try_from((round + first) % kinds).unwrap_or(0)];
+        let before = pool.abandoned();
+        pool.suffer(fault, role, &mut dice);
         pool.submit_until_acknowledged();
-        println!("chaos: round {} {fault:?}: {} acknowledged", round + 1, pool.acknowledged.len());
+        let is_database = matches!(fault, Fault::Crash | Fault::Promote | Fault::Behind);
+        if role == Role::Planner && !is_database {
+            pool.ended_by_planners += usize::from(pool.abandoned() != before);
+        }
+        println!("chaos: round {} {fault:?} {role:?}: {} acknowledged", round + 1, pool.acknowledged.len());
     }
     pool.settle();
     let verdict = check::check(&pool);

@@ -1,4 +1,4 @@
-//! Three servers, each with relays of its own before the two places where the database may be.
+//! Four servers, two that plan and two that carry out, each with relays of its own before the two places where the database may be.
 //!
 //! ```text
 //!  server ─┬─▶ relay ─▶ the database
@@ -17,14 +17,18 @@ use std::process::{Child, Command, Stdio};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::Fault;
 use super::database::Database;
 use super::dice::Dice;
 use super::history::Unheard;
 use super::relay::{Relay, Way};
+use super::{Fault, Role};
 
-/// How many servers there are.
-const SERVERS: usize = 3;
+/// What each server is told to be.
+const ROLES: [&str; 4] = ["--no-work", "--no-work", "--no-plan", "--no-plan"];
+
+/// How many servers there are, and how many of them may plan: the first.
+const SERVERS: usize = ROLES.len();
+const PLANNERS: usize = 2;
 
 /// How often something is asked for that takes a lease at most; a question takes some milliseconds.
 const MAX_TRIES: usize = 20_000;
@@ -36,40 +40,21 @@ const SUBMISSIONS: usize = 5;
 const SCRIPT: &str = "echo \"start $MAINSPRING_RUN $MAINSPRING_ATTEMPT $(date +%s%N) $MAINSPRING_FENCE\" >> \"$0\"; \
     sleep 0.05; echo \"end $MAINSPRING_RUN $MAINSPRING_ATTEMPT $(date +%s%N)\" >> \"$0\"";
 
-/// What the database notes of itself: the owner of each start, which is that of its shard, judged in the
-/// transaction of the start. What is in the journal is judged there. Servers search no schema that others may
-/// write to, so these functions name theirs.
+/// What the database notes of itself: by which planner each start was decided, judged in its transaction.
+/// Servers search no schema that others may write to, so these functions name theirs.
 const WATCH: &str = "CREATE TABLE violation (what text);
-    CREATE TABLE young (number int8, name text);
-    CREATE TABLE young_start (number int8, epoch int8);
-    CREATE FUNCTION watch_journal() RETURNS trigger LANGUAGE plpgsql SET search_path = mainspring AS $$ BEGIN
-        IF NOT EXISTS (SELECT FROM mainspring.shard AS s WHERE s.shard = NEW.shard AND s.epoch = NEW.epoch) THEN
-            INSERT INTO violation VALUES (format('a batch of epoch %s came into the journal', NEW.epoch));
-        END IF;
-        INSERT INTO young SELECT * FROM UNNEST(NEW.s_number, NEW.s_name);
-        INSERT INTO young_start SELECT u.number, NEW.epoch FROM UNNEST(NEW.r_number, NEW.r_state) AS u (number, state)
-            WHERE u.state = 'running' UNION ALL SELECT b, NEW.epoch FROM UNNEST(NEW.b_number) AS b;
-        RETURN NULL; END $$;
-    CREATE TRIGGER watch AFTER INSERT ON mainspring.entry FOR EACH ROW EXECUTE FUNCTION watch_journal();
-    CREATE FUNCTION watch_pack() RETURNS trigger LANGUAGE plpgsql SET search_path = mainspring AS $$ BEGIN
-        IF NOT EXISTS (SELECT FROM mainspring.shard AS s WHERE s.shard = NEW.shard AND s.epoch = NEW.epoch) THEN
-            INSERT INTO violation VALUES (format('epoch %s has packed', NEW.epoch));
-        END IF;
-        RETURN NULL; END $$;
-    CREATE TRIGGER watch AFTER INSERT ON mainspring.pack FOR EACH ROW EXECUTE FUNCTION watch_pack();
     CREATE FUNCTION watch() RETURNS trigger LANGUAGE plpgsql SET search_path = mainspring AS $$ BEGIN
-        IF NOT EXISTS (SELECT FROM mainspring.run AS r JOIN mainspring.shard AS s USING (shard)
-                WHERE r.job = NEW.job AND r.nominal = NEW.nominal AND r.series = NEW.series AND s.epoch = NEW.epoch)
-            AND NOT EXISTS (SELECT FROM young JOIN young_start AS s USING (number)
-                WHERE young.name = NEW.job AND s.epoch = NEW.epoch) THEN
-            INSERT INTO violation VALUES (format('%s started by epoch %s', NEW.job, NEW.epoch));
+        IF NEW.assigned IS NOT NULL AND (TG_OP = 'INSERT' OR OLD.assigned IS DISTINCT FROM NEW.assigned)
+            AND NOT EXISTS (SELECT FROM mainspring.planner AS p
+                WHERE p.epoch = (NEW.document::jsonb ->> 'fence')::int8 >> 40) THEN
+            INSERT INTO public.violation VALUES (format('%s started by %s', NEW.job, NEW.document));
         END IF; RETURN NULL; END $$;
-    CREATE TRIGGER watch AFTER INSERT ON mainspring.attempt FOR EACH ROW EXECUTE FUNCTION watch();
-    CREATE FUNCTION watch_shard() RETURNS trigger LANGUAGE plpgsql SET search_path = mainspring AS $$ BEGIN
+    CREATE TRIGGER watch AFTER INSERT OR UPDATE ON mainspring.open_run FOR EACH ROW EXECUTE FUNCTION watch();
+    CREATE FUNCTION watch_planner() RETURNS trigger LANGUAGE plpgsql SET search_path = mainspring AS $$ BEGIN
         IF NEW.epoch < OLD.epoch OR (NEW.epoch = OLD.epoch AND NEW.batch NOT IN (OLD.batch, OLD.batch + 1)) THEN
-            INSERT INTO violation VALUES (format('%s.%s after %s.%s', NEW.epoch, NEW.batch, OLD.epoch, OLD.batch));
+            INSERT INTO public.violation VALUES (format('%s.%s after %s.%s', NEW.epoch, NEW.batch, OLD.epoch, OLD.batch));
         END IF; RETURN NULL; END $$;
-    CREATE TRIGGER watch AFTER UPDATE ON mainspring.shard FOR EACH ROW EXECUTE FUNCTION watch_shard()";
+    CREATE TRIGGER watch AFTER UPDATE ON mainspring.planner FOR EACH ROW EXECUTE FUNCTION watch_planner()";
 
 /// What the database says of the owner.
 #[derive(Clone, Debug)]
@@ -100,6 +85,8 @@ pub(crate) struct Pool {
     submitted_count: usize,
     /// What the standbys that were promoted had never heard of.
     pub(crate) unheard: Vec<Unheard>,
+    /// In how many rounds a run was cut off though only a planner fell.
+    pub(crate) ended_by_planners: usize,
 }
 
 /// The file: a job that is due each second.
@@ -110,10 +97,10 @@ fn jobs_text(folder: &Path) -> String {
     )
 }
 
-fn started(program: &Path, folder: &Path, data: &Path) -> Child {
+fn started(program: &Path, folder: &Path, data: &Path, role: &str) -> Child {
     let log = fs::OpenOptions::new().create(true).append(true).open(data.with_extension("log")).unwrap();
     let mut command = Command::new(program);
-    command.args(["serve", "--data"]).arg(data).arg("--store-file").arg(data.with_extension("store"));
+    command.args(["serve", role, "--data"]).arg(data).arg("--store-file").arg(data.with_extension("store"));
     command.arg(folder.join("jobs.toml")).stdin(Stdio::null());
     command.stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap()
 }
@@ -133,19 +120,26 @@ impl Pool {
             relays[1].cut();
             let [one, other] = relays.each_ref().map(Relay::host);
             let url = format!(
-                "host={one},{other} user=mainspring dbname=mainspring target_session_attrs=read-write{}",
-                // All batches of two servers go into the journal. Those of the third are too small for it.
-                [" journal=1", " journal=1", ""][index]
+                "host={one},{other} user=mainspring dbname=mainspring target_session_attrs=read-write"
             );
             fs::write(data.with_extension("store"), url).unwrap();
-            let child = started(&program, &folder, &data);
+            let child = started(&program, &folder, &data, ROLES[index]);
             Member { data, relays, child }
         });
         let members = members.collect();
         let (acknowledged, submitted_count, unheard) = (BTreeSet::new(), 0, Vec::new());
         let place = 0;
-        let mut pool =
-            Pool { program, folder, members, database, place, acknowledged, submitted_count, unheard };
+        let mut pool = Pool {
+            program,
+            folder,
+            members,
+            database,
+            place,
+            acknowledged,
+            submitted_count,
+            unheard,
+            ended_by_planners: 0,
+        };
         pool.submit_until_acknowledged();
         assert!(pool.database.psql("mainspring", WATCH).status.success(), "the database watches");
         Some(pool)
@@ -181,7 +175,7 @@ impl Pool {
         } else if which + 1 == SERVERS {
             self.submission(which, Some(&key)).status().unwrap().success().then_some(key)
         } else {
-            // Only what has no key goes into the journal. `NAME is due now ..`
+            // `NAME is due now ..`
             let output = self.submission(which, None).stdout(Stdio::piped()).output().unwrap();
             let said = String::from_utf8(output.stdout).unwrap();
             output.status.success().then(|| said.split(' ').next().unwrap().to_owned())
@@ -215,7 +209,7 @@ impl Pool {
     /// Which member owns the jobs.
     fn owner(&self) -> usize {
         for _ in 0..MAX_TRIES {
-            let owner = self.ask("SELECT owner FROM mainspring.shard WHERE clock_timestamp() < until");
+            let owner = self.ask("SELECT owner FROM mainspring.planner WHERE clock_timestamp() < until");
             let is_it = |member: &Member| owner.starts_with(&format!("process {} on ", member.child.id()));
             if let Some(index) = self.members.iter().position(is_it) {
                 return index;
@@ -234,35 +228,54 @@ impl Pool {
         kill(Pid::from_raw(id), signal).unwrap();
     }
 
-    fn wait_for_another(&self, before: usize) {
-        assert!((0..MAX_TRIES).any(|_| self.owner() != before), "another takes over");
+    /// Waits until another plans, or the worker is taken for lost.
+    fn wait_until_lost(&self, target: usize, process: u32) {
+        let name = format!("process {process} on ");
+        let is_lost = || match target < PLANNERS {
+            true => self.owner() != target,
+            false => {
+                self.ask(&format!("SELECT count(*) FROM mainspring.worker WHERE starts_with(name, '{name}')"))
+                    == "0"
+            }
+        };
+        assert!((0..MAX_TRIES).any(|_| is_lost()), "it is lost: see {}", self.folder.display());
     }
 
-    /// Has it happen.
-    pub(crate) fn suffer(&mut self, fault: Fault, dice: &mut Dice) {
-        let owner = self.owner();
+    /// How many runs were cut off by the end of their worker.
+    pub(crate) fn abandoned(&self) -> String {
+        self.ask("SELECT count(*) FROM mainspring.attempt WHERE state = 'abandoned'")
+    }
+
+    /// Has it happen, to the planner or to a worker.
+    pub(crate) fn suffer(&mut self, fault: Fault, role: Role, dice: &mut Dice) {
+        let target = match role {
+            Role::Planner => self.owner(),
+            Role::Worker => PLANNERS + usize::try_from(dice.below(2)).unwrap(),
+        };
+        let process = self.members[target].child.id();
         match fault {
             Fault::Kill | Fault::Leave => {
-                self.signal(
-                    owner,
-                    if matches!(fault, Fault::Kill) { Signal::SIGKILL } else { Signal::SIGTERM },
-                );
-                self.members[owner].child.wait().unwrap();
-                let child = started(&self.program, &self.folder, &self.members[owner].data);
-                self.members[owner].child = child;
+                let signal = if matches!(fault, Fault::Kill) { Signal::SIGKILL } else { Signal::SIGTERM };
+                self.signal(target, signal);
+                self.members[target].child.wait().unwrap();
+                let child = started(&self.program, &self.folder, &self.members[target].data, ROLES[target]);
+                self.members[target].child = child;
+                if role == Role::Worker {
+                    self.wait_until_lost(target, process);
+                }
             }
             Fault::Stop => {
-                self.signal(owner, Signal::SIGSTOP);
-                self.wait_for_another(owner);
-                self.signal(owner, Signal::SIGCONT);
+                self.signal(target, Signal::SIGSTOP);
+                self.wait_until_lost(target, process);
+                self.signal(target, Signal::SIGCONT);
             }
-            Fault::Cut => self.suffer_at(owner, Relay::cut),
-            Fault::Mute => self.suffer_at(owner, |relay| relay.hold(Way::ToDatabase)),
-            Fault::Deaf => self.suffer_at(owner, |relay| relay.hold(Way::FromDatabase)),
+            Fault::Cut => self.suffer_at(target, Relay::cut),
+            Fault::Mute => self.suffer_at(target, |relay| relay.hold(Way::ToDatabase)),
+            Fault::Deaf => self.suffer_at(target, |relay| relay.hold(Way::FromDatabase)),
             Fault::Promote => self.promote(false),
             Fault::Behind => self.promote(true),
             Fault::Lose => {
-                let relay = &self.members[owner].relays[self.place];
+                let relay = &self.members[target].relays[self.place];
                 let before = relay.swallowed();
                 let count = 1 + usize::try_from(dice.below(3)).unwrap();
                 relay.swallow(count);
@@ -271,7 +284,7 @@ impl Pool {
                         self.ask("SELECT 1");
                         before + count <= relay.swallowed()
                     }),
-                    "the owner asks the database"
+                    "the server asks the database"
                 );
             }
             Fault::Crash => {
@@ -281,11 +294,11 @@ impl Pool {
         }
     }
 
-    /// Has it happen to the sessions of the owner until another has taken over.
-    fn suffer_at(&self, owner: usize, fault: impl Fn(&Relay)) {
-        let relay = &self.members[owner].relays[self.place];
+    /// Has it happen to the sessions of a server until it is lost.
+    fn suffer_at(&self, target: usize, fault: impl Fn(&Relay)) {
+        let relay = &self.members[target].relays[self.place];
         fault(relay);
-        self.wait_for_another(owner);
+        self.wait_until_lost(target, self.members[target].child.id());
         relay.mend();
     }
 
@@ -349,7 +362,7 @@ impl Pool {
 
     /// Who owns the jobs, or did last.
     fn owner_row(&self) -> Option<OwnerRow> {
-        let row = self.ask("SELECT epoch, token, batch FROM mainspring.shard");
+        let row = self.ask("SELECT epoch, token, batch FROM mainspring.planner");
         let [epoch, token, batch] = row.split('|').collect::<Vec<_>>()[..] else { return None };
         Some(OwnerRow { epoch: epoch.parse().ok()?, token: token.to_owned(), batch: batch.parse().ok()? })
     }
@@ -362,11 +375,8 @@ impl Pool {
     pub(crate) fn settle(&mut self) {
         let open =
             "SELECT (SELECT count(*) FROM mainspring.inbox) + (SELECT count(*) FROM mainspring.pending)
-            + (SELECT count(*) FROM mainspring.run WHERE cause = 'once' AND mainspring.is_open(state))";
-        let has_ended = || {
-            self.ask("SELECT mainspring.settle()");
-            self.ask(open) == "0"
-        };
+            + (SELECT count(*) FROM mainspring.run WHERE cause = 'once' AND state IN ('scheduled', 'queued', 'running'))";
+        let has_ended = || self.ask(open) == "0";
         assert!((0..MAX_TRIES).any(|_| has_ended()), "all ends: see {}", self.folder.display());
         for index in 0..SERVERS {
             self.signal(index, Signal::SIGTERM);

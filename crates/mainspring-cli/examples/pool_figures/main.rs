@@ -54,9 +54,11 @@ const MAX_TRIES: usize = 20_000;
 
 const WATCH: &str = "CREATE TABLE noted (epoch int8, job text, late_us int8, at int8);
     CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-        INSERT INTO noted VALUES (NEW.epoch, NEW.job, (mainspring.now_ns() - NEW.nominal) / 1000, mainspring.now_ns());
-        RETURN NULL; END $$;
-    CREATE TRIGGER note AFTER INSERT ON mainspring.attempt FOR EACH ROW EXECUTE FUNCTION note()";
+        IF NEW.assigned IS NOT NULL AND (TG_OP = 'INSERT' OR OLD.assigned IS DISTINCT FROM NEW.assigned) THEN
+            INSERT INTO public.noted VALUES ((NEW.document::jsonb ->> 'fence')::int8 >> 40, NEW.job,
+                (mainspring.now_ns() - NEW.nominal) / 1000, mainspring.now_ns());
+        END IF; RETURN NULL; END $$;
+    CREATE TRIGGER note AFTER INSERT OR UPDATE ON mainspring.open_run FOR EACH ROW EXECUTE FUNCTION note()";
 
 struct Pool {
     program: PathBuf,
@@ -97,7 +99,7 @@ impl Pool {
     /// Waits for an owner that runs.
     fn owner(&self) -> usize {
         for _ in 0..MAX_TRIES {
-            let owner = self.ask("SELECT owner FROM mainspring.shard WHERE clock_timestamp() < until");
+            let owner = self.ask("SELECT owner FROM mainspring.planner WHERE clock_timestamp() < until");
             let is_it = |server: &Child| owner.starts_with(&format!("process {} on ", server.id()));
             if let Some(index) = self.servers.iter().position(is_it) {
                 return index;
@@ -116,7 +118,7 @@ impl Pool {
         let owner = self.owner();
         // It has started something, so what follows is not its beginning.
         let epoch =
-            self.number("SELECT n.epoch FROM noted AS n JOIN mainspring.shard AS s USING (epoch) LIMIT 1");
+            self.number("SELECT n.epoch FROM noted AS n JOIN mainspring.planner AS s USING (epoch) LIMIT 1");
         let killed = self.number("SELECT mainspring.now_ns()");
         self.servers[owner].kill().unwrap();
         self.servers[owner].wait().unwrap();

@@ -6,7 +6,7 @@
 
 use jiff::Timestamp;
 
-use super::cluster_text::{owner_text, servers_text};
+use super::cluster_text::{planner_text, servers_text};
 use super::duplicate_text::duplicate_text;
 use super::job_text::job_text;
 use super::value_text::{View, after, near, outcome_text, pairs, terms_text, when};
@@ -271,7 +271,7 @@ fn status_text(status: &StatusWire, view: &View) -> String {
         ("started", when(status.started, view)),
         ("TROUBLE", status.troubles.join("; ")),
         ("paused", if status.paused { paused.join(", ") } else { String::new() }),
-        ("owner", of_cluster(owner_text)),
+        ("planner", of_cluster(planner_text)),
         ("servers", of_cluster(servers_text)),
         ("next due", status.next.map_or_else(|| "nothing".to_owned(), |next| when(next, view))),
         ("jobs", status.jobs.to_string()),

@@ -7,16 +7,27 @@
 use mainspring_file::plain;
 use mainspring_server::protocol::{ClusterWire, MemberWire};
 
-/// Who owns the jobs, and how that came.
-pub(super) fn owner_text(cluster: &ClusterWire) -> String {
+/// Which server plans, and how that came.
+pub(super) fn planner_text(cluster: &ClusterWire) -> String {
     let taken = cluster.takeovers.iter().map(|(kind, count)| format!("{count} {kind}"));
     let taken = taken.collect::<Vec<_>>().join(", ");
-    format!("{}, lease for {} s; taken over: {taken}", cluster.owner, cluster.lease_left_ms / 1_000)
+    format!("{}; taken over: {taken}", plain::line(&cluster.planner))
 }
 
-/// The servers that share the store.
+/// The servers that share the store, and how many of its places each has taken.
 pub(super) fn servers_text(cluster: &ClusterWire) -> String {
-    let of =
-        |server: &MemberWire| format!("{} ({} s ago)", plain::line(&server.name), server.silent_ms / 1_000);
+    let of = |server: &MemberWire| {
+        let name = plain::line(&server.name);
+        let places = match server.is_worker() {
+            true => format!("{} of {} running", server.running, server.capacity),
+            false => "carries nothing out".to_owned(),
+        };
+        let state = match (server.is_there(), server.is_leaving) {
+            (false, _) => format!(", silent for {} s", server.silent_ms / 1_000),
+            (true, true) => ", leaves".to_owned(),
+            (true, false) => String::new(),
+        };
+        format!("{name} ({places}{state})")
+    };
     cluster.servers.iter().map(of).collect::<Vec<_>>().join(", ")
 }

@@ -20,7 +20,7 @@ use std::sync::mpsc::{Sender, TryRecvError, channel};
 use std::thread;
 use std::time::Duration;
 
-use mainspring_cluster::execution::PoolExecution;
+use mainspring_cluster::execution::{PLANNER_LEASE, PoolExecution};
 use mainspring_cluster::worker::{RunningWorker, WORKER_LEASE, WorkerConfig};
 use mainspring_job::{Lease, Owner, Store, StoreError, WorkerLabel};
 use mainspring_postgres::{Identity, Location, PostgresStore, Releases};
@@ -151,7 +151,10 @@ impl<'m> Member<'m> {
         if !self.plans {
             return Err(StoreError::Held { by: "another server".to_owned(), left: Duration::from_secs(1) });
         }
-        let anew = || PostgresStore::open(self.location, self.identity.clone()).map_err(passing);
+        let anew = || {
+            PostgresStore::open_with_lease(self.location, self.identity.clone(), PLANNER_LEASE)
+                .map_err(passing)
+        };
         let acquired = self.opened.take().map_or_else(anew, Ok).and_then(|mut store| {
             self.identity = store.identity();
             let lease = store.acquire(&self.owner);
@@ -305,7 +308,7 @@ fn passing(error: StoreError) -> StoreError {
 /// The store, unless this program is too old for it: the others serve, and this one waits until it is
 /// replaced.
 fn first(location: &Location, identity: &Identity) -> Result<Option<PostgresStore>, Error> {
-    match PostgresStore::open(location, identity.clone()) {
+    match PostgresStore::open_with_lease(location, identity.clone(), PLANNER_LEASE) {
         Err(StoreError::TooNew { .. }) => Ok(None),
         other => other.map(Some).map_err(Error::Store),
     }

@@ -17,6 +17,9 @@ use std::time::Duration;
 /// time may still be on its way.
 pub const LEASE_MARGIN: Duration = Duration::from_secs(1);
 
+/// A lease that lasts less is renewed twice before it is old, and another three times.
+const SHORT: Duration = Duration::from_secs(6);
+
 /// The ages of a lease at which its owner acts. The [lease](crate::Lease) says how long it lasts.
 ///
 /// # Example
@@ -66,7 +69,9 @@ pub enum LeaseAge {
 impl LeaseDeadlines {
     /// Those of a lease that lasts so long without a renewal.
     pub fn of(lasts: Duration) -> LeaseDeadlines {
-        LeaseDeadlines { renew: lasts / 6, old: lasts * 2 / 3, over: lasts * 13 / 15 }
+        // A short one is renewed less often by its length, as it costs a statement each time.
+        let renew = if lasts < SHORT { lasts / 3 } else { lasts / 6 };
+        LeaseDeadlines { renew, old: lasts * 2 / 3, over: lasts * 13 / 15 }
     }
 
     /// What an age allows.

@@ -2,8 +2,8 @@
 //!
 //! | finding | is trouble when |
 //! |---|---|
-//! | owner | its lease is nearly over |
-//! | servers | no other could take over; they have different versions |
+//! | planner | no server plans |
+//! | workers | none carries anything out, or all are full or leave; there is one server alone; versions differ |
 //! | inbox | a request waits for long, or was refused |
 //! | database clock | that of the server is another |
 //! | database | it may lose what is acknowledged, keeps old rows, or its role may not migrate it |
@@ -23,9 +23,6 @@ use crate::message::counted;
 use crate::protocol::{ClusterWire, DatabaseWire, MemberWire};
 use mainspring_exec::span::Span;
 
-/// A lease is renewed when a sixth of it is over. With less than a third left, what runs is asked to end.
-const LITTLE_LEASE_MS: u64 = 5_000;
-
 /// The owner looks four times a second.
 const LONG_WAIT_MS: u64 = 5_000;
 
@@ -42,8 +39,8 @@ const OLD_XMIN_AGE: u64 = 1_000_000;
 const FEW_DEAD_ROWS: u64 = 100_000;
 
 pub(super) fn findings(cluster: &ClusterWire) -> Vec<Finding> {
-    let mut findings = vec![owner(cluster)];
-    findings.push(servers(&cluster.servers));
+    let mut findings = vec![planner(cluster)];
+    findings.push(workers(&cluster.servers));
     findings.extend(versions(&cluster.servers));
     findings.push(inbox(cluster));
     findings.push(clock(cluster.clock_ahead_ms));
@@ -55,34 +52,45 @@ fn span(ms: u64) -> Span {
     Span(Duration::from_millis(ms))
 }
 
-fn owner(cluster: &ClusterWire) -> Finding {
+fn planner(cluster: &ClusterWire) -> Finding {
     let taken: Vec<String> =
         cluster.takeovers.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
     let text = format!(
-        "{}, whose lease lasts {}; taken over: {}; refused as an old owner: {}",
-        cluster.owner,
+        "{}, whose lease lasts {}; taken over: {}; refused as an old planner: {}",
+        cluster.planner,
         span(cluster.lease_left_ms),
         taken.join(", "),
         cluster.fenced
     );
-    if cluster.lease_left_ms < LITTLE_LEASE_MS {
-        let hint = "the database does not answer in time: see its log, and the network";
-        return Finding::bad("owner", text, hint).coded("lease");
+    if cluster.planner.is_empty() || cluster.lease_left_ms == 0 {
+        let hint =
+            "what runs goes on; another server plans within four seconds: see its log, and the database's";
+        return Finding::bad("planner", text, hint).coded("lease");
     }
-    Finding::ok("owner", text)
+    Finding::ok("planner", text)
 }
 
-fn servers(servers: &[MemberWire]) -> Finding {
+fn workers(servers: &[MemberWire]) -> Finding {
     let there: Vec<&MemberWire> = servers.iter().filter(|server| server.is_there()).collect();
-    let names: Vec<&str> = there.iter().map(|server| server.name.as_str()).collect();
-    let gone = servers.len() - there.len();
-    let more = if gone == 0 { String::new() } else { format!("; {gone} silent") };
-    let text = format!("{}{more}", names.join(", "));
+    let silent = servers.len() - there.len();
+    let more = if silent == 0 { String::new() } else { format!("; {silent} silent") };
+    let of = |server: &&MemberWire| format!("{}: {} of {}", server.name, server.running, server.capacity);
+    let shown: Vec<String> = there.iter().filter(|server| server.is_worker()).map(of).collect();
+    let text = format!("{}{more}", shown.join(", "));
+    let takes = |server: &&&MemberWire| server.is_worker() && !server.is_leaving;
+    if there.iter().filter(takes).count() == 0 {
+        let hint = "nothing starts: start a server without --no-work on the same database";
+        return Finding::bad("workers", text, hint).coded("no_worker");
+    }
+    if there.iter().filter(takes).all(|server| server.capacity <= server.running) {
+        let hint = "what is due waits: start another server, or give one more room with --max-running";
+        return Finding::warning("workers", text, hint).coded("full");
+    }
     if there.len() < 2 {
         let hint = "no other would take over: start a second server on the same database";
-        return Finding::warning("servers", text, hint).coded("no_standby");
+        return Finding::warning("workers", text, hint).coded("no_standby");
     }
-    Finding::ok("servers", text)
+    Finding::ok("workers", text)
 }
 
 fn versions(servers: &[MemberWire]) -> Option<Finding> {
@@ -102,7 +110,7 @@ fn inbox(cluster: &ClusterWire) -> Finding {
         cluster.inbox_refused
     );
     if LONG_WAIT_MS < oldest_ms {
-        return Finding::bad("inbox", text, "the owner does not take requests: see its log").coded("inbox");
+        return Finding::bad("inbox", text, "the planner does not take requests: see its log").coded("inbox");
     }
     if 0 < cluster.inbox_refused {
         let hint = "SELECT id, actor, refusal FROM mainspring.inbox WHERE refusal <> '' says why; DELETE them afterwards";

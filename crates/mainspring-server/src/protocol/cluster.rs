@@ -16,17 +16,17 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Cluster"))]
 #[serde(default)]
 pub struct ClusterWire {
-    /// Which server owns the jobs; empty if none does.
-    pub owner: String,
+    /// Which server plans; empty if none does.
+    pub planner: String,
     /// How long its lease lasts unless it is renewed; of the server that answers, by its own clock.
     pub lease_left_ms: u64,
     /// By how much the clock of the server that answers is ahead of the database's; less than 0: behind it.
     pub clock_ahead_ms: i64,
-    /// Those that were there within the hour.
+    /// Those that are there, with what each carries out.
     pub servers: Vec<MemberWire>,
-    /// How often the jobs were taken over, by how the owner before had ended.
+    /// How often a server began to plan, by how the planner before had ended.
     pub takeovers: BTreeMap<String, u64>,
-    /// How often a server was refused a write because another owned the jobs.
+    /// How often a server was refused a write because another plans.
     pub fenced: u64,
     /// What waits in the inbox.
     pub inbox_waiting: u64,
@@ -49,16 +49,31 @@ pub struct MemberWire {
     pub address: String,
     /// Its version.
     pub version: String,
-    /// How long ago it was heard of; it says each five seconds that it is there.
+    /// Its machine.
+    pub host: String,
+    /// What it has, each with its level; 0 where levels mean nothing.
+    pub labels: BTreeMap<String, u32>,
+    /// How many runs it takes at once.
+    pub capacity: u64,
+    /// How many run at it.
+    pub running: u64,
+    /// Whether it is about to end, so that nothing starts there.
+    pub is_leaving: bool,
+    /// How long ago it was heard of; it says each two and a half seconds that it is there.
     pub silent_ms: u64,
-    /// Whether it owns the jobs.
-    pub is_owner: bool,
+    /// Whether it plans.
+    pub is_planner: bool,
 }
 
 impl MemberWire {
-    /// Whether it has said within three times five seconds that it is there.
+    /// Whether its lease lasts still.
     pub fn is_there(&self) -> bool {
         self.silent_ms < 15_000
+    }
+
+    /// Whether it carries anything out.
+    pub fn is_worker(&self) -> bool {
+        0 < self.capacity
     }
 }
 

@@ -27,8 +27,11 @@ use mainspring_exec::notifier::Notifications;
 use mainspring_host::socket::{StaleSocket, listen as listen_at};
 use mainspring_store::{Directory, DirectoryError};
 
-/// How often the lease is asked for.
+/// How often the lease is asked for where nothing says when it may be free.
 const ASK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How much later than it may be free it is asked for: of several that ask, each a little later.
+const ASK_DELAY: Duration = Duration::from_millis(20);
 
 /// How often the data directory is tried. A wait for its lock would not hear signals.
 const FOLDER_INTERVAL: Duration = Duration::from_millis(250);
@@ -68,6 +71,7 @@ pub fn wait(
         }
         notifications.clear();
         let asked = boot_time();
+        let mut pause = ASK_INTERVAL;
         let text = match acquire() {
             Ok(lease) => {
                 if listener.is_some() {
@@ -75,7 +79,12 @@ pub fn wait(
                 }
                 return Ok(Some((lease, asked, signals)));
             }
-            Err(error) if passes(&error) => reason(&error),
+            Err(error) if passes(&error) => {
+                if let StoreError::Held { left, .. } = &error {
+                    pause = *left + ASK_DELAY;
+                }
+                reason(&error)
+            }
             Err(error) => return Err(Error::Store(error)),
         };
         if text != said {
@@ -87,7 +96,7 @@ pub fn wait(
         }
         let until = Moment::now();
         loop {
-            let left = ASK_INTERVAL.saturating_sub(Moment::now().since(until));
+            let left = pause.saturating_sub(Moment::now().since(until));
             if left.is_zero() {
                 break;
             }
