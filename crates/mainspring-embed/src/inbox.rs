@@ -10,15 +10,16 @@
 //!
 //! Cost: a question to the database each [`INTERVAL`], and one when another program tells that it has asked.
 //!
-//! Does not do what servers and SQL users ask for: those are processes and webhooks, which a program has not.
+//! Does not do what servers ask for: the jobs here are functions of a program, which alone defines them.
 
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::Duration;
 
-use mainspring_job::StoreError;
+use mainspring_job::{Command, Reply, StoreError};
 use mainspring_postgres::{Entry, Inbox};
-use mainspring_server::protocol::{ErrorKind, ErrorWire};
+use mainspring_server::protocol::{ErrorKind, ErrorWire, IdentifiedRequest, Request, Response};
 use mainspring_server::server::program_calls::{CallRefusal, Caller, Promise};
+use mainspring_server::server::submission;
 
 use crate::forwarded_command::{ForwardedCommand, ForwardedReply};
 
@@ -26,8 +27,8 @@ use crate::forwarded_command::{ForwardedCommand, ForwardedReply};
 /// a pooler lets no client listen. The delay of those, against the cost of an idle database.
 const INTERVAL: Duration = Duration::from_millis(250);
 
-/// What is said to those who ask for a process or a webhook.
-const NOT_HERE: &str = "the jobs here are functions of a program, which alone defines and submits them";
+/// What is said to servers.
+const NOT_HERE: &str = "the jobs here are functions of a program, which alone defines them";
 
 /// Works until the other end is dropped.
 pub(crate) fn work(inbox: &mut Inbox, caller: &Caller, ended: &Receiver<()>) {
@@ -42,11 +43,15 @@ pub(crate) fn work(inbox: &mut Inbox, caller: &Caller, ended: &Receiver<()>) {
 /// Does the first requests, and returns how many were done.
 fn turn(inbox: &mut Inbox, caller: &Caller) -> Result<usize, StoreError> {
     let mut promised: Vec<(i64, Promise)> = Vec::new();
-    let mut replies = Vec::new();
+    let (mut replies, mut submissions) = (Vec::new(), Vec::<(i64, Promise)>::new());
     for entry in inbox.waiting()? {
         let asked = serde_json::from_str::<ForwardedCommand>(&entry.request);
         let Some(forwarded) = asked.ok().filter(|_| entry.waits) else {
-            refuse(inbox, &entry, &mut replies)?;
+            match submitted(&entry) {
+                Ok(command) => submissions.push((entry.id, caller.command(command))),
+                Err(why) if entry.waits => replies.push((entry.id, text_of_error(&why))),
+                Err(why) => inbox.refuse(entry.id, &why.message)?,
+            }
             continue;
         };
         if !forwarded.is_repeatable() && !inbox.take(entry.id)? {
@@ -68,19 +73,31 @@ fn turn(inbox: &mut Inbox, caller: &Caller) -> Result<usize, StoreError> {
         replies.push((id, text_of(&ForwardedReply::of(&answered))));
     }
     inbox.reply_all(&replies)?;
-    Ok(if is_stopping { 0 } else { replies.len() })
+    let done_count = replies.len() + submissions.len();
+    for (id, promise) in submissions {
+        match promise.wait() {
+            // It was taken out with the commit that has the job, or is one that was done before.
+            Ok(Reply::Submitted { .. } | Reply::Duplicate(_)) => drop(inbox.take(id)?),
+            Ok(Reply::Refused(refusal)) => inbox.refuse(id, &refusal.to_string())?,
+            Ok(_) | Err(_) => is_stopping = true,
+        }
+    }
+    Ok(if is_stopping { 0 } else { done_count })
 }
 
 fn text_of(replied: &ForwardedReply) -> String {
     serde_json::to_string(replied).unwrap_or_default()
 }
 
-/// What a server or a user of SQL asks for.
-fn refuse(inbox: &mut Inbox, entry: &Entry, replies: &mut Vec<(i64, String)>) -> Result<(), StoreError> {
-    if !entry.waits {
-        return inbox.refuse(entry.id, NOT_HERE);
+/// What a user of SQL submits: a call of a handler, or what a server carries out that shares the database.
+fn submitted(entry: &Entry) -> Result<Command, ErrorWire> {
+    let asked = IdentifiedRequest::read(entry.request.as_bytes())?;
+    match asked.request {
+        Request::Submit(wire) if !entry.waits => submission(*wire),
+        _ => Err(ErrorWire::new(ErrorKind::Conflict, NOT_HERE)),
     }
-    let response = ErrorWire::response(ErrorKind::Conflict, NOT_HERE);
-    replies.push((entry.id, serde_json::to_string(&response).unwrap_or_default()));
-    Ok(())
+}
+
+fn text_of_error(error: &ErrorWire) -> String {
+    serde_json::to_string(&Response::Error(error.clone())).unwrap_or_default()
 }

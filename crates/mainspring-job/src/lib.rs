@@ -170,8 +170,8 @@ pub use planner::{
 #[doc(inline)]
 pub use policy::{
     CatchUp, DeadLetters, Kill, MAX_CATCH_UP_RUNS, MAX_JITTER, MAX_KEPT_RUNS, MAX_KILL_GRACE,
-    MAX_QUEUED_RUNS, MAX_RETRIES, Misfire, Overlap, Policies, PolicyError, PolicyKey, Retention, Retry,
-    RetryOn, Signal, Timeout,
+    MAX_QUEUED_RUNS, MAX_RETRIES, MAX_SELECTOR_LABELS, Misfire, Overlap, Policies, PolicyError, PolicyKey,
+    Retention, Retry, RetryOn, Signal, Timeout, WorkerSelector,
 };
 #[doc(inline)]
 pub use reason::Reason;

@@ -12,6 +12,7 @@ pub mod misfire;
 pub mod overlap;
 pub mod retention;
 pub mod retry;
+mod selector;
 mod text;
 pub mod timeout;
 
@@ -27,6 +28,8 @@ pub use overlap::{MAX_QUEUED_RUNS, Overlap};
 pub use retention::{MAX_KEPT_RUNS, Retention};
 #[doc(inline)]
 pub use retry::{MAX_RETRIES, Retry, RetryOn};
+#[doc(inline)]
+pub use selector::{MAX_SELECTOR_LABELS, WorkerSelector};
 #[doc(inline)]
 pub use text::PolicyError;
 #[doc(inline)]
@@ -106,6 +109,8 @@ pub struct Policies {
     pub pause_after: Option<u32>,
     /// Whether runs that failed for good wait for a person to look.
     pub dead_letters: DeadLetters,
+    /// At which workers a run may start.
+    pub on: WorkerSelector,
 }
 
 /// A policy as texts have it.
@@ -135,7 +140,7 @@ pub struct PolicyKey {
     text: fn(&Policies, &Policies) -> Option<String>,
 }
 
-const KEYS: [PolicyKey; 8] = [
+const KEYS: [PolicyKey; 9] = [
     PolicyKey {
         name: "misfire",
         first: Some("rule"),
@@ -230,6 +235,15 @@ const KEYS: [PolicyKey; 8] = [
             differing(&policies.dead_letters, &usual.dead_letters, |rule| rule.name().to_owned())
         },
     },
+    PolicyKey {
+        name: "on",
+        first: None,
+        value: "labels with commas between, `any`",
+        default: "any",
+        says: "what a server must have been given with `--label` for a run to start there",
+        set: |policies, text| parse(&mut policies.on, text),
+        text: |policies, usual| differing(&policies.on, &usual.on, WorkerSelector::to_string),
+    },
 ];
 
 fn parse<P: FromStr<Err = PolicyError>>(policy: &mut P, text: &str) -> Result<(), PolicyError> {
@@ -303,7 +317,7 @@ mod tests {
             "misfire=all,cap=7,window=1h,spread=0s,grace=1s",
             "misfire=none,window=24h,spread=2m,grace=5s overlap=queue-all,cap=3",
             "retry=5,backoff=1s,factor=2,cap=1h,jitter=20%,on=failed+timed_out+abandoned",
-            "timeout=1h30m,signal=INT,grace=5s retention=keep=7,days=1 jitter=1m30s pause-after=5 dead-letters=always",
+            "timeout=1h30m,signal=INT,grace=5s retention=keep=7,days=1 jitter=1m30s pause-after=5 dead-letters=always on=gpu,region=eu",
         ];
         for text in texts {
             let policies: Policies = text.parse().unwrap();
@@ -313,7 +327,7 @@ mod tests {
 
     #[test]
     fn the_default_of_each_row_is_the_default() {
-        let odd: Policies = "misfire=none overlap=allow retry=7 timeout=1s retention=keep=1 jitter=1s pause-after=1 dead-letters=never"
+        let odd: Policies = "misfire=none overlap=allow retry=7 timeout=1s retention=keep=1 jitter=1s pause-after=1 dead-letters=never on=gpu"
             .parse()
             .unwrap();
         for key in KEYS {

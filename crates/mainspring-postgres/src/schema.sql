@@ -731,7 +731,8 @@ CREATE FUNCTION mainspring.submit(
     work jsonb, due timestamptz DEFAULT clock_timestamp(), name text DEFAULT NULL, key text DEFAULT NULL, wakes bool DEFAULT false
 ) RETURNS text LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    chosen text := coalesce(key, 'sql-' || gen_random_uuid());
+    -- The key of a handler's job is the handler's.
+    chosen text := coalesce(work #>> '{handler,name}' || '/', '') || coalesce(key, 'sql-' || gen_random_uuid());
 BEGIN
     IF jsonb_typeof(work) IS DISTINCT FROM 'object'
         OR (work ? 'process')::int + (work ? 'webhook')::int + (work ? 'handler')::int <> 1 THEN

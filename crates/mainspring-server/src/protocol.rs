@@ -64,7 +64,7 @@ pub use reading::{IdentifiedRequest, MAX_VALUES, check_values};
 pub use request::{EXAMPLES, FileWire, Request};
 pub use row::{Answers, Backend, Effect, Power, Row, Subject};
 pub use word::Word;
-pub use work::{EveryWire, SubmitWire, WorkWire};
+pub use work::{EveryWire, HandlerWire, SubmitWire, WorkWire};
 
 /// The longest request: the longest file of jobs, as JSON writes it.
 pub const MAX_REQUEST_BYTES: usize = 16 << 20;

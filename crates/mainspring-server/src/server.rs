@@ -115,6 +115,7 @@ use parser::Parser;
 use phase::Phase;
 pub use phase::Stopping;
 use program_calls::Calls;
+pub use requests::submission;
 use waits::{LoopWaits, Wait};
 use work::Work;
 

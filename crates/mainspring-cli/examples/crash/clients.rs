@@ -188,6 +188,7 @@ impl Writer {
                     ..ProcessBody::default()
                 },
                 webhook: None,
+                handler: None,
                 policies: policies(submission),
             },
         }));

@@ -69,7 +69,9 @@ impl RunSlots {
     }
 
     fn needs(&self, work: &Work) -> Needs {
-        self.requires.as_ref().map_or_else(Needs::default, |Requires(requires)| requires(&work.action))
+        let needs =
+            self.requires.as_ref().map_or_else(Needs::default, |Requires(requires)| requires(&work.action));
+        work.policies.on.add_to(needs)
     }
 
     /// The admitted runs that need what no worker has, each with that.

@@ -219,3 +219,17 @@ fn a_worker_is_told_again_and_only_its_labels_and_its_capacity_are_others() {
         shell.planner.workers().map(|(worker, running)| (worker.id.0, running)).collect();
     assert_eq!((places(&shell), workers), (vec![101, 101], vec![(shell.lease.epoch, 0), (101, 2)]));
 }
+
+#[test]
+fn a_run_starts_where_the_labels_of_its_job_are_and_waits_while_they_are_nowhere() {
+    let mut shell = pool(vec![job("j", "@every 1h", "on=gpu,region=eu overlap=queue-all,cap=9")], &[5]);
+    let with = |id, labels: &[&str]| Input::Worker(WorkerEvent::Present(worker(id, 5, labels)));
+    shell.tell(with(102, &["process", "gpu"]));
+    shell.live("2026-01-01T01:30:00Z");
+    assert_eq!(places(&shell), [] as [u64; 0]);
+    let holds = shell.planner.holds(&name("j"), shell.now);
+    let [Hold::Unserved { needs, .. }] = &holds[..] else { panic!("{holds:?}") };
+    assert_eq!(needs.to_string(), "gpu, process, region=eu");
+    shell.tell(with(103, &["process", "region=eu", "gpu"]));
+    assert_eq!(places(&shell), [103]);
+}

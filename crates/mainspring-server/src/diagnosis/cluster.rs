@@ -212,14 +212,15 @@ mod tests {
     use crate::finding::Level;
 
     fn good() -> ClusterWire {
-        let member = |name: &str, is_owner| MemberWire {
+        let member = |name: &str, is_planner| MemberWire {
             name: name.to_owned(),
             version: "1".to_owned(),
-            is_owner,
+            is_planner,
+            capacity: 4,
             ..MemberWire::default()
         };
         ClusterWire {
-            owner: "one".to_owned(),
+            planner: "one".to_owned(),
             lease_left_ms: 14_000,
             servers: vec![member("one", true), member("two", false)],
             database: DatabaseWire {
@@ -239,9 +240,11 @@ mod tests {
         };
         assert_eq!(trouble(&good()), [""; 0]);
         type Plant = fn(&mut ClusterWire);
-        let cases: [(&str, Plant); 13] = [
-            ("owner", |cluster| cluster.lease_left_ms = 4_000),
-            ("servers", |cluster| cluster.servers[1].silent_ms = 20_000),
+        let cases: [(&str, Plant); 15] = [
+            ("planner", |cluster| cluster.lease_left_ms = 0),
+            ("workers", |cluster| cluster.servers[1].silent_ms = 20_000),
+            ("workers", |cluster| cluster.servers.iter_mut().for_each(|server| server.running = 4)),
+            ("workers", |cluster| cluster.servers.iter_mut().for_each(|server| server.is_leaving = true)),
             ("versions", |cluster| "2".clone_into(&mut cluster.servers[1].version)),
             ("inbox", |cluster| cluster.inbox_oldest_ms = Some(6_000)),
             ("inbox", |cluster| cluster.inbox_refused = 1),

@@ -36,6 +36,25 @@ pub struct EveryWire {
     pub work: WorkWire,
 }
 
+/// A call of a program's handler.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HandlerWire {
+    /// The name under which the program knows it.
+    pub name: String,
+    /// The version of the input's form, as the program counts them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub version: u32,
+    /// What it is given, a document.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<serde_json::Value>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 /// What is done, and by which rules.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkWire {
@@ -45,6 +64,9 @@ pub struct WorkWire {
     /// What is sent instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub webhook: Option<WebhookBody>,
+    /// The handler of a program that is called instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handler: Option<HandlerWire>,
     /// The policies, as in a note of a crontab: `retry=3 timeout=1h`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub policies: String,

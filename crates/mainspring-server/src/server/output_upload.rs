@@ -167,9 +167,9 @@ mod tests {
         let text: String = (0..10_000).map(line).collect();
         fs::write(&long, &text).unwrap();
         fs::write(&short, line(7)).unwrap();
-        let all = end_of(key.clone(), &short).unwrap();
+        let all = kept_output(key.clone(), &short).unwrap();
         assert_eq!((all.left_out_bytes, all.lines), (0, line(7)));
-        let end = end_of(key.clone(), &long).unwrap();
+        let end = kept_output(key.clone(), &long).unwrap();
         assert!(end.lines.len() <= MAX_KEPT_OUTPUT_BYTES && end.lines.ends_with(&line(9_999)));
         assert_eq!(&text[usize::try_from(end.left_out_bytes).unwrap()..], end.lines);
         let copied = folder.join("elsewhere/backup/copy.log");

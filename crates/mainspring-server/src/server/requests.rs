@@ -28,10 +28,10 @@ use super::purpose::Purpose;
 use super::{Server, describe, queries};
 use crate::message::counted;
 use crate::protocol::{
-    AppliedWire, Effect, ErrorKind, ErrorWire, EveryWire, IdentifiedRequest, PauseWire, Power, Request,
-    Response, Row, SubmitWire, WorkWire,
+    AppliedWire, Effect, ErrorKind, ErrorWire, EveryWire, HandlerWire, IdentifiedRequest, PauseWire, Power,
+    Request, Response, Row, SubmitWire, WorkWire,
 };
-use mainspring_action::body::{Body, ProcessBody};
+use mainspring_action::body::{Body, HandlerBody, ProcessBody};
 use mainspring_exec::clock::Moment;
 use mainspring_file::definition::Definition;
 use mainspring_file::job_source::JobSource;
@@ -412,7 +412,11 @@ fn checked_note(note: String) -> Result<String, ErrorWire> {
     Ok(note)
 }
 
-fn submission(wire: SubmitWire) -> Result<Command, ErrorWire> {
+/// The command of a submission.
+///
+/// # Errors
+/// What is wrong with it, for its client.
+pub fn submission(wire: SubmitWire) -> Result<Command, ErrorWire> {
     let SubmitWire { due, name, key, work } = wire;
     let (body, policies) = work_of(work)?;
     let action = body.encode().map_err(|error| usage(error.to_string()))?;
@@ -426,10 +430,16 @@ fn submission(wire: SubmitWire) -> Result<Command, ErrorWire> {
 fn work_of(wire: WorkWire) -> Result<(Body, Policies), ErrorWire> {
     let policies: Policies =
         wire.policies.parse().map_err(|error: mainspring_job::PolicyError| usage(error.to_string()))?;
-    if wire.webhook.is_some() && wire.process != ProcessBody::default() {
-        return Err(usage("the work is a process or a webhook, and not both"));
-    }
-    let body = wire.webhook.map_or(Body::Process(wire.process), Body::Webhook);
+    let has_process = wire.process != ProcessBody::default();
+    let body = match (wire.webhook, wire.handler) {
+        (None, None) => Body::Process(wire.process),
+        (Some(webhook), None) if !has_process => Body::Webhook(webhook),
+        (None, Some(HandlerWire { name, version, input })) if !has_process => {
+            let payload = input.map(|input| input.to_string()).unwrap_or_default();
+            Body::Handler(HandlerBody { name, version, payload })
+        }
+        _ => return Err(usage("the work is one of a process, a webhook and a handler")),
+    };
     body.check().map_err(usage)?;
     Ok((body, policies))
 }

@@ -267,7 +267,7 @@ fn own(work: Work, policies: String) -> Result<WorkWire, Problem> {
         (None, Some(webhook)) => (ProcessBody::default(), Some(webhook)),
         _ => return Err(Problem::new(Code::Invalid, "expected `work.process` or `work.webhook`")),
     };
-    Ok(WorkWire { process, webhook, policies })
+    Ok(WorkWire { process, webhook, handler: None, policies })
 }
 
 /// Does something once.
