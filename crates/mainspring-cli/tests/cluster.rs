@@ -1,21 +1,18 @@
-//! Several servers on one database: who owns the jobs, and what happens when it cannot any more.
+//! Several servers on one database: which plans, which carries out, and what happens when one cannot any more.
 //!
-//! A takeover waits for a lease of 15 s, as in earnest: its length is no option.
+//! A lost worker is waited for as in earnest, 16 s: the length of its lease is no option.
 
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::signal::Signal;
 
 use crate::asked::until;
 use crate::database::Database;
 use crate::program::{EndedProgram, Running, mainspring};
 use crate::test_server::{folder, write};
 
-const JOBS: &str = "[jobs.long]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\nshell = 'sleep 1000 & echo ready $MAINSPRING_FENCE $!; wait'\n\
+pub(crate) const JOBS: &str = "[jobs.long]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\nshell = 'sleep 1000 & echo ready $MAINSPRING_FENCE $!; wait'\n\
     [jobs.often]\nevery = '1s'\nretention = 'keep=100000'\nshell = 'true'\n";
 
 /// A server with a data directory of its own.
@@ -29,6 +26,22 @@ impl Member {
         Member::serving(folder, name, database, &["jobs.toml"])
     }
 
+    /// One that plans and carries nothing out.
+    pub(crate) fn planner(folder: &Path, name: &str, database: &Database) -> Member {
+        Member::by_way_of(&database.url(), "true", folder, name, &["--no-work", "jobs.toml"])
+    }
+
+    /// One that carries out and never plans.
+    pub(crate) fn worker(folder: &Path, name: &str, database: &Database) -> Member {
+        Member::by_way_of(&database.url(), "true", folder, name, &["--no-plan"])
+    }
+
+    /// Waits until it has joined the pool.
+    pub(crate) fn joins(&self, database: &Database) {
+        let address = self.data.display();
+        until(database, &format!("SELECT count(*) FROM mainspring.worker WHERE address = '{address}'"), "1");
+    }
+
     /// One that was given these files of the folder.
     pub(crate) fn serving(folder: &Path, name: &str, database: &Database, files: &[&str]) -> Member {
         Member::after("true", folder, name, database, files)
@@ -40,12 +53,21 @@ impl Member {
     }
 
     /// The same that connects to the database by this.
-    fn by_way_of(url: &str, shell_text: &str, folder: &Path, name: &str, files: &[&str]) -> Member {
+    pub(crate) fn by_way_of(
+        url: &str,
+        shell_text: &str,
+        folder: &Path,
+        name: &str,
+        files: &[&str],
+    ) -> Member {
         let (data, store) = (folder.join(name), folder.join(format!("{name}.store")));
         fs::write(&store, format!("{url}\n")).unwrap();
         let paths = [&data, &store].map(|path| path.to_str().unwrap().to_owned());
-        let files: Vec<String> =
-            files.iter().map(|file| folder.join(file).to_str().unwrap().to_owned()).collect();
+        let named = |file: &&str| match file.starts_with("--") {
+            true => (*file).to_owned(),
+            false => folder.join(file).to_str().unwrap().to_owned(),
+        };
+        let files: Vec<String> = files.iter().map(named).collect();
         let mut arguments = vec!["serve", "--data", &paths[0], "--store-file", &paths[1]];
         arguments.extend(files.iter().map(String::as_str));
         let running = Running::after(shell_text, &arguments);
@@ -64,12 +86,12 @@ impl Member {
 
     /// Waits for the line of a run of the job `long` with that beginning. Returns its process, and one in its
     /// background.
-    fn runs_as(&mut self, ready: &str) -> [u32; 2] {
+    pub(crate) fn runs_as(&mut self, ready: &str) -> [u32; 2] {
         self.runs("long", ready)
     }
 
     /// The same of another job.
-    fn runs(&mut self, job: &str, ready: &str) -> [u32; 2] {
+    pub(crate) fn runs(&mut self, job: &str, ready: &str) -> [u32; 2] {
         let start = self.running.wait_for(&[job, "start  pid "]);
         let pid = start.split("pid ").nth(1).unwrap().split(',').next().unwrap().parse().unwrap();
         let line = self.running.wait_for(&[job, ready]);
@@ -80,8 +102,8 @@ impl Member {
         self.begins_with("2 jobs");
     }
 
-    fn begins_with(&mut self, count: &str) {
-        self.running.wait_for(&["this server owns the jobs now"]);
+    pub(crate) fn begins_with(&mut self, count: &str) {
+        self.running.wait_for(&["this server plans now"]);
         self.running.wait_for(&["mainspring", count]);
     }
 }
@@ -100,34 +122,36 @@ pub(crate) fn prepared(name: &str) -> Option<(PathBuf, Database)> {
 }
 
 #[test]
-fn a_standby_says_who_owns_the_jobs_and_takes_over_when_that_is_killed() {
+fn a_run_goes_on_at_its_worker_when_the_planner_is_killed() {
     let Some((folder, database)) = prepared("cluster-kill") else { return };
-    let mut one = Member::start(&folder, "one", &database);
+    let mut one = Member::planner(&folder, "one", &database);
     one.begins();
-    let mut other = Member::start(&folder, "other", &database);
+    let mut other = Member::planner(&folder, "other", &database);
     other.running.wait_for(&["note ", "standing by: process"]);
     one.says(&["at", "+1h", "--name", "later", "--", "true"], "later");
     one.says(&["run", "long"], "long@");
-    let pids = one.runs_as("stdout ready 0.1");
-    // What the owner runs is read at any server.
-    other.says(&["logs", "long"], "ready 0.1");
+    // Nothing carries it out yet.
+    one.says(&["doctor"], "nothing starts");
+    let mut worker = Member::worker(&folder, "worker", &database);
+    let pids = worker.runs_as("stdout ready ");
     one.running.signal(Signal::SIGKILL);
     assert_eq!(one.running.end().0.code(), None);
     other.begins();
-    assert_eq!(pids.map(is_gone), [true; 2], "the run was over before another server had the jobs");
-    other.running.wait_for(&["long", "abandoned: ", "the server died while it ran"]);
+    assert_eq!(pids.map(is_gone), [false; 2], "the fall of a planner ends no run");
     other.says(&["show", "later"], "pending");
-    other.says(&["run", "long"], "long@");
-    other.running.wait_for(&["long", "stdout ready 0.2"]);
+    other.says(&["list"], "running");
     other.says(&["cancel", "long"], "");
-    other.running.wait_for(&["long", "end "]);
+    worker.running.wait_for(&["long", "end "]);
+    until(&database, "SELECT state FROM mainspring.history WHERE job = 'long'", "cancelled");
+    other.says(&["logs", "long"], "ready ");
     // One that leaves in good order is not waited for.
-    let mut third = Member::start(&folder, "third", &database);
+    let mut third = Member::planner(&folder, "third", &database);
     third.running.wait_for(&["note ", "standing by: process"]);
     assert_eq!(other.running.stop().0.code(), Some(0));
-    // It is asked to stop before it has read what there is.
-    third.running.wait_for(&["this server owns the jobs now"]);
+    third.running.wait_for(&["this server plans now"]);
     assert_eq!(third.running.stop().0.code(), Some(0));
+    // What ends while no server plans is on record when one comes.
+    assert_eq!(worker.running.stop().0.code(), Some(0));
     assert_eq!(started_twice(&database), "0");
     let _ = fs::remove_dir_all(&folder);
 }
@@ -152,33 +176,30 @@ fn a_server_that_is_too_old_for_the_database_stands_by_until_it_is_not() {
 }
 
 #[test]
-fn an_owner_that_stood_still_for_longer_than_its_lease_ends_what_runs_and_stands_by() {
+fn a_worker_that_stood_still_for_longer_than_its_lease_ends_what_runs_and_joins_as_another() {
     let Some((folder, database)) = prepared("cluster-stop") else { return };
-    let mut one = Member::start(&folder, "one", &database);
+    let mut one = Member::planner(&folder, "one", &database);
     one.begins();
-    let mut other = Member::start(&folder, "other", &database);
-    other.running.wait_for(&["note ", "standing by: process"]);
+    let mut worker = Member::worker(&folder, "worker", &database);
     one.says(&["run", "long"], "long@");
-    let pids = one.runs_as("stdout ready");
-    one.running.signal(Signal::SIGSTOP);
-    other.begins();
-    assert_eq!(pids.map(is_gone), [true; 2], "the run was over before another server had the jobs");
-    one.running.signal(Signal::SIGCONT);
-    one.running.wait_for(&["SIGKILL to what runs"]);
-    one.running.wait_for(&["the jobs were given up"]);
-    one.running.wait_for(&["note ", "standing by: process"]);
-    let told = one.ask(&["open", "--print"]).stderr;
+    let pids = worker.runs_as("stdout ready");
+    worker.running.signal(Signal::SIGSTOP);
+    one.running.wait_for(&["long", "abandoned: ", "the server died while it ran"]);
+    assert_eq!(pids.map(is_gone), [true; 2], "the run was over before another worker could have it");
+    worker.running.signal(Signal::SIGCONT);
+    worker.running.wait_for(&["SIGKILL to what runs"]);
+    one.says(&["run", "long"], "long@");
+    worker.runs_as("stdout ready");
+    let told = worker.ask(&["open", "--print"]).stderr;
     assert!(told.contains("this server stands by"), "{told}");
-    // It may be the owner again, and hears a request to stop.
-    assert_eq!(other.running.stop().0.code(), Some(0));
-    one.begins();
+    assert_eq!(worker.running.stop().0.code(), Some(0));
     assert_eq!(one.running.stop().0.code(), Some(0));
     assert_eq!(started_twice(&database), "0");
     let _ = fs::remove_dir_all(&folder);
 }
 
 #[test]
-fn an_owner_that_loses_the_database_ends_what_runs_before_its_lease_does() {
+fn a_server_that_loses_the_database_ends_what_runs_before_its_lease_does() {
     let Some((folder, mut database)) = prepared("cluster-outage") else { return };
     let mut one = Member::start(&folder, "one", &database);
     one.begins();
@@ -189,9 +210,8 @@ fn an_owner_that_loses_the_database_ends_what_runs_before_its_lease_does() {
     database.begin();
     one.says(&["at", "+1h", "--name", "later", "--", "true"], "later");
     database.kill();
-    one.running.wait_for(&["the lease could not be renewed for", "what runs is asked to end"]);
+    one.running.wait_for(&["this worker's lease could not be renewed for", "what runs is asked to end"]);
     one.running.wait_for(&["long", "end "]);
-    one.running.wait_for(&["the jobs were given up"]);
     database.begin();
     one.begins();
     one.says(&["show", "later"], "pending");
@@ -200,153 +220,27 @@ fn an_owner_that_loses_the_database_ends_what_runs_before_its_lease_does() {
     let _ = fs::remove_dir_all(&folder);
 }
 
-/// Two more jobs, which read a word, write more than a pipe holds, and leave a file with the word behind.
-fn jobs_that_are_left(folder: &Path) -> String {
-    let folder = folder.display();
-    let job = |name: &str, on_server_death: &str| {
-        format!(
-            "[jobs.{name}]\nat = 2100-01-01T00:00:00Z\ncwd = '{folder}'\non_lease_loss = 'leave'\n\
-             on_server_death = '{on_server_death}'\n\
-             shell = 'sleep 1000 & echo ready $!; read word < {name}.go; seq 100000 && echo $word > {name}.done; wait'\n"
-        )
-    };
-    [JOBS.to_owned(), job("free", "leave"), job("bound", "kill")].concat()
-}
-
-/// Processes that no server ends: they are ended with the test.
-struct Leftover([u32; 2]);
-
-impl Drop for Leftover {
-    fn drop(&mut self) {
-        for pid in self.0 {
-            let _ = kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL);
-        }
-    }
-}
-
-/// Waits until that is so. The database is asked in between, which takes some milliseconds.
-fn until_so(database: &Database, is_so: impl Fn() -> bool, what: &str) {
-    assert!((0..MAX_TRIES).any(|_| is_so() || database.ask("SELECT 1").is_empty()), "{what}");
-}
-
 #[test]
-fn an_owner_that_is_cut_off_ends_what_runs_but_for_what_says_that_it_may_run_twice() {
-    let Some((folder, database)) = prepared("cluster-leave") else { return };
-    write(&folder.join("jobs.toml"), &jobs_that_are_left(&folder));
-    for name in ["free.go", "bound.go"] {
-        assert!(Command::new("mkfifo").arg(folder.join(name)).status().unwrap().success());
-    }
-    // The way of one of them to the database, which the other does not need.
-    let way = folder.join("way");
-    symlink(database.socket().parent().unwrap(), &way).unwrap();
-    let mut one = Member::by_way_of(&Database::url_at(&way), "true", &folder, "one", &["jobs.toml"]);
-    one.begins_with("4 jobs");
-    let mut other = Member::start(&folder, "other", &database);
-    other.running.wait_for(&["note ", "standing by: process"]);
-    one.says(&["show", "free"], "on_lease_loss = \"leave\"");
-    one.says(&["run", "long"], "long@");
-    let long = one.runs_as("stdout ready");
-    one.says(&["run", "free"], "free@");
-    let free = one.runs("free", "stdout ready");
-    let _leftover = Leftover(free);
-    fs::remove_file(&way).unwrap();
-    database.ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()");
-    one.running.wait_for(&["what runs is asked to end (1); what says on_lease_loss", "goes on (1)"]);
-    one.running.wait_for_all(&[
-        &["long", "end "],
-        &["free", "note ", "the server has lost the jobs: this goes on without it"],
-        &["goes on (1): SIGKILL to what runs"],
-        &["the jobs were given up"],
-    ]);
-    other.begins_with("4 jobs");
-    assert_eq!(long.map(is_gone), [true; 2], "the run was over before another server had the jobs");
-    assert_eq!(free.map(is_gone), [false; 2], "it says that it may run twice");
-    other.running.wait_for(&["free", "abandoned: ", "the server died while it ran"]);
-    // Its first server reads what it writes, though it keeps nothing of it.
-    fs::write(folder.join("free.go"), "went\n").unwrap();
-    let done = || fs::read_to_string(folder.join("free.done")).unwrap_or_default();
-    until_so(&database, || done() == "went\n", "it goes on to its end");
-    // A stop in good order ends it as any other.
-    other.says(&["run", "free"], "free@");
-    let again = other.runs("free", "stdout ready");
-    assert_eq!(other.running.stop().0.code(), Some(0));
-    assert_eq!(again.map(is_gone), [true; 2], "a stop leaves nothing");
-    assert_eq!(one.running.stop().0.code(), Some(0));
-    assert_eq!(started_twice(&database), "0");
-    let _ = fs::remove_dir_all(&folder);
-}
-
-#[test]
-fn nothing_has_changed_for_what_may_run_twice_if_the_lease_is_renewed_before_it_is_lost() {
-    // A machine that stands still for three seconds loses the jobs instead, and it is tried again.
-    const MAX_ROUNDS: u32 = 5;
-    let Some((folder, database)) = prepared("cluster-renewed") else { return };
-    write(&folder.join("jobs.toml"), &jobs_that_are_left(&folder));
-    assert!(Command::new("mkfifo").arg(folder.join("free.go")).status().unwrap().success());
-    let (way, goal) = (folder.join("way"), database.socket().parent().unwrap().to_owned());
-    symlink(&goal, &way).unwrap();
-    let mut one = Member::by_way_of(&Database::url_at(&way), "true", &folder, "one", &["jobs.toml"]);
-    let round = |_| {
-        one.begins_with("4 jobs");
-        one.says(&["run", "free"], "free@");
-        let free = Leftover(one.runs("free", "stdout ready"));
-        fs::remove_file(&way).unwrap();
-        database.ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()");
-        one.running.wait_for(&["what runs is asked to end (0); what says on_lease_loss", "goes on (1)"]);
-        symlink(&goal, &way).unwrap();
-        loop {
-            match one.running.wait_for(&["note "]) {
-                line if line.contains("the store answers again") => return Some(free),
-                line if line.contains("the jobs were given up") => return None,
-                _ => {}
-            }
-        }
-    };
-    let free = (0..MAX_ROUNDS).find_map(round).expect("the lease is renewed in time");
-    assert_eq!(free.0.map(is_gone), [false; 2], "it was not asked to end");
-    fs::write(folder.join("free.go"), "went\n").unwrap();
-    one.running.wait_for(&["free", "stdout 1"]);
-    // The shell waits for what is in its background.
-    kill(Pid::from_raw(free.0[1].cast_signed()), Signal::SIGKILL).unwrap();
-    one.running.wait_for(&["free", "end ", "exit status 0"]);
-    one.says(&["history", "free"], "succeeded");
-    assert_eq!(one.running.stop().0.code(), Some(0));
-    assert_eq!(started_twice(&database), "0");
-    let _ = fs::remove_dir_all(&folder);
-}
-
-#[test]
-fn what_may_run_twice_outlives_a_stopped_owner_and_a_killed_one_only_if_it_says_that_too() {
-    let Some((folder, database)) = prepared("cluster-left-dead") else { return };
-    write(&folder.join("jobs.toml"), &jobs_that_are_left(&folder));
-    for name in ["free.go", "bound.go"] {
-        assert!(Command::new("mkfifo").arg(folder.join(name)).status().unwrap().success());
-    }
+fn a_job_runs_where_its_labels_are() {
+    let Some((folder, database)) = prepared("cluster-labels") else { return };
+    let job = "[jobs.render]\nat = 2100-01-01T00:00:00Z\non = 'gpu,region=eu'\nshell = 'echo rendered'\n";
+    write(&folder.join("jobs.toml"), &format!("{JOBS}{job}"));
     let mut one = Member::start(&folder, "one", &database);
-    one.begins_with("4 jobs");
-    let mut other = Member::start(&folder, "other", &database);
-    other.running.wait_for(&["note ", "standing by: process"]);
-    let [long, free, bound] = ["long", "free", "bound"].map(|job| {
-        one.says(&["run", job], &format!("{job}@"));
-        one.runs(job, "stdout ready")
-    });
-    let _leftover = Leftover(free);
-    one.running.signal(Signal::SIGSTOP);
-    other.begins_with("4 jobs");
-    assert_eq!(long.map(is_gone), [true; 2], "the run was over before another server had the jobs");
-    assert_eq!([free, bound].map(|pids| pids.map(is_gone)), [[false; 2]; 2], "these may run twice");
-    one.running.signal(Signal::SIGKILL);
-    assert_eq!(one.running.end().0.code(), None);
-    // The keeper ends all of a group, and not the program alone.
-    until_so(&database, || bound.map(is_gone) == [true; 2], "it ends with its server");
-    assert_eq!(free.map(is_gone), [false; 2], "it says that it may outlive its server");
-    assert_eq!(other.running.stop().0.code(), Some(0));
-    assert_eq!(started_twice(&database), "0");
+    one.begins_with("3 jobs");
+    one.says(&["run", "render"], "render@");
+    one.says(&["show", "render"], "no worker has gpu, mainspring-serve, region=eu");
+    let arguments = ["--no-plan", "--label=gpu", "--label=region=eu"];
+    let mut worker = Member::by_way_of(&database.url(), "true", &folder, "worker", &arguments);
+    worker.running.wait_for(&["render", "stdout rendered"]);
+    let bad = mainspring(&["serve", "--store", &database.url(), "--label", "handler=x"]);
+    assert!(bad.code == 2 && bad.stderr.contains("is what a server says of itself"), "{}", bad.stderr);
+    assert_eq!(worker.running.stop().0.code(), Some(0));
+    assert_eq!(one.running.stop().0.code(), Some(0));
     let _ = fs::remove_dir_all(&folder);
 }
 
 #[test]
-fn a_new_owner_keeps_the_jobs_of_the_store_and_its_old_files_bring_none_back() {
+fn a_new_planner_keeps_the_jobs_of_the_store_and_its_old_files_bring_none_back() {
     let Some((folder, database)) = prepared("cluster-files") else { return };
     let file = folder.join("jobs.toml");
     let path = file.to_str().unwrap().to_owned();
@@ -380,7 +274,7 @@ fn a_new_owner_keeps_the_jobs_of_the_store_and_its_old_files_bring_none_back() {
     let (listed, status) = (other.ask(&["list"]).stdout, other.ask(&["status"]).stdout);
     assert!(listed.contains("often") && !listed.contains("newer"), "{listed}");
     assert!(!status.contains(&format!("{path} differs")), "{status}");
-    // So it does when the file changes under the owner.
+    // So it does when the file changes under the planner.
     write(&file, "[jobs.last]\nat = 2100-01-01T00:00:00Z\nshell = 'true'\n");
     other.running.wait_for(&["jobs.toml", "1 added"]);
     assert_eq!(other.running.stop().0.code(), Some(0));
@@ -392,7 +286,7 @@ fn commands_work_from_a_standby_and_transactions_submit_what_they_commit() {
     let Some((folder, database)) = prepared("cluster-inbox") else { return };
     let mut one = Member::start(&folder, "one", &database);
     one.begins();
-    let mut other = Member::start(&folder, "other", &database);
+    let mut other = Member::planner(&folder, "other", &database);
     other.running.wait_for(&["note ", "standing by: process"]);
     other.says(&["list"], "often");
     other.says(&["at", "+1h", "--name", "later", "--", "true"], "later");
@@ -484,9 +378,6 @@ fn a_server_with_another_clock_starts_jobs_by_that_of_the_database() {
     assert_eq!(database.ask("SELECT count(*) FROM mainspring.attempt WHERE started < nominal"), "0", "early");
     let _ = fs::remove_dir_all(&folder);
 }
-
-/// Far beyond what is waited for: each question takes some milliseconds.
-const MAX_TRIES: u32 = 3_000;
 
 /// Ends these servers, of which no run is asked to end.
 pub(crate) fn stopped(members: Vec<Member>) {

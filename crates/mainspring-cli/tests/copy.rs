@@ -80,8 +80,8 @@ fn a_folder_is_the_same_after_a_way_through_a_database() {
     fails(&copy(&url, &to), "it holds something already");
     fails(&copy(&from, &to), "one of both is a folder");
     // A server that has such a file does not take it for one that the database never had.
-    let unknown = "SELECT count(*) FROM (SELECT name FROM mainspring.source
-        EXCEPT SELECT name FROM mainspring.source_part WHERE shard = 0) AS unknown";
+    let unknown = "SELECT count(*) FROM mainspring.job AS j, mainspring.planner AS p
+        WHERE j.source IS NOT NULL AND j.source <> ALL (p.sources)";
     assert_eq!(database.ask(unknown), "0");
 
     servers_go_on_with_it(&database, &folder);
@@ -111,7 +111,7 @@ fn servers_go_on_with_it(database: &Database, folder: &Path) {
     write(&jobs, JOBS);
     let paths = [&own, &store, &jobs].map(|path| path.to_str().unwrap().to_owned());
     let mut running = Running::any(&["serve", "--data", &paths[0], "--store-file", &paths[1], &paths[2]]);
-    running.wait_for(&["this server owns the jobs now"]);
+    running.wait_for(&["this server plans now"]);
     running.wait_for(&["mainspring", "jobs, data in"]);
     let again = mainspring(&[
         "at",
@@ -158,7 +158,7 @@ fn the_tables_are_made_by_a_role_that_may_from_the_preview() {
     let done = mainspring(&["store", "migrate", "--preview", "--store-file", store]);
     assert!(done.stdout.contains("there is nothing to do"), "{}{}", done.stdout, done.stderr);
     let mut running = Running::any(&["serve", "--data", data, "--store-file", store]);
-    running.wait_for(&["this server owns the jobs now"]);
+    running.wait_for(&["this server plans now"]);
     assert_eq!(running.stop().0.code(), Some(0));
     // A database whose floor is above what this program knows is not written by it.
     assert!(

@@ -41,6 +41,7 @@ mod hostile;
 mod http;
 mod install;
 mod json;
+mod left;
 mod listing;
 mod live;
 mod locked;

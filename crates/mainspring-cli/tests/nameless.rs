@@ -26,7 +26,7 @@ fn a_crontab_without_names_that_is_in_force_is_not_told_as_another() {
     let file = folder.join("crontab");
     write(&file, CRONTAB);
     let mut one = Member::serving(&folder, "one", &database, &["crontab"]);
-    one.running.wait_for(&["this server owns the jobs now"]);
+    one.running.wait_for(&["this server plans now"]);
     until(&database, NAMES, "backup backup-2 backup-3 named report rotate");
     write(&file, &format!("0 0 1 1 * mail\n{CRONTAB}"));
     one.running.wait_for(&["crontab", "1 added"]);
@@ -42,7 +42,7 @@ fn a_crontab_without_names_that_is_in_force_is_not_told_as_another() {
     // What a later owner writes of a job is the text that was there.
     for name in ["two", "three"] {
         let mut next = Member::serving(&folder, name, &database, &["crontab"]);
-        next.running.wait_for(&["this server owns the jobs now"]);
+        next.running.wait_for(&["this server plans now"]);
         next.running.wait_for(&["mainspring", "7 jobs"]);
         let status = next.ask(&["status"]).stdout;
         assert!(status.contains("7 jobs") && !status.contains("differs"), "{name}: {status}");

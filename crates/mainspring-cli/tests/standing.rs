@@ -44,7 +44,7 @@ fn asked_until(host: &str, is_over: &AtomicBool, answers: &AtomicUsize) {
     }
 }
 
-/// An owner with an idle job, and a standby that listens.
+/// A server with an idle job, and one that listens, carries nothing out and plans when the first is gone.
 pub(crate) struct Pair {
     pub(crate) folder: PathBuf,
     pub(crate) owner: TestServer,
@@ -64,10 +64,10 @@ impl Pair {
         write(&folder.join("jobs.toml"), &jobs(&folder));
         fs::write(folder.join("store"), database.url() + "\n").unwrap();
         let mut owner = member(&folder, "owner", &[]);
-        owner.running.wait_for(&["this server owns the jobs now"]);
+        owner.running.wait_for(&["this server plans now"]);
         owner.running.wait_for(&["mainspring", ", data in "]);
         let host = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
-        let mut standby = member(&folder, "standby", &[&format!("--listen={host}")]);
+        let mut standby = member(&folder, "standby", &["--no-work", &format!("--listen={host}")]);
         standby.running.wait_for(&["standing by: process"]);
         standby.running.wait_for_error("the page is at");
         Some(Pair { folder, owner, site: Site { served: standby, host }, database })
@@ -107,7 +107,7 @@ fn a_standby_answers_over_http_by_way_of_the_owner_and_refuses_nobody_when_it_ta
     std::thread::scope(|scope| {
         scope.spawn(|| asked_until(&site.host, &is_over, &answers));
         assert_eq!(owner.running.stop().0.code(), Some(0));
-        let mut seen = || site.served.running.wait_for(&["this server owns the jobs now"]);
+        let mut seen = || site.served.running.wait_for(&["this server plans now"]);
         seen();
         site.served.running.wait_for(&["mainspring", "1 job"]);
         let before = answers.load(Ordering::SeqCst);

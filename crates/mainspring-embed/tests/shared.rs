@@ -4,7 +4,7 @@
 //! The test starts itself: with words behind `child` it is such a program, which submits for ever and writes
 //! each acknowledgement to its standard output, or ends in good order when its standard input does.
 //!
-//! A takeover waits for a lease of 15 s, as in earnest: its length is no option.
+//! What a killed program ran is waited for as in earnest, 16 s: the length of its lease is no option.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -202,10 +202,23 @@ fn commands_work_where_the_jobs_are_not_owned(database: &Database) {
     let then = second.once("step").payload(&5).submit().unwrap();
     wait_until(|| second.runs_of(then.job(), 1).unwrap().iter().any(|run| run.state == RunState::Succeeded));
     assert_eq!(second.waiting(10).unwrap()[0].id, kept.id.unwrap());
-    // What is a process for servers is none of a program's.
-    let submit = r#"SELECT mainspring.submit('{"process": {"run": ["/bin/true"]}}')"#;
-    assert!(database.psql("mainspring", submit).status.success());
-    wait_until(|| database.ask("SELECT refusal FROM mainspring.inbox").contains("functions of a program"));
+    // A transaction of SQL calls a handler, once for a key, which is the handler's.
+    let submit = r#"SELECT mainspring.submit('{"handler": {"name": "step", "input": 6}}', key => 'by sql')"#;
+    for _ in 0..2 {
+        assert_eq!(database.ask(submit), "step/by sql");
+    }
+    wait_until(|| database.ask("SELECT count(*) FROM mainspring.inbox") == "0");
+    let again = second.once("step").key("by sql").payload(&6).submit().unwrap();
+    assert!(!again.is_new, "{again:?}");
+    wait_until(|| second.runs_of(again.job(), 1).unwrap().iter().any(|run| run.state == RunState::Succeeded));
+    // What no handler can have is kept with its reason.
+    assert!(
+        database
+            .psql("mainspring", r#"SELECT mainspring.submit('{"handler": {"name": "a b"}}')"#)
+            .status
+            .success()
+    );
+    wait_until(|| database.ask("SELECT count(*) FROM mainspring.inbox WHERE refusal <> ''") == "1");
     second.shutdown(LONG).unwrap();
     let _ = fs::remove_dir_all(&folder);
 
