@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  submit a, fire a, submit b, end c, move c, begin c
-//!  ─▶ round 0: submit [a, b]  run [a]  end [c]  move [c]      round 1: begin [c]
+//!  ─▶ round 0: new [a, b]  fire [a]  end [c]  move [c]      round 1: begin [c]
 //! ```
 //!
 //! What touches nothing in common may be done in any order. An operation goes into the first round in which its
@@ -21,10 +21,14 @@ use std::collections::HashMap;
 use mainspring_job::{Cause, JobName, OnceId, Operation, Run, RunKey};
 
 /// The kinds, in the order in which a round does them: that of a life, so that many lives fit into one round.
+/// A submission is new where nothing can be in its place, and a run is fired where only its own job can be: so
+/// nothing is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum OperationKind {
+    New,
     Submit,
-    Run,
+    Fire,
+    Plan,
     Withdraw,
     Begin,
     Clear,
@@ -40,10 +44,14 @@ pub(super) enum OperationKind {
 }
 
 impl OperationKind {
-    pub(super) fn of(operation: &Operation) -> OperationKind {
+    fn of(operation: &Operation, given: &mut GivenNumbers) -> OperationKind {
         match operation {
-            Operation::Submit(_) => OperationKind::Submit,
-            Operation::Fire { .. } | Operation::Plan(_) => OperationKind::Run,
+            Operation::Submit(once) => {
+                let is_new = given.is_new(once.id) && once.key.is_none() && once.id.is_name(&once.name);
+                if is_new { OperationKind::New } else { OperationKind::Submit }
+            }
+            Operation::Fire { id, run } if id.is_name(&run.key.job) => OperationKind::Fire,
+            Operation::Fire { .. } | Operation::Plan(_) => OperationKind::Plan,
             Operation::Withdraw { .. } => OperationKind::Withdraw,
             Operation::Begin { .. } => OperationKind::Begin,
             Operation::Clear { .. } => OperationKind::Clear,
@@ -62,8 +70,10 @@ impl OperationKind {
     /// As `commit` calls it.
     pub(super) const fn name(self) -> &'static str {
         match self {
+            OperationKind::New => "new",
             OperationKind::Submit => "submit",
-            OperationKind::Run => "run",
+            OperationKind::Fire => "fire",
+            OperationKind::Plan => "plan",
             OperationKind::Withdraw => "withdraw",
             OperationKind::Begin => "begin",
             OperationKind::Clear => "clear",
@@ -83,6 +93,22 @@ impl OperationKind {
     /// other are done one after another.
     const fn is_parting(self) -> bool {
         matches!(self, OperationKind::Withdraw | OperationKind::Prune)
+    }
+}
+
+/// The numbers that the planner of an epoch has given to one-shot jobs: each is greater than the one before.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct GivenNumbers {
+    pub(super) epoch: u64,
+    pub(super) last: u64,
+}
+
+impl GivenNumbers {
+    /// Whether a number is given for the first time, with this.
+    fn is_new(&mut self, id: OnceId) -> bool {
+        let is_new = id.epoch() == self.epoch && self.last < id.number;
+        self.last = self.last.max(id.number);
+        is_new
     }
 }
 
@@ -122,11 +148,14 @@ pub(super) struct Group {
     pub(super) indices: Vec<usize>,
 }
 
-/// The groups of a batch, in the order in which they are done.
-pub(super) fn groups(operations: &[Operation]) -> Vec<Group> {
+/// The groups of a batch, in the order in which they are done, where such numbers were given before.
+pub(super) fn groups(operations: &[Operation], mut given: GivenNumbers) -> Vec<Group> {
     let mut touched = Touched::default();
-    let mut placed: Vec<(Place, usize)> =
-        operations.iter().enumerate().map(|(index, operation)| (touched.place(operation), index)).collect();
+    let mut placed: Vec<(Place, usize)> = operations
+        .iter()
+        .enumerate()
+        .map(|(index, operation)| (touched.place(operation, OperationKind::of(operation, &mut given)), index))
+        .collect();
     placed.sort_unstable();
     let mut groups: Vec<(Place, Group)> = Vec::new();
     for (place, index) in placed {
@@ -140,8 +169,7 @@ pub(super) fn groups(operations: &[Operation]) -> Vec<Group> {
 
 impl<'o> Touched<'o> {
     /// Where an operation is done.
-    fn place(&mut self, operation: &'o Operation) -> Place {
-        let kind = OperationKind::of(operation);
+    fn place(&mut self, operation: &'o Operation, kind: OperationKind) -> Place {
         match kind {
             // They touch nothing else, and are done in their order.
             OperationKind::Audit | OperationKind::Pause => return (0, kind),

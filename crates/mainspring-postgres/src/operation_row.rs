@@ -98,7 +98,7 @@ fn row_of(operation: &Operation) -> OperationRow<'_> {
             outcome: outcome.as_ref().map(told),
             crashes: Some(i64::from(*crashes)),
             reason: Some(code(reason.as_ref())),
-            is_named: Some(OnceId::number_of(&key.job).is_none()),
+            is_named: Some(is_named(&key.job)),
             ..of_run(key)
         },
         Operation::Clear { key, attempt } => {
@@ -170,7 +170,7 @@ fn submitted(once: &Once) -> OperationRow<'_> {
     OperationRow {
         once: Some(once.id),
         job: Some(once.name.as_str()),
-        is_named: Some(once.name.as_str().parse::<OnceId>().is_err()),
+        is_named: Some(is_named(&once.name)),
         key: once.key.as_deref(),
         at: Some(nanoseconds(once.submitted)),
         work: Some(&once.work),
@@ -211,6 +211,11 @@ fn mark_document(mark: &Mark) -> Value {
         "pause_until": mark.pause_terms.until.map(nanoseconds),
         "pause_note": kept(&mark.pause_terms.note),
     })
+}
+
+/// Whether a person gave the name: it is not that of an id.
+fn is_named(name: &JobName) -> bool {
+    name.as_str().parse::<OnceId>().is_err()
 }
 
 fn told(outcome: &Outcome) -> Cow<'static, str> {

@@ -75,7 +75,7 @@ CREATE TABLE mainspring.history (
     due int8 NOT NULL, planned int8 NOT NULL, started int8, ended int8, outcome text, reason text NOT NULL, span_last int8,
     span_count int8, span_is_exact bool, kind text, body text, policies text, work_group text COLLATE "C", priority int8,
     deaths int8 NOT NULL, forgiven int8 NOT NULL, worker int8, PRIMARY KEY (job, nominal, series)
-);
+) WITH (autovacuum_vacuum_scale_factor = 0.02);
 -- By time, each row in one of two. Rows of equal times are sorted when a page is read: entries are short, and come in order.
 CREATE INDEX history_once ON mainspring.history (nominal) WHERE cause = 'once';
 CREATE INDEX history_nominal ON mainspring.history (nominal) WHERE cause <> 'once';
@@ -93,7 +93,7 @@ CREATE INDEX history_rare_ended ON mainspring.history (cause, ended) WHERE cause
 -- row of its own would be one more written and one more dropped for each attempt, and this one goes when it must.
 CREATE TABLE mainspring.open_run (
     LIKE mainspring.history, document text, assigned int8, is_killed bool NOT NULL DEFAULT false, PRIMARY KEY (job, nominal, series)
-) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 CREATE INDEX open_run_assigned ON mainspring.open_run (worker, assigned) WHERE assigned IS NOT NULL;
 CREATE INDEX open_run_killed ON mainspring.open_run (worker) WHERE is_killed;
 -- In the order of commits, as there is one planner.
@@ -280,26 +280,22 @@ BEGIN
     RETURN t;
 END $$;
 
--- Tells the workers that have something to start.
-CREATE FUNCTION mainspring.tell_workers(ops mainspring.operation[]) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    PERFORM pg_notify('mainspring_worker', w.worker::text)
-        FROM (SELECT DISTINCT u.worker FROM unnest(ops) AS u WHERE u.document IS NOT NULL) AS w;
-END $$;
-
--- One-shot jobs that are new. The request of the inbox that asked for one goes with it: neither lost nor done twice.
-CREATE FUNCTION mainspring.commit_submits(ops mainspring.operation[], t mainspring.tally) RETURNS mainspring.tally
+-- One-shot jobs. Of some it is known that nothing is in their place: they have no key and no name of a person, and a number that is
+-- given for the first time. The request of the inbox that asked for a job goes with it: neither lost nor done twice.
+CREATE FUNCTION mainspring.commit_submits(ops mainspring.operation[], t mainspring.tally, is_new bool) RETURNS mainspring.tally
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     o record;
-    taken int8[] := ARRAY(SELECT u.place FROM unnest(ops) AS u
+    taken int8[] := '{}';
+BEGIN
+    IF NOT is_new THEN
+        taken := ARRAY(SELECT u.place FROM unnest(ops) AS u
         WHERE u.key IS NOT NULL AND EXISTS (SELECT FROM mainspring.once_key AS k WHERE k.key = u.key OFFSET 0)
         OR u.is_named AND EXISTS (SELECT FROM mainspring.pending AS p WHERE p.is_named AND p.name = u.job OFFSET 0)
         OR EXISTS (SELECT FROM mainspring.pending AS p WHERE p.due = u.once_due AND p.number = u.number OFFSET 0)
         OR EXISTS (SELECT FROM mainspring.open_run AS r WHERE r.job = u.job AND r.nominal = u.once_due AND r.series = 0 OFFSET 0)
         OR EXISTS (SELECT FROM mainspring.history AS r WHERE r.job = u.job AND r.nominal = u.once_due AND r.series = 0 OFFSET 0));
-BEGIN
+    END IF;
     IF 0 < cardinality(taken) THEN
         FOR o IN SELECT u.* FROM unnest(ops) AS u WHERE u.place = ANY (taken) LOOP
             t.answers[o.place] := coalesce(
@@ -314,6 +310,10 @@ BEGIN
     INSERT INTO mainspring.pending (due, number, name, is_named, key, submitted, kind, body, policies, work_group, priority)
         SELECT u.once_due, u.number, u.job, u.is_named, u.key, u.at, u.kind, u.body, u.policies, u.work_group, u.priority
         FROM unnest(ops) AS u;
+    t.pending := t.pending + cardinality(ops);
+    IF is_new THEN
+        RETURN t;
+    END IF;
     INSERT INTO mainspring.once_key (key, due, number, name)
         SELECT u.key, u.once_due, u.number, u.job FROM unnest(ops) AS u WHERE u.key IS NOT NULL;
     IF FOUND THEN
@@ -322,15 +322,15 @@ BEGIN
                 SELECT f.ctid AS place FROM mainspring.inbox AS f WHERE f.key = u.key AND f.refusal = '' ORDER BY f.id LIMIT 1) AS f
             WHERE u.key IS NOT NULL AND i.ctid = f.place;
     END IF;
-    t.pending := t.pending + cardinality(ops);
     RETURN t;
 END $$;
 
--- Runs that are new: those of one-shot jobs, which leave the pending ones, and planned ones, which have no number.
-CREATE FUNCTION mainspring.commit_runs(ops mainspring.operation[], t mainspring.tally) RETURNS mainspring.tally
+-- Runs that are new: those of one-shot jobs, which leave the pending ones, and planned ones, which have no number. Where each is that
+-- of a one-shot job without a name of a person, there is none in its place, as there was none when the job was submitted.
+CREATE FUNCTION mainspring.commit_runs(ops mainspring.operation[], t mainspring.tally, is_own bool) RETURNS mainspring.tally
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    fires int8 := (SELECT count(u.number) FROM unnest(ops) AS u);
+    fires int8 := CASE WHEN is_own THEN cardinality(ops) ELSE (SELECT count(u.number) FROM unnest(ops) AS u) END;
     found int8[];
     opened int8;
 BEGIN
@@ -347,14 +347,16 @@ BEGIN
             ops := ARRAY(SELECT u FROM unnest(ops) AS u WHERE u.number IS NULL OR u.place = ANY (found));
         END IF;
     END IF;
-    found := ARRAY(SELECT u.place FROM unnest(ops) AS u
-        WHERE EXISTS (SELECT FROM mainspring.open_run AS r
-            WHERE r.job = u.job AND r.nominal = u.nominal AND r.series = u.series OFFSET 0)
-        OR EXISTS (SELECT FROM mainspring.history AS r
-            WHERE r.job = u.job AND r.nominal = u.nominal AND r.series = u.series OFFSET 0));
-    IF 0 < cardinality(found) THEN
-        t := mainspring.answer(t, 'D', found);
-        ops := ARRAY(SELECT u FROM unnest(ops) AS u WHERE u.place <> ALL (found));
+    IF NOT is_own THEN
+        found := ARRAY(SELECT u.place FROM unnest(ops) AS u
+            WHERE EXISTS (SELECT FROM mainspring.open_run AS r
+                WHERE r.job = u.job AND r.nominal = u.nominal AND r.series = u.series OFFSET 0)
+            OR EXISTS (SELECT FROM mainspring.history AS r
+                WHERE r.job = u.job AND r.nominal = u.nominal AND r.series = u.series OFFSET 0));
+        IF 0 < cardinality(found) THEN
+            t := mainspring.answer(t, 'D', found);
+            ops := ARRAY(SELECT u FROM unnest(ops) AS u WHERE u.place <> ALL (found));
+        END IF;
     END IF;
     INSERT INTO mainspring.open_run (job, nominal, series, cause, state, attempt, due, planned, started, ended, outcome, reason,
             span_last, span_count, span_is_exact, kind, body, policies, work_group, priority, deaths, forgiven, worker, document,
@@ -375,7 +377,6 @@ BEGIN
         t := mainspring.count_over(t, ARRAY(SELECT ROW(u.job, u.cause = 'once', 1, NULL)::mainspring.change FROM unnest(ops) AS u
             WHERE u.state NOT IN ('scheduled', 'queued', 'running', 'dead')));
     END IF;
-    PERFORM mainspring.tell_workers(ops);
     RETURN t;
 END $$;
 
@@ -422,12 +423,7 @@ BEGIN
                 AND f.state IN ('scheduled', 'queued') OFFSET 0) AS f
         WHERE r.ctid = f.place RETURNING u.place
     ) SELECT coalesce(array_agg(b.place), '{}') INTO done FROM begun AS b;
-    IF cardinality(done) < cardinality(ops) THEN
-        t := mainspring.explain(ops, done, t, 'begin');
-        ops := ARRAY(SELECT u FROM unnest(ops) AS u WHERE u.place = ANY (done));
-    END IF;
-    PERFORM mainspring.tell_workers(ops);
-    RETURN t;
+    RETURN CASE WHEN cardinality(done) < cardinality(ops) THEN mainspring.explain(ops, done, t, 'begin') ELSE t END;
 END $$;
 
 -- From here on no attempt of the run died with its server.
@@ -619,13 +615,13 @@ BEGIN
         once := (o.job IS NULL)::int;
         own := 1 - once;
         WITH old AS (
-            (SELECT r.ctid AS place, r.nominal, r.job, r.series FROM mainspring.history AS r WHERE r.cause = 'once'
+            (SELECT r.ctid AS place, r.nominal, r.job, r.series, r.attempt, r.state FROM mainspring.history AS r WHERE r.cause = 'once'
                 AND r.state <> 'dead' ORDER BY r.nominal, r.job, r.series LIMIT surplus * once)
-            UNION (SELECT r.ctid, r.nominal, r.job, r.series FROM mainspring.history AS r WHERE r.cause = 'once'
+            UNION ALL (SELECT r.ctid, r.nominal, r.job, r.series, r.attempt, r.state FROM mainspring.history AS r WHERE r.cause = 'once'
                 AND r.state <> 'dead' AND r.ended < o.before ORDER BY r.ended LIMIT o.most * once)
-            UNION (SELECT r.ctid, r.nominal, r.job, r.series FROM mainspring.history AS r WHERE r.job = o.job AND r.cause <> 'once'
+            UNION ALL (SELECT r.ctid, r.nominal, r.job, r.series, r.attempt, r.state FROM mainspring.history AS r WHERE r.job = o.job AND r.cause <> 'once'
                 AND r.state <> 'dead' ORDER BY r.job, r.nominal, r.series LIMIT surplus * own)
-            UNION (SELECT r.ctid, r.nominal, r.job, r.series FROM mainspring.history AS r WHERE r.job = o.job AND r.cause <> 'once'
+            UNION ALL (SELECT r.ctid, r.nominal, r.job, r.series, r.attempt, r.state FROM mainspring.history AS r WHERE r.job = o.job AND r.cause <> 'once'
                 AND r.state <> 'dead' AND r.ended < o.before ORDER BY r.job, r.ended LIMIT o.most * own)
         ), dropping AS MATERIALIZED (
             SELECT * FROM old ORDER BY old.nominal, old.job, old.series LIMIT o.most
@@ -634,15 +630,15 @@ BEGIN
         ), attempts AS (
             DELETE FROM mainspring.past_attempt AS a USING dropping AS d, LATERAL (SELECT f.ctid AS place
                 FROM mainspring.past_attempt AS f WHERE f.job = d.job AND f.nominal = d.nominal AND f.series = d.series OFFSET 0) AS f
-            WHERE a.ctid = f.place
+            WHERE (1 < d.attempt OR d.state <> 'succeeded') AND a.ctid = f.place
         ), outputs AS (
             DELETE FROM mainspring.output AS a USING dropping AS d, LATERAL (SELECT f.ctid AS place
                 FROM mainspring.output AS f WHERE f.job = d.job AND f.nominal = d.nominal AND f.series = d.series OFFSET 0) AS f
-            WHERE a.ctid = f.place
+            WHERE a.ctid = f.place AND EXISTS (SELECT FROM mainspring.output)
         ), keys AS (
             DELETE FROM mainspring.once_key AS k USING dropping AS d, LATERAL (SELECT f.ctid AS place
                 FROM mainspring.once_key AS f WHERE f.name = d.job AND f.due = d.nominal AND d.series = 0 OFFSET 0) AS f
-            WHERE k.ctid = f.place
+            WHERE k.ctid = f.place AND EXISTS (SELECT FROM mainspring.once_key)
         ) SELECT count(*) INTO dropped FROM runs;
         t.runs := t.runs - dropped;
         IF 0 < dropped THEN
@@ -669,9 +665,9 @@ END $$;
 -- up and comes late; one that leaves a number out follows batches that this database never got. Both are refused.
 CREATE FUNCTION mainspring.commit(
     p_epoch int8, p_token text, p_lease_ms int8, p_batch int8, p_kinds text[], p_lasts int8[], p_operations mainspring.operation[],
-    OUT status text, OUT answers text, OUT now int8
+    p_workers text[], OUT status text, OUT answers text, OUT now int8
 ) LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s' SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_memoize = off SET jit = off AS $$
 DECLARE
     held mainspring.planner;
     t mainspring.tally;
@@ -691,8 +687,10 @@ BEGIN
             ops := p_operations[before + 1 : p_lasts[i]];
             before := p_lasts[i];
             CASE p_kinds[i]
-                WHEN 'submit' THEN t := mainspring.commit_submits(ops, t);
-                WHEN 'run' THEN t := mainspring.commit_runs(ops, t);
+                WHEN 'new' THEN t := mainspring.commit_submits(ops, t, true);
+                WHEN 'submit' THEN t := mainspring.commit_submits(ops, t, false);
+                WHEN 'fire' THEN t := mainspring.commit_runs(ops, t, true);
+                WHEN 'plan' THEN t := mainspring.commit_runs(ops, t, false);
                 WHEN 'withdraw' THEN t := mainspring.commit_withdrawals(ops, t);
                 WHEN 'begin' THEN t := mainspring.commit_begins(ops, t);
                 WHEN 'clear' THEN t := mainspring.commit_clears(ops, t);
@@ -711,6 +709,8 @@ BEGIN
             END CASE;
         END LOOP;
         answers := array_to_string(t.answers, ' ');
+        -- They have something to start, or had it before.
+        PERFORM pg_notify('mainspring_worker', w.worker) FROM unnest(p_workers) AS w (worker);
     END IF;
     UPDATE mainspring.planner AS p SET batch = p_batch, answers = commit.answers, until = clock_timestamp() + p_lease_ms * interval '1 ms',
         told = greatest(p.told, mainspring.now_ns()), jobs = p.jobs + t.jobs, pending = p.pending + t.pending, open = p.open + t.open,

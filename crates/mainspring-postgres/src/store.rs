@@ -17,16 +17,17 @@
 //! Does not judge leases: the database does, by its own clock. How long a planner may rest on its lease it
 //! counts itself, from before it asked.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
 use jiff::Timestamp;
 use mainspring_job::{
     Assignment, Batch, Commit, Lease, Operation, Owner, Renewal, RunKey, Store, StoreError, Takeover,
+    WorkerId,
 };
 use tokio_postgres::Row;
 
-use super::batch_groups::groups;
+use super::batch_groups::{GivenNumbers, groups};
 use super::connection::Connection;
 use super::escape::read;
 use super::location::{Location, OF_OWNER};
@@ -70,6 +71,8 @@ pub struct PostgresStore {
     lasts: Duration,
     /// The other half of each fence.
     tokens: HashMap<u64, String>,
+    /// The greatest number of a one-shot job that was submitted.
+    last_number: u64,
     /// How the database numbers the type of operations.
     operation: RowType,
 }
@@ -110,8 +113,8 @@ impl PostgresStore {
             identity.server = text(answered, 1)?;
         }
         let operation = RowType::new(answered.get(2), answered.get(3));
-        let tokens = HashMap::new();
-        Ok(PostgresStore { connection, location: location.clone(), identity, lasts, tokens, operation })
+        let (location, tokens) = (location.clone(), HashMap::new());
+        Ok(PostgresStore { connection, location, identity, lasts, tokens, last_number: 0, operation })
     }
 
     /// A second session, for another thread.
@@ -168,12 +171,13 @@ impl PostgresStore {
         Err(StoreError::Fenced)
     }
 
-    /// The groups of a batch: kinds, where each ends, and all operations in their order.
-    fn batch_values(&self, batch: &Batch) -> [Value; 3] {
+    /// The groups of a batch: kinds, where each ends, and all operations in their order; and whom to tell.
+    fn batch_values(&self, lease: Lease, batch: &Batch) -> [Value; 4] {
         let assigned: HashMap<(&RunKey, u32), &Assignment> =
             batch.assignments.iter().map(|assigned| ((&assigned.key, assigned.attempt), assigned)).collect();
         let (mut kinds, mut lasts, mut rows, mut count) = (Vec::new(), Vec::new(), Vec::new(), 0);
-        for group in groups(&batch.operations) {
+        let given = GivenNumbers { epoch: lease.epoch, last: self.last_number };
+        for group in groups(&batch.operations, given) {
             count += group.indices.len();
             kinds.push(group.kind.name().to_owned());
             lasts.push(i64::try_from(count).unwrap_or(i64::MAX));
@@ -184,7 +188,9 @@ impl PostgresStore {
             }
         }
         let rows = Rows { rows, count, of: self.operation.clone() };
-        [Value::Texts(kinds), Value::Ints(lasts), Value::Rows(rows)]
+        let workers: BTreeSet<WorkerId> = batch.assignments.iter().map(|assigned| assigned.worker).collect();
+        let workers = workers.iter().map(ToString::to_string).collect();
+        [Value::Texts(kinds), Value::Ints(lasts), Value::Rows(rows), Value::Texts(workers)]
     }
 }
 
@@ -283,16 +289,21 @@ impl Store for PostgresStore {
 
     fn commit(&mut self, lease: Lease, batch: &Batch) -> Result<Commit, StoreError> {
         let [epoch, token] = self.fence_values(lease)?;
-        let [kinds, lasts, operations] = self.batch_values(batch);
+        let [kinds, lasts, operations, workers] = self.batch_values(lease, batch);
         let number_of_batch = Value::Int(mainspring_rows::number(batch.number));
-        let sql = "SELECT status, answers, now FROM mainspring.commit($1, $2, $3, $4, $5, $6, $7)";
-        let values = [epoch, token, self.lease_ms(), number_of_batch, kinds, lasts, operations];
+        let sql = "SELECT status, answers, now FROM mainspring.commit($1, $2, $3, $4, $5, $6, $7, $8)";
+        let values = [epoch, token, self.lease_ms(), number_of_batch, kinds, lasts, operations, workers];
         let answered = self.ask("commit", sql, &values)?;
         let mut committed = Commit::new(mainspring_rows::answers(&text(&answered, 1)?)?);
         committed.now = Some(mainspring_rows::time(number(&answered, 2)?));
         if committed.answers.len() != batch.operations.len() {
             return Err(StoreError::Corrupt("a batch has not as many answers as operations".to_owned()));
         }
+        let numbers = batch.operations.iter().filter_map(|operation| match operation {
+            Operation::Submit(once) => Some(once.id.number),
+            _ => None,
+        });
+        self.last_number = numbers.fold(self.last_number, u64::max);
         Ok(committed)
     }
 }

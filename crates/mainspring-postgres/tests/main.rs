@@ -10,6 +10,7 @@ mod names;
 mod outbox;
 mod pages;
 mod relay;
+mod retention;
 mod taken;
 mod tls;
 mod trouble;
