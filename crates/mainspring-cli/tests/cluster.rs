@@ -1,4 +1,4 @@
-//! Several servers on one database: which plans, which carries out, and what happens when one cannot any more.
+//! Several servers on one database: which plans, which carries out, and what happens when one cannot.
 //!
 //! A lost worker is waited for as in earnest, 16 s: the length of its lease is no option.
 
@@ -131,7 +131,8 @@ fn a_run_goes_on_at_its_worker_when_the_planner_is_killed() {
     one.says(&["at", "+1h", "--name", "later", "--", "true"], "later");
     one.says(&["run", "long"], "long@");
     // Nothing carries it out yet.
-    one.says(&["doctor"], "nothing starts");
+    let told = one.ask(&["doctor"]).stdout;
+    assert!(told.contains("nothing starts: start a server without --no-work"), "{told}");
     let mut worker = Member::worker(&folder, "worker", &database);
     let pids = worker.runs_as("stdout ready ");
     one.running.signal(Signal::SIGKILL);

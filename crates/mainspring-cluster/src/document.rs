@@ -1,4 +1,4 @@
-//! What a worker is told of a start, as a document.
+//! Documents of starts, which workers are told.
 //!
 //! Cost: the text of the action is copied once when it is written, and once when it is read.
 //!

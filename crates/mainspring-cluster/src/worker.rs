@@ -7,6 +7,7 @@
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -24,6 +25,10 @@ use super::membership::Membership;
 /// How long the lease of a worker lasts without a renewal: a restart of the database and some lost packets
 /// fit into it, and what ran at a dead worker is tried again not later than that and two seconds.
 pub const WORKER_LEASE: Duration = Duration::from_secs(15);
+
+/// How long the end of a worker waits for the database: what it reported is on record within it, where the
+/// database answers.
+const END_WAIT: Duration = Duration::from_secs(6);
 
 /// What a worker is.
 #[derive(Debug)]
@@ -52,7 +57,9 @@ pub struct WorkerConfig {
 #[derive(Debug)]
 pub struct RunningWorker {
     stop: WorkerStop,
-    threads: Vec<JoinHandle<()>>,
+    work: JoinHandle<()>,
+    /// Disconnected when the membership is over.
+    membership: Receiver<()>,
     ended: Notifications,
 }
 
@@ -80,14 +87,19 @@ impl RunningWorker {
             WorkerLoop::new(execution, outputs, of_loop, log, style, waker).map_err(setup)?;
         let (notifier, ended) = pair().map_err(setup)?;
         let named = |name: &str| thread::Builder::new().name(name.to_owned());
-        let of_membership = named("membership").spawn(move || membership.run()).map_err(setup)?;
+        let (over, is_over) = channel();
+        let keep = move || {
+            let _over: Sender<()> = over;
+            membership.run();
+        };
+        named("membership").spawn(keep).map_err(setup)?;
         let work = move || {
             // Polling fails where the system has no memory left: what runs is ended with this thread.
             let _ = worker.run();
             notifier.notify();
         };
-        let of_loop = named("worker").spawn(work).map_err(setup)?;
-        Ok(RunningWorker { stop, threads: vec![of_loop, of_membership], ended })
+        let work = named("worker").spawn(work).map_err(setup)?;
+        Ok(RunningWorker { stop, work, membership: is_over, ended })
     }
 
     /// Asks for its end, with this patience. Asked again, what runs is killed at once.
@@ -100,11 +112,11 @@ impl RunningWorker {
         &self.ended
     }
 
-    /// Waits until it has left the pool.
+    /// Waits until it has left the pool, [`END_WAIT`] at most after the end of what ran: a database that does
+    /// not answer is told nothing, and takes the worker for lost.
     pub fn join(self) {
-        for thread in self.threads {
-            // A panic is on standard error.
-            let _ = thread.join();
-        }
+        // A panic is on standard error.
+        let _ = self.work.join();
+        let _ = self.membership.recv_timeout(END_WAIT);
     }
 }

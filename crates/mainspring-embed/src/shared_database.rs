@@ -157,7 +157,7 @@ fn make_folder(given: Option<PathBuf>, identity: &str) -> Result<Folder, Error> 
 }
 
 impl Tenure {
-    /// Starts what carries runs out here, whoever plans them.
+    /// Starts what carries runs out here, for any planner.
     fn begin_work(&self) -> Result<RunningWorker, Error> {
         let host = host_name();
         let labels = [("host", &host), ("name", &host)];

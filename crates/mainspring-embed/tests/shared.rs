@@ -211,13 +211,9 @@ fn commands_work_where_the_jobs_are_not_owned(database: &Database) {
     let again = second.once("step").key("by sql").payload(&6).submit().unwrap();
     assert!(!again.is_new, "{again:?}");
     wait_until(|| second.runs_of(again.job(), 1).unwrap().iter().any(|run| run.state == RunState::Succeeded));
-    // What no handler can have is kept with its reason.
-    assert!(
-        database
-            .psql("mainspring", r#"SELECT mainspring.submit('{"handler": {"name": "a b"}}')"#)
-            .status
-            .success()
-    );
+    // What cannot be done is kept with its reason.
+    let wrong = r#"SELECT mainspring.submit('{"handler": {"name": "step"}, "policies": "nonsense=1"}')"#;
+    assert!(database.psql("mainspring", wrong).status.success());
     wait_until(|| database.ask("SELECT count(*) FROM mainspring.inbox WHERE refusal <> ''") == "1");
     second.shutdown(LONG).unwrap();
     let _ = fs::remove_dir_all(&folder);

@@ -129,7 +129,7 @@ pub struct Start {
     pub not_before: Option<Timestamp>,
     /// What to do. The timeout is in its policies, and the executor keeps it.
     pub work: Arc<Work>,
-    /// Greater than that of each start that was decided in an earlier batch, whoever planned it. What a run
+    /// Greater than that of each start that was decided in an earlier batch, by any planner. What a run
     /// writes to may refuse an older one by it.
     pub fence: u64,
 }

@@ -99,7 +99,8 @@ fn end(minute: i64, state: RunState) -> Operation {
 }
 
 fn report(id: WorkerId, number: u64, minute: i64) -> Report {
-    Report { worker: id, number, key: key(minute), attempt: 1, outcome: Some(Outcome::Succeeded), at: at(8) }
+    let (key, outcome) = (key(minute), Outcome::Succeeded);
+    Report { worker: id, number, key, attempt: 1, outcome, retry_at: None, at: at(8) }
 }
 
 /// Each call of the workers' table once: where another role has laid traps for names, none is stepped into.
@@ -113,7 +114,7 @@ pub(crate) fn workers_do_all(database: &Database, url: &str) {
     pool.worker.renew(id, &MemberState::default(), LASTS).unwrap();
     pool.worker.report(id, &[report(id, 1, 1)]).unwrap();
     assert_eq!(pool.planner.reports(&[(id, 0)]).unwrap().len(), 1);
-    pool.planner.forget_reports(&fence, &[(id, 1)]).unwrap();
+    pool.planner.forget_reports(&fence).unwrap();
     assert_eq!(pool.planner.list().unwrap().len(), 1);
     assert_eq!(pool.planner.declare_lost(&fence, id).unwrap(), LostWorker::Present);
     pool.worker.leave(id).unwrap();
@@ -176,7 +177,7 @@ fn who_plans_no_more_declares_nobody_lost_and_kills_nothing() {
     let kill = Kill { key: key(1), attempt: 1 };
     assert!(matches!(pool.planner.declare_lost(&old, id), Err(StoreError::Fenced)));
     assert!(matches!(pool.planner.kill(&old, id, &kill), Err(StoreError::Fenced)));
-    assert!(matches!(pool.planner.forget_reports(&old, &[(id, 9)]), Err(StoreError::Fenced)));
+    assert!(matches!(pool.planner.forget_reports(&old), Err(StoreError::Fenced)));
     assert_eq!(pool.planner.list().unwrap().len(), 1);
     let new = other.fence(lease).unwrap();
     assert!(pool.planner.kill(&new, id, &kill).unwrap());
@@ -293,25 +294,29 @@ fn a_kill_is_asked_for_until_the_attempt_has_ended_and_of_no_other_attempt() {
 }
 
 #[test]
-fn reports_are_told_in_order_once_each_and_are_there_until_they_are_forgotten() {
+fn reports_are_told_in_order_once_each_and_are_there_until_what_follows_is_on_record() {
     let Some(database) = Database::start() else { return };
     let mut pool = Pool::new(&database, &database.url());
     let mut other = Members::of_worker(&Location::parse(&database.url()).unwrap()).unwrap();
     let (id, fence) = (pool.id, pool.fence());
     let second = other.join(&member("other"), LASTS).unwrap().id;
-    let mine: Vec<Report> = (1..=3).map(|number| report(id, number, 10)).collect();
+    pool.begin(1, "{}");
+    // Only the first is of an attempt that runs by the records.
+    let mine: Vec<Report> =
+        (1..=3).map(|number| report(id, number, i64::try_from(number).unwrap())).collect();
+    let late = Report { outcome: Outcome::Killed, retry_at: Some(at(30)), ..report(second, 1, 20) };
     pool.worker.report(id, &mine[..2]).unwrap();
-    other.report(second, &[Report { outcome: None, ..report(second, 1, 20) }]).unwrap();
+    other.report(second, std::slice::from_ref(&late)).unwrap();
     // The answer was lost, and the next is told with it.
     pool.worker.report(id, &mine).unwrap();
     let found = pool.planner.reports(&[]).unwrap();
-    let expected = [&mine[..], &[Report { outcome: None, ..report(second, 1, 20) }]].concat();
+    let expected = [&mine[..], std::slice::from_ref(&late)].concat();
     assert_eq!(found, expected);
-    let after = pool.planner.reports(&[(id, 2)]).unwrap();
-    assert_eq!(after, expected[2..]);
-    pool.planner.forget_reports(&fence, &[(id, 2)]).unwrap();
-    assert_eq!(pool.planner.reports(&[]).unwrap(), expected[2..]);
-    pool.planner.forget_reports(&fence, &[(id, 3), (second, 1)]).unwrap();
+    assert_eq!(pool.planner.reports(&[(id, 2)]).unwrap(), expected[2..]);
+    pool.planner.forget_reports(&fence).unwrap();
+    assert_eq!(pool.planner.reports(&[]).unwrap(), expected[..1], "its end is not on record");
+    assert_eq!(pool.end(1, RunState::Succeeded), [Answer::New]);
+    pool.planner.forget_reports(&fence).unwrap();
     assert_eq!(pool.planner.reports(&[]).unwrap(), []);
 }
 

@@ -31,7 +31,7 @@ struct Row {
     assertions: usize,
 }
 
-const ROWS: [Row; 10] = [
+const ROWS: [Row; 11] = [
     Row {
         crates: &["mainspring-queue", "mainspring"],
         lines: 12_200,
@@ -62,6 +62,8 @@ const ROWS: [Row; 10] = [
         assertions: 0,
     },
     Row { crates: &["mainspring-server"], lines: 10_670, goal: 7_500, bools: 30, assertions: 11 },
+    // A server's part in a pool, from which serve and embed are made.
+    Row { crates: &["mainspring-cluster"], lines: 600, goal: 1_800, bools: 0, assertions: 0 },
     Row { crates: &["mainspring-web"], lines: 7_790, goal: 4_900, bools: 2, assertions: 5 },
     Row { crates: &["mainspring-embed"], lines: 3_530, goal: 2_600, bools: 1, assertions: 0 },
     Row { crates: &["mainspring-cli"], lines: 8_700, goal: 5_600, bools: 6, assertions: 4 },

@@ -1,7 +1,7 @@
 //! `mainspring serve --store`: one of several servers that share a database.
 //!
 //! ```text
-//!  a worker, from the start to the end          runs what the planner assigns to it, wherever that is
+//!  a worker, from the start to the end          runs what any planner assigns to it
 //!  stand by ── a lease ──▶ the planner's loop ── the lease is lost ──▶ stand by
 //! ```
 //!

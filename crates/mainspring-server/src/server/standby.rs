@@ -30,6 +30,9 @@ use mainspring_store::{Directory, DirectoryError};
 /// How often the lease is asked for where nothing says when it may be free.
 const ASK_INTERVAL: Duration = Duration::from_secs(1);
 
+/// The longest time between two questions, however long the lease of the other lasts.
+const ASK_MAX: Duration = Duration::from_secs(5);
+
 /// How much later than it may be free it is asked for: of several that ask, each a little later.
 const ASK_DELAY: Duration = Duration::from_millis(20);
 
@@ -81,7 +84,7 @@ pub fn wait(
             }
             Err(error) if passes(&error) => {
                 if let StoreError::Held { left, .. } = &error {
-                    pause = *left + ASK_DELAY;
+                    pause = (*left + ASK_DELAY).min(ASK_MAX);
                 }
                 reason(&error)
             }

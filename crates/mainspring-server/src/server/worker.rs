@@ -1,4 +1,4 @@
-//! The loop of a worker: a server of a pool that carries runs out, whoever plans them.
+//! The loop of a worker: a server of a pool that carries runs out, for any planner.
 //!
 //! ```text
 //!  membership ── start, kill, lost ──▶ WorkerLoop ── ends, outputs ──▶ membership
