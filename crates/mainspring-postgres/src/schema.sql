@@ -307,15 +307,14 @@ BEGIN
         END LOOP;
         ops := ARRAY(SELECT u FROM unnest(ops) AS u WHERE u.place <> ALL (taken));
     END IF;
-    INSERT INTO mainspring.pending (due, number, name, is_named, key, submitted, kind, body, policies, work_group, priority)
+    INSERT INTO mainspring.pending
         SELECT u.once_due, u.number, u.job, u.is_named, u.key, u.at, u.kind, u.body, u.policies, u.work_group, u.priority
         FROM unnest(ops) AS u;
     t.pending := t.pending + cardinality(ops);
     IF is_new THEN
         RETURN t;
     END IF;
-    INSERT INTO mainspring.once_key (key, due, number, name)
-        SELECT u.key, u.once_due, u.number, u.job FROM unnest(ops) AS u WHERE u.key IS NOT NULL;
+    INSERT INTO mainspring.once_key SELECT u.key, u.once_due, u.number, u.job FROM unnest(ops) AS u WHERE u.key IS NOT NULL;
     IF FOUND THEN
         -- The first under the key, and no other: that may be of other work, and is refused.
         DELETE FROM mainspring.inbox AS i USING unnest(ops) AS u, LATERAL (
@@ -358,9 +357,7 @@ BEGIN
             ops := ARRAY(SELECT u FROM unnest(ops) AS u WHERE u.place <> ALL (found));
         END IF;
     END IF;
-    INSERT INTO mainspring.open_run (job, nominal, series, cause, state, attempt, due, planned, started, ended, outcome, reason,
-            span_last, span_count, span_is_exact, kind, body, policies, work_group, priority, deaths, forgiven, worker, document,
-            assigned)
+    INSERT INTO mainspring.open_run
         SELECT u.job, u.nominal, u.series, u.cause, u.state, u.attempt, u.due, u.planned, u.started, u.ended, u.outcome, u.reason,
             u.span_last, u.span_count, u.span_is_exact, u.kind, u.body, u.policies, u.work_group, u.priority, u.deaths, u.forgiven,
             u.worker, u.document, CASE WHEN u.document IS NOT NULL THEN nextval('mainspring.assigned') END
@@ -369,8 +366,7 @@ BEGIN
     t.open := t.open + opened;
     t.runs := t.runs + cardinality(ops);
     IF opened < cardinality(ops) THEN
-        INSERT INTO mainspring.history (job, nominal, series, cause, state, attempt, due, planned, started, ended, outcome, reason,
-                span_last, span_count, span_is_exact, kind, body, policies, work_group, priority, deaths, forgiven, worker)
+        INSERT INTO mainspring.history
             SELECT u.job, u.nominal, u.series, u.cause, u.state, u.attempt, u.due, u.planned, u.started, u.ended, u.outcome,
                 u.reason, u.span_last, u.span_count, u.span_is_exact, u.kind, u.body, u.policies, u.work_group, u.priority,
                 u.deaths, u.forgiven, u.worker FROM unnest(ops) AS u WHERE u.state NOT IN ('scheduled', 'queued', 'running');
@@ -458,9 +454,7 @@ BEGIN
             u.outcome, u.reason, r.span_last, r.span_count, r.span_is_exact, r.kind, r.body, r.policies, r.work_group, r.priority,
             u.deaths, r.forgiven, r.worker
     ), kept AS (
-        INSERT INTO mainspring.history (job, nominal, series, cause, state, attempt, due, planned, started, ended, outcome, reason,
-            span_last, span_count, span_is_exact, kind, body, policies, work_group, priority, deaths, forgiven, worker)
-        SELECT o.job, o.nominal, o.series, o.cause, o.state, o.attempt, o.due, o.planned, o.started, o.at, o.outcome, o.reason,
+        INSERT INTO mainspring.history SELECT o.job, o.nominal, o.series, o.cause, o.state, o.attempt, o.due, o.planned, o.started, o.at, o.outcome, o.reason,
             o.span_last, o.span_count, o.span_is_exact, o.kind, o.body, o.policies, o.work_group, o.priority, o.deaths, o.forgiven,
             o.worker FROM over AS o
     ) SELECT coalesce(array_agg(o.place), '{}'), count(*) FILTER (WHERE o.cause = 'once'), array_agg(ROW(o.job, o.cause = 'once',
@@ -476,61 +470,48 @@ BEGIN
     RETURN CASE WHEN cardinality(done) < cardinality(ops) THEN mainspring.explain(ops, done, t, 'end') ELSE t END;
 END $$;
 
--- Other changes of state. The state that follows is NULL where it may not. How the last attempt ended is kept apart from now on.
+-- Other changes of state. The state that follows is NULL where it may not. A row is taken out and put where it belongs then; how the
+-- last attempt ended is kept apart from now on.
 CREATE FUNCTION mainspring.commit_moves(ops mainspring.operation[], t mainspring.tally) RETURNS mainspring.tally
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     done int8[];
+    moved mainspring.history[];
     changes mainspring.change[];
     opened int8;
     buried int8;
 BEGIN
-    WITH found AS MATERIALIZED (
-        SELECT u.place, u.state, u.due, u.at, u.reason, u.forgiven = 1 AS is_forgiven, u.from_state,
-            u.from_state IN ('scheduled', 'queued', 'running') AS was_open, u.state IN ('scheduled', 'queued', 'running') AS is_open,
-            f.at AS row_place, f.r
-        FROM unnest(ops) AS u, LATERAL (
-            SELECT r.ctid AS at, ROW(r.job, r.nominal, r.series, r.cause, r.state, r.attempt, r.due, r.planned, r.started, r.ended,
-                r.outcome, r.reason, r.span_last, r.span_count, r.span_is_exact, r.kind, r.body, r.policies, r.work_group, r.priority,
-                r.deaths, r.forgiven, r.worker)::mainspring.history AS r
-            FROM mainspring.open_run AS r WHERE r.job = u.job AND r.nominal = u.nominal AND r.series = u.series
-            UNION ALL SELECT r.ctid, r FROM mainspring.history AS r
-            WHERE r.job = u.job AND r.nominal = u.nominal AND r.series = u.series OFFSET 0) AS f
-        WHERE (f.r).state = u.from_state AND u.state IS NOT NULL
-    ), past AS (
-        INSERT INTO mainspring.past_attempt (job, nominal, series, number, started, ended, state, outcome)
-        SELECT (f.r).job, (f.r).nominal, (f.r).series, (f.r).attempt, (f.r).started, (f.r).ended, (f.r).state, (f.r).outcome
-            FROM found AS f WHERE 0 < (f.r).attempt AND NOT f.was_open ON CONFLICT DO NOTHING
-    ), stays_open AS (
-        UPDATE mainspring.open_run AS r SET state = f.state, due = f.due, reason = f.reason FROM found AS f
-            WHERE r.ctid = f.row_place AND f.was_open AND f.is_open
-    ), stays_over AS (
-        UPDATE mainspring.history AS r SET state = f.state, due = f.due, reason = f.reason, ended = f.at FROM found AS f
-            WHERE r.ctid = f.row_place AND NOT f.was_open AND NOT f.is_open
-    ), closed AS (
-        DELETE FROM mainspring.open_run AS r USING found AS f WHERE r.ctid = f.row_place AND f.was_open AND NOT f.is_open
-    ), opened AS (
-        DELETE FROM mainspring.history AS r USING found AS f WHERE r.ctid = f.row_place AND NOT f.was_open AND f.is_open
+    WITH open AS (
+        DELETE FROM mainspring.open_run AS r USING unnest(ops) AS u, LATERAL (SELECT f.ctid AS place FROM mainspring.open_run AS f
+            WHERE f.job = u.job AND f.nominal = u.nominal AND f.series = u.series AND f.state = u.from_state
+                AND u.state IS NOT NULL OFFSET 0) AS f
+        WHERE r.ctid = f.place
+        RETURNING u AS o, ROW(r.job, r.nominal, r.series, r.cause, r.state, r.attempt, r.due, r.planned, r.started, r.ended, r.outcome,
+            r.reason, r.span_last, r.span_count, r.span_is_exact, r.kind, r.body, r.policies, r.work_group, r.priority, r.deaths,
+            r.forgiven, r.worker)::mainspring.history AS r
     ), over AS (
-        INSERT INTO mainspring.history (job, nominal, series, cause, state, attempt, due, planned, started, ended, outcome, reason,
-            span_last, span_count, span_is_exact, kind, body, policies, work_group, priority, deaths, forgiven, worker)
-        SELECT (f.r).job, (f.r).nominal, (f.r).series, (f.r).cause, f.state, (f.r).attempt, f.due, (f.r).planned, (f.r).started, f.at,
-            (f.r).outcome, f.reason, (f.r).span_last, (f.r).span_count, (f.r).span_is_exact, (f.r).kind, (f.r).body, (f.r).policies,
-            (f.r).work_group, (f.r).priority, (f.r).deaths, (f.r).forgiven, (f.r).worker
-            FROM found AS f WHERE f.was_open AND NOT f.is_open
-    ), open AS (
-        INSERT INTO mainspring.open_run (job, nominal, series, cause, state, attempt, due, planned, started, ended, outcome, reason,
-            span_last, span_count, span_is_exact, kind, body, policies, work_group, priority, deaths, forgiven, worker)
-        SELECT (f.r).job, (f.r).nominal, (f.r).series, (f.r).cause, f.state, (f.r).attempt, f.due, (f.r).planned, (f.r).started,
-            (f.r).ended, (f.r).outcome, f.reason, (f.r).span_last, (f.r).span_count, (f.r).span_is_exact, (f.r).kind, (f.r).body,
-            (f.r).policies, (f.r).work_group, (f.r).priority, (f.r).deaths,
-            CASE WHEN f.is_forgiven THEN (f.r).attempt ELSE (f.r).forgiven END, (f.r).worker
-            FROM found AS f WHERE NOT f.was_open AND f.is_open
+        DELETE FROM mainspring.history AS r USING unnest(ops) AS u, LATERAL (SELECT f.ctid AS place FROM mainspring.history AS f
+            WHERE f.job = u.job AND f.nominal = u.nominal AND f.series = u.series AND f.state = u.from_state
+                AND u.state IS NOT NULL OFFSET 0) AS f
+        WHERE r.ctid = f.place RETURNING u AS o, r
+    ), past AS (
+        INSERT INTO mainspring.past_attempt
+            SELECT r.job, r.nominal, r.series, r.attempt, r.started, r.ended, r.state, r.outcome
+            FROM (SELECT (f.r).* FROM over AS f) AS r WHERE 0 < r.attempt ON CONFLICT DO NOTHING
+    ), found AS (
+        SELECT f.was_open, (f.o).*, (f.o).state IN ('scheduled', 'queued', 'running') AS is_open, f.r
+            FROM (SELECT true AS was_open, open.* FROM open UNION ALL SELECT false, over.* FROM over) AS f
     ) SELECT coalesce(array_agg(f.place), '{}'), coalesce(sum(f.is_open::int - f.was_open::int), 0),
             coalesce(sum((f.state = 'dead')::int - (f.from_state = 'dead')::int), 0),
-            array_agg(ROW((f.r).job, (f.r).cause = 'once', (NOT f.is_open AND f.state <> 'dead')::int
-                - (NOT f.was_open AND f.from_state <> 'dead')::int, NULL)::mainspring.change)
-        INTO done, opened, buried, changes FROM found AS f;
+            array_agg(ROW(f.job, (f.r).cause = 'once', (NOT f.is_open AND f.state <> 'dead')::int
+                - (NOT f.was_open AND f.from_state <> 'dead')::int, NULL)::mainspring.change),
+            array_agg(ROW(f.job, f.nominal, f.series, (f.r).cause, f.state, (f.r).attempt, f.due, (f.r).planned, (f.r).started,
+                CASE WHEN f.is_open THEN (f.r).ended ELSE f.at END, (f.r).outcome, f.reason, (f.r).span_last, (f.r).span_count,
+                (f.r).span_is_exact, (f.r).kind, (f.r).body, (f.r).policies, (f.r).work_group, (f.r).priority, (f.r).deaths,
+                CASE WHEN f.forgiven = 1 THEN (f.r).attempt ELSE (f.r).forgiven END, (f.r).worker)::mainspring.history)
+        INTO done, opened, buried, changes, moved FROM found AS f;
+    INSERT INTO mainspring.open_run SELECT m.* FROM unnest(moved) AS m WHERE m.state IN ('scheduled', 'queued', 'running');
+    INSERT INTO mainspring.history SELECT m.* FROM unnest(moved) AS m WHERE m.state NOT IN ('scheduled', 'queued', 'running');
     t.open := t.open + opened;
     t.dead := t.dead + buried;
     t := mainspring.count_over(t, changes);
@@ -587,12 +568,9 @@ DECLARE
 BEGIN
     FOR o IN SELECT u.* FROM unnest(ops) AS u LOOP
         SELECT j.source INTO had FROM mainspring.job AS j WHERE j.name = o.job;
-        IF FOUND THEN
-            t.jobs := t.jobs - (had IS NOT NULL)::int;
-            UPDATE mainspring.job AS j SET source = NULL, text = o.details ->> 'text' WHERE j.name = o.job;
-        ELSE
-            t.answers[o.place] := 'M';
-        END IF;
+        t.answers[o.place] := CASE WHEN FOUND THEN 'N' ELSE 'M' END;
+        t.jobs := t.jobs - (had IS NOT NULL)::int;
+        UPDATE mainspring.job AS j SET source = NULL, text = o.details ->> 'text' WHERE j.name = o.job;
     END LOOP;
     RETURN t;
 END $$;
