@@ -99,8 +99,15 @@ fn end(minute: i64, state: RunState) -> Operation {
 }
 
 fn report(id: WorkerId, number: u64, minute: i64) -> Report {
-    let (key, outcome) = (key(minute), Outcome::Succeeded);
-    Report { worker: id, number, key, attempt: 1, outcome, retry_at: None, at: at(8) }
+    Report {
+        worker: id,
+        number,
+        key: key(minute),
+        attempt: 1,
+        outcome: Outcome::Succeeded,
+        retry_at: None,
+        at: at(8),
+    }
 }
 
 /// Each call of the workers' table once: where another role has laid traps for names, none is stepped into.
@@ -294,28 +301,31 @@ fn a_kill_is_asked_for_until_the_attempt_has_ended_and_of_no_other_attempt() {
 }
 
 #[test]
-fn reports_are_told_in_order_once_each_and_are_there_until_what_follows_is_on_record() {
+fn reports_are_told_in_order_once_each_and_are_there_until_what_follows_is_committed() {
     let Some(database) = Database::start() else { return };
     let mut pool = Pool::new(&database, &database.url());
     let mut other = Members::of_worker(&Location::parse(&database.url()).unwrap()).unwrap();
     let (id, fence) = (pool.id, pool.fence());
     let second = other.join(&member("other"), LASTS).unwrap().id;
-    pool.begin(1, "{}");
-    // Only the first is of an attempt that runs by the records.
-    let mine: Vec<Report> =
-        (1..=3).map(|number| report(id, number, i64::try_from(number).unwrap())).collect();
-    let late = Report { outcome: Outcome::Killed, retry_at: Some(at(30)), ..report(second, 1, 20) };
+    for minute in 1..=3 {
+        pool.begin(minute, "{}");
+    }
+    let mine: Vec<Report> = (1..).zip(1..=3).map(|(number, minute)| report(id, number, minute)).collect();
+    let retry_at = Some(at(7));
+    let theirs = Report { outcome: Outcome::TimedOut, retry_at, ..report(second, 1, 20) };
     pool.worker.report(id, &mine[..2]).unwrap();
-    other.report(second, std::slice::from_ref(&late)).unwrap();
+    other.report(second, std::slice::from_ref(&theirs)).unwrap();
     // The answer was lost, and the next is told with it.
     pool.worker.report(id, &mine).unwrap();
-    let found = pool.planner.reports(&[]).unwrap();
-    let expected = [&mine[..], std::slice::from_ref(&late)].concat();
-    assert_eq!(found, expected);
+    let expected = [&mine[..], &[theirs]].concat();
+    assert_eq!(pool.planner.reports(&[]).unwrap(), expected);
     assert_eq!(pool.planner.reports(&[(id, 2)]).unwrap(), expected[2..]);
+    // That of the other is of no attempt that runs there.
+    pool.end(1, RunState::Succeeded);
     pool.planner.forget_reports(&fence).unwrap();
-    assert_eq!(pool.planner.reports(&[]).unwrap(), expected[..1], "its end is not on record");
-    assert_eq!(pool.end(1, RunState::Succeeded), [Answer::New]);
+    assert_eq!(pool.planner.reports(&[]).unwrap(), mine[1..]);
+    pool.end(2, RunState::Succeeded);
+    pool.end(3, RunState::Failed);
     pool.planner.forget_reports(&fence).unwrap();
     assert_eq!(pool.planner.reports(&[]).unwrap(), []);
 }
