@@ -74,7 +74,7 @@ impl PoolExecution {
 
 impl Drop for PoolExecution {
     fn drop(&mut self) {
-        // The thread sees that nobody orders anything any more.
+        // The thread sees that the planner has ended.
         let (kills, _) = channel();
         self.kills = kills;
         self.notifier.notify();

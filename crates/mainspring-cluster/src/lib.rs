@@ -6,9 +6,9 @@
 //!                                                       └────────────────────────┘   reports, its lease
 //! ```
 //!
-//! A server of a pool is a worker from its start to its end. It plans too while it holds the lease of the jobs.
-//! The two know nothing of each other: the planner's own worker is one of many. So a planner that falls ends
-//! no run, and one that comes plans for all that are there.
+//! A server of a pool is a worker from its start to its end. It plans too while it holds the lease of the
+//! jobs. The two know nothing of each other: the planner's own worker is one of many. So a planner that falls
+//! ends no run, and one that comes plans for all that are there.
 //!
 //! A start reaches its worker with the commit that records it, and an end is a row until what follows from it
 //! is committed. So none of them is lost with a server, and none counts twice.

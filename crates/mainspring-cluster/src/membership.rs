@@ -6,8 +6,8 @@
 //!    └─────────────────────────────────────────────┘ as another life
 //! ```
 //!
-//! A worker that leaves waits until the planner has recorded its reports, [`LEAVE_WAIT`] at most: then its row
-//! stays, and the next planner reads them before it takes the worker for lost.
+//! A worker that leaves waits until the planner has recorded its reports, [`LEAVE_WAIT`] at most: then its
+//! row stays, and the next planner reads them before it takes the worker for lost.
 //!
 //! Cost: two sessions of the database; a question for each renewal, each assignment that is told of, and each
 //! batch of reports.
@@ -258,7 +258,8 @@ impl Membership {
         Ok(())
     }
 
-    /// Ends the membership once nothing runs here and the planner has recorded all. Returns whether it is over.
+    /// Ends the membership once nothing runs here and the planner has recorded all. Returns whether it is
+    /// over.
     fn leave(&mut self) -> Result<bool, StoreError> {
         let (Some(life), Some(since)) = (&self.life, self.leaves) else { return Ok(false) };
         if !self.is_empty || !life.unsent.is_empty() {

@@ -53,6 +53,16 @@ pub struct WorkerConfig {
     pub lasts: Duration,
 }
 
+/// The labels of a server: these, and its machine as `host` and, unless `name` is among them, as that.
+pub fn labels_of(host: &str, given: Vec<WorkerLabel>) -> Vec<(WorkerLabel, u32)> {
+    let keys = ["host=", "name="].into_iter();
+    let own = keys.filter(|key| !given.iter().any(|label| label.as_str().starts_with(key)));
+    // What is no word is no label.
+    let own: Vec<WorkerLabel> =
+        own.filter_map(|key| WorkerLabel::new(&format!("{key}{host}")).ok()).collect();
+    own.into_iter().chain(given).map(|label| (label, 0)).collect()
+}
+
 /// A worker that runs.
 #[derive(Debug)]
 pub struct RunningWorker {

@@ -16,9 +16,9 @@ use std::thread;
 use std::time::Duration;
 
 use mainspring_cluster::execution::{PLANNER_LEASE, PoolExecution};
-use mainspring_cluster::worker::{RunningWorker, WORKER_LEASE, WorkerConfig};
+use mainspring_cluster::worker::{RunningWorker, WORKER_LEASE, WorkerConfig, labels_of};
 use mainspring_exec::clock::boot_time;
-use mainspring_job::{Lease, Owner, Store, StoreError, WorkerLabel};
+use mainspring_job::{Lease, Owner, Store, StoreError};
 use mainspring_postgres::{Identity, Inbox, Location, PostgresStore};
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error as ServerError;
@@ -160,14 +160,10 @@ impl Tenure {
     /// Starts what carries runs out here, for any planner.
     fn begin_work(&self) -> Result<RunningWorker, Error> {
         let host = host_name();
-        let labels = [("host", &host), ("name", &host)];
-        let labels = labels.into_iter().filter_map(|(key, value)| {
-            WorkerLabel::new(&format!("{key}={value}")).ok().map(|label| (label, 0))
-        });
         let config = WorkerConfig {
             server: self.identity.server.clone(),
             name: self.owner.name.clone(),
-            labels: labels.collect(),
+            labels: labels_of(&host, Vec::new()),
             host,
             address: self.identity.address.clone(),
             outputs: self.folder.data.output(),

@@ -27,8 +27,8 @@
 //! 5. `load` sees every batch that was committed before, and answers in the order of ids, without gaps up to
 //!    its last row. So does every other question, of every reader.
 //!
-//! The store tells of no new pending jobs. A job comes into it only by a commit of its owner, so the owner knows of it. No job falls between `load` and the timer queue, and no owner looks for the next free
-//! row.
+//! The store tells of no new pending jobs. A job comes into it only by a commit of its owner, so the owner
+//! knows of it. No job falls between `load` and the timer queue, and no owner looks for the next free row.
 //!
 //! | beside that, a store that several servers share will | an embedded one |
 //! |---|---|

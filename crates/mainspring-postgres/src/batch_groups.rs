@@ -5,12 +5,12 @@
 //!  ─▶ round 0: new [a, b]  fire [a]  end [c]  move [c]      round 1: begin [c]
 //! ```
 //!
-//! What touches nothing in common may be done in any order. An operation goes into the first round in which its
-//! kind comes after the kinds of all before it that touch something of it. So the answers are those of the
-//! order in the batch, and a batch of a busy planner is one round, or few.
+//! What touches nothing in common may be done in any order. An operation goes into the first round in which
+//! its kind comes after the kinds of all before it that touch something of it. So the answers are those of
+//! the order in the batch, and a batch of a busy planner is one round, or few.
 //!
-//! What cannot be told from the operation alone, such as which runs a prune drops, parts the batch: what stands
-//! before it is done before, and what stands after it is done after.
+//! What cannot be told from the operation alone, such as which runs a prune drops, parts the batch: what
+//! stands before it is done before, and what stands after it is done after.
 //!
 //! Cost: a look into a map for each thing that an operation touches.
 //!
@@ -21,8 +21,8 @@ use std::collections::HashMap;
 use mainspring_job::{Cause, JobName, OnceId, Operation, Run, RunKey};
 
 /// The kinds, in the order in which a round does them: that of a life, so that many lives fit into one round.
-/// A submission is new where nothing can be in its place, and a run is fired where only its own job can be: so
-/// nothing is looked for.
+/// A submission is new where nothing can be in its place, and a run is fired where only its own job can be:
+/// so nothing is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum OperationKind {
     New,
@@ -89,8 +89,8 @@ impl OperationKind {
         }
     }
 
-    /// Whether it parts a batch: it touches what only the database knows. Several of one kind that follow each
-    /// other are done one after another.
+    /// Whether it parts a batch: it touches what only the database knows. Several of one kind that follow
+    /// each other are done one after another.
     const fn is_parting(self) -> bool {
         matches!(self, OperationKind::Withdraw | OperationKind::Prune)
     }
@@ -123,7 +123,8 @@ enum Thing<'o> {
     Key(&'o str),
     /// How far a job is.
     Mark(&'o JobName),
-    /// The row of a job, which comes with its first definition. Runs touch it too, and not each other by that.
+    /// The row of a job, which comes with its first definition. Runs touch it too, and not each other by
+    /// that.
     Job(&'o JobName),
 }
 

@@ -8,10 +8,10 @@
 //!                                                        └─────────────────────────────────────────────────────────────┘
 //! ```
 //!
-//! All of the database is `src/schema.sql`. A batch is one call of the function `commit` there: a statement for
-//! each operation from here would cost a round trip for each, and a transaction of several statements can be
-//! left open by a client that is stopped in it. So a commit of a thousand operations is one round trip, and no
-//! pooler can separate its parts.
+//! All of the database is `src/schema.sql`. A batch is one call of the function `commit` there: a statement
+//! for each operation from here would cost a round trip for each, and a transaction of several statements can
+//! be left open by a client that is stopped in it. So a commit of a thousand operations is one round trip,
+//! and no pooler can separate its parts.
 //!
 //! Cost: a round trip for each commit, renewal and question; see [`store`] for what is measured.
 //!

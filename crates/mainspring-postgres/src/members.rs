@@ -6,8 +6,9 @@
 //!  planner  list ─────┴─▶ declare_lost            commit, kill ◀── End, Begin .. ◀── reports ◀─────┘
 //! ```
 //!
-//! A life of a worker has a number that never comes again and a lease of its own, which the database judges by
-//! its clock. A worker that is declared lost is not there any more: its renewals and its reports are refused.
+//! A life of a worker has a number that never comes again and a lease of its own, which the database judges
+//! by its clock. A worker that is declared lost is not there any more: its renewals and its reports are
+//! refused.
 //!
 //! An assignment is in the row of the open run, so it is there from the commit that begins the attempt to the
 //! end of the attempt, and costs no row of its own: an entry of an index when it begins, and nothing when it
@@ -15,11 +16,11 @@
 //!
 //! A worker counts its reports itself, and sends them in order. So the database has no number that is given
 //! early and seen late, and a report that is sent again is there once. What the planner does with a report is
-//! done once by itself: the end of an attempt is answered with `Gone` the second time. So no transaction joins
-//! the two.
+//! done once by itself: the end of an attempt is answered with `Gone` the second time. So no transaction
+//! joins the two.
 //!
-//! Cost: a round trip for each call. A report that wakes the planner waits for other commits that tell something:
-//! PostgreSQL has those one after another.
+//! Cost: a round trip for each call. A report that wakes the planner waits for other commits that tell
+//! something: PostgreSQL has those one after another.
 //!
 //! Does not choose a worker, and does not decide who is lost: the planner does both.
 
@@ -182,8 +183,8 @@ impl Members {
         self.connection.notifier()
     }
 
-    /// Waits until there may be something new, at most so long. Returns whether there may be. Through a pooler
-    /// in transaction mode the wait is over when its time is.
+    /// Waits until there may be something new, at most so long. Returns whether there may be. Through a
+    /// pooler in transaction mode the wait is over when its time is.
     pub fn wait(&mut self, longest: Duration) -> bool {
         self.connection.wait(longest)
     }
@@ -191,7 +192,7 @@ impl Members {
     /// A new life of a worker, whose lease lasts so long. From here on this session hears what is for it.
     ///
     /// # Errors
-    /// When the database does not answer; `Unknown` if it may be there, as a life that nobody leads.
+    /// When the database does not answer; `Unknown` if it may be there, as a life that no worker leads.
     pub fn join(&mut self, member: &Member, lasts: Duration) -> Result<MemberLease, StoreError> {
         let sql = "INSERT INTO mainspring.worker (server, name, host, address, version, labels, capacity, is_leaving, until)
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp() + $9 * interval '1 ms')
@@ -247,8 +248,9 @@ impl Members {
         self.connection.call("list workers", sql, &[])?.iter().map(present).collect()
     }
 
-    /// Has the database forget a worker whose lease ran out a second ago. Only reports that it sent before are
-    /// there afterwards, and none comes any more: what it was assigned, and has no report of, never ends there.
+    /// Has the database forget a worker whose lease ran out a second ago. Only reports that it sent before
+    /// are there afterwards, and none comes any more: what it was assigned, and has no report of, never ends
+    /// there.
     ///
     /// # Errors
     /// `Fenced` when the caller plans no more.
@@ -268,8 +270,8 @@ impl Members {
         })
     }
 
-    /// What a worker is to start, after one that it knows (0: from the first), in the order of commits: at most
-    /// `limit` and [`MAX_PAGE`]. What has ended is not among them.
+    /// What a worker is to start, after one that it knows (0: from the first), in the order of commits: at
+    /// most `limit` and [`MAX_PAGE`]. What has ended is not among them.
     ///
     /// # Errors
     /// When they cannot be read.
@@ -329,8 +331,8 @@ impl Members {
         rows.iter().map(|row| attempt_of(row).map(|(key, attempt)| Kill { key, attempt })).collect()
     }
 
-    /// Tells the planner how attempts ended: all of a worker, or none. What was told before under its number is
-    /// not told twice.
+    /// Tells the planner how attempts ended: all of a worker, or none. What was told before under its number
+    /// is not told twice.
     ///
     /// # Errors
     /// `Fenced` when it was declared lost, or has left; `Unknown` if they may be there: send them again.

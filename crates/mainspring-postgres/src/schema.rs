@@ -9,7 +9,8 @@
 //!
 //! With a release its steps are frozen. What comes then is a step of its own, in which all that is there
 //! stays: a server of the version before may run while it is made and afterwards. A step adds, and what it
-//! would change gets a new name. `floor` in the table `planner` is the oldest version whose programs may go on.
+//! would change gets a new name. `floor` in the table `planner` is the oldest version whose programs may go
+//! on.
 //!
 //! Cost: one round trip to see that all is there.
 //!

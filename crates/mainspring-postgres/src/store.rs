@@ -11,8 +11,8 @@
 //! planner has that number, and the answers are beside it, or nothing was done.
 //!
 //! Cost: a round trip for each call. A commit holds the row of the planner while it is done, which is what a
-//! server that wants to take the lease waits for. A cycle of a one-shot job (submitted, started, ended) writes
-//! five rows, and seven with a retry; an assignment to a worker is in one of them.
+//! server that wants to take the lease waits for. A cycle of a one-shot job (submitted, started, ended)
+//! writes five rows, and seven with a retry; an assignment to a worker is in one of them.
 //!
 //! Does not judge leases: the database does, by its own clock. How long a planner may rest on its lease it
 //! counts itself, from before it asked.

@@ -1,4 +1,5 @@
-//! Four servers, two that plan and two that carry out, each with relays of its own before the two places where the database may be.
+//! Four servers, two that plan and two that carry out, each with relays of its own before the two places
+//! where the database may be.
 //!
 //! ```text
 //!  server ─┬─▶ relay ─▶ the database

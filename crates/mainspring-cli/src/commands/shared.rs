@@ -5,8 +5,8 @@
 //!  stand by ── a lease ──▶ the planner's loop ── the lease is lost ──▶ stand by
 //! ```
 //!
-//! Cost: see the loop in [`server`](mainspring_server::server), and [`mainspring_cluster`]; a server that does
-//! not plan asks the database for the lease each second.
+//! Cost: see the loop in [`server`](mainspring_server::server), and [`mainspring_cluster`]; a server that
+//! does not plan asks the database for the lease each second.
 //!
 //! Does not share the data directory: each server has its own, for its socket and the output of its runs.
 
@@ -21,7 +21,7 @@ use std::thread;
 use std::time::Duration;
 
 use mainspring_cluster::execution::{PLANNER_LEASE, PoolExecution};
-use mainspring_cluster::worker::{RunningWorker, WORKER_LEASE, WorkerConfig};
+use mainspring_cluster::worker::{RunningWorker, WORKER_LEASE, WorkerConfig, labels_of};
 use mainspring_job::{Lease, Owner, Store, StoreError, WorkerLabel};
 use mainspring_postgres::{Identity, Location, PostgresStore, Releases};
 
@@ -104,7 +104,7 @@ struct Member<'m> {
 
 impl<'m> Member<'m> {
     /// The first time people are told what is wrong with the address; later an outage passes.
-    fn open(location: &'m Location, data: &DataDirectory, plans: bool) -> Result<Member<'m>, Error> {
+    fn open(location: &'m Location, data: &DataDirectory) -> Result<Member<'m>, Error> {
         let (owner, machine) = shared_owner();
         let identity =
             Identity { address: data.directory().display().to_string(), machine, ..Identity::default() };
@@ -113,7 +113,7 @@ impl<'m> Member<'m> {
         // What is written into a database that is too new may mean something else there.
         let asks = if opened.is_none() { ProxyTarget::Nobody } else { ProxyTarget::Owner };
         let standing = StandbyState::new(location, data, &owner.name, asks).map_err(Error::Store)?;
-        Ok(Member { location, owner, identity, opened, plans, standing: Arc::new(standing) })
+        Ok(Member { location, owner, identity, opened, plans: true, standing: Arc::new(standing) })
     }
 
     /// What it is as a worker.
@@ -124,22 +124,13 @@ impl<'m> Member<'m> {
         given: Vec<WorkerLabel>,
     ) -> Result<WorkerConfig, Error> {
         let host = host_name();
-        let mut labels: Vec<(WorkerLabel, u32)> = Vec::new();
-        for (key, value) in [("host", &host), ("name", &host)] {
-            let is_given = given.iter().any(|label| label.as_str().starts_with(&format!("{key}=")));
-            // A name of a machine is a word.
-            labels.extend(
-                WorkerLabel::new(&format!("{key}={value}")).ok().filter(|_| !is_given).map(|it| (it, 0)),
-            );
-        }
-        labels.extend(given.into_iter().map(|label| (label, 0)));
         let log = standard_output().map_err(|source| Error::Setup { what: "the log", source })?;
         Ok(WorkerConfig {
             server: self.identity.server.clone(),
             name: self.owner.name.clone(),
+            labels: labels_of(&host, given),
             host,
             address: data.directory().display().to_string(),
-            labels,
             outputs: data.output(),
             log,
             style,
@@ -204,7 +195,8 @@ pub(super) fn serve(
 ) -> Result<Exit, Error> {
     let directory = take(data).map_err(Error::Directory)?;
     let PoolPart { execution, labels, plans, stopping } = part;
-    let mut member = Member::open(location, data, plans)?;
+    let mut member = Member::open(location, data)?;
+    member.plans = plans;
     let config = member.worker(data, style, labels)?;
     let worker = execution.map(|execution| RunningWorker::start(location, config, execution)).transpose()?;
     let mut http_listener = HttpListener::default();

@@ -1,4 +1,5 @@
-//! Remembers that the owner has not taken a request in time: most likely it is dead, and its lease is not over.
+//! Remembers that the owner has not taken a request in time: most likely it is dead, and its lease is not
+//! over.
 //!
 //! ```text
 //!  a question is not taken ─▶ add: epoch, rest of the lease ─▶ is_silent

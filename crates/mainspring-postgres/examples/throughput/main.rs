@@ -6,8 +6,9 @@
 //! ```
 //!
 //! Both are on one PostgreSQL of the run's own, over its socket, with `synchronous_commit` and `fsync` on.
-//! Queues that delete or keep what is done are tried once with several worker counts and batch sizes. Then the best of each are measured in turns, and the ratio in
-//! the middle counts: a machine that others use is fast for some seconds, and then slow.
+//! Queues that delete or keep what is done are tried once with several worker counts and batch sizes. Then
+//! the best of each are measured in turns, and the ratio in the middle counts: a machine that others use is
+//! fast for some seconds, and then slow.
 //!
 //! With `statements` as the second argument only the store is measured. Then `pg_stat_statements` says how
 //! long each statement of its functions takes, the longest first, and what WAL it writes.

@@ -98,29 +98,39 @@ pub fn wait(
             listener = Some(listen(data)?);
         }
         let until = Moment::now();
-        loop {
+        while !is_stopped {
             let left = pause.saturating_sub(Moment::now().since(until));
-            if left.is_zero() {
+            if left.is_zero()
+                || answer_clients(&signals, listener.as_ref(), notifications, left, |client| {
+                    answer(client, &text);
+                })?
+            {
                 break;
             }
-            let of_clients = listener.as_ref().map(AsFd::as_fd);
-            let readable: Vec<BorrowedFd<'_>> =
-                signals.fds().into_iter().chain(of_clients).chain([notifications.as_fd()]).collect();
-            let ready = wait_for_any(&readable, &[], &[], Some(left)).map_err(setup("polling"))?;
             signals.clear_child();
             let _ = signals.is_reload_asked();
             is_stopped = 0 < signals.stop_requests();
-            if is_stopped {
-                break;
-            }
-            if let Some((stream, _)) = listener.as_ref().and_then(|listener| listener.accept().ok()) {
-                answer(stream, &text);
-            }
-            if ready.contains(&notifications.as_fd().as_raw_fd()) {
-                break;
-            }
         }
     }
+}
+
+/// Waits for a client, a signal or a notification, at most so long. Returns whether a notification came.
+fn answer_clients(
+    signals: &Signals,
+    listener: Option<&UnixListener>,
+    notifications: &Notifications,
+    longest: Duration,
+    answer: impl Fn(UnixStream),
+) -> Result<bool, Error> {
+    let setup = |what| move |source| Error::Setup { what, source };
+    let of_clients = listener.map(AsFd::as_fd);
+    let readable: Vec<BorrowedFd<'_>> =
+        signals.fds().into_iter().chain(of_clients).chain([notifications.as_fd()]).collect();
+    let ready = wait_for_any(&readable, &[], &[], Some(longest)).map_err(setup("polling"))?;
+    if let Some((stream, _)) = listener.and_then(|listener| listener.accept().ok()) {
+        answer(stream);
+    }
+    Ok(ready.contains(&notifications.as_fd().as_raw_fd()))
 }
 
 /// Whether what a store says may be over when it is asked again.

@@ -9,7 +9,7 @@
 //! |---|---|
 //! | is fresh | goes on, and more starts |
 //! | is old: two thirds of its length without a renewal | is asked to end, and nothing starts; `on_lease_loss = "leave"` goes on |
-//! | is over, or the planner has taken the worker for lost | is killed or left, and is reported to nobody; then the worker joins as another |
+//! | is over, or the planner has taken the worker for lost | is killed or left, and is not reported; then the worker joins as another |
 //!
 //! The planner may be anywhere and may fall: nothing here ends by that, and what ends meanwhile is reported
 //! to the next one.
