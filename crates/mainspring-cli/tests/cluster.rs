@@ -140,7 +140,7 @@ fn a_run_goes_on_at_its_worker_when_the_planner_is_killed() {
     other.begins();
     assert_eq!(pids.map(is_gone), [false; 2], "the fall of a planner ends no run");
     other.says(&["show", "later"], "pending");
-    other.says(&["list"], "running");
+    other.says(&["list"], "long   active");
     other.says(&["cancel", "long"], "");
     worker.running.wait_for(&["long", "end "]);
     until(&database, "SELECT state FROM mainspring.history WHERE job = 'long'", "cancelled");

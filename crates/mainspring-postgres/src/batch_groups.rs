@@ -133,7 +133,7 @@ type Place = (usize, OperationKind);
 
 /// Says of each thing when it was last touched.
 #[derive(Default)]
-struct Touched<'o> {
+struct TouchedRuns<'o> {
     last: HashMap<Thing<'o>, Place>,
     /// When something was last done to a run of a job.
     runs: HashMap<&'o JobName, Place>,
@@ -151,7 +151,7 @@ pub(super) struct Group {
 
 /// The groups of a batch, in the order in which they are done, where such numbers were given before.
 pub(super) fn groups(operations: &[Operation], mut given: GivenNumbers) -> Vec<Group> {
-    let mut touched = Touched::default();
+    let mut touched = TouchedRuns::default();
     let mut placed: Vec<(Place, usize)> = operations
         .iter()
         .enumerate()
@@ -168,7 +168,7 @@ pub(super) fn groups(operations: &[Operation], mut given: GivenNumbers) -> Vec<G
     groups.into_iter().map(|(_, group)| group).collect()
 }
 
-impl<'o> Touched<'o> {
+impl<'o> TouchedRuns<'o> {
     /// Where an operation is done.
     fn place(&mut self, operation: &'o Operation, kind: OperationKind) -> Place {
         match kind {

@@ -48,7 +48,7 @@ pub use copy::PostgresCopy;
 pub use inbox::{Entry, Inbox};
 pub use location::Location;
 pub use members::{
-    Assigned, Kill, LostWorker, Member, MemberLease, MemberState, Members, PresentMember, Report,
+    Kill, LostWorker, Member, MemberLease, MemberState, Members, PlacedAssignment, PresentMember, Report,
 };
 pub use outputs::Outputs;
 pub use reader::{HeldLease, PostgresReader};

@@ -126,7 +126,7 @@ pub enum LostWorker {
 
 /// An assignment, and its place in the order of all.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Assigned {
+pub struct PlacedAssignment {
     /// Greater than that of each that was committed before.
     pub number: u64,
     /// What to start.
@@ -280,7 +280,7 @@ impl Members {
         id: WorkerId,
         after: u64,
         limit: usize,
-    ) -> Result<Vec<Assigned>, StoreError> {
+    ) -> Result<Vec<PlacedAssignment>, StoreError> {
         let sql = "SELECT job, nominal, series, attempt, assigned, document FROM mainspring.open_run
             WHERE worker = $1 AND assigned > $2 AND state = 'running' ORDER BY worker, assigned LIMIT $3";
         let page = Value::Int(i64::try_from(limit.min(MAX_PAGE)).unwrap_or(i64::MAX));
@@ -290,7 +290,7 @@ impl Members {
             let (key, attempt) = attempt_of(row)?;
             let document = read(row.get(5)).into_owned();
             let assignment = Assignment::new(id, key, attempt, document);
-            Ok(Assigned { number: unsigned(row.get(4)), assignment })
+            Ok(PlacedAssignment { number: unsigned(row.get(4)), assignment })
         };
         rows.iter().map(assigned).collect()
     }
@@ -393,7 +393,7 @@ impl Members {
     /// # Errors
     /// `Fenced` when the caller plans no more.
     pub fn forget_reports(&mut self, planner: &Fence) -> Result<(), StoreError> {
-        // The row of the planner is not held, lest a commit wait for this: whoever plans by now, it is done.
+        // The row of the planner is not held, lest a commit wait for this: it is done for any planner.
         let sql = "WITH p AS MATERIALIZED (SELECT FROM mainspring.planner WHERE epoch = $1 AND token = $2::uuid),
             gone AS (DELETE FROM mainspring.report AS r USING p WHERE NOT EXISTS (SELECT FROM mainspring.open_run AS o
                 WHERE o.job = r.job AND o.nominal = r.nominal AND o.series = r.series AND o.attempt = r.attempt

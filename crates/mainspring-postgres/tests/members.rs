@@ -85,7 +85,7 @@ impl Pool {
     /// The minutes of what the worker has to start after a number.
     fn assigned(&mut self, after: u64) -> Vec<(u64, i64, String)> {
         let found = self.worker.assignments(self.id, after, 100).unwrap();
-        let parts = |one: mainspring_postgres::Assigned| {
+        let parts = |one: mainspring_postgres::PlacedAssignment| {
             let Assignment { key, document, .. } = one.assignment;
             (one.number, key.nominal.as_second() / 60, document)
         };

@@ -46,7 +46,7 @@ fn what_a_transaction_submits_is_there_if_it_commits_and_never_otherwise() {
     order(2, "ROLLBACK");
     let mut inbox = Inbox::of_owner(&Location::parse(&database.url()).unwrap()).unwrap();
     let [(key, request)] = &asked(&mut inbox)[..] else { panic!("one was submitted") };
-    assert_eq!(key, "order-1");
+    assert_eq!(key, "send-mail/order-1", "a key is its handler's");
     assert_eq!((&request["command"], &request["handler"]["name"]), (&"submit".into(), &"send-mail".into()));
 }
 

@@ -1,4 +1,4 @@
-//! What goes by retention, and what stays of a job: by count and by age, of its own and of one-shot jobs.
+//! Retention: the runs that go and those that stay of a job, by count and by age, of its own and of one-shot jobs.
 
 use mainspring_job::{Answer, Batch, Cause, Operation, Outcome, Reader, Run, RunKey, RunState};
 

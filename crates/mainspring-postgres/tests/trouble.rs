@@ -277,13 +277,13 @@ fn servers_takeovers_refused_writes_and_the_inbox_are_told_in_one_document() {
     assert!(matches!(one.commit(old, &plan(1)), Err(StoreError::Fenced)));
     let text = other.cluster().unwrap().unwrap();
     let found: serde_json::Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(found["owner"], "other");
+    assert_eq!(found["planner"], "other");
     assert_eq!(found["takeovers"], serde_json::json!({ "clean": 1, "unclean": 1 }));
     assert_eq!((&found["fenced"], &found["inbox_waiting"]), (&1.into(), &1.into()));
     // The planner carries nothing out, and the other is no worker.
     assert_eq!(found["servers"].as_array().unwrap().len(), 1);
     assert_eq!(
-        (&found["servers"][0]["name"], &found["servers"][0]["is_owner"]),
+        (&found["servers"][0]["name"], &found["servers"][0]["is_planner"]),
         (&"other".into(), &true.into())
     );
     assert_eq!(found["database"]["synchronous_commit"], "on");

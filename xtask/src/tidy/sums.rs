@@ -65,7 +65,8 @@ const ROWS: [Row; 11] = [
     // A server's part in a pool, from which serve and embed are made.
     Row { crates: &["mainspring-cluster"], lines: 600, goal: 1_800, bools: 0, assertions: 0 },
     Row { crates: &["mainspring-web"], lines: 7_790, goal: 4_900, bools: 2, assertions: 5 },
-    Row { crates: &["mainspring-embed"], lines: 3_530, goal: 2_600, bools: 1, assertions: 0 },
+    // Raised: a program of a pool is a worker from its start to its end, beside planning.
+    Row { crates: &["mainspring-embed"], lines: 3_590, goal: 2_600, bools: 1, assertions: 0 },
     Row { crates: &["mainspring-cli"], lines: 8_700, goal: 5_600, bools: 6, assertions: 4 },
     Row { crates: &["mainspring-lab", "xtask"], lines: 11_090, goal: 7_000, bools: 5, assertions: 0 },
 ];
