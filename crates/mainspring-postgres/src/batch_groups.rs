@@ -250,3 +250,108 @@ fn things(operation: &Operation) -> ([Option<Thing<'_>>; 4], Option<&JobName>) {
         | Operation::Audit(_) => ([None, None, None, None], None),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use mainspring_job::jiff::Timestamp;
+    use mainspring_job::{Action, Mark, Once, Run, RunState, Work};
+
+    use super::*;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn once(number: u64) -> Once {
+        let id = OnceId { due: at(60), number: (1 << 40) + number };
+        Once::new(id, at(0), Work::new(Action::new("mail", "{}").unwrap()))
+    }
+
+    fn fired(once: &Once) -> Operation {
+        Operation::Fire { id: once.id, run: once.run(RunState::Queued, once.id.due, at(0)) }
+    }
+
+    fn key(job: &str, second: i64) -> RunKey {
+        RunKey::new(job.parse().unwrap(), at(second))
+    }
+
+    fn planned(key: &RunKey) -> Operation {
+        Operation::Plan(Run::new(key.clone(), Cause::Trigger, RunState::Queued, at(0), at(0)))
+    }
+
+    fn begun(key: &RunKey, attempt: u32) -> Operation {
+        Operation::Begin { key: key.clone(), attempt, at: at(1), worker: None }
+    }
+
+    fn ended(key: &RunKey, attempt: u32) -> Operation {
+        let (key, at) = (key.clone(), at(2));
+        let state = RunState::Failed;
+        Operation::End { key, attempt, state, at, outcome: None, crashes: 0, reason: None }
+    }
+
+    fn moved(key: &RunKey) -> Operation {
+        let (from, to) = (RunState::Failed, RunState::Scheduled);
+        Operation::Move { key: key.clone(), from, to, due: at(3), at: at(2), reason: None }
+    }
+
+    fn pruned(job: Option<&str>) -> Operation {
+        Operation::Prune { job: job.map(|job| job.parse().unwrap()), keep: 1, before: at(0) }
+    }
+
+    /// Kinds with the places of their operations in the batch.
+    fn shown(operations: &[Operation]) -> String {
+        let given = GivenNumbers { epoch: 1, last: 0 };
+        let groups = groups(operations, given).into_iter();
+        groups.map(|group| format!("{} {:?}", group.kind.name(), group.indices)).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn lives_that_have_nothing_in_common_are_one_round_and_an_attempt_after_another_is_a_second() {
+        let (a, b, c) = (once(1), once(2), key("c", 1));
+        let batch =
+            [Operation::Submit(a.clone()), fired(&a), Operation::Submit(b.clone()), ended(&c, 1), moved(&c)];
+        assert_eq!(shown(&batch), "new [0, 2] fire [1] end [3] move [4]");
+        let again = [ended(&c, 1), moved(&c), begun(&c, 2), ended(&c, 2), begun(&key("d", 1), 1)];
+        assert_eq!(shown(&again), "begin [4] end [0] move [1] begin [2] end [3]");
+        let twice = [begun(&c, 1), begun(&c, 1), planned(&c)];
+        assert_eq!(shown(&twice), "begin [0] begin [1] plan [2]");
+    }
+
+    #[test]
+    fn a_prune_parts_a_batch_and_others_beside_it_do_not_wait_for_each_other() {
+        let (c, d) = (key("c", 1), key("d", 1));
+        let batch = [ended(&c, 1), pruned(Some("c")), pruned(None), ended(&d, 1), planned(&key("c", 2))];
+        assert_eq!(shown(&batch), "end [0] prune [1, 2] plan [4] end [3]");
+    }
+
+    #[test]
+    fn only_what_nothing_can_stand_in_the_place_of_is_new() {
+        let named = |number| {
+            let mut once = once(number);
+            once.name = "named".parse().unwrap();
+            once
+        };
+        let keyed = |number| {
+            let mut once = once(number);
+            once.key = Some("k".to_owned());
+            Operation::Submit(once)
+        };
+        let mut earlier = once(4);
+        earlier.id.number = 7;
+        let [first, again] = [once(1), once(1)].map(Operation::Submit);
+        let all = [first, again, Operation::Submit(named(2)), keyed(3), Operation::Submit(earlier)];
+        assert_eq!(shown(&all), "new [0] submit [1, 2, 3, 4]");
+        // A name and a key that were taken in the batch are, whatever comes between.
+        let more = [Operation::Submit(named(8)), fired(&named(8)), Operation::Submit(named(10))];
+        assert_eq!(shown(&more), "submit [0] plan [1] submit [2]");
+        assert_eq!(shown(&[keyed(9), keyed(11)]), "submit [0] submit [1]");
+    }
+
+    #[test]
+    fn a_definition_comes_after_the_runs_before_it_and_before_those_after_it() {
+        let mark = Mark::new("c".parse().unwrap(), at(0), "@daily".to_owned());
+        let define = Operation::Define { mark: mark.clone(), source: String::new(), text: String::new() };
+        let batch = [ended(&key("c", 1), 1), define, Operation::Mark(mark), ended(&key("c", 2), 1)];
+        assert_eq!(shown(&batch), "end [0] define [1] mark [2] end [3]");
+    }
+}

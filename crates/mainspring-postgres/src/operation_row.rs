@@ -299,7 +299,7 @@ impl RowWriter<'_> {
     fn document(&mut self, document: Option<&Value>) {
         self.column(
             &Type::JSONB,
-            document.map(|value| format!("\u{1}{value}")).as_ref().map(|text| text.as_bytes()),
+            document.map(|value| format!("\u{1}{value}")).as_ref().map(String::as_bytes),
         );
     }
 }

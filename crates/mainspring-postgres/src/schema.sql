@@ -638,6 +638,15 @@ BEGIN
     RETURN t;
 END $$;
 
+-- Whether all is paused: the last one counts.
+CREATE FUNCTION mainspring.commit_pause(ops mainspring.operation[], t mainspring.tally) RETURNS mainspring.tally
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    UPDATE mainspring.planner AS p SET is_paused = m.is_paused, pause_until = m.pause_until, pause_note = m.pause_note
+        FROM jsonb_populate_record(NULL::mainspring.planner, ops[cardinality(ops)].details) AS m;
+    RETURN t;
+END $$;
+
 -- Applies a batch once, and renews the lease. The operations are in the order in which they are done: those of one kind that touch
 -- nothing in common stand together, and `p_lasts` says where each such group ends. A batch before the last is a request that was given
 -- up and comes late; one that leaves a number out follows batches that this database never got. Both are refused.
@@ -664,27 +673,15 @@ BEGIN
         FOR i IN 1 .. cardinality(p_kinds) LOOP
             ops := p_operations[before + 1 : p_lasts[i]];
             before := p_lasts[i];
-            CASE p_kinds[i]
-                WHEN 'new' THEN t := mainspring.commit_submits(ops, t, true);
-                WHEN 'submit' THEN t := mainspring.commit_submits(ops, t, false);
-                WHEN 'fire' THEN t := mainspring.commit_runs(ops, t, true);
-                WHEN 'plan' THEN t := mainspring.commit_runs(ops, t, false);
-                WHEN 'withdraw' THEN t := mainspring.commit_withdrawals(ops, t);
-                WHEN 'begin' THEN t := mainspring.commit_begins(ops, t);
-                WHEN 'clear' THEN t := mainspring.commit_clears(ops, t);
-                WHEN 'end' THEN t := mainspring.commit_ends(ops, t);
-                WHEN 'move' THEN t := mainspring.commit_moves(ops, t);
-                WHEN 'define' THEN t := mainspring.commit_definitions(ops, t);
-                WHEN 'mark' THEN t := mainspring.commit_marks(ops, t, false);
-                WHEN 'rewind' THEN t := mainspring.commit_marks(ops, t, true);
-                WHEN 'forget' THEN t := mainspring.commit_forgets(ops, t);
-                WHEN 'prune' THEN t := mainspring.commit_prunes(ops, t);
-                WHEN 'audit' THEN t := mainspring.commit_audits(ops, t);
-                WHEN 'pause' THEN
-                    -- The last one counts.
-                    UPDATE mainspring.planner AS p SET is_paused = m.is_paused, pause_until = m.pause_until, pause_note = m.pause_note
-                        FROM jsonb_populate_record(NULL::mainspring.planner, ops[cardinality(ops)].details) AS m;
-            END CASE;
+            t := CASE p_kinds[i]
+                WHEN 'new' THEN mainspring.commit_submits(ops, t, true) WHEN 'submit' THEN mainspring.commit_submits(ops, t, false)
+                WHEN 'fire' THEN mainspring.commit_runs(ops, t, true) WHEN 'plan' THEN mainspring.commit_runs(ops, t, false)
+                WHEN 'withdraw' THEN mainspring.commit_withdrawals(ops, t) WHEN 'begin' THEN mainspring.commit_begins(ops, t)
+                WHEN 'clear' THEN mainspring.commit_clears(ops, t) WHEN 'end' THEN mainspring.commit_ends(ops, t)
+                WHEN 'move' THEN mainspring.commit_moves(ops, t) WHEN 'define' THEN mainspring.commit_definitions(ops, t)
+                WHEN 'mark' THEN mainspring.commit_marks(ops, t, false) WHEN 'rewind' THEN mainspring.commit_marks(ops, t, true)
+                WHEN 'forget' THEN mainspring.commit_forgets(ops, t) WHEN 'prune' THEN mainspring.commit_prunes(ops, t)
+                WHEN 'audit' THEN mainspring.commit_audits(ops, t) WHEN 'pause' THEN mainspring.commit_pause(ops, t) END;
         END LOOP;
         answers := array_to_string(t.answers, ' ');
         -- They have something to start, or had it before.
@@ -737,8 +734,7 @@ REVOKE EXECUTE ON FUNCTION mainspring.submit FROM PUBLIC;
 -- The servers and the database, as a document.
 CREATE FUNCTION mainspring.cluster(p_is_pooled bool) RETURNS text LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
     SELECT jsonb_build_object(
-        'planner', s.owner,
-        'lease_left_ms', CASE WHEN s.owner = '' THEN 0
+        'planner', s.owner, 'lease_left_ms', CASE WHEN s.owner = '' THEN 0
             ELSE greatest(0, extract(epoch FROM s.until - clock_timestamp()) * 1000)::int8 END,
         'servers', (SELECT coalesce(jsonb_agg(m.server ORDER BY m.server ->> 'name', m.server ->> 'address'), '[]') FROM (
             SELECT jsonb_build_object('id', w.id, 'name', w.name, 'host', w.host, 'address', w.address, 'version', w.version,
@@ -753,12 +749,9 @@ CREATE FUNCTION mainspring.cluster(p_is_pooled bool) RETURNS text LANGUAGE sql S
         'inbox_waiting', (SELECT count(*) FROM mainspring.inbox AS i WHERE i.refusal = '' AND NOT i.is_taken),
         'inbox_refused', (SELECT count(*) FROM mainspring.inbox AS i WHERE i.refusal <> ''),
         'inbox_oldest_ms', (SELECT greatest(0, extract(epoch FROM clock_timestamp() - min(i.at)) * 1000)::int8
-            FROM mainspring.inbox AS i WHERE i.refusal = '' AND NOT i.is_taken),
-        'database', jsonb_build_object(
-            'version', current_setting('server_version'),
-            'synchronous_commit', current_setting('synchronous_commit'),
-            'role', quote_ident(current_user),
-            'standbys', (SELECT count(*) FROM pg_stat_replication),
+            FROM mainspring.inbox AS i WHERE i.refusal = '' AND NOT i.is_taken), 'database', jsonb_build_object(
+            'version', current_setting('server_version'), 'synchronous_commit', current_setting('synchronous_commit'),
+            'role', quote_ident(current_user), 'standbys', (SELECT count(*) FROM pg_stat_replication),
             'synchronous_standbys', (SELECT count(*) FROM pg_stat_replication AS r WHERE r.sync_state IN ('sync', 'quorum')),
             'wants_synchronous', current_setting('synchronous_standby_names') <> '',
             -- Without pg_read_all_stats a role sees NULL of others.
@@ -773,8 +766,7 @@ CREATE FUNCTION mainspring.cluster(p_is_pooled bool) RETURNS text LANGUAGE sql S
                 UNION ALL SELECT r.xmin FROM pg_replication_slots AS r) AS x (xmin)),
             'dead_rows', (SELECT coalesce(sum(t.n_dead_tup), 0)::int8 FROM pg_stat_user_tables AS t WHERE t.schemaname = 'mainspring'),
             'live_rows', (SELECT coalesce(sum(t.n_live_tup), 0)::int8 FROM pg_stat_user_tables AS t WHERE t.schemaname = 'mainspring'),
-            'may_migrate', has_schema_privilege('mainspring', 'CREATE'),
-            'is_pooled', p_is_pooled,
+            'may_migrate', has_schema_privilege('mainspring', 'CREATE'), 'is_pooled', p_is_pooled,
             -- Where another role may create what a session, or a pooler's, looks for.
             'others_create_in', (SELECT coalesce(jsonb_agg(p.place ORDER BY p.place), '[]') FROM (
                 SELECT 'the schema ' || n.nspname, n.nspowner, coalesce(n.nspacl, acldefault('n', n.nspowner))

@@ -285,7 +285,7 @@ fn a_kill_is_asked_for_until_the_attempt_has_ended_and_of_no_other_attempt() {
     let kill = Kill { key: key(1), attempt: 1 };
     for _ in 0..2 {
         assert!(pool.planner.kill(&fence, id, &kill).unwrap());
-        assert_eq!(pool.worker.kills(id).unwrap(), [kill.clone()]);
+        assert_eq!(pool.worker.kills(id).unwrap(), std::slice::from_ref(&kill));
     }
     let retry = Operation::Move {
         key: key(1),
