@@ -133,7 +133,7 @@ type Place = (usize, OperationKind);
 
 /// Says of each thing when it was last touched.
 #[derive(Default)]
-struct TouchedRuns<'o> {
+struct TouchLog<'o> {
     last: HashMap<Thing<'o>, Place>,
     /// When something was last done to a run of a job.
     runs: HashMap<&'o JobName, Place>,
@@ -151,7 +151,7 @@ pub(super) struct Group {
 
 /// The groups of a batch, in the order in which they are done, where such numbers were given before.
 pub(super) fn groups(operations: &[Operation], mut given: GivenNumbers) -> Vec<Group> {
-    let mut touched = TouchedRuns::default();
+    let mut touched = TouchLog::default();
     let mut placed: Vec<(Place, usize)> = operations
         .iter()
         .enumerate()
@@ -168,7 +168,7 @@ pub(super) fn groups(operations: &[Operation], mut given: GivenNumbers) -> Vec<G
     groups.into_iter().map(|(_, group)| group).collect()
 }
 
-impl<'o> TouchedRuns<'o> {
+impl<'o> TouchLog<'o> {
     /// Where an operation is done.
     fn place(&mut self, operation: &'o Operation, kind: OperationKind) -> Place {
         match kind {
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn lives_that_have_nothing_in_common_are_one_round_and_an_attempt_after_another_is_a_second() {
+    fn lives_that_share_nothing_are_one_round_and_an_attempt_after_another_is_a_second() {
         let (a, b, c) = (once(1), once(2), key("c", 1));
         let batch =
             [Operation::Submit(a.clone()), fired(&a), Operation::Submit(b.clone()), ended(&c, 1), moved(&c)];

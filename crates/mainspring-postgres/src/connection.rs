@@ -239,7 +239,7 @@ impl Connection {
     fn try_host(&mut self, config: &Config, longest: Duration) -> Result<(), Option<tokio_postgres::Error>> {
         self.client = None;
         let listen = self.channel.filter(|_| !self.is_pooled).map(|channel| format!("LISTEN {channel}"));
-        let heard = Subscription { notified: Arc::clone(&self.notified), wanted: Arc::clone(&self.wanted) };
+        let heard = Listener { notified: Arc::clone(&self.notified), wanted: Arc::clone(&self.wanted) };
         let tls = self.location.tls();
         let made = self.runtime.block_on(async {
             let client = match tls {
@@ -262,12 +262,12 @@ fn is_refused(error: &tokio_postgres::Error) -> bool {
 }
 
 /// What is to be done with notifications.
-struct Subscription {
+struct Listener {
     notified: Arc<Notify>,
     wanted: Arc<Mutex<String>>,
 }
 
-impl Subscription {
+impl Listener {
     fn hear(&self, told: &str) {
         let wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
         if wanted.is_empty() || *wanted == told {
@@ -280,7 +280,7 @@ impl Subscription {
 async fn begin<T>(
     config: &Config,
     tls: T,
-    heard: Subscription,
+    heard: Listener,
     longest: Duration,
 ) -> Result<Client, Option<tokio_postgres::Error>>
 where

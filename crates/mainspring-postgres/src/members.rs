@@ -393,7 +393,8 @@ impl Members {
     /// # Errors
     /// `Fenced` when the caller plans no more.
     pub fn forget_reports(&mut self, planner: &Fence) -> Result<(), StoreError> {
-        // The row of the planner is not held, lest a commit wait for this: it is done for any planner.
+        // The row of the planner is not held, lest a commit wait for this. What is dropped is done, also if
+        // another plans by now.
         let sql = "WITH p AS MATERIALIZED (SELECT FROM mainspring.planner WHERE epoch = $1 AND token = $2::uuid),
             gone AS (DELETE FROM mainspring.report AS r USING p WHERE NOT EXISTS (SELECT FROM mainspring.open_run AS o
                 WHERE o.job = r.job AND o.nominal = r.nominal AND o.series = r.series AND o.attempt = r.attempt

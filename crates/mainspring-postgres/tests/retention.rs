@@ -1,4 +1,4 @@
-//! Retention: the runs that go and those that stay of a job, by count and by age, of its own and of one-shot jobs.
+//! Retention: what goes by count and by age, of a job and of one-shot jobs, and what is counted of it.
 
 use mainspring_job::{Answer, Batch, Cause, Operation, Outcome, Reader, Run, RunKey, RunState};
 
