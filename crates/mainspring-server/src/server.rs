@@ -72,8 +72,7 @@ mod parser;
 mod peer;
 mod peers;
 mod phase;
-#[cfg(feature = "commands")]
-pub mod program;
+mod program;
 pub mod program_calls;
 mod purpose;
 mod queries;

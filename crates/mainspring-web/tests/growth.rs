@@ -15,7 +15,7 @@ use jiff::tz::TimeZone;
 use mainspring_cron::{Dialect, Expression, ParseError, ParseOptions, Schedule, TimeText};
 use mainspring_file::budget::MAX_MADE_BYTES;
 use mainspring_file::claims::{Claimant, InForce, settle};
-use mainspring_file::crontab::{Format, names};
+use mainspring_file::crontab::Format;
 use mainspring_file::jobfile::PlacedJob;
 use mainspring_file::loaded_file::LoadedFile;
 use mainspring_file::source::{MAX_FILE_BYTES, Source};

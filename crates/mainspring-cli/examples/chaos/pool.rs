@@ -375,7 +375,7 @@ impl Pool {
     /// Waits until all that was acknowledged has ended, and stops the servers.
     pub(crate) fn settle(&mut self) {
         let open =
-            "SELECT (SELECT count(*) FROM mainspring.inbox) + (SELECT count(*) FROM mainspring.pending)
+            "SELECT (SELECT count(*) FROM mainspring.inbox WHERE NOT is_taken AND response IS NULL) + (SELECT count(*) FROM mainspring.pending)
             + (SELECT count(*) FROM mainspring.run WHERE cause = 'once' AND state IN ('scheduled', 'queued', 'running'))";
         let has_ended = || self.ask(open) == "0";
         assert!((0..MAX_TRIES).any(|_| has_ended()), "all ends: see {}", self.folder.display());
