@@ -380,13 +380,6 @@ fn a_server_with_another_clock_starts_jobs_by_that_of_the_database() {
     let _ = fs::remove_dir_all(&folder);
 }
 
-/// Ends these servers, of which no run is asked to end.
-pub(crate) fn stopped(members: Vec<Member>) {
-    for member in members {
-        assert_eq!(member.running.stop().0.code(), Some(0));
-    }
-}
-
 /// How many attempts are beside a run that knows nothing of them. Of one attempt there cannot be two records.
 pub(crate) fn started_twice(database: &Database) -> String {
     database.ask(

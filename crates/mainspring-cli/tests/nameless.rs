@@ -5,7 +5,7 @@ use std::fs;
 use nix::sys::signal::Signal;
 
 use crate::asked::until;
-use crate::cluster::{self, Member, stopped};
+use crate::cluster::{self, Member};
 use crate::test_server::write;
 
 const CRONTAB: &str = "MAILTO=\"\"\n\
@@ -19,6 +19,13 @@ const CRONTAB: &str = "MAILTO=\"\"\n\
 
 /// The names of all jobs of the crontab.
 const NAMES: &str = "SELECT coalesce(string_agg(name, ' ' ORDER BY name), '') FROM mainspring.job WHERE source LIKE '%crontab'";
+
+/// Ends these servers, of which no run is asked to end.
+fn stopped(members: Vec<Member>) {
+    for member in members {
+        assert_eq!(member.running.stop().0.code(), Some(0));
+    }
+}
 
 #[test]
 fn a_crontab_without_names_that_is_in_force_is_not_told_as_another() {

@@ -9,18 +9,25 @@
 //! A worker that leaves waits until the planner has recorded its reports, [`LEAVE_WAIT`] at most: then its
 //! row stays, and the next planner reads them before it takes the worker for lost.
 //!
-//! Cost: two sessions of the database; a question for each renewal, each assignment that is told of, and each
-//! batch of reports.
+//! What is its own by the records is compared with what it knows at each renewal. So an assignment that it
+//! was not told of is found, and a report is made again that a database has lost which went back in time.
+//!
+//! Cost: two sessions of the database; two questions for each renewal, one for each assignment that is told
+//! of, and one for each batch of reports. What is its own is read whole with each renewal.
 //!
 //! Does not run anything: the [`WorkerLoop`](mainspring_server::server::worker::WorkerLoop) does.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::mpsc::TryRecvError;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use mainspring_action::body::Body;
 use mainspring_exec::clock::{Moment, boot_time};
-use mainspring_job::{KeptOutput, LeaseDeadlines, MAX_PAGE, OutputKeeper, RunKey, StoreError, WorkerId};
+use mainspring_job::{
+    Assignment, Failure, KeptOutput, LeaseDeadlines, MAX_PAGE, Outcome, OutputKeeper, RunKey, StoreError,
+    WorkerId,
+};
 use mainspring_postgres::{Location, Member, Members, Outputs, PostgresReader, Report};
 use mainspring_server::server::output::path;
 use mainspring_server::server::output_upload::{fetch, kept_output};
@@ -34,6 +41,9 @@ const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// How long it is waited before a database is asked again that does not answer.
 const TRY_WAIT: Duration = Duration::from_millis(250);
 
+/// How long a report may be on record without what follows from it before it is made again.
+const REPEAT_WAIT: Duration = Duration::from_secs(5);
+
 /// How long a worker that leaves waits for the planner to record what it reported.
 const LEAVE_WAIT: Duration = Duration::from_secs(5);
 
@@ -45,11 +55,46 @@ struct Life {
     renewed: Duration,
     /// The last assignment that was handed over.
     last_assigned: u64,
+    /// Its own is to be compared with the records.
+    compares: bool,
+    /// The attempts that were handed over, until they are its own no more by the records; with the report of
+    /// each that has ended, and when that was sent.
+    attempts: HashMap<(RunKey, u32), Option<(Report, Moment)>>,
     /// The attempts that the loop was told to end.
     killed: HashSet<(RunKey, u32)>,
     /// How many reports it has made.
     report_count: u64,
     unsent: Vec<Report>,
+}
+
+impl Life {
+    fn new(id: WorkerId, renewed: Duration) -> Life {
+        let (attempts, killed, unsent) = (HashMap::new(), HashSet::new(), Vec::new());
+        Life { id, renewed, last_assigned: 0, compares: false, attempts, killed, report_count: 0, unsent }
+    }
+
+    fn report(&mut self, key: RunKey, attempt: u32, outcome: Outcome, retry_at: Option<Timestamp>) {
+        self.report_count += 1;
+        let (worker, number, now) = (self.id, self.report_count, Moment::now());
+        let report = Report { worker, number, key, attempt, outcome, retry_at, at: now.wall };
+        self.attempts.insert((report.key.clone(), attempt), Some((report.clone(), now)));
+        self.unsent.push(report);
+    }
+
+    /// These are its own by the records. What has ended and is not among them is on record; of what is among
+    /// them for long the report was lost.
+    fn compare(&mut self, own: &HashSet<(RunKey, u32)>) {
+        self.attempts.retain(|attempted, ended| ended.is_none() || own.contains(attempted));
+        self.killed.retain(|attempted| own.contains(attempted));
+        let now = Moment::now();
+        for (report, sent) in self.attempts.values_mut().flatten() {
+            if REPEAT_WAIT <= now.since(*sent) {
+                self.report_count += 1;
+                (report.number, *sent) = (self.report_count, now);
+                self.unsent.push(report.clone());
+            }
+        }
+    }
 }
 
 /// See the head of this file.
@@ -161,9 +206,7 @@ impl Membership {
             life.killed.remove(&(key.clone(), attempt));
             let kept = output.and_then(|output| kept_output(key.clone(), &output).ok());
             self.unkept.extend(kept);
-            life.report_count += 1;
-            let (worker, number, at) = (life.id, life.report_count, Moment::now().wall);
-            life.unsent.push(Report { worker, number, key, attempt, outcome, retry_at, at });
+            life.report(key, attempt, outcome, retry_at);
         }
     }
 
@@ -177,17 +220,14 @@ impl Membership {
             let sent = boot_time();
             let joined = self.members.join(&self.member, lasts)?;
             self.link.lease.renewed_at(sent);
-            let (killed, unsent) = (HashSet::new(), Vec::new());
-            let life =
-                Life { id: joined.id, renewed: sent, last_assigned: 0, killed, report_count: 0, unsent };
-            self.life = Some(life);
+            self.life = Some(Life::new(joined.id, sent));
             self.link.notify();
         }
         let Some(life) = &mut self.life else { return Ok(false) };
         if LeaseDeadlines::of(lasts).renew <= boot_time().saturating_sub(life.renewed) {
             let sent = boot_time();
             self.members.renew(life.id, &self.member.state, lasts)?;
-            life.renewed = sent;
+            (life.renewed, life.compares) = (sent, true);
             self.link.lease.renewed_at(sent);
             self.link.notify();
         }
@@ -210,10 +250,19 @@ impl Membership {
     /// Hands what was assigned over to the loop.
     fn hand_over(&mut self) -> Result<(), StoreError> {
         let Some(life) = &mut self.life else { return Ok(()) };
-        let assigned = self.members.assignments(life.id, life.last_assigned, MAX_PAGE)?;
-        let has_some = !assigned.is_empty();
+        let compares = std::mem::take(&mut life.compares);
+        let after = if compares { 0 } else { life.last_assigned };
+        let assigned = self.members.assignments(life.id, after, MAX_PAGE)?;
+        let is_all = compares && assigned.len() < MAX_PAGE;
+        let mut own = HashSet::new();
         for each in assigned {
-            life.last_assigned = each.number;
+            let attempted = (each.assignment.key.clone(), each.assignment.attempt);
+            life.last_assigned = life.last_assigned.max(each.number);
+            own.insert(attempted.clone());
+            if life.attempts.contains_key(&attempted) {
+                continue;
+            }
+            life.attempts.insert(attempted, None);
             match document::read(&each.assignment) {
                 Ok(start) => {
                     if let Ok(Body::Mail(mail)) = Body::decode(&start.work.action)
@@ -224,20 +273,17 @@ impl Membership {
                     }
                     // The loop has ended only if this thread is to end.
                     let _ = self.link.news.send(MembershipNews::Start(Box::new(start)));
+                    self.link.notify();
                 }
                 Err(why) => {
-                    let (key, attempt) = (each.assignment.key, each.assignment.attempt);
-                    life.report_count += 1;
-                    let outcome = mainspring_job::Outcome::Failed(mainspring_job::Failure::NotStarted(
-                        format!("this worker does not understand what the planner says of it: {why}"),
-                    ));
-                    let (worker, number, at) = (life.id, life.report_count, Moment::now().wall);
-                    life.unsent.push(Report { worker, number, key, attempt, outcome, retry_at: None, at });
+                    let text = format!("this worker does not understand what the planner says of it: {why}");
+                    let Assignment { key, attempt, .. } = each.assignment;
+                    life.report(key, attempt, Outcome::Failed(Failure::NotStarted(text)), None);
                 }
             }
         }
-        if has_some {
-            self.link.notify();
+        if is_all {
+            life.compare(&own);
         }
         Ok(())
     }
@@ -280,5 +326,32 @@ impl Membership {
         self.link.lease.end();
         let _ = self.link.news.send(MembershipNews::Lost);
         self.link.notify();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_is_made_again_while_its_attempt_runs_by_the_records_and_is_forgotten_then() {
+        let mut life = Life::new(WorkerId(7), Duration::ZERO);
+        let attempted =
+            |minute: u8| (format!("j@2026-11-21T03:{minute:02}:00Z").parse::<RunKey>().unwrap(), 1);
+        life.attempts.insert(attempted(1), None);
+        for minute in [2, 3] {
+            life.report(attempted(minute).0, 1, Outcome::Succeeded, None);
+        }
+        life.unsent.clear();
+        let own = HashSet::from([attempted(1), attempted(3)]);
+        life.compare(&own);
+        assert_eq!(life.unsent, [], "it was sent a moment ago");
+        assert_eq!(life.attempts.keys().cloned().collect::<HashSet<_>>(), own);
+        let (_, sent) = life.attempts.get_mut(&attempted(3)).unwrap().as_mut().unwrap();
+        sent.monotonic -= REPEAT_WAIT;
+        life.compare(&own);
+        assert_eq!(life.unsent.iter().map(|report| report.number).collect::<Vec<_>>(), [3]);
+        life.compare(&own);
+        assert_eq!(life.unsent.len(), 1, "and again only later");
     }
 }

@@ -122,7 +122,7 @@ impl RunningWorker {
         &self.ended
     }
 
-    /// Waits until it has left the pool, [`END_WAIT`] at most after the end of what ran: a database that does
+    /// Waits until it has left the pool, six seconds at most after the end of what ran: a database that does
     /// not answer is told nothing, and takes the worker for lost.
     pub fn join(self) {
         // A panic is on standard error.

@@ -123,6 +123,11 @@ impl Relay {
         self.state.swallowed.load(Ordering::SeqCst)
     }
 
+    /// Whether some of them are still to come.
+    pub(crate) fn swallows(&self) -> bool {
+        self.state.to_swallow.load(Ordering::SeqCst) != 0
+    }
+
     /// Ends all sessions, and lets none begin.
     pub(crate) fn cut(&self) {
         self.state.is_cut.store(true, Ordering::SeqCst);

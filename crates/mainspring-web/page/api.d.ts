@@ -177,7 +177,7 @@ export interface Cluster {
   clock_ahead_ms: number;
   /** The database. */
   database: Database;
-  /** How often a server was refused a write because another owned the jobs. */
+  /** How often a server was refused a write because another plans. */
   fenced: number;
   /** How long the oldest of what waits has waited. */
   inbox_oldest_ms: number | null;
@@ -187,13 +187,11 @@ export interface Cluster {
   inbox_waiting: number;
   /** How long its lease lasts unless it is renewed; of the server that answers, by its own clock. */
   lease_left_ms: number;
-  /** Which server owns the jobs; empty if none does. */
-  owner: string;
-  /** Those that were there within the hour. */
+  /** Which server plans; empty if none does. */
+  planner: string;
+  /** Those that are there, with what each carries out. */
   servers: Member[];
-  /** Who owns which shard, where the jobs are spread over several; left out where they are not. */
-  shards?: Shard[];
-  /** How often the jobs were taken over, by how the owner before had ended. */
+  /** How often a server began to plan, by how the planner before had ended. */
   takeovers: Record<string, number>;
 }
 
@@ -530,11 +528,21 @@ export interface Limit {
 export interface Member {
   /** Its data directory. */
   address: string;
-  /** Whether it owns the jobs. */
-  is_owner: boolean;
+  /** How many runs it takes at once. */
+  capacity: number;
+  /** Its machine. */
+  host: string;
+  /** Whether it is about to end, so that nothing starts there. */
+  is_leaving: boolean;
+  /** Whether it plans. */
+  is_planner: boolean;
+  /** What it has, each with its level; 0 where levels mean nothing. */
+  labels: Record<string, number>;
   /** Its process and its machine. */
   name: string;
-  /** How long ago it was heard of; it says each five seconds that it is there. */
+  /** How many run at it. */
+  running: number;
+  /** How long ago it was heard of; it says each two and a half seconds that it is there. */
   silent_ms: number;
   /** Its version. */
   version: string;
@@ -896,20 +904,6 @@ export interface Sent {
 /** A run that was dealt with. */
 export interface Settled {
   run: string;
-}
-
-/** A part of the jobs that has an owner of its own. */
-export interface Shard {
-  /** The number of its last owner. */
-  epoch: number;
-  /** Whether the server that answers owns it. */
-  is_here: boolean;
-  /** How long the lease lasts unless it is renewed. */
-  lease_left_ms: number;
-  /** Which server owns it; empty if none does. */
-  owner: string;
-  /** Its number, from 0. */
-  shard: number;
 }
 
 export type SignIn = { token: string } | { code: string };

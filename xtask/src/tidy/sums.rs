@@ -63,7 +63,7 @@ const ROWS: [Row; 11] = [
     },
     Row { crates: &["mainspring-server"], lines: 10_670, goal: 7_500, bools: 30, assertions: 11 },
     // A server's part in a pool, from which serve and embed are made.
-    Row { crates: &["mainspring-cluster"], lines: 610, goal: 1_800, bools: 0, assertions: 0 },
+    Row { crates: &["mainspring-cluster"], lines: 660, goal: 1_800, bools: 0, assertions: 0 },
     Row { crates: &["mainspring-web"], lines: 7_790, goal: 4_900, bools: 2, assertions: 5 },
     // Raised: a program of a pool is a worker from its start to its end, beside planning.
     Row { crates: &["mainspring-embed"], lines: 3_590, goal: 2_600, bools: 1, assertions: 0 },

@@ -7,7 +7,7 @@
 //! Cost: a thread, where the store keeps outputs; of each output its last quarter of a megabyte.
 //!
 //! Does not hold up the loop or the end of the server: what the store does not take within
-//! [`MAX_TRIES`] tries is in the file alone, and so is what runs when the server is killed.
+//! `MAX_TRIES` tries is in the file alone, and so is what runs when the server is killed.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};

@@ -17,7 +17,7 @@
 //! An end is reported when its output is where other servers find it.
 //!
 //! Cost: a turn is a few system calls, and a few for each running process. An idle loop wakes each
-//! [`LOOK_INTERVAL`](super::LOOK_INTERVAL) and with each renewal.
+//! [`LOOK_INTERVAL`] and with each renewal.
 //!
 //! Does not speak to the database: the other end of its [`WorkerLink`] does, on a thread of its own.
 
