@@ -142,7 +142,7 @@ impl Table {
     }
 
     /// Adds a string, or several as a list.
-    fn texts(&mut self, name: &str, values: &[String]) {
+    pub fn texts(&mut self, name: &str, values: &[String]) {
         match values {
             [] => {}
             [value] => self.text(name, value),

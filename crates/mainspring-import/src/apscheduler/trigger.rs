@@ -1,0 +1,197 @@
+//! The keys of a trigger of APScheduler.
+//!
+//! Cost: one look at each key.
+//!
+//! Does not read the job: see [`apscheduler`](super).
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use mainspring_cron::{Every, Expression, ParseOptions};
+
+use super::field::{CronFields, Refusal};
+use crate::facts::When;
+use crate::key::{Key, is, lost, near};
+use crate::table::TableJob;
+use crate::yaml::{Node, Value};
+
+/// The age of a time that is caught up whatever its age: ten years.
+pub(super) const ANY_AGE: Duration = Duration::from_secs(3_650 * 86_400);
+
+/// A job on its way.
+pub(super) type Job = TableJob<JobWords>;
+
+/// What a job says that is judged when all of it is known.
+#[derive(Debug, Default)]
+pub(super) struct JobWords {
+    /// `cron`, `interval` or `date`.
+    pub(super) kind: String,
+    pub(super) function: Option<String>,
+    pub(super) arguments: Vec<String>,
+    fields: BTreeMap<&'static str, String>,
+    period: Duration,
+    run_date: Option<String>,
+}
+
+/// Keys of a trigger.
+pub(super) const TRIGGER_KEYS: &[Key<Job, Node>] = &[
+    is("type", "cron, every, at", kind, "`cron`, `interval` or `date`"),
+    is("year", "cron", |job, node| field(job, "year", node), ""),
+    is("month", "cron", |job, node| field(job, "month", node), ""),
+    is(
+        "day",
+        "cron",
+        |job, node| field(job, "day", node),
+        "`last` is `L`, `3rd fri` is `5#3`, `last fri` is `5L`",
+    ),
+    is(
+        "week",
+        "a comment",
+        |job, node| field(job, "week", node),
+        "the week of the year has no equal: the job is written as a comment",
+    ),
+    is(
+        "day_of_week",
+        "cron",
+        |job, node| field(job, "day_of_week", node),
+        "0 is Monday there: days are written as names; beside `day` both must be, by day_rule = \"and\"",
+    ),
+    is("hour", "cron", |job, node| field(job, "hour", node), ""),
+    is("minute", "cron", |job, node| field(job, "minute", node), ""),
+    is("second", "cron", |job, node| field(job, "second", node), ""),
+    is(
+        "start_date",
+        "start",
+        |job, node| bound(job, node, Bound::Start),
+        "a period counts from 1970 here, and not from it",
+    ),
+    is("end_date", "end", |job, node| bound(job, node, Bound::End), ""),
+    is("timezone", "zone", zone, ""),
+    near("jitter", "jitter", jitter, "a run starts up to this much later, and never earlier"),
+    is("weeks", "every", |job, node| period(job, node, 604_800), "the parts of an interval are added"),
+    is("days", "every", |job, node| period(job, node, 86_400), "24 hours"),
+    is("hours", "every", |job, node| period(job, node, 3_600), ""),
+    is("minutes", "every", |job, node| period(job, node, 60), ""),
+    is("seconds", "every", |job, node| period(job, node, 1), ""),
+    is("run_date", "at", run_date, ""),
+    lost("expression calendar", "it is no key of the triggers of APScheduler 3", "write it as fields"),
+];
+
+/// A bound of a job.
+#[derive(Clone, Copy)]
+enum Bound {
+    Start,
+    End,
+}
+
+fn kind(job: &mut Job, node: &Node) {
+    job.said.kind = job.text(node).unwrap_or_default();
+}
+
+fn field(job: &mut Job, name: &'static str, node: &Node) {
+    // Python's None is a field that is not said.
+    if !matches!(node.value, Value::Null)
+        && let Some(text) = job.text(node)
+    {
+        job.said.fields.insert(name, text);
+    }
+}
+
+fn bound(job: &mut Job, node: &Node, bound: Bound) {
+    if matches!(node.value, Value::Null) {
+        return;
+    }
+    let Some(text) = job.text(node).map(|text| iso(&text)) else { return };
+    match bound {
+        Bound::Start => job.job.start = Some(text),
+        Bound::End => job.job.end = Some(text),
+    }
+}
+
+fn zone(job: &mut Job, node: &Node) {
+    job.job.zone = job.zone(node);
+}
+
+fn seconds(job: &mut Job, node: &Node) -> Option<Duration> {
+    let found = node.text().and_then(|text| text.parse::<f64>().ok());
+    let found = found.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    if found.is_none() {
+        job.findings.problem(&node.place, "expected a number from 0");
+    }
+    found
+}
+
+fn jitter(job: &mut Job, node: &Node) {
+    if let Some(duration) = seconds(job, node) {
+        job.job.policies.jitter = duration.min(mainspring_job::MAX_JITTER);
+    }
+}
+
+fn period(job: &mut Job, node: &Node, unit: u32) {
+    if let Some(count) = seconds(job, node) {
+        let part = count.checked_mul(unit).unwrap_or(Duration::MAX);
+        job.said.period = job.said.period.saturating_add(part);
+    }
+}
+
+fn run_date(job: &mut Job, node: &Node) {
+    job.said.run_date = job.text(node).map(|text| iso(&text));
+}
+
+/// A time of Python's as RFC 3339 has it: with a T, and with seconds.
+fn iso(text: &str) -> String {
+    let text = text.trim().replacen(' ', "T", 1);
+    if text.matches(':').count() == 1 && text.len() == "2026-01-01T00:00".len() { text + ":00" } else { text }
+}
+
+/// Makes a trigger of what was said.
+pub(super) fn finish(job: &mut Job, node: &Node) {
+    if job.findings.has_problem() {
+        return;
+    }
+    let kind = std::mem::take(&mut job.said.kind);
+    match kind.as_str() {
+        "interval" => match Every::new(job.said.period) {
+            Some(every) => job.job.due(When::Every(every.to_string().replace("@every ", ""))),
+            None => {
+                job.findings.problem(&node.place, "the interval has no length, or is longer than a century");
+            }
+        },
+        "date" => match job.said.run_date.take() {
+            Some(date) => job.job.due(When::At(date)),
+            None => job.findings.problem(&node.place, "the trigger has no run_date"),
+        },
+        "cron" => cron(job, node),
+        // A table without a trigger is one of cron if it has its fields.
+        "" if !job.said.fields.is_empty() => cron(job, node),
+        "" => job.findings.problem(&node.place, "the job has no trigger"),
+        other => {
+            let message = format!("the trigger `{other}` is not known here");
+            job.findings.warn(&node.place, message, "say when in the job file");
+            job.job.due(When::Cron("@daily".to_owned()));
+            job.job.switch_off(format!("its trigger is not known here: {other}"));
+        }
+    }
+}
+
+fn cron(job: &mut Job, node: &Node) {
+    let fields = std::mem::take(&mut job.said.fields);
+    match CronFields::of(&fields) {
+        Ok(made) => {
+            let options = ParseOptions::new();
+            match Expression::parse_with(&made.text, &options) {
+                Ok(_) => {
+                    job.job.day_rule = made.has_both_days.then_some("and");
+                    job.job.due(When::Cron(made.text));
+                }
+                Err(error) => job.findings.problem(&node.place, format!("`{}`: {error}", made.text)),
+            }
+        }
+        Err(Refusal::Faulty(message)) => job.findings.problem(&node.place, message),
+        Err(Refusal::NoEqual(message)) => {
+            job.findings.warn(&node.place, message.clone(), "write the times as several expressions of cron");
+            job.job.due(When::Cron("@daily".to_owned()));
+            job.job.switch_off(message);
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Crontabs: each entry is a job, read by the code that serves crontabs.
+//!
+//! Cost: one pass over the file.
+//!
+//! Does not decide which lines are faulty: `mainspring_file::crontab` does.
+//!
+//! Source: crontab(5) of Debian's cron 3.0pl1, and
+//! [that of cronie](https://man7.org/linux/man-pages/man5/crontab.5.html) for `RANDOM_DELAY` and `MAILFROM`.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use jiff::tz::TimeZone;
+use mainspring_action::body::Body;
+use mainspring_cron::Expression;
+use mainspring_file::budget::Budget;
+use mainspring_file::crontab::{Crontab, Format, PlacedEntry, definition, names};
+use mainspring_file::hook;
+use mainspring_file::jobfile::{MAX_JOBS, PlacedJob};
+use mainspring_file::source::Source;
+
+use crate::facts::{JobFacts, When};
+use crate::finding::{Findings, Place};
+use crate::key::{Key, Reader, is, lost, near, read_key, unneeded};
+
+/// A setting that is looked at.
+#[derive(Debug)]
+pub(crate) struct SettingLine {
+    value: String,
+    place: Place,
+}
+
+/// What holds for the entries below a setting.
+#[derive(Debug, Default)]
+pub(crate) struct Settings {
+    findings: Findings,
+    jitter: Duration,
+}
+
+impl Reader for Settings {
+    fn findings(&mut self) -> &mut Findings {
+        &mut self.findings
+    }
+}
+
+/// Settings of a crontab.
+const SETTING_KEYS: &[Key<Settings, SettingLine>] = &[
+    is("SHELL", "interpreter", kept, ""),
+    is("HOME", "cwd, env", kept, ""),
+    is("MAILTO", "mail_output", kept, "addresses; without it no mail is sent"),
+    is("SENDMAIL", "sendmail", kept, "a setting of Mainspring"),
+    is("CRON_TZ", "zone", kept, ""),
+    near(
+        "RANDOM_DELAY",
+        "jitter",
+        random_delay,
+        "each time has its own delay here, and not each start of the daemon",
+    ),
+    lost("MAILFROM", "mails come from the user of the job", "rewrite the sender in the mailer"),
+    lost(
+        "CONTENT_TYPE CONTENT_TRANSFER_ENCODING",
+        "mails are text/plain in UTF-8",
+        "send the mail in the command",
+    ),
+    lost(
+        "START_HOURS_RANGE DELAY PERSISTENT",
+        "it is of another cron, and only a variable here",
+        "jitter and misfire say it for a job",
+    ),
+    unneeded("LOGNAME", "it is the name of the user, whatever is said"),
+    is("*", "env", kept, "any other setting is a variable"),
+];
+
+/// What an entry has, beside its settings.
+#[expect(
+    dead_code,
+    reason = "the rows are for the reference: the fields of an entry have no names in the file"
+)]
+const ENTRY_KEYS: &[Key<Settings, SettingLine>] = &[
+    is(
+        "time",
+        "cron, every, at",
+        kept,
+        "five fields, or a nickname; the rule of cron when the clock changes",
+    ),
+    is("@reboot", "at_boot", kept, "once for each start of the machine"),
+    is("user", "user", kept, "in a system crontab"),
+    is("command", "shell", kept, ""),
+    is("%", "stdin", kept, "what stands behind it in a command"),
+];
+
+/// What is read with the entries.
+fn kept(_: &mut Settings, _: &SettingLine) {}
+
+fn random_delay(settings: &mut Settings, line: &SettingLine) {
+    match line.value.parse::<u64>() {
+        Ok(minutes) => {
+            settings.jitter = Duration::from_secs(minutes.saturating_mul(60)).min(mainspring_job::MAX_JITTER);
+        }
+        Err(_) => settings.findings.problem(&line.place, format!("expected minutes, found `{}`", line.value)),
+    }
+}
+
+/// The jobs of a file.
+pub(crate) fn read(source: &Source, file: usize, format: Format, findings: &mut Findings) -> Vec<JobFacts> {
+    // Lines are judged one by one: a comment need not be UTF-8.
+    if let Some(problem) = mainspring_file::problem::Problem::of_length(source) {
+        findings.problem(&Place { file, span: 0..0 }, problem.fault.message);
+        return Vec::new();
+    }
+    let crontab = Crontab::parse(source, format);
+    if let Some(entry) = crontab.entries.get(MAX_JOBS) {
+        let place = line_place(file, &line_starts(source), entry.line_number);
+        findings.problem(&place, format!("a job file has at most {MAX_JOBS} jobs, and this is one more"));
+        return Vec::new();
+    }
+    let (mut jobs, faulty) =
+        definition::jobs(&crontab, source.name(), &TimeZone::UTC, &mut Budget::default());
+    let starts = line_starts(source);
+    for problem in crontab.problems.iter().chain(&faulty) {
+        findings.fault(&line_place(file, &starts, problem.line_number), problem.fault.clone());
+    }
+    names::choose(&mut jobs, source.name(), &mut Default::default());
+    let delays = settings(source, file, findings);
+    let mut entries =
+        crontab.entries.iter().map(|entry| (entry.line_number, entry)).collect::<BTreeMap<_, _>>();
+    let mut facts = Vec::new();
+    for placed in &jobs {
+        let Some(entry) = entries.remove(&placed.line_number) else { continue };
+        let place = line_place(file, &starts, placed.line_number);
+        let mut job = facts_of(placed, entry, place, findings);
+        let delay = delays.range(..placed.line_number).next_back().map(|(_, delay)| *delay);
+        if let Some(delay) = delay.filter(|delay| !delay.is_zero() && job.policies.jitter.is_zero()) {
+            job.policies.jitter = delay;
+        }
+        facts.push(job);
+    }
+    facts
+}
+
+fn facts_of(placed: &PlacedJob, entry: &PlacedEntry, place: Place, findings: &mut Findings) -> JobFacts {
+    let mut job = JobFacts::new(placed.job.name.as_str(), place);
+    let text = entry.entry.expression.to_string();
+    job.due(match &entry.entry.expression {
+        Expression::Every(_) => When::Every(text.replace("@every ", "")),
+        Expression::At(moment) => When::At(moment.to_string()),
+        Expression::Reboot => When::Boot,
+        _ => When::Cron(text.split_whitespace().collect::<Vec<_>>().join(" ")),
+    });
+    if text.contains(['H', '~']) {
+        job.hash = Some(entry.entry.hash_text.clone());
+    }
+    job.zone = entry.zone.as_ref().and_then(TimeZone::iana_name).map(str::to_owned);
+    if let Ok(Body::Process(body)) = Body::decode(&placed.job.work.action) {
+        job.body = body;
+        if job.body.interpreter.as_deref() == Some(mainspring_action::names::DEFAULT_SHELL) {
+            job.body.interpreter = None;
+        }
+        // `interpreter` says it, and the process has it as a variable in any case.
+        job.body.env.retain(|(name, _)| !OWN_SETTINGS.contains(&name.as_str()));
+    }
+    job.policies = placed.job.work.policies.clone();
+    (job.max_runs, job.priority) = (placed.job.max_runs, placed.job.work.priority);
+    job.mail_output.clone_from(&placed.hook.mail_output);
+    if placed.hook.sendmail.as_os_str() != hook::SENDMAIL {
+        job.sendmail = Some(placed.hook.sendmail.to_string_lossy().into_owned());
+    }
+    if let Some(group) = &placed.job.work.group {
+        let message = format!("the group `{group}` is left out: a job file defines its groups itself");
+        findings.warn(&job.place, message, format!("[groups.{group}] with a limit, and group = \"{group}\""));
+    }
+    job
+}
+
+/// Settings that are keys of a job, and no variables.
+const OWN_SETTINGS: [&str; 5] = ["MAILTO", "SENDMAIL", "CRON_TZ", "RANDOM_DELAY", "MAILFROM"];
+
+/// Tells what is to be told of settings, and finds the delays that hold from a line on.
+fn settings(source: &Source, file: usize, findings: &mut Findings) -> BTreeMap<usize, Duration> {
+    let mut delays = BTreeMap::new();
+    let mut read = Settings::default();
+    let mut start = 0;
+    for line in source.lines() {
+        let place = Place { file, span: start..start + line.bytes.len() };
+        start += line.bytes.len() + ending(source.bytes(), start + line.bytes.len());
+        let Ok(text) = std::str::from_utf8(line.bytes) else { continue };
+        let text = text.trim_start();
+        if text.starts_with('#') {
+            continue;
+        }
+        let Ok(setting) = mainspring_file::crontab::environment::Setting::parse(text) else { continue };
+        read_key(
+            SETTING_KEYS,
+            &setting.name,
+            &place,
+            &mut read,
+            &SettingLine { value: setting.value, place: place.clone() },
+        );
+        delays.insert(line.number, read.jitter);
+    }
+    findings.append(read.findings);
+    delays
+}
+
+/// How many bytes the line end at an offset has.
+fn ending(bytes: &[u8], offset: usize) -> usize {
+    match &bytes[offset.min(bytes.len())..] {
+        [b'\r', b'\n', ..] => 2,
+        [b'\n', ..] => 1,
+        _ => 0,
+    }
+}
+
+/// Where the lines start, and the end.
+fn line_starts(source: &Source) -> Vec<(usize, usize)> {
+    let mut start = 0;
+    let mut all = Vec::new();
+    for line in source.lines() {
+        let end = start + line.bytes.len();
+        all.push((start, end));
+        start = end + ending(source.bytes(), end);
+    }
+    all
+}
+
+fn line_place(file: usize, starts: &[(usize, usize)], number: usize) -> Place {
+    let (start, end) = starts.get(number.saturating_sub(1)).copied().unwrap_or_default();
+    Place { file, span: start..end }
+}

@@ -1,0 +1,234 @@
+//! The keys of a CronJob, of its job and of its pod's template.
+//!
+//! Cost: one look at each key.
+//!
+//! Does not read containers: see [`pod`](super::pod).
+
+use std::time::Duration;
+
+use mainspring_cron::Expression;
+use mainspring_job::{CatchUp, MAX_KILL_GRACE, Overlap};
+
+use super::pod::POD_KEYS;
+use super::reader::{ANY_AGE, Manifest, table};
+use crate::facts::When;
+use crate::key::{Key, is, lost, near, unneeded};
+use crate::schedule;
+use crate::yaml::Node;
+
+/// The retries of a job that says nothing.
+const DEFAULT_BACKOFF_LIMIT: u32 = 6;
+
+/// The first wait before a retry, and the longest.
+const BACKOFF: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(360));
+
+/// The time until SIGKILL of a pod that says nothing.
+const DEFAULT_GRACE: Duration = Duration::from_secs(30);
+
+/// Keys of the object.
+pub(super) const TOP_KEYS: &[Key<Manifest, Node>] = &[
+    unneeded("apiVersion kind status", "there is one kind of job"),
+    is("metadata", "jobs.NAME", |reader, node| table(METADATA_KEYS, reader, node), "see below"),
+    is("spec", "the table of the job", |reader, node| table(SPEC_KEYS, reader, node), "see below"),
+];
+
+/// Keys of `metadata`.
+const METADATA_KEYS: &[Key<Manifest, Node>] = &[
+    is("name generateName", "jobs.NAME", name, ""),
+    is("namespace", "a comment", namespace, ""),
+    unneeded(
+        "labels annotations uid resourceVersion generation creationTimestamp managedFields ownerReferences finalizers selfLink",
+        "they are for the cluster",
+    ),
+];
+
+/// Keys of `spec`.
+const SPEC_KEYS: &[Key<Manifest, Node>] = &[
+    is(
+        "schedule",
+        "cron, every",
+        schedule_of,
+        "two restricted day fields are read by day_rule = \"or\" where that differs",
+    ),
+    is(
+        "timeZone",
+        "zone",
+        zone,
+        "without it UTC, the zone of most clusters; with it dst = \"skip\", as there",
+    ),
+    is(
+        "concurrencyPolicy",
+        "overlap",
+        concurrency,
+        "Allow is `allow` and the default there, Forbid `skip`, Replace `kill-old`",
+    ),
+    is(
+        "startingDeadlineSeconds",
+        "misfire",
+        deadline,
+        "its `window`; without it a time of any age is caught up, once",
+    ),
+    is("suspend", "a comment", suspend, "the job is written as a comment"),
+    lost(
+        "successfulJobsHistoryLimit failedJobsHistoryLimit",
+        "the history does not count successes and failures apart",
+        "retention = { keep = 100, days = 90 }, which is the default",
+    ),
+    is("jobTemplate", "the table of the job", |reader, node| table(TEMPLATE_KEYS, reader, node), "see below"),
+];
+
+/// Keys of `jobTemplate`.
+const TEMPLATE_KEYS: &[Key<Manifest, Node>] = &[
+    unneeded("metadata", "a run has a name of its own"),
+    is("spec", "the table of the job", |reader, node| table(JOB_KEYS, reader, node), "see below"),
+];
+
+/// Keys of `jobTemplate.spec`.
+const JOB_KEYS: &[Key<Manifest, Node>] = &[
+    is(
+        "backoffLimit",
+        "retry",
+        backoff_limit,
+        "its `max`; 6 without it, as there, with waits of 10 s to 6 min",
+    ),
+    near(
+        "activeDeadlineSeconds",
+        "timeout",
+        active_deadline,
+        "the time is that of each attempt here, and not of all together",
+    ),
+    lost(
+        "ttlSecondsAfterFinished",
+        "a run stays in the history by other rules",
+        "retention = { keep = 100, days = 90 }, which is the default",
+    ),
+    lost(
+        "completions parallelism completionMode backoffLimitPerIndex maxFailedIndexes successPolicy",
+        "a run is one process",
+        "start the others in the command, or write a job for each",
+    ),
+    lost(
+        "podFailurePolicy podReplacementPolicy",
+        "every exit code but 0 is a failure, and is tried again",
+        "retry = { on = [..] }, or handle the code in the command",
+    ),
+    lost(
+        "suspend manualSelector selector managedBy",
+        "a run does not wait for this",
+        "nothing has to be done",
+    ),
+    is(
+        "template",
+        "the table of the job",
+        |reader, node| table(POD_TEMPLATE_KEYS, reader, node),
+        "see below",
+    ),
+];
+
+/// Keys of `jobTemplate.spec.template`.
+const POD_TEMPLATE_KEYS: &[Key<Manifest, Node>] = &[
+    unneeded("metadata", "a run has a name of its own"),
+    is("spec", "the table of the job", |reader, node| table(POD_KEYS, reader, node), "see below"),
+];
+
+fn name(reader: &mut Manifest, node: &Node) {
+    if let Some(text) = reader.text(node) {
+        reader.job.name = text.to_owned();
+        reader.job.place = node.place.clone();
+    }
+}
+
+fn namespace(reader: &mut Manifest, node: &Node) {
+    if let Some(text) = reader.text(node) {
+        reader.job.comment(format!("namespace: {text}"));
+    }
+}
+
+fn schedule_of(reader: &mut Manifest, node: &Node) {
+    let Some(text) = reader.text(node) else { return };
+    // What the controller read before timeZone was there.
+    let prefixed = text.strip_prefix("CRON_TZ=").or_else(|| text.strip_prefix("TZ="));
+    let (zone, fields) = match prefixed.and_then(|rest| rest.split_once(' ')) {
+        Some((zone, fields)) => (Some(zone), fields.trim()),
+        None => (None, text.trim()),
+    };
+    match Expression::parse(fields) {
+        Ok(Expression::Every(every)) => {
+            reader.job.due(When::Every(every.to_string().replace("@every ", "")));
+        }
+        Ok(Expression::Calendar(_)) => {
+            reader.job.due(When::Cron(fields.to_owned()));
+            reader.job.day_rule = schedule::is_or_beside_star(fields).then_some("or");
+        }
+        Ok(_) => reader.findings.problem(&node.place, format!("`{fields}` is no schedule of Kubernetes")),
+        Err(error) => reader.findings.problem(&node.place, format!("`{fields}`: {error}")),
+    }
+    if let Some(zone) = zone {
+        reader.job.zone = Some(zone.to_owned());
+    }
+}
+
+fn zone(reader: &mut Manifest, node: &Node) {
+    let Some(text) = reader.text(node) else { return };
+    match jiff::tz::TimeZone::get(text) {
+        Ok(_) => reader.job.zone = Some(text.to_owned()),
+        Err(_) => reader.findings.problem(&node.place, format!("unknown time zone `{text}`")),
+    }
+}
+
+fn concurrency(reader: &mut Manifest, node: &Node) {
+    reader.job.policies.overlap = match reader.text(node) {
+        Some("Forbid") => Overlap::Skip,
+        Some("Replace") => Overlap::KillOld,
+        Some("Allow") | None => Overlap::Allow,
+        Some(other) => {
+            let message = format!("expected Allow, Forbid or Replace, found `{other}`");
+            return reader.findings.problem(&node.place, message);
+        }
+    };
+}
+
+fn deadline(reader: &mut Manifest, node: &Node) {
+    if let Some(duration) = reader.seconds(node) {
+        reader.job.policies.misfire.window = duration;
+        reader.job.policies.misfire.grace = duration.min(reader.job.policies.misfire.grace);
+    }
+}
+
+fn suspend(reader: &mut Manifest, node: &Node) {
+    reader.is_suspended = node.truth() == Some(true);
+}
+
+fn backoff_limit(reader: &mut Manifest, node: &Node) {
+    reader.backoff_limit = reader.count(node).map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+}
+
+fn active_deadline(reader: &mut Manifest, node: &Node) {
+    reader.job.policies.timeout.after = reader.seconds(node).filter(|duration| !duration.is_zero());
+}
+
+/// Judges what stands in several keys, or is not said.
+pub(super) fn finish(reader: &mut Manifest, node: &Node) {
+    if reader.job.when.is_empty() && !reader.findings.has_problem() {
+        reader.findings.problem(&node.place, "the CronJob has no schedule");
+    }
+    let zone = reader.job.zone.get_or_insert_with(|| "UTC".to_owned());
+    // A time that the clock leaves out does not come there.
+    reader.job.dst = (zone != "UTC" && zone != "Etc/UTC").then_some("skip");
+    let policies = &mut reader.job.policies;
+    if policies.misfire.window == mainspring_job::Misfire::default().window {
+        policies.misfire.window = ANY_AGE;
+    }
+    debug_assert_eq!(policies.misfire.catch_up, CatchUp::Latest, "the latest is caught up, as there");
+    let max = reader.backoff_limit.unwrap_or(DEFAULT_BACKOFF_LIMIT).min(mainspring_job::MAX_RETRIES);
+    policies.retry.max = max;
+    (policies.retry.backoff, policies.retry.cap) = BACKOFF;
+    policies.timeout.kill.grace = reader.pod.grace.unwrap_or(DEFAULT_GRACE).min(MAX_KILL_GRACE);
+    super::pod::finish(reader);
+    if reader.is_suspended {
+        let place = reader.job.place.clone();
+        let message = "the CronJob is suspended, so the job is written as a comment";
+        reader.findings.warn(&place, message, "take the # away, and pause it: mainspring pause JOB");
+        reader.job.switch_off("it is suspended");
+    }
+}

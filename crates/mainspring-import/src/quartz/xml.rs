@@ -1,0 +1,262 @@
+//! XML of Quartz: `job-scheduling-data` with its jobs and cron triggers.
+//!
+//! ```text
+//! <cron> <name>nightly</name> <job-name>report</job-name> <cron-expression>0 0 3 * * ?</cron-expression> </cron>
+//!   └ elements with a text are keys; the elements `job`, `cron`, `simple` and `calendar-interval` open a table
+//! ```
+//!
+//! Cost: one pass. Only the five entities of XML and numbers are put in, so no text grows.
+//!
+//! Does not check against the schema, and reads no document type.
+
+use std::collections::HashMap;
+
+use mainspring_job::{CatchUp, MAX_CATCH_UP_RUNS};
+use quick_xml::escape::resolve_xml_entity;
+use quick_xml::events::Event;
+
+use super::due::due;
+use crate::facts::{Call, JobFacts};
+use crate::finding::{Findings, Place};
+use crate::key::{Key, Reader, is, lost, read_key, unneeded};
+
+/// How deep elements may be nested: the schema has six levels.
+const MAX_DEPTH: usize = 64;
+
+/// A text of an element, and where it stands.
+#[derive(Clone, Debug)]
+struct Content {
+    text: String,
+    place: Place,
+}
+
+/// A trigger on its way.
+#[derive(Debug)]
+struct Trigger {
+    job: JobFacts,
+    findings: Findings,
+    job_name: Option<String>,
+}
+
+impl Reader for Trigger {
+    fn findings(&mut self) -> &mut Findings {
+        &mut self.findings
+    }
+}
+
+/// Elements of a cron trigger.
+const QUARTZ_KEYS: &[Key<Trigger, Content>] = &[
+    is("name", "jobs.NAME", |trigger, content| trigger.job.name.clone_from(&content.text), ""),
+    is(
+        "job-name",
+        "a comment",
+        |trigger, content| trigger.job_name = Some(content.text.clone()),
+        "`{call}` of --run is the job's class",
+    ),
+    is(
+        "cron-expression",
+        "cron, dialect, dst",
+        expression,
+        "as cron has it where that is exact, else with dialect = \"quartz\"; dst = \"skip+last\"",
+    ),
+    is("time-zone", "zone", zone, ""),
+    is(
+        "misfire-instruction",
+        "misfire",
+        misfire,
+        "FIRE_ONCE_NOW and SMART_POLICY are `latest`, DO_NOTHING is `none`, IGNORE_MISFIRE_POLICY is `all`",
+    ),
+    is("start-time", "start", |trigger, content| trigger.job.start = Some(content.text.clone()), ""),
+    is("end-time", "end", |trigger, content| trigger.job.end = Some(content.text.clone()), ""),
+    is("priority", "priority", priority, "5 is the usual one there, and 0 here"),
+    is("description", "a comment", |trigger, content| trigger.job.comment(content.text.clone()), ""),
+    unneeded("group job-group", "names are not grouped"),
+    lost("calendar-name", "the calendar is not read: what it leaves out is due", "exclude, exclude_dates"),
+    lost("entry key value", "data of a trigger is not carried over", "env, or arguments of the command"),
+    lost("start-time-seconds-in-future", "a trigger starts when its file is in force", "start"),
+];
+
+fn expression(trigger: &mut Trigger, content: &Content) {
+    if let Err(error) = due(&mut trigger.job, &content.text) {
+        trigger.findings.fault(&content.place, error.into());
+    }
+}
+
+fn zone(trigger: &mut Trigger, content: &Content) {
+    match jiff::tz::TimeZone::get(&content.text) {
+        Ok(_) => trigger.job.zone = Some(content.text.clone()),
+        Err(_) => trigger.findings.problem(&content.place, format!("unknown time zone `{}`", content.text)),
+    }
+}
+
+fn misfire(trigger: &mut Trigger, content: &Content) {
+    let misfire = &mut trigger.job.policies.misfire;
+    // Quartz.NET writes `DoNothing`.
+    let word = content.text.trim_start_matches("MISFIRE_INSTRUCTION_").replace('_', "").to_ascii_lowercase();
+    match word.as_str() {
+        "donothing" => misfire.catch_up = CatchUp::None,
+        "ignoremisfirepolicy" => misfire.catch_up = CatchUp::All { cap: MAX_CATCH_UP_RUNS },
+        "fireoncenow" | "smartpolicy" => {}
+        _ => trigger
+            .findings
+            .problem(&content.place, format!("`{}` is no instruction of a cron trigger", content.text)),
+    }
+}
+
+/// The priority of a trigger that says none.
+const USUAL_PRIORITY: i64 = 5;
+
+fn priority(trigger: &mut Trigger, content: &Content) {
+    match content.text.parse::<i64>() {
+        Ok(priority) => {
+            let above = priority.saturating_sub(USUAL_PRIORITY).clamp(i64::from(i8::MIN), i64::from(i8::MAX));
+            trigger.job.priority = i8::try_from(above).expect("it was clamped");
+        }
+        Err(_) => trigger.findings.problem(&content.place, "expected a whole number"),
+    }
+}
+
+/// An element that is open.
+struct Open {
+    name: String,
+    place: Place,
+    /// The texts of its elements that have nothing but text.
+    contents: Vec<(String, Content)>,
+    text: String,
+    text_start: usize,
+}
+
+/// Why a text is not read, and where.
+type XmlFault = (Place, String);
+
+/// The jobs of a text.
+pub(super) fn read(text: &str, file: usize, findings: &mut Findings) -> Vec<JobFacts> {
+    let mut scan = Scan { open: Vec::new(), jobs: Vec::new(), classes: HashMap::new(), findings };
+    let mut reader = quick_xml::Reader::from_str(text);
+    reader.config_mut().expand_empty_elements = true;
+    let offset = |position: u64| usize::try_from(position).map_or(text.len(), |at| at.min(text.len()));
+    loop {
+        let start = offset(reader.buffer_position());
+        let event = reader.read_event();
+        let place = Place { file, span: start..offset(reader.buffer_position()) };
+        let taken = match event {
+            Ok(Event::Eof) => break,
+            Ok(event) => scan.take(&event, &place),
+            Err(error) => {
+                let at = offset(reader.error_position());
+                Err((place.moved(at..at + 1), format!("this is not XML: {error}")))
+            }
+        };
+        if let Err((place, message)) = taken {
+            scan.findings.problem(&place, message);
+            return Vec::new();
+        }
+    }
+    if let Some(open) = scan.open.pop() {
+        scan.findings.problem(&open.place, format!("the element `{}` is not closed", open.name));
+        return Vec::new();
+    }
+    let Scan { mut jobs, classes, .. } = scan;
+    for job in &mut jobs {
+        // The name of the job was kept as what is called.
+        if let Some(Call::Text(name)) = job.call.take() {
+            let class = classes.get(&name).cloned().unwrap_or(name);
+            job.comment(format!("calls {class}"));
+            job.call = Some(Call::Text(class));
+        }
+    }
+    jobs
+}
+
+struct Scan<'f> {
+    open: Vec<Open>,
+    jobs: Vec<JobFacts>,
+    /// The classes of jobs by their names.
+    classes: HashMap<String, String>,
+    findings: &'f mut Findings,
+}
+
+impl Scan<'_> {
+    fn take(&mut self, event: &Event<'_>, place: &Place) -> Result<(), XmlFault> {
+        let fault = |message: String| Err((place.clone(), message));
+        match event {
+            Event::Start(_) if self.open.len() == MAX_DEPTH => {
+                return fault(format!("elements are nested more than {MAX_DEPTH} deep"));
+            }
+            Event::Start(tag) => self.open.push(Open {
+                name: tag.local_name().into_inner().to_owned(),
+                place: place.clone(),
+                contents: Vec::new(),
+                text: String::new(),
+                text_start: place.span.end,
+            }),
+            Event::End(_) => self.close(),
+            Event::Text(text) => self.text(&text.xml10_content(), place.span.start),
+            Event::CData(text) => self.text(&text.xml10_content(), place.span.start + "<![CDATA[".len()),
+            Event::GeneralRef(name) => match (name.resolve_char_ref(), resolve_xml_entity(name)) {
+                (Ok(Some(c)), _) => self.text(c.encode_utf8(&mut [0; 4]), place.span.start),
+                (Ok(None), Some(text)) => self.text(text, place.span.start),
+                _ => return fault("the entity is not one of XML".to_owned()),
+            },
+            Event::DocType(_) => return fault("a document type is not read".to_owned()),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn text(&mut self, text: &str, start: usize) {
+        if let Some(open) = self.open.last_mut() {
+            if open.text.is_empty() {
+                open.text_start = start;
+            }
+            open.text.push_str(text);
+        }
+    }
+
+    /// Ends the innermost element.
+    fn close(&mut self) {
+        let Some(open) = self.open.pop() else { return };
+        match open.name.as_str() {
+            "cron" => self.cron(&open),
+            "job" => self.job(&open),
+            "simple" | "calendar-interval" => {
+                let message = format!("a trigger of the kind `{}` is left out", open.name);
+                self.findings.warn(&open.place, message, "every = \"..\" is a period, at = \"..\" once");
+            }
+            _ => {
+                let lead = open.text.len() - open.text.trim_start().len();
+                let start = open.text_start + lead;
+                let place = open.place.moved(start..start + open.text.trim().len());
+                let content = Content { text: open.text.trim().to_owned(), place };
+                if let Some(outer) = self.open.last_mut().filter(|_| open.contents.is_empty()) {
+                    outer.contents.push((open.name, content));
+                }
+            }
+        }
+    }
+
+    fn cron(&mut self, open: &Open) {
+        let job = JobFacts::new("", open.place.clone());
+        let mut trigger = Trigger { job, findings: Findings::default(), job_name: None };
+        for (name, content) in &open.contents {
+            read_key(QUARTZ_KEYS, name, &content.place, &mut trigger, content);
+        }
+        if trigger.job.when.is_empty() && !trigger.findings.has_problem() {
+            trigger.findings.problem(&open.place, "the trigger has no cron-expression");
+        }
+        trigger.job.call = trigger.job_name.map(Call::Text);
+        self.findings.append(trigger.findings);
+        self.jobs.push(trigger.job);
+    }
+
+    fn job(&mut self, open: &Open) {
+        let said = |names: &[&str]| {
+            let found = open.contents.iter().find(|(name, _)| names.contains(&name.as_str()));
+            found.map(|(_, content)| content.text.clone())
+        };
+        // Quartz.NET says a type.
+        if let (Some(name), Some(class)) = (said(&["name"]), said(&["job-class", "job-type"])) {
+            self.classes.insert(name, class);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Timers of systemd with their services: each timer is a job.
+//!
+//! ```text
+//! backup.timer ─▶ [Timer]   ─▶ when, misfire, jitter ─┐
+//! backup.service ─▶ [Service] ─▶ what, as whom, where ─┴▶ JobFacts
+//! ```
+//!
+//! The files may come one by one, or together as `systemctl cat` writes them. A timer whose service is not
+//! among them becomes a job that starts the unit: `systemctl start` waits for its end.
+//!
+//! Cost: one pass over the files.
+//!
+//! Does not read folders of drop-ins; `systemctl cat` shows what they say.
+
+mod command;
+mod service;
+mod timer;
+mod timespan;
+mod unit_file;
+mod unit_reader;
+mod words;
+
+use std::collections::{BTreeMap, HashSet};
+
+use mainspring_file::source::Source;
+
+use crate::facts::JobFacts;
+use crate::finding::{Findings, text_of};
+use crate::key::{is_lost, read_key};
+use unit_file::Unit;
+use unit_reader::UnitReader;
+
+/// The names of the services that the timers of a file start: their files stand beside it.
+pub fn services_of(source: &Source) -> Vec<String> {
+    let mut findings = Findings::default();
+    let Some(text) = text_of(source, 0, &mut findings) else { return Vec::new() };
+    let units = merged(unit_file::units(text, source.name(), 0, &mut findings));
+    units.iter().filter(|unit| unit.has("Timer")).map(service_of).collect()
+}
+
+/// The jobs of files.
+pub(crate) fn read(sources: &[(usize, &Source)], findings: &mut Findings) -> Vec<JobFacts> {
+    let mut all = Vec::new();
+    for (file, source) in sources {
+        if let Some(text) = text_of(source, *file, findings) {
+            all.extend(unit_file::units(text, source.name(), *file, findings));
+        }
+    }
+    let units = merged(all);
+    let by_name: BTreeMap<&str, &Unit> = units.iter().map(|unit| (unit.name.as_str(), unit)).collect();
+    let mut used = HashSet::new();
+    let mut jobs = Vec::new();
+    for unit in units.iter().filter(|unit| unit.has("Timer")) {
+        let service = service_of(unit);
+        jobs.push(job(unit, &service, by_name.get(service.as_str()).copied(), findings));
+        used.insert(service);
+    }
+    for unit in units.iter().filter(|unit| !unit.has("Timer") && !used.contains(&unit.name)) {
+        let message = format!("no timer that was given starts `{}`: it is left out", unit.name);
+        findings.warn(&unit.place, message, "give its timer beside it");
+    }
+    jobs
+}
+
+/// Units of one name as one: a drop-in adds to its unit.
+fn merged(all: Vec<Unit>) -> Vec<Unit> {
+    let mut index_of: BTreeMap<String, usize> = BTreeMap::new();
+    let mut units: Vec<Unit> = Vec::new();
+    for unit in all {
+        match index_of.get(&unit.name) {
+            Some(index) => units[*index].entries.extend(unit.entries),
+            None => {
+                index_of.insert(unit.name.clone(), units.len());
+                units.push(unit);
+            }
+        }
+    }
+    units
+}
+
+/// A unit's name without its suffix.
+fn stem(name: &str) -> &str {
+    name.strip_suffix(".timer").or_else(|| name.strip_suffix(".service")).unwrap_or(name)
+}
+
+fn service_of(timer: &Unit) -> String {
+    let named = timer.last("Timer", "Unit").map(|given| given.text.clone());
+    named.filter(|name| !name.is_empty()).unwrap_or_else(|| format!("{}.service", stem(&timer.name)))
+}
+
+fn job(timer: &Unit, name: &str, service: Option<&Unit>, findings: &mut Findings) -> JobFacts {
+    let job = JobFacts::new(stem(&timer.name), timer.place.clone());
+    let mut reader = UnitReader { job, unit: timer.name.clone(), ..UnitReader::default() };
+    keys(timer, &mut reader);
+    timer::finish(&mut reader);
+    if reader.job.when.is_empty() && !reader.findings.has_problem() {
+        reader.findings.warn(&timer.place, "the timer says no time", "give it one in the job file");
+        reader.job.switch_off("its timer says no time");
+    }
+    if stem(&timer.name).ends_with('@') {
+        let message = "the unit is a template without an instance, so the job is written as a comment";
+        reader.findings.warn(&timer.place, message, "write the instance into it in place of the empty words");
+        reader.job.switch_off("it is a template without an instance");
+    }
+    match service {
+        Some(service) => {
+            reader.unit.clone_from(&service.name);
+            keys(service, &mut reader);
+            service::finish(&mut reader);
+        }
+        None => {
+            let message = format!("`{name}` was not given: the job starts it, with systemctl");
+            reader.findings.warn(
+                &timer.place,
+                message,
+                "give its file as well, to have its command in the job",
+            );
+            reader.job.body.run = ["systemctl", "start", name].map(str::to_owned).to_vec();
+        }
+    }
+    findings.append(reader.findings);
+    reader.job
+}
+
+/// Reads the keys of a unit by their rows.
+fn keys(unit: &Unit, reader: &mut UnitReader) {
+    for entry in &unit.entries {
+        let rows = match entry.section.as_str() {
+            "Timer" => timer::TIMER_KEYS,
+            "Service" => service::SERVICE_KEYS,
+            "Unit" => service::UNIT_KEYS,
+            "Install" => service::INSTALL_KEYS,
+            // Sections that begin so are for other programs.
+            section if section.starts_with("X-") => continue,
+            section => {
+                let message = format!("the section [{section}] is not known here, and is left out");
+                reader.findings.warn(&entry.key_place, message, "nothing, or say it in the job file");
+                continue;
+            }
+        };
+        // A restriction that is not in force is not lost.
+        let is_no =
+            matches!(entry.value.text.as_str(), "no" | "false" | "off" | "0") && is_lost(rows, &entry.key);
+        if !entry.key.starts_with("X-") && !is_no {
+            read_key(rows, &entry.key, &entry.key_place, reader, &entry.value);
+            service::limit(reader, &entry.key, &entry.value);
+        }
+    }
+}

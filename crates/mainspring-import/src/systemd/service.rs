@@ -1,0 +1,432 @@
+//! The keys of `[Service]`, of `[Unit]` and of `[Install]`.
+//!
+//! Cost: one look at each key.
+//!
+//! Does not carry the sandbox of a service over: each of its keys is told.
+//!
+//! Source: systemd.service(5),
+//! [systemd.exec(5)](https://www.freedesktop.org/software/systemd/man/latest/systemd.exec.html),
+//! systemd.kill(5), systemd.resource-control(5), systemd.unit(5).
+
+use mainspring_job::{MAX_KILL_GRACE, Signal};
+
+use super::command::{Run, run_of};
+use super::unit_file::UnitValue;
+use super::unit_reader::UnitReader;
+use super::words::Specifiers;
+use crate::key::{Key, is, lost, near, unneeded};
+
+/// Keys of `[Service]`.
+pub(super) const SERVICE_KEYS: &[Key<UnitReader, UnitValue>] = &[
+    is("Type", "run", kind, "a run ends when its process ends, as with `oneshot`"),
+    is("ExecStart", "run, shell", exec_start, "several lines are one for a shell, with `&&` between"),
+    is(
+        "ExecCondition",
+        "shell",
+        exec_condition,
+        "`{ .. || exit 0; }` before the others: without it nothing runs",
+    ),
+    is("ExecStartPre", "shell", exec_pre, "the line stands before, with `&&`"),
+    is("ExecStartPost", "shell", exec_post, "the line stands behind, with `&&`"),
+    lost(
+        "ExecStop ExecStopPost",
+        "nothing runs when a run was stopped or has failed",
+        "in a shell: trap '..' EXIT, or a job with after = { job, on = \"any\" }",
+    ),
+    lost("ExecReload ExecReloadPost", "a job is not reloaded", "nothing has to be done"),
+    is("User", "user", user, ""),
+    is("Group", "user", group, "`user = \"NAME:GROUP\"`"),
+    lost(
+        "DynamicUser SupplementaryGroups PAMName",
+        "a job runs as a user of the machine, with that user's groups",
+        "make a user, and give the job user = \"NAME\"",
+    ),
+    is("WorkingDirectory", "cwd", working_directory, "without it `/`, as there"),
+    is("Environment", "env", environment, ""),
+    near(
+        "EnvironmentFile",
+        "env_file",
+        environment_file,
+        "a file that is not there fails the run; what stands in `env` wins over it",
+    ),
+    lost(
+        "PassEnvironment",
+        "a job has no variable of the server",
+        "write it into env, or inherit_env = true",
+    ),
+    lost("UnsetEnvironment", "a job has only the variables that its file says", "nothing has to be done"),
+    is(
+        "TimeoutStartSec TimeoutSec",
+        "timeout",
+        timeout_start,
+        "of a `oneshot`; of others it is no limit of the run",
+    ),
+    is("RuntimeMaxSec", "timeout", runtime_max, ""),
+    is("TimeoutStopSec TimeoutAbortSec", "timeout", timeout_stop, "its `grace`, up to an hour"),
+    is("KillSignal", "timeout", kill_signal, "its `signal`: TERM, INT, HUP, QUIT, USR1, USR2, KILL"),
+    unneeded("KillMode SendSIGKILL", "a run is killed with all that it started"),
+    unneeded(
+        "SendSIGHUP FinalKillSignal RestartKillSignal WatchdogSignal",
+        "the signals are TERM, or that of timeout, and KILL",
+    ),
+    lost("Restart", "a job is not started again by this", "retry = { max = 3, backoff = \"10s\" }"),
+    lost(
+        "RestartSec RestartSteps RestartMaxDelaySec RestartForceExitStatus RestartPreventExitStatus",
+        "waits between attempts are those of retry",
+        "retry = { max, backoff, factor, cap }",
+    ),
+    lost("SuccessExitStatus", "only the exit code 0 is a success", "in a shell: PROGRAM || [ $? -eq 3 ]"),
+    lost("RemainAfterExit", "a run is over when its process is", "nothing has to be done"),
+    lost(
+        "WatchdogSec NotifyAccess FileDescriptorStoreMax Sockets BusName PIDFile GuessMainPID",
+        "a job does not report to the server",
+        "timeout ends what hangs",
+    ),
+    is("Nice", "nice", nice, ""),
+    is("OOMScoreAdjust", "oom_score_adj", oom_score_adj, ""),
+    is("UMask", "umask", umask, ""),
+    is("MemoryMax MemoryLimit", "memory_max", memory_max, "a run that gets no cgroup fails"),
+    is("CPUQuota", "cpu_max", cpu_quota, "a run that gets no cgroup fails"),
+    is("NoNewPrivileges", "no_new_privileges", no_new_privileges, ""),
+    is(
+        "LimitNOFILE LimitNPROC LimitCORE LimitFSIZE LimitCPU LimitAS LimitDATA LimitSTACK LimitMEMLOCK",
+        "limits",
+        |_, _| {},
+        "",
+    ),
+    lost(
+        "LimitRSS LimitLOCKS LimitSIGPENDING LimitMSGQUEUE LimitNICE LimitRTPRIO LimitRTTIME",
+        "this limit is not set",
+        "in a shell: ulimit",
+    ),
+    lost(
+        "CPUScheduling* IOScheduling* CPUAffinity NUMA* CoredumpFilter TimerSlackNSec Personality",
+        "how the kernel schedules the process is not set",
+        "in the command: ionice, chrt, taskset",
+    ),
+    lost(
+        "Protect* Private* Read* Inaccessible* Exec*Paths NoExecPaths Temporary* Bind* Root* Mount* Restrict* SystemCall* Capability* AmbientCapabilities Lock* MemoryDenyWriteExecute RemoveIPC SecureBits Keyring* AppArmorProfile SELinuxContext SmackProcessLabel ProcSubset NetworkNamespacePath UtmpIdentifier UtmpMode",
+        "the job runs outside of this sandbox",
+        "nothing, or run the command by systemd-run --wait --pipe -p ..",
+    ),
+    lost(
+        "CPUWeight StartupCPUWeight CPUShares IO* BlockIO* Memory* Tasks* Slice Delegate* Device* IPAddress* IPAccounting CPUAccounting AllowedCPUs AllowedMemoryNodes OOMPolicy ManagedOOM*",
+        "of the cgroup only memory_max and cpu_max are set",
+        "nothing, or run the command by systemd-run --scope -p ..",
+    ),
+    lost(
+        "RuntimeDirectory* StateDirectory* CacheDirectory* LogsDirectory* ConfigurationDirectory*",
+        "the folder is not made",
+        "make it once, or in the command: install -d -m 700 DIR",
+    ),
+    lost(
+        "LoadCredential* SetCredential* ImportCredential",
+        "there is no folder of credentials",
+        "secrets = { NAME = \"/path\" } puts a file into a variable",
+    ),
+    is(
+        "StandardOutput StandardError",
+        "output_bytes",
+        output,
+        "what a run writes is kept: `mainspring logs`",
+    ),
+    lost(
+        "StandardInput StandardInputText StandardInputData TTY*",
+        "standard input is empty",
+        "stdin = \"..\"",
+    ),
+    unneeded(
+        "Syslog* LogLevelMax LogExtraFields LogNamespace LogFilterPatterns LogRateLimit*",
+        "the log of the server names the job",
+    ),
+    unneeded(
+        "IgnoreSIGPIPE RootDirectoryStartOnly NonBlocking TimeoutStartFailureMode TimeoutStopFailureMode",
+        "it means nothing for a command that ends",
+    ),
+];
+
+/// Keys of `[Unit]`, of a timer and of a service.
+pub(super) const UNIT_KEYS: &[Key<UnitReader, UnitValue>] = &[
+    is("Description", "a comment", description, ""),
+    unneeded("Documentation SourcePath", "it is for people"),
+    unneeded(
+        "DefaultDependencies RefuseManual* StopWhenUnneeded AllowIsolate IgnoreOnIsolate CollectMode",
+        "it is of the manager of units",
+    ),
+    lost(
+        "OnFailure OnSuccess OnFailureJobMode",
+        "no unit is started at the end",
+        "notify = [..], or a job with after = { job, on = \"failed\" }",
+    ),
+    lost("Condition* Assert*", "the job starts in any case", "in the command: [ -e FILE ] || exit 0"),
+    lost(
+        "After Before Wants Requires Requisite BindsTo PartOf Upholds Conflicts RequiresMountsFor WantsMountsFor JoinsNamespaceOf",
+        "a job does not wait for units",
+        "nothing, or systemctl is-active UNIT in the command",
+    ),
+    lost(
+        "StartLimit* FailureAction SuccessAction JobTimeout* RebootArgument",
+        "starts are not counted like this",
+        "pause_after = 5 pauses a job that fails",
+    ),
+];
+
+/// Keys of `[Install]`.
+pub(super) const INSTALL_KEYS: &[Key<UnitReader, UnitValue>] = &[unneeded(
+    "WantedBy RequiredBy UpheldBy Also Alias DefaultInstance",
+    "a job is in force when its file is",
+)];
+
+fn description(reader: &mut UnitReader, given: &UnitValue) {
+    reader.job.comment(given.text.as_str());
+}
+
+fn kind(reader: &mut UnitReader, given: &UnitValue) {
+    reader.service.kind.clone_from(&given.text);
+    if matches!(given.text.as_str(), "forking" | "dbus" | "notify" | "notify-reload" | "idle") {
+        let message = format!("a service of the type `{}` is a run until its process ends", given.text);
+        reader.findings.warn(&given.place, message, "have the program stay in the foreground");
+    }
+}
+
+/// Adds a line; an empty one takes back those above.
+fn add(lines: &mut Vec<UnitValue>, given: &UnitValue) {
+    if given.text.is_empty() { lines.clear() } else { lines.push(given.clone()) }
+}
+
+fn exec_start(reader: &mut UnitReader, given: &UnitValue) {
+    add(&mut reader.service.main, given);
+}
+
+fn exec_condition(reader: &mut UnitReader, given: &UnitValue) {
+    add(&mut reader.service.conditions, given);
+}
+
+fn exec_pre(reader: &mut UnitReader, given: &UnitValue) {
+    add(&mut reader.service.pre, given);
+}
+
+fn exec_post(reader: &mut UnitReader, given: &UnitValue) {
+    add(&mut reader.service.post, given);
+}
+
+fn user(reader: &mut UnitReader, given: &UnitValue) {
+    reader.service.user = reader.word(given);
+}
+
+fn group(reader: &mut UnitReader, given: &UnitValue) {
+    reader.service.group = Some(given.clone());
+}
+
+fn working_directory(reader: &mut UnitReader, given: &UnitValue) {
+    let Some(word) = reader.word(given) else { return };
+    let path = word.trim_start_matches('-');
+    reader.service.has_cwd = true;
+    match path {
+        // The home of its user is the default here.
+        "~" | "%h" => reader.job.body.cwd = None,
+        path if path.starts_with('/') => reader.job.body.cwd = Some(path.into()),
+        path => reader.findings.warn(
+            &given.place,
+            format!("`{path}` is no path that begins with /"),
+            "write cwd into the job file",
+        ),
+    }
+}
+
+fn environment(reader: &mut UnitReader, given: &UnitValue) {
+    if given.text.is_empty() {
+        reader.service.env.take();
+    }
+    for word in reader.words(given) {
+        match word.split_once('=') {
+            Some((name, value)) => reader.service.env.set(name, value.to_owned()),
+            None => reader.findings.problem(&given.place, format!("expected NAME=value, found `{word}`")),
+        }
+    }
+}
+
+fn environment_file(reader: &mut UnitReader, given: &UnitValue) {
+    if given.text.is_empty() {
+        reader.job.body.env_file.clear();
+        return;
+    }
+    let Some(word) = reader.word(given) else { return };
+    let path = word.trim_start_matches('-');
+    match path.starts_with('/') && !path.contains(['*', '?', '[']) {
+        true => reader.job.body.env_file.push(path.into()),
+        false => reader.findings.warn(
+            &given.place,
+            format!("`{path}` is not the path of one file"),
+            "write each file into env_file",
+        ),
+    }
+}
+
+fn timeout_start(reader: &mut UnitReader, given: &UnitValue) {
+    let duration = reader.duration(given).filter(|duration| !duration.is_zero());
+    reader.service.start_timeout = Some((given.clone(), duration));
+}
+
+fn runtime_max(reader: &mut UnitReader, given: &UnitValue) {
+    reader.job.policies.timeout.after = reader.duration(given);
+}
+
+fn timeout_stop(reader: &mut UnitReader, given: &UnitValue) {
+    let Some(duration) = reader.duration(given) else { return };
+    reader.job.policies.timeout.kill.grace = duration.min(MAX_KILL_GRACE);
+    if MAX_KILL_GRACE < duration {
+        reader.findings.warn(
+            &given.place,
+            "the time until SIGKILL is at most an hour here",
+            "nothing has to be done",
+        );
+    }
+}
+
+fn kill_signal(reader: &mut UnitReader, given: &UnitValue) {
+    match Signal::from_name(&given.text) {
+        Some(signal) => reader.job.policies.timeout.kill.signal = signal,
+        None => reader.findings.warn(
+            &given.place,
+            format!("the signal `{}` is not sent here", given.text),
+            "timeout = { signal = \"INT\" }, or another of the list",
+        ),
+    }
+}
+
+fn nice(reader: &mut UnitReader, given: &UnitValue) {
+    reader.job.body.nice = reader.number(given).and_then(|number| i32::try_from(number).ok());
+}
+
+fn oom_score_adj(reader: &mut UnitReader, given: &UnitValue) {
+    reader.job.body.oom_score_adj = reader.number(given).and_then(|number| i32::try_from(number).ok());
+}
+
+fn umask(reader: &mut UnitReader, given: &UnitValue) {
+    match u32::from_str_radix(&given.text, 8) {
+        Ok(mask) if mask <= 0o777 => reader.job.body.umask = Some(mask),
+        _ => reader
+            .findings
+            .problem(&given.place, format!("expected up to three octal digits, found `{}`", given.text)),
+    }
+}
+
+/// A number of bytes: `2G`, `512M`, `1.5K`. `None` for `infinity`.
+fn bytes(reader: &mut UnitReader, given: &UnitValue) -> Option<u64> {
+    let text = given.text.trim();
+    if text == "infinity" {
+        return None;
+    }
+    let shift = match text.chars().last()? {
+        'K' => 10,
+        'M' => 20,
+        'G' => 30,
+        'T' => 40,
+        _ => 0,
+    };
+    let digits = if shift == 0 { text } else { &text[..text.len() - 1] };
+    let found = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(1 << shift));
+    if found.is_none() {
+        reader.findings.warn(
+            &given.place,
+            format!("`{text}` is no number of bytes here"),
+            "write it into the job file",
+        );
+    }
+    found
+}
+
+fn memory_max(reader: &mut UnitReader, given: &UnitValue) {
+    reader.job.body.memory_max = bytes(reader, given);
+}
+
+fn cpu_quota(reader: &mut UnitReader, given: &UnitValue) {
+    match given.text.strip_suffix('%').and_then(|number| number.parse().ok()) {
+        Some(percent) => reader.job.body.cpu_max = Some(percent),
+        None if given.text.is_empty() => reader.job.body.cpu_max = None,
+        None => reader.findings.problem(&given.place, format!("expected per cent, found `{}`", given.text)),
+    }
+}
+
+fn no_new_privileges(reader: &mut UnitReader, given: &UnitValue) {
+    reader.job.body.no_new_privileges = reader.truth(given);
+}
+
+fn output(reader: &mut UnitReader, given: &UnitValue) {
+    if ["file:", "append:", "truncate:", "socket", "tty", "fd:"]
+        .iter()
+        .any(|word| given.text.starts_with(word))
+    {
+        let message = format!("`{}`: what a run writes is kept by the server, and nowhere else", given.text);
+        reader.findings.warn(
+            &given.place,
+            message,
+            "mainspring logs JOB, or in a shell: PROGRAM >>FILE 2>&1",
+        );
+    }
+}
+
+/// The limits of a process: names there and here, and whether they count bytes.
+const LIMITS: &[(&str, &str)] = &[
+    ("LimitNOFILE", "open_files"),
+    ("LimitNPROC", "processes"),
+    ("LimitCORE", "core_bytes"),
+    ("LimitFSIZE", "file_bytes"),
+    ("LimitCPU", "cpu_seconds"),
+    ("LimitAS", "address_bytes"),
+    ("LimitDATA", "data_bytes"),
+    ("LimitSTACK", "stack_bytes"),
+    ("LimitMEMLOCK", "locked_bytes"),
+];
+
+/// Reads a limit. Its row does not say which one it is, so it is read here.
+pub(super) fn limit(reader: &mut UnitReader, key: &str, given: &UnitValue) {
+    let Some((_, name)) = LIMITS.iter().find(|(there, _)| *there == key) else { return };
+    // Of "soft:hard" the soft one is what the program meets.
+    let (soft, _) = given.text.split_once(':').unwrap_or((&given.text, ""));
+    let soft = UnitValue { text: soft.to_owned(), place: given.place.clone() };
+    let value = match soft.text.as_str() {
+        "infinity" => Some(u64::MAX),
+        _ if key == "LimitCPU" => reader.duration(&soft).map(|duration| duration.as_secs()),
+        _ => bytes(reader, &soft),
+    };
+    reader.job.body.limits.retain(|(known, _)| known != name);
+    reader.job.body.limits.extend(value.map(|value| ((*name).to_owned(), value)));
+}
+
+/// Judges what stands in several keys.
+pub(super) fn finish(reader: &mut UnitReader) {
+    let mut service = std::mem::take(&mut reader.service);
+    reader.job.body.env = service.env.take();
+    if let Some((given, duration)) = &service.start_timeout {
+        match service.kind.as_str() {
+            "oneshot" => reader.job.policies.timeout.after = *duration,
+            _ => reader.findings.remark(
+                &given.place,
+                "of this type of service the time limits the start, and not the run: it is left out",
+            ),
+        }
+    }
+    match (&service.user, &service.group) {
+        (Some(user), Some(group)) => reader.job.body.user = Some(format!("{user}:{}", group.text)),
+        (Some(user), None) => reader.job.body.user = Some(user.clone()),
+        (None, Some(group)) => reader.findings.warn(
+            &group.place,
+            "a group without a user has no equal here",
+            "user = \"NAME:GROUP\"",
+        ),
+        (None, None) => {}
+    }
+    if !service.has_cwd {
+        reader.job.body.cwd = Some("/".into());
+    }
+    let specifiers = Specifiers { unit: &reader.unit, user: service.user.as_deref() };
+    let lines: Vec<UnitValue> = service.pre.into_iter().chain(service.main).chain(service.post).collect();
+    match run_of(&service.conditions, &lines, &specifiers, &mut reader.findings) {
+        Some(Run::Words(words)) => reader.job.body.run = words,
+        Some(Run::Shell(text)) => reader.job.body.shell = Some(text),
+        None => reader.job.switch_off("its service has no ExecStart"),
+    }
+    debug_assert!(reader.job.policies.timeout.kill.grace <= MAX_KILL_GRACE, "the longest grace is an hour");
+}

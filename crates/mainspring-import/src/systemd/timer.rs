@@ -1,0 +1,146 @@
+//! The keys of `[Timer]`.
+//!
+//! Cost: one look at each key.
+//!
+//! Does not know the service that the timer starts.
+//!
+//! Source: [systemd.timer(5)](https://www.freedesktop.org/software/systemd/man/latest/systemd.timer.html).
+
+use std::time::Duration;
+
+use mainspring_cron::Expression;
+use mainspring_job::CatchUp;
+
+use super::unit_file::UnitValue;
+use super::unit_reader::{UnitReader, period_text};
+use crate::facts::When;
+use crate::key::{Key, is, lost, near, unneeded};
+
+/// The longest delay that job files have.
+const MAX_JITTER: Duration = mainspring_job::MAX_JITTER;
+
+/// How old a time may be that `Persistent=true` catches up: ten years stand for any age.
+const ANY_AGE: Duration = Duration::from_secs(3_650 * 86_400);
+
+/// Keys of `[Timer]`.
+pub(super) const TIMER_KEYS: &[Key<UnitReader, UnitValue>] = &[
+    is(
+        "OnCalendar",
+        "oncalendar",
+        on_calendar,
+        "the same language, and the same rule when the clock changes",
+    ),
+    is(
+        "OnBootSec OnStartupSec OnActiveSec",
+        "at_boot",
+        first,
+        "without the wait; beside a period it only says when the first run is, and is left out",
+    ),
+    is(
+        "OnUnitActiveSec",
+        "every",
+        every,
+        "due at multiples of the period since 1970, and not counted from the last start",
+    ),
+    near(
+        "OnUnitInactiveSec",
+        "every",
+        every,
+        "the period is counted from start to start here, and not from the end",
+    ),
+    lost(
+        "OnClockChange OnTimezoneChange",
+        "no job starts because the clock was set",
+        "what must run then belongs into a service of systemd",
+    ),
+    is(
+        "RandomizedDelaySec",
+        "jitter",
+        jitter,
+        "up to a day; the delay is computed from job and time, so it is the same again",
+    ),
+    near("RandomizedOffsetSec", "jitter", jitter, "the delay differs from time to time here"),
+    unneeded("FixedRandomDelay", "a delay is computed from job and time in any case"),
+    is("Persistent", "misfire", persistent, "without it missed times are left out, as there"),
+    unneeded("AccuracySec", "a job starts when it is due, and not up to a minute later"),
+    lost(
+        "WakeSystem",
+        "a machine that sleeps is not woken",
+        "have it woken by rtcwake or by a timer of systemd",
+    ),
+    unneeded("RemainAfterElapse", "a job stays in the list in any case"),
+    lost("DeferReactivation", "a run that is due while the last one runs is skipped", "see the key overlap"),
+    unneeded("Unit", "the service that is read with the timer"),
+];
+
+fn on_calendar(reader: &mut UnitReader, given: &UnitValue) {
+    if given.text.is_empty() {
+        // As there: an empty value takes back those above.
+        reader.job.when.clear();
+        return;
+    }
+    reader.timer.has_calendar = true;
+    match Expression::parse_oncalendar(&given.text) {
+        Ok(_) => reader.job.due(When::OnCalendar(given.text.clone())),
+        Err(error) => reader.findings.fault(&given.place, error.into()),
+    }
+}
+
+fn first(reader: &mut UnitReader, given: &UnitValue) {
+    if given.text.is_empty() {
+        reader.timer.first = None;
+    } else if let Some(duration) = reader.duration(given) {
+        reader.timer.first = Some((given.clone(), duration));
+    }
+}
+
+fn every(reader: &mut UnitReader, given: &UnitValue) {
+    if given.text.is_empty() {
+        reader.job.when.retain(|when| !matches!(when, When::Every(_)));
+        return;
+    }
+    let Some(duration) = reader.duration(given) else { return };
+    match period_text(duration) {
+        Some(text) => reader.job.due(When::Every(text)),
+        None => reader.findings.problem(&given.place, "a period is from 1 ms to 36525 days"),
+    }
+}
+
+fn jitter(reader: &mut UnitReader, given: &UnitValue) {
+    let Some(duration) = reader.duration(given) else { return };
+    if MAX_JITTER < duration {
+        reader.findings.warn(
+            &given.place,
+            "a delay is at most a day here",
+            "spread the jobs over several times",
+        );
+    }
+    reader.job.policies.jitter = duration.min(MAX_JITTER);
+}
+
+fn persistent(reader: &mut UnitReader, given: &UnitValue) {
+    reader.timer.is_persistent = reader.truth(given);
+}
+
+/// Judges what stands in several keys.
+pub(super) fn finish(reader: &mut UnitReader) {
+    let misfire = &mut reader.job.policies.misfire;
+    match (reader.timer.has_calendar, reader.timer.is_persistent) {
+        (true, true) => misfire.window = ANY_AGE,
+        (true, false) => misfire.catch_up = CatchUp::None,
+        (false, _) => {}
+    }
+    let Some((given, delay)) = reader.timer.first.take() else { return };
+    let place = &given.place;
+    if reader.job.when.iter().any(|when| matches!(when, When::Every(_))) {
+        let message = "the first run is at the next multiple of the period, and not so long after the start";
+        reader.findings.remark(place, message);
+        return;
+    }
+    reader.job.due(When::Boot);
+    if !delay.is_zero() {
+        let message = "the job runs at the start of the machine, without the wait";
+        let todo = format!("if it needs the wait: shell = \"sleep {}; exec ..\"", delay.as_secs());
+        reader.findings.warn(place, message, todo);
+    }
+}

@@ -1,0 +1,283 @@
+//! A job file out of facts.
+//!
+//! ```text
+//! # Made by `mainspring import` from backup.timer, backup.service.
+//!
+//! # Nightly backup                       a comment of the source
+//! [jobs.backup]
+//! oncalendar = "*-*-* 02:00:00"
+//! run = ["/usr/local/bin/backup"]
+//!
+//! # Not in force: it is suspended.       a job that must not run as it is
+//! # [jobs.report]
+//! # ..
+//! ```
+//!
+//! Each table is read by the parser of job files before it is taken: one that it refuses becomes a comment,
+//! with a warning. So `check` finds no problem in what is written.
+//!
+//! Cost: one pass over each table, written and read.
+//!
+//! Does not look at this machine.
+
+use std::collections::{HashMap, HashSet};
+
+use jiff::tz::TimeZone;
+use mainspring_action::body::Body;
+use mainspring_file::crontab::word;
+use mainspring_file::jobfile::written::Table;
+use mainspring_file::jobfile::{JobFile, MAX_JOBS};
+use mainspring_file::plain;
+use mainspring_file::source::Source;
+use mainspring_job::JobName;
+
+use crate::facts::{Call, JobFacts, When};
+use crate::finding::Findings;
+use crate::shell;
+
+/// The longest name that is made: there is room for a number behind it.
+const MAX_NAME_CHARS: usize = 100;
+
+/// The longest comment that is made of a text of the source.
+const MAX_COMMENT_CHARS: usize = 200;
+
+/// A job file, and what is in it.
+#[derive(Debug, Default)]
+pub(crate) struct JobFileText {
+    pub(crate) text: String,
+    /// How many jobs are in force.
+    pub(crate) job_count: usize,
+    /// How many are comments.
+    pub(crate) off_count: usize,
+}
+
+/// Writes jobs. `run` is a line for those that say no command: see [`filled_in`].
+pub(crate) fn write(
+    jobs: Vec<JobFacts>,
+    names: &[&str],
+    run: Option<&str>,
+    findings: &mut Findings,
+) -> JobFileText {
+    let from = names.iter().map(|name| plain::line(name)).collect::<Vec<_>>().join(", ");
+    let mut written = JobFileText {
+        text: format!("# Made by `mainspring import` from {from}.\n"),
+        ..JobFileText::default()
+    };
+    let mut chosen = Names::default();
+    if let Some(job) = jobs.get(MAX_JOBS) {
+        findings.problem(
+            &job.place,
+            format!("a job file has at most {MAX_JOBS} jobs: import fewer files at once"),
+        );
+        return written;
+    }
+    for mut job in jobs {
+        match (job.has_command(), run) {
+            (false, Some(run)) => job.body.shell = Some(filled_in(run, &job)),
+            (false, None) => {
+                let call = Some(call_of(&job)).filter(|call| !call.is_empty());
+                let call = call.unwrap_or_else(|| job.name.clone());
+                job.body.shell =
+                    Some(format!("echo the command is not known: {} >&2; exit 1", shell::quoted(&call)));
+                if job.off.is_none() {
+                    let why = job.no_command.take();
+                    let message =
+                        why.unwrap_or_else(|| format!("the table does not say how `{call}` is run"));
+                    let message = format!("{message}: the job is written as a comment");
+                    findings.warn(&job.place, message, "import with --run LINE, or write run = [..]");
+                }
+                job.switch_off("its command is not known here");
+            }
+            (true, _) => {}
+        }
+        let name = chosen.choose(&job);
+        let table = table(&name, &job);
+        if job.off.is_none() {
+            job.off = refusal(&table).inspect(|why| {
+                let message = format!("the job `{name}` is written as a comment: {why}");
+                findings.warn(&job.place, message, "correct it there, or in the job file");
+            });
+        }
+        written.text.push('\n');
+        for comment in &job.comments {
+            written.text.push_str(&commented(&cut(&plain::line(comment))));
+        }
+        match &job.off {
+            None => {
+                written.job_count += 1;
+                written.text.push_str(&table);
+            }
+            Some(why) => {
+                written.off_count += 1;
+                written.text.push_str(&commented(&format!("Not in force: {}.", plain::line(why))));
+                written.text.push_str(&commented(&table));
+            }
+        }
+    }
+    written
+}
+
+/// What a job calls, as words of a shell.
+fn call_of(job: &JobFacts) -> String {
+    job.call.as_ref().map_or_else(|| shell::quoted(&job.name), Call::of_shell)
+}
+
+/// A line for a shell, with `{name}`, `{call}` and, of a container, `{image}` replaced.
+fn filled_in(run: &str, job: &JobFacts) -> String {
+    // In one pass, so that what is put in is not looked at again.
+    let mut pieces = run.split('{');
+    let mut line = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        match piece.split_once('}') {
+            Some(("name", rest)) => line += &(shell::quoted(&job.name) + rest),
+            Some(("call", rest)) => line += &(call_of(job) + rest),
+            Some(("image", rest)) if job.image.is_some() => {
+                line += &(shell::quoted(job.image.as_deref().unwrap_or_default()) + rest);
+            }
+            _ => {
+                line.push('{');
+                line.push_str(piece);
+            }
+        }
+    }
+    line
+}
+
+/// Each line of a text as a comment.
+fn commented(text: &str) -> String {
+    text.lines().map(|line| format!("# {line}\n")).collect()
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(MAX_COMMENT_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// What the parser of job files says against a table.
+fn refusal(table: &str) -> Option<String> {
+    let file = JobFile::parse(&Source::new("table", table), &TimeZone::UTC);
+    file.problems.first().map(|problem| problem.fault.message.clone())
+}
+
+fn table(name: &JobName, job: &JobFacts) -> String {
+    let mut table = Table::new(name.as_str());
+    let texts =
+        |pick: fn(&When) -> Option<&String>| job.when.iter().filter_map(pick).cloned().collect::<Vec<_>>();
+    table.texts("cron", &texts(|when| if let When::Cron(text) = when { Some(text) } else { None }));
+    table.texts(
+        "oncalendar",
+        &texts(|when| if let When::OnCalendar(text) = when { Some(text) } else { None }),
+    );
+    table.texts("every", &texts(|when| if let When::Every(text) = when { Some(text) } else { None }));
+    table.texts("at", &texts(|when| if let When::At(text) = when { Some(text) } else { None }));
+    if job.when.contains(&When::Boot) {
+        table.raw("at_boot", "true");
+    }
+    if job.when.contains(&When::ServerStart) {
+        table.raw("at_server_start", "true");
+    }
+    let mut text =
+        |key: &str, value: Option<&str>| value.into_iter().for_each(|value| table.text(key, value));
+    text("zone", job.zone.as_deref());
+    text("dst", job.dst);
+    text("dialect", job.is_quartz.then_some("quartz"));
+    text("day_rule", job.day_rule);
+    text("hash", job.hash.as_deref());
+    text("start", job.start.as_deref());
+    text("end", job.end.as_deref());
+    table.body(&Body::Process(job.body.clone()));
+    table.policies(&job.policies);
+    job.max_runs.iter().for_each(|count| table.raw("max_runs", &count.to_string()));
+    if job.priority != 0 {
+        table.raw("priority", &job.priority.to_string());
+    }
+    if !job.mail_output.is_empty() {
+        table.text("mail_output", &job.mail_output.join(", "));
+        job.sendmail.iter().for_each(|program| table.text("sendmail", program));
+    }
+    table.finish()
+}
+
+/// The names that are taken, and the numbers behind names that were wanted twice.
+#[derive(Default)]
+struct Names {
+    taken: HashSet<JobName>,
+    numbers: HashMap<String, usize>,
+}
+
+impl Names {
+    fn choose(&mut self, job: &JobFacts) -> JobName {
+        let of_command = || match &job.body.shell {
+            Some(text) => word::of_shell(text),
+            None => word::of_words(&job.body.run),
+        };
+        let wanted = cleaned(&job.name).or_else(of_command).unwrap_or_else(|| "job".to_owned());
+        let number = self.numbers.entry(wanted.clone()).or_insert(1);
+        loop {
+            let text = if *number == 1 { wanted.clone() } else { format!("{wanted}-{number}") };
+            *number += 1;
+            let name = JobName::new(&text).expect("a cleaned text with a number is a name");
+            if self.taken.insert(name.clone()) {
+                return name;
+            }
+        }
+    }
+}
+
+/// What is left of a text as a name.
+fn cleaned(text: &str) -> Option<String> {
+    let is_kept = |c: char| c.is_ascii_alphanumeric() || "._+-:@~".contains(c);
+    let kept: String = text.chars().map(|c| if is_kept(c) { c } else { '-' }).collect();
+    let kept = kept.trim_start_matches(|c: char| !c.is_ascii_alphanumeric()).trim_end_matches('-');
+    let kept: String = kept.chars().take(MAX_NAME_CHARS).collect();
+    (!kept.is_empty()).then_some(kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::finding::Place;
+
+    #[test]
+    fn names_are_cleaned_and_none_is_given_twice() {
+        let mut names = Names::default();
+        let mut choose =
+            |name: &str| names.choose(&JobFacts::new(name, Place::default())).as_str().to_owned();
+        assert_eq!(choose("Nightly report (EU)"), "Nightly-report--EU");
+        assert_eq!(choose("a"), "a");
+        assert_eq!(choose("a"), "a-2");
+        assert_eq!(choose("a-2"), "a-2-2");
+        assert_eq!(choose("日本"), "job");
+        assert_eq!(choose(&"x".repeat(300)).len(), MAX_NAME_CHARS);
+    }
+
+    #[test]
+    fn a_table_that_the_parser_refuses_becomes_a_comment() {
+        let mut job = JobFacts::new("bad", Place::default());
+        job.when.push(When::Cron("61 * * * *".to_owned()));
+        job.body.run = vec!["true".to_owned()];
+        let mut findings = Findings::default();
+        let written = write(vec![job], &["a\nb"], None, &mut findings);
+        assert_eq!((written.job_count, written.off_count), (0, 1));
+        assert!(
+            written.text.lines().all(|line| line.is_empty() || line.starts_with("# ")),
+            "{}",
+            written.text
+        );
+    }
+
+    #[test]
+    fn what_is_put_into_a_line_is_one_word_and_is_not_looked_at_again() {
+        let mut job = JobFacts::new("{call} x", Place::default());
+        job.call = Some(Call::Text("it's".to_owned()));
+        assert_eq!(
+            filled_in("a {name} {call} ${X} {image} {", &job),
+            r"a '{call} x' 'it'\''s' ${X} {image} {"
+        );
+        job.image = Some("busybox".to_owned());
+        job.call = Some(Call::Arguments(vec!["b c".to_owned(), "d".to_owned()]));
+        assert_eq!(filled_in("run {image} {call}", &job), "run busybox 'b c' d");
+    }
+}
