@@ -16,6 +16,7 @@ pub mod expression;
 pub mod format;
 mod help;
 mod help_server;
+pub mod import;
 #[cfg_attr(not(feature = "web"), path = "cli/no_listen.rs")]
 pub mod listen;
 pub mod serve;
@@ -32,7 +33,8 @@ use changes::{
 };
 use expression::{ExplainArgs, NextArgs, TranslateArgs};
 use format::FormatArgs;
-use help::{CHECK, EXAMPLES, EXIT_CODES, EXPLAIN, NEXT, SIMULATE, TRANSLATE};
+use help::{CHECK, EXAMPLES, EXIT_CODES, EXPLAIN, IMPORT, NEXT, SIMULATE, TRANSLATE};
+use import::ImportArgs;
 use serve::{AskArgs, CompletionsArgs, ExportArgs, ManArgs, ServeArgs, TopArgs};
 use simulate::SimulateArgs;
 use value::{parse_time, parse_zone};
@@ -131,6 +133,9 @@ pub enum Command {
     /// Shows every problem and warning in job files and crontabs, and runs nothing
     #[command(after_help = format!("{CHECK}\n\n{EXIT_CODES}"))]
     Check(CheckArgs),
+    /// Writes a job file out of crontabs, timers of systemd, CronJobs of Kubernetes and other tables
+    #[command(after_help = format!("{IMPORT}\n\n{EXIT_CODES}"))]
+    Import(ImportArgs),
     /// Prints the next times of a cron expression
     #[command(after_help = format!("{NEXT}\n\n{EXIT_CODES}"))]
     Next(NextArgs),

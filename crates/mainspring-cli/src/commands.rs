@@ -20,6 +20,7 @@ mod doctor;
 mod duplicate_text;
 mod explain;
 mod expression;
+mod import;
 mod inbox;
 mod job_text;
 #[cfg_attr(not(feature = "web"), path = "commands/no_listen.rs")]
@@ -91,6 +92,7 @@ pub fn execute(command: Command) -> Result<Exit, Error> {
         Command::Completions(args) => manual::completions(&args),
         Command::Man(args) => manual::man(&args),
         Command::Check(args) => check::check(&args),
+        Command::Import(args) => import::import(&args),
         Command::Next(args) => next::next(&args),
         Command::Explain(args) => explain::explain(&args),
         Command::Translate(args) => translate::translate(&args),

@@ -130,6 +130,7 @@ const ROWS: &[Row] = &[
     row("doctor", &[], Some(0)),
     row("health", &[], Some(3)),
     row("check", &["examples/jobs.toml"], None),
+    row("import", &["examples/crontab"], None),
     row("next", &["0 3 * * *"], None),
     row("explain", &["0 3 * * *"], None),
     row("translate", &["--to", "oncalendar", "0 3 * * *"], None),

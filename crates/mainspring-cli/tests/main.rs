@@ -39,6 +39,7 @@ mod habits;
 mod hostile;
 #[cfg(feature = "web")]
 mod http;
+mod import;
 mod install;
 mod json;
 mod left;

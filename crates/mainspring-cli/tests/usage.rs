@@ -23,7 +23,9 @@ fn help_names_the_commands_the_exit_codes_and_examples() {
 
 #[test]
 fn each_command_has_help_with_examples_and_exit_codes() {
-    for command in ["serve", "list", "run", "at", "check", "next", "explain", "translate", "simulate"] {
+    for command in
+        ["serve", "list", "run", "at", "check", "import", "next", "explain", "translate", "simulate"]
+    {
         let ended = mainspring(&[command, "--help"]);
         assert_eq!(ended.code, 0);
         for part in ["Usage:", "Examples:", "Exit codes:", "  2  "] {

@@ -49,6 +49,25 @@ Examples:
   mainspring check --strict --tz America/New_York ~/my.crontab
   mainspring check --system --here /etc/crontab /etc/cron.d";
 
+pub(super) const IMPORT: &str = "\
+Each file shows what it is by its name or what stands in it; --from says it. Read are crontabs, timers
+of systemd with their services (beside them, or all together as `systemctl cat` prints them), CronJobs
+of Kubernetes, expressions of Quartz (properties files, XML), and the tables of sidekiq-cron and
+APScheduler (YAML, JSON). A job file goes to standard output or to -o FILE; what has no equal here is
+said on standard error, with file and line, and what to do. `mainspring check` finds no problem in it.
+
+A job that is suspended there, or whose command is not in the table, is written as a comment. --run is
+the command of the latter: {name} is the name of the job, {call} what it calls, and {image} that of its
+container, each in the quotes of a shell. A file that cannot be read is a problem, and then nothing is
+written. The other scheduler is not switched off: a job that both run runs twice.
+
+Examples:
+  mainspring import --system /etc/crontab -o jobs.toml
+  mainspring import /etc/systemd/system/backup.timer
+  systemctl cat backup.timer backup.service | mainspring import -
+  kubectl get cronjobs -o yaml | mainspring import --from kubernetes -
+  mainspring import config/schedule.yml --run 'cd /srv/app && bin/rails runner {call}'";
+
 pub(super) const NEXT: &str = "\
 Times are printed in RFC 3339 with the offset of the zone, one a line. An expression that never matches
 prints nothing. Quote the expression, or the shell will replace its stars. With --until alone all times

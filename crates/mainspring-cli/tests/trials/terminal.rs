@@ -145,10 +145,12 @@ fn on_a_terminal(fixture: &TrialFixture, command: &str) -> String {
 }
 
 /// All commands but `serve`, with a job whose every text is hostile.
-const COMMANDS: [&str; 49] = [
+const COMMANDS: [&str; 51] = [
     "check odd.toml",
     "check odd.crontab",
     "simulate odd.toml odd.crontab --for 1h",
+    "import odd.crontab",
+    "import --from sidekiq odd.toml",
     "apply odd.toml --data data",
     "apply bad.toml --data data",
     "every 1h --data data --name typed -- \"echo $ODD\"",
