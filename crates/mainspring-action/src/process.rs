@@ -46,6 +46,12 @@ pub const KEYS: &[Key<ProcessBody>] = &[
     ),
     key("cwd", Path(field!(cwd)), "the user's home", "where it starts"),
     key(
+        "cwd_else",
+        Path(field!(cwd_else)),
+        "none",
+        "where it starts if its user cannot enter `cwd`, as with a user without a home",
+    ),
+    key(
         "env",
         Variables(field!(env)),
         "`HOME`, `USER`, `LOGNAME`, `SHELL`, `PATH=/usr/bin:/bin`",
@@ -56,6 +62,12 @@ pub const KEYS: &[Key<ProcessBody>] = &[
         Paths(field!(env_file)),
         "none",
         "files of `NAME=value` lines, read at each start by the rules for secret files; not masked; `env` takes precedence",
+    ),
+    key(
+        "pam_env",
+        Paths(field!(pam_env)),
+        "none",
+        "files such as `/etc/environment`, read at each start as `pam_env` reads them, and not missed; all other variables take precedence",
     ),
     key(
         "inherit_env",
@@ -124,12 +136,16 @@ pub struct ProcessBody {
     pub user: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<PathBuf>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd_else: Option<PathBuf>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub inherit_env: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub env: Vec<(String, String)>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub env_file: Vec<PathBuf>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pam_env: Vec<PathBuf>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<SecretBody>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -23,6 +23,7 @@ use nix::sys::resource::{Resource, getrlimit};
 use crate::descriptors;
 use crate::env_file;
 use crate::mask::Masks;
+use crate::pam_env;
 use crate::secret::SecretError;
 use crate::spec::{Inheritance, ProcessSpec, Program};
 use crate::sys::Launch;
@@ -51,6 +52,10 @@ pub(crate) fn environment(
     };
     let user = spec.account.identity.as_ref().map(|identity| identity.uid.as_raw());
     let own = |(name, value): &(String, String)| (OsString::from(name), OsString::from(value));
+    for path in &spec.pam_files {
+        let read = pam_env::read(path, user)?;
+        environment.extend(read.iter().map(own));
+    }
     environment.extend(spec.environment.iter().map(own));
     for path in &spec.env_files {
         let read = env_file::read(path, user)?;
@@ -87,6 +92,7 @@ pub(crate) fn launch(spec: &ProcessSpec, environment: &Environment) -> io::Resul
         arguments: arguments?,
         environment: environment.iter().map(variable).collect::<io::Result<_>>()?,
         directory: c_string(spec.directory.as_os_str())?,
+        directory_else: spec.directory_else.as_ref().map(|path| c_string(path.as_os_str())).transpose()?,
         identity: spec.account.identity.clone(),
         is_shielded: is_shielded(),
         files: descriptors::before().map(|soft| (soft, hard())),

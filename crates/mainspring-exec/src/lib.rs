@@ -37,6 +37,7 @@ pub mod notifier;
 pub mod orphans;
 pub mod output;
 mod outputs;
+mod pam_env;
 pub mod pipe;
 pub mod process;
 #[cfg(test)]

@@ -38,8 +38,12 @@ pub struct ProcessSpec {
     pub account: Account,
     /// Where it starts.
     pub directory: PathBuf,
+    /// Where it starts if that cannot be entered.
+    pub directory_else: Option<PathBuf>,
     /// What its environment begins with.
     pub inheritance: Inheritance,
+    /// Files of names and values that PAM gives a session, read when it starts.
+    pub pam_files: Vec<PathBuf>,
     /// Names and values on top of that.
     pub environment: Vec<(String, String)>,
     /// Files of more names and values, read when it starts; they count for more, and the later one most.
@@ -69,6 +73,8 @@ impl ProcessSpec {
     pub fn new(program: Program, account: Account) -> ProcessSpec {
         ProcessSpec {
             directory: account.home.clone(),
+            directory_else: None,
+            pam_files: Vec::new(),
             program,
             account,
             inheritance: Inheritance::Clean,

@@ -67,6 +67,8 @@ pub fn process(body: &ProcessBody, users: &Users, policies: &Policies) -> Result
     let usual = ProcessSpec::new(program, account);
     Ok(ProcessSpec {
         directory: body.cwd.clone().unwrap_or(usual.directory),
+        directory_else: body.cwd_else.clone(),
+        pam_files: body.pam_env.clone(),
         inheritance: if body.inherit_env { Inheritance::Inherited } else { Inheritance::Clean },
         environment: environment(body, &usual.account, shell),
         env_files: body.env_file.clone(),

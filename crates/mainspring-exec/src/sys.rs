@@ -68,6 +68,8 @@ pub(crate) struct Launch {
     pub(crate) environment: Vec<CString>,
     /// Entered as the user.
     pub(crate) directory: CString,
+    /// Entered instead, if that cannot be.
+    pub(crate) directory_else: Option<CString>,
     /// Another user.
     pub(crate) identity: Option<Identity>,
     /// Whether the server is shielded from the lack of memory.
@@ -271,7 +273,10 @@ impl Child<'_> {
             // Its memory is the server's until the program is executed, and its user can make that last.
             set_dumpable(false).map_err(of(Step::User))?;
         }
-        chdir(launch.directory.as_c_str()).map_err(of(Step::Directory))?;
+        if let Err(error) = chdir(launch.directory.as_c_str()) {
+            let other = launch.directory_else.as_deref();
+            other.ok_or(error).and_then(chdir).map_err(|_| (Step::Directory, error))?;
+        }
         self.set(SetPhase::AfterUser)
     }
 

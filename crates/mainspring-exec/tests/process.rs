@@ -383,3 +383,17 @@ fn what_is_being_ended_is_not_left() {
     turn_until(&mut executor, &mut heard, &|executor, _| executor.running_count() == 0);
     assert_eq!(heard.ends[0].outcome, Some(Outcome::Killed(9)));
 }
+
+#[test]
+fn a_process_without_its_directory_starts_in_the_other_one() {
+    let spec = |directory_else: Option<&str>| ProcessSpec {
+        directory: "/no/such/home".into(),
+        directory_else: directory_else.map(PathBuf::from),
+        ..shell("pwd")
+    };
+    assert_eq!(run(&spec(Some("/"))).lines, ["/"]);
+    for nowhere in [None, Some("/no/such/folder")] {
+        let refused = Executor::default().start(&spec(nowhere), &[], 1, Moment::now()).unwrap_err();
+        assert!(refused.to_string().contains("cannot enter the directory /no/such/home"), "{refused}");
+    }
+}
