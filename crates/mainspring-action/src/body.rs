@@ -14,11 +14,11 @@
 //! Does not decide when anything runs, and does not run it.
 
 use std::fmt;
-use std::path::PathBuf;
 
 use mainspring_job::{Action, JobError};
 use serde::{Deserialize, Serialize};
 
+pub use crate::mail::MailBody;
 pub use crate::process::ProcessBody;
 pub use crate::secret::SecretBody;
 pub use crate::webhook::WebhookBody;
@@ -45,30 +45,6 @@ pub const PROCESS: &str = "process";
 /// The kind of [`Body::Handler`].
 pub const HANDLER: &str = "handler";
 
-/// A mail: what a hook makes of a notice, and no job by itself.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct MailBody {
-    /// The program that takes the mail on its standard input, and the addresses as its arguments.
-    pub sendmail: PathBuf,
-    /// Who runs it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub user: Option<String>,
-    /// To whom it goes.
-    pub to: Vec<String>,
-    /// One line.
-    pub subject: String,
-    /// The beginning of its text.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub text: String,
-    /// The run whose output follows, if one does.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub output_of: Option<String>,
-    /// Nothing is sent where there is no output.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub needs_output: bool,
-}
-
 /// A function of a program, by its name, and what it is given.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -86,19 +62,6 @@ pub struct HandlerBody {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 fn is_zero(number: &u32) -> bool {
     *number == 0
-}
-
-impl MailBody {
-    /// The mail as text, with what a run wrote. Line ends in the subject are blanks.
-    pub fn message(&self, output: &str) -> String {
-        let subject: String = self.subject.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        let to = self.to.join(", ");
-        format!(
-            "To: {to}\nSubject: {subject}\nAuto-Submitted: auto-generated\nPrecedence: bulk\nMIME-Version: 1.0\n\
-             Content-Type: text/plain; charset=UTF-8\nContent-Transfer-Encoding: 8bit\n\n{}{output}",
-            self.text
-        )
-    }
 }
 
 /// Says why an action of the store cannot be read: a newer version of the program wrote it, or something else

@@ -16,6 +16,7 @@
 pub mod body;
 pub mod check;
 pub mod key;
+pub mod mail;
 pub mod names;
 pub mod needs;
 pub mod process;

@@ -216,7 +216,14 @@ fn a_crontabs_mailto_gets_what_its_entries_write_and_nothing_where_they_write_no
     running.wait_for(&["notify:loud:ended:1", "end    exit status 0"]);
     let mails = fs::read_to_string(folder.join("mails")).unwrap();
     assert!(mails.starts_with("args: -i -oem ada@example.com bob@example.com\n"), "{mails}");
-    assert!(mails.contains("Subject: Cron <") && mails.contains("> echo hello; echo there >&2\n"), "{mails}");
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    let host = host.trim().split('.').next().unwrap();
+    let user = mainspring_host::accounts::Account::ourselves().unwrap().name;
+    assert!(
+        mails.contains(&format!("\nSubject: Cron <{user}@{host}> echo hello; echo there >&2\n")),
+        "{mails}"
+    );
+    assert!(mails.contains("\nFrom: root (Cron Daemon)\n"), "{mails}");
     assert!(mails.ends_with("\n\nhello\nthere\n") && mails.matches("args: ").count() == 1, "{mails}");
     running.stop();
     let _ = fs::remove_dir_all(&folder);

@@ -56,14 +56,7 @@ const OF_SETTINGS: &[OfSetting] = &[
     },
     OfSetting {
         finds: |setting| {
-            let others = [
-                "RANDOM_DELAY",
-                "PERSISTENT",
-                "DELAY",
-                "MAILFROM",
-                "CONTENT_TYPE",
-                "CONTENT_TRANSFER_ENCODING",
-            ];
+            let others = ["RANDOM_DELAY", "PERSISTENT", "DELAY"];
             others.contains(&setting.name.as_str()).then_some(0..setting.value.len())
         },
         message: "other crons give this setting a meaning; here it is only a variable of the commands below",

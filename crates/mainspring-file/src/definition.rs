@@ -96,6 +96,7 @@ impl Definition {
         if !self.hook.mail_output.is_empty() {
             table.text("mail_output", &self.hook.mail_output.join(","));
             table.text("sendmail", &self.hook.sendmail.to_string_lossy());
+            table.texts("mail_headers", &self.hook.mail_headers);
         }
         table.body(&self.body);
         table.finish()

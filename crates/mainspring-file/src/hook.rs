@@ -31,6 +31,8 @@ use std::time::Duration;
 use mainspring_action::body::{Body, MailBody, ProcessBody, WebhookBody};
 use mainspring_job::{Call, Group, Hook, JobName, Notice, NoticeKind, Work};
 
+use mainspring_host::accounts::Account;
+
 use crate::plain;
 use crate::receiver::{self, Message, Receiver};
 
@@ -140,6 +142,8 @@ pub struct JobHook {
     pub silent_after: Option<Duration>,
     /// Who gets what a run writes.
     pub mail_output: Vec<String>,
+    /// More headers of these mails, `Name: value` each.
+    pub mail_headers: Vec<String>,
     /// The program that takes mails.
     pub sendmail: PathBuf,
     /// Who runs it, and the commands.
@@ -156,6 +160,7 @@ impl Default for JobHook {
             ping_url: None,
             silent_after: None,
             mail_output: Vec::new(),
+            mail_headers: Vec::new(),
             sendmail: SENDMAIL.into(),
             user: None,
             summary: String::new(),
@@ -181,6 +186,7 @@ impl JobHook {
         };
         self.targets.iter().flatten().map(target).sum::<usize>()
             + addresses(&self.mail_output)
+            + addresses(&self.mail_headers)
             + self.ping_url.as_ref().map_or(0, String::len)
             + self.sendmail.as_os_str().len()
             + self.summary.len()
@@ -259,11 +265,17 @@ impl JobHook {
 
     /// The mail that cron sends: what a run wrote, if it wrote anything.
     fn output_mail(&self, notice: &Notice) -> Option<Work> {
-        let user = self.user.clone().unwrap_or_default();
-        let from = if user.is_empty() { host().to_owned() } else { format!("{user}@{}", host()) };
-        let subject = format!("Cron <{from}> {}", self.summary);
+        let user: &str = match &self.user {
+            Some(user) => user.split(':').next().unwrap_or(user),
+            None => ourselves(),
+        };
+        // Filters look for the first part of the name.
+        let host = host().split('.').next().unwrap_or_default();
+        let subject = format!("Cron <{user}@{host}> {}", self.summary);
         let output_of = notice.run.as_ref().map(ToString::to_string);
-        work(&Body::Mail(MailBody { output_of, needs_output: true, ..self.mail(&self.mail_output, subject) }))
+        let headers = self.mail_headers.clone();
+        let mail = self.mail(&self.mail_output, subject);
+        work(&Body::Mail(MailBody { output_of, headers, needs_output: true, ..mail }))
     }
 }
 
@@ -339,6 +351,12 @@ fn work(body: &Body) -> Option<Work> {
 
 fn counted(count: u64, of: &str) -> String {
     if count == 1 { format!("1 {of}") } else { format!("{count} {of}s") }
+}
+
+/// The user of this server.
+fn ourselves() -> &'static str {
+    static USER: OnceLock<String> = OnceLock::new();
+    USER.get_or_init(|| Account::ourselves().map_or_else(|_| String::new(), |account| account.name))
 }
 
 /// The name of this machine.

@@ -22,7 +22,7 @@ use crate::hook::{JobHook, addresses_of};
 use crate::jobfile::PlacedJob;
 use crate::problem::{Fault, Problem};
 use mainspring_action::body::{Body, ProcessBody};
-use mainspring_action::names::DEFAULT_SHELL;
+use mainspring_action::names::{DEFAULT_PATH, DEFAULT_SHELL};
 
 /// The jobs of a crontab called `source`, and the problems of those entries that cannot be one. `zone` is for
 /// the entries above which no `CRON_TZ` stands. Those without a name of their own are all called `command`
@@ -91,18 +91,45 @@ fn job(placed: &PlacedEntry, name: JobName, source: &str, zone: &TimeZone) -> Re
 fn hook(placed: &PlacedEntry) -> JobHook {
     let setting = |name: &str| placed.environment.value(name).filter(|value| !value.is_empty());
     let usual = JobHook::default();
+    // What is no address is warned of elsewhere, and cron would send no mail either.
+    let mail_output = setting("MAILTO").and_then(|text| addresses_of(text).ok()).unwrap_or_default();
     JobHook {
-        // What is no address is warned of elsewhere, and cron would send no mail either.
-        mail_output: setting("MAILTO").and_then(|text| addresses_of(text).ok()).unwrap_or_default(),
+        mail_headers: if mail_output.is_empty() { Vec::new() } else { headers(placed) },
+        mail_output,
         sendmail: setting("SENDMAIL").map_or(usual.sendmail, Into::into),
         user: placed.entry.user.as_ref().map(|user| user.name.clone()),
         ..JobHook::default()
     }
 }
 
+/// The headers by which people and filters know a mail of cron's, but for the home among its variables.
+fn headers(placed: &PlacedEntry) -> Vec<String> {
+    let setting = |name: &str| placed.environment.value(name);
+    let given = |name: &str| setting(name).filter(|value| !value.is_empty());
+    let from = given("MAILFROM").unwrap_or("root (Cron Daemon)");
+    let of_settings = [
+        ("From", Some(from)),
+        ("Content-Type", given("CONTENT_TYPE")),
+        ("Content-Transfer-Encoding", given("CONTENT_TRANSFER_ENCODING")),
+    ];
+    let of_settings = of_settings.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    let user = placed.entry.user.as_ref().map(|user| user.name.as_str());
+    let usual = [("SHELL", Some(DEFAULT_SHELL)), ("PATH", Some(DEFAULT_PATH)), ("LOGNAME", user)];
+    let usual = usual.into_iter().filter(|(name, _)| *name == "LOGNAME" || setting(name).is_none());
+    let usual = usual.filter_map(|(name, value)| Some((name, value?)));
+    let variables = placed.environment.iter().filter(is_kept).chain(usual);
+    let variables = variables.map(|(name, value)| format!("X-Cron-Env: <{name}={value}>"));
+    let all = of_settings.map(|(name, value)| format!("{name}: {value}")).chain(variables);
+    all.map(|header| header.replace(|c: char| c.is_control(), " ")).collect()
+}
+
+/// Whether a setting may be a variable: cron says itself who the user is.
+fn is_kept((name, _): &(&str, &str)) -> bool {
+    *name != "LOGNAME"
+}
+
 fn body(placed: &PlacedEntry) -> ProcessBody {
     let setting = |name: &str| placed.environment.value(name).map(str::to_owned);
-    let is_kept = |(name, _): &(&str, &str)| *name != "LOGNAME";
     let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
     ProcessBody {
         shell: Some(placed.entry.command.shell_text.clone()),
@@ -147,17 +174,36 @@ mod tests {
     }
 
     #[test]
+    fn a_mail_has_the_headers_of_cron() {
+        let text = "A=1\tx\nMAILTO=a@b\n0 0 1 1 * alice true\nMAILFROM=c@d\nCONTENT_TYPE=text/html\nPATH=/bin\n@daily bob true\n\
+                    MAILTO=\"\"\n@daily bob true\n";
+        let (jobs, _) = read(text, Format::System);
+        let headers = |index: usize| jobs[index].hook.mail_headers.join("\n");
+        let first = "From: root (Cron Daemon)\nX-Cron-Env: <A=1 x>\nX-Cron-Env: <MAILTO=a@b>\nX-Cron-Env: <SHELL=/bin/sh>\n\
+                     X-Cron-Env: <PATH=/usr/bin:/bin>\nX-Cron-Env: <LOGNAME=alice>";
+        assert_eq!(headers(0), first);
+        assert!(
+            headers(1).starts_with("From: c@d\nContent-Type: text/html\nX-Cron-Env: <A=1 x>\n"),
+            "{}",
+            headers(1)
+        );
+        assert!(headers(1).contains("<PATH=/bin>") && !headers(1).contains(DEFAULT_PATH), "{}", headers(1));
+        assert_eq!(headers(2), "", "nobody gets a mail");
+    }
+
+    #[test]
     fn the_written_table_is_the_same_job() {
         let text = "CRON_TZ=Asia/Tokyo\nSHELL=/bin/bash\nHOME=/srv\nA=\"b c\"\n\
                     # mainspring: name=one retry=3,backoff=1s pause-after=7 max-runs=9 dead-letters=always\n\
                     H 3 * * mon-fri  root  printf '\\%s' a%in%put\n@every 90s root true\n@reboot root boot\n\
-                    @at 2030-01-31T08:00:00Z root once\n";
+                    MAILTO=ada@example.com\nMAILFROM=cron@example.com\n@at 2030-01-31T08:00:00Z root once\n";
         let (jobs, problems) = read(text, Format::System);
         assert!(problems.is_empty());
         assert_eq!(jobs.len(), 4);
         for placed in jobs {
             let again = JobFile::parse(&Source::new("test", placed.job.text.clone()), &TimeZone::UTC);
             assert!(again.problems.is_empty(), "{}: {:?}", placed.job.text, again.problems);
+            assert_eq!(again.jobs[0].hook.mail_headers, placed.hook.mail_headers);
             let again = &again.jobs[0].job;
             assert_eq!(again.work.policies, placed.job.work.policies);
             assert_eq!(again.timetable.to_string(), placed.job.timetable.to_string());

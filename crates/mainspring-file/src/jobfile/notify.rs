@@ -71,6 +71,16 @@ pub const KEYS: &[HookKey] = &[
         },
     },
     HookKey {
+        name: "mail_headers",
+        value: "a list of texts `Name: value`",
+        default: "none",
+        says: "more headers of these mails, such as `From: ..`; one replaces the usual header of its name",
+        read: |hook, value, faults| {
+            hook.mail_headers = headers(value, faults)?;
+            Some(())
+        },
+    },
+    HookKey {
         name: "sendmail",
         value: "a path",
         default: "`/usr/sbin/sendmail`",
@@ -153,6 +163,29 @@ fn mail(text: &Text<'_>, faults: &mut Faults<'_>) -> Vec<String> {
         faults.push(Fault::new(text.span.clone(), message));
         Vec::new()
     })
+}
+
+fn headers(value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<Vec<String>> {
+    let values: Vec<&Spanned<DeValue<'_>>> = match value.get_ref() {
+        DeValue::Array(values) => values.iter().collect(),
+        _ => vec![value],
+    };
+    let header = |value: &Spanned<DeValue<'_>>| {
+        let text = text_of(value, faults)?;
+        let is_header = is_header(text.value);
+        if !is_header {
+            faults.push(Fault::new(text.span, "expected a header such as `From: ops@example.com`"));
+        }
+        is_header.then(|| text.value.to_owned())
+    };
+    values.into_iter().map(header).collect()
+}
+
+/// Whether a text is a header of a mail, in one line.
+fn is_header(text: &str) -> bool {
+    let Some((name, _)) = text.split_once(": ") else { return false };
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    is_name && !text.contains(|c: char| c.is_control())
 }
 
 fn duration(text: &Text<'_>, faults: &mut Faults<'_>) -> Option<std::time::Duration> {

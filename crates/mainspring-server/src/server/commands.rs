@@ -118,7 +118,7 @@ impl Execution for Commands {
             Body::Process(body) => specs::process(&body, &self.users, policies),
             Body::Mail(body) => {
                 let output = body.output_of.as_deref().map(outputs).unwrap_or_default();
-                if body.needs_output && output.is_empty() {
+                if body.needs_output && output.is_empty() || body.is_undeliverable() {
                     return Ok(StartOutcome::Nothing);
                 }
                 specs::mail(&body, &output, &self.users, policies)

@@ -1,0 +1,144 @@
+//! A mail: what a hook makes of a notice, and no job by itself.
+//!
+//! ```text
+//! headers of its own (From, Content-Type, ..) ─┐
+//! To, Subject, the usual headers ──────────────┴─▶ message ─▶ standard input of sendmail
+//! text, and what a run wrote ─ a line beyond 998 bytes, or a NUL ─▶ quoted-printable
+//! ```
+//!
+//! Cost: one copy of its text.
+//!
+//! Does not send anything.
+//!
+//! Source: RFC 5322, 2.1.1 (length of lines); RFC 2045, 6.7 (quoted-printable).
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+/// The longest line of a mail, without its end.
+const MAX_LINE_BYTES: usize = 998;
+
+/// The longest line of an encoded mail, with the `=` at its end.
+const MAX_ENCODED_BYTES: usize = 76;
+
+/// A mail.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct MailBody {
+    /// The program that takes the mail on its standard input, and the addresses as its arguments.
+    pub sendmail: PathBuf,
+    /// Who runs it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// To whom it goes.
+    pub to: Vec<String>,
+    /// One line.
+    pub subject: String,
+    /// More headers, `Name: value` each. They replace the usual ones of the same name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub headers: Vec<String>,
+    /// The beginning of its text.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    /// The run whose output follows, if one does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_of: Option<String>,
+    /// Nothing is sent where there is no output.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub needs_output: bool,
+}
+
+impl MailBody {
+    /// The mail as text, with what a run wrote. Control characters in headers are blanks.
+    pub fn message(&self, output: &str) -> String {
+        let text = [self.text.as_str(), output].concat();
+        let is_given = |name: &str| self.headers.iter().any(|header| is_of(header, name));
+        let is_plain = text.split('\n').all(|line| line.len() <= MAX_LINE_BYTES) && !text.contains('\0');
+        let (encoding, text) = match is_plain || is_given("Content-Transfer-Encoding") {
+            true => ("8bit", text),
+            false => ("quoted-printable", quoted(&text)),
+        };
+        let usual = [
+            ("To", self.to.join(", ")),
+            ("Subject", self.subject.clone()),
+            ("Auto-Submitted", "auto-generated".to_owned()),
+            ("Precedence", "bulk".to_owned()),
+            ("MIME-Version", "1.0".to_owned()),
+            ("Content-Type", "text/plain; charset=UTF-8".to_owned()),
+            ("Content-Transfer-Encoding", encoding.to_owned()),
+        ];
+        let usual = usual.iter().filter(|(name, _)| !is_given(name));
+        let usual = usual.map(|(name, value)| format!("{name}: {value}"));
+        let headers = usual.chain(self.headers.iter().cloned());
+        let clean = |header: String| header.replace(|c: char| c.is_control(), " ") + "\n";
+        format!("{}\n{text}", headers.map(clean).collect::<String>())
+    }
+
+    /// Whether nothing takes it: a mail of output to users of this machine, which has no mailer.
+    pub fn is_undeliverable(&self) -> bool {
+        let is_local = self.to.iter().all(|address| !address.contains('@'));
+        self.needs_output && is_local && !Path::new(&self.sendmail).exists()
+    }
+}
+
+fn is_of(header: &str, name: &str) -> bool {
+    header.split(':').next().is_some_and(|found| found.eq_ignore_ascii_case(name))
+}
+
+/// The text in lines of at most [`MAX_ENCODED_BYTES`], of bytes that every mailer takes.
+fn quoted(text: &str) -> String {
+    let mut all = String::with_capacity(text.len() + text.len() / 16);
+    for line in text.split_inclusive('\n') {
+        let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
+        let mut length = 0;
+        for (at, byte) in line.bytes().enumerate() {
+            let is_last = at + 1 == line.len();
+            let piece = match byte {
+                b' ' | b'\t' if !is_last => char::from(byte).to_string(),
+                b'!'..=b'~' if byte != b'=' => char::from(byte).to_string(),
+                byte => format!("={byte:02X}"),
+            };
+            if MAX_ENCODED_BYTES <= length + piece.len() {
+                all.push_str("=\n");
+                length = 0;
+            }
+            length += piece.len();
+            all.push_str(&piece);
+        }
+        all.push_str(end);
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mail() -> MailBody {
+        MailBody { to: vec!["a@b".into(), "c".into()], subject: "x\ny".into(), ..MailBody::default() }
+    }
+
+    #[test]
+    fn headers_of_its_own_replace_the_usual_ones_and_are_one_line_each() {
+        let headers = vec!["From: root (Cron Daemon)".into(), "content-type: text/html\nBcc: x".into()];
+        let message = MailBody { headers, ..mail() }.message("out\n");
+        let expected = "To: a@b, c\nSubject: x y\nAuto-Submitted: auto-generated\nPrecedence: bulk\nMIME-Version: 1.0\n\
+                        Content-Transfer-Encoding: 8bit\nFrom: root (Cron Daemon)\ncontent-type: text/html Bcc: x\n\nout\n";
+        assert_eq!(message, expected);
+    }
+
+    #[test]
+    fn a_long_line_and_a_nul_go_in_lines_that_every_mailer_takes() {
+        let at_the_limit = "ä".repeat(MAX_LINE_BYTES / 2);
+        assert!(mail().message(&at_the_limit).ends_with(&at_the_limit));
+        let long = format!("{at_the_limit}.\nshort = \0 \n");
+        let message = mail().message(&long);
+        assert!(message.contains("\nContent-Transfer-Encoding: quoted-printable\n\n=C3=A4"), "{message}");
+        assert!(message.ends_with("\nshort =3D =00=20\n"), "{message}");
+        assert!(message.lines().all(|line| line.len() <= MAX_ENCODED_BYTES), "{message}");
+        // What is between two soft ends of a line is the line again.
+        let body = message.split_once("\n\n").unwrap().1.replace("=\n", "");
+        assert_eq!(body.matches("=C3=A4").count(), MAX_LINE_BYTES / 2);
+    }
+}
