@@ -21,6 +21,7 @@ mod cluster;
 mod codes;
 mod comments;
 mod copy;
+mod cron_places;
 #[cfg(feature = "web")]
 mod cuts;
 #[path = "../../mainspring-postgres/tests/database.rs"]

@@ -107,7 +107,8 @@ fn serving(
     listener: Listener,
 ) -> Result<Serving, Error> {
     let users = Users::new(Account::ourselves().map_err(setup("our own account"))?);
-    let reader = FileReader { format: Format::User, zone: TimeZone::UTC, users, notify: Vec::new() };
+    let reader =
+        FileReader { format: Format::User, zone: TimeZone::UTC, users, notify: Vec::new(), cron: None };
     Ok(Serving {
         data,
         files: Vec::new(),

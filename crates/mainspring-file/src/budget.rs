@@ -168,7 +168,7 @@ mod tests {
         let value = "x".repeat(15 << 10);
         let settings: String = (0..10).map(|index| format!("A{index}={value}\n")).collect();
         let source = Source::new("a", settings + &"@daily a\n".repeat(100));
-        let beside = |others| LoadedFile::parse_beside(&source, Format::User, &TimeZone::UTC, others);
+        let beside = |others| LoadedFile::parse_beside(&source, &Format::User.into(), &TimeZone::UTC, others);
         let alone = beside(0);
         let taken = alone.weight();
         assert!(alone.is_good() && source.bytes().len() < taken, "{taken}");
@@ -184,7 +184,7 @@ mod tests {
         }
         let comments = Source::new("a", "#\n".repeat(100));
         let loaded =
-            LoadedFile::parse_beside(&comments, Format::User, &TimeZone::UTC, MAX_FOLDER_BYTES - 199);
+            LoadedFile::parse_beside(&comments, &Format::User.into(), &TimeZone::UTC, MAX_FOLDER_BYTES - 199);
         assert!(!loaded.is_good(), "a text without jobs counts too");
     }
 

@@ -38,6 +38,7 @@ pub mod entry;
 pub mod environment;
 mod findings;
 mod format;
+pub mod habits;
 pub mod names;
 pub mod note;
 pub mod word;

@@ -3,8 +3,11 @@
 //! | name | is |
 //! |---|---|
 //! | letters, digits, `_` and `-` | taken |
-//! | the same with `.toml` or `.crontab` behind it | taken: a job file, or a crontab |
+//! | the same with `.toml` or `.crontab` behind it | taken: a job file, or a crontab; not in cron's own folder |
 //! | anything else: `certbot.dpkg-old`, `jobs~`, `.jobs.swp`, `README.txt` | left out |
+//!
+//! In the folder of the users' crontabs a name is that of a user, and all are taken but hidden ones and what
+//! `crontab` is writing.
 //!
 //! What packages and editors leave behind has another name, so that nothing runs twice.
 //!
@@ -33,11 +36,65 @@ pub struct Listing {
     pub left_out: Vec<PathBuf>,
 }
 
+/// Which names of a folder are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameRule {
+    /// Those of the table above.
+    Any,
+    /// The same without an ending, as cron has them.
+    Cron,
+    /// Names of users.
+    Spool,
+    /// This one. The others are none of the folder's.
+    Only(&'static str),
+}
+
+impl NameRule {
+    /// Whether it takes a name.
+    pub fn takes(self, path: &Path) -> bool {
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
+        match self {
+            NameRule::Any => is_taken(path),
+            NameRule::Cron => is_word(name),
+            NameRule::Spool => !name.starts_with('.') && !name.starts_with(TEMPORARY),
+            NameRule::Only(only) => name == only,
+        }
+    }
+
+    /// Why it leaves a file out, for people.
+    pub fn why_left_out(self, path: &Path) -> String {
+        match self {
+            _ if self.takes(path) => format!("a folder has at most {MAX_FILES} files"),
+            NameRule::Any => {
+                "the files of a folder have names of letters, digits, _ and -, and those of job files .toml behind it"
+                    .to_owned()
+            }
+            _ => "cron takes files with names of letters, digits, _ and - alone".to_owned(),
+        }
+    }
+
+    /// Whether people are told of what it leaves out.
+    fn is_told(self) -> bool {
+        matches!(self, NameRule::Any | NameRule::Cron)
+    }
+}
+
+/// What the name of a crontab begins with while it is being written.
+pub const TEMPORARY: &str = "tmp.";
+
 /// Lists a folder.
 ///
 /// # Errors
 /// The folder is not there, or may not be read.
 pub fn list(folder: &Path) -> io::Result<Listing> {
+    list_by(folder, NameRule::Any)
+}
+
+/// Lists a folder by a rule for names.
+///
+/// # Errors
+/// The folder is not there, or may not be read.
+pub fn list_by(folder: &Path, rule: NameRule) -> io::Result<Listing> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
@@ -50,8 +107,11 @@ pub fn list(folder: &Path) -> io::Result<Listing> {
     let mut listing = Listing::default();
     for path in paths {
         let is_room = listing.taken.len() < MAX_FILES;
-        let list = if is_room && is_taken(&path) { &mut listing.taken } else { &mut listing.left_out };
-        list.push(path);
+        if is_room && rule.takes(&path) {
+            listing.taken.push(path);
+        } else if rule.is_told() {
+            listing.left_out.push(path);
+        }
     }
     Ok(listing)
 }
@@ -60,22 +120,16 @@ pub fn list(folder: &Path) -> io::Result<Listing> {
 pub fn is_taken(path: &Path) -> bool {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
     let stem = ENDINGS.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
-    !stem.is_empty() && stem.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+    is_word(stem)
+}
+
+fn is_word(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
 }
 
 /// Whether a file is hidden: no note says that it is left out, because Debian has one in each such folder.
 pub fn is_hidden(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
-}
-
-/// Why a file is left out, for people.
-pub fn why_left_out(path: &Path) -> String {
-    match is_taken(path) {
-        true => format!("a folder has at most {MAX_FILES} files"),
-        false => {
-            "the files of a folder have names of letters, digits, _ and -, and those of job files .toml behind it".to_owned()
-        }
-    }
 }
 
 #[cfg(test)]
@@ -107,6 +161,25 @@ mod tests {
         let left_out: Vec<String> = listing.left_out.iter().map(name).collect();
         assert_eq!(left_out, [".placeholder", "certbot.dpkg-old", "jobs.toml~", "x.conf"]);
         assert!(list(&folder.join("gone")).is_err());
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn crons_own_folders_have_rules_of_their_own() {
+        let folder = scratch::path("folder-cron");
+        fs::create_dir_all(&folder).unwrap();
+        for name in ["ada.l", "crontab", "jobs.toml", "tmp.7x", ".hidden"] {
+            fs::write(folder.join(name), "").unwrap();
+        }
+        let counts = |rule| {
+            let listing = list_by(&folder, rule).unwrap();
+            let taken: Vec<String> =
+                listing.taken.iter().map(|path| path.file_name().unwrap().to_string_lossy().into()).collect();
+            (taken.join(" "), listing.left_out.len())
+        };
+        assert_eq!(counts(NameRule::Cron), ("crontab".into(), 4));
+        assert_eq!(counts(NameRule::Spool), ("ada.l crontab jobs.toml".into(), 0));
+        assert_eq!(counts(NameRule::Only("crontab")), ("crontab".into(), 0));
         fs::remove_dir_all(&folder).unwrap();
     }
 

@@ -22,6 +22,7 @@
 pub mod budget;
 pub mod claims;
 pub mod classics;
+pub mod cron_places;
 pub mod crontab;
 pub mod definition;
 pub mod folder;

@@ -9,11 +9,16 @@
 //!
 //! Does not watch the file.
 
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
 use jiff::tz::TimeZone;
 use mainspring_job::{Group, JobName};
 use nix::unistd::Uid;
 
 use crate::budget::Budget;
+use crate::cron_places::{CronPlaces, Place};
+use crate::crontab::habits::Habits;
 use crate::crontab::{Crontab, Format, definition};
 use crate::hook::Target;
 use crate::jobfile::{JobFile, PlacedJob, is_job_file};
@@ -54,6 +59,8 @@ pub struct Reader {
     pub users: Users,
     /// Who is told of jobs that say nothing of that.
     pub notify: Vec<Target>,
+    /// Where cron's own places are, if its files are read by its rules.
+    pub cron: Option<CronPlaces>,
 }
 
 impl Reader {
@@ -64,7 +71,9 @@ impl Reader {
     /// When it cannot be read, or is refused. Problems within it are no errors.
     pub fn load(&self, name: &str) -> Result<LoadedFile, FileError> {
         let source = Source::read(name)?;
-        self.judged(&source, LoadedFile::parse(&source, self.format, &self.zone))
+        let kind = self.kind(name);
+        let loaded = LoadedFile::parse_as(&source, &kind, &self.zone, &mut Budget::default());
+        self.judged(&source, &kind, loaded)
     }
 
     /// The same for a file of a folder whose other files take so much of the folder's budget.
@@ -74,14 +83,42 @@ impl Reader {
     /// As [`load`](Self::load).
     pub fn load_beside(&self, name: &str, others_bytes: usize) -> Result<LoadedFile, FileError> {
         let source = Source::read(name)?;
-        self.judged(&source, LoadedFile::parse_beside(&source, self.format, &self.zone, others_bytes))
+        let kind = self.kind(name);
+        let loaded = LoadedFile::parse_beside(&source, &kind, &self.zone, others_bytes);
+        self.judged(&source, &kind, loaded)
     }
 
-    fn judged(&self, source: &Source, mut loaded: LoadedFile) -> Result<LoadedFile, FileError> {
-        loaded.judge(source)?;
+    /// What kind of crontab a file is, if it is one.
+    fn kind(&self, name: &str) -> Kind {
+        let path = Path::new(name);
+        let found = self.cron.as_ref().and_then(|cron| Some((cron, cron.of(path)?)));
+        let Some((cron, place)) = found else { return self.format.of(path).into() };
+        Kind { format: place.format(), habits: cron.habits(path, place), place: Some(place) }
+    }
+
+    fn judged(&self, source: &Source, kind: &Kind, mut loaded: LoadedFile) -> Result<LoadedFile, FileError> {
+        loaded.judge_place(source, kind, &self.users)?;
         loaded.check_users(source, &self.users);
         loaded.notify_by_default(&self.notify);
         Ok(loaded)
+    }
+}
+
+/// What kind of crontab a file is.
+#[derive(Clone, Debug)]
+pub struct Kind {
+    /// Whether it has a column of users.
+    pub format: Format,
+    /// What cron does beside what it says.
+    pub habits: Habits,
+    /// Which of cron's places it is in.
+    pub place: Option<Place>,
+}
+
+impl From<Format> for Kind {
+    /// One that is served as it is.
+    fn from(format: Format) -> Kind {
+        Kind { format, habits: Habits::default(), place: None }
     }
 }
 
@@ -92,13 +129,13 @@ impl LoadedFile {
     }
 
     /// The same for a file of a folder whose other files take so much of the folder's budget.
-    pub fn parse_beside(source: &Source, format: Format, zone: &TimeZone, others_bytes: usize) -> LoadedFile {
+    pub fn parse_beside(source: &Source, kind: &Kind, zone: &TimeZone, others_bytes: usize) -> LoadedFile {
         // Of a file that is refused nothing is kept, so that any number of them takes no room.
         let refused =
             |problems| LoadedFile { source: source.without_text(), problems, ..LoadedFile::default() };
         match Budget::beside(others_bytes, source.bytes().len()) {
             Ok(mut budget) => {
-                let loaded = LoadedFile::parse_within(source, format, zone, &mut budget);
+                let loaded = LoadedFile::parse_as(source, kind, zone, &mut budget);
                 if budget.is_of_full_folder() { refused(loaded.problems) } else { loaded }
             }
             Err(fault) => refused(vec![Problem::new(Line { number: 1, bytes: b"" }, fault)]),
@@ -107,10 +144,14 @@ impl LoadedFile {
 
     /// The same for one of several files of which all jobs together have a budget.
     pub fn parse_within(source: &Source, format: Format, zone: &TimeZone, budget: &mut Budget) -> LoadedFile {
+        LoadedFile::parse_as(source, &format.into(), zone, budget)
+    }
+
+    fn parse_as(source: &Source, kind: &Kind, zone: &TimeZone, budget: &mut Budget) -> LoadedFile {
         if let Some(problem) = Problem::of_length(source) {
             return LoadedFile { source: source.clone(), problems: vec![problem], ..LoadedFile::default() };
         }
-        if is_job_file(source) {
+        if kind.place.is_none() && is_job_file(source) {
             let JobFile { jobs, groups, problems, unkept_count } =
                 JobFile::parse_within(source, zone, budget);
             return LoadedFile {
@@ -122,8 +163,8 @@ impl LoadedFile {
                 ..LoadedFile::default()
             };
         }
-        let crontab = Crontab::parse(source, format);
-        let (jobs, faulty) = definition::jobs(&crontab, source.name(), zone, budget);
+        let crontab = Crontab::parse(source, kind.format);
+        let (jobs, faulty) = definition::jobs(&crontab, source.name(), zone, &kind.habits, budget);
         let mut problems = crontab.problems;
         problems.extend(faulty);
         problems.sort_by_key(|problem| problem.line_number);
@@ -164,6 +205,27 @@ impl LoadedFile {
         trust::judge(ownership, us.as_raw()).map_err(distrusted)
     }
 
+    /// Judges the file by the rules of its place.
+    fn judge_place(&self, source: &Source, kind: &Kind, users: &Users) -> Result<(), FileError> {
+        let distrusted = |why| FileError::Distrusted { name: source.name().to_owned(), why };
+        let path = Path::new(source.name());
+        let Some(file) = source.ownership() else { return self.judge(source) };
+        match kind.place {
+            None => self.judge(source),
+            Some(Place::System) => {
+                self.judge(source)?;
+                trust::judge_system(file, path).map_err(distrusted)
+            }
+            Some(Place::Spool) => {
+                let user = kind.habits.user.as_deref().unwrap_or_default();
+                // Of a user who is not there nothing runs, which is told of each entry.
+                let Ok(account) = users.account(user) else { return Ok(()) };
+                let uid = account.identity.map_or_else(Uid::effective, |identity| identity.uid);
+                trust::judge_spool(file, uid.as_raw(), path).map_err(distrusted)
+            }
+        }
+    }
+
     /// Whether the file may come into force: all of it was understood that an entry depends on.
     pub fn is_good(&self) -> bool {
         self.problems.iter().all(|problem| problem.severity != Severity::Problem) && self.unkept_count == 0
@@ -182,6 +244,24 @@ impl LoadedFile {
     /// The problems as text, nothing if there are none.
     pub fn problems_text(&self) -> String {
         render(self.source.name(), &self.problems, self.unkept_count)
+    }
+
+    /// The users of jobs that start elsewhere because there is no home, with the home and where they start.
+    pub fn homeless(&self, users: &Users) -> BTreeSet<(String, PathBuf, PathBuf)> {
+        let of = |placed: &PlacedJob| {
+            let Ok(Body::Process(ProcessBody { user, cwd, cwd_else: Some(other), .. })) =
+                Body::decode(&placed.job.work.action)
+            else {
+                return None;
+            };
+            let account = match &user {
+                Some(user) => users.account(user).ok()?,
+                None => users.ourselves().clone(),
+            };
+            let home = cwd.unwrap_or(account.home);
+            (!home.is_dir()).then_some((account.name, home, other))
+        };
+        self.jobs.iter().filter_map(of).collect()
     }
 
     /// Takes out the jobs whose users cannot be become, each of them a problem.

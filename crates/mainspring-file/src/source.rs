@@ -24,7 +24,7 @@ use std::{error, fmt};
 
 use crate::trust::{Distrust, Ownership};
 use crate::watch::Stamp;
-use mainspring_host::regular::open_regular;
+use mainspring_host::regular::{Regular, open_regular};
 
 /// The longest file that is read. At sixty bytes a line that is some 70,000 entries; what is longer is no
 /// crontab.
@@ -74,7 +74,8 @@ impl Source {
             let before = stamp()?;
             let source = Source::read_from(name, &opened.file)?;
             if stamp()? == before {
-                let ownership = Some(Ownership { uid: opened.uid, mode: opened.mode, doubt: opened.doubt });
+                let Regular { uid, mode, link_count, path, doubt, .. } = opened;
+                let ownership = Some(Ownership { uid, mode, link_count, path, doubt });
                 return Ok(Source { ownership, stamp: Some(before), ..source });
             }
         }

@@ -10,23 +10,36 @@
 //! finds on the way to a file which users could have done so. A server of any other user trusts every file:
 //! its owner can harm that user only with the user's consent, as with any script that the user starts.
 //!
-//! Cost: none; the facts come with the file.
+//! In cron's own places its rules hold as well: one name for a file, and for the crontab of a user also an
+//! owner, a mode and no link.
 //!
-//! Does not look at anything itself.
+//! Cost: none; the facts come with the file. In cron's places a look at the folder.
 //!
 //! Source: cron(8) of Debian refuses crontabs by the same rule, links among them.
 
 use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use mainspring_host::walk::{Doubt, OTHERS_MAY_WRITE};
 
+/// The bits of a file's mode.
+const ALL_BITS: u32 = 0o7777;
+
+/// The mode of a user's crontab.
+const CRONTAB_MODE: u32 = 0o600;
+
 /// What the file system says of a file that was read, at the moment it was opened.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ownership {
     /// The number of its owner.
     pub uid: u32,
     /// Its permission bits.
     pub mode: u32,
+    /// How many names it has.
+    pub link_count: u64,
+    /// Where it is, without links.
+    pub path: PathBuf,
     /// Who else could have put it there.
     pub doubt: Option<Doubt>,
 }
@@ -40,6 +53,14 @@ pub enum Distrust {
     Writable(u32),
     /// Another user could have put it there.
     Chosen(Doubt),
+    /// The crontab of a user is another user's.
+    Foreign(u32),
+    /// The crontab of a user has another mode than cron's.
+    Mode(u32),
+    /// It has several names, one of which another user may have made.
+    Names(u64),
+    /// The crontab of a user is a link.
+    Link,
 }
 
 impl fmt::Display for Distrust {
@@ -50,6 +71,12 @@ impl fmt::Display for Distrust {
                 write!(f, "its mode {mode:04o} lets others write it: take that away with chmod go-w")
             }
             Distrust::Chosen(doubt) => doubt.fmt(f),
+            Distrust::Foreign(uid) => {
+                write!(f, "it belongs to user {uid}, and a user's crontab is that user's or root's")
+            }
+            Distrust::Mode(mode) => write!(f, "its mode is {mode:04o}, and that of a user's crontab is 0600"),
+            Distrust::Names(count) => write!(f, "it has {count} names (hard links), and cron takes one"),
+            Distrust::Link => write!(f, "it is a link, and a user's crontab is a file"),
         }
     }
 }
@@ -69,13 +96,63 @@ pub fn judge(file: &Ownership, us: u32) -> Result<(), Distrust> {
     file.doubt.clone().map_or(Ok(()), |doubt| Err(Distrust::Chosen(doubt)))
 }
 
+/// Judges a file in /etc/crontab or /etc/cron.d as cron does, beside [`judge`]. `path` is what it was called.
+///
+/// # Errors
+///
+/// Why it is refused.
+pub fn judge_system(file: &Ownership, path: &Path) -> Result<(), Distrust> {
+    // What a link of root's leads to may have more names.
+    let is_itself_link = || fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_symlink());
+    let is_link = file.path.file_name() != path.file_name() || is_itself_link();
+    if is_link || file.link_count == 1 { Ok(()) } else { Err(Distrust::Names(file.link_count)) }
+}
+
+/// Judges the crontab of the user with this number as cron does. `path` is what it was called.
+///
+/// # Errors
+///
+/// Why it is refused.
+pub fn judge_spool(file: &Ownership, user: u32, path: &Path) -> Result<(), Distrust> {
+    let place = |path: &Path| path.parent().and_then(|folder| fs::canonicalize(folder).ok());
+    if file.uid != user && file.uid != 0 {
+        return Err(Distrust::Foreign(file.uid));
+    }
+    if file.mode & ALL_BITS != CRONTAB_MODE {
+        return Err(Distrust::Mode(file.mode));
+    }
+    if file.link_count != 1 {
+        return Err(Distrust::Names(file.link_count));
+    }
+    if file.path.file_name() != path.file_name() || place(&file.path) != place(path) {
+        return Err(Distrust::Link);
+    }
+    file.doubt.clone().map_or(Ok(()), |doubt| Err(Distrust::Chosen(doubt)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
+    fn a_users_crontab_is_that_users_alone() {
+        let path = Path::new("/no/such/spool/mara");
+        let good = Ownership { uid: 7, mode: 0o600, link_count: 1, path: path.into(), doubt: None };
+        let judged = |file: Ownership| judge_spool(&file, 7, path);
+        assert_eq!(judged(good.clone()), Ok(()));
+        assert_eq!(judged(Ownership { uid: 0, ..good.clone() }), Ok(()));
+        assert_eq!(judged(Ownership { uid: 8, ..good.clone() }), Err(Distrust::Foreign(8)));
+        for mode in [0o400, 0o640, 0o644, 0o4600, 0o700] {
+            assert_eq!(judged(Ownership { mode, ..good.clone() }), Err(Distrust::Mode(mode)));
+        }
+        assert_eq!(judged(Ownership { link_count: 2, ..good.clone() }), Err(Distrust::Names(2)));
+        let elsewhere = Ownership { path: "/tmp/mine".into(), ..good };
+        assert_eq!(judged(elsewhere), Err(Distrust::Link));
+    }
+
+    #[test]
     fn only_the_owner_and_root_may_have_written_it() {
-        let file = |uid, mode| Ownership { uid, mode, doubt: None };
+        let file = |uid, mode| Ownership { uid, mode, ..Ownership::default() };
         assert_eq!(judge(&file(0, 0o644), 0), Ok(()));
         assert_eq!(judge(&file(0, 0o600), 1000), Ok(()));
         assert_eq!(judge(&file(1000, 0o644), 0), Err(Distrust::Owner(1000)));

@@ -46,6 +46,8 @@ pub struct Regular {
     pub uid: u32,
     /// Its permission bits.
     pub mode: u32,
+    /// How many names it has.
+    pub link_count: u64,
     /// Who else could have chosen it.
     pub doubt: Option<Doubt>,
 }
@@ -96,7 +98,8 @@ pub fn open_regular(path: &Path) -> io::Result<Regular> {
         return Err(io::Error::other("it was replaced while it was opened"));
     }
     let doubt = walk.doubt(Some(opened.st_uid));
-    Ok(Regular { file: file.into(), path: walk.path, uid: opened.st_uid, mode: mode(&opened), doubt })
+    let (uid, mode, link_count) = (opened.st_uid, mode(&opened), opened.st_nlink);
+    Ok(Regular { file: file.into(), path: walk.path, uid, mode, link_count, doubt })
 }
 
 /// Takes all permissions of others from a file in a folder that was judged, if it is a regular file of one

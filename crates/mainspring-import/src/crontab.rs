@@ -14,6 +14,7 @@ use jiff::tz::TimeZone;
 use mainspring_action::body::Body;
 use mainspring_cron::Expression;
 use mainspring_file::budget::Budget;
+use mainspring_file::crontab::habits::Habits;
 use mainspring_file::crontab::{Crontab, Format, PlacedEntry, definition, names};
 use mainspring_file::hook;
 use mainspring_file::jobfile::{MAX_JOBS, PlacedJob};
@@ -115,7 +116,7 @@ pub(crate) fn read(source: &Source, file: usize, format: Format, findings: &mut 
         return Vec::new();
     }
     let (mut jobs, faulty) =
-        definition::jobs(&crontab, source.name(), &TimeZone::UTC, &mut Budget::default());
+        definition::jobs(&crontab, source.name(), &TimeZone::UTC, &Habits::default(), &mut Budget::default());
     let starts = line_starts(source);
     for problem in crontab.problems.iter().chain(&faulty) {
         findings.fault(&line_place(file, &starts, problem.line_number), problem.fault.clone());

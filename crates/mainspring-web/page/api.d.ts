@@ -718,6 +718,8 @@ export interface Process {
   cpu_max?: number;
   /** where it starts */
   cwd?: string;
+  /** where it starts if its user cannot enter `cwd`, as with a user without a home */
+  cwd_else?: string;
   /** variables */
   env?: string[][];
   /** files of `NAME=value` lines, read at each start by the rules for secret files; not masked; `env`
@@ -747,6 +749,9 @@ export interface Process {
   /** how much output of a run is kept: its beginning and, once the run has ended, its end (64 KiB, or
    * half if that is less); a line in between says how much is left out */
   output_bytes?: number;
+  /** files such as `/etc/environment`, read at each start as `pam_env` reads them, and not missed; all
+   * other variables take precedence */
+  pam_env?: string[];
   /** the program and its arguments, with no shell in between */
   run?: string[];
   /** the content of a file, or its path, in a variable; masked in the output, and in no log, history or

@@ -49,7 +49,7 @@ const ROWS: [Row; 11] = [
     },
     Row {
         crates: &["mainspring-action", "mainspring-host", "mainspring-file", "mainspring-exec"],
-        lines: 9_600,
+        lines: 10_100,
         goal: 6_800,
         bools: 0,
         assertions: 6,
@@ -63,13 +63,13 @@ const ROWS: [Row; 11] = [
         bools: 3,
         assertions: 0,
     },
-    Row { crates: &["mainspring-server"], lines: 10_670, goal: 7_500, bools: 30, assertions: 11 },
+    Row { crates: &["mainspring-server"], lines: 10_760, goal: 7_500, bools: 30, assertions: 11 },
     // A server's part in a pool, from which serve and embed are made.
     Row { crates: &["mainspring-cluster"], lines: 660, goal: 1_800, bools: 0, assertions: 0 },
     Row { crates: &["mainspring-web"], lines: 7_790, goal: 4_900, bools: 2, assertions: 5 },
     // Raised: a program of a pool is a worker from its start to its end, beside planning.
     Row { crates: &["mainspring-embed"], lines: 3_590, goal: 2_600, bools: 1, assertions: 0 },
-    Row { crates: &["mainspring-cli"], lines: 8_810, goal: 5_600, bools: 6, assertions: 4 },
+    Row { crates: &["mainspring-cli"], lines: 9_150, goal: 5_600, bools: 6, assertions: 4 },
     Row { crates: &["mainspring-lab", "xtask"], lines: 11_200, goal: 7_000, bools: 5, assertions: 0 },
 ];
 

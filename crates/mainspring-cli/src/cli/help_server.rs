@@ -70,6 +70,10 @@ A file is read again when it changes and on SIGHUP. Running jobs go on; a file w
 nothing, and `mainspring status` shows it. Where nothing is in force yet that could stay, serve ends
 with exit code 6 or 7. A name belongs to one file. Jobs of files that are not given any more go.
 
+--cron serves what Debian's cron does, by its rules for owners, modes, links and names: /etc/crontab,
+/etc/cron.d, and the users' crontabs in /var/spool/cron/crontabs. Commands have the variables of
+/etc/environment and /etc/default/locale, and what they write is mailed. The manual has the differences.
+
 The data directory is --data, or $MAINSPRING_DATA, or /var/lib/mainspring for root, or else
 $XDG_STATE_HOME/mainspring or ~/.local/state/mainspring. One server at a time has it.
 
@@ -94,7 +98,7 @@ Examples:
   mainspring serve --standby --data /srv/mainspring /etc/mainspring/*.toml
   mainspring serve --memory examples/crontab
   mainspring serve --listen examples/jobs.toml
-  sudo mainspring serve --system /etc/crontab /etc/cron.d";
+  sudo mainspring serve --cron";
 
 #[cfg(feature = "web")]
 pub(super) const OPEN: &str = "\

@@ -121,6 +121,9 @@ pub struct ServeArgs {
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would take it for the text of the help")]
     pub format: FormatArgs,
+    /// Serves what cron does: /etc/crontab, /etc/cron.d and the users' crontabs, or those below ROOT
+    #[arg(long, value_name = "ROOT", num_args = 0..=1, require_equals = true, default_missing_value = "/")]
+    pub cron: Option<PathBuf>,
     /// Time zone of jobs that name none [default: the system's]
     #[arg(long = "tz", value_name = "ZONE", value_parser = parse_zone)]
     pub zone: Option<TimeZone>,

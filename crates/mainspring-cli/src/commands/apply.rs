@@ -9,6 +9,7 @@
 
 use std::fs;
 use std::io::ErrorKind;
+use std::path::Path;
 
 use jiff::tz::TimeZone;
 
@@ -39,7 +40,8 @@ pub(super) fn apply(args: &ApplyArgs) -> Result<Exit, Error> {
             }
             source => source?,
         };
-        let loaded = LoadedFile::parse(&source, Format::from(args.format), &TimeZone::UTC);
+        let format = Format::from(args.format).of(Path::new(name));
+        let loaded = LoadedFile::parse(&source, format, &TimeZone::UTC);
         loaded.judge(&source)?;
         say(&loaded.problems_text());
         if !loaded.is_good() {
@@ -50,7 +52,7 @@ pub(super) fn apply(args: &ApplyArgs) -> Result<Exit, Error> {
         let file = FileWire {
             name: path.to_string_lossy().into_owned(),
             text: String::from_utf8_lossy(source.bytes()).into_owned(),
-            system: args.format.system,
+            system: format == Format::System,
         };
         job_count += loaded.jobs.len();
         files.push((file, loaded.jobs.len(), None));

@@ -7,7 +7,7 @@
 //! unknown user. Does not ask whether this user may run the entries of a system crontab; `run` does.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -100,7 +100,7 @@ fn claimant(source: &Source, look: &Look) -> Claimant {
     let path =
         std::path::absolute(source.name()).map_or_else(|_| source.name().into(), PathBuf::into_os_string);
     let job_source = path.to_string_lossy().into_owned();
-    Claimant { job_source, loaded: LoadedFile::parse(source, look.format, &look.zone) }
+    Claimant { job_source, loaded: LoadedFile::parse(source, look.format(source), &look.zone) }
 }
 
 /// How files are looked at.
@@ -109,6 +109,13 @@ struct Look {
     zone: TimeZone,
     from: Timestamp,
     is_here: bool,
+}
+
+impl Look {
+    /// Whether a crontab has a column of users.
+    fn format(&self, source: &Source) -> Format {
+        self.format.of(Path::new(source.name()))
+    }
 }
 
 /// What was found in one file.
@@ -130,9 +137,10 @@ impl Findings {
                 loaded.jobs.iter().flat_map(|job| job_warnings(&loaded.source, job, look.from)).collect(),
             ),
             false => {
-                let crontab = Crontab::parse(&loaded.source, look.format);
+                let format = look.format(&loaded.source);
+                let crontab = Crontab::parse(&loaded.source, format);
                 let warnings =
-                    crontab.entries.iter().flat_map(|placed| entry_warnings(placed, look)).collect();
+                    crontab.entries.iter().flat_map(|placed| entry_warnings(placed, format, look)).collect();
                 (crontab.entries.iter().filter_map(unknown_user_problem).collect(), warnings)
             }
         };
@@ -256,11 +264,11 @@ fn on_line(source: &Source, placed: &PlacedJob, messages: impl Iterator<Item = S
 }
 
 /// The warnings about an entry, as seen from a moment.
-fn entry_warnings(placed: &PlacedEntry, look: &Look) -> Vec<Problem> {
+fn entry_warnings(placed: &PlacedEntry, format: Format, look: &Look) -> Vec<Problem> {
     let text = &placed.line[placed.indent..];
     let of_schedule = warnings(&placed.schedule(&look.zone), text, look.from);
     let shell = placed.environment.value("SHELL");
-    let of_command = of_command(text, placed.entry.command_start, look.format, shell);
+    let of_command = of_command(text, placed.entry.command_start, format, shell);
     of_schedule.into_iter().chain(of_command).map(|fault| placed.warning(fault)).collect()
 }
 

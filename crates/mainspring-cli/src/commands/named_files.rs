@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use mainspring_file::folder;
+use mainspring_file::folder::{self, NameRule};
 use mainspring_server::message;
 
 /// The names of files, in the order in which they were given. What is left out of a folder is told.
@@ -19,7 +19,7 @@ pub(super) fn named_files(names: &[String]) -> Vec<String> {
             continue;
         };
         for path in listing.left_out.iter().filter(|path| !folder::is_hidden(path)) {
-            message::say(&format!("{} is left out: {}\n", path.display(), folder::why_left_out(path)));
+            message::say(&format!("{} is left out: {}\n", path.display(), NameRule::Any.why_left_out(path)));
         }
         files.extend(listing.taken.into_iter().map(|path| path.to_string_lossy().into_owned()));
     }

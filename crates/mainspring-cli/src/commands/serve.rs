@@ -19,6 +19,7 @@ use super::takeover::owned_store;
 use super::{memory, shared};
 use crate::cli::serve::ServeArgs;
 use mainspring_exec::clock::boot_time;
+use mainspring_file::cron_places::CronPlaces;
 use mainspring_file::crontab::Format;
 use mainspring_file::loaded_file::Reader;
 use mainspring_host::accounts::Account;
@@ -119,9 +120,10 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     let log = args.log_style();
     let zone = args.zone.unwrap_or_else(|| TimeZone::try_system().unwrap_or(TimeZone::UTC));
     let (format, users, notify) = (Format::from(args.format), Users::new(ourselves), args.notify);
+    let cron = args.cron.as_deref().map(CronPlaces::below);
     let defaults = ServeDefaults {
         files: args.files,
-        reader: Reader { format, zone: zone.clone(), users, notify },
+        reader: Reader { format, zone: zone.clone(), users, notify, cron },
         stopping: Stopping { drain: args.drain, grace: args.grace },
         rates: Rates { connection: args.max_connection_changes, total: args.max_changes },
         keeping: if args.memory { Keeping::InMemory } else { Keeping::OnDisk },

@@ -4,6 +4,8 @@
 //!
 //! Does not run anything, and does not ask whether the users of the jobs exist.
 
+use std::path::Path;
+
 use jiff::tz::TimeZone;
 use mainspring_job::Group;
 
@@ -59,7 +61,8 @@ pub(super) fn simulate(args: &SimulateArgs) -> Result<Exit, Error> {
 fn jobs(args: &SimulateArgs, zone: &TimeZone) -> Result<(Vec<SimulatedJob>, Vec<Group>, Exit), Error> {
     let mut files = Vec::new();
     for file in &named_files(&args.files) {
-        let loaded = LoadedFile::parse(&Source::read(file)?, Format::from(args.format), zone);
+        let format = Format::from(args.format).of(Path::new(file));
+        let loaded = LoadedFile::parse(&Source::read(file)?, format, zone);
         files.push(Claimant { job_source: file.clone(), loaded });
     }
     settle(&mut files, &InForce::nothing());

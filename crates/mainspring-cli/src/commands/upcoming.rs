@@ -10,6 +10,8 @@
 //!
 //! Does not know of pauses, jitter and what is in the way: `simulate` does.
 
+use std::path::Path;
+
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_job::{Job, JobName, Next, Timetable};
@@ -120,7 +122,8 @@ fn of_server(name: &JobName, args: &NextArgs) -> Result<Option<Timetable>, Error
 fn of_files(name: &JobName, args: &NextArgs, zone: &TimeZone) -> Result<Option<Timetable>, Error> {
     let mut files = Vec::new();
     for file in &named_files(&args.files) {
-        let loaded = LoadedFile::parse(&Source::read(file)?, Format::from(args.format), zone);
+        let format = Format::from(args.format).of(Path::new(file));
+        let loaded = LoadedFile::parse(&Source::read(file)?, format, zone);
         say(&loaded.problems_text());
         files.push(Claimant { job_source: file.clone(), loaded });
     }

@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use jiff::tz::TimeZone;
 use mainspring_job::{Job, JobError, JobName, MAX_BODY_BYTES};
 
+use super::habits::Habits;
 use super::note::Note;
 use super::{Crontab, PlacedEntry};
 use crate::budget::Budget;
@@ -31,6 +32,7 @@ pub fn jobs(
     crontab: &Crontab,
     source: &str,
     zone: &TimeZone,
+    habits: &Habits,
     budget: &mut Budget,
 ) -> (Vec<PlacedJob>, Vec<Problem>) {
     let (mut jobs, mut problems) = (Vec::new(), Vec::new());
@@ -47,10 +49,10 @@ pub fn jobs(
             continue;
         }
         let is_named = own.is_some();
-        match job(placed, own.unwrap_or_else(|| unnamed.clone()), source, zone) {
+        match job(placed, own.unwrap_or_else(|| unnamed.clone()), source, zone, habits) {
             Ok(job) => {
                 let (line_number, follows) = (placed.line_number, Vec::new());
-                let hook = hook(placed);
+                let hook = hook(placed, habits);
                 let made = PlacedJob { line_number, is_named, follows, hook, job }.hooked();
                 if let Err(fault) = budget.take_bytes(made.weight()) {
                     problems.push(placed.problem(Fault { span: whole, ..fault }));
@@ -71,39 +73,55 @@ pub fn jobs(
     (jobs, problems)
 }
 
-fn job(placed: &PlacedEntry, name: JobName, source: &str, zone: &TimeZone) -> Result<Job, JobError> {
+fn job(
+    placed: &PlacedEntry,
+    name: JobName,
+    source: &str,
+    zone: &TimeZone,
+    habits: &Habits,
+) -> Result<Job, JobError> {
     let silent = Note::default();
     let note = placed.note.as_deref().unwrap_or(&silent);
     let schedule = placed.schedule(zone);
     let definition = Definition {
         hash_text: placed.entry.hash_text.clone(),
-        policies: note.policies.clone(),
+        policies: habits.policies(note, &placed.entry.command.shell_text),
         group: note.group.clone(),
         priority: note.priority,
         max_runs: note.max_runs,
-        hook: hook(placed),
-        ..Definition::new(name, schedule, Body::Process(body(placed)))
+        hook: hook(placed, habits),
+        ..Definition::new(name, schedule, Body::Process(body(placed, habits)))
     };
     definition.job(source)
 }
 
-/// Mails of what an entry writes, as its `MAILTO` says; none where that is not set or empty.
-fn hook(placed: &PlacedEntry) -> JobHook {
+/// Who runs an entry, if it is not the user of the server.
+fn user_of(placed: &PlacedEntry, habits: &Habits) -> Option<String> {
+    placed.entry.user.as_ref().map(|user| user.name.clone()).or_else(|| habits.user.clone())
+}
+
+/// Mails of what an entry writes, as its `MAILTO` says; none where that is empty. Where it is not set, the
+/// habit decides.
+fn hook(placed: &PlacedEntry, habits: &Habits) -> JobHook {
     let setting = |name: &str| placed.environment.value(name).filter(|value| !value.is_empty());
     let usual = JobHook::default();
     // What is no address is warned of elsewhere, and cron would send no mail either.
-    let mail_output = setting("MAILTO").and_then(|text| addresses_of(text).ok()).unwrap_or_default();
+    let user = user_of(placed, habits);
+    let mail_output = match placed.environment.value("MAILTO") {
+        None => user.iter().filter(|_| habits.are_crons).cloned().collect(),
+        Some(text) => addresses_of(text).unwrap_or_default(),
+    };
     JobHook {
-        mail_headers: if mail_output.is_empty() { Vec::new() } else { headers(placed) },
+        mail_headers: if mail_output.is_empty() { Vec::new() } else { headers(placed, user.as_deref()) },
         mail_output,
         sendmail: setting("SENDMAIL").map_or(usual.sendmail, Into::into),
-        user: placed.entry.user.as_ref().map(|user| user.name.clone()),
+        user,
         ..JobHook::default()
     }
 }
 
 /// The headers by which people and filters know a mail of cron's, but for the home among its variables.
-fn headers(placed: &PlacedEntry) -> Vec<String> {
+fn headers(placed: &PlacedEntry, user: Option<&str>) -> Vec<String> {
     let setting = |name: &str| placed.environment.value(name);
     let given = |name: &str| setting(name).filter(|value| !value.is_empty());
     let from = given("MAILFROM").unwrap_or("root (Cron Daemon)");
@@ -113,7 +131,6 @@ fn headers(placed: &PlacedEntry) -> Vec<String> {
         ("Content-Transfer-Encoding", given("CONTENT_TRANSFER_ENCODING")),
     ];
     let of_settings = of_settings.into_iter().filter_map(|(name, value)| Some((name, value?)));
-    let user = placed.entry.user.as_ref().map(|user| user.name.as_str());
     let usual = [("SHELL", Some(DEFAULT_SHELL)), ("PATH", Some(DEFAULT_PATH)), ("LOGNAME", user)];
     let usual = usual.into_iter().filter(|(name, _)| *name == "LOGNAME" || setting(name).is_none());
     let usual = usual.filter_map(|(name, value)| Some((name, value?)));
@@ -128,14 +145,16 @@ fn is_kept((name, _): &(&str, &str)) -> bool {
     *name != "LOGNAME"
 }
 
-fn body(placed: &PlacedEntry) -> ProcessBody {
+fn body(placed: &PlacedEntry, habits: &Habits) -> ProcessBody {
     let setting = |name: &str| placed.environment.value(name).map(str::to_owned);
     let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
     ProcessBody {
         shell: Some(placed.entry.command.shell_text.clone()),
         interpreter: Some(setting("SHELL").unwrap_or_else(|| DEFAULT_SHELL.to_owned())),
-        user: placed.entry.user.as_ref().map(|user| user.name.clone()),
+        user: user_of(placed, habits),
         cwd: setting("HOME").map(Into::into),
+        cwd_else: habits.cwd_else.clone(),
+        pam_env: habits.pam_env.clone(),
         env: placed.environment.iter().filter(is_kept).map(owned).collect(),
         stdin: placed.entry.command.input.clone(),
         ..ProcessBody::default()
@@ -145,6 +164,7 @@ fn body(placed: &PlacedEntry) -> ProcessBody {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cron_places::{CronPlaces, Place};
     use crate::crontab::Format;
     use crate::jobfile::JobFile;
     use crate::source::Source;
@@ -152,7 +172,22 @@ mod tests {
     fn read(text: &str, format: Format) -> (Vec<PlacedJob>, Vec<Problem>) {
         let crontab = Crontab::parse(&Source::new("test", text), format);
         assert_eq!(crontab.problems, []);
-        jobs(&crontab, "test", &TimeZone::UTC, &mut Budget::default())
+        jobs(&crontab, "test", &TimeZone::UTC, &Habits::default(), &mut Budget::default())
+    }
+
+    #[test]
+    fn an_entry_of_a_users_crontab_is_that_users() {
+        let crontab = Crontab::parse(&Source::new("mara", "@daily a\nMAILTO=\"\"\n@daily b\n"), Format::User);
+        let places = CronPlaces::below("/no/such/root".as_ref());
+        let habits = places.habits("/no/such/root/var/spool/cron/crontabs/mara".as_ref(), Place::Spool);
+        let (jobs, _) = jobs(&crontab, "test", &TimeZone::UTC, &habits, &mut Budget::default());
+        assert_eq!(
+            (&*jobs[0].hook.mail_output, jobs[1].hook.mail_output.len()),
+            (&["mara".to_owned()][..], 0)
+        );
+        let Body::Process(body) = Body::decode(&jobs[0].job.work.action).unwrap() else { unreachable!() };
+        assert_eq!((body.user.as_deref(), body.cwd_else), (Some("mara"), Some("/".into())));
+        assert_eq!(body.pam_env[1], std::path::Path::new("/no/such/root/etc/default/locale"));
     }
 
     #[test]
@@ -188,7 +223,7 @@ mod tests {
             headers(1)
         );
         assert!(headers(1).contains("<PATH=/bin>") && !headers(1).contains(DEFAULT_PATH), "{}", headers(1));
-        assert_eq!(headers(2), "", "nobody gets a mail");
+        assert_eq!(headers(2), "", "no mail is sent");
     }
 
     #[test]

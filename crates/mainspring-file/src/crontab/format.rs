@@ -7,7 +7,12 @@
 //!
 //! Cost: none.
 //!
-//! Does not find out which of the two a file is: the command line says it.
+//! Does not look into a file to find out which of the two it is: its place says it, or the command line.
+
+use std::path::Path;
+
+/// Where crontabs have a column of users on every machine: this file, and those in this folder.
+const OF_SYSTEM: [&str; 2] = ["/etc/crontab", "/etc/cron.d"];
 
 /// The longest line. Debian's cron cuts commands off at 999 characters without a word; the kernel takes 128
 /// KiB.
@@ -20,4 +25,27 @@ pub enum Format {
     User,
     /// The system's crontab, as `/etc/crontab` and the files in `/etc/cron.d`: a user name follows the time.
     System,
+}
+
+impl Format {
+    /// The format of a file where the command line says this one: the crontabs of the system have a column of
+    /// users whatever it says.
+    #[must_use]
+    pub fn of(self, path: &Path) -> Format {
+        let [table, folder] = OF_SYSTEM.map(Path::new);
+        if path == table || path.parent() == Some(folder) { Format::System } else { self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_place_of_a_file_says_its_format() {
+        let of = |path: &str| Format::User.of(Path::new(path));
+        assert_eq!([of("/etc/crontab"), of("/etc/cron.d/php")], [Format::System; 2]);
+        assert_eq!([of("crontab"), of("/srv/etc/cron.d/php"), of("-")], [Format::User; 3]);
+        assert_eq!(Format::System.of(Path::new("mine")), Format::System);
+    }
 }

@@ -186,6 +186,7 @@ fn stem(source: &str) -> Option<String> {
 mod tests {
     use super::*;
     use crate::budget::Budget;
+    use crate::crontab::habits::Habits;
     use crate::crontab::{Crontab, Format, definition};
     use crate::source::Source;
     use jiff::tz::TimeZone;
@@ -196,6 +197,7 @@ mod tests {
             &Crontab::parse(&source, Format::User),
             source.name(),
             &TimeZone::UTC,
+            &Habits::default(),
             &mut Budget::default(),
         )
         .0

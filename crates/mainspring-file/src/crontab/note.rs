@@ -46,6 +46,8 @@ pub struct Note {
     pub max_runs: Option<u64>,
     /// Its policies.
     pub policies: Policies,
+    /// The keys that it has.
+    pub keys: Vec<String>,
 }
 
 /// The part of a comment that a note is read from, with its offset; `None` if the line is any other comment.
@@ -119,6 +121,7 @@ impl Note {
             let fault = Fault::new(end..end, "expected words such as timeout=1h");
             return Err(fault.with_hint(format!("known are {}", known().join(", "))));
         }
+        note.keys = seen;
         Ok(note)
     }
 

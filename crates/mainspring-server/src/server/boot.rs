@@ -200,7 +200,8 @@ impl Server {
         let taken = self.take_all(&records, now);
         let is_all_good = taken.len() == self.files.served.len();
         self.files.served.iter().for_each(super::served_file::ServedFile::say_problems);
-        if is_first && !is_all_good {
+        let is_each_alone = self.files.are_alone();
+        if is_first && !is_all_good && !is_each_alone {
             return Err(self.refuse());
         }
         let taken = match &sources {
@@ -218,7 +219,7 @@ impl Server {
         check_own(&records, own.as_ref())?;
         let mut kept = self.definitions_in_store(&records, &good, now);
         leave_own_out(&mut kept, own.as_ref());
-        let retired = self.retired(&records, is_all_good, now);
+        let retired = self.retired(&records, is_all_good || is_each_alone, now);
         self.say_troubles(&kept, now);
         let kept = kept.into_iter().filter(|set| !retired.contains(&set.source));
         let sets: Vec<Definitions> = kept.chain(sets).chain(own).collect();

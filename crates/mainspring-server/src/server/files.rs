@@ -74,7 +74,7 @@ pub(super) struct Files {
 impl Files {
     /// Takes the files over, and those of folders, without reading them.
     pub(super) fn new(names: &[String], reader: Reader) -> Files {
-        let (folders, names) = Folders::of(names, reader.format);
+        let (folders, names) = Folders::of(names, reader.format, reader.cron.as_ref());
         let inotify = Inotify::init(InitFlags::IN_NONBLOCK | InitFlags::IN_CLOEXEC).ok();
         let mut files = Files {
             served: Vec::new(),
@@ -111,6 +111,12 @@ impl Files {
 
     pub(super) fn reader(&self) -> &Reader {
         &self.reader
+    }
+
+    /// Whether each file stands for itself, also where another has a problem at the first start: any user may
+    /// have one among those of cron.
+    pub(super) fn are_alone(&self) -> bool {
+        self.reader.cron.is_some()
     }
 
     /// Takes in what inotify tells.
@@ -220,6 +226,7 @@ impl Files {
                 (file.read, file.job_count, file.exit) = (Some(now.wall), loaded.jobs.len(), Exit::Ok);
                 file.lines = loaded.jobs.iter().map(|job| (job.job.name.clone(), job.line_number)).collect();
                 file.is_unapplied = false;
+                self.folders.note_homeless(loaded.homeless(&self.reader.users));
                 good.push((index, loaded));
             } else {
                 file.bytes = before_bytes;
@@ -347,7 +354,8 @@ mod tests {
             fs::write(folder.join(name), "@daily true\n").unwrap();
         }
         let users = Users::new(Account::ourselves().unwrap());
-        let reader = Reader { format: Format::User, zone: TimeZone::UTC, users, notify: Vec::new() };
+        let reader =
+            Reader { format: Format::User, zone: TimeZone::UTC, users, notify: Vec::new(), cron: None };
         let mut files = Files::new(&[folder.to_str().unwrap().to_owned()], reader);
         let take = |files: &mut Files, index| {
             let taken = files.take(&[index], &InForce::nothing(), Occasion::Asked, Moment::now());

@@ -13,11 +13,13 @@
 //! Does not read the files.
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::message::counted;
+use mainspring_file::cron_places::CronPlaces;
 use mainspring_file::crontab::Format;
-use mainspring_file::folder::{self, Listing};
+use mainspring_file::folder::{self, Listing, NameRule};
 
 /// How many files that are left out are told one by one at a time.
 const MAX_TOLD: usize = 20;
@@ -31,11 +33,14 @@ pub(super) struct Folders {
     folders: Vec<Folder>,
     /// What is to be told.
     notes: Vec<String>,
+    /// The users without a home, and those homes, that were told.
+    homeless: BTreeSet<(String, PathBuf)>,
 }
 
 #[derive(Debug)]
 struct Folder {
     path: PathBuf,
+    rule: NameRule,
     /// Why it cannot be listed.
     trouble: Option<String>,
     /// The files that are left out, as they were told.
@@ -43,18 +48,21 @@ struct Folder {
 }
 
 impl Folders {
-    /// Takes the folders out of what was named, and answers the names of files.
-    pub(super) fn of(names: &[String], format: Format) -> (Folders, Vec<String>) {
+    /// Takes the folders out of what was named, and answers the names of files. Those of cron are added.
+    pub(super) fn of(names: &[String], format: Format, cron: Option<&CronPlaces>) -> (Folders, Vec<String>) {
         let mut folders = Folders::default();
+        let of_cron = cron.iter().flat_map(|places| places.folders());
+        folders.folders.extend(of_cron.map(|(path, rule)| Folder::new(path, rule)));
         let mut files = Vec::new();
         for name in names {
             let path = std::path::absolute(name).unwrap_or_else(|_| name.into());
             if path.is_dir() {
-                folders.folders.push(Folder { path, trouble: None, left_out: BTreeSet::new() });
+                folders.folders.push(Folder::new(path, NameRule::Any));
                 continue;
             }
             let folder = path.parent().filter(|folder| folder.ends_with(CRON_FOLDER));
-            if let Some(folder) = folder.filter(|_| format == Format::System && !folder::is_taken(&path)) {
+            let is_system = format.of(&path) == Format::System;
+            if let Some(folder) = folder.filter(|_| is_system && !folder::is_taken(&path)) {
                 folders.notes.push(format!(
                     "{} is served, and cron leaves files of such a name out: name the folder {} instead of its files",
                     path.display(),
@@ -70,9 +78,12 @@ impl Folders {
     pub(super) fn look(&mut self) -> Vec<String> {
         let mut files = Vec::new();
         for folder in &mut self.folders {
-            let listed = folder::list(&folder.path);
+            let listed = folder::list_by(&folder.path, folder.rule);
             let trouble = listed.as_ref().err().map(ToString::to_string);
-            if let Some(why) = trouble.as_ref().filter(|_| trouble != folder.trouble) {
+            // Not every machine has all folders of cron.
+            let is_none = listed.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound);
+            let is_told = trouble != folder.trouble && !(is_none && folder.rule != NameRule::Any);
+            if let Some(why) = trouble.as_ref().filter(|_| is_told) {
                 let path = folder.path.display();
                 self.notes
                     .push(format!("the folder {path} cannot be listed, and its files stay in force: {why}"));
@@ -83,7 +94,11 @@ impl Folders {
             let left_out: BTreeSet<PathBuf> = left_out.into_iter().collect();
             let mut new = left_out.difference(&folder.left_out).filter(|path| !folder::is_hidden(path));
             for path in new.by_ref().take(MAX_TOLD) {
-                self.notes.push(format!("{} is left out: {}", path.display(), folder::why_left_out(path)));
+                self.notes.push(format!(
+                    "{} is left out: {}",
+                    path.display(),
+                    folder.rule.why_left_out(path)
+                ));
             }
             let more = new.count();
             if 0 < more {
@@ -93,6 +108,16 @@ impl Folders {
             folder.left_out = left_out;
         }
         files
+    }
+
+    /// Keeps for the log who of a file that was read has no home, once for each home.
+    pub(super) fn note_homeless(&mut self, homeless: BTreeSet<(String, PathBuf, PathBuf)>) {
+        for (user, home, other) in homeless {
+            if self.homeless.insert((user.clone(), home.clone())) {
+                let (home, other) = (home.display(), other.display());
+                self.notes.push(format!("there is no home {home}: commands of user {user} start in {other}"));
+            }
+        }
     }
 
     /// What is to be told since the last call.
@@ -107,13 +132,23 @@ impl Folders {
 
     /// Whether a file is one of a folder, or was.
     pub(super) fn has(&self, path: &Path) -> bool {
-        self.paths().any(|folder| path.parent() == Some(folder))
+        self.folders.iter().any(|folder| folder.may_have(path))
     }
 
     /// Whether a file may be one of a folder that cannot be listed now.
     pub(super) fn may_have(&self, path: &Path) -> bool {
-        let has = |folder: &Folder| folder.trouble.is_some() && path.parent() == Some(&folder.path);
-        self.folders.iter().any(has)
+        self.folders.iter().any(|folder| folder.trouble.is_some() && folder.may_have(path))
+    }
+}
+
+impl Folder {
+    fn new(path: PathBuf, rule: NameRule) -> Folder {
+        Folder { path, rule, trouble: None, left_out: BTreeSet::new() }
+    }
+
+    /// Whether a file is one of its own, by its path.
+    fn may_have(&self, path: &Path) -> bool {
+        path.parent() == Some(&self.path) && self.rule.takes(path)
     }
 }
 
@@ -141,7 +176,7 @@ mod tests {
         fs::write(folder.join(".placeholder"), "").unwrap();
         let named = |name: &str| folder.join(name).to_str().unwrap().to_owned();
         let (mut folders, files) =
-            Folders::of(&[folder.to_str().unwrap().to_owned(), "-".into()], Format::System);
+            Folders::of(&[folder.to_str().unwrap().to_owned(), "-".into()], Format::System, None);
         assert_eq!(files, ["-"]);
         assert_eq!(folders.look(), [named("a")]);
         let notes = folders.notes();
@@ -154,7 +189,7 @@ mod tests {
         assert_eq!(folders.look(), [""; 0]);
         assert_eq!((folders.notes().len(), folders.may_have(&folder.join("a"))), (1, true));
         assert_eq!((folders.look().len(), folders.notes().len()), (0, 0), "that is told once too");
-        let (mut folders, files) = Folders::of(&[named("a.dpkg-old")], Format::System);
+        let (mut folders, files) = Folders::of(&[named("a.dpkg-old")], Format::System, None);
         assert_eq!((files.len(), folders.notes().len()), (1, 1));
         fs::remove_dir_all(&root).unwrap();
     }
@@ -166,7 +201,7 @@ mod tests {
         for number in 0..MAX_TOLD + 5 {
             fs::write(folder.join(format!("{number}~")), "").unwrap();
         }
-        let (mut folders, _) = Folders::of(&[folder.to_str().unwrap().to_owned()], Format::User);
+        let (mut folders, _) = Folders::of(&[folder.to_str().unwrap().to_owned()], Format::User, None);
         folders.look();
         let notes = folders.notes();
         let last = format!("5 files more of the folder {} are left out", folder.display());
@@ -180,7 +215,8 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("a"), "").unwrap();
         let users = Users::new(Account::ourselves().unwrap());
-        let reader = Reader { format: Format::User, zone: TimeZone::UTC, users, notify: Vec::new() };
+        let reader =
+            Reader { format: Format::User, zone: TimeZone::UTC, users, notify: Vec::new(), cron: None };
         let mut files = Files::new(&[folder.to_str().unwrap().to_owned()], reader);
         let begin = Moment::now();
         let at = |seconds: u64| Moment {

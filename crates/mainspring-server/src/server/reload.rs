@@ -60,6 +60,7 @@ impl Server {
             indices.iter().map(|index| self.files.served[*index].problems.clone()).collect();
         let jobs: Vec<&Job> = self.owner.planner().jobs().map(|(job, _)| job).collect();
         let taken = self.files.take(&indices, &in_force(&jobs, &known(&jobs)), reading, now);
+        let notes = self.files.folders.notes();
         let owners: BTreeMap<JobName, String> =
             jobs.iter().map(|job| (job.name.clone(), job.source.clone())).collect();
         for (index, before) in indices.into_iter().zip(before) {
@@ -74,6 +75,7 @@ impl Server {
                 self.note(now.wall, &text);
             }
         }
+        notes.iter().for_each(|text| self.note(now.wall, text));
         self.take_over(taken, &owners);
     }
 

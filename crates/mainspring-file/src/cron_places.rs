@@ -1,0 +1,125 @@
+//! The places of Debian's cron: where it finds crontabs, and by which rules it takes them.
+//!
+//! | place | users | names | its files |
+//! |---|---|---|---|
+//! | /etc/crontab | a column | that one | root's, which root alone may write; one hard link |
+//! | /etc/cron.d | a column | letters, digits, `_` and `-` | the same; links of root's are followed |
+//! | /var/spool/cron/crontabs | the name of the file | all but hidden ones and `tmp.` | the user's or root's; mode 0600; no links |
+//!
+//! All of them lie below a root, which is `/` but for tests.
+//!
+//! Cost: a look at cron's folder for each file.
+//!
+//! Does not read the files: [`Reader`](crate::loaded_file::Reader) does.
+//!
+//! Source: cron(8) and crontab(1) of Debian; what Debian's cron 3.0pl1-162 served and refused.
+
+use std::path::{Path, PathBuf};
+
+use crate::crontab::Format;
+use crate::crontab::habits::Habits;
+use crate::folder::NameRule;
+
+/// The crontab of the system.
+const TABLE: &str = "etc/crontab";
+/// The folder of the crontabs of packages.
+const FOLDER: &str = "etc/cron.d";
+/// The folder of cron, where it starts what has no home. Where it is not there, that is `/`.
+const CRON_FOLDER: &str = "var/spool/cron";
+/// The crontabs of users.
+const SPOOL: &str = "var/spool/cron/crontabs";
+/// What PAM gives a session of cron.
+const VARIABLES: [&str; 2] = ["etc/environment", "etc/default/locale"];
+/// Who may have a crontab, and who may not.
+const ACCESS: [&str; 2] = ["etc/cron.allow", "etc/cron.deny"];
+
+/// The places below a root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CronPlaces {
+    root: PathBuf,
+}
+
+/// Which of the places a file is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// /etc/crontab, or a file in /etc/cron.d.
+    System,
+    /// A user's crontab.
+    Spool,
+}
+
+impl CronPlaces {
+    /// The places below this folder.
+    pub fn below(root: &Path) -> CronPlaces {
+        CronPlaces { root: root.to_owned() }
+    }
+
+    /// The folders, and which of their files are crontabs.
+    pub fn folders(&self) -> [(PathBuf, NameRule); 3] {
+        let folder = |path: &str| self.root.join(path);
+        [
+            (folder("etc"), NameRule::Only("crontab")),
+            (folder(FOLDER), NameRule::Cron),
+            (folder(SPOOL), NameRule::Spool),
+        ]
+    }
+
+    /// The folder of the crontabs of users.
+    pub fn spool(&self) -> PathBuf {
+        self.root.join(SPOOL)
+    }
+
+    /// The files cron.allow and cron.deny.
+    pub fn access(&self) -> [PathBuf; 2] {
+        ACCESS.map(|path| self.root.join(path))
+    }
+
+    /// Which of the places a file is in, if it is in one.
+    pub fn of(&self, path: &Path) -> Option<Place> {
+        let folder = path.parent()?;
+        if path == self.root.join(TABLE) || folder == self.root.join(FOLDER) {
+            return Some(Place::System);
+        }
+        (folder == self.root.join(SPOOL)).then_some(Place::Spool)
+    }
+
+    /// How the entries of a file are run.
+    pub fn habits(&self, path: &Path, place: Place) -> Habits {
+        let user = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let folder = self.root.join(CRON_FOLDER);
+        Habits {
+            user: user.filter(|_| place == Place::Spool),
+            pam_env: VARIABLES.map(|path| self.root.join(path)).to_vec(),
+            cwd_else: Some(if folder.is_dir() { folder } else { "/".into() }),
+            are_crons: true,
+        }
+    }
+}
+
+impl Place {
+    /// The format of its files.
+    pub fn format(self) -> Format {
+        match self {
+            Place::System => Format::System,
+            Place::Spool => Format::User,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_known_by_its_folder() {
+        let places = CronPlaces::below(Path::new("/"));
+        let of = |path: &str| places.of(Path::new(path));
+        assert_eq!(of("/etc/crontab"), Some(Place::System));
+        assert_eq!(of("/etc/cron.d/certbot"), Some(Place::System));
+        assert_eq!(of("/var/spool/cron/crontabs/mara"), Some(Place::Spool));
+        assert_eq!([of("/etc/anacrontab"), of("/etc/cron.d/a/b"), of("/srv/etc/crontab")], [None; 3]);
+        let habits = |path: &str, place| places.habits(Path::new(path), place);
+        assert_eq!(habits("/var/spool/cron/crontabs/mara", Place::Spool).user.as_deref(), Some("mara"));
+        assert_eq!(habits("/etc/crontab", Place::System).user, None);
+    }
+}

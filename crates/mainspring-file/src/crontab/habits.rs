@@ -1,0 +1,97 @@
+//! Habits of a cron: what becomes of the entries of a crontab beside what its lines say.
+//!
+//! | habit | by default | where cron's own places are served |
+//! |---|---|---|
+//! | who runs an entry that names no user | the user of the server | the user whose crontab it is |
+//! | variables of the system | none | of /etc/environment and /etc/default/locale |
+//! | a home that cannot be entered | fails the run | the command starts in cron's folder |
+//! | output without MAILTO | is kept | is kept, and mailed to the user |
+//! | an entry that is due while a run of it goes on | is skipped | starts, unless its note says otherwise |
+//! | run-parts of /etc/cron.daily and the like | is caught up within the window | whatever the window, as anacron does |
+//!
+//! Cost: none.
+//!
+//! Does not know the places: see [`cron_places`](crate::cron_places).
+//!
+//! Source: cron(8) and anacron(8) of Debian; what Debian's cron 3.0pl1-162 did.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use mainspring_job::{Overlap, Policies};
+
+use super::note::Note;
+
+/// The folders whose scripts anacron also runs, but for that of each hour.
+const FOLDERS: [&str; 4] = ["/etc/cron.daily", "/etc/cron.weekly", "/etc/cron.monthly", "/etc/cron.yearly"];
+
+/// As long as a window can be: about a century.
+const ALWAYS: Duration = Duration::from_secs(36_525 * 86_400);
+
+/// What holds for all entries of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Habits {
+    /// Who runs the entries that name no user.
+    pub user: Option<String>,
+    /// Files of variables, as PAM reads them.
+    pub pam_env: Vec<PathBuf>,
+    /// Where a command starts whose user has no home.
+    pub cwd_else: Option<PathBuf>,
+    /// Whether the rest is as with cron: mails to users, runs that overlap, what anacron would run.
+    pub are_crons: bool,
+}
+
+impl Habits {
+    /// The policies of an entry that does `command`, with what its note says.
+    pub fn policies(&self, note: &Note, command: &str) -> Policies {
+        let mut policies = note.policies.clone();
+        let is_open = |key: &str| self.are_crons && !note.keys.iter().any(|said| said == key);
+        if is_open("overlap") {
+            policies.overlap = Overlap::Allow;
+        }
+        if is_open("misfire") && is_of_anacron(command) {
+            policies.misfire.window = ALWAYS;
+        }
+        policies
+    }
+}
+
+/// Whether a command runs the scripts of one of the folders.
+fn is_of_anacron(command: &str) -> bool {
+    let is_end = |rest: &str| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || "._-".contains(c));
+    let names =
+        |folder: &str| command.match_indices(folder).any(|(at, _)| is_end(&command[at + folder.len()..]));
+    command.contains("run-parts") && FOLDERS.into_iter().any(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_anacron_would_run_is_caught_up_whatever_the_window() {
+        let habits = Habits { are_crons: true, ..Habits::default() };
+        let window = |habits: &Habits, note: &str, command: &str| {
+            let note = if note.is_empty() { Note::default() } else { Note::parse(note).unwrap() };
+            habits.policies(&note, command).misfire.window
+        };
+        let weekly = "test -x /usr/sbin/anacron || { cd / && run-parts --report /etc/cron.weekly; }";
+        let usual = Policies::default().misfire.window;
+        assert_eq!(window(&habits, "", weekly), ALWAYS);
+        assert_eq!(window(&Habits::default(), "", weekly), usual);
+        assert_eq!(window(&habits, "misfire=latest,window=2h", weekly), Duration::from_secs(7_200));
+        let others = ["run-parts /etc/cron.hourly", "run-parts /etc/cron.daily2", "ls /etc/cron.daily"];
+        assert_eq!(others.map(|command| window(&habits, "", command)), [usual; 3]);
+    }
+
+    #[test]
+    fn runs_overlap_as_with_cron_unless_a_note_says_otherwise() {
+        let overlap = |are_crons, note: &str| {
+            let habits = Habits { are_crons, ..Habits::default() };
+            habits.policies(&Note::parse(note).unwrap(), "true").overlap
+        };
+        assert_eq!(overlap(true, "name=a"), Overlap::Allow);
+        assert_eq!(overlap(true, "overlap=skip"), Overlap::Skip);
+        assert_eq!(overlap(false, "name=a"), Overlap::Skip);
+    }
+}
