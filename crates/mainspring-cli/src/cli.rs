@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 pub mod changes;
+pub mod crontab;
 pub mod expression;
 pub mod format;
 mod help;
@@ -33,7 +34,7 @@ use changes::{
 };
 use expression::{ExplainArgs, NextArgs, TranslateArgs};
 use format::FormatArgs;
-use help::{CHECK, EXAMPLES, EXIT_CODES, EXPLAIN, IMPORT, NEXT, SIMULATE, TRANSLATE};
+use help::{CHECK, CRONTAB, EXAMPLES, EXIT_CODES, EXPLAIN, IMPORT, NEXT, SIMULATE, TRANSLATE};
 use import::ImportArgs;
 use serve::{AskArgs, CompletionsArgs, ExportArgs, ManArgs, ServeArgs, TopArgs};
 use simulate::SimulateArgs;
@@ -136,6 +137,9 @@ pub enum Command {
     /// Writes a job file out of crontabs, timers of systemd, CronJobs of Kubernetes and other tables
     #[command(after_help = format!("{IMPORT}\n\n{EXIT_CODES}"))]
     Import(ImportArgs),
+    /// Installs, shows, edits and removes the crontab of a user, as crontab does
+    #[command(after_help = help_server::with_codes(CRONTAB, help_server::OF_CRONTAB))]
+    Crontab(crontab::CrontabArgs),
     /// Prints the next times of a cron expression
     #[command(after_help = format!("{NEXT}\n\n{EXIT_CODES}"))]
     Next(NextArgs),

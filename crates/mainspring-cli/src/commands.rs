@@ -8,6 +8,7 @@
 //! Does not read the command line: see [`cli`](crate::cli).
 
 use crate::cli::Command;
+use mainspring_host::lent_group::LentGroup;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 
@@ -16,6 +17,7 @@ mod apply;
 mod changes;
 mod check;
 mod cluster_text;
+mod crontab;
 mod doctor;
 mod duplicate_text;
 mod explain;
@@ -49,6 +51,7 @@ mod upcoming;
 mod value_text;
 mod views;
 
+pub use crontab::run_crontab;
 pub use manual::show_help;
 
 use printing::{
@@ -93,6 +96,10 @@ pub fn execute(command: Command) -> Result<Exit, Error> {
         Command::Man(args) => manual::man(&args),
         Command::Check(args) => check::check(&args),
         Command::Import(args) => import::import(&args),
+        Command::Crontab(args) => {
+            let setup = |source| Error::Setup { what: "the group of the user", source };
+            run_crontab(&args, LentGroup::put_away().map_err(setup)?)
+        }
         Command::Next(args) => next::next(&args),
         Command::Explain(args) => explain::explain(&args),
         Command::Translate(args) => translate::translate(&args),

@@ -131,6 +131,7 @@ const ROWS: &[Row] = &[
     row("health", &[], Some(3)),
     row("check", &["examples/jobs.toml"], None),
     row("import", &["examples/crontab"], None),
+    row("crontab", &["--root", "/dev/null", "-l"], None),
     row("next", &["0 3 * * *"], None),
     row("explain", &["0 3 * * *"], None),
     row("translate", &["--to", "oncalendar", "0 3 * * *"], None),

@@ -22,6 +22,7 @@ mod codes;
 mod comments;
 mod copy;
 mod cron_places;
+mod crontab;
 #[cfg(feature = "web")]
 mod cuts;
 #[path = "../../mainspring-postgres/tests/database.rs"]

@@ -21,6 +21,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use mainspring_host::spool::TEMPORARY;
+
 /// The most files of a folder that are taken: a hundred times as many as a large server has.
 pub const MAX_FILES: usize = 1_000;
 
@@ -78,9 +80,6 @@ impl NameRule {
         matches!(self, NameRule::Any | NameRule::Cron)
     }
 }
-
-/// What the name of a crontab begins with while it is being written.
-pub const TEMPORARY: &str = "tmp.";
 
 /// Lists a folder.
 ///

@@ -147,7 +147,8 @@ impl LoadedFile {
         LoadedFile::parse_as(source, &format.into(), zone, budget)
     }
 
-    fn parse_as(source: &Source, kind: &Kind, zone: &TimeZone, budget: &mut Budget) -> LoadedFile {
+    /// The same for a kind of crontab; in one of cron's places a file is no job file.
+    pub fn parse_as(source: &Source, kind: &Kind, zone: &TimeZone, budget: &mut Budget) -> LoadedFile {
         if let Some(problem) = Problem::of_length(source) {
             return LoadedFile { source: source.clone(), problems: vec![problem], ..LoadedFile::default() };
         }

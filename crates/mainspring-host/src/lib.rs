@@ -6,6 +6,7 @@
 //! path           ─▶ walk ──┬──▶ regular: a file, open for reading, and who else could have chosen it
 //!                          ├──▶ folder: a folder, found or made, and who else decides what is in it
 //!                          └──▶ socket: a server and its user, or a socket of ours with its mode
+//! the group of the program's file ─▶ lent_group ─▶ spool: the crontabs of users
 //! ```
 //!
 //! The crate is below the readers of files, the executor and the store. Each of them opens paths that other
@@ -19,8 +20,10 @@
 
 pub mod accounts;
 pub mod folder;
+pub mod lent_group;
 pub mod regular;
 #[cfg(test)]
 mod scratch;
 pub mod socket;
+pub mod spool;
 pub mod walk;

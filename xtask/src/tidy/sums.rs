@@ -49,7 +49,7 @@ const ROWS: [Row; 11] = [
     },
     Row {
         crates: &["mainspring-action", "mainspring-host", "mainspring-file", "mainspring-exec"],
-        lines: 10_100,
+        lines: 10_250,
         goal: 6_800,
         bools: 0,
         assertions: 6,

@@ -68,6 +68,18 @@ Examples:
   kubectl get cronjobs -o yaml | mainspring import --from kubernetes -
   mainspring import config/schedule.yml --run 'cd /srv/app && bin/rails runner {call}'";
 
+pub(super) const CRONTAB: &str = "\
+The crontab is that of cron: /var/spool/cron/crontabs/USER. It is checked before it is installed, and
+with a problem nothing is changed. What is wrong or doubtful is shown with the characters it is about.
+Where there is /etc/cron.allow, it names who may have a crontab; else /etc/cron.deny names who may not.
+
+The package mainspring-cron has this command as crontab. Its file has the group crontab (2755).
+
+Examples:
+  crontab -e
+  crontab my.crontab
+  sudo mainspring crontab -u mara -l";
+
 pub(super) const NEXT: &str = "\
 Times are printed in RFC 3339 with the offset of the zone, one a line. An expression that never matches
 prints nothing. Quote the expression, or the shell will replace its stars. With --until alone all times

@@ -36,6 +36,8 @@ pub(super) const OF_SERVE: &[u8] = &[0, 1, 2, 5, 6, 7, 75];
 
 pub(super) const OF_RUN: &[u8] = &[0, 1, 2, 3, 4, 7, 75, 124];
 
+pub(super) const OF_CRONTAB: &[u8] = &[0, 1, 2, 6, 7];
+
 pub(super) const OF_APPLY: &[u8] = &[0, 1, 2, 3, 5, 6, 7, 75];
 
 #[cfg(feature = "web")]

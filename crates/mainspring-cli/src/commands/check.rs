@@ -20,10 +20,12 @@ use crate::cli::CheckArgs;
 use crate::wire::{CheckDocument, CheckFinding, CheckedFile};
 use mainspring_action::body::{Body, ProcessBody};
 use mainspring_exec::clock::Moment;
+use mainspring_file::budget::Budget;
 use mainspring_file::claims::{Claimant, InForce, settle, unknown};
+use mainspring_file::cron_places::Place;
 use mainspring_file::crontab::{Crontab, Format, PlacedEntry};
 use mainspring_file::jobfile::{PlacedJob, is_job_file};
-use mainspring_file::loaded_file::LoadedFile;
+use mainspring_file::loaded_file::{Kind, LoadedFile};
 use mainspring_file::plain;
 use mainspring_file::presence::missing;
 use mainspring_file::problem::{Fault, MAX_SHOWN_PROBLEMS, Problem, Severity, render};
@@ -81,6 +83,22 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Error> {
         print_json(&CheckDocument { files: documents })?;
     }
     Ok(exit)
+}
+
+/// What is wrong and doubtful in a user's crontab, as text, and whether it may come into force.
+pub(super) fn crontab_findings(source: &Source) -> (String, bool) {
+    let look =
+        Look { format: Format::User, zone: zone_or_system(None), from: Moment::now().wall, is_here: false };
+    let kind = Kind { place: Some(Place::Spool), ..Format::User.into() };
+    let mut loaded = LoadedFile::parse_as(source, &kind, &look.zone, &mut Budget::default());
+    let is_good = loaded.is_good();
+    let entries = Crontab::parse(source, Format::User).entries;
+    let doubts = entries.iter().flat_map(|placed| entry_warnings(placed, Format::User, &look));
+    let mut problems = std::mem::take(&mut loaded.problems);
+    problems.extend(std::mem::take(&mut loaded.remarks));
+    problems.extend(doubts);
+    problems.sort_by_key(|problem| problem.line_number);
+    (render(source.name(), &problems, loaded.unkept_count), is_good)
 }
 
 /// Finds the names that two files say, also in files that have problems already.

@@ -20,6 +20,7 @@ mod served;
 
 mod trial_fixture;
 
+mod crontab;
 mod crowd;
 mod files;
 mod inherited;
