@@ -9,17 +9,32 @@
 //!
 //! Cost: a look for each tool; minutes for the packages on a new machine.
 //!
-//! Does not install Rust, nor the C linker that this program was built with. Changes nothing where all is
-//! there.
+//! Does not install Rust, nor the C linker that this program was built with, nor a daemon that would begin to
+//! run: that is unpacked. Changes nothing where all is there.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use crate::program::{conclude, is_there, is_well, succeed};
 use crate::skips::skip;
+use crate::tidy::workspace_root;
+
+/// Where packages are unpacked that are not to be installed.
+fn neighbours() -> PathBuf {
+    workspace_root().join("target/neighbours")
+}
+
+/// How a package comes here.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Installed,
+    /// Into a folder of the build, because the machine would run it.
+    Unpacked,
+}
 
 /// Something that tests need.
 struct Tool {
+    way: Way,
     /// The Debian packages that have it.
     packages: &'static [&'static str],
     is_there: fn() -> bool,
@@ -29,51 +44,61 @@ struct Tool {
 
 const TOOLS: &[Tool] = &[
     Tool {
+        way: Way::Installed,
         packages: &["g++"],
         is_there: || is_there("c++"),
         skipped: "the fuzz targets, because libFuzzer is written in C++",
     },
     Tool {
+        way: Way::Installed,
         packages: &["tzdata"],
         is_there: || Path::new("/usr/share/zoneinfo/Europe/Berlin").exists(),
         skipped: "tests in which the programs of jobs show the time of a zone",
     },
     Tool {
+        way: Way::Installed,
         packages: &["libfaketime"],
         is_there: || is_in_a_library_folder("faketime/libfaketime.so.1"),
         skipped: "two tests that set the clock of a real server",
     },
     Tool {
+        way: Way::Installed,
         packages: &["valgrind"],
         is_there: || is_there("valgrind"),
         skipped: "the counts of instructions",
     },
     Tool {
+        way: Way::Installed,
         packages: &["postgresql-15"],
         is_there: || Path::new("/usr/lib/postgresql/15/bin/initdb").exists(),
         skipped: "the store that several servers share, in a real database",
     },
     Tool {
+        way: Way::Installed,
         packages: &["pgbouncer"],
         is_there: || Path::new("/usr/sbin/pgbouncer").exists(),
         skipped: "the same store through a pooler in transaction mode",
     },
     Tool {
+        way: Way::Installed,
         packages: &["python3-minimal"],
         is_there: || is_there("python3"),
         skipped: "security trials that call what the kernel has no command for",
     },
     Tool {
+        way: Way::Installed,
         packages: &["python3-venv"],
         is_there: || is_well(Command::new("python3").args(["-m", "ensurepip", "--version"])),
         skipped: "the HTTP API against its description, with schemathesis",
     },
     Tool {
+        way: Way::Installed,
         packages: &["nodejs", "npm"],
         is_there: || is_there("node") && is_there("npm"),
         skipped: "the tests of the page",
     },
     Tool {
+        way: Way::Installed,
         packages: &["chromium-headless-shell"],
         is_there: || {
             let places = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"];
@@ -82,19 +107,28 @@ const TOOLS: &[Tool] = &[
         skipped: "the page in a browser",
     },
     Tool {
+        way: Way::Installed,
         packages: &["systemd"],
         is_there: || is_there("systemd-analyze"),
         skipped: "the units for systemd, as systemd reads them",
     },
     Tool {
+        way: Way::Installed,
         packages: &["nginx-light"],
         is_there: || is_well(Command::new("nginx").arg("-v")),
         skipped: "three tests of the listener behind a proxy",
     },
     Tool {
+        way: Way::Installed,
         packages: &["prometheus"],
         is_there: || is_there("promtool") && is_there("prometheus"),
         skipped: "the check of the alert rules, and what alerts say",
+    },
+    Tool {
+        way: Way::Unpacked,
+        packages: &["cron"],
+        is_there: || ["/".into(), neighbours()].iter().any(|root| root.join("usr/sbin/cron").exists()),
+        skipped: "the comparison with Debian's cron",
     },
 ];
 
@@ -115,8 +149,28 @@ fn install() -> Result<(), String> {
         return missing.iter().try_for_each(|tool| skip(tool.skipped, &advice(tool)));
     }
     succeed(apt_get().args(["update", "-qq"]))?;
-    let packages = missing.iter().flat_map(|tool| tool.packages);
-    succeed(apt_get().args(["install", "--yes", "-qq", "--no-install-recommends"]).args(packages))
+    let packages =
+        |way: Way| missing.iter().filter(move |tool| tool.way == way).flat_map(|tool| tool.packages);
+    packages(Way::Unpacked).try_for_each(|package| unpack(package))?;
+    if packages(Way::Installed).next().is_none() {
+        return Ok(());
+    }
+    let install = ["install", "--yes", "-qq", "--no-install-recommends"];
+    succeed(apt_get().args(install).args(packages(Way::Installed)))
+}
+
+fn unpack(package: &str) -> Result<(), String> {
+    let folder = neighbours();
+    let said = |error: std::io::Error| format!("{}: {error}", folder.display());
+    std::fs::create_dir_all(&folder).map_err(said)?;
+    succeed(apt_get().args(["download", "-qq", package]).current_dir(&folder))?;
+    for entry in std::fs::read_dir(&folder).map_err(said)?.flatten() {
+        let path = entry.path();
+        if path.extension().is_some_and(|ending| ending == "deb") {
+            succeed(Command::new("dpkg-deb").arg("--extract").arg(&path).arg(&folder))?;
+        }
+    }
+    Ok(())
 }
 
 fn advice(tool: &Tool) -> String {

@@ -28,6 +28,7 @@ mod cuts;
 #[path = "../../mainspring-postgres/tests/database.rs"]
 #[allow(dead_code, reason = "the tests of the store use the rest")]
 mod database;
+mod debian_cron;
 mod doctor;
 mod durable;
 mod embedded;
