@@ -18,6 +18,7 @@ use std::path::Path;
 
 use mainspring_action::body::{Body, ProcessBody, WebhookBody};
 use mainspring_action::names::DEFAULT_PATH;
+use mainspring_host::accounts::Account;
 
 /// The right of other users to write a file.
 const WRITABLE: u32 = 0o002;
@@ -56,15 +57,35 @@ fn of_process(process: &ProcessBody) -> Vec<String> {
         };
         found.push(format!("there is no program `{program}` here{hint}"));
     }
+    let of_shell = process.shell.as_deref().and_then(first_path);
+    if let Some(program) = of_shell.filter(|program| is_missing(program)) {
+        found.push(format!("there is no program `{program}` here"));
+    }
     if let Some(interpreter) = process.interpreter.as_ref().filter(|name| is_missing(name)) {
         found.push(format!("there is no interpreter `{interpreter}` here"));
     }
     if let Some(cwd) = process.cwd.as_ref().filter(|cwd| !cwd.is_dir()) {
         found.push(format!("there is no folder `{}` here", cwd.display()));
     }
+    let user = process.user.as_ref().filter(|_| process.cwd.is_none());
+    let user = user.map(|user| user.split(':').next().unwrap_or(user));
+    let home = user.and_then(|user| Account::home_of(user).ok().flatten());
+    if let Some(home) = home.filter(|home| !home.is_dir()) {
+        let (user, home) = (user.unwrap_or_default(), home.display());
+        found.push(format!(
+            "the home `{home}` of user `{user}` is not here: without HOME or cwd only serve --cron starts it"
+        ));
+    }
     found.extend(process.env_file.iter().filter_map(|path| file_fault("variables", path, WRITABLE)));
     found.extend(process.secrets.iter().filter_map(|secret| file_fault("a secret", &secret.path, OPEN)));
     found
+}
+
+/// The program that a line for a shell begins with, if it is written as a whole path.
+fn first_path(shell: &str) -> Option<&str> {
+    let word = shell.split_whitespace().next()?;
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._+-".contains(c);
+    (word.starts_with('/') && word.chars().all(is_plain)).then_some(word)
 }
 
 fn of_webhook(webhook: &WebhookBody) -> Vec<String> {
@@ -114,6 +135,24 @@ mod tests {
         assert_eq!(process(&["echo hi"], "/"), [hint]);
         assert_eq!(process(&["/no/such"], "/").len(), 1);
         assert_eq!(process(&["bin/here"], "/"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_line_of_shell_and_a_home_are_looked_for() {
+        let of = |shell: &str, user: Option<&str>, cwd: Option<&str>| {
+            let (shell, user, cwd) = (Some(shell.to_owned()), user.map(str::to_owned), cwd.map(Into::into));
+            missing(&Body::Process(ProcessBody { shell, user, cwd, ..Default::default() }))
+        };
+        assert_eq!(of("/no/such/program --all", None, None), ["there is no program `/no/such/program` here"]);
+        for right in ["/bin/sh -c true", "no-such-word", "/no/such/$NAME", "[ -x /no/such ] && /no/such"] {
+            assert_eq!(of(right, None, None), [""; 0], "{right}");
+        }
+        // This user has no home on any machine.
+        if Account::home_of("nobody").unwrap().is_some_and(|home| !home.is_dir()) {
+            assert!(of("true", Some("nobody"), None)[0].starts_with("the home `/"), "it is told");
+            assert_eq!(of("true", Some("nobody:nogroup"), Some("/")), [""; 0]);
+        }
+        assert_eq!(of("true", Some("no such user"), None), [""; 0], "that is told elsewhere");
     }
 
     #[test]

@@ -125,6 +125,15 @@ impl Account {
         Account::other(user, Some(gid), ourselves)
     }
 
+    /// The home of the user called `name`, if there is such a user.
+    ///
+    /// # Errors
+    ///
+    /// When the user database does not answer.
+    pub fn home_of(name: &str) -> io::Result<Option<PathBuf>> {
+        Ok(found(User::from_name(name))?.map(|user| user.dir))
+    }
+
     /// Whether a user called `name` exists.
     ///
     /// # Errors

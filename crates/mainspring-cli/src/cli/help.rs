@@ -37,8 +37,8 @@ code alone, except with --strict. A note says that a line for Mainspring is swit
 entry; it never changes the exit code.
 
 Without --here nothing is judged by this machine, as the file may be for another: a user that is not
-there is a warning. With it, that is a problem; a program, interpreter, folder, file of a secret or
-program for mails that is not there is a warning; and a file that serve would refuse for its owner or
+there is a warning. With it, that is a problem; a program, interpreter, folder, home, file of a secret
+or program for mails that is not there is a warning; and a file that serve would refuse for its owner or
 mode makes the exit code 7.
 
 With --json one document is printed: files (file, jobs, problems, warnings, findings (severity, line,
