@@ -46,12 +46,13 @@ fn crons_places_are_served_by_its_rules() {
     crontab(&root.join("etc/cron.d/jobs.toml"), "[jobs.toml]\nevery = '1h'\nshell = 'true'\n", 0o644);
     crontab(&root.join("etc/other"), &entry("other", &user), 0o644);
     let spool = root.join("var/spool/cron/crontabs");
-    crontab(&spool.join(&user), &entry("own", ""), 0o600);
+    crontab(&spool.join(&user), &(entry("own", "") + "0 0 30 2 * env\n"), 0o600);
     crontab(&spool.join("tmp.x"), &entry("half", ""), 0o600);
     crontab(&spool.join("no-such-user"), &entry("orphan", ""), 0o600);
     let mut served = start(root);
     served.running.wait_for(&["php.dpkg-old is left out: cron takes files with names of"]);
-    for job in ["table", "package", "own"] {
+    // The name of a user's job takes none of root's.
+    for job in ["table", "package", &format!("own@{user}"), &format!("env@{user}")] {
         served.says(&["show", job], 0, "");
     }
     for job in ["leftover", "toml", "other", "half", "orphan"] {
@@ -60,9 +61,9 @@ fn crons_places_are_served_by_its_rules() {
     // They come and go.
     let spool = served.folder.join("var/spool/cron/crontabs");
     let file = spool.join(&user);
-    crontab(&spool.join("tmp.y"), &(entry("own", "") + &entry("second", "")), 0o600);
+    crontab(&spool.join("tmp.y"), &(entry("own", "") + &entry("second", "") + &entry("third", "")), 0o600);
     fs::rename(spool.join("tmp.y"), &file).unwrap();
-    served.running.wait_for(&[&format!("{} was read again: 1 added", file.display())]);
+    served.running.wait_for(&[&format!("{} was read again: 2 added", file.display())]);
     served.stop();
 }
 
@@ -88,7 +89,7 @@ fn a_crontab_of_the_spool_has_the_mode_of_cron_and_no_other_name() {
         let served = start(root);
         // The other files are in force, as with cron.
         served.says(&["show", "table"], 0, "");
-        assert_eq!(served.ask(&["show", "own"]).code, 4, "{why}");
+        assert_eq!(served.ask(&["show", &format!("own@{user}")]).code, 4, "{why}");
         served.says(&["doctor"], 1, why);
         served.stop();
     }

@@ -2,14 +2,16 @@
 //! environment, in which folder, as whom, with which input, and the mails.
 //!
 //! ```text
-//! debian_cron.sh: a machine with its /etc and spool, at 06:24:57 ─┬─▶ cron -f          ─▶ out/NAME, out/mail.*
+//! debian_cron.sh: a machine with its /etc and spool, at 06:24:52 ─┬─▶ cron -f          ─▶ out/NAME, out/mail.*
 //!                                                                └─▶ serve --cron     ─▶ out/NAME, out/mail.*
 //! ```
 //!
 //! Both run in namespaces of their own. What Mainspring adds is named here, and all else is equal, byte for
-//! byte; but for a blank at the end of a quoted value, which the manual of Debian's cron keeps and the program
-//! drops. It takes root, util-linux, libfaketime and Debian's cron, which the gate unpacks and does not
-//! install. Without one of them the test says that it is skipped, and the gate fails.
+//! byte; but for a blank at the end of a quoted value, which the manual of Debian's cron keeps and not its
+//! program.
+//!
+//! It takes root, util-linux, libfaketime and Debian's cron, which the gate unpacks and does not install.
+//! Without one of them the test says that it is skipped, and the gate fails.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

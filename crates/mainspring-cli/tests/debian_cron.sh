@@ -1,4 +1,4 @@
-# debian_cron.sh FOLDER PAM PROGRAM..: a machine with files of cron in namespaces of its own, where PROGRAM runs at 06:24:57.
+# debian_cron.sh FOLDER PAM PROGRAM..: a machine with files of cron in namespaces of its own, where PROGRAM runs at 06:24:52.
 #
 # /run/show NAME writes what a command has around it to FOLDER/out/NAME, and a mailer what it gets to FOLDER/out/mail.*.
 set -eu
@@ -143,4 +143,4 @@ spool no-such-user 0 600
 spool tmp.x 0 600
 
 cd /
-exec env -i PATH=/usr/bin:/bin LD_PRELOAD="$FAKETIME_LIBRARY" FAKETIME='@2026-03-02 06:24:57' FAKETIME_DONT_FAKE_MONOTONIC=1 "$@"
+exec env -i PATH=/usr/bin:/bin LD_PRELOAD="$FAKETIME_LIBRARY" FAKETIME='@2026-03-02 06:24:52' FAKETIME_DONT_FAKE_MONOTONIC=1 "$@"

@@ -6,6 +6,8 @@
 //! | /etc/cron.d | a column | letters, digits, `_` and `-` | the same; links of root's are followed |
 //! | /var/spool/cron/crontabs | the name of the file | all but hidden ones and `tmp.` | the user's or root's; mode 0600; no links |
 //!
+//! Jobs of a user's crontab are called NAME@USER: see [`names`](crate::crontab::names).
+//!
 //! All of them lie below a root, which is `/` but for tests.
 //!
 //! Cost: a look at cron's folder for each file.

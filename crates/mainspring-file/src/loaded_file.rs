@@ -172,11 +172,11 @@ impl LoadedFile {
         LoadedFile {
             source: source.clone(),
             jobs,
-            groups: Vec::new(),
+            groups: kind.habits.group().into_iter().collect(),
             problems,
             unkept_count: crontab.unkept_count,
             remarks: crontab.remarks,
-            switched_off: crontab.switched_off,
+            switched_off: crontab.switched_off.into_iter().map(|name| kind.habits.named(name)).collect(),
         }
     }
 

@@ -23,6 +23,7 @@ use mainspring_exec::clock::Moment;
 use mainspring_file::budget::Budget;
 use mainspring_file::claims::{Claimant, InForce, settle, unknown};
 use mainspring_file::cron_places::Place;
+use mainspring_file::crontab::habits::Habits;
 use mainspring_file::crontab::{Crontab, Format, PlacedEntry};
 use mainspring_file::jobfile::{PlacedJob, is_job_file};
 use mainspring_file::loaded_file::{Kind, LoadedFile};
@@ -85,11 +86,12 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Error> {
     Ok(exit)
 }
 
-/// What is wrong and doubtful in a user's crontab, as text, and whether it may come into force.
-pub(super) fn crontab_findings(source: &Source) -> (String, bool) {
+/// What is wrong and doubtful in the crontab of a user, as text, and whether it may come into force.
+pub(super) fn crontab_findings(source: &Source, user: &str) -> (String, bool) {
     let look =
         Look { format: Format::User, zone: zone_or_system(None), from: Moment::now().wall, is_here: false };
-    let kind = Kind { place: Some(Place::Spool), ..Format::User.into() };
+    let habits = Habits { user: Some(user.to_owned()), ..Habits::default() };
+    let kind = Kind { format: Format::User, habits, place: Some(Place::Spool) };
     let mut loaded = LoadedFile::parse_as(source, &kind, &look.zone, &mut Budget::default());
     let is_good = loaded.is_good();
     let entries = Crontab::parse(source, Format::User).entries;

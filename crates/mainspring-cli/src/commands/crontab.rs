@@ -131,7 +131,7 @@ fn failed(what: &str, error: &io::Error) -> Exit {
 
 fn install(file: &str, args: &CrontabArgs, user: &Owner, spool: &Spool) -> Result<Exit, Error> {
     let source = Source::read(if file == STANDARD_INPUT { STANDARD_INPUT } else { file })?;
-    if !is_good(&source) {
+    if !is_good(&source, user) {
         say(&format!("{NAME}: nothing is installed, because of the problems of {}\n", source.name()));
         return Ok(Exit::Invalid);
     }
@@ -142,8 +142,8 @@ fn install(file: &str, args: &CrontabArgs, user: &Owner, spool: &Spool) -> Resul
 }
 
 /// Shows what is wrong and doubtful. Returns whether the text may be installed.
-fn is_good(source: &Source) -> bool {
-    let (findings, is_good) = crontab_findings(source);
+fn is_good(source: &Source, user: &Owner) -> bool {
+    let (findings, is_good) = crontab_findings(source, &user.name);
     say(&findings);
     is_good
 }
@@ -265,7 +265,7 @@ fn edited(copy: &Path, before: &[u8], user: &Owner, spool: &Spool) -> Result<Exi
             say(&format!("{NAME}: no change\n"));
             return Ok(Exit::Ok);
         }
-        if is_good(&source) {
+        if is_good(&source, user) {
             return Ok(put(source.bytes(), user, spool));
         }
         if !io::stdin().is_terminal() || !is_yes(&format!("{NAME}: edit it again? (y/n) "))? {

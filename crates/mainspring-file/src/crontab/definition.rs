@@ -37,10 +37,15 @@ pub fn jobs(
 ) -> (Vec<PlacedJob>, Vec<Problem>) {
     let (mut jobs, mut problems) = (Vec::new(), Vec::new());
     let mut lines: BTreeMap<JobName, usize> = BTreeMap::new();
-    let unnamed = JobName::new("command").expect("a word is a name");
+    let unnamed = habits.named(JobName::new("command").expect("a word is a name"));
     for placed in &crontab.entries {
-        let own = placed.note.as_ref().and_then(|note| note.name.clone());
+        let own = placed.note.as_ref().and_then(|note| note.name.clone()).map(|name| habits.named(name));
         let whole = 0..placed.line.len() - placed.indent;
+        if let Some(key) = placed.note.as_ref().and_then(|note| habits.refused_key(note)) {
+            let message = format!("`{key}` in the line above is not for the crontab of a user");
+            problems.push(placed.problem(Fault::new(whole, message)));
+            continue;
+        }
         if let Some(name) = &own
             && let Some(line) = lines.insert(name.clone(), placed.line_number)
         {
@@ -86,7 +91,7 @@ fn job(
     let definition = Definition {
         hash_text: placed.entry.hash_text.clone(),
         policies: habits.policies(note, &placed.entry.command.shell_text),
-        group: note.group.clone(),
+        group: note.group.clone().or_else(|| habits.group().map(|group| group.name)),
         priority: note.priority,
         max_runs: note.max_runs,
         hook: hook(placed, habits),
@@ -188,6 +193,8 @@ mod tests {
         let Body::Process(body) = Body::decode(&jobs[0].job.work.action).unwrap() else { unreachable!() };
         assert_eq!((body.user.as_deref(), body.cwd_else), (Some("mara"), Some("/".into())));
         assert_eq!(body.pam_env[1], std::path::Path::new("/no/such/root/etc/default/locale"));
+        assert_eq!(jobs[0].job.work.group, habits.group().map(|group| group.name));
+        assert_eq!(jobs[0].job.name.as_str(), "command@mara");
     }
 
     #[test]
@@ -198,6 +205,19 @@ mod tests {
         assert_eq!(jobs[0].job.name.as_str(), "nightly");
         assert_eq!((jobs[0].job.work.priority, jobs[0].job.work.policies.pause_after), (5, Some(3)));
         assert_eq!(jobs[1].job.work.policies, Default::default());
+    }
+
+    #[test]
+    fn a_user_s_crontab_puts_no_job_before_those_of_others() {
+        let habits = Habits { user: Some("mara".into()), ..Habits::default() };
+        let text = "# mainspring: name=a priority=9\n@daily true\n# mainspring: group=b\n@daily true\n\
+                    # mainspring: name=c retry=3\n@daily true\n";
+        let crontab = Crontab::parse(&Source::new("mara", text), Format::User);
+        let (found, problems) = jobs(&crontab, "test", &TimeZone::UTC, &habits, &mut Budget::default());
+        assert_eq!(found[0].job.name.as_str(), "c@mara");
+        let lines: Vec<usize> = problems.iter().map(|problem| problem.line_number).collect();
+        assert_eq!((found.len(), lines), (1, vec![2, 4]));
+        assert_eq!(read(text, Format::User).0.len(), 3, "root's file may say so");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! | habit | by default | where cron's own places are served |
 //! |---|---|---|
 //! | who runs an entry that names no user | the user of the server | the user whose crontab it is |
+//! | places of an entry without a group | those of the server | of a user's crontab at most `MAX_USER_RUNS` |
 //! | variables of the system | none | of /etc/environment and /etc/default/locale |
 //! | a home that cannot be entered | fails the run | the command starts in cron's folder |
 //! | output without MAILTO | is kept | is kept, and mailed to the user |
@@ -18,7 +19,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use mainspring_job::{Overlap, Policies};
+use mainspring_job::{Group, JobName, MAX_NAME_CHARS, Overlap, Policies};
 
 use super::note::Note;
 
@@ -27,6 +28,16 @@ const FOLDERS: [&str; 4] = ["/etc/cron.daily", "/etc/cron.weekly", "/etc/cron.mo
 
 /// As long as a window can be: about a century.
 const ALWAYS: Duration = Duration::from_secs(36_525 * 86_400);
+
+/// How many runs of a user's crontab go on at a time: a quarter of the places that a server has, so that no
+/// user keeps root's jobs from starting.
+const MAX_USER_RUNS: u32 = 64;
+
+/// The keys of a note that are not for users: they say who waits for whom.
+const OF_ROOT: [&str; 2] = ["group", "priority"];
+
+/// The longest name of a user, as Linux has it.
+const MAX_USER_CHARS: usize = 32;
 
 /// What holds for all entries of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,6 +53,28 @@ pub struct Habits {
 }
 
 impl Habits {
+    /// The group of the jobs of a user's crontab.
+    pub fn group(&self) -> Option<Group> {
+        self.user.as_ref()?;
+        let name = JobName::new("crontab").expect("a word is a name");
+        Some(Group::new(self.named(name), MAX_USER_RUNS))
+    }
+
+    /// The name of a job: in the crontab of a user it has the user behind it. The longest are cut.
+    pub fn named(&self, name: JobName) -> JobName {
+        let Some(user) = &self.user else { return name };
+        let is_fit = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+        let user: String = user.chars().filter(is_fit).take(MAX_USER_CHARS).collect();
+        let begin: String = name.as_str().chars().take(MAX_NAME_CHARS - 1 - user.len()).collect();
+        JobName::new(&format!("{begin}@{user}")).expect("a name, @ and letters are a name")
+    }
+
+    /// The key of a note that is not for the crontab of a user, if it is one.
+    pub fn refused_key<'n>(&self, note: &'n Note) -> Option<&'n str> {
+        let is_refused = |key: &&String| self.user.is_some() && OF_ROOT.contains(&key.as_str());
+        note.keys.iter().find(is_refused).map(String::as_str)
+    }
+
     /// The policies of an entry that does `command`, with what its note says.
     pub fn policies(&self, note: &Note, command: &str) -> Policies {
         let mut policies = note.policies.clone();
@@ -82,6 +115,19 @@ mod tests {
         assert_eq!(window(&habits, "misfire=latest,window=2h", weekly), Duration::from_secs(7_200));
         let others = ["run-parts /etc/cron.hourly", "run-parts /etc/cron.daily2", "ls /etc/cron.daily"];
         assert_eq!(others.map(|command| window(&habits, "", command)), [usual; 3]);
+    }
+
+    #[test]
+    fn a_name_in_a_user_s_crontab_has_the_user_behind_it() {
+        let named = |user: Option<&str>, name: &str| {
+            let habits = Habits { user: user.map(str::to_owned), ..Habits::default() };
+            habits.named(JobName::new(name).unwrap()).to_string()
+        };
+        assert_eq!(named(None, "backup"), "backup");
+        assert_eq!(named(Some("mara"), "backup"), "backup@mara");
+        assert_eq!(named(Some("_apt$ä"), "a"), "a@_apt");
+        let long = named(Some(&"u".repeat(99)), &"n".repeat(MAX_NAME_CHARS));
+        assert!(long.len() == MAX_NAME_CHARS && long.ends_with(&format!("n@{}", "u".repeat(32))), "{long}");
     }
 
     #[test]

@@ -8,6 +8,8 @@
 //!          └─ none is: a name that nothing has
 //! ```
 //!
+//! A job of a user's crontab has the user behind its name, as in `backup@mara`, and takes none of root's.
+//!
 //! A job keeps the name that it had before. So history, pauses and counts stay with the job when lines come
 //! and go, and when a command or a schedule is edited.
 //!
@@ -121,7 +123,8 @@ pub fn choose(jobs: &mut [PlacedJob], source: &str, taken: &mut BTreeSet<JobName
     let mut numbers = BTreeMap::new();
     for placed in jobs.iter_mut().filter(|one| !one.is_named) {
         let word = Content::of(&placed.job).and_then(|content| content.word);
-        let name = fresh(word, source, taken, &own, &mut numbers);
+        let suffix = suffix(&placed.job.name).to_owned();
+        let name = fresh(word, source, &suffix, taken, &own, &mut numbers);
         taken.insert(name.clone());
         own.insert(name.clone());
         give(placed, name);
@@ -143,12 +146,13 @@ fn give(placed: &mut PlacedJob, name: JobName) {
 fn fresh(
     word: Option<String>,
     source: &str,
+    suffix: &str,
     taken: &BTreeSet<JobName>,
     own: &BTreeSet<JobName>,
     numbers: &mut BTreeMap<String, usize>,
 ) -> JobName {
     let word = called(word, source);
-    let plain = JobName::new(&word).expect("a word is a name");
+    let plain = JobName::new(&format!("{word}{suffix}")).expect("a word and a suffix are a name");
     if !taken.contains(&plain) {
         return plain;
     }
@@ -156,20 +160,30 @@ fn fresh(
         Some(stem) if !own.contains(&plain) && stem != word => format!("{stem}-{word}"),
         _ => word,
     };
-    numbered(&begin, taken, numbers)
+    numbered(&begin, suffix, taken, numbers)
 }
 
-/// The beginning, or the first name with a number behind it that nothing has.
-fn numbered(begin: &str, taken: &BTreeSet<JobName>, numbers: &mut BTreeMap<String, usize>) -> JobName {
+/// The beginning, or the first name with a number behind it that nothing has; then the suffix.
+fn numbered(
+    begin: &str,
+    suffix: &str,
+    taken: &BTreeSet<JobName>,
+    numbers: &mut BTreeMap<String, usize>,
+) -> JobName {
     let number = numbers.entry(begin.to_owned()).or_insert(1);
     loop {
         let text = if *number == 1 { begin.to_owned() } else { format!("{begin}-{number}") };
         *number += 1;
-        let name = JobName::new(&text).expect("two words and a number are a name");
+        let name = JobName::new(&(text + suffix)).expect("two words and a number are a name");
         if !taken.contains(&name) {
             return name;
         }
     }
+}
+
+/// What stands behind the name of a job of a user's crontab.
+fn suffix(name: &JobName) -> &str {
+    name.as_str().find('@').map_or("", |at| &name.as_str()[at..])
 }
 
 /// What a job is called by its word, if it has one, and otherwise by its file.
