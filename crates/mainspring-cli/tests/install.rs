@@ -154,6 +154,51 @@ fn the_package_has_the_program_its_unit_its_pages_and_its_completions() {
     let _ = fs::remove_dir_all(&folder);
 }
 
+#[test]
+fn a_second_package_takes_the_place_of_cron_and_diverts_nothing() {
+    if tool("dpkg-deb", &["--version"]).is_none() {
+        return;
+    }
+    let folder = folder("deb-cron");
+    let script = root().join("packaging/deb-cron");
+    let built = tool(script.to_str().unwrap(), &[env!("CARGO_BIN_EXE_mainspring"), folder.to_str().unwrap()]);
+    assert!(built.as_ref().unwrap().status.success(), "{}", text(&built.unwrap()));
+    let mut files = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    let package = files.find(|path| path.extension().is_some_and(|end| end == "deb")).unwrap();
+    let package = package.to_str().unwrap();
+    let field = |name: &str| text(&tool("dpkg-deb", &["--field", package, name]).unwrap());
+    assert_eq!(field("Provides"), "cron-daemon\n");
+    assert!(field("Conflicts").starts_with("cron, ") && field("Depends").contains("cron-daemon-common"));
+    let (installed, scripts) = (folder.join("root"), folder.join("scripts"));
+    for (option, path) in [("-x", &installed), ("-e", &scripts)] {
+        assert!(tool("dpkg-deb", &[option, package, path.to_str().unwrap()]).unwrap().status.success());
+    }
+    for name in ["postinst", "postrm"] {
+        let path = scripts.join(name);
+        assert!(!fs::read_to_string(&path).unwrap().contains("divert"), "{name}");
+        assert!(tool("sh", &["-n", path.to_str().unwrap()]).unwrap().status.success(), "{name}");
+    }
+    // No file of it has more rights than others before its group is there.
+    let mode = installed.join("usr/bin/crontab").metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o7777, 0o755);
+    let shown = Command::new(installed.join("usr/bin/crontab")).arg("--help").output().unwrap();
+    assert!(text(&shown).starts_with("Installs, shows, edits and removes the crontab"), "{}", text(&shown));
+    let unit = installed.join("usr/lib/systemd/system/mainspring.service.d/cron.conf");
+    let more = fs::read_to_string(unit).unwrap();
+    let starts = "\nExecStart=\nExecStart=/usr/bin/mainspring serve --cron ";
+    assert!(more.starts_with("[Unit]") && more.contains(starts), "{more}");
+    let unit = fs::read_to_string(root().join("docs/mainspring.service")).unwrap() + &more;
+    let program = env!("CARGO_BIN_EXE_mainspring");
+    let unit = unit.replace("/usr/local/bin/mainspring", program).replace("/usr/bin/mainspring", program);
+    let path = folder.join("mainspring.service");
+    fs::write(&path, unit).unwrap();
+    if let Some(verified) = tool("systemd-analyze", &["verify", "--man=no", path.to_str().unwrap()]) {
+        let said = text(&verified);
+        assert!(verified.status.success() && !said.contains("mainspring"), "{said}");
+    }
+    let _ = fs::remove_dir_all(&folder);
+}
+
 /// Makes a package as somebody whose files are for no other user, and looks at the modes of what is in it.
 fn packed(script: &str, binary: &str, folder: &Path) -> PathBuf {
     let line = "umask 077; exec \"$0\" \"$@\"";
