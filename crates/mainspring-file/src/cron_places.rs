@@ -32,6 +32,8 @@ const CRON_FOLDER: &str = "var/spool/cron";
 const SPOOL: &str = "var/spool/cron/crontabs";
 /// What PAM gives a session of cron.
 const VARIABLES: [&str; 2] = ["etc/environment", "etc/default/locale"];
+/// Where cron keeps that `@reboot` has been served since the machine was started.
+const REBOOT: &str = "run/crond.reboot";
 /// Who may have a crontab, and who may not.
 const ACCESS: [&str; 2] = ["etc/cron.allow", "etc/cron.deny"];
 
@@ -69,6 +71,11 @@ impl CronPlaces {
     /// The folder of the crontabs of users.
     pub fn spool(&self) -> PathBuf {
         self.root.join(SPOOL)
+    }
+
+    /// The file that is there when `@reboot` has been served since the machine was started.
+    pub fn reboot(&self) -> PathBuf {
+        self.root.join(REBOOT)
     }
 
     /// The files cron.allow and cron.deny.

@@ -5,6 +5,9 @@
 //!                                           └─ no ──▶ runs ─▶ all of them on record ─▶ the file has this boot id
 //! ```
 //!
+//! In the place of cron its file counts too, and is made: which of the two takes the other's place while the
+//! machine runs, no job runs again.
+//!
 //! The file is written after the runs, so a server that is killed in between has them run again, and loses
 //! none.
 //!
@@ -17,7 +20,7 @@
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::data_directory::DataDirectory;
 
@@ -35,19 +38,27 @@ pub(crate) fn current() -> String {
 pub(crate) struct MachineStart {
     path: PathBuf,
     current: String,
+    /// The file of cron.
+    of_cron: Option<PathBuf>,
 }
 
 impl MachineStart {
     /// That of a machine with this boot id; empty where it is not known, and then each start is a
     /// new one.
     pub(crate) fn new(data: &DataDirectory, current: String) -> MachineStart {
-        MachineStart { path: data.directory().join("reboot"), current }
+        MachineStart { path: data.directory().join("reboot"), current, of_cron: None }
+    }
+
+    /// The same in the place of a cron with this file.
+    pub(crate) fn with_cron(self, of_cron: Option<PathBuf>) -> MachineStart {
+        MachineStart { of_cron, ..self }
     }
 
     /// Whether the jobs had their runs since the machine was started.
     pub(crate) fn is_served(&self) -> bool {
-        !self.current.is_empty()
-            && fs::read_to_string(&self.path).is_ok_and(|kept| kept.trim() == self.current)
+        let is_kept = || fs::read_to_string(&self.path).is_ok_and(|kept| kept.trim() == self.current);
+        let is_served_by_cron = self.of_cron.as_ref().is_some_and(|path| path.exists());
+        is_served_by_cron || !self.current.is_empty() && is_kept()
     }
 
     /// Keeps that they have had them.
@@ -60,7 +71,12 @@ impl MachineStart {
         let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part)?;
         writeln!(file, "{}", self.current)?;
         file.sync_all()?;
-        fs::rename(&part, &self.path)
+        fs::rename(&part, &self.path)?;
+        // A machine without the folder has no cron that would look there.
+        if let Some(path) = self.of_cron.as_ref().filter(|path| path.parent().is_some_and(Path::is_dir)) {
+            OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
+        }
+        Ok(())
     }
 }
 
@@ -82,6 +98,15 @@ mod tests {
         assert!(start("a").is_served());
         assert_eq!(fs::metadata(folder.join("reboot")).unwrap().permissions().mode() & 0o777, 0o600);
         assert!(!start("b").is_served(), "the machine was started again");
+        let of_cron = folder.join("run/crond.reboot");
+        let beside = |id: &str| start(id).with_cron(Some(of_cron.clone()));
+        beside("a").keep().unwrap();
+        assert!(beside("a").is_served() && !of_cron.exists(), "there is no such folder");
+        fs::create_dir(folder.join("run")).unwrap();
+        assert!(!beside("b").is_served());
+        beside("b").keep().unwrap();
+        assert!(of_cron.exists(), "a cron that takes the place serves nothing again");
+        assert!(beside("c").is_served(), "cron has served them");
         start("").keep().unwrap();
         assert!(!start("").is_served(), "nobody knows");
         fs::remove_dir_all(&folder).unwrap();

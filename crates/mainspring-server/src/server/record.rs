@@ -26,6 +26,7 @@ use crate::error::Error;
 use crate::machine_start::{self, MachineStart};
 use crate::waiting::wait_for;
 use mainspring_exec::clock::Moment;
+use mainspring_file::cron_places::CronPlaces;
 
 /// How long the end waits for a store that does not answer: what is not on disk then is recorded as abandoned
 /// at the next start.
@@ -70,7 +71,8 @@ impl Server {
         if self.keeping == Keeping::InMemory {
             return;
         }
-        let start = MachineStart::new(&self.data, machine_start::current());
+        let of_cron = self.files.reader().cron.as_ref().map(CronPlaces::reboot);
+        let start = MachineStart::new(&self.data, machine_start::current()).with_cron(of_cron);
         match start.is_served() {
             true => self.owner.skip_boot(),
             false => self.machine_start = Some(start),
