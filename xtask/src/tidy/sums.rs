@@ -31,7 +31,7 @@ struct Row {
     assertions: usize,
 }
 
-const ROWS: [Row; 11] = [
+const ROWS: [Row; 12] = [
     Row {
         crates: &["mainspring-queue", "mainspring"],
         lines: 12_200,
@@ -70,7 +70,7 @@ const ROWS: [Row; 11] = [
     // Raised: a program of a pool is a worker from its start to its end, beside planning.
     Row { crates: &["mainspring-embed"], lines: 3_590, goal: 2_600, bools: 1, assertions: 0 },
     Row { crates: &["mainspring-cli"], lines: 9_150, goal: 5_600, bools: 6, assertions: 4 },
-    Row { crates: &["mainspring-lab", "xtask"], lines: 11_200, goal: 7_000, bools: 5, assertions: 0 },
+    Row { crates: &["mainspring-lab", "xtask"], lines: 11_250, goal: 7_000, bools: 5, assertions: 0 },
 ];
 
 /// Checks every row, and that each crate is in one.
