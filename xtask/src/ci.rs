@@ -104,7 +104,7 @@ const MAIN: [Step; 4] = [
     },
     Step {
         // Here and below the program is the one that the tests have built, so that nothing is built.
-        name: "three servers with faults",
+        name: "a pool of servers with faults",
         arguments: &["xtask", "chaos", TESTED, "--rounds", "3", "--seed", "3"],
         environment: &[],
     },

@@ -27,7 +27,7 @@ const USAGE: &str = "usage: cargo xtask ci | fast [COMMIT] | tidy | map [WORD] |
   instructions  fails where the default queue takes 10 % more instructions than are stored; --accept stores them anew
   simulate      histories of jobs beyond those of the tests; --owners, --pools: of several servers at one store
   crash         kills the real server at random, N times, then a program with jobs, and checks what they promised
-  chaos         three servers on a real PostgreSQL, a fault in each of N rounds, and what was promised checked
+  chaos         four servers on a real PostgreSQL, a fault in each of N rounds, and what was promised checked
   bench-serve   the figures of the durable server, beside beanstalkd if that is there
   page          the page in a browser: types, unit tests, accessibility, keys, hostile text
   contract      the HTTP API against its OpenAPI description, with schemathesis; options of its `run`

@@ -27,7 +27,7 @@ fn a_job_of_the_machines_start_runs_once_until_the_machine_is_started_again() {
     assert_eq!(runs(&mut served), [1, 3]);
     served.running.stop();
     // What another start of the machine leaves.
-    let kept = folder.join("data/reboot-0");
+    let kept = folder.join("data/reboot");
     let current = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
     assert_eq!(fs::read_to_string(&kept).unwrap(), current);
     fs::write(&kept, "another\n").unwrap();

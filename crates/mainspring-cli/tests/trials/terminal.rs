@@ -145,10 +145,11 @@ fn on_a_terminal(fixture: &TrialFixture, command: &str) -> String {
 }
 
 /// All commands but `serve`, with a job whose every text is hostile.
-const COMMANDS: [&str; 51] = [
+const COMMANDS: [&str; 52] = [
     "check odd.toml",
     "check odd.crontab",
     "simulate odd.toml odd.crontab --for 1h",
+    "crontab --root . -n odd.crontab",
     "import odd.crontab",
     "import --from sidekiq odd.toml",
     "apply odd.toml --data data",
