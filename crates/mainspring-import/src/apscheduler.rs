@@ -25,7 +25,7 @@ mod trigger;
 use mainspring_file::source::Source;
 use mainspring_job::{CatchUp, MAX_CATCH_UP_RUNS, Overlap};
 
-use crate::facts::{Call, JobFacts};
+use crate::facts::{ANY_AGE, Call, JobFacts};
 use crate::finding::{Findings, text_of};
 use crate::key::{Key, Reader, is, lost, read_key, unneeded};
 use crate::yaml::{Language, Node, Value, documents};
@@ -202,9 +202,9 @@ fn grace(reader: &mut Job, node: &Node) {
     }
     match node.text().map(str::parse::<u64>) {
         // `None` is any age.
-        None => misfire.window = trigger::ANY_AGE,
-        Some(Ok(seconds)) => misfire.window = std::time::Duration::from_secs(seconds).min(trigger::ANY_AGE),
-        Some(Err(_)) if node.text() == Some("None") => misfire.window = trigger::ANY_AGE,
+        None => misfire.window = ANY_AGE,
+        Some(Ok(seconds)) => misfire.window = std::time::Duration::from_secs(seconds).min(ANY_AGE),
+        Some(Err(_)) if node.text() == Some("None") => misfire.window = ANY_AGE,
         Some(Err(_)) => reader.findings.problem(&node.place, "expected seconds"),
     }
 }

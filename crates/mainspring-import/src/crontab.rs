@@ -143,7 +143,7 @@ fn facts_of(placed: &PlacedJob, entry: &PlacedEntry, place: Place, findings: &mu
     let mut job = JobFacts::new(placed.job.name.as_str(), place);
     let text = entry.entry.expression.to_string();
     job.due(match &entry.entry.expression {
-        Expression::Every(_) => When::Every(text.replace("@every ", "")),
+        Expression::Every(every) => When::every(every),
         Expression::At(moment) => When::At(moment.to_string()),
         Expression::Reboot => When::Boot,
         _ => When::Cron(text.split_whitespace().collect::<Vec<_>>().join(" ")),

@@ -5,8 +5,10 @@
 //! Does not check anything: the writer has each table read by the parser of job files.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use mainspring_action::body::ProcessBody;
+use mainspring_cron::Every;
 use mainspring_job::{MAX_TRIGGERS, Policies};
 
 use crate::finding::Place;
@@ -14,6 +16,9 @@ use crate::shell;
 
 /// The most comments above a job.
 const MAX_COMMENTS: usize = 16;
+
+/// How old a time may be that is caught up whatever its age: ten years stand for any.
+pub(crate) const ANY_AGE: Duration = Duration::from_secs(3_650 * 86_400);
 
 /// A job that was read elsewhere.
 #[derive(Clone, Debug, Default)]
@@ -91,6 +96,13 @@ pub(crate) enum When {
     ServerStart,
 }
 
+impl When {
+    /// A period, as job files have it.
+    pub(crate) fn every(every: &Every) -> When {
+        When::Every(every.to_string().trim_start_matches("@every ").to_owned())
+    }
+}
+
 impl JobFacts {
     /// A job of this name at this place.
     pub(crate) fn new(name: impl Into<String>, place: Place) -> JobFacts {
@@ -115,6 +127,12 @@ impl JobFacts {
     /// Has it written as a comment; the first reason counts.
     pub(crate) fn switch_off(&mut self, why: impl Into<String>) {
         self.off.get_or_insert_with(|| why.into());
+    }
+
+    /// The same for a job whose time cannot be said here: its table has some time, as each has one.
+    pub(crate) fn switch_off_without_time(&mut self, why: impl Into<String>) {
+        self.due(When::Cron("@daily".to_owned()));
+        self.switch_off(why);
     }
 
     /// Whether it says what to run.

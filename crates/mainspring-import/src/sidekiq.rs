@@ -148,7 +148,7 @@ fn cron(reader: &mut Job, node: &Node) {
     let Some(text) = reader.text(node) else { return };
     let (fields, zone) = without_zone(&text);
     match Expression::parse(fields) {
-        Ok(Expression::Every(every)) => reader.job.due(When::Every(every.to_string().replace("@every ", ""))),
+        Ok(Expression::Every(every)) => reader.job.due(When::every(&every)),
         Ok(_) => {
             reader.job.due(When::Cron(fields.to_owned()));
             reader.job.zone = zone.map(str::to_owned);
@@ -157,8 +157,7 @@ fn cron(reader: &mut Job, node: &Node) {
             let message = format!("`{fields}` is an expression of fugit, and not of cron");
             reader.findings.warn(&node.place, message, "write it as five fields: cron = \"0 12 * * *\"");
             reader.job.comment(format!("due: {fields}"));
-            reader.job.due(When::Cron("@daily".to_owned()));
-            reader.job.switch_off(format!("its time is not known here: {fields}"));
+            reader.job.switch_off_without_time(format!("its time is not known here: {fields}"));
         }
         Err(error) => reader.findings.problem(&node.place, format!("`{fields}`: {error}")),
     }
@@ -179,8 +178,7 @@ fn once(reader: &mut Job, node: &Node) {
         "a job that is due once is no job of a file",
         "mainspring at TIME -- COMMAND",
     );
-    reader.job.due(When::Cron("@daily".to_owned()));
-    reader.job.switch_off("it is due once");
+    reader.job.switch_off_without_time("it is due once");
 }
 
 fn class(reader: &mut Job, node: &Node) {

@@ -15,9 +15,6 @@ use crate::key::{Key, is, lost, near};
 use crate::table::TableJob;
 use crate::yaml::{Node, Value};
 
-/// The age of a time that is caught up whatever its age: ten years.
-pub(super) const ANY_AGE: Duration = Duration::from_secs(3_650 * 86_400);
-
 /// A job on its way.
 pub(super) type Job = TableJob<JobWords>;
 
@@ -152,7 +149,7 @@ pub(super) fn finish(job: &mut Job, node: &Node) {
     let kind = std::mem::take(&mut job.said.kind);
     match kind.as_str() {
         "interval" => match Every::new(job.said.period) {
-            Some(every) => job.job.due(When::Every(every.to_string().replace("@every ", ""))),
+            Some(every) => job.job.due(When::every(&every)),
             None => {
                 job.findings.problem(&node.place, "the interval has no length, or is longer than a century");
             }
@@ -168,8 +165,7 @@ pub(super) fn finish(job: &mut Job, node: &Node) {
         other => {
             let message = format!("the trigger `{other}` is not known here");
             job.findings.warn(&node.place, message, "say when in the job file");
-            job.job.due(When::Cron("@daily".to_owned()));
-            job.job.switch_off(format!("its trigger is not known here: {other}"));
+            job.job.switch_off_without_time(format!("its trigger is not known here: {other}"));
         }
     }
 }
@@ -190,8 +186,7 @@ fn cron(job: &mut Job, node: &Node) {
         Err(Refusal::Faulty(message)) => job.findings.problem(&node.place, message),
         Err(Refusal::NoEqual(message)) => {
             job.findings.warn(&node.place, message.clone(), "write the times as several expressions of cron");
-            job.job.due(When::Cron("@daily".to_owned()));
-            job.job.switch_off(message);
+            job.job.switch_off_without_time(message);
         }
     }
 }

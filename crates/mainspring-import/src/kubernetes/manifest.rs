@@ -10,8 +10,8 @@ use mainspring_cron::Expression;
 use mainspring_job::{CatchUp, MAX_KILL_GRACE, Overlap};
 
 use super::pod::POD_KEYS;
-use super::reader::{ANY_AGE, Manifest, table};
-use crate::facts::When;
+use super::reader::{Manifest, table};
+use crate::facts::{ANY_AGE, When};
 use crate::key::{Key, is, lost, near, unneeded};
 use crate::schedule;
 use crate::yaml::Node;
@@ -154,7 +154,7 @@ fn schedule_of(reader: &mut Manifest, node: &Node) {
     };
     match Expression::parse(fields) {
         Ok(Expression::Every(every)) => {
-            reader.job.due(When::Every(every.to_string().replace("@every ", "")));
+            reader.job.due(When::every(&every));
         }
         Ok(Expression::Calendar(_)) => {
             reader.job.due(When::Cron(fields.to_owned()));

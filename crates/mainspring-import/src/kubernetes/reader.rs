@@ -6,13 +6,10 @@
 
 use std::time::Duration;
 
-use crate::facts::{JobFacts, Variables};
+use crate::facts::{ANY_AGE, JobFacts, Variables};
 use crate::finding::{Findings, Place};
 use crate::key::{Key, Reader, read_key};
 use crate::yaml::Node;
-
-/// How old a time may be that is caught up without a deadline: ten years stand for any age.
-pub(super) const ANY_AGE: Duration = Duration::from_secs(3_650 * 86_400);
 
 /// A CronJob on its way.
 #[derive(Debug)]

@@ -8,19 +8,16 @@
 
 use std::time::Duration;
 
-use mainspring_cron::Expression;
+use mainspring_cron::{Every, Expression};
 use mainspring_job::CatchUp;
 
 use super::unit_file::UnitValue;
-use super::unit_reader::{UnitReader, period_text};
-use crate::facts::When;
+use super::unit_reader::UnitReader;
+use crate::facts::{ANY_AGE, When};
 use crate::key::{Key, is, lost, near, unneeded};
 
 /// The longest delay that job files have.
 const MAX_JITTER: Duration = mainspring_job::MAX_JITTER;
-
-/// How old a time may be that `Persistent=true` catches up: ten years stand for any age.
-const ANY_AGE: Duration = Duration::from_secs(3_650 * 86_400);
 
 /// Keys of `[Timer]`.
 pub(super) const TIMER_KEYS: &[Key<UnitReader, UnitValue>] = &[
@@ -100,8 +97,8 @@ fn every(reader: &mut UnitReader, given: &UnitValue) {
         return;
     }
     let Some(duration) = reader.duration(given) else { return };
-    match period_text(duration) {
-        Some(text) => reader.job.due(When::Every(text)),
+    match Every::new(duration) {
+        Some(every) => reader.job.due(When::every(&every)),
         None => reader.findings.problem(&given.place, "a period is from 1 ms to 36525 days"),
     }
 }

@@ -6,8 +6,6 @@
 
 use std::time::Duration;
 
-use mainspring_cron::Every;
-
 use super::timespan::{self, TimeSpan};
 use super::unit_file::UnitValue;
 use super::words::{HasVariables, Specifiers, Split, literal, split};
@@ -118,10 +116,4 @@ impl UnitReader {
             }
         }
     }
-}
-
-/// A length of time as job files have it; `None` where it is too short or too long.
-pub(super) fn period_text(period: Duration) -> Option<String> {
-    let text = Every::new(period)?.to_string();
-    Some(text.trim_start_matches("@every ").to_owned())
 }
