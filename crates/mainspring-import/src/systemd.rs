@@ -143,7 +143,6 @@ fn keys(unit: &Unit, reader: &mut UnitReader) {
             matches!(entry.value.text.as_str(), "no" | "false" | "off" | "0") && is_lost(rows, &entry.key);
         if !entry.key.starts_with("X-") && !is_no {
             read_key(rows, &entry.key, &entry.key_place, reader, &entry.value);
-            service::limit(reader, &entry.key, &entry.value);
         }
     }
 }

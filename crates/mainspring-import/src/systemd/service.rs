@@ -89,10 +89,38 @@ pub(super) const SERVICE_KEYS: &[Key<UnitReader, UnitValue>] = &[
     is("CPUQuota", "cpu_max", cpu_quota, "a run that gets no cgroup fails"),
     is("NoNewPrivileges", "no_new_privileges", no_new_privileges, ""),
     is(
-        "LimitNOFILE LimitNPROC LimitCORE LimitFSIZE LimitCPU LimitAS LimitDATA LimitSTACK LimitMEMLOCK",
+        "LimitNOFILE",
         "limits",
-        |_, _| {},
-        "",
+        |reader, given| limit(reader, "open_files", bytes, given),
+        "its `open_files`",
+    ),
+    is("LimitNPROC", "limits", |reader, given| limit(reader, "processes", bytes, given), "its `processes`"),
+    is("LimitCORE", "limits", |reader, given| limit(reader, "core_bytes", bytes, given), "its `core_bytes`"),
+    is("LimitFSIZE", "limits", |reader, given| limit(reader, "file_bytes", bytes, given), "its `file_bytes`"),
+    is(
+        "LimitCPU",
+        "limits",
+        |reader, given| limit(reader, "cpu_seconds", seconds, given),
+        "its `cpu_seconds`",
+    ),
+    is(
+        "LimitAS",
+        "limits",
+        |reader, given| limit(reader, "address_bytes", bytes, given),
+        "its `address_bytes`",
+    ),
+    is("LimitDATA", "limits", |reader, given| limit(reader, "data_bytes", bytes, given), "its `data_bytes`"),
+    is(
+        "LimitSTACK",
+        "limits",
+        |reader, given| limit(reader, "stack_bytes", bytes, given),
+        "its `stack_bytes`",
+    ),
+    is(
+        "LimitMEMLOCK",
+        "limits",
+        |reader, given| limit(reader, "locked_bytes", bytes, given),
+        "its `locked_bytes`",
     ),
     lost(
         "LimitRSS LimitLOCKS LimitSIGPENDING LimitMSGQUEUE LimitNICE LimitRTPRIO LimitRTTIME",
@@ -367,32 +395,22 @@ fn output(reader: &mut UnitReader, given: &UnitValue) {
     }
 }
 
-/// The limits of a process: names there and here, and whether they count bytes.
-const LIMITS: &[(&str, &str)] = &[
-    ("LimitNOFILE", "open_files"),
-    ("LimitNPROC", "processes"),
-    ("LimitCORE", "core_bytes"),
-    ("LimitFSIZE", "file_bytes"),
-    ("LimitCPU", "cpu_seconds"),
-    ("LimitAS", "address_bytes"),
-    ("LimitDATA", "data_bytes"),
-    ("LimitSTACK", "stack_bytes"),
-    ("LimitMEMLOCK", "locked_bytes"),
-];
-
-/// Reads a limit. Its row does not say which one it is, so it is read here.
-pub(super) fn limit(reader: &mut UnitReader, key: &str, given: &UnitValue) {
-    let Some((_, name)) = LIMITS.iter().find(|(there, _)| *there == key) else { return };
-    // Of "soft:hard" the soft one is what the program meets.
+/// Reads a limit: of "soft:hard" the soft one, which the program meets.
+fn limit(
+    reader: &mut UnitReader,
+    name: &str,
+    read: fn(&mut UnitReader, &UnitValue) -> Option<u64>,
+    given: &UnitValue,
+) {
     let (soft, _) = given.text.split_once(':').unwrap_or((&given.text, ""));
     let soft = UnitValue { text: soft.to_owned(), place: given.place.clone() };
-    let value = match soft.text.as_str() {
-        "infinity" => Some(u64::MAX),
-        _ if key == "LimitCPU" => reader.duration(&soft).map(|duration| duration.as_secs()),
-        _ => bytes(reader, &soft),
-    };
+    let value = if soft.text == "infinity" { Some(u64::MAX) } else { read(reader, &soft) };
     reader.job.body.limits.retain(|(known, _)| known != name);
-    reader.job.body.limits.extend(value.map(|value| ((*name).to_owned(), value)));
+    reader.job.body.limits.extend(value.map(|value| (name.to_owned(), value)));
+}
+
+fn seconds(reader: &mut UnitReader, given: &UnitValue) -> Option<u64> {
+    reader.duration(given).map(|duration| duration.as_secs())
 }
 
 /// Judges what stands in several keys.
