@@ -255,8 +255,7 @@ impl<Q> Worker<Q> {
         if let Some(&shard) = self.shards.first() {
             POST.with(|post| post.set(Some((self.driver.address(), shard))));
         }
-        let driver = &*self.driver;
-        let watch = WatchedByOthers(driver);
+        let (driver, watch) = (&*self.driver, WatchedByOthers(&self.driver));
         let mut is_busy = false;
         for &shard in &self.shards {
             is_busy |= driver.shards[shard].turn(&*driver.clock, Role::Owner, fire, &watch) == Turn::Busy;
@@ -281,8 +280,8 @@ impl<Q> Worker<Q> {
             let overdue_from = driver.slots.watched_from(shard.next());
             if !self.shards.contains(&index) && overdue_from <= driver.clock.now() {
                 // One at a time: the owner may be back by then.
-                let watch = WatchedByOthers(driver);
-                has_stolen |= shard.turn(&*driver.clock, Role::Thief, fire, &watch) == Turn::Busy;
+                let turn = shard.turn(&*driver.clock, Role::Thief, fire, &WatchedByOthers(driver));
+                has_stolen |= turn == Turn::Busy;
             }
         }
         has_stolen
@@ -290,8 +289,9 @@ impl<Q> Worker<Q> {
 
     /// Returns when something in this worker's own shards may be due; `None` if nothing is pending there.
     pub fn next_wakeup(&self) -> Option<Tick> {
-        let next = self.shards.iter().map(|&shard| self.driver.shards[shard].next()).min()?;
-        (next < Tick::MAX).then_some(next)
+        let shards = || self.shards.iter().map(|&shard| &self.driver.shards[shard]);
+        let next = shards().map(|shard| shard.next()).min()?;
+        (next < Tick::MAX || shards().any(|shard| shard.has_next())).then_some(next)
     }
 
     /// Takes the shards of workers that ended.
@@ -334,7 +334,8 @@ impl<Q> Worker<Q> {
             || driver.orphan_count.load(Ordering::SeqCst) > 0
             || driver.is_stopping.load(Ordering::SeqCst);
         if !is_needed {
-            let until = (until < Tick::MAX).then_some(until);
+            // At the end of time only a lock tells whether something is pending. The alarm sees this sleeper.
+            let until = if until < Tick::MAX { Some(until) } else { self.next_wakeup() };
             driver.clock.wait(&slot.notifier, until);
         }
         slot.asleep_until.store(AWAKE, Ordering::SeqCst);

@@ -72,7 +72,8 @@ struct State<Q> {
     firings: Firings,
     counts: Counts,
     lateness: Lateness,
-    next: Tick,
+    /// `None`: nothing is pending.
+    next: Option<Tick>,
     is_asleep: bool,
     is_stopping: bool,
 }
@@ -117,7 +118,7 @@ impl<Q> Shard<Q> {
             firings: Firings::default(),
             counts: Counts::default(),
             lateness: Lateness::default(),
-            next: Tick::MAX,
+            next: None,
             is_asleep: false,
             is_stopping: false,
         };
@@ -146,26 +147,26 @@ impl<Q> Shard<Q> {
         TimerId { shard: self.index, timer }
     }
 
-    /// Not later than the earliest deadline; [`Tick::MAX`] if there is none. Takes no lock.
+    /// Not later than the earliest deadline; [`Tick::MAX`] if there is none, or one at that tick. Takes no
+    /// lock.
     pub(super) fn next(&self) -> Tick {
         Tick::new(self.next.load(Ordering::SeqCst))
     }
 
-    /// Whether something may be due. Takes no lock; what another thread schedules at this moment may be
-    /// missed.
-    pub(super) fn may_have_due(&self, now: Tick) -> bool {
-        self.next() <= now
+    /// Whether anything is pending.
+    pub(super) fn has_next(&self) -> bool {
+        self.state().next.is_some()
     }
 
     fn publish(&self, state: &mut State<Q>, next: Option<Tick>) {
-        state.next = next.unwrap_or(Tick::MAX);
-        self.next.store(state.next.get(), Ordering::SeqCst);
+        state.next = next;
+        self.next.store(next.unwrap_or(Tick::MAX).get(), Ordering::SeqCst);
     }
 
     /// Ends an operation that may have made `deadline` the earliest: wakes the thread that sleeps past it.
     #[inline]
     fn finish(&self, state: MutexGuard<'_, State<Q>>, deadline: Tick) {
-        if deadline < state.next {
+        if state.next.is_none_or(|next| deadline < next) {
             self.finish_earlier(state, deadline);
         }
     }

@@ -153,7 +153,7 @@ impl<Q> Striped<Q> {
         let (mut is_busy, mut next) = (false, None);
         let read = self.clock.now();
         for shard in &self.stripes {
-            if looks == Looks::AtDue && !shard.may_have_due(read) {
+            if looks == Looks::AtDue && read < shard.next() {
                 continue;
             }
             match shard.turn(&*self.clock, Role::Owner, fire, &NoWatch) {

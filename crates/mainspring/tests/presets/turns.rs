@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
 
 use mainspring::clock::Manual;
 use mainspring::{Handle, Task, preset};
@@ -72,5 +73,23 @@ fn what_is_pending_at_the_end_of_time_fires_there() {
             let now = fired.recv_timeout(PATIENCE);
             assert!(now.is_ok(), "{name}: {now:?}");
         }
+    }
+}
+
+#[test]
+fn what_alone_is_pending_at_the_end_of_time_fires_there() {
+    // Long enough for the threads to go to sleep, as a rule: if they do not, less is tested.
+    const NAP: Duration = Duration::from_millis(20);
+    for (name, start) in ENGINES {
+        let clock = Manual::stepped();
+        clock.advance_to(Tick::new(Tick::MAX.get() - 1));
+        let engine = start(Arc::new(clock.clone()));
+        let (sender, fired) = channel();
+        assert!(fired.recv_timeout(NAP).is_err());
+        let task = Task::new(move |firing| sender.send(firing.now).unwrap());
+        engine.handle().schedule_at(Tick::MAX, task).unwrap();
+        assert_eq!(fired.recv_timeout(NAP), Err(RecvTimeoutError::Timeout), "{name}: never early");
+        clock.advance_to(Tick::MAX);
+        assert_eq!(fired.recv_timeout(PATIENCE), Ok(Tick::MAX), "{name}");
     }
 }

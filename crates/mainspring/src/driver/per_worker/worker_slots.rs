@@ -111,8 +111,9 @@ impl Alarm for WorkerSlots {
         match owner.map(|slot| slot.asleep_until.load(Ordering::SeqCst)) {
             // At work, or there is none: others must keep an eye on it.
             None | Some(AWAKE) => self.ensure_watched(tick),
-            Some(until) if tick.get() < until => owner.into_iter().for_each(|slot| slot.notifier.notify()),
-            Some(_) => (),
+            // One that sleeps until the end of time says the same as one that sleeps for ever.
+            Some(until) if until <= tick.get() && tick < Tick::MAX => (),
+            Some(_) => owner.into_iter().for_each(|slot| slot.notifier.notify()),
         }
     }
 }
