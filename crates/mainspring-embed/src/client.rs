@@ -11,11 +11,11 @@ use std::time::Duration;
 use jiff::Timestamp;
 use mainspring_exec::clock::Moment;
 use mainspring_job::{Command, JobName, OnceId, PauseTerms, Reply, RunKey, RunRequest, Scope};
-use mainspring_server::server::program_calls::Caller;
+use mainspring_server::server::program_calls::{Caller, Promise};
 
 use crate::catalogue::Catalogue;
 use crate::error::Error;
-use crate::member::Member;
+use crate::member::{Member, OwnerCommand};
 
 /// Who follows commands.
 #[derive(Clone, Debug)]
@@ -36,6 +36,25 @@ impl CommandTarget {
             CommandTarget::Member(member) => member.stop(patience),
             CommandTarget::Simulation(_) => {}
         }
+    }
+}
+
+/// A command that has been told of.
+#[derive(Debug)]
+pub(crate) enum PendingCommand {
+    AtLoop(Promise),
+    AtOwner(OwnerCommand),
+    Done(Reply),
+}
+
+impl PendingCommand {
+    /// Waits until what was begun is on disk.
+    pub(crate) fn finish(self) -> Result<Reply, Error> {
+        answered(match self {
+            PendingCommand::AtLoop(promise) => promise.wait()?,
+            PendingCommand::AtOwner(begun) => begun.finish()?,
+            PendingCommand::Done(reply) => reply,
+        })
     }
 }
 
@@ -141,13 +160,19 @@ impl Client {
 
     /// Has a command followed, and waits until what it says is on disk.
     pub(crate) fn command(&self, command: Command) -> Result<Reply, Error> {
-        answered(match &self.target {
-            CommandTarget::Loop(caller) => caller.command(command).wait()?,
-            CommandTarget::Member(member) => member.command(command)?,
+        self.begin(command)?.finish()
+    }
+
+    /// Tells of a command, and does not wait.
+    pub(crate) fn begin(&self, command: Command) -> Result<PendingCommand, Error> {
+        match &self.target {
+            CommandTarget::Loop(caller) => Ok(PendingCommand::AtLoop(caller.command(command))),
+            CommandTarget::Member(member) => member.begin(command).map(PendingCommand::AtOwner),
             CommandTarget::Simulation(simulation) => {
-                simulation.upgrade().ok_or(Error::Stopped)?.command(command)?
+                let reply = simulation.upgrade().ok_or(Error::Stopped)?.command(command)?;
+                Ok(PendingCommand::Done(reply))
             }
-        })
+        }
     }
 
     /// The same as a future.

@@ -46,9 +46,10 @@ struct Waiting {
 pub(crate) fn forward(mut inbox: Inbox, actor: &str, commands: &Receiver<ToOwner>) {
     let mut waiting: Vec<Waiting> = Vec::new();
     loop {
-        let next = match waiting.is_empty() {
-            true => commands.recv().map_err(|_| TryRecvError::Disconnected),
-            false => commands.try_recv(),
+        let next = match waiting.len() {
+            0 => commands.recv().map_err(|_| TryRecvError::Disconnected),
+            1..MAX_ASKED => commands.try_recv(),
+            _ => Err(TryRecvError::Empty),
         };
         let mut next = match next {
             Ok(next) => Some(next),
@@ -66,16 +67,10 @@ pub(crate) fn forward(mut inbox: Inbox, actor: &str, commands: &Receiver<ToOwner
                 }),
                 None => answer.give(Err(CallRefusal::Now("only the owner can do this".to_owned()))),
             }
-            next = match commands.try_recv() {
-                Ok(next) if waiting.len() < MAX_ASKED => Some(next),
-                Ok(ToOwner::Command(_, answer)) => {
-                    let text = format!("{MAX_ASKED} commands wait for the owner already");
-                    answer.give(Err(CallRefusal::Now(text)));
-                    None
-                }
-                Ok(ToOwner::End) => Some(ToOwner::End),
-                Err(TryRecvError::Empty) => None,
-                Err(TryRecvError::Disconnected) => return,
+            // What is beyond waits in the channel.
+            next = match waiting.len() < MAX_ASKED {
+                true => commands.try_recv().ok(),
+                false => None,
             };
         }
         if let Some(ToOwner::End) = next {

@@ -48,6 +48,23 @@ pub(crate) enum ToOwner {
     End,
 }
 
+/// A command of which the owner has been told.
+#[derive(Debug)]
+pub(crate) struct OwnerCommand {
+    member: Member,
+    command: KeyedCommand,
+    promise: Promise,
+}
+
+/// A command as the owner gets it.
+#[derive(Debug)]
+struct KeyedCommand {
+    command: Command,
+    is_keyed_here: bool,
+    /// The owner is this program.
+    is_own: bool,
+}
+
 struct Inner {
     role: Mutex<Role>,
     changed: Condvar,
@@ -156,26 +173,25 @@ impl Member {
         self.inner.changed.notify_all();
     }
 
-    /// Has a command followed by the owner, and waits until what it says is in the database.
-    pub(crate) fn command(&self, command: Command) -> Result<Reply, Error> {
-        let (command, is_keyed_here) = self.keyed(command);
-        if let Some(caller) = self.owner()?
-            && let Some(reply) = self.of_own_loop(caller.command(command.clone()).wait(), &command)?
-        {
-            return Ok(reply);
+    /// Has a command followed by the owner, until what it says is in the database.
+    pub(crate) async fn command_async(&self, command: Command) -> Result<Reply, Error> {
+        let OwnerCommand { member, command, promise } = self.begin(command)?;
+        match member.reply(&command, promise.await)? {
+            Some(reply) => Ok(reply),
+            None => Ok(command.first_reply(member.forward(command.command.clone()).await?)),
         }
-        Ok(of_first(self.forward(command.clone()).wait()?, is_keyed_here, &command))
     }
 
-    /// The same as a future.
-    pub(crate) async fn command_async(&self, command: Command) -> Result<Reply, Error> {
+    /// Tells the owner of a command, and does not wait.
+    pub(crate) fn begin(&self, command: Command) -> Result<OwnerCommand, Error> {
         let (command, is_keyed_here) = self.keyed(command);
-        if let Some(caller) = self.owner()?
-            && let Some(reply) = self.of_own_loop(caller.command(command.clone()).await, &command)?
-        {
-            return Ok(reply);
-        }
-        Ok(of_first(self.forward(command.clone()).await?, is_keyed_here, &command))
+        let owner = self.owner()?;
+        let promise = match &owner {
+            Some(caller) => caller.command(command.clone()),
+            None => self.forward(command.clone()),
+        };
+        let command = KeyedCommand { command, is_keyed_here, is_own: owner.is_some() };
+        Ok(OwnerCommand { member: self.clone(), command, promise })
     }
 
     /// A submission gets a key, and says whether it was given one.
@@ -193,16 +209,16 @@ impl Member {
         (Command::Submit(submission), true)
     }
 
-    /// What the loop in this program answered; `None` if it lost the jobs, and the next owner may be asked.
-    fn of_own_loop(&self, answered: CallResult, command: &Command) -> Result<Option<Reply>, Error> {
+    /// What was answered; `None` if the loop in this program lost the jobs, and the next owner may be asked.
+    fn reply(&self, begun: &KeyedCommand, answered: CallResult) -> Result<Option<Reply>, Error> {
         match answered {
-            Err(CallRefusal::Stopping) => {
+            Err(CallRefusal::Stopping) if begun.is_own => {
                 // The jobs may be shut down.
                 self.owner()?;
-                let is_repeatable = matches!(command, Command::Submit(_));
+                let is_repeatable = matches!(begun.command, Command::Submit(_));
                 if is_repeatable { Ok(None) } else { Err(Error::Temporary(UNCERTAIN.to_owned())) }
             }
-            answered => Ok(Some(answered?)),
+            answered => Ok(Some(if begun.is_own { answered? } else { begun.first_reply(answered?) })),
         }
     }
 
@@ -219,13 +235,26 @@ impl Member {
     }
 }
 
-/// A submission that got its key here is no other caller's: one that is there already is this one.
-fn of_first(reply: Reply, is_keyed_here: bool, command: &Command) -> Reply {
-    match (reply, command) {
-        (Reply::Duplicate(holder), Command::Submit(_)) if is_keyed_here && holder.id.is_some() => {
-            let Holder { id, name, .. } = *holder;
-            Reply::Submitted { id: id.expect("it is some"), name }
+impl OwnerCommand {
+    /// Waits for its reply.
+    pub(crate) fn finish(self) -> Result<Reply, Error> {
+        let OwnerCommand { member, command, promise } = self;
+        match member.reply(&command, promise.wait())? {
+            Some(reply) => Ok(reply),
+            None => Ok(command.first_reply(member.forward(command.command.clone()).wait()?)),
         }
-        (reply, _) => reply,
+    }
+}
+
+impl KeyedCommand {
+    /// A submission that got its key here is no other caller's: one that is there already is this one.
+    fn first_reply(&self, reply: Reply) -> Reply {
+        match (reply, &self.command) {
+            (Reply::Duplicate(holder), Command::Submit(_)) if self.is_keyed_here && holder.id.is_some() => {
+                let Holder { id, name, .. } = *holder;
+                Reply::Submitted { id: id.expect("it is some"), name }
+            }
+            (reply, _) => reply,
+        }
     }
 }

@@ -10,12 +10,22 @@ use mainspring_job::{Command, Reply};
 
 use crate::error::Error;
 
+/// There is no owner to be told of one.
+#[derive(Debug)]
+pub(crate) enum OwnerCommand {}
+
+impl OwnerCommand {
+    pub(crate) fn finish(self) -> Result<Reply, Error> {
+        match self {}
+    }
+}
+
 /// There is nothing to be a member of.
 #[derive(Clone, Debug)]
 pub(crate) enum Member {}
 
 impl Member {
-    pub(crate) fn command(&self, _command: Command) -> Result<Reply, Error> {
+    pub(crate) fn begin(&self, _command: Command) -> Result<OwnerCommand, Error> {
         match *self {}
     }
 

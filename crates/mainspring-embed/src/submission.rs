@@ -19,6 +19,9 @@ use crate::client::{Client, name_of, strange};
 use crate::error::Error;
 use crate::handler::{Accepts, AnyPayload, Handler, HandlerName};
 
+/// How many submissions are on their way to the disk together: as many as a batch of the store has.
+const SHARED_COUNT_MAX: usize = 1_024;
+
 /// A submission that is being built, of a payload that `P` accepts.
 #[derive(Debug)]
 #[must_use = "nothing is submitted before submit is called"]
@@ -78,6 +81,28 @@ impl Client {
     /// See [`Once::submit`].
     pub fn submit<T: Serialize>(&self, handler: Handler<T>, payload: &T) -> Result<SubmittedJob, Error> {
         self.once(handler).payload(payload).submit()
+    }
+
+    /// Submits many, each for itself: one that is refused keeps no other back. The results are in the order
+    /// of what was given. They share the waits for the disk, a thousand at a time.
+    pub fn submit_all<'c, P>(
+        &self,
+        many: impl IntoIterator<Item = Once<'c, P>>,
+    ) -> Vec<Result<SubmittedJob, Error>> {
+        let mut many = many.into_iter().peekable();
+        let mut results = Vec::new();
+        while many.peek().is_some() {
+            let begin = |once: Once<'c, P>| {
+                let submission = once.submission()?;
+                Ok((self.begin(Command::Submit(submission.clone()))?, submission))
+            };
+            let begun: Vec<Result<_, Error>> = many.by_ref().take(SHARED_COUNT_MAX).map(begin).collect();
+            results.extend(begun.into_iter().map(|begun| {
+                let (begun, submission) = begun?;
+                submitted(begun.finish(), &submission)
+            }));
+        }
+        results
     }
 }
 

@@ -275,3 +275,35 @@ fn a_timeout_counts_from_the_beginning_and_not_from_the_record_of_it() {
     let (due, deadline) = heard(&receiver);
     assert!(due + LONG <= deadline, "due at {due}, to end by {deadline}");
 }
+
+#[test]
+fn many_are_submitted_together_and_each_for_itself() {
+    const COUNT: usize = 2_500;
+    let (sender, receiver) = channel();
+    let jobs = Jobs::open(folder("many"))
+        .unwrap()
+        .handler("count", move |_: &Run, number: usize| sender.send(number).map_err(HandlerError::because))
+        .start()
+        .unwrap();
+    let submission = |number: usize| {
+        let once = jobs.once("count").payload(&number);
+        // One is no number, and one has the key of another.
+        match number {
+            7 => jobs.once("count").payload("seven"),
+            1_500 | 1_501 => once.key("twice"),
+            _ => once,
+        }
+    };
+    let submitted = jobs.submit_all((0..COUNT).map(submission));
+    assert_eq!(submitted.len(), COUNT);
+    for (number, submitted) in submitted.iter().enumerate() {
+        match (number, submitted) {
+            (7, Err(error)) => assert!(matches!(error, mainspring_embed::Error::Unreadable { .. }), "{error}"),
+            (1_501, Err(error)) => assert!(matches!(error, mainspring_embed::Error::Taken(_)), "{error}"),
+            (_, submitted) => assert!(submitted.as_ref().unwrap().is_new, "{number}"),
+        }
+    }
+    let mut found: Vec<usize> = (0..COUNT - 2).map(|_| heard(&receiver)).collect();
+    found.sort_unstable();
+    assert_eq!(found, (0..COUNT).filter(|number| ![7, 1_501].contains(number)).collect::<Vec<_>>());
+}
