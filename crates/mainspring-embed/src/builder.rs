@@ -47,6 +47,9 @@ const USUAL_THREADS: usize = 8;
 /// The most threads: each has a stack, and a program with more has another design.
 const MAX_THREADS: usize = 1_024;
 
+/// The most that wait for a thread: as many as a batch of the store has.
+const MAX_AHEAD: usize = 1_024;
+
 /// How many futures run at a time, unless told: as many as the server's processes.
 const USUAL_FUTURES: usize = 1_000;
 
@@ -64,6 +67,7 @@ pub struct Builder {
     groups: Vec<Group>,
     pub(crate) wrong: Option<Error>,
     thread_max: usize,
+    ahead: usize,
     future_max: usize,
     spawner: Option<Spawner>,
     log: Option<File>,
@@ -107,6 +111,7 @@ impl Builder {
             groups: Vec::new(),
             wrong: None,
             thread_max: USUAL_THREADS,
+            ahead: 0,
             future_max: USUAL_FUTURES,
             spawner: None,
             log: None,
@@ -182,6 +187,16 @@ impl Builder {
         Builder { thread_max: count.clamp(1, MAX_THREADS), ..self }
     }
 
+    /// How many runs are started here beyond the threads, and wait for one: none unless told, and at most
+    /// 1024.
+    ///
+    /// A thread that is done takes the next at once, and asks no database for it. With short functions
+    /// several times as many run in a second. What waits behind a long one waits even while another program
+    /// is idle. Its timeout counts from when it begins.
+    pub fn ahead(self, count: usize) -> Builder {
+        Builder { ahead: count.min(MAX_AHEAD), ..self }
+    }
+
     /// Hands futures to the program's runtime, at most so many at a time as [`futures`](Self::futures) says.
     /// It is called by a thread of the jobs, which is in no runtime. So it takes a handle with it:
     /// `let runtime = tokio::runtime::Handle::current();`, and then
@@ -220,6 +235,7 @@ impl Builder {
             catalogue: Arc::new(self.catalogue),
             definitions,
             thread_max,
+            ahead: self.ahead,
             futures: self.spawner.map(|spawner| (spawner, future_max)),
             log: self.log,
             page: self.page,

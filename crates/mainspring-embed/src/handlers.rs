@@ -61,7 +61,6 @@ struct UnderWay {
     run: Run,
     is_future: bool,
     phase: Phase,
-    began: Moment,
     grace: Duration,
     /// When its timeout or its grace is over.
     armed: Option<ArmedWait>,
@@ -91,10 +90,12 @@ pub(crate) struct Handlers {
 }
 
 impl Handlers {
-    /// At most so many functions at a time, and so many futures beside them if there is a spawner.
+    /// At most so many functions at a time, and so many that wait for their threads, and so many futures
+    /// beside them if there is a spawner.
     pub(crate) fn new(
         registry: Registry,
         thread_max: usize,
+        ahead: usize,
         futures: Option<(Spawner, usize)>,
         client: Client,
     ) -> io::Result<Handlers> {
@@ -104,7 +105,7 @@ impl Handlers {
         Ok(Handlers {
             catalogue: Arc::clone(client.catalogue()),
             registry,
-            capacity: thread_max + future_max,
+            capacity: thread_max + ahead + future_max,
             pool: Pool::of_at_most(thread_max),
             spawner: futures.map(|(spawner, _)| spawner),
             client,
@@ -162,7 +163,11 @@ impl Handlers {
     fn elapse(&mut self, number: u64, now: Moment, reports: &mut dyn Reports<AttemptKey>) {
         let Some(under_way) = self.under_way.get_mut(&number) else { return };
         match under_way.phase {
-            Phase::Running => self.tell_to_stop(number, KillCause::Timeout, now),
+            Phase::Running => match under_way.run.timeout_left(now) {
+                // It has waited for a thread, or does still.
+                Some(left) => self.arm(number, Some(left), now),
+                None => self.tell_to_stop(number, KillCause::Timeout, now),
+            },
             Phase::Told(cause) if under_way.is_future => {
                 under_way.phase = Phase::Dropping(cause);
                 under_way.run.stop().have_dropped();
@@ -226,7 +231,7 @@ fn end(under_way: &UnderWay, outcome: Outcome, cause: Option<KillCause>, now: Mo
     End {
         is_success: outcome == Outcome::Succeeded,
         outcome: Some(ExecutorOutcome::Called(outcome)),
-        after: now.since(under_way.began),
+        after: under_way.run.elapsed(now),
         cause,
         dropped_bytes: 0,
         is_output_held: false,
@@ -285,12 +290,14 @@ impl Execution for Handlers {
                 let (handler, run) = (Arc::clone(&handler), run.clone());
                 let task = move || {
                     let Handler::Function(function) = &*handler else { return };
+                    run.begin(Moment::now());
                     tell(call(function, &run, &body));
                 };
                 self.give(began, now, Box::new(task))?;
                 false
             }
             (Handler::Future(_), Some(spawner)) => {
+                run.begin(began);
                 let future = made(Arc::clone(&handler), run.clone(), body);
                 let future = Box::pin(GuardedRun::new(run.clone(), future, tell));
                 if began == now {
@@ -311,7 +318,6 @@ impl Execution for Handlers {
             run,
             is_future,
             phase: Phase::Running,
-            began,
             grace: timeout.kill.grace,
             armed: None,
         };

@@ -40,6 +40,8 @@ pub(crate) struct Parts {
     pub(crate) catalogue: Arc<Catalogue>,
     pub(crate) definitions: Definitions,
     pub(crate) thread_max: usize,
+    /// How many runs of functions wait here for a thread.
+    pub(crate) ahead: usize,
     /// What hands futures to a runtime, and how many at a time.
     pub(crate) futures: Option<(Spawner, usize)>,
     pub(crate) log: Option<File>,
@@ -81,7 +83,8 @@ impl Parts {
     /// # Errors
     /// When the operating system gives no socket pair.
     pub(crate) fn handlers(&self, client: Client) -> Result<Box<dyn Execution>, Error> {
-        let handlers = Handlers::new(self.registry.clone(), self.thread_max, self.futures.clone(), client);
+        let handlers =
+            Handlers::new(self.registry.clone(), self.thread_max, self.ahead, self.futures.clone(), client);
         Ok(Box::new(handlers.map_err(setup("a socket pair"))?))
     }
 

@@ -5,11 +5,12 @@
 //! Does not know the payload: a handler gets it beside the run.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::mpsc::Sender;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use mainspring_exec::clock::Moment;
 use mainspring_exec::notifier::Notifier;
 use mainspring_job::{Cause, JobName, RunKey, Start};
 
@@ -39,7 +40,11 @@ struct Inner {
     fence: u64,
     cause: Cause,
     due: Timestamp,
-    deadline: Option<Timestamp>,
+    timeout: Option<Duration>,
+    /// When it is to begin,
+    planned: Timestamp,
+    /// and when it has: a function may have waited for a thread.
+    began: OnceLock<Moment>,
     client: Client,
     line_sender: Option<LineSender>,
     stop: Stop,
@@ -55,16 +60,15 @@ impl fmt::Debug for Run {
 }
 
 impl Run {
-    /// The attempt that an owner's start asks for, begun at a time.
+    /// The attempt that an owner's start asks for, which is to begin at a time.
     pub(crate) fn new(
         start: &Start,
-        began: Timestamp,
+        planned: Timestamp,
         client: Client,
         line_sender: Option<LineSender>,
     ) -> Run {
         let timeout = start.work.policies.timeout.after;
         let (key, attempt, cause, due) = (start.key.clone(), start.attempt, start.cause, start.due);
-        let deadline = timeout.and_then(|after| began.checked_add(after).ok());
         Run {
             inner: Arc::new(Inner {
                 key,
@@ -72,12 +76,29 @@ impl Run {
                 fence: start.fence,
                 cause,
                 due,
-                deadline,
+                timeout,
+                planned,
+                began: OnceLock::new(),
                 client,
                 line_sender,
                 stop: Stop::default(),
             }),
         }
+    }
+
+    /// Its handler begins now: its timeout counts from here.
+    pub(crate) fn begin(&self, now: Moment) {
+        let _ = self.inner.began.set(now);
+    }
+
+    /// For how long its handler has run.
+    pub(crate) fn elapsed(&self, now: Moment) -> Duration {
+        self.inner.began.get().map_or(Duration::ZERO, |began| now.since(*began))
+    }
+
+    /// How much of its timeout is left: all of it before the handler begins.
+    pub(crate) fn timeout_left(&self, now: Moment) -> Option<Duration> {
+        self.inner.timeout?.checked_sub(self.elapsed(now)).filter(|left| !left.is_zero())
     }
 
     pub(crate) fn stop(&self) -> &Stop {
@@ -125,7 +146,8 @@ impl Run {
 
     /// When the timeout of this attempt is over, by the wall clock. `None`: it has no timeout.
     pub fn deadline(&self) -> Option<Timestamp> {
-        self.inner.deadline
+        let began = self.inner.began.get().map_or(self.inner.planned, |began| began.wall);
+        began.checked_add(self.inner.timeout?).ok()
     }
 
     /// Whether the run is to stop: its timeout is over, it was cancelled, or the jobs are shut down. A

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::channel;
 
-use mainspring_embed::{HandlerError, Options, Run};
+use mainspring_embed::{Error, HandlerError, Options, Run};
 
 use super::*;
 
@@ -277,6 +277,34 @@ fn a_timeout_counts_from_the_beginning_and_not_from_the_record_of_it() {
 }
 
 #[test]
+fn what_waits_for_a_thread_has_its_whole_timeout_when_it_begins() {
+    const TIMEOUT: Duration = Duration::from_secs(1);
+    let (release, held) = channel::<()>();
+    let held = std::sync::Mutex::new(held);
+    let (sender, receiver) = channel();
+    let jobs = Jobs::open(folder("ahead"))
+        .unwrap()
+        .threads(1)
+        .ahead(1)
+        .handler("long", move |_: &Run, (): ()| held.lock().unwrap().recv())
+        .handler(Options::new("short").timeout(TIMEOUT), move |run: &Run, (): ()| {
+            sender.send((run.is_stopping(), run.deadline().unwrap())).map_err(HandlerError::because)
+        })
+        .start()
+        .unwrap();
+    jobs.once("long").submit().unwrap();
+    let short = jobs.once("short").submit().unwrap();
+    assert!(receiver.recv_timeout(2 * TIMEOUT).is_err(), "the one thread is held");
+    assert_eq!(jobs.runs_of(short.job(), 1).unwrap()[0].state, RunState::Running, "it is started here");
+    let released = mainspring_exec::clock::Moment::now().wall;
+    release.send(()).unwrap();
+    let (is_stopping, deadline) = heard(&receiver);
+    assert!(!is_stopping);
+    assert!(released.checked_add(TIMEOUT).unwrap() <= deadline, "it counts from when the handler begins");
+    assert_eq!(ended(&jobs, &short).state, RunState::Succeeded);
+}
+
+#[test]
 fn many_are_submitted_together_and_each_for_itself() {
     const COUNT: usize = 2_500;
     let (sender, receiver) = channel();
@@ -298,8 +326,8 @@ fn many_are_submitted_together_and_each_for_itself() {
     assert_eq!(submitted.len(), COUNT);
     for (number, submitted) in submitted.iter().enumerate() {
         match (number, submitted) {
-            (7, Err(error)) => assert!(matches!(error, mainspring_embed::Error::Unreadable { .. }), "{error}"),
-            (1_501, Err(error)) => assert!(matches!(error, mainspring_embed::Error::Taken(_)), "{error}"),
+            (7, Err(error)) => assert!(matches!(error, Error::Unreadable { .. }), "{error}"),
+            (1_501, Err(error)) => assert!(matches!(error, Error::Taken(_)), "{error}"),
             (_, submitted) => assert!(submitted.as_ref().unwrap().is_new, "{number}"),
         }
     }
