@@ -5,6 +5,7 @@
 //! | `cargo xtask crash --rounds 200 --seed 1` | `crash`, and a test of `mainspring-embed` | lines as below |
 //! | `cargo xtask chaos --rounds 12` | `chaos` | the same for several servers |
 //! | `cargo xtask bench-serve` | `bench_serve` | a table of figures |
+//! | `cargo xtask compare-queues` | `compare_queues`, of `mainspring-embed` | the same beside other queues |
 //!
 //! ```text
 //! crash: rounds N acknowledged A lost L doubled D early E (seed S)
@@ -36,6 +37,14 @@ pub fn crash(root: &Path, arguments: &[&str]) -> ExitCode {
     test.args(["test", "--quiet", "--workspace", "--all-features"]);
     test.args(LIBRARIES.map(|library| format!("--exclude={library}")));
     conclude(succeed(test.args(["--test", "crash", "--"]).args(arguments).current_dir(root)))
+}
+
+/// Measures jobs in PostgreSQL beside other queues, which it installs.
+pub fn compare_queues(root: &Path, arguments: &[&str]) -> ExitCode {
+    let mut command = Command::new("cargo");
+    command.args(["run", "--quiet", "--release", "--package", "mainspring-embed", "--features", "postgres"]);
+    command.args(["--example", "compare_queues", "--"]);
+    conclude(succeed(command.args(arguments).current_dir(root)))
 }
 
 /// Builds the program and `example` in `root`, and runs the example on the program with further arguments.

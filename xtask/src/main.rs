@@ -11,7 +11,8 @@ use xtask::{
 const USAGE: &str = "usage: cargo xtask ci | fast [COMMIT] | tidy | map [WORD] | reference | package | instructions [--accept]
        cargo xtask simulate --histories N [--from SEED] | simulate --owners N .. | simulate --pools N ..
        cargo xtask tools | dependencies | features | trials | address | bare | beside | fuzz [--seconds N]
-       cargo xtask crash --rounds N [--seed S] | chaos --rounds N [--seed S] | bench-serve | page | contract [OPTION..]
+       cargo xtask crash --rounds N [--seed S] | chaos --rounds N [--seed S] | bench-serve | compare-queues [--rounds N]
+       cargo xtask page | contract [OPTION..]
        cargo xtask crash --tested .. | chaos --tested .. | page --tested | page --without-browser | contract --tested ..
 
   ci            the gate: formatting, clippy, documentation and all tests
@@ -29,6 +30,7 @@ const USAGE: &str = "usage: cargo xtask ci | fast [COMMIT] | tidy | map [WORD] |
   crash         kills the real server at random, N times, then a program with jobs, and checks what they promised
   chaos         four servers on a real PostgreSQL, a fault in each of N rounds, and what was promised checked
   bench-serve   the figures of the durable server, beside beanstalkd if that is there
+  compare-queues  jobs in PostgreSQL through the public API, beside graphile-worker, pg-boss, apalis and procrastinate
   page          the page in a browser: types, unit tests, accessibility, keys, hostile text
   contract      the HTTP API against its OpenAPI description, with schemathesis; options of its `run`
   --tested      with the program as the tests build it, and not optimised: the gate does so
@@ -70,6 +72,7 @@ fn main() -> ExitCode {
         ["contract", rest @ ..] => web::contract(&root, rest),
         ["crash", rest @ ..] => example::crash(&root, rest),
         ["chaos", rest @ ..] => example::run(&root, "chaos", rest),
+        ["compare-queues", rest @ ..] => example::compare_queues(&root, rest),
         ["bench-serve", rest @ ..] => example::run(&root, "bench_serve", rest),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
