@@ -20,6 +20,7 @@ pub mod mail;
 pub mod names;
 pub mod needs;
 pub mod process;
+pub mod receiver;
 pub mod secret;
 pub mod template;
 pub mod webhook;

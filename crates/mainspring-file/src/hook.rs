@@ -11,7 +11,7 @@
 //! | a target that begins with | is reached by |
 //! |---|---|
 //! | `mailto:` | a mail, by the job's `sendmail` |
-//! | `http://`, `https://` | a POST request, with what the [`receiver`] at that host takes |
+//! | `http://`, `https://` | a POST request, with what the [`receiver`](mainspring_action::receiver) at that host takes |
 //! | `slack:https://` and the like | the same, where the host does not say which kind it is |
 //! | anything else | a shell, as the user of the job, with variables `NOTIFY_..` |
 //!
@@ -29,12 +29,12 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use mainspring_action::body::{Body, MailBody, ProcessBody, WebhookBody};
+use mainspring_action::receiver::{self, Message, Receiver};
 use mainspring_job::{Call, Group, Hook, JobName, Notice, NoticeKind, Work};
 
 use mainspring_host::accounts::Account;
 
 use crate::plain;
-use crate::receiver::{self, Message, Receiver};
 
 /// The program that takes mails where nothing else is said: where all mailers of Unix have it.
 pub const SENDMAIL: &str = "/usr/sbin/sendmail";

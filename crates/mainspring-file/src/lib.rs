@@ -33,7 +33,6 @@ pub mod loaded_file;
 pub mod plain;
 pub mod presence;
 pub mod problem;
-pub mod receiver;
 #[cfg(test)]
 #[path = "../../mainspring-queue/src/contract/replay.rs"]
 mod replay;

@@ -36,7 +36,7 @@ pub(super) fn text(sources: &[Source]) -> String {
     let is_of_comment = |key: &str| of_comment.iter().any(|word| word.key == key.replace('_', "-"));
     let limits = list(sources, "mainspring-action/src/names.rs", "LIMIT_NAMES");
     let limits = limits.iter().map(|name| format!("`{}`", name.key)).collect::<Vec<_>>().join(", ");
-    let receivers = list(sources, "mainspring-file/src/receiver.rs", "RECEIVERS");
+    let receivers = list(sources, "mainspring-action/src/receiver.rs", "RECEIVERS");
     let receivers = receivers.iter().map(|row| format!("`{}:`", row.key)).collect::<Vec<_>>().join(", ");
     let mut text = INTRODUCTION.to_owned();
     for section in SECTIONS {

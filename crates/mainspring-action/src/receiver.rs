@@ -18,8 +18,8 @@
 //! [Google Chat](https://developers.google.com/workspace/chat/quickstart/webhooks),
 //! [ntfy](https://docs.ntfy.sh/publish/).
 
-use mainspring_action::body::WebhookBody;
-use mainspring_action::template;
+use crate::body::WebhookBody;
+use crate::template;
 use serde_json::{Value, json};
 
 /// How many characters Discord takes in a message.
@@ -159,7 +159,7 @@ pub fn object(url: &str, message: &Message<'_>, mut facts: serde_json::Map<Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mainspring_action::template::{Template, Values};
+    use crate::template::{Template, Values};
 
     const MESSAGE: Message<'_> =
         Message { title: "backup has failed on a", text: "exit code 3 <b> & {job}", is_urgent: true };
