@@ -149,6 +149,9 @@ fn find_sql(query: &Query) -> (String, Vec<Value>) {
         let named = place(Value::text(group.as_str()));
         conditions.push(format!("(job = ANY ({members}) OR work_group = {named})"));
     }
+    if let Some(group) = &query.without_group {
+        conditions.push(format!("work_group IS DISTINCT FROM {}", place(Value::text(group.as_str()))));
+    }
     conditions.extend(in_states(query));
     if query.order == Order::Ended {
         conditions.push("ended IS NOT NULL".to_owned());

@@ -59,7 +59,7 @@ pub use metrics::{
     WaitingWire,
 };
 pub use page::{AttemptWire, ChangesWire, FoundWire, LoginWire, RunChangeWire};
-pub use question::{HistoryWire, ListWire, PauseWire};
+pub use question::{ALL_CAUSES, HistoryWire, ListWire, NOTIFY_CAUSE, PauseWire};
 pub use reading::{IdentifiedRequest, MAX_VALUES, check_values};
 pub use request::{EXAMPLES, FileWire, Request};
 pub use row::{Answers, Backend, Effect, Power, Row, Subject};

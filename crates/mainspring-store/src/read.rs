@@ -203,6 +203,9 @@ pub(super) fn find_sql(query: &Query, sizes: Sizes) -> (String, Vec<Value>) {
     if let Some(until) = query.until {
         add(&format!("{time} < ?"), Value::from(nanoseconds(until)));
     }
+    if let Some(group) = &query.without_group {
+        add("+work_group IS NOT ?", Value::from(group.to_string()));
+    }
     if let Some(group) = &query.group {
         add(of_group(sizes.group), Value::from(names_of_members(query)));
         values.push(Value::from(group.to_string()));

@@ -19,7 +19,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_exec::clock::Moment;
 use mainspring_job::{RunKey, RunState};
-use mainspring_server::protocol::{ChangesWire, HistoryWire, JobWire, ListWire, Request, Response, RunWire};
+use mainspring_server::protocol::{
+    ALL_CAUSES, ChangesWire, HistoryWire, JobWire, ListWire, Request, Response, RunWire,
+};
 
 use crate::job_schedule::{JobSchedule, name_of, read};
 use crate::lock::locked;
@@ -382,6 +384,7 @@ pub async fn history(
         let request = HistoryWire {
             job: job.map(str::to_owned),
             states: states.clone(),
+            cause: Some(ALL_CAUSES.to_owned()),
             limit: rest,
             cursor,
             ..HistoryWire::default()

@@ -45,7 +45,7 @@ const QUERY: &[Parameter] = &[
         || json!({ "type": "integer", "minimum": 1, "maximum": 4_294_967_295_u64 }),
         "only this attempt",
     ),
-    ("cause", text, "only runs with this cause"),
+    ("cause", text, "only runs with this cause; `notify`: of notifications, which else only `all` shows"),
     ("from", time, "from this time on"),
     ("group", text, "only of this group"),
     ("history", || json!({ "enum": ["keep"] }), "what becomes of its runs"),

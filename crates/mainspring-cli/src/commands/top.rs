@@ -21,7 +21,7 @@ use mainspring_job::RunState;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::message::with_causes;
-use mainspring_server::protocol::{HistoryWire, LineWire, MAX_ROWS, Request, Response, RunWire};
+use mainspring_server::protocol::{ALL_CAUSES, HistoryWire, LineWire, MAX_ROWS, Request, Response, RunWire};
 use mainspring_server::waiting::{is_readable, wait_for};
 use nix::sys::signal::{Signal, raise};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGWINCH};
@@ -221,8 +221,12 @@ impl Top {
 
     fn runs(&mut self, states: &[RunState]) -> Result<Vec<RunWire>, Error> {
         let states = states.iter().map(|state| state.name().to_owned()).collect();
-        let request =
-            Request::History(HistoryWire { states, limit: MAX_RUNS.min(MAX_ROWS), ..HistoryWire::default() });
+        let request = Request::History(HistoryWire {
+            states,
+            limit: MAX_RUNS.min(MAX_ROWS),
+            cause: Some(ALL_CAUSES.to_owned()),
+            ..HistoryWire::default()
+        });
         match self.ask(request)? {
             Response::Runs { runs, cursor } => {
                 self.board.snapshot.is_cut = cursor.is_some();

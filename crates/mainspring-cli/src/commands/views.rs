@@ -21,7 +21,7 @@ use mainspring_file::plain;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::protocol::{
-    AuditAskWire, HistoryWire, JobWire, ListWire, MAX_ROWS, OnceWire, Request, Response, RunWire,
+    ALL_CAUSES, AuditAskWire, HistoryWire, JobWire, ListWire, MAX_ROWS, OnceWire, Request, Response, RunWire,
 };
 
 pub(super) fn list(args: &ListArgs) -> Result<Exit, Error> {
@@ -219,8 +219,12 @@ fn export_history(client: &mut QuerySource) -> Result<Exit, Error> {
     let mut progress = Progress::beside_output("runs", total);
     let mut next = None;
     loop {
-        let request =
-            Request::History(HistoryWire { limit: MAX_ROWS, cursor: next, ..HistoryWire::default() });
+        let request = Request::History(HistoryWire {
+            limit: MAX_ROWS,
+            cursor: next,
+            cause: Some(ALL_CAUSES.to_owned()),
+            ..HistoryWire::default()
+        });
         let Response::Runs { runs, cursor } = client.ask(request)? else { return Ok(Exit::Failed) };
         let mut output = io::stdout().lock();
         for run in &runs {

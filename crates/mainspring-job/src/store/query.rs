@@ -118,6 +118,8 @@ pub struct Query {
     pub group: Option<JobName>,
     /// The jobs of the group, as the planner knows them. Without a group it means nothing.
     pub members: Vec<JobName>,
+    /// No runs of one-shot jobs that name this group.
+    pub without_group: Option<JobName>,
     /// Only runs in these states; all if it is empty.
     pub states: Vec<RunState>,
     /// Only runs with this cause.
@@ -149,10 +151,10 @@ impl Query {
 
     /// Where a run stands in the order of the answer: the greatest first. `None` if it is not asked for.
     pub fn rank(&self, run: &Run) -> Option<(Timestamp, JobName, Timestamp, u32)> {
-        let is_of_group = self.group.as_ref().is_none_or(|group| {
-            let named = run.work.as_ref().and_then(|work| work.group.as_ref());
-            named == Some(group) || self.members.contains(&run.key.job)
-        });
+        let named = run.work.as_ref().and_then(|work| work.group.as_ref());
+        let is_in = |group| named == Some(group) || self.members.contains(&run.key.job);
+        let is_of_group = self.group.as_ref().is_none_or(is_in)
+            && (named.is_none() || named != self.without_group.as_ref());
         let is_asked = self.job.as_ref().is_none_or(|job| *job == run.key.job)
             && is_of_group
             && (self.states.is_empty() || self.states.contains(&run.state))

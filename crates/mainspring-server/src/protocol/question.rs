@@ -6,6 +6,12 @@
 
 use serde::{Deserialize, Serialize};
 
+/// In place of a cause: the runs of notifications.
+pub const NOTIFY_CAUSE: &str = "notify";
+
+/// In place of a cause: all runs, those of notifications too.
+pub const ALL_CAUSES: &str = "all";
+
 /// Which jobs, a page after a name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -32,7 +38,8 @@ pub struct HistoryWire {
     /// Only runs of jobs and one-shot jobs in this group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// Only runs with this cause: `trigger`, `catch_up`, `boot`, `request`, `backfill`, `once`.
+    /// Only runs with this cause: `trigger`, `catch_up`, `boot`, `request`, `backfill`, `once`, `after`. `notify`:
+    /// only runs of notifications, which else only `all`, their group and the state `dead` show.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
     /// Only runs whose time, by the order, is this one or later.

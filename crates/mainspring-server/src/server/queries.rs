@@ -19,11 +19,14 @@ use mainspring_job::{
     AuditQuery, Cause, Command, Cursor, JobName, OnceId, Order, Reader, Run, RunKey, RunState,
 };
 
+use mainspring_file::hook;
+
 use super::next_step::{Next, NextResult, job_name, not_found, store_failed, time, usage};
 use super::output::path;
 use super::{describe, output_upload};
 use crate::protocol::{
-    AuditAskWire, ErrorWire, HistoryWire, JobWire, MAX_ROWS, Response, RunWire, WaitingWire,
+    ALL_CAUSES, AuditAskWire, ErrorWire, HistoryWire, JobWire, MAX_ROWS, NOTIFY_CAUSE, Response, RunWire,
+    WaitingWire,
 };
 
 /// How many of a job's latest runs its statistics look at.
@@ -57,7 +60,22 @@ pub(super) fn history_query(
     query.group = asked.group.as_deref().map(group_name).transpose()?;
     query.members = members;
     query.states = asked.states.iter().map(state).collect::<Result<_, _>>()?;
-    query.cause = asked.cause.as_deref().map(cause).transpose()?;
+    match asked.cause.as_deref() {
+        Some(ALL_CAUSES) => {}
+        Some(NOTIFY_CAUSE) if query.group.is_some() => {
+            return Err(usage(format!(
+                "notifications have a group of their own: `{NOTIFY_CAUSE}` or a group"
+            )));
+        }
+        Some(NOTIFY_CAUSE) => query.group = Some(hook::group().name),
+        other => {
+            query.cause = other.map(cause).transpose()?;
+            // A notification that was given up is among the dead letters: somebody must know of it.
+            let is_narrow = query.job.is_some() || query.group.is_some();
+            let is_shown = is_narrow || query.states.contains(&RunState::Dead);
+            query.without_group = (!is_shown).then(|| hook::group().name);
+        }
+    }
     query.since = asked.since.as_deref().map(time).transpose()?;
     query.until = asked.until.as_deref().map(time).transpose()?;
     query.order = match asked.order.as_deref() {

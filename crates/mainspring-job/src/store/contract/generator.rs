@@ -232,6 +232,7 @@ impl Generator {
         }
         query.job = if self.one_in(2) { Some(self.name()) } else { None };
         query.group = if self.one_in(4) { Some(self.name()) } else { None };
+        query.without_group = if self.one_in(4) { Some(self.name()) } else { None };
         query.members = if self.one_in(2) { vec![self.name()] } else { Vec::new() };
         query.cause = if self.one_in(4) {
             Some(Cause::ALL[usize::try_from(self.below(6)).expect("five fits")])
