@@ -25,6 +25,7 @@ mod import;
 mod key_rows;
 mod keys;
 mod met;
+mod notifications;
 mod routes;
 mod tables;
 mod types;

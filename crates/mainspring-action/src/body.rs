@@ -18,7 +18,10 @@ use std::fmt;
 use mainspring_job::{Action, JobError};
 use serde::{Deserialize, Serialize};
 
+use crate::notification::Destination;
+
 pub use crate::mail::MailBody;
+pub use crate::notification::NotificationBody;
 pub use crate::process::ProcessBody;
 pub use crate::secret::SecretBody;
 pub use crate::webhook::WebhookBody;
@@ -32,12 +35,14 @@ pub enum Body {
     Webhook(WebhookBody),
     /// A mail is handed to the system's mailer.
     Mail(MailBody),
+    /// Somebody is told of what happened to a job, by a request or by a process.
+    Notification(Box<NotificationBody>),
     /// A function is called, in the program that has it.
     Handler(HandlerBody),
 }
 
 /// The kinds of actions as the store names them.
-pub const KINDS: [&str; 4] = [PROCESS, "webhook", "mail", HANDLER];
+pub const KINDS: [&str; 5] = [PROCESS, "webhook", "mail", HANDLER, "notification"];
 
 /// The kind of [`Body::Process`].
 pub const PROCESS: &str = "process";
@@ -91,6 +96,7 @@ impl Body {
             Body::Process(body) => (PROCESS, serde_json::to_string(body)),
             Body::Webhook(body) => (KINDS[1], serde_json::to_string(body)),
             Body::Mail(body) => (KINDS[2], serde_json::to_string(body)),
+            Body::Notification(body) => (KINDS[4], serde_json::to_string(body)),
             Body::Handler(body) => (HANDLER, serde_json::to_string(body)),
         };
         Action::new(kind, text.expect("bodies have string keys and finite numbers"))
@@ -107,8 +113,18 @@ impl Body {
             PROCESS => serde_json::from_str(action.body()).map(Body::Process).map_err(unreadable),
             "webhook" => serde_json::from_str(action.body()).map(Body::Webhook).map_err(unreadable),
             "mail" => serde_json::from_str(action.body()).map(Body::Mail).map_err(unreadable),
+            "notification" => serde_json::from_str(action.body()).map(Body::Notification).map_err(unreadable),
             HANDLER => serde_json::from_str(action.body()).map(Body::Handler).map_err(unreadable),
             kind => Err(ActionError { reason: format!("there is no executor called {kind}") }),
+        }
+    }
+
+    /// The run whose output it tells of, if it does.
+    pub fn output_of(&self) -> Option<&str> {
+        match self {
+            Body::Mail(body) => body.output_of.as_deref(),
+            Body::Notification(body) => body.output_of.as_deref(),
+            Body::Process(_) | Body::Webhook(_) | Body::Handler(_) => None,
         }
     }
 
@@ -121,6 +137,10 @@ impl Body {
                 format!("{} {}", body.method.as_deref().unwrap_or("POST"), body.url)
             }
             Body::Mail(body) => format!("mail to {}: {}", body.to.join(", "), body.subject),
+            Body::Notification(body) => match &body.to {
+                Destination::Webhook(target) => Body::Webhook(target.webhook.clone()).summary(),
+                Destination::Process(process) => Body::Process(process.clone()).summary(),
+            },
             Body::Handler(body) => format!("handler {} {}", body.name, body.payload).trim_end().to_owned(),
         }
     }

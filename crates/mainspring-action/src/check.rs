@@ -26,7 +26,9 @@ impl Body {
         match self {
             Body::Process(body) => body.check(),
             Body::Webhook(body) => body.check(),
-            Body::Mail(_) => Err("a mail is what a hook sends, and no job".to_owned()),
+            Body::Mail(_) | Body::Notification(_) => {
+                Err("a mail or a notification is what a hook sends, and no job".to_owned())
+            }
             Body::Handler(body) if body.name.is_empty() => Err("handler: expected a name".to_owned()),
             Body::Handler(_) => Ok(()),
         }

@@ -19,6 +19,8 @@ pub mod key;
 pub mod mail;
 pub mod names;
 pub mod needs;
+pub mod notification;
+pub mod ping;
 pub mod process;
 pub mod receiver;
 pub mod secret;

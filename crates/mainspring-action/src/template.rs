@@ -90,6 +90,19 @@ impl Template {
     /// # Ok::<(), mainspring_action::template::TemplateError>(())
     /// ```
     pub fn parse(text: &str, secrets: &[&str]) -> Result<Template, TemplateError> {
+        Template::parse_with(VARIABLES, text, secrets)
+    }
+
+    /// The same where other words than [`VARIABLES`] may stand between braces.
+    ///
+    /// # Errors
+    ///
+    /// As [`parse`](Self::parse).
+    pub fn parse_with(
+        words: &[&'static str],
+        text: &str,
+        secrets: &[&str],
+    ) -> Result<Template, TemplateError> {
         let mut template = Template::default();
         let mut rest = text;
         while let Some(at) = rest.find('{') {
@@ -104,7 +117,7 @@ impl Template {
                 template.push_text(&braced[1..word.len() + 3]);
                 rest = &braced[word.len() + 4..];
             } else if let Some(word) = word_before_brace(&braced[1..]) {
-                let part = variable(word, secrets).map_err(|error| error.shifted(offset + 1))?;
+                let part = variable(words, word, secrets).map_err(|error| error.shifted(offset + 1))?;
                 template.parts.push(part);
                 rest = &braced[word.len() + 2..];
             } else {
@@ -127,6 +140,37 @@ impl Template {
             }
         }
         text
+    }
+
+    /// The template that is left when each word has its value: only secrets stand between its braces.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use mainspring_action::template::Template;
+    ///
+    /// let template = Template::parse_with(&["event"], "{event} {secret.T}", &["T"])?;
+    /// assert_eq!(template.bind(|_| "{job}".to_owned()), "{{job}} {secret.T}");
+    /// # Ok::<(), mainspring_action::template::TemplateError>(())
+    /// ```
+    pub fn bind(&self, value: impl Fn(&str) -> String) -> String {
+        let (mut bound, mut text) = (String::new(), String::new());
+        for part in &self.parts {
+            match part {
+                Part::Text(part) => text.push_str(part),
+                Part::Variable(name) => text.push_str(&value(name)),
+                Part::Secret(name) => {
+                    bound.push_str(&escaped(&std::mem::take(&mut text)));
+                    bound.push_str(&format!("{{{SECRET_PREFIX}{name}}}"));
+                }
+            }
+        }
+        bound + &escaped(&text)
+    }
+
+    /// Whether it begins as a JSON document does: with a brace or a bracket of its own.
+    pub fn begins_as_json(&self) -> bool {
+        matches!(self.parts.first(), Some(Part::Text(text)) if text.trim_start().starts_with(['{', '[']))
     }
 
     /// Whether there is nothing in it.
@@ -206,7 +250,7 @@ fn word_before_brace(text: &str) -> Option<&str> {
     fits.then_some(word)
 }
 
-fn variable(word: &str, secrets: &[&str]) -> Result<Part, TemplateError> {
+fn variable(words: &[&'static str], word: &str, secrets: &[&str]) -> Result<Part, TemplateError> {
     if let Some(name) = word.strip_prefix(SECRET_PREFIX) {
         if secrets.contains(&name) {
             return Ok(Part::Secret(name.to_owned()));
@@ -217,11 +261,11 @@ fn variable(word: &str, secrets: &[&str]) -> Result<Part, TemplateError> {
             hint: "the table secrets names the file of each".to_owned(),
         });
     }
-    let known = VARIABLES.iter().find(|&&known| known == word);
+    let known = words.iter().find(|&&known| known == word);
     known.map(|&name| Part::Variable(name)).ok_or_else(|| TemplateError {
         span: 0..word.len(),
         message: format!("there is no variable `{word}`"),
-        hint: format!("known are {}; the text itself is written {{{{{word}}}}}", VARIABLES.join(", ")),
+        hint: format!("known are {}; the text itself is written {{{{{word}}}}}", words.join(", ")),
     })
 }
 

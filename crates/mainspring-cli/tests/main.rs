@@ -68,6 +68,7 @@ mod proxy;
 #[cfg(feature = "web")]
 mod purge;
 mod reboots;
+mod receivers;
 #[cfg(feature = "web")]
 mod remote;
 #[path = "../../mainspring-queue/src/contract/replay.rs"]

@@ -1,12 +1,11 @@
 //! Notifications of a job: by a command, a webhook, a chat, a mail; and those of a crontab's MAILTO.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::program::{Running, mainspring};
+use crate::receivers::{CHECK, Services};
 use crate::test_server::{TestServer, folder, write};
 
 /// A program that writes its arguments and its input into a file.
@@ -45,7 +44,7 @@ fn a_command_is_told_of_a_failure_and_of_the_recovery_and_a_mail_has_the_output(
         ),
         "{mail}"
     );
-    assert!(mail.contains("detail    exit 3") && mail.ends_with("What it wrote:\n\nit says\n"), "{mail}");
+    assert!(mail.contains("reason    exit 3") && mail.ends_with("What it wrote:\n\nit says\n"), "{mail}");
     // The third failure in a row is not told; the fourth is.
     for _ in 0..2 {
         served.says(&["run", "flaky", "--wait"], 1, "");
@@ -57,94 +56,143 @@ fn a_command_is_told_of_a_failure_and_of_the_recovery_and_a_mail_has_the_output(
     served.stop();
 }
 
+/// A job that fails with a long output, a secret at its end, and these lines.
+fn failing(name: &str, folder: &Path, lines: &str) -> String {
+    let secret = folder.join("secret");
+    write(&secret, "correct horse battery\n");
+    fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
+    format!(
+        "[jobs.{name}]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\nsecrets = {{ TOKEN = '{}' }}\n\
+         shell = 'seq 1 20000; echo \"last \\\"words\\\" <&>\"; echo $TOKEN; exit 7'\n{lines}\n",
+        secret.display()
+    )
+}
+
+#[cfg(feature = "web")]
 #[test]
-fn a_webhook_is_told_in_json_and_a_success_is_pinged() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let jobs = format!(
-        "[jobs.good]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\nshell = 'true'\nping_url = '{url}/ping/uuid'\n\
-         [jobs.bad]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\nshell = 'exit 7'\nnotify = '{url}/told'\n"
-    );
-    let served = TestServer::start("notify-web", &jobs);
-    served.says(&["run", "good", "--wait"], 0, "");
-    let (head, _) = answered(&listener.accept().unwrap().0);
-    assert!(head.starts_with("GET /ping/uuid "), "{head}");
-    served.says(&["run", "bad", "--wait"], 1, "");
-    let (head, body) = answered(&listener.accept().unwrap().0);
-    assert!(head.starts_with("POST /told ") && head.to_lowercase().contains("application/json"), "{head}");
-    let told: serde_json::Value = serde_json::from_str(&body).unwrap();
-    assert_eq!(
-        (&told["event"], &told["job"], &told["detail"]),
-        (&"failed".into(), &"bad".into(), &"exit 7".into())
-    );
-    assert_eq!((&told["failures"], &told["count"]), (&1.into(), &1.into()), "{told}");
+fn each_service_takes_what_it_is_sent_and_shows_reason_output_and_link() {
+    let (folder, services) = (folder("notify-kinds"), Services::start());
+    let kinds = ["slack", "discord", "teams", "google-chat", "ntfy", "json"];
+    let job = |kind: &&str| {
+        let host = services.host;
+        failing(
+            kind,
+            &folder,
+            &format!("notify = {{ to = {{ url = 'http://{host}/{kind}', kind = '{kind}' }} }}"),
+        )
+    };
+    write(&folder.join("jobs.toml"), &kinds.iter().map(job).collect::<String>());
+    let listen = format!("--listen=unix:{}", folder.join("page").display());
+    let served = TestServer::start_in(folder, &[&listen, "--public-url=https://cron.example/of/"]);
+    for kind in kinds {
+        served.says(&["run", kind, "--wait"], 1, "");
+        let seen = services.next();
+        let read = seen.read.as_ref().unwrap_or_else(|why| panic!("{kind} refuses: {why:?}: {}", seen.body));
+        let read = if kind == "json" {
+            let told: serde_json::Value = serde_json::from_str(read).unwrap();
+            assert_eq!((&told["event"], &told["reason"]), (&"failed".into(), &"exit 7".into()), "{told}");
+            assert!(
+                told["output"].as_str().unwrap().ends_with("19999\n20000\nlast \"words\" <&>\n***"),
+                "{told}"
+            );
+            assert!(
+                told["url"].as_str().unwrap().starts_with("https://cron.example/of/?page=run&run=json%40")
+            );
+            told["text"].as_str().unwrap().to_owned()
+        } else {
+            read.clone()
+        };
+        assert!(read.starts_with(&format!("{kind} has failed on ")), "{kind}: {read}");
+        assert!(read.contains("\nexit 7\nrun ") && read.contains(", 1 attempt"), "{kind}: {read}");
+        assert!(read.contains("\n20000\nlast \"words\" <&>\n***"), "{kind}: {read}");
+        assert!(read.contains("https://cron.example/of/?page=run&run="), "{kind}: {read}");
+        assert!(!read.contains("horse"), "{kind}: {read}");
+    }
     served.stop();
 }
 
-/// What a service answers, by its documents, and what a person there reads.
-fn service(name: &str, head: &str, body: &str) -> Result<String, String> {
-    let json = || serde_json::from_str::<serde_json::Value>(body).map_err(|_| "invalid_payload".to_owned());
-    let only = |value: &serde_json::Value, known: &[&str]| {
-        let unknown = value.as_object().into_iter().flat_map(serde_json::Map::keys);
-        unknown.filter(|key| !known.contains(&key.as_str())).map(|key| format!("no field {key}")).next()
-    };
-    let text = |value: &serde_json::Value, key: &str, known: &[&str]| match only(value, known) {
-        Some(why) => Err(why),
-        None => value[key].as_str().map(str::to_owned).ok_or_else(|| format!("no_{key}")),
-    };
-    match name {
-        "slack" | "google-chat" => text(&json()?, "text", &["text"]),
-        "discord" => text(&json()?, "content", &["content", "allowed_mentions"]),
-        "teams" => {
-            let card = &json()?["attachments"][0]["content"];
-            let lines = card["body"].as_array().ok_or("no card")?;
-            let lines: Vec<&str> = lines.iter().filter_map(|line| line["text"].as_str()).collect();
-            Ok(lines.join("\n"))
-        }
-        _ => {
-            let title = head.lines().find_map(|line| line.strip_prefix("title: ")).ok_or("no title")?;
-            Ok(format!("{}\n{body}", title.trim()))
-        }
-    }
+#[test]
+fn a_target_of_ones_own_has_a_template_a_secret_in_a_header_and_a_signature() {
+    let (folder, services) = (folder("notify-own"), Services::start());
+    let key = folder.join("key");
+    write(&key, "a key of sixteen bytes at least\n");
+    let to = format!(
+        "notify = {{ on = ['failed'], to = {{ url = 'http://{}/own', headers = {{ Authorization = 'Bearer {{secret.T}}' }}, \
+         secrets = {{ T = '{}' }}, signing_secret = '{}', body = '{{\"why\": \"{{reason}}\", \"end\": \"{{output}}\"}}' }} }}",
+        services.host,
+        folder.join("secret").display(),
+        key.display()
+    );
+    let text = failing("bad", &folder, &to);
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+    write(&folder.join("jobs.toml"), &text);
+    let served = TestServer::start_in(folder, &[]);
+    served.says(&["run", "bad", "--wait"], 1, "");
+    let seen = services.next();
+    let told: serde_json::Value = serde_json::from_str(&seen.body).unwrap();
+    assert_eq!(told["why"], "exit 7");
+    assert!(told["end"].as_str().unwrap().ends_with("last \"words\" <&>\n***"), "{told}");
+    assert_eq!(seen.header("authorization"), Some("Bearer correct horse battery"));
+    let header = seen.header("mainspring-signature").unwrap();
+    let time = header.trim_start_matches("t=").split(',').next().unwrap().parse().unwrap();
+    let secret = mainspring_action::secret::Secret::new("a key of sixteen bytes at least");
+    assert_eq!(header, mainspring_exec::signature::signature(&secret, time, &seen.body));
+    served.stop();
 }
 
 #[test]
-fn each_chat_takes_what_it_is_sent_and_shows_the_job_and_the_reason() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let host = listener.local_addr().unwrap();
-    for name in ["slack", "discord", "teams", "google-chat", "ntfy"] {
-        let jobs = format!(
-            "[jobs.bad]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\nshell = 'exit 7'\nnotify = '{name}:http://{host}/hook'\n"
-        );
-        let served = TestServer::start(&format!("notify-{name}"), &jobs);
-        served.says(&["run", "bad", "--wait"], 1, "");
-        let (head, body) = answered(&listener.accept().unwrap().0);
-        let read = service(name, &head, &body).unwrap_or_else(|why| panic!("{name} refuses: {why}: {body}"));
-        assert!(read.starts_with("bad has failed on "), "{name}: {read}");
-        assert!(read.contains("\nexit 7\nrun bad@") && read.contains(", 1 attempt"), "{name}: {read}");
-        served.stop();
+fn a_watchdog_is_told_of_each_start_before_its_end_with_the_output() {
+    let (folder, services) = (folder("notify-ping"), Services::start());
+    let ping = format!("ping_url = 'http://{}{CHECK}'", services.host);
+    let good = format!("[jobs.good]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\nshell = 'echo fine'\n{ping}\n");
+    let lost = format!("[jobs.lost]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\nrun = ['/none']\n{ping}\n");
+    write(&folder.join("jobs.toml"), &(good + &failing("bad", &folder, &ping) + &lost));
+    let served = TestServer::start_in(folder, &[]);
+    let mut ids = Vec::new();
+    for (job, code, event, output) in [
+        ("good", 0, "success", "fine\n"),
+        ("bad", 1, "7", "exit 7\n\n"),
+        ("bad", 1, "7", "\n***\n"),
+        ("lost", 1, "fail", "not started: "),
+    ] {
+        served.says(&["run", job, "--wait"], code, "");
+        let (start, end) = (services.next(), services.next());
+        let (start, end) = (start.read.unwrap(), end.read.unwrap());
+        let id = start.strip_prefix("start ").unwrap().lines().next().unwrap().to_owned();
+        assert!(end.starts_with(&format!("{event} {id}\n")), "{job}: {start} {end}");
+        assert!(format!("{end}\n").contains(output), "{job}: {end}");
+        assert!(!ids.contains(&id), "each run has an id of its own");
+        ids.push(id);
     }
+    served.stop();
 }
 
-/// Reads a request and answers it with 200.
-fn answered(mut stream: &TcpStream) -> (String, String) {
-    let mut reader = BufReader::new(stream);
-    let (mut head, mut length) = (String::new(), 0);
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line).unwrap();
-        if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
-            length = value.trim().parse().unwrap();
-        }
-        if line.trim().is_empty() {
-            break;
-        }
-        head.push_str(&line);
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).unwrap();
-    stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").unwrap();
-    (head, String::from_utf8(body).unwrap())
+#[test]
+fn what_a_service_refuses_is_a_failure_and_what_it_puts_off_waits_as_long_as_it_says() {
+    let services = Services::start();
+    let host = services.host;
+    let job = |name: &str, to: &str| {
+        format!("[jobs.{name}]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\nshell = 'exit 3'\nnotify = {to}\n")
+    };
+    let jobs = job("none", &format!("{{ to = {{ url = 'http://{host}/slack', body = '{{}}' }} }}"))
+        + &job("busy", &format!("'discord:http://{host}/discord/busy'"));
+    let mut served = TestServer::start("notify-refused", &jobs);
+    served.says(&["run", "none", "--wait"], 1, "");
+    assert_eq!(services.next().read, Err((400, "no_text".to_owned())));
+    served.running.wait_for(&["notify:none:failed:1", "status 400"]);
+    served.says(&["run", "busy", "--wait"], 1, "");
+    assert_eq!(services.next().read.unwrap_err().0, 429);
+    served.running.wait_for(&["notify:busy:failed:1", "status 429"]);
+    let runs = served.json(&["history", "--cause", "notify", "--json"]);
+    let is_of =
+        |run: &&serde_json::Value, name: &str| run["job"].as_str().is_some_and(|it| it.contains(name));
+    let runs = runs["runs"]["runs"].as_array().unwrap();
+    let busy = runs.iter().find(|run| is_of(run, "notify:busy")).unwrap_or_else(|| panic!("{runs:?}"));
+    let time = |key: &str| busy[key].as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
+    let others = served.json(&["history", "--json"]);
+    assert_eq!(others["runs"]["runs"].as_array().unwrap().len(), 2, "the runs of the jobs alone: {others}");
+    assert!(3_500.0 < time("due").duration_since(time("nominal")).as_secs_f64(), "{busy}");
+    served.stop();
 }
 
 #[test]

@@ -103,7 +103,7 @@ pub(super) struct Membership {
     member: Member,
     link: MembershipLink,
     outputs: Outputs,
-    /// For the output of runs elsewhere, which mails have. Connects with the first.
+    /// For the output of runs elsewhere, which notifications have. Connects with the first.
     reader: PostgresReader,
     /// Where this worker keeps what runs write.
     folder: std::path::PathBuf,
@@ -265,9 +265,8 @@ impl Membership {
             life.attempts.insert(attempted, None);
             match document::read(&each.assignment) {
                 Ok(start) => {
-                    if let Ok(Body::Mail(mail)) = Body::decode(&start.work.action)
-                        && let Some(key) =
-                            mail.output_of.as_deref().and_then(|run| run.parse::<RunKey>().ok())
+                    if let Ok(body) = Body::decode(&start.work.action)
+                        && let Some(key) = body.output_of().and_then(|run| run.parse::<RunKey>().ok())
                     {
                         fetch(&mut self.reader, &key, &path(&self.folder, &key, false));
                     }

@@ -110,8 +110,14 @@ fn serving(
     listener: Listener,
 ) -> Result<Serving, Error> {
     let users = Users::new(Account::ourselves().map_err(setup("our own account"))?);
-    let reader =
-        FileReader { format: Format::User, zone: TimeZone::UTC, users, notify: Vec::new(), cron: None };
+    let reader = FileReader {
+        format: Format::User,
+        zone: TimeZone::UTC,
+        users,
+        notify: Vec::new(),
+        page: None,
+        cron: None,
+    };
     Ok(Serving {
         data,
         files: Vec::new(),

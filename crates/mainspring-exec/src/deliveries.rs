@@ -5,6 +5,9 @@
 //!                                   └─ one byte on a socket pair, so that poll wakes
 //! ```
 //!
+//! Deliveries of one sequence go one after the other: the thread of a later one waits for that of the one
+//! before, whose timeout bounds this.
+//!
 //! A delivery cannot be called back: one that is killed is reported as ended at once and its answer is
 //! ignored, but it keeps its place until its thread is done, which its timeout bounds.
 //!
@@ -12,11 +15,12 @@
 //!
 //! Does not keep idle threads: starting one costs less than a thousandth of a request.
 
+use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::{fmt, thread};
+use std::thread::{self, JoinHandle};
 
 use crate::clock::Moment;
 use crate::descriptors::MAX_RUNNING;
@@ -80,6 +84,8 @@ struct UnderWay<K> {
     key: K,
     started: Moment,
     is_reported: bool,
+    /// What it is one of, and its thread until the next of it waits for this.
+    sequence: Option<(String, Option<JoinHandle<()>>)>,
 }
 
 impl<K: PartialEq> Deliveries<K> {
@@ -124,23 +130,49 @@ impl<K: PartialEq> Deliveries<K> {
         key: K,
         now: Moment,
     ) -> Result<(), NotSent> {
+        self.start_after(None, spec, values, key, now)
+    }
+
+    /// The same after all that were started in this sequence and are under way.
+    ///
+    /// # Errors
+    ///
+    /// As [`start`](Self::start).
+    pub fn start_after(
+        &mut self,
+        sequence: Option<String>,
+        spec: &Arc<WebhookSpec>,
+        values: Values,
+        key: K,
+        now: Moment,
+    ) -> Result<(), NotSent> {
         if self.is_full() {
             return Err(NotSent::Full(self.capacity));
         }
+        let before = sequence.as_ref().and_then(|sequence| self.take_thread(sequence));
         let number = self.next_number;
         let (spec, sender, notifier) = (Arc::clone(spec), self.sender.clone(), self.notifier.clone());
         let unix_s = now.wall.as_second();
         let send = move || {
+            // A thread that panicked is over, too.
+            let _ = before.map(JoinHandle::join);
             let delivered = deliver(&spec, values, unix_s);
             // Fails only after the loop has ended.
             let _ = sender.send((number, delivered));
             notifier.notify();
         };
         let builder = thread::Builder::new().name("webhook".to_owned()).stack_size(STACK_BYTES);
-        builder.spawn(send).map_err(NotSent::Thread)?;
+        let thread = builder.spawn(send).map_err(NotSent::Thread)?;
         self.next_number += 1;
-        self.under_way.push(UnderWay { number, key, started: now, is_reported: false });
+        let sequence = sequence.map(|sequence| (sequence, Some(thread)));
+        self.under_way.push(UnderWay { number, key, started: now, is_reported: false, sequence });
         Ok(())
+    }
+
+    /// The thread of the last delivery of a sequence, if it is under way.
+    fn take_thread(&mut self, sequence: &str) -> Option<JoinHandle<()>> {
+        let own = self.under_way.iter_mut().filter_map(|delivery| delivery.sequence.as_mut());
+        own.filter(|(name, _)| name == sequence).find_map(|(_, thread)| thread.take())
     }
 
     /// Whether no further webhook can be sent now.

@@ -3,7 +3,7 @@
 //! ```text
 //! notify = "mailto:ops@example.com"                     failed, recovered, missed, silent
 //! notify = { on = ["failed"], to = ["https://example.com/hook", "/usr/local/bin/page \"$NOTIFY_JOB\""] }
-//! ping_url = "https://hc-ping.com/uuid"                 a GET request after each success
+//! ping_url = "https://hc-ping.com/uuid"                 a request at each start, success and failure
 //! silent_after = "26h"                                  how long without success is silence
 //! mail_output = "ops@example.com"                       MAILTO of a crontab: a mail of each run that writes something
 //! ```
@@ -28,9 +28,13 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use mainspring_action::body::{Body, MailBody, ProcessBody, WebhookBody};
-use mainspring_action::receiver::{self, Message, Receiver};
-use mainspring_job::{Call, Group, Hook, JobName, Notice, NoticeKind, Work};
+use mainspring_action::body::{Body, MailBody, NotificationBody, ProcessBody, WebhookBody};
+use mainspring_action::notification::{
+    Destination, MAX_REASON_CHARACTERS, Message, NotificationFacts, WebhookTarget,
+};
+use mainspring_action::ping::{PingEvent, PingTarget};
+use mainspring_action::receiver::{Receiver, percent};
+use mainspring_job::{Call, Failure, Group, Hook, JobName, Notice, NoticeKind, Outcome, RunKey, Work};
 
 use mainspring_host::accounts::Account;
 
@@ -53,6 +57,12 @@ const GROUP_LIMIT: u32 = 4;
 const POLICIES: &str =
     "retry=5,backoff=10s,on=failed+timed_out+abandoned timeout=30s dead-letters=after-retries";
 
+/// The same for a ping that says that a run starts: when it comes late it is worth nothing.
+const START_POLICIES: &str = "timeout=10s dead-letters=never";
+
+/// The longest link that a notification has: a longer one would leave no room in a chat's message.
+const MAX_LINK_BYTES: usize = 512;
+
 /// The least priority: a notification goes last of all that wait for a place.
 const PRIORITY: i8 = i8::MIN;
 
@@ -66,12 +76,12 @@ pub fn group() -> Group {
 }
 
 /// Who is told.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Target {
     /// These addresses.
     Mail(Vec<String>),
-    /// The server at this URL, and its kind if a prefix says it.
-    Url(String, Option<&'static str>),
+    /// The server at a URL.
+    Webhook(Box<WebhookTarget>),
     /// A line for a shell.
     Command(String),
 }
@@ -95,7 +105,11 @@ impl Target {
         match rest {
             "" => Err("expected mailto:ADDRESS, a URL or a command".to_owned()),
             url if is_url && !crate::url::is_url(url) => Err("this is no URL".to_owned()),
-            url if is_url => Ok(Target::Url(url.replace('{', "%7B"), prefix)),
+            url if is_url => {
+                let webhook = WebhookBody { url: url.replace('{', "%7B"), ..WebhookBody::default() };
+                let kind = prefix.map(str::to_owned);
+                Ok(Target::Webhook(Box::new(WebhookTarget { kind, webhook })))
+            }
             command => Ok(Target::Command(command.to_owned())),
         }
     }
@@ -106,8 +120,11 @@ impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Target::Mail(addresses) => write!(f, "mailto:{}", addresses.join(",")),
-            Target::Url(url, Some(prefix)) => write!(f, "{prefix}:{url}"),
-            Target::Url(text, None) | Target::Command(text) => f.write_str(text),
+            Target::Webhook(target) => match &target.kind {
+                Some(kind) => write!(f, "{kind}:{}", target.webhook.url),
+                None => f.write_str(&target.webhook.url),
+            },
+            Target::Command(text) => f.write_str(text),
         }
     }
 }
@@ -130,14 +147,14 @@ pub fn addresses_of(text: &str) -> Result<Vec<String>, String> {
 }
 
 /// The hook of a job.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct JobHook {
     /// Of what is told.
     pub on: Vec<NoticeKind>,
     /// Who is told; `None` where nothing is said, so that the default of the server holds.
     pub targets: Option<Vec<Target>>,
-    /// What gets a request after each success.
-    pub ping_url: Option<String>,
+    /// What is told of each start, success and failure.
+    pub ping_url: Option<PingTarget>,
     /// How long no run may have succeeded.
     pub silent_after: Option<Duration>,
     /// Who gets what a run writes.
@@ -150,6 +167,8 @@ pub struct JobHook {
     pub user: Option<String>,
     /// What the job does, for people.
     pub summary: String,
+    /// Where the page of the server is, for links to runs.
+    pub page: Option<String>,
 }
 
 impl Default for JobHook {
@@ -164,6 +183,7 @@ impl Default for JobHook {
             sendmail: SENDMAIL.into(),
             user: None,
             summary: String::new(),
+            page: None,
         }
     }
 }
@@ -182,12 +202,14 @@ impl JobHook {
         let addresses = |all: &[String]| all.iter().map(|one| size_of::<String>() + one.len()).sum::<usize>();
         let target = |target: &Target| match target {
             Target::Mail(all) => addresses(all),
-            Target::Url(text, _) | Target::Command(text) => text.len(),
+            Target::Webhook(target) => size_of::<WebhookTarget>() + target.weight(),
+            Target::Command(text) => text.len(),
         };
         self.targets.iter().flatten().map(target).sum::<usize>()
             + addresses(&self.mail_output)
             + addresses(&self.mail_headers)
-            + self.ping_url.as_ref().map_or(0, String::len)
+            + self.ping_url.as_ref().map_or(0, |target| target.url.len())
+            + self.page.as_ref().map_or(0, String::len)
             + self.sendmail.as_os_str().len()
             + self.summary.len()
     }
@@ -203,59 +225,68 @@ impl JobHook {
         Path::new(&self.sendmail).exists()
     }
 
-    fn work(&self, target: &Target, event: &str, title: &str, notice: Option<&Notice>) -> Option<Work> {
-        let run = notice.and_then(|notice| notice.run.as_ref()).map(ToString::to_string).unwrap_or_default();
-        let (job, detail) = notice.map_or(("", ""), |notice| (notice.job.as_str(), notice.detail.as_str()));
-        let at = notice.map(|notice| format!("{:.3}", notice.at)).unwrap_or_default();
-        let texts = [
-            ("event", event),
-            ("job", job),
-            ("run", run.as_str()),
-            ("at", at.as_str()),
-            ("detail", detail),
-            ("host", host()),
-        ];
-        let (attempts, failures, count) = notice.map_or((0, 0, 1), |it| (it.attempts, it.failures, it.count));
-        let numbers =
-            [("attempts", u64::from(attempts)), ("failures", u64::from(failures)), ("count", count)];
-        let body = match target {
-            Target::Url(url, prefix) => {
-                let text = told(&run, detail, attempts, failures);
-                let is_urgent = notice.is_none_or(|notice| notice.kind != NoticeKind::Recovered);
-                let message = Message { title, text: &text, is_urgent };
-                Body::Webhook(match Receiver::of(url, *prefix) {
-                    Some(receiver) => receiver.request(url, &message),
-                    None => {
-                        let texts = texts.iter().map(|(name, text)| ((*name).to_owned(), (*text).into()));
-                        let numbers =
-                            numbers.iter().map(|(name, number)| ((*name).to_owned(), (*number).into()));
-                        receiver::object(url, &message, texts.chain(numbers).collect())
-                    }
-                })
-            }
+    /// What happened, with a link to it.
+    fn facts(&self, title: &str, event: &str, notice: Option<&Notice>) -> NotificationFacts {
+        let facts = NotificationFacts {
+            title: title.to_owned(),
+            event: event.to_owned(),
+            host: host().to_owned(),
+            count: 1,
+            ..NotificationFacts::default()
+        };
+        let Some(notice) = notice else { return facts };
+        let run = notice.run.as_ref().map(ToString::to_string).unwrap_or_default();
+        NotificationFacts {
+            job: notice.job.to_string(),
+            at: format!("{:.3}", notice.at),
+            reason: plain::line(&notice.detail).chars().take(MAX_REASON_CHARACTERS).collect(),
+            url: self.link(notice),
+            attempts: notice.attempts,
+            failures: notice.failures,
+            count: notice.count,
+            run,
+            ..facts
+        }
+    }
+
+    /// The run on the page, or else its job; empty if the page has no address that people know.
+    fn link(&self, notice: &Notice) -> String {
+        let (of, name) = match &notice.run {
+            Some(run) if notice.kind != NoticeKind::Missed => ("run", run.to_string()),
+            _ => ("job", notice.job.to_string()),
+        };
+        let link = self.page.as_ref().map(|page| format!("{page}?page={of}&{of}={}", percent(&name)));
+        link.filter(|link| link.len() <= MAX_LINK_BYTES).unwrap_or_default()
+    }
+
+    fn work(&self, target: &Target, facts: NotificationFacts, notice: Option<&Notice>) -> Option<Work> {
+        let is_of_run = notice.is_some_and(|notice| notice.kind == NoticeKind::Failed);
+        let output_of = Some(facts.run.clone()).filter(|run| is_of_run && !run.is_empty());
+        let to = match target {
+            Target::Webhook(target) => Destination::Webhook(WebhookTarget::clone(target)),
             Target::Command(text) => {
-                let name = |name: &str| format!("NOTIFY_{}", name.to_ascii_uppercase());
-                let texts = texts.iter().map(|(of, text)| (name(of), plain::line(text).to_string()));
-                let numbers = numbers.iter().map(|(of, number)| (name(of), number.to_string()));
-                let (user, env) = (self.user.clone(), texts.chain(numbers).collect());
-                Body::Process(ProcessBody { shell: Some(text.clone()), user, env, ..ProcessBody::default() })
+                let (shell, user) = (Some(text.clone()), self.user.clone());
+                Destination::Process(ProcessBody { shell, user, ..ProcessBody::default() })
             }
             Target::Mail(to) => {
-                let mut text = format!("{title}\n\n");
-                let named = [("job", job), ("run", run.as_str()), ("at", at.as_str()), ("detail", detail)];
-                for (name, value) in named.into_iter().filter(|(_, value)| !value.is_empty()) {
-                    text.push_str(&format!("{name:<10}{}\n", plain::line(value)));
-                }
-                if 0 < failures {
-                    text.push_str(&format!("failures  {failures} in a row\n"));
-                }
-                let is_of_run = notice.is_some_and(|notice| notice.kind == NoticeKind::Failed);
-                let output_of = is_of_run.then(|| run.clone()).filter(|run| !run.is_empty());
+                let mut text = Message { facts: &facts, output: "" }.letter();
                 text.push_str(if output_of.is_some() { "\nWhat it wrote:\n\n" } else { "" });
-                Body::Mail(MailBody { text, output_of, ..self.mail(to, format!("[mainspring] {title}")) })
+                let subject = format!("[mainspring] {}", facts.title);
+                let body = Body::Mail(MailBody { text, output_of, ..self.mail(to, subject) });
+                return work(&body, POLICIES);
             }
         };
-        work(&body)
+        let body = NotificationBody { to, facts, output_of, sequence: None };
+        work(&Body::Notification(Box::new(body)), POLICIES)
+    }
+
+    /// What a watchdog is told of a run.
+    fn ping(&self, notice: &Notice, event: PingEvent) -> Option<Call> {
+        let target = self.ping_url.as_ref()?;
+        let facts = self.facts(notice.job.as_str(), notice.kind.name(), Some(notice));
+        let body = target.notification(event, facts, &run_id(notice.run.as_ref()?))?;
+        let policies = if event == PingEvent::Start { START_POLICIES } else { POLICIES };
+        work(&Body::Notification(Box::new(body)), policies).map(|work| Call::new(None, work))
     }
 
     fn mail(&self, to: &[String], subject: String) -> MailBody {
@@ -275,7 +306,7 @@ impl JobHook {
         let output_of = notice.run.as_ref().map(ToString::to_string);
         let headers = self.mail_headers.clone();
         let mail = self.mail(&self.mail_output, subject);
-        work(&Body::Mail(MailBody { output_of, headers, needs_output: true, ..mail }))
+        work(&Body::Mail(MailBody { output_of, headers, needs_output: true, ..mail }), POLICIES)
     }
 }
 
@@ -283,16 +314,17 @@ impl Hook for JobHook {
     fn calls(&self, notice: &Notice) -> Vec<Call> {
         let job = &notice.job;
         let title = match notice.kind {
-            NoticeKind::Ended if self.mail_output.is_empty() => return Vec::new(),
+            NoticeKind::Started => return self.ping(notice, PingEvent::Start).into_iter().collect(),
             NoticeKind::Ended => {
-                return self.output_mail(notice).into_iter().map(|work| Call::new(None, work)).collect();
-            }
-            NoticeKind::Succeeded => {
-                let ping = self.ping_url.as_ref().and_then(|url| {
-                    let method = Some("GET".to_owned());
-                    work(&Body::Webhook(WebhookBody { url: url.clone(), method, ..WebhookBody::default() }))
-                });
-                return ping.into_iter().map(|work| Call::new(None, work)).collect();
+                let event = match &notice.outcome {
+                    Some(Outcome::Succeeded) => PingEvent::Success,
+                    Some(Outcome::Failed(Failure::Exit(code))) => PingEvent::Failure(Some(*code)),
+                    _ => PingEvent::Failure(None),
+                };
+                let is_mailed = !self.mail_output.is_empty();
+                let mail = is_mailed.then(|| self.output_mail(notice)).flatten();
+                let mail = mail.map(|work| Call::new(None, work));
+                return mail.into_iter().chain(self.ping(notice, event)).collect();
             }
             kind if !self.on.contains(&kind) => return Vec::new(),
             NoticeKind::Recovered => format!("{job} has recovered on {}", host()),
@@ -304,7 +336,8 @@ impl Hook for JobHook {
         };
         let targets = self.targets.iter().flatten().take(MAX_TARGETS);
         let call = |target: &Target| {
-            let work = self.work(target, notice.kind.name(), &title, Some(notice))?;
+            let facts = self.facts(&title, notice.kind.name(), Some(notice));
+            let work = self.work(target, facts, Some(notice))?;
             Some(Call::new(Some(target.to_string()), work))
         };
         targets.filter_map(call).collect()
@@ -316,7 +349,7 @@ impl Hook for JobHook {
             "more has happened on {} than is told one by one: mainspring history --state failed,dead,missed",
             host()
         );
-        self.work(target, "more", &title, None)
+        self.work(target, self.facts(&title, "more", None), None)
     }
 
     fn silent_after(&self) -> Option<Duration> {
@@ -328,22 +361,18 @@ impl Hook for JobHook {
     }
 }
 
-/// The lines of a message below its title.
-fn told(run: &str, detail: &str, attempts: u32, failures: u32) -> String {
-    let mut lines = vec![plain::line(detail).to_string()];
-    if !run.is_empty() {
-        lines.push(format!("run {run}, {}", counted(attempts.into(), "attempt")));
-    }
-    if 1 < failures {
-        lines.push(format!("{failures} failures in a row"));
-    }
-    lines.retain(|line| !line.is_empty());
-    lines.join("\n")
+/// A UUID that is the same for all pings of a run: RFC 9562, 5.8, of two hashes of its key.
+fn run_id(run: &RunKey) -> String {
+    let half = |salt: &str| mainspring_job::text_hash(&format!("{salt} {run}"));
+    let (high, low) = (half("high"), half("low"));
+    let (high, low) = (high & !0xF000 | 0x8000, low & !(0b11 << 62) | 0b10 << 62);
+    let digits = format!("{high:016x}{low:016x}");
+    [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]].join("-")
 }
 
-fn work(body: &Body) -> Option<Work> {
+fn work(body: &Body, policies: &str) -> Option<Work> {
     // What is too long to be told is not: the history has it.
-    let policies = POLICIES.parse().expect("these are policies");
+    let policies = policies.parse().expect("these are policies");
     let mut work = Work::new(body.encode().ok()?).with_policies(policies);
     (work.group, work.priority) = (Some(group().name), PRIORITY);
     Some(work)
@@ -371,44 +400,84 @@ fn host() -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mainspring_action::template::{Template, Values};
+    use mainspring_action::receiver::request;
 
     #[test]
     fn targets_are_told_apart_by_how_they_begin_and_written_as_they_were() {
         let mail = Target::parse("mailto:a@b, c@d").unwrap();
         assert_eq!(mail, Target::Mail(vec!["a@b".into(), "c@d".into()]));
         assert_eq!(mail.to_string(), "mailto:a@b,c@d");
-        assert_eq!(Target::parse("https://x/y"), Ok(Target::Url("https://x/y".into(), None)));
-        let chat = Target::parse("slack:https://chat.lan/hooks/1").unwrap();
-        assert_eq!(chat, Target::Url("https://chat.lan/hooks/1".into(), Some("slack")));
-        assert_eq!(chat.to_string(), "slack:https://chat.lan/hooks/1");
+        let kind = |text: &str| match Target::parse(text).unwrap() {
+            Target::Webhook(target) => Some((target.kind, target.webhook.url)),
+            _ => None,
+        };
+        assert_eq!(kind("https://x/y"), Some((None, "https://x/y".into())));
+        let chat = "slack:https://chat.lan/hooks/1";
+        assert_eq!(kind(chat), Some((Some("slack".into()), "https://chat.lan/hooks/1".into())));
+        assert_eq!(Target::parse(chat).unwrap().to_string(), chat);
         assert_eq!(Target::parse("page me"), Ok(Target::Command("page me".into())));
         for bad in ["", " ", "mailto:", "mailto:-oQ/tmp", "mailto:a b", "http://"] {
             assert!(Target::parse(bad).is_err(), "{bad}");
         }
     }
 
+    fn notice(kind: NoticeKind) -> Notice {
+        let mut notice = Notice::new(JobName::new("j").unwrap(), kind, jiff::Timestamp::UNIX_EPOCH);
+        notice.run = Some("j@1970-01-01T00:00:00Z".parse().unwrap());
+        notice
+    }
+
+    fn bodies(hook: &JobHook, notice: &Notice) -> Vec<Body> {
+        hook.calls(notice).iter().map(|call| Body::decode(&call.work.action).unwrap()).collect()
+    }
+
     #[test]
-    fn what_is_told_is_text_wherever_it_goes() {
+    fn what_is_told_has_the_reason_the_output_and_a_link_wherever_it_goes() {
         let targets = ["mailto:a@b", "http://x/{job}", "page"].map(|text| Target::parse(text).unwrap());
-        let hook = JobHook { targets: Some(targets.to_vec()), ..JobHook::default() };
-        let mut notice =
-            Notice::new(JobName::new("j").unwrap(), NoticeKind::Failed, jiff::Timestamp::UNIX_EPOCH);
+        let page = Some("https://cron.example/".to_owned());
+        let hook = JobHook { targets: Some(targets.to_vec()), page, ..JobHook::default() };
+        let mut notice = notice(NoticeKind::Failed);
         notice.detail = "said {job}\n\"quoted\"".into();
-        let bodies: Vec<Body> =
-            hook.calls(&notice).iter().map(|call| Body::decode(&call.work.action).unwrap()).collect();
-        let [Body::Mail(mail), Body::Webhook(webhook), Body::Process(process)] = &bodies[..] else {
+        let bodies = bodies(&hook, &notice);
+        let [Body::Mail(mail), Body::Notification(webhook), Body::Notification(process)] = &bodies[..] else {
             panic!("{bodies:?}")
         };
-        assert!(mail.message("out").contains("Subject: [mainspring] j has failed on "), "{mail:?}");
-        let filled = Template::parse(&webhook.body, &[]).unwrap().fill(&Values::default());
-        assert!(filled.contains(r#""detail":"said {job}\n\"quoted\"""#), "{filled}");
-        assert!(
-            filled.contains(r#""text":"j has failed on "#) && webhook.url == "http://x/%7Bjob}",
-            "{webhook:?}"
-        );
-        assert!(process.env.contains(&("NOTIFY_EVENT".into(), "failed".into())), "{process:?}");
-        notice.kind = NoticeKind::Succeeded;
-        assert!(hook.calls(&notice).is_empty());
+        let link = "https://cron.example/?page=run&run=j%401970-01-01T00%3A00%3A00Z";
+        let letter = mail.message("out");
+        assert!(letter.contains("Subject: [mainspring] j has failed on "), "{letter}");
+        assert!(letter.contains(link) && letter.contains("reason    said {job}"), "{letter}");
+        for body in [webhook, process] {
+            assert_eq!(body.output_of.as_deref(), Some("j@1970-01-01T00:00:00Z"));
+            assert_eq!((body.facts.url.as_str(), body.facts.event.as_str()), (link, "failed"));
+            assert_eq!(body.facts.reason, "said {job}\\n\"quoted\"");
+        }
+        let Destination::Webhook(target) = &webhook.to else { panic!("{webhook:?}") };
+        assert_eq!(request(target, &webhook.facts, "").unwrap().url, "http://x/%7Bjob}");
+    }
+
+    #[test]
+    fn only_a_ping_and_a_mail_of_output_are_made_of_each_run() {
+        let hook = JobHook {
+            ping_url: PingTarget::parse("https://hc-ping.com/u"),
+            mail_output: vec!["a@b".into()],
+            targets: Some(vec![Target::parse("page").unwrap()]),
+            ..JobHook::default()
+        };
+        let urls = |notice: &Notice| {
+            let summaries = bodies(&hook, notice).into_iter().filter(|body| !matches!(body, Body::Mail(_)));
+            summaries.map(|body| body.summary()).collect::<Vec<_>>()
+        };
+        let mut ended = notice(NoticeKind::Ended);
+        let start = urls(&notice(NoticeKind::Started)).remove(0);
+        let (start, id) = start.split_once("?rid=").unwrap();
+        assert_eq!(start, "POST https://hc-ping.com/u/start");
+        assert!(id.len() == 36 && id.as_bytes()[14] == b'8' && b"89ab".contains(&id.as_bytes()[19]), "{id}");
+        for (outcome, path) in
+            [("succeeded", ""), ("exit 3", "/3"), ("signal 9", "/fail"), ("timed out", "/fail")]
+        {
+            ended.outcome = Some(Outcome::from(outcome));
+            assert_eq!(urls(&ended), [format!("POST https://hc-ping.com/u{path}?rid={id}")], "{outcome}");
+        }
+        assert_eq!(bodies(&hook, &ended).len(), 2);
     }
 }

@@ -59,6 +59,8 @@ pub struct Reader {
     pub users: Users,
     /// Who is told of jobs that say nothing of that.
     pub notify: Vec<Target>,
+    /// The address of the page, for links to runs.
+    pub page: Option<String>,
     /// Where cron's own places are, if its files are read by its rules.
     pub cron: Option<CronPlaces>,
 }
@@ -99,7 +101,7 @@ impl Reader {
     fn judged(&self, source: &Source, kind: &Kind, mut loaded: LoadedFile) -> Result<LoadedFile, FileError> {
         loaded.judge_place(source, kind, &self.users)?;
         loaded.check_users(source, &self.users);
-        loaded.notify_by_default(&self.notify);
+        loaded.complete_hooks(self);
         Ok(loaded)
     }
 }
@@ -180,14 +182,21 @@ impl LoadedFile {
         }
     }
 
-    /// Has these told of jobs whose file does not say who is.
-    pub fn notify_by_default(&mut self, targets: &[Target]) {
-        if targets.is_empty() {
-            return;
-        }
-        for placed in self.jobs.iter_mut().filter(|placed| placed.hook.targets.is_none()) {
-            placed.hook.targets = Some(targets.to_vec());
-            *placed = placed.clone().hooked();
+    /// Has the reader's targets told of jobs whose file does not say who is, with links to its page.
+    pub fn complete_hooks(&mut self, reader: &Reader) {
+        for placed in &mut self.jobs {
+            let hook = &mut placed.hook;
+            let takes_targets = hook.targets.is_none() && !reader.notify.is_empty();
+            if takes_targets {
+                hook.targets = Some(reader.notify.clone());
+            }
+            let takes_page = reader.page.is_some() && hook.is_needed();
+            if takes_page {
+                hook.page.clone_from(&reader.page);
+            }
+            if takes_targets || takes_page {
+                *placed = placed.clone().hooked();
+            }
         }
     }
 

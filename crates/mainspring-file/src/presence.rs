@@ -31,7 +31,7 @@ pub fn missing(body: &Body) -> Vec<String> {
     match body {
         Body::Process(process) => of_process(process),
         Body::Webhook(webhook) => of_webhook(webhook),
-        Body::Mail(_) | Body::Handler(_) => Vec::new(),
+        Body::Mail(_) | Body::Notification(_) | Body::Handler(_) => Vec::new(),
     }
 }
 

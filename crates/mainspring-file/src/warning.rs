@@ -122,7 +122,7 @@ pub fn of_action(action: &Body) -> Vec<String> {
             }
             found
         }
-        Body::Mail(_) | Body::Handler(_) => Vec::new(),
+        Body::Mail(_) | Body::Notification(_) | Body::Handler(_) => Vec::new(),
     }
 }
 

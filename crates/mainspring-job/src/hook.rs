@@ -10,7 +10,8 @@
 //!
 //! | event | is reported |
 //! |---|---|
-//! | a run ends for good | always, for a hook that wants its output |
+//! | the first attempt of a run starts | always, for a hook that tells a watchdog of it |
+//! | a run ends for good | always, for a hook that wants its output or its end |
 //! | it failed, took too long, or was abandoned | of failures in a row the 1st, 2nd, 4th, 8th and so on |
 //! | it succeeded after failures | always |
 //! | occurrences were missed | once for each record of them |
@@ -30,6 +31,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::name::JobName;
+use crate::outcome::Outcome;
 use crate::run::RunKey;
 use crate::work::Work;
 
@@ -171,6 +173,8 @@ pub struct Notice {
     pub at: Timestamp,
     /// How it ended, or why it was missed, as a sentence.
     pub detail: String,
+    /// How the run ended, of a notice of an end.
+    pub outcome: Option<Outcome>,
     /// How many attempts there were.
     pub attempts: u32,
     /// How many runs failed in a row, this one included.
@@ -182,7 +186,8 @@ pub struct Notice {
 impl Notice {
     /// Something that happened to a job at a time, and nothing more.
     pub fn new(job: JobName, kind: NoticeKind, at: Timestamp) -> Notice {
-        Notice { job, kind, run: None, at, detail: String::new(), attempts: 0, failures: 0, count: 1 }
+        let (run, outcome, detail) = (None, None, String::new());
+        Notice { job, kind, run, at, detail, outcome, attempts: 0, failures: 0, count: 1 }
     }
 }
 
@@ -197,10 +202,10 @@ impl Notice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum NoticeKind {
+    /// The first attempt of a run starts.
+    Started,
     /// A run has ended for good, in whatever way.
     Ended,
-    /// A run has succeeded.
-    Succeeded,
     /// A run has failed, taken too long or been abandoned, for good.
     Failed,
     /// A run has succeeded, and the one before failed.
@@ -215,8 +220,8 @@ impl NoticeKind {
     /// The word in job files and documents.
     pub const fn name(self) -> &'static str {
         match self {
+            NoticeKind::Started => "started",
             NoticeKind::Ended => "ended",
-            NoticeKind::Succeeded => "succeeded",
             NoticeKind::Failed => "failed",
             NoticeKind::Recovered => "recovered",
             NoticeKind::Missed => "missed",

@@ -380,12 +380,11 @@ pub async fn history(
     let mut found = Vec::new();
     let mut cursor = None;
     while found.len() < limit {
-        let rest = limit - found.len();
         let request = HistoryWire {
             job: job.map(str::to_owned),
             states: states.clone(),
             cause: Some(ALL_CAUSES.to_owned()),
-            limit: rest,
+            limit: limit - found.len(),
             cursor,
             ..HistoryWire::default()
         };

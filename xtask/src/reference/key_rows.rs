@@ -197,14 +197,9 @@ pub(super) const SECTIONS: &[KeySection] = &[
     },
     KeySection {
         title: "Notifications",
-        note: "A target is one of three: `mailto:` and addresses; a URL, which gets a POST request; a line \
-               for `/bin/sh`, which runs as the user of the job. The environment of the line has `NOTIFY_EVENT`, `NOTIFY_JOB`, \
-               `NOTIFY_RUN`, `NOTIFY_DETAIL`, `NOTIFY_ATTEMPTS`, `NOTIFY_FAILURES`, `NOTIFY_COUNT`, `NOTIFY_AT` and \
-               `NOTIFY_HOST`. The page and the metrics show the silence of a job with `silent_after` also where it has no \
-               notification.\n\nA URL of Slack, Discord, Microsoft Teams, Google Chat or ntfy gets what that service takes. \
-               A prefix (`RECEIVERS`) says it of another host, as in `slack:https://chat.example.com/hooks/1`; Mattermost and \
-               Rocket.Chat take what Slack does. Any other URL gets a JSON object with `text`, `event`, `job`, `run`, `at`, \
-               `detail`, `host`, `attempts`, `failures` and `count`.",
+        note: "A target is one of four: `mailto:` and addresses; a URL, which gets a POST request; a table with `url`, `kind` \
+               and the keys of a [webhook](#webhook); a line for `/bin/sh`, which runs as the user of the job. The page and \
+               the metrics show the silence of a job with `silent_after` also where it has no notification.",
         lists: &[("mainspring-file/src/jobfile/notify.rs", "KEYS")],
         place: Place::JobOrDefaults,
         rows: &[],

@@ -11,6 +11,7 @@ use std::fmt::Write;
 use super::code::{constant, elements, file, string_of};
 use super::forms;
 use super::key_rows::{KeySection, Place, SECTIONS};
+use super::notifications;
 use crate::tidy::Source;
 
 /// What stands above the tables.
@@ -36,13 +37,11 @@ pub(super) fn text(sources: &[Source]) -> String {
     let is_of_comment = |key: &str| of_comment.iter().any(|word| word.key == key.replace('_', "-"));
     let limits = list(sources, "mainspring-action/src/names.rs", "LIMIT_NAMES");
     let limits = limits.iter().map(|name| format!("`{}`", name.key)).collect::<Vec<_>>().join(", ");
-    let receivers = list(sources, "mainspring-action/src/receiver.rs", "RECEIVERS");
-    let receivers = receivers.iter().map(|row| format!("`{}:`", row.key)).collect::<Vec<_>>().join(", ");
     let mut text = INTRODUCTION.to_owned();
     for section in SECTIONS {
         let _ = write!(text, "\n## {}\n", section.title);
         if !section.note.is_empty() {
-            let _ = writeln!(text, "{}\n", section.note.replace("`RECEIVERS`", &receivers));
+            let _ = writeln!(text, "{}\n", section.note);
         }
         let is_table = section.place == Place::Table;
         text.push_str(if is_table {
@@ -61,6 +60,9 @@ pub(super) fn text(sources: &[Source]) -> String {
             let places = if is_table { String::new() } else { format!(" {} |", places.join(", ")) };
             let value = value.replace("`LIMIT_NAMES`", &limits);
             let _ = writeln!(text, "| `{key}` |{places} {value} | {default} | {says} |");
+        }
+        if section.title == "Notifications" {
+            text.push_str(&notifications::text(sources));
         }
     }
     text

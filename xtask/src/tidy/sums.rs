@@ -49,7 +49,7 @@ const ROWS: [Row; 12] = [
     },
     Row {
         crates: &["mainspring-action", "mainspring-host", "mainspring-file", "mainspring-exec"],
-        lines: 10_250,
+        lines: 10_850,
         goal: 6_800,
         bools: 0,
         assertions: 6,
@@ -70,7 +70,7 @@ const ROWS: [Row; 12] = [
     // Raised: a program of a pool is a worker beside planning; it submits in bulk, and has runs wait.
     Row { crates: &["mainspring-embed"], lines: 3_660, goal: 2_600, bools: 1, assertions: 0 },
     Row { crates: &["mainspring-cli"], lines: 9_150, goal: 5_600, bools: 6, assertions: 4 },
-    Row { crates: &["mainspring-lab", "xtask"], lines: 11_250, goal: 7_000, bools: 5, assertions: 0 },
+    Row { crates: &["mainspring-lab", "xtask"], lines: 11_350, goal: 7_000, bools: 5, assertions: 0 },
 ];
 
 /// Checks every row, and that each crate is in one.

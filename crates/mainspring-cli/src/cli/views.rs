@@ -50,7 +50,7 @@ pub struct HistoryArgs {
     /// Only runs in these states, such as failed,missed
     #[arg(long, value_name = "STATE,...", value_delimiter = ',', value_parser = parse_state)]
     pub state: Vec<RunState>,
-    /// Only runs with this cause: trigger, catch_up, boot, request, backfill, once, after; notify or all
+    /// Only runs of this cause, such as trigger, request or once; notify or all
     #[arg(long)]
     pub cause: Option<String>,
     /// Only runs of jobs in this group

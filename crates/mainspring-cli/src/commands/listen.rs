@@ -127,6 +127,11 @@ impl HttpListener {
     }
 }
 
+/// The address that people type, if it is known.
+pub(super) fn public_url(args: &ListenArgs) -> Option<String> {
+    args.public_url.as_ref().map(ToString::to_string)
+}
+
 fn settings(args: &ListenArgs) -> Result<Settings, Error> {
     let users = args
         .proxy_users

@@ -26,6 +26,11 @@ pub(super) fn check(_: &ListenArgs, handed: &ActivatedSockets) -> Result<(), Err
     handed.check(|_| false)
 }
 
+/// Nobody types an address.
+pub(super) fn public_url(_: &ListenArgs) -> Option<String> {
+    None
+}
+
 impl HttpListener {
     /// There is nothing to begin.
     #[expect(

@@ -120,10 +120,11 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     let log = args.log_style();
     let zone = args.zone.unwrap_or_else(|| TimeZone::try_system().unwrap_or(TimeZone::UTC));
     let (format, users, notify) = (Format::from(args.format), Users::new(ourselves), args.notify);
+    let page = listen::public_url(&args.listen);
     let cron = args.cron.as_deref().map(CronPlaces::below);
     let defaults = ServeDefaults {
         files: args.files,
-        reader: Reader { format, zone: zone.clone(), users, notify, cron },
+        reader: Reader { format, zone: zone.clone(), users, notify, page, cron },
         stopping: Stopping { drain: args.drain, grace: args.grace },
         rates: Rates { connection: args.max_connection_changes, total: args.max_changes },
         keeping: if args.memory { Keeping::InMemory } else { Keeping::OnDisk },

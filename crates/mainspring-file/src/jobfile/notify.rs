@@ -6,6 +6,9 @@
 //!
 //! Does not send anything: see [`hook`](crate::hook).
 
+use mainspring_action::notification::WebhookTarget;
+use mainspring_action::ping::{PingTarget, SERVICES};
+use mainspring_action::receiver::{RECEIVERS, Receiver};
 use mainspring_cron::Expression;
 use mainspring_job::NoticeKind;
 use toml::Spanned;
@@ -13,9 +16,11 @@ use toml::de::DeValue;
 
 use super::body::absolute;
 use super::fields::{Faults, Fields, Text, text_of};
+use super::webhook;
 use crate::hook::{JobHook, KINDS, MAX_TARGETS, Target, addresses_of};
 use crate::problem::Fault;
 use crate::spelling::suggestion;
+use crate::url;
 
 /// A key of a hook.
 #[derive(Debug)]
@@ -35,7 +40,7 @@ pub struct HookKey {
 pub const KEYS: &[HookKey] = &[
     HookKey {
         name: "notify",
-        value: "a target, up to four of them, or `{ on, to }`; `[]` for none",
+        value: "a target, up to four of them, or `{ on, to }`; `[]` for none; a target may be a table, see below",
         default: "`serve --notify`",
         says: "who is told of what happens to the job",
         read: notify,
@@ -44,7 +49,7 @@ pub const KEYS: &[HookKey] = &[
         name: "ping_url",
         value: "a URL",
         default: "none",
-        says: "gets a GET request after each success, for a monitoring service that reports when such requests stop",
+        says: "is requested when a run starts, succeeds and fails, for a service that reports when such requests stop: see below",
         read: |hook, value, faults| {
             hook.ping_url = ping_url(&text_of(value, faults)?, faults);
             Some(())
@@ -131,31 +136,54 @@ fn targets(value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Vec<Target>
     if MAX_TARGETS < values.len() {
         faults.push(Fault::new(value.span(), format!("at most {MAX_TARGETS} are told")));
     }
-    let target = |value: &Spanned<DeValue<'_>>| {
+    values.into_iter().filter_map(|value| target(value, faults)).collect()
+}
+
+/// A text, or a table with the keys of a webhook and `kind`.
+fn target(value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<Target> {
+    let DeValue::Table(table) = value.get_ref() else {
         let text = text_of(value, faults)?;
-        Target::parse(text.value).map_err(|message| faults.push(Fault::new(text.span, message))).ok()
+        return Target::parse(text.value).map_err(|message| faults.push(Fault::new(text.span, message))).ok();
     };
-    values.into_iter().filter_map(target).collect()
+    let fields = Fields::of(table);
+    let kind = fields.text("kind", faults);
+    let kind = kind.and_then(|text| {
+        let found = Receiver::of_name(text.value);
+        if found.is_none() {
+            faults.push(unknown(&text, &RECEIVERS.iter().map(|row| row.name).collect::<Vec<_>>()));
+        }
+        found.map(|receiver| receiver.name.to_owned())
+    });
+    let webhook = webhook::read_target(value.span(), &["kind"], &fields, faults)?;
+    if kind.is_some() && fields.has("body") {
+        let fault = Fault::new(fields.name_span("kind"), "a target has a kind or a body, not both");
+        faults.push(fault.with_hint("the kind says what the body is"));
+    }
+    Some(Target::Webhook(Box::new(WebhookTarget { kind, webhook })))
+}
+
+/// That a text is none of these words.
+fn unknown(text: &Text<'_>, names: &[&str]) -> Fault {
+    let fault = Fault::new(text.span.clone(), format!("expected one of {}", names.join(", ")));
+    fault.with_hint(suggestion(text.value, names))
 }
 
 fn kind(text: &Text<'_>, faults: &mut Faults<'_>) -> Option<NoticeKind> {
     let found = KINDS.into_iter().find(|kind| kind.name() == text.value);
     if found.is_none() {
-        let names = KINDS.map(NoticeKind::name);
-        let fault = Fault::new(text.span.clone(), format!("expected one of {}", names.join(", ")));
-        faults.push(fault.with_hint(suggestion(text.value, &names)));
+        faults.push(unknown(text, &KINDS.map(NoticeKind::name)));
     }
     found
 }
 
-fn ping_url(text: &Text<'_>, faults: &mut Faults<'_>) -> Option<String> {
-    match Target::parse(text.value) {
-        Ok(Target::Url(url, None)) => Some(url),
-        _ => {
-            faults.push(Fault::new(text.span.clone(), "expected a URL that begins with http:// or https://"));
-            None
-        }
+fn ping_url(text: &Text<'_>, faults: &mut Faults<'_>) -> Option<PingTarget> {
+    let target = PingTarget::parse(text.value).filter(|target| url::is_url(&target.url));
+    if target.is_none() {
+        let fault = Fault::new(text.span.clone(), "expected a URL that begins with http:// or https://");
+        let names = SERVICES.iter().map(|row| format!("{}:", row.name)).collect::<Vec<_>>().join(", ");
+        faults.push(fault.with_hint(format!("before it may stand what answers there: {names}")));
     }
+    target
 }
 
 fn mail(text: &Text<'_>, faults: &mut Faults<'_>) -> Vec<String> {

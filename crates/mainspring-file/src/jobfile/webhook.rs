@@ -15,22 +15,49 @@
 //! Does not resolve the host.
 
 use super::body;
+use std::ops::Range;
+
 use super::fields::{Faults, Fields, Name, Text, text_of};
 use crate::problem::Fault;
 use crate::url;
 use mainspring_action::names::has_body;
-use mainspring_action::template::Template;
+use mainspring_action::notification::fact_names;
+use mainspring_action::template::{Template, VARIABLES};
 use mainspring_action::webhook::{KEYS, WebhookBody};
 
 pub(super) fn read(name: &Name<'_>, fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> Option<WebhookBody> {
     let webhook = read_options(fields, faults);
+    check(&webhook, VARIABLES, name.span(), fields, faults)?;
+    Some(webhook)
+}
+
+/// The request to a receiver of notifications: the same keys and `more`, with facts between its braces.
+pub(super) fn read_target(
+    span: Range<usize>,
+    more: &[&str],
+    fields: &Fields<'_, '_>,
+    faults: &mut Faults<'_>,
+) -> Option<WebhookBody> {
+    let webhook = read_keys(more, fields, faults);
+    check(&webhook, &fact_names(), span, fields, faults)?;
+    Some(webhook)
+}
+
+/// Checks what depends on several keys. `words` may stand between braces.
+fn check(
+    webhook: &WebhookBody,
+    words: &[&'static str],
+    span: Range<usize>,
+    fields: &Fields<'_, '_>,
+    faults: &mut Faults<'_>,
+) -> Option<()> {
     let names: Vec<&str> = webhook.secrets.iter().map(|secret| secret.name.as_str()).collect();
     if !fields.has("url") {
-        let fault = Fault::new(name.span(), "a webhook needs a url");
+        let fault = Fault::new(span, "a webhook needs a url");
         faults.push(fault.with_hint("for example: url = \"https://example.com/hooks/{job}\""));
     }
     let url = fields.text("url", faults)?;
-    template(&url, &names, faults);
+    template(&url, words, &names, faults);
     // Variables stand for themselves here: what they become is known only when it is sent.
     let is_url = url::has_host(&url.value.replace(['{', '}'], "x"));
     if !is_url || !["http://", "https://"].iter().any(|scheme| url.value.starts_with(scheme)) {
@@ -38,22 +65,26 @@ pub(super) fn read(name: &Name<'_>, fields: &Fields<'_, '_>, faults: &mut Faults
     }
     for (_, value) in fields.table("headers", faults).iter().flat_map(Fields::all) {
         if let Some(text) = text_of(value, faults) {
-            template(&text, &names, faults);
+            template(&text, words, &names, faults);
         }
     }
     let method = webhook.method.as_deref().unwrap_or("POST");
     if let Some(body) = fields.text("body", faults) {
-        template(&body, &names, faults);
+        template(&body, words, &names, faults);
         if !has_body(method) {
             faults.push(Fault::new(fields.name_span("body"), format!("a {method} request has no body")));
         }
     }
-    Some(webhook)
+    Some(())
 }
 
 /// What `[defaults.webhook]` may say as well.
 pub(super) fn read_options(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> WebhookBody {
-    let known: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
+    read_keys(&[], fields, faults)
+}
+
+fn read_keys(more: &[&str], fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> WebhookBody {
+    let known: Vec<&str> = KEYS.iter().map(|key| key.name).chain(more.iter().copied()).collect();
     fields.check_known(&known, faults);
     let webhook: WebhookBody = body::read(KEYS, fields, faults);
     if let Some(secret) = webhook.secrets.iter().find(|secret| secret.is_path) {
@@ -66,8 +97,8 @@ pub(super) fn read_options(fields: &Fields<'_, '_>, faults: &mut Faults<'_>) -> 
     webhook
 }
 
-fn template(text: &Text<'_>, secrets: &[&str], faults: &mut Faults<'_>) {
-    if let Err(error) = Template::parse(text.value, secrets) {
+fn template(text: &Text<'_>, words: &[&'static str], secrets: &[&str], faults: &mut Faults<'_>) {
+    if let Err(error) = Template::parse_with(words, text.value, secrets) {
         faults.push_inside(text, error.into());
     }
 }

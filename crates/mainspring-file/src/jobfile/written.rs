@@ -112,7 +112,9 @@ pub fn once_table(once: &Once) -> String {
     let work = &once.work;
     match Body::decode(&work.action) {
         // A notification, which its job's hook makes again elsewhere.
-        Ok(body @ Body::Mail(_)) => return format!("# {}: {}\n", once.name, body.summary()),
+        Ok(body @ (Body::Mail(_) | Body::Notification(_))) => {
+            return format!("# {}: {}\n", once.name, body.summary());
+        }
         Ok(body) => table.body(&body),
         Err(error) => return format!("# {}: {error}\n", once.name),
     }
@@ -242,7 +244,7 @@ impl Table {
                 self.raw("webhook", &table(&parts));
             }
             // Only a hook makes one, and no job has it.
-            Body::Mail(_) => {}
+            Body::Mail(_) | Body::Notification(_) => {}
             Body::Handler(body) => self.handler(body),
         }
     }

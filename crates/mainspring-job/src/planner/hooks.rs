@@ -23,6 +23,18 @@ use crate::work::Work;
 const MORE_WAIT: SignedDuration = SignedDuration::from_secs(60);
 
 impl Planner {
+    /// An attempt of a run starts at this time.
+    pub(super) fn tell_of_start(&mut self, now: Timestamp, at: Timestamp, key: &RunKey) {
+        let Some(run) = self.runs.get(key).map(|live| &live.run) else { return };
+        if run.attempt != 1 || run.cause == Cause::Once {
+            return;
+        }
+        let Some(hooks) = self.hooks(&key.job) else { return };
+        let mut notice = Notice::new(key.job.clone(), NoticeKind::Started, at);
+        (notice.run, notice.attempts) = (Some(key.clone()), 1);
+        self.tell(now, at, &hooks, &notice);
+    }
+
     /// A run has ended for good. `before` is how many had failed in a row until then.
     pub(super) fn tell_of_end(&mut self, now: Timestamp, run: &Run, state: RunState, before: u32) {
         let name = &run.key.job;
@@ -38,7 +50,6 @@ impl Planner {
         let is_told = failures == before || failures.is_power_of_two();
         let kinds = [
             (NoticeKind::Ended, has_succeeded || has_failed),
-            (NoticeKind::Succeeded, has_succeeded),
             (NoticeKind::Failed, has_failed && is_told),
             (NoticeKind::Recovered, has_succeeded && 0 < before),
         ];
@@ -47,6 +58,7 @@ impl Planner {
             notice.run = Some(run.key.clone());
             (notice.attempts, notice.failures) = (run.attempt, failures);
             let outcome = run.outcome.as_ref().map(ToString::to_string);
+            notice.outcome.clone_from(&run.outcome);
             notice.detail = outcome.unwrap_or_else(|| state.name().to_owned());
             self.tell(now, now, &hooks, &notice);
         }

@@ -89,6 +89,7 @@ impl Planner {
         };
         self.quarantine.begin_probation(key, crashes, position);
         self.ledger.perform_if_new(position, Output::Start(start), Fallback::Nothing);
+        self.tell_of_start(now, at, key);
     }
 
     /// Asks for the end of a running attempt, once.

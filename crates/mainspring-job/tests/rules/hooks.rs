@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use mainspring_job::{Call, Hook, Hooks, Notice};
+use mainspring_job::{Call, Hook, Hooks, Notice, NoticeKind};
 
 /// Has everything told to one target.
 #[derive(Debug)]
@@ -13,7 +13,9 @@ impl Hook for ReportingHook {
     fn calls(&self, notice: &Notice) -> Vec<Call> {
         let text = format!("{} {} {}", notice.kind.name(), notice.job, notice.count);
         let work = Work::new(Action::new("tell", text).unwrap());
-        vec![Call::new(Some("one".to_owned()), work)]
+        // Pings have no target, as they are not put together.
+        let target = (notice.kind != NoticeKind::Started).then(|| "one".to_owned());
+        vec![Call::new(target, work)]
     }
 
     fn more(&self, target: &str) -> Option<Work> {
@@ -47,8 +49,9 @@ fn told(shell: &mut Shell) -> Vec<String> {
 #[test]
 fn what_happens_is_told_in_the_batch_that_records_it() {
     let mut shell = Shell::new("2026-01-01T00:59:30Z", vec![hooked("j", "*/10 * * * *", "")]);
-    shell.live("2026-01-01T01:00:00Z");
     shell.operations.clear();
+    shell.live("2026-01-01T01:00:00Z");
+    assert_eq!(told(&mut shell), ["started j 1"]);
     shell.batch_sizes.clear();
     shell.end(0, failed());
     assert_eq!(shell.batch_sizes.len(), 1);
@@ -65,7 +68,19 @@ fn what_happens_is_told_in_the_batch_that_records_it() {
     told(&mut shell);
     let last = shell.started.iter().rposition(|start| start.key.job == name("j")).unwrap();
     shell.end(last, Outcome::Succeeded);
-    assert_eq!(told(&mut shell), ["ended j 1", "succeeded j 1", "recovered j 1"]);
+    assert_eq!(told(&mut shell), ["ended j 1", "recovered j 1"]);
+}
+
+#[test]
+fn a_start_is_told_once_for_all_attempts_of_a_run() {
+    let job = hooked("j", "0 1 * * *", "retry=1,backoff=1s");
+    let mut shell = Shell::new("2026-01-01T00:59:30Z", vec![job]);
+    shell.operations.clear();
+    shell.live("2026-01-01T01:00:00Z");
+    shell.end(0, failed());
+    shell.live("2026-01-01T01:01:00Z");
+    assert_eq!(shell.started.iter().filter(|start| start.key.job == name("j")).count(), 2);
+    assert_eq!(told(&mut shell), ["started j 1"]);
 }
 
 #[test]

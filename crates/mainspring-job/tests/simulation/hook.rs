@@ -16,7 +16,7 @@ pub(crate) struct ReportingHook {
 
 impl Hook for ReportingHook {
     fn calls(&self, notice: &Notice) -> Vec<Call> {
-        if matches!(notice.kind, NoticeKind::Ended | NoticeKind::Succeeded) {
+        if matches!(notice.kind, NoticeKind::Started | NoticeKind::Ended) {
             return Vec::new();
         }
         let run = notice.run.as_ref().map_or_else(String::new, ToString::to_string);

@@ -38,8 +38,8 @@ pub struct HistoryWire {
     /// Only runs of jobs and one-shot jobs in this group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// Only runs with this cause: `trigger`, `catch_up`, `boot`, `request`, `backfill`, `once`, `after`. `notify`:
-    /// only runs of notifications, which else only `all`, their group and the state `dead` show.
+    /// Only runs with this cause: `trigger`, `catch_up`, `boot`, `request`, `backfill`, `once`, `after`.
+    /// `notify`: only runs of notifications, which else only `all`, their group and the state `dead` show.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
     /// Only runs whose time, by the order, is this one or later.

@@ -73,7 +73,7 @@ fn claimant(
     let format = if file.system { Format::System } else { Format::User };
     let mut loaded =
         LoadedFile::parse_within(&Source::new(file.name, file.text), format, &reader.zone, budget);
-    loaded.notify_by_default(&reader.notify);
+    loaded.complete_hooks(reader);
     if !loaded.is_good() {
         return Err(ErrorWire::new(ErrorKind::Invalid, loaded.problems_text()));
     }

@@ -20,6 +20,8 @@ use mainspring_job::{Action, Start, WorkerLabel};
 use super::execution::{AttemptKey, Execution, StartFailure, StartOutcome};
 use mainspring_action::body::{Body, PROCESS};
 use mainspring_action::needs;
+use mainspring_action::notification::{Destination, Message, NotificationBody};
+use mainspring_action::receiver;
 use mainspring_action::template::Values;
 use mainspring_exec::cgroup::Cgroups;
 use mainspring_exec::clock::Moment;
@@ -114,10 +116,15 @@ impl Execution for Commands {
         let attempted = (start.key.clone(), start.attempt);
         let policies = &start.work.policies;
         let values = values(start);
-        let spec = match Body::decode(&start.work.action).map_err(StartFailure::ever)? {
+        let body = Body::decode(&start.work.action).map_err(StartFailure::ever)?;
+        let output = body.output_of().map(outputs).unwrap_or_default();
+        let (body, sequence) = match body {
+            Body::Notification(body) => addressed(*body, &output)?,
+            body => (body, None),
+        };
+        let spec = match body {
             Body::Process(body) => specs::process(&body, &self.users, policies),
             Body::Mail(body) => {
-                let output = body.output_of.as_deref().map(outputs).unwrap_or_default();
                 if body.needs_output && output.is_empty() || body.is_undeliverable() {
                     return Ok(StartOutcome::Nothing);
                 }
@@ -125,13 +132,14 @@ impl Execution for Commands {
             }
             Body::Webhook(body) => {
                 let spec = Arc::new(webhook_specs::webhook(&body, policies).map_err(StartFailure::ever)?);
-                let sent = self.deliveries.start(&spec, values, attempted, now);
+                let sent = self.deliveries.start_after(sequence, &spec, values, attempted, now);
                 sent.map_err(|error| StartFailure::for_reason(error.is_shortage(), &error))?;
                 return Ok(StartOutcome::As("webhook".to_owned()));
             }
             Body::Handler(body) => {
                 return Err(StartFailure::ever(format!("the server has no handler {}", body.name)));
             }
+            Body::Notification(_) => unreachable!("an addressed notification is a process or a webhook"),
         };
         let spec = spec.map_err(StartFailure::ever)?;
         let started =
@@ -212,6 +220,22 @@ impl Execution for Commands {
         readable.push(self.deliveries.as_fd());
         self.executor.watch(readable, writable);
     }
+}
+
+/// The process or the webhook that brings a notification to its receiver, and the sequence that it is in.
+fn addressed(body: NotificationBody, output: &str) -> Result<(Body, Option<String>), StartFailure> {
+    let NotificationBody { to, facts, sequence, .. } = body;
+    let body = match to {
+        Destination::Webhook(target) => {
+            Body::Webhook(receiver::request(&target, &facts, output).map_err(StartFailure::ever)?)
+        }
+        Destination::Process(mut process) => {
+            let output = output.replace('\0', "\u{fffd}");
+            process.env.extend(Message { facts: &facts, output: &output }.variables());
+            Body::Process(process)
+        }
+    };
+    Ok((body, sequence))
 }
 
 fn values(start: &Start) -> Values {

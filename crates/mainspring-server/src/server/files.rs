@@ -354,8 +354,14 @@ mod tests {
             fs::write(folder.join(name), "@daily true\n").unwrap();
         }
         let users = Users::new(Account::ourselves().unwrap());
-        let reader =
-            Reader { format: Format::User, zone: TimeZone::UTC, users, notify: Vec::new(), cron: None };
+        let reader = Reader {
+            format: Format::User,
+            zone: TimeZone::UTC,
+            users,
+            notify: Vec::new(),
+            page: None,
+            cron: None,
+        };
         let mut files = Files::new(&[folder.to_str().unwrap().to_owned()], reader);
         let take = |files: &mut Files, index| {
             let taken = files.take(&[index], &InForce::nothing(), Occasion::Asked, Moment::now());

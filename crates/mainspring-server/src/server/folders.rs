@@ -215,8 +215,14 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("a"), "").unwrap();
         let users = Users::new(Account::ourselves().unwrap());
-        let reader =
-            Reader { format: Format::User, zone: TimeZone::UTC, users, notify: Vec::new(), cron: None };
+        let reader = Reader {
+            format: Format::User,
+            zone: TimeZone::UTC,
+            users,
+            notify: Vec::new(),
+            page: None,
+            cron: None,
+        };
         let mut files = Files::new(&[folder.to_str().unwrap().to_owned()], reader);
         let begin = Moment::now();
         let at = |seconds: u64| Moment {

@@ -27,7 +27,8 @@ use crate::log::{Kind, Log};
 use mainspring_exec::clock::Moment;
 use mainspring_exec::span::Span;
 
-/// How much of a run's output a mail has: what people read of it, and mailers take.
+/// How much of a run's output a mail has: what people read of it, and mailers take. A receiver at a URL has
+/// a limit of its own, and gets the last of this.
 const MAX_MAILED_BYTES: usize = 64 * 1_024;
 
 /// What runs, and what is known of it.
