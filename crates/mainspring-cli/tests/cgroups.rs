@@ -85,10 +85,10 @@ fn what_leaves_its_session_is_killed_with_its_run() {
     let jobs = "[jobs.a]\nat_boot = true\ncwd = '/'\ntimeout = '1s,grace=1s'\n\
                 shell = 'setsid sleep 1000 > /dev/null 2>&1 & echo left $!; exec sleep 1000'\n";
     let mut running = group.serve(&place, jobs);
-    let line = running.wait_for(&["a ", "left "]);
+    let line = running.wait_for(&["a@", "left "]);
     let pid = line.rsplit(' ').next().unwrap();
     assert!(is_alive(pid), "{line}");
-    running.wait_for(&["a ", "end ", "timeout"]);
+    running.wait_for(&["a@", "end ", "timeout"]);
     wait_until("the process that left its session is killed", || !is_alive(pid));
     wait_until("its cgroup is removed", || {
         // A group that was not empty goes with the next start.
@@ -106,9 +106,9 @@ fn what_a_run_leaves_that_ends_by_itself_goes_on() {
     let jobs =
         "[jobs.a]\nat_boot = true\ncwd = '/'\nshell = 'setsid sleep 1000 > /dev/null 2>&1 & echo left $!'\n";
     let mut running = group.serve(&place, jobs);
-    let line = running.wait_for(&["a ", "left "]);
+    let line = running.wait_for(&["a@", "left "]);
     let pid = line.rsplit(' ').next().unwrap().to_owned();
-    running.wait_for(&["a ", "end ", "exit status 0"]);
+    running.wait_for(&["a@", "end ", "exit status 0"]);
     running.stop();
     assert!(is_alive(&pid), "a daemon that a job has started outlives the server as well");
     let _ = fs::remove_dir_all(&place);
@@ -121,7 +121,7 @@ fn a_limit_that_cannot_be_kept_starts_nothing() {
     write(&file, "[jobs.a]\nat_boot = true\ncwd = '/'\nmemory_max = '64M'\nrun = ['true']\n");
     let data = place.join("data");
     let mut running = Running::any(&["serve", "--data", data.to_str().unwrap(), file.to_str().unwrap()]);
-    let line = running.wait_for(&["a ", "refuse"]);
+    let line = running.wait_for(&["a@", "refuse"]);
     // Where a cgroup is delegated to whatever runs the tests it may have no such controller.
     assert!(line.contains("cannot keep memory_max or cpu_max"), "{line}");
     running.stop();

@@ -48,11 +48,11 @@ fn what_is_acknowledged_survives_a_kill_and_can_be_read_without_a_server() {
     assert!(follow.stderr.contains("no server answers at"), "{}", follow.stderr);
     let mut served = TestServer::start_in(served.folder, &[]);
     served.running.wait_for(&["long", "abandoned"]);
-    served.running.wait_for(&["long#2", "stdout ready"]);
+    served.running.wait_for(&["long@", "Z/2 ", "stdout ready"]);
     served.says(&["show", "later"], 0, "pending");
     served.says(&["show", "kept"], 0, "paused");
     served.says(&["cancel", "long"], 0, "");
-    served.running.wait_for(&["long#2", "end "]);
+    served.running.wait_for(&["long@", "Z/2 ", "end "]);
     served.stop();
 }
 
@@ -271,7 +271,7 @@ fn a_server_that_was_stopped_makes_good_for_what_it_missed_and_doubles_nothing()
     let mut is_late = [false; 2];
     while is_late != [true; 2] {
         let line = served.running.wait_for(&["start "]);
-        let index = usize::from(line.contains(" none "));
+        let index = usize::from(line.contains(" none@"));
         is_late[index] |= passed < due(&line);
     }
     served.says(&["pause", "--all"], 0, "");

@@ -49,6 +49,7 @@ mod left;
 mod listing;
 mod live;
 mod locked;
+mod log;
 mod logs;
 mod meaning;
 #[cfg(feature = "web")]

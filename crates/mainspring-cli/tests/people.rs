@@ -333,7 +333,7 @@ fn no_more_runs_go_on_than_are_wanted() {
     let first = served.running.wait_for(&["stdout begun"]);
     let status = served.json(&["status", "--json"]);
     assert_eq!((&status["status"]["open"], &status["status"]["running"]), (&2.into(), &1.into()), "{status}");
-    let (first, second) = if first.contains(" a ") { ("a", "b") } else { ("b", "a") };
+    let (first, second) = if first.contains(" a@") { ("a", "b") } else { ("b", "a") };
     served.says(&["cancel", first], 0, "");
     served.running.wait_for(&[second, "stdout begun"]);
     served.says(&["cancel", second], 0, "");

@@ -9,11 +9,12 @@ use nix::sys::signal::Signal;
 use crate::program::{Running, mainspring};
 use crate::test_server::{IDLE, folder, write};
 
-/// The third and later columns of those lines that are about `subject`.
+/// The third and later columns of those lines that are about `subject`: a job with its runs, or a run.
 fn of<'a>(lines: &'a [String], subject: &str) -> Vec<&'a str> {
     let column = |line: &'a str| line.split_once(' ').map(|(_, rest)| rest);
     let wanted = lines.iter().filter_map(|line| column(line)?.strip_prefix(subject));
-    wanted.filter(|rest| rest.starts_with(' ')).map(str::trim_start).collect()
+    let of_run = |rest: &'a str| rest.starts_with('@').then(|| column(rest)).flatten();
+    wanted.filter_map(|rest| rest.strip_prefix(' ').or_else(|| of_run(rest))).map(str::trim_start).collect()
 }
 
 /// The data directory that the first line of the log names.
@@ -163,7 +164,9 @@ fn errors_are_marked_and_exit_statuses_shown() {
     let (_, lines, _) = stop_when_ended(running, 3);
     let first = of(&lines, "echo");
     assert!(first.contains(&"stdout out") && first.contains(&"stderr err"), "{first:?}");
-    assert!(first.last().unwrap().starts_with("end    exit status 3 after"), "{first:?}");
+    let [.., end, note] = &first[..] else { panic!("{first:?}") };
+    assert!(end.starts_with("end    exit status 3 after"), "{first:?}");
+    assert_eq!(*note, "note   the run failed for good: exit 3");
     assert!(of(&lines, "kill")[1].starts_with("end    killed by SIGKILL after"), "{lines:#?}");
     assert!(of(&lines, "no-such-program")[2].starts_with("end    exit status 127 after"), "{lines:#?}");
 }

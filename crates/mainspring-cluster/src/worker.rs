@@ -15,7 +15,7 @@ use mainspring_exec::notifier::{Notifications, pair};
 use mainspring_job::WorkerLabel;
 use mainspring_postgres::{Location, Member, MemberState};
 use mainspring_server::error::Error;
-use mainspring_server::log::Style;
+use mainspring_server::log::{Log, Style};
 use mainspring_server::server::Stopping;
 use mainspring_server::server::execution::Execution;
 use mainspring_server::server::worker::{WorkerLoop, WorkerStop, link};
@@ -87,14 +87,14 @@ impl RunningWorker {
         let WorkerConfig { server, name, host, address, labels, outputs, log, style, lasts } = config;
         let labels = execution.labels().into_iter().chain(labels).collect();
         let state = MemberState { labels, capacity: execution.capacity(), is_leaving: false };
+        let log = Log::new(log).in_style(style).of_worker(&name);
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let member = Member { server, name, host, address, version, state };
         let (of_loop, of_membership) = link(lasts).map_err(setup)?;
         let membership =
             Membership::new(location, member, of_membership, outputs.clone()).map_err(Error::Store)?;
         let waker = membership.waker();
-        let (worker, stop) =
-            WorkerLoop::new(execution, outputs, of_loop, log, style, waker).map_err(setup)?;
+        let (worker, stop) = WorkerLoop::new(execution, outputs, of_loop, log, waker).map_err(setup)?;
         let (notifier, ended) = pair().map_err(setup)?;
         let named = |name: &str| thread::Builder::new().name(name.to_owned());
         let (over, is_over) = channel();

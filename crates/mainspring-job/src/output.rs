@@ -8,6 +8,7 @@ use crate::holder::Holder;
 use crate::input::Ticket;
 use crate::name::JobName;
 use crate::once::OnceId;
+use crate::outcome::Outcome;
 use crate::policy::Kill;
 use crate::reason::Reason;
 use crate::refusal::Refusal;
@@ -256,7 +257,7 @@ pub struct ApplyReport {
 /// /// What a log says.
 /// fn line(note: &Note) -> String {
 ///     match note {
-///         Note::Dead(key) => format!("{key} is a dead letter"),
+///         Note::Failed { key, is_dead: true, .. } => format!("{key} is a dead letter"),
 ///         Note::PausedAfterFailures(job) => format!("{job} is paused: it failed too often in a row"),
 ///         // There are others, and there will be more.
 ///         other => format!("{other:?}"),
@@ -307,8 +308,17 @@ pub enum Note {
         /// When it is due, by the store's clock.
         due: Timestamp,
     },
-    /// A run became a dead letter.
-    Dead(RunKey),
+    /// A run ended otherwise than it should, and no attempt follows.
+    Failed {
+        /// The run.
+        key: RunKey,
+        /// Its last attempt.
+        attempt: u32,
+        /// How that ended; none if the server ended while it ran.
+        outcome: Option<Outcome>,
+        /// Whether it is a dead letter now.
+        is_dead: bool,
+    },
     /// A job failed so often in a row that it is paused.
     PausedAfterFailures(JobName),
     /// The server died in a job's runs so often in a row that it is paused.

@@ -1,21 +1,24 @@
 //! The log of `serve`: one line per event or line of output.
 //!
 //! ```text
-//! 2026-11-21T05:47:58.001Z 12:date#1   start  pid 4242, due 2026-11-21T05:47:58+00:00, 1 ms late
-//! 2026-11-21T05:47:58.003Z 12:date#1   stdout Sat Nov 21 05:47:58 UTC 2026
-//! 2026-11-21T05:47:58.003Z 12:date#1   stderr date: a warning
-//! 2026-11-21T05:47:58.004Z 12:date#1   end    exit status 0 after 3 ms
-//! └── when it was logged ┘ └job┘ └run  └kind┘ └── text, to the end of the line
+//! 2026-11-21T05:47:58.001Z 12:date@2026-11-21T05:47:58Z   start  pid 4242, due 2026-11-21T05:47:58Z, ..
+//! 2026-11-21T05:47:58.003Z 12:date@2026-11-21T05:47:58Z   stdout Sat Nov 21 05:47:58 UTC 2026
+//! 2026-11-21T05:47:58.003Z 12:date@2026-11-21T05:47:58Z   stderr date: a warning
+//! 2026-11-21T05:47:58.004Z 12:date@2026-11-21T05:47:58Z   end    exit status 0 after 3 ms
+//! └── when it was logged ┘ └ run; `/2`: second attempt┘   └kind┘ └── text, to the end of the line ──
 //! ```
 //!
 //! The columns are separated by blanks, and the first three contain none, so that a script can cut them.
-//! Characters of the text that are not [`plain`] are escaped, as in `\u{1b}`. So no output can forge a line,
-//! move the cursor or change the order of a text.
+//! Characters of the text that are not [`plain`](mainspring_file::plain) are escaped, as in `\u{1b}`. So no
+//! output can forge a line, move the cursor or change the order of a text.
 //!
-//! With `serve --log json` each line is a JSON object instead, with its whole text. `--log-level` leaves out
-//! less severe lines.
+//! With `serve --log json` each line is a JSON object with the fields of [`fields`], and its whole text. A
+//! stream that journald reads is not written to: the fields go to journald itself ([`journal`]), and what
+//! that does not take goes to the stream, as columns after the level (`<4>`). `--log-level` leaves out less
+//! severe lines.
 //!
-//! Cost: lines are gathered and written once per turn of the loop, in pieces that a pipe takes whole.
+//! Cost: lines are gathered and written once per turn of the loop, in pieces that a pipe takes whole. Only
+//! datagrams of journald are sent one by one.
 //!
 //! Does not block. If the reader is slow, lines wait here. Beyond [`MAX_PENDING_BYTES`] lines of output are
 //! left out of the log and counted; the files of output have them. Does not rotate files and does not send
@@ -23,18 +26,22 @@
 //! writing works again; the runs go on.
 //!
 //! Source: the time format is RFC 3339, <https://www.rfc-editor.org/rfc/rfc3339>; that a pipe which polls as
-//! writable takes PIPE_BUF bytes is in pipe(7).
+//! writable takes PIPE_BUF bytes is in pipe(7); `<4>` is in sd-daemon(3).
 
-use std::fmt;
+pub mod fields;
+pub mod forms;
+pub mod journal;
+pub mod line;
+
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
 
 use jiff::{Timestamp, Zoned};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use serde::Serialize;
 
-use crate::message::PROGRAM;
-use mainspring_file::plain;
+use journal::Journal;
+pub use line::{Answer, Kind, Level, Line, Subject};
 
 /// How much may wait for a slow reader before lines of output are left out.
 pub const MAX_PENDING_BYTES: usize = 1 << 20;
@@ -42,85 +49,16 @@ pub const MAX_PENDING_BYTES: usize = 1 << 20;
 /// What a pipe that polls as writable takes without blocking: PIPE_BUF of Linux.
 const PIECE_BYTES: usize = 4096;
 
-/// What a line is about. The names are padded to one width.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A run started.
-    Start,
-    /// A line that a run wrote to its standard output.
-    Stdout,
-    /// A line that a run wrote to its standard error.
-    Stderr,
-    /// A run ended.
-    End,
-    /// A run was due and was not started.
-    Refuse,
-    /// The next occurrence of a job.
-    Next,
-    /// Anything else that the scheduler has to say.
-    Note,
-}
-
-impl Kind {
-    fn name(self) -> &'static str {
-        match self {
-            Kind::Start => "start ",
-            Kind::Stdout => "stdout",
-            Kind::Stderr => "stderr",
-            Kind::End => "end   ",
-            Kind::Refuse => "refuse",
-            Kind::Next => "next  ",
-            Kind::Note => "note  ",
-        }
-    }
-
-    fn level(self) -> Level {
-        match self {
-            Kind::Stdout | Kind::Stderr => Level::Debug,
-            Kind::Start | Kind::End | Kind::Next => Level::Info,
-            Kind::Note => Level::Notice,
-            Kind::Refuse => Level::Error,
-        }
-    }
-}
-
-/// How much a line matters, the least first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// What runs write.
-    #[default]
-    Debug,
-    /// That a run starts or ends.
-    Info,
-    /// What the scheduler has to say.
-    Notice,
-    /// A run was due and was not started.
-    Error,
-}
-
-impl Level {
-    /// All of them.
-    pub const ALL: [Level; 4] = [Level::Debug, Level::Info, Level::Notice, Level::Error];
-
-    /// The word in the log and on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Level::Debug => "debug",
-            Level::Info => "info",
-            Level::Notice => "notice",
-            Level::Error => "error",
-        }
-    }
-}
-
 /// How lines are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
     /// Columns, for people.
     #[default]
     Text,
-    /// A JSON object a line, for programs: `time`, `level`, `kind`, `subject` and `text`.
+    /// A JSON object a line, for programs.
     Json,
+    /// Datagrams of journald, which reads the stream as well.
+    Journal,
 }
 
 /// What is written, and how.
@@ -132,23 +70,17 @@ pub struct Style {
     pub level: Level,
 }
 
-/// A line of a log for programs.
-#[derive(Serialize)]
-struct Object<'l> {
-    time: String,
-    level: &'static str,
-    kind: &'static str,
-    subject: &'l str,
-    text: &'l str,
-}
-
 /// Writes lines to one writer, which is not made non-blocking: standard output may be shared with other
 /// programs.
 #[derive(Debug)]
 pub struct Log<W> {
     writer: W,
-    subject_width: usize,
     style: Style,
+    journal: Option<Journal>,
+    /// A line that is tried at the journal.
+    datagram: Vec<u8>,
+    /// The worker of a pool whose log it is.
+    worker: Option<String>,
     /// What waits to be written; its first `written_bytes` are written already.
     pending: Vec<u8>,
     written_bytes: usize,
@@ -160,12 +92,14 @@ pub struct Log<W> {
 }
 
 impl<W: Write + AsFd> Log<W> {
-    /// Makes a log whose second column is padded to `subject_width` characters.
-    pub fn new(writer: W, subject_width: usize) -> Log<W> {
+    /// Makes a log of columns.
+    pub fn new(writer: W) -> Log<W> {
         Log {
             writer,
-            subject_width,
             style: Style::default(),
+            journal: None,
+            datagram: Vec::new(),
+            worker: None,
             pending: Vec::new(),
             written_bytes: 0,
             lost_count: 0,
@@ -177,36 +111,41 @@ impl<W: Write + AsFd> Log<W> {
     /// The same log in another style.
     #[must_use]
     pub fn in_style(self, style: Style) -> Log<W> {
-        Log { style, ..self }
+        let log = Log { style, ..self };
+        if style.format == Format::Journal { log.with_journal(Path::new(journal::SOCKET)) } else { log }
     }
 
-    /// Adds one line. Nothing is written before [`flush`](Log::flush).
-    pub fn line(&mut self, time: Timestamp, subject: &dyn fmt::Display, kind: Kind, text: &str) {
-        if kind.level() < self.style.level {
+    /// Without a socket all lines go to the stream.
+    fn with_journal(self, path: &Path) -> Log<W> {
+        Log { journal: Journal::at(path).ok(), ..self }
+    }
+
+    /// The same log of a worker of a pool.
+    #[must_use]
+    pub fn of_worker(self, name: &str) -> Log<W> {
+        Log { worker: Some(name.to_owned()), ..self }
+    }
+
+    /// Adds one line. Nothing is written to the stream before [`flush`](Log::flush).
+    pub fn line(&mut self, line: Line<'_>) {
+        if line.level < self.style.level {
             return;
         }
-        if self.style.format == Format::Json {
-            return self.object(time, &subject.to_string(), kind, text);
+        let line = Line { worker: self.worker.as_deref(), ..line };
+        match self.style.format {
+            Format::Text => forms::columns(&line, &mut self.pending),
+            Format::Json => forms::object(&line, &mut self.pending),
+            Format::Journal => {
+                // What waits for the stream came before: the order stays.
+                let journal = self.journal.as_ref().filter(|_| self.pending.is_empty());
+                self.datagram.clear();
+                forms::datagram(&line, &mut self.datagram);
+                if !journal.is_some_and(|journal| journal.takes(&self.datagram)) {
+                    self.pending.extend_from_slice(format!("<{}>", line.level.priority()).as_bytes());
+                    forms::columns(&line, &mut self.pending);
+                }
+            }
         }
-        let width = self.subject_width;
-        let subject = subject.to_string();
-        let mut line = format!("{time:.3} {subject:<width$} {} ", kind.name());
-        line.push_str(&plain::line(text));
-        line.push('\n');
-        self.pending.extend_from_slice(line.as_bytes());
-    }
-
-    fn object(&mut self, time: Timestamp, subject: &str, kind: Kind, text: &str) {
-        let object = Object {
-            time: format!("{time:.3}"),
-            level: kind.level().name(),
-            kind: kind.name().trim_end(),
-            subject,
-            text,
-        };
-        let line = serde_json::to_string(&object).expect("texts are a document");
-        self.pending.extend_from_slice(line.as_bytes());
-        self.pending.push(b'\n');
     }
 
     /// Writes as much as the reader takes at once. A failure is kept and not returned: see
@@ -215,7 +154,7 @@ impl<W: Write + AsFd> Log<W> {
         if 0 < self.lost_count && self.has_pending() {
             let text = format!("{} lines of the log could not be written", self.lost_count);
             self.noted_count += std::mem::take(&mut self.lost_count);
-            self.line(time, &PROGRAM, Kind::Note, &text);
+            self.line(Line { level: Level::Warning, ..Line::note(time, text) });
         }
         while self.has_pending() && !self.is_closed() && self.is_writable() {
             match self.write_piece() {
@@ -307,14 +246,15 @@ mod tests {
     use super::*;
     use std::fs::File;
     use std::io::{PipeReader, PipeWriter, Read, pipe};
+    use std::os::unix::net::UnixDatagram;
 
     fn time() -> Timestamp {
         "2026-11-21T05:47:58.0019Z".parse().unwrap()
     }
 
-    fn piped(subject_width: usize) -> (Log<PipeWriter>, PipeReader) {
+    fn piped() -> (Log<PipeWriter>, PipeReader) {
         let (reader, writer) = pipe().unwrap();
-        (Log::new(writer, subject_width), reader)
+        (Log::new(writer), reader)
     }
 
     fn written(log: Log<PipeWriter>, mut reader: PipeReader) -> String {
@@ -324,21 +264,26 @@ mod tests {
         text
     }
 
+    fn output(text: &str) -> Line<'_> {
+        Line::new(time(), Subject::Server, Kind::Stdout, text)
+    }
+
     #[test]
     fn columns_are_padded_and_the_time_has_milliseconds() {
-        let (mut log, reader) = piped(8);
-        log.line(time(), &"3:date#1", Kind::Start, "pid 1");
-        log.line(time(), &"x", Kind::End, "exit status 0");
+        let (mut log, reader) = piped();
+        let job = "3:date".parse().unwrap();
+        log.line(Line::new(time(), Subject::Job(&job), Kind::Start, "pid 1"));
+        log.line(Line::new(time(), Subject::Server, Kind::End, "exit status 0"));
         log.flush(time());
-        let expected = "2026-11-21T05:47:58.001Z 3:date#1 start  pid 1\n\
-                        2026-11-21T05:47:58.001Z x        end    exit status 0\n";
+        let expected = "2026-11-21T05:47:58.001Z 3:date                           start  pid 1\n\
+                        2026-11-21T05:47:58.001Z mainspring                       end    exit status 0\n";
         assert_eq!(written(log, reader), expected);
     }
 
     #[test]
     fn output_cannot_forge_a_line_or_move_the_cursor() {
-        let (mut log, reader) = piped(1);
-        log.line(time(), &"x", Kind::Stdout, "a\tb\nc\rd\x1B[2J\u{9B}\u{202E}\u{2028}é");
+        let (mut log, reader) = piped();
+        log.line(output("a\tb\nc\rd\x1B[2J\u{9B}\u{202E}\u{2028}é"));
         log.flush(time());
         let line = written(log, reader);
         assert!(line.ends_with("stdout a\tb\\nc\\rd\\u{1b}[2J\\u{9b}\\u{202e}\\u{2028}é\n"), "{line}");
@@ -346,10 +291,10 @@ mod tests {
 
     #[test]
     fn a_slow_reader_blocks_nothing_and_loses_nothing() {
-        let (mut log, mut reader) = piped(1);
+        let (mut log, mut reader) = piped();
         let mut line_count = 0;
         while !log.is_full() {
-            log.line(time(), &"x", Kind::Stdout, "a line that nobody reads for now");
+            log.line(output("a line that nobody reads for now"));
             line_count += 1;
             log.flush(time());
         }
@@ -388,14 +333,14 @@ mod tests {
     fn lost_lines_are_counted_and_the_count_is_logged() {
         let (mut reader, writer) = pipe().unwrap();
         let full = File::options().write(true).open("/dev/full").unwrap();
-        let mut log = Log::new(Disk(full, writer, true), 1);
+        let mut log = Log::new(Disk(full, writer, true));
         for text in ["a", "b"] {
-            log.line(time(), &"x", Kind::Stdout, text);
+            log.line(output(text));
             log.flush(time());
         }
         log.writer.2 = false;
         for text in ["c", "d"] {
-            log.line(time(), &"x", Kind::Stdout, text);
+            log.line(output(text));
             log.flush(time());
         }
         assert!(!log.is_closed());
@@ -408,11 +353,70 @@ mod tests {
         assert_eq!(texts.len(), 3);
     }
 
+    /// A socket where journald's would be, and a log to it.
+    fn journalled(name: &str) -> (UnixDatagram, Log<PipeWriter>, PipeReader) {
+        let path = std::env::temp_dir().join(format!("mainspring-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        let socket = UnixDatagram::bind(&path).unwrap();
+        socket.set_nonblocking(true).unwrap();
+        let (log, reader) = piped();
+        let style = Style { format: Format::Journal, level: Level::Info };
+        (socket, log.in_style(style).with_journal(&path), reader)
+    }
+
+    fn received(socket: &UnixDatagram) -> Option<String> {
+        let mut buffer = [0; 1 << 12];
+        let count = socket.recv(&mut buffer).ok()?;
+        Some(String::from_utf8(buffer[..count].to_vec()).unwrap())
+    }
+
+    #[test]
+    fn the_journal_has_the_fields_and_the_stream_nothing() {
+        let (socket, log, reader) = journalled("fields");
+        let mut log = log.of_worker("one");
+        log.line(output("left out"));
+        log.line(Line { level: Level::Error, ..Line::note(time(), "a fault\nof two lines") });
+        let expected = "SYSLOG_IDENTIFIER=mainspring\nPRIORITY=3\nMAINSPRING_KIND=note\nMAINSPRING_WORKER=one\n\
+                        MESSAGE\n\u{14}\0\0\0\0\0\0\0a fault\nof two lines\n";
+        assert_eq!(received(&socket).as_deref(), Some(expected));
+        assert_eq!(received(&socket), None);
+        log.flush(time());
+        assert_eq!(written(log, reader), "");
+    }
+
+    #[test]
+    fn what_the_journal_does_not_take_goes_to_the_stream_in_its_order() {
+        let (socket, mut log, mut reader) = journalled("full");
+        let mut sent_count = 0;
+        while !log.has_pending() {
+            log.line(Line::note(time(), format!("note {sent_count}")));
+            sent_count += 1;
+        }
+        let datagrams: Vec<String> = std::iter::from_fn(|| received(&socket)).collect();
+        assert!(!datagrams.is_empty());
+        assert_eq!(datagrams.len(), sent_count - 1, "a full socket takes nothing");
+        log.line(Line::note(time(), "there is room, and this is later"));
+        assert_eq!(received(&socket), None);
+        log.flush(time());
+        log.line(Line::note(time(), "in the journal again"));
+        assert!(received(&socket).unwrap().ends_with("MESSAGE=in the journal again\n"));
+        drop(socket);
+        log.line(Line { level: Level::Warning, ..Line::note(time(), "nobody listens") });
+        log.flush(time());
+        drop(log);
+        let mut text = String::new();
+        reader.read_to_string(&mut text).unwrap();
+        let texts: Vec<&str> = text.lines().map(|line| line.split_once("note   ").unwrap().1).collect();
+        let last = format!("note {}", sent_count - 1);
+        assert_eq!(texts, [last.as_str(), "there is room, and this is later", "nobody listens"]);
+        assert!(text.starts_with("<5>2026") && text.contains("\n<4>2026"), "{text}");
+    }
+
     #[test]
     fn a_log_without_a_reader_is_closed() {
-        let (mut log, reader) = piped(1);
+        let (mut log, reader) = piped();
         drop(reader);
-        log.line(time(), &"x", Kind::Stdout, "a");
+        log.line(output("a"));
         log.flush(time());
         assert!(log.is_closed() && !log.has_pending());
         assert_eq!(log.into_failure().unwrap().kind(), io::ErrorKind::BrokenPipe);

@@ -30,9 +30,8 @@ use mainspring_job::Note;
 use crate::alarm::Alarm;
 use crate::data_directory::DataDirectory;
 use crate::error::Error;
-use crate::log::{Kind, Log};
+use crate::log::{Level, Line, Log};
 use crate::machine_start::MachineStart;
-use crate::message::PROGRAM;
 use crate::signals::Signals;
 use crate::supervisor;
 use crate::waiting::{wait_for, wait_for_any};
@@ -64,6 +63,7 @@ pub mod login_codes;
 mod looks;
 mod meters;
 mod next_step;
+mod note_line;
 pub mod offline;
 pub mod output;
 pub mod output_upload;
@@ -311,15 +311,18 @@ impl Server {
     }
 
     fn note(&mut self, now: Timestamp, text: &str) {
-        self.log.line(now, &PROGRAM, Kind::Note, text);
+        self.say(now, Level::Notice, text);
+    }
+
+    fn say(&mut self, now: Timestamp, level: Level, text: &str) {
+        self.log.line(Line { level, ..Line::note(now, text) });
     }
 
     fn note_of_planner(&mut self, now: Timestamp, note: &Note) {
         if let Note::Purged(job) = note {
             self.work.drop_output(job);
         }
-        let (job, text) = describe::note(note);
-        self.log.line(now, &job, Kind::Note, &text);
+        self.log.line(note_line::of(note, now));
     }
 
     fn finish(mut self) -> Result<(), Error> {
@@ -336,7 +339,7 @@ impl Server {
         self.clients.remove_socket();
         if let Some(why) = self.release_store()? {
             // The next owner finds what was recorded, and takes this one for dead.
-            self.note(now.wall, &format!("the end could not be recorded: {why}"));
+            self.say(now.wall, Level::Error, &format!("the end could not be recorded: {why}"));
         }
         self.note(now.wall, "stopped");
         finish_log(&mut self.log, now)?;

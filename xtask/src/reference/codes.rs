@@ -57,7 +57,7 @@ fn job_states(sources: &[Source]) -> Vec<(String, String)> {
 }
 
 /// The variants of an enum in a file.
-fn variants<'s>(source: &'s Source, name: &str) -> Vec<&'s syn::Variant> {
+pub(super) fn variants<'s>(source: &'s Source, name: &str) -> Vec<&'s syn::Variant> {
     let found = source.syntax.items.iter().find_map(|item| match item {
         syn::Item::Enum(item) if item.ident == name => Some(item),
         _ => None,

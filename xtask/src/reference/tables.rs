@@ -62,6 +62,52 @@ pub(super) fn metrics(sources: &[Source]) -> String {
     text
 }
 
+/// The fields of a line of the log, and the levels.
+pub(super) fn log(sources: &[Source]) -> String {
+    let mut text = "With `serve --log json` each line is an object with these fields, as [its schema](log.schema.json) says. Where journald \
+                    reads the log it is sent the same. A field stands on each line of its kinds; on those in brackets if it \
+                    is known.\n\n| field | in the journal | value | lines | says |\n|---|---|---|---|---|\n"
+        .to_owned();
+    if let Some(source) = file(sources, "crates/mainspring-server/src/log/fields.rs")
+        && let Some(fields) = constant(source, "FIELDS")
+    {
+        for row in elements(&fields.expr) {
+            let syn::Expr::Call(row) = row else { continue };
+            let args: Vec<&syn::Expr> = row.args.iter().collect();
+            let [syn::Expr::Tuple(names), form, syn::Expr::Array(kinds), says, _] = args[..] else {
+                continue;
+            };
+            let name = |index: usize| names.elems.get(index).and_then(string_of).unwrap_or_default();
+            let form = variant_doc(source, "Form", form);
+            let [always, others] = [0, 1].map(|index| kinds.elems.get(index).map(|of| kinds_of(source, of)));
+            let others = others.filter(|others| !others.is_empty()).map(|others| format!("({others})"));
+            let lines: Vec<String> = always.filter(|of| !of.is_empty()).into_iter().chain(others).collect();
+            let (lines, says) = (lines.join(" "), string_of(says).unwrap_or_default());
+            let journal = if name(1).is_empty() { String::new() } else { format!("`{}`", name(1)) };
+            let _ = writeln!(text, "| `{}` | {journal} | {form} | {lines} | {says} |", name(0));
+        }
+    }
+    text
+}
+
+/// The doc of the variant of an enum that an expression makes.
+fn variant_doc(source: &Source, of: &str, expression: &syn::Expr) -> String {
+    let text = text_of(source, expression);
+    let name = text.split('(').next().unwrap_or_default().trim_start_matches(&format!("{of}::")).to_owned();
+    let doc = super::codes::variants(source, of)
+        .into_iter()
+        .find(|variant| variant.ident == name)
+        .map(|variant| doc_of(&variant.attrs));
+    doc.unwrap_or_default().trim_end_matches('.').to_owned()
+}
+
+/// Kinds of lines in words: those of an array, or of a constant that names one.
+fn kinds_of(source: &Source, of: &syn::Expr) -> String {
+    let named = constant(source, &text_of(source, of)).map(|constant| &*constant.expr);
+    let words = elements(named.unwrap_or(of)).into_iter().map(|kind| text_of(source, kind).to_lowercase());
+    words.collect::<Vec<_>>().join(", ")
+}
+
 /// The table in the header of the exit codes.
 pub(super) fn exit_codes(sources: &[Source]) -> String {
     let source = file(sources, "crates/mainspring-server/src/exit.rs");

@@ -24,7 +24,7 @@ use mainspring_exec::executor::MAX_RUNNING;
 use mainspring_file::hook::Target;
 use mainspring_job::WorkerLabel;
 use mainspring_server::data_directory::DataDirectory;
-use mainspring_server::log::{Format, Level, Style};
+use mainspring_server::log::{Format, Level, Style, journal};
 use mainspring_server::server::rate::{DEFAULT_CONNECTION_RATE, DEFAULT_TOTAL_RATE};
 
 /// Which server.
@@ -133,10 +133,10 @@ pub struct ServeArgs {
     /// Time that running jobs have after SIGTERM to end by themselves, before they are asked
     #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = parse_grace)]
     pub drain: Duration,
-    /// How the log is written: columns, or a JSON object a line
-    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LogFormat::Text)]
+    /// How the log is written: columns, or JSON objects; auto: fields to journald if it reads the log
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LogFormat::Auto)]
     pub log: LogFormat,
-    /// What is left out of the log: what matters less than that
+    /// What is left out of the log: what matters less than debug, info, notice, warning or error
     #[arg(long, value_name = "LEVEL", default_value = "debug", value_parser = parse_level)]
     pub log_level: Level,
     /// Who is told of jobs that do not say it: mailto:ADDRESS, a URL, or a command; may be repeated
@@ -159,6 +159,8 @@ pub struct ServeArgs {
 /// How the log is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
+    /// As fields to journald if it reads standard output, else as columns.
+    Auto,
     /// As columns, for people.
     Text,
     /// A JSON object a line.
@@ -169,7 +171,8 @@ impl ServeArgs {
     /// What the log has, and how.
     pub fn log_style(&self) -> Style {
         let format = match self.log {
-            LogFormat::Text => Format::Text,
+            LogFormat::Auto if journal::reads(&std::io::stdout()) => Format::Journal,
+            LogFormat::Auto | LogFormat::Text => Format::Text,
             LogFormat::Json => Format::Json,
         };
         Style { format, level: self.log_level }

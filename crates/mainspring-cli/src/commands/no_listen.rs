@@ -26,7 +26,7 @@ pub(super) fn check(_: &ListenArgs, handed: &ActivatedSockets) -> Result<(), Err
     handed.check(|_| false)
 }
 
-/// Nobody types an address.
+/// There is no address to be typed.
 pub(super) fn public_url(_: &ListenArgs) -> Option<String> {
     None
 }

@@ -91,6 +91,7 @@ impl Planner {
             reason,
         });
         if is_removed {
+            self.note_failure(&live.run, state);
             // Nothing can be asked for in its name any more, not even another try.
             self.follow(now, &live.run.key, live.run.cause, state);
             return self.pruning.count_ended(&live.run.key.job);
@@ -122,20 +123,30 @@ impl Planner {
         }
         let policies = &live.work.policies;
         let is_hopeless = (is_crash_loop || is_final) && policies.dead_letters != DeadLetters::Never;
-        if policies.keeps_dead(state) || is_hopeless {
+        let is_dead = policies.keeps_dead(state) || is_hopeless;
+        if is_dead {
             let reason = match (is_crash_loop, is_final) {
                 (true, _) => Reason::CrashLoop(live.run.crashes),
                 (false, true) => Reason::Final,
                 (false, false) => Reason::AttemptsUsedUp(live.run.attempt),
             };
             self.move_run(now, &live, RunState::Dead, live.run.due, Some(reason));
-            self.ledger.perform(Output::Note(Note::Dead(key.clone())));
         }
+        self.note_failure(&live.run, if is_dead { RunState::Dead } else { state });
         self.follow(now, &key, live.run.cause, state);
         let before = self.jobs.mark(&key.job).map_or(0, |mark| mark.failures);
         self.count_result(&live, state, is_crash_loop);
         self.tell_of_end(now, &live.run, state, before);
         self.pruning.count_ended(&key.job);
+    }
+
+    /// Says that a run ended otherwise than it should, if it did, and that no attempt follows.
+    fn note_failure(&mut self, run: &Run, last: RunState) {
+        if last.is_failure() {
+            let (key, outcome, is_dead) = (run.key.clone(), run.outcome.clone(), last == RunState::Dead);
+            let note = Note::Failed { key, attempt: run.attempt, outcome, is_dead };
+            self.ledger.perform(Output::Note(note));
+        }
     }
 
     pub(super) fn move_run(

@@ -58,9 +58,6 @@ use mainspring_file::jobfile::{JobFile, PlacedJob};
 use mainspring_file::loaded_file::{LoadedFile, Reader};
 use mainspring_file::source::Source;
 
-/// The width of the log's second column.
-pub(super) const SUBJECT_WIDTH: usize = 16;
-
 /// The source of the group of all notifications.
 const NOTIFICATIONS: &str = "notifications";
 
@@ -152,7 +149,7 @@ impl Server {
             signals,
             waits: LoopWaits::default(),
             alarm: Alarm::new().map_err(setup("a timer"))?,
-            log: Log::new(output, SUBJECT_WIDTH).in_style(log),
+            log: Log::new(output).in_style(log),
             calls,
             host_kind,
             began,

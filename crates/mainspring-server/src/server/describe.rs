@@ -9,13 +9,11 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_job::{
-    Action, ApplyReport, Attempt, AuditRow, Cause, Failure, Hold, Job, JobName, Load, MAX_CRASHES,
-    MAX_ON_PROBATION, Mark, Next, Note, Once, Outcome, PROBATION, Pause, PauseTerms, Refusal, RefusalKind,
-    Reply, Run, RunKey, Spread, Stats, Trigger,
+    Action, ApplyReport, Attempt, AuditRow, Cause, Failure, Hold, Job, JobName, Load, Mark, Next, Once,
+    Outcome, Pause, PauseTerms, Refusal, RefusalKind, Reply, Run, RunKey, Spread, Stats, Trigger,
 };
 
 use super::served_file::ServedFile;
-use crate::message::PROGRAM;
 use crate::protocol::{
     AppliedWire, AttemptWire, AuditWire, Done, ErrorKind, ErrorWire, FileStateWire, FoundWire, HoldWire,
     JobState, JobWire, OnceWire, PauseTermsWire, Response, RunWire, SourceCode, SpreadWire, StatsWire, Word,
@@ -313,53 +311,5 @@ fn outcome_text(outcome: &Outcome) -> String {
             name.map_or_else(|| outcome.to_string(), |name| format!("{outcome} ({name})"))
         }
         outcome => outcome.to_string(),
-    }
-}
-
-/// What the log says of a note: the job, and the text.
-pub(super) fn note(note: &Note) -> (String, String) {
-    let of = |key: &RunKey, text: String| (key.job.to_string(), text);
-    match note {
-        Note::Missed { key, count: 1, reason } => of(key, format!("missed: due {}, {reason}", key.nominal)),
-        Note::Missed { key, count, reason } => {
-            of(key, format!("missed: {count} occurrences from {} on, {reason}", key.nominal))
-        }
-        Note::Skipped { key, reason } => of(key, format!("skipped: due {}, {reason}", key.nominal)),
-        Note::Abandoned { key, reason } => of(key, format!("abandoned: due {}, {reason}", key.nominal)),
-        Note::Quarantine { count } => {
-            let seconds = PROBATION.as_secs();
-            let text = format!(
-                "in quarantine: {count}, because the server died while they ran; at most {MAX_ON_PROBATION} start at a time, \
-                 the next when one has ended or has run for {seconds} s"
-            );
-            (PROGRAM.to_owned(), text)
-        }
-        Note::QuarantineOver => (PROGRAM.to_owned(), "quarantine is over".to_owned()),
-        Note::Retrying { key, attempt, due } => of(key, format!("attempt {attempt} is due {due:.3}")),
-        Note::Dead(key) => of(key, format!("the run of {} is a dead letter", key.nominal)),
-        Note::PausedAfterFailures(job) => {
-            (job.to_string(), "paused: it failed too often in a row".to_owned())
-        }
-        Note::PausedAfterCrashes(job) => {
-            (job.to_string(), format!("paused: the server died in it {MAX_CRASHES} times in a row"))
-        }
-        Note::PauseOver(job) => (job.to_string(), "goes on: its pause is over".to_owned()),
-        Note::AllPauseOver => (PROGRAM.to_owned(), "everything goes on: the pause is over".to_owned()),
-        Note::BehindWatermark { job, watermark } => (
-            job.to_string(),
-            format!("rests until {watermark}: the clock stands before what is planned already"),
-        ),
-        Note::FollowsNothing { job, of } => {
-            (job.to_string(), format!("follows `{of}`, and there is no job of that name"))
-        }
-        Note::Returned(job) => (
-            job.to_string(),
-            "is back within a day: its pause, its marks and what waited are as they were".to_owned(),
-        ),
-        Note::Purged(job) => (job.to_string(), "runs of its history were dropped on request".to_owned()),
-        Note::Refused(key) => {
-            of(key, format!("the run of {} was known already and did not start again", key.nominal))
-        }
-        other => (PROGRAM.to_owned(), format!("{other:?}")),
     }
 }

@@ -30,6 +30,7 @@ use super::Server;
 use super::lease_state::MAX_APART;
 use super::phase::Phase;
 use crate::error::Error;
+use crate::log::Level;
 use mainspring_exec::clock::{Moment, ahead, boot_time};
 use mainspring_exec::span::Span;
 
@@ -91,7 +92,7 @@ impl Server {
                     self.work.process_count() - left_count,
                     left_text(left_count)
                 );
-                self.note(now.wall, &text);
+                self.say(now.wall, Level::Warning, &text);
                 let ended = match self.phase {
                     Phase::Running => self.work.ask_all_to_end_before_loss(now),
                     _ => self.work.ask_all_to_end(now),

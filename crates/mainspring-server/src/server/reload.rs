@@ -22,6 +22,7 @@ use super::phase::Phase;
 use super::purpose::Purpose;
 use super::served_file::Occasion;
 use crate::exit::Exit;
+use crate::log::Level;
 use mainspring_exec::clock::Moment;
 use mainspring_file::claims::{Claimant, InForce, settle};
 use mainspring_file::crontab::names::KnownJob;
@@ -72,7 +73,7 @@ impl Server {
                 };
                 let text = format!("{} has problems, and {outcome}", file.path);
                 file.say_problems();
-                self.note(now.wall, &text);
+                self.say(now.wall, Level::Warning, &text);
             }
         }
         notes.iter().for_each(|text| self.note(now.wall, text));
@@ -125,7 +126,7 @@ impl Server {
         };
         let text = format!("{path} {what}: {removed} of {before} {are} removed, and {back} within a day");
         file.notice = Some((text.clone(), told_until(now)));
-        self.note(now.wall, &text);
+        self.say(now.wall, Level::Warning, &text);
     }
 
     /// Puts files into force that may be.

@@ -5,15 +5,16 @@
 //! Does not hold a run up if the log is not read: lines that do not fit into the log are in the files all the
 //! same.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::File;
 
 use jiff::Timestamp;
-use mainspring_job::{Failure, Outcome};
+use mainspring_job::{Cause, Failure, Outcome};
 
 use super::execution::AttemptKey;
 use super::output::{Outputs, lost_text};
-use crate::log::{Kind, Log};
+use crate::log::{Answer, Kind, Level, Line, Log, Subject};
 use mainspring_exec::output::Piece;
 use mainspring_exec::process;
 use mainspring_exec::run::{End, KillCause, Reports, Stream};
@@ -21,10 +22,19 @@ use mainspring_exec::run::{End, KillCause, Reports, Stream};
 /// What is known of an attempt that runs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StartedAttempt {
-    /// Whether it is a one-shot job's.
-    pub(super) is_once: bool,
+    /// Why there is a run.
+    pub(super) cause: Cause,
+    /// When it was due.
+    pub(super) due: Timestamp,
     /// How many files of output are kept of its job.
     pub(super) keep: usize,
+}
+
+impl StartedAttempt {
+    /// Whether it is a one-shot job's.
+    pub(super) fn is_once(&self) -> bool {
+        self.cause == Cause::Once
+    }
 }
 
 /// Hears the executors for one turn.
@@ -70,9 +80,12 @@ impl<'s> ReportCollector<'s> {
 impl Reports<AttemptKey> for ReportCollector<'_> {
     fn line(&mut self, run: &AttemptKey, stream: Stream, piece: &Piece<'_>) {
         let (key, attempt) = run;
-        let is_once = self.started.get(run).is_some_and(|started| started.is_once);
+        let is_once = self.started.get(run).is_some_and(StartedAttempt::is_once);
         if let Err(error) = self.outputs.line(key, is_once, *attempt, self.now, stream, piece) {
-            self.log.line(self.now, &subject(run), Kind::Note, &lost_text(&error));
+            self.log.line(Line {
+                level: Level::Warning,
+                ..of_attempt(self.now, run, Kind::Note, lost_text(&error))
+            });
         }
         if self.log.is_full() {
             return self.log.leave_out();
@@ -82,18 +95,42 @@ impl Reports<AttemptKey> for ReportCollector<'_> {
             Stream::Stderr => Kind::Stderr,
             Stream::Note => Kind::Note,
         };
-        self.log.line(self.now, &subject(run), kind, &piece.text);
+        self.log.line(of_attempt(self.now, run, kind, &*piece.text));
     }
 
     fn ended(&mut self, run: &AttemptKey, end: &End) {
-        self.log.line(self.now, &subject(run), Kind::End, &end.to_string());
-        self.ends.push(AttemptEnd { attempted: run.clone(), outcome: outcome(end), retry_at: end.retry_at });
+        let (outcome, started) = (outcome(end), self.started.get(run));
+        self.log.line(Line {
+            level: Level::of(&outcome),
+            cause: started.map(|started| started.cause),
+            due: started.map(|started| started.due),
+            outcome: Some(&outcome),
+            answer: end.outcome.as_ref().and_then(answer),
+            duration: Some(end.after),
+            ..of_attempt(self.now, run, Kind::End, end.to_string())
+        });
+        self.ends.push(AttemptEnd { attempted: run.clone(), outcome, retry_at: end.retry_at });
     }
 }
 
-/// What a run is called in the log: its job, and the number of the attempt if it is not the first.
-pub(super) fn subject((key, attempt): &AttemptKey) -> String {
-    if *attempt == 1 { key.job.to_string() } else { format!("{}#{attempt}", key.job) }
+/// A line about an attempt.
+pub(super) fn of_attempt<'l>(
+    now: Timestamp,
+    (key, attempt): &'l AttemptKey,
+    kind: Kind,
+    text: impl Into<Cow<'l, str>>,
+) -> Line<'l> {
+    Line::new(now, Subject::Attempt(key, *attempt), kind, text)
+}
+
+/// What the process or the receiver gave back.
+fn answer(outcome: &process::Outcome) -> Option<Answer> {
+    match outcome {
+        process::Outcome::Exited(code) => Some(Answer::Exit(*code)),
+        process::Outcome::Killed(signal) => Some(Answer::Signal(*signal)),
+        process::Outcome::Status(status) => Some(Answer::Status(*status)),
+        process::Outcome::NotStarted(_) | process::Outcome::NoAnswer(_) | process::Outcome::Called(_) => None,
+    }
 }
 
 /// The end of a run in the planner's words.

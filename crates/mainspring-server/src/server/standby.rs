@@ -15,11 +15,9 @@ use std::time::Duration;
 
 use mainspring_job::{Lease, StoreError};
 
-use super::boot::SUBJECT_WIDTH;
 use crate::data_directory::{DataDirectory, SOCKET_MODE};
 use crate::error::Error;
-use crate::log::{Kind, Log, Style};
-use crate::message::PROGRAM;
+use crate::log::{Line, Log, Style};
 use crate::signals::Signals;
 use crate::waiting::{wait_for, wait_for_any};
 use mainspring_exec::clock::{Moment, boot_time};
@@ -184,8 +182,8 @@ pub fn note(style: Style, text: &str) {
 /// The same to the log of a program.
 pub fn note_to(log: impl Write + AsFd, style: Style, text: &str) {
     let now = Moment::now().wall;
-    let mut log = Log::new(log, SUBJECT_WIDTH).in_style(style);
-    log.line(now, &PROGRAM, Kind::Note, text);
+    let mut log = Log::new(log).in_style(style);
+    log.line(Line::note(now, text));
     log.flush(now);
 }
 

@@ -21,9 +21,9 @@ use mainspring_job::{Assignment, Failure, Input, JobName, Outcome, RunKey, Start
 use super::early_start::EarlyStarts;
 use super::execution::{AttemptKey, Execution, StartFailure, StartOutcome};
 use super::output::{Outputs, last_attempt, lost_text};
-use super::reports::{AttemptEnd, ReportCollector, StartedAttempt, subject};
+use super::reports::{AttemptEnd, ReportCollector, StartedAttempt, of_attempt};
 use super::start_backlog::{StartBacklog, wait_max};
-use crate::log::{Kind, Log};
+use crate::log::{Kind, Level, Line, Log, Subject};
 use mainspring_exec::clock::Moment;
 use mainspring_exec::span::Span;
 
@@ -113,12 +113,13 @@ impl Work {
     ) -> Vec<Input> {
         let attempted = (start.key.clone(), start.attempt);
         let keep = usize::try_from(start.work.policies.retention.keep).unwrap_or(usize::MAX);
-        let is_once = start.cause == mainspring_job::Cause::Once;
         let late_ms = now.wall.as_millisecond() - start.due.as_millisecond();
+        let lateness = Duration::from_millis(u64::try_from(late_ms).unwrap_or(0));
         let late = match start.not_before {
             Some(at) if now.wall < at => "which it waits for".to_owned(),
-            _ => format!("{} late", Span(Duration::from_millis(u64::try_from(late_ms).unwrap_or(0)))),
+            _ => format!("{} late", Span(lateness)),
         };
+        let (cause, due) = (Some(start.cause), Some(start.due));
         match self.execute(&start, now, log) {
             Ok(StartOutcome::Elsewhere) => {}
             Ok(StartOutcome::Nothing) => {
@@ -126,24 +127,27 @@ impl Work {
             }
             Ok(StartOutcome::As(what)) => {
                 let text = format!("{what}, due {:.3}, {late}", start.due);
-                log.line(now.wall, &subject(&attempted), Kind::Start, &text);
-                let replaced = self.started.insert(attempted, StartedAttempt { is_once, keep });
+                let line = of_attempt(now.wall, &attempted, Kind::Start, text);
+                log.line(Line { cause, due, lateness: Some(lateness), ..line });
+                let started = StartedAttempt { cause: start.cause, due: start.due, keep };
+                let replaced = self.started.insert(attempted, started);
                 debug_assert!(replaced.is_none(), "an attempt is started once");
-                if !is_once {
+                if !started.is_once() {
                     self.latest.insert(start.key.job.clone(), start.key.clone());
                 }
             }
             Err(StartFailure::Now(reason)) if now.since(since) < wait_max(&start) => {
                 if since == now {
                     let text = format!("waits until it can be started: {reason}");
-                    log.line(now.wall, &subject(&attempted), Kind::Note, &text);
+                    log.line(Line { due, ..of_attempt(now.wall, &attempted, Kind::Note, text) });
                 }
                 self.backlog.add(start, since, now);
             }
             Err(StartFailure::Now(reason) | StartFailure::Ever(reason)) => {
-                log.line(now.wall, &subject(&attempted), Kind::Refuse, &reason);
-                return self
-                    .end_all(vec![AttemptEnd::new(attempted, Outcome::Failed(Failure::NotStarted(reason)))]);
+                let outcome = Outcome::Failed(Failure::NotStarted(reason.clone()));
+                let line = of_attempt(now.wall, &attempted, Kind::Refuse, reason);
+                log.line(Line { cause, due, outcome: Some(&outcome), ..line });
+                return self.end_all(vec![AttemptEnd::new(attempted, outcome)]);
             }
         }
         Vec::new()
@@ -221,8 +225,8 @@ impl Work {
     }
 
     fn close_output(&mut self, key: &RunKey, started: StartedAttempt) {
-        if self.outputs.close(key, started.is_once, started.keep) {
-            self.ended_outputs.push((key.clone(), started.is_once));
+        if self.outputs.close(key, started.is_once(), started.keep) {
+            self.ended_outputs.push((key.clone(), started.is_once()));
         }
     }
 
@@ -319,7 +323,8 @@ impl Work {
     /// Writes the output that waits.
     pub(super) fn flush(&mut self, now: Moment, log: &mut Log<File>) {
         for (key, error) in self.outputs.flush() {
-            log.line(now.wall, &key.job, Kind::Note, &lost_text(&error));
+            let line = Line::new(now.wall, Subject::Run(&key), Kind::Note, lost_text(&error));
+            log.line(Line { level: Level::Warning, ..line });
         }
     }
 

@@ -33,14 +33,12 @@ use std::time::Duration;
 use jiff::Timestamp;
 use mainspring_job::{Input, LeaseAge, LeaseDeadlines, Outcome, RunKey, Start, WorkerId};
 
-use super::boot::SUBJECT_WIDTH;
 use super::execution::{AttemptKey, Execution};
 use super::phase::{Phase, Stopping};
 use super::work::Work;
 use super::{LOOK_INTERVAL, finish_log, polling};
 use crate::error::Error;
-use crate::log::{Kind, Log, Style};
-use crate::message::PROGRAM;
+use crate::log::{Line, Log};
 use crate::waiting::wait_for;
 use mainspring_exec::clock::{Moment, boot_time};
 use mainspring_exec::notifier::{Notifications, Notifier, pair};
@@ -203,8 +201,7 @@ impl WorkerLoop {
         mut execution: Box<dyn Execution>,
         outputs: PathBuf,
         link: WorkerLink,
-        log: File,
-        style: Style,
+        mut log: Log<File>,
         wake: Box<dyn Fn() + Send>,
     ) -> io::Result<(WorkerLoop, WorkerStop)> {
         execution.may_be_lost();
@@ -212,8 +209,7 @@ impl WorkerLoop {
         let (notifier, requested) = pair()?;
         let (sender, requests) = channel();
         let stop = WorkerStop { requests: sender, notifier };
-        let mut log = Log::new(log, SUBJECT_WIDTH).in_style(style);
-        note.iter().for_each(|text| log.line(Moment::now().wall, &PROGRAM, Kind::Note, text));
+        note.iter().for_each(|text| log.line(Line::note(Moment::now().wall, text)));
         let worker = WorkerLoop {
             work: Work::new(execution, outputs),
             link,
@@ -435,7 +431,7 @@ impl WorkerLoop {
     }
 
     fn note(&mut self, now: Moment, text: &str) {
-        self.log.line(now.wall, &PROGRAM, Kind::Note, text);
+        self.log.line(Line::note(now.wall, text));
     }
 
     /// Waits for anything to do.

@@ -1,0 +1,188 @@
+//! The log of a server as programs read it: its schema, its levels, and the names of runs in it.
+//!
+//! The schema is read as far as it goes here: forms by their `type`, `enum` and `const`, objects by their
+//! fields, and one of several by trying each.
+
+use std::fs;
+
+use jiff::Timestamp;
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+
+use crate::program::{Running, mainspring};
+use crate::test_server::{TestServer, folder, write};
+
+/// Runs of every kind of end; `gone` cannot be started, and nothing ends `long` but its end on request.
+const JOBS: &str = r#"
+[defaults]
+cwd = '/'
+[jobs.loud]
+at_boot = true
+shell = """echo 'it "says"'; echo odd >&2"""
+[jobs.bad]
+at_boot = true
+shell = 'exit 3'
+retry = { max = 1, backoff = '1ms' }
+[jobs.once]
+at_boot = true
+shell = 'kill -TERM $$'
+[jobs.gone]
+at_boot = true
+run = ['/no/such/program']
+[jobs.long]
+at_boot = true
+shell = 'echo ready; sleep 1000'
+"#;
+
+fn schema() -> Value {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/log.schema.json");
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// Whether a value is what a schema says.
+fn is_valid(value: &Value, schema: &Value, whole: &Value) -> bool {
+    let rules = schema.as_object().unwrap();
+    rules.iter().all(|(rule, says)| match rule.as_str() {
+        "$ref" => {
+            is_valid(value, whole.pointer(says.as_str().unwrap().trim_start_matches('#')).unwrap(), whole)
+        }
+        "oneOf" => says.as_array().unwrap().iter().filter(|one| is_valid(value, one, whole)).count() == 1,
+        "const" => value == says,
+        "enum" => says.as_array().unwrap().contains(value),
+        "type" => match says.as_str().unwrap() {
+            "object" => value.is_object(),
+            "string" => value.is_string(),
+            "integer" => value.is_i64(),
+            other => panic!("a form that this test does not know: {other}"),
+        },
+        "format" => {
+            value.as_str().is_some_and(|text| text.ends_with('Z') && text.parse::<Timestamp>().is_ok())
+        }
+        "required" => says.as_array().unwrap().iter().all(|name| value.get(name.as_str().unwrap()).is_some()),
+        "properties" => {
+            let fields = value.as_object().unwrap().iter();
+            let mut known = fields.filter_map(|(name, value)| Some((value, says.get(name)?)));
+            known.all(|(value, schema)| is_valid(value, schema, whole))
+        }
+        "additionalProperties" => {
+            value.as_object().unwrap().keys().all(|name| schema["properties"].get(name).is_some())
+        }
+        "$schema" | "title" | "$defs" => true,
+        other => panic!("a rule that this test does not know: {other}"),
+    })
+}
+
+/// The lines of a log that are about a job and of a kind.
+fn of<'l>(lines: &'l [Value], job: &str, kind: &str) -> Vec<&'l Value> {
+    lines.iter().filter(|line| line["job"] == job && line["kind"] == kind).collect()
+}
+
+#[test]
+fn each_line_is_what_the_schema_says_and_has_what_a_collector_filters_by() {
+    let folder = folder("log-schema");
+    write(&folder.join("jobs.toml"), JOBS);
+    let mut served = TestServer::start_in(folder, &["--log", "json"]);
+    served.running.wait_for_all(&[
+        &["\"loud\"", "\"end\""],
+        &["\"bad\"", "dead letter"],
+        &["\"once\"", "failed for good"],
+        &["\"gone\"", "failed for good"],
+        &["\"long\"", "ready"],
+    ]);
+    served.says(&["cancel", "long"], 0, "");
+    served.running.wait_for(&["\"long\"", "\"end\""]);
+    served.says(&["health"], 0, "warning  dead");
+    served.says(&["pause", "--all"], 0, "");
+    served.says(&["health"], 0, "warning  paused");
+    let (_, lines, _) = served.running.stop();
+    let schema = schema();
+    let lines: Vec<Value> = lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for line in &lines {
+        assert!(is_valid(line, &schema, &schema), "{line:#}");
+    }
+    let loud = of(&lines, "loud", "stdout")[0];
+    assert_eq!((&loud["level"], &loud["text"]), (&"debug".into(), &"it \"says\"".into()));
+    assert_eq!((&loud["attempt"], &loud["run"]), (&1.into(), &of(&lines, "loud", "stderr")[0]["run"]));
+    let start = of(&lines, "loud", "start")[0];
+    assert_eq!((&start["level"], &start["cause"]), (&"info".into(), &"boot".into()));
+    assert!(start["lateness_ms"].is_u64() && start["due"].is_string(), "{start}");
+    let end = of(&lines, "loud", "end")[0];
+    assert_eq!((&end["level"], &end["outcome"]), (&"info".into(), &"succeeded".into()));
+    assert!(end["exit_code"] == 0 && end["duration_ms"].is_u64(), "{end}");
+    let bad = of(&lines, "bad", "end");
+    let facts = |line: &&Value| json!([line["level"], line["attempt"], line["exit_code"]]);
+    let facts: Vec<Value> = bad.iter().map(facts).collect();
+    assert_eq!(facts, [json!(["warning", 1, 3]), json!(["warning", 2, 3])]);
+    let errors: Vec<&Value> = lines.iter().filter(|line| line["level"] == "error").collect();
+    let mut failed: Vec<_> =
+        errors.iter().map(|line| (line["job"].as_str(), line["outcome"].as_str())).collect();
+    failed.sort_unstable();
+    // A start that is refused at once is an error of its own.
+    failed.dedup();
+    assert_eq!(
+        failed,
+        [(Some("bad"), Some("exit")), (Some("gone"), Some("not_started")), (Some("once"), Some("signal"))]
+    );
+    assert_eq!(of(&lines, "once", "end")[0]["signal"], Signal::SIGTERM as i32);
+    let killed = of(&lines, "long", "end")[0];
+    assert_eq!((&killed["level"], &killed["outcome"]), (&"notice".into(), &"killed".into()));
+    let mut strange = killed.clone();
+    strange["duration_ms"] = "2 s".into();
+    assert!(!is_valid(&strange, &schema, &schema), "the schema refuses a text for a number");
+    strange["duration_ms"] = 2.into();
+    assert!(is_valid(&strange, &schema, &schema));
+    strange.as_object_mut().unwrap().remove("run");
+    assert!(!is_valid(&strange, &schema, &schema), "the end of an attempt names its run");
+}
+
+#[test]
+fn two_runs_at_a_time_and_two_attempts_are_told_apart() {
+    let folder = folder("log-runs");
+    let jobs = "[jobs.two]\nevery = '1h'\ncwd = '/'\noverlap = 'allow'\nretry = { max = 1, backoff = '1ms' }\n\
+                shell = 'echo at $MAINSPRING_NOMINAL; exit 3'\n";
+    write(&folder.join("jobs.toml"), jobs);
+    let mut served = TestServer::start_in(folder, &[]);
+    let runs = ["2026-01-01T00:00:00Z", "2026-01-01T01:00:00Z"];
+    served.says(&["backfill", "two", runs[0], "2026-01-01T01:00:01Z", "--yes"], 0, "");
+    let names: Vec<String> = runs.iter().map(|time| format!("two@{time}#1")).collect();
+    for attempt in ["", "/2"] {
+        let wanted: Vec<String> = names.iter().map(|name| format!(" {name}{attempt} ")).collect();
+        served.running.wait_for_all(&[&[&wanted[0], "stdout at "], &[&wanted[1], "stdout at "]]);
+    }
+    served.says(&["logs", &names[0]], 0, "at 2026-01-01T00:00:00Z");
+    served.stop();
+}
+
+#[test]
+fn lines_that_matter_less_than_the_level_are_left_out() {
+    let folder = folder("log-level");
+    let (data, file) = (folder.join("data"), folder.join("jobs.toml"));
+    write(&file, "[jobs.loud]\nat_server_start = true\ncwd = '/'\nshell = 'echo loud; exit 3'\n");
+    let (data, file) = (data.to_str().unwrap(), file.to_str().unwrap());
+    let expected: [(&str, &[&str]); 3] = [
+        ("notice", &["notice", "warning", "error"]),
+        ("warning", &["warning", "error"]),
+        ("error", &["error"]),
+    ];
+    for (level, levels) in expected {
+        let args = ["serve", "--data", data, "--log", "json", "--log-level", level, file];
+        let mut running = Running::any(&args);
+        running.wait_for(&["failed for good"]);
+        let (_, lines, _) = running.stop();
+        let mut seen: Vec<String> = lines
+            .iter()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap()["level"].as_str().unwrap().to_owned())
+            .collect();
+        seen.sort_by_key(|seen| levels.iter().position(|level| level == seen));
+        seen.dedup();
+        assert_eq!(seen, levels, "{lines:#?}");
+    }
+    let refused = mainspring(&["serve", "--log-level", "loud"]);
+    assert_eq!(refused.code, 2);
+    assert!(
+        refused.stderr.contains("expected one of debug, info, notice, warning, error"),
+        "{}",
+        refused.stderr
+    );
+    let _ = fs::remove_dir_all(folder);
+}

@@ -1,0 +1,82 @@
+//! The line of the log for a note of the planner.
+//!
+//! Cost: a sentence for each.
+//!
+//! Does not know lines of attempts: see [`work`](super::work) and [`reports`](super::reports).
+
+use jiff::Timestamp;
+use mainspring_job::{MAX_CRASHES, MAX_ON_PROBATION, Note, PROBATION};
+
+use crate::log::{Answer, Kind, Level, Line, Subject};
+
+const RETURNED: &str = "is back within a day: its pause, its marks and what waited are as they were";
+
+/// The line that says it.
+pub(super) fn of(note: &Note, now: Timestamp) -> Line<'_> {
+    let of_subject =
+        |subject, level, text: String| Line { level, ..Line::new(now, subject, Kind::Note, text) };
+    let of_run = |key, level, text: String| of_subject(Subject::Run(key), level, text);
+    let of_job = |job, level, text: &str| of_subject(Subject::Job(job), level, text.to_owned());
+    match note {
+        Note::Missed { key, count, reason } => {
+            let text = match count {
+                1 => format!("missed: due {}, {reason}", key.nominal),
+                _ => format!("missed: {count} occurrences from {} on, {reason}", key.nominal),
+            };
+            let line = of_run(key, Level::Warning, text);
+            Line { due: Some(key.nominal), reason: Some(reason), count: Some(*count), ..line }
+        }
+        Note::Skipped { key, reason } => {
+            let text = format!("skipped: due {}, {reason}", key.nominal);
+            Line { due: Some(key.nominal), reason: Some(reason), ..of_run(key, Level::Warning, text) }
+        }
+        Note::Abandoned { key, reason } => {
+            let text = format!("abandoned: due {}, {reason}", key.nominal);
+            Line { due: Some(key.nominal), reason: Some(reason), ..of_run(key, Level::Warning, text) }
+        }
+        Note::Retrying { key, attempt, due } => {
+            let text = format!("attempt {attempt} is due {due:.3}");
+            let line = of_subject(Subject::Attempt(key, *attempt), Level::Notice, text);
+            Line { due: Some(*due), ..line }
+        }
+        Note::Failed { key, attempt, outcome, is_dead } => {
+            let what = if *is_dead { "the run is a dead letter" } else { "the run failed for good" };
+            let text = match outcome {
+                Some(outcome) => format!("{what}: {outcome}"),
+                None => format!("{what}: the server ended while it ran"),
+            };
+            let line = of_subject(Subject::Attempt(key, *attempt), Level::Error, text);
+            Line { outcome: outcome.as_ref(), answer: outcome.as_ref().and_then(Answer::of), ..line }
+        }
+        Note::Refused(key) => {
+            of_run(key, Level::Error, "this run was known already and did not start again".to_owned())
+        }
+        Note::Quarantine { count } => {
+            let seconds = PROBATION.as_secs();
+            let text = format!(
+                "in quarantine: {count}, because the server died while they ran; at most {MAX_ON_PROBATION} start at a time, \
+                 the next when one has ended or has run for {seconds} s"
+            );
+            Line { level: Level::Warning, count: Some(*count as u64), ..Line::note(now, text) }
+        }
+        Note::QuarantineOver => Line::note(now, "quarantine is over"),
+        Note::PausedAfterFailures(job) => of_job(job, Level::Error, "paused: it failed too often in a row"),
+        Note::PausedAfterCrashes(job) => {
+            let text = format!("paused: the server died in it {MAX_CRASHES} times in a row");
+            of_job(job, Level::Error, &text)
+        }
+        Note::PauseOver(job) => of_job(job, Level::Notice, "goes on: its pause is over"),
+        Note::AllPauseOver => Line::note(now, "everything goes on: the pause is over"),
+        Note::BehindWatermark { job, watermark } => {
+            let text = format!("rests until {watermark}: the clock stands before what is planned already");
+            of_job(job, Level::Warning, &text)
+        }
+        Note::FollowsNothing { job, of } => {
+            let text = format!("follows `{of}`, and there is no job of that name");
+            of_job(job, Level::Warning, &text)
+        }
+        Note::Returned(job) => of_job(job, Level::Notice, RETURNED),
+        Note::Purged(job) => of_job(job, Level::Notice, "runs of its history were dropped on request"),
+        other => Line::note(now, format!("{other:?}")),
+    }
+}
