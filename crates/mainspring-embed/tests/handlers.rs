@@ -282,7 +282,7 @@ fn what_waits_for_a_thread_has_its_whole_timeout_when_it_begins() {
     let (release, held) = channel::<()>();
     let held = std::sync::Mutex::new(held);
     let (sender, receiver) = channel();
-    let jobs = Jobs::open(folder("ahead"))
+    let jobs = Jobs::open(folder("whole-timeout"))
         .unwrap()
         .threads(1)
         .ahead(1)
