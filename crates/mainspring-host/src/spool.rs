@@ -173,7 +173,7 @@ mod tests {
         for name in ["", ".", "..", "../x", "a/b", "tmp.1", ".x", "-x", "a\0b"] {
             assert!(spool.replace(name, b"", None).is_err() && spool.read(name, 9).is_err(), "{name}");
         }
-        let target = spool.folder.with_extension("target");
+        let target = scratch::path("spool-target");
         fs::write(&target, "secret").unwrap();
         symlink(&target, spool.folder.join("mara")).unwrap();
         assert!(spool.read("mara", 9).is_err());

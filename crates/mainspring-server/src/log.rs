@@ -355,8 +355,7 @@ mod tests {
 
     /// A socket where journald's would be, and a log to it.
     fn journalled(name: &str) -> (UnixDatagram, Log<PipeWriter>, PipeReader) {
-        let path = std::env::temp_dir().join(format!("mainspring-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_file(&path);
+        let path = crate::scratch::path(&format!("journal-{name}"));
         let socket = UnixDatagram::bind(&path).unwrap();
         socket.set_nonblocking(true).unwrap();
         let (log, reader) = piped();
