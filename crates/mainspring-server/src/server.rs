@@ -311,10 +311,10 @@ impl Server {
     }
 
     fn note(&mut self, now: Timestamp, text: &str) {
-        self.say(now, Level::Notice, text);
+        self.note_at(now, Level::Notice, text);
     }
 
-    fn say(&mut self, now: Timestamp, level: Level, text: &str) {
+    fn note_at(&mut self, now: Timestamp, level: Level, text: &str) {
         self.log.line(Line { level, ..Line::note(now, text) });
     }
 
@@ -339,7 +339,7 @@ impl Server {
         self.clients.remove_socket();
         if let Some(why) = self.release_store()? {
             // The next owner finds what was recorded, and takes this one for dead.
-            self.say(now.wall, Level::Error, &format!("the end could not be recorded: {why}"));
+            self.note_at(now.wall, Level::Error, &format!("the end could not be recorded: {why}"));
         }
         self.note(now.wall, "stopped");
         finish_log(&mut self.log, now)?;

@@ -5,8 +5,8 @@
 //! | `debug` | nothing: a line of output |
 //! | `info` | nothing: an attempt started, or ended as it should |
 //! | `notice` | know it: a note of the server, an attempt that was killed on request, the time of a retry |
-//! | `warning` | look when there is time: a failed attempt, an occurrence that was missed, skipped or cut off |
-//! | `error` | act: a run that failed for good, a dead letter, a start that is not possible, a fault of the server |
+//! | `warning` | look when there is time: an attempt that failed or could not start, an occurrence that was missed, skipped or cut off |
+//! | `error` | act: a run that failed for good, a dead letter, a fault of the server |
 //!
 //! A failed attempt is a warning whatever follows. If nothing follows, the planner's note of the run is the
 //! error: one for each run, in a pool at the planner.
@@ -63,7 +63,7 @@ impl Kind {
             Kind::Stdout | Kind::Stderr => Level::Debug,
             Kind::Start | Kind::End => Level::Info,
             Kind::Note => Level::Notice,
-            Kind::Refuse => Level::Error,
+            Kind::Refuse => Level::Warning,
         }
     }
 }

@@ -92,7 +92,7 @@ impl Server {
                     self.work.process_count() - left_count,
                     left_text(left_count)
                 );
-                self.say(now.wall, Level::Warning, &text);
+                self.note_at(now.wall, Level::Warning, &text);
                 let ended = match self.phase {
                     Phase::Running => self.work.ask_all_to_end_before_loss(now),
                     _ => self.work.ask_all_to_end(now),

@@ -100,7 +100,7 @@ impl Server {
         let was_held_back = self.reserve.release();
         self.work.keep_output(false);
         if was_held_back {
-            self.say(
+            self.note_at(
                 now.wall,
                 Level::Warning,
                 "the disk is full: new work is refused, and scheduled jobs go on with the reserve",
@@ -111,12 +111,12 @@ impl Server {
         if 0 < removed_count {
             let text =
                 format!("the disk is full: the oldest kept output was removed ({removed_count} files)");
-            self.say(now.wall, Level::Warning, &text);
+            self.note_at(now.wall, Level::Warning, &text);
             return true;
         }
         if !self.is_said_full {
             self.is_said_full = true;
-            self.say(
+            self.note_at(
                 now.wall,
                 Level::Error,
                 "the disk is full: nothing can be recorded, so nothing starts until there is room",
@@ -223,7 +223,7 @@ impl Server {
     /// The store is not to be trusted any more: what runs is killed, and nothing more is promised.
     fn stop_for(&mut self, error: StoreError) -> Error {
         let now = Moment::now();
-        self.say(now.wall, Level::Error, &format!("the store failed, and the server stops: {error}"));
+        self.note_at(now.wall, Level::Error, &format!("the store failed, and the server stops: {error}"));
         self.work.kill_processes_at_once(now);
         self.log.flush(now.wall);
         Error::Store(error)

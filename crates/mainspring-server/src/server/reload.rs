@@ -73,7 +73,7 @@ impl Server {
                 };
                 let text = format!("{} has problems, and {outcome}", file.path);
                 file.say_problems();
-                self.say(now.wall, Level::Warning, &text);
+                self.note_at(now.wall, Level::Warning, &text);
             }
         }
         notes.iter().for_each(|text| self.note(now.wall, text));
@@ -126,7 +126,7 @@ impl Server {
         };
         let text = format!("{path} {what}: {removed} of {before} {are} removed, and {back} within a day");
         file.notice = Some((text.clone(), told_until(now)));
-        self.say(now.wall, Level::Warning, &text);
+        self.note_at(now.wall, Level::Warning, &text);
     }
 
     /// Puts files into force that may be.
