@@ -20,7 +20,7 @@ use mainspring_action::body::{Body, HandlerBody};
 use mainspring_file::definition::Definition;
 use mainspring_file::job_source::JobSource;
 use mainspring_file::jobfile::written::group_table;
-use mainspring_job::{Action, Definitions, Group, Hooks, Job, JobName, Work, circle};
+use mainspring_job::{Action, Definitions, Group, Hooks, Job, JobName, MAX_BATCH_OPERATIONS, Work, circle};
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error as ServerError;
 use mainspring_server::takeover::take;
@@ -46,9 +46,6 @@ const USUAL_THREADS: usize = 8;
 
 /// The most threads: each has a stack, and a program with more has another design.
 const MAX_THREADS: usize = 1_024;
-
-/// The most that wait for a thread: as many as a batch of the store has.
-const MAX_AHEAD: usize = 1_024;
 
 /// How many futures run at a time, unless told: as many as the server's processes.
 const USUAL_FUTURES: usize = 1_000;
@@ -188,13 +185,13 @@ impl Builder {
     }
 
     /// How many runs are started here beyond the threads, and wait for one: none unless told, and at most
-    /// 1024.
+    /// [`MAX_BATCH_OPERATIONS`].
     ///
     /// A thread that is done takes the next at once, and asks no database for it. With short functions
     /// several times as many run in a second. What waits behind a long one waits even while another program
     /// is idle. Its timeout counts from when it begins.
     pub fn ahead(self, count: usize) -> Builder {
-        Builder { ahead: count.min(MAX_AHEAD), ..self }
+        Builder { ahead: count.min(MAX_BATCH_OPERATIONS), ..self }
     }
 
     /// Hands futures to the program's runtime, at most so many at a time as [`futures`](Self::futures) says.

@@ -56,6 +56,15 @@ impl PendingCommand {
             PendingCommand::Done(reply) => reply,
         })
     }
+
+    /// The same as a future.
+    pub(crate) async fn finish_async(self) -> Result<Reply, Error> {
+        answered(match self {
+            PendingCommand::AtLoop(promise) => promise.await?,
+            PendingCommand::AtOwner(begun) => begun.finish_async().await?,
+            PendingCommand::Done(reply) => reply,
+        })
+    }
 }
 
 /// What follows commands on the thread that gives them.
@@ -177,13 +186,7 @@ impl Client {
 
     /// The same as a future.
     pub(crate) async fn command_async(&self, command: Command) -> Result<Reply, Error> {
-        answered(match &self.target {
-            CommandTarget::Loop(caller) => caller.command(command).await?,
-            CommandTarget::Member(member) => member.command_async(command).await?,
-            CommandTarget::Simulation(simulation) => {
-                simulation.upgrade().ok_or(Error::Stopped)?.command(command)?
-            }
-        })
+        self.begin(command)?.finish_async().await
     }
 }
 

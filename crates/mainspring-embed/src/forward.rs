@@ -5,7 +5,7 @@
 //! ```
 //!
 //! A submission has a key, and is asked for again where it is not known whether that arrived. Any other
-//! command is asked for once.
+//! command is asked for once. At most a batch of the store is asked for at once; the rest waits here.
 //!
 //! Cost: none while nothing waits; then a question to the database each [`INTERVAL`], and one each time that
 //! the owner tells of replies.
@@ -17,7 +17,7 @@ use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::Duration;
 
 use mainspring_exec::clock::Moment;
-use mainspring_job::StoreError;
+use mainspring_job::{MAX_BATCH_OPERATIONS, StoreError};
 use mainspring_postgres::Inbox;
 use mainspring_server::server::program_calls::{Answer, CallRefusal};
 
@@ -29,9 +29,6 @@ const INTERVAL: Duration = Duration::from_millis(20);
 
 /// How long a reply is waited for: a takeover, and the start of the next owner.
 const PATIENCE: Duration = Duration::from_secs(30);
-
-/// How many commands are asked for at once: as many as a batch of the store has.
-const MAX_ASKED: usize = 1_024;
 
 struct Waiting {
     text: String,
@@ -48,7 +45,7 @@ pub(crate) fn forward(mut inbox: Inbox, actor: &str, commands: &Receiver<ToOwner
     loop {
         let next = match waiting.len() {
             0 => commands.recv().map_err(|_| TryRecvError::Disconnected),
-            1..MAX_ASKED => commands.try_recv(),
+            1..MAX_BATCH_OPERATIONS => commands.try_recv(),
             _ => Err(TryRecvError::Empty),
         };
         let mut next = match next {
@@ -68,7 +65,7 @@ pub(crate) fn forward(mut inbox: Inbox, actor: &str, commands: &Receiver<ToOwner
                 None => answer.give(Err(CallRefusal::Now("only the owner can do this".to_owned()))),
             }
             // What is beyond waits in the channel.
-            next = match waiting.len() < MAX_ASKED {
+            next = match waiting.len() < MAX_BATCH_OPERATIONS {
                 true => commands.try_recv().ok(),
                 false => None,
             };

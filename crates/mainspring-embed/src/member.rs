@@ -173,15 +173,6 @@ impl Member {
         self.inner.changed.notify_all();
     }
 
-    /// Has a command followed by the owner, until what it says is in the database.
-    pub(crate) async fn command_async(&self, command: Command) -> Result<Reply, Error> {
-        let OwnerCommand { member, command, promise } = self.begin(command)?;
-        match member.reply(&command, promise.await)? {
-            Some(reply) => Ok(reply),
-            None => Ok(command.first_reply(member.forward(command.command.clone()).await?)),
-        }
-    }
-
     /// Tells the owner of a command, and does not wait.
     pub(crate) fn begin(&self, command: Command) -> Result<OwnerCommand, Error> {
         let (command, is_keyed_here) = self.keyed(command);
@@ -242,6 +233,15 @@ impl OwnerCommand {
         match member.reply(&command, promise.wait())? {
             Some(reply) => Ok(reply),
             None => Ok(command.first_reply(member.forward(command.command.clone()).wait()?)),
+        }
+    }
+
+    /// The same as a future.
+    pub(crate) async fn finish_async(self) -> Result<Reply, Error> {
+        let OwnerCommand { member, command, promise } = self;
+        match member.reply(&command, promise.await)? {
+            Some(reply) => Ok(reply),
+            None => Ok(command.first_reply(member.forward(command.command.clone()).await?)),
         }
     }
 }

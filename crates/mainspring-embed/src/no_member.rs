@@ -18,6 +18,11 @@ impl OwnerCommand {
     pub(crate) fn finish(self) -> Result<Reply, Error> {
         match self {}
     }
+
+    #[expect(clippy::unused_async, reason = "with the feature there is something to wait for")]
+    pub(crate) async fn finish_async(self) -> Result<Reply, Error> {
+        match self {}
+    }
 }
 
 /// There is nothing to be a member of.
@@ -26,11 +31,6 @@ pub(crate) enum Member {}
 
 impl Member {
     pub(crate) fn begin(&self, _command: Command) -> Result<OwnerCommand, Error> {
-        match *self {}
-    }
-
-    #[expect(clippy::unused_async, reason = "with the feature there is something to wait for")]
-    pub(crate) async fn command_async(&self, _command: Command) -> Result<Reply, Error> {
         match *self {}
     }
 

@@ -11,16 +11,14 @@ use std::time::Duration;
 use jiff::Timestamp;
 use mainspring_action::body::{Body, HandlerBody};
 use mainspring_job::{
-    Command, Holder, JobName, OnceId, Policies, Refusal, Reply, RunState, Submission, Work,
+    Command, Holder, JobName, MAX_BATCH_OPERATIONS, OnceId, Policies, Refusal, Reply, RunState, Submission,
+    Work,
 };
 use serde::Serialize;
 
 use crate::client::{Client, name_of, strange};
 use crate::error::Error;
 use crate::handler::{Accepts, AnyPayload, Handler, HandlerName};
-
-/// How many submissions are on their way to the disk together: as many as a batch of the store has.
-const SHARED_COUNT_MAX: usize = 1_024;
 
 /// A submission that is being built, of a payload that `P` accepts.
 #[derive(Debug)]
@@ -84,7 +82,7 @@ impl Client {
     }
 
     /// Submits many, each for itself: one that is refused keeps no other back. The results are in the order
-    /// of what was given. They share the waits for the disk, a thousand at a time.
+    /// of what was given. They share the waits for the disk, a batch of the store at a time.
     pub fn submit_all<'c, P>(
         &self,
         many: impl IntoIterator<Item = Once<'c, P>>,
@@ -96,7 +94,7 @@ impl Client {
                 let submission = once.submission()?;
                 Ok((self.begin(Command::Submit(submission.clone()))?, submission))
             };
-            let begun: Vec<Result<_, Error>> = many.by_ref().take(SHARED_COUNT_MAX).map(begin).collect();
+            let begun: Vec<Result<_, Error>> = many.by_ref().take(MAX_BATCH_OPERATIONS).map(begin).collect();
             results.extend(begun.into_iter().map(|begun| {
                 let (begun, submission) = begun?;
                 submitted(begun.finish(), &submission)

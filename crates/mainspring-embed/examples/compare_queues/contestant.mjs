@@ -4,8 +4,8 @@ import { Logger, makeWorkerUtils, run } from "graphile-worker";
 import pg from "pg";
 import PgBoss from "pg-boss";
 
-const BULK = 1000;
-const SUBMITTERS = 8;
+const BULK = Number(process.env.BULK);
+const SUBMITTERS = Number(process.env.SUBMITTERS);
 
 /** How each is opened: what submits one, what submits many, and what counts those that have not ended. */
 const QUEUES = {

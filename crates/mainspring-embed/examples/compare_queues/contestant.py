@@ -1,13 +1,14 @@
 """procrastinate, measured as main.rs says: `python contestant.py procrastinate URL MODE COUNT`."""
 
 import asyncio
+import os
 import sys
 import time
 
 import procrastinate
 
-BULK = 1000
-SUBMITTERS = 8
+BULK = int(os.environ["BULK"])
+SUBMITTERS = int(os.environ["SUBMITTERS"])
 
 _, url, mode, count_text = sys.argv[1:]
 count = int(count_text)

@@ -40,7 +40,7 @@ const LATENCY_JOBS: usize = 200;
 
 const ROUNDS: usize = 3;
 
-/// How many a submission in bulk has, and how many callers submit one by one: the rivals have the same.
+/// How many a submission in bulk has, and how many callers submit one by one. The rivals are told.
 const BULK: usize = 1_000;
 const SUBMITTERS: usize = 8;
 
@@ -158,6 +158,7 @@ fn measured(
         }
     };
     process.args([name, &address(database), mode, &count.to_string()]).current_dir(folder);
+    process.env("BULK", BULK.to_string()).env("SUBMITTERS", SUBMITTERS.to_string());
     let output = process.output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     let figures: Result<Vec<f64>, _> = text.split_whitespace().map(str::parse).collect();

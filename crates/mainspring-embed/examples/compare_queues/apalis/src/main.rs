@@ -8,9 +8,6 @@ use apalis::prelude::*;
 use apalis_postgres::{Config, PgPool, PostgresStorage};
 use tokio::sync::Notify;
 
-const BULK: usize = 1_000;
-const SUBMITTERS: usize = 8;
-
 #[derive(Clone, Default)]
 struct Runs {
     count: Arc<AtomicUsize>,
@@ -28,13 +25,16 @@ async fn main() {
     let arguments: Vec<String> = std::env::args().skip(2).collect();
     let [url, mode, count] = arguments.as_slice() else { panic!("NAME URL MODE COUNT") };
     let count: usize = count.parse().unwrap();
+    let number = |name| std::env::var(name).unwrap().parse::<usize>().unwrap();
+    let (bulk, submitters) = (number("BULK"), number("SUBMITTERS"));
     let options = sqlx::postgres::PgPoolOptions::new().max_connections(20);
     let pool: PgPool = options.connect(url).await.unwrap();
     PostgresStorage::setup(&pool).await.unwrap();
-    let config = Config::default().queue("empty").batch_size(BULK);
+    let config = Config::default().queue("empty").batch_size(bulk);
     let backend = PostgresStorage::new(&pool).with_config(config).with_pubsub();
     let runs = Runs::default();
-    let worker = WorkerBuilder::new("worker").backend(backend.clone()).data(runs.clone()).concurrency(25).build(empty);
+    let worker =
+        WorkerBuilder::new("worker").backend(backend.clone()).data(runs.clone()).concurrency(25).build(empty);
     tokio::spawn(worker.run());
     let began = Instant::now();
     if mode == "latency" {
@@ -50,14 +50,14 @@ async fn main() {
         return;
     }
     if mode == "bulk" {
-        for first in (0..count).step_by(BULK) {
-            backend.clone().push_bulk((first..(first + BULK).min(count)).collect()).await.unwrap();
+        for first in (0..count).step_by(bulk) {
+            backend.clone().push_bulk((first..(first + bulk).min(count)).collect()).await.unwrap();
         }
     } else {
-        let submitters = (0..SUBMITTERS).map(|first| {
+        let submitters = (0..submitters).map(|first| {
             let mut backend = backend.clone();
             tokio::spawn(async move {
-                for number in (first..count).step_by(SUBMITTERS) {
+                for number in (first..count).step_by(submitters) {
                     backend.push(number).await.unwrap();
                 }
             })
