@@ -59,6 +59,8 @@ pub struct PingService {
     pub success: PingForm,
     /// For a failure; `None` if it has no such ping.
     pub failure: Option<PingForm>,
+    /// What stands for `{code}` where a run has no exit code; empty where no form has a code.
+    pub no_code: &'static str,
     /// Its document.
     pub source: &'static str,
 }
@@ -73,6 +75,7 @@ pub const SERVICES: &[PingService] = &[
         start: Some(PingForm { path: "/start", query: "rid={rid}" }),
         success: PingForm { path: "", query: "rid={rid}" },
         failure: Some(PingForm { path: "/{code}", query: "rid={rid}" }),
+        no_code: "fail",
         source: "https://healthchecks.io/docs/http_api/",
     },
     PingService {
@@ -83,6 +86,7 @@ pub const SERVICES: &[PingService] = &[
         start: Some(PingForm { path: "", query: "state=run&series={rid}" }),
         success: PingForm { path: "", query: "state=complete&series={rid}" },
         failure: Some(PingForm { path: "", query: "state=fail&series={rid}&message={reason}" }),
+        no_code: "",
         source: "https://cronitor.io/docs/telemetry-api",
     },
     PingService {
@@ -93,6 +97,7 @@ pub const SERVICES: &[PingService] = &[
         start: None,
         success: PingForm { path: "", query: "status=up&msg=OK" },
         failure: Some(PingForm { path: "", query: "status=down&msg={reason}" }),
+        no_code: "",
         source: "https://github.com/louislam/uptime-kuma/wiki",
     },
     PingService {
@@ -103,6 +108,7 @@ pub const SERVICES: &[PingService] = &[
         start: None,
         success: PingForm { path: "", query: "s=0" },
         failure: Some(PingForm { path: "", query: "s={code}&m={reason}" }),
+        no_code: "1",
         source: "https://deadmanssnitch.com/docs",
     },
     PingService {
@@ -113,6 +119,7 @@ pub const SERVICES: &[PingService] = &[
         start: None,
         success: PingForm { path: "", query: "" },
         failure: None,
+        no_code: "",
         source: "",
     },
 ];
@@ -153,8 +160,7 @@ impl PingTarget {
         };
         let code = match event {
             PingEvent::Failure(Some(code @ 1..=255)) => code.to_string(),
-            _ if service.name == "healthchecks" => "fail".to_owned(),
-            _ => "1".to_owned(),
+            _ => service.no_code.to_owned(),
         };
         let reason: String = facts.reason.chars().take(MAX_URL_REASON_CHARACTERS).collect();
         let filled = |form: &str| {

@@ -10,8 +10,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::tz::TimeZone;
-use mainspring_file::crontab::Format;
 use mainspring_file::loaded_file::Reader as FileReader;
 use mainspring_host::accounts::Account;
 use mainspring_host::accounts::users::Users;
@@ -110,14 +108,7 @@ fn serving(
     listener: Listener,
 ) -> Result<Serving, Error> {
     let users = Users::new(Account::ourselves().map_err(setup("our own account"))?);
-    let reader = FileReader {
-        format: Format::User,
-        zone: TimeZone::UTC,
-        users,
-        notify: Vec::new(),
-        page: None,
-        cron: None,
-    };
+    let reader = FileReader::new(users);
     Ok(Serving {
         data,
         files: Vec::new(),

@@ -118,27 +118,13 @@ impl<K: PartialEq> Deliveries<K> {
         })
     }
 
-    /// Sends a webhook; its end is told by a later [`turn`](Self::turn).
+    /// Sends a webhook, after all of the same sequence that are under way; its end is told by a later
+    /// [`turn`](Self::turn).
     ///
     /// # Errors
     ///
     /// See [`NotSent`]; the run is over then.
     pub fn start(
-        &mut self,
-        spec: &Arc<WebhookSpec>,
-        values: Values,
-        key: K,
-        now: Moment,
-    ) -> Result<(), NotSent> {
-        self.start_after(None, spec, values, key, now)
-    }
-
-    /// The same after all that were started in this sequence and are under way.
-    ///
-    /// # Errors
-    ///
-    /// As [`start`](Self::start).
-    pub fn start_after(
         &mut self,
         sequence: Option<String>,
         spec: &Arc<WebhookSpec>,

@@ -305,7 +305,7 @@ fn deliveries_report_into_the_loop() {
         SecretVariable { name: "TOKEN".into(), path: file("loop", "hunter22"), form: SecretForm::Content };
     let spec = Arc::new(WebhookSpec { secrets: vec![token], ..WebhookSpec::new(template(&url)) });
     let (mut deliveries, mut heard) = (Deliveries::new().unwrap(), RunRecorder::default());
-    deliveries.start(&spec, values(), 5, Moment::now()).unwrap();
+    deliveries.start(None, &spec, values(), 5, Moment::now()).unwrap();
     turn_until_idle(&mut deliveries, &mut heard);
     assert_eq!(heard.lines, ["5 one", "5 two ***"]);
     assert_eq!((heard.ends[0].0, heard.ends[0].1.is_success), (5, true));
@@ -319,10 +319,10 @@ fn a_delivery_that_is_killed_ends_at_once_and_keeps_its_place() {
     let spec = Arc::new(WebhookSpec { timeout: BOUND, ..WebhookSpec::new(template(&url)) });
     let (mut deliveries, mut heard) = (Deliveries::new().unwrap(), RunRecorder::default());
     for key in 0..MAX_DELIVERIES as u32 {
-        deliveries.start(&spec, values(), key, Moment::now()).unwrap();
+        deliveries.start(None, &spec, values(), key, Moment::now()).unwrap();
     }
     assert!(matches!(
-        deliveries.start(&spec, values(), 99, Moment::now()),
+        deliveries.start(None, &spec, values(), 99, Moment::now()),
         Err(NotSent::Full(MAX_DELIVERIES))
     ));
     assert!(deliveries.kill(&3, Moment::now(), &mut heard));

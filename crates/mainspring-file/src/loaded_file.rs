@@ -66,6 +66,12 @@ pub struct Reader {
 }
 
 impl Reader {
+    /// One of users' files in UTC, with nothing by default.
+    pub fn new(users: Users) -> Reader {
+        let (format, zone, notify) = (Format::User, TimeZone::UTC, Vec::new());
+        Reader { format, zone, users, notify, page: None, cron: None }
+    }
+
     /// Reads the file called `name`, judges who may have written it, and looks up the users that it names.
     ///
     /// # Errors

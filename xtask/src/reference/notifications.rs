@@ -94,19 +94,19 @@ pub(super) fn text(sources: &[Source]) -> String {
     }
     text.push_str(
         "\n### Pings\nThe service of a `ping_url` is known by its host or its path, and said of another by a prefix, as in \
-         `cronitor:https://..`. `{rid}` is a UUID of the run, `{code}` the exit code, or `fail` (healthchecks) or 1 without one. \
+         `cronitor:https://..`. `{rid}` is a UUID of the run, `{code}` its exit code, or the word in the table without one. \
          A POST has the end of the output as its body. A start is pinged once for all attempts of a run and is not tried again, \
          an end after the last attempt; the end waits for the start that is under way on the same server. A run that is \
-         cancelled has no end.\n\n| service | hosts | path | method | start | success | failure | source |\n|---|---|---|---|---|---|---|---|\n",
+         cancelled has no end.\n\n| service | hosts | path | method | start | success | failure | without a code | source |\n|---|---|---|---|---|---|---|---|---|\n",
     );
     for row in rows(sources, "ping.rs", "SERVICES") {
         let (name, hosts) = (row.text("name"), row.texts("hosts"));
         let (path, method) = (row.text("path"), row.text("method"));
         let [start, success, failure] = ["start", "success", "failure"].map(|name| row.form(name));
-        let link = row.link();
+        let (no_code, link) = (row.text("no_code"), row.link());
         let _ = writeln!(
             text,
-            "| `{name}` | {hosts} | {path} | {method} | {start} | {success} | {failure} | {link} |"
+            "| `{name}` | {hosts} | {path} | {method} | {start} | {success} | {failure} | {no_code} | {link} |"
         );
     }
     text

@@ -132,7 +132,7 @@ impl Execution for Commands {
             }
             Body::Webhook(body) => {
                 let spec = Arc::new(webhook_specs::webhook(&body, policies).map_err(StartFailure::ever)?);
-                let sent = self.deliveries.start_after(sequence, &spec, values, attempted, now);
+                let sent = self.deliveries.start(sequence, &spec, values, attempted, now);
                 sent.map_err(|error| StartFailure::for_reason(error.is_shortage(), &error))?;
                 return Ok(StartOutcome::As("webhook".to_owned()));
             }

@@ -340,9 +340,7 @@ mod tests {
 
     use super::*;
     use crate::scratch;
-    use jiff::tz::TimeZone;
     use mainspring_file::budget::MAX_FOLDER_BYTES;
-    use mainspring_file::crontab::Format;
     use mainspring_host::accounts::Account;
     use mainspring_host::accounts::users::Users;
 
@@ -354,14 +352,7 @@ mod tests {
             fs::write(folder.join(name), "@daily true\n").unwrap();
         }
         let users = Users::new(Account::ourselves().unwrap());
-        let reader = Reader {
-            format: Format::User,
-            zone: TimeZone::UTC,
-            users,
-            notify: Vec::new(),
-            page: None,
-            cron: None,
-        };
+        let reader = Reader::new(users);
         let mut files = Files::new(&[folder.to_str().unwrap().to_owned()], reader);
         let take = |files: &mut Files, index| {
             let taken = files.take(&[index], &InForce::nothing(), Occasion::Asked, Moment::now());

@@ -158,7 +158,6 @@ mod tests {
     use super::super::served_file::Occasion;
     use super::*;
     use crate::scratch;
-    use jiff::tz::TimeZone;
     use mainspring_exec::clock::Moment;
     use mainspring_file::loaded_file::Reader;
     use mainspring_host::accounts::Account;
@@ -215,14 +214,7 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("a"), "").unwrap();
         let users = Users::new(Account::ourselves().unwrap());
-        let reader = Reader {
-            format: Format::User,
-            zone: TimeZone::UTC,
-            users,
-            notify: Vec::new(),
-            page: None,
-            cron: None,
-        };
+        let reader = Reader::new(users);
         let mut files = Files::new(&[folder.to_str().unwrap().to_owned()], reader);
         let begin = Moment::now();
         let at = |seconds: u64| Moment {
