@@ -18,7 +18,7 @@
 
 use std::collections::HashMap;
 
-use mainspring_job::{Cause, JobName, OnceId, Operation, Run, RunKey};
+use mainspring_job::{JobName, OnceId, Operation, Run, RunKey};
 
 /// The kinds, in the order in which a round does them: that of a life, so that many lives fit into one round.
 /// A submission is new where nothing can be in its place, and a run is fired where only its own job can be:
@@ -225,8 +225,8 @@ fn things(operation: &Operation) -> ([Option<Thing<'_>>; 4], Option<&JobName>) {
         }
         Operation::Fire { id, run: fired } => {
             let (job, (nominal, series)) = (&fired.key.job, run(&fired.key));
-            // A job with a name of its own becomes a run of that name.
-            let name = (fired.cause == Cause::Once).then_some(Thing::Name(job));
+            // A job with a name of its own becomes a run of that name, whatever the cause that it is given.
+            let name = (!id.is_name(job)).then_some(Thing::Name(job));
             ([Some(Thing::Once(*id)), Some(Thing::Run(job, nominal, series)), name, None], Some(job))
         }
         Operation::Plan(Run { key, .. })
@@ -254,7 +254,7 @@ fn things(operation: &Operation) -> ([Option<Thing<'_>>; 4], Option<&JobName>) {
 #[cfg(test)]
 mod tests {
     use mainspring_job::jiff::Timestamp;
-    use mainspring_job::{Action, Mark, Once, Run, RunState, Work};
+    use mainspring_job::{Action, Cause, Mark, Once, Run, RunState, Work};
 
     use super::*;
 
