@@ -183,19 +183,27 @@ impl Membership {
         loop {
             match self.link.orders.try_recv() {
                 Ok(WorkerOrder::Report(reports)) => self.add(reports),
+                Ok(WorkerOrder::Ahead(ahead)) => {
+                    self.member.state.ahead = ahead;
+                    self.tell_at_once();
+                }
                 Ok(WorkerOrder::Leave) => {
                     self.leaves = Some(Moment::now());
                     self.member.state.is_leaving = true;
-                    // It is told at once.
-                    if let Some(life) = &mut self.life {
-                        life.renewed = Duration::ZERO;
-                    }
+                    self.tell_at_once();
                 }
                 Ok(WorkerOrder::Empty) if self.leaves.is_some() => self.is_empty = true,
                 Ok(WorkerOrder::Empty) => self.waits_for_end = false,
                 Err(TryRecvError::Empty) => return true,
                 Err(TryRecvError::Disconnected) => return self.leaves.is_some() && self.life.is_some(),
             }
+        }
+    }
+
+    /// The next turn tells how the worker is now.
+    fn tell_at_once(&mut self) {
+        if let Some(life) = &mut self.life {
+            life.renewed = Duration::ZERO;
         }
     }
 

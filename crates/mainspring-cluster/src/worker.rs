@@ -86,7 +86,12 @@ impl RunningWorker {
         let setup = |source: io::Error| Error::Setup { what: "a thread for the worker", source };
         let WorkerConfig { server, name, host, address, labels, outputs, log, style, lasts } = config;
         let labels = execution.labels().into_iter().chain(labels).collect();
-        let state = MemberState { labels, capacity: execution.capacity(), is_leaving: false };
+        let state = MemberState {
+            labels,
+            capacity: execution.capacity(),
+            ahead: execution.ahead(),
+            is_leaving: false,
+        };
         let log = Log::new(log).in_style(style).of_worker(&name);
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let member = Member { server, name, host, address, version, state };

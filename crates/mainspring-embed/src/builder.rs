@@ -108,7 +108,7 @@ impl Builder {
             groups: Vec::new(),
             wrong: None,
             thread_max: USUAL_THREADS,
-            ahead: 0,
+            ahead: MAX_BATCH_OPERATIONS,
             future_max: USUAL_FUTURES,
             spawner: None,
             log: None,
@@ -184,12 +184,13 @@ impl Builder {
         Builder { thread_max: count.clamp(1, MAX_THREADS), ..self }
     }
 
-    /// How many runs are started here beyond the threads, and wait for one: none unless told, and at most
-    /// [`MAX_BATCH_OPERATIONS`].
+    /// How many runs are started here before a thread is free for them: as many as ended within the last
+    /// quarter of a second, and at most this. [`MAX_BATCH_OPERATIONS`] unless told; 0 for none.
     ///
     /// A thread that is done takes the next at once, and asks no database for it. With short functions
-    /// several times as many run in a second. What waits behind a long one waits even while another program
-    /// is idle. Its timeout counts from when it begins.
+    /// several times as many run in a second. Only runs are started so that are tried again when the program
+    /// dies, see [`Options::retry_abandoned`](crate::Options::retry_abandoned). One that has waited for a
+    /// second is given back, and is another attempt when it begins. A timeout counts from when it begins.
     pub fn ahead(self, count: usize) -> Builder {
         Builder { ahead: count.min(MAX_BATCH_OPERATIONS), ..self }
     }

@@ -6,6 +6,10 @@
 //!                                                         └─ grace over: a future is dropped, a function is left to itself
 //! ```
 //!
+//! A function may wait for a thread, as more are started than there are threads while they are short. When
+//! one has waited for [`GIVE_BACK_WAIT`], those that were started ahead are given back, as is all that waits
+//! when the program ends. Then another program may have them.
+//!
 //! What a handler returns counts, also after it was told to stop. A function that does not return within its
 //! grace is recorded as a failure for good: its thread still runs, so another attempt would run beside it. A
 //! future is dropped at its next await; only one that awaits nothing is left to itself.
@@ -14,7 +18,7 @@
 //!
 //! Does not decide anything about retries, and knows no store.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
@@ -32,6 +36,7 @@ use mainspring_exec::waits::{ArmedWait, Waits};
 use mainspring_job::{Action, Failure, Outcome, Start, WorkerLabel};
 use mainspring_server::server::execution::{AttemptKey, Execution, StartFailure, StartOutcome, left_until};
 
+use crate::ahead::StartsAhead;
 use crate::catalogue::Catalogue;
 use crate::client::Client;
 use crate::future::{GuardedRun, Spawner};
@@ -44,6 +49,10 @@ const MAX_LEFT: usize = 64;
 
 /// How long a future that is to be dropped may take to its next await.
 const DROP_WAIT: Duration = Duration::from_secs(1);
+
+/// How long a function may wait for a thread: longer than any is meant to, which is a
+/// [`WINDOW`](crate::ahead::WINDOW), and not so long that a person who looks notices it.
+const GIVE_BACK_WAIT: Duration = Duration::from_secs(1);
 
 /// How far an attempt is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +81,10 @@ pub(crate) struct Handlers {
     catalogue: Arc<Catalogue>,
     registry: Registry,
     capacity: usize,
+    ahead: StartsAhead,
+    /// Functions in the order of their starts, and since when each waits. Those that have begun are taken out
+    /// when they are the first.
+    waiting: VecDeque<(u64, Instant)>,
     pool: Pool,
     spawner: Option<Spawner>,
     client: Client,
@@ -90,12 +103,12 @@ pub(crate) struct Handlers {
 }
 
 impl Handlers {
-    /// At most so many functions at a time, and so many that wait for their threads, and so many futures
-    /// beside them if there is a spawner.
+    /// At most so many functions at a time, and so many that wait for their threads while they are short, and
+    /// so many futures beside them if there is a spawner.
     pub(crate) fn new(
         registry: Registry,
         thread_max: usize,
-        ahead: usize,
+        ahead_max: usize,
         futures: Option<(Spawner, usize)>,
         client: Client,
     ) -> io::Result<Handlers> {
@@ -105,7 +118,9 @@ impl Handlers {
         Ok(Handlers {
             catalogue: Arc::clone(client.catalogue()),
             registry,
-            capacity: thread_max + ahead + future_max,
+            capacity: thread_max + future_max,
+            ahead: StartsAhead::new(thread_max, ahead_max),
+            waiting: VecDeque::new(),
             pool: Pool::of_at_most(thread_max),
             spawner: futures.map(|(spawner, _)| spawner),
             client,
@@ -151,12 +166,45 @@ impl Handlers {
     /// Tells an attempt to stop, once, and gives it its grace from now on if it has one.
     fn tell_to_stop(&mut self, number: u64, cause: KillCause, now: Moment) {
         let Some(under_way) = self.under_way.get_mut(&number) else { return };
-        if under_way.phase == Phase::Running {
+        if under_way.phase == Phase::Running && !under_way.run.is_back() {
             under_way.phase = Phase::Told(cause);
             under_way.run.stop().tell();
+            if under_way.run.take_back() {
+                return self.teller(number)(Outcome::Killed);
+            }
             let grace = under_way.grace;
             self.arm(number, Some(grace), now);
         }
+    }
+
+    /// Gives a function back that has not begun. Returns whether that is so.
+    fn give_back(&mut self, number: u64) -> bool {
+        let is_back = self.under_way.get(&number).is_some_and(|under_way| under_way.run.take_back());
+        if is_back {
+            self.teller(number)(Outcome::Returned);
+        }
+        is_back
+    }
+
+    /// Gives back what was started ahead, if one has waited for too long: the threads are held by what takes
+    /// its time.
+    fn give_back_if_stuck(&mut self, now: Moment) {
+        let waits = |number: &u64| self.under_way.get(number).is_some_and(|it| it.run.is_waiting());
+        while self.waiting.front().is_some_and(|(number, _)| !waits(number)) {
+            self.waiting.pop_front();
+        }
+        let Some((_, since)) = self.waiting.front() else { return };
+        if now.monotonic.saturating_duration_since(*since) < GIVE_BACK_WAIT {
+            return;
+        }
+        // What has a place by the planner's count, as those of futures count too, waits on: it would be
+        // placed here again.
+        let excess = self.under_way.len().saturating_sub(self.capacity);
+        let waiting = std::mem::take(&mut self.waiting);
+        for (number, _) in waiting.into_iter().rev().take(excess) {
+            self.give_back(number);
+        }
+        self.ahead.stop();
     }
 
     /// A timeout or a grace is over.
@@ -219,6 +267,9 @@ impl Handlers {
             return self.pool.regain_one();
         }
         let Some(under_way) = self.forget(number, now) else { return };
+        if !under_way.is_future && outcome != Outcome::Returned {
+            self.ahead.end_one(now.monotonic);
+        }
         let cause = match under_way.phase {
             Phase::Running => None,
             Phase::Told(cause) | Phase::Dropping(cause) => Some(cause),
@@ -246,6 +297,10 @@ impl Execution for Handlers {
 
     fn capacity(&self) -> usize {
         self.capacity
+    }
+
+    fn ahead(&self) -> usize {
+        self.ahead.count()
     }
 
     fn waits_for_starts(&self) -> bool {
@@ -290,14 +345,16 @@ impl Execution for Handlers {
                 let (handler, run) = (Arc::clone(&handler), run.clone());
                 let task = move || {
                     let Handler::Function(function) = &*handler else { return };
-                    run.begin(Moment::now());
-                    tell(call(function, &run, &body));
+                    if run.begin(Moment::now()) {
+                        tell(call(function, &run, &body));
+                    }
                 };
                 self.give(began, now, Box::new(task))?;
+                self.waiting.push_back((number, began.monotonic));
                 false
             }
             (Handler::Future(_), Some(spawner)) => {
-                run.begin(began);
+                let _ = run.begin(began);
                 let future = made(Arc::clone(&handler), run.clone(), body);
                 let future = Box::pin(GuardedRun::new(run.clone(), future, tell));
                 if began == now {
@@ -341,6 +398,8 @@ impl Execution for Handlers {
         while let Some(number) = self.waits.due(now) {
             self.elapse(number, now, reports);
         }
+        self.ahead.turn(now.monotonic);
+        self.give_back_if_stuck(now);
     }
 
     fn ask_to_end(&mut self, attempted: &AttemptKey, now: Moment) -> bool {
@@ -354,6 +413,10 @@ impl Execution for Handlers {
     fn ask_all_to_end(&mut self, now: Moment) {
         let running = self.under_way.iter().filter(|(_, under_way)| under_way.phase == Phase::Running);
         let numbers: Vec<u64> = running.map(|(number, _)| *number).collect();
+        // First, as the end of a function gives its thread to what waits.
+        for number in &numbers {
+            self.give_back(*number);
+        }
         for number in numbers {
             self.tell_to_stop(number, KillCause::Asked, now);
             self.arm(number, None, now);
@@ -391,7 +454,11 @@ impl Execution for Handlers {
     }
 
     fn wait(&self, now: Moment) -> Option<Duration> {
-        self.waits.wait(now)
+        let stuck = self
+            .waiting
+            .front()
+            .map(|(_, since)| GIVE_BACK_WAIT.saturating_sub(now.monotonic.saturating_duration_since(*since)));
+        [self.waits.wait(now), self.ahead.wait(now.monotonic), stuck].into_iter().flatten().min()
     }
 
     fn watch<'a>(&'a self, readable: &mut Vec<BorrowedFd<'a>>, _writable: &mut Vec<BorrowedFd<'a>>) {

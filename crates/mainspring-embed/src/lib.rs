@@ -58,6 +58,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_debug_implementations)]
 
+mod ahead;
 mod builder;
 mod catalogue;
 mod client;

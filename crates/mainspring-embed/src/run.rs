@@ -43,8 +43,8 @@ struct Inner {
     timeout: Option<Duration>,
     /// When it is to begin,
     planned: Timestamp,
-    /// and when it has: a function may have waited for a thread.
-    began: OnceLock<Moment>,
+    /// and when it has: a function may have waited for a thread. `None` inside: it never will here.
+    began: OnceLock<Option<Moment>>,
     client: Client,
     line_sender: Option<LineSender>,
     stop: Stop,
@@ -86,14 +86,34 @@ impl Run {
         }
     }
 
-    /// Its handler begins now: its timeout counts from here.
-    pub(crate) fn begin(&self, now: Moment) {
-        let _ = self.inner.began.set(now);
+    /// Its handler begins now: its timeout counts from here. Returns whether it may.
+    #[must_use]
+    pub(crate) fn begin(&self, now: Moment) -> bool {
+        self.inner.began.set(Some(now)).is_ok()
+    }
+
+    /// Its handler is not to begin any more. Returns whether it had not.
+    pub(crate) fn take_back(&self) -> bool {
+        self.inner.began.set(None).is_ok()
+    }
+
+    /// Whether its handler has not begun, and still may.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.inner.began.get().is_none()
+    }
+
+    /// Whether its handler is not to begin any more.
+    pub(crate) fn is_back(&self) -> bool {
+        self.inner.began.get().is_some_and(Option::is_none)
+    }
+
+    fn began(&self) -> Option<Moment> {
+        self.inner.began.get().copied().flatten()
     }
 
     /// For how long its handler has run.
     pub(crate) fn elapsed(&self, now: Moment) -> Duration {
-        self.inner.began.get().map_or(Duration::ZERO, |began| now.since(*began))
+        self.began().map_or(Duration::ZERO, |began| now.since(began))
     }
 
     /// How much of its timeout is left: all of it before the handler begins.
@@ -146,7 +166,7 @@ impl Run {
 
     /// When the timeout of this attempt is over, by the wall clock. `None`: it has no timeout.
     pub fn deadline(&self) -> Option<Timestamp> {
-        let began = self.inner.began.get().map_or(self.inner.planned, |began| began.wall);
+        let began = self.began().map_or(self.inner.planned, |began| began.wall);
         began.checked_add(self.inner.timeout?).ok()
     }
 

@@ -285,7 +285,9 @@ fn what_waits_for_a_thread_has_its_whole_timeout_when_it_begins() {
     let jobs = Jobs::open(folder("whole-timeout"))
         .unwrap()
         .threads(1)
-        .ahead(1)
+        // Its place is taken by a function, which waits then.
+        .async_handler("future", |_: Run, (): ()| async { Done::Ok(()) })
+        .spawner(|_| unreachable!("none is submitted"))
         .handler("long", move |_: &Run, (): ()| held.lock().unwrap().recv())
         .handler(Options::new("short").timeout(TIMEOUT), move |run: &Run, (): ()| {
             sender.send((run.is_stopping(), run.deadline().unwrap())).map_err(HandlerError::because)
@@ -302,6 +304,38 @@ fn what_waits_for_a_thread_has_its_whole_timeout_when_it_begins() {
     assert!(!is_stopping);
     assert!(released.checked_add(TIMEOUT).unwrap() <= deadline, "it counts from when the handler begins");
     assert_eq!(ended(&jobs, &short).state, RunState::Succeeded);
+}
+
+#[test]
+fn what_has_not_begun_when_the_program_ends_is_given_back() {
+    let place = folder("given-back");
+    let (sender, receiver) = channel();
+    let open = || {
+        let sender = sender.clone();
+        Jobs::open(&place)
+            .unwrap()
+            .threads(1)
+            .handler("long", |run: &Run, (): ()| run.wait_for_stop(LONG).then_some(()).ok_or("not told"))
+            .handler("short", move |run: &Run, (): ()| {
+                sender.send(run.attempt()).map_err(HandlerError::because)
+            })
+            .async_handler("future", |_: Run, (): ()| async { Done::Ok(()) })
+            .spawner(|_| unreachable!("none is submitted"))
+    };
+    let jobs = open().start().unwrap();
+    let long = jobs.once("long").submit().unwrap();
+    wait_until(long.job(), &jobs, |record| record.state == RunState::Running);
+    let short = jobs.once("short").submit().unwrap();
+    wait_until(short.job(), &jobs, |record| record.state == RunState::Running);
+    jobs.shutdown(LONG).unwrap();
+    drop(jobs);
+    assert!(receiver.try_recv().is_err(), "the one thread was held");
+    let jobs = open().start().unwrap();
+    assert_eq!(heard(&receiver), 2, "its first attempt is on record, and ran nothing");
+    let record = ended(&jobs, &short);
+    assert_eq!((record.state, record.forgiven), (RunState::Succeeded, 1), "no policy has it tried again");
+    assert_eq!(ended(&jobs, &long).state, RunState::Succeeded);
+    jobs.shutdown(LONG).unwrap();
 }
 
 #[test]

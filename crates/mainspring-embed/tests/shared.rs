@@ -48,6 +48,8 @@ fn main() {
     commands_work_where_the_jobs_are_not_owned(&database);
     a_takeover_has_a_greater_fence_and_goes_on_without_its_page(&database);
     assert!(database.psql("mainspring", "DROP SCHEMA mainspring CASCADE").status.success());
+    a_program_that_is_stuck_keeps_nothing_from_another(&database);
+    assert!(database.psql("mainspring", "DROP SCHEMA mainspring CASCADE").status.success());
     what_is_acknowledged_is_done_though_programs_are_killed(&database);
 }
 
@@ -268,6 +270,52 @@ fn a_takeover_has_a_greater_fence_and_goes_on_without_its_page(database: &Databa
     let fences = fences.lock().unwrap();
     assert!(fences[0] < fences[1] && fences[1] < fences[2], "{fences:?}");
     let _ = fs::remove_dir_all(&folder);
+}
+
+/// Short runs make a program have more started ahead. Then one takes its only thread, and what waits behind
+/// it runs at another.
+fn a_program_that_is_stuck_keeps_nothing_from_another(database: &Database) {
+    const COUNT: usize = 400;
+    const LONG_ONE: usize = COUNT / 2;
+    let folder = folder("stuck");
+    let (release, held) = channel::<()>();
+    let held = Arc::new(Mutex::new(held));
+    let (sender, receiver) = channel();
+    let connect = |name: &'static str| {
+        let (sender, held) = (sender.clone(), Arc::clone(&held));
+        Jobs::connect(&database.url())
+            .unwrap()
+            .folder(folder.join(name))
+            .threads(1)
+            .handler(Options::new("work").retry(3).retry_abandoned(), move |_: &Run, number: usize| {
+                sender.send((number, name)).unwrap();
+                if number == LONG_ONE {
+                    let _ = held.lock().unwrap().recv();
+                }
+                Ok::<(), Error>(())
+            })
+            .start()
+            .unwrap()
+    };
+    let first = connect("first");
+    let submitted = first.submit_all((0..COUNT).map(|number| first.once("work").payload(&number)));
+    submitted.into_iter().for_each(|submitted| assert!(submitted.unwrap().is_new));
+    let mut begun = BTreeMap::new();
+    while !begun.contains_key(&LONG_ONE) {
+        let (number, name) = receiver.recv_timeout(LONG).unwrap();
+        assert!(begun.insert(number, name).is_none(), "each once");
+    }
+    let second = connect("second");
+    while begun.len() < COUNT {
+        let (number, name) = receiver.recv_timeout(LONG).unwrap();
+        assert!(begun.insert(number, name).is_none(), "each once");
+    }
+    assert!(begun.values().any(|name| *name == "second"), "the other had nothing to do");
+    release.send(()).unwrap();
+    let have_ended = || first.runs(COUNT).unwrap().iter().all(|run| run.state == RunState::Succeeded);
+    wait_until(have_ended);
+    second.shutdown(LONG).unwrap();
+    first.shutdown(LONG).unwrap();
 }
 
 fn folder(name: &str) -> PathBuf {

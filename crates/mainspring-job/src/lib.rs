@@ -181,7 +181,7 @@ pub use refusal::{Refusal, RefusalKind};
 #[doc(inline)]
 pub use run::{Attempt, Cause, KeyError, Run, RunKey};
 #[doc(inline)]
-pub use state::RunState;
+pub use state::{Forgiveness, RunState};
 #[cfg(feature = "contract")]
 #[doc(inline)]
 pub use store::contract;

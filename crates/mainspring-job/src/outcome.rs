@@ -10,6 +10,7 @@
 //! | anything else | `failed: connection reset` |
 //! | its time was over and it was killed | `timed out` |
 //! | the planner asked for its end | `killed` |
+//! | it was not begun: the worker gave it back | `returned` |
 //!
 //! Stores hold the text and people read it; it can be read back.
 
@@ -30,7 +31,7 @@ pub const MAX_MESSAGE_BYTES: usize = 512;
 /// assert_eq!(Outcome::from("exit 3"), outcome);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "an attempt ends in one of four ways")]
+#[expect(clippy::exhaustive_enums, reason = "an attempt ends in one of five ways")]
 pub enum Outcome {
     /// It did what it should.
     Succeeded,
@@ -40,6 +41,9 @@ pub enum Outcome {
     TimedOut,
     /// The executor killed it because the planner said so.
     Killed,
+    /// Its worker has not begun it and will not. So the attempt does not count, and its run waits for its
+    /// place again.
+    Returned,
 }
 
 /// Says what went wrong.
@@ -71,8 +75,8 @@ pub enum Failure {
 }
 
 impl Outcome {
-    /// The word for programs, without number and message: `succeeded`, `timed_out`, `killed`, or which
-    /// failure.
+    /// The word for programs, without number and message: `succeeded`, `timed_out`, `killed`, `returned`,
+    /// or which failure.
     pub const fn code(&self) -> &'static str {
         match self {
             Outcome::Succeeded => "succeeded",
@@ -84,6 +88,7 @@ impl Outcome {
             Outcome::Failed(Failure::Other(_)) => "failed",
             Outcome::TimedOut => "timed_out",
             Outcome::Killed => "killed",
+            Outcome::Returned => "returned",
         }
     }
 
@@ -104,6 +109,7 @@ impl fmt::Display for Outcome {
             Outcome::Failed(failure) => failure.fmt(f),
             Outcome::TimedOut => f.write_str("timed out"),
             Outcome::Killed => f.write_str("killed"),
+            Outcome::Returned => f.write_str("returned"),
         }
     }
 }
@@ -129,6 +135,7 @@ impl From<&str> for Outcome {
             "succeeded" => return Outcome::Succeeded,
             "timed out" => return Outcome::TimedOut,
             "killed" => return Outcome::Killed,
+            "returned" => return Outcome::Returned,
             _ => failure(text),
         };
         Outcome::Failed(failure)
@@ -183,7 +190,7 @@ mod tests {
             Failure::Final("missing field `name`".to_owned()),
             Failure::Other("connection reset".to_owned()),
         ];
-        let others = [Outcome::Succeeded, Outcome::TimedOut, Outcome::Killed];
+        let others = [Outcome::Succeeded, Outcome::TimedOut, Outcome::Killed, Outcome::Returned];
         for outcome in failures.into_iter().map(Outcome::Failed).chain(others) {
             assert_eq!(Outcome::from(outcome.to_string().as_str()), outcome);
         }

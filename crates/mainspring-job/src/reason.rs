@@ -54,6 +54,8 @@ pub enum Reason {
     EarlierQuarantined,
     /// A later run of the job took its place.
     Replaced,
+    /// The server that was to carry it out gave it back before it began.
+    GivenBack,
     /// Its timetable was changed before it could run.
     TimetableChanged,
     /// Its job was removed before its times that had passed could be planned.
@@ -85,7 +87,7 @@ pub enum Reason {
 }
 
 /// Reasons without a number: code and sentence.
-const PLAIN: [(Reason, &str, &str); 24] = [
+const PLAIN: [(Reason, &str, &str); 25] = [
     (Reason::ServerEnded, "server_ended", "the server ended while it ran"),
     (Reason::ServerDied, "server_died", "the server died while it ran"),
     (Reason::MachineDown, "machine_down", "the machine went down while it ran"),
@@ -108,6 +110,7 @@ const PLAIN: [(Reason, &str, &str); 24] = [
         "an earlier run was in quarantine, because the server died while its job ran",
     ),
     (Reason::Replaced, "replaced", "a later run took its place"),
+    (Reason::GivenBack, "given_back", "its server gave it back before it began"),
     (Reason::TimetableChanged, "timetable_changed", "its timetable was changed before it could run"),
     (Reason::JobRemoved, "job_removed", "its job was removed before it could run"),
     (Reason::Removed, "removed", "its job was removed"),

@@ -206,7 +206,7 @@ pub struct Run {
     /// the failure.
     pub attempt: u32,
     /// How many of its attempts do not count against its retries: those up to the time at which it was last
-    /// taken out of the dead letters to be tried again.
+    /// taken out of the dead letters to be tried again, and those since then that were given back.
     pub forgiven: u32,
     /// How many of its attempts in a row, up to the last that ended, died with the server: see
     /// [`MAX_CRASHES`](crate::MAX_CRASHES).

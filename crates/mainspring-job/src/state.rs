@@ -3,7 +3,7 @@
 //! ```text
 //!                          ┌───────────────────────── retry ────────────────────────┐
 //!                          ▼                                                        │
-//!   (due) ───────────▶ scheduled ──────▶ queued ──────▶ running ─┬─▶ failed ────────┤
+//!   (due) ───────────▶ scheduled ──────▶ queued ◀─────▶ running ─┬─▶ failed ────────┤
 //!     │                    │  └───────────── ▲ ───────▶    │     ├─▶ timed_out ─────┼──▶ dead ──┐
 //!     │                    │                 │             │     └─▶ abandoned ─────┘      │    │ retried
 //!     │                    ├─▶ cancelled ◀───┴─────────────┤                               │    │ by hand:
@@ -16,7 +16,7 @@
 //! |---|---|---|
 //! | `scheduled` | recorded, and its time has not come: jitter, the spread of a catch-up run, the back-off before a retry | |
 //! | `queued` | its time has come and it waits for a place: its own job's, its group's, or the server's | |
-//! | `running` | its start is on disk; the executor has it | |
+//! | `running` | its start is on disk; the executor has it, or gives it back before it begins | |
 //! | `succeeded`, `failed`, `timed_out` | how the last attempt ended | yes, unless retried |
 //! | `abandoned` | it ran when the server ended, so how it ended is unknown | yes, unless retried |
 //! | `cancelled` | a person, or the overlap rule `kill-old`, stopped it | yes |
@@ -118,7 +118,7 @@ impl RunState {
         match self {
             Scheduled => &[Queued, Running, Cancelled, SkippedOverlap, SkippedPaused, Missed],
             Queued => &[Running, Cancelled, SkippedOverlap, SkippedPaused, Missed],
-            Running => &[Succeeded, Failed, TimedOut, Cancelled, Abandoned],
+            Running => &[Queued, Succeeded, Failed, TimedOut, Cancelled, Abandoned],
             Failed | TimedOut | Abandoned => &[Scheduled, Dead],
             Dead => &[Scheduled, Cancelled],
             Succeeded | Cancelled | SkippedOverlap | SkippedPaused | Missed => &[],
@@ -130,10 +130,18 @@ impl RunState {
         self.successors().contains(&next)
     }
 
-    /// Whether a run that goes from this state to `next` has all its retries again: a dead letter that is to
-    /// be tried again.
-    pub fn is_forgiven_as(self, next: RunState) -> bool {
-        (self, next) == (Dead, Scheduled)
+    /// Whether the end of an attempt leads to this state. What is given back has not ended.
+    pub fn is_end_of_attempt(self) -> bool {
+        Running.may_become(self) && !self.is_open()
+    }
+
+    /// Which attempts of a run do not count any more when it goes from this state to `next`.
+    pub fn forgives(self, next: RunState) -> Forgiveness {
+        match (self, next) {
+            (Dead, Scheduled) => Forgiveness::All,
+            (Running, Queued) => Forgiveness::Last,
+            _ => Forgiveness::None,
+        }
     }
 
     /// Whether a new record may begin in this state.
@@ -152,6 +160,38 @@ impl RunState {
     }
 }
 
+/// Says which attempts of a run do not count against its retries any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "of what was attempted nothing, the last or all is forgiven")]
+pub enum Forgiveness {
+    /// All count that did.
+    None,
+    /// The last does not: it was given back before it began.
+    Last,
+    /// None does: it was a dead letter, and a person has it tried again.
+    All,
+}
+
+impl Forgiveness {
+    /// The number in statements of stores.
+    pub const fn code(self) -> i64 {
+        match self {
+            Forgiveness::None => 0,
+            Forgiveness::Last => 1,
+            Forgiveness::All => 2,
+        }
+    }
+
+    /// How many of so many attempts do not count, of which so many did not before.
+    pub const fn of(self, attempt: u32, forgiven: u32) -> u32 {
+        match self {
+            Forgiveness::None => forgiven,
+            Forgiveness::Last => forgiven + 1,
+            Forgiveness::All => attempt,
+        }
+    }
+}
+
 impl fmt::Display for RunState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
@@ -166,7 +206,7 @@ mod tests {
     const TABLE: [&str; 12] = [
         ".qr...copm..", // scheduled
         "..r...copm..", // queued
-        "...sftc...a.", // running
+        ".q.sftc...a.", // running
         "............", // succeeded
         "s..........d", // failed
         "s..........d", // timed_out

@@ -15,6 +15,7 @@
 //! | a label | says something that the worker has: a machine, a region, a handler of a program |
 //! | a level | of a label, for what has versions: a worker with level 3 serves what needs at most 3 |
 //! | a capacity | how many runs may run at the worker at once |
+//! | what is ahead | how many more may be started there, and wait at the worker: runs that are tried again if it dies |
 //!
 //! Cost: a clone of [`Needs`] counts a reference.
 //!
@@ -201,12 +202,21 @@ pub struct Worker {
     pub labels: BTreeMap<WorkerLabel, u32>,
     /// How many runs may run at it at once. With 0 it carries out nothing.
     pub capacity: usize,
+    /// How many more may be started there, which wait at it. Only runs are whose retry policy names
+    /// `abandoned`: if the worker dies, it is not known which of them had begun.
+    pub ahead: usize,
 }
 
 impl Worker {
     /// One without labels.
     pub fn new(id: WorkerId, name: impl Into<String>, capacity: usize) -> Worker {
-        Worker { id, name: name.into(), labels: BTreeMap::new(), capacity }
+        Worker { id, name: name.into(), labels: BTreeMap::new(), capacity, ahead: 0 }
+    }
+
+    /// The same where so many more may be started, and wait.
+    #[must_use]
+    pub fn with_ahead(self, ahead: usize) -> Worker {
+        Worker { ahead, ..self }
     }
 
     /// The same with a label of a level; 0 where levels mean nothing.

@@ -76,6 +76,8 @@ pub struct MemberState {
     pub labels: BTreeMap<WorkerLabel, u32>,
     /// How many runs may run at it at once.
     pub capacity: usize,
+    /// How many more may be started there, which wait.
+    pub ahead: usize,
     /// It goes, and is to be given nothing more.
     pub is_leaving: bool,
 }
@@ -193,8 +195,8 @@ impl Members {
     /// # Errors
     /// When the database does not answer; `Unknown` if it may be there, as a life that no worker leads.
     pub fn join(&mut self, member: &Member, lasts: Duration) -> Result<MemberLease, StoreError> {
-        let sql = "INSERT INTO mainspring.worker (server, name, host, address, version, labels, capacity, is_leaving, until)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp() + $9 * interval '1 ms')
+        let sql = "INSERT INTO mainspring.worker (server, name, host, address, version, labels, capacity, ahead, is_leaving, until)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, clock_timestamp() + $10 * interval '1 ms')
             RETURNING id, mainspring.now_ns()";
         let Member { server, name, host, address, version, state } = member;
         let mut values = [server, name, host, address, version].map(|text| Value::text(text)).to_vec();
@@ -217,8 +219,8 @@ impl Members {
         state: &MemberState,
         lasts: Duration,
     ) -> Result<MemberLease, StoreError> {
-        let sql = "UPDATE mainspring.worker SET labels = $1, capacity = $2, is_leaving = $3, renewed = clock_timestamp(),
-            until = clock_timestamp() + $4 * interval '1 ms' WHERE id = $5 RETURNING mainspring.now_ns()";
+        let sql = "UPDATE mainspring.worker SET labels = $1, capacity = $2, ahead = $3, is_leaving = $4, renewed = clock_timestamp(),
+            until = clock_timestamp() + $5 * interval '1 ms' WHERE id = $6 RETURNING mainspring.now_ns()";
         let mut values = state.values().to_vec();
         values.extend([milliseconds(lasts), of(id)]);
         let rows = self.connection.call("renew a worker", sql, &values)?;
@@ -242,7 +244,7 @@ impl Members {
     /// When they cannot be read.
     pub fn list(&mut self) -> Result<Vec<PresentMember>, StoreError> {
         let sql = "SELECT id, name, capacity, labels, server, host, address, version, is_leaving,
-                greatest(0, extract(epoch FROM clock_timestamp() - renewed) * 1000)::int8, until + interval '1 s' < clock_timestamp()
+                greatest(0, extract(epoch FROM clock_timestamp() - renewed) * 1000)::int8, until + interval '1 s' < clock_timestamp(), ahead
             FROM mainspring.worker ORDER BY id";
         self.connection.call("list workers", sql, &[])?.iter().map(present).collect()
     }
@@ -415,14 +417,15 @@ impl Members {
 }
 
 impl MemberState {
-    fn values(&self) -> [Value; 3] {
+    fn values(&self) -> [Value; 4] {
         let labels: serde_json::Map<String, Json> = self
             .labels
             .iter()
             .map(|(label, level)| (kept(label.as_str()).into_owned(), json!(level)))
             .collect();
-        let capacity = i64::try_from(self.capacity).unwrap_or(i64::MAX);
-        [Value::Document(Json::Object(labels)), Value::Int(capacity), Value::Bool(self.is_leaving)]
+        let count = |places: usize| Value::Int(i64::try_from(places).unwrap_or(i64::MAX));
+        let (capacity, ahead) = (count(self.capacity), count(self.ahead));
+        [Value::Document(Json::Object(labels)), capacity, ahead, Value::Bool(self.is_leaving)]
     }
 }
 
@@ -455,7 +458,8 @@ fn present(row: &Row) -> ReadResult<PresentMember> {
     let text = |index: usize| read(row.get(index)).into_owned();
     let id = WorkerId(unsigned(row.get(0)));
     let labels: Json = row.get(3);
-    let mut worker = Worker::new(id, text(1), usize::try_from(row.get::<_, i64>(2)).unwrap_or_default());
+    let places = |index| usize::try_from(row.get::<_, i64>(index)).unwrap_or_default();
+    let mut worker = Worker::new(id, text(1), places(2)).with_ahead(places(11));
     for (label, level) in labels.as_object().into_iter().flatten() {
         let label = WorkerLabel::new(&read(label)).map_err(|_| unreadable("label", label))?;
         let level = level.as_i64().ok_or_else(|| unreadable("level", &level.to_string()))?;

@@ -93,7 +93,7 @@ fn row_of(operation: &Operation) -> OperationRow<'_> {
         },
         Operation::End { key, attempt, state, at, outcome, crashes, reason } => OperationRow {
             attempt: Some(i64::from(*attempt)),
-            state: RunState::Running.may_become(*state).then_some(state.name()),
+            state: state.is_end_of_attempt().then_some(state.name()),
             at: Some(nanoseconds(*at)),
             outcome: outcome.as_ref().map(told),
             crashes: Some(i64::from(*crashes)),
@@ -107,7 +107,7 @@ fn row_of(operation: &Operation) -> OperationRow<'_> {
         Operation::Move { key, from, to, due, at, reason } => OperationRow {
             from_state: Some(from.name()),
             state: (from.may_become(*to) && *to != RunState::Running).then_some(to.name()),
-            forgiven: Some(i64::from(from.is_forgiven_as(*to))),
+            forgiven: Some(from.forgives(*to).code()),
             due: Some(nanoseconds(*due)),
             at: Some(nanoseconds(*at)),
             reason: Some(code(reason.as_ref())),

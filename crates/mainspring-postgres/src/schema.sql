@@ -37,8 +37,9 @@ CREATE TABLE mainspring.planner (
 -- A server that carries runs out: one row for each of its lives.
 CREATE TABLE mainspring.worker (
     id int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY, server text NOT NULL, name text NOT NULL, host text NOT NULL,
-    address text NOT NULL, version text NOT NULL, labels jsonb NOT NULL, capacity int8 NOT NULL, is_leaving bool NOT NULL DEFAULT false,
-    joined timestamptz NOT NULL DEFAULT clock_timestamp(), renewed timestamptz NOT NULL DEFAULT clock_timestamp(),
+    address text NOT NULL, version text NOT NULL, labels jsonb NOT NULL, capacity int8 NOT NULL,
+    -- How many more it may be given, which wait there.
+    ahead int8 NOT NULL, is_leaving bool NOT NULL DEFAULT false, joined timestamptz NOT NULL DEFAULT clock_timestamp(), renewed timestamptz NOT NULL DEFAULT clock_timestamp(),
     until timestamptz NOT NULL
 ) WITH (fillfactor = 50);
 
@@ -497,7 +498,10 @@ BEGIN
     ), past AS (
         INSERT INTO mainspring.past_attempt
             SELECT r.job, r.nominal, r.series, r.attempt, r.started, r.ended, r.state, r.outcome
-            FROM (SELECT (f.r).* FROM over AS f) AS r WHERE 0 < r.attempt ON CONFLICT DO NOTHING
+            FROM (SELECT (f.r).* FROM over AS f) AS r WHERE 0 < r.attempt
+            -- What was given back.
+            UNION ALL SELECT (f.r).job, (f.r).nominal, (f.r).series, (f.r).attempt, (f.r).started, (f.o).at, (f.o).state, 'returned'
+            FROM open AS f WHERE (f.o).forgiven = 1 ON CONFLICT DO NOTHING
     ), found AS (
         SELECT f.was_open, (f.o).*, (f.o).state IN ('scheduled', 'queued', 'running') AS is_open, f.r
             FROM (SELECT true AS was_open, open.* FROM open UNION ALL SELECT false, over.* FROM over) AS f
@@ -508,7 +512,8 @@ BEGIN
             array_agg(ROW(f.job, f.nominal, f.series, (f.r).cause, f.state, (f.r).attempt, f.due, (f.r).planned, (f.r).started,
                 CASE WHEN f.is_open THEN (f.r).ended ELSE f.at END, (f.r).outcome, f.reason, (f.r).span_last, (f.r).span_count,
                 (f.r).span_is_exact, (f.r).kind, (f.r).body, (f.r).policies, (f.r).work_group, (f.r).priority, (f.r).deaths,
-                CASE WHEN f.forgiven = 1 THEN (f.r).attempt ELSE (f.r).forgiven END, (f.r).worker)::mainspring.history)
+                CASE f.forgiven WHEN 2 THEN (f.r).attempt WHEN 1 THEN (f.r).forgiven + 1 ELSE (f.r).forgiven END,
+                (f.r).worker)::mainspring.history)
         INTO done, opened, buried, changes, moved FROM found AS f;
     INSERT INTO mainspring.open_run SELECT m.* FROM unnest(moved) AS m WHERE m.state IN ('scheduled', 'queued', 'running');
     INSERT INTO mainspring.history SELECT m.* FROM unnest(moved) AS m WHERE m.state NOT IN ('scheduled', 'queued', 'running');

@@ -22,6 +22,7 @@ fn member(name: &str) -> Member {
     let state = MemberState {
         labels: [("gpu".parse().unwrap(), 0), ("handler=mail".parse().unwrap(), 3)].into(),
         capacity: 4,
+        ahead: 2,
         is_leaving: false,
     };
     Member {

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Absence, Answer, Audit, JobName, MAX_AUDIT_ROWS, MAX_PRUNED, Mark, Once, OnceId, Operation, Outcome,
-    Pause, Reason, Run, RunKey, RunState, StoreError, Work, WorkerId,
+    Absence, Answer, Audit, Forgiveness, JobName, MAX_AUDIT_ROWS, MAX_PRUNED, Mark, Once, OnceId, Operation,
+    Outcome, Pause, Reason, Run, RunKey, RunState, StoreError, Work, WorkerId,
 };
 use rusqlite::{Connection, OptionalExtension, Params, params};
 
@@ -292,7 +292,7 @@ struct End<'o> {
 fn end_attempt(connection: &Connection, key: &RunKey, end: &End<'_>, counts: &mut RowCounts) -> ApplyResult {
     let Some(run) = progress(connection, key)? else { return Ok(Answer::Missing) };
     let is_running = run.attempt == end.attempt && run.state == RunState::Running;
-    if !is_running || !run.state.may_become(end.state) {
+    if !is_running || !end.state.is_end_of_attempt() {
         return Ok(Answer::Gone);
     }
     let (job, nominal, series) = parts(key);
@@ -301,14 +301,29 @@ fn end_attempt(connection: &Connection, key: &RunKey, end: &End<'_>, counts: &mu
         WHERE job = ?1 AND nominal = ?2 AND series = ?3";
     let (state, reason) = (end.state.name(), stored(end.reason));
     execute(connection, sql, params![job, nominal, series, state, at, outcome, reason, end.crashes])?;
-    let sql = "UPDATE attempt SET ended = ?5, state = ?6, outcome = ?7
-        WHERE job = ?1 AND nominal = ?2 AND series = ?3 AND number = ?4";
-    execute(connection, sql, params![job, nominal, series, end.attempt, at, end.state.name(), outcome])?;
+    end_record(connection, key, end.attempt, end.at, end.state, end.outcome)?;
     counts.move_run(run.state, end.state);
     if !end.state.is_open() {
         last_run::record(connection, key, end.state, end.at)?;
     }
     Ok(Answer::New)
+}
+
+/// The record of an attempt says how that ended.
+fn end_record(
+    connection: &Connection,
+    key: &RunKey,
+    attempt: u32,
+    at: Timestamp,
+    state: RunState,
+    outcome: Option<&Outcome>,
+) -> Result<(), StoreError> {
+    let sql = "UPDATE attempt SET ended = ?5, state = ?6, outcome = ?7
+        WHERE job = ?1 AND nominal = ?2 AND series = ?3 AND number = ?4";
+    let (job, nominal, series) = parts(key);
+    let outcome = outcome.map(ToString::to_string);
+    let values = params![job, nominal, series, attempt, nanoseconds(at), state.name(), outcome];
+    execute(connection, sql, values).map(drop)
 }
 
 /// What a `Move` is.
@@ -332,13 +347,16 @@ fn change_state(
         return Ok(Answer::Gone);
     }
     let sql = "UPDATE run SET state = ?4, due = ?5, reason = ?6, ended = coalesce(?7, ended),
-        forgiven = CASE WHEN ?8 THEN attempt ELSE forgiven END
+        forgiven = CASE ?8 WHEN 2 THEN attempt WHEN 1 THEN forgiven + 1 ELSE forgiven END
         WHERE job = ?1 AND nominal = ?2 AND series = ?3";
     let ended = if to.is_open() { None } else { Some(nanoseconds(*at)) };
     let (job, nominal, series) = parts(key);
-    let (due, is_forgiven) = (nanoseconds(*due), from.is_forgiven_as(*to));
-    let values = params![job, nominal, series, to.name(), due, stored(*reason), ended, is_forgiven];
+    let (due, forgiveness) = (nanoseconds(*due), from.forgives(*to));
+    let values = params![job, nominal, series, to.name(), due, stored(*reason), ended, forgiveness.code()];
     execute(connection, sql, values)?;
+    if forgiveness == Forgiveness::Last {
+        end_record(connection, key, run.attempt, *at, *to, Some(&Outcome::Returned))?;
+    }
     counts.move_run(*from, *to);
     match (from.is_open(), to.is_open()) {
         (_, false) => last_run::record(connection, key, *to, *at)?,

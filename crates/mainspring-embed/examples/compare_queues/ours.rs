@@ -2,7 +2,7 @@
 //!
 //! Cost: a process.
 //!
-//! Does not set anything but the number of handlers at a time.
+//! Has no option but that a run is tried again whose program died, as with the rivals.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,9 +19,6 @@ const EMPTY: Handler<usize> = Handler::new("empty");
 /// How often it is asked whether all has been recorded.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Short handlers wait in the program, as with the rivals' batches.
-const AHEAD: usize = 1_024;
-
 /// Between two submissions whose latency is measured.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -34,7 +31,8 @@ pub(crate) fn measure(url: &str, mode: &str, count: usize) {
         counter.fetch_add(1, Ordering::Relaxed);
         sender.send(Instant::now()).map_err(HandlerError::because)
     };
-    let jobs = Jobs::connect(url).unwrap().ahead(AHEAD).handler(EMPTY, empty).start().unwrap();
+    let at_least_once = EMPTY.with(|options| options.retry(3).retry_abandoned());
+    let jobs = Jobs::connect(url).unwrap().handler(at_least_once, empty).start().unwrap();
     let began = Instant::now();
     match mode {
         "latency" => {

@@ -1,7 +1,8 @@
 //! The end of an attempt: its record, then a retry, a dead letter, or nothing more.
 //!
 //! ```text
-//!  Ended ──▶ End(state) ─┬─▶ retry follows:  Move(scheduled, due = now + wait)
+//!  Ended ─┬▶ returned: Move(queued), and it waits for its place again
+//!         └▶ End(state) ─┬─▶ retry follows:  Move(scheduled, due = now + wait)
 //!                        ├─▶ attempts used up: Move(dead), if dead letters are kept
 //!                        ├─▶ failed for good: Move(dead), unless dead letters are never kept
 //!                        ├─▶ no retry: a run of each job that follows (follow), and what hooks want (hooks)
@@ -45,6 +46,8 @@ impl Planner {
             }
             // An executor kills what a planner told it to.
             (Outcome::Killed, None) if live.is_resumed => (RunState::Cancelled, Some(Reason::Cancelled)),
+            (Outcome::Returned, None) if self.is_defined(&live.run) => return self.take_back(now, key),
+            (Outcome::Returned, None) => (RunState::Cancelled, Some(Reason::JobRemovedNoRetry)),
             (Outcome::Failed(_) | Outcome::Killed, None) => (RunState::Failed, None),
         };
         if live.run.cause != Cause::Once {
@@ -52,6 +55,21 @@ impl Planner {
         }
         let live = self.leave(key);
         self.end_attempt(now, live, state, Some(outcome), (reason, 0));
+        self.promote(&key.job);
+    }
+
+    /// A run that has not begun where it was to: it waits for its place again, and keeps its turn.
+    fn take_back(&mut self, now: Timestamp, key: &RunKey) {
+        let mut live = self.leave(key);
+        if let Some(work) = self.work_of(&live.run) {
+            live.work = work;
+        }
+        self.move_run(now, &live, RunState::Queued, live.run.due, Some(Reason::GivenBack));
+        live.run.forgiven =
+            RunState::Running.forgives(RunState::Queued).of(live.run.attempt, live.run.forgiven);
+        (live.run.state, live.run.reason) = (RunState::Queued, Some(Reason::GivenBack));
+        (live.is_resumed, live.not_before) = (false, None);
+        self.runs.queue(live);
         self.promote(&key.job);
     }
 

@@ -30,7 +30,7 @@ use super::hold::{Hold, MAX_HOLDERS};
 use super::ledger::Position;
 use super::live::Live;
 use super::rest::Rest;
-use super::run_slots::RunSlots;
+use super::run_slots::{RunSlots, placement};
 use super::schedule_queue::{Item, ScheduleQueue};
 use super::wait;
 use super::workers::Workers;
@@ -95,7 +95,9 @@ impl OpenRuns {
             let holders = self.slots.running_of(group).take(MAX_HOLDERS).cloned().collect();
             return Some(Hold::GroupFull { run, group: group.clone(), limit, holders });
         }
-        self.workers().full_capacity(needs).map(|limit| Hold::ServerFull { run, limit })
+        self.workers()
+            .full_capacity(needs, placement(&live.work))
+            .map(|limit| Hold::ServerFull { run, limit })
     }
 
     /// Whether a run of this key is open, one that the next turn admits among them.

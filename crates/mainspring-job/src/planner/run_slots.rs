@@ -20,7 +20,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::live::Live;
-use super::workers::Workers;
+use super::workers::{Placement, Workers};
 use crate::input::Prune;
 use crate::name::JobName;
 use crate::run::RunKey;
@@ -31,8 +31,8 @@ use crate::worker::{Needs, Worker, WorkerId};
 /// Order in a line: see above.
 type Rank = (Reverse<i8>, Timestamp, RunKey);
 
-/// A group, if any, and what the runs need of their worker.
-type LineKey = (Option<JobName>, Needs);
+/// A group, if any, what the runs need of their worker, and where they may start.
+type LineKey = (Option<JobName>, Needs, Placement);
 
 /// Nothing of a group is running.
 static NONE: BTreeSet<RunKey> = BTreeSet::new();
@@ -76,8 +76,8 @@ impl RunSlots {
 
     /// The admitted runs that need what no worker has, each with that.
     pub(super) fn unserved(&self) -> impl Iterator<Item = (&RunKey, &Needs)> {
-        let unserved = self.lines.iter().filter(|((_, needs), _)| !self.workers.has_serving(needs));
-        unserved.flat_map(|((_, needs), line)| line.iter().map(move |(_, _, key)| (key, needs)))
+        let unserved = self.lines.iter().filter(|((_, needs, _), _)| !self.workers.has_serving(needs));
+        unserved.flat_map(|((_, needs, _), line)| line.iter().map(move |(_, _, key)| (key, needs)))
     }
 
     pub(super) fn running_count(&self) -> usize {
@@ -141,15 +141,15 @@ impl RunSlots {
     /// Whether there is a slot for this work beside all that is in line and is served. Of a group it is not
     /// said.
     pub(super) fn has_spare(&self, work: &Work) -> bool {
-        let served = self.lines.iter().filter(|((_, needs), _)| self.workers.has_serving(needs));
+        let served = self.lines.iter().filter(|((_, needs, _), _)| self.workers.has_serving(needs));
         let in_line: usize = served.map(|(_, line)| line.len()).sum();
-        work.group.is_none() && in_line < self.workers.free_count(&self.needs(work))
+        work.group.is_none() && in_line < self.workers.free_count(&self.needs(work), placement(work))
     }
 
     /// A queued run is in line for a slot.
     pub(super) fn add(&mut self, live: &mut Live) {
         let needs = self.needs(&live.work);
-        let key = (live.work.group.clone(), needs.clone());
+        let key = (live.work.group.clone(), needs.clone(), placement(&live.work));
         self.lines.entry(key).or_default().insert(rank(live));
         live.needs = Some(needs);
     }
@@ -161,7 +161,10 @@ impl RunSlots {
             "what takes a slot was the best of those that may"
         );
         let needs = live.needs.as_ref().expect("what takes a slot was in line");
-        let worker = self.workers.choose(needs).expect("what takes a slot has a worker that is free");
+        let worker = self
+            .workers
+            .choose(needs, placement(&live.work))
+            .expect("what takes a slot has a worker that is free");
         self.leave_line(live);
         self.workers.begin(worker);
         self.count(live);
@@ -201,7 +204,7 @@ impl RunSlots {
     /// Does nothing for a run that is in no line.
     fn leave_line(&mut self, live: &mut Live) {
         let Some(needs) = live.needs.take() else { return };
-        let key = (live.work.group.clone(), needs);
+        let key = (live.work.group.clone(), needs, placement(&live.work));
         if let Some(line) = self.lines.get_mut(&key) {
             line.remove(&rank(live));
             if line.is_empty() {
@@ -212,8 +215,9 @@ impl RunSlots {
 
     /// The run that may start next, of those that are not barred.
     pub(super) fn best(&self, is_barred: impl Fn(&RunKey) -> bool) -> Option<RunKey> {
-        let has_slot =
-            |(group, needs): &LineKey| self.is_open(group.as_ref()) && 0 < self.workers.free_count(needs);
+        let has_slot = |(group, needs, placement): &LineKey| {
+            self.is_open(group.as_ref()) && 0 < self.workers.free_count(needs, *placement)
+        };
         let open = self.lines.iter().filter(|(key, _)| has_slot(key));
         let first = |line: &'_ BTreeSet<Rank>| line.iter().find(|(_, _, key)| !is_barred(key)).cloned();
         open.filter_map(|(_, line)| first(line)).min().map(|(_, _, key)| key)
@@ -238,6 +242,12 @@ impl RunSlots {
 
 fn worker_of(live: &Live) -> WorkerId {
     live.run.worker.expect("what is running is at a worker")
+}
+
+/// A run is started where it has to wait only if it is tried again when its worker dies meanwhile.
+pub(super) fn placement(work: &Work) -> Placement {
+    let retry = work.policies.retry;
+    if retry.on.abandoned && 0 < retry.max { Placement::Ahead } else { Placement::Free }
 }
 
 fn rank(live: &Live) -> Rank {

@@ -19,6 +19,7 @@ use crate::audit::{Audit, AuditQuery, AuditRow, MAX_AUDIT_ROWS};
 use crate::name::JobName;
 use crate::once::{Once, OnceId};
 use crate::operation::{Answer, Batch, MAX_BATCH_OPERATIONS, MAX_PRUNED, Operation, Takeover};
+use crate::outcome::Outcome;
 use crate::reason::Reason;
 use crate::record::{JobRecord, LastRun, Mark, PauseTerms};
 use crate::run::{Attempt, Cause, Run, RunKey};
@@ -142,12 +143,16 @@ impl MemoryStore {
                     return Answer::Gone;
                 }
                 (run.state, run.due) = (*to, *due);
-                if from.is_forgiven_as(*to) {
-                    run.forgiven = run.attempt;
-                }
+                run.forgiven = from.forgives(*to).of(run.attempt, run.forgiven);
                 run.reason.clone_from(reason);
                 if !to.is_open() {
                     run.ended = Some(*at);
+                }
+                if *from == RunState::Running && to.is_open() {
+                    let returned = (key.clone(), run.attempt);
+                    let record = self.attempts.get_mut(&returned).expect("it has begun");
+                    (record.ended, record.state, record.outcome) =
+                        (Some(*at), Some(*to), Some(Outcome::Returned));
                 }
                 Answer::New
             }
@@ -178,7 +183,7 @@ impl MemoryStore {
             unreachable!("only an end is given");
         };
         let Some(run) = self.runs.get_mut(key) else { return Answer::Missing };
-        if run.attempt != *attempt || run.state != RunState::Running || !run.state.may_become(*state) {
+        if run.attempt != *attempt || run.state != RunState::Running || !state.is_end_of_attempt() {
             return Answer::Gone;
         }
         (run.state, run.ended, run.outcome) = (*state, Some(*at), outcome.clone());

@@ -256,9 +256,10 @@ impl<'s> Model<'s> {
             }
             Operation::Move { key, to, due, at, .. } => {
                 let view = self.runs.get_mut(key).unwrap();
-                if (view.run.state, *to) == (RunState::Dead, RunState::Scheduled) {
-                    view.run.forgiven = view.run.attempt;
-                }
+                let forgiveness = view.run.state.forgives(*to);
+                view.run.forgiven = forgiveness.of(view.run.attempt, view.run.forgiven);
+                (view.is_cut_off, view.is_killed) = (false, false);
+                self.cut_off.remove(key);
                 (view.run.state, view.run.due) = (*to, *due);
                 (view.since, view.told) = (*at, self.count);
                 self.keep_open(key);

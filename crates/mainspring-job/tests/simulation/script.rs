@@ -132,6 +132,8 @@ pub(crate) enum End {
     Failed,
     TimedOut,
     Killed,
+    /// It was not begun.
+    Returned,
 }
 
 #[derive(Clone, Debug)]
@@ -417,7 +419,8 @@ fn step(random: &mut Random, subject_count: usize, is_calm: bool) -> Step {
         95 => Step::DropDead(pick),
         96 => Step::Change(Change::Toggle(job)),
         97 => Step::Change(Change::Edit(job)),
-        98..=99 => Step::End(pick, End::Killed),
+        98 => Step::End(pick, End::Killed),
+        99 => Step::End(pick, End::Returned),
         100 => Step::Stop,
         _ => Step::Live(random.pick(&[9, 60])),
     }

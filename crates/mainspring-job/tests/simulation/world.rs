@@ -272,6 +272,7 @@ impl<'s> World<'s> {
         let Some(((key, attempt), is_killed)) = self.running.iter().nth(pick) else { return Ok(()) };
         let outcome = match (end, is_killed) {
             (End::Succeeded, _) => Outcome::Succeeded,
+            (End::Returned, _) => Outcome::Returned,
             (_, true) | (End::Killed, _) => Outcome::Killed,
             (End::Failed, false) => Outcome::Failed(Failure::Exit(1)),
             (End::TimedOut, false) => Outcome::TimedOut,

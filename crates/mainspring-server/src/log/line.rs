@@ -113,7 +113,7 @@ impl Level {
     /// That of an attempt which ended so.
     pub const fn of(outcome: &Outcome) -> Level {
         match outcome {
-            Outcome::Succeeded => Level::Info,
+            Outcome::Succeeded | Outcome::Returned => Level::Info,
             Outcome::Killed => Level::Notice,
             Outcome::Failed(_) | Outcome::TimedOut => Level::Warning,
         }

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use mainspring_job::{
     Command, Definitions, Input, Job, JobName, JobRecord, Lease, Limits, OutputKeeper, Prune,
-    Reader as StoreReader, Store, WorkerEvent, WorkerId,
+    Reader as StoreReader, Store, WorkerId,
 };
 
 use super::Server;
@@ -134,7 +134,6 @@ impl Server {
         let mut limits = Limits::default();
         limits.lead = LEAD;
         let execution_note = execution.note();
-        let worker = execution.worker(WorkerId(lease.epoch));
         let mut server = Server {
             owner: Owner::start(stores.store, stores.reader, lease, stores.asked, limits)?,
             reserve,
@@ -165,9 +164,8 @@ impl Server {
             data,
         };
         server.clients.adopt(listener.streams, began).map_err(setup("connections of the listener"))?;
-        server
-            .owner
-            .tell_all(worker.map(|worker| Input::Worker(WorkerEvent::Present(worker))).into_iter().collect());
+        let joined = server.work.join(WorkerId(lease.epoch));
+        server.owner.tell_all(joined);
         server.owner.tell_all(server.work.facts());
         match server.restore(stored, own, began) {
             Ok(()) => {

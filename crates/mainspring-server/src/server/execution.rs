@@ -83,7 +83,8 @@ pub trait Execution: Debug + Send {
     /// The worker that it is, under this id. `None`: others carry out what starts, and [`facts`](Self::facts)
     /// says which.
     fn worker(&self, id: WorkerId) -> Option<Worker> {
-        Some(Worker::new(id, "this server", self.capacity()).with_labels(self.labels()))
+        let worker = Worker::new(id, "this server", self.capacity()).with_ahead(self.ahead());
+        Some(worker.with_labels(self.labels()))
     }
 
     /// What a worker is to know of a start, where others carry it out: it is written with the record.
@@ -102,6 +103,12 @@ pub trait Execution: Debug + Send {
 
     /// How many attempts may go on at a time.
     fn capacity(&self) -> usize;
+
+    /// How many more may be started now, which wait for one of those to end. It may change with each
+    /// [`turn`](Self::turn).
+    fn ahead(&self) -> usize {
+        0
+    }
 
     /// Whether it waits itself for the time of a start that comes before it, by at most [`LEAD`]: see
     /// `Start::not_before`. The loop waits for one that does not.

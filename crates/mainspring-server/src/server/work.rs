@@ -16,7 +16,9 @@ use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use mainspring_job::{Assignment, Failure, Input, JobName, Outcome, RunKey, Start, WorkerId};
+use mainspring_job::{
+    Assignment, Failure, Input, JobName, Outcome, RunKey, Start, Worker, WorkerEvent, WorkerId,
+};
 
 use super::early_start::EarlyStarts;
 use super::execution::{AttemptKey, Execution, StartFailure, StartOutcome};
@@ -34,6 +36,8 @@ const MAX_MAILED_BYTES: usize = 64 * 1_024;
 /// What runs, and what is known of it.
 pub(super) struct Work {
     execution: Box<dyn Execution>,
+    /// The worker that it is, as the planner knows it, where this server plans for itself.
+    worker: Option<Worker>,
     /// What is not to begin yet.
     early_starts: EarlyStarts,
     /// What could not be started yet.
@@ -53,7 +57,7 @@ impl Work {
         let (started, latest) = (HashMap::new(), HashMap::new());
         let (backlog, outputs) = (StartBacklog::default(), Outputs::new(outputs));
         let (early_starts, ended_outputs) = (EarlyStarts::new(Moment::now()), Vec::new());
-        Work { execution, early_starts, backlog, started, latest, outputs, ended_outputs }
+        Work { execution, worker: None, early_starts, backlog, started, latest, outputs, ended_outputs }
     }
 
     /// What runs is to be over at this boot time, whatever becomes of the server.
@@ -61,9 +65,26 @@ impl Work {
         self.execution.holds_until(until);
     }
 
-    /// What others have reported since the last call.
+    /// The worker that this server is for its own planner, under this id.
+    pub(super) fn join(&mut self, id: WorkerId) -> Vec<Input> {
+        self.worker = self.execution.worker(id);
+        self.worker.clone().map(|worker| Input::Worker(WorkerEvent::Present(worker))).into_iter().collect()
+    }
+
+    /// What others have reported since the last call, and this server as a worker, if that is another.
     pub(super) fn facts(&mut self) -> Vec<Input> {
-        self.execution.facts()
+        let mut facts = self.execution.facts();
+        let ahead = self.execution.ahead();
+        if let Some(worker) = self.worker.as_mut().filter(|worker| worker.ahead != ahead) {
+            worker.ahead = ahead;
+            facts.push(Input::Worker(WorkerEvent::Present(worker.clone())));
+        }
+        facts
+    }
+
+    /// How many runs may be started beyond those that may go on.
+    pub(super) fn ahead(&self) -> usize {
+        self.execution.ahead()
     }
 
     /// What a worker is to know of a start, where others carry it out.
@@ -193,7 +214,7 @@ impl Work {
         self.execution.ask_to_end(attempted, now)
     }
 
-    /// What runs is asked to end, and what still waits to be started is not started. Returns what has ended.
+    /// What runs is asked to end, and what still waits to be started is given back. Returns what has ended.
     pub(super) fn ask_all_to_end(&mut self, now: Moment) -> Vec<Input> {
         self.execution.ask_all_to_end(now);
         self.end_waiting()
@@ -230,10 +251,10 @@ impl Work {
         }
     }
 
-    /// What waits to be started is not started.
+    /// What waits to be started is not started here.
     fn end_waiting(&mut self) -> Vec<Input> {
         let waiting = self.early_starts.take_all().into_iter().chain(self.backlog.take_all());
-        self.end_all(waiting.map(|attempted| AttemptEnd::new(attempted, Outcome::Killed)).collect())
+        self.end_all(waiting.map(|attempted| AttemptEnd::new(attempted, Outcome::Returned)).collect())
     }
 
     /// Processes get SIGKILL.

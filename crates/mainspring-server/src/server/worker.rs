@@ -77,6 +77,8 @@ pub struct AttemptReport {
 pub enum WorkerOrder {
     /// To be told to the planner, in this order.
     Report(Vec<AttemptReport>),
+    /// So many runs may be started here that wait.
+    Ahead(usize),
     /// Nothing is to start here any more.
     Leave,
     /// Nothing runs here any more. After [`Leave`](WorkerOrder::Leave) it is the end of the worker; after
@@ -181,6 +183,8 @@ pub struct WorkerLoop {
     phase: Phase,
     requests: Receiver<Stopping>,
     requested: Notifications,
+    /// How many runs may be started here that wait, as the planner was told.
+    ahead: usize,
     /// What was to start, and does when the lease is renewed.
     withheld: Vec<Start>,
     /// What runs was asked to end as the lease is old.
@@ -206,6 +210,7 @@ impl WorkerLoop {
     ) -> io::Result<(WorkerLoop, WorkerStop)> {
         execution.may_be_lost();
         let note = execution.note();
+        let ahead = execution.ahead();
         let (notifier, requested) = pair()?;
         let (sender, requests) = channel();
         let stop = WorkerStop { requests: sender, notifier };
@@ -216,6 +221,7 @@ impl WorkerLoop {
             log,
             stopping: Stopping { drain: Duration::ZERO, grace: Duration::ZERO },
             phase: Phase::Running,
+            ahead,
             requests,
             requested,
             withheld: Vec::new(),
@@ -245,6 +251,7 @@ impl WorkerLoop {
                 facts.extend(self.work.start_postponed(now, &mut self.log));
             }
             self.report(facts);
+            self.tell_ahead();
             self.keep_lease(now);
             self.work.reap_orphans();
             self.work.flush(now, &mut self.log);
@@ -261,8 +268,7 @@ impl WorkerLoop {
         while let Ok(news) = self.link.news.try_recv() {
             match news {
                 MembershipNews::Start(start) if self.phase != Phase::Running || self.is_lost => {
-                    let Start { key, attempt, .. } = *start;
-                    self.report(vec![Input::Ended { key, attempt, outcome: Outcome::Killed }]);
+                    self.report(vec![returned(*start)]);
                 }
                 MembershipNews::Start(start) => {
                     if let Some(start) = self.work.hold_early(*start, now) {
@@ -377,6 +383,14 @@ impl WorkerLoop {
         self.order(WorkerOrder::Report(reports));
     }
 
+    fn tell_ahead(&mut self) {
+        let ahead = self.work.ahead();
+        if self.ahead != ahead {
+            self.ahead = ahead;
+            self.order(WorkerOrder::Ahead(ahead));
+        }
+    }
+
     fn order(&self, order: WorkerOrder) {
         // Its thread has ended only if it has failed, which it says.
         let _ = self.link.orders.send(order);
@@ -389,6 +403,8 @@ impl WorkerLoop {
             if self.phase == Phase::Running {
                 self.stopping = stopping;
                 self.order(WorkerOrder::Leave);
+                let withheld = std::mem::take(&mut self.withheld);
+                self.report(withheld.into_iter().map(returned).collect());
                 self.phase = Phase::Draining { since: now };
             } else if !matches!(self.phase, Phase::Killed { .. }) {
                 self.kill_all(now, "the end was asked for again");
@@ -456,4 +472,10 @@ impl WorkerLoop {
         writable.extend(self.log.fd());
         wait_for(&readable, &writable, wait).map(drop).map_err(polling)
     }
+}
+
+/// A start that is not begun here.
+fn returned(start: Start) -> Input {
+    let Start { key, attempt, .. } = start;
+    Input::Ended { key, attempt, outcome: Outcome::Returned }
 }

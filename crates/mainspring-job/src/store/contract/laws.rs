@@ -10,11 +10,13 @@ use crate::name::JobName;
 use crate::once::{Once, OnceId};
 use crate::operation::{Answer, Batch, MAX_BATCH_OPERATIONS, Operation, Takeover};
 use crate::outcome::Outcome;
+use crate::reason::Reason;
 use crate::record::{JobRecord, LastRun, Mark, PauseTerms};
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 use crate::store::{Lease, Owner, Reader, Store, StoreError};
 use crate::work::{Action, Work};
+use crate::worker::WorkerId;
 
 pub(super) type Law<G> = (&'static str, fn(&mut G) -> LawResult);
 
@@ -41,7 +43,11 @@ pub(super) fn all<G: StoreFixture>() -> Vec<Law<G>> {
         ("a job's record has its last run, and when one last succeeded", last_kept),
         ("who asked for what is kept, the newest first, and no more than the limit", audited),
         ("a run moves only as its states allow", moves),
-        ("a dead letter that is tried again has its attempts forgiven, and only then", forgiven),
+        ("a dead letter that is tried again has its attempts forgiven", forgiven),
+        (
+            "an attempt that is given back has an end, is forgiven, and the next has another number",
+            given_back,
+        ),
     ]
 }
 
@@ -432,6 +438,36 @@ fn moves<G: StoreFixture>(fixture: &mut G) -> LawResult {
         }
     }
     Ok(())
+}
+
+fn given_back<G: StoreFixture>(fixture: &mut G) -> LawResult {
+    let (mut store, lease) = opened(fixture)?;
+    let back = Operation::Move {
+        key: key(),
+        from: RunState::Running,
+        to: RunState::Queued,
+        due: at(60),
+        at: at(71),
+        reason: Some(Reason::GivenBack),
+    };
+    let begin = |attempt| Operation::Begin { key: key(), attempt, at: at(72), worker: Some(WorkerId(7)) };
+    let first = [Operation::Plan(running(&key())), back.clone()];
+    same("answers", &committed(&mut store, lease, 1, &first)?, &vec![Answer::New; 2])?;
+    let run = store.run(&key()).map_err(text)?.ok_or("it is gone")?;
+    same("its state", &(run.state, run.attempt, run.forgiven), &(RunState::Queued, 1, 1))?;
+    same("why", &run.reason, &Some(Reason::GivenBack))?;
+    // Again under the number that has a record, and where nothing runs.
+    let answers = committed(&mut store, lease, 2, &[begin(1), back.clone(), begin(2), back])?;
+    let expected = [Answer::Duplicate(None), Answer::Gone, Answer::New, Answer::New];
+    same("answers", &answers, &expected.to_vec())?;
+    same("answers", &committed(&mut store, lease, 3, &[begin(3)])?, &vec![Answer::New])?;
+    let run = store.run(&key()).map_err(text)?.ok_or("it is gone")?;
+    same("its state", &(run.state, run.attempt, run.forgiven), &(RunState::Running, 3, 2))?;
+    same("its worker", &run.worker, &Some(WorkerId(7)))?;
+    let attempts = store.attempts(&key()).map_err(text)?;
+    let ends: Vec<_> = attempts.into_iter().map(|it| (it.number, it.ended, it.state, it.outcome)).collect();
+    let returned = |number| (number, Some(at(71)), Some(RunState::Queued), Some(Outcome::Returned));
+    same("attempts", &ends, &vec![returned(1), returned(2), (3, None, None, None)])
 }
 
 fn forgiven<G: StoreFixture>(fixture: &mut G) -> LawResult {

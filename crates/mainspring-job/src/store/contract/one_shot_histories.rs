@@ -245,6 +245,10 @@ impl OneShotHistory {
     fn end(&mut self, generator: &mut Generator) -> Operation {
         let next = RunState::Running.successors();
         let state = next[usize::try_from(generator.below(next.len() as u64)).expect("they are few")];
+        if state == RunState::Queued {
+            // It is given back.
+            return self.move_on(generator, state);
+        }
         self.state = Some(state);
         let (at, outcome) = (generator.time(), generator.outcome());
         let crashes = u32::from(generator.one_in(4));

@@ -209,6 +209,8 @@ pub(crate) fn check_retries(world: &World<'_>, stories: &Stories) -> Verdict {
                 RunState::Running => attempts += 1,
                 // A person asked for another round.
                 RunState::Scheduled if before == Some(RunState::Dead) => attempts = 0,
+                // It was given back before it began.
+                RunState::Queued if before == Some(RunState::Running) => attempts -= 1,
                 _ => (),
             }
             if !matches!(step.state, RunState::Failed | RunState::TimedOut | RunState::Abandoned) {

@@ -42,6 +42,10 @@ pub(crate) fn watch(model: &Model<'_>, event: &Event) -> Verdict {
     // Where several facts are told before anything is written, the record of a start is that of a wait for a
     // place too.
     let is_doubtful = to == RunState::Running && model.is_gathering;
+    if view.run.state == RunState::Running {
+        // It had started in time, and was given back.
+        return Ok(());
+    }
     let waits_for_time = view.run.state == RunState::Scheduled && !is_doubtful;
     let is_late = most(view, waits_for_time).is_some_and(|most| most < age(at, view.run.due));
     let (key, due) = (&view.run.key, view.run.due);

@@ -46,6 +46,7 @@ impl Pool {
         let server = &self.servers[row.server];
         let extra = usize::from(self.breach == Breach::CapacityIgnored);
         let worker = Worker::new(id, format!("server {}", server.index), server.capacity + extra);
+        let worker = worker.with_ahead(server.ahead);
         server.label.iter().fold(worker, |worker, label| worker.with_label(label.parse().unwrap(), 0))
     }
 

@@ -65,6 +65,8 @@ pub(crate) struct Server {
     pub fast: Millis,
     pub label: Option<&'static str>,
     pub capacity: usize,
+    /// How many more it is given, which wait.
+    pub ahead: usize,
     pub frozen_until: Millis,
     pub cut_until: Millis,
     pub down_until: Millis,

@@ -100,7 +100,22 @@ impl Pool {
         let Some(worker) = &mut self.servers[index].worker else { return };
         let id = worker.id;
         if boot - worker.renewed < OLD || self.breach == Breach::StartsWithAnOldLease {
-            for (key, attempt) in std::mem::take(&mut worker.assigned) {
+            let assigned = std::mem::take(&mut worker.assigned);
+            for (key, attempt) in assigned {
+                let is_full = self.servers[index].capacity <= self.running_at(index);
+                let gives_back = !self.is_calm && self.random.one_in(20);
+                let worker = self.servers[index].worker.as_mut().expect("it was there a moment ago");
+                if gives_back {
+                    self.seen.insert("a run that was given back");
+                    self.report_count += 1;
+                    let (number, outcome) = (self.report_count, Outcome::Returned);
+                    worker.unsent.push_back(Report { number, key, attempt, outcome });
+                    continue;
+                }
+                if is_full {
+                    worker.assigned.push_back((key, attempt));
+                    continue;
+                }
                 self.start(index, key, attempt, id);
             }
         }
@@ -132,12 +147,12 @@ impl Pool {
         }
     }
 
-    /// What a worker that leaves has not started yet it reports as killed.
+    /// What a worker that leaves has not started yet it gives back.
     fn give_back(&mut self, index: usize) {
         let Some(worker) = &mut self.servers[index].worker else { return };
         for (key, attempt) in std::mem::take(&mut worker.assigned) {
             self.report_count += 1;
-            self.reports.push(Report { number: self.report_count, key, attempt, outcome: Outcome::Killed });
+            self.reports.push(Report { number: self.report_count, key, attempt, outcome: Outcome::Returned });
         }
     }
 

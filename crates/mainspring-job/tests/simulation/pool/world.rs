@@ -22,7 +22,7 @@ const LENGTH: Millis = 150_000;
 const CALM: Millis = 90_000;
 
 /// What the histories must reach together.
-pub(crate) const REACHED: [&str; 13] = [
+pub(crate) const REACHED: [&str; 15] = [
     "a crash",
     "a freeze",
     "a cut",
@@ -32,6 +32,8 @@ pub(crate) const REACHED: [&str; 13] = [
     "a commit whose answer was lost",
     "a commit that was lost",
     "a worker that was lost",
+    "a run that was given back",
+    "a run that waits at its worker",
     "a report that was told twice",
     "a run that outlived its planner",
     "a kill",
@@ -80,6 +82,8 @@ pub(crate) struct Pool {
     pub ends: Vec<(RunKey, u32, RunState)>,
     /// Where each attempt on record was to run.
     pub begun: BTreeMap<(RunKey, u32), Option<WorkerId>>,
+    /// Where each attempt is that has no end on record.
+    pub at_worker: BTreeMap<(RunKey, u32), WorkerId>,
     pub acknowledged: BTreeSet<JobName>,
     pub seen: BTreeSet<&'static str>,
     pub fault: Option<String>,
@@ -125,6 +129,7 @@ impl Pool {
             fast: random.below(21) as Millis - 10,
             label: (index == 0 || random.one_in(3)).then_some("gpu"),
             capacity: 1 + random.below(5) as usize,
+            ahead: random.below(4) as usize,
             frozen_until: 0,
             cut_until: 0,
             down_until: 0,
@@ -149,6 +154,7 @@ impl Pool {
             left: BTreeSet::new(),
             ends: Vec::new(),
             begun: BTreeMap::new(),
+            at_worker: BTreeMap::new(),
             acknowledged: BTreeSet::new(),
             seen: BTreeSet::new(),
             fault: None,
@@ -285,6 +291,7 @@ impl Pool {
                 self.record(operation);
             }
         }
+        self.count_places(&batch.operations);
         if goes_wrong {
             self.seen.insert("a commit whose answer was lost");
             return Err(StoreError::Busy);
@@ -296,11 +303,20 @@ impl Pool {
         match operation {
             Operation::Begin { key, attempt, worker, .. } => {
                 self.begun.insert((key.clone(), *attempt), *worker);
+                self.at_worker.extend(worker.map(|id| ((key.clone(), *attempt), id)));
             }
             Operation::Plan(run) | Operation::Fire { run, .. } if run.state == RunState::Running => {
                 self.begun.insert((run.key.clone(), run.attempt), run.worker);
+                self.at_worker.extend(run.worker.map(|id| ((run.key.clone(), run.attempt), id)));
+            }
+            Operation::Move { key, from: RunState::Running, to, .. } => {
+                let mut of_run = self.begun.keys().filter(|(of, _)| of == key);
+                let (_, attempt) = of_run.next_back().expect("what runs has begun");
+                self.at_worker.remove(&(key.clone(), *attempt));
+                self.ends.push((key.clone(), *attempt, *to));
             }
             Operation::End { key, attempt, state, .. } => {
+                self.at_worker.remove(&(key.clone(), *attempt));
                 let is_known = self.ends.iter().any(|(of, number, _)| of == key && number == attempt);
                 if !is_known {
                     self.ends.push((key.clone(), *attempt, *state));
@@ -311,6 +327,38 @@ impl Pool {
     }
 
     /// Starts a process. Only the world knows of it for sure.
+    /// A worker is given no more than it has places for, and what is not tried again waits nowhere. The
+    /// record of a start may stand in its batch before that of the end which made room for it.
+    fn count_places(&mut self, operations: &[Operation]) {
+        let attempt = |operation: &Operation| match operation {
+            Operation::Begin { key, attempt, .. } => Some((key.clone(), *attempt)),
+            Operation::Plan(run) | Operation::Fire { run, .. } => Some((run.key.clone(), run.attempt)),
+            _ => None,
+        };
+        let begun: Vec<(RunKey, u32)> = operations.iter().filter_map(attempt).collect();
+        let at = |id: WorkerId| self.at_worker.iter().filter(move |(_, place)| **place == id);
+        let mut faults = Vec::new();
+        for attempted in &begun {
+            let Some(id) = self.at_worker.get(attempted) else { continue };
+            let Some(row) = self.rows.get(id) else { continue };
+            let Server { capacity, ahead, .. } = self.servers[row.server];
+            let all = at(*id).count();
+            let before = at(*id).filter(|(other, _)| !begun.contains(other)).count();
+            let waits = attempted.0.job.as_str() == "once-only" && capacity <= before;
+            if capacity + ahead < all || waits {
+                faults.push(format!("crowded: {} is given to a worker that has {all} runs", attempted.0));
+            } else if capacity < all {
+                self.seen.insert("a run that waits at its worker");
+            }
+        }
+        faults.into_iter().for_each(|fault| self.wrong(fault));
+    }
+
+    /// How many processes run at a server.
+    pub(super) fn running_at(&self, index: usize) -> usize {
+        self.processes.iter().filter(|it| it.server == index && it.ended.is_none()).count()
+    }
+
     pub(crate) fn start(&mut self, index: usize, key: RunKey, attempt: u32, worker: WorkerId) {
         let lives = |process: &&Process| process.key == key && process.ended.is_none();
         if let Some(other) = self.processes.iter().find(lives) {
@@ -324,8 +372,7 @@ impl Pool {
         if self.wall() < run.due {
             return self.wrong(format!("early: {key} starts at {} and is due at {}", self.wall(), run.due));
         }
-        let here = self.processes.iter().filter(|it| it.server == index && it.ended.is_none()).count();
-        if self.servers[index].capacity <= here {
+        if self.servers[index].capacity <= self.running_at(index) {
             return self.wrong(format!("crowded: {key} starts at a server that is full"));
         }
         if key.job.as_str() == "special" && self.servers[index].label.is_none() {
