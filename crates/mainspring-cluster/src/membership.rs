@@ -13,7 +13,8 @@
 //! was not told of is found, and a report is made again that a database has lost which went back in time.
 //!
 //! Cost: two sessions of the database; two questions for each renewal, one for each assignment that is told
-//! of, and one for each batch of reports. What is its own is read whole with each renewal.
+//! of, and one for each batch of reports; behind a pooler one each second. What is its own is read whole with
+//! each renewal.
 //!
 //! Does not run anything: the [`WorkerLoop`](mainspring_server::server::worker::WorkerLoop) does.
 
@@ -28,14 +29,15 @@ use mainspring_job::{
     Assignment, Failure, KeptOutput, LeaseDeadlines, MAX_PAGE, Outcome, OutputKeeper, RunKey, StoreError,
     WorkerId,
 };
-use mainspring_postgres::{Location, Member, Members, Outputs, PostgresReader, Report};
+use mainspring_postgres::{Kill, Location, Member, Members, Outputs, PostgresReader, Report, WorkerOrders};
 use mainspring_server::server::output::path;
 use mainspring_server::server::output_upload::{fetch, kept_output};
 use mainspring_server::server::worker::{AttemptReport, MembershipLink, MembershipNews, WorkerOrder};
 
 use super::document;
 
-/// How often a worker looks for what it is to do, whatever it is told: through a pooler it is told nothing.
+/// How often a worker looks for what it is to do where a pooler lets it be told nothing, and how long it
+/// waits before it joins again. Where it is told it looks with each renewal alone.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How long it is waited before a database is asked again that does not answer.
@@ -175,7 +177,11 @@ impl Membership {
         }
         let renew = LeaseDeadlines::of(self.link.lease.lasts()).renew;
         let left = renew.saturating_sub(self.link.lease.age().unwrap_or(renew));
-        left.min(if self.leaves.is_some() { TRY_WAIT } else { LOOK_INTERVAL })
+        match (&self.leaves, self.members.is_pooled()) {
+            (Some(_), _) => left.min(TRY_WAIT),
+            (None, true) => left.min(LOOK_INTERVAL),
+            (None, false) => left,
+        }
     }
 
     /// What the loop orders. Returns whether it is there still.
@@ -250,17 +256,16 @@ impl Membership {
             self.members.report(life.id, &life.unsent)?;
             life.unsent.clear();
         }
-        self.hand_over()?;
-        self.pass_on_kills()?;
+        self.carry_out_orders()?;
         self.leave()
     }
 
-    /// Hands what was assigned over to the loop.
-    fn hand_over(&mut self) -> Result<(), StoreError> {
+    /// Hands what was assigned over to the loop, and has it end what the planner wants to end.
+    fn carry_out_orders(&mut self) -> Result<(), StoreError> {
         let Some(life) = &mut self.life else { return Ok(()) };
         let compares = std::mem::take(&mut life.compares);
         let after = if compares { 0 } else { life.last_assigned };
-        let assigned = self.members.assignments(life.id, after, MAX_PAGE)?;
+        let WorkerOrders { assignments: assigned, kills } = self.members.orders(life.id, after, MAX_PAGE)?;
         let is_all = compares && assigned.len() < MAX_PAGE;
         let mut own = HashSet::new();
         for each in assigned {
@@ -292,14 +297,14 @@ impl Membership {
         if is_all {
             life.compare(&own);
         }
+        self.pass_on(kills);
         Ok(())
     }
 
-    /// Has the loop end what the planner wants to end.
-    fn pass_on_kills(&mut self) -> Result<(), StoreError> {
-        let Some(life) = &mut self.life else { return Ok(()) };
+    fn pass_on(&mut self, kills: Vec<Kill>) {
+        let Some(life) = &mut self.life else { return };
         let mut is_told = false;
-        for kill in self.members.kills(life.id)? {
+        for kill in kills {
             if life.killed.insert((kill.key.clone(), kill.attempt)) {
                 is_told = true;
                 let _ = self.link.news.send(MembershipNews::Kill(life.id, (kill.key, kill.attempt)));
@@ -308,7 +313,6 @@ impl Membership {
         if is_told {
             self.link.notify();
         }
-        Ok(())
     }
 
     /// Ends the membership once nothing runs here and the planner has recorded all. Returns whether it is
@@ -318,7 +322,7 @@ impl Membership {
         if !self.is_empty || !life.unsent.is_empty() {
             return Ok(false);
         }
-        if self.members.assignments(life.id, 0, 1)?.is_empty() {
+        if self.members.orders(life.id, 0, 1)?.assignments.is_empty() {
             self.members.leave(life.id)?;
             return Ok(true);
         }

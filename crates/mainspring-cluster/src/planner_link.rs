@@ -10,7 +10,8 @@
 //! What a worker has reported is a fact before it is gone: its reports are read after the list that lacks it.
 //! A worker that is silent is declared lost first, so that no report of it comes afterwards.
 //!
-//! Cost: a session of the database; two questions each second, and when a worker has reported.
+//! Cost: a session of the database; one question each second, and two more when a worker has reported and for
+//! some seconds then. Behind a pooler it asks for reports each second.
 //!
 //! Does not decide what follows: the planner does.
 
@@ -24,6 +25,14 @@ use mainspring_postgres::{Fence, Kill, LostWorker, Members, PresentMember};
 
 /// How often it is looked, whatever is told.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How many looks after the last report that was read find reports which may be dropped: what follows from
+/// them is committed by then. What is left is dropped after the next.
+const DROP_LOOKS: u32 = 10;
+
+/// How many looks pass before it is asked for reports of which nothing was told: a notification is lost where
+/// a worker loses its session between a report and that.
+const UNTOLD_LOOKS: u32 = 5;
 
 /// How long it is waited before a database is asked again that does not answer.
 const TRY_WAIT: Duration = Duration::from_millis(250);
@@ -41,6 +50,10 @@ pub(super) struct PlannerLink {
     kills: Receiver<(WorkerId, Kill)>,
     /// Those that were not passed on yet.
     unsent: Vec<(WorkerId, Kill)>,
+    /// After how many looks it is asked for reports.
+    looks_to_reports: u32,
+    /// How many looks drop reports.
+    looks_that_drop: u32,
 }
 
 impl PlannerLink {
@@ -52,7 +65,19 @@ impl PlannerLink {
         kills: Receiver<(WorkerId, Kill)>,
     ) -> PlannerLink {
         let (known, read_up_to, unsent) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
-        PlannerLink { members, fence, known, read_up_to, facts, notifier, kills, unsent }
+        let (looks_to_reports, looks_that_drop) = (0, DROP_LOOKS);
+        PlannerLink {
+            members,
+            fence,
+            known,
+            read_up_to,
+            facts,
+            notifier,
+            kills,
+            unsent,
+            looks_to_reports,
+            looks_that_drop,
+        }
     }
 
     /// The workers that are there when planning begins, as facts.
@@ -81,7 +106,9 @@ impl PlannerLink {
                 Err(StoreError::Fenced) => return,
                 Err(_) => TRY_WAIT,
             };
-            self.members.wait(longest);
+            if self.members.wait(longest) || self.members.is_pooled() {
+                self.looks_to_reports = 0;
+            }
         }
     }
 
@@ -108,12 +135,20 @@ impl PlannerLink {
                 LostWorker::Present => {}
             }
         }
-        self.tell_reports()?;
+        // What one that is gone has reported is a fact before.
+        if self.looks_to_reports == 0 || !gone.is_empty() {
+            self.tell_reports()?;
+            self.looks_to_reports = UNTOLD_LOOKS;
+        }
+        self.looks_to_reports -= 1;
         for (id, how, silent) in gone {
             self.known.remove(&id);
             self.tell(Input::Worker(WorkerEvent::Gone { id, how, silent }));
         }
-        self.members.forget_reports(&self.fence)?;
+        if 0 < self.looks_that_drop {
+            self.looks_that_drop -= 1;
+            self.members.forget_reports(&self.fence)?;
+        }
         self.notifier.notify();
         Ok(())
     }
@@ -138,6 +173,7 @@ impl PlannerLink {
             if reports.is_empty() {
                 return Ok(());
             }
+            self.looks_that_drop = DROP_LOOKS;
             for report in reports {
                 self.read_up_to.insert(report.worker, report.number);
                 let (key, attempt, outcome) = (report.key, report.attempt, report.outcome);

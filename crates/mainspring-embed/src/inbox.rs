@@ -8,12 +8,12 @@
 //! A submission has a key: it is done first and taken out afterwards, so that it is done also if the owner
 //! dies between, and is done once. Any other command is taken out first, and is done at most once.
 //!
-//! Cost: a question to the database each [`INTERVAL`], and one when another program tells that it has asked.
+//! Cost: a question to the database each second, four where users of SQL submit, and one when another program
+//! tells that it has asked.
 //!
 //! Does not do what servers ask for: the jobs here are functions of a program, which alone defines them.
 
 use std::sync::mpsc::{Receiver, TryRecvError};
-use std::time::Duration;
 
 use mainspring_job::{Command, Reply, StoreError};
 use mainspring_postgres::{Entry, Inbox};
@@ -23,10 +23,6 @@ use mainspring_server::server::submission;
 
 use crate::forwarded_command::{ForwardedCommand, ForwardedReply};
 
-/// How often the owner looks for requests that it was not told of: those of SQL users, and all of them where
-/// a pooler lets no client listen. The delay of those, against the cost of an idle database.
-const INTERVAL: Duration = Duration::from_millis(250);
-
 /// What is said to servers.
 const NOT_HERE: &str = "the jobs here are functions of a program, which alone defines them";
 
@@ -35,7 +31,7 @@ pub(crate) fn work(inbox: &mut Inbox, caller: &Caller, ended: &Receiver<()>) {
     while ended.try_recv() != Err(TryRecvError::Disconnected) {
         // Whatever the database says passes, or the loop is told it too.
         if matches!(turn(inbox, caller), Ok(0) | Err(_)) {
-            inbox.wait(INTERVAL);
+            inbox.wait_for_requests();
         }
     }
 }

@@ -31,6 +31,14 @@ const REPLY_CHANNEL: &str = "mainspring_replied";
 /// The most requests that are taken at once.
 const MAX_TAKEN: i64 = 64;
 
+/// How often the owner looks for requests of which it is not told, where there was one lately, and else: the
+/// delay of such a request, against the cost of an idle database.
+const BUSY_INTERVAL: Duration = Duration::from_millis(250);
+const IDLE_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How many looks after the last such request are lately: a minute.
+const BUSY_LOOKS: u32 = 240;
+
 /// A request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
@@ -48,6 +56,8 @@ pub struct Entry {
 #[derive(Debug)]
 pub struct Inbox {
     connection: Connection,
+    /// How many looks there were since a request came of which it was not told.
+    idle_looks: u32,
 }
 
 impl Inbox {
@@ -56,7 +66,7 @@ impl Inbox {
     /// # Errors
     /// When the operating system gives no event queue.
     pub fn of_owner(location: &Location) -> Result<Inbox, StoreError> {
-        Ok(Inbox { connection: Connection::listening(location, REQUEST_CHANNEL)? })
+        Ok(Inbox { connection: Connection::listening(location, REQUEST_CHANNEL)?, idle_looks: BUSY_LOOKS })
     }
 
     /// That of another server, which waits for replies. Connects with the first call.
@@ -64,7 +74,7 @@ impl Inbox {
     /// # Errors
     /// The same.
     pub fn of_asker(location: &Location) -> Result<Inbox, StoreError> {
-        Ok(Inbox { connection: Connection::listening(location, REPLY_CHANNEL)? })
+        Ok(Inbox { connection: Connection::listening(location, REPLY_CHANNEL)?, idle_looks: BUSY_LOOKS })
     }
 
     /// What ends [`wait`](Inbox::wait) from another thread.
@@ -72,11 +82,15 @@ impl Inbox {
         self.connection.notifier()
     }
 
+    /// Waits for requests: for a notification, or until it is time to look. What a transaction submits is not
+    /// told of, as to tell it would make the commits of all wait for each other. Behind a pooler nothing is.
+    pub fn wait_for_requests(&mut self) {
+        let is_idle = BUSY_LOOKS <= self.idle_looks && !self.connection.is_pooled();
+        self.connection.wait(if is_idle { IDLE_INTERVAL } else { BUSY_INTERVAL });
+    }
+
     /// Waits for a notification, at most so long. Returns whether there may be
     /// something new.
-    ///
-    /// What a transaction submits is not told of: to tell it would make the commits of all wait for each
-    /// other.
     pub fn wait(&mut self, longest: Duration) -> bool {
         self.connection.wait(longest)
     }
@@ -94,7 +108,10 @@ impl Inbox {
             actor: read(row.get(2)).into_owned(),
             waits: row.get(3),
         };
-        Ok(rows.iter().map(entry).collect())
+        let entries: Vec<Entry> = rows.iter().map(entry).collect();
+        let has_untold = entries.iter().any(|entry| !entry.waits);
+        self.idle_looks = if has_untold { 0 } else { self.idle_looks.saturating_add(1) };
+        Ok(entries)
     }
 
     /// Takes a request out. Says whether it was there: of two that take it, one has it.

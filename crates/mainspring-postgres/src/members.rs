@@ -143,6 +143,15 @@ pub struct Kill {
     pub attempt: u32,
 }
 
+/// What a worker is to do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WorkerOrders {
+    /// What it is to start.
+    pub assignments: Vec<PlacedAssignment>,
+    /// What it is to end.
+    pub kills: Vec<Kill>,
+}
+
 /// How an attempt ended, as its worker says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
@@ -182,6 +191,12 @@ impl Members {
     /// What ends [`wait`](Members::wait) from another thread.
     pub fn notifier(&self) -> InboxNotifier {
         self.connection.notifier()
+    }
+
+    /// Whether it is told nothing, as a pooler in transaction mode stands before the database. Then only who
+    /// looks finds something new.
+    pub fn is_pooled(&self) -> bool {
+        self.connection.is_pooled()
     }
 
     /// Waits until there may be something new, at most so long. Returns whether there may be. Through a
@@ -271,29 +286,32 @@ impl Members {
         })
     }
 
-    /// What a worker is to start, after one that it knows (0: from the first), in the order of commits: at
-    /// most `limit` and [`MAX_PAGE`]. What has ended is not among them.
+    /// What a worker is to do: what it is to start, after one that it knows (0: from the first), in the order
+    /// of commits, and what it is to end. At most `limit` and [`MAX_PAGE`] of each. What has ended is not
+    /// among them.
     ///
     /// # Errors
     /// When they cannot be read.
-    pub fn assignments(
-        &mut self,
-        id: WorkerId,
-        after: u64,
-        limit: usize,
-    ) -> Result<Vec<PlacedAssignment>, StoreError> {
-        let sql = "SELECT job, nominal, series, attempt, assigned, document FROM mainspring.open_run
-            WHERE worker = $1 AND assigned > $2 AND state = 'running' ORDER BY worker, assigned LIMIT $3";
+    pub fn orders(&mut self, id: WorkerId, after: u64, limit: usize) -> Result<WorkerOrders, StoreError> {
+        let sql = "(SELECT job, nominal, series, attempt, assigned, document FROM mainspring.open_run
+                WHERE worker = $1 AND assigned > $2 AND state = 'running' ORDER BY worker, assigned LIMIT $3)
+            UNION ALL (SELECT job, nominal, series, attempt, NULL, NULL FROM mainspring.open_run
+                WHERE worker = $1 AND is_killed LIMIT $3)";
         let page = Value::Int(i64::try_from(limit.min(MAX_PAGE)).unwrap_or(i64::MAX));
-        let rows =
-            self.connection.call("read assignments", sql, &[of(id), Value::Int(number(after)), page])?;
-        let assigned = |row: &Row| {
+        let rows = self.connection.call("read orders", sql, &[of(id), Value::Int(number(after)), page])?;
+        let mut orders = WorkerOrders::default();
+        for row in &rows {
             let (key, attempt) = attempt_of(row)?;
+            let Some(assigned) = row.get::<_, Option<i64>>(4) else {
+                orders.kills.push(Kill { key, attempt });
+                continue;
+            };
             let document = read(row.get(5)).into_owned();
             let assignment = Assignment::new(id, key, attempt, document);
-            Ok(PlacedAssignment { number: unsigned(row.get(4)), assignment })
-        };
-        rows.iter().map(assigned).collect()
+            orders.assignments.push(PlacedAssignment { number: unsigned(assigned), assignment });
+        }
+        orders.assignments.sort_unstable_by_key(|placed| placed.number);
+        Ok(orders)
     }
 
     /// Asks a worker to end an attempt, and tells it. It is asked until the attempt has ended. Says whether
@@ -319,17 +337,6 @@ impl Members {
         ];
         let rows = self.connection.call("kill", sql, &values)?;
         Ok(rows.first().ok_or(StoreError::Fenced)?.get(0))
-    }
-
-    /// The attempts that a worker is to end.
-    ///
-    /// # Errors
-    /// When they cannot be read.
-    pub fn kills(&mut self, id: WorkerId) -> Result<Vec<Kill>, StoreError> {
-        let sql = "SELECT job, nominal, series, attempt FROM mainspring.open_run WHERE worker = $1 AND is_killed LIMIT $2";
-        let page = Value::Int(i64::try_from(MAX_PAGE).unwrap_or(i64::MAX));
-        let rows = self.connection.call("read kills", sql, &[of(id), page])?;
-        rows.iter().map(|row| attempt_of(row).map(|(key, attempt)| Kill { key, attempt })).collect()
     }
 
     /// Tells the planner how attempts ended: all of a worker, or none. What was told before under its number

@@ -85,7 +85,7 @@ impl Pool {
 
     /// The minutes of what the worker has to start after a number.
     fn assigned(&mut self, after: u64) -> Vec<(u64, i64, String)> {
-        let found = self.worker.assignments(self.id, after, 100).unwrap();
+        let found = self.worker.orders(self.id, after, 100).unwrap().assignments;
         let parts = |one: mainspring_postgres::PlacedAssignment| {
             let Assignment { key, document, .. } = one.assignment;
             (one.number, key.nominal.as_second() / 60, document)
@@ -118,7 +118,7 @@ pub(crate) fn workers_do_all(database: &Database, url: &str) {
     assert_eq!(pool.begin(1, "{}"), [Answer::New; 2]);
     assert_eq!(pool.assigned(0).len(), 1);
     assert!(pool.planner.kill(&fence, id, &Kill { key: key(1), attempt: 1 }).unwrap());
-    assert_eq!(pool.worker.kills(id).unwrap().len(), 1);
+    assert_eq!(pool.worker.orders(id, 0, 100).unwrap().kills.len(), 1);
     pool.worker.renew(id, &MemberState::default(), LASTS).unwrap();
     pool.worker.report(id, &[report(id, 1, 1)]).unwrap();
     assert_eq!(pool.planner.reports(&[(id, 0)]).unwrap().len(), 1);
@@ -203,14 +203,14 @@ fn an_assignment_is_there_from_the_commit_that_begins_the_attempt_to_its_end() {
     assert_eq!((one.as_str(), other.as_str()), ("first\0", "second"));
     assert!(first < second);
     assert_eq!(pool.assigned(*first).len(), 1, "after one that it knows");
-    assert_eq!(pool.worker.assignments(pool.id, 0, 1).unwrap().len(), 1, "at most a page");
+    assert_eq!(pool.worker.orders(pool.id, 0, 1).unwrap().assignments.len(), 1, "at most a page");
     let run = pool.store.run(&key(1)).unwrap().unwrap();
     assert_eq!((run.state, run.worker), (RunState::Running, Some(pool.id)));
     // What was not new is not assigned: the attempt was begun before, and runs where it was begun.
     let begin = Operation::Begin { key: key(1), attempt: 1, at: at(2), worker: Some(WorkerId(99)) };
     let other = Assignment::new(WorkerId(99), key(1), 1, "other");
     assert_eq!(pool.commit(vec![begin], vec![other]), [Answer::Duplicate(None)]);
-    assert_eq!(pool.worker.assignments(WorkerId(99), 0, 9).unwrap(), []);
+    assert_eq!(pool.worker.orders(WorkerId(99), 0, 9).unwrap().assignments, []);
     assert_eq!(pool.end(1, RunState::Succeeded), [Answer::New]);
     assert_eq!(pool.assigned(0).len(), 1);
     assert_eq!(pool.store.run(&key(1)).unwrap().unwrap().worker, Some(pool.id), "where it ran");
@@ -223,7 +223,7 @@ fn an_assignment_is_there_from_the_commit_that_begins_the_attempt_to_its_end() {
     let elsewhere = Assignment::new(WorkerId(99), key(2), 2, "again");
     assert_eq!(pool.commit(vec![begin], vec![elsewhere]), [Answer::New]);
     assert_eq!(pool.assigned(0), []);
-    assert_eq!(pool.worker.assignments(WorkerId(99), 0, 9).unwrap()[0].assignment.attempt, 2);
+    assert_eq!(pool.worker.orders(WorkerId(99), 0, 9).unwrap().assignments[0].assignment.attempt, 2);
     let attempts = pool.store.attempts(&key(2)).unwrap();
     let states: Vec<_> = attempts.iter().map(|attempt| (attempt.number, attempt.state)).collect();
     assert_eq!(states, [(1, Some(RunState::Failed)), (2, None)]);
@@ -282,11 +282,11 @@ fn a_kill_is_asked_for_until_the_attempt_has_ended_and_of_no_other_attempt() {
     for wrong in [Kill { key: key(1), attempt: 2 }, Kill { key: key(2), attempt: 1 }] {
         assert!(!pool.planner.kill(&fence, id, &wrong).unwrap());
     }
-    assert_eq!(pool.worker.kills(id).unwrap(), []);
+    assert_eq!(pool.worker.orders(id, 0, 100).unwrap().kills, []);
     let kill = Kill { key: key(1), attempt: 1 };
     for _ in 0..2 {
         assert!(pool.planner.kill(&fence, id, &kill).unwrap());
-        assert_eq!(pool.worker.kills(id).unwrap(), std::slice::from_ref(&kill));
+        assert_eq!(pool.worker.orders(id, 0, 100).unwrap().kills, std::slice::from_ref(&kill));
     }
     let retry = Operation::Move {
         key: key(1),
@@ -297,7 +297,7 @@ fn a_kill_is_asked_for_until_the_attempt_has_ended_and_of_no_other_attempt() {
         reason: None,
     };
     pool.commit(vec![end(1, RunState::Failed), retry], Vec::new());
-    assert_eq!(pool.worker.kills(id).unwrap(), []);
+    assert_eq!(pool.worker.orders(id, 0, 100).unwrap().kills, []);
     assert!(!pool.planner.kill(&fence, id, &kill).unwrap(), "it has ended");
 }
 

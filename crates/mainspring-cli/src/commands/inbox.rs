@@ -7,7 +7,8 @@
 //!
 //! The owner's thread is a client of its own server, so that the loop knows nothing of this.
 //!
-//! Cost: a question to the database each [`INTERVAL`], and one when a standby tells that it has asked.
+//! Cost: a question to the database each second, four where users of SQL submit, and one when a standby tells
+//! that it has asked.
 //!
 //! Does not know what has several answers, such as the output of a run: [`streaming_requests`] does.
 
@@ -26,9 +27,6 @@ use mainspring_server::log::Style;
 use mainspring_server::protocol::{ErrorKind, ErrorWire, IdentifiedRequest, Request, Response};
 use mainspring_server::server::standby;
 
-/// How often the owner looks for requests.
-const INTERVAL: Duration = Duration::from_millis(250);
-
 /// How long the owner's server has for an answer.
 const ANSWER_WAIT: Duration = Duration::from_secs(10);
 
@@ -45,7 +43,7 @@ pub(super) fn work(location: &Location, data: &DataDirectory, style: Style) -> R
         while ended.try_recv() != Err(TryRecvError::Disconnected) {
             // Whatever the database says passes, or the loop is told it too.
             let _ = turn(&mut inbox, &data, style);
-            inbox.wait(INTERVAL);
+            inbox.wait_for_requests();
         }
     };
     thread::Builder::new().name("inbox".to_owned()).spawn(work).map_err(setup)?;
