@@ -701,7 +701,8 @@ END $$;
 ---- For people and programs. ----
 
 -- Submits something to do once, as a part of the caller's transaction: it is done if that commits. Returns the key, under which it is
--- done once; a key of one's own makes a repeated call one submission. The work has a process, a webhook, or a handler of a program:
+-- done once; a key of one's own makes a repeated call one submission. The work has a process, a webhook, or a handler of a program, and
+-- perhaps policies, a group and a priority:
 --   SELECT mainspring.submit('{"process": {"run": ["/usr/bin/send-mail", "ada"]}, "policies": "retry=3"}', now() + interval '1 h');
 --   SELECT mainspring.submit('{"handler": {"name": "send-mail", "input": {"to": "ada"}}}', wakes => true);
 -- It is looked for four times a second. With `wakes` it is taken at once; commits that tell so wait for each other.
@@ -713,6 +714,8 @@ CREATE FUNCTION mainspring.submit(
 DECLARE
     -- The key of a handler's job is the handler's.
     chosen text := coalesce(work #>> '{handler,name}' || '/', '') || coalesce(key, 'sql-' || gen_random_uuid());
+    asked text;
+    kept text := chosen;
 BEGIN
     IF jsonb_typeof(work) IS DISTINCT FROM 'object'
         OR (work ? 'process')::int + (work ? 'webhook')::int + (work ? 'handler')::int <> 1 THEN
@@ -727,10 +730,17 @@ BEGIN
         WHERE p.is_named AND p.name = submit.name AND p.key IS DISTINCT FROM chosen) THEN
         RAISE EXCEPTION 'the name % is that of a job that waits', submit.name USING ERRCODE = 'unique_violation';
     END IF;
-    INSERT INTO mainspring.inbox (request, actor, waits, key) VALUES ((work || jsonb_build_object(
+    asked := (work || jsonb_build_object(
         'command', 'submit', 'key', chosen,
         'due', to_char(due AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
-    ) || CASE WHEN name IS NULL THEN '{}' ELSE jsonb_build_object('name', name) END)::text, session_user, false, chosen);
+    ) || CASE WHEN name IS NULL THEN '{}' ELSE jsonb_build_object('name', name) END)::text;
+    -- As servers keep texts: the character by which they mark those that PostgreSQL cannot hold is marked itself. Other encodings lack
+    -- it, and their databases would refuse the expression.
+    IF getdatabaseencoding() = 'UTF8' THEN
+        asked := replace(asked, chr(63743), chr(63743) || '1');
+        kept := replace(chosen, chr(63743), chr(63743) || '1');
+    END IF;
+    INSERT INTO mainspring.inbox (request, actor, waits, key) VALUES (asked, session_user, false, kept);
     PERFORM pg_notify('mainspring_asked', '') WHERE wakes;
     RETURN chosen;
 END $$;

@@ -191,6 +191,7 @@ impl Writer {
                 handler: None,
                 policies: policies(submission),
             },
+            ..SubmitWire::default()
         }));
         let tried = match client.ask(request) {
             Ok(Response::Submitted { name, .. }) => TryOutcome::Acknowledged(Some(name)),

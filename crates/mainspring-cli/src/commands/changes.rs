@@ -100,6 +100,7 @@ pub(super) fn at(args: &AtArgs) -> Result<Exit, Error> {
         name: args.name.as_ref().map(ToString::to_string),
         key: args.key.clone(),
         work: WorkWire { policies: policies(&args.policies)?.to_string(), ..work },
+        ..SubmitWire::default()
     };
     ask(&args.ask, Request::Submit(Box::new(submission)))
 }

@@ -8,7 +8,7 @@ use mainspring_action::body::{ProcessBody, WebhookBody};
 use serde::{Deserialize, Serialize};
 
 /// Something to do once.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "the fields are the arguments of `at`")]
 pub struct SubmitWire {
@@ -17,6 +17,11 @@ pub struct SubmitWire {
     pub name: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
+    /// The group whose slots its run takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub priority: i8,
     #[serde(flatten)]
     pub work: WorkWire,
 }
@@ -48,11 +53,20 @@ pub struct HandlerWire {
     /// What it is given, a document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<serde_json::Value>,
+    /// The same as text, in the place of `input`. The database sorts the fields of a document, and a document
+    /// that is read loses digits of its numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payload: Option<String>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 fn is_zero(number: &u32) -> bool {
     *number == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_usual(priority: &i8) -> bool {
+    *priority == 0
 }
 
 /// What is done, and by which rules.

@@ -417,11 +417,14 @@ fn checked_note(note: String) -> Result<String, ErrorWire> {
 /// # Errors
 /// What is wrong with it, for its client.
 pub fn submission(wire: SubmitWire) -> Result<Command, ErrorWire> {
-    let SubmitWire { due, name, key, work } = wire;
+    let SubmitWire { due, name, key, group, priority, work } = wire;
     let (body, policies) = work_of(work)?;
     let action = body.encode().map_err(|error| usage(error.to_string()))?;
-    let name = name.map(|name| JobName::new(&name).map_err(|error| usage(error.to_string()))).transpose()?;
-    let mut submission = Submission::new(time(&due)?, Work::new(action).with_policies(policies));
+    let named = |name: String| JobName::new(&name).map_err(|error| usage(error.to_string()));
+    let (name, group) = (name.map(named).transpose()?, group.map(named).transpose()?);
+    let mut work = Work::new(action).with_policies(policies);
+    (work.group, work.priority) = (group, priority);
+    let mut submission = Submission::new(time(&due)?, work);
     (submission.name, submission.key) = (name, key);
     Ok(Command::Submit(submission))
 }
@@ -434,8 +437,12 @@ fn work_of(wire: WorkWire) -> Result<(Body, Policies), ErrorWire> {
     let body = match (wire.webhook, wire.handler) {
         (None, None) => Body::Process(wire.process),
         (Some(webhook), None) if !has_process => Body::Webhook(webhook),
-        (None, Some(HandlerWire { name, version, input })) if !has_process => {
-            let payload = input.map(|input| input.to_string()).unwrap_or_default();
+        (None, Some(HandlerWire { name, version, input, payload })) if !has_process => {
+            let payload = match (input, payload) {
+                (None, payload) => payload.unwrap_or_default(),
+                (Some(input), None) => input.to_string(),
+                (Some(_), Some(_)) => return Err(usage("a handler is given an `input` or a `payload`")),
+            };
             Body::Handler(HandlerBody { name, version, payload })
         }
         _ => return Err(usage("the work is one of a process, a webhook and a handler")),

@@ -188,7 +188,8 @@ async fn submit(
         (None, Some(work)) => {
             check_scope(call.who()?, Scope::Define)?;
             let work = own(work, asked.policies)?;
-            let submission = SubmitWire { due: due.to_string(), name: asked.name, key, work };
+            let submission =
+                SubmitWire { due: due.to_string(), name: asked.name, key, work, ..SubmitWire::default() };
             match call.app.change(call.who()?, None, Request::Submit(Box::new(submission))).await? {
                 Response::Submitted { name, due } => {
                     Ok(submitted(StatusCode::CREATED, Some(name), Some(due), Some("pending".to_owned())))
