@@ -23,6 +23,7 @@ mod directory;
 mod fault;
 mod inode_watch;
 mod last_run;
+mod outbox;
 mod read;
 mod reader;
 mod reads;
@@ -37,6 +38,7 @@ mod scratch;
 mod tests;
 
 pub use directory::{Directory, DirectoryError};
+pub use outbox::{Outbox, OutboxFile, OutboxRow};
 pub use reader::SqliteReader;
 pub use schema::VERSION as FORMAT_VERSION;
 pub use sqlite::SqliteStore;
