@@ -13,7 +13,7 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mainspring_action::body::{Body, HandlerBody};
@@ -69,6 +69,7 @@ pub struct Builder {
     spawner: Option<Spawner>,
     log: Option<File>,
     pub(crate) page: Page,
+    outbox: Option<PathBuf>,
 }
 
 impl fmt::Debug for Builder {
@@ -113,6 +114,7 @@ impl Builder {
             spawner: None,
             log: None,
             page: Page::default(),
+            outbox: None,
         }
     }
 
@@ -213,6 +215,18 @@ impl Builder {
         Builder { log: Some(log), ..self }
     }
 
+    /// Has the program's transactions submit ([`Once::submit_in`](crate::Once::submit_in)), by a table
+    /// `mainspring_outbox` in its own SQLite file, which is made there. A thread takes the rows and deletes
+    /// them. So a transaction that reads before it writes begins with `BEGIN IMMEDIATE`, and connections wait
+    /// for locks (`busy_timeout`). For [`Jobs::open`].
+    pub fn outbox(mut self, file: impl Into<PathBuf>) -> Builder {
+        if !matches!(self.storage, JobStorage::In { .. }) {
+            let reason = "jobs that Jobs::open keeps have one, and no others".to_owned();
+            self.wrong.get_or_insert(Error::Definition { name: "outbox".to_owned(), reason });
+        }
+        Builder { outbox: Some(file.into()), ..self }
+    }
+
     /// Takes over what the folder holds, and begins.
     ///
     /// # Errors
@@ -237,6 +251,7 @@ impl Builder {
             futures: self.spawner.map(|spawner| (spawner, future_max)),
             log: self.log,
             page: self.page,
+            outbox: self.outbox,
         };
         Jobs::start(self.storage, parts)
     }

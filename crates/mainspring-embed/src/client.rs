@@ -16,6 +16,7 @@ use mainspring_server::server::program_calls::{Caller, Promise};
 use crate::catalogue::Catalogue;
 use crate::error::Error;
 use crate::member::{Member, OwnerCommand};
+use crate::outbox_signal::OutboxSignal;
 
 /// Who follows commands.
 #[derive(Clone, Debug)]
@@ -82,11 +83,37 @@ pub(crate) trait Follow: Debug + Send + Sync {
 pub struct Client {
     target: CommandTarget,
     catalogue: Arc<Catalogue>,
+    outbox: Option<OutboxSignal>,
+}
+
+/// Where a transaction of the program leaves a submission.
+#[derive(Clone, Debug)]
+pub(crate) enum TransactionPlace {
+    SharedDatabase,
+    Outbox(OutboxSignal),
+    /// Nowhere, for this reason.
+    None(&'static str),
 }
 
 impl Client {
     pub(crate) fn new(target: CommandTarget, catalogue: Arc<Catalogue>) -> Client {
-        Client { target, catalogue }
+        Client { target, catalogue, outbox: None }
+    }
+
+    /// The same with a table in a file of the program, for its transactions.
+    pub(crate) fn with_outbox(self, outbox: Option<OutboxSignal>) -> Client {
+        Client { outbox, ..self }
+    }
+
+    pub(crate) fn transaction_place(&self) -> TransactionPlace {
+        match (&self.target, &self.outbox) {
+            (CommandTarget::Member(_), _) => TransactionPlace::SharedDatabase,
+            (_, Some(outbox)) => TransactionPlace::Outbox(outbox.clone()),
+            (CommandTarget::Loop(_), None) => {
+                TransactionPlace::None("these jobs have no outbox: see Builder::outbox")
+            }
+            (CommandTarget::Simulation(_), None) => TransactionPlace::None("a simulation has no database"),
+        }
     }
 
     /// What there is to submit to.

@@ -40,6 +40,9 @@ pub enum Error {
     /// Another submission has the name or the key: it does other work, or has another key. Nothing was
     /// submitted.
     Taken(Box<Holder>),
+    /// A submission is to be part of a transaction, and there is no database of which it could be: these jobs
+    /// have neither a shared one nor an outbox.
+    NoTransaction(&'static str),
     /// The planner said no.
     Refused(Refusal),
     /// Nothing new is taken now, for this reason; what was asked for may be tried again later.
@@ -60,6 +63,7 @@ impl fmt::Display for Error {
             Error::Unreadable { handler, reason } => write!(f, "`{handler}`: {reason}"),
             Error::Action(error) => error.fmt(f),
             Error::Taken(holder) => write!(f, "the name or the key is taken: {holder}"),
+            Error::NoTransaction(why) => write!(f, "nothing can be submitted in a transaction: {why}"),
             Error::Refused(refusal) => refusal.fmt(f),
             Error::Temporary(why) => f.write_str(why),
             Error::Stopped => f.write_str("the jobs are shut down"),

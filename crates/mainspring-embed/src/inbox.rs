@@ -15,38 +15,49 @@
 
 use std::sync::mpsc::{Receiver, TryRecvError};
 
-use mainspring_job::{Command, Reply, StoreError};
+use mainspring_job::{Command, Refusal, RefusalKind, Reply, StoreError, Submission};
 use mainspring_postgres::{Entry, Inbox};
 use mainspring_server::protocol::{ErrorKind, ErrorWire, IdentifiedRequest, Request, Response};
 use mainspring_server::server::program_calls::{CallRefusal, Caller, Promise};
 use mainspring_server::server::submission;
 
 use crate::forwarded_command::{ForwardedCommand, ForwardedReply};
+use crate::submission::is_again;
 
 /// What is said to servers.
 const NOT_HERE: &str = "the jobs here are functions of a program, which alone defines them";
 
-/// Works until the other end is dropped.
-pub(crate) fn work(inbox: &mut Inbox, caller: &Caller, ended: &Receiver<()>) {
+/// A submission that no program waits for, and what becomes of it.
+struct UnawaitedSubmission {
+    entry: Entry,
+    submission: Submission,
+    promise: Promise,
+}
+
+/// Works until the other end is dropped. What cannot be done is told to `note`, if no program waits for it.
+pub(crate) fn work(inbox: &mut Inbox, caller: &Caller, ended: &Receiver<()>, note: &dyn Fn(&str)) {
     while ended.try_recv() != Err(TryRecvError::Disconnected) {
         // Whatever the database says passes, or the loop is told it too.
-        if matches!(turn(inbox, caller), Ok(0) | Err(_)) {
+        if matches!(turn(inbox, caller, note), Ok(0) | Err(_)) {
             inbox.wait_for_requests();
         }
     }
 }
 
 /// Does the first requests, and returns how many were done.
-fn turn(inbox: &mut Inbox, caller: &Caller) -> Result<usize, StoreError> {
+fn turn(inbox: &mut Inbox, caller: &Caller, note: &dyn Fn(&str)) -> Result<usize, StoreError> {
     let mut promised: Vec<(i64, Promise)> = Vec::new();
-    let (mut replies, mut submissions) = (Vec::new(), Vec::<(i64, Promise)>::new());
+    let (mut replies, mut submissions) = (Vec::new(), Vec::new());
     for entry in inbox.waiting()? {
         let asked = serde_json::from_str::<ForwardedCommand>(&entry.request);
         let Some(forwarded) = asked.ok().filter(|_| entry.waits) else {
             match submitted(&entry) {
-                Ok(command) => submissions.push((entry.id, caller.command(command))),
+                Ok(submission) => {
+                    let promise = caller.command(Command::Submit(submission.clone()));
+                    submissions.push(UnawaitedSubmission { entry, submission, promise });
+                }
                 Err(why) if entry.waits => replies.push((entry.id, text_of_error(&why))),
-                Err(why) => inbox.refuse(entry.id, &why.message)?,
+                Err(why) => refuse(inbox, &entry, &why.message, note)?,
             }
             continue;
         };
@@ -58,27 +69,42 @@ fn turn(inbox: &mut Inbox, caller: &Caller) -> Result<usize, StoreError> {
             Err(why) => replies.push((entry.id, text_of(&ForwardedReply::Temporary { why }))),
         }
     }
-    let mut is_stopping = false;
+    let mut is_left = false;
     for (id, promise) in promised {
         let answered = promise.wait();
         if answered == Err(CallRefusal::Stopping) {
             // The next owner does it, if it is there still.
-            is_stopping = true;
+            is_left = true;
             continue;
         }
         replies.push((id, text_of(&ForwardedReply::of(&answered))));
     }
     inbox.reply_all(&replies)?;
     let done_count = replies.len() + submissions.len();
-    for (id, promise) in submissions {
-        match promise.wait() {
+    for UnawaitedSubmission { entry, submission, promise } in submissions {
+        let answered = promise.wait();
+        let is_done = match &answered {
+            Ok(Reply::Submitted { .. } | Reply::Duplicate(_)) => true,
+            Ok(Reply::Refused(Refusal::Taken(holder))) => is_again(holder, &submission),
+            _ => false,
+        };
+        match answered {
             // It was taken out with the commit that has the job, or is one that was done before.
-            Ok(Reply::Submitted { .. } | Reply::Duplicate(_)) => drop(inbox.take(id)?),
-            Ok(Reply::Refused(refusal)) => inbox.refuse(id, &refusal.to_string())?,
-            Ok(_) | Err(_) => is_stopping = true,
+            _ if is_done => drop(inbox.take(entry.id)?),
+            Ok(Reply::Refused(refusal)) if refusal.kind() != RefusalKind::Temporary => {
+                refuse(inbox, &entry, &refusal.to_string(), note)?;
+            }
+            // It stays, and is tried again.
+            _ => is_left = true,
         }
     }
-    Ok(if is_stopping { 0 } else { done_count })
+    Ok(if is_left { 0 } else { done_count })
+}
+
+/// Keeps why a submission cannot be done, and tells it.
+fn refuse(inbox: &mut Inbox, entry: &Entry, why: &str, note: &dyn Fn(&str)) -> Result<(), StoreError> {
+    note(&format!("request {} of {} cannot be done: {why}", entry.id, entry.actor));
+    inbox.refuse(entry.id, why)
 }
 
 fn text_of(replied: &ForwardedReply) -> String {
@@ -86,10 +112,14 @@ fn text_of(replied: &ForwardedReply) -> String {
 }
 
 /// What a user of SQL submits: a call of a handler, or what a server carries out that shares the database.
-fn submitted(entry: &Entry) -> Result<Command, ErrorWire> {
+fn submitted(entry: &Entry) -> Result<Submission, ErrorWire> {
     let asked = IdentifiedRequest::read(entry.request.as_bytes())?;
-    match asked.request {
-        Request::Submit(wire) if !entry.waits => submission(*wire),
+    let command = match asked.request {
+        Request::Submit(wire) if !entry.waits => Some(submission(*wire)?),
+        _ => None,
+    };
+    match command {
+        Some(Command::Submit(submission)) => Ok(submission),
         _ => Err(ErrorWire::new(ErrorKind::Conflict, NOT_HERE)),
     }
 }

@@ -28,6 +28,7 @@ use mainspring_store::Directory;
 
 use crate::client::{Client, CommandTarget, name_of};
 use crate::error::Error;
+use crate::outbox::{OpenedOutbox, OutboxThread};
 use crate::page::PageListener;
 use crate::parts::{Parts, setup};
 use crate::shared_database::SharedDatabase;
@@ -73,6 +74,7 @@ struct Loop {
     thread: Mutex<Option<JoinHandle<Result<(), ServerError>>>>,
     reader: Mutex<Option<Box<dyn Reader + Send>>>,
     page_listener: Mutex<Option<PageListener>>,
+    outbox: Mutex<Option<OutboxThread>>,
 }
 
 impl std::fmt::Debug for Loop {
@@ -101,7 +103,7 @@ impl Jobs {
             JobStorage::In { data, directory } => (data, directory),
             JobStorage::Shared(joined) => {
                 let StartedMember { client, member, thread, reader } = joined.start(parts)?;
-                return Ok(Jobs::running(client, CommandTarget::Member(member), thread, reader, None));
+                return Ok(Jobs::running(client, CommandTarget::Member(member), thread, reader, None, None));
             }
             JobStorage::Simulated(clock) => {
                 let Parts { registry, catalogue, definitions, .. } = parts;
@@ -111,8 +113,10 @@ impl Jobs {
             }
         };
         let (caller, calls) = calls().map_err(setup("a socket pair"))?;
-        let target = CommandTarget::Loop(caller);
-        let client = Client::new(target.clone(), Arc::clone(&parts.catalogue));
+        let outbox = parts.outbox.as_ref().map(|path| OpenedOutbox::open(path, &data)).transpose()?;
+        let target = CommandTarget::Loop(caller.clone());
+        let client = Client::new(target.clone(), Arc::clone(&parts.catalogue))
+            .with_outbox(outbox.as_ref().map(OpenedOutbox::signal));
         let (store, lease) = open_store(&directory, &data).map_err(Error::Store)?;
         let reader = Box::new(store.reader());
         // The lock of a folder lasts: no lease ages.
@@ -133,8 +137,11 @@ impl Jobs {
             drop(directory);
             ended
         };
+        let log = parts.log_file().map_err(setup("the log"))?;
+        let outbox = outbox.map(|outbox| outbox.start(caller, log)).transpose()?;
         let thread = thread::Builder::new().name("mainspring".to_owned()).spawn(run);
-        Ok(Jobs::running(client, target, thread.map_err(setup("a thread"))?, reader, Some(page_listener)))
+        let thread = thread.map_err(setup("a thread"))?;
+        Ok(Jobs::running(client, target, thread, reader, Some(page_listener), outbox))
     }
 
     fn running(
@@ -143,12 +150,14 @@ impl Jobs {
         thread: JoinHandle<Result<(), ServerError>>,
         reader: Box<dyn Reader + Send>,
         page_listener: Option<PageListener>,
+        outbox: Option<OutboxThread>,
     ) -> Jobs {
         let running = Loop {
             target,
             thread: Mutex::new(Some(thread)),
             reader: Mutex::new(Some(reader)),
             page_listener: Mutex::new(page_listener),
+            outbox: Mutex::new(outbox),
         };
         Jobs { client, running: Arc::new(Running::Loop(running)) }
     }
@@ -256,7 +265,18 @@ impl Jobs {
 }
 
 impl Loop {
+    /// Whether the loop's own thread asks.
+    fn is_on_loop(&self) -> bool {
+        let thread = self.thread.lock().expect("nothing panics while it holds this lock");
+        thread.as_ref().is_some_and(|thread| thread.thread().id() == thread::current().id())
+    }
+
     fn end(&self, patience: Duration) -> Result<(), Error> {
+        let outbox = self.outbox.lock().expect("nothing panics while it holds this lock").take();
+        if let Some(outbox) = outbox.filter(|_| !self.is_on_loop()) {
+            // What it has begun to submit is acknowledged and deleted before the loop ends.
+            outbox.finish();
+        }
         self.target.stop(patience);
         let reader = self.reader.lock().expect("nothing panics while it holds this lock").take();
         drop(reader);

@@ -80,6 +80,8 @@ mod jobs;
 mod member;
 mod notice;
 mod options;
+mod outbox;
+mod outbox_signal;
 #[cfg_attr(not(feature = "page"), path = "no_page.rs")]
 mod page;
 #[cfg(feature = "page")]
@@ -95,6 +97,7 @@ mod simulation;
 mod started_member;
 mod stop;
 mod submission;
+mod transaction;
 mod trigger;
 mod when;
 

@@ -172,7 +172,24 @@ impl<'c, P> Once<'c, P> {
         submitted(client.command_async(Command::Submit(asked.clone())).await, &asked)
     }
 
-    fn submission(self) -> Result<Submission, Error> {
+    pub(crate) fn client(&self) -> &'c Client {
+        self.client
+    }
+
+    /// The delay after which it is due, unless that is a time.
+    pub(crate) fn delay(&self) -> Option<Duration> {
+        match self.due {
+            Due::After(delay) => Some(delay),
+            Due::At(_) => None,
+        }
+    }
+
+    /// The key as it was given, without the handler's name.
+    pub(crate) fn own_key(&self) -> Option<String> {
+        self.key.clone()
+    }
+
+    pub(crate) fn submission(self) -> Result<Submission, Error> {
         let Some(entry) = self.client.catalogue().get(&self.handler) else {
             return Err(Error::NoHandler(self.handler));
         };
@@ -216,7 +233,7 @@ fn known(holder: Holder) -> SubmittedJob {
 
 /// Whether it is the same call under the same key, by a program whose handler has another version or other
 /// options now.
-fn is_again(holder: &Holder, asked: &Submission) -> bool {
+pub(crate) fn is_again(holder: &Holder, asked: &Submission) -> bool {
     let call = |work: &Work| match Body::decode(&work.action) {
         Ok(Body::Handler(HandlerBody { name, payload, .. })) => Some((name, payload)),
         _ => None,

@@ -8,6 +8,9 @@
 //! Each call of a handler appends a line to a file, and some go on for a while then, so that a program dies
 //! in the middle of several. A run that was cut off is tried again, because its handler says so.
 //!
+//! Every third submission is made in a transaction of a SQLite file of the program. Its commit acknowledges
+//! it, and what was rolled back has no start.
+//!
 //! `cargo xtask crash --rounds N` runs this with `--rounds N` and a seed; the tests run [`ROUNDS`] with the
 //! seed 1.
 
@@ -23,6 +26,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use mainspring_embed::{Every, Jobs, Options, Run, RunState};
+use rusqlite::Connection;
 
 /// How many programs are killed.
 const ROUNDS: u64 = 12;
@@ -100,6 +104,7 @@ fn open(folder: &Path) -> Jobs {
             Ok::<(), std::io::Error>(())
         })
         .job(rules("tick"), Every::seconds(1), move |run: &Run| noted(run))
+        .outbox(folder.join("app.db"))
         .start()
         .unwrap()
 }
@@ -107,9 +112,27 @@ fn open(folder: &Path) -> Jobs {
 /// Submits for ever, or waits until all that was submitted is done.
 fn child(folder: &Path, round: &str) {
     let jobs = open(folder);
+    let mut program = Connection::open(folder.join("app.db")).unwrap();
+    program.busy_timeout(LONG).unwrap();
     if round != "last" {
         for number in 0.. {
             let name = format!("n{round}-{number}");
+            if number % 3 == 0 {
+                let transaction = program.transaction().unwrap();
+                let submit = |name: &str| {
+                    let once = jobs.once("step").name(name).key(name).payload(&number);
+                    once.submit_in(|sql, document| transaction.execute(sql, [document])).unwrap().unwrap()
+                };
+                if number % 6 == 0 {
+                    submit(&format!("r{round}-{number}"));
+                    transaction.rollback().unwrap();
+                } else {
+                    submit(&name);
+                    transaction.commit().unwrap();
+                    println!("{name}");
+                }
+                continue;
+            }
             let submitted = jobs.once("step").name(&name).key(&name).payload(&number).submit().unwrap();
             assert!(submitted.is_new, "{name}");
             println!("{name}");
@@ -118,7 +141,15 @@ fn child(folder: &Path, round: &str) {
     let (_keep, never) = channel::<()>();
     // A submission that no turn of the loop has planned yet has no run.
     let is_open = |run: &mainspring_job::Run| run.state.is_open() && run.key.job.as_str() != "tick";
-    while !jobs.waiting(1).unwrap().is_empty() || jobs.runs(MAX_RUNS).unwrap().iter().any(is_open) {
+    let in_outbox = || {
+        let count =
+            program.query_row("SELECT count(*) FROM mainspring_outbox", [], |row| row.get::<_, i64>(0));
+        count.unwrap()
+    };
+    while 0 < in_outbox()
+        || !jobs.waiting(1).unwrap().is_empty()
+        || jobs.runs(MAX_RUNS).unwrap().iter().any(is_open)
+    {
         let _ = never.recv_timeout(Duration::from_millis(20));
     }
     jobs.shutdown(LONG).unwrap();
@@ -160,6 +191,7 @@ fn test(rounds: u64, mut seed: u64) {
     let mut seen = BTreeSet::new();
     for line in starts.lines() {
         assert!(seen.insert(line), "{line} was started twice");
+        assert!(!line.starts_with('r'), "{line} was rolled back");
     }
     for name in &acknowledged {
         let state = records.get(name);

@@ -7,6 +7,7 @@
 mod folder;
 mod handlers;
 mod month;
+mod outbox;
 #[cfg(feature = "page")]
 mod page;
 mod rules;

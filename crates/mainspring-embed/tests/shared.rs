@@ -13,6 +13,7 @@
 mod database;
 #[path = "../examples/shared.rs"]
 mod example;
+mod in_transactions;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
@@ -25,6 +26,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use database::Database;
+use in_transactions::{End, in_transaction, transaction};
 use mainspring_embed::mainspring_job::{Refusal, Run as Record};
 use mainspring_embed::{Error, Every, Jobs, Options, Run, RunState};
 
@@ -46,6 +48,9 @@ fn main() {
     }
     let Some(database) = Database::start() else { return };
     commands_work_where_the_jobs_are_not_owned(&database);
+    in_transactions::a_transaction_submits_what_it_commits(&database);
+    in_transactions::what_a_transaction_submits_is_what_a_call_submits(&database);
+    in_transactions::what_cannot_be_submitted_fails_before_the_commit(&database);
     a_takeover_has_a_greater_fence_and_goes_on_without_its_page(&database);
     assert!(database.psql("mainspring", "DROP SCHEMA mainspring CASCADE").status.success());
     a_program_that_is_stuck_keeps_nothing_from_another(&database);
@@ -83,7 +88,14 @@ fn child(folder: &Path, name: &str, url: &str) {
     let reader = std::thread::Builder::new().spawn(read).unwrap();
     for number in 0..SUBMITTED_MAX {
         let name = format!("{name}-{number}");
-        match jobs.once("step").name(&name).key(&name).payload(&number).submit() {
+        let once = jobs.once("step").name(&name).key(&name).payload(&number);
+        // Each third is acknowledged by its transaction, and not by the owner of the jobs.
+        if number % 3 == 0 {
+            transaction(url, async |transaction| in_transaction(transaction, once).await, End::Commit);
+            println!("{name}");
+            continue;
+        }
+        match once.submit() {
             // One that was asked for again, as its owner died, may be there already.
             Ok(_) => println!("{name}"),
             Err(Error::Stopped) => break,

@@ -1,0 +1,175 @@
+//! Submission in a transaction of the program: one statement, which the program runs with its own driver.
+//!
+//! ```text
+//!  Once ─ checked ─▶ document ─▶ execute(SQL, document) ─┬─ PostgreSQL: mainspring.submit(..) ─▶ inbox
+//!                                                        └─ SQLite: INSERT INTO mainspring_outbox ─▶ outbox
+//! ```
+//!
+//! A statement has one parameter, a text, and gives nothing that the program needs. So a driver of any
+//! version can run it, and no driver is a dependency here.
+//!
+//! Cost: a JSON document, and what the statement costs in the program's transaction.
+//!
+//! Does not see the transaction, and knows neither whether it commits nor when.
+//!
+//! Source: [Transactional outbox](https://microservices.io/patterns/data/transactional-outbox.html).
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use mainspring_action::body::{Body, HandlerBody};
+use mainspring_job::{MAX_KEY_BYTES, OnceId, Refusal, Submission, Work};
+use mainspring_server::protocol::HandlerWire;
+use serde::Serialize;
+
+use crate::client::TransactionPlace;
+use crate::error::Error;
+use crate::submission::Once;
+
+/// The statement for a shared database. What is due after a delay counts by the database's clock, as all
+/// times of a shared database do.
+const INTO_POSTGRES: &str = "SELECT mainspring.submit(d - '{name,key,due,after}'::text[], \
+     due => coalesce((d ->> 'due')::timestamptz, clock_timestamp() + (d ->> 'after')::interval), \
+     name => d ->> 'name', key => d ->> 'key') FROM (SELECT $1::text::jsonb) AS s (d)";
+
+/// The statement for a file of the program.
+const INTO_SQLITE: &str =
+    "INSERT INTO mainspring_outbox (folder, submission) VALUES (json_extract(?1, '$.folder'), ?1)";
+
+/// What a row of the outbox and a call of `mainspring.submit` say. It is read as a `SubmitWire`.
+#[derive(Debug, Serialize)]
+struct Document<'d> {
+    handler: HandlerWire,
+    policies: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group: Option<String>,
+    priority: i8,
+    /// Without the name of the handler, which is put before it where the document is read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    due: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    after: Option<String>,
+    /// Whose row of an outbox it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    folder: Option<&'d str>,
+}
+
+impl<P> Once<'_, P> {
+    /// Submits it as a part of a transaction of the program: it is done once if that commits, and never
+    /// otherwise.
+    ///
+    /// `execute` gets a statement and its one parameter, a text. It runs the statement in the transaction, by
+    /// any driver, and may return a future, which the caller awaits. What it returns is returned. The
+    /// transaction is one of the database of [`Jobs::connect`](crate::Jobs), or one of the SQLite file that
+    /// [`outbox`](crate::Builder::outbox) names.
+    ///
+    /// It is taken within a quarter of a second after the commit. What cannot be done then, such as other
+    /// work under a known [`key`](Self::key), stays in `mainspring.inbox` or `mainspring_outbox`, with the
+    /// reason in the column `refusal`, and the log says so. A shared database counts [`after`](Self::after)
+    /// by its own clock, from the statement on.
+    ///
+    /// # Errors
+    /// As [`submit`](Self::submit), but for a key or a name that another submission has. `execute` is not
+    /// called then. [`Error::NoTransaction`] where there is no database for it.
+    ///
+    /// # Example
+    /// ```no_run
+    /// # use mainspring_embed::{Handler, Jobs};
+    /// # const WELCOME: Handler<String> = Handler::new("welcome");
+    /// # fn sign_up(jobs: &Jobs, rusqlite: &rusqlite::Connection) -> Result<(), Box<dyn std::error::Error>> {
+    /// let transaction = rusqlite.unchecked_transaction()?;
+    /// transaction.execute("INSERT INTO user (name) VALUES ('ada')", [])?;
+    /// jobs.once(WELCOME)
+    ///     .payload(&"ada".to_owned())
+    ///     .submit_in(|sql, document| transaction.execute(sql, [document]))??;
+    /// transaction.commit()?;
+    /// # Ok(()) }
+    /// ```
+    pub fn submit_in<R>(self, execute: impl FnOnce(&'static str, String) -> R) -> Result<R, Error> {
+        let (client, delay) = (self.client(), self.delay());
+        let place = client.transaction_place();
+        let (sql, folder, is_shared) = match &place {
+            TransactionPlace::SharedDatabase => (INTO_POSTGRES, None, true),
+            TransactionPlace::Outbox(outbox) => (INTO_SQLITE, Some(outbox.folder()), false),
+            TransactionPlace::None(why) => return Err(Error::NoTransaction(why)),
+        };
+        let key = self.own_key();
+        let submission = self.submission()?;
+        check(&submission, key.as_deref())?;
+        if is_shared && key.as_ref().is_some_and(|key| key.contains('\0')) {
+            let reason = "a key in PostgreSQL has no character NUL".to_owned();
+            return Err(Error::Definition { name: "key".to_owned(), reason });
+        }
+        let (due, after) = match delay.filter(|_| is_shared) {
+            Some(delay) => (None, Some(interval(delay))),
+            None if is_shared => (Some(whole_microseconds(submission.due)), None),
+            None => (Some(submission.due), None),
+        };
+        let work: &Work = &submission.work;
+        let Ok(Body::Handler(HandlerBody { name, version, payload })) = Body::decode(&work.action) else {
+            unreachable!("a submission calls a handler");
+        };
+        let document = Document {
+            handler: HandlerWire { name, version, input: None, payload: Some(payload) },
+            policies: work.policies.to_string(),
+            group: work.group.as_ref().map(ToString::to_string),
+            priority: work.priority,
+            key,
+            name: submission.name.map(|name| name.to_string()),
+            due: due.map(|due| due.to_string()),
+            after,
+            folder,
+        };
+        let document = serde_json::to_string(&document).map_err(Error::Payload)?;
+        let returned = execute(sql, document);
+        if let TransactionPlace::Outbox(outbox) = place {
+            outbox.expect_soon();
+        }
+        Ok(returned)
+    }
+}
+
+/// What the planner would refuse of it, whatever else there is.
+fn check(submission: &Submission, own_key: Option<&str>) -> Result<(), Error> {
+    let is_made_name = |name: &str| name.parse::<OnceId>().is_ok();
+    let refusal = match (&submission.key, own_key) {
+        (_, Some("")) => Refusal::KeyEmpty,
+        (Some(key), _) if MAX_KEY_BYTES < key.len() => Refusal::KeyTooLong,
+        _ if i64::try_from(submission.due.as_nanosecond()).is_err() => Refusal::DueOutOfRange,
+        _ if submission.name.as_ref().is_some_and(|name| is_made_name(name.as_str())) => Refusal::Conflict,
+        _ => return Ok(()),
+    };
+    Err(Error::Refused(refusal))
+}
+
+/// The delay for PostgreSQL, whose intervals count microseconds: nothing starts early.
+fn interval(delay: Duration) -> String {
+    format!("{} microseconds", delay.as_nanos().div_ceil(1_000))
+}
+
+/// The time as PostgreSQL keeps it: nothing starts early.
+fn whole_microseconds(due: Timestamp) -> Timestamp {
+    let whole =
+        due.as_nanosecond().div_euclid(1_000) + i128::from(due.as_nanosecond().rem_euclid(1_000) != 0);
+    Timestamp::from_nanosecond(whole * 1_000).expect("the planner's range is within that of a timestamp")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_in_microseconds_is_never_earlier() {
+        let cases = [(0, 0), (1, 1_000), (1_000, 1_000), (1_001, 2_000), (-1, 0), (-1_001, -1_000)];
+        for (due, expected) in cases {
+            let due = Timestamp::from_nanosecond(due).unwrap();
+            assert_eq!(whole_microseconds(due).as_nanosecond(), expected);
+        }
+        assert_eq!(interval(Duration::from_nanos(1)), "1 microseconds");
+        assert_eq!(interval(Duration::ZERO), "0 microseconds");
+    }
+}
