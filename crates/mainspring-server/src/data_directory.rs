@@ -8,6 +8,7 @@
 //!   mainspring.lock    held by the server that runs; its process number is in it
 //!   output/JOB/RUN     the output of runs
 //!   reboot             the start of the machine for which @reboot jobs had their runs
+//!   outbox             which rows of an outbox are this folder's: see `mainspring-embed`
 //! ```
 //!
 //! The directory is made with mode 0700. It is refused if others may write it, or, for root, if others may
