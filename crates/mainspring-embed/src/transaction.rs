@@ -67,7 +67,7 @@ impl<P> Once<'_, P> {
     /// transaction is one of the database of [`Jobs::connect`](crate::Jobs), or one of the SQLite file that
     /// [`outbox`](crate::Builder::outbox) names.
     ///
-    /// It is taken within a quarter of a second after the commit. What cannot be done then, such as other
+    /// It is taken within a second after the commit. What cannot be done then, such as other
     /// work under a known [`key`](Self::key), stays in `mainspring.inbox` or `mainspring_outbox`, with the
     /// reason in the column `refusal`, and the log says so. A shared database counts [`after`](Self::after)
     /// by its own clock, from the statement on.
