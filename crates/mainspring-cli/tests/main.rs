@@ -89,6 +89,7 @@ mod site;
 mod sources;
 #[cfg(feature = "web")]
 mod standing;
+mod start_pause;
 mod test_server;
 mod top;
 mod typed;

@@ -123,5 +123,6 @@ fn serving(
         listener,
         control: None,
         log: Style::default(),
+        pause: None,
     })
 }

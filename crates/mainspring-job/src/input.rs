@@ -270,7 +270,8 @@ pub enum Command {
     Cancel(RunKey),
     /// Plan nothing until further notice. What runs goes on, what waits waits; but a run by hand of a job
     /// that is paused starts. It ends by [`Command::Resume`], or when its time is over. Another pause of the
-    /// same scope takes its place.
+    /// same scope takes its place. One of everything may come before planning begins: then nothing starts
+    /// with it.
     Pause(Scope, PauseTerms),
     /// Plan again. What passed meanwhile is recorded as skipped.
     Resume(Scope),

@@ -89,6 +89,7 @@ mod served_file;
 mod sources;
 pub mod standby;
 mod start_backlog;
+pub mod start_pause;
 mod stop;
 mod store_contents;
 mod store_thread;

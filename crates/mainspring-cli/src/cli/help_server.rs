@@ -91,6 +91,9 @@ commands ask (mainspring.socket). --listen=systemd takes the others for HTTP, an
 those of that name. A server that starts only when it is asked runs no job before, so
 mainspring.service stays enabled too.
 
+With --paused the server shows everything, as `list` and the page do, and starts nothing until
+`mainspring resume --all`, also after another start. Files need not be given: no job is removed.
+
 With --memory everything works and nothing is kept: the store is in memory, and the socket in a folder
 of its own, which the first line of the log names, unless --data names one that holds no store.
 
@@ -99,6 +102,7 @@ Examples:
   mainspring serve --data /srv/mainspring /etc/mainspring/*.toml
   mainspring serve --standby --data /srv/mainspring /etc/mainspring/*.toml
   mainspring serve --memory examples/crontab
+  mainspring serve --paused --data /tmp/restored
   mainspring serve --listen examples/jobs.toml
   sudo mainspring serve --cron";
 

@@ -259,7 +259,9 @@ fn once_text(once: &OnceWire, view: &View) -> String {
 
 fn status_text(status: &StatusWire, view: &View) -> String {
     let terms = status.pause_terms.as_ref().map(|terms| terms_text(terms, view));
-    let paused = ["everything".to_owned()].into_iter().chain(terms).collect::<Vec<_>>();
+    let terms = terms.filter(|terms| !terms.is_empty()).into_iter();
+    let on = "`mainspring resume --all` goes on".to_owned();
+    let paused = ["everything".to_owned()].into_iter().chain(terms).chain([on]).collect::<Vec<_>>();
     let of_cluster = |text: fn(&ClusterWire) -> String| status.cluster.as_ref().map(text).unwrap_or_default();
     let quarantined = if status.quarantined == 0 { String::new() } else { status.quarantined.to_string() };
     let mut text = pairs(&[

@@ -24,6 +24,8 @@ use mainspring_file::crontab::Format;
 use mainspring_file::loaded_file::Reader;
 use mainspring_host::accounts::Account;
 use mainspring_host::accounts::users::Users;
+use mainspring_job::PauseTerms;
+use mainspring_postgres::Location;
 use mainspring_server::activation::ActivatedSockets;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
@@ -34,8 +36,21 @@ use mainspring_server::server::commands::Commands;
 use mainspring_server::server::execution::Execution;
 use mainspring_server::server::listener::Listener;
 use mainspring_server::server::rate::Rates;
+use mainspring_server::server::start_pause::START_PAUSE_NOTE;
 use mainspring_server::server::{Host, Keeping, Server, Serving, Stopping, Stores, standby};
 use mainspring_server::takeover::take;
+
+/// The pause with which the server begins.
+fn start_pause(location: Option<&Location>) -> Result<PauseTerms, Error> {
+    match location {
+        Some(_) => Err(Error::Usage(NO_SHARED_PAUSE.to_owned())),
+        None => Ok(PauseTerms::new(START_PAUSE_NOTE)),
+    }
+}
+
+/// Servers of a database have one pause, and a server that comes later would pause what the others run.
+const NO_SHARED_PAUSE: &str = "--paused is for a folder: of a database start one server with --no-work, \
+                               which starts nothing, and say `mainspring pause --all`";
 
 /// Refuses an address among the files: it was meant for `--listen`, which takes one only behind an equals
 /// sign, because the word after a bare `--listen` is a file.
@@ -77,6 +92,7 @@ struct ServeDefaults {
     keeping: Keeping,
     running_max: usize,
     log: Style,
+    pause: Option<PauseTerms>,
 }
 
 impl ServeDefaults {
@@ -107,6 +123,7 @@ impl ServeDefaults {
             listener,
             control,
             log: self.log,
+            pause: self.pause.clone(),
         })
     }
 }
@@ -118,6 +135,7 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     let ourselves =
         Account::ourselves().map_err(|source| Error::Setup { what: "our own account", source })?;
     let log = args.log_style();
+    let location = shared::location(args.store, args.store_file.as_deref(), args.memory || args.standby)?;
     let zone = args.zone.unwrap_or_else(|| TimeZone::try_system().unwrap_or(TimeZone::UTC));
     let (format, users, notify) = (Format::from(args.format), Users::new(ourselves), args.notify);
     let page = listen::public_url(&args.listen);
@@ -130,9 +148,9 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
         keeping: if args.memory { Keeping::InMemory } else { Keeping::OnDisk },
         running_max: args.max_running as usize,
         log,
+        pause: if args.paused { Some(start_pause(location.as_ref())?) } else { None },
     };
     let listening = args.listen;
-    let location = shared::location(args.store, args.store_file.as_deref(), args.memory || args.standby)?;
     let mut http_listener = HttpListener::default();
     let serving = |data: DataDirectory, http_listener: &mut HttpListener, execution: Box<dyn Execution>| {
         let listener = http_listener.begin(&listening, &handed, &data, &zone)?;

@@ -45,6 +45,7 @@ impl Planner {
             Command::Apply(definitions) => Reply::Applied(self.apply(now, definitions)),
             Command::Adopt { jobs, source } => self.adopt(&jobs, &source),
             Command::Remove(name) => self.remove(now, &name),
+            Command::Pause(Scope::All, terms) => self.pause(Scope::All, terms),
             _ if is_early => Reply::Refused(Refusal::NotReady),
             Command::Purge(name) => self.purge(now, &name),
             Command::Submit(submission) => return self.submit(now, ticket, submission),

@@ -15,7 +15,7 @@ use std::os::unix::net::UnixListener;
 use std::time::Duration;
 
 use mainspring_job::{
-    Command, Definitions, Input, Job, JobName, JobRecord, Lease, Limits, OutputKeeper, Prune,
+    Command, Definitions, Input, Job, JobName, JobRecord, Lease, Limits, OutputKeeper, PauseTerms, Prune,
     Reader as StoreReader, Store, WorkerId,
 };
 
@@ -95,6 +95,8 @@ pub struct Serving {
     pub control: Option<UnixListener>,
     /// What its log has, and how.
     pub log: Style,
+    /// With which pause of everything it begins, if with one.
+    pub pause: Option<PauseTerms>,
 }
 
 /// What a server keeps its jobs and runs in.
@@ -117,7 +119,7 @@ impl Server {
     /// When a served file is not there, the store cannot be read, or the operating system refuses something.
     pub fn prepare(serving: Serving, mut stores: Stores, lease: Lease) -> Result<Server, Error> {
         let Serving { data, files, reader, stopping, rates, keeping, control, .. } = serving;
-        let Serving { mut execution, host, listener, log, .. } = serving;
+        let Serving { mut execution, host, listener, log, pause, .. } = serving;
         if lease.lasts.is_some() {
             execution.may_be_lost();
         }
@@ -125,7 +127,8 @@ impl Server {
         let stored = StoreContents::read(&mut *stores.store).map_err(Error::Store)?;
         let setup = |what| move |source| Error::Setup { what, source };
         let began = Moment::now();
-        let files = Files::new(&files, reader);
+        let mut files = Files::new(&files, reader);
+        files.keeps_all = pause.is_some();
         let (signals, calls, own, output, host_kind) = of_host(host)?;
         let reserve = match keeping {
             Keeping::OnDisk => DiskReserve::new(data.directory()),
@@ -167,8 +170,10 @@ impl Server {
         let joined = server.work.join(WorkerId(lease.epoch));
         server.owner.tell_all(joined);
         server.owner.tell_all(server.work.facts());
+        let pause = server.begin_paused(pause, stored.paused.clone());
         match server.restore(stored, own, began) {
             Ok(()) => {
+                server.say_pause(pause, began);
                 execution_note.iter().for_each(|text| server.note(began.wall, text));
                 Ok(server)
             }

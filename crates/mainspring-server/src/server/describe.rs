@@ -183,9 +183,8 @@ pub(super) fn stats(stats: &Stats) -> StatsWire {
     }
 }
 
-/// Nothing is due while everything is paused.
+/// The server looks at nothing while everything is paused. A person sees what the timetable says.
 fn pause_with_all(wire: &mut JobWire) {
-    (wire.next, wire.next_civil) = (None, None);
     (wire.armed, wire.armed_civil) = (None, None);
     match wire.state_code {
         JobState::Done => {}

@@ -67,6 +67,8 @@ pub(super) struct Files {
     began: Option<Instant>,
     /// Several servers share the store, and each may have been given others.
     pub(super) is_shared: bool,
+    /// Jobs of files that are not given stay: the server shows what a copy has.
+    pub(super) keeps_all: bool,
     /// Which part of their jobs is taken.
     pub(super) folders: Folders,
 }
@@ -84,6 +86,7 @@ impl Files {
             is_disturbed: true,
             began: None,
             is_shared: false,
+            keeps_all: false,
             folders,
         };
         files.add(&names);
@@ -309,7 +312,8 @@ impl Files {
     /// Whether jobs of this source go, because their file is not given any more. Of a shared store another
     /// server may have the file.
     pub(super) fn are_retired(&self, job_source: &JobSource) -> bool {
-        !self.is_shared && matches!(job_source, JobSource::Served(_)) && !self.are_given(job_source)
+        let stay = self.is_shared || self.keeps_all;
+        !stay && matches!(job_source, JobSource::Served(_)) && !self.are_given(job_source)
     }
 
     /// Watches all directories that matter now. One that cannot be watched is looked at now and then.
