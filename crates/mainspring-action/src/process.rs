@@ -54,7 +54,7 @@ pub const KEYS: &[Key<ProcessBody>] = &[
     key(
         "env",
         Variables(field!(env)),
-        "`HOME`, `USER`, `LOGNAME`, `SHELL`, `PATH=/usr/bin:/bin`",
+        "`HOME`, `USER`, `LOGNAME`, `SHELL`, `PATH=/usr/bin:/bin`, `TZ` with the job's zone",
         "variables",
     ),
     key(

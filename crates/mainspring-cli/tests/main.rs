@@ -95,3 +95,4 @@ mod top;
 mod typed;
 mod usage;
 mod versions;
+mod zones;

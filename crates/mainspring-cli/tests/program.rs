@@ -112,7 +112,12 @@ impl Running {
 
     /// Starts any command whose output is read line by line.
     pub(crate) fn any(args: &[&str]) -> Running {
-        Running::reading(command(args).spawn().unwrap())
+        Running::any_with(&[], args)
+    }
+
+    /// The same with variables in the environment of the program.
+    pub(crate) fn any_with(environment: &[(&str, &str)], args: &[&str]) -> Running {
+        Running::reading(command(args).envs(environment.iter().copied()).spawn().unwrap())
     }
 
     /// The same from a shell that has done something to itself before it becomes the program.

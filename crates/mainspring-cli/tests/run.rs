@@ -148,7 +148,7 @@ fn the_environment_is_that_of_the_crontab_and_nothing_else() {
     let own = ["ATTEMPT", "FENCE", "JOB", "KEY", "NOMINAL", "RUN"].map(|name| format!("MAINSPRING_{name}"));
     let own = own.iter().map(String::as_str);
     let expected: Vec<&str> = ["GREETING", "HOME", "LOGNAME"].into_iter().chain(own).collect();
-    assert_eq!(names, [&expected[..], &["PATH", "PWD", "SHELL", "USER"]].concat());
+    assert_eq!(names, [&expected[..], &["PATH", "PWD", "SHELL", "TZ", "USER"]].concat());
     for line in ["stdout GREETING=a  b", "stdout HOME=/", "stdout PATH=/usr/bin:/bin", "stdout SHELL=/bin/sh"]
     {
         assert!(run.contains(&line), "{line} in {run:#?}");

@@ -124,5 +124,6 @@ fn serving(
         control: None,
         log: Style::default(),
         pause: None,
+        default_zone: None,
     })
 }

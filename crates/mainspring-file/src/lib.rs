@@ -41,8 +41,10 @@ mod replay;
 mod scratch;
 pub mod source;
 pub mod spelling;
+pub mod system_zone;
 pub mod trust;
 #[cfg_attr(not(feature = "webhooks"), path = "no_url.rs")]
 mod url;
 pub mod warning;
 pub mod watch;
+pub mod zone_files;

@@ -99,6 +99,8 @@ mod waits;
 mod work;
 pub mod worker;
 mod writer;
+pub mod zone_watch;
+mod zones;
 
 pub use boot::{Keeping, Serving, Stores};
 use clients::Clients;

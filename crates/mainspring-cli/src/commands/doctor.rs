@@ -17,7 +17,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use mainspring_job::StoreError;
 use serde::Serialize;
 
@@ -28,6 +27,7 @@ use crate::client::{Address, Client};
 use crate::terminal::{Screen, Tone};
 use mainspring_exec::clock::Moment;
 use mainspring_file::plain;
+use mainspring_file::system_zone::system_zone;
 use mainspring_host::folder::Folder;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::diagnosis;
@@ -174,8 +174,10 @@ fn open_socket(data: &DataDirectory) -> Option<Finding> {
 }
 
 fn zone() -> Finding {
-    match TimeZone::try_system() {
-        Ok(zone) => Finding::ok("zone", zone.iana_name().unwrap_or("of TZ").to_owned()),
+    match system_zone(Moment::now().wall) {
+        Ok(zone) => {
+            Finding::ok("zone", zone.iana_name().unwrap_or("it has no name that is known").to_owned())
+        }
         Err(error) => Finding::warning(
             "zone",
             format!("the system's is not known, UTC is used: {error}"),

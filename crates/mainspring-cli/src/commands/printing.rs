@@ -11,7 +11,9 @@ use std::sync::Once;
 use jiff::tz::TimeZone;
 use serde::Serialize;
 
+use mainspring_exec::clock::Moment;
 use mainspring_file::plain;
+use mainspring_file::system_zone::system_zone;
 use mainspring_server::error::Error;
 use mainspring_server::message::{PROGRAM, say};
 
@@ -25,7 +27,7 @@ pub(super) fn beyond(error: &jiff::Error) -> Error {
 pub(super) fn zone_or_system(zone: Option<TimeZone>) -> TimeZone {
     static SAID: Once = Once::new();
     zone.unwrap_or_else(|| {
-        TimeZone::try_system().unwrap_or_else(|error| {
+        system_zone(Moment::now().wall).unwrap_or_else(|error| {
             if env::var_os("TZ").is_some_and(|name| !name.is_empty()) {
                 let text = format!("{PROGRAM}: the time zone of TZ is not known, and UTC is used: {error}\n");
                 SAID.call_once(|| say(&text));

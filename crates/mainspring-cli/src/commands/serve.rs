@@ -18,10 +18,11 @@ use super::shared::PoolPart;
 use super::takeover::owned_store;
 use super::{memory, shared};
 use crate::cli::serve::ServeArgs;
-use mainspring_exec::clock::boot_time;
+use mainspring_exec::clock::{Moment, boot_time};
 use mainspring_file::cron_places::CronPlaces;
 use mainspring_file::crontab::Format;
 use mainspring_file::loaded_file::Reader;
+use mainspring_file::system_zone::system_zone;
 use mainspring_host::accounts::Account;
 use mainspring_host::accounts::users::Users;
 use mainspring_job::PauseTerms;
@@ -37,6 +38,7 @@ use mainspring_server::server::execution::Execution;
 use mainspring_server::server::listener::Listener;
 use mainspring_server::server::rate::Rates;
 use mainspring_server::server::start_pause::START_PAUSE_NOTE;
+use mainspring_server::server::zone_watch::DefaultZone;
 use mainspring_server::server::{Host, Keeping, Server, Serving, Stopping, Stores, standby};
 use mainspring_server::takeover::take;
 
@@ -64,7 +66,7 @@ fn check_files(files: &[String]) -> Result<(), Error> {
 
 /// Says that jobs which name no zone may be due by another clock than the one on the wall.
 fn warn_of_zone(given: Option<&TimeZone>) {
-    let text = match TimeZone::try_system() {
+    let text = match system_zone(Moment::now().wall) {
         _ if given.is_some() => return,
         Ok(zone) if zone.iana_name().is_some() => return,
         Ok(_) => {
@@ -73,6 +75,14 @@ fn warn_of_zone(given: Option<&TimeZone>) {
         Err(error) => format!("is not known, and jobs that name none are due by UTC: {error}"),
     };
     say(&format!("{PROGRAM}: the system's time zone {text}\n"));
+}
+
+/// The zone of jobs that name none.
+fn zone(given: Option<TimeZone>) -> (DefaultZone, TimeZone) {
+    match given {
+        Some(zone) => (DefaultZone::Given, zone),
+        None => (DefaultZone::System, system_zone(Moment::now().wall).unwrap_or(TimeZone::UTC)),
+    }
 }
 
 /// The sockets of the service manager. They are taken before there is a second thread.
@@ -93,6 +103,7 @@ struct ServeDefaults {
     running_max: usize,
     log: Style,
     pause: Option<PauseTerms>,
+    default_zone: DefaultZone,
 }
 
 impl ServeDefaults {
@@ -124,6 +135,7 @@ impl ServeDefaults {
             control,
             log: self.log,
             pause: self.pause.clone(),
+            default_zone: Some(self.default_zone),
         })
     }
 }
@@ -136,10 +148,9 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
         Account::ourselves().map_err(|source| Error::Setup { what: "our own account", source })?;
     let log = args.log_style();
     let location = shared::location(args.store, args.store_file.as_deref(), args.memory || args.standby)?;
-    let zone = args.zone.unwrap_or_else(|| TimeZone::try_system().unwrap_or(TimeZone::UTC));
+    let (default_zone, zone) = zone(args.zone);
     let (format, users, notify) = (Format::from(args.format), Users::new(ourselves), args.notify);
-    let page = listen::public_url(&args.listen);
-    let cron = args.cron.as_deref().map(CronPlaces::below);
+    let (page, cron) = (listen::public_url(&args.listen), args.cron.as_deref().map(CronPlaces::below));
     let defaults = ServeDefaults {
         files: args.files,
         reader: Reader { format, zone: zone.clone(), users, notify, page, cron },
@@ -148,6 +159,7 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
         keeping: if args.memory { Keeping::InMemory } else { Keeping::OnDisk },
         running_max: args.max_running as usize,
         log,
+        default_zone,
         pause: if args.paused { Some(start_pause(location.as_ref())?) } else { None },
     };
     let listening = args.listen;

@@ -9,6 +9,7 @@ use mainspring_job::{Group, Job, JobName, Work};
 
 use super::fields::{Faults, Fields, Name};
 use super::{body, handler, labels, notify, policies, timetable, webhook, written};
+use crate::definition::in_zone;
 use crate::hook::JobHook;
 use crate::problem::Fault;
 use crate::spelling::nearest;
@@ -54,7 +55,12 @@ pub(super) fn job(
     let priority = fields.integer("priority", i64::from(i8::MIN), i64::from(i8::MAX), faults).unwrap_or(0);
     let labels = labels::read(fields, faults);
     let max_runs = fields.integer("max_runs", 1, i64::MAX, faults).map(i64::unsigned_abs);
-    let action = action(name, fields, faults).map(|body| body.encode());
+    let body = action(name, fields, faults);
+    let body = body.map(|body| match &timetable {
+        Some(timetable) => in_zone(body, timetable),
+        None => body,
+    });
+    let action = body.map(|body| body.encode());
     if let Some(Err(error)) = &action {
         faults.push(Fault::new(name.span(), error.to_string()));
     }

@@ -96,7 +96,10 @@ fn defaults_hold_where_a_job_is_silent_and_tables_are_merged() {
     assert_eq!(job.work.policies.retry.max, 7);
     assert_eq!(job.timetable.triggers()[0].schedule().unwrap().zone().iana_name(), Some("Asia/Tokyo"));
     let Body::Process(body) = Body::decode(&job.work.action).unwrap() else { panic!("a process") };
-    assert_eq!(body.env, [("A".into(), "1".into()), ("B".into(), "3".into())]);
+    assert_eq!(
+        body.env,
+        [("A".into(), "1".into()), ("B".into(), "3".into()), ("TZ".into(), "Asia/Tokyo".into())]
+    );
     assert_eq!(body.nice, Some(5));
 }
 

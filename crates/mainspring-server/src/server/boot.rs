@@ -39,6 +39,7 @@ use super::served_file::Occasion;
 use super::store_contents::{StoreContents, kept_file, kept_job};
 use super::waits::LoopWaits;
 use super::work::Work;
+use super::zone_watch::DefaultZone;
 use crate::alarm::Alarm;
 use crate::data_directory::DataDirectory;
 use crate::error::Error;
@@ -97,6 +98,8 @@ pub struct Serving {
     pub log: Style,
     /// With which pause of everything it begins, if with one.
     pub pause: Option<PauseTerms>,
+    /// Where the zone of its reader comes from, if zones are watched.
+    pub default_zone: Option<DefaultZone>,
 }
 
 /// What a server keeps its jobs and runs in.
@@ -119,7 +122,7 @@ impl Server {
     /// When a served file is not there, the store cannot be read, or the operating system refuses something.
     pub fn prepare(serving: Serving, mut stores: Stores, lease: Lease) -> Result<Server, Error> {
         let Serving { data, files, reader, stopping, rates, keeping, control, .. } = serving;
-        let Serving { mut execution, host, listener, log, pause, .. } = serving;
+        let Serving { mut execution, host, listener, log, pause, default_zone, .. } = serving;
         if lease.lasts.is_some() {
             execution.may_be_lost();
         }
@@ -127,7 +130,7 @@ impl Server {
         let stored = StoreContents::read(&mut *stores.store).map_err(Error::Store)?;
         let setup = |what| move |source| Error::Setup { what, source };
         let began = Moment::now();
-        let mut files = Files::new(&files, reader);
+        let mut files = Files::new(&files, reader).watching_zones(default_zone);
         files.keeps_all = pause.is_some();
         let (signals, calls, own, output, host_kind) = of_host(host)?;
         let reserve = match keeping {

@@ -25,12 +25,14 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use mainspring_job::{Job, JobName};
 use nix::sys::inotify::{InitFlags, Inotify};
 
 use super::folders::Folders;
 use super::looks::{WATCHED_EVENTS, Writers, directories, look_at};
 use super::served_file::{Occasion, ServedFile};
+use super::zone_watch::{DefaultZone, ZoneWatch};
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::message::with_causes;
@@ -69,6 +71,8 @@ pub(super) struct Files {
     pub(super) is_shared: bool,
     /// Jobs of files that are not given stay: the server shows what a copy has.
     pub(super) keeps_all: bool,
+    /// The files that say what times zones have; `None` where a program has the jobs.
+    pub(super) zones: Option<ZoneWatch>,
     /// Which part of their jobs is taken.
     pub(super) folders: Folders,
 }
@@ -87,6 +91,7 @@ impl Files {
             began: None,
             is_shared: false,
             keeps_all: false,
+            zones: None,
             folders,
         };
         files.add(&names);
@@ -116,6 +121,24 @@ impl Files {
         &self.reader
     }
 
+    /// Jobs that name no zone have this one from now on.
+    pub(super) fn set_zone(&mut self, zone: TimeZone) {
+        self.reader.zone = zone;
+    }
+
+    /// Watches the files that say what times zones have.
+    pub(super) fn watching_zones(mut self, origin: Option<DefaultZone>) -> Files {
+        self.zones = origin.map(ZoneWatch::new);
+        self.watch();
+        self
+    }
+
+    /// Whether those files have changed and are at rest.
+    pub(super) fn zones_have_changed(&mut self, now: Moment) -> bool {
+        let at = self.since(now);
+        self.zones.as_mut().is_some_and(|zones| zones.have_changed(at))
+    }
+
     /// Whether each file stands for itself, also where another has a problem at the first start: any user may
     /// have one among those of cron.
     pub(super) fn are_alone(&self) -> bool {
@@ -131,6 +154,7 @@ impl Files {
             }
             for event in &events {
                 self.is_disturbed |= self.writers.hear(event);
+                self.zones.iter_mut().for_each(|zones| zones.hear(event));
             }
         }
     }
@@ -172,7 +196,9 @@ impl Files {
 
     /// When the next file is to be looked at.
     pub(super) fn deadline(&self) -> Option<Instant> {
-        let next = self.served.iter().filter_map(|file| file.watch.deadline()).min()?;
+        let of_zones = self.zones.as_ref().and_then(ZoneWatch::deadline);
+        let of_files = self.served.iter().filter_map(|file| file.watch.deadline());
+        let next = of_files.chain(of_zones).min()?;
         self.began?.checked_add(next)
     }
 
@@ -325,6 +351,7 @@ impl Files {
         for directory in paths.chain(in_folders.iter().map(AsRef::as_ref)).flat_map(directories) {
             let _ = inotify.add_watch(&directory, WATCHED_EVENTS);
         }
+        self.zones.iter_mut().for_each(|zones| zones.watch(inotify));
     }
 
     pub(super) fn fd(&self) -> Option<BorrowedFd<'_>> {

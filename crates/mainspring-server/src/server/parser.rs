@@ -51,6 +51,12 @@ impl Parser {
         Ok(Parser { reader, sender: None, back, parsed, notifier, notifications })
     }
 
+    /// Texts that come from now on are parsed as this reader reads files.
+    pub(super) fn read_as(&mut self, reader: Reader) {
+        // The thread ends when it has parsed what it has.
+        (self.reader, self.sender) = (reader, None);
+    }
+
     /// Has a text parsed.
     ///
     /// # Errors

@@ -21,6 +21,7 @@ use mainspring_job::{Output, StoreError};
 
 use super::boot::Keeping;
 use super::owner::News;
+use super::zone_watch::ZoneWatch;
 use super::{Server, polling};
 use crate::error::Error;
 use crate::log::Level;
@@ -170,7 +171,8 @@ impl Server {
             return vec![text.to_owned()];
         }
         let of_disk = self.reserve.trouble().map(str::to_owned);
-        self.owner.trouble(now).into_iter().chain(of_disk).chain(self.unserved()).collect()
+        let of_zones = self.files.zones.as_ref().and_then(ZoneWatch::trouble);
+        self.owner.trouble(now).into_iter().chain(of_disk).chain(of_zones).chain(self.unserved()).collect()
     }
 
     /// Whether the end need not wait for the store any more: all is on disk, or it will not be in time.

@@ -43,7 +43,10 @@ impl Server {
         if !self.takes_files() {
             return;
         }
-        let reading = if self.signals.is_reload_asked() { Occasion::Asked } else { Occasion::Rested };
+        let has_other_zone =
+            self.files.zones_have_changed(now) && self.take_zones(now) && !self.files.is_shared;
+        let is_asked = self.signals.is_reload_asked() || has_other_zone;
+        let reading = if is_asked { Occasion::Asked } else { Occasion::Rested };
         let Due { read: due, removed, told } = self.files.due(reading, now);
         self.say_of_folders(now);
         for index in told {
