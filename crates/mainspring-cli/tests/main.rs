@@ -58,6 +58,8 @@ mod names;
 #[cfg(feature = "web")]
 mod neighbour;
 mod next;
+#[cfg(feature = "web")]
+mod nginx_example;
 mod notify;
 mod parsing;
 mod people;
