@@ -15,7 +15,7 @@
 //! Source: tzset(3) for `TZ`; the folders are those that jiff looks in.
 
 use std::collections::hash_map::DefaultHasher;
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::fs;
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -57,12 +57,12 @@ impl ZoneFiles {
         let given = std::env::var_os("TZDIR").map(PathBuf::from);
         let usual = FOLDERS.map(PathBuf::from).into_iter();
         let folder = given.into_iter().chain(usual).find(|folder| folder.is_dir());
-        ZoneFiles::new(folder, std::env::var_os("TZ"))
+        ZoneFiles::new(folder, std::env::var_os("TZ").as_deref())
     }
 
     /// Those of a folder, with the variable `TZ`.
-    pub fn new(folder: Option<PathBuf>, variable: Option<OsString>) -> ZoneFiles {
-        let path = variable.as_ref().and_then(|text| text.to_str());
+    pub fn new(folder: Option<PathBuf>, variable: Option<&OsStr>) -> ZoneFiles {
+        let path = variable.and_then(OsStr::to_str);
         let path =
             path.map(|text| text.strip_prefix(':').unwrap_or(text)).filter(|text| text.starts_with('/'));
         let others = path.into_iter().chain(variable.is_none().then_some(LOCAL_TIME)).map(PathBuf::from);
@@ -170,7 +170,7 @@ mod tests {
         fs::create_dir_all(folder.join("Europe")).unwrap();
         fs::create_dir_all(folder.join("right")).unwrap();
         fs::write(folder.join("Europe/Berlin"), "one").unwrap();
-        let mut files = ZoneFiles::new(Some(folder.clone()), Some("UTC".into()));
+        let mut files = ZoneFiles::new(Some(folder.clone()), Some(OsStr::new("UTC")));
         assert!(files.watched().contains(&folder.join("Europe/any")));
         let at = Duration::from_millis;
         assert!(!files.look(at(10)));

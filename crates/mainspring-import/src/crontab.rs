@@ -158,7 +158,10 @@ fn facts_of(placed: &PlacedJob, entry: &PlacedEntry, place: Place, findings: &mu
             job.body.interpreter = None;
         }
         // `interpreter` says it, and the process has it as a variable in any case.
-        job.body.env.retain(|(name, _)| !OWN_SETTINGS.contains(&name.as_str()));
+        // The zone of the job is its key, and a process has it as a variable too.
+        let says_zone = entry.environment.value("TZ").is_some();
+        let is_own = |name: &str| OWN_SETTINGS.contains(&name) || name == "TZ" && !says_zone;
+        job.body.env.retain(|(name, _)| !is_own(name));
     }
     job.policies = placed.job.work.policies.clone();
     (job.max_runs, job.priority) = (placed.job.max_runs, placed.job.work.priority);

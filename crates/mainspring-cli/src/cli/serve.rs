@@ -100,7 +100,7 @@ pub struct ServeArgs {
     /// Waits until the data directory is free, then takes over
     #[arg(long)]
     pub standby: bool,
-    /// Starts nothing and shows everything, until `mainspring resume --all`: to look at a restored copy
+    /// Starts nothing until `mainspring resume --all`: to look at a restored copy
     #[arg(long, conflicts_with = "standby")]
     pub paused: bool,
     /// The database that servers share: postgres://USER@HOST/DATABASE [default: $MAINSPRING_STORE]
