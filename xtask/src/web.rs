@@ -1,14 +1,14 @@
-//! The page in a real browser, and the HTTP API held to its description by another program.
+//! The page in a real browser, and the HTTP API held to its description by other programs.
 //!
 //! | command | runs | needs |
 //! |---|---|---|
 //! | `cargo xtask page` | `crates/mainspring-web/page/test` | node, npm, Chromium |
-//! | `cargo xtask contract` | `crates/mainspring-web/contract` on the built program | python3 with venv |
+//! | `cargo xtask contract` | `contract` and `clients` beside it, on the program | python3 with venv, npm |
 //!
 //! What is missing is skipped by both, and said as [`skips`](crate::skips) does; with `CI` set it fails. With
 //! `--tested` before other options the program is the build of the tests, else an optimised one.
 //!
-//! Cost: two minutes for the page, one for the contract; both use the registries of their tools once.
+//! Cost: two minutes for the page, one for the contract, seconds for the clients; both use the registries of their tools once.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -30,11 +30,15 @@ pub fn page_without_browser(root: &Path) -> ExitCode {
     conclude(succeed(Command::new(root.join(FOLDER).join("page/test")).arg("--without-browser")))
 }
 
-/// Holds the program to the description of its API, with further options of schemathesis.
+/// Holds the program to the description of its API, with further options of schemathesis. Without any it is
+/// also used by clients that are made of the description.
 pub fn contract(root: &Path, arguments: &[&str]) -> ExitCode {
     let (build, options) = Build::of(arguments);
-    let mut command = Command::new(root.join(FOLDER).join("contract"));
-    conclude(program(root, build).and_then(|program| succeed(command.arg(program).args(options))))
+    let script = |name| Command::new(root.join(FOLDER).join(name));
+    conclude(program(root, build).and_then(|program| {
+        succeed(script("contract").arg(&program).args(options))?;
+        if options.is_empty() { succeed(script("clients").arg(&program)) } else { Ok(()) }
+    }))
 }
 
 /// Builds the program, as the chore `crash` does: without its example, dependencies have fewer features, and
