@@ -8,7 +8,8 @@
 //! What is missing is skipped by both, and said as [`skips`](crate::skips) does; with `CI` set it fails. With
 //! `--tested` before other options the program is the build of the tests, else an optimised one.
 //!
-//! Cost: two minutes for the page, one for the contract, seconds for the clients; both use the registries of their tools once.
+//! Cost: two minutes for the page, one for the contract, seconds for the clients; both use the registries of
+//! their tools once.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
