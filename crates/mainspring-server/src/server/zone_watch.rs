@@ -2,7 +2,7 @@
 //!
 //! Cost: an inotify watch for each folder of the zone files, about twenty.
 //!
-//! Does not read the files: see [`zones`](super::zones).
+//! Does not read the files: `zones` beside it does.
 //!
 //! Source: inotify(7).
 
