@@ -161,6 +161,14 @@ impl RunState {
 }
 
 /// Says which attempts of a run do not count against its retries any more.
+///
+/// # Example
+/// ```
+/// use mainspring_job::{Forgiveness, RunState};
+///
+/// let given_back = RunState::Running.forgives(RunState::Queued);
+/// assert_eq!((given_back, given_back.of(3, 1)), (Forgiveness::Last, 2));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "of what was attempted nothing, the last or all is forgiven")]
 pub enum Forgiveness {
