@@ -328,6 +328,7 @@ fn a_program_that_is_stuck_keeps_nothing_from_another(database: &Database) {
     wait_until(have_ended);
     second.shutdown(LONG).unwrap();
     first.shutdown(LONG).unwrap();
+    let _ = fs::remove_dir_all(&folder);
 }
 
 fn folder(name: &str) -> PathBuf {
