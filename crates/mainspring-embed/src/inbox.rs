@@ -15,24 +15,17 @@
 
 use std::sync::mpsc::{Receiver, TryRecvError};
 
-use mainspring_job::{Command, Refusal, RefusalKind, Reply, StoreError, Submission};
+use mainspring_job::{StoreError, Submission};
 use mainspring_postgres::{Entry, Inbox};
 use mainspring_server::protocol::{ErrorKind, ErrorWire, IdentifiedRequest, Request, Response};
 use mainspring_server::server::program_calls::{CallRefusal, Caller, Promise};
 use mainspring_server::server::submission;
 
 use crate::forwarded_command::{ForwardedCommand, ForwardedReply};
-use crate::submission::is_again;
+use crate::unawaited::{SubmissionFate, UnawaitedSubmission};
 
 /// What is said to servers.
 const NOT_HERE: &str = "the jobs here are functions of a program, which alone defines them";
-
-/// A submission that no program waits for, and what becomes of it.
-struct UnawaitedSubmission {
-    entry: Entry,
-    submission: Submission,
-    promise: Promise,
-}
 
 /// Works until the other end is dropped. What cannot be done is told to `note`, if no program waits for it.
 pub(crate) fn work(inbox: &mut Inbox, caller: &Caller, ended: &Receiver<()>, note: &dyn Fn(&str)) {
@@ -52,10 +45,7 @@ fn turn(inbox: &mut Inbox, caller: &Caller, note: &dyn Fn(&str)) -> Result<usize
         let asked = serde_json::from_str::<ForwardedCommand>(&entry.request);
         let Some(forwarded) = asked.ok().filter(|_| entry.waits) else {
             match submitted(&entry) {
-                Ok(submission) => {
-                    let promise = caller.command(Command::Submit(submission.clone()));
-                    submissions.push(UnawaitedSubmission { entry, submission, promise });
-                }
+                Ok(submission) => submissions.push((entry, UnawaitedSubmission::ask(caller, submission))),
                 Err(why) if entry.waits => replies.push((entry.id, text_of_error(&why))),
                 Err(why) => refuse(inbox, &entry, &why.message, note)?,
             }
@@ -81,21 +71,12 @@ fn turn(inbox: &mut Inbox, caller: &Caller, note: &dyn Fn(&str)) -> Result<usize
     }
     inbox.reply_all(&replies)?;
     let done_count = replies.len() + submissions.len();
-    for UnawaitedSubmission { entry, submission, promise } in submissions {
-        let answered = promise.wait();
-        let is_done = match &answered {
-            Ok(Reply::Submitted { .. } | Reply::Duplicate(_)) => true,
-            Ok(Reply::Refused(Refusal::Taken(holder))) => is_again(holder, &submission),
-            _ => false,
-        };
-        match answered {
+    for (entry, unawaited) in submissions {
+        match unawaited.wait() {
             // It was taken out with the commit that has the job, or is one that was done before.
-            _ if is_done => drop(inbox.take(entry.id)?),
-            Ok(Reply::Refused(refusal)) if refusal.kind() != RefusalKind::Temporary => {
-                refuse(inbox, &entry, &refusal.to_string(), note)?;
-            }
-            // It stays, and is tried again.
-            _ => is_left = true,
+            SubmissionFate::Done => drop(inbox.take(entry.id)?),
+            SubmissionFate::Refused(why) => refuse(inbox, &entry, &why, note)?,
+            SubmissionFate::Kept | SubmissionFate::Stopping => is_left = true,
         }
     }
     Ok(if is_left { 0 } else { done_count })
@@ -114,12 +95,8 @@ fn text_of(replied: &ForwardedReply) -> String {
 /// What a user of SQL submits: a call of a handler, or what a server carries out that shares the database.
 fn submitted(entry: &Entry) -> Result<Submission, ErrorWire> {
     let asked = IdentifiedRequest::read(entry.request.as_bytes())?;
-    let command = match asked.request {
-        Request::Submit(wire) if !entry.waits => Some(submission(*wire)?),
-        _ => None,
-    };
-    match command {
-        Some(Command::Submit(submission)) => Ok(submission),
+    match asked.request {
+        Request::Submit(wire) if !entry.waits => submission(*wire),
         _ => Err(ErrorWire::new(ErrorKind::Conflict, NOT_HERE)),
     }
 }

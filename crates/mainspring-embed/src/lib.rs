@@ -99,6 +99,7 @@ mod stop;
 mod submission;
 mod transaction;
 mod trigger;
+mod unawaited;
 mod when;
 
 pub use builder::Builder;

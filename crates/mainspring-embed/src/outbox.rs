@@ -25,15 +25,15 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread::{self, JoinHandle};
 
 use mainspring_exec::clock::Moment;
-use mainspring_job::{Command, MAX_BATCH_OPERATIONS, Refusal, RefusalKind, Reply, StoreError, Submission};
+use mainspring_job::{MAX_BATCH_OPERATIONS, StoreError, Submission};
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::log::Style;
 use mainspring_server::protocol::SubmitWire;
-use mainspring_server::server::program_calls::{CallRefusal, Caller};
+use mainspring_server::server::program_calls::Caller;
 use mainspring_server::server::{standby, submission};
 use mainspring_store::{Outbox, OutboxFile, OutboxRow};
 use serde_json::Value;
@@ -41,7 +41,7 @@ use serde_json::Value;
 use crate::error::Error;
 use crate::outbox_signal::OutboxSignal;
 use crate::parts::setup;
-use crate::submission::is_again;
+use crate::unawaited::{SubmissionFate, UnawaitedSubmission};
 
 /// How many looks may find the file locked before the log says so: ten seconds.
 const LOCKED_LOOKS: u32 = 40;
@@ -210,22 +210,17 @@ impl Reader {
         let (mut submitted, mut refused, mut promised) = (Vec::new(), Vec::new(), Vec::new());
         for row in rows {
             match command_of(&row, &now) {
-                Ok(asked) => promised.push((row, self.caller.command(Command::Submit(asked.clone())), asked)),
+                Ok(asked) => promised.push((row, UnawaitedSubmission::ask(&self.caller, asked))),
                 Err(why) => refused.push((row, why)),
             }
         }
         let (mut is_left, mut is_over) = (false, false);
-        for (row, promise, asked) in promised {
-            match promise.wait() {
-                Ok(Reply::Submitted { .. } | Reply::Duplicate(_)) => submitted.push(row),
-                Ok(Reply::Refused(Refusal::Taken(holder))) if is_again(&holder, &asked) => {
-                    submitted.push(row);
-                }
-                Ok(Reply::Refused(refusal)) if refusal.kind() != RefusalKind::Temporary => {
-                    refused.push((row, refusal.to_string()));
-                }
-                Err(CallRefusal::Stopping) => is_over = true,
-                Ok(_) | Err(CallRefusal::Now(_)) => is_left = true,
+        for (row, unawaited) in promised {
+            match unawaited.wait() {
+                SubmissionFate::Done => submitted.push(row),
+                SubmissionFate::Refused(why) => refused.push((row, why)),
+                SubmissionFate::Kept => is_left = true,
+                SubmissionFate::Stopping => is_over = true,
             }
         }
         self.outbox.settle(&submitted, &refused)?;
@@ -278,11 +273,8 @@ impl Reader {
     }
 
     fn note(&self, text: &str) {
-        // A log that cannot be written is no reason to stop.
-        if let Ok(log) = self.log.try_clone() {
-            let path: PathBuf = self.outbox.path().to_owned();
-            standby::note_to(log, Style::default(), &format!("outbox {}: {text}", path.display()));
-        }
+        let text = format!("outbox {}: {text}", self.outbox.path().display());
+        standby::note_to(&self.log, Style::default(), &text);
     }
 }
 
@@ -305,11 +297,7 @@ fn command_of(row: &OutboxRow, now: &str) -> Result<Submission, String> {
     document.entry("due").or_insert_with(|| Value::String(now.to_owned()));
     let wire: SubmitWire =
         serde_json::from_value(Value::Object(document)).map_err(|error| error.to_string())?;
-    match submission(wire) {
-        Ok(Command::Submit(asked)) => Ok(asked),
-        Ok(_) => Err("it is no submission".to_owned()),
-        Err(error) => Err(error.message),
-    }
+    submission(wire).map_err(|error| error.message)
 }
 
 #[cfg(test)]

@@ -283,12 +283,7 @@ impl Tenure {
         let (mut inbox, own) = (Inbox::of_owner(&self.location).map_err(Error::Store)?, caller.clone());
         let thread = thread::Builder::new().name("inbox".to_owned());
         let log = self.parts.log_file().map_err(setup("the log"))?;
-        let note = move |text: &str| {
-            // A log that cannot be written is no reason to stop.
-            if let Ok(log) = log.try_clone() {
-                standby::note_to(log, Style::default(), text);
-            }
-        };
+        let note = move |text: &str| standby::note_to(&log, Style::default(), text);
         thread.spawn(move || work(&mut inbox, &own, &ended, &note)).map_err(setup("a thread"))?;
         Ok(OwnerState { server, page_listener, caller, _inbox: ends })
     }

@@ -302,7 +302,7 @@ impl Server {
 
     fn submit(&self, wire: SubmitWire) -> NextResult {
         self.check_user(&wire.work)?;
-        submission(wire).map(Next::Command)
+        submission(wire).map(|asked| Next::Command(Command::Submit(asked)))
     }
 
     fn every(&mut self, wire: EveryWire) -> NextResult {
@@ -416,7 +416,7 @@ fn checked_note(note: String) -> Result<String, ErrorWire> {
 ///
 /// # Errors
 /// What is wrong with it, for its client.
-pub fn submission(wire: SubmitWire) -> Result<Command, ErrorWire> {
+pub fn submission(wire: SubmitWire) -> Result<Submission, ErrorWire> {
     let SubmitWire { due, name, key, group, priority, work } = wire;
     let (body, policies) = work_of(work)?;
     let action = body.encode().map_err(|error| usage(error.to_string()))?;
@@ -426,7 +426,7 @@ pub fn submission(wire: SubmitWire) -> Result<Command, ErrorWire> {
     (work.group, work.priority) = (group, priority);
     let mut submission = Submission::new(time(&due)?, work);
     (submission.name, submission.key) = (name, key);
-    Ok(Command::Submit(submission))
+    Ok(submission)
 }
 
 /// What a client wants done, and by which rules. What is wrong with it is said now, and not when it is due.
