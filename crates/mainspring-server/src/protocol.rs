@@ -378,6 +378,11 @@ impl AppliedWire {
     }
 }
 
+/// Whether a field has the value that it has where it is left out.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

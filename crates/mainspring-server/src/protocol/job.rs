@@ -11,7 +11,7 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::RunWire;
+use super::{RunWire, is_default};
 
 /// How a job is, for programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -156,13 +156,8 @@ pub struct JobWire {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waiting: Vec<RunWire>,
     /// How many there are.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub waiting_count: usize,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "it is what serde gives")]
-fn is_zero(count: &usize) -> bool {
-    *count == 0
 }
 
 impl JobWire {

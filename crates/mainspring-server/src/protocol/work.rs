@@ -7,6 +7,8 @@
 use mainspring_action::body::{ProcessBody, WebhookBody};
 use serde::{Deserialize, Serialize};
 
+use super::is_default;
+
 /// Something to do once.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -20,7 +22,7 @@ pub struct SubmitWire {
     /// The group whose slots its run takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    #[serde(default, skip_serializing_if = "is_usual")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub priority: i8,
     #[serde(flatten)]
     pub work: WorkWire,
@@ -48,7 +50,7 @@ pub struct HandlerWire {
     /// The name under which the program knows it.
     pub name: String,
     /// The version of the input's form, as the program counts them.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub version: u32,
     /// What it is given, a document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -57,16 +59,6 @@ pub struct HandlerWire {
     /// that is read loses digits of its numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<String>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn is_usual(priority: &i8) -> bool {
-    *priority == 0
 }
 
 /// What is done, and by which rules.
