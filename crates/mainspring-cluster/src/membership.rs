@@ -114,6 +114,8 @@ pub(super) struct Membership {
     waits_for_end: bool,
     /// Outputs that are to be kept before the reports that follow are sent.
     unkept: Vec<KeptOutput>,
+    /// The worker is another than the database was told.
+    has_changed: bool,
     /// When the worker was to leave.
     leaves: Option<Moment>,
     is_empty: bool,
@@ -138,6 +140,7 @@ impl Membership {
             life: None,
             waits_for_end: false,
             unkept: Vec::new(),
+            has_changed: false,
             leaves: None,
             is_empty: false,
         })
@@ -190,26 +193,17 @@ impl Membership {
             match self.link.orders.try_recv() {
                 Ok(WorkerOrder::Report(reports)) => self.add(reports),
                 Ok(WorkerOrder::Ahead(ahead)) => {
-                    self.member.state.ahead = ahead;
-                    self.tell_at_once();
+                    (self.member.state.ahead, self.has_changed) = (ahead, true);
                 }
                 Ok(WorkerOrder::Leave) => {
                     self.leaves = Some(Moment::now());
-                    self.member.state.is_leaving = true;
-                    self.tell_at_once();
+                    (self.member.state.is_leaving, self.has_changed) = (true, true);
                 }
                 Ok(WorkerOrder::Empty) if self.leaves.is_some() => self.is_empty = true,
                 Ok(WorkerOrder::Empty) => self.waits_for_end = false,
                 Err(TryRecvError::Empty) => return true,
                 Err(TryRecvError::Disconnected) => return self.leaves.is_some() && self.life.is_some(),
             }
-        }
-    }
-
-    /// The next turn tells how the worker is now.
-    fn tell_at_once(&mut self) {
-        if let Some(life) = &mut self.life {
-            life.renewed = Duration::ZERO;
         }
     }
 
@@ -233,15 +227,20 @@ impl Membership {
             }
             let sent = boot_time();
             let joined = self.members.join(&self.member, lasts)?;
+            self.has_changed = false;
             self.link.lease.renewed_at(sent);
             self.life = Some(Life::new(joined.id, sent));
             self.link.notify();
         }
         let Some(life) = &mut self.life else { return Ok(false) };
-        if LeaseDeadlines::of(lasts).renew <= boot_time().saturating_sub(life.renewed) {
+        let is_due = LeaseDeadlines::of(lasts).renew <= boot_time().saturating_sub(life.renewed);
+        if is_due || self.has_changed {
             let sent = boot_time();
             self.members.renew(life.id, &self.member.state, lasts)?;
-            (life.renewed, life.compares) = (sent, true);
+            self.has_changed = false;
+            life.renewed = sent;
+            // What is its own is read whole by the clock alone, however often the worker changes.
+            life.compares |= is_due;
             self.link.lease.renewed_at(sent);
             self.link.notify();
         }

@@ -104,7 +104,11 @@ impl PlannerLink {
                 Ok(()) => LOOK_INTERVAL,
                 // Another plans: the loop learns it from its next commit.
                 Err(StoreError::Fenced) => return,
-                Err(_) => TRY_WAIT,
+                Err(_) => {
+                    // With its session a notification may be lost.
+                    self.looks_to_reports = 0;
+                    TRY_WAIT
+                }
             };
             if self.members.wait(longest) || self.members.is_pooled() {
                 self.looks_to_reports = 0;

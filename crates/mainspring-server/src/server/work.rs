@@ -38,6 +38,8 @@ pub(super) struct Work {
     execution: Box<dyn Execution>,
     /// The worker that it is, as the planner knows it, where this server plans for itself.
     worker: Option<Worker>,
+    /// How many more may be started, as the planner was told.
+    ahead: usize,
     /// What is not to begin yet.
     early_starts: EarlyStarts,
     /// What could not be started yet.
@@ -57,7 +59,8 @@ impl Work {
         let (started, latest) = (HashMap::new(), HashMap::new());
         let (backlog, outputs) = (StartBacklog::default(), Outputs::new(outputs));
         let (early_starts, ended_outputs) = (EarlyStarts::new(Moment::now()), Vec::new());
-        Work { execution, worker: None, early_starts, backlog, started, latest, outputs, ended_outputs }
+        let (worker, ahead) = (None, execution.ahead());
+        Work { execution, worker, ahead, early_starts, backlog, started, latest, outputs, ended_outputs }
     }
 
     /// What runs is to be over at this boot time, whatever becomes of the server.
@@ -74,17 +77,19 @@ impl Work {
     /// What others have reported since the last call, and this server as a worker, if that is another.
     pub(super) fn facts(&mut self) -> Vec<Input> {
         let mut facts = self.execution.facts();
-        let ahead = self.execution.ahead();
-        if let Some(worker) = self.worker.as_mut().filter(|worker| worker.ahead != ahead) {
+        if let Some(ahead) = self.new_ahead()
+            && let Some(worker) = &mut self.worker
+        {
             worker.ahead = ahead;
             facts.push(Input::Worker(WorkerEvent::Present(worker.clone())));
         }
         facts
     }
 
-    /// How many runs may be started beyond those that may go on.
-    pub(super) fn ahead(&self) -> usize {
-        self.execution.ahead()
+    /// How many runs may be started beyond those that may go on, if that is another number than before.
+    pub(super) fn new_ahead(&mut self) -> Option<usize> {
+        let ahead = self.execution.ahead();
+        (std::mem::replace(&mut self.ahead, ahead) != ahead).then_some(ahead)
     }
 
     /// What a worker is to know of a start, where others carry it out.

@@ -183,8 +183,6 @@ pub struct WorkerLoop {
     phase: Phase,
     requests: Receiver<Stopping>,
     requested: Notifications,
-    /// How many runs may be started here that wait, as the planner was told.
-    ahead: usize,
     /// What was to start, and does when the lease is renewed.
     withheld: Vec<Start>,
     /// What runs was asked to end as the lease is old.
@@ -210,7 +208,6 @@ impl WorkerLoop {
     ) -> io::Result<(WorkerLoop, WorkerStop)> {
         execution.may_be_lost();
         let note = execution.note();
-        let ahead = execution.ahead();
         let (notifier, requested) = pair()?;
         let (sender, requests) = channel();
         let stop = WorkerStop { requests: sender, notifier };
@@ -221,7 +218,6 @@ impl WorkerLoop {
             log,
             stopping: Stopping { drain: Duration::ZERO, grace: Duration::ZERO },
             phase: Phase::Running,
-            ahead,
             requests,
             requested,
             withheld: Vec::new(),
@@ -251,7 +247,9 @@ impl WorkerLoop {
                 facts.extend(self.work.start_postponed(now, &mut self.log));
             }
             self.report(facts);
-            self.tell_ahead();
+            if let Some(ahead) = self.work.new_ahead() {
+                self.order(WorkerOrder::Ahead(ahead));
+            }
             self.keep_lease(now);
             self.work.reap_orphans();
             self.work.flush(now, &mut self.log);
@@ -381,14 +379,6 @@ impl WorkerLoop {
             }
         }
         self.order(WorkerOrder::Report(reports));
-    }
-
-    fn tell_ahead(&mut self) {
-        let ahead = self.work.ahead();
-        if self.ahead != ahead {
-            self.ahead = ahead;
-            self.order(WorkerOrder::Ahead(ahead));
-        }
     }
 
     fn order(&self, order: WorkerOrder) {
