@@ -39,8 +39,8 @@ CREATE TABLE mainspring.worker (
     id int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY, server text NOT NULL, name text NOT NULL, host text NOT NULL,
     address text NOT NULL, version text NOT NULL, labels jsonb NOT NULL, capacity int8 NOT NULL,
     -- How many more it may be given, which wait there.
-    ahead int8 NOT NULL, is_leaving bool NOT NULL DEFAULT false, joined timestamptz NOT NULL DEFAULT clock_timestamp(), renewed timestamptz NOT NULL DEFAULT clock_timestamp(),
-    until timestamptz NOT NULL
+    ahead int8 NOT NULL, is_leaving bool NOT NULL DEFAULT false, joined timestamptz NOT NULL DEFAULT clock_timestamp(),
+    renewed timestamptz NOT NULL DEFAULT clock_timestamp(), until timestamptz NOT NULL
 ) WITH (fillfactor = 50);
 
 -- What a worker says. It counts its reports itself and sends them in order, so what is there has no gap that is filled later.
@@ -705,7 +705,7 @@ END $$;
 -- perhaps policies, a group and a priority:
 --   SELECT mainspring.submit('{"process": {"run": ["/usr/bin/send-mail", "ada"]}, "policies": "retry=3"}', now() + interval '1 h');
 --   SELECT mainspring.submit('{"handler": {"name": "send-mail", "input": {"to": "ada"}}}', wakes => true);
--- It is looked for four times a second. With `wakes` it is taken at once; commits that tell so wait for each other.
+-- It is looked for each second. With `wakes` it is taken at once; commits that tell so wait for each other.
 -- It runs with the rights of this schema's owner, and may be granted to others, who then may run any command on the servers:
 --   GRANT USAGE ON SCHEMA mainspring TO app; GRANT EXECUTE ON FUNCTION mainspring.submit TO app;
 CREATE FUNCTION mainspring.submit(

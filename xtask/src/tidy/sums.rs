@@ -49,7 +49,7 @@ const ROWS: [Row; 12] = [
     },
     Row {
         crates: &["mainspring-action", "mainspring-host", "mainspring-file", "mainspring-exec"],
-        lines: 10_990,
+        lines: 10_970,
         goal: 6_800,
         bools: 0,
         assertions: 6,
@@ -63,8 +63,9 @@ const ROWS: [Row; 12] = [
         bools: 3,
         assertions: 0,
     },
-    // Raised: each line of the log has typed fields, in three forms.
-    Row { crates: &["mainspring-server"], lines: 11_420, goal: 7_500, bools: 30, assertions: 11 },
+    // Raised: each line of the log has typed fields, in three forms; the zones on disk are followed, and runs
+    // are started ahead.
+    Row { crates: &["mainspring-server"], lines: 11_405, goal: 7_500, bools: 30, assertions: 11 },
     // A server's part in a pool, from which serve and embed are made.
     Row { crates: &["mainspring-cluster"], lines: 680, goal: 1_800, bools: 0, assertions: 0 },
     Row { crates: &["mainspring-web"], lines: 7_790, goal: 4_900, bools: 2, assertions: 5 },

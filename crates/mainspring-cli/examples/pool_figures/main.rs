@@ -43,7 +43,7 @@ const MAX_TAKEOVERS: usize = 180;
 const JOBS: usize = 1_000;
 const SPREAD_S: u64 = 30;
 
-/// How long after the submissions the first is due: the owner looks for them each 250 ms.
+/// How long after the submissions the first is due: the planner looks for them each second.
 const AHEAD_S: u64 = 5;
 
 /// How long the idle pool is looked at.

@@ -33,8 +33,8 @@ impl Patience {
     /// For what changes something: no other server can do it.
     const LONG: Patience = Patience { take: Duration::from_secs(15), reply: Duration::from_secs(15) };
 
-    /// For what looks: the database answers it too. An owner looks for requests four times a second. The
-    /// listener waits 10 s for an answer.
+    /// For what looks: the database answers it too. A planner that is told of no request looks within a
+    /// quarter of a second. The listener waits 10 s for an answer.
     const SHORT: Patience = Patience { take: Duration::from_secs(2), reply: Duration::from_secs(6) };
 
     pub(super) fn with(request: &Request) -> Patience {

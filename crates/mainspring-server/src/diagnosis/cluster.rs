@@ -23,7 +23,7 @@ use crate::message::counted;
 use crate::protocol::{ClusterWire, DatabaseWire, MemberWire};
 use mainspring_exec::span::Span;
 
-/// The owner looks four times a second.
+/// The planner looks each second at least.
 const LONG_WAIT_MS: u64 = 5_000;
 
 /// As the log says: see `MAX_APART` of the server's loop.
