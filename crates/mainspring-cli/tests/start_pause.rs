@@ -5,8 +5,12 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
+#[cfg(feature = "web")]
+use serde_json::json;
 
 use crate::program::{Running, mainspring};
+#[cfg(feature = "web")]
+use crate::test_server::IDLE;
 use crate::test_server::{TestServer, folder, write};
 
 /// Jobs that a start would begin, each of which leaves a file: a start of a machine and of a server, times
@@ -131,6 +135,25 @@ fn a_pause_that_would_end_gives_way_to_that_of_the_start_and_another_stays_as_it
         served.says(&["status"], 0, expected);
     }
     served.stop();
+}
+
+#[cfg(feature = "web")]
+#[test]
+fn a_pause_of_everything_is_no_trouble_of_a_job_on_the_page_and_for_alerts() {
+    use crate::site::Site;
+    use mainspring_web::scope::Scope;
+
+    let site = Site::start("paused-page", IDLE, &["--paused"]);
+    let token = site.token("look", Scope::Look);
+    let job = &site.get("/api/v1/jobs", &token).json()["items"][0];
+    assert!(job["next"].is_string() && job["armed"].is_null(), "{job}");
+    assert_eq!((&job["troubles"], job["state"].as_str()), (&json!([]), Some("paused with everything")));
+    let metrics = site.get("/metrics", &token);
+    let metrics = String::from_utf8_lossy(&metrics.body);
+    assert!(metrics.contains("mainspring_agenda_mismatches 0.0\n"), "{metrics}");
+    site.served.says(&["doctor"], 0, "everything is paused");
+    assert!(!site.served.ask(&["status"]).stdout.contains("next due"), "nothing is");
+    site.stop();
 }
 
 #[test]

@@ -60,7 +60,8 @@ pub fn of_store(health: &HealthWire) -> Vec<Finding> {
     let mut findings = vec![room(health.free_bytes)];
     if health.is_all_paused {
         findings.push(
-            Finding::warning("paused", "everything is", "`mainspring resume --all`").coded("paused_all"),
+            Finding::warning("paused", "everything is paused", "`mainspring resume --all` goes on")
+                .coded("paused_all"),
         );
     }
     if 0 < health.paused.count {

@@ -385,6 +385,8 @@ export interface Job {
   /** How many failures in a row. */
   failures: number;
   group: string | null;
+  /** Whether everything is paused: the server looks at no time then, and `armed` is null. */
+  is_paused_with_all: boolean;
   labels: Record<string, string>;
   last: Run | null;
   /** Of the runs that succeeded among the last 100; null without one. */
@@ -437,6 +439,8 @@ export interface JobDetail {
   group: string | null;
   /** Each reason why it does not run now, and what ends it; left out if there is none. */
   holds?: { code: string; ends: string; why: string }[];
+  /** Whether everything is paused: the server looks at no time then, and `armed` is null. */
+  is_paused_with_all: boolean;
   labels: Record<string, string>;
   last: Run | null;
   /** Of the runs that succeeded among the last 100; null without one. */

@@ -65,7 +65,7 @@ const ROWS: [Row; 12] = [
     },
     // Raised: each line of the log has typed fields, in three forms; the zones on disk are followed, and runs
     // are started ahead.
-    Row { crates: &["mainspring-server"], lines: 11_405, goal: 7_500, bools: 30, assertions: 11 },
+    Row { crates: &["mainspring-server"], lines: 11_410, goal: 7_500, bools: 30, assertions: 11 },
     // A server's part in a pool, from which serve and embed are made.
     Row { crates: &["mainspring-cluster"], lines: 680, goal: 1_800, bools: 0, assertions: 0 },
     Row { crates: &["mainspring-web"], lines: 7_790, goal: 4_900, bools: 2, assertions: 5 },

@@ -262,6 +262,11 @@ fn status_text(status: &StatusWire, view: &View) -> String {
     let terms = terms.filter(|terms| !terms.is_empty()).into_iter();
     let on = "`mainspring resume --all` goes on".to_owned();
     let paused = ["everything".to_owned()].into_iter().chain(terms).chain([on]).collect::<Vec<_>>();
+    // Nothing is, while everything is paused.
+    let next_due = match (status.paused, status.next) {
+        (true, _) => String::new(),
+        (false, next) => next.map_or_else(|| "nothing".to_owned(), |next| when(next, view)),
+    };
     let of_cluster = |text: fn(&ClusterWire) -> String| status.cluster.as_ref().map(text).unwrap_or_default();
     let quarantined = if status.quarantined == 0 { String::new() } else { status.quarantined.to_string() };
     let mut text = pairs(&[
@@ -275,7 +280,7 @@ fn status_text(status: &StatusWire, view: &View) -> String {
         ("paused", if status.paused { paused.join(", ") } else { String::new() }),
         ("planner", of_cluster(planner_text)),
         ("servers", of_cluster(servers_text)),
-        ("next due", status.next.map_or_else(|| "nothing".to_owned(), |next| when(next, view))),
+        ("next due", next_due),
         ("jobs", status.jobs.to_string()),
         ("pending", status.pending.to_string()),
         ("open runs", format!("{}, {} of them running", status.open, status.running)),

@@ -113,6 +113,9 @@ pub struct JobWire {
     /// The same as civil time with its zone, that of its first trigger.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_civil: Option<String>,
+    /// Whether everything is paused: the server looks at no time then.
+    #[serde(default)]
+    pub is_paused_with_all: bool,
     /// When the server will look at it next, if it will: at `next`, or before it where that is far away.
     #[serde(default)]
     pub armed: Option<Timestamp>,
@@ -164,7 +167,8 @@ impl JobWire {
     /// Whether the job is due before the server looks at it, which is a fault of the server. A look before
     /// that is none: far away times are looked at in steps.
     pub fn is_mismatched(&self) -> bool {
-        self.next.is_some_and(|next| self.armed.is_none_or(|armed| next < armed))
+        let is_late = |next| self.armed.is_none_or(|armed| next < armed);
+        !self.is_paused_with_all && self.next.is_some_and(is_late)
     }
 
     /// Whether a person should look at the job.
@@ -195,6 +199,8 @@ mod tests {
             assert_eq!(job.is_mismatched(), is_mismatched, "{next:?} {armed:?}");
             assert_eq!(job.is_troubled(), is_mismatched);
         }
+        let held = JobWire { next: soon, is_paused_with_all: true, ..JobWire::default() };
+        assert!(!held.is_troubled(), "nothing is due while everything is paused");
         assert!(JobWire { failures: 1, ..JobWire::default() }.is_troubled());
         assert!(JobWire { state_code: JobState::PausedAfterCrashes, ..JobWire::default() }.is_troubled());
         assert!(JobWire { silent_since: soon, ..JobWire::default() }.is_troubled());

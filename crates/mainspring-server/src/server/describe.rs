@@ -185,7 +185,7 @@ pub(super) fn stats(stats: &Stats) -> StatsWire {
 
 /// The server looks at nothing while everything is paused. A person sees what the timetable says.
 fn pause_with_all(wire: &mut JobWire) {
-    (wire.armed, wire.armed_civil) = (None, None);
+    (wire.armed, wire.armed_civil, wire.is_paused_with_all) = (None, None, true);
     match wire.state_code {
         JobState::Done => {}
         JobState::Active => wire.state = "paused with everything".to_owned(),

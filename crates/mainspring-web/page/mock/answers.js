@@ -349,7 +349,7 @@ export class Answers {
         kind === "pause"
           ? this.house.paused(
               "asked",
-              "somebody paused it",
+              "by request",
               body.note ?? null,
               "token mara",
               this.mock.now(),
@@ -383,7 +383,7 @@ export class Answers {
     if (what === "pause")
       kept.pause = house.paused(
         "asked",
-        "somebody paused it",
+        "by request",
         body.note,
         "token mara",
         this.mock.now(),

@@ -222,7 +222,7 @@ export class House {
       if (special === "paused")
         kept.pause = this.paused(
           "asked",
-          "somebody paused it",
+          "by request",
           "vendor migrates the mail relay, see OPS-1182",
           "token mara",
           START - 26 * HOUR,
@@ -379,6 +379,7 @@ export class House {
       state: kept.pause === null ? "active" : code === "paused" ? "paused" : "paused after failures",
       state_code: code,
       next: computed?.at ?? null,
+      is_paused_with_all: false,
       armed: next?.at ?? null,
       triggers: [kept.cron],
       sentences: [sentence(kept.parsed)],

@@ -96,7 +96,7 @@ pub async fn status_of(app: &App, who: &Principal, now: Timestamp) -> Result<Sta
     let next_job = jobs.iter().find(|known| wire.next.is_some() && known.wire.next == wire.next);
     let mut pause = None;
     if wire.paused {
-        let reason = "somebody paused everything";
+        let reason = "by request";
         let mut found = Pause::new(PauseReason::Asked, reason, wire.pause_terms.as_ref(), &app.zone);
         if let Some(audit) = last_pause(app, "").await? {
             found.add_actor(audit, &app.zone);

@@ -35,6 +35,8 @@ pub struct Job<'k> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Zoned>")]
     next_civil: Option<&'k str>,
+    /// Whether everything is paused: the server looks at no time then, and `armed` is null.
+    is_paused_with_all: bool,
     /// When the server will look at it next: at `next`, or before it where that is far away. Later than
     /// `next`, or null beside it, is a fault, and stands in `troubles`.
     armed: Option<Timestamp>,
@@ -89,6 +91,7 @@ impl<'k> Job<'k> {
             state_code: wire.state_code,
             next: wire.next,
             next_civil: wire.next_civil.as_deref(),
+            is_paused_with_all: wire.is_paused_with_all,
             armed: wire.armed,
             armed_civil: wire.armed_civil.as_deref(),
             silent_since: wire.silent_since,
@@ -271,7 +274,7 @@ pub(crate) enum PauseReason {
 impl Pause {
     fn of(wire: &JobWire, zone: &TimeZone) -> Option<Pause> {
         let (code, reason) = match wire.state_code {
-            JobState::Paused => (PauseReason::Asked, "somebody paused it"),
+            JobState::Paused => (PauseReason::Asked, "by request"),
             JobState::PausedAfterFailures => (PauseReason::Failures, "it failed too often in a row"),
             JobState::PausedAfterCrashes => (PauseReason::Crashes, "the server died in it"),
             _ => return None,
