@@ -310,12 +310,16 @@ fn what_waits_for_a_thread_has_its_whole_timeout_when_it_begins() {
 fn what_has_not_begun_when_the_program_ends_is_given_back() {
     let place = folder("given-back");
     let (sender, receiver) = channel();
+    let (begun_sender, begun) = channel();
     let open = || {
-        let sender = sender.clone();
+        let (sender, begun_sender) = (sender.clone(), begun_sender.clone());
         Jobs::open(&place)
             .unwrap()
             .threads(1)
-            .handler("long", |run: &Run, (): ()| run.wait_for_stop(LONG).then_some(()).ok_or("not told"))
+            .handler("long", move |run: &Run, (): ()| {
+                begun_sender.send(()).map_err(HandlerError::because)?;
+                run.wait_for_stop(LONG).then_some(()).ok_or(HandlerError::because("not told"))
+            })
             .handler("short", move |run: &Run, (): ()| {
                 sender.send(run.attempt()).map_err(HandlerError::because)
             })
@@ -324,7 +328,7 @@ fn what_has_not_begun_when_the_program_ends_is_given_back() {
     };
     let jobs = open().start().unwrap();
     let long = jobs.once("long").submit().unwrap();
-    wait_until(long.job(), &jobs, |record| record.state == RunState::Running);
+    heard(&begun);
     let short = jobs.once("short").submit().unwrap();
     wait_until(short.job(), &jobs, |record| record.state == RunState::Running);
     jobs.shutdown(LONG).unwrap();

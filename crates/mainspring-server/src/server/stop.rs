@@ -11,7 +11,7 @@
 //! | Asked | has got its kill signal, and SIGKILL when its own grace is over; the server waits for answers to webhooks |
 //! | Killed | has got SIGKILL |
 //!
-//! From Draining on nothing starts. An idle server ends at once. A run that was killed is recorded as
+//! From Draining on nothing starts: what was decided before and comes later is given back. An idle server ends at once. A run that was killed is recorded as
 //! `abandoned` with the time of its end, and its retry policy decides what follows at the next start. Runs
 //! that wait go on waiting.
 //!
@@ -50,8 +50,6 @@ impl Server {
             Phase::Asked { since } if self.stopping.grace <= now.since(since) => {
                 self.kill(now, "the grace period is over");
             }
-            // What was decided before the end began may have started only now.
-            Phase::Asked { .. } => self.ask_all(now),
             _ => {}
         }
     }
@@ -66,6 +64,7 @@ impl Server {
     /// Nothing starts any more.
     pub(super) fn drain(&mut self, now: Moment) {
         self.owner.tell(Input::Stop);
+        self.owner.tell_all(self.work.end());
         self.phase = Phase::Draining { since: now };
         self.tell_supervisor(supervisor::STOPPING);
         if self.stopping.drain.is_zero() {
@@ -89,11 +88,6 @@ impl Server {
         };
         self.note(now.wall, &text);
         self.phase = Phase::Asked { since: now };
-        self.ask_all(now);
-    }
-
-    /// What runs gets its kill signal, and what still waits to be started is not started.
-    fn ask_all(&mut self, now: Moment) {
         self.owner.tell_all(self.work.ask_all_to_end(now));
     }
 

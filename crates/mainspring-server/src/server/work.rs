@@ -40,6 +40,8 @@ pub(super) struct Work {
     worker: Option<Worker>,
     /// How many more may be started, as the planner was told.
     ahead: usize,
+    /// Whether nothing begins any more.
+    is_ending: bool,
     /// What is not to begin yet.
     early_starts: EarlyStarts,
     /// What could not be started yet.
@@ -59,8 +61,19 @@ impl Work {
         let (started, latest) = (HashMap::new(), HashMap::new());
         let (backlog, outputs) = (StartBacklog::default(), Outputs::new(outputs));
         let (early_starts, ended_outputs) = (EarlyStarts::new(Moment::now()), Vec::new());
-        let (worker, ahead) = (None, execution.ahead());
-        Work { execution, worker, ahead, early_starts, backlog, started, latest, outputs, ended_outputs }
+        let ahead = execution.ahead();
+        Work {
+            execution,
+            worker: None,
+            ahead,
+            is_ending: false,
+            early_starts,
+            backlog,
+            started,
+            latest,
+            outputs,
+            ended_outputs,
+        }
     }
 
     /// What runs is to be over at this boot time, whatever becomes of the server.
@@ -121,7 +134,8 @@ impl Work {
 
     /// Holds a start whose time has not come, unless the execution does. Returns any other.
     pub(super) fn hold_early(&mut self, start: Start, now: Moment) -> Option<Start> {
-        if self.execution.waits_for_starts() { Some(start) } else { self.early_starts.hold(start, now) }
+        let is_held = !self.is_ending && !self.execution.waits_for_starts();
+        if is_held { self.early_starts.hold(start, now) } else { Some(start) }
     }
 
     /// Takes what was held until now.
@@ -129,7 +143,7 @@ impl Work {
         self.early_starts.take_due(now)
     }
 
-    /// Starts an attempt that has waited since then.
+    /// Starts an attempt that has waited since then, or gives it back at the end.
     pub(super) fn start(
         &mut self,
         start: Start,
@@ -138,6 +152,9 @@ impl Work {
         log: &mut Log<File>,
     ) -> Vec<Input> {
         let attempted = (start.key.clone(), start.attempt);
+        if self.is_ending {
+            return self.end_all(vec![AttemptEnd::new(attempted, Outcome::Returned)]);
+        }
         let keep = usize::try_from(start.work.policies.retention.keep).unwrap_or(usize::MAX);
         let late_ms = now.wall.as_millisecond() - start.due.as_millisecond();
         let lateness = Duration::from_millis(u64::try_from(late_ms).unwrap_or(0));
@@ -217,6 +234,13 @@ impl Work {
     /// is one.
     pub(super) fn ask_to_end(&mut self, attempted: &AttemptKey, now: Moment) -> bool {
         self.execution.ask_to_end(attempted, now)
+    }
+
+    /// Nothing begins from now on: what waits, and what was decided and comes later, is given back. Returns
+    /// what has ended.
+    pub(super) fn end(&mut self) -> Vec<Input> {
+        self.is_ending = true;
+        self.end_waiting()
     }
 
     /// What runs is asked to end, and what still waits to be started is given back. Returns what has ended.
@@ -400,4 +424,42 @@ fn output_text(outputs: &Outputs, run: &str) -> String {
     let from = lines.ceil_char_boundary(from);
     let mark = if from == 0 { "" } else { "[..]\n" };
     format!("{mark}{}", &lines[from..])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use mainspring_host::accounts::Account;
+    use mainspring_host::accounts::users::Users;
+
+    use super::super::commands::Commands;
+    use super::*;
+    use crate::scratch;
+
+    #[test]
+    fn nothing_begins_at_the_end_and_all_of_it_is_given_back() {
+        let folder = scratch::path("work-end");
+        let mut log = Log::new(File::open("/dev/null").unwrap());
+        let commands = Commands::new(4, Users::new(Account::ourselves().unwrap())).unwrap();
+        let mut work = Work::new(Box::new(commands), folder);
+        let now = Moment::now();
+        let action = mainspring_job::Action::new("process", "{}").unwrap();
+        let start = |job: &str, at: Moment| {
+            let key = RunKey::new(JobName::new(job).unwrap(), at.wall);
+            let work = Arc::new(mainspring_job::Work::new(action.clone()));
+            let mut start = Start::new(key, 1, WorkerId(1), work);
+            start.not_before = Some(at.wall);
+            start
+        };
+        let returned =
+            |start: &Start| Input::Ended { key: start.key.clone(), attempt: 1, outcome: Outcome::Returned };
+        let early = start("early", now.after(Duration::from_millis(20)));
+        assert_eq!(work.hold_early(early.clone(), now), None);
+        assert_eq!(work.end(), [returned(&early)]);
+        let decided = start("decided-before", now.after(Duration::from_millis(20)));
+        assert_eq!(work.hold_early(decided.clone(), now).as_ref(), Some(&decided));
+        assert_eq!(work.start(decided.clone(), now, now, &mut log), [returned(&decided)]);
+        assert_eq!((work.running_count(), work.process_count()), (0, 0));
+    }
 }

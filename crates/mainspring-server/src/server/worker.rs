@@ -395,6 +395,8 @@ impl WorkerLoop {
                 self.order(WorkerOrder::Leave);
                 let withheld = std::mem::take(&mut self.withheld);
                 self.report(withheld.into_iter().map(returned).collect());
+                let waiting = self.work.end();
+                self.report(waiting);
                 self.phase = Phase::Draining { since: now };
             } else if !matches!(self.phase, Phase::Killed { .. }) {
                 self.kill_all(now, "the end was asked for again");
