@@ -127,6 +127,8 @@ pub const ROWS: &[(&str, Kind, &str, &str)] = &[
         "By how much the clock of the server is ahead of the database's",
     ),
     ("servers", Kind::Gauge, "", "Servers that share the database and were there within the last 15 s"),
+    ("server_runs", Kind::Gauge, "host, data", "Runs that each of them carries out now"),
+    ("server_capacity", Kind::Gauge, "host, data", "How many runs each of them takes at once"),
     ("troubles", Kind::Gauge, "", "What keeps the server from doing all that it should"),
     ("paused", Kind::Gauge, "", "1 while everything is paused"),
     ("store_bytes", Kind::Gauge, "part", "Size of the store in the data directory: database and journal"),

@@ -17,8 +17,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use mainspring_exec::clock::Moment;
 use mainspring_server::protocol::{
-    BOUNDS_OPERATIONS, ClusterWire, JobMetricsWire, JobWire, MetricsWire, Request, Response, StatusWire,
-    WaitingWire,
+    BOUNDS_OPERATIONS, ClusterWire, JobMetricsWire, JobWire, MemberWire, MetricsWire, Request, Response,
+    StatusWire, WaitingWire,
 };
 
 use crate::app::App;
@@ -267,7 +267,18 @@ fn of_cluster(writer: &mut MetricsWriter, cluster: &ClusterWire) {
     writer.counters("takeovers", kinds.map(|kind| (vec![label("kind", kind)], count(kind))));
     writer.counter("fenced", cluster.fenced);
     writer.gauge("inbox_oldest_seconds", in_seconds(cluster.inbox_oldest_ms.unwrap_or_default()));
-    writer.gauge("servers", number(cluster.servers.iter().filter(|server| server.is_there()).count() as u64));
+    let there: Vec<&MemberWire> = cluster.servers.iter().filter(|server| server.is_there()).collect();
+    writer.gauge("servers", number(there.len() as u64));
+    // By what stays when a server starts again, which its name does not.
+    let of = |value: fn(&MemberWire) -> u64| {
+        let rows = there.iter().map(|server| {
+            let labels = vec![label("host", &server.host), label("data", &server.address)];
+            (labels, number(value(server)))
+        });
+        rows.collect::<Vec<_>>()
+    };
+    writer.gauges("server_runs", of(|server| server.running));
+    writer.gauges("server_capacity", of(|server| server.capacity));
 }
 
 /// What the process uses, as far as the kernel says it.

@@ -2,12 +2,13 @@
 //
 // Cost: one or two requests.
 
-/** @import {Fault, FileStateList, Health} from "../api.d.ts" */
+/** @import {Cluster, Fault, FileStateList, Health, Member} from "../api.d.ts" */
 /** @import {PageOf} from "./lists.js" */
+/** @import {Context} from "./table.js" */
 import { marked } from "./upcoming.js";
 import { ask, get, known, may, PRIVATE } from "./api.js";
 import { dim, h } from "./dom.js";
-import { bytes, number, plural } from "./format.js";
+import { bytes, length, number, plural } from "./format.js";
 import {
   CODE,
   ago,
@@ -93,6 +94,37 @@ export function faultList(faults) {
   );
 }
 
+/** Who is there, and who runs how much of what. @param {Cluster} cluster @param {Context} context */
+const servers = (cluster, context) =>
+  table(context, {
+    caption: "Servers of the database",
+    rows: cluster.servers,
+    keyOf: ({ name }) => name,
+    empty: "No server is there.",
+    columns: [
+      ["Server", "main", ({ name, is_planner }) => [h("code", name), is_planner && dim(" plans")]],
+      ["State", "", memberState],
+      ["Running", "num", ({ running, capacity }) => `${number(running)} of ${number(capacity)}`],
+      [
+        "Labels",
+        "wide",
+        ({ labels }) =>
+          Object.entries(labels)
+            .map(([label, level]) => (level === 0 ? label : `${label} (${level})`))
+            .join(", ")
+      ],
+      ["Version", "", ({ version }) => version],
+      ["Heard", "time", ({ silent_ms }) => `${length(silent_ms)} ago`]
+    ]
+  });
+
+/** @param {Member} member */
+function memberState({ capacity, is_leaving, running }) {
+  if (is_leaving) return state("warning", "leaves");
+  if (capacity === 0) return dim("carries nothing out");
+  return capacity <= running ? state("warning", "full") : state("ok", "takes runs");
+}
+
 /** @type {PageOf<{health: Health, metrics: string}>} */
 export const serverPage = {
   title: "Server",
@@ -101,7 +133,7 @@ export const serverPage = {
     const metrics = ask(`${PRIVATE}metrics`, { signal }).then((answer) => answer.text());
     return { health: await get("health", {}, signal), metrics: await metrics };
   },
-  view({ health: { findings, level, limits, store }, metrics }) {
+  view({ health: { findings, level, limits, store }, metrics }, context) {
     const status = known();
     if (status === null) return null;
     const word = { ok: "all is well", warning: "somebody should look", bad: "something does not work" }[
@@ -175,6 +207,7 @@ export const serverPage = {
           section("Store", facts(store.map(({ part, bytes: size }) => [part, bytes(size)])))
         )
       ),
+      status.cluster !== undefined && section("Servers of the database", servers(status.cluster, context)),
       section(
         [
           "Metrics",

@@ -1,7 +1,7 @@
 // The mock server's answer to each request, from what `house.js` holds.
 
 /** @import {IncomingMessage, ServerResponse} from "node:http" */
-/** @import {Run, Scope, Status, RunState} from "../api.d.ts" */
+/** @import {Cluster, Run, Scope, Status, RunState} from "../api.d.ts" */
 /** @import {House} from "./house.js" */
 /** @import {Mock} from "./serve.js" */
 import { chance, civil, civils, instant } from "./clock.js";
@@ -112,6 +112,7 @@ export class Answers {
       you: { name: "token mara", scope },
       pause: house.pause,
       assets: this.mock.hash,
+      cluster: cluster(),
       civil: {}
     };
     return { ...status, civil: civils(status, "Europe/Berlin", ["started", "next", "now"]) };
@@ -485,4 +486,48 @@ export function metrics(house) {
         `mainspring_runs_started_total{job_name="${name}",cause="trigger"} ${Math.floor(chance(name) * 9_000)}`
     );
   return `# TYPE mainspring_runs_started counter\n${rows.join("\n")}\n# EOF\n`;
+}
+
+/** Three servers: one plans, one is full, one was not heard of for a while. @returns {Cluster} */
+function cluster() {
+  const server = {
+    address: "/var/lib/mainspring",
+    version: "0.1.0",
+    capacity: 64,
+    running: 3,
+    is_leaving: false,
+    is_planner: false
+  };
+  return {
+    planner: "4304@db1",
+    lease_left_ms: 2_400,
+    clock_ahead_ms: 3,
+    servers: [
+      { ...server, name: "4304@db1", host: "db1", labels: {}, silent_ms: 900, is_planner: true },
+      { ...server, name: "771@db2", host: "db2", labels: { gpu: 0 }, silent_ms: 1_800, running: 64 },
+      { ...server, name: "90@db3", host: "db3", labels: { "handler=mail": 2 }, silent_ms: 12_400 }
+    ],
+    takeovers: { clean: 2 },
+    fenced: 0,
+    inbox_waiting: 0,
+    inbox_refused: 0,
+    inbox_oldest_ms: null,
+    database: {
+      version: "17.2",
+      role: "mainspring",
+      synchronous_commit: "on",
+      standbys: 0,
+      synchronous_standbys: 0,
+      unseen_standbys: 0,
+      wants_synchronous: false,
+      oldest_transaction_ms: 12,
+      unseen_sessions: 0,
+      oldest_xmin_age: 40,
+      dead_rows: 120,
+      live_rows: 9_000,
+      may_migrate: true,
+      is_pooled: false,
+      others_create_in: []
+    }
+  };
 }

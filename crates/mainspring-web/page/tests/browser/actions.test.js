@@ -85,6 +85,23 @@ test("everything is paused and resumed, and the first page says so", { skip }, (
   })
 );
 
+test("the servers of a database are shown, with what each runs", { skip }, () =>
+  stage({}, async ({ open }) => {
+    const page = await open("?page=server");
+    const rows = page.locator("[data-key='Servers of the database'] tbody tr");
+    assert.equal(await rows.count(), 3);
+    const words = [
+      ["4304@db1 plans", "takes runs", "3 of 64", "900 ms ago"],
+      ["771@db2", "full", "64 of 64", "gpu"],
+      ["90@db3", "takes runs", "3 of 64", "handler=mail (2)", "12 s ago"]
+    ];
+    for (const [index, expected] of words.entries()) {
+      const text = (await rows.nth(index).innerText()).replaceAll("\u00a0", " ");
+      for (const word of expected) assert.ok(text.includes(word), `${word} is not in ${text}`);
+    }
+  })
+);
+
 test("jobs that match a filter are paused together", { skip }, () =>
   stage({}, async ({ open, mock }) => {
     const page = await open("?page=jobs&group=heavy");
