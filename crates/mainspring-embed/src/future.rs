@@ -19,7 +19,7 @@ use std::thread;
 
 use mainspring_job::{Failure, Outcome};
 
-use crate::handler_error::{HandlerError, outcome};
+use crate::handler_error::{HandlerEnd, HandlerError};
 use crate::run::Run;
 
 /// A future that may be polled by any thread.
@@ -48,23 +48,23 @@ impl Spawner {
 }
 
 /// A run as a future: tells once how it ended, also when the runtime drops it.
-pub(crate) struct GuardedRun<F: FnOnce(Outcome)> {
+pub(crate) struct GuardedRun<F: FnOnce(HandlerEnd)> {
     run: Run,
     future: Option<BoxFuture<Result<(), HandlerError>>>,
     tell: Option<F>,
 }
 
-impl<F: FnOnce(Outcome)> GuardedRun<F> {
+impl<F: FnOnce(HandlerEnd)> GuardedRun<F> {
     pub(crate) fn new(run: Run, future: BoxFuture<Result<(), HandlerError>>, tell: F) -> GuardedRun<F> {
         GuardedRun { run, future: Some(future), tell: Some(tell) }
     }
 
-    fn end(&mut self, outcome: Outcome) {
+    fn end(&mut self, end: HandlerEnd) {
         if let Some(tell) = self.tell.take() {
             // What it holds goes before its end is told.
             let dropped = catch_unwind(AssertUnwindSafe(|| drop(self.future.take())));
             drop(dropped);
-            tell(outcome);
+            tell(end);
         }
     }
 }
@@ -72,33 +72,33 @@ impl<F: FnOnce(Outcome)> GuardedRun<F> {
 /// The result of one poll, or a panic.
 type PollResult = Result<Poll<Result<(), HandlerError>>, Box<dyn Any + Send>>;
 
-impl<F: FnOnce(Outcome) + Unpin> Future for GuardedRun<F> {
+impl<F: FnOnce(HandlerEnd) + Unpin> Future for GuardedRun<F> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         self.run.stop().watch(context.waker());
         if self.run.stop().is_to_be_dropped() {
-            self.end(Outcome::Killed);
+            self.end(Outcome::Killed.into());
             return Poll::Ready(());
         }
         let Some(future) = &mut self.future else { return Poll::Ready(()) };
         let polled: PollResult = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
         let ended = match polled {
             Ok(Poll::Pending) => return Poll::Pending,
-            Ok(Poll::Ready(result)) => outcome(Ok(result)),
-            Err(panic) => outcome(Err(panic)),
+            Ok(Poll::Ready(result)) => Ok(result),
+            Err(panic) => Err(panic),
         };
-        self.end(ended);
+        self.end(HandlerEnd::from(ended));
         Poll::Ready(())
     }
 }
 
-impl<F: FnOnce(Outcome)> Drop for GuardedRun<F> {
+impl<F: FnOnce(HandlerEnd)> Drop for GuardedRun<F> {
     fn drop(&mut self) {
         let reason = match thread::panicking() {
             true => "the spawner panicked: it has no runtime to hand the future to",
             false => "the program's runtime dropped it before it was done",
         };
-        self.end(Outcome::Failed(Failure::Other(reason.to_owned())));
+        self.end(Outcome::Failed(Failure::Other(reason.to_owned())).into());
     }
 }

@@ -1,4 +1,4 @@
-//! Why a handler did not succeed.
+//! The end of a handler: why it did not succeed, and when it wants to be called again.
 //!
 //! Cost: a string.
 //!
@@ -6,8 +6,12 @@
 
 use std::any::Any;
 use std::fmt;
+use std::time::Duration;
 
 use mainspring_job::{Failure, Outcome};
+
+/// The shortest time for which a handler puts itself off: each is a record on disk.
+const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 
 /// The error of a handler. Whatever can be shown becomes one with `?`, so that it is no error itself.
 ///
@@ -27,18 +31,40 @@ use mainspring_job::{Failure, Outcome};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HandlerError {
     pub(crate) message: String,
-    pub(crate) is_final: bool,
+    pub(crate) next: NextAttempt,
+}
+
+/// Says whether another attempt follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NextAttempt {
+    /// The retry policy decides.
+    ByPolicy,
+    /// None does.
+    Never,
+    /// One does after this time, and this one does not count.
+    After(Duration),
 }
 
 impl HandlerError {
     /// A failure that the retry policy decides about.
     pub fn because(message: impl fmt::Display) -> HandlerError {
-        HandlerError { message: message.to_string(), is_final: false }
+        HandlerError { message: message.to_string(), next: NextAttempt::ByPolicy }
     }
 
     /// A failure that another attempt would not change: it is not tried again, and is a dead letter.
     pub fn for_good(message: impl fmt::Display) -> HandlerError {
-        HandlerError { message: message.to_string(), is_final: true }
+        HandlerError { message: message.to_string(), next: NextAttempt::Never }
+    }
+
+    /// No failure: the handler is to be called again after this time, and at the earliest after a second,
+    /// because what it needs is not there yet. Called `snooze` elsewhere.
+    ///
+    /// The attempt does not count against the retries, and no failure is told. The run is `scheduled`
+    /// meanwhile, and keeps no other run of its job from starting. Each attempt is a record in its history;
+    /// a handler that waits for what may never come gives up by [`Run::attempt`](crate::Run::attempt).
+    pub fn again_in(after: Duration) -> HandlerError {
+        let next = NextAttempt::After(after.max(SHORTEST_WAIT));
+        HandlerError { message: "it is to be called again later".to_owned(), next }
     }
 }
 
@@ -49,13 +75,34 @@ impl<E: fmt::Display> From<E> for HandlerError {
 }
 
 /// What became of a call.
-pub(crate) fn outcome(called: Result<Result<(), HandlerError>, Box<dyn Any + Send>>) -> Outcome {
-    Outcome::Failed(match called {
-        Ok(Ok(())) => return Outcome::Succeeded,
-        Ok(Err(HandlerError { message, is_final: true })) => Failure::Final(message),
-        Ok(Err(HandlerError { message, is_final: false })) => Failure::Other(message),
-        Err(panic) => Failure::Other(format!("panicked: {}", message_of(&*panic))),
-    })
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HandlerEnd {
+    pub outcome: Outcome,
+    /// When it is to be called again, if it was put off.
+    pub again_in: Option<Duration>,
+}
+
+impl From<Outcome> for HandlerEnd {
+    fn from(outcome: Outcome) -> HandlerEnd {
+        HandlerEnd { outcome, again_in: None }
+    }
+}
+
+impl From<Result<Result<(), HandlerError>, Box<dyn Any + Send>>> for HandlerEnd {
+    fn from(called: Result<Result<(), HandlerError>, Box<dyn Any + Send>>) -> HandlerEnd {
+        let failure = match called {
+            Ok(Ok(())) => return Outcome::Succeeded.into(),
+            Ok(Err(HandlerError { message, next })) => match next {
+                NextAttempt::ByPolicy => Failure::Other(message),
+                NextAttempt::Never => Failure::Final(message),
+                NextAttempt::After(after) => {
+                    return HandlerEnd { outcome: Outcome::Returned, again_in: Some(after) };
+                }
+            },
+            Err(panic) => Failure::Other(format!("panicked: {}", message_of(&*panic))),
+        };
+        Outcome::Failed(failure).into()
+    }
 }
 
 fn message_of(panic: &(dyn Any + Send)) -> &str {

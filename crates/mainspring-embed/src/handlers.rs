@@ -33,6 +33,7 @@ use mainspring_exec::process::Outcome as ExecutorOutcome;
 use mainspring_exec::run::{End, KillCause, Reports, Stream};
 use mainspring_exec::span::Span;
 use mainspring_exec::waits::{ArmedWait, Waits};
+use mainspring_job::jiff::Timestamp;
 use mainspring_job::{Action, Failure, Outcome, Start, WorkerLabel};
 use mainspring_server::server::execution::{AttemptKey, Execution, StartFailure, StartOutcome, left_until};
 
@@ -40,6 +41,7 @@ use crate::ahead::StartsAhead;
 use crate::catalogue::Catalogue;
 use crate::client::Client;
 use crate::future::{GuardedRun, Spawner};
+use crate::handler_error::HandlerEnd;
 use crate::pool::{Pool, Task};
 use crate::registry::{Handler, Registry, call, made};
 use crate::run::{Line, LineSender, Run};
@@ -94,8 +96,8 @@ pub(crate) struct Handlers {
     left: HashSet<u64>,
     waits: Waits<u64>,
     last_number: u64,
-    sender: Sender<(u64, Outcome)>,
-    receiver: Receiver<(u64, Outcome)>,
+    sender: Sender<(u64, HandlerEnd)>,
+    receiver: Receiver<(u64, HandlerEnd)>,
     line_sender: Sender<Line>,
     lines: Receiver<Line>,
     notifier: Notifier,
@@ -139,11 +141,11 @@ impl Handlers {
     }
 
     /// How an attempt tells its end, from any thread.
-    fn teller(&self, number: u64) -> impl FnOnce(Outcome) + Send + Unpin + 'static {
+    fn teller(&self, number: u64) -> impl FnOnce(HandlerEnd) + Send + Unpin + 'static {
         let (sender, notifier) = (self.sender.clone(), self.notifier.clone());
-        move |outcome| {
+        move |end| {
             // It fails only after the loop has ended.
-            let _ = sender.send((number, outcome));
+            let _ = sender.send((number, end));
             notifier.notify();
         }
     }
@@ -170,7 +172,7 @@ impl Handlers {
             under_way.phase = Phase::Told(cause);
             under_way.run.stop().tell();
             if under_way.run.take_back() {
-                return self.teller(number)(Outcome::Killed);
+                return self.teller(number)(Outcome::Killed.into());
             }
             let grace = under_way.grace;
             self.arm(number, Some(grace), now);
@@ -181,7 +183,7 @@ impl Handlers {
     fn give_back(&mut self, number: u64) -> bool {
         let is_back = self.under_way.get(&number).is_some_and(|under_way| under_way.run.take_back());
         if is_back {
-            self.teller(number)(Outcome::Returned);
+            self.teller(number)(Outcome::Returned.into());
         }
         is_back
     }
@@ -245,7 +247,7 @@ impl Handlers {
             self.left.insert(number);
             self.pool.lose_one();
         }
-        reports.ended(&under_way.attempted, &end(&under_way, outcome, Some(cause), now));
+        reports.ended(&under_way.attempted, &end(&under_way, outcome.into(), Some(cause), now));
     }
 
     fn forget(&mut self, number: u64, now: Moment) -> Option<UnderWay> {
@@ -259,7 +261,7 @@ impl Handlers {
     fn take_end(
         &mut self,
         number: u64,
-        outcome: Outcome,
+        ended: HandlerEnd,
         now: Moment,
         reports: &mut dyn Reports<AttemptKey>,
     ) {
@@ -267,18 +269,19 @@ impl Handlers {
             return self.pool.regain_one();
         }
         let Some(under_way) = self.forget(number, now) else { return };
-        if !under_way.is_future && outcome != Outcome::Returned {
+        if !under_way.is_future && !under_way.run.is_back() {
             self.ahead.end_one(now.monotonic);
         }
         let cause = match under_way.phase {
             Phase::Running => None,
             Phase::Told(cause) | Phase::Dropping(cause) => Some(cause),
         };
-        reports.ended(&under_way.attempted, &end(&under_way, outcome, cause, now));
+        reports.ended(&under_way.attempted, &end(&under_way, ended, cause, now));
     }
 }
 
-fn end(under_way: &UnderWay, outcome: Outcome, cause: Option<KillCause>, now: Moment) -> End {
+fn end(under_way: &UnderWay, ended: HandlerEnd, cause: Option<KillCause>, now: Moment) -> End {
+    let HandlerEnd { outcome, again_in } = ended;
     End {
         is_success: outcome == Outcome::Succeeded,
         outcome: Some(ExecutorOutcome::Called(outcome)),
@@ -286,7 +289,7 @@ fn end(under_way: &UnderWay, outcome: Outcome, cause: Option<KillCause>, now: Mo
         cause,
         dropped_bytes: 0,
         is_output_held: false,
-        retry_at: None,
+        retry_at: again_in.map(|after| now.wall.saturating_add(after).unwrap_or(Timestamp::MAX)),
     }
 }
 
@@ -392,8 +395,8 @@ impl Execution for Handlers {
                     .for_each(|line| reports.line(&under_way.attempted, Stream::Stdout, &Piece::line(line)));
             }
         }
-        while let Ok((number, outcome)) = self.receiver.try_recv() {
-            self.take_end(number, outcome, now, reports);
+        while let Ok((number, ended)) = self.receiver.try_recv() {
+            self.take_end(number, ended, now, reports);
         }
         while let Some(number) = self.waits.due(now) {
             self.elapse(number, now, reports);

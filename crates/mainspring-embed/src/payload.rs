@@ -18,7 +18,7 @@ use mainspring_action::body::HandlerBody;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::handler_error::HandlerError;
+use crate::handler_error::{HandlerError, NextAttempt};
 
 /// Makes a document of the handler's version of one of an older version.
 pub(crate) type Upgrade = Box<dyn Fn(u32, Value) -> Result<Value, HandlerError> + Send + Sync>;
@@ -46,7 +46,7 @@ impl Form {
         match &self.upgrade {
             Some(upgrade) if body.version < self.version => {
                 let value = upgrade(body.version, serde_json::from_str(text).map_err(unreadable)?);
-                let value = value.map_err(|failed| HandlerError { is_final: true, ..failed })?;
+                let value = value.map_err(|failed| HandlerError { next: NextAttempt::Never, ..failed })?;
                 serde_json::from_value(value).map_err(unreadable)
             }
             _ => serde_json::from_str(text).map_err(unreadable),

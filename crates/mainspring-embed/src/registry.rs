@@ -14,10 +14,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use mainspring_action::body::HandlerBody;
-use mainspring_job::Outcome;
 
 use crate::future::BoxFuture;
-use crate::handler_error::{HandlerError, outcome};
+use crate::handler_error::{HandlerEnd, HandlerError};
 use crate::run::Run;
 
 /// Carries a run out on the thread that calls it.
@@ -62,8 +61,8 @@ impl Registry {
 }
 
 /// Calls a function; a panic of it is a failure.
-pub(crate) fn call(function: &Function, run: &Run, body: &HandlerBody) -> Outcome {
-    outcome(catch_unwind(AssertUnwindSafe(|| function(run, body))))
+pub(crate) fn call(function: &Function, run: &Run, body: &HandlerBody) -> HandlerEnd {
+    catch_unwind(AssertUnwindSafe(|| function(run, body))).into()
 }
 
 /// The future of a handler. The payload is read, and the program's future made, when it is polled: what

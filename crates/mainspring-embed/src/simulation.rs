@@ -35,7 +35,7 @@ use crate::catalogue::Catalogue;
 use crate::client::{Client, CommandTarget, Follow};
 use crate::error::Error;
 use crate::future::{BoxFuture, GuardedRun};
-use crate::handler_error::HandlerError;
+use crate::handler_error::{HandlerEnd, HandlerError};
 use crate::registry::{Handler, Registry, call, made};
 use crate::run::Run;
 
@@ -206,8 +206,12 @@ impl Simulation {
     async fn go_to(&self, to: Timestamp, clock: &ManualClock) {
         loop {
             while let Some(start) = self.take_start() {
-                let outcome = self.carry_out(&start).await;
+                let HandlerEnd { outcome, again_in } = self.carry_out(&start).await;
                 let (key, attempt) = (start.key, start.attempt);
+                if let Some(after) = again_in {
+                    let until = self.now().saturating_add(after).unwrap_or(Timestamp::MAX);
+                    self.tell(Input::Defer { key: key.clone(), until });
+                }
                 self.tell(Input::Ended { key, attempt, outcome });
             }
             let due = self.lock().planner.next_due().filter(|due| *due <= to);
@@ -233,9 +237,9 @@ impl Simulation {
     }
 
     /// Calls the handler of a start. Nothing is locked meanwhile: it may submit.
-    async fn carry_out(&self, start: &Start) -> Outcome {
+    async fn carry_out(&self, start: &Start) -> HandlerEnd {
         let Ok(Body::Handler(body)) = Body::decode(&start.work.action) else {
-            return Outcome::Failed(Failure::Final("the action cannot be read".to_owned()));
+            return Outcome::Failed(Failure::Final("the action cannot be read".to_owned())).into();
         };
         let handler = self.registry.get(&body.name).expect("a run without a handler does not start");
         let run = Run::new(start, self.now(), self.client.clone(), None);
@@ -318,11 +322,11 @@ fn wait_for<T>(future: impl Future<Output = T>) -> T {
 }
 
 /// The end of the run that a future carries out.
-async fn end_of(run: Run, future: BoxFuture<Result<(), HandlerError>>) -> Outcome {
+async fn end_of(run: Run, future: BoxFuture<Result<(), HandlerError>>) -> HandlerEnd {
     let ended = Arc::new(Mutex::new(None));
     let told = Arc::clone(&ended);
-    let tell = move |outcome| *told.lock().expect("nothing panics while it holds this lock") = Some(outcome);
+    let tell = move |end| *told.lock().expect("nothing panics while it holds this lock") = Some(end);
     GuardedRun::new(run, future, tell).await;
-    let outcome = ended.lock().expect("nothing panics while it holds this lock").take();
-    outcome.expect("a future that is over has told its end")
+    let end = ended.lock().expect("nothing panics while it holds this lock").take();
+    end.expect("a future that is over has told its end")
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use mainspring_embed::{CatchUp, Cron, Every, ManualClock, Options, Run};
+use mainspring_embed::{CatchUp, Cron, Every, HandlerError, ManualClock, Options, Run};
 
 use super::*;
 
@@ -60,7 +60,7 @@ fn a_month_of_cron_is_the_same_each_time() {
 fn a_handler_may_submit_and_what_it_submits_runs_in_its_turn() {
     let clock = clock();
     let jobs = Jobs::simulated(&clock)
-        .handler("count", |run: &Run, left: u32| -> Result<(), mainspring_embed::HandlerError> {
+        .handler("count", |run: &Run, left: u32| -> Result<(), HandlerError> {
             if 0 < left {
                 run.jobs().once("count").after(DAY).payload(&(left - 1)).submit()?;
             }
@@ -148,4 +148,39 @@ fn what_the_program_asks_for_is_in_the_audit_log() {
         expected.push("program remove tick".to_owned());
         assert_eq!(audited(&jobs), expected);
     }
+}
+
+#[test]
+fn a_handler_that_is_to_be_called_again_later_has_not_failed() {
+    const WAIT: Duration = Duration::from_secs(300);
+    let clock = clock();
+    let calls = Arc::new(Mutex::new(0));
+    let (called, counted) = (Arc::clone(&calls), Arc::clone(&calls));
+    let jobs = Jobs::simulated(&clock)
+        .handler("export", move |run: &Run, (): ()| {
+            *called.lock().unwrap() += 1;
+            if run.attempt() < 3 { Err(HandlerError::again_in(WAIT)) } else { Ok(()) }
+        })
+        .async_handler("at-once", |run: Run, (): ()| async move {
+            if run.attempt() < 3 {
+                Err(HandlerError::again_in(Duration::ZERO))
+            } else {
+                Ok::<(), HandlerError>(())
+            }
+        })
+        .spawner(|_| unreachable!("a simulation polls futures itself"))
+        .start()
+        .unwrap();
+    let state = |job: &str| jobs.runs_of(job, 1).unwrap()[0].clone();
+    let export = jobs.once("export").submit().unwrap();
+    let at_once = jobs.once("at-once").submit().unwrap();
+    clock.advance(Duration::from_millis(999));
+    assert_eq!(state(at_once.job()).state, RunState::Scheduled, "for a second at least");
+    clock.advance(Duration::from_millis(1_001));
+    assert_eq!(state(at_once.job()).state, RunState::Succeeded);
+    clock.advance(WAIT - Duration::from_secs(3));
+    assert_eq!((*counted.lock().unwrap(), state(export.job()).state), (1, RunState::Scheduled));
+    clock.advance(WAIT + Duration::from_secs(3));
+    let run = state(export.job());
+    assert_eq!((*counted.lock().unwrap(), run.state, run.forgiven), (3, RunState::Succeeded, 2));
 }

@@ -115,7 +115,7 @@ pub enum Input {
         outcome: Outcome,
     },
     /// The next attempt of a run, if there is one, is not due before a time, whatever its retry policy says:
-    /// its receiver asked for that. Told before the end of the attempt that it answers.
+    /// its receiver or its handler asked for that. Told before the end of the attempt that it answers.
     Defer {
         /// The run.
         key: RunKey,

@@ -39,7 +39,7 @@ pub const MAX_BATCH_OPERATIONS: usize = 1_024;
 /// | `Begin` | the run in a state that may become running, after the attempt before | `New`: one start record |
 /// | | that attempt, begun already | `Duplicate` |
 /// | `End`, `Clear` | that attempt running | `New`; an end leads to no state that is open |
-/// | `Move` | the run in the state it is to leave | `New`; from `dead` to `scheduled` all attempts so far are forgiven, and from `running` to `queued` the last, which ends as `returned`: see [`Run::forgiven`] |
+/// | `Move` | the run in the state it is to leave | `New`; from `dead` to `scheduled` all attempts so far are forgiven, and from `running` to `queued` or `scheduled` the last, which ends as `returned`: see [`Run::forgiven`] |
 /// | `Begin`, `End`, `Clear`, `Move` | the run in another state | `Gone` |
 /// | | no such run | `Missing` |
 /// | `Define`, `Mark`, `PauseAll`, `Audit`, `Prune` | anything | `New`; a mark with the same timetable never moves a watermark back |

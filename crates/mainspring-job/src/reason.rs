@@ -56,6 +56,8 @@ pub enum Reason {
     Replaced,
     /// The server that was to carry it out gave it back before it began.
     GivenBack,
+    /// Its handler asked for it to begin again later.
+    PutOff,
     /// Its timetable was changed before it could run.
     TimetableChanged,
     /// Its job was removed before its times that had passed could be planned.
@@ -87,7 +89,7 @@ pub enum Reason {
 }
 
 /// Reasons without a number: code and sentence.
-const PLAIN: [(Reason, &str, &str); 25] = [
+const PLAIN: [(Reason, &str, &str); 26] = [
     (Reason::ServerEnded, "server_ended", "the server ended while it ran"),
     (Reason::ServerDied, "server_died", "the server died while it ran"),
     (Reason::MachineDown, "machine_down", "the machine went down while it ran"),
@@ -111,6 +113,7 @@ const PLAIN: [(Reason, &str, &str); 25] = [
     ),
     (Reason::Replaced, "replaced", "a later run took its place"),
     (Reason::GivenBack, "given_back", "its server gave it back before it began"),
+    (Reason::PutOff, "put_off", "its handler put it off"),
     (Reason::TimetableChanged, "timetable_changed", "its timetable was changed before it could run"),
     (Reason::JobRemoved, "job_removed", "its job was removed before it could run"),
     (Reason::Removed, "removed", "its job was removed"),

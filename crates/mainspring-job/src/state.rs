@@ -9,12 +9,12 @@
 //!     │                    ├─▶ cancelled ◀───┴─────────────┤                               │    │ by hand:
 //!     ├─▶ missed ◀─────────┤                               └─▶ succeeded        dropped:   ▼    ▼
 //!     ├─▶ skipped_overlap ◀┤ (and from queued)                                 cancelled ◀─┘  scheduled
-//!     └─▶ skipped_paused  ◀┘
+//!     └─▶ skipped_paused  ◀┘     running ──▶ scheduled: its handler put it off
 //! ```
 //!
 //! | state | means | final |
 //! |---|---|---|
-//! | `scheduled` | recorded, and its time has not come: jitter, the spread of a catch-up run, the back-off before a retry | |
+//! | `scheduled` | recorded, and its time has not come: jitter, the spread of a catch-up run, the back-off before a retry, or its handler put it off | |
 //! | `queued` | its time has come and it waits for a place: its own job's, its group's, or the server's | |
 //! | `running` | its start is on disk; the executor has it, or gives it back before it begins | |
 //! | `succeeded`, `failed`, `timed_out` | how the last attempt ended | yes, unless retried |
@@ -118,7 +118,7 @@ impl RunState {
         match self {
             Scheduled => &[Queued, Running, Cancelled, SkippedOverlap, SkippedPaused, Missed],
             Queued => &[Running, Cancelled, SkippedOverlap, SkippedPaused, Missed],
-            Running => &[Queued, Succeeded, Failed, TimedOut, Cancelled, Abandoned],
+            Running => &[Scheduled, Queued, Succeeded, Failed, TimedOut, Cancelled, Abandoned],
             Failed | TimedOut | Abandoned => &[Scheduled, Dead],
             Dead => &[Scheduled, Cancelled],
             Succeeded | Cancelled | SkippedOverlap | SkippedPaused | Missed => &[],
@@ -130,7 +130,7 @@ impl RunState {
         self.successors().contains(&next)
     }
 
-    /// Whether the end of an attempt leads to this state. What is given back has not ended.
+    /// Whether the end of an attempt leads to this state. What is given back or put off has not ended.
     pub fn is_end_of_attempt(self) -> bool {
         Running.may_become(self) && !self.is_open()
     }
@@ -139,7 +139,7 @@ impl RunState {
     pub fn forgives(self, next: RunState) -> Forgiveness {
         match (self, next) {
             (Dead, Scheduled) => Forgiveness::All,
-            (Running, Queued) => Forgiveness::Last,
+            (Running, Scheduled | Queued) => Forgiveness::Last,
             _ => Forgiveness::None,
         }
     }
@@ -174,7 +174,7 @@ impl RunState {
 pub enum Forgiveness {
     /// All count that did.
     None,
-    /// The last does not: it was given back before it began.
+    /// The last does not: it was given back before it began, or put off by its handler.
     Last,
     /// None does: it was a dead letter, and a person has it tried again.
     All,
@@ -214,7 +214,7 @@ mod tests {
     const TABLE: [&str; 12] = [
         ".qr...copm..", // scheduled
         "..r...copm..", // queued
-        ".q.sftc...a.", // running
+        "sq.sftc...a.", // running
         "............", // succeeded
         "s..........d", // failed
         "s..........d", // timed_out

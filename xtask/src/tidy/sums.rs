@@ -65,13 +65,13 @@ const ROWS: [Row; 12] = [
     },
     // Raised: each line of the log has typed fields, in three forms; the zones on disk are followed, and runs
     // are started ahead.
-    Row { crates: &["mainspring-server"], lines: 11_410, goal: 7_500, bools: 30, assertions: 11 },
+    Row { crates: &["mainspring-server"], lines: 11_430, goal: 7_500, bools: 30, assertions: 11 },
     // A server's part in a pool, from which serve and embed are made.
     Row { crates: &["mainspring-cluster"], lines: 680, goal: 1_800, bools: 0, assertions: 0 },
     Row { crates: &["mainspring-web"], lines: 7_790, goal: 4_900, bools: 2, assertions: 5 },
     // Raised: a program of a pool is a worker beside planning; it submits in bulk, and has runs wait. Its
     // transactions submit, in PostgreSQL and in SQLite.
-    Row { crates: &["mainspring-embed"], lines: 4_260, goal: 2_600, bools: 1, assertions: 0 },
+    Row { crates: &["mainspring-embed"], lines: 4_300, goal: 2_600, bools: 1, assertions: 0 },
     Row { crates: &["mainspring-cli"], lines: 9_150, goal: 5_600, bools: 6, assertions: 4 },
     Row { crates: &["mainspring-lab", "xtask"], lines: 11_435, goal: 7_000, bools: 5, assertions: 0 },
 ];

@@ -1,7 +1,7 @@
 //! The end of an attempt: its record, then a retry, a dead letter, or nothing more.
 //!
 //! ```text
-//!  Ended ─┬▶ returned: Move(queued), and it waits for its place again
+//!  Ended ─┬▶ returned: Move(queued), and it waits for its place again; put off: Move(scheduled, due = then)
 //!         └▶ End(state) ─┬─▶ retry follows:  Move(scheduled, due = now + wait)
 //!                        ├─▶ attempts used up: Move(dead), if dead letters are kept
 //!                        ├─▶ failed for good: Move(dead), unless dead letters are never kept
@@ -58,18 +58,29 @@ impl Planner {
         self.promote(&key.job);
     }
 
-    /// A run that has not begun where it was to: it waits for its place again, and keeps its turn.
+    /// A run that has not begun where it was to, or that its handler put off: it waits for its place again.
+    /// One that was not put off keeps its turn.
     fn take_back(&mut self, now: Timestamp, key: &RunKey) {
         let mut live = self.leave(key);
         if let Some(work) = self.work_of(&live.run) {
             live.work = work;
         }
-        self.move_run(now, &live, RunState::Queued, live.run.due, Some(Reason::GivenBack));
-        live.run.forgiven =
-            RunState::Running.forgives(RunState::Queued).of(live.run.attempt, live.run.forgiven);
-        (live.run.state, live.run.reason) = (RunState::Queued, Some(Reason::GivenBack));
-        (live.is_resumed, live.not_before) = (false, None);
-        self.runs.queue(live);
+        let put_off_until = live.not_before.take().filter(|until| now < *until);
+        let (state, due, reason) = match put_off_until {
+            Some(until) => (RunState::Scheduled, until, Reason::PutOff),
+            None => (RunState::Queued, live.run.due, Reason::GivenBack),
+        };
+        self.move_run(now, &live, state, due, Some(reason.clone()));
+        live.run.forgiven = RunState::Running.forgives(state).of(live.run.attempt, live.run.forgiven);
+        (live.run.state, live.run.due, live.run.reason) = (state, due, Some(reason));
+        live.is_resumed = false;
+        if put_off_until.is_some() {
+            let (key, attempt) = (key.clone(), live.run.attempt + 1);
+            self.ledger.perform(Output::Note(Note::Retrying { key, attempt, due }));
+            self.schedule(now, live);
+        } else {
+            self.runs.queue(live);
+        }
         self.promote(&key.job);
     }
 

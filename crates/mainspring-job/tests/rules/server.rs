@@ -197,3 +197,33 @@ fn a_receiver_may_put_the_next_attempt_off() {
     shell.live("2026-01-01T01:00:32Z");
     assert_eq!(shell.started.len(), 3);
 }
+
+#[test]
+fn a_handler_may_put_its_run_off_and_that_attempt_does_not_count() {
+    for has_restart in [false, true] {
+        let jobs = vec![job("j", "@every 24h", "retry=1,backoff=1s,jitter=0")];
+        let mut shell = Shell::new("2026-01-01T23:30:00Z", jobs);
+        shell.live("2026-01-02T00:00:00Z");
+        let key = shell.started[0].key.clone();
+        shell.tell(Input::Defer { key, until: at("2026-01-02T00:05:00Z") });
+        shell.end(0, Outcome::Returned);
+        let run = shell.runs("j").remove(0);
+        let found = (run.state, run.due, run.reason, run.forgiven);
+        let put_off = (RunState::Scheduled, at("2026-01-02T00:05:00Z"), Some(Reason::PutOff), 1);
+        assert_eq!(found, put_off);
+        if has_restart {
+            shell.boot();
+        }
+        shell.live("2026-01-02T00:04:59Z");
+        assert_eq!(shell.started.len(), 1, "restart: {has_restart}: {:?}", shell.started);
+        shell.live("2026-01-02T00:05:00Z");
+        assert_eq!(shell.started[1].attempt, 2);
+        // Its one retry is left.
+        shell.end(1, Outcome::Failed(Failure::Exit(1)));
+        shell.live("2026-01-02T00:05:02Z");
+        assert_eq!(shell.started[2].attempt, 3);
+        shell.end(2, Outcome::Failed(Failure::Exit(1)));
+        shell.live("2026-01-02T01:00:00Z");
+        assert_eq!((shell.started.len(), shell.runs("j").remove(0).state), (3, RunState::Dead));
+    }
+}

@@ -49,6 +49,7 @@ pub(crate) enum Check {
 pub(crate) const CHECKS: &[(&str, Check)] = &[
     ("attempts::stories", Check::Whole(|world, _| attempts::stories(world).map(drop))),
     ("attempts::check_starts", Check::Whole(attempts::check_starts)),
+    ("attempts::check_put_off", Check::Whole(attempts::check_put_off)),
     ("attempts::check_retries", Check::Whole(attempts::check_retries)),
     ("attempts::check_failures", Check::Whole(attempts::check_failures)),
     ("acknowledged::check", Check::Whole(acknowledged::check)),

@@ -32,6 +32,18 @@ const MUTATIONS: &[(&str, &str, Mutate)] = &[
         world.log.insert(index, world.log[index].clone());
         Some(())
     }),
+    ("attempts::check_put_off", "what was put off begins a day before its time", |world| {
+        let is_set_back = world.log.iter().any(|it| matches!(it, Event::SetBack));
+        let due = world.log.iter_mut().filter(|_| !is_set_back).find_map(|event| match event {
+            Event::Wrote {
+                operation: Operation::Move { from: RunState::Running, to: RunState::Scheduled, due, .. },
+                ..
+            } => Some(due),
+            _ => None,
+        });
+        *due? += DAY;
+        Some(())
+    }),
     ("attempts::check_retries", "a retry waits a day longer", |world| {
         let wait = world.log.iter_mut().rev().find_map(|event| match event {
             Event::Wrote {

@@ -134,6 +134,8 @@ pub(crate) enum End {
     Killed,
     /// It was not begun.
     Returned,
+    /// Its handler put it off.
+    PutOff,
 }
 
 #[derive(Clone, Debug)]
@@ -420,7 +422,7 @@ fn step(random: &mut Random, subject_count: usize, is_calm: bool) -> Step {
         96 => Step::Change(Change::Toggle(job)),
         97 => Step::Change(Change::Edit(job)),
         98 => Step::End(pick, End::Killed),
-        99 => Step::End(pick, End::Returned),
+        99 => Step::End(pick, random.pick(&[End::Returned, End::PutOff])),
         100 => Step::Stop,
         _ => Step::Live(random.pick(&[9, 60])),
     }

@@ -272,12 +272,16 @@ impl<'s> World<'s> {
         let Some(((key, attempt), is_killed)) = self.running.iter().nth(pick) else { return Ok(()) };
         let outcome = match (end, is_killed) {
             (End::Succeeded, _) => Outcome::Succeeded,
-            (End::Returned, _) => Outcome::Returned,
+            (End::Returned | End::PutOff, _) => Outcome::Returned,
             (_, true) | (End::Killed, _) => Outcome::Killed,
             (End::Failed, false) => Outcome::Failed(Failure::Exit(1)),
             (End::TimedOut, false) => Outcome::TimedOut,
         };
         let (key, attempt) = (key.clone(), *attempt);
+        if matches!(end, End::PutOff) {
+            let until = self.now + SignedDuration::from_secs(90);
+            self.tell(Input::Defer { key: key.clone(), until })?;
+        }
         self.running.remove(&(key.clone(), attempt));
         self.log.push(Event::Ended { key: key.clone(), attempt });
         self.tell(Input::Ended { key, attempt, outcome })

@@ -11,9 +11,9 @@
 //! | Asked | has got its kill signal, and SIGKILL when its own grace is over; the server waits for answers to webhooks |
 //! | Killed | has got SIGKILL |
 //!
-//! From Draining on nothing starts: what was decided before and comes later is given back. An idle server ends at once. A run that was killed is recorded as
-//! `abandoned` with the time of its end, and its retry policy decides what follows at the next start. Runs
-//! that wait go on waiting.
+//! From Draining on nothing starts: what was decided before and comes later is given back. An idle server
+//! ends at once. A run that was killed is recorded as `abandoned` with the time of its end, and its retry
+//! policy decides what follows at the next start. Runs that wait go on waiting.
 //!
 //! Cost: none until an end is asked for.
 

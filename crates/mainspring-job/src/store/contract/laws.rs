@@ -442,22 +442,19 @@ fn moves<G: StoreFixture>(fixture: &mut G) -> LawResult {
 
 fn given_back<G: StoreFixture>(fixture: &mut G) -> LawResult {
     let (mut store, lease) = opened(fixture)?;
-    let back = Operation::Move {
-        key: key(),
-        from: RunState::Running,
-        to: RunState::Queued,
-        due: at(60),
-        at: at(71),
-        reason: Some(Reason::GivenBack),
+    let back = |to| {
+        let (due, at, reason) = (at(60), at(71), Some(Reason::GivenBack));
+        Operation::Move { key: key(), from: RunState::Running, to, due, at, reason }
     };
     let begin = |attempt| Operation::Begin { key: key(), attempt, at: at(72), worker: Some(WorkerId(7)) };
-    let first = [Operation::Plan(running(&key())), back.clone()];
+    let (queued, put_off) = (RunState::Queued, RunState::Scheduled);
+    let first = [Operation::Plan(running(&key())), back(queued)];
     same("answers", &committed(&mut store, lease, 1, &first)?, &vec![Answer::New; 2])?;
     let run = store.run(&key()).map_err(text)?.ok_or("it is gone")?;
-    same("its state", &(run.state, run.attempt, run.forgiven), &(RunState::Queued, 1, 1))?;
+    same("its state", &(run.state, run.attempt, run.forgiven), &(queued, 1, 1))?;
     same("why", &run.reason, &Some(Reason::GivenBack))?;
     // Again under the number that has a record, and where nothing runs.
-    let answers = committed(&mut store, lease, 2, &[begin(1), back.clone(), begin(2), back])?;
+    let answers = committed(&mut store, lease, 2, &[begin(1), back(queued), begin(2), back(put_off)])?;
     let expected = [Answer::Duplicate(None), Answer::Gone, Answer::New, Answer::New];
     same("answers", &answers, &expected.to_vec())?;
     same("answers", &committed(&mut store, lease, 3, &[begin(3)])?, &vec![Answer::New])?;
@@ -466,8 +463,8 @@ fn given_back<G: StoreFixture>(fixture: &mut G) -> LawResult {
     same("its worker", &run.worker, &Some(WorkerId(7)))?;
     let attempts = store.attempts(&key()).map_err(text)?;
     let ends: Vec<_> = attempts.into_iter().map(|it| (it.number, it.ended, it.state, it.outcome)).collect();
-    let returned = |number| (number, Some(at(71)), Some(RunState::Queued), Some(Outcome::Returned));
-    same("attempts", &ends, &vec![returned(1), returned(2), (3, None, None, None)])
+    let returned = |number, to| (number, Some(at(71)), Some(to), Some(Outcome::Returned));
+    same("attempts", &ends, &vec![returned(1, queued), returned(2, put_off), (3, None, None, None)])
 }
 
 fn forgiven<G: StoreFixture>(fixture: &mut G) -> LawResult {

@@ -188,6 +188,26 @@ pub(crate) fn check_starts(world: &World<'_>, stories: &Stories) -> Verdict {
     Ok(())
 }
 
+/// What a handler has put off begins again at that time or later, unless the clock was set back meanwhile.
+pub(crate) fn check_put_off(world: &World<'_>, stories: &Stories) -> Verdict {
+    for (key, story) in stories {
+        for steps in story.steps.windows(3) {
+            let [begun, waits, next] = steps else { unreachable!("three are asked for") };
+            let is_put_off = begun.state == RunState::Running && waits.state == RunState::Scheduled;
+            let is_early = is_put_off && next.state != RunState::Cancelled && next.at < waits.due;
+            let is_set_back =
+                || world.log[begun.index..next.index].iter().any(|it| matches!(it, Event::SetBack));
+            ensure!(
+                !is_early || is_set_back(),
+                "early: {key} was put off until {}, and goes on at {}",
+                waits.due,
+                next.at
+            );
+        }
+    }
+    Ok(())
+}
+
 /// What follows the end of an attempt: another while the policy names that end and attempts are left, a dead
 /// letter if it names the end and none is left, and nothing if it does not name it.
 pub(crate) fn check_retries(world: &World<'_>, stories: &Stories) -> Verdict {
@@ -209,8 +229,8 @@ pub(crate) fn check_retries(world: &World<'_>, stories: &Stories) -> Verdict {
                 RunState::Running => attempts += 1,
                 // A person asked for another round.
                 RunState::Scheduled if before == Some(RunState::Dead) => attempts = 0,
-                // It was given back before it began.
-                RunState::Queued if before == Some(RunState::Running) => attempts -= 1,
+                // It was given back before it began, or put off.
+                RunState::Queued | RunState::Scheduled if before == Some(RunState::Running) => attempts -= 1,
                 _ => (),
             }
             if !matches!(step.state, RunState::Failed | RunState::TimedOut | RunState::Abandoned) {

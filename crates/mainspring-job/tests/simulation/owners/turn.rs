@@ -440,7 +440,7 @@ impl Owners<'_> {
         let process = &self.processes[number];
         let outcome = match (process.end, process.is_killed) {
             (End::Succeeded, false) => Outcome::Succeeded,
-            (End::Returned, false) => Outcome::Returned,
+            (End::Returned | End::PutOff, false) => Outcome::Returned,
             (_, true) | (End::Killed, _) => Outcome::Killed,
             (End::Failed, false) => Outcome::Failed(Failure::Exit(1)),
             (End::TimedOut, false) => Outcome::TimedOut,

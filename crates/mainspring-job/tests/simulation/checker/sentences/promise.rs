@@ -52,7 +52,7 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
     ),
     (
         "**Never early**: nothing starts before the server's clock has shown its due time.",
-        &["attempts::check_starts"],
+        &["attempts::check_starts", "attempts::check_put_off"],
     ),
     (
         "The clock has to show that time only once, so a run that waits for a place does not wait again \
