@@ -459,6 +459,8 @@ fn a_silent_job_is_in_trouble_and_jobs_beyond_the_limit_are_metered_together() {
         "inbox_oldest_seconds",
         "clock_offset_seconds",
         "servers",
+        "server_runs",
+        "server_capacity",
     ];
     let own = |row: &&(&str, _, _, _)| !of_cluster.contains(&row.0);
     for (name, kind, _, _) in mainspring_web::metric_rows::ROWS.iter().filter(own) {

@@ -118,7 +118,7 @@ fn server(status: &StatusWire, health: &HealthWire, now: Timestamp) -> Vec<Findi
         Some(fault) => Finding::bad("store", fault.clone(), "look at the server's log, and at the disk")
             .coded("store_fault"),
     });
-    let hint = "make room on the disk of the data directory; all goes on by itself then";
+    let hint = "all goes on by itself once that is mended";
     findings.extend(status.troubles.iter().map(|trouble| Finding::bad("trouble", trouble.clone(), hint)));
     let jobs = counted(usize::try_from(status.jobs).unwrap_or(usize::MAX), "job");
     let open = counted(usize::try_from(status.open).unwrap_or(usize::MAX), "open run");

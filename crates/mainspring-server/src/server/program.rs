@@ -102,7 +102,9 @@ impl Server {
         let more = if MAX_NAMED < lacked.len() { ", .." } else { "" };
         let runs = counted(count, "run");
         let wait = if count == 1 { "waits" } else { "wait" };
-        (0 < count).then(|| format!("{runs} {wait} for what no worker has: {}{more}", shown.join(", ")))
+        let remedy = "start a server or a program that has it";
+        (0 < count)
+            .then(|| format!("{runs} {wait} for what no worker has: {}{more}; {remedy}", shown.join(", ")))
     }
 
     /// When there is another look around. In a program nothing wakes a loop that has nothing to do: it serves
