@@ -25,10 +25,8 @@ use crate::simulation::world::World;
 
 /// Checks of the single owner's histories that need its world, in which a batch is on disk before the next
 /// fact is told: here a start may be on its way when the server is asked to stop, a place become free, or a
-/// run that counts be replaced before all that a takeover decided is on disk. Each server has a clock of its
-/// own, and none says that it was set back.
-const OF_ONE_SERVER: [&str; 4] =
-    ["attempts::check_put_off", "rest::watch_stop", "slots::watch", "starting::check_boots"];
+/// run that counts be replaced before all that a takeover decided is on disk.
+const OF_ONE_SERVER: [&str; 3] = ["rest::watch_stop", "slots::watch", "starting::check_boots"];
 
 pub(crate) fn check(world: &Owners<'_>) -> Verdict {
     if let Some(fault) = &world.fault {
