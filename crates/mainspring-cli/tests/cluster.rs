@@ -222,17 +222,36 @@ fn a_server_that_loses_the_database_ends_what_runs_before_its_lease_does() {
 }
 
 #[test]
-fn a_job_runs_where_its_labels_are() {
+fn a_job_runs_where_its_labels_are_or_at_each_server_that_has_them() {
     let Some((folder, database)) = prepared("cluster-labels") else { return };
-    let job = "[jobs.render]\nat = 2100-01-01T00:00:00Z\non = 'gpu,region=eu'\nshell = 'echo rendered'\n";
-    write(&folder.join("jobs.toml"), &format!("{JOBS}{job}"));
+    let jobs = "[jobs.render]\nat = 2100-01-01T00:00:00Z\non = ['gpu', 'region=eu']\nshell = 'echo rendered'\n\
+        [groups.each]\nlimit = 9\non = 'all'\n\
+        [jobs.sweep]\nat = 2100-01-01T00:00:00Z\ngroup = 'each'\nshell = 'echo swept'\n\
+        [jobs.scan]\nat = 2100-01-01T00:00:00Z\non = ['all', 'gpu']\nshell = 'echo scanned'\n";
+    write(&folder.join("jobs.toml"), &format!("{JOBS}{jobs}"));
     let mut one = Member::start(&folder, "one", &database);
-    one.begins_with("3 jobs");
+    one.begins_with("5 jobs");
     one.says(&["run", "render"], "render@");
-    one.says(&["show", "render"], "no worker has gpu, mainspring-serve, region=eu");
+    one.says(&["show", "render"], "no worker has gpu, region=eu");
+    let refused = one.ask(&["run", "scan"]);
+    assert!(
+        refused.code != 0 && refused.stderr.contains("no server has what the job needs"),
+        "{}",
+        refused.stderr
+    );
     let arguments = ["--no-plan", "--label=gpu", "--label=region=eu"];
     let mut worker = Member::by_way_of(&database.url(), "true", &folder, "worker", &arguments);
     worker.running.wait_for(&["render", "stdout rendered"]);
+    one.says(&["run", "sweep"], "sweep@");
+    one.running.wait_for(&["sweep", "stdout swept"]);
+    worker.running.wait_for(&["sweep", "stdout swept"]);
+    worker.says(&["run", "scan", "--wait"], "scan@");
+    worker.running.wait_for(&["scan", "stdout scanned"]);
+    until(
+        &database,
+        "SELECT string_agg(job, ' ' ORDER BY job) FROM mainspring.history WHERE job IN ('sweep', 'scan')",
+        "scan sweep sweep",
+    );
     let bad = mainspring(&["serve", "--store", &database.url(), "--label", "handler=x"]);
     assert!(bad.code == 2 && bad.stderr.contains("is what a server says of itself"), "{}", bad.stderr);
     assert_eq!(worker.running.stop().0.code(), Some(0));

@@ -62,6 +62,7 @@ mod numbers;
 mod occurrence;
 mod one_shots;
 mod open_runs;
+mod places;
 mod preview;
 mod pruning;
 mod quarantine;
@@ -314,7 +315,12 @@ impl Planner {
 
     /// Whether there is room for another open run.
     fn has_room(&self) -> bool {
-        self.runs.len() < self.limits.max_open
+        0 < self.room()
+    }
+
+    /// How many more runs may be open.
+    fn room(&self) -> usize {
+        self.limits.max_open.saturating_sub(self.runs.len())
     }
 
     /// Checks that what is kept twice is kept alike. For tests, after each step.

@@ -238,9 +238,9 @@ const KEYS: [PolicyKey; 9] = [
     PolicyKey {
         name: "on",
         first: None,
-        value: "labels with commas between, `any`",
+        value: "labels with commas between, in files also as a list; `any`; `all`, also with labels",
         default: "any",
-        says: "what a server must have been given with `--label` for a run to start there",
+        says: "what a server must have been given with `--label` for a run to start there; with `all` each that has it has a run",
         set: |policies, text| parse(&mut policies.on, text),
         text: |policies, usual| differing(&policies.on, &usual.on, WorkerSelector::to_string),
     },

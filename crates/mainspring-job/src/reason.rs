@@ -38,6 +38,10 @@ pub enum Reason {
     ServerDown,
     /// Its time had passed when the server looked.
     Unseen,
+    /// It was to run at each worker that has something, and none had it.
+    NoWorker,
+    /// The worker that it was for is gone.
+    WorkerGone,
     /// Too many runs were open when it was due.
     Crowded,
     /// It had waited for longer than the misfire policy allows.
@@ -89,7 +93,7 @@ pub enum Reason {
 }
 
 /// Reasons without a number: code and sentence.
-const PLAIN: [(Reason, &str, &str); 26] = [
+const PLAIN: [(Reason, &str, &str); 28] = [
     (Reason::ServerEnded, "server_ended", "the server ended while it ran"),
     (Reason::ServerDied, "server_died", "the server died while it ran"),
     (Reason::MachineDown, "machine_down", "the machine went down while it ran"),
@@ -100,6 +104,8 @@ const PLAIN: [(Reason, &str, &str); 26] = [
         "unseen",
         "its time had passed when the server looked: the machine slept, the clock was set forward, or too much was due",
     ),
+    (Reason::NoWorker, "no_worker", "no server had what it needs"),
+    (Reason::WorkerGone, "worker_gone", "the server that it was for is gone"),
     (Reason::Crowded, "crowded", "too many runs were open"),
     (Reason::Stale, "stale", "it waited longer than its misfire rule allows"),
     (Reason::PastGrace, "past_grace", "its time had passed by more than its grace"),

@@ -110,7 +110,7 @@ pub struct Mark {
     pub failures: u32,
     /// How many times in a row the server died while the job ran: see [`MAX_CRASHES`](crate::MAX_CRASHES).
     pub crashes: u32,
-    /// How many backfills there were.
+    /// The greatest series in the key of a run of it: the number of its last backfill, or of a worker.
     pub backfills: u32,
     /// Whether it is paused, and why.
     pub pause: Option<Pause>,

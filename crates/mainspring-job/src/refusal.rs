@@ -58,6 +58,11 @@ pub enum Refusal {
     TooManyRuns,
     /// [`MAX_WAITING_REQUESTS`](crate::MAX_WAITING_REQUESTS) runs of the job wait for later times already.
     TooManyWaiting,
+    /// The job runs at each worker that has something, and none has it.
+    NoWorker,
+    /// It is to run at each worker, and what was asked for is one run: that of an idempotency key, or of a
+    /// one-shot job.
+    OneRun,
     /// There are as many jobs as the limit allows.
     TooManyJobs,
     /// The name or the idempotency key is taken or not allowed.
@@ -80,7 +85,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// Those that carry nothing: all but [`Refusal::Taken`].
-    pub const PLAIN: [Refusal; 15] = [
+    pub const PLAIN: [Refusal; 17] = [
         Refusal::NoSuchJob,
         Refusal::NoSuchRun,
         Refusal::NoSuchOnce,
@@ -88,6 +93,8 @@ impl Refusal {
         Refusal::NotAhead,
         Refusal::TooManyRuns,
         Refusal::TooManyWaiting,
+        Refusal::NoWorker,
+        Refusal::OneRun,
         Refusal::TooManyJobs,
         Refusal::Conflict,
         Refusal::KeyTooLong,
@@ -115,6 +122,11 @@ impl Refusal {
             }
             Refusal::TooManyRuns => (Temporary, "too many runs are waiting already"),
             Refusal::TooManyWaiting => (Temporary, "as many runs of the job wait for later times as may"),
+            Refusal::NoWorker => (Temporary, "no server has what the job needs"),
+            Refusal::OneRun => (
+                Invalid,
+                "`on=all` is a run for each server: a one-shot job and an idempotency key have one run",
+            ),
             Refusal::TooManyJobs => (Temporary, "there are too many jobs already"),
             Refusal::Conflict => (Conflict, "that name or key is taken"),
             Refusal::Taken(_) => (Conflict, "that name or key is taken, and by another submission"),

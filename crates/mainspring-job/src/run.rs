@@ -44,7 +44,8 @@ pub struct RunKey {
     pub job: JobName,
     /// The time that the trigger named; the time of asking for a run by hand.
     pub nominal: Timestamp,
-    /// 0, but for a backfill: that repeats nominal times on purpose, and counts up from 1 for each job.
+    /// 0, but for a backfill and where each worker has a run of its own. A backfill repeats nominal times on
+    /// purpose, and counts up for each job. A run that is for one worker has the number of that worker.
     pub series: u32,
 }
 
@@ -55,8 +56,8 @@ impl RunKey {
     }
 }
 
-/// `job@2026-11-21T03:00:00Z`, with `#2` after it for the second backfill. The part of an idempotency key
-/// that is the same for all attempts.
+/// `job@2026-11-21T03:00:00Z`, with `#2` after it for the second backfill or the second worker. The part of
+/// an idempotency key that is the same for all attempts.
 impl fmt::Display for RunKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}@{}", self.job, self.nominal)?;
@@ -219,7 +220,8 @@ pub struct Run {
     pub started: Option<Timestamp>,
     /// When the last attempt's end was recorded, or when it became clear that there will be none.
     pub ended: Option<Timestamp>,
-    /// Where the last attempt runs or ran. `None` if there was none, or if it was not said.
+    /// Where the last attempt runs or ran; where the first is to run, if its job has a run for each worker.
+    /// `None` if neither was said.
     pub worker: Option<WorkerId>,
     /// How the last attempt ended.
     pub outcome: Option<Outcome>,

@@ -136,7 +136,8 @@ impl fmt::Display for WorkerLabelError {
 
 impl Error for WorkerLabelError {}
 
-/// The labels that a run needs of its worker, each with the least level. The default needs nothing.
+/// The labels that a run needs of its worker, each with the least level, and which worker that must be, if
+/// the run is for one. The default needs nothing.
 ///
 /// # Example
 /// ```
@@ -149,7 +150,10 @@ impl Error for WorkerLabelError {}
 /// # Ok::<(), mainspring_job::WorkerLabelError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Needs(Arc<[(WorkerLabel, u32)]>);
+pub struct Needs {
+    labels: Arc<[(WorkerLabel, u32)]>,
+    worker: Option<WorkerId>,
+}
 
 impl Needs {
     /// These. Of a label that is there twice the greater level counts.
@@ -158,22 +162,27 @@ impl Needs {
         needs.sort_unstable_by(|one, other| other.cmp(one));
         needs.dedup_by(|later, first| later.0 == first.0);
         needs.reverse();
-        Needs(needs.into())
+        Needs { labels: needs.into(), worker: None }
+    }
+
+    /// The same of one worker, or of whichever.
+    pub(crate) fn at(self, worker: Option<WorkerId>) -> Needs {
+        Needs { worker, ..self }
     }
 
     /// The labels and their levels, in order.
     pub fn iter(&self) -> impl Iterator<Item = &(WorkerLabel, u32)> {
-        self.0.iter()
+        self.labels.iter()
     }
 }
 
 /// The labels with commas between, for people; `anything` if there are none.
 impl fmt::Display for Needs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() {
+        if self.labels.is_empty() {
             return f.write_str("anything");
         }
-        self.0.iter().enumerate().try_for_each(|(index, (label, level))| {
+        self.labels.iter().enumerate().try_for_each(|(index, (label, level))| {
             f.write_str(if index == 0 { "" } else { ", " })?;
             if *level == 0 { write!(f, "{label}") } else { write!(f, "{label} of version {level}") }
         })
@@ -235,7 +244,12 @@ impl Worker {
 
     /// Whether it has all that a run needs.
     pub fn serves(&self, needs: &Needs) -> bool {
-        needs.iter().all(|(label, level)| self.labels.get(label).is_some_and(|has| level <= has))
+        needs.worker.is_none_or(|id| id == self.id) && needs.iter().all(|need| self.has(need))
+    }
+
+    /// Whether it has a label, of at least a level.
+    pub(crate) fn has(&self, (label, level): &(WorkerLabel, u32)) -> bool {
+        self.labels.get(label).is_some_and(|has| level <= has)
     }
 }
 

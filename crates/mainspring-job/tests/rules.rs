@@ -6,6 +6,7 @@ mod change;
 mod clock;
 mod count;
 mod crowd;
+mod each;
 mod exclusion;
 mod executor;
 mod follow;

@@ -40,16 +40,17 @@ const ROWS: [Row; 12] = [
         assertions: 120,
     },
     Row { crates: &["mainspring-cron"], lines: 4_100, goal: 3_700, bools: 0, assertions: 7 },
+    // `on = "all"`: places, lanes of admission; and what waits for no worker, which is told.
     Row {
         crates: &["mainspring-job", "mainspring-model"],
-        lines: 10_960,
+        lines: 11_260,
         goal: 7_700,
         bools: 10,
         assertions: 56,
     },
     Row {
         crates: &["mainspring-action", "mainspring-host", "mainspring-file", "mainspring-exec"],
-        lines: 10_970,
+        lines: 11_000,
         goal: 6_800,
         bools: 0,
         assertions: 6,

@@ -7,6 +7,7 @@
 use jiff::Timestamp;
 
 use super::lateness::may_start;
+use super::open_runs::{Lane, lane};
 use super::{Live, Planner};
 use crate::name::JobName;
 use crate::operation::Operation;
@@ -53,14 +54,15 @@ impl Planner {
         if is_left_out || is_resting && !is_kept {
             return Some((RunState::SkippedPaused, Reason::Paused));
         }
-        let is_clear = self.runs.is_clear(&run.key.job);
-        if is_kept || is_clear { None } else { self.blocked(now, &run.key.job, live.work.policies.overlap) }
+        let lane = lane(live);
+        let is_free = is_kept || self.runs.is_clear(&lane);
+        if is_free { None } else { self.blocked(now, &lane, live.work.policies.overlap) }
     }
 
     /// The right column of the table in `policy/overlap.rs`.
-    fn blocked(&mut self, now: Timestamp, job: &JobName, overlap: Overlap) -> Verdict {
-        let skipped = Some((RunState::SkippedOverlap, self.in_the_way(job)));
-        let queued = self.runs.queued(job);
+    fn blocked(&mut self, now: Timestamp, lane: &Lane, overlap: Overlap) -> Verdict {
+        let skipped = Some((RunState::SkippedOverlap, self.in_the_way(lane)));
+        let queued = self.runs.queued(lane);
         match overlap {
             Overlap::Skip => skipped,
             Overlap::QueueOne if !queued.is_empty() => skipped,
@@ -69,18 +71,18 @@ impl Planner {
             }
             Overlap::QueueOne | Overlap::QueueAll { .. } | Overlap::Allow => None,
             Overlap::Replace | Overlap::KillOld => {
-                self.make_way(now, job, overlap);
+                self.make_way(now, lane, overlap);
                 if overlap == Overlap::KillOld {
-                    self.kill_running(job);
+                    self.kill_running(lane);
                 }
                 None
             }
         }
     }
 
-    /// What is in the way of a job's next run.
-    fn in_the_way(&self, job: &JobName) -> Reason {
-        let runs = || self.runs.in_the_way(job).map(|live| &live.run);
+    /// What is in the way of the next run in a lane.
+    fn in_the_way(&self, lane: &Lane) -> Reason {
+        let runs = || self.runs.in_the_way(lane).map(|live| &live.run);
         if runs().any(|run| run.state == RunState::Running) {
             Reason::EarlierRunning
         } else if runs().any(|run| 0 < self.crashes(run)) {
@@ -92,11 +94,11 @@ impl Planner {
 
     /// Drops what waits, where the rule lets the next one take its slot: that one is on record as new. Each
     /// is a unit of its own.
-    fn make_way(&mut self, now: Timestamp, job: &JobName, overlap: Overlap) {
+    fn make_way(&mut self, now: Timestamp, lane: &Lane, overlap: Overlap) {
         if !matches!(overlap, Overlap::Replace | Overlap::KillOld) {
             return;
         }
-        for key in self.runs.queued(job) {
+        for key in self.runs.queued(lane) {
             let is_replaced = |live: &Live| !live.run.cause.is_kept() && live.run.attempt == 0;
             if self.runs.get(&key).is_some_and(is_replaced) {
                 self.ledger.end_unit();
@@ -107,8 +109,8 @@ impl Planner {
         }
     }
 
-    fn kill_running(&mut self, job: &JobName) {
-        for key in self.runs.active(job) {
+    fn kill_running(&mut self, lane: &Lane) {
+        for key in self.runs.active(lane) {
             self.kill(&key, Reason::Replaced);
         }
     }

@@ -39,6 +39,13 @@ pub struct Load {
     pub running: usize,
 }
 
+impl Load {
+    /// The runs of two queues.
+    pub(super) fn and(self, other: Load) -> Load {
+        Load { queued: self.queued + other.queued, running: self.running + other.running }
+    }
+}
+
 /// Empty for a job that has no open run. A run is in `active` or in `waiting`, never in both.
 #[derive(Debug, Default)]
 pub(super) struct AdmissionQueue {

@@ -23,6 +23,7 @@ use crate::record::PauseTerms;
 use crate::refusal::Refusal;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
+use crate::worker::WorkerId;
 
 /// How many runs of a job may wait for a later time that a person asked for: as many as a backfill has. Each
 /// is in memory, about a kilobyte, and a look at a job's runs takes time for each. Many submissions with
@@ -99,6 +100,7 @@ impl Planner {
         let refusal = match (&name, &key) {
             (Some(name), _) if is_taken(name) => Some(Refusal::Conflict),
             _ if i64::try_from(due.as_nanosecond()).is_err() => Some(Refusal::DueOutOfRange),
+            _ if work.policies.on.is_each() => Some(Refusal::OneRun),
             (_, Some(key)) => check_key(key).err(),
             _ => None,
         };
@@ -203,10 +205,14 @@ impl Planner {
                 return self.ledger.perform(Output::Reply { ticket, reply });
             }
         };
-        let key = self.new_key(now, &request.job);
+        let places = self.places(&job.work);
+        let key = self.new_key(now, &request.job, places[0]);
         let reserved = request.key.as_ref().map(|text| self.reserve(now, &job, &key, text));
         let due = request.due.map_or(now, |due| due.max(now));
-        self.plan_run(now, &job, key.clone(), Cause::Request, due);
+        for place in places {
+            let key = self.key_at(&key.job, key.nominal, place);
+            self.plan_run(now, &job, key, (Cause::Request, due), place);
+        }
         match reserved {
             Some(reserved) => {
                 let keyed = KeyedRequest { ticket, request, run: key.clone(), reserved };
@@ -220,10 +226,15 @@ impl Planner {
     fn asked_for(&self, now: Timestamp, request: &RunRequest) -> Result<Arc<Job>, Refusal> {
         let job = self.jobs.definition(&request.job).ok_or(Refusal::NoSuchJob)?;
         let is_later = |run: &&Run| run.state == RunState::Scheduled && run.was_asked_for_later();
-        if !self.has_room() {
-            return Err(Refusal::TooManyRuns);
-        }
         request.key.as_deref().map_or(Ok(()), check_key)?;
+        if request.key.is_some() && job.work.policies.on.is_each() {
+            return Err(Refusal::OneRun);
+        }
+        match self.places(&job.work).len() {
+            0 => return Err(Refusal::NoWorker),
+            places if self.room() < places => return Err(Refusal::TooManyRuns),
+            _ => (),
+        }
         if let Some(due) = request.due.filter(|due| now < *due) {
             if i64::try_from(due.as_nanosecond()).is_err() {
                 return Err(Refusal::DueOutOfRange);
@@ -249,7 +260,8 @@ impl Planner {
         position
     }
 
-    /// Plans the runs of a backfill. Tells how many, and its series, which the mark of the job counts.
+    /// Plans the runs of a backfill. Tells how many, and its series, which the mark of the job counts: the
+    /// first, where each worker has one.
     fn backfill(
         &mut self,
         now: Timestamp,
@@ -259,17 +271,24 @@ impl Planner {
     ) -> Result<(usize, u32), Refusal> {
         let job = self.jobs.definition(name).map(Arc::clone).ok_or(Refusal::NoSuchJob)?;
         let nominals = preview(&job.timetable, from, to, now)?;
-        if self.limits.max_open < self.runs.len() + nominals.len() {
+        let places = self.places(&job.work);
+        let count = nominals.len() * places.len();
+        if places.is_empty() {
+            return Err(Refusal::NoWorker);
+        }
+        if self.room() < count {
             return Err(Refusal::TooManyRuns);
         }
-        let series = self.jobs.count_backfill(name);
+        let numbered: Vec<(u32, Option<WorkerId>)> =
+            places.into_iter().map(|place| (self.jobs.count_backfill(name), place)).collect();
         self.keep_mark(name);
-        let count = nominals.len();
-        for nominal in nominals {
-            let key = RunKey { job: name.clone(), nominal, series };
-            self.plan_run(now, &job, key, Cause::Backfill, now);
+        for (series, place) in &numbered {
+            for nominal in &nominals {
+                let key = RunKey { job: name.clone(), nominal: *nominal, series: *series };
+                self.plan_run(now, &job, key, (Cause::Backfill, now), *place);
+            }
         }
-        Ok((count, series))
+        Ok((count, numbered[0].0))
     }
 
     fn rewind(&mut self, now: Timestamp, name: &JobName) -> Reply {

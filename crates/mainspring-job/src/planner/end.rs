@@ -142,7 +142,8 @@ impl Planner {
         let attempt = attempt_in_round(&live.run);
         let is_crash_loop = self.is_crash_loop(&live.run);
         let is_final = matches!(live.run.outcome, Some(Outcome::Failed(Failure::Final(_))));
-        if !is_crash_loop && !is_final && retry.follows(attempt, state) {
+        let has_place = self.has_place(&live);
+        if !is_crash_loop && !is_final && has_place && retry.follows(attempt, state) {
             let wait = retry.wait(attempt, hash(&key, Purpose::Retry { attempt: live.run.attempt }));
             let due = now.saturating_add(wait).unwrap_or(Timestamp::MAX).max(not_before.unwrap_or(now));
             self.move_run(now, &live, RunState::Scheduled, due, None);
@@ -157,6 +158,7 @@ impl Planner {
             let reason = match (is_crash_loop, is_final) {
                 (true, _) => Reason::CrashLoop(live.run.crashes),
                 (false, true) => Reason::Final,
+                (false, false) if !has_place => Reason::WorkerGone,
                 (false, false) => Reason::AttemptsUsedUp(live.run.attempt),
             };
             self.move_run(now, &live, RunState::Dead, live.run.due, Some(reason));

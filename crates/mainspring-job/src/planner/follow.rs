@@ -53,22 +53,21 @@ impl Planner {
 
     /// It waits for the next tick even if it is due, because its rules may need units of their own.
     fn plan_follower(&mut self, now: Timestamp, job: &Arc<Job>) {
-        let key = self.new_key(now, &job.name);
-        if !self.has_room() {
-            let reason = Reason::Crowded;
-            let mut run = Run::new(key.clone(), Cause::After, RunState::Missed, now, now);
-            (run.ended, run.reason) = (Some(now), Some(reason.clone()));
-            self.record_run(run);
-            self.tell_of_missed(now, &key, 1, &reason);
-            self.ledger.perform(Output::Note(Note::Missed { key, count: 1, reason }));
-            return self.pruning.count_ended(&job.name);
+        let first = self.new_key(now, &job.name, None);
+        let places = self.places(&job.work);
+        if places.is_empty() || self.room() < places.len() {
+            let reason = if places.is_empty() { Reason::NoWorker } else { Reason::Crowded };
+            return self.miss(now, first, Cause::After, reason);
         }
-        let due = placed(now, job.work.policies.jitter, &key, Purpose::Jitter);
-        let run = Run::new(key, Cause::After, RunState::Scheduled, due, now);
-        self.record_run(run.clone());
-        let work = Arc::clone(&job.work);
-        self.schedule(now, Live::new(run, work));
-        self.jobs.count_run(&job.name);
+        for place in places {
+            let key = self.key_at(&job.name, first.nominal, place);
+            let due = placed(now, job.work.policies.jitter, &key, Purpose::Jitter);
+            let mut run = Run::new(key, Cause::After, RunState::Scheduled, due, now);
+            run.worker = place;
+            self.record_run(run.clone());
+            self.schedule(now, Live::new(run, Arc::clone(&job.work)));
+            self.jobs.count_run(&job.name);
+        }
         self.keep_mark(&job.name);
     }
 

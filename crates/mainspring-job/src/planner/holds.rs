@@ -60,7 +60,7 @@ impl Planner {
 
     /// The run that is in the way of the next.
     fn run_in_the_way(&self, job: &Job) -> Option<Hold> {
-        let mut open = self.runs.in_the_way(&job.name);
+        let mut open = self.runs.of_job_in_the_way(&job.name).into_iter();
         if job.work.policies.overlap == Overlap::Allow {
             // No run is in the way of another, but each needs a slot.
             return self.runs.why_no_slot(open.find(|live| live.run.state == RunState::Queued)?);

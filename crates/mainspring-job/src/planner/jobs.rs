@@ -407,6 +407,13 @@ impl Jobs {
         std::mem::replace(&mut mark.crashes, crashes) != crashes
     }
 
+    /// The key of a run of a job has this series: no backfill has it from now on.
+    pub(super) fn know_series(&mut self, name: &JobName, series: u32) {
+        if let Some(mark) = self.mark_mut(name) {
+            mark.backfills = mark.backfills.max(series);
+        }
+    }
+
     /// The number of the next backfill of a job.
     pub(super) fn count_backfill(&mut self, name: &JobName) -> u32 {
         let mark = self.mark_mut(name).expect("a job with a definition is backfilled");

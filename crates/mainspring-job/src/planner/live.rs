@@ -11,15 +11,18 @@ use jiff::Timestamp;
 use super::ledger::Position;
 use super::schedule_queue::Entry;
 use crate::reason::Reason;
-use crate::run::Run;
+use crate::run::{Cause, Run};
 use crate::work::Work;
-use crate::worker::Needs;
+use crate::worker::{Needs, WorkerId};
 
 /// An open run.
 #[derive(Clone, Debug)]
 pub(super) struct Live {
     pub(super) run: Run,
     pub(super) work: Arc<Work>,
+    /// The worker that it is for, if it is one of those that each worker has. Changed only where it is in no
+    /// queue.
+    pub(super) target: Option<WorkerId>,
     /// Why its end is asked for, if it is.
     pub(super) kill_reason: Option<Reason>,
     /// What it needs of its worker, while it is in line for a slot.
@@ -43,6 +46,7 @@ impl Live {
     /// A run that is neither in the schedule queue nor in an admission queue yet.
     pub(super) fn new(run: Run, work: Arc<Work>) -> Live {
         Live {
+            target: target(&run, &work),
             run,
             work,
             kill_reason: None,
@@ -55,4 +59,9 @@ impl Live {
             not_before: None,
         }
     }
+}
+
+/// Says for which worker a run is that waits: where its job has one for each worker, its record names it.
+pub(super) fn target(run: &Run, work: &Work) -> Option<WorkerId> {
+    run.worker.filter(|_| work.policies.on.is_each() && run.cause != Cause::Once)
 }

@@ -30,7 +30,7 @@ impl Planner {
 
     /// The runs that are due and wait because no worker has what they need, each with that: see
     /// [`requiring`](Planner::requiring).
-    pub fn unserved(&self) -> impl Iterator<Item = (&Run, &Needs)> {
+    pub fn unserved(&self) -> impl Iterator<Item = (&Run, Needs)> {
         self.runs.unserved().map(|(live, needs)| (&live.run, needs))
     }
 

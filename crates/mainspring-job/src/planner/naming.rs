@@ -16,12 +16,14 @@ use crate::name::JobName;
 use crate::output::{Output, Reply};
 use crate::refusal::Refusal;
 use crate::run::{Run, RunKey};
+use crate::worker::WorkerId;
 
 impl Planner {
     /// A name for a run that no trigger names: that of no open run.
-    pub(super) fn new_key(&mut self, now: Timestamp, job: &JobName) -> RunKey {
+    pub(super) fn new_key(&mut self, now: Timestamp, job: &JobName, place: Option<WorkerId>) -> RunKey {
         loop {
-            let key = RunKey::new(job.clone(), self.numbers.new_nominal(now));
+            let nominal = self.numbers.new_nominal(now);
+            let key = self.key_at(job, nominal, place);
             if !self.runs.is_open(&key) {
                 return key;
             }
@@ -44,8 +46,8 @@ impl Planner {
         let is_open = self.runs.get(&known).is_some();
         if let Some(job) = job.filter(|_| is_open) {
             let due = self.leave(&known).run.due;
-            let key = self.new_key(now, &known.job);
-            self.plan_run(now, &job, key.clone(), first.cause, due);
+            let key = self.new_key(now, &known.job, first.worker);
+            self.plan_run(now, &job, key.clone(), (first.cause, due), first.worker);
             self.promote(&known.job);
             if let Some(ticket) = asked {
                 self.reply_when_new(ticket, key, Fallback::AnotherName);
@@ -55,7 +57,7 @@ impl Planner {
         if is_open {
             self.refused(&known);
         } else if !first.state.is_open() {
-            let key = self.new_key(now, &known.job);
+            let key = self.new_key(now, &known.job, first.worker);
             self.record_run(Run { key, ..first });
         }
         // It was removed or cancelled while its record was on its way.

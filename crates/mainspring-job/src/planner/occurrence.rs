@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::open_runs::lane;
 use super::{Live, Planner};
 use crate::hash::{self, Purpose};
 use crate::job::Job;
@@ -20,6 +21,7 @@ use crate::reason::Reason;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 use crate::timetable::Timetable;
+use crate::worker::WorkerId;
 
 const INSTANT: SignedDuration = SignedDuration::from_nanos(1);
 
@@ -80,12 +82,13 @@ impl Planner {
             return self.wake(now, name);
         }
         if let Some(first) = self.jobs.first_due(name, now) {
-            let room = self.limits.max_open.saturating_sub(self.runs.len());
+            let places = self.places(&look.job.work);
+            let room = self.room() / places.len().max(1);
             if room == 0 {
                 return self.jobs.wait_for_room(&look);
             }
             let delay = if look.was_crowded { Delay::Crowded } else { Delay::Unseen };
-            self.plan_passed(now, &look.job, first, room, delay);
+            self.plan_passed(now, &look.job, first, (&places, room), delay);
         }
         self.expect(name);
     }
@@ -97,41 +100,59 @@ impl Planner {
 
     /// Plans what has passed, as far as there is room and the job has runs left; the rest is for another
     /// look.
-    fn plan_passed(&mut self, now: Timestamp, job: &Arc<Job>, first: Timestamp, room: usize, delay: Delay) {
-        let runs = self.jobs.mark(&job.name).map_or(0, |mark| mark.runs);
-        let left = job.max_runs.map_or(u64::MAX, |max| max.saturating_sub(runs));
-        let plan = plan(job, first, now).limited(usize::try_from(left).unwrap_or(usize::MAX).min(room));
-        self.jobs.count_planned(&job.name, plan.last, plan.run_count());
-        for stretch in plan.missed {
+    fn plan_passed(
+        &mut self,
+        now: Timestamp,
+        job: &Arc<Job>,
+        first: Timestamp,
+        (places, room): (&[Option<WorkerId>], usize),
+        delay: Delay,
+    ) {
+        let plan = plan(job, first, now);
+        if places.is_empty() {
+            self.jobs.count_planned(&job.name, plan.last, 0);
+            self.record_stretch(now, job, (RunState::Missed, Reason::NoWorker), (first, plan.last));
+            return self.keep_mark(&job.name);
+        }
+        let plan = plan.limited(self.occurrences_left(job, places.len()).min(room));
+        self.jobs.count_planned(&job.name, plan.last, plan.run_count() * places.len());
+        for stretch in &plan.missed {
             let reason = self.why_missed(delay, stretch.0);
-            self.record_stretch(now, job, (RunState::Missed, reason), stretch);
+            self.record_stretch(now, job, (RunState::Missed, reason), *stretch);
         }
-        if let Some(first) = plan.made_good.first() {
-            let due = self.made_good_due(now, job, *first);
-            for nominal in plan.made_good {
-                let key = RunKey::new(job.name.clone(), nominal);
-                self.plan_run(now, job, key, Cause::CatchUp, due);
-            }
-        }
-        if let Some(nominal) = plan.on_time {
-            let key = RunKey::new(job.name.clone(), nominal);
-            let due = hash::placed(nominal, job.work.policies.jitter, &key, Purpose::Jitter);
-            self.plan_run(now, job, key, Cause::Trigger, due);
+        for place in places {
+            self.plan_at(now, job, &plan, *place);
         }
         // After the runs, because one that ends at once is not counted.
         self.keep_mark(&job.name);
     }
 
+    /// Plans the runs of a plan at one place.
+    fn plan_at(&mut self, now: Timestamp, job: &Job, plan: &Plan, place: Option<WorkerId>) {
+        if let Some(first) = plan.made_good.first() {
+            let first = self.key_at(&job.name, *first, place);
+            let due = self.made_good_due(now, job, first, place);
+            for nominal in &plan.made_good {
+                let key = self.key_at(&job.name, *nominal, place);
+                self.plan_run(now, job, key, (Cause::CatchUp, due), place);
+            }
+        }
+        if let Some(nominal) = plan.on_time {
+            let key = self.key_at(&job.name, nominal, place);
+            let due = hash::placed(nominal, job.work.policies.jitter, &key, Purpose::Jitter);
+            self.plan_run(now, job, key, (Cause::Trigger, due), place);
+        }
+    }
+
     /// When the catch-up runs of one look are due. All are due at one moment, so that they run in order. They
     /// are not due before those of an earlier look, unless that due time was measured by a clock that was
     /// ahead.
-    fn made_good_due(&self, now: Timestamp, job: &Job, first: Timestamp) -> Timestamp {
-        let key = RunKey::new(job.name.clone(), first);
+    fn made_good_due(&self, now: Timestamp, job: &Job, key: RunKey, place: Option<WorkerId>) -> Timestamp {
         let spread = job.work.policies.misfire.spread;
         let due = hash::placed(now, spread, &key, Purpose::Spread);
         let latest = now.saturating_add(spread).unwrap_or(Timestamp::MAX).max(due);
         let run = Run::new(key, Cause::CatchUp, RunState::Scheduled, due, now);
-        self.runs.before_in_line(&run).map_or(due, |before| before.run.due.clamp(due, latest))
+        self.runs.before_in_line(&run, place).map_or(due, |before| before.run.due.clamp(due, latest))
     }
 
     /// Has the mark of a job written as it is.
@@ -147,8 +168,16 @@ impl Planner {
     }
 
     /// A new run of a job: recorded as scheduled if it is not due, else admitted.
-    pub(super) fn plan_run(&mut self, now: Timestamp, job: &Job, key: RunKey, cause: Cause, due: Timestamp) {
-        let run = Run::new(key.clone(), cause, RunState::Scheduled, due, now);
+    pub(super) fn plan_run(
+        &mut self,
+        now: Timestamp,
+        job: &Job,
+        key: RunKey,
+        (cause, due): (Cause, Timestamp),
+        place: Option<WorkerId>,
+    ) {
+        let mut run = Run::new(key.clone(), cause, RunState::Scheduled, due, now);
+        run.worker = place;
         if self.runs.is_open(&key) {
             // The clock was set back, and the job has another timetable, or was removed and put back: this
             // time has its run.
@@ -158,7 +187,7 @@ impl Planner {
         let mut live = Live::new(run, Arc::clone(&job.work));
         let displaces =
             !cause.is_kept() && matches!(job.work.policies.overlap, Overlap::Replace | Overlap::KillOld);
-        if displaces && (now < due || !self.runs.is_clear(&job.name)) {
+        if displaces && (now < due || !self.runs.is_clear(&lane(&live))) {
             // After a rewind the store may know this time already: then nothing is to make way for it.
             live.unconfirmed = Some(self.record_run(live.run.clone()));
             self.schedule(now, live);

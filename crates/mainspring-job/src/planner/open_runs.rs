@@ -5,7 +5,7 @@
 //!  (schedule queue)            (admission queue)       (slots)                          (slots)
 //! ```
 //!
-//! | a run is | it is in the schedule queue | it is in the admission queue of its job | it is at a slot |
+//! | a run is | it is in the schedule queue | it is in its admission queue | it is at a slot |
 //! |---|---|---|---|
 //! | scheduled | yes, once the store knows it where others make way for it | no | no |
 //! | queued | no | yes, waiting or admitted | in line, once it is admitted |
@@ -14,10 +14,14 @@
 //! So nothing outside changes a run's state, its due time, its job or its work while it is here: only the
 //! steps above do. No run waits that could be admitted.
 //!
+//! A job has one admission queue, or one for each worker, where each worker has its own runs of it: runs at
+//! two workers are not in each other's way.
+//!
 //! Cost: O(log n) for each step, and O(runs of the job) where an admission queue is asked what is queued.
 //!
 //! Does not decide which run may start or has to wait: it is told which job is paused and which run barred.
 
+mod check;
 mod promotion;
 
 use std::collections::BTreeMap;
@@ -28,8 +32,7 @@ use jiff::Timestamp;
 use super::admission_queue::{AdmissionQueue, Load};
 use super::hold::{Hold, MAX_HOLDERS};
 use super::ledger::Position;
-use super::live::Live;
-use super::rest::Rest;
+use super::live::{Live, target};
 use super::run_slots::{RunSlots, placement};
 use super::schedule_queue::{Item, ScheduleQueue};
 use super::wait;
@@ -44,12 +47,20 @@ use crate::state::RunState;
 use crate::work::{Action, Work};
 use crate::worker::{Needs, Worker, WorkerId};
 
+/// Names an admission queue: a job, and the worker that its runs are for, if each worker has its own.
+pub(super) type Lane = (JobName, Option<WorkerId>);
+
+/// The admission queue that a run belongs in.
+pub(super) fn lane(live: &Live) -> Lane {
+    (live.run.key.job.clone(), live.target)
+}
+
 #[derive(Debug, Default)]
 pub(super) struct OpenRuns {
     /// Every open run but those in `postponed`, and no other.
     runs: BTreeMap<RunKey, Live>,
-    /// For each job with a run that is queued or running.
-    queues: BTreeMap<JobName, AdmissionQueue>,
+    /// Each with a run that is queued or running.
+    queues: BTreeMap<Lane, AdmissionQueue>,
     slots: RunSlots,
     /// Runs that the next turn admits.
     postponed: Vec<Live>,
@@ -68,13 +79,24 @@ impl OpenRuns {
     }
 
     /// The runs in line that need what no worker has, each with that.
-    pub(super) fn unserved(&self) -> impl Iterator<Item = (&Live, &Needs)> {
+    pub(super) fn unserved(&self) -> impl Iterator<Item = (&Live, Needs)> {
         self.slots.unserved().map(|(key, needs)| (&self.runs[key], needs))
     }
 
     /// The workers that are there.
     pub(super) fn workers(&self) -> &Workers {
         self.slots.workers()
+    }
+
+    /// The workers at which runs of this work may start.
+    pub(super) fn workers_for(&self, work: &Work) -> Vec<WorkerId> {
+        self.workers().open_to(&self.slots.needs(work))
+    }
+
+    /// The runs that wait, and are for one worker.
+    pub(super) fn waiting_for(&self, id: WorkerId) -> Vec<RunKey> {
+        let waits = |live: &&Live| live.run.state != RunState::Running && live.target == Some(id);
+        self.iter().filter(waits).map(|live| live.run.key.clone()).collect()
     }
 
     /// The runs that are running at a worker.
@@ -87,7 +109,7 @@ impl OpenRuns {
     pub(super) fn why_no_slot(&self, live: &Live) -> Option<Hold> {
         let (run, needs) = (live.run.key.clone(), live.needs.as_ref()?);
         if !self.workers().has_serving(needs) {
-            return Some(Hold::Unserved { run, needs: needs.clone() });
+            return Some(Hold::Unserved { run, needs: self.workers().lacking(needs) });
         }
         if let Some(group) = &live.work.group
             && let Some(limit) = self.slots.full_group(group)
@@ -123,7 +145,14 @@ impl OpenRuns {
 
     /// How many runs of a job are queued and running.
     pub(super) fn load(&self, job: &JobName) -> Load {
-        self.queues.get(job).map(AdmissionQueue::load).unwrap_or_default()
+        self.lanes_of(job).map(|lane| self.queues[&lane].load()).fold(Load::default(), Load::and)
+    }
+
+    /// The admission queues of a job.
+    fn lanes_of<'p>(&'p self, job: &JobName) -> impl Iterator<Item = Lane> + use<'p> {
+        let job = job.clone();
+        let lanes = self.queues.range((job.clone(), None)..).map(|(lane, _)| lane);
+        lanes.take_while(move |(of, _)| *of == job).cloned()
     }
 
     /// The same of that job and of all after it that have any.
@@ -131,18 +160,26 @@ impl OpenRuns {
         &'p self,
         job: &JobName,
     ) -> impl Iterator<Item = (&'p JobName, Load)> + use<'p> {
-        self.queues.range(job.clone()..).map(|(job, queue)| (job, queue.load()))
+        let mut lanes = self.queues.range((job.clone(), None)..).peekable();
+        std::iter::from_fn(move || {
+            let ((job, _), queue) = lanes.next()?;
+            let mut load = queue.load();
+            while let Some((_, more)) = lanes.next_if(|((next, _), _)| next == job) {
+                load = load.and(more.load());
+            }
+            Some((job, load))
+        })
     }
 
-    /// For a catch-up run that has not had its turn yet: the one of its job before it that has not had its
-    /// turn either.
-    pub(super) fn before_in_line(&self, run: &Run) -> Option<&Live> {
+    /// For a catch-up run that has not had its turn yet: the one of its job before it, for the same worker if
+    /// it is for one, that has not had its turn either.
+    pub(super) fn before_in_line(&self, run: &Run, target: Option<WorkerId>) -> Option<&Live> {
         if !wait::is_in_line(run) {
             return None;
         }
         let first = RunKey::new(run.key.job.clone(), Timestamp::MIN);
         let earlier = self.runs.range(first..run.key.clone()).rev();
-        earlier.map(|(_, live)| live).find(|live| wait::is_in_line(&live.run))
+        earlier.map(|(_, live)| live).find(|live| live.target == target && wait::is_in_line(&live.run))
     }
 
     /// Whether what is in the way of a run was admitted in this very turn: whether it runs or waits is known
@@ -152,38 +189,43 @@ impl OpenRuns {
         if run.cause.is_kept() || 0 < run.attempt || live.work.policies.overlap == Overlap::Allow {
             return false;
         }
-        let Some(queue) = self.queues.get(&run.key.job) else { return false };
+        let Some(queue) = self.queues.get(&lane(live)) else { return false };
         let mut past = queue.active().map(|key| &self.runs[key]);
         past.any(|other| other.run.state == RunState::Queued && other.admitted == self.turn)
     }
 
-    /// Whether no run of a job is queued or running.
-    pub(super) fn is_clear(&self, job: &JobName) -> bool {
-        !self.queues.contains_key(job)
+    /// Whether no run in a lane is queued or running.
+    pub(super) fn is_clear(&self, lane: &Lane) -> bool {
+        !self.queues.contains_key(lane)
     }
 
     /// Whether the run of a one-shot job would start in the turn in which it is admitted: no run of its name
     /// is in the way, it is in no group, and no run waits for the slot that it would take.
     pub(super) fn would_start(&self, once: &Once) -> bool {
         let is_open = self.is_open(&RunKey::new(once.name.clone(), once.id.due));
-        !is_open && self.is_clear(&once.name) && self.slots.has_spare(&once.work)
+        !is_open && self.is_clear(&(once.name.clone(), None)) && self.slots.has_spare(&once.work)
     }
 
-    /// The runs of a job that are queued or running, the admitted ones first.
-    pub(super) fn in_the_way(&self, job: &JobName) -> impl Iterator<Item = &Live> {
-        let queue = self.queues.get(job);
+    /// The runs in a lane that are queued or running, the admitted ones first.
+    pub(super) fn in_the_way(&self, lane: &Lane) -> impl Iterator<Item = &Live> {
+        let queue = self.queues.get(lane);
         queue.into_iter().flat_map(|queue| queue.active().chain(queue.waiting())).map(|key| &self.runs[key])
     }
 
-    /// The runs of a job that are queued, the admitted ones first.
-    pub(super) fn queued(&self, job: &JobName) -> Vec<RunKey> {
-        let queued = self.in_the_way(job).filter(|live| live.run.state == RunState::Queued);
+    /// The same in all lanes of a job.
+    pub(super) fn of_job_in_the_way(&self, job: &JobName) -> Vec<&Live> {
+        self.lanes_of(job).flat_map(|lane| self.in_the_way(&lane).collect::<Vec<_>>()).collect()
+    }
+
+    /// The runs in a lane that are queued, the admitted ones first.
+    pub(super) fn queued(&self, lane: &Lane) -> Vec<RunKey> {
+        let queued = self.in_the_way(lane).filter(|live| live.run.state == RunState::Queued);
         queued.map(|live| live.run.key.clone()).collect()
     }
 
-    /// The admitted runs of a job.
-    pub(super) fn active(&self, job: &JobName) -> Vec<RunKey> {
-        let queue = self.queues.get(job);
+    /// The admitted runs in a lane.
+    pub(super) fn active(&self, lane: &Lane) -> Vec<RunKey> {
+        let queue = self.queues.get(lane);
         queue.map(|queue| queue.active().cloned().collect()).unwrap_or_default()
     }
 
@@ -239,7 +281,7 @@ impl OpenRuns {
             return;
         }
         let mut at = wait::end(&live.run, now);
-        if let Some(before) = self.before_in_line(&live.run).and_then(|before| before.wakes) {
+        if let Some(before) = self.before_in_line(&live.run, live.target).and_then(|before| before.wakes) {
             at = at.max(before.at);
         }
         live.wakes = Some(schedule.add(at, Item::Run(live.run.key.clone())));
@@ -282,17 +324,16 @@ impl OpenRuns {
             let live = self.runs.get_mut(&key).expect("it was there a moment ago");
             // Its slot and its admission go by the work: it waits for admission again.
             self.slots.remove(live);
-            let mut queue = self.queues.get_mut(job).filter(|queue| queue.holds(live));
-            if let Some(queue) = &mut queue {
-                queue.remove(live);
-            }
+            let is_queued = leave_lane(&mut self.queues, live);
             live.work = Arc::clone(work);
-            if let Some(queue) = queue {
-                queue.add(live);
+            live.target = target(&live.run, work).filter(|id| self.slots.workers().has(*id));
+            if is_queued {
+                self.queues.entry(lane(live)).or_default().add(live);
             }
         }
         for live in self.postponed.iter_mut().filter(|live| live.run.key.job == *job) {
             live.work = Arc::clone(work);
+            live.target = target(&live.run, work).filter(|id| self.slots.workers().has(*id));
         }
     }
 
@@ -328,7 +369,7 @@ impl OpenRuns {
     /// The same for one that was admitted before the server started.
     pub(super) fn restore_queued(&mut self, live: Live) {
         assert_eq!(live.run.state, RunState::Queued, "only queued runs stand in an admission queue");
-        self.queues.entry(live.run.key.job.clone()).or_default().add(&live);
+        self.queues.entry(lane(&live)).or_default().add(&live);
         self.runs.insert(live.run.key.clone(), live);
     }
 
@@ -336,7 +377,7 @@ impl OpenRuns {
     pub(super) fn restore_running(&mut self, live: Live) {
         assert_eq!(live.run.state, RunState::Running, "only a running run goes on");
         self.slots.resume(&live);
-        let queue = self.queues.entry(live.run.key.job.clone()).or_default();
+        let queue = self.queues.entry(lane(&live)).or_default();
         queue.resume(&live);
         self.runs.insert(live.run.key.clone(), live);
     }
@@ -347,7 +388,7 @@ impl OpenRuns {
         assert_eq!(live.run.state, RunState::Queued, "what starts was queued");
         // While the run is still queued, so that it is found in the line for a slot.
         live.run.worker = Some(self.slots.take(live));
-        self.queues.get_mut(&key.job).expect("what is in line is admitted").begin();
+        self.queues.get_mut(&lane(live)).expect("what is in line is admitted").begin();
         let run = &mut live.run;
         run.state = RunState::Running;
         run.attempt += 1;
@@ -362,26 +403,21 @@ impl OpenRuns {
             schedule.cancel(entry);
         }
         self.slots.remove(&mut live);
-        if let Some(queue) = self.queues.get_mut(&key.job) {
-            queue.remove(&live);
-            if queue.is_empty() {
-                self.queues.remove(&key.job);
-            }
-        }
+        leave_lane(&mut self.queues, &live);
         live
     }
 
     /// After the clock was set back: no wait takes longer for it.
     pub(super) fn shorten_waits(&mut self, now: Timestamp, schedule: &mut ScheduleQueue) {
-        let mut before: Option<(JobName, Timestamp)> = None;
+        let mut before: BTreeMap<Lane, Timestamp> = BTreeMap::new();
         for (key, live) in &mut self.runs {
             if live.run.state == RunState::Scheduled {
                 let mut wakes = wait::end(&live.run, now);
                 if wait::is_in_line(&live.run) {
                     // In the order of their nominal times, whatever the clock showed when each was planned.
-                    let earlier = before.take().filter(|(job, _)| *job == key.job);
-                    wakes = earlier.map_or(wakes, |(_, earlier)| wakes.max(earlier));
-                    before = Some((key.job.clone(), wakes));
+                    let earlier = before.get(&lane(live));
+                    wakes = earlier.map_or(wakes, |earlier| wakes.max(*earlier));
+                    before.insert(lane(live), wakes);
                 }
                 if let Some(entry) = live.wakes.filter(|entry| entry.at != wakes) {
                     schedule.cancel(entry);
@@ -428,34 +464,13 @@ impl OpenRuns {
     }
 }
 
-/// What always holds.
-impl OpenRuns {
-    /// Checks that each run is where its state says, and that no run waits that could be admitted.
-    pub(super) fn check(&self, schedule: &ScheduleQueue, rest_of: impl Fn(&JobName) -> Rest) {
-        for (key, live) in &self.runs {
-            let state = live.run.state;
-            assert_eq!(*key, live.run.key, "a run is kept under its key");
-            assert!(state.is_open(), "{key} is {state} and still kept");
-            let is_scheduled = state == RunState::Scheduled;
-            let is_in_schedule = live.wakes.is_some_and(|entry| schedule.holds(entry));
-            let is_expected = is_scheduled && live.unconfirmed.is_none();
-            assert_eq!(
-                is_in_schedule, is_expected,
-                "{key} is on the schedule iff scheduled and known to the store"
-            );
-            let is_queued = self.queues.get(&key.job).is_some_and(|queue| queue.holds(live));
-            assert_eq!(is_queued, !is_scheduled, "{key} is in an admission queue iff queued or running");
-        }
-        self.slots.check(self.runs.values().filter(|live| live.run.state == RunState::Running));
-        for (job, queue) in &self.queues {
-            queue.check();
-            let started = self.of(job).filter(|live| live.run.state == RunState::Running).count();
-            assert_eq!(queue.load().running, started, "{job} knows how many of its runs have started");
-            assert!(!queue.is_empty(), "{job} has a run in its admission queue");
-            let found = self.first_admissible(job, rest_of(job));
-            assert!(found.is_none(), "{found:?} of {job} waits and could be admitted");
-            let found = self.overtaken(job, rest_of(job));
-            assert!(found.is_none(), "{found:?} is admitted before one that is due earlier");
-        }
+/// Takes a run out of its admission queue, if it is in one. Tells whether it was.
+fn leave_lane(queues: &mut BTreeMap<Lane, AdmissionQueue>, live: &Live) -> bool {
+    let lane = lane(live);
+    let Some(queue) = queues.get_mut(&lane).filter(|queue| queue.holds(live)) else { return false };
+    queue.remove(live);
+    if queue.is_empty() {
+        queues.remove(&lane);
     }
+    true
 }

@@ -68,7 +68,14 @@ impl Planner {
         self.take_over(now, takeover, running);
         for run in waiting {
             match self.live(&run) {
-                Some(live) => self.resume_run(now, live),
+                Some(mut live) => {
+                    self.settle(&mut live);
+                    if self.has_place(&live) {
+                        self.resume_run(now, live);
+                    } else {
+                        self.end_unstarted(now, live, true, RunState::Missed, Reason::WorkerGone);
+                    }
+                }
                 None => self.end_orphan(now, &run),
             }
             self.ledger.end_unit();
@@ -98,7 +105,10 @@ impl Planner {
         let mut lives = Vec::new();
         for run in cut_off {
             match self.live(&run) {
-                Some(live) => lives.push(live),
+                Some(mut live) => {
+                    self.settle(&mut live);
+                    lives.push(live);
+                }
                 None => {
                     self.end_orphan(now, &run);
                     self.ledger.end_unit();
@@ -150,9 +160,16 @@ impl Planner {
         let Some(job) = self.jobs.definition(name).map(Arc::clone) else { return };
         let is_due = job.timetable.is_at_server_start() || job.timetable.is_at_boot() && !self.skips_boot;
         if is_due && !self.jobs.is_done(name) {
-            self.jobs.count_run(name);
-            let key = self.new_key(now, name);
-            self.plan_run(now, &job, key, Cause::Boot, now);
+            let places = self.places(&job.work);
+            let first = self.new_key(now, name, None);
+            if places.is_empty() {
+                return self.miss(now, first, Cause::Boot, Reason::NoWorker);
+            }
+            for place in places {
+                self.jobs.count_run(name);
+                let key = self.key_at(name, first.nominal, place);
+                self.plan_run(now, &job, key, (Cause::Boot, now), place);
+            }
             self.keep_mark(name);
         }
     }

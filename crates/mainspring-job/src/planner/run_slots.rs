@@ -68,16 +68,20 @@ impl RunSlots {
         self.requires = Some(Requires(requires));
     }
 
-    fn needs(&self, work: &Work) -> Needs {
+    /// What work needs of its worker, whichever that is.
+    pub(super) fn needs(&self, work: &Work) -> Needs {
         let needs =
             self.requires.as_ref().map_or_else(Needs::default, |Requires(requires)| requires(&work.action));
         work.policies.on.add_to(needs)
     }
 
     /// The admitted runs that need what no worker has, each with that.
-    pub(super) fn unserved(&self) -> impl Iterator<Item = (&RunKey, &Needs)> {
+    pub(super) fn unserved(&self) -> impl Iterator<Item = (&RunKey, Needs)> {
         let unserved = self.lines.iter().filter(|((_, needs, _), _)| !self.workers.has_serving(needs));
-        unserved.flat_map(|((_, needs, _), line)| line.iter().map(move |(_, _, key)| (key, needs)))
+        unserved.flat_map(|((_, needs, _), line)| {
+            let lacking = self.workers.lacking(needs);
+            line.iter().map(move |(_, _, key)| (key, lacking.clone()))
+        })
     }
 
     pub(super) fn running_count(&self) -> usize {
@@ -148,7 +152,7 @@ impl RunSlots {
 
     /// A queued run is in line for a slot.
     pub(super) fn add(&mut self, live: &mut Live) {
-        let needs = self.needs(&live.work);
+        let needs = self.needs(&live.work).at(live.target);
         let key = (live.work.group.clone(), needs.clone(), placement(&live.work));
         self.lines.entry(key).or_default().insert(rank(live));
         live.needs = Some(needs);

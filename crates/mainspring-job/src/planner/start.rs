@@ -165,7 +165,10 @@ impl Planner {
             return self.end_orphan(run.due, &run);
         };
         if self.runs.get(&run.key).is_none() {
-            self.schedule(now, Live::new(run, work));
+            let mut live = Live::new(run, work);
+            // A person asked for it: where its worker is gone, at another.
+            live.target = live.target.filter(|id| self.runs.workers().has(*id));
+            self.schedule(now, live);
         }
     }
 

@@ -69,7 +69,7 @@ impl Planner {
             }
             return;
         }
-        let before = self.runs.before_in_line(&live.run);
+        let before = self.runs.before_in_line(&live.run, live.target);
         if before.and_then(|before| before.wakes).is_some_and(|entry| now < entry.at) {
             // A rewind has put others in line before it since it began to wait.
             return self.schedule(now, live);
@@ -77,7 +77,7 @@ impl Planner {
         let due = live.run.due;
         // Its wait is over, though the clock, which was set back, does not show its due time. It stays behind
         // what it follows.
-        let before = self.runs.before_in_line(&live.run);
+        let before = self.runs.before_in_line(&live.run, live.target);
         let earliest = before.map_or(now, |before| before.run.due.max(now));
         live.run.due = due.min(earliest);
         let is_shortened = live.run.due < due;

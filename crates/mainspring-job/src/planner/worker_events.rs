@@ -44,6 +44,7 @@ impl Planner {
             cut_off.iter().map(|it| &it.run),
         );
         self.abandon_all(now, cut_off);
+        self.miss_waiting_for(now, id);
         for key in &keys {
             self.promote(&key.job);
         }

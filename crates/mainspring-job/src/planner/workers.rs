@@ -111,6 +111,23 @@ impl Workers {
         self.present.values().filter(move |presence| presence.worker.serves(needs))
     }
 
+    /// The workers at which runs may start that need this, in order of their ids.
+    pub(super) fn open_to(&self, needs: &Needs) -> Vec<WorkerId> {
+        self.serving(needs).filter(|presence| !presence.is_leaving).map(|it| it.worker.id).collect()
+    }
+
+    /// The worker, if there is one only.
+    pub(super) fn only(&self) -> Option<WorkerId> {
+        self.present.keys().next().copied().filter(|_| self.present.len() == 1)
+    }
+
+    /// What of it no worker has; all of it if each part is somewhere.
+    pub(super) fn lacking(&self, needs: &Needs) -> Needs {
+        let is_there = |need: &_| self.present.values().any(|presence| presence.worker.has(need));
+        let lacking = Needs::new(needs.iter().filter(|need| !is_there(need)).cloned());
+        if lacking == Needs::default() { needs.clone() } else { lacking }
+    }
+
     /// Whether any worker has what is needed, free or not.
     pub(super) fn has_serving(&self, needs: &Needs) -> bool {
         self.serving(needs).next().is_some()

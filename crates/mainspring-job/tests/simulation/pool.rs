@@ -36,7 +36,7 @@ use crate::replay;
 const USUAL_HISTORIES: u64 = 400;
 
 /// So many at most until a breach is found.
-const MOST_HISTORIES: u64 = 200;
+const MOST_HISTORIES: u64 = 600;
 
 /// What is broken on purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,10 +58,12 @@ pub(crate) enum Breach {
     LostTooEarly,
     /// A worker starts again what it has started.
     StartedTwice,
+    /// What each worker is to run runs at one.
+    EachAnywhere,
 }
 
 impl Breach {
-    const ALL: [Breach; 8] = [
+    const ALL: [Breach; 9] = [
         Breach::WorkersForgotten,
         Breach::StartsWithAnOldLease,
         Breach::NoDeadline,
@@ -70,6 +72,7 @@ impl Breach {
         Breach::NeedsIgnored,
         Breach::LostTooEarly,
         Breach::StartedTwice,
+        Breach::EachAnywhere,
     ];
 }
 

@@ -5,7 +5,7 @@
 //! Does not say what a policy admits: see [`AdmissionQueue`](super::super::admission_queue::AdmissionQueue).
 
 use super::super::rest::Rest;
-use super::OpenRuns;
+use super::{Lane, OpenRuns, lane};
 use crate::name::JobName;
 use crate::policy::Overlap;
 use crate::run::{Cause, RunKey};
@@ -14,12 +14,15 @@ use crate::state::RunState;
 impl OpenRuns {
     /// The jobs with runs that are queued or running.
     pub(in super::super) fn gated_jobs(&self) -> Vec<JobName> {
-        self.queues.keys().cloned().collect()
+        let mut jobs: Vec<JobName> = self.queues.keys().map(|(job, _)| job.clone()).collect();
+        jobs.dedup();
+        jobs
     }
 
     /// A job is paused: what is admitted and has not started waits again.
     pub(in super::super) fn hold(&mut self, job: &JobName, rest: Rest) {
-        for key in self.queued(job) {
+        let queued: Vec<RunKey> = self.lanes_of(job).flat_map(|lane| self.queued(&lane)).collect();
+        for key in queued {
             if rest.holds(&self.runs[&key].run) {
                 self.send_back(&key);
             }
@@ -30,13 +33,16 @@ impl OpenRuns {
 
     /// Admits runs of a job as far as its policy allows.
     pub(in super::super) fn promote(&mut self, job: &JobName, rest: Rest) {
-        if let Some(key) = self.overtaken(job, rest) {
-            self.send_back(&key);
-        }
-        while let Some(key) = self.first_admissible(job, rest) {
-            let live = self.runs.get_mut(&key).expect("what waits is open");
-            self.slots.add(live);
-            self.queues.get_mut(job).expect("a run waits at it").pass(live);
+        let lanes: Vec<Lane> = self.lanes_of(job).collect();
+        for lane in lanes {
+            if let Some(key) = self.overtaken(&lane, rest) {
+                self.send_back(&key);
+            }
+            while let Some(key) = self.first_admissible(&lane, rest) {
+                let live = self.runs.get_mut(&key).expect("what waits is open");
+                self.slots.add(live);
+                self.queues.get_mut(&lane).expect("a run waits at it").pass(live);
+            }
         }
     }
 
@@ -44,15 +50,15 @@ impl OpenRuns {
     fn send_back(&mut self, key: &RunKey) {
         let live = self.runs.get_mut(key).expect("what is queued is open");
         self.slots.remove(live);
-        let queue = self.queues.get_mut(&key.job).expect("what is queued is in an admission queue");
+        let queue = self.queues.get_mut(&lane(live)).expect("what is queued is in an admission queue");
         queue.remove(live);
         queue.add(live);
     }
 
-    /// The one admitted run of a job that has not started, and is due later than one that waits and may
+    /// The one admitted run in a lane that has not started, and is due later than one that waits and may
     /// pass.
-    pub(super) fn overtaken(&self, job: &JobName, rest: Rest) -> Option<RunKey> {
-        let queue = self.queues.get(job)?;
+    pub(super) fn overtaken(&self, lane: &Lane, rest: Rest) -> Option<RunKey> {
+        let queue = self.queues.get(lane)?;
         let key = queue.single()?;
         let past = &self.runs[key];
         let passes_singly = past.work.policies.overlap != Overlap::Allow || past.run.cause == Cause::CatchUp;
@@ -68,8 +74,8 @@ impl OpenRuns {
     }
 
     /// The first that waits, could be admitted, and is not held by a pause.
-    pub(super) fn first_admissible(&self, job: &JobName, rest: Rest) -> Option<RunKey> {
-        let queue = self.queues.get(job).filter(|queue| !queue.is_shut())?;
+    pub(super) fn first_admissible(&self, lane: &Lane, rest: Rest) -> Option<RunKey> {
+        let queue = self.queues.get(lane).filter(|queue| !queue.is_shut())?;
         let may_pass = |key: &&RunKey| {
             let live = &self.runs[*key];
             queue.is_open_for(live) && !rest.holds(&live.run)

@@ -127,6 +127,7 @@ impl Generator {
                 run.reason = Some(Reason::ServerDown);
             }
             RunState::SkippedOverlap => run.ended = Some(self.time()),
+            RunState::Scheduled | RunState::Queued => run.worker = self.worker(),
             _ => (),
         }
         if cause == Cause::Once {

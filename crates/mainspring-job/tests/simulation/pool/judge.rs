@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mainspring_job::{MAX_PAGE, Pause, Query, Reader, Run, RunKey, RunState, WorkerId};
 
-use super::world::Pool;
+use super::world::{EACH, Pool, Process};
 
 pub(super) fn check(pool: &Pool) -> Result<(), String> {
     if let Some(fault) = &pool.fault {
@@ -12,6 +12,7 @@ pub(super) fn check(pool: &Pool) -> Result<(), String> {
     }
     each_process_is_on_record_where_it_ran(pool)?;
     what_ended_by_itself_is_recorded_so(pool)?;
+    what_is_for_each_worker_ran_at_each(pool)?;
     nothing_is_left(pool)
 }
 
@@ -27,6 +28,25 @@ fn each_process_is_on_record_where_it_ran(pool: &Pool) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// A run of the job that each worker has ran at the worker that its key names, or at one with which alone a
+/// planner began; and its job has a run for each worker that there was when it was planned.
+fn what_is_for_each_worker_ran_at_each(pool: &Pool) -> Result<(), String> {
+    let is_elsewhere = |process: &&Process| {
+        process.key.job.as_str() == EACH
+            && u64::from(process.key.series) != process.worker.0
+            && !pool.alone.contains(&process.worker)
+    };
+    if let Some(process) = pool.processes.iter().find(is_elsewhere) {
+        return Err(format!("misplaced: {} ran at {}", process.key, process.worker));
+    }
+    match pool.planned_for.iter().find(|(_, (planned, there))| !there.is_subset(planned)) {
+        Some((nominal, (planned, there))) => {
+            Err(format!("misplaced: {EACH}@{nominal} is planned for {planned:?}, and there are {there:?}"))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Only the loss or the end of its worker abandons a run: no planner's fall does.

@@ -59,6 +59,9 @@ impl Pool {
         let planner = if self.breach == Breach::NeedsIgnored { planner } else { planner.requiring(needs) };
         let known: BTreeMap<WorkerId, bool> = self.rows.keys().map(|id| (*id, false)).collect();
         let present: Vec<Worker> = self.rows.iter().map(|(id, row)| self.worker_of(*id, row)).collect();
+        if let [only] = &present[..] {
+            self.alone.insert(only.id);
+        }
         let told = BTreeSet::new();
         let part = PlannerPart { lease, planner, pending: None, known, told };
         self.servers[index].planner = Some(part);

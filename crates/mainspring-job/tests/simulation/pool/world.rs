@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use mainspring_cron::Schedule;
 use mainspring_job::{
     Action, Answer, Batch, Commit, Definitions, Group, Job, JobName, MemoryStore, Operation, Prune, Reader,
-    RunKey, RunState, Store, StoreError, Timetable, Work, WorkerId,
+    Reason, RunKey, RunState, Store, StoreError, Timetable, Work, WorkerId,
 };
 
 use super::Breach;
@@ -21,8 +21,11 @@ const STEP: Millis = 100;
 const LENGTH: Millis = 150_000;
 const CALM: Millis = 90_000;
 
+/// The job of which each worker has a run.
+pub(crate) const EACH: &str = "each";
+
 /// What the histories must reach together.
-pub(crate) const REACHED: [&str; 15] = [
+pub(crate) const REACHED: [&str; 17] = [
     "a crash",
     "a freeze",
     "a cut",
@@ -38,6 +41,8 @@ pub(crate) const REACHED: [&str; 15] = [
     "a run that outlived its planner",
     "a kill",
     "a lease that was over",
+    "a run for each worker",
+    "a run whose worker was gone before it began",
 ];
 
 /// A worker's row in the database.
@@ -85,6 +90,10 @@ pub(crate) struct Pool {
     /// Where each attempt is that has no end on record.
     pub at_worker: BTreeMap<(RunKey, u32), WorkerId>,
     pub acknowledged: BTreeSet<JobName>,
+    /// For which workers the runs of [`EACH`] were planned, by nominal time, and which were there.
+    pub planned_for: BTreeMap<Timestamp, (BTreeSet<WorkerId>, BTreeSet<WorkerId>)>,
+    /// Workers that were the only ones when a planner began.
+    pub alone: BTreeSet<WorkerId>,
     pub seen: BTreeSet<&'static str>,
     pub fault: Option<String>,
     pub is_calm: bool,
@@ -107,7 +116,8 @@ fn job(name: &str, every: &str, policies: &str, kind: &str, group: Option<&str>)
     job
 }
 
-fn jobs() -> Vec<Job> {
+fn jobs(breach: Breach) -> Vec<Job> {
+    let each = if breach == Breach::EachAnywhere { "any" } else { "all" };
     let retry =
         "retry=30,backoff=1s,factor=1,on=failed+abandoned misfire=all,cap=100,window=1h,spread=2s,grace=10m";
     vec![
@@ -116,6 +126,7 @@ fn jobs() -> Vec<Job> {
         job("grouped", "@every 4s", &format!("overlap=allow {retry}"), "process", Some("two")),
         job("special", "@every 5s", &format!("overlap=allow {retry}"), "gpu", None),
         job("once-only", "@every 7s", "overlap=allow", "process", None),
+        job(EACH, "@every 17s", &format!("on={each} overlap=queue-one {retry}"), "process", None),
     ]
 }
 
@@ -149,13 +160,15 @@ impl Pool {
             kills: BTreeSet::new(),
             servers,
             processes: Vec::new(),
-            jobs: jobs(),
+            jobs: jobs(breach),
             lost: BTreeSet::new(),
             left: BTreeSet::new(),
             ends: Vec::new(),
             begun: BTreeMap::new(),
             at_worker: BTreeMap::new(),
             acknowledged: BTreeSet::new(),
+            planned_for: BTreeMap::new(),
+            alone: BTreeSet::new(),
             seen: BTreeSet::new(),
             fault: None,
             is_calm: false,
@@ -280,6 +293,7 @@ impl Pool {
     /// Writes a batch, and keeps what became of it.
     pub(crate) fn commit(&mut self, index: usize, batch: &Batch) -> Result<Commit, StoreError> {
         let lease = self.servers[index].planner.as_ref().expect("a planner writes").lease;
+        self.note_places(index, batch);
         let goes_wrong = !self.is_calm && self.random.one_in(30);
         if goes_wrong && self.random.one_in(2) {
             self.seen.insert("a commit that was lost");
@@ -299,8 +313,29 @@ impl Pool {
         Ok(commit)
     }
 
+    /// Keeps for which workers a planner plans the runs that each has, and which it knows of.
+    fn note_places(&mut self, index: usize, batch: &Batch) {
+        let Some(part) = &self.servers[index].planner else { return };
+        let there = part.known.iter().filter(|(_, is_leaving)| !**is_leaving).map(|(id, _)| *id);
+        let there: BTreeSet<WorkerId> = there.collect();
+        for operation in &batch.operations {
+            let Operation::Plan(run) = operation else { continue };
+            if let (EACH, Some(worker)) = (run.key.job.as_str(), run.worker) {
+                let planned = self.planned_for.entry(run.key.nominal);
+                let (planned, _) = planned.or_insert_with(|| (BTreeSet::new(), there.clone()));
+                planned.insert(worker);
+                if 1 < planned.len() {
+                    self.seen.insert("a run for each worker");
+                }
+            }
+        }
+    }
+
     fn record(&mut self, operation: &Operation) {
         match operation {
+            Operation::Move { reason: Some(Reason::WorkerGone), to: RunState::Missed, .. } => {
+                self.seen.insert("a run whose worker was gone before it began");
+            }
             Operation::Begin { key, attempt, worker, .. } => {
                 self.begun.insert((key.clone(), *attempt), *worker);
                 self.at_worker.extend(worker.map(|id| ((key.clone(), *attempt), id)));
