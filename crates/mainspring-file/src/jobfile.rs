@@ -60,6 +60,7 @@ mod timetable;
 mod webhook;
 pub mod written;
 
+use definition::GroupTable;
 use fields::{Faults, Fields};
 
 pub use labels::{Selector, check_labels};
@@ -281,6 +282,7 @@ impl<'s> Reading<'s> {
         let fault_count = faults.len();
         let problems = problems(self.source, faults);
         let unkept_count = unkept_count + fault_count - problems.len();
+        let groups = groups.into_iter().map(|table| table.group).collect();
         JobFile { jobs, groups, problems, unkept_count }
     }
 
@@ -300,13 +302,14 @@ impl<'s> Reading<'s> {
         found
     }
 
-    fn groups(&mut self, document: &DeTable<'s>) -> Vec<Group> {
+    fn groups(&mut self, document: &DeTable<'s>) -> Vec<GroupTable> {
         let mut groups = Vec::new();
         let Some(tables) = Fields::of(document).table("groups", &mut self.faults) else { return groups };
         for (name, value) in tables.own() {
             let Some(table) = self.faults.table_of(name, value) else { continue };
             let fields = Fields::of(table);
-            fields.check_known(&["limit"], &mut self.faults);
+            fields.check_known(&["limit", "on"], &mut self.faults);
+            let on = policies::read(&fields, &mut self.faults).on;
             let limit = fields.integer("limit", 1, i64::from(u32::MAX), &mut self.faults);
             let name_of = JobName::new(name.get_ref());
             match (name_of, limit) {
@@ -317,11 +320,12 @@ impl<'s> Reading<'s> {
                 ),
                 (Ok(name), Some(limit)) => {
                     let limit = u32::try_from(limit).expect("the range was checked");
-                    groups.push(Group::new(name, limit));
+                    let on = fields.has("on").then_some(on);
+                    groups.push(GroupTable { group: Group::new(name, limit), on });
                 }
             }
         }
-        groups.sort_by(|one: &Group, other| one.name.as_str().cmp(other.name.as_str()));
+        groups.sort_by(|one: &GroupTable, other| one.name().cmp(other.name()));
         groups
     }
 
@@ -340,7 +344,7 @@ impl<'s> Reading<'s> {
         &mut self,
         document: &DeTable<'s>,
         defaults: Option<&DeTable<'s>>,
-        groups: &[Group],
+        groups: &[GroupTable],
         is_left_out: impl Fn(&JobName) -> bool,
     ) -> Vec<PlacedJob> {
         let mut jobs = Vec::new();

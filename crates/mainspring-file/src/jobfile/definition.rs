@@ -5,7 +5,7 @@
 //! Does not know what the file around it is.
 
 use jiff::tz::TimeZone;
-use mainspring_job::{Group, Job, JobName, Work};
+use mainspring_job::{Group, Job, JobName, Work, WorkerSelector};
 
 use super::fields::{Faults, Fields, Name};
 use super::{body, handler, labels, notify, policies, timetable, webhook, written};
@@ -27,7 +27,19 @@ pub(super) struct Context<'c> {
     pub(super) source: &'c str,
     pub(super) zone: &'c TimeZone,
     /// In the order of their names.
-    pub(super) groups: &'c [Group],
+    pub(super) groups: &'c [GroupTable],
+}
+
+/// A group, and where the runs of those of its jobs start that do not say so themselves.
+pub(super) struct GroupTable {
+    pub(super) group: Group,
+    pub(super) on: Option<WorkerSelector>,
+}
+
+impl GroupTable {
+    pub(super) fn name(&self) -> &str {
+        self.group.name.as_str()
+    }
 }
 
 /// Reads a job. `None` and a fault, or several, if anything in it cannot be understood.
@@ -49,8 +61,13 @@ pub(super) fn job(
         check_missing(name, fields, faults);
     }
     let timetable = timetable::read(name, fields, context.zone, faults);
-    let policies = policies::read(fields, faults);
+    let mut policies = policies::read(fields, faults);
     let group = group(fields, context.groups, faults);
+    let on = group.and_then(|group| group.on.as_ref()).filter(|_| !fields.has_own("on"));
+    if let Some(on) = on {
+        policies.on = on.clone();
+    }
+    let group = group.map(|group| &group.group);
     let hook = notify::read(fields, faults);
     let priority = fields.integer("priority", i64::from(i8::MIN), i64::from(i8::MAX), faults).unwrap_or(0);
     let labels = labels::read(fields, faults);
@@ -71,7 +88,7 @@ pub(super) fn job(
     let name = job_name.ok()?;
     let mut work = Work::new(action?.ok()?).with_policies(policies);
     (work.group, work.priority) = (group.map(|group| group.name.clone()), priority);
-    let text = written::job_table(&name, fields, context.zone, group);
+    let text = written::job_table(&name, fields, context.zone, group, on);
     let mut job = Job::new(name, timetable?, work);
     (job.max_runs, job.labels) = (max_runs, labels);
     (job.source, job.text) = (context.source.to_owned(), text);
@@ -107,14 +124,17 @@ fn known_keys() -> Vec<&'static str> {
 }
 
 /// The group that a job is in, which the same file has to define.
-fn group<'g>(fields: &Fields<'_, '_>, groups: &'g [Group], faults: &mut Faults<'_>) -> Option<&'g Group> {
+fn group<'g>(
+    fields: &Fields<'_, '_>,
+    groups: &'g [GroupTable],
+    faults: &mut Faults<'_>,
+) -> Option<&'g GroupTable> {
     let text = fields.text("group", faults)?;
-    let place = groups.binary_search_by(|group| group.name.as_str().cmp(text.value));
+    let place = groups.binary_search_by(|group| group.name().cmp(text.value));
     let found = place.ok().map(|index| &groups[index]);
     if found.is_none() {
         let fault = Fault::new(text.span.clone(), format!("there is no group `{}`", text.value));
-        let names: Vec<&str> =
-            groups.iter().map(|group| group.name.as_str()).take(MAX_COMPARED_GROUPS).collect();
+        let names: Vec<&str> = groups.iter().map(GroupTable::name).take(MAX_COMPARED_GROUPS).collect();
         let hint = match nearest(text.value, &names) {
             Some(name) => format!("did you mean `{name}`?"),
             None => format!("a table [groups.{}] gives it a limit", text.value),

@@ -59,8 +59,14 @@ fn set(policies: &mut Policies, key: &PolicyKey, text: &str, wrong: &mut dyn FnM
 fn policy_text(key: &PolicyKey, value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<String> {
     match value.get_ref() {
         DeValue::Table(table) => table_text(key.first, table, value, faults),
+        // The parts of the policy; a list inside of a table is one part.
+        DeValue::Array(values) => texts(values, faults).map(|texts| texts.join(",")),
         _ => part_text(value, faults),
     }
+}
+
+fn texts(values: &[Spanned<DeValue<'_>>], faults: &mut Faults<'_>) -> Option<Vec<String>> {
+    values.iter().map(|value| part_text(value, faults)).collect()
 }
 
 fn table_text(
@@ -88,10 +94,7 @@ fn part_text(value: &Spanned<DeValue<'_>>, faults: &mut Faults<'_>) -> Option<St
     match value.get_ref() {
         DeValue::String(text) => Some(text.to_string()),
         DeValue::Integer(number) => Some(number.as_str().to_owned()),
-        DeValue::Array(values) => {
-            let texts: Option<Vec<String>> = values.iter().map(|value| part_text(value, faults)).collect();
-            Some(texts?.join("+"))
-        }
+        DeValue::Array(values) => texts(values, faults).map(|texts| texts.join("+")),
         other => {
             faults.push(Fault::new(value.span(), format!("expected a string, found {}", kind(other))));
             None

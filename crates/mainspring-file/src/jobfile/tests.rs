@@ -123,6 +123,29 @@ fn the_written_table_is_the_same_job() {
 }
 
 #[test]
+fn a_group_says_where_its_jobs_run_that_do_not_say_so_themselves() {
+    let text = "[defaults]\non = 'eu'\n[groups.g]\nlimit = 9\non = ['gpu', 'all']\n[groups.h]\nlimit = 1\n\
+                [jobs.a]\nevery = '1m'\nshell = 'x'\ngroup = 'g'\n\
+                [jobs.b]\nevery = '1m'\nshell = 'x'\ngroup = 'g'\non = 'any'\n\
+                [jobs.c]\nevery = '1m'\nshell = 'x'\ngroup = 'h'\n";
+    let once = file(text);
+    let on = |file: &JobFile| {
+        let texts = file.jobs.iter().map(|placed| placed.job.work.policies.on.to_string());
+        texts.collect::<Vec<_>>()
+    };
+    assert_eq!((on(&once), once.problems.len()), (vec!["all,gpu".into(), "any".into(), "eu".into()], 0));
+    for placed in &once.jobs {
+        assert_eq!(file(&placed.job.text).jobs[0].job, placed.job, "{}", placed.job.text);
+    }
+    let wrong = file("[groups.g]\nlimit = 1\non = 'a b'\nretry = 3\n").problems;
+    let messages: Vec<&str> = wrong.iter().map(|problem| problem.fault.message.as_str()).collect();
+    assert!(
+        messages.len() == 2 && messages.iter().any(|it| it.contains("labels with commas")),
+        "{messages:?}"
+    );
+}
+
+#[test]
 fn processes_are_read_with_all_their_options() {
     let body = process(
         "every = '1m'\nrun = ['a', 'b c']\nuser = 'root:staff'\ncwd = '/srv'\ninherit_env = true\numask = 0o22\n\

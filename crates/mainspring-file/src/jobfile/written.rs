@@ -20,7 +20,7 @@ use std::path::PathBuf;
 
 use jiff::tz::TimeZone;
 use mainspring_cron::{Expression, Schedule};
-use mainspring_job::{After, Exclusion, Group, JobName, Once, Policies, Timetable, Trigger};
+use mainspring_job::{After, Exclusion, Group, JobName, Once, Policies, Timetable, Trigger, WorkerSelector};
 use toml::de::DeValue;
 
 use super::fields::Fields;
@@ -31,20 +31,25 @@ use mainspring_action::{process, webhook};
 /// What an expression that names a period begins with.
 const EVERY: &str = "@every ";
 
-/// The table of a job, and that of its group.
+/// The table of a job, and that of its group. What the group says of its jobs stands in the former.
 pub(super) fn job_table(
     name: &JobName,
     fields: &Fields<'_, '_>,
     zone: &TimeZone,
     group: Option<&Group>,
+    on: Option<&WorkerSelector>,
 ) -> String {
     let mut table = Table::new(name.as_str());
-    for (name, value) in fields.all() {
-        match is_layered(name.get_ref()) {
-            true => table.raw(name.get_ref(), &layered(fields, name.get_ref())),
-            false => table.raw(name.get_ref(), &value_text(value.get_ref())),
-        }
-    }
+    let written = fields.all().map(|(name, value)| {
+        let text = match is_layered(name.get_ref()) {
+            true => layered(fields, name.get_ref()),
+            false => value_text(value.get_ref()),
+        };
+        (name.get_ref().as_ref(), text)
+    });
+    let mut written: BTreeMap<&str, String> = written.collect();
+    written.extend(on.map(|on| ("on", quoted(&on.to_string()))));
+    written.iter().for_each(|(name, text)| table.raw(name, text));
     if let (false, Some(zone)) = (fields.has("zone"), zone.iana_name()) {
         table.text("zone", zone);
     }
