@@ -62,7 +62,7 @@ pub const FACTS: &[Fact] = &[
     Fact { name: "title", says: "its first line", value: |message| message.facts.title.as_str().into() },
     Fact {
         name: "event",
-        says: "`failed`, `recovered`, `missed`, `silent`, or `more` for events that are not told one by one",
+        says: "`failed`, `recovered`, `missed`, `unserved`, `silent`, or `more` for events that are not told one by one",
         value: |message| message.facts.event.as_str().into(),
     },
     Fact { name: "job", says: "the job", value: |message| message.facts.job.as_str().into() },

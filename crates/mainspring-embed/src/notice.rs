@@ -15,7 +15,6 @@
 use std::time::Duration;
 
 use mainspring_action::body::{Body, HandlerBody};
-use mainspring_file::hook::KINDS;
 use mainspring_job::{Call, Hook, Notice as Told, NoticeKind, Work};
 use serde::{Deserialize, Serialize};
 
@@ -47,7 +46,7 @@ use crate::error::Error;
 pub struct Notice {
     /// The job.
     pub job: String,
-    /// `failed`, `recovered`, `missed` or `silent`.
+    /// The name of a kind of [`NoticeKind::TOLD`].
     pub kind: String,
     /// The key of the run; of several that were missed the first. Empty for silence.
     pub run: String,
@@ -95,9 +94,9 @@ impl Notify {
         let mut targets = Vec::new();
         for (name, kinds) in &self.targets {
             let entry = catalogue.get(name).ok_or_else(|| Error::NoHandler(name.clone()))?;
-            if let Some(kind) = kinds.iter().find(|kind| !KINDS.contains(kind)) {
-                let reason =
-                    format!("it can be told of failed, recovered, missed and silent, not of {}", kind.name());
+            if let Some(kind) = kinds.iter().find(|kind| !NoticeKind::TOLD.contains(kind)) {
+                let told = NoticeKind::TOLD.map(NoticeKind::name).join(", ");
+                let reason = format!("it can be told of {told}; not of {}", kind.name());
                 return Err(Error::Definition { name: name.clone(), reason });
             }
             let body = HandlerBody { name: name.clone(), version: entry.version, payload: String::new() };

@@ -1,7 +1,7 @@
 //! The notifications of a job: the hook that a job file or a crontab defines.
 //!
 //! ```text
-//! notify = "mailto:ops@example.com"                     failed, recovered, missed, silent
+//! notify = "mailto:ops@example.com"                     failed, recovered, missed, unserved, silent
 //! notify = { on = ["failed"], to = ["https://example.com/hook", "/usr/local/bin/page \"$NOTIFY_JOB\""] }
 //! ping_url = "https://hc-ping.com/uuid"                 a request at each start, success and failure
 //! silent_after = "26h"                                  how long without success is silence
@@ -42,10 +42,6 @@ use crate::plain;
 
 /// The program that takes mails where nothing else is said: where all mailers of Unix have it.
 pub const SENDMAIL: &str = "/usr/sbin/sendmail";
-
-/// What may be told of.
-pub const KINDS: [NoticeKind; 4] =
-    [NoticeKind::Failed, NoticeKind::Recovered, NoticeKind::Missed, NoticeKind::Silent];
 
 /// The most targets of a job.
 pub const MAX_TARGETS: usize = 4;
@@ -174,7 +170,7 @@ pub struct JobHook {
 impl Default for JobHook {
     fn default() -> JobHook {
         JobHook {
-            on: KINDS.to_vec(),
+            on: NoticeKind::TOLD.to_vec(),
             targets: None,
             ping_url: None,
             silent_after: None,
@@ -331,6 +327,7 @@ impl Hook for JobHook {
             NoticeKind::Missed => {
                 format!("{job} has missed {} on {}", counted(notice.count, "occurrence"), host())
             }
+            NoticeKind::Unserved => format!("{job} waits: no server can run it, says {}", host()),
             NoticeKind::Silent => format!("{job} is silent on {}", host()),
             _ => format!("{job} has failed on {}", host()),
         };

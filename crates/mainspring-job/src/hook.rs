@@ -15,6 +15,7 @@
 //! | it failed, took too long, or was abandoned | of failures in a row the 1st, 2nd, 4th, 8th and so on |
 //! | it succeeded after failures | always |
 //! | occurrences were missed | once for each record of them |
+//! | a run has waited for [`UNSERVED_PATIENCE`](crate::UNSERVED_PATIENCE) for what no worker has | once for each such wait |
 //! | no run has succeeded for as long as [`Hook::silent_after`] says | once, until one succeeds |
 //!
 //! While a notification waits, no second one of its kind is submitted. A target gets at most
@@ -212,11 +213,22 @@ pub enum NoticeKind {
     Recovered,
     /// Occurrences were missed.
     Missed,
+    /// A run has waited too long for what no worker has.
+    Unserved,
     /// No run has succeeded for too long.
     Silent,
 }
 
 impl NoticeKind {
+    /// Those that people are told of. The others are for watchdogs, and for who wants each output.
+    pub const TOLD: [NoticeKind; 5] = [
+        NoticeKind::Failed,
+        NoticeKind::Recovered,
+        NoticeKind::Missed,
+        NoticeKind::Unserved,
+        NoticeKind::Silent,
+    ];
+
     /// The word in job files and documents.
     pub const fn name(self) -> &'static str {
         match self {
@@ -225,6 +237,7 @@ impl NoticeKind {
             NoticeKind::Failed => "failed",
             NoticeKind::Recovered => "recovered",
             NoticeKind::Missed => "missed",
+            NoticeKind::Unserved => "unserved",
             NoticeKind::Silent => "silent",
         }
     }

@@ -73,6 +73,7 @@ mod schedule_queue;
 mod silences;
 mod start;
 mod tick;
+mod unserved;
 mod wait;
 mod wall_queue;
 mod wall_ticks;
@@ -118,6 +119,7 @@ pub use limits::Limits;
 #[doc(inline)]
 pub use preview::{MAX_BACKFILL_RUNS, preview, rewind_preview};
 pub use quarantine::{MAX_CRASHES, MAX_ON_PROBATION, PROBATION};
+pub use unserved::UNSERVED_PATIENCE;
 
 /// Decides. The [module's page](self) says how.
 ///
@@ -264,6 +266,7 @@ impl Planner {
             Input::Command { ticket, command } => self.command(now, ticket, command),
         }
         self.fill(now);
+        self.tell_of_unserved(now);
         for live in self.runs.take_postponed() {
             self.schedule(now, live);
         }
@@ -310,7 +313,8 @@ impl Planner {
         let load = self.lookahead.next_scan(&self.limits);
         let probation = self.quarantine.next_end();
         let crowded = (self.jobs.has_crowded() && self.has_room()).then_some(Timestamp::MIN);
-        [self.schedule_queue.next_due(), once, load, probation, crowded].into_iter().flatten().min()
+        let unserved = self.runs.next_overdue();
+        [self.schedule_queue.next_due(), once, load, probation, crowded, unserved].into_iter().flatten().min()
     }
 
     /// Whether there is room for another open run.

@@ -17,7 +17,7 @@ use toml::de::DeValue;
 use super::body::absolute;
 use super::fields::{Faults, Fields, Text, text_of};
 use super::webhook;
-use crate::hook::{JobHook, KINDS, MAX_TARGETS, Target, addresses_of};
+use crate::hook::{JobHook, MAX_TARGETS, Target, addresses_of};
 use crate::problem::Fault;
 use crate::spelling::suggestion;
 use crate::url;
@@ -169,9 +169,9 @@ fn unknown(text: &Text<'_>, names: &[&str]) -> Fault {
 }
 
 fn kind(text: &Text<'_>, faults: &mut Faults<'_>) -> Option<NoticeKind> {
-    let found = KINDS.into_iter().find(|kind| kind.name() == text.value);
+    let found = NoticeKind::TOLD.into_iter().find(|kind| kind.name() == text.value);
     if found.is_none() {
-        faults.push(unknown(text, &KINDS.map(NoticeKind::name)));
+        faults.push(unknown(text, &NoticeKind::TOLD.map(NoticeKind::name)));
     }
     found
 }

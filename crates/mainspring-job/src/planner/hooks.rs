@@ -85,6 +85,18 @@ impl Planner {
         self.tell(now, now, &hooks, &notice);
     }
 
+    /// Runs have waited too long for what no worker has.
+    pub(super) fn tell_of_unserved(&mut self, now: Timestamp) {
+        for (key, needs) in self.runs.overdue(now) {
+            let Some(hooks) = self.hooks(&key.job) else { continue };
+            let mut notice = Notice::new(key.job.clone(), NoticeKind::Unserved, now);
+            notice.detail = format!("no server has {needs}");
+            notice.run = Some(key);
+            self.tell(now, now, &hooks, &notice);
+            self.ledger.end_unit();
+        }
+    }
+
     fn hooks(&self, name: &JobName) -> Option<Hooks> {
         self.jobs.definition(name)?.hooks.clone()
     }

@@ -83,6 +83,16 @@ impl OpenRuns {
         self.slots.unserved().map(|(key, needs)| (&self.runs[key], needs))
     }
 
+    /// See [`RunSlots::overdue`].
+    pub(super) fn overdue(&mut self, now: Timestamp) -> Vec<(RunKey, Needs)> {
+        self.slots.overdue(now)
+    }
+
+    /// See [`RunSlots::next_overdue`].
+    pub(super) fn next_overdue(&self) -> Option<Timestamp> {
+        self.slots.next_overdue()
+    }
+
     /// The workers that are there.
     pub(super) fn workers(&self) -> &Workers {
         self.slots.workers()

@@ -20,6 +20,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::live::Live;
+use super::unserved::UnservedLines;
 use super::workers::{Placement, Workers};
 use crate::input::Prune;
 use crate::name::JobName;
@@ -32,7 +33,7 @@ use crate::worker::{Needs, Worker, WorkerId};
 type Rank = (Reverse<i8>, Timestamp, RunKey);
 
 /// A group, if any, what the runs need of their worker, and where they may start.
-type LineKey = (Option<JobName>, Needs, Placement);
+pub(super) type LineKey = (Option<JobName>, Needs, Placement);
 
 /// Nothing of a group is running.
 static NONE: BTreeSet<RunKey> = BTreeSet::new();
@@ -57,6 +58,7 @@ pub(super) struct RunSlots {
     running: BTreeMap<JobName, BTreeSet<RunKey>>,
     /// Lines with a run in them.
     lines: BTreeMap<LineKey, BTreeSet<Rank>>,
+    unserved: UnservedLines<LineKey>,
     /// By each source that defines the group. The smallest holds.
     limits: BTreeMap<JobName, BTreeMap<String, u32>>,
 }
@@ -82,6 +84,26 @@ impl RunSlots {
             let lacking = self.workers.lacking(needs);
             line.iter().map(move |(_, _, key)| (key, lacking.clone()))
         })
+    }
+
+    /// Of each job the first run that has waited too long for what no worker has, with that. Each line is
+    /// told once.
+    pub(super) fn overdue(&mut self, now: Timestamp) -> Vec<(RunKey, Needs)> {
+        let workers = &self.workers;
+        let unserved = self.lines.keys().filter(|(_, needs, _)| !workers.has_serving(needs));
+        let overdue = self.unserved.tell(now, unserved);
+        let mut first = BTreeMap::new();
+        for line in &overdue {
+            for (_, _, key) in &self.lines[line] {
+                first.entry(&key.job).or_insert_with(|| (key.clone(), workers.lacking(&line.1)));
+            }
+        }
+        first.into_values().collect()
+    }
+
+    /// When the next run has waited too long for what no worker has.
+    pub(super) fn next_overdue(&self) -> Option<Timestamp> {
+        self.unserved.next()
     }
 
     pub(super) fn running_count(&self) -> usize {

@@ -72,6 +72,31 @@ fn what_happens_is_told_in_the_batch_that_records_it() {
 }
 
 #[test]
+fn a_run_that_waits_five_minutes_for_what_no_worker_has_is_told_once() {
+    let mut shell = Shell::new("2026-01-01T00:59:30Z", vec![hooked("j", "0 * * * *", "on=gpu")]);
+    shell.operations.clear();
+    shell.live("2026-01-01T01:04:59Z");
+    assert_eq!(told(&mut shell), [] as [&str; 0]);
+    shell.live("2026-01-01T01:05:00Z");
+    assert_eq!(told(&mut shell), ["unserved j 1"]);
+    shell.live("2026-01-01T01:20:00Z");
+    assert_eq!(told(&mut shell), [] as [&str; 0]);
+    let worker = Worker::new(WorkerId(9), "w", 9).with_label("process".parse().unwrap(), 0);
+    let worker = worker.with_label("gpu".parse().unwrap(), 0);
+    shell.tell(Input::Worker(WorkerEvent::Present(worker)));
+    let key = shell.started.last().unwrap().key.clone();
+    shell.tell(Input::Ended { key, attempt: 1, outcome: Outcome::Succeeded });
+    shell.tell(Input::Worker(WorkerEvent::Gone { id: WorkerId(9), how: Takeover::Clean, silent: None }));
+    assert_eq!(told(&mut shell), ["started j 1", "ended j 1"]);
+    // It is gone, and another wait begins.
+    shell.command(Command::Trigger(RunRequest::new(name("j"))));
+    shell.live("2026-01-01T01:24:59Z");
+    assert_eq!(told(&mut shell), [] as [&str; 0]);
+    shell.live("2026-01-01T01:25:00Z");
+    assert_eq!(told(&mut shell), ["unserved j 1"]);
+}
+
+#[test]
 fn a_start_is_told_once_for_all_attempts_of_a_run() {
     let job = hooked("j", "0 1 * * *", "retry=1,backoff=1s");
     let mut shell = Shell::new("2026-01-01T00:59:30Z", vec![job]);

@@ -47,6 +47,10 @@ const ROWS: &[(&str, &[&str])] = &[
     ("| `recovered` | when a run has succeeded after failures |", &["notifications::check"]),
     ("| `missed` | for each record of missed occurrences, with their count |", &["notifications::check"]),
     (
+        "| `unserved` | when a run has waited five minutes for a server that can run it |",
+        &["rules/hooks::a_run_that_waits_five_minutes_for_what_no_worker_has_is_told_once"],
+    ),
+    (
         "| `silent` | once, until a run succeeds again |",
         &[
             "notifications::check",
