@@ -135,7 +135,7 @@ const SIDE: [Step; 8] = [
     Step { name: "instruction counts", arguments: &["xtask", "instructions"], environment: &[] },
     Step { name: "the queues under AddressSanitizer", arguments: &["xtask", "address"], environment: &[] },
     Step { name: "fuzz targets, from a fixed seed", arguments: &["xtask", "fuzz"], environment: &[] },
-    Step { name: "tests of the libraries, as packages", arguments: &["xtask", "package"], environment: &[] },
+    Step { name: "the packages, published dry", arguments: &["xtask", "publish"], environment: &[] },
 ];
 
 /// With the machine to itself: it measures how fast the page is.
@@ -409,7 +409,7 @@ fn minutes(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::package::LIBRARIES;
+    use crate::publish::LIBRARIES;
 
     #[test]
     fn what_the_tests_leave_out_is_what_is_tested_as_packages() {
@@ -420,7 +420,7 @@ mod tests {
             .filter_map(|argument| argument.strip_prefix("--exclude="))
             .collect();
         assert_eq!(excluded, LIBRARIES);
-        assert!(SIDE.iter().any(|step| step.arguments == ["xtask", "package"]));
+        assert!(SIDE.iter().any(|step| step.arguments == ["xtask", "publish"]));
     }
 
     const GOOD: Step = Step { name: "good, as it is", arguments: &["--version"], environment: &[] };

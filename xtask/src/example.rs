@@ -21,8 +21,8 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use crate::built::Build;
-use crate::package::LIBRARIES;
 use crate::program::{conclude, succeed};
+use crate::publish::LIBRARIES;
 
 /// Kills the real server, and then a program with jobs of its own, as often.
 pub fn crash(root: &Path, arguments: &[&str]) -> ExitCode {

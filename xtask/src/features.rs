@@ -12,8 +12,8 @@
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use crate::package::LIBRARIES;
 use crate::program::{conclude, succeed};
+use crate::publish::LIBRARIES;
 use crate::{skips, wheels};
 
 /// Checks each feature of each library of the workspace in `root`.

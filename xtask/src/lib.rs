@@ -1,8 +1,8 @@
 //! The project's own chores: [`api`] writes down what the libraries show, [`ci`] runs the gate, [`fast`] a
 //! part of it and [`features`] another, [`instructions`] counts instructions, [`map`] prints the map of the
 //! code, [`reference`](mod@reference) makes the reference pages, [`built`] builds the real program,
-//! [`example`] tests it, [`fuzz`] runs what needs a sanitizer, [`program`] starts other programs, [`package`]
-//! tests what a registry would get, [`simulate`] looks for histories of jobs that go wrong, [`dependencies`]
+//! [`example`] tests it, [`fuzz`] runs what needs a sanitizer, [`program`] starts other programs, [`publish`]
+//! tries what a registry gets, [`simulate`] looks for histories of jobs that go wrong, [`dependencies`]
 //! asks what is known against other people's crates, [`tools`] and [`wheels`] install what the tests need,
 //! [`skips`] says what is left out, [`trials`] tries what SECURITY.md promises, and [`tidy`] checks what a
 //! machine can check of STYLE.md.
@@ -17,7 +17,7 @@
 //! cargo xtask dependencies               licences, sources, advisories
 //! cargo xtask trials                     what another user would try against a server of root's
 //! cargo xtask instructions [--accept]    instructions of the default queue against those that are stored
-//! cargo xtask package                    each library's archive, unpacked and tested
+//! cargo xtask publish [--really]         each crate's archive, unpacked and tried; then the registry gets them
 //! cargo xtask simulate --histories N     more of them than the tests run
 //! cargo xtask simulate --owners N        the same of several servers of which one has the jobs; --pools: all
 //! cargo xtask crash --rounds N [--seed S]    kills the real server, then a program with jobs, and checks
@@ -56,9 +56,9 @@ pub mod instructions;
 
 pub mod map;
 
-pub mod package;
-
 pub mod program;
+
+pub mod publish;
 
 pub mod reference;
 

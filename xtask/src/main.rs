@@ -4,11 +4,12 @@ use std::process::ExitCode;
 
 use xtask::built::{Build, TESTED};
 use xtask::{
-    bare, beside, ci, dependencies, example, fast, features, fuzz, instructions, map, package, reference,
+    bare, beside, ci, dependencies, example, fast, features, fuzz, instructions, map, publish, reference,
     simulate, tidy, tools, trials, web,
 };
 
-const USAGE: &str = "usage: cargo xtask ci | fast [COMMIT] | tidy | map [WORD] | reference | package | instructions [--accept]
+const USAGE: &str = "usage: cargo xtask ci | fast [COMMIT] | tidy | map [WORD] | reference | instructions [--accept]
+       cargo xtask publish [--really]
        cargo xtask simulate --histories N [--from SEED] | simulate --owners N .. | simulate --pools N ..
        cargo xtask tools | dependencies | features | trials | address | bare | beside | fuzz [--seconds N]
        cargo xtask crash --rounds N [--seed S] | chaos --rounds N [--seed S] | bench-serve | compare-queues [--rounds N]
@@ -20,7 +21,7 @@ const USAGE: &str = "usage: cargo xtask ci | fast [COMMIT] | tidy | map [WORD] |
   tidy          only what a machine can check of STYLE.md and ARCHITECTURE.md
   map           every file with the first line of its header, or those whose path has WORD in it
   reference     writes the pages of docs/reference anew from the code
-  package       packs each library, unpacks it away from the workspace and tests it there
+  publish       packs each crate, unpacks it away from the workspace and tries it there; --really then publishes all
   tools         installs what the tests need, where it may
   dependencies  their licences and sources, and whether anything is known against them, with cargo-deny
   features      none, each and all of the libraries' features, without a warning, with cargo-hack
@@ -56,7 +57,8 @@ fn main() -> ExitCode {
         ["map"] => map::run(&root, ""),
         ["map", word] => map::run(&root, word),
         ["reference"] => reference::run(&root),
-        ["package"] => package::run(&root),
+        ["publish"] => publish::run(&root, publish::Mode::Dry),
+        ["publish", "--really"] => publish::run(&root, publish::Mode::Real),
         ["simulate", option, count] if simulate::knows(option) => simulate::run(&root, option, count, "0"),
         ["simulate", option, count, "--from", from] if simulate::knows(option) => {
             simulate::run(&root, option, count, from)

@@ -126,3 +126,7 @@ pub use mainspring_job::{
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/embed.md")]
 struct Guide;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
