@@ -111,9 +111,9 @@ impl DriverThreads {
             own.phase = Phase::Leaving;
             self.shared.changed.notify_all();
         }
-        let process = process::id();
+        // Only where there are members: WebAssembly has no threads and no process, and to ask panics there.
         let is_waited_for = |member: &Member| match member.phase {
-            _ if member.process != process => false,
+            _ if member.process != process::id() => false,
             Phase::AtWork => true,
             Phase::Leaving => !is_own,
             Phase::Ended => false,
@@ -128,7 +128,7 @@ impl DriverThreads {
         drop(state);
         for member in members {
             let Some(thread) = member.thread else { continue };
-            if member.process != process {
+            if member.process != process::id() {
                 // It names memory of the system's that may serve another thread by now.
                 mem::forget(thread);
                 continue;
