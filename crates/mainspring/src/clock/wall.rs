@@ -152,8 +152,9 @@ mod linux {
     impl WallClock for BootTime {
         fn now(&self) -> Timestamp {
             let time = clock_gettime(Clock::CLOCK_BOOTTIME).expect("Linux has this clock since 2.6.39");
-            let nanoseconds = i32::try_from(time.tv_nsec()).expect("a part of a second is below 10^9");
-            Timestamp::new(time.tv_sec(), nanoseconds).expect("no machine runs for ten thousand years")
+            // By a type that has 64 bits for seconds on every machine.
+            let uptime = std::time::Duration::from(time);
+            Timestamp::UNIX_EPOCH.checked_add(uptime).expect("no machine runs for ten thousand years")
         }
     }
 
