@@ -1,31 +1,35 @@
-//! The timer queues, checked for machines without an operating system.
+//! The timer library on other machines than this one: the queues without an operating system, and all of it
+//! on other ones.
 //!
 //! | what is compiled | for | must |
 //! |---|---|---|
 //! | the example `no_std`, with an allocator and a panic handler | this machine | build |
 //! | the same under `--cfg miri`, which selects the tables without a kernel | this machine | build |
 //! | the same with the feature `contract`, which links std | this machine | fail |
-//! | the library | each bare target that is installed | pass `cargo check` |
+//! | the queues | bare machines of 64 and of 32 bits | pass `cargo check` |
+//! | the timers, with calendar and channels | Linux of 32 bits, a browser, WASI | pass `cargo check` |
 //!
 //! A library with a panic handler does not compile if anything below it links std, which brings one too. So
 //! the first three rows need no target but the compiler's own; the third shows that the first two can fail.
 //!
-//! Cost: seconds, in the folder `target/bare`.
+//! Cost: a minute of a processor, in the folder `target/bare`. Nothing runs on those machines.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use crate::program::{conclude, succeed};
-use crate::skips;
+use crate::{skips, targets};
 
-/// Machines without an operating system: of 64 bits, and of 32.
-const TARGETS: [&str; 5] = [
-    "x86_64-unknown-none",
-    "aarch64-unknown-none",
-    "riscv32imac-unknown-none-elf",
-    "thumbv7em-none-eabihf",
-    "thumbv7m-none-eabi",
+/// What is checked, with its features, and for which targets.
+const CHECKS: [(&str, &str, &[&str]); 2] = [
+    ("mainspring-queue", "", &["x86_64-unknown-none", "thumbv7em-none-eabihf"]),
+    // What is for Linux of 64 bits, and for ARM, a program of `beside` is checked for.
+    (
+        "mainspring",
+        "calendar,channel,serde",
+        &["i686-unknown-linux-gnu", "wasm32-unknown-unknown", "wasm32-wasip1"],
+    ),
 ];
 
 /// Where the probe is written and built.
@@ -85,7 +89,7 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
 /// What the compiler says of two panic handlers.
 const DOUBLED: &str = "duplicate lang item `panic_impl`";
 
-/// Checks the crate on this machine's own target, and for each bare one that is installed.
+/// Checks the crates on this machine's own target, and for each of the others.
 pub fn run(root: &Path) -> ExitCode {
     conclude(check(root))
 }
@@ -126,26 +130,15 @@ fn probe(folder: &Path, flags: &str) -> Command {
 }
 
 fn check_targets(root: &Path) -> Result<(), String> {
-    let installed = libraries()?;
-    let mut count = 0;
-    for target in TARGETS.into_iter().filter(|target| installed.join(target).join("lib").is_dir()) {
+    for (library, features, names) in CHECKS {
+        if let Err(problem) = targets::install(names) {
+            return skips::skip(targets::OMISSION, &problem);
+        }
         let mut cargo = Command::new("cargo");
-        cargo.args(["check", "-p", "mainspring-queue", "--lib", "--target", target]).current_dir(root);
-        succeed(&mut cargo)?;
-        count += 1;
-    }
-    if count == 0 {
-        return skips::skip(
-            "bare targets",
-            "none is installed; rustup target add x86_64-unknown-none installs one",
-        );
+        cargo.args(["check", "--quiet", "-p", library, "--lib", "--features", features]);
+        cargo.args(names.iter().flat_map(|name| ["--target", name])).current_dir(root);
+        succeed(cargo.env("CARGO_TARGET_DIR", root.join(FOLDER).join("target")))?;
+        println!("{library} compiles for {}", names.join(", "));
     }
     Ok(())
-}
-
-/// Where the libraries of all targets lie.
-fn libraries() -> Result<PathBuf, String> {
-    let output = Command::new("rustc").args(["--print", "sysroot"]).output();
-    let output = output.map_err(|error| format!("rustc could not be started: {error}"))?;
-    Ok(Path::new(String::from_utf8_lossy(&output.stdout).trim()).join("lib/rustlib"))
 }

@@ -2,21 +2,29 @@
 //!
 //! ```text
 //!   a row with crates   ->  target/beside/NAME  ->  cargo generate-lockfile  ->  cargo check, where it says so
-//!   a row of a folder   ->  examples/programs/NAME  ->  cargo build, of all  ->  it runs, where it says so
+//!   a row of a folder   ->  examples/programs/NAME  ->  cargo build, of all  ->  it runs, and looks at what it did
 //! ```
 //!
 //! Only one crate of a program may link SQLite. So `mainspring-store` takes a range of rusqlite, and cargo
 //! picks from it what links the same SQLite as the program's other crates. A row shows that there is such a
 //! pick. The programs of the folder share one choice, at the lower end of our range.
 //!
+//! Those for PostgreSQL run on one of their own. One is a page in WebAssembly, which node runs. One is for a
+//! Raspberry Pi: it runs here, and is checked for its processors.
+//!
 //! Cost: seconds for each row, which asks the registry; a minute of a processor for the program that is
-//! checked, and five for those of the folder. Each of these runs for three seconds at most.
+//! checked, and six for those of the folder. Each of these runs for three seconds at most.
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use crate::program::{conclude, succeed};
+use crate::program::{conclude, is_there, succeed};
+use crate::{skips, targets};
+
+#[path = "../../crates/mainspring-postgres/tests/database.rs"]
+#[allow(dead_code, clippy::unwrap_used, reason = "the tests of the store use the rest; it is a test's")]
+mod database;
 
 /// What is done with a program.
 #[derive(Clone, Copy)]
@@ -25,16 +33,21 @@ enum Trial {
     Resolves(&'static str, &'static str),
     /// The same, and it is checked.
     Checks(&'static str, &'static str),
-    /// It is one of the folder, and is built.
-    Builds,
-    /// The same, and it runs: the arguments of each time, behind the name of an empty folder of its own.
+    /// It is one of the folder, and runs: the arguments of each time, behind the name of an empty folder of
+    /// its own.
     Runs(&'static [&'static [&'static str]]),
+    /// The same, and it is checked for these targets.
+    RunsAlsoOn(&'static [&'static str], &'static [&'static [&'static str]]),
+    /// The same with an empty database, whose URL is in the environment.
+    RunsOnPostgres,
+    /// The same in WebAssembly, by a script of its own for node.
+    RunsInNode,
 }
 
-use Trial::{Builds, Checks, Resolves, Runs};
+use Trial::{Checks, Resolves, Runs, RunsAlsoOn, RunsInNode, RunsOnPostgres};
 
 /// What programs are that touch SQLite, PostgreSQL or time.
-const PROGRAMS: [(&str, Trial); 20] = [
+const PROGRAMS: [(&str, Trial); 27] = [
     // A version that is not named is the newest.
     ("rusqlite-0-32", Resolves("", r#"rusqlite = { version = "0.32", features = ["bundled"] }"#)),
     ("rusqlite-0-37", Checks("", r#"rusqlite = { version = "0.37", features = ["bundled"] }"#)),
@@ -65,14 +78,26 @@ const PROGRAMS: [(&str, Trial); 20] = [
     ("r2d2-sqlite", Resolves("", r#"r2d2_sqlite = "*""#)),
     ("deadpool-sqlite", Resolves("", r#"deadpool-sqlite = "*""#)),
     ("deadpool-postgres", Resolves("postgres", r#"deadpool-postgres = "*""#)),
-    // What a database of a server is needed for is not run.
-    ("axum-sqlx", Builds),
     ("actix-diesel", Runs(&[&[]])),
+    ("axum-sqlx", RunsOnPostgres),
+    ("axum-timeouts", Runs(&[&[]])),
+    ("browser-page", RunsInNode),
+    ("channel-batches", Runs(&[&[]])),
     ("command-line-rusqlite", Runs(&[&["add", "tea"], &["add", "milk"], &["run"]])),
     ("game-loop", Runs(&[&[]])),
+    (
+        "raspberry-pi",
+        RunsAlsoOn(&["aarch64-unknown-linux-gnu", "armv7-unknown-linux-gnueabihf"], &[&["rehearse"]]),
+    ),
     ("sea-orm-outbox", Runs(&[&[]])),
+    ("smol-monitor", Runs(&[&[]])),
+    ("sqlx-sqlite-newsletter", Runs(&[&[]])),
+    ("tokio-postgres-orders", RunsOnPostgres),
     ("tokio-server", Runs(&[&[]])),
 ];
+
+/// The target of a page in a browser.
+const BROWSER: &str = "wasm32-unknown-unknown";
 
 /// How many seconds a program may run: what only a hang reaches.
 const SECONDS_MAX: &str = "120";
@@ -98,10 +123,55 @@ fn check(root: &Path) -> Result<(), String> {
     resolve(&programs, "the programs of the folder")?;
     succeed(compile(&programs, "build", &folder).arg("--workspace"))?;
     let data = std::env::temp_dir().join(format!("mainspring-programs-{}", std::process::id()));
-    let ran = run_all(&folder.join("target/debug"), &data);
+    let ran = PROGRAMS.iter().try_for_each(|(name, trial)| {
+        run_one(root, name, *trial, &data.join(name)).map_err(|problem| format!("{name}: {problem}"))
+    });
     let _ = fs::remove_dir_all(data);
-    println!("{} programs resolve beside mainspring-embed; {} of them run", PROGRAMS.len(), ran?);
+    ran?;
+    println!("{} programs resolve beside mainspring-embed, and those of the folder run", PROGRAMS.len());
     Ok(())
+}
+
+/// Runs a program of the folder, where its row says how.
+fn run_one(root: &Path, name: &str, trial: Trial, data: &Path) -> Result<(), String> {
+    let (programs, folder) = (root.join("examples/programs"), root.join("target/beside"));
+    let program = || {
+        let mut run = Command::new("timeout");
+        run.arg(SECONDS_MAX).arg(folder.join("target/debug").join(name)).arg(data);
+        run
+    };
+    match trial {
+        Resolves(..) | Checks(..) => Ok(()),
+        Runs(times) => times.iter().try_for_each(|arguments| succeed(program().args(*arguments))),
+        RunsAlsoOn(names, times) => {
+            run_one(root, name, Runs(times), data)?;
+            if let Err(problem) = targets::install(names) {
+                return skips::skip(targets::OMISSION, &problem);
+            }
+            let mut check = compile(&programs, "check", &folder);
+            succeed(check.args(["-p", name]).args(names.iter().flat_map(|name| ["--target", name])))
+        }
+        RunsOnPostgres => {
+            let Some(database) = database::Database::start() else {
+                return skips::skip(name, "PostgreSQL is not installed");
+            };
+            let url = format!("postgres:///mainspring?{}", database.url().replace(' ', "&"));
+            succeed(program().env("DATABASE_URL", url))
+        }
+        RunsInNode => {
+            if !is_there("node") {
+                return skips::skip(name, "node is not installed");
+            }
+            if let Err(problem) = targets::install(&[BROWSER]) {
+                return skips::skip(targets::OMISSION, &problem);
+            }
+            succeed(compile(&programs, "build", &folder).args(["-p", name, "--target", BROWSER]))?;
+            let page = format!("target/{BROWSER}/debug/{}.wasm", name.replace('-', "_"));
+            let mut node = Command::new("timeout");
+            node.args([SECONDS_MAX, "node"]).arg(programs.join(name).join("run.mjs"));
+            succeed(node.arg(folder.join(page)))
+        }
+    }
 }
 
 /// Finds versions anew: an old choice would hide that there is no other.
@@ -118,20 +188,6 @@ fn compile(place: &Path, command: &str, folder: &Path) -> Command {
     // Our crates are paths here, so that what this choice of features leaves unused is told.
     cargo.env("CARGO_TARGET_DIR", folder.join("target")).env("RUSTFLAGS", "-D warnings");
     cargo
-}
-
-/// Runs the programs of the folder that need no server, and says how many there are.
-fn run_all(built: &Path, data: &Path) -> Result<usize, String> {
-    let mut count = 0;
-    for (name, trial) in PROGRAMS {
-        let Runs(times) = trial else { continue };
-        for arguments in times {
-            let mut run = Command::new("timeout");
-            succeed(run.arg(SECONDS_MAX).arg(built.join(name)).arg(data.join(name)).args(*arguments))?;
-        }
-        count += 1;
-    }
-    Ok(count)
 }
 
 fn cargo(place: &Path, command: &str) -> Command {

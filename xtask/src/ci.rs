@@ -125,7 +125,7 @@ const MAIN: [Step; 4] = [
 const SIDE: [Step; 8] = [
     Step { name: "each feature alone", arguments: &["xtask", "features"], environment: &[] },
     Step { name: "beside other crates", arguments: &["xtask", "beside"], environment: &[] },
-    Step { name: "no operating system", arguments: &["xtask", "bare"], environment: &[] },
+    Step { name: "other machines", arguments: &["xtask", "bare"], environment: &[] },
     Step {
         name: "models of the threads",
         arguments: &["test", "-p", "mainspring", "--features", "channel", "--test", "loom"],

@@ -3,9 +3,9 @@
 //! code, [`reference`](mod@reference) makes the reference pages, [`built`] builds the real program,
 //! [`example`] tests it, [`fuzz`] runs what needs a sanitizer, [`program`] starts other programs, [`publish`]
 //! tries what a registry gets, [`simulate`] looks for histories of jobs that go wrong, [`dependencies`]
-//! asks what is known against other people's crates, [`tools`] and [`wheels`] install what the tests need,
-//! [`skips`] says what is left out, [`trials`] tries what SECURITY.md promises, and [`tidy`] checks what a
-//! machine can check of STYLE.md.
+//! asks what is known against other people's crates, [`tools`], [`wheels`] and [`targets`] install what the
+//! tests need, [`skips`] says what is left out, [`trials`] tries what SECURITY.md promises, and [`tidy`]
+//! checks what a machine can check of STYLE.md.
 //!
 //! ```text
 //! cargo xtask ci      formatting, clippy, documentation, all tests
@@ -65,6 +65,8 @@ pub mod reference;
 pub mod simulate;
 
 pub mod skips;
+
+pub mod targets;
 
 pub mod tidy;
 

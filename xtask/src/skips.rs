@@ -13,6 +13,8 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 
+use crate::targets;
+
 /// Names the file in the environment. Scripts and tests write to it too: `WHAT: WHY`, a line each.
 pub const FILE: &str = "GATE_SKIPS";
 
@@ -23,10 +25,7 @@ const ALLOWED: &[(&str, &str)] = &[
     ("kernel keys", "some containers have none"),
     ("oom score", "a container may be forbidden to lower it"),
     ("precedence", "a container may be forbidden to schedule before others"),
-    (
-        "bare targets",
-        "rustup downloads their libraries; the same sources are held against std on the machine's own target",
-    ),
+    (targets::OMISSION, "rustup downloads their libraries, which not every machine of a gate reaches"),
 ];
 
 /// Says that `what` is left out, on the terminal and to the gate.

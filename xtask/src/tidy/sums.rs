@@ -74,7 +74,8 @@ const ROWS: [Row; 12] = [
     // transactions submit, in PostgreSQL and in SQLite.
     Row { crates: &["mainspring-embed"], lines: 4_300, goal: 2_600, bools: 1, assertions: 0 },
     Row { crates: &["mainspring-cli"], lines: 9_150, goal: 5_600, bools: 6, assertions: 4 },
-    Row { crates: &["mainspring-lab", "xtask"], lines: 11_435, goal: 7_000, bools: 5, assertions: 0 },
+    // Raised: other people's kinds of programs run on a database and in node, and crates are published dry.
+    Row { crates: &["mainspring-lab", "xtask"], lines: 11_520, goal: 7_000, bools: 5, assertions: 0 },
 ];
 
 /// Checks every row, and that each crate is in one.

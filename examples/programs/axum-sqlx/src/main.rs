@@ -1,9 +1,13 @@
 //! Sign-ups over HTTP with axum and sqlx: an account and its welcome mail are one transaction of PostgreSQL.
+//! It signs somebody up from itself, twice, waits for the mail, and ends.
 //!
 //! ```text
-//! DATABASE_URL=postgres://app@localhost/app cargo run, then: curl -d ada localhost:3000/accounts
+//! DATABASE_URL=postgres://app@localhost/app cargo run
 //! ```
 
+use std::io::{Read, Write};
+use std::net::SocketAddr;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use axum::extract::State;
@@ -25,7 +29,7 @@ struct App {
 async fn create(app: &App, name: String) -> Result<(), Error> {
     let mut transaction = app.pool.begin().await?;
     sqlx::query("INSERT INTO account (name) VALUES ($1)").bind(&name).execute(&mut *transaction).await?;
-    let welcome = app.jobs.once(WELCOME).key(&name).after(Duration::from_secs(60)).payload(&name);
+    let welcome = app.jobs.once(WELCOME).key(&name).after(Duration::from_millis(100)).payload(&name);
     welcome.submit_in(|sql, text| sqlx::query(sql).bind(text).execute(&mut *transaction))?.await?;
     transaction.commit().await?;
     Ok(())
@@ -36,9 +40,22 @@ async fn sign_up(State(app): State<App>, name: String) -> Result<StatusCode, (St
     created.map_err(|error| (StatusCode::CONFLICT, error.to_string())).map(|()| StatusCode::CREATED)
 }
 
-async fn welcome(run: Run, name: String) -> Result<(), Error> {
+async fn welcome(mails: Sender<String>, run: Run, name: String) -> Result<(), Error> {
     println!("welcome, {name}: the mail's message id is {}", run.key());
-    Ok(())
+    Ok(mails.send(name)?)
+}
+
+/// Signs `ada` up twice. Answers what the server said, and to whom mails went.
+fn try_out(address: SocketAddr, mails: &Receiver<String>) -> Result<(Vec<String>, String), Error> {
+    let mut statuses = Vec::new();
+    for _ in 0..2 {
+        let (mut stream, mut answer) = (std::net::TcpStream::connect(address)?, String::new());
+        let headers = "Host: app\r\nContent-Type: text/plain\r\nContent-Length: 3\r\nConnection: close";
+        write!(stream, "POST /accounts HTTP/1.1\r\n{headers}\r\n\r\nada")?;
+        stream.read_to_string(&mut answer)?;
+        statuses.push(answer.lines().next().unwrap_or_default().to_owned());
+    }
+    Ok((statuses, mails.recv_timeout(Duration::from_secs(60))?))
 }
 
 #[tokio::main]
@@ -48,11 +65,26 @@ async fn main() -> Result<(), Error> {
     sqlx::query("CREATE TABLE IF NOT EXISTS account (name text PRIMARY KEY)").execute(&pool).await?;
     let runtime = tokio::runtime::Handle::current();
     let jobs = Jobs::connect(&url)?.spawner(move |future| drop(runtime.spawn(future)));
-    let jobs = jobs.async_handler(WELCOME.with(|options| options.retry(5)), welcome);
+    let (sender, mails) = channel();
+    let rules = WELCOME.with(|options| options.retry(5));
+    let jobs = jobs.async_handler(rules, move |run, name| welcome(sender.clone(), run, name));
     let jobs = tokio::task::spawn_blocking(|| jobs.start()).await??;
-    let app = Router::new().route("/accounts", post(sign_up)).with_state(App { pool, jobs: jobs.clone() });
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:3000").await?;
-    axum::serve(listener, app).with_graceful_shutdown(async { drop(tokio::signal::ctrl_c().await) }).await?;
+    let state = App { pool: pool.clone(), jobs: jobs.clone() };
+    let app = Router::new().route("/accounts", post(sign_up)).with_state(state);
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+    let address = listener.local_addr()?;
+    let (sender, ended) = tokio::sync::oneshot::channel::<()>();
+    let client = tokio::task::spawn_blocking(move || {
+        let seen = try_out(address, &mails);
+        drop(sender);
+        seen.map(|(statuses, mail)| (statuses, mail, mails))
+    });
+    axum::serve(listener, app).with_graceful_shutdown(async { drop(ended.await) }).await?;
+    let (statuses, mail, mails) = client.await??;
     tokio::task::spawn_blocking(move || jobs.shutdown(Duration::from_secs(30))).await??;
+    assert_eq!(statuses, ["HTTP/1.1 201 Created", "HTTP/1.1 409 Conflict"]);
+    assert_eq!((mail.as_str(), mails.try_recv().ok()), ("ada", None));
+    let count: i64 = sqlx::query_scalar("SELECT count(*) FROM account").fetch_one(&pool).await?;
+    assert_eq!(count, 1);
     Ok(())
 }

@@ -1,0 +1,29 @@
+//! Other targets than this machine's: the libraries that rustup has for them.
+//!
+//! Cost: a look; two seconds for each target that rustup brings, once on a machine.
+//!
+//! It installs no other version of Rust, and no linker: what is checked needs none, and WebAssembly's comes
+//! with Rust.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::program::succeed;
+
+/// What is left out where a target cannot be had, as [`skips`](crate::skips) knows it.
+pub const OMISSION: &str = "other targets";
+
+/// Has the libraries of `targets` installed.
+///
+/// # Errors
+/// One is not there, and rustup is not or cannot bring it: the sentence says which.
+pub fn install(targets: &[&str]) -> Result<(), String> {
+    let output = Command::new("rustc").args(["--print", "sysroot"]).output();
+    let output = output.map_err(|error| format!("rustc could not be started: {error}"))?;
+    let installed = Path::new(String::from_utf8_lossy(&output.stdout).trim()).join("lib/rustlib");
+    for target in targets.iter().filter(|target| !installed.join(target).join("lib").is_dir()) {
+        succeed(Command::new("rustup").args(["--quiet", "target", "add", target]))
+            .map_err(|problem| format!("{target} is not installed: {problem}"))?;
+    }
+    Ok(())
+}
