@@ -86,8 +86,8 @@ impl Jobs {
     /// When another program or a server has it, it cannot be made, or another user decides what is in it.
     pub fn open(folder: impl AsRef<Path>) -> Result<Builder, Error> {
         let data = DataDirectory::find(Some(folder.as_ref()));
-        data.make().map_err(Error::Open)?;
-        let directory = take(&data).map_err(|error| Error::Open(ServerError::Directory(error)))?;
+        data.make().map_err(Error::open)?;
+        let directory = take(&data).map_err(|error| Error::open(ServerError::Directory(error)))?;
         Ok(Builder::new(JobStorage::In { data, directory: Arc::new(directory) }))
     }
 

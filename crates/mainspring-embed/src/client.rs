@@ -52,7 +52,7 @@ impl PendingCommand {
     /// Waits until what was begun is on disk.
     pub(crate) fn finish(self) -> Result<Reply, Error> {
         answered(match self {
-            PendingCommand::AtLoop(promise) => promise.wait()?,
+            PendingCommand::AtLoop(promise) => promise.wait().map_err(Error::call)?,
             PendingCommand::AtOwner(begun) => begun.finish()?,
             PendingCommand::Done(reply) => reply,
         })
@@ -61,7 +61,7 @@ impl PendingCommand {
     /// The same as a future.
     pub(crate) async fn finish_async(self) -> Result<Reply, Error> {
         answered(match self {
-            PendingCommand::AtLoop(promise) => promise.await?,
+            PendingCommand::AtLoop(promise) => promise.await.map_err(Error::call)?,
             PendingCommand::AtOwner(begun) => begun.finish_async().await?,
             PendingCommand::Done(reply) => reply,
         })

@@ -7,6 +7,7 @@
 use std::fmt;
 
 use mainspring_job::{Holder, JobError, Refusal, StoreError};
+use mainspring_server::error::Error as ServerError;
 use mainspring_server::server::program_calls::CallRefusal;
 
 /// Why jobs are not opened, or something is not submitted.
@@ -16,7 +17,7 @@ use mainspring_server::server::program_calls::CallRefusal;
 #[non_exhaustive]
 pub enum Error {
     /// The folder cannot be used: another program or server has it, or it is not ours.
-    Open(mainspring_server::error::Error),
+    Open(OpenError),
     /// A definition is wrong: the job or handler, and what is wrong with it.
     Definition {
         /// Its name, as it was given.
@@ -98,12 +99,32 @@ impl std::error::Error for Error {
     }
 }
 
-impl From<CallRefusal> for Error {
-    fn from(refused: CallRefusal) -> Error {
+impl Error {
+    pub(crate) fn open(error: ServerError) -> Error {
+        Error::Open(OpenError(error))
+    }
+
+    pub(crate) fn call(refused: CallRefusal) -> Error {
         match refused {
             CallRefusal::Stopping => Error::Stopped,
             CallRefusal::Now(why) => Error::Temporary(why),
         }
+    }
+}
+
+/// Why the folder, the database or what serves them cannot be used, as a sentence with its causes.
+#[derive(Debug)]
+pub struct OpenError(pub(crate) ServerError);
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for OpenError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source()
     }
 }
 
@@ -117,8 +138,8 @@ mod tests {
             Error::Definition { name: "nightly".to_owned(), reason: "no time is left".to_owned() };
         assert_eq!(format!("{definition:?}"), "`nightly`: no time is left");
         let source = std::io::Error::other("the disk said no");
-        let data = mainspring_server::error::Error::Data { path: "/srv/jobs".into(), source };
-        let text = format!("{:?}", Error::Open(data));
+        let data = ServerError::Data { path: "/srv/jobs".into(), source };
+        let text = format!("{:?}", Error::open(data));
         assert!(text.contains("/srv/jobs") && text.matches("the disk said no").count() == 1, "{text}");
     }
 }

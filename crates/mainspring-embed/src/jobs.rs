@@ -288,7 +288,7 @@ impl Loop {
                 let page_listener =
                     self.page_listener.lock().expect("nothing panics while it holds this lock").take();
                 page_listener.into_iter().for_each(PageListener::finish);
-                ended.map_err(Error::Open)
+                ended.map_err(Error::open)
             }
             _ => Ok(()),
         }

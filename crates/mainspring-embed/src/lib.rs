@@ -104,7 +104,7 @@ mod when;
 
 pub use builder::Builder;
 pub use client::Client;
-pub use error::Error;
+pub use error::{Error, OpenError};
 pub use future::{BoxFuture, Spawner};
 pub use handler::{Accepts, AnyPayload, DefinedBy, Handler, HandlerName, HandlerOptions};
 pub use handler_error::HandlerError;

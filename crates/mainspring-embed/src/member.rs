@@ -209,7 +209,10 @@ impl Member {
                 let is_repeatable = matches!(begun.command, Command::Submit(_));
                 if is_repeatable { Ok(None) } else { Err(Error::Temporary(UNCERTAIN.to_owned())) }
             }
-            answered => Ok(Some(if begun.is_own { answered? } else { begun.first_reply(answered?) })),
+            answered => {
+                let reply = answered.map_err(Error::call)?;
+                Ok(Some(if begun.is_own { reply } else { begun.first_reply(reply) }))
+            }
         }
     }
 
@@ -232,7 +235,9 @@ impl OwnerCommand {
         let OwnerCommand { member, command, promise } = self;
         match member.reply(&command, promise.wait())? {
             Some(reply) => Ok(reply),
-            None => Ok(command.first_reply(member.forward(command.command.clone()).wait()?)),
+            None => {
+                Ok(command.first_reply(member.forward(command.command.clone()).wait().map_err(Error::call)?))
+            }
         }
     }
 
@@ -241,7 +246,9 @@ impl OwnerCommand {
         let OwnerCommand { member, command, promise } = self;
         match member.reply(&command, promise.await)? {
             Some(reply) => Ok(reply),
-            None => Ok(command.first_reply(member.forward(command.command.clone()).await?)),
+            None => {
+                Ok(command.first_reply(member.forward(command.command.clone()).await.map_err(Error::call)?))
+            }
         }
     }
 }

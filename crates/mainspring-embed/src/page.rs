@@ -41,7 +41,7 @@ impl Page {
         let Some(address) = &self.address else { return Ok((Listener::default(), PageListener::default())) };
         let wrong = |reason: String| Error::Definition { name: address.clone(), reason };
         let addresses = vec![address.parse().map_err(wrong)?];
-        let failed = |source| Error::Open(ServerError::Setup { what: "the page", source });
+        let failed = |source| Error::open(ServerError::Setup { what: "the page", source });
         let bound = prepare(Settings { addresses, ..Settings::default() }, &ActivatedSockets::default());
         let (bound, listener) = bound.map_err(|error| wrong(error.to_string()))?;
         let serving = bound.serve(data.clone(), TimeZone::system()).map_err(failed)?;

@@ -67,7 +67,7 @@ impl Parts {
             let log = self.log_file().map_err(setup("the log"))?;
             let host = Host::Program { calls, jobs: self.definitions.clone(), log };
             let serving = serving(data.clone(), execution, host, listener)?;
-            Server::prepare(serving, stores, lease).map_err(Error::Open)
+            Server::prepare(serving, stores, lease).map_err(Error::open)
         };
         match prepare() {
             Ok(server) => Ok((server, page_listener)),
@@ -99,7 +99,7 @@ impl Parts {
 
 /// What the operating system refused.
 pub(crate) fn setup(what: &'static str) -> impl Fn(io::Error) -> Error {
-    move |source| Error::Open(ServerError::Setup { what, source })
+    move |source| Error::open(ServerError::Setup { what, source })
 }
 
 /// What the loop serves in a program: no files, and clients of the socket that look and operate.

@@ -30,7 +30,7 @@ use mainspring_server::takeover::{host_name, shared_owner, take};
 use mainspring_store::Directory;
 
 use crate::client::{Client, CommandTarget};
-use crate::error::Error;
+use crate::error::{Error, OpenError};
 use crate::forward::forward;
 use crate::inbox::work;
 use crate::member::Member;
@@ -151,8 +151,8 @@ fn make_folder(given: Option<PathBuf>, identity: &str) -> Result<Folder, Error> 
     let is_temporary = given.is_none();
     let folder = given.unwrap_or_else(|| std::env::temp_dir().join(format!("mainspring-{identity}")));
     let data = DataDirectory::find(Some(&folder));
-    data.make().map_err(Error::Open)?;
-    let directory = take(&data).map_err(|error| Error::Open(ServerError::Directory(error)))?;
+    data.make().map_err(Error::open)?;
+    let directory = take(&data).map_err(|error| Error::open(ServerError::Directory(error)))?;
     Ok(Folder { data, is_temporary, _directory: directory })
 }
 
@@ -172,7 +172,7 @@ impl Tenure {
             lasts: WORKER_LEASE,
         };
         let handlers = self.parts.handlers(self.client.clone())?;
-        RunningWorker::start(&self.location, config, handlers).map_err(Error::Open)
+        RunningWorker::start(&self.location, config, handlers).map_err(Error::open)
     }
 
     /// What runs here is told to stop, and has the time that the program gives it.
@@ -202,12 +202,12 @@ impl Tenure {
             }
             next = match self.try_to_own(&mut said) {
                 Ok(owned) => owned,
-                Err(Error::Open(error)) if passes(&error) => None,
+                Err(Error::Open(OpenError(error))) if passes(&error) => None,
                 Err(error) => {
                     self.note(&format!("{}: {error}", self.location));
                     self.member.stop(Duration::ZERO);
                     return Err(match error {
-                        Error::Open(error) => error,
+                        Error::Open(OpenError(error)) => error,
                         Error::Store(error) => ServerError::Store(error),
                         other => ServerError::Usage(other.to_string()),
                     });
@@ -272,7 +272,7 @@ impl Tenure {
         self.note(&format!("{}: this program plans now, epoch {}", self.location, lease.epoch));
         let (caller, calls) = calls().map_err(setup("a socket pair"))?;
         let fence = store.fence(lease).map_err(Error::Store)?;
-        let execution = PoolExecution::start(&self.location, fence).map_err(Error::Open)?;
+        let execution = PoolExecution::start(&self.location, fence).map_err(Error::open)?;
         let reader = Box::new(store.reader().map_err(Error::Store)?);
         let stores = Stores { store: Box::new(store), reader: Some(reader), outputs: None, asked };
         let data = &self.folder.data;

@@ -71,8 +71,8 @@ const ROWS: [Row; 12] = [
     Row { crates: &["mainspring-cluster"], lines: 680, goal: 1_800, bools: 0, assertions: 0 },
     Row { crates: &["mainspring-web"], lines: 7_790, goal: 4_900, bools: 2, assertions: 5 },
     // Raised: a program of a pool is a worker beside planning; it submits in bulk, and has runs wait. Its
-    // transactions submit, in PostgreSQL and in SQLite.
-    Row { crates: &["mainspring-embed"], lines: 4_300, goal: 2_600, bools: 1, assertions: 0 },
+    // transactions submit, in PostgreSQL and in SQLite. Its errors show no type of a crate that is internal.
+    Row { crates: &["mainspring-embed"], lines: 4_320, goal: 2_600, bools: 1, assertions: 0 },
     Row { crates: &["mainspring-cli"], lines: 9_150, goal: 5_600, bools: 6, assertions: 4 },
     // Raised: other people's kinds of programs run on a database and in node, and crates are published dry.
     Row { crates: &["mainspring-lab", "xtask"], lines: 11_520, goal: 7_000, bools: 5, assertions: 0 },
