@@ -206,3 +206,22 @@ fn write(place: &Path, name: &str, features: &str, others: &str) -> std::io::Res
     );
     fs::write(place.join("Cargo.toml"), text)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::workspace_root;
+
+    #[test]
+    fn each_program_of_the_folder_runs() {
+        let folder =
+            fs::read_dir(workspace_root().join("examples/programs")).expect("the folder is committed");
+        let names = folder.flatten().filter(|entry| entry.path().join("Cargo.toml").is_file());
+        let mut names: Vec<String> =
+            names.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        names.sort_unstable();
+        let is_run = |trial: &Trial| !matches!(trial, Resolves(..) | Checks(..));
+        let rows = PROGRAMS.iter().filter(|(_, trial)| is_run(trial)).map(|(name, _)| *name);
+        assert_eq!(rows.collect::<Vec<_>>(), names);
+    }
+}

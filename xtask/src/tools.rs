@@ -71,7 +71,7 @@ const TOOLS: &[Tool] = &[
         way: Way::Installed,
         packages: &["postgresql-15"],
         is_there: || Path::new("/usr/lib/postgresql/15/bin/initdb").exists(),
-        skipped: "the store that several servers share, in a real database",
+        skipped: "the store that several servers share, in a real database, and two programs that use one",
     },
     Tool {
         way: Way::Installed,
@@ -95,7 +95,7 @@ const TOOLS: &[Tool] = &[
         way: Way::Installed,
         packages: &["nodejs", "npm"],
         is_there: || is_there("node") && is_there("npm"),
-        skipped: "the tests of the page",
+        skipped: "the tests of the page, and a program in WebAssembly",
     },
     Tool {
         way: Way::Installed,
