@@ -12,9 +12,9 @@
 //! What is its own by the records is compared with what it knows at each renewal. So an assignment that it
 //! was not told of is found, and a report is made again that a database has lost which went back in time.
 //!
-//! Cost: two sessions of the database; two questions for each renewal, one for each assignment that is told
-//! of, and one for each batch of reports; behind a pooler one each second. What is its own is read whole with
-//! each renewal.
+//! Cost: two sessions of the database; two questions for each renewal, one each time that it is told of
+//! assignments, and one for each batch of reports; behind a pooler one each second. What is its own is read
+//! whole with each renewal.
 //!
 //! Does not run anything: the [`WorkerLoop`](mainspring_server::server::worker::WorkerLoop) does.
 
@@ -116,6 +116,8 @@ pub(super) struct Membership {
     unkept: Vec<KeptOutput>,
     /// The worker is another than the database was told.
     has_changed: bool,
+    /// There may be orders that were not read.
+    is_told: bool,
     /// When the worker was to leave.
     leaves: Option<Moment>,
     is_empty: bool,
@@ -141,6 +143,7 @@ impl Membership {
             waits_for_end: false,
             unkept: Vec::new(),
             has_changed: false,
+            is_told: true,
             leaves: None,
             is_empty: false,
         })
@@ -230,6 +233,7 @@ impl Membership {
             self.has_changed = false;
             self.link.lease.renewed_at(sent);
             self.life = Some(Life::new(joined.id, sent));
+            self.is_told = true;
             self.link.notify();
         }
         let Some(life) = &mut self.life else { return Ok(false) };
@@ -255,18 +259,24 @@ impl Membership {
             self.members.report(life.id, &life.unsent)?;
             life.unsent.clear();
         }
-        self.carry_out_orders()?;
+        // What is told while orders are read is read the next time.
+        self.is_told |= self.members.was_told() || life.compares;
+        while self.is_told {
+            self.is_told = self.carry_out_orders()?;
+        }
         self.leave()
     }
 
-    /// Hands what was assigned over to the loop, and has it end what the planner wants to end.
-    fn carry_out_orders(&mut self) -> Result<(), StoreError> {
-        let Some(life) = &mut self.life else { return Ok(()) };
+    /// Hands what was assigned over to the loop, and has it end what the planner wants to end. Returns
+    /// whether there may be more.
+    fn carry_out_orders(&mut self) -> Result<bool, StoreError> {
+        let Some(life) = &mut self.life else { return Ok(false) };
         let compares = std::mem::take(&mut life.compares);
         let after = if compares { 0 } else { life.last_assigned };
         let WorkerOrders { assignments: assigned, kills } = self.members.orders(life.id, after, MAX_PAGE)?;
-        let is_all = compares && assigned.len() < MAX_PAGE;
-        let mut own = HashSet::new();
+        let has_more = MAX_PAGE <= assigned.len();
+        let is_all = compares && !has_more;
+        let (mut own, mut has_news) = (HashSet::new(), false);
         for each in assigned {
             let attempted = (each.assignment.key.clone(), each.assignment.attempt);
             life.last_assigned = life.last_assigned.max(each.number);
@@ -284,7 +294,7 @@ impl Membership {
                     }
                     // The loop has ended only if this thread is to end.
                     let _ = self.link.news.send(MembershipNews::Start(Box::new(start)));
-                    self.link.notify();
+                    has_news = true;
                 }
                 Err(why) => {
                     let text = format!("this worker does not understand what the planner says of it: {why}");
@@ -296,8 +306,11 @@ impl Membership {
         if is_all {
             life.compare(&own);
         }
+        if has_news {
+            self.link.notify();
+        }
         self.pass_on(kills);
-        Ok(())
+        Ok(has_more)
     }
 
     fn pass_on(&mut self, kills: Vec<Kill>) {

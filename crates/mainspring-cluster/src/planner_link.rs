@@ -10,8 +10,9 @@
 //! What a worker has reported is a fact before it is gone: its reports are read after the list that lacks it.
 //! A worker that is silent is declared lost first, so that no report of it comes afterwards.
 //!
-//! Cost: a session of the database; one question each second, and two more when a worker has reported and for
-//! some seconds then. Behind a pooler it asks for reports each second.
+//! Cost: a session of the database; one question each second, and one more for some seconds after a worker
+//! has reported; when it is told of reports one for them, and one for the list unless that was read just now.
+//! Behind a pooler it asks for reports each second.
 //!
 //! Does not decide what follows: the planner does.
 
@@ -19,16 +20,21 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::time::Duration;
 
+use mainspring_exec::clock::Moment;
 use mainspring_exec::notifier::Notifier;
-use mainspring_job::{Input, StoreError, Takeover, Worker, WorkerEvent, WorkerId};
+use mainspring_job::{Input, MAX_PAGE, StoreError, Takeover, Worker, WorkerEvent, WorkerId};
 use mainspring_postgres::{Fence, Kill, LostWorker, Members, PresentMember};
 
 /// How often it is looked, whatever is told.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How many looks after the last report that was read find reports which may be dropped: what follows from
-/// them is committed by then. What is left is dropped after the next.
-const DROP_LOOKS: u32 = 10;
+/// How often the list is read at most, however often it is told of reports.
+const LIST_INTERVAL: Duration = Duration::from_millis(50);
+
+/// How often reports are dropped after the last that was read: what follows from them is committed by then.
+/// What is left is dropped after the next. Each time costs a look at all that are there.
+const DROP_COUNT: u32 = 10;
+const DROP_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How many looks pass before it is asked for reports of which nothing was told: a notification is lost where
 /// a worker loses its session between a report and that.
@@ -43,17 +49,22 @@ pub(super) struct PlannerLink {
     fence: Fence,
     /// Those that the planner knows, and whether it knows that they leave.
     known: BTreeMap<WorkerId, (Worker, bool)>,
-    /// The last report of each that was read.
+    /// The last report of each that was read; 0 of one of which none was.
     read_up_to: BTreeMap<WorkerId, u64>,
     facts: Sender<Input>,
     notifier: Notifier,
     kills: Receiver<(WorkerId, Kill)>,
     /// Those that were not passed on yet.
     unsent: Vec<(WorkerId, Kill)>,
+    /// It is to be asked whose reports are there: at the beginning, and after an error.
+    looks_for_reporters: bool,
     /// After how many looks it is asked for reports.
     looks_to_reports: u32,
-    /// How many looks drop reports.
-    looks_that_drop: u32,
+    /// When the list was read.
+    listed: Option<Moment>,
+    /// How often reports are still to be dropped, and when they were.
+    drops_left: u32,
+    dropped: Moment,
 }
 
 impl PlannerLink {
@@ -65,7 +76,7 @@ impl PlannerLink {
         kills: Receiver<(WorkerId, Kill)>,
     ) -> PlannerLink {
         let (known, read_up_to, unsent) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
-        let (looks_to_reports, looks_that_drop) = (0, DROP_LOOKS);
+        let (looks_to_reports, drops_left) = (0, DROP_COUNT);
         PlannerLink {
             members,
             fence,
@@ -75,8 +86,11 @@ impl PlannerLink {
             notifier,
             kills,
             unsent,
+            looks_for_reporters: true,
             looks_to_reports,
-            looks_that_drop,
+            listed: None,
+            drops_left,
+            dropped: Moment::now(),
         }
     }
 
@@ -101,12 +115,12 @@ impl PlannerLink {
                 }
             }
             let longest = match self.turn() {
-                Ok(()) => LOOK_INTERVAL,
+                Ok(longest) => longest,
                 // Another plans: the loop learns it from its next commit.
                 Err(StoreError::Fenced) => return,
                 Err(_) => {
                     // With its session a notification may be lost.
-                    self.looks_to_reports = 0;
+                    (self.looks_for_reporters, self.looks_to_reports) = (true, 0);
                     TRY_WAIT
                 }
             };
@@ -121,11 +135,21 @@ impl PlannerLink {
         let _ = self.facts.send(fact);
     }
 
-    fn turn(&mut self) -> Result<(), StoreError> {
+    /// Does what is due. Returns how long nothing is, unless it is told.
+    fn turn(&mut self) -> Result<Duration, StoreError> {
         while let Some((worker, kill)) = self.unsent.last() {
             self.members.kill(&self.fence, *worker, kill)?;
             self.unsent.pop();
         }
+        let now = Moment::now();
+        let rest =
+            self.listed.map_or(Duration::ZERO, |listed| LIST_INTERVAL.saturating_sub(now.since(listed)));
+        if self.looks_to_reports == 0 && !rest.is_zero() {
+            self.tell_reports()?;
+            self.notifier.notify();
+            return Ok(rest);
+        }
+        self.listed = Some(now);
         let present = self.members.list()?;
         present.iter().for_each(|member| self.welcome(member));
         let is_present = |id: &WorkerId| present.iter().any(|member| member.worker.id == *id);
@@ -142,24 +166,24 @@ impl PlannerLink {
         // What one that is gone has reported is a fact before.
         if self.looks_to_reports == 0 || !gone.is_empty() {
             self.tell_reports()?;
-            self.looks_to_reports = UNTOLD_LOOKS;
         }
-        self.looks_to_reports -= 1;
+        self.looks_to_reports = self.looks_to_reports.saturating_sub(1);
         for (id, how, silent) in gone {
             self.known.remove(&id);
             self.tell(Input::Worker(WorkerEvent::Gone { id, how, silent }));
         }
-        if 0 < self.looks_that_drop {
-            self.looks_that_drop -= 1;
+        if 0 < self.drops_left && DROP_INTERVAL <= now.since(self.dropped) {
+            (self.drops_left, self.dropped) = (self.drops_left - 1, now);
             self.members.forget_reports(&self.fence)?;
         }
         self.notifier.notify();
-        Ok(())
+        Ok(LOOK_INTERVAL)
     }
 
     /// A worker is there: what of it the planner does not know is a fact.
     fn welcome(&mut self, member: &PresentMember) {
         let (id, now) = (member.worker.id, (member.worker.clone(), member.is_leaving));
+        self.read_up_to.entry(id).or_default();
         let before = self.known.insert(id, now.clone());
         if before.as_ref().map(|(worker, _)| worker) != Some(&now.0) {
             self.tell(Input::Worker(WorkerEvent::Present(now.0)));
@@ -170,14 +194,22 @@ impl PlannerLink {
     }
 
     fn tell_reports(&mut self) -> Result<(), StoreError> {
+        if self.looks_for_reporters {
+            // Some may be gone, and have told what no planner has read.
+            for id in self.members.reporters()? {
+                self.read_up_to.entry(id).or_default();
+            }
+            self.looks_for_reporters = false;
+        }
         loop {
             let read: Vec<(WorkerId, u64)> =
                 self.read_up_to.iter().map(|(id, count)| (*id, *count)).collect();
             let reports = self.members.reports(&read)?;
-            if reports.is_empty() {
-                return Ok(());
+            self.looks_to_reports = UNTOLD_LOOKS;
+            let is_all = reports.len() < MAX_PAGE;
+            if !reports.is_empty() {
+                self.drops_left = DROP_COUNT;
             }
-            self.looks_that_drop = DROP_LOOKS;
             for report in reports {
                 self.read_up_to.insert(report.worker, report.number);
                 let (key, attempt, outcome) = (report.key, report.attempt, report.outcome);
@@ -185,6 +217,9 @@ impl PlannerLink {
                     self.tell(Input::Defer { key: key.clone(), until });
                 }
                 self.tell(Input::Ended { key, attempt, outcome });
+            }
+            if is_all {
+                return Ok(());
             }
         }
     }

@@ -16,6 +16,7 @@
 //! Does not try again: what may be tried again is known to the caller.
 
 use std::future::poll_fn;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -63,6 +64,8 @@ pub(super) struct Connection {
     wanted: Arc<Mutex<String>>,
     /// Is notified when something comes there.
     notified: Arc<Notify>,
+    /// Something came there, or a session began that knows nothing of before.
+    told: Arc<AtomicBool>,
     client: Option<Client>,
     /// How long a call may take.
     patience: Duration,
@@ -89,6 +92,7 @@ impl Connection {
             channel: None,
             wanted: Arc::default(),
             notified: Arc::new(Notify::new()),
+            told: Arc::new(AtomicBool::new(true)),
             client: None,
             patience: CALL_TIMEOUT,
             runtime: runtime.map_err(|error| StoreError::Io(error.into()))?,
@@ -126,6 +130,12 @@ impl Connection {
     /// What ends the wait from another thread.
     pub(super) fn notifier(&self) -> InboxNotifier {
         InboxNotifier(Arc::clone(&self.notified))
+    }
+
+    /// Whether something has come on the channel since the last call, or may have.
+    pub(super) fn was_told(&self) -> bool {
+        // It is set before the wait is ended, and by this thread's own runtime.
+        self.told.swap(false, Ordering::Relaxed) || self.is_pooled
     }
 
     /// Waits for a notification on the channel, at most so long. Returns whether there may have been
@@ -239,7 +249,9 @@ impl Connection {
     fn try_host(&mut self, config: &Config, longest: Duration) -> Result<(), Option<tokio_postgres::Error>> {
         self.client = None;
         let listen = self.channel.filter(|_| !self.is_pooled).map(|channel| format!("LISTEN {channel}"));
-        let heard = Listener { notified: Arc::clone(&self.notified), wanted: Arc::clone(&self.wanted) };
+        self.told.store(true, Ordering::Relaxed);
+        let (notified, told) = (Arc::clone(&self.notified), Arc::clone(&self.told));
+        let heard = Listener { notified, told, wanted: Arc::clone(&self.wanted) };
         let tls = self.location.tls();
         let made = self.runtime.block_on(async {
             let client = match tls {
@@ -264,6 +276,7 @@ fn is_refused(error: &tokio_postgres::Error) -> bool {
 /// What is to be done with notifications.
 struct Listener {
     notified: Arc<Notify>,
+    told: Arc<AtomicBool>,
     wanted: Arc<Mutex<String>>,
 }
 
@@ -271,6 +284,7 @@ impl Listener {
     fn hear(&self, told: &str) {
         let wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
         if wanted.is_empty() || *wanted == told {
+            self.told.store(true, Ordering::Relaxed);
             self.notified.notify_one();
         }
     }

@@ -19,7 +19,7 @@
 //! done once by itself: the end of an attempt is answered with `Gone` the second time. So no transaction
 //! joins the two.
 //!
-//! Cost: a round trip for each call, and two for a report.
+//! Cost: a round trip for each call. A report waits for no flush of the disk.
 //!
 //! Does not choose a worker, and does not decide who is lost: the planner does both.
 
@@ -199,6 +199,11 @@ impl Members {
         self.connection.is_pooled()
     }
 
+    /// Whether the database has told of something since the last call, or may have.
+    pub fn was_told(&self) -> bool {
+        self.connection.was_told()
+    }
+
     /// Waits until there may be something new, at most so long. Returns whether there may be. Through a
     /// pooler in transaction mode the wait is over when its time is.
     pub fn wait(&mut self, longest: Duration) -> bool {
@@ -293,10 +298,8 @@ impl Members {
     /// # Errors
     /// When they cannot be read.
     pub fn orders(&mut self, id: WorkerId, after: u64, limit: usize) -> Result<WorkerOrders, StoreError> {
-        let sql = "(SELECT job, nominal, series, attempt, assigned, document FROM mainspring.open_run
-                WHERE worker = $1 AND assigned > $2 AND state = 'running' ORDER BY worker, assigned LIMIT $3)
-            UNION ALL (SELECT job, nominal, series, attempt, NULL, NULL FROM mainspring.open_run
-                WHERE worker = $1 AND is_killed LIMIT $3)";
+        let sql =
+            "SELECT job, nominal, series, attempt, assigned, document FROM mainspring.orders($1, $2, $3)";
         let page = Value::Int(i64::try_from(limit.min(MAX_PAGE)).unwrap_or(i64::MAX));
         let rows = self.connection.call("read orders", sql, &[of(id), Value::Int(number(after)), page])?;
         let mut orders = WorkerOrders::default();
@@ -345,12 +348,7 @@ impl Members {
     /// # Errors
     /// `Fenced` when it was declared lost, or has left; `Unknown` if they may be there: send them again.
     pub fn report(&mut self, id: WorkerId, reports: &[Report]) -> Result<(), StoreError> {
-        // The row of the worker is held meanwhile: a declaration comes before or after.
-        let sql =
-            "WITH w AS MATERIALIZED (SELECT id FROM mainspring.worker WHERE id = $1 FOR KEY SHARE), told AS (
-                INSERT INTO mainspring.report (worker, number, job, nominal, series, attempt, outcome, retry_at, at)
-                SELECT w.id, r.* FROM w, unnest($2, $3, $4, $5, $6, $7, $8, $9) AS r ON CONFLICT DO NOTHING)
-            SELECT id FROM w";
+        let sql = "SELECT mainspring.report($1, $2, $3, $4, $5, $6, $7, $8, $9)";
         let numbers = |of: fn(&Report) -> i64| Value::Ints(reports.iter().map(of).collect());
         let outcome = |report: &Report| kept(&report.outcome.to_string()).into_owned();
         let values = [
@@ -364,28 +362,27 @@ impl Members {
             Value::MaybeInts(reports.iter().map(|report| report.retry_at.map(nanoseconds)).collect()),
             numbers(|report| nanoseconds(report.at)),
         ];
-        if self.connection.call("report", sql, &values)?.is_empty() {
-            return Err(StoreError::Fenced);
-        }
-        // They are on disk. They are told of in a transaction of its own, which flushes nothing: PostgreSQL
-        // has commits that tell something one after another, with their flushes. A planner that does not hear
-        // it looks later.
-        let _ = self.connection.call(
-            "tell of reports",
-            "SELECT pg_notify($1, '')::text",
-            &[Value::text(REPORT_CHANNEL)],
-        );
-        Ok(())
+        let rows = self.connection.call("report", sql, &values)?;
+        if rows.first().is_some_and(|row| row.get(0)) { Ok(()) } else { Err(StoreError::Fenced) }
     }
 
-    /// What workers have told beyond what was read of each: at most a page, those of a worker in their order.
+    /// The workers of which reports are there.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn reporters(&mut self) -> Result<Vec<WorkerId>, StoreError> {
+        let sql = "SELECT DISTINCT worker FROM mainspring.report";
+        let rows = self.connection.call("read reporters", sql, &[])?;
+        Ok(rows.iter().map(|row| WorkerId(unsigned(row.get(0)))).collect())
+    }
+
+    /// What these workers have told beyond what was read of each: at most a page, those of a worker in their
+    /// order.
     ///
     /// # Errors
     /// When they cannot be read.
     pub fn reports(&mut self, read_up_to: &[(WorkerId, u64)]) -> Result<Vec<Report>, StoreError> {
-        let sql = "SELECT r.job, r.nominal, r.series, r.attempt, r.worker, r.number, r.outcome, r.at, r.retry_at FROM mainspring.report AS r
-            LEFT JOIN unnest($1, $2) AS k (worker, number) ON k.worker = r.worker
-            WHERE coalesce(k.number, 0) < r.number ORDER BY r.worker, r.number LIMIT $3";
+        let sql = "SELECT job, nominal, series, attempt, worker, number, outcome, at, retry_at FROM mainspring.reports($1, $2, $3)";
         let page = Value::Int(i64::try_from(MAX_PAGE).unwrap_or(i64::MAX));
         let [workers, numbers] = parts(read_up_to);
         let rows = self.connection.call("read reports", sql, &[workers, numbers, page])?;
@@ -410,16 +407,10 @@ impl Members {
     /// # Errors
     /// `Fenced` when the caller plans no more.
     pub fn forget_reports(&mut self, planner: &Fence) -> Result<(), StoreError> {
-        // The row of the planner is not held, lest a commit wait for this. What is dropped is done, also if
-        // another plans by now.
-        let sql = "WITH p AS MATERIALIZED (SELECT FROM mainspring.planner WHERE epoch = $1 AND token = $2::uuid),
-            gone AS (DELETE FROM mainspring.report AS r USING p WHERE NOT EXISTS (SELECT FROM mainspring.open_run AS o
-                WHERE o.job = r.job AND o.nominal = r.nominal AND o.series = r.series AND o.attempt = r.attempt
-                    AND o.worker = r.worker AND o.state = 'running'))
-            SELECT 1 FROM p";
         let values = [Value::Int(planner.epoch), Value::text(&planner.token)];
-        let rows = self.connection.call("forget reports", sql, &values)?;
-        if rows.is_empty() { Err(StoreError::Fenced) } else { Ok(()) }
+        let rows =
+            self.connection.call("forget reports", "SELECT mainspring.forget_reports($1, $2)", &values)?;
+        if rows.first().is_some_and(|row| row.get(0)) { Ok(()) } else { Err(StoreError::Fenced) }
     }
 }
 

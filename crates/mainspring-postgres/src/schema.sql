@@ -147,8 +147,8 @@ CREATE VIEW mainspring.job_list AS SELECT j.*, l.* FROM mainspring.job AS j LEFT
     WHERE r.job = j.name ORDER BY r.job DESC, r.nominal DESC, r.series DESC LIMIT 1
 ) AS l (last_nominal, last_series, last_state, last_ended) ON true;
 
-CREATE FUNCTION mainspring.now_ns() RETURNS int8 LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp
-AS $$ SELECT (extract(epoch FROM clock_timestamp()) * 1000000000)::int8 $$;
+CREATE FUNCTION mainspring.now_ns() RETURNS int8 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+AS $$ BEGIN RETURN (extract(epoch FROM clock_timestamp()) * 1000000000)::int8; END $$;
 
 ---- The planner's lease. It is judged by clock_timestamp() alone. ----
 
@@ -696,6 +696,60 @@ BEGIN
         told = greatest(p.told, mainspring.now_ns()), jobs = p.jobs + t.jobs, pending = p.pending + t.pending, open = p.open + t.open,
         runs = p.runs + t.runs, dead = p.dead + t.dead, once = p.once + t.once RETURNING p.told INTO now;
     status := 'done';
+END $$;
+
+-- What a worker is to start, after one that it knows, in the order of commits; then what it is to end.
+CREATE FUNCTION mainspring.orders(
+    p_worker int8, p_after int8, p_most int8, OUT job text, OUT nominal int8, OUT series int8, OUT attempt int8, OUT assigned int8,
+    OUT document text
+) RETURNS SETOF record LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET jit = off AS $$
+BEGIN
+    RETURN QUERY (SELECT r.job, r.nominal, r.series, r.attempt, r.assigned, r.document FROM mainspring.open_run AS r
+            WHERE r.worker = p_worker AND p_after < r.assigned AND r.state = 'running' ORDER BY r.worker, r.assigned LIMIT p_most)
+        UNION ALL (SELECT r.job, r.nominal, r.series, r.attempt, NULL, NULL FROM mainspring.open_run AS r
+            WHERE r.worker = p_worker AND r.is_killed LIMIT p_most);
+END $$;
+
+-- Keeps what a worker tells, and tells the planner of it; false if the worker was declared lost, or has left. Its row is held meanwhile:
+-- a declaration comes before or after. It does not wait for the disk: a report that is lost is made again, as its attempt runs by the
+-- records until what follows from it is on disk, and with that the report would be.
+CREATE FUNCTION mainspring.report(
+    p_worker int8, numbers int8[], jobs text[], nominals int8[], series int8[], attempts int8[], outcomes text[], retries int8[], ats int8[]
+) RETURNS bool LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan AS $$
+BEGIN
+    PERFORM FROM mainspring.worker AS w WHERE w.id = p_worker FOR KEY SHARE;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    INSERT INTO mainspring.report SELECT p_worker, r.* FROM unnest(numbers, jobs, nominals, series, attempts, outcomes, retries, ats) AS r
+        ON CONFLICT DO NOTHING;
+    PERFORM set_config('synchronous_commit', 'off', true), pg_notify('mainspring_report', '');
+    RETURN true;
+END $$;
+
+-- Drops the reports of attempts that run no more by the records; false to who plans no more. The row of the planner is not held, lest a
+-- commit wait for this: what is dropped is done, also if another plans by now, and what a crash brings back is dropped again. Each is
+-- looked for by its key, and nothing is compiled: as a join, planned each time, it took up to 300 ms.
+CREATE FUNCTION mainspring.forget_reports(p_epoch int8, p_token text) RETURNS bool LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM mainspring.planner AS p WHERE p.epoch = p_epoch AND p.token = p_token::uuid) THEN
+        RETURN false;
+    END IF;
+    DELETE FROM mainspring.report AS r WHERE NOT EXISTS (SELECT FROM mainspring.open_run AS o WHERE o.job = r.job AND o.nominal = r.nominal
+        AND o.series = r.series AND o.attempt = r.attempt AND o.worker = r.worker AND o.state = 'running' OFFSET 0);
+    PERFORM set_config('synchronous_commit', 'off', true);
+    RETURN true;
+END $$;
+
+-- What workers have told beyond what was read of each, by ranges of the key: what was read is dropped later, and is stepped over.
+CREATE FUNCTION mainspring.reports(workers int8[], numbers int8[], most int8) RETURNS SETOF mainspring.report
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET jit = off AS $$
+BEGIN
+    RETURN QUERY SELECT r.* FROM unnest(workers, numbers) AS k (worker, number), LATERAL (SELECT f.* FROM mainspring.report AS f
+        WHERE f.worker = k.worker AND k.number < f.number ORDER BY f.worker, f.number LIMIT most) AS r
+        ORDER BY r.worker, r.number LIMIT most;
 END $$;
 
 ---- For people and programs. ----

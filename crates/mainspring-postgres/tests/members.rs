@@ -121,6 +121,7 @@ pub(crate) fn workers_do_all(database: &Database, url: &str) {
     assert_eq!(pool.worker.orders(id, 0, 100).unwrap().kills.len(), 1);
     pool.worker.renew(id, &MemberState::default(), LASTS).unwrap();
     pool.worker.report(id, &[report(id, 1, 1)]).unwrap();
+    assert_eq!(pool.planner.reporters().unwrap(), [id]);
     assert_eq!(pool.planner.reports(&[(id, 0)]).unwrap().len(), 1);
     pool.planner.forget_reports(&fence).unwrap();
     assert_eq!(pool.planner.list().unwrap().len(), 1);
@@ -167,7 +168,8 @@ fn a_worker_is_lost_when_its_lease_has_run_out_by_the_clock_of_the_database_and_
     assert!(matches!(renewed, Err(StoreError::Fenced)), "{renewed:?}");
     let told = pool.worker.report(id, &[report(id, 2, 2)]);
     assert!(matches!(told, Err(StoreError::Fenced)), "{told:?}");
-    let numbers: Vec<u64> = pool.planner.reports(&[]).unwrap().iter().map(|report| report.number).collect();
+    let numbers: Vec<u64> =
+        pool.planner.reports(&[(id, 0)]).unwrap().iter().map(|report| report.number).collect();
     assert_eq!(numbers, [1], "what it told in time is there");
 }
 
@@ -319,16 +321,21 @@ fn reports_are_told_in_order_once_each_and_are_there_until_what_follows_is_commi
     // The answer was lost, and the next is told with it.
     pool.worker.report(id, &mine).unwrap();
     let expected = [&mine[..], &[theirs]].concat();
-    assert_eq!(pool.planner.reports(&[]).unwrap(), expected);
-    assert_eq!(pool.planner.reports(&[(id, 2)]).unwrap(), expected[2..]);
+    let all = [(id, 0), (second, 0)];
+    assert_eq!(pool.planner.reports(&all).unwrap(), expected);
+    assert_eq!(pool.planner.reports(&[(id, 2), (second, 0)]).unwrap(), expected[2..]);
+    assert_eq!(pool.planner.reports(&[(id, 2)]).unwrap(), expected[2..3], "of the other nobody asked");
+    let mut reporters = pool.planner.reporters().unwrap();
+    reporters.sort_unstable();
+    assert_eq!(reporters, [id, second]);
     // That of the other is of no attempt that runs there.
     pool.end(1, RunState::Succeeded);
     pool.planner.forget_reports(&fence).unwrap();
-    assert_eq!(pool.planner.reports(&[]).unwrap(), mine[1..]);
+    assert_eq!(pool.planner.reports(&all).unwrap(), mine[1..]);
     pool.end(2, RunState::Succeeded);
     pool.end(3, RunState::Failed);
     pool.planner.forget_reports(&fence).unwrap();
-    assert_eq!(pool.planner.reports(&[]).unwrap(), []);
+    assert_eq!((pool.planner.reports(&all).unwrap(), pool.planner.reporters().unwrap()), (vec![], vec![]));
 }
 
 #[test]
