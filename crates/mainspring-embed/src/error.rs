@@ -106,7 +106,7 @@ impl Error {
 
     pub(crate) fn call(refused: CallRefusal) -> Error {
         match refused {
-            CallRefusal::Stopping => Error::Stopped,
+            CallRefusal::Stopping | CallRefusal::Lost(_) => Error::Stopped,
             CallRefusal::Now(why) => Error::Temporary(why),
         }
     }

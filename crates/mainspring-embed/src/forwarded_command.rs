@@ -31,6 +31,8 @@ pub(crate) enum ForwardedCommand {
         policies: String,
         group: Option<JobName>,
         priority: i8,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        earlier: Option<OnceId>,
     },
     Run {
         job: JobName,
@@ -138,10 +140,10 @@ impl ForwardedCommand {
     /// `None` for what no program asks for.
     pub(crate) fn of(command: &Command) -> Option<ForwardedCommand> {
         Some(match command {
-            Command::Submit(Submission { due, name, key, work, .. }) => {
-                let (due, name, key) = (*due, name.clone(), key.clone());
+            Command::Submit(Submission { due, name, key, work, earlier, .. }) => {
+                let (due, name, key, earlier) = (*due, name.clone(), key.clone(), *earlier);
                 let HolderWork { kind, body, policies, group, priority } = HolderWork::of(work);
-                ForwardedCommand::Submit { due, name, key, kind, body, policies, group, priority }
+                ForwardedCommand::Submit { due, name, key, kind, body, policies, group, priority, earlier }
             }
             Command::Trigger(RunRequest { job, due, key, .. }) => {
                 ForwardedCommand::Run { job: job.clone(), due: *due, key: key.clone() }
@@ -155,11 +157,13 @@ impl ForwardedCommand {
         })
     }
 
-    /// Whether it may be done again: a second submission with the same key changes nothing.
+    /// Whether it may be done again: a second submission with the same key, or the same id, changes nothing.
     pub(crate) fn is_repeatable(&self) -> bool {
         matches!(
             self,
-            ForwardedCommand::Submit { key: Some(_), .. } | ForwardedCommand::Run { key: Some(_), .. }
+            ForwardedCommand::Submit { key: Some(_), .. }
+                | ForwardedCommand::Submit { earlier: Some(_), .. }
+                | ForwardedCommand::Run { key: Some(_), .. }
         )
     }
 
@@ -167,10 +171,10 @@ impl ForwardedCommand {
     /// What of it cannot be read.
     pub(crate) fn command(self) -> Result<Command, String> {
         Ok(match self {
-            ForwardedCommand::Submit { due, name, key, kind, body, policies, group, priority } => {
+            ForwardedCommand::Submit { due, name, key, kind, body, policies, group, priority, earlier } => {
                 let work = HolderWork { kind, body, policies, group, priority }.work()?;
                 let mut submission = Submission::new(due, work);
-                (submission.name, submission.key) = (name, key);
+                (submission.name, submission.key, submission.earlier) = (name, key, earlier);
                 Command::Submit(submission)
             }
             ForwardedCommand::Run { job, due, key } => {
@@ -243,8 +247,12 @@ mod tests {
         let named =
             Submission::new(due, work).with_name(JobName::new("mail").unwrap()).with_key("user \u{0}17");
         let job = || JobName::new("tick").unwrap();
+        let mut earlier = named.clone();
+        (earlier.name, earlier.key, earlier.earlier) = (None, None, Some(OnceId { due, number: 78 }));
+        assert!(ForwardedCommand::of(&Command::Submit(earlier.clone())).unwrap().is_repeatable());
         let commands = [
             Command::Submit(named),
+            Command::Submit(earlier),
             Command::Trigger(RunRequest::new(job())),
             Command::Trigger(RunRequest::new(job()).at(due).with_key("ticket 17")),
             Command::Pause(Scope::Job(job()), PauseTerms::default()),

@@ -62,7 +62,7 @@ fn turn(inbox: &mut Inbox, caller: &Caller, note: &dyn Fn(&str)) -> Result<usize
     let mut is_left = false;
     for (id, promise) in promised {
         let answered = promise.wait();
-        if answered == Err(CallRefusal::Stopping) {
+        if matches!(answered, Err(CallRefusal::Stopping | CallRefusal::Lost(_))) {
             // The next owner does it, if it is there still.
             is_left = true;
             continue;

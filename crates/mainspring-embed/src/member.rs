@@ -6,8 +6,10 @@
 //!                    └─ no ──▶ forward ─▶ inbox ─▶ the loop of another
 //! ```
 //!
-//! A submission without a key gets one here, and a name with it. So one whose owner is lost before it answers
-//! is asked for again under its key, and is done once.
+//! A submission without a key that is forwarded gets one here, and a name with it. So one whose owner is lost
+//! before it answers is asked for again under its key, and is done once. The owner's own gets none, which
+//! would be a row more with two indexes. If that owner is lost, it says under which id it would be on record,
+//! and the next owner is asked for it under that id.
 //!
 //! | field | guard | why |
 //! |---|---|---|
@@ -25,7 +27,7 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
-use mainspring_job::{Command, Holder, JobName, Reply};
+use mainspring_job::{Command, JobName, Reply};
 use mainspring_server::server::program_calls::{Answer, CallRefusal, CallResult, Caller, Promise, promise};
 
 use crate::error::Error;
@@ -52,17 +54,24 @@ pub(crate) enum ToOwner {
 #[derive(Debug)]
 pub(crate) struct OwnerCommand {
     member: Member,
-    command: KeyedCommand,
+    command: OwnedCommand,
     promise: Promise,
 }
 
 /// A command as the owner gets it.
 #[derive(Debug)]
-struct KeyedCommand {
+struct OwnedCommand {
     command: Command,
     is_keyed_here: bool,
     /// The owner is this program.
     is_own: bool,
+}
+
+/// What follows an answer.
+#[derive(Debug)]
+enum Sequel {
+    Reply(Reply),
+    Again(OwnedCommand),
 }
 
 struct Inner {
@@ -175,21 +184,24 @@ impl Member {
 
     /// Tells the owner of a command, and does not wait.
     pub(crate) fn begin(&self, command: Command) -> Result<OwnerCommand, Error> {
-        let (command, is_keyed_here) = self.keyed(command);
         let owner = self.owner()?;
-        let promise = match &owner {
-            Some(caller) => caller.command(command.clone()),
-            None => self.forward(command.clone()),
+        let command = match &owner {
+            Some(_) => OwnedCommand { command, is_keyed_here: false, is_own: true },
+            None => self.keyed(command),
         };
-        let command = KeyedCommand { command, is_keyed_here, is_own: owner.is_some() };
+        let promise = match &owner {
+            Some(caller) => caller.command(command.command.clone()),
+            None => self.forward(command.command.clone()),
+        };
         Ok(OwnerCommand { member: self.clone(), command, promise })
     }
 
-    /// A submission gets a key, and says whether it was given one.
-    fn keyed(&self, command: Command) -> (Command, bool) {
-        let Command::Submit(mut submission) = command else { return (command, false) };
-        if submission.key.is_some() {
-            return (Command::Submit(submission), false);
+    /// A command for another owner: a submission gets a key, unless it has one or is known by an earlier id.
+    fn keyed(&self, command: Command) -> OwnedCommand {
+        let as_it_is = |command| OwnedCommand { command, is_keyed_here: false, is_own: false };
+        let Command::Submit(mut submission) = command else { return as_it_is(command) };
+        if submission.key.is_some() || submission.earlier.is_some() {
+            return as_it_is(Command::Submit(submission));
         }
         let number = self.inner.keys.fetch_add(1, Ordering::Relaxed);
         let key = format!("{}-{number}", self.inner.identity);
@@ -197,22 +209,29 @@ impl Member {
             submission.name = JobName::new(&format!("sent-{key}")).ok();
         }
         submission.key = Some(key);
-        (Command::Submit(submission), true)
+        OwnedCommand { is_keyed_here: true, ..as_it_is(Command::Submit(submission)) }
     }
 
-    /// What was answered; `None` if the loop in this program lost the jobs, and the next owner may be asked.
-    fn reply(&self, begun: &KeyedCommand, answered: CallResult) -> Result<Option<Reply>, Error> {
-        match answered {
-            Err(CallRefusal::Stopping) if begun.is_own => {
-                // The jobs may be shut down.
-                self.owner()?;
-                let is_repeatable = matches!(begun.command, Command::Submit(_));
-                if is_repeatable { Ok(None) } else { Err(Error::Temporary(UNCERTAIN.to_owned())) }
-            }
+    /// What was answered; or, if the loop in this program lost the jobs, what the next owner is asked.
+    fn follow(&self, begun: OwnedCommand, answered: CallResult) -> Result<Sequel, Error> {
+        let (is_told, earlier) = match answered {
+            Err(CallRefusal::Stopping) if begun.is_own => (false, None),
+            Err(CallRefusal::Lost(id)) if begun.is_own => (true, id),
             answered => {
                 let reply = answered.map_err(Error::call)?;
-                Ok(Some(if begun.is_own { reply } else { begun.first_reply(reply) }))
+                return Ok(Sequel::Reply(if begun.is_own { reply } else { begun.first_reply(reply) }));
             }
+        };
+        // The jobs may be shut down.
+        self.owner()?;
+        match begun.command {
+            Command::Submit(mut asked) if !is_told || earlier.is_some() || asked.key.is_some() => {
+                // The owner may have taken it for due a moment earlier, by its own clock.
+                asked.due = earlier.map_or(asked.due, |id| id.due);
+                asked.earlier = earlier;
+                Ok(Sequel::Again(self.keyed(Command::Submit(asked))))
+            }
+            _ => Err(Error::Temporary(UNCERTAIN.to_owned())),
         }
     }
 
@@ -233,10 +252,10 @@ impl OwnerCommand {
     /// Waits for its reply.
     pub(crate) fn finish(self) -> Result<Reply, Error> {
         let OwnerCommand { member, command, promise } = self;
-        match member.reply(&command, promise.wait())? {
-            Some(reply) => Ok(reply),
-            None => {
-                Ok(command.first_reply(member.forward(command.command.clone()).wait().map_err(Error::call)?))
+        match member.follow(command, promise.wait())? {
+            Sequel::Reply(reply) => Ok(reply),
+            Sequel::Again(next) => {
+                Ok(next.first_reply(member.forward(next.command.clone()).wait().map_err(Error::call)?))
             }
         }
     }
@@ -244,24 +263,79 @@ impl OwnerCommand {
     /// The same as a future.
     pub(crate) async fn finish_async(self) -> Result<Reply, Error> {
         let OwnerCommand { member, command, promise } = self;
-        match member.reply(&command, promise.await)? {
-            Some(reply) => Ok(reply),
-            None => {
-                Ok(command.first_reply(member.forward(command.command.clone()).await.map_err(Error::call)?))
+        match member.follow(command, promise.await)? {
+            Sequel::Reply(reply) => Ok(reply),
+            Sequel::Again(next) => {
+                Ok(next.first_reply(member.forward(next.command.clone()).await.map_err(Error::call)?))
             }
         }
     }
 }
 
-impl KeyedCommand {
-    /// A submission that got its key here is no other caller's: one that is there already is this one.
+impl OwnedCommand {
+    /// A submission that got its key or its id from here is no other caller's: one that is there already is
+    /// this one.
     fn first_reply(&self, reply: Reply) -> Reply {
-        match (reply, &self.command) {
-            (Reply::Duplicate(holder), Command::Submit(_)) if self.is_keyed_here && holder.id.is_some() => {
-                let Holder { id, name, .. } = *holder;
-                Reply::Submitted { id: id.expect("it is some"), name }
-            }
-            (reply, _) => reply,
-        }
+        let (Reply::Duplicate(holder), Command::Submit(asked)) = (&reply, &self.command) else {
+            return reply;
+        };
+        let own = match asked.earlier {
+            // That of a run has no id, and is of its name and time.
+            Some(id) if holder.id == Some(id) || holder.id.is_none() && asked.key.is_none() => Some(id),
+            _ => holder.id.filter(|_| self.is_keyed_here),
+        };
+        own.map_or(reply.clone(), |id| Reply::Submitted { id, name: holder.name.clone() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use mainspring_job::{Action, Holder, OnceId, Submission, Work};
+    use mainspring_server::server::program_calls::calls;
+
+    use super::*;
+
+    #[test]
+    fn what_a_lost_owner_may_have_done_is_asked_for_again_under_its_id_and_else_under_a_key() {
+        let (sender, _commands) = channel();
+        let member = Member::new("me".to_owned(), sender, || ());
+        let (caller, _calls) = calls().unwrap();
+        member.owns(caller);
+        let id = OnceId { due: "2026-11-21T08:00:00Z".parse().unwrap(), number: 7 };
+        let work = Work::new(Action::new("handler", "{}").unwrap());
+        let plain = Submission::new("2026-11-21T08:00:00.004Z".parse().unwrap(), work);
+        let begun = |command: Command| OwnedCommand { command, is_keyed_here: false, is_own: true };
+        let next = |asked: &Submission, refused| match member
+            .follow(begun(Command::Submit(asked.clone())), Err(refused))
+            .unwrap()
+        {
+            Sequel::Again(next) => next,
+            followed @ Sequel::Reply(_) => panic!("{followed:?}"),
+        };
+        let asked = |next: &OwnedCommand| match &next.command {
+            Command::Submit(asked) => (asked.due, asked.earlier, asked.key.clone()),
+            other => panic!("{other:?}"),
+        };
+        let again = next(&plain, CallRefusal::Lost(Some(id)));
+        assert_eq!(asked(&again), (id.due, Some(id), None));
+        let known = |holder: Option<OnceId>| {
+            let mut held = Holder::new(id.name(), id.due);
+            held.id = holder;
+            Reply::Duplicate(Box::new(held))
+        };
+        let submitted = Reply::Submitted { id, name: id.name() };
+        assert_eq!(again.first_reply(known(None)), submitted, "its run is there");
+        assert_eq!(again.first_reply(known(Some(id))), submitted, "it waits");
+        let other = known(Some(OnceId { number: 8, ..id }));
+        assert_eq!(again.first_reply(other.clone()), other, "that is another's");
+        assert_eq!(asked(&next(&plain, CallRefusal::Stopping)), (plain.due, None, Some("me-0".to_owned())));
+        let keyed = plain.clone().with_key("k");
+        assert_eq!(asked(&next(&keyed, CallRefusal::Lost(None))), (keyed.due, None, Some("k".to_owned())));
+        let uncertain = member.follow(begun(Command::Submit(plain)), Err(CallRefusal::Lost(None)));
+        assert!(matches!(uncertain, Err(Error::Temporary(_))), "{uncertain:?}");
+        let cancel = begun(Command::Withdraw(id));
+        assert!(matches!(member.follow(cancel, Err(CallRefusal::Stopping)), Err(Error::Temporary(_))));
     }
 }

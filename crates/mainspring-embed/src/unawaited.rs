@@ -45,7 +45,7 @@ impl UnawaitedSubmission {
             Ok(Reply::Refused(refusal)) if refusal.kind() != RefusalKind::Temporary => {
                 SubmissionFate::Refused(refusal.to_string())
             }
-            Err(CallRefusal::Stopping) => SubmissionFate::Stopping,
+            Err(CallRefusal::Stopping | CallRefusal::Lost(_)) => SubmissionFate::Stopping,
             Ok(_) | Err(CallRefusal::Now(_)) => SubmissionFate::Kept,
         }
     }

@@ -52,6 +52,7 @@ fn main() {
     in_transactions::what_a_transaction_submits_is_what_a_call_submits(&database);
     in_transactions::what_cannot_be_submitted_fails_before_the_commit(&database);
     a_takeover_has_a_greater_fence_and_goes_on_without_its_page(&database);
+    what_is_submitted_as_its_owner_loses_the_jobs_is_done_once(&database);
     assert!(database.psql("mainspring", "DROP SCHEMA mainspring CASCADE").status.success());
     a_program_that_is_stuck_keeps_nothing_from_another(&database);
     assert!(database.psql("mainspring", "DROP SCHEMA mainspring CASCADE").status.success());
@@ -281,6 +282,35 @@ fn a_takeover_has_a_greater_fence_and_goes_on_without_its_page(database: &Databa
     second.shutdown(LONG).unwrap();
     let fences = fences.lock().unwrap();
     assert!(fences[0] < fences[1] && fences[1] < fences[2], "{fences:?}");
+    let _ = fs::remove_dir_all(&folder);
+}
+
+/// Another takes the jobs while the commit of the submission waits for the row of the planner.
+fn what_is_submitted_as_its_owner_loses_the_jobs_is_done_once(database: &Database) {
+    const TAKE: &str = "BEGIN; SELECT FROM mainspring.planner FOR UPDATE; SELECT pg_advisory_xact_lock(1);
+        DO $$ BEGIN WHILE NOT EXISTS (SELECT FROM pg_stat_activity
+            WHERE wait_event_type = 'Lock' AND query LIKE '%mainspring.commit(%' AND pid <> pg_backend_pid())
+            LOOP PERFORM pg_sleep(0.01), pg_stat_clear_snapshot(); END LOOP; END $$;
+        UPDATE mainspring.planner SET epoch = epoch + 1, token = gen_random_uuid(), owner = '', until = '-infinity';
+        COMMIT";
+    let (folder, (sender, done)) = (folder("lost"), channel());
+    let note = move |_: &Run, number: usize| sender.send(number).map_err(|error| error.to_string());
+    let builder = Jobs::connect(&database.url()).unwrap().folder(folder.join("one"));
+    let jobs = builder.handler("lost", note).start().unwrap();
+    let submit = |number: usize| jobs.once("lost").payload(&number).submit().unwrap();
+    submit(0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| assert!(database.psql("mainspring", TAKE).status.success()));
+        wait_until(|| database.ask("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'") == "1");
+        assert!(submit(1).is_new, "no other has submitted it");
+    });
+    submit(2);
+    let mut numbers: Vec<usize> = (0..3).map(|_| done.recv_timeout(LONG).unwrap()).collect();
+    numbers.sort_unstable();
+    assert_eq!(numbers, [0, 1, 2]);
+    jobs.shutdown(LONG).unwrap();
+    assert_eq!(done.try_iter().count(), 0);
+    assert_eq!(database.ask("SELECT count(*) FROM mainspring.run WHERE body LIKE '%\"lost\"%'"), "3");
     let _ = fs::remove_dir_all(&folder);
 }
 

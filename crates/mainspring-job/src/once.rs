@@ -177,12 +177,15 @@ pub struct Submission {
     pub key: Option<String>,
     /// What to do.
     pub work: Arc<Work>,
+    /// The id that an earlier planner gave it, which was lost before it said whether it wrote it. It keeps
+    /// that id, and is done once.
+    pub earlier: Option<OnceId>,
 }
 
 impl Submission {
     /// Something to do at a time, without a name and without a key.
     pub fn new(due: Timestamp, work: impl Into<Arc<Work>>) -> Submission {
-        Submission { due, name: None, key: None, work: work.into() }
+        Submission { due, name: None, key: None, work: work.into(), earlier: None }
     }
 
     /// The same under a name.

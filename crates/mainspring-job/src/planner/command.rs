@@ -86,13 +86,13 @@ impl Planner {
     }
 
     fn submit(&mut self, now: Timestamp, ticket: Ticket, submission: Submission) {
-        // Only a name or a key can be taken.
-        let is_plain = submission.name.is_none() && submission.key.is_none();
+        // Only a name or a key can be taken, and the place of one that was submitted before.
+        let is_plain = submission.name.is_none() && submission.key.is_none() && submission.earlier.is_none();
         let fallback = match is_plain {
             true => Fallback::Reply(Reply::Refused(Refusal::Conflict)),
             false => Fallback::Duplicate(Box::new(submission.clone())),
         };
-        let Submission { due, name, key, work } = submission;
+        let Submission { due, name, key, work, earlier } = submission;
         let is_taken = |name: &JobName| {
             // The names that are made for one-shot jobs without one are not for asking.
             self.jobs.source(name).is_some() || name.as_str().parse::<OnceId>().is_ok()
@@ -108,7 +108,9 @@ impl Planner {
             let reply = Reply::Refused(refusal);
             return self.ledger.perform(Output::Reply { ticket, reply });
         }
-        let id = self.numbers.new_id(due);
+        // What an earlier planner gave keeps its id: whether that one wrote it, the store knows by that.
+        let earlier = earlier.filter(|id| id.due == due && id.epoch() < self.epoch);
+        let id = earlier.unwrap_or_else(|| self.numbers.new_id(due));
         let name = name.unwrap_or_else(|| id.name());
         let once = Once { id, name: name.clone(), key, submitted: now, work };
         let position = self.ledger.record_for(Operation::Submit(once), Subject::Submitted(id));

@@ -241,6 +241,15 @@ impl Ledger {
         })
     }
 
+    /// The submissions whose replies wait for the disk.
+    pub(super) fn unconfirmed(&self) -> impl Iterator<Item = (Ticket, OnceId)> {
+        let sent = self.sent.iter().flat_map(|sent| &sent.effects);
+        sent.chain(&self.effects).filter_map(|effect| match &effect.output {
+            Output::Reply { ticket, reply: Reply::Submitted { id, .. } } => Some((*ticket, *id)),
+            _ => None,
+        })
+    }
+
     /// Hands out what rests on nothing that is not on disk.
     pub(super) fn release(&mut self, outputs: &mut Vec<Output>) {
         if !self.operations.is_empty() {

@@ -11,8 +11,10 @@ use jiff::Timestamp;
 use super::Planner;
 use super::admission_queue::Load;
 use crate::absence::Absence;
+use crate::input::Ticket;
 use crate::job::Job;
 use crate::name::JobName;
+use crate::once::OnceId;
 use crate::record::{Mark, PauseTerms};
 use crate::run::{Run, RunKey};
 use crate::worker::{Needs, Worker};
@@ -43,6 +45,11 @@ impl Planner {
     /// withdrawn counts until its time has come.
     pub fn lookahead_count(&self) -> usize {
         self.lookahead.len()
+    }
+
+    /// The submissions that were not answered, each with the id that it has if its record is on disk.
+    pub fn unconfirmed(&self) -> impl Iterator<Item = (Ticket, OnceId)> {
+        self.ledger.unconfirmed()
     }
 
     /// The jobs with a definition, and how far each is.

@@ -34,6 +34,22 @@ fn what_was_read_fires_when_there_is_room() {
 }
 
 #[test]
+fn what_an_earlier_planner_was_asked_for_keeps_its_id_and_is_done_once() {
+    let mut shell = Shell::new("2026-01-01T00:00:00Z", Vec::new());
+    shell.live("2026-01-01T00:00:10Z");
+    let earlier = OnceId { due: at("2026-01-01T00:00:05Z"), number: 3 };
+    let mut submission = Submission::new(earlier.due, work(""));
+    submission.earlier = Some(earlier);
+    let asked = Command::Submit(submission);
+    let expected = Reply::Submitted { id: earlier, name: earlier.name() };
+    assert_eq!(shell.command(asked.clone()), expected);
+    shell.live("2026-01-01T00:00:11Z");
+    assert!(!matches!(shell.command(asked), Reply::Submitted { .. }), "it is there");
+    shell.live("2026-01-01T00:00:12Z");
+    assert_eq!(shell.started.len(), 1);
+}
+
+#[test]
 fn what_is_withdrawn_after_it_was_read_does_not_fire() {
     let (mut shell, second) = with_one_that_was_read();
     assert_eq!(shell.command(Command::Withdraw(second)), Reply::Done);

@@ -149,6 +149,7 @@ impl Server {
 
     /// The end of a server that has lost its lease: nothing is recorded, and nothing given up.
     pub(super) fn finish_lost(mut self, now: Moment) -> Result<(), Error> {
+        self.answer_lost(now);
         self.work.close(now, &mut self.log);
         self.work.flush(now, &mut self.log);
         self.copy_outputs();

@@ -52,7 +52,7 @@ impl Server {
         }
     }
 
-    fn take_command(&mut self, command: Command, answer: Answer, now: Moment) {
+    fn take_command(&mut self, command: Command, mut answer: Answer, now: Moment) {
         let refused = if self.phase != Phase::Running {
             Some(CallRefusal::Stopping)
         } else if self.owner.is_full() || self.owner.is_backlogged() || self.reserve.is_full() {
@@ -66,8 +66,21 @@ impl Server {
         if let Some(audit) = audit(&command, now.wall) {
             self.owner.tell(Input::Audit(audit));
         }
+        answer.tell();
         let ticket = self.clients.ticket(Purpose::Call(answer));
         self.owner.command(ticket, command);
+    }
+
+    /// The jobs are lost: who has submitted is told the id by which the next owner knows whether that is on
+    /// record.
+    pub(super) fn answer_lost(&mut self, now: Moment) {
+        // What waits to be planned gets an id too, and is not on record.
+        drop(self.owner.take_in(now, &mut Vec::new()));
+        for (ticket, id) in self.owner.planner().unconfirmed() {
+            if let Some(Purpose::Call(answer)) = self.clients.take_purpose(ticket) {
+                answer.give(Err(CallRefusal::Lost(Some(id))));
+            }
+        }
     }
 
     /// The program around the loop asks for its end: what runs is told at once.

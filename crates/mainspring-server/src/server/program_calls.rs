@@ -18,7 +18,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use mainspring_job::{Audit, Command, Reply, Scope};
+use mainspring_job::{Audit, Command, OnceId, Reply, Scope};
 
 use mainspring_exec::notifier::{Notifications, Notifier, pair};
 
@@ -31,8 +31,11 @@ pub type CallResult = Result<Reply, CallRefusal>;
 /// Why a call was not told to the planner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallRefusal {
-    /// The loop ends, or has ended.
+    /// The loop ends, or has ended, and the planner was not told.
     Stopping,
+    /// The loop lost the jobs before it could answer, and may have done it: a submission has this id if it is
+    /// on record.
+    Lost(Option<OnceId>),
     /// Nothing new is taken now, for this reason.
     Now(String),
 }
@@ -40,7 +43,7 @@ pub enum CallRefusal {
 impl fmt::Display for CallRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            CallRefusal::Stopping => f.write_str("the jobs are shut down"),
+            CallRefusal::Stopping | CallRefusal::Lost(_) => f.write_str("the jobs are shut down"),
             CallRefusal::Now(why) => f.write_str(why),
         }
     }
@@ -75,6 +78,8 @@ pub struct Calls {
 #[derive(Debug)]
 pub struct Answer {
     shared: Arc<Shared>,
+    /// The planner was told.
+    is_told: bool,
 }
 
 /// What a caller waits for, as a thread or as a future.
@@ -98,7 +103,7 @@ struct State {
 /// Makes both ends of an answer.
 pub fn promise() -> (Answer, Promise) {
     let shared = Arc::new(Shared::default());
-    (Answer { shared: Arc::clone(&shared) }, Promise { shared })
+    (Answer { shared: Arc::clone(&shared), is_told: false }, Promise { shared })
 }
 
 impl Shared {
@@ -121,6 +126,11 @@ impl Shared {
 }
 
 impl Answer {
+    /// From now on the planner may do it, also if it never answers.
+    pub(super) fn tell(&mut self) {
+        self.is_told = true;
+    }
+
     /// Gives the answer.
     pub fn give(self, answered: CallResult) {
         self.shared.put(answered);
@@ -130,7 +140,7 @@ impl Answer {
 impl Drop for Answer {
     /// A loop that has ended answers no call.
     fn drop(&mut self) {
-        self.shared.put(Err(CallRefusal::Stopping));
+        self.shared.put(Err(if self.is_told { CallRefusal::Lost(None) } else { CallRefusal::Stopping }));
     }
 }
 

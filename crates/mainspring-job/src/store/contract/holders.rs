@@ -133,6 +133,7 @@ fn check<S: crate::store::Store>(store: &mut S, lease: Lease, number: u64, case:
         due: asked.id.due,
         name: Some(asked.name).filter(|name| name.as_str().parse::<OnceId>().is_err()),
         key: asked.key,
+        earlier: None,
         work: asked.work,
     };
     same("whether the holder is the same", &holder.is_same(&submission), &is_same)
