@@ -113,7 +113,14 @@ impl Planner {
         let id = earlier.unwrap_or_else(|| self.numbers.new_id(due));
         let name = name.unwrap_or_else(|| id.name());
         let once = Once { id, name: name.clone(), key, submitted: now, work };
-        let position = self.ledger.record_for(Operation::Submit(once), Subject::Submitted(id));
+        let position = if is_plain && self.fires_at_once(now, due) {
+            // It is new, as nothing can be in its place. Both are one unit: its record is that of its run.
+            let position = self.ledger.record(Operation::Submit(once.clone()));
+            self.fire(now, &once);
+            position
+        } else {
+            self.ledger.record_for(Operation::Submit(once.clone()), Subject::Submitted(Box::new(once)))
+        };
         let reply = Output::Reply { ticket, reply: Reply::Submitted { id, name } };
         self.ledger.perform_if_new(position, reply, fallback);
     }

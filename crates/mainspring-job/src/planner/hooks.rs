@@ -147,6 +147,6 @@ impl Planner {
         let id = self.numbers.new_id(due);
         let name = JobName::new(name).unwrap_or_else(|_| id.name());
         let once = Once { id, name, key: None, submitted: now, work: work.into() };
-        self.ledger.record_for(Operation::Submit(once), Subject::Submitted(id));
+        self.ledger.record_for(Operation::Submit(once.clone()), Subject::Submitted(Box::new(once)));
     }
 }

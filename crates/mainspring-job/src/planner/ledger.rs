@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::audit::Audit;
 use crate::holder::Holder;
 use crate::input::{RunRequest, Ticket};
-use crate::once::{OnceId, Submission};
+use crate::once::{Once, OnceId, Submission};
 use crate::operation::{Answer, Batch, MAX_BATCH_OPERATIONS, Operation};
 use crate::output::{Output, Reply, Start};
 use crate::refusal::Refusal;
@@ -35,8 +35,8 @@ pub(super) enum Subject {
     Run(RunKey),
     /// The first record of a run whose name is a number: if the store knows the name, the run gets another.
     Numbered(Box<Run>),
-    /// A one-shot job: if it is new, it may be near.
-    Submitted(OnceId),
+    /// A one-shot job: if it is new, it is due or may be near.
+    Submitted(Box<Once>),
     /// A one-shot job that is no more.
     Withdrawn(OnceId),
     /// A dead letter that is open again, if it was one.

@@ -19,6 +19,9 @@
 //! adapts. It doubles while pages come back half empty, up to a day, so that an idle server reads its store
 //! twice a day. It halves when they are full.
 //!
+//! What is due when it comes on disk stays in memory as it is, up to a page of them. It fires when all that
+//! waits before it was read. So a store that is written to all the time is not read all the time.
+//!
 //! With a lead, all of this happens so much before a job is due. If the first of those that were read has to
 //! wait for its time after all, what was read are ids again, and until that time there is no lead.
 //!
@@ -27,7 +30,7 @@
 //! costs O(n log n) once in `max_lookahead / 2` submissions. A portion of whole jobs is in memory as well,
 //! `per_turn` of them.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::num::NonZeroU64;
 use std::time::Duration;
 
@@ -86,6 +89,8 @@ pub(super) struct Lookahead {
     first_left: Option<OnceId>,
     /// What was read because it is due, and has not fired.
     portion: VecDeque<Once>,
+    /// What was due when it came on disk, and waits until all before it was read.
+    arrived: BTreeMap<OnceId, Once>,
     /// Until then nothing fires ahead of its time.
     no_lead_until: Timestamp,
     /// Up to when a portion is being read.
@@ -110,6 +115,7 @@ impl Default for Lookahead {
             joined: BTreeSet::new(),
             first_left: None,
             portion: VecDeque::new(),
+            arrived: BTreeMap::new(),
             no_lead_until: Timestamp::MIN,
             reading: None,
             unread: BTreeSet::new(),
@@ -128,7 +134,7 @@ impl Lookahead {
 
     /// How many ids there are, and jobs that were read and have not fired.
     pub(super) fn len(&self) -> usize {
-        self.ids.len() + self.portion.len()
+        self.ids.len() + self.portion.len() + self.arrived.len()
     }
 
     /// When there is something to fire, or to read so that it fires, which may be so much before it is due.
@@ -139,7 +145,10 @@ impl Lookahead {
             (Some(once), _) => Some(ahead(once.id.due)),
             (None, true) => None,
             (None, false) if self.has_more => Some(Timestamp::MIN),
-            (None, false) => self.ids.next_due().map(ahead),
+            (None, false) => {
+                let arrived = self.arrived.keys().next().map(|id| id.due);
+                self.ids.next_due().into_iter().chain(arrived).min().map(ahead)
+            }
         }
     }
 
@@ -176,6 +185,15 @@ impl Lookahead {
         };
     }
 
+    /// A submission is on disk that is due.
+    pub(super) fn arrive(&mut self, once: Once, limits: &Limits) {
+        if self.arrived.len() < limits.page {
+            self.arrived.insert(once.id, once);
+        } else {
+            self.submitted(once.id, limits);
+        }
+    }
+
     /// A submission is on disk.
     pub(super) fn submitted(&mut self, id: OnceId, limits: &Limits) {
         if id <= self.cursor {
@@ -206,6 +224,22 @@ impl Lookahead {
         }
     }
 
+    /// Whether something has arrived that has not fired.
+    pub(super) fn has_arrived(&self) -> bool {
+        !self.arrived.is_empty()
+    }
+
+    /// Whether all on disk that is due by then has fired.
+    pub(super) fn has_fired_all(&self, by: Timestamp) -> bool {
+        self.arrived.is_empty() && self.has_fired_read(by)
+    }
+
+    /// The same, but for what arrived.
+    fn has_fired_read(&self, by: Timestamp) -> bool {
+        let has_fired = self.portion.is_empty() && self.reading.is_none() && !self.has_more;
+        has_fired && by <= self.cursor.due && !self.ids.has_due_by(by)
+    }
+
     /// Says whether the first jobs that are due now are to be read, and how many at most. Their ids leave.
     pub(super) fn begin_read(&mut self, now: Timestamp, most: usize) -> bool {
         if self.reading.is_some() || !self.portion.is_empty() {
@@ -223,10 +257,13 @@ impl Lookahead {
     /// Jobs that are due were read.
     pub(super) fn read(&mut self, portion: Vec<Once>, is_complete: bool) {
         let Some(up_to) = self.reading.take() else { return };
-        self.has_more = !is_complete;
+        let mut has_arrived = false;
         for once in &portion {
             self.unread.remove(&once.id);
+            has_arrived |= self.arrived.remove(&once.id).is_some();
         }
+        // What comes after one that arrived has arrived too, unless its id was here.
+        self.has_more = !(is_complete || has_arrived && self.unread.is_empty());
         if is_complete {
             // What is due later was not looked for: the clock was set back since its id left.
             for id in std::mem::take(&mut self.unread).into_iter().filter(|id| up_to < id.due) {
@@ -239,6 +276,9 @@ impl Lookahead {
 
     /// The first of those that were read, if it is due by then.
     pub(super) fn first_due(&mut self, by: Timestamp) -> Option<&Once> {
+        if self.has_fired_read(by) {
+            self.portion.extend(std::mem::take(&mut self.arrived).into_values());
+        }
         if self.portion.front().is_some_and(|once| by < once.id.due) {
             // The clock was set back: their time comes again.
             self.put_back();
@@ -246,9 +286,10 @@ impl Lookahead {
         self.portion.front()
     }
 
-    /// Those that were read are ids again.
+    /// Those that were read, or arrived, are ids again.
     fn put_back(&mut self) {
-        for once in self.portion.drain(..) {
+        let arrived = std::mem::take(&mut self.arrived).into_values();
+        for once in self.portion.drain(..).chain(arrived) {
             self.ids.add(LookaheadId::new(once.id));
         }
     }
@@ -272,6 +313,7 @@ impl Lookahead {
     /// A job is withdrawn; its id stays.
     pub(super) fn withdraw(&mut self, id: OnceId) {
         self.portion.retain(|once| once.id != id);
+        self.arrived.remove(&id);
         if self.reading.is_some() {
             self.withdrawn.insert(id);
         }

@@ -5,6 +5,10 @@
 //! way of fires then, with the record that it would have at its due time, and the executor waits for that
 //! time. One that has a group, or finds no slot, fires when it is due.
 //!
+//! One that is due when it is submitted is read from nowhere, unless many wait before it. Nothing can have
+//! its place if it has neither a key nor a name: then it fires with its submission, one commit earlier. Else
+//! it fires when that is on disk.
+//!
 //! Cost: O(log n) for each; one read of the store for a portion of those that are due, `per_turn` of them.
 //!
 //! Does not know which of them are near: see `lookahead`.
@@ -67,6 +71,28 @@ impl Planner {
         }
     }
 
+    /// A submission is on disk. What is due by now stays in memory until it fires, with the next tick; of all
+    /// else the id does, if it is near.
+    pub(super) fn submitted(&mut self, now: Timestamp, once: Once) {
+        if once.id.due <= now {
+            self.lookahead.arrive(once, &self.limits);
+        } else {
+            self.lookahead.submitted(once.id, &self.limits);
+        }
+    }
+
+    /// Whether one that is submitted now fires with its submission: it is due, and none waits before it. What
+    /// would fire with the next tick does now.
+    pub(super) fn fires_at_once(&mut self, now: Timestamp, due: Timestamp) -> bool {
+        if now < due || self.activity.starts_nothing() {
+            return false;
+        }
+        if self.lookahead.has_arrived() {
+            self.fire_from_lookahead(now);
+        }
+        self.has_room() && self.lookahead.has_fired_all(now)
+    }
+
     /// Up to which due time one-shot jobs may fire now.
     pub(super) fn ahead_of(&self, now: Timestamp) -> Timestamp {
         self.lookahead.ahead_of(now, self.limits.lead)
@@ -78,7 +104,7 @@ impl Planner {
         if due <= ahead { now.max(due) } else { now }
     }
 
-    fn fire(&mut self, now: Timestamp, once: &Once) {
+    pub(super) fn fire(&mut self, now: Timestamp, once: &Once) {
         let mut run = once.run(RunState::Scheduled, once.id.due, now);
         if self.runs.is_open(&run.key) {
             // A job of that name came later and ran at the very same time: the store will say so and drop the

@@ -119,7 +119,7 @@ impl Planner {
                 subject => subject,
             };
             match (subject, answer) {
-                (Subject::Submitted(id), Answer::New) => self.lookahead.submitted(id, &self.limits),
+                (Subject::Submitted(once), Answer::New) => self.submitted(now, *once),
                 (Subject::Withdrawn(id), _) => self.lookahead.withdraw(id),
                 (Subject::Looked, _) => self.pruning.end_looks(),
                 (Subject::Revived(run), Answer::New) => self.revive(now, *run),

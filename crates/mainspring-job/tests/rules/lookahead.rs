@@ -34,6 +34,31 @@ fn what_was_read_fires_when_there_is_room() {
 }
 
 #[test]
+fn what_is_due_when_it_is_submitted_starts_with_the_commit_of_that_and_is_read_from_nowhere() {
+    let mut shell = Shell::new("2026-01-01T00:00:00Z", Vec::new());
+    shell.live("2026-01-01T00:00:10Z");
+    let load_count = shell.load_count;
+    let id = submit(&mut shell, "2026-01-01T00:00:10Z");
+    let names: Vec<JobName> = shell.started.iter().map(|start| start.key.job.clone()).collect();
+    assert_eq!((names, shell.load_count), (vec![id.name()], load_count));
+    assert_eq!((shell.planner.lookahead_count(), shell.store.counts().unwrap().pending), (0, 0));
+}
+
+#[test]
+fn what_is_due_when_it_is_submitted_does_not_overtake_what_waits() {
+    let mut shell = Shell::new("2026-01-01T00:00:00Z", Vec::new());
+    shell.live("2026-01-01T00:00:10Z");
+    assert_eq!(shell.command(Command::Pause(Scope::All, PauseTerms::default())), Reply::Done);
+    let first = submit(&mut shell, "2026-01-01T00:00:10Z");
+    assert_eq!(shell.started.len(), 0, "all is paused");
+    assert_eq!(shell.command(Command::Resume(Scope::All)), Reply::Done);
+    let second = submit(&mut shell, "2026-01-01T00:00:10Z");
+    shell.live("2026-01-01T00:00:11Z");
+    let names: Vec<JobName> = shell.started.iter().map(|start| start.key.job.clone()).collect();
+    assert_eq!(names, [first.name(), second.name()]);
+}
+
+#[test]
 fn what_an_earlier_planner_was_asked_for_keeps_its_id_and_is_done_once() {
     let mut shell = Shell::new("2026-01-01T00:00:00Z", Vec::new());
     shell.live("2026-01-01T00:00:10Z");

@@ -30,7 +30,7 @@ use crate::error::Error;
 use crate::message::counted;
 use crate::protocol::{Effect, ErrorKind, ErrorWire, MAX_NAMED, Power, Row};
 use crate::supervisor;
-use mainspring_exec::clock::Moment;
+use mainspring_exec::clock::{Moment, ahead};
 use mainspring_file::job_source::JobSource;
 
 impl Server {
@@ -68,7 +68,7 @@ impl Server {
         }
         answer.tell();
         let ticket = self.clients.ticket(Purpose::Call(answer));
-        self.owner.command(ticket, command);
+        self.owner.command(ticket, due_now(command, Moment::now()));
     }
 
     /// The jobs are lost: who has submitted is told the id by which the next owner knows whether that is on
@@ -134,6 +134,18 @@ impl Server {
             supervisor::tell(state);
         }
     }
+}
+
+/// What is due by the clock of the program is due: the clock of the store, which the loop follows, is behind
+/// it by as long as the store takes to answer, and the start would wait for that. A name is told from
+/// another by its due time as well, and keeps it.
+fn due_now(command: Command, now: Moment) -> Command {
+    let Command::Submit(mut asked) = command else { return command };
+    let by_program = ahead().and_then(|ahead| now.wall.checked_add(ahead).ok());
+    if asked.name.is_none() && by_program.is_some_and(|by_program| asked.due <= by_program) {
+        asked.due = asked.due.min(now.wall);
+    }
+    Command::Submit(asked)
 }
 
 /// Refuses names of a program's jobs that others have.
