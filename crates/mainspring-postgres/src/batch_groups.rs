@@ -1,9 +1,12 @@
 //! The order in which the operations of a batch are done: in groups, each one statement of a kind.
 //!
 //! ```text
-//!  submit a, fire a, submit b, end c, move c, begin c
-//!  ─▶ round 0: new [a, b]  fire [a]  end [c]  move [c]      round 1: begin [c]
+//!  submit a, fire a, submit b, fire d, end c, move c, begin c
+//!  ─▶ round 0: new [b]  open [a]  fire [d]  end [c]  move [c]      round 1: begin [c]
 //! ```
+//!
+//! A submission that fires in the next operation is one thing with it, a run: nothing is kept of its wait, so
+//! it is in no group, and was new.
 //!
 //! What touches nothing in common may be done in any order. An operation goes into the first round in which
 //! its kind comes after the kinds of all before it that touch something of it. So the answers are those of
@@ -27,6 +30,7 @@ use mainspring_job::{JobName, OnceId, Operation, Run, RunKey};
 pub(super) enum OperationKind {
     New,
     Submit,
+    Open,
     Fire,
     Plan,
     Withdraw,
@@ -72,6 +76,7 @@ impl OperationKind {
         match self {
             OperationKind::New => "new",
             OperationKind::Submit => "submit",
+            OperationKind::Open => "open",
             OperationKind::Fire => "fire",
             OperationKind::Plan => "plan",
             OperationKind::Withdraw => "withdraw",
@@ -152,11 +157,19 @@ pub(super) struct Group {
 /// The groups of a batch, in the order in which they are done, where such numbers were given before.
 pub(super) fn groups(operations: &[Operation], mut given: GivenNumbers) -> Vec<Group> {
     let mut touched = TouchLog::default();
-    let mut placed: Vec<(Place, usize)> = operations
-        .iter()
-        .enumerate()
-        .map(|(index, operation)| (touched.place(operation, OperationKind::of(operation, &mut given)), index))
-        .collect();
+    let mut placed: Vec<(Place, usize)> = Vec::with_capacity(operations.len());
+    let mut opened = None;
+    for (index, operation) in operations.iter().enumerate() {
+        let kind = match OperationKind::of(operation, &mut given) {
+            OperationKind::New if fires(operation, operations.get(index + 1)) => {
+                opened = Some(index + 1);
+                continue;
+            }
+            OperationKind::Fire if opened == Some(index) => OperationKind::Open,
+            kind => kind,
+        };
+        placed.push((touched.place(operation, kind), index));
+    }
     placed.sort_unstable();
     let mut groups: Vec<(Place, Group)> = Vec::new();
     for (place, index) in placed {
@@ -166,6 +179,16 @@ pub(super) fn groups(operations: &[Operation], mut given: GivenNumbers) -> Vec<G
         }
     }
     groups.into_iter().map(|(_, group)| group).collect()
+}
+
+/// Whether a submission becomes a run of its own name with what comes next.
+fn fires(submit: &Operation, next: Option<&Operation>) -> bool {
+    match (submit, next) {
+        (Operation::Submit(once), Some(Operation::Fire { id, run })) => {
+            once.id == *id && run.key.job == once.name
+        }
+        _ => false,
+    }
 }
 
 impl<'o> TouchLog<'o> {
@@ -308,9 +331,11 @@ mod tests {
     #[test]
     fn lives_that_share_nothing_are_one_round_and_an_attempt_after_another_is_a_second() {
         let (a, b, c) = (once(1), once(2), key("c", 1));
-        let batch =
-            [Operation::Submit(a.clone()), fired(&a), Operation::Submit(b.clone()), ended(&c, 1), moved(&c)];
-        assert_eq!(shown(&batch), "new [0, 2] fire [1] end [3] move [4]");
+        let submit = |once: &Once| Operation::Submit(once.clone());
+        let batch = [submit(&a), submit(&b), fired(&a), ended(&c, 1), moved(&c)];
+        assert_eq!(shown(&batch), "new [0, 1] fire [2] end [3] move [4]");
+        let at_once = [submit(&a), fired(&a), submit(&b), fired(&b), begun(&key("d", 1), 1)];
+        assert_eq!(shown(&at_once), "open [1, 3] begin [4]", "a submission that fires at once is its run");
         let again = [ended(&c, 1), moved(&c), begun(&c, 2), ended(&c, 2), begun(&key("d", 1), 1)];
         assert_eq!(shown(&again), "begin [4] end [0] move [1] begin [2] end [3]");
         let twice = [begun(&c, 1), begun(&c, 1), planned(&c)];

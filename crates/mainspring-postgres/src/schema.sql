@@ -325,12 +325,13 @@ BEGIN
     RETURN t;
 END $$;
 
--- Runs that are new: those of one-shot jobs, which leave the pending ones, and planned ones, which have no number. Where each is that
--- of a one-shot job without a name of a person, there is none in its place, as there was none when the job was submitted.
-CREATE FUNCTION mainspring.commit_runs(ops mainspring.operation[], t mainspring.tally, is_own bool) RETURNS mainspring.tally
+-- Runs that are new: those of one-shot jobs, which leave the pending ones unless they fire as they are submitted ('open'), and planned
+-- ones, which have no number. Where each is that of a one-shot job without a name of a person, there is none in its place, as there was
+-- none when the job was submitted.
+CREATE FUNCTION mainspring.commit_runs(ops mainspring.operation[], t mainspring.tally, kind text) RETURNS mainspring.tally
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    fires int8 := CASE WHEN is_own THEN cardinality(ops) ELSE (SELECT count(u.number) FROM unnest(ops) AS u) END;
+    fires int8 := CASE kind WHEN 'open' THEN 0 WHEN 'fire' THEN cardinality(ops) ELSE (SELECT count(u.number) FROM unnest(ops) AS u) END;
     found int8[];
     opened int8;
 BEGIN
@@ -347,7 +348,7 @@ BEGIN
             ops := ARRAY(SELECT u FROM unnest(ops) AS u WHERE u.number IS NULL OR u.place = ANY (found));
         END IF;
     END IF;
-    IF NOT is_own THEN
+    IF kind = 'plan' THEN
         found := ARRAY(SELECT u.place FROM unnest(ops) AS u
             WHERE EXISTS (SELECT FROM mainspring.open_run AS r
                 WHERE r.job = u.job AND r.nominal = u.nominal AND r.series = u.series OFFSET 0)
@@ -653,11 +654,12 @@ BEGIN
 END $$;
 
 -- Applies a batch once, and renews the lease. The operations are in the order in which they are done: those of one kind that touch
--- nothing in common stand together, and `p_lasts` says where each such group ends. A batch before the last is a request that was given
--- up and comes late; one that leaves a number out follows batches that this database never got. Both are refused.
+-- nothing in common stand together, and `p_lasts` says where each such group ends; of `p_count` in all, those that do nothing of their
+-- own are left out. A batch before the last is a request that was given up and comes late; one that leaves a number out follows batches
+-- that this database never got. Both are refused.
 CREATE FUNCTION mainspring.commit(
-    p_epoch int8, p_token text, p_lease_ms int8, p_batch int8, p_kinds text[], p_lasts int8[], p_operations mainspring.operation[],
-    p_workers text[], OUT status text, OUT answers text, OUT now int8
+    p_epoch int8, p_token text, p_lease_ms int8, p_batch int8, p_count int8, p_kinds text[], p_lasts int8[],
+    p_operations mainspring.operation[], p_workers text[], OUT status text, OUT answers text, OUT now int8
 ) LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s' SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_memoize = off SET jit = off AS $$
 DECLARE
@@ -672,7 +674,7 @@ BEGIN
         status := 'fenced';
         RETURN;
     END IF;
-    t := ROW(array_fill('N'::text, ARRAY[cardinality(p_operations)]), 0, 0, 0, 0, 0, 0);
+    t := ROW(array_fill('N'::text, ARRAY[p_count::int4]), 0, 0, 0, 0, 0, 0);
     answers := held.answers;
     IF held.batch < p_batch THEN
         FOR i IN 1 .. cardinality(p_kinds) LOOP
@@ -680,7 +682,8 @@ BEGIN
             before := p_lasts[i];
             t := CASE p_kinds[i]
                 WHEN 'new' THEN mainspring.commit_submits(ops, t, true) WHEN 'submit' THEN mainspring.commit_submits(ops, t, false)
-                WHEN 'fire' THEN mainspring.commit_runs(ops, t, true) WHEN 'plan' THEN mainspring.commit_runs(ops, t, false)
+                WHEN 'open' THEN mainspring.commit_runs(ops, t, 'open') WHEN 'fire' THEN mainspring.commit_runs(ops, t, 'fire')
+                WHEN 'plan' THEN mainspring.commit_runs(ops, t, 'plan')
                 WHEN 'withdraw' THEN mainspring.commit_withdrawals(ops, t) WHEN 'begin' THEN mainspring.commit_begins(ops, t)
                 WHEN 'clear' THEN mainspring.commit_clears(ops, t) WHEN 'end' THEN mainspring.commit_ends(ops, t)
                 WHEN 'move' THEN mainspring.commit_moves(ops, t) WHEN 'define' THEN mainspring.commit_definitions(ops, t)

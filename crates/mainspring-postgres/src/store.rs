@@ -291,8 +291,10 @@ impl Store for PostgresStore {
         let [epoch, token] = self.fence_values(lease)?;
         let [kinds, lasts, operations, workers] = self.batch_values(lease, batch);
         let number_of_batch = Value::Int(mainspring_rows::number(batch.number));
-        let sql = "SELECT status, answers, now FROM mainspring.commit($1, $2, $3, $4, $5, $6, $7, $8)";
-        let values = [epoch, token, self.lease_ms(), number_of_batch, kinds, lasts, operations, workers];
+        let sql = "SELECT status, answers, now FROM mainspring.commit($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+        let count = Value::Int(i64::try_from(batch.operations.len()).unwrap_or(i64::MAX));
+        let values =
+            [epoch, token, self.lease_ms(), number_of_batch, count, kinds, lasts, operations, workers];
         let answered = self.ask("commit", sql, &values)?;
         let mut committed = Commit::new(mainspring_rows::answers(&text(&answered, 1)?)?);
         committed.now = Some(mainspring_rows::time(number(&answered, 2)?));

@@ -132,6 +132,7 @@ mod one_shot_histories;
 mod owners;
 mod rule;
 mod store_fixture;
+mod submitted_runs;
 
 use std::fmt;
 
@@ -207,7 +208,9 @@ impl std::error::Error for Violation {}
 /// assert_eq!(contract::exercise(&mut InMemory, 5), Ok(()));
 /// ```
 pub fn exercise<G: StoreFixture>(fixture: &mut G, script_count: u64) -> Result<(), Violation> {
-    for (law, check) in laws::all::<G>().into_iter().chain(owners::all()).chain([holders::law()]) {
+    for (law, check) in
+        laws::all::<G>().into_iter().chain(owners::all()).chain([holders::law(), submitted_runs::law()])
+    {
         check(fixture).map_err(|found| Violation { law: law.to_owned(), found })?;
     }
     for seed in replay::seeds(0..script_count) {
