@@ -44,7 +44,7 @@ const ROWS: [Row; 12] = [
     // submitted is read from nowhere, and keeps its id through a takeover.
     Row {
         crates: &["mainspring-job", "mainspring-model"],
-        lines: 11_345,
+        lines: 11_360,
         goal: 7_700,
         bools: 10,
         assertions: 56,
@@ -76,7 +76,7 @@ const ROWS: [Row; 12] = [
     // Raised: a program of a pool is a worker beside planning; it submits in bulk, and has runs wait. Its
     // transactions submit, in PostgreSQL and in SQLite. Its errors show no type of a crate that is internal,
     // and its own submissions need no key.
-    Row { crates: &["mainspring-embed"], lines: 4_335, goal: 2_600, bools: 1, assertions: 0 },
+    Row { crates: &["mainspring-embed"], lines: 4_340, goal: 2_600, bools: 1, assertions: 0 },
     Row { crates: &["mainspring-cli"], lines: 9_150, goal: 5_600, bools: 6, assertions: 4 },
     // Raised: other people's kinds of programs run on a database and in node, and crates are published dry.
     Row { crates: &["mainspring-lab", "xtask"], lines: 11_520, goal: 7_000, bools: 5, assertions: 0 },
