@@ -309,7 +309,7 @@ fn what_is_wrong_with_a_hook_is_said_at_its_place() {
     write(&file, jobs);
     let found = mainspring(&["check", file.to_str().unwrap()]).stdout;
     for part in [
-        ":4:18: expected one of failed, recovered, missed, silent",
+        ":4:18: expected one of failed, recovered, missed, unserved, silent",
         "did you mean `failed`?",
         "expected an address",
         "at most 4 are told",
