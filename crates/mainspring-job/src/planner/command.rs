@@ -10,6 +10,7 @@ use jiff::Timestamp;
 
 use super::Planner;
 use super::ledger::{Fallback, KeyedRequest, Position, Subject};
+use super::places::Place;
 use super::preview::preview;
 use crate::audit::MAX_NOTE_BYTES;
 use crate::input::{Command, RunRequest, Scope, Ticket};
@@ -23,7 +24,6 @@ use crate::record::PauseTerms;
 use crate::refusal::Refusal;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
-use crate::worker::WorkerId;
 
 /// How many runs of a job may wait for a later time that a person asked for: as many as a backfill has. Each
 /// is in memory, about a kilobyte, and a look at a job's runs takes time for each. Many submissions with
@@ -207,14 +207,13 @@ impl Planner {
     }
 
     pub(super) fn trigger(&mut self, now: Timestamp, ticket: Ticket, request: RunRequest) {
-        let job = match self.asked_for(now, &request) {
-            Ok(job) => job,
+        let (job, places) = match self.asked_for(now, &request) {
+            Ok(found) => found,
             Err(refusal) => {
                 let reply = Reply::Refused(refusal);
                 return self.ledger.perform(Output::Reply { ticket, reply });
             }
         };
-        let places = self.places(&job.work);
         let key = self.new_key(now, &request.job, places[0]);
         let reserved = request.key.as_ref().map(|text| self.reserve(now, &job, &key, text));
         let due = request.due.map_or(now, |due| due.max(now));
@@ -231,19 +230,15 @@ impl Planner {
         }
     }
 
-    /// The job of a run that is asked for.
-    fn asked_for(&self, now: Timestamp, request: &RunRequest) -> Result<Arc<Job>, Refusal> {
+    /// The job of a run that is asked for, and where its runs are to be.
+    fn asked_for(&self, now: Timestamp, request: &RunRequest) -> Result<(Arc<Job>, Vec<Place>), Refusal> {
         let job = self.jobs.definition(&request.job).ok_or(Refusal::NoSuchJob)?;
         let is_later = |run: &&Run| run.state == RunState::Scheduled && run.was_asked_for_later();
         request.key.as_deref().map_or(Ok(()), check_key)?;
         if request.key.is_some() && job.work.policies.on.is_each() {
             return Err(Refusal::OneRun);
         }
-        match self.places(&job.work).len() {
-            0 => return Err(Refusal::NoWorker),
-            places if self.room() < places => return Err(Refusal::TooManyRuns),
-            _ => (),
-        }
+        let places = self.places_with_room(&job.work, 1)?;
         if let Some(due) = request.due.filter(|due| now < *due) {
             if i64::try_from(due.as_nanosecond()).is_err() {
                 return Err(Refusal::DueOutOfRange);
@@ -252,7 +247,7 @@ impl Planner {
                 return Err(Refusal::TooManyWaiting);
             }
         }
-        Ok(Arc::clone(job))
+        Ok((Arc::clone(job), places))
     }
 
     /// Has the store keep the idempotency key of a run as long as the run: as that of a one-shot job of its
@@ -280,15 +275,8 @@ impl Planner {
     ) -> Result<(usize, u32), Refusal> {
         let job = self.jobs.definition(name).map(Arc::clone).ok_or(Refusal::NoSuchJob)?;
         let nominals = preview(&job.timetable, from, to, now)?;
-        let places = self.places(&job.work);
-        let count = nominals.len() * places.len();
-        if places.is_empty() {
-            return Err(Refusal::NoWorker);
-        }
-        if self.room() < count {
-            return Err(Refusal::TooManyRuns);
-        }
-        let numbered: Vec<(u32, Option<WorkerId>)> =
+        let places = self.places_with_room(&job.work, nominals.len())?;
+        let numbered: Vec<(u32, Place)> =
             places.into_iter().map(|place| (self.jobs.count_backfill(name), place)).collect();
         self.keep_mark(name);
         for (series, place) in &numbered {
@@ -297,7 +285,7 @@ impl Planner {
                 self.plan_run(now, &job, key, (Cause::Backfill, now), *place);
             }
         }
-        Ok((count, numbered[0].0))
+        Ok((nominals.len() * numbered.len(), numbered[0].0))
     }
 
     fn rewind(&mut self, now: Timestamp, name: &JobName) -> Reply {

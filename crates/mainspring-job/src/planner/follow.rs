@@ -27,6 +27,7 @@ use crate::job::Job;
 use crate::name::JobName;
 use crate::output::{Note, Output};
 use crate::reason::Reason;
+use crate::refusal::Refusal;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 
@@ -54,11 +55,11 @@ impl Planner {
     /// It waits for the next tick even if it is due, because its rules may need units of their own.
     fn plan_follower(&mut self, now: Timestamp, job: &Arc<Job>) {
         let first = self.new_key(now, &job.name, None);
-        let places = self.places(&job.work);
-        if places.is_empty() || self.room() < places.len() {
-            let reason = if places.is_empty() { Reason::NoWorker } else { Reason::Crowded };
-            return self.miss(now, first, Cause::After, reason);
-        }
+        let places = match self.places_with_room(&job.work, 1) {
+            Ok(places) => places,
+            Err(Refusal::NoWorker) => return self.miss(now, first, Cause::After, Reason::NoWorker),
+            Err(_) => return self.miss(now, first, Cause::After, Reason::Crowded),
+        };
         for place in places {
             let key = self.key_at(&job.name, first.nominal, place);
             let due = placed(now, job.work.policies.jitter, &key, Purpose::Jitter);

@@ -11,16 +11,16 @@ use jiff::Timestamp;
 
 use super::Planner;
 use super::ledger::Fallback;
+use super::places::Place;
 use crate::input::Ticket;
 use crate::name::JobName;
 use crate::output::{Output, Reply};
 use crate::refusal::Refusal;
 use crate::run::{Run, RunKey};
-use crate::worker::WorkerId;
 
 impl Planner {
     /// A name for a run that no trigger names: that of no open run.
-    pub(super) fn new_key(&mut self, now: Timestamp, job: &JobName, place: Option<WorkerId>) -> RunKey {
+    pub(super) fn new_key(&mut self, now: Timestamp, job: &JobName, place: Place) -> RunKey {
         loop {
             let nominal = self.numbers.new_nominal(now);
             let key = self.key_at(job, nominal, place);

@@ -10,6 +10,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use super::open_runs::lane;
+use super::places::Place;
 use super::{Live, Planner};
 use crate::hash::{self, Purpose};
 use crate::job::Job;
@@ -21,7 +22,6 @@ use crate::reason::Reason;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 use crate::timetable::Timetable;
-use crate::worker::WorkerId;
 
 const INSTANT: SignedDuration = SignedDuration::from_nanos(1);
 
@@ -105,7 +105,7 @@ impl Planner {
         now: Timestamp,
         job: &Arc<Job>,
         first: Timestamp,
-        (places, room): (&[Option<WorkerId>], usize),
+        (places, room): (&[Place], usize),
         delay: Delay,
     ) {
         let plan = plan(job, first, now);
@@ -128,7 +128,7 @@ impl Planner {
     }
 
     /// Plans the runs of a plan at one place.
-    fn plan_at(&mut self, now: Timestamp, job: &Job, plan: &Plan, place: Option<WorkerId>) {
+    fn plan_at(&mut self, now: Timestamp, job: &Job, plan: &Plan, place: Place) {
         if let Some(first) = plan.made_good.first() {
             let first = self.key_at(&job.name, *first, place);
             let due = self.made_good_due(now, job, first, place);
@@ -147,7 +147,7 @@ impl Planner {
     /// When the catch-up runs of one look are due. All are due at one moment, so that they run in order. They
     /// are not due before those of an earlier look, unless that due time was measured by a clock that was
     /// ahead.
-    fn made_good_due(&self, now: Timestamp, job: &Job, key: RunKey, place: Option<WorkerId>) -> Timestamp {
+    fn made_good_due(&self, now: Timestamp, job: &Job, key: RunKey, place: Place) -> Timestamp {
         let spread = job.work.policies.misfire.spread;
         let due = hash::placed(now, spread, &key, Purpose::Spread);
         let latest = now.saturating_add(spread).unwrap_or(Timestamp::MAX).max(due);
@@ -174,7 +174,7 @@ impl Planner {
         job: &Job,
         key: RunKey,
         (cause, due): (Cause, Timestamp),
-        place: Option<WorkerId>,
+        place: Place,
     ) {
         let mut run = Run::new(key.clone(), cause, RunState::Scheduled, due, now);
         run.worker = place;

@@ -26,23 +26,39 @@ use crate::job::Job;
 use crate::name::JobName;
 use crate::output::{Note, Output};
 use crate::reason::Reason;
+use crate::refusal::Refusal;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 use crate::work::Work;
 use crate::worker::WorkerId;
 
+/// The worker that a run is for; `None` is any.
+pub(super) type Place = Option<WorkerId>;
+
 impl Planner {
     /// What the runs of one time are for: any worker, or each of these.
-    pub(super) fn places(&self, work: &Work) -> Vec<Option<WorkerId>> {
+    pub(super) fn places(&self, work: &Work) -> Vec<Place> {
         if !work.policies.on.is_each() {
             return vec![None];
         }
         self.runs.workers_for(work).into_iter().map(Some).collect()
     }
 
+    /// The same for the runs of so many times, if there is room for all of them.
+    pub(super) fn places_with_room(&self, work: &Work, time_count: usize) -> Result<Vec<Place>, Refusal> {
+        let places = self.places(work);
+        if places.is_empty() {
+            Err(Refusal::NoWorker)
+        } else if self.room() < time_count * places.len() {
+            Err(Refusal::TooManyRuns)
+        } else {
+            Ok(places)
+        }
+    }
+
     /// The key of the run that one time has at a place.
-    pub(super) fn key_at(&mut self, job: &JobName, nominal: Timestamp, place: Option<WorkerId>) -> RunKey {
-        let series = place.map_or(0, series);
+    pub(super) fn key_at(&mut self, job: &JobName, nominal: Timestamp, place: Place) -> RunKey {
+        let Some(series) = place.map(series) else { return RunKey::new(job.clone(), nominal) };
         self.jobs.know_series(job, series);
         RunKey { job: job.clone(), nominal, series }
     }
@@ -92,8 +108,8 @@ impl Planner {
     }
 }
 
-/// The series of the runs that are for a worker. Lives are counted; what they have in common after four
-/// thousand million of them, their runs of one time have not.
+/// The series of the runs that are for a worker: the low half of its number. Two workers whose halves are
+/// equal are four thousand million lives apart, and have no run of one time.
 fn series(id: WorkerId) -> u32 {
     (id.0 & u64::from(u32::MAX)) as u32
 }
