@@ -111,7 +111,7 @@ pub struct Mark {
     /// How many times in a row the server died while the job ran: see [`MAX_CRASHES`](crate::MAX_CRASHES).
     pub crashes: u32,
     /// The greatest series in the key of a run of it: the number of its last backfill, or of a worker.
-    pub backfills: u32,
+    pub max_series: u32,
     /// Whether it is paused, and why.
     pub pause: Option<Pause>,
     /// How long the pause lasts, if somebody paused it; else the default.
@@ -130,7 +130,7 @@ impl Mark {
             runs: 0,
             failures: 0,
             crashes: 0,
-            backfills: 0,
+            max_series: 0,
             pause: None,
             pause_terms: PauseTerms::default(),
             timetable,

@@ -204,7 +204,7 @@ fn mark_document(mark: &Mark) -> Value {
         "watermark": nanoseconds(mark.watermark),
         "runs": number(mark.runs),
         "failures": mark.failures,
-        "backfills": mark.backfills,
+        "max_series": mark.max_series,
         "pause": mark.pause.map(Pause::name),
         "timetable": kept(&mark.timetable),
         "deaths": mark.crashes,

@@ -64,7 +64,7 @@ pub const TABLES: [Table; 6] = [
             ("watermark", Integer),
             ("runs", Integer),
             ("failures", Integer),
-            ("backfills", Integer),
+            ("max_series", Integer),
             ("pause", Text),
             ("timetable", Text),
             ("source", Text),

@@ -86,7 +86,7 @@ pub const RUN: &str = "job, nominal, series, cause, state, attempt, due, planned
 pub const PENDING: &str = "due, number, name, key, submitted, kind, body, policies, work_group, priority";
 
 /// Columns of `job`, in the order in which [`job`] reads them.
-pub const JOB: &str = "name, watermark, runs, failures, backfills, pause, timetable, source, text, deaths, pause_until, pause_note, \
+pub const JOB: &str = "name, watermark, runs, failures, max_series, pause, timetable, source, text, deaths, pause_until, pause_note, \
     last_nominal, last_series, last_state, last_ended, last_success";
 
 /// Columns of `audit`, in the order in which [`audited`] reads them.
@@ -237,7 +237,7 @@ pub fn job(row: &dyn Columns) -> ReadResult<JobRecord> {
     mark.runs = unsigned(integer(row, 2)?);
     mark.failures = small(row, 3)?;
     mark.crashes = small(row, 9)?;
-    mark.backfills = small(row, 4)?;
+    mark.max_series = small(row, 4)?;
     mark.pause = pause.map(read_pause).transpose()?;
     mark.pause_terms = pause_terms(row, 10)?;
     let mut record = JobRecord::new(mark, row.maybe_text(7)?.map(Cow::into_owned));

@@ -392,7 +392,7 @@ fn define(
 ) -> ApplyResult {
     counts.jobs += i64::from(!is_defined(connection, &mark.job)?);
     let sql =
-        "INSERT INTO job (name, watermark, runs, failures, backfills, pause, timetable, source, text, deaths,
+        "INSERT INTO job (name, watermark, runs, failures, max_series, pause, timetable, source, text, deaths,
         pause_until, pause_note) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
         ON CONFLICT (name) DO NOTHING";
     let values = params![
@@ -400,7 +400,7 @@ fn define(
         nanoseconds(mark.watermark),
         number(mark.runs),
         mark.failures,
-        mark.backfills,
+        mark.max_series,
         mark.pause.map(Pause::name),
         mark.timetable,
         source,
@@ -420,14 +420,14 @@ fn define(
 
 fn keep_mark(connection: &Connection, mark: &Mark) -> ApplyResult {
     let sql =
-        "UPDATE job SET watermark = CASE timetable WHEN ?7 THEN max(watermark, ?2) ELSE ?2 END, runs = ?3, failures = ?4, backfills = ?5, pause = ?6,
+        "UPDATE job SET watermark = CASE timetable WHEN ?7 THEN max(watermark, ?2) ELSE ?2 END, runs = ?3, failures = ?4, max_series = ?5, pause = ?6,
         timetable = ?7, deaths = ?8, pause_until = ?9, pause_note = ?10 WHERE name = ?1";
     let values = params![
         mark.job.as_str(),
         nanoseconds(mark.watermark),
         number(mark.runs),
         mark.failures,
-        mark.backfills,
+        mark.max_series,
         mark.pause.map(Pause::name),
         mark.timetable,
         mark.crashes,

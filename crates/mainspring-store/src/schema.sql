@@ -10,7 +10,7 @@ CREATE TABLE head (
 
 CREATE TABLE job (
     name TEXT PRIMARY KEY, watermark INTEGER NOT NULL, runs INTEGER NOT NULL, failures INTEGER NOT NULL,
-    deaths INTEGER NOT NULL DEFAULT 0, backfills INTEGER NOT NULL,
+    deaths INTEGER NOT NULL DEFAULT 0, max_series INTEGER NOT NULL,
     pause TEXT, pause_until INTEGER, pause_note TEXT NOT NULL DEFAULT '',
     timetable TEXT NOT NULL, source TEXT, text TEXT NOT NULL,
     -- Its last run that is over, and when a run of it last succeeded.

@@ -410,15 +410,15 @@ impl Jobs {
     /// The key of a run of a job has this series: no backfill has it from now on.
     pub(super) fn know_series(&mut self, name: &JobName, series: u32) {
         if let Some(mark) = self.mark_mut(name) {
-            mark.backfills = mark.backfills.max(series);
+            mark.max_series = mark.max_series.max(series);
         }
     }
 
     /// The number of the next backfill of a job.
     pub(super) fn count_backfill(&mut self, name: &JobName) -> u32 {
         let mark = self.mark_mut(name).expect("a job with a definition is backfilled");
-        mark.backfills += 1;
-        mark.backfills
+        mark.max_series += 1;
+        mark.max_series
     }
 
     /// Moves the watermark of a job with a definition back to now. Tells where it was; `None` if it was not

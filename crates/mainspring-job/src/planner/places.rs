@@ -7,7 +7,7 @@
 //!
 //! The workers are those that are there when the runs are planned, do not leave, and have what is needed. The
 //! series in the key of a run is the number of its worker. So a worker has one run of a time, also if that
-//! time is planned again. The mark of the job counts its backfills on from there.
+//! time is planned again. Its backfills count on from there.
 //!
 //! | a worker | its runs |
 //! |---|---|

@@ -154,7 +154,7 @@ impl Generator {
             runs: self.below(9),
             failures: 2,
             crashes: 1,
-            backfills: 3,
+            max_series: 3,
             pause,
             pause_terms: if pause == Some(Pause::Asked) { self.pause_terms() } else { PauseTerms::default() },
             timetable: "@daily UTC cron".to_owned(),
