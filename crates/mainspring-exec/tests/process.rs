@@ -206,11 +206,11 @@ fn a_timeout_kills_the_whole_group_step_by_step() {
         kill: KillSequence(vec![step(Signal::SIGINT), step(Signal::SIGTERM)]),
         ..shell(text)
     };
-    // Each step is taken when the one before was seen to do its work; what is said on standard error is no
-    // step.
-    let heard = run_until(&spec, &mut |_, line| match line.starts_with("! ") {
-        true => Duration::ZERO,
-        false => Duration::from_millis(300),
+    // Each step is taken when the one before was seen to do its work. After the last the clock stands still:
+    // the shell may not have died of it yet, and a SIGKILL would come before it.
+    let heard = run_until(&spec, &mut |_, line| match line {
+        "ready" | "int" => Duration::from_millis(300),
+        _ => Duration::ZERO,
     });
     // A shell whose `sleep` is killed by SIGTERM may say so on its standard error, before or after its trap.
     let said: Vec<_> = heard.lines.iter().filter(|line| !line.starts_with("! ")).collect();
