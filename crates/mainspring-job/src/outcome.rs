@@ -41,7 +41,7 @@ pub enum Outcome {
     TimedOut,
     /// The executor killed it because the planner said so.
     Killed,
-    /// Its worker has not begun it and will not, or its handler put it off. So the attempt does not count,
+    /// Its server has not begun it and will not, or its handler put it off. So the attempt does not count,
     /// and its run waits for its place again: from the time on of an [`Input::Defer`](crate::Input::Defer)
     /// that came first.
     Returned,

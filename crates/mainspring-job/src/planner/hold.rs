@@ -72,14 +72,14 @@ pub enum Hold {
         /// The runs that have the places, at most four, in order of their keys.
         holders: Vec<RunKey>,
     },
-    /// A run of it is due, and the workers that serve it run as many as they may.
+    /// A run of it is due, and the servers that serve it run as many as they may.
     ServerFull {
         /// The run that waits.
         run: RunKey,
         /// How many may run at once at these workers.
         limit: usize,
     },
-    /// A run of it is due, and no worker has what it needs.
+    /// A run of it is due, and no server has what it needs.
     Unserved {
         /// The run that waits.
         run: RunKey,
@@ -142,7 +142,7 @@ impl Hold {
                 format!("the end of a run of the group, or `mainspring cancel {run}`")
             }
             Hold::ServerFull { run, .. } => format!("the end of a run, or `mainspring cancel {run}`"),
-            Hold::Unserved { needs, .. } => format!("a worker that has {needs}"),
+            Hold::Unserved { needs, .. } => format!("a server that has {needs}"),
             Hold::Done | Hold::NoTime => "another definition".to_owned(),
         }
     }
@@ -186,7 +186,7 @@ impl fmt::Display for Hold {
             Hold::ServerFull { run, limit } => {
                 write!(f, "{run} is due and waits for a place of the server, which runs {limit} at once")
             }
-            Hold::Unserved { run, needs } => write!(f, "{run} is due, and no worker has {needs}"),
+            Hold::Unserved { run, needs } => write!(f, "{run} is due, and no server has {needs}"),
             Hold::Done => f.write_str("it has had as many runs as it may"),
             Hold::NoTime => f.write_str("its timetable names no further time"),
         }

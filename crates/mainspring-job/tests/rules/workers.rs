@@ -78,8 +78,8 @@ fn a_run_goes_where_what_it_needs_is_and_says_what_no_worker_has() {
     shell.live("2026-01-01T02:00:00Z");
     let holds = shell.planner.holds(&name("j"), shell.now);
     let [hold] = &holds[..] else { panic!("{holds:?}") };
-    assert_eq!(hold.to_string(), "j@2026-01-01T02:00:00Z is due, and no worker has process");
-    assert_eq!(hold.ends(&name("j")), "a worker that has process");
+    assert_eq!(hold.to_string(), "j@2026-01-01T02:00:00Z is due, and no server has process");
+    assert_eq!(hold.ends(&name("j")), "a server that has process");
 }
 
 #[test]

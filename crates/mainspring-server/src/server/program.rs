@@ -103,7 +103,7 @@ impl Server {
         }
     }
 
-    /// Which runs wait for something that no worker has, for people.
+    /// Which runs wait for something that no server has, for people.
     pub(super) fn unserved(&self) -> Option<String> {
         let mut lacked = BTreeSet::new();
         let mut count = 0;
@@ -117,7 +117,7 @@ impl Server {
         let wait = if count == 1 { "waits" } else { "wait" };
         let remedy = "start a server or a program that has it";
         (0 < count)
-            .then(|| format!("{runs} {wait} for what no worker has: {}{more}; {remedy}", shown.join(", ")))
+            .then(|| format!("{runs} {wait} for what no server has: {}{more}; {remedy}", shown.join(", ")))
     }
 
     /// When there is another look around. In a program nothing wakes a loop that has nothing to do: it serves
