@@ -231,8 +231,10 @@ fn a_job_runs_where_its_labels_are_or_at_each_server_that_has_them() {
     write(&folder.join("jobs.toml"), &format!("{JOBS}{jobs}"));
     let mut one = Member::start(&folder, "one", &database);
     one.begins_with("5 jobs");
+    // It has joined, so that what is lacking is what the job asks for.
+    one.running.wait_for(&["often", "end "]);
     one.says(&["run", "render"], "render@");
-    one.says(&["show", "render"], "no worker has gpu, region=eu");
+    one.says(&["show", "render"], "no server has gpu, region=eu");
     let refused = one.ask(&["run", "scan"]);
     assert!(
         refused.code != 0 && refused.stderr.contains("no server has what the job needs"),
@@ -252,9 +254,25 @@ fn a_job_runs_where_its_labels_are_or_at_each_server_that_has_them() {
         "SELECT string_agg(job, ' ' ORDER BY job) FROM mainspring.history WHERE job IN ('sweep', 'scan')",
         "scan sweep sweep",
     );
+    // A server that has gone is still known where it ran something, with the number that `status` had.
+    let servers =
+        database.ask("SELECT string_agg(host || ' #' || id, ',' ORDER BY id) FROM mainspring.worker");
+    let [here, there] = servers.split(',').collect::<Vec<_>>()[..] else { panic!("two servers: {servers}") };
+    let status = one.ask(&["status"]).stdout;
+    for number in [here, there].map(|server| server.rsplit(' ').next().unwrap()) {
+        assert!(status.contains(&format!("{number} process ")), "{number}: {status}");
+    }
+    assert_eq!(worker.running.stop().0.code(), Some(0));
+    one.says(&["history", "render"], there);
+    let swept = one.ask(&["history", "sweep"]).stdout;
+    assert!(swept.contains("SERVER") && swept.contains(here) && swept.contains(there), "{swept}");
+    let rendered = one.ask(&["history", "render", "--json"]).stdout;
+    let (host, number) = there.split_once(" #").unwrap();
+    for field in [format!("\"host\": \"{host}\""), format!("\"server\": {number}")] {
+        assert!(rendered.contains(&field), "{field}: {rendered}");
+    }
     let bad = mainspring(&["serve", "--store", &database.url(), "--label", "handler=x"]);
     assert!(bad.code == 2 && bad.stderr.contains("is what a server says of itself"), "{}", bad.stderr);
-    assert_eq!(worker.running.stop().0.code(), Some(0));
     assert_eq!(one.running.stop().0.code(), Some(0));
     let _ = fs::remove_dir_all(&folder);
 }

@@ -56,7 +56,7 @@
 //! The feature `contract` has the suite that tests a store by this contract:
 //! `mainspring_job::contract::exercise`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -68,6 +68,7 @@ use crate::operation::{Answer, Batch, Takeover};
 use crate::record::{JobRecord, PauseTerms};
 use crate::run::{Attempt, Run, RunKey};
 use crate::state::RunState;
+use crate::worker::WorkerId;
 
 #[cfg(feature = "contract")]
 pub mod contract;
@@ -321,6 +322,18 @@ pub trait Reader {
     /// # Errors
     /// When that cannot be read.
     fn cluster(&mut self) -> Result<Option<String>, StoreError> {
+        Ok(None)
+    }
+
+    /// The machines of workers that are there or were, as far as they are known. `None`: the store is not
+    /// shared, and has one worker.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn hosts(
+        &mut self,
+        _workers: &BTreeSet<WorkerId>,
+    ) -> Result<Option<BTreeMap<WorkerId, String>>, StoreError> {
         Ok(None)
     }
 

@@ -40,6 +40,10 @@ use super::location::Location;
 use super::store::Fence;
 use super::value::Value;
 
+/// Of how many lives of workers the machine is known, for people who look at a history: half a megabyte, and
+/// twenty servers that are replaced each day for more than a year.
+const MAX_KNOWN_LIVES: i64 = 10_000;
+
 /// The channel of assignments and kills; what is told is the number of the worker.
 const WORKER_CHANNEL: &str = "mainspring_worker";
 
@@ -215,13 +219,16 @@ impl Members {
     /// # Errors
     /// When the database does not answer; `Unknown` if it may be there, as a life that no worker leads.
     pub fn join(&mut self, member: &Member, lasts: Duration) -> Result<MemberLease, StoreError> {
-        let sql = "INSERT INTO mainspring.worker (server, name, host, address, version, labels, capacity, ahead, is_leaving, until)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, clock_timestamp() + $10 * interval '1 ms')
-            RETURNING id, mainspring.now_ns()";
+        let sql = "WITH joined AS (INSERT INTO mainspring.worker
+                (server, name, host, address, version, labels, capacity, ahead, is_leaving, until)
+                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, clock_timestamp() + $10 * interval '1 ms') RETURNING id, host),
+            forgotten AS (DELETE FROM mainspring.worker_host AS h USING joined AS j WHERE h.id <= j.id - $11),
+            known AS (INSERT INTO mainspring.worker_host SELECT id, host FROM joined)
+            SELECT id, mainspring.now_ns() FROM joined";
         let Member { server, name, host, address, version, state } = member;
         let mut values = [server, name, host, address, version].map(|text| Value::text(text)).to_vec();
         values.extend(state.values());
-        values.push(milliseconds(lasts));
+        values.extend([milliseconds(lasts), Value::Int(MAX_KNOWN_LIVES)]);
         let rows = self.connection.call("join", sql, &values)?;
         let row = rows.first().ok_or(StoreError::Busy)?;
         let id = WorkerId(unsigned(row.get(0)));

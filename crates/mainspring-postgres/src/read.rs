@@ -4,12 +4,12 @@
 //!
 //! Does not ask a replica: a standby may show what was never acknowledged, or not yet what was.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use mainspring_job::{
     Attempt, AuditQuery, AuditRow, Cause, Counts, Cursor, JobName, JobRecord, MAX_PAGE, Once, OnceId, Order,
-    PauseTerms, Query, Run, RunKey, RunState, StoreError,
+    PauseTerms, Query, Run, RunKey, RunState, StoreError, WorkerId,
 };
 use mainspring_rows::{self as columns, AUDIT, Columns, JOB, PENDING, RUN, ReadResult, nanoseconds, number};
 
@@ -91,6 +91,23 @@ pub(super) fn cluster(connection: &mut Connection) -> ReadResult<Option<String>>
     let found =
         rows_of(connection, "cluster", sql, &values, |found| Ok(columns::text(found, 0)?.into_owned()))?;
     Ok(found.into_iter().next())
+}
+
+/// The machines of workers; those of lives that are long over are not known any more.
+pub(super) fn hosts(
+    connection: &mut Connection,
+    workers: &BTreeSet<WorkerId>,
+) -> ReadResult<BTreeMap<WorkerId, String>> {
+    if workers.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let ids = Value::Ints(workers.iter().map(|worker| number(worker.0)).collect());
+    let sql = "SELECT id, host FROM mainspring.worker_host WHERE id = ANY ($1)";
+    let host = |found: &dyn Columns| {
+        let id = found.maybe_integer(0)?.map(columns::unsigned).unwrap_or_default();
+        Ok((WorkerId(id), columns::text(found, 1)?.into_owned()))
+    };
+    Ok(rows_of(connection, "hosts", sql, &[ids], host)?.into_iter().collect())
 }
 
 /// All sources from which definitions ever came.

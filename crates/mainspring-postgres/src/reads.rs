@@ -9,12 +9,12 @@
 //!
 //! Does not know what a question means.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use mainspring_job::{
     Attempt, AuditQuery, AuditRow, Counts, JobName, JobRecord, KeptOutput, Once, OnceId, PauseTerms, Query,
-    Reader, Run, RunKey, StoreError,
+    Reader, Run, RunKey, StoreError, WorkerId,
 };
 
 use super::outputs;
@@ -55,6 +55,13 @@ macro_rules! reads_by_asking {
 
             fn cluster(&mut self) -> Result<Option<String>, StoreError> {
                 read::cluster(&mut self.connection)
+            }
+
+            fn hosts(
+                &mut self,
+                workers: &BTreeSet<WorkerId>,
+            ) -> Result<Option<BTreeMap<WorkerId, String>>, StoreError> {
+                read::hosts(&mut self.connection, workers).map(Some)
             }
 
             fn output(&mut self, key: &RunKey) -> Result<Option<KeptOutput>, StoreError> {

@@ -43,6 +43,9 @@ CREATE TABLE mainspring.worker (
     renewed timestamptz NOT NULL DEFAULT clock_timestamp(), until timestamptz NOT NULL
 ) WITH (fillfactor = 50);
 
+-- The machine of each life, for people: it outlives the worker, so that a history can say where a run ran.
+CREATE TABLE mainspring.worker_host (id int8 PRIMARY KEY, host text NOT NULL);
+
 -- What a worker says. It counts its reports itself and sends them in order, so what is there has no gap that is filled later.
 CREATE TABLE mainspring.report (
     worker int8, number int8, job text COLLATE "C" NOT NULL, nominal int8 NOT NULL, series int8 NOT NULL, attempt int8 NOT NULL,

@@ -150,6 +150,21 @@ fn a_worker_is_listed_as_it_joined_and_as_it_renews_and_is_gone_when_it_leaves()
 }
 
 #[test]
+fn the_machine_of_a_worker_is_known_when_it_has_gone_until_many_have_come_after_it() {
+    let Some(database) = Database::start() else { return };
+    let mut pool = Pool::new(&database, &database.url());
+    pool.worker.leave(pool.id).unwrap();
+    let asked = [pool.id, WorkerId(77)].into();
+    assert_eq!(pool.store.hosts(&asked).unwrap().unwrap(), [(pool.id, "web-1".to_owned())].into());
+    let last = pool.id.0 + 10_000;
+    database.ask(&format!("SELECT setval('mainspring.worker_id_seq', {})", last - 2));
+    pool.worker.join(&member("one"), LASTS).unwrap();
+    assert_eq!(pool.store.hosts(&asked).unwrap().unwrap().len(), 1, "it is one of the last ten thousand");
+    pool.worker.join(&member("one"), LASTS).unwrap();
+    assert!(pool.store.hosts(&asked).unwrap().unwrap().is_empty());
+}
+
+#[test]
 fn a_worker_is_lost_when_its_lease_has_run_out_by_the_clock_of_the_database_and_is_believed_no_more() {
     let Some(database) = Database::start() else { return };
     let mut pool = Pool::new(&database, &database.url());

@@ -315,6 +315,13 @@ pub struct RunWire {
     pub due: Timestamp,
     pub started: Option<Timestamp>,
     pub ended: Option<Timestamp>,
+    /// The machine of the server where its last attempt runs or ran, or that it waits for; left out where
+    /// servers do not share a database, and for those that are long gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// The number of that server's life, as `status` has it; left out where servers do not share a database.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<u64>,
     /// The text for people: `exit 3`.
     pub outcome: Option<String>,
     /// Which kind of outcome: `succeeded`, `exit`, `signal`, `status`, `not_started`, `final`, `failed`,

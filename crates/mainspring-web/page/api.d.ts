@@ -536,6 +536,8 @@ export interface Member {
   capacity: number;
   /** Its machine. */
   host: string;
+  /** The number of its life, as histories have it; 0 for one that carries nothing out. */
+  id: number;
   /** Whether it is about to end, so that nothing starts there. */
   is_leaving: boolean;
   /** Whether it plans. */
@@ -672,6 +674,9 @@ export interface PlainRun {
   count: number;
   due: Instant;
   ended: Instant | null;
+  /** The machine of the server where its last attempt runs or ran, or that it waits for; left out where
+   * servers do not share a database, and for those that are long gone. */
+  host?: string;
   job: string;
   /** The last of them. */
   last: Instant | null;
@@ -690,6 +695,9 @@ export interface PlainRun {
   reason_code: string;
   /** `job@nominal`, `#series` after it if that is not 0. */
   run: string;
+  /** The number of that server's life, as `status` has it; left out where servers do not share a
+   * database. */
+  server?: number;
   started: Instant | null;
   state: RunState;
 }
@@ -791,6 +799,9 @@ export interface Run {
   /** How long it took. */
   duration_ms: number | null;
   ended: Instant | null;
+  /** The machine of the server where its last attempt runs or ran, or that it waits for; left out where
+   * servers do not share a database, and for those that are long gone. */
+  host?: string;
   job: string;
   /** The last of them. */
   last: Instant | null;
@@ -815,6 +826,9 @@ export interface Run {
   run: string;
   /** 0, or the number of a backfill. */
   series: number;
+  /** The number of that server's life, as `status` has it; left out where servers do not share a
+   * database. */
+  server?: number;
   started: Instant | null;
   state: RunState;
   /** The median of the job, for a run that is running. */
@@ -849,6 +863,9 @@ export interface RunDetail {
   /** How long it took. */
   duration_ms: number | null;
   ended: Instant | null;
+  /** The machine of the server where its last attempt runs or ran, or that it waits for; left out where
+   * servers do not share a database, and for those that are long gone. */
+  host?: string;
   /** What belongs to it. */
   hrefs: { events: string; job: string; output: string; self: string };
   job: string;
@@ -879,6 +896,9 @@ export interface RunDetail {
   run: string;
   /** 0, or the number of a backfill. */
   series: number;
+  /** The number of that server's life, as `status` has it; left out where servers do not share a
+   * database. */
+  server?: number;
   started: Instant | null;
   state: RunState;
   /** The median of the job, for a run that is running. */

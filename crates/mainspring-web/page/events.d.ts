@@ -20,7 +20,6 @@ export interface Events {
   hello: { version: string; assets: string; now: Instant };
   "run.changed": { run: string; job: string; state: RunState };
   "job.changed": { job: string };
-  "file.changed": { file: string };
   "once.changed": { id: string };
   "clock.jumped": Record<string, never>;
   "audit.added": Record<string, never>;

@@ -6,7 +6,7 @@
 
 use jiff::Timestamp;
 
-use super::cluster_text::{planner_text, servers_text};
+use super::cluster_text::{planner_text, server_text, servers_text};
 use super::duplicate_text::duplicate_text;
 use super::job_text::job_text;
 use super::value_text::{View, after, near, outcome_text, pairs, terms_text, when};
@@ -180,11 +180,13 @@ fn runs_text(runs: &[RunWire], view: &View) -> String {
         return "there are no runs\n".to_owned();
     }
     let has_actions = runs.iter().any(|run| run.action.is_some());
+    let has_servers = runs.iter().any(|run| run.server.is_some());
     let row = |run: &RunWire| {
         let attempt = if run.attempt == 0 { "-".to_owned() } else { run.attempt.to_string() };
         let started = near(run.started, view);
         let mut cells =
             vec![run.run.to_string(), run.state.to_string(), started, took(run), attempt, why(run)];
+        cells.extend(has_servers.then(|| server_text(run)));
         cells.extend(has_actions.then(|| run.action.clone().unwrap_or_default()));
         cells
     };
@@ -197,6 +199,7 @@ fn runs_text(runs: &[RunWire], view: &View) -> String {
         Column::spare("TRY"),
         Column::cut("WHY"),
     ];
+    columns.extend(has_servers.then_some(Column::spare("SERVER")));
     columns.extend(has_actions.then_some(Column::cut("ACTION")));
     table(&columns, &rows, view.screen)
 }

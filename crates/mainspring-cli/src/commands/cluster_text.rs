@@ -5,7 +5,7 @@
 //! Does not judge: `doctor` does.
 
 use mainspring_file::plain;
-use mainspring_server::protocol::{ClusterWire, MemberWire};
+use mainspring_server::protocol::{ClusterWire, MemberWire, RunWire};
 
 /// Which server plans, and how that came.
 pub(super) fn planner_text(cluster: &ClusterWire) -> String {
@@ -14,9 +14,17 @@ pub(super) fn planner_text(cluster: &ClusterWire) -> String {
     format!("{}; taken over: {taken}", plain::line(&cluster.planner))
 }
 
+/// The server of a run, with the number that `status` has; nothing where no server has begun it.
+pub(super) fn server_text(run: &RunWire) -> String {
+    let host = run.host.as_deref().map(|host| plain::line(host).to_string());
+    let number = run.server.map(|number| format!("#{number}"));
+    host.into_iter().chain(number).collect::<Vec<_>>().join(" ")
+}
+
 /// The servers that share the store, and how many of its places each has taken.
 pub(super) fn servers_text(cluster: &ClusterWire) -> String {
     let of = |server: &MemberWire| {
+        let number = if server.is_worker() { format!("#{} ", server.id) } else { String::new() };
         let name = plain::line(&server.name);
         let places = match server.is_worker() {
             true => format!("{} of {} running", server.running, server.capacity),
@@ -27,7 +35,7 @@ pub(super) fn servers_text(cluster: &ClusterWire) -> String {
             (true, true) => ", leaves".to_owned(),
             (true, false) => String::new(),
         };
-        format!("{name} ({places}{state})")
+        format!("{number}{name} ({places}{state})")
     };
     cluster.servers.iter().map(of).collect::<Vec<_>>().join(", ")
 }

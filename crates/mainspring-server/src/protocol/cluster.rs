@@ -43,6 +43,8 @@ pub struct ClusterWire {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Member"))]
 #[serde(default)]
 pub struct MemberWire {
+    /// The number of its life, as histories have it; 0 for one that carries nothing out.
+    pub id: u64,
     /// Its process and its machine.
     pub name: String,
     /// Its data directory.

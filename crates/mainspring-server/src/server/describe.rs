@@ -218,6 +218,8 @@ impl From<&Run> for RunWire {
             due: run.due,
             started: run.started,
             ended: run.ended,
+            host: None,
+            server: None,
             outcome: run.outcome.as_ref().map(outcome_text),
             outcome_code: run.outcome.as_ref().map(|outcome| outcome.code().to_owned()),
             outcome_number: run.outcome.as_ref().and_then(Outcome::number),
@@ -230,7 +232,7 @@ impl From<&Run> for RunWire {
     }
 }
 
-pub(super) fn found(found: &Run, attempts: &[Attempt]) -> FoundWire {
+pub(super) fn found(run: RunWire, planned: Timestamp, attempts: &[Attempt]) -> FoundWire {
     let attempt = |attempt: &Attempt| AttemptWire {
         number: attempt.number,
         started: attempt.started,
@@ -238,7 +240,7 @@ pub(super) fn found(found: &Run, attempts: &[Attempt]) -> FoundWire {
         state: attempt.state.map(Word::Known),
         outcome: attempt.outcome.as_ref().map(outcome_text),
     };
-    FoundWire { run: found.into(), planned: found.planned, attempts: attempts.iter().map(attempt).collect() }
+    FoundWire { run, planned, attempts: attempts.iter().map(attempt).collect() }
 }
 
 pub(super) fn file(file: &ServedFile, now: Timestamp) -> FileStateWire {

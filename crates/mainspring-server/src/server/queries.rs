@@ -13,6 +13,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::slice;
 
 use jiff::Timestamp;
 use mainspring_job::{
@@ -109,7 +110,25 @@ pub(super) fn history(reader: &mut dyn Reader, query: &mainspring_job::Query, is
         _ => run.key.to_string(),
     };
     let cursor = runs.last().filter(|_| is_full).map(place);
-    Ok(Next::Answer(Response::Runs { runs: runs.iter().map(RunWire::from).collect(), cursor }))
+    Ok(Next::Answer(Response::Runs { runs: with_servers(reader, &runs)?, cursor }))
+}
+
+/// Runs for people, with the servers that they run or ran at, where several share the store.
+fn with_servers(reader: &mut dyn Reader, runs: &[Run]) -> Result<Vec<RunWire>, ErrorWire> {
+    let hosts = reader.hosts(&runs.iter().filter_map(|run| run.worker).collect()).map_err(store_failed)?;
+    let server = |run: &Run| run.worker.filter(|_| hosts.is_some());
+    let host = |id| hosts.as_ref().and_then(|hosts| hosts.get(&id)).cloned();
+    let wire = |run: &Run| RunWire {
+        host: server(run).and_then(host),
+        server: server(run).map(|id| id.0),
+        ..RunWire::from(run)
+    };
+    Ok(runs.iter().map(wire).collect())
+}
+
+fn with_server(reader: &mut dyn Reader, run: &Run) -> Result<Box<RunWire>, ErrorWire> {
+    let mut wires = with_servers(reader, slice::from_ref(run))?;
+    Ok(Box::new(wires.remove(0)))
 }
 
 /// Whether a job that is not defined has left runs, or waits once.
@@ -150,9 +169,10 @@ pub(super) fn list(reader: &mut dyn Reader, mut jobs: Vec<JobWire>, after: Optio
 fn add_last(reader: &mut dyn Reader, jobs: &mut [JobWire]) -> Result<(), ErrorWire> {
     let names: Vec<JobName> = jobs.iter().filter_map(|job| JobName::new(&job.name).ok()).collect();
     let last = reader.last_ended(&names).map_err(store_failed)?;
-    let last: HashMap<&str, &Run> = last.iter().map(|run| (run.key.job.as_str(), run)).collect();
+    let last = with_servers(reader, &last)?;
+    let mut last: HashMap<JobName, RunWire> = last.into_iter().map(|run| (run.job.clone(), run)).collect();
     for job in jobs {
-        job.last = last.get(job.name.as_str()).map(|run| RunWire::from(*run));
+        job.last = last.remove(job.name.as_str());
     }
     Ok(())
 }
@@ -160,7 +180,7 @@ fn add_last(reader: &mut dyn Reader, jobs: &mut [JobWire]) -> Result<(), ErrorWi
 /// One job, of which `known` is what is known without the store; or a one-shot job that waits.
 pub(super) fn show(reader: &mut dyn Reader, name: &JobName, known: Option<JobWire>) -> NextResult {
     if let Some(mut job) = known {
-        add_last(reader, std::slice::from_mut(&mut job))?;
+        add_last(reader, slice::from_mut(&mut job))?;
         return Ok(Next::Answer(Response::Job(Box::new(job))));
     }
     let once = reader.pending_named(name).map_err(store_failed)?;
@@ -175,7 +195,8 @@ pub(super) fn found(reader: &mut dyn Reader, key: &RunKey, outputs: &Path) -> Ne
     let attempts = reader.attempts(key).map_err(store_failed)?;
     // The listener reads the file next.
     fetch_output(reader, &run, outputs);
-    Ok(Next::Answer(Response::Found(Box::new(describe::found(&run, &attempts)))))
+    let wire = with_server(reader, &run)?;
+    Ok(Next::Answer(Response::Found(Box::new(describe::found(*wire, run.planned, &attempts)))))
 }
 
 /// Makes the file of a run that ended at another server.
@@ -327,7 +348,7 @@ pub(super) fn end(
     match run {
         None => Err(not_found("such run any more")),
         Some(run) if run.state.is_open() && !is_settled => Ok(Next::Unwritten { key, committed_count }),
-        Some(run) => Ok(Next::Answer(Response::Ended(Box::new(RunWire::from(&run))))),
+        Some(run) => Ok(Next::Answer(Response::Ended(with_server(reader, &run)?))),
     }
 }
 

@@ -203,6 +203,9 @@ export function runPath(run) {
   return ["runs", run.slice(0, at), nominal, series].map(encodeURIComponent).join("/");
 }
 
+/** Where a run ran, with the number of the table of servers. @param {{host?: string, server?: number}} run */
+export const serverOf = ({ host = "server", server }) => (server ? ` at ${host} #${server}` : "");
+
 /** A sentence with a capital, unless it begins with a command: that is typed as it stands. @param {string} text */
 export const capital = (text) =>
   text.startsWith("mainspring ") ? text : `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;

@@ -9,7 +9,7 @@
 /** @import {Child} from "./dom.js" */
 import { get, known, may, now } from "./api.js";
 import { absent, dim, h } from "./dom.js";
-import { filterOf, number, tone, word } from "./format.js";
+import { filterOf, number, serverOf, tone, word } from "./format.js";
 import {
   CODE,
   JOB,
@@ -220,7 +220,7 @@ export function runColumns(context) {
       "num",
       (run) => (run.started !== null && isOpen(run) ? since(run.started) : span(run.duration_ms))
     ],
-    ["Why", "why", ({ cause }) => dim(word(cause))],
+    ["Why", "why", (run) => dim(word(run.cause), serverOf(run))],
     ["Result", "wide line", result],
     RUN_ACTIONS
   ];

@@ -29,7 +29,6 @@ const EVENTS = [
   "hello",
   "run.changed",
   "job.changed",
-  "file.changed",
   "once.changed",
   "clock.jumped",
   "audit.added",

@@ -47,7 +47,7 @@ const NOW_ROWS = 12;
 /** @type {PageOf<Now>} */
 export const nowPage = {
   title: "Now",
-  events: ["run.changed", "job.changed", "file.changed", "once.changed", "clock.jumped"],
+  events: ["run.changed", "job.changed", "once.changed", "clock.jumped"],
   settles: true,
   async load(_, signal) {
     const instant = (/** @type {number} */ ms) => new Date(now() + ms).toISOString();

@@ -7,7 +7,7 @@
 import { get, may } from "./api.js";
 import { timeline } from "./charts.js";
 import { dim, h } from "./dom.js";
-import { length, number, plural, runPath, word } from "./format.js";
+import { length, number, plural, runPath, serverOf, word } from "./format.js";
 import { log } from "./log.js";
 import {
   RUNS,
@@ -94,7 +94,8 @@ export const runPage = {
 
 /** What became of it, in words. @param {RunDetail} run */
 function sentence(run) {
-  const cause = `Started ${word(run.cause) === "schedule" ? "by its schedule" : word(run.cause)}`;
+  const by = word(run.cause);
+  const cause = `Started ${by === "schedule" ? "by its schedule" : by}${serverOf(run)}`;
   const many = run.last !== null && [
     `This record stands for ${number(run.count)} times, the last `,
     time(run.last, run.civil.last),

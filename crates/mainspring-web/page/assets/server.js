@@ -28,7 +28,7 @@ import {
 /** @type {PageOf<FileStateList>} */
 export const filesPage = {
   title: "Files",
-  events: ["file.changed"],
+  events: ["job.changed"],
   load: (_, signal) => get("files", {}, signal),
   view: ({ items }, context) => [
     title("Files", count(items.length)),
@@ -102,7 +102,8 @@ const servers = (cluster, context) =>
     keyOf: ({ name }) => name,
     empty: "No server is there.",
     columns: [
-      ["Server", "main", ({ name, is_planner }) => [h("code", name), is_planner && dim(" plans")]],
+      ["Server", "main", (s) => [h("code", s.name), s.is_planner && dim(" plans")]],
+      ["#", "num", ({ id }) => id || ""],
       ["State", "", memberState],
       ["Running", "num", ({ running, capacity }) => `${number(running)} of ${number(capacity)}`],
       [
@@ -128,7 +129,7 @@ function memberState({ capacity, is_leaving, running }) {
 /** @type {PageOf<{health: Health, metrics: string}>} */
 export const serverPage = {
   title: "Server",
-  events: ["file.changed", "job.changed", "clock.jumped"],
+  events: ["job.changed", "clock.jumped"],
   async load(_, signal) {
     const metrics = ask(`${PRIVATE}metrics`, { signal }).then((answer) => answer.text());
     return { health: await get("health", {}, signal), metrics: await metrics };

@@ -503,9 +503,9 @@ function cluster() {
     lease_left_ms: 2_400,
     clock_ahead_ms: 3,
     servers: [
-      { ...server, name: "4304@db1", host: "db1", labels: {}, silent_ms: 900, is_planner: true },
-      { ...server, name: "771@db2", host: "db2", labels: { gpu: 0 }, silent_ms: 1_800, running: 64 },
-      { ...server, name: "90@db3", host: "db3", labels: { "handler=mail": 2 }, silent_ms: 12_400 }
+      { ...server, id: 4, name: "4304@db1", host: "db1", labels: {}, silent_ms: 900, is_planner: true },
+      { ...server, id: 5, name: "771@db2", host: "db2", labels: { gpu: 0 }, silent_ms: 1_800, running: 64 },
+      { ...server, id: 7, name: "90@db3", host: "db3", labels: { "handler=mail": 2 }, silent_ms: 12_400 }
     ],
     takeovers: { clean: 2 },
     fenced: 0,
