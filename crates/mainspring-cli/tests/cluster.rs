@@ -135,13 +135,23 @@ fn a_run_goes_on_at_its_worker_when_the_planner_is_killed() {
     assert!(told.contains("nothing starts: start a server without --no-work"), "{told}");
     let mut worker = Member::worker(&folder, "worker", &database);
     let pids = worker.runs_as("stdout ready ");
+    // What it writes is read at another server while it runs.
+    let mut following = Running::any(&["logs", "-f", "long", "--data", one.data.to_str().unwrap()]);
+    following.wait_for(&["ready "]);
+    drop(following);
     one.running.signal(Signal::SIGKILL);
     assert_eq!(one.running.end().0.code(), None);
     other.begins();
     assert_eq!(pids.map(is_gone), [false; 2], "the fall of a planner ends no run");
     other.says(&["show", "later"], "pending");
     other.says(&["list"], "long   active");
+    // A run that began before this planner did is followed too.
+    let run = other.ask(&["history", "long"]).stdout;
+    let run = run.split_whitespace().find(|word| word.starts_with("long@")).unwrap().to_owned();
+    let mut following = Running::any(&["logs", "-f", &run, "--data", other.data.to_str().unwrap()]);
+    following.wait_for(&["ready "]);
     other.says(&["cancel", "long"], "");
+    assert_eq!(following.end().0.code(), Some(0), "it ends with the run");
     worker.running.wait_for(&["long", "end "]);
     until(&database, "SELECT state FROM mainspring.history WHERE job = 'long'", "cancelled");
     other.says(&["logs", "long"], "ready ");

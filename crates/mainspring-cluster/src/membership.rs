@@ -26,12 +26,13 @@ use jiff::Timestamp;
 use mainspring_action::body::Body;
 use mainspring_exec::clock::{Moment, boot_time};
 use mainspring_job::{
-    Assignment, Failure, KeptOutput, LeaseDeadlines, MAX_PAGE, Outcome, OutputKeeper, RunKey, StoreError,
-    WorkerId,
+    Assignment, Failure, KeptOutput, LeaseDeadlines, MAX_PAGE, Outcome, OutputKeeper, RunKey, RunPhase,
+    StoreError, WorkerId,
 };
 use mainspring_postgres::{Kill, Location, Member, Members, Outputs, PostgresReader, Report, WorkerOrders};
 use mainspring_server::server::output::path;
-use mainspring_server::server::output_upload::{fetch, kept_output};
+use mainspring_server::server::output_upload::kept_output;
+use mainspring_server::server::remote_output::bring;
 use mainspring_server::server::worker::{AttemptReport, MembershipLink, MembershipNews, WorkerOrder};
 
 use super::document;
@@ -39,6 +40,9 @@ use super::document;
 /// How often a worker looks for what it is to do where a pooler lets it be told nothing, and how long it
 /// waits before it joins again. Where it is told it looks with each renewal alone.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How often an output is kept anew that grows and is read elsewhere: at most a quarter of a megabyte each.
+const READ_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How long it is waited before a database is asked again that does not answer.
 const TRY_WAIT: Duration = Duration::from_millis(250);
@@ -114,6 +118,10 @@ pub(super) struct Membership {
     waits_for_end: bool,
     /// Outputs that are to be kept before the reports that follow are sent.
     unkept: Vec<KeptOutput>,
+    /// Whose output somebody reads elsewhere, each with how much of it was kept.
+    read: HashMap<RunKey, u64>,
+    /// When these were looked at.
+    kept: Moment,
     /// The worker is another than the database was told.
     has_changed: bool,
     /// There may be orders that were not read.
@@ -142,6 +150,8 @@ impl Membership {
             life: None,
             waits_for_end: false,
             unkept: Vec::new(),
+            read: HashMap::new(),
+            kept: Moment::now(),
             has_changed: false,
             is_told: true,
             leaves: None,
@@ -183,6 +193,7 @@ impl Membership {
         }
         let renew = LeaseDeadlines::of(self.link.lease.lasts()).renew;
         let left = renew.saturating_sub(self.link.lease.age().unwrap_or(renew));
+        let left = if self.read.is_empty() { left } else { left.min(READ_INTERVAL) };
         match (&self.leaves, self.members.is_pooled()) {
             (Some(_), _) => left.min(TRY_WAIT),
             (None, true) => left.min(LOOK_INTERVAL),
@@ -264,6 +275,7 @@ impl Membership {
         while self.is_told {
             self.is_told = self.carry_out_orders()?;
         }
+        self.keep_read();
         self.leave()
     }
 
@@ -273,7 +285,8 @@ impl Membership {
         let Some(life) = &mut self.life else { return Ok(false) };
         let compares = std::mem::take(&mut life.compares);
         let after = if compares { 0 } else { life.last_assigned };
-        let WorkerOrders { assignments: assigned, kills } = self.members.orders(life.id, after, MAX_PAGE)?;
+        let WorkerOrders { assignments: assigned, kills, read } =
+            self.members.orders(life.id, after, MAX_PAGE)?;
         let has_more = MAX_PAGE <= assigned.len();
         let is_all = compares && !has_more;
         let (mut own, mut has_news) = (HashSet::new(), false);
@@ -290,7 +303,7 @@ impl Membership {
                     if let Ok(body) = Body::decode(&start.work.action)
                         && let Some(key) = body.output_of().and_then(|run| run.parse::<RunKey>().ok())
                     {
-                        fetch(&mut self.reader, &key, &path(&self.folder, &key, false));
+                        bring(&mut self.reader, &key, RunPhase::Over, &path(&self.folder, &key, false));
                     }
                     // The loop has ended only if this thread is to end.
                     let _ = self.link.news.send(MembershipNews::Start(Box::new(start)));
@@ -310,7 +323,29 @@ impl Membership {
             self.link.notify();
         }
         self.pass_on(kills);
+        let kept = std::mem::take(&mut self.read);
+        let known = |key: RunKey| (kept.get(&key).copied().unwrap_or_default(), key);
+        self.read = read.into_iter().map(known).map(|(bytes, key)| (key, bytes)).collect();
         Ok(has_more)
+    }
+
+    /// Keeps what open runs have written that somebody reads at another server.
+    fn keep_read(&mut self) {
+        let now = Moment::now();
+        if self.read.is_empty() || now.since(self.kept) < READ_INTERVAL {
+            return;
+        }
+        self.kept = now;
+        let mut grown = Vec::new();
+        for (key, kept) in &self.read {
+            let paths = [false, true].map(|is_once| path(&self.folder, key, is_once));
+            let outputs = paths.iter().filter_map(|path| kept_output(key.clone(), path).ok());
+            grown.extend(outputs.filter(|output| *kept < output.end()));
+        }
+        // What is not kept now comes with the next look, or with the end.
+        if !grown.is_empty() && self.outputs.keep(&grown).is_ok() {
+            self.read.extend(grown.into_iter().map(|output| (output.key.clone(), output.end())));
+        }
     }
 
     fn pass_on(&mut self, kills: Vec<Kill>) {

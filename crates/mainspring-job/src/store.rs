@@ -86,7 +86,7 @@ pub use error::StoreError;
 #[doc(inline)]
 pub use memory::MemoryStore;
 #[doc(inline)]
-pub use outputs::{KeptOutput, MAX_KEPT_OUTPUT_BYTES, OutputKeeper};
+pub use outputs::{KeptOutput, MAX_KEPT_OUTPUT_BYTES, OutputKeeper, RunPhase};
 #[doc(inline)]
 pub use query::{Counts, Cursor, Order, Query, Spread, Stats};
 
@@ -337,11 +337,12 @@ pub trait Reader {
         Ok(None)
     }
 
-    /// The end of what a run wrote, if the store keeps that.
+    /// The end of what a run wrote, if the store keeps that. The server of an open run keeps what it writes
+    /// for as long as this is asked, and a few seconds more; what it wrote in the last two may lack.
     ///
     /// # Errors
     /// When it cannot be read.
-    fn output(&mut self, _key: &RunKey) -> Result<Option<KeptOutput>, StoreError> {
+    fn output(&mut self, _key: &RunKey, _phase: RunPhase) -> Result<Option<KeptOutput>, StoreError> {
         Ok(None)
     }
 

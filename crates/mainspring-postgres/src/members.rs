@@ -154,6 +154,8 @@ pub struct WorkerOrders {
     pub assignments: Vec<PlacedAssignment>,
     /// What it is to end.
     pub kills: Vec<Kill>,
+    /// Whose output somebody reads at another server: it is to be kept in the database, as it grows.
+    pub read: Vec<RunKey>,
 }
 
 /// How an attempt ended, as its worker says.
@@ -299,8 +301,8 @@ impl Members {
     }
 
     /// What a worker is to do: what it is to start, after one that it knows (0: from the first), in the order
-    /// of commits, and what it is to end. At most `limit` and [`MAX_PAGE`] of each. What has ended is not
-    /// among them.
+    /// of commits, what it is to end, and whose output is read. At most `limit` and [`MAX_PAGE`] of each.
+    /// What has ended is not among what it is to start or end.
     ///
     /// # Errors
     /// When they cannot be read.
@@ -313,7 +315,10 @@ impl Members {
         for row in &rows {
             let (key, attempt) = attempt_of(row)?;
             let Some(assigned) = row.get::<_, Option<i64>>(4) else {
-                orders.kills.push(Kill { key, attempt });
+                match row.get::<_, Option<&str>>(5) {
+                    None => orders.kills.push(Kill { key, attempt }),
+                    Some(_) => orders.read.push(key),
+                }
                 continue;
             };
             let document = read(row.get(5)).into_owned();

@@ -1,10 +1,10 @@
-//! The ends of what runs wrote, for servers that have not their files.
+//! The ends of what runs wrote, for servers that have not their files; of open runs while somebody reads.
 //!
 //! Cost: a session, and a round trip for some outputs.
 //!
 //! Does not belong to a commit: an output that is lost costs its lines and nothing else.
 
-use mainspring_job::{KeptOutput, OutputKeeper, StoreError};
+use mainspring_job::{KeptOutput, OutputKeeper, RunKey, RunPhase, StoreError};
 use mainspring_rows::{Columns, ReadResult, nanoseconds};
 
 use super::connection::Connection;
@@ -51,16 +51,18 @@ impl OutputKeeper for Outputs {
     }
 }
 
-/// What is kept of a run.
+/// What is kept of a run; of one that is open its server is asked to keep it so.
 pub(super) fn output(
     connection: &mut Connection,
-    key: &mainspring_job::RunKey,
+    key: &RunKey,
+    phase: RunPhase,
 ) -> ReadResult<Option<KeptOutput>> {
-    let sql = "SELECT left_out, lines FROM mainspring.output WHERE job = $1 AND nominal = $2 AND series = $3";
+    let sql = "SELECT left_out, lines FROM mainspring.read_output($1, $2, $3, $4)";
     let values = [
         Value::text(key.job.as_str()),
         Value::Int(nanoseconds(key.nominal)),
         Value::Int(i64::from(key.series)),
+        Value::Bool(phase == RunPhase::Open),
     ];
     let rows = connection.call("read an output", sql, &values)?;
     let Some(row) = rows.first() else { return Ok(None) };

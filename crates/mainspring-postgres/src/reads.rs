@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use mainspring_job::{
     Attempt, AuditQuery, AuditRow, Counts, JobName, JobRecord, KeptOutput, Once, OnceId, PauseTerms, Query,
-    Reader, Run, RunKey, StoreError, WorkerId,
+    Reader, Run, RunKey, RunPhase, StoreError, WorkerId,
 };
 
 use super::outputs;
@@ -64,8 +64,8 @@ macro_rules! reads_by_asking {
                 read::hosts(&mut self.connection, workers).map(Some)
             }
 
-            fn output(&mut self, key: &RunKey) -> Result<Option<KeptOutput>, StoreError> {
-                outputs::output(&mut self.connection, key)
+            fn output(&mut self, key: &RunKey, phase: RunPhase) -> Result<Option<KeptOutput>, StoreError> {
+                outputs::output(&mut self.connection, key, phase)
             }
 
             fn open_runs(&mut self, after: Option<&RunKey>, limit: usize) -> Result<Vec<Run>, StoreError> {

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use mainspring_job::{
-    Answer, Assignment, Batch, Cause, Lease, Operation, Outcome, Owner, Reader, Run, RunKey, RunState, Store,
-    StoreError, WorkerId,
+    Answer, Assignment, Batch, Cause, KeptOutput, Lease, Operation, Outcome, OutputKeeper, Owner, Reader,
+    Run, RunKey, RunPhase, RunState, Store, StoreError, WorkerId,
 };
 use mainspring_postgres::{
-    Fence, Kill, Location, LostWorker, Member, MemberState, Members, PostgresStore, Report,
+    Fence, Kill, Location, LostWorker, Member, MemberState, Members, Outputs, PostgresStore, Report,
 };
 
 use super::database::Database;
@@ -316,6 +316,33 @@ fn a_kill_is_asked_for_until_the_attempt_has_ended_and_of_no_other_attempt() {
     pool.commit(vec![end(1, RunState::Failed), retry], Vec::new());
     assert_eq!(pool.worker.orders(id, 0, 100).unwrap().kills, []);
     assert!(!pool.planner.kill(&fence, id, &kill).unwrap(), "it has ended");
+}
+
+#[test]
+fn the_output_of_an_open_run_is_asked_of_its_worker_for_as_long_as_somebody_reads_it() {
+    let Some(database) = Database::start() else { return };
+    let mut pool = Pool::new(&database, &database.url());
+    let read = |pool: &mut Pool| pool.worker.orders(pool.id, 0, 10).unwrap().read;
+    assert_eq!(pool.begin(1, "one"), [Answer::New; 2]);
+    pool.worker.was_told();
+    assert_eq!(pool.store.output(&key(1), RunPhase::Over).unwrap(), None, "it has written nothing");
+    assert_eq!(read(&mut pool), []);
+    assert_eq!(pool.store.output(&key(1), RunPhase::Open).unwrap().unwrap().lines, "");
+    assert!(pool.worker.wait(PATIENCE), "it is told");
+    assert_eq!(read(&mut pool), [key(1)]);
+    let mut outputs = Outputs::new(&Location::parse(&database.url()).unwrap()).unwrap();
+    let mut kept = KeptOutput::new(key(1), "two\n".to_owned());
+    kept.left_out_bytes = 4;
+    outputs.keep(&[kept.clone()]).unwrap();
+    assert_eq!(pool.store.output(&key(1), RunPhase::Open).unwrap(), Some(kept.clone()));
+    // The reader has gone.
+    database.ask("UPDATE mainspring.output SET read = read - interval '10 s'");
+    assert_eq!(read(&mut pool), []);
+    assert_eq!(pool.store.output(&key(1), RunPhase::Open).unwrap(), Some(kept.clone()));
+    assert_eq!(read(&mut pool), [key(1)]);
+    assert_eq!(pool.end(1, RunState::Succeeded), [Answer::New]);
+    assert_eq!(pool.store.output(&key(1), RunPhase::Over).unwrap(), Some(kept));
+    assert_eq!(pool.store.output(&key(2), RunPhase::Open).unwrap(), None, "there is no such run");
 }
 
 #[test]

@@ -218,10 +218,10 @@ impl Server {
         self.say_late(now);
         self.answer_waiters();
         self.tell_changes(now);
-        self.owner.ask_questions(now);
         self.work.flush(now, &mut self.log);
         self.copy_outputs();
-        self.feed_peers();
+        self.feed_peers(now);
+        self.owner.ask_questions(now);
         self.clients.write(now);
         self.log.flush(now.wall);
         self.end_if_nobody_reads(now);
@@ -278,7 +278,13 @@ impl Server {
                 Wait::Look => self.look_around(now),
                 Wait::Room => self.owner.write_again(now),
                 Wait::StartBacklog => self.owner.tell_all(self.work.start_postponed(now, &mut self.log)),
-                Wait::Phase | Wait::Store | Wait::Late | Wait::Settle | Wait::Accept | Wait::Lease => {}
+                Wait::Phase
+                | Wait::Store
+                | Wait::Late
+                | Wait::Settle
+                | Wait::Accept
+                | Wait::Lease
+                | Wait::Feed => {}
             }
         }
     }
@@ -364,6 +370,7 @@ impl Server {
             // Files that are not read now must not keep the loop turning.
             (Wait::Settle, self.files.deadline().filter(|_| self.takes_files())),
             (Wait::Accept, self.clients.deadline()),
+            (Wait::Feed, self.clients.feed_deadline()),
             (Wait::Lease, self.lease_deadline(now)),
         ]
     }

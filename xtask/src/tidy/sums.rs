@@ -40,11 +40,12 @@ const ROWS: [Row; 12] = [
         assertions: 120,
     },
     Row { crates: &["mainspring-cron"], lines: 4_100, goal: 3_700, bools: 0, assertions: 7 },
-    // `on = "all"`: places, lanes of admission; what waits for no worker is told; machines of workers; what
-    // is due when it is submitted is read from nowhere, and keeps its id through a takeover.
+    // `on = "all"`: places, lanes of admission; what waits for no worker is told; machines of workers, and
+    // outputs that are read while they grow; what is due when it is submitted is read from nowhere, and keeps
+    // its id through a takeover.
     Row {
         crates: &["mainspring-job", "mainspring-model"],
-        lines: 11_367,
+        lines: 11_382,
         goal: 7_700,
         bools: 10,
         assertions: 56,
@@ -68,10 +69,11 @@ const ROWS: [Row; 12] = [
     },
     // Raised: each line of the log has typed fields, in three forms; the zones on disk are followed, and runs
     // are started ahead. A program is told which of its submissions a lost planner may have written.
-    Row { crates: &["mainspring-server"], lines: 11_476, goal: 7_500, bools: 30, assertions: 11 },
+    Row { crates: &["mainspring-server"], lines: 11_493, goal: 7_500, bools: 30, assertions: 11 },
     // A server's part in a pool, from which serve and embed are made. Raised: it reads the list of workers
     // and the orders only when there may be something new.
-    Row { crates: &["mainspring-cluster"], lines: 720, goal: 1_800, bools: 0, assertions: 0 },
+    // An output that is read at another server is kept while it grows.
+    Row { crates: &["mainspring-cluster"], lines: 746, goal: 1_800, bools: 0, assertions: 0 },
     Row { crates: &["mainspring-web"], lines: 7_790, goal: 4_900, bools: 2, assertions: 5 },
     // Raised: a program of a pool is a worker beside planning; it submits in bulk, and has runs wait. Its
     // transactions submit, in PostgreSQL and in SQLite. Its errors show no type of a crate that is internal,

@@ -31,7 +31,6 @@ use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::protocol::{
     ChangesWire, IdentifiedRequest, IdentifiedResponse, MAX_REQUEST_BYTES, MetricsWire, Request, Response,
 };
-use mainspring_server::server::remote_output::bring;
 use mainspring_server::waiting::{is_left, wait_for_any};
 
 /// What a status says whose owner has not replied.
@@ -229,7 +228,6 @@ impl RequestProxy {
             Ok(_) => return give(temporary(format!("this server stands by: {reason}"))),
             Err(error) => return give(Response::Error(error)),
         };
-        let outputs = self.is_listener.then(|| self.standing.tables.data.output());
         let server = &self.standing.name;
         let actor = actor_of(&asked).map_or_else(|| server.clone(), |name| format!("{name} at {server}"));
         let of = |request: &Request| said(&IdentifiedRequest { request: request.clone(), ..asked.clone() });
@@ -246,9 +244,8 @@ impl RequestProxy {
         }
         let broken = |error: serde_json::Error| temporary(error.to_string());
         let response = serde_json::from_str(&ask(line, &asked.request)).unwrap_or_else(broken);
-        if let (Some(outputs), Response::Found(found)) = (&outputs, &response) {
-            let logs = Request::Logs { of: found.run.run.to_string(), follow: false };
-            bring(outputs, &found.run, || streaming_requests::told(&ask(&of(&logs), &logs)));
+        if let (true, Response::Found(found)) = (self.is_listener, &response) {
+            self.standing.tables.bring_output(&found.run);
         }
         give(response)
     }

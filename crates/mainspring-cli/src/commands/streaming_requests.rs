@@ -27,7 +27,6 @@ use mainspring_server::protocol::{
     Answers, Done, ErrorKind, ErrorWire, FoundWire, LineWire, Request, Response,
 };
 use mainspring_server::server::read_only_backend::ReadOnlyBackend;
-use mainspring_server::server::remote_output::RemoteTail;
 use mainspring_server::waiting::{is_left, wait_for_any};
 
 /// How much of an output one reply has: some screens, and little for a table.
@@ -112,12 +111,6 @@ impl OutputTail {
         let reply = LogsReply { left_out: self.left_out, lines: self.lines.into(), is_over };
         serde_json::to_string(&reply).unwrap_or_default()
     }
-}
-
-/// What a reply to `logs` tells; nothing if it is an error.
-pub(super) fn told(reply: &str) -> Option<RemoteTail> {
-    let LogsReply { left_out, lines, is_over } = serde_json::from_str(reply).ok()?;
-    Some(RemoteTail { left_out, lines, is_over })
 }
 
 /// Whether it names a run: a job may have an `@` in its name as well.

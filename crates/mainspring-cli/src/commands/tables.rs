@@ -14,7 +14,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use mainspring_job::StoreError;
+use mainspring_job::{Cause, RunPhase, StoreError};
 use mainspring_postgres::{Location, PostgresReader};
 
 use super::streaming_requests;
@@ -22,8 +22,10 @@ use super::unresponsive_owner::UnresponsiveOwner;
 use mainspring_exec::clock::Moment;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
-use mainspring_server::protocol::{ErrorKind, ErrorWire, Request, Response};
+use mainspring_server::protocol::{ErrorKind, ErrorWire, Request, Response, RunWire};
+use mainspring_server::server::output::path;
 use mainspring_server::server::read_only_backend::ReadOnlyBackend;
+use mainspring_server::server::remote_output::bring;
 
 /// What all threads of a server share that answer.
 #[derive(Debug)]
@@ -82,6 +84,15 @@ impl Tables {
                 .backend(|backend| streaming_requests::logs_of(backend, of))
                 .unwrap_or_else(|error| said(&Response::Error(error))),
             request => said(&self.answer(request)),
+        }
+    }
+
+    /// Brings what a run has written at another server into its file, for the listener.
+    pub(super) fn bring_output(&self, run: &RunWire) {
+        if run.started.is_some() {
+            let path = path(&self.data.output(), &run.run, run.cause == Cause::Once);
+            let phase = run.state.known().map_or(RunPhase::Open, RunPhase::of);
+            self.with_reader(|reader| bring(reader, &run.run, phase, &path));
         }
     }
 

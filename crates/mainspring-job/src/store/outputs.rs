@@ -6,6 +6,7 @@
 //! server that has its file.
 
 use crate::run::RunKey;
+use crate::state::RunState;
 use crate::store::StoreError;
 
 /// How much of an output is kept at most, in bytes: some screens, and little for a table.
@@ -37,6 +38,28 @@ impl KeptOutput {
     /// All that a run wrote.
     pub fn new(key: RunKey, lines: String) -> KeptOutput {
         KeptOutput { key, left_out_bytes: 0, lines }
+    }
+
+    /// How many bytes of the file there are up to the end of these lines.
+    pub fn end(&self) -> u64 {
+        self.left_out_bytes + self.lines.len() as u64
+    }
+}
+
+/// How far a run is whose output is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a run is open or over")]
+pub enum RunPhase {
+    /// It may write more.
+    Open,
+    /// It writes nothing any more.
+    Over,
+}
+
+impl RunPhase {
+    /// That of a run in this state.
+    pub fn of(state: RunState) -> RunPhase {
+        if state.is_open() { RunPhase::Open } else { RunPhase::Over }
     }
 }
 

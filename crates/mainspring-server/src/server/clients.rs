@@ -323,6 +323,11 @@ impl Clients {
         self.peers.deadline()
     }
 
+    /// When the store is asked again for what other servers have written.
+    pub(super) fn feed_deadline(&self) -> Option<Instant> {
+        self.peers.feed_deadline()
+    }
+
     /// Adds what to poll.
     pub(super) fn watch<'a>(
         &'a self,

@@ -1,17 +1,28 @@
 //! A file of output, line by line, on its way to a client.
 //!
-//! Cost: one read per line; the file stays open as long as a client reads it.
+//! ```text
+//! lines ─▶ end of the file ─┬─ the run is open: wait, for a second where the file is not this server's
+//!                           └─ it is over: what another server wrote last is brought ─▶ lines ─▶ the end
+//! ```
 //!
-//! Does not wait: the loop asks again after each turn.
+//! Cost: one read per line; the file stays open as long as a client reads it. A look for it in each turn
+//! while there is none.
+//!
+//! Does not wait, and does not ask: the loop does, after each turn.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
-use mainspring_job::{JobName, RunKey};
+use mainspring_job::{JobName, RunKey, RunPhase};
 
-use super::output::read_line;
+use super::output::{read_line, readable};
 use crate::protocol::Response;
+use mainspring_exec::clock::Moment;
+
+/// How often the store is asked for what another server has written: a person who reads does not wait long.
+const ASK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A file of output on its way to a client.
 #[derive(Debug)]
@@ -21,22 +32,32 @@ pub(super) struct Feed {
     /// The job whose later runs are fed too.
     pub(super) job: Option<JobName>,
     pub(super) follows: bool,
+    pub(super) path: PathBuf,
     reader: Option<BufReader<File>>,
     line: String,
+    /// When the store was asked last, and how far the run was then.
+    asked: Option<(Moment, RunPhase)>,
+}
+
+/// What a feed does at the end of its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AtEnd {
+    Wait,
+    /// The store may have what another server wrote.
+    Ask,
+    End,
 }
 
 impl Feed {
-    pub(super) fn new(id: u64, key: RunKey, job: Option<JobName>, follows: bool, path: &Path) -> Feed {
-        Feed { id, key, job, follows, reader: File::open(path).ok().map(BufReader::new), line: String::new() }
-    }
-
-    /// Whether there was no file yet.
-    pub(super) fn is_empty(&self) -> bool {
-        self.reader.is_none()
+    pub(super) fn new(id: u64, key: RunKey, job: Option<JobName>, follows: bool, path: PathBuf) -> Feed {
+        Feed { id, key, job, follows, path, reader: None, line: String::new(), asked: None }
     }
 
     /// The next whole line; `None` at the end of what is there.
     pub(super) fn next_line(&mut self) -> Option<Response> {
+        if self.reader.is_none() {
+            self.reader = File::open(readable(self.path.clone())).ok().map(BufReader::new);
+        }
         let reader = self.reader.as_mut()?;
         loop {
             match reader.read_line(&mut self.line) {
@@ -51,5 +72,87 @@ impl Feed {
                 }
             }
         }
+    }
+
+    /// What is next at the end of the file, while so many questions of the client are under way.
+    pub(super) fn at_end(&mut self, phase: RunPhase, asking_count: usize, now: Moment) -> AtEnd {
+        let is_over = phase == RunPhase::Over;
+        let rests = |(at, then)| phase == then && (is_over || now.since(at) < ASK_INTERVAL);
+        let has_more = !is_over || self.job.is_some();
+        match self.follows {
+            true if 0 < asking_count => AtEnd::Wait,
+            true if !self.path.exists() && !self.asked.is_some_and(rests) => {
+                self.asked = Some((now, phase));
+                AtEnd::Ask
+            }
+            true if has_more => AtEnd::Wait,
+            _ => AtEnd::End,
+        }
+    }
+
+    /// When the store is to be asked again.
+    pub(super) fn asks_at(&self) -> Option<Instant> {
+        let (at, _) = self.asked.filter(|(_, then)| *then == RunPhase::Open && !self.path.exists())?;
+        Some(at.monotonic + ASK_INTERVAL)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch;
+    use std::fs;
+
+    fn later(moment: Moment, wait: Duration) -> Moment {
+        Moment { monotonic: moment.monotonic + wait, ..moment }
+    }
+
+    fn line_of(feed: &mut Feed) -> Option<String> {
+        feed.next_line().map(|response| match response {
+            Response::Line(line) => line.text,
+            other => panic!("{other:?}"),
+        })
+    }
+
+    #[test]
+    fn a_run_is_followed_from_before_its_first_line_to_its_end() {
+        let folder = scratch::path("feed");
+        fs::create_dir_all(&folder).unwrap();
+        let (path, now) = (folder.join("20261121T030000Z.log"), Moment::now());
+        let key: RunKey = "tea@2026-11-21T03:00:00Z".parse().unwrap();
+        let mut feed = Feed::new(1, key, None, true, path.clone());
+        assert_eq!(line_of(&mut feed), None);
+        assert_eq!(feed.at_end(RunPhase::Open, 0, now), AtEnd::Ask, "another server may have it");
+        assert_eq!(
+            feed.at_end(RunPhase::Open, 1, later(now, ASK_INTERVAL)),
+            AtEnd::Wait,
+            "it is being asked"
+        );
+        assert_eq!(feed.asks_at(), Some(now.monotonic + ASK_INTERVAL));
+        assert_eq!(feed.at_end(RunPhase::Open, 0, later(now, ASK_INTERVAL / 2)), AtEnd::Wait);
+        assert_eq!(feed.at_end(RunPhase::Open, 0, later(now, ASK_INTERVAL)), AtEnd::Ask);
+        fs::write(&path, "2026-11-21T03:00:00.000Z 1 stdout one\n").unwrap();
+        assert_eq!((line_of(&mut feed).as_deref(), line_of(&mut feed)), (Some("one"), None));
+        assert_eq!(
+            (feed.at_end(RunPhase::Open, 0, later(now, 3 * ASK_INTERVAL)), feed.asks_at()),
+            (AtEnd::Wait, None)
+        );
+        assert_eq!(feed.at_end(RunPhase::Over, 0, later(now, 3 * ASK_INTERVAL)), AtEnd::End);
+        let _ = fs::remove_dir_all(&folder);
+    }
+
+    #[test]
+    fn what_another_server_wrote_last_is_asked_for_when_the_run_is_over() {
+        let (path, now) = (scratch::path("feed-elsewhere").join("20261121T030000Z.log"), Moment::now());
+        let key: RunKey = "tea@2026-11-21T03:00:00Z".parse().unwrap();
+        let mut feed = Feed::new(1, key.clone(), None, true, path.clone());
+        assert_eq!(feed.at_end(RunPhase::Open, 0, now), AtEnd::Ask);
+        assert_eq!(feed.at_end(RunPhase::Over, 0, now), AtEnd::Ask, "however short ago it was asked");
+        assert_eq!(feed.at_end(RunPhase::Over, 1, now), AtEnd::Wait);
+        assert_eq!(feed.at_end(RunPhase::Over, 0, now), AtEnd::End);
+        let mut of_job = Feed::new(1, key.clone(), Some(key.job.clone()), true, path.clone());
+        assert_eq!(of_job.at_end(RunPhase::Over, 0, now), AtEnd::Ask);
+        assert_eq!(of_job.at_end(RunPhase::Over, 0, now), AtEnd::Wait, "the next run of the job");
+        assert_eq!(Feed::new(1, key, None, false, path).at_end(RunPhase::Open, 0, now), AtEnd::End);
     }
 }

@@ -49,8 +49,8 @@ const REMOVED: &str = "removed";
 /// How the name of a file of output ends.
 const SUFFIX: &str = ".log";
 
-/// How the name of the file ends that says how much was brought from another server.
-pub(super) const COUNT: &str = "count";
+/// How the name of a file ends that is [brought](super::remote_output) from another server and not whole.
+pub(super) const LIVE: &str = "live";
 
 /// What stands behind the stream of a piece whose line goes on.
 const GOES_ON: &str = "+";
@@ -181,6 +181,12 @@ pub fn path(root: &Path, key: &RunKey, is_once: bool) -> PathBuf {
     }
 }
 
+/// The file that has the lines, given where they are when all of them are here.
+pub fn readable(path: PathBuf) -> PathBuf {
+    let live = path.with_extension(LIVE);
+    if live.exists() && !path.exists() { live } else { path }
+}
+
 /// Whether files as old as that of a run were removed: what it wrote, if it wrote anything, is not kept.
 pub fn is_removed(root: &Path, key: &RunKey, is_once: bool) -> bool {
     let path = path(root, key, is_once);
@@ -200,9 +206,7 @@ fn latest_removed(directory: &Path) -> Option<String> {
 /// Removes a file of output, and keeps that one of its time was removed.
 fn remove(path: &Path) -> io::Result<()> {
     fs::remove_file(path)?;
-    let _ = fs::remove_file(path.with_extension(COUNT));
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let time = name.strip_suffix(SUFFIX).unwrap_or(name);
+    let time = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
     let time = time.rsplit('~').next().and_then(|time| time.split('+').next()).unwrap_or(time);
     if let Some(directory) = path.parent()
         && latest_removed(directory).is_none_or(|latest| *latest < *time)
@@ -214,7 +218,7 @@ fn remove(path: &Path) -> io::Result<()> {
 }
 
 fn is_output(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == &SUFFIX[1..])
+    path.extension().is_some_and(|extension| extension == &SUFFIX[1..] || extension == LIVE)
 }
 
 fn open(path: &Path) -> io::Result<File> {
@@ -287,12 +291,6 @@ pub(super) fn last_attempt(path: &Path) -> String {
     let end = |line: &LineWire| if line.goes_on { "" } else { "\n" };
     let lines = lines.iter().filter(|line| Some(line.attempt) == last);
     lines.map(|line| format!("{}{}", line.text, end(line))).collect()
-}
-
-/// A line as it stands in a file.
-pub(super) fn written(line: &LineWire) -> String {
-    let LineWire { attempt, time, stream, goes_on, text, .. } = line;
-    format!("{time} {attempt} {stream}{} {text}\n", if *goes_on { GOES_ON } else { "" })
 }
 
 /// A line of a file, of the run called `run`.

@@ -1,7 +1,8 @@
-//! OutputUpload of outputs in a shared store: another server shows them that has not the file.
+//! Copies of outputs in a shared store: another server [shows](super::remote_output) them that has not the
+//! file.
 //!
 //! ```text
-//!  a run has ended ─▶ path ─▶ thread: the end of the file ─▶ store      another server: no file? ─▶ store ─▶ file ─▶ client
+//!  a run has ended ─▶ path ─▶ thread: the end of the file ─▶ store
 //! ```
 //!
 //! Cost: a thread, where the store keeps outputs; of each output its last quarter of a megabyte.
@@ -9,9 +10,8 @@
 //! Does not hold up the loop or the end of the server: what the store does not take within
 //! `MAX_TRIES` tries is in the file alone, and so is what runs when the server is killed.
 
-use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +19,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use mainspring_job::{KeptOutput, MAX_KEPT_OUTPUT_BYTES, OutputKeeper, Reader, RunKey, StoreError};
+use mainspring_job::{KeptOutput, MAX_KEPT_OUTPUT_BYTES, OutputKeeper, RunKey, StoreError};
 
 use crate::waiting::wait_for;
 
@@ -107,7 +107,7 @@ fn work(keeper: &mut dyn OutputKeeper, ended: &Receiver<EndedOutput>, is_ending:
     }
 }
 
-/// The end of a file of output, from the beginning of a line on.
+/// The end of a file of output, from the beginning of a line to the end of one.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -122,40 +122,17 @@ pub fn kept_output(key: RunKey, path: &Path) -> io::Result<KeptOutput> {
         0 => 0,
         _ => bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |end| end + 1),
     };
-    let mut output = KeptOutput::new(key, String::from_utf8_lossy(&bytes[first..]).into_owned());
+    let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(first, |end| (end + 1).max(first));
+    let mut output = KeptOutput::new(key, String::from_utf8_lossy(&bytes[first..end]).into_owned());
     output.left_out_bytes = from + first as u64;
     Ok(output)
-}
-
-/// Makes the file of a run that has ended, if it is not here and the store has a copy.
-pub fn fetch(reader: &mut dyn Reader, key: &RunKey, path: &Path) {
-    // Without a file there is nothing to show, which is what was there before.
-    if !path.exists()
-        && let Ok(Some(output)) = reader.output(key)
-    {
-        let _ = make(&output, path);
-    }
-}
-
-/// It has another name until it is whole.
-fn make(output: &KeptOutput, path: &Path) -> io::Result<()> {
-    let Some(directory) = path.parent() else { return Ok(()) };
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-    let part = path.with_extension("part");
-    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part)?;
-    if 0 < output.left_out_bytes {
-        let time = output.lines.split(' ').next().unwrap_or_default();
-        let bytes = output.left_out_bytes;
-        writeln!(file, "{time} 1 note {bytes} bytes before this are at the server that ran it")?;
-    }
-    file.write_all(output.lines.as_bytes())?;
-    fs::rename(&part, path)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::scratch;
+    use std::fs;
 
     #[test]
     fn a_copy_is_the_end_of_the_file_from_a_line_on_and_says_what_is_left_out() {
@@ -166,17 +143,12 @@ mod tests {
         let (long, short) = (folder.join("long.log"), folder.join("short.log"));
         let text: String = (0..10_000).map(line).collect();
         fs::write(&long, &text).unwrap();
-        fs::write(&short, line(7)).unwrap();
+        fs::write(&short, line(7) + "2026-11-21T03:00:00.000Z 1 std").unwrap();
         let all = kept_output(key.clone(), &short).unwrap();
         assert_eq!((all.left_out_bytes, all.lines), (0, line(7)));
         let end = kept_output(key.clone(), &long).unwrap();
         assert!(end.lines.len() <= MAX_KEPT_OUTPUT_BYTES && end.lines.ends_with(&line(9_999)));
         assert_eq!(&text[usize::try_from(end.left_out_bytes).unwrap()..], end.lines);
-        let copied = folder.join("elsewhere/backup/copy.log");
-        make(&end, &copied).unwrap();
-        let copied = fs::read_to_string(copied).unwrap();
-        let note = format!("2026-11-21T03:00:00.000Z 1 note {} bytes before this", end.left_out_bytes);
-        assert!(copied.starts_with(&note) && copied.ends_with(&end.lines), "{}", &copied[..100]);
         let _ = fs::remove_dir_all(&folder);
     }
 }

@@ -238,6 +238,11 @@ impl Peers {
         self.peers.iter_mut().find(|peer| peer.number == number)
     }
 
+    /// When the store is asked again for what other servers have written.
+    pub(super) fn feed_deadline(&self) -> Option<Instant> {
+        self.peers.iter().filter_map(|peer| peer.feed.as_ref()?.asks_at()).min()
+    }
+
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Peer> {
         self.peers.iter_mut()
     }

@@ -17,14 +17,15 @@ use std::slice;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    AuditQuery, Cause, Command, Cursor, JobName, OnceId, Order, Reader, Run, RunKey, RunState,
+    AuditQuery, Cause, Command, Cursor, JobName, OnceId, Order, Reader, Run, RunKey, RunPhase, RunState,
 };
 
 use mainspring_file::hook;
 
+use super::describe;
 use super::next_step::{Next, NextResult, job_name, not_found, store_failed, time, usage};
 use super::output::path;
-use super::{describe, output_upload};
+use super::remote_output::bring;
 use crate::protocol::{
     ALL_CAUSES, AuditAskWire, ErrorWire, HistoryWire, JobWire, MAX_ROWS, NOTIFY_CAUSE, Response, RunWire,
     WaitingWire,
@@ -199,10 +200,11 @@ pub(super) fn found(reader: &mut dyn Reader, key: &RunKey, outputs: &Path) -> Ne
     Ok(Next::Answer(Response::Found(Box::new(describe::found(*wire, run.planned, &attempts)))))
 }
 
-/// Makes the file of a run that ended at another server.
+/// Brings what a run wrote at another server.
 fn fetch_output(reader: &mut dyn Reader, run: &Run, outputs: &Path) {
-    if !run.state.is_open() && run.started.is_some() {
-        output_upload::fetch(reader, &run.key, &path(outputs, &run.key, run.cause == Cause::Once));
+    if run.started.is_some() {
+        let path = path(outputs, &run.key, run.cause == Cause::Once);
+        bring(reader, &run.key, RunPhase::of(run.state), &path);
     }
 }
 

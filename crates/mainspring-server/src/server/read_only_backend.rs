@@ -111,7 +111,7 @@ impl ReadOnlyBackend<'_> {
             return Err(Error::Refused(no_server()));
         };
         let path = path(&outputs, &key, is_once);
-        let mut feed = Feed::new(0, key, None, false, &path);
+        let mut feed = Feed::new(0, key, None, false, path);
         while let Some(line) = feed.next_line() {
             each(line)?;
         }

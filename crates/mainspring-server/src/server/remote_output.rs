@@ -2,140 +2,124 @@
 //! needs to know nothing of other servers.
 //!
 //! ```text
-//!  somebody asks for a run ─▶ no file here, or one that grows ─▶ its server: which lines? ─▶ those that are new ─▶ file
+//!  somebody asks for a run ─▶ no file here ─▶ store: which lines are new? ─▶ X.live ── the run is over ─▶ X.log
 //! ```
 //!
-//! Beside a file that is not whole yet lies one with the ending `count`, which says how many lines were
-//! brought. It goes with the last line. After a crash between the two some lines may stand there twice.
+//! While it is asked for an open run, the store has what its server wrote until a moment ago: see
+//! [`Reader::output`]. What a store has not kept, because more was written meanwhile than it keeps, is told
+//! by a note.
 //!
-//! Cost: for a run that is open a question to its server each time; for one that is over, one in all.
+//! Cost: for a run that is open a question to the store each time, and the end of its output once more; for
+//! one that is over, one in all.
 //!
 //! Does not ask by itself, and brings nothing into a file that a run of this server writes.
 
+use std::collections::HashMap;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
-use mainspring_job::Cause;
+use mainspring_job::{KeptOutput, Reader, RunKey, RunPhase};
 
-use super::output::{COUNT, path, written};
-use crate::protocol::{LineWire, RunWire};
+use super::output::LIVE;
 
-/// The end of an output, as its server tells it.
-#[derive(Debug, Default)]
-pub struct RemoteTail {
-    /// How many lines stand before these.
-    pub left_out: usize,
-    /// The lines.
-    pub lines: Vec<LineWire>,
-    /// Whether there will be no more.
-    pub is_over: bool,
-}
+/// How many bytes of the file at the other server were brought into each file that is not whole. Two who ask
+/// for the same run wait for each other here. What an earlier process has brought is brought anew.
+static BROUGHT: LazyLock<Mutex<HashMap<PathBuf, u64>>> = LazyLock::new(Mutex::default);
 
-/// Two who ask for the same run at once would write the same lines.
-static ONE: Mutex<()> = Mutex::new(());
-
-/// Brings what a run has written into its file below `outputs`. `ask` is called if that is not there yet, and
-/// says what its server tells. What cannot be had or written is missing in the file, and comes with the next
-/// call.
-pub fn bring(outputs: &Path, run: &RunWire, ask: impl FnOnce() -> Option<RemoteTail>) {
-    if run.started.is_none() {
-        return;
-    }
-    let path = path(outputs, &run.run, run.cause == Cause::Once);
-    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let count = fs::read_to_string(path.with_extension(COUNT)).ok();
-    if count.is_none() && path.exists() {
-        return;
-    }
-    let count = count.and_then(|text| text.parse().ok()).unwrap_or(0);
-    if let Some(told) = ask() {
-        let _ = append(&path, count, &told);
+/// Brings what a run has written at another server into its file, unless that is here. What cannot be had or
+/// written comes with the next call.
+pub fn bring(reader: &mut dyn Reader, key: &RunKey, phase: RunPhase, path: &Path) {
+    let mut brought = BROUGHT.lock().unwrap_or_else(PoisonError::into_inner);
+    if !path.exists()
+        && let Ok(Some(output)) = reader.output(key, phase)
+    {
+        let _ = add(&mut brought, &output, phase, path);
     }
 }
 
-fn append(path: &Path, count: usize, told: &RemoteTail) -> io::Result<()> {
-    let end = told.left_out + told.lines.len();
-    let noted = path.with_extension(COUNT);
-    if let Some(directory) = path.parent() {
+fn add(
+    brought: &mut HashMap<PathBuf, u64>,
+    output: &KeptOutput,
+    phase: RunPhase,
+    path: &Path,
+) -> io::Result<()> {
+    let live = path.with_extension(LIVE);
+    let known = brought.get(&live).copied();
+    // What is shorter than before is what another attempt wrote, at another server.
+    let from = known.filter(|known| *known <= output.end()).unwrap_or_default();
+    if from == output.end() && (phase == RunPhase::Open || known.is_none()) {
+        return Ok(());
+    }
+    if known.is_none() {
+        let _ = fs::remove_file(&live);
+        let directory = path.parent().unwrap_or(path);
         DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
     }
-    // First, so that a file that is not whole never stands alone.
-    if !noted.exists() {
-        fs::write(&noted, "0")?;
+    let mut file = OpenOptions::new().append(true).create(true).mode(0o600).open(&live)?;
+    let lost = output.left_out_bytes.saturating_sub(from);
+    if 0 < lost {
+        let time = output.lines.split(' ').next().unwrap_or_default();
+        writeln!(file, "{time} 1 note {lost} bytes before this are at the server that ran it")?;
     }
-    if count < end {
-        let mut text = String::new();
-        if let Some(first) = told.lines.first().filter(|_| count < told.left_out) {
-            let lines = told.left_out - count;
-            let left_out = format!("{lines} lines before these are at the server that ran it");
-            text += &written(&LineWire {
-                stream: "note".to_owned(),
-                goes_on: false,
-                text: left_out,
-                ..first.clone()
-            });
-        }
-        text.extend(told.lines.iter().skip(count.saturating_sub(told.left_out)).map(written));
-        OpenOptions::new().append(true).create(true).mode(0o600).open(path)?.write_all(text.as_bytes())?;
+    let there = usize::try_from(from.saturating_sub(output.left_out_bytes)).unwrap_or_default();
+    file.write_all(output.lines.get(there..).unwrap_or_default().as_bytes())?;
+    brought.insert(live.clone(), output.end());
+    if phase == RunPhase::Over {
+        fs::rename(&live, path)?;
+        brought.remove(&live);
     }
-    if told.is_over {
-        return fs::remove_file(noted);
-    }
-    fs::write(noted, end.max(count).to_string())
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::scratch;
-    use mainspring_job::{Run, RunKey, RunState};
-
-    const RUN: &str = "tea@2026-11-21T03:00:00Z";
-
-    fn line(number: usize) -> LineWire {
-        LineWire {
-            run: RUN.to_owned(),
-            attempt: 1,
-            time: "2026-11-21T03:00:00.000Z".to_owned(),
-            stream: "stdout".to_owned(),
-            goes_on: false,
-            text: format!("line {number}"),
-        }
-    }
-
-    fn told(left_out: usize, end: usize, is_over: bool) -> RemoteTail {
-        RemoteTail { left_out, lines: (left_out..end).map(line).collect(), is_over }
-    }
+    use crate::server::output::readable;
 
     #[test]
-    fn each_line_is_brought_once_and_what_is_whole_is_not_asked_for() {
+    fn each_line_is_brought_once_while_a_run_is_open_and_the_file_is_whole_at_its_end() {
         let folder = scratch::path("brought");
-        let key: RunKey = RUN.parse().unwrap();
-        let file = path(&folder, &key, false);
-        let due = key.nominal;
-        let mut run = RunWire::from(&Run::new(key, Cause::Trigger, RunState::Running, due, due));
-        run.started = Some(due);
-        let texts = || -> Vec<String> {
-            let text = fs::read_to_string(&file).unwrap();
+        let path = folder.join("tea/20261121T030000Z.log");
+        let key: RunKey = "tea@2026-11-21T03:00:00Z".parse().unwrap();
+        let line = |number: usize| format!("2026-11-21T03:00:00.000Z 1 stdout line {number}\n");
+        let kept = |from: usize, to: usize| {
+            let mut output = KeptOutput::new(key.clone(), (from..to).map(line).collect());
+            output.left_out_bytes = (0..from).map(|number| line(number).len() as u64).sum();
+            output
+        };
+        let texts = |path: &Path| -> Vec<String> {
+            let text = fs::read_to_string(path).unwrap();
             text.lines().map(|line| line.splitn(3, ' ').nth(2).unwrap().to_owned()).collect()
         };
-        bring(&folder, &run, || None);
-        assert!(!file.exists(), "its server does not answer");
-        bring(&folder, &run, || Some(told(0, 1, false)));
-        bring(&folder, &run, || Some(told(0, 1, false)));
-        bring(&folder, &run, || Some(told(0, 3, false)));
-        assert_eq!(texts(), ["stdout line 0", "stdout line 1", "stdout line 2"]);
-        bring(&folder, &run, || Some(told(5, 6, true)));
-        let note = "note 2 lines before these are at the server that ran it";
-        assert_eq!(texts()[3..], [note, "stdout line 5"]);
-        bring(&folder, &run, || panic!("all of it is here"));
-        assert_eq!(fs::read_dir(file.parent().unwrap()).unwrap().count(), 1, "the count is gone");
-        // A run that has not started has written nothing, and one of this server has its file.
-        let waits = RunWire { started: None, ..run.clone() };
-        bring(&folder, &waits, || panic!("there is nothing to ask for"));
+        let mut brought = HashMap::new();
+        add(&mut brought, &kept(0, 0), RunPhase::Open, &path).unwrap();
+        assert!(!path.parent().unwrap().exists(), "it has written nothing");
+        for to in [1, 1, 3] {
+            add(&mut brought, &kept(0, to), RunPhase::Open, &path).unwrap();
+        }
+        let live = readable(path.clone());
+        assert_eq!(texts(&live), ["stdout line 0", "stdout line 1", "stdout line 2"]);
+        add(&mut brought, &kept(2, 4), RunPhase::Open, &path).unwrap();
+        add(&mut brought, &kept(6, 7), RunPhase::Open, &path).unwrap();
+        let lost = 2 * line(0).len();
+        let note = format!("note {lost} bytes before this are at the server that ran it");
+        assert_eq!(texts(&live)[3..], ["stdout line 3", &note, "stdout line 6"]);
+        // Another attempt begins a file of its own, at another server.
+        add(&mut brought, &kept(0, 1), RunPhase::Open, &path).unwrap();
+        add(&mut brought, &kept(0, 2), RunPhase::Over, &path).unwrap();
+        assert_eq!(readable(path.clone()), path);
+        assert_eq!(texts(&path)[6..], ["stdout line 0", "stdout line 1"]);
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing is left beside it");
+        // Of what is over the end is brought at once, and a file of an earlier process is made anew.
+        let other = folder.join("tea/20261121T040000Z.log");
+        fs::write(other.with_extension(LIVE), "half a li").unwrap();
+        add(&mut HashMap::new(), &kept(6, 7), RunPhase::Over, &other).unwrap();
+        let note = format!("note {} bytes before this are at the server that ran it", 6 * line(0).len());
+        assert_eq!(texts(&other), [note.as_str(), "stdout line 6"]);
         let _ = fs::remove_dir_all(&folder);
     }
 }

@@ -113,7 +113,7 @@ impl Server {
             Ok(Next::Query(query)) => self.ask_store(request_id, query),
             Ok(Next::Feed { key, job, is_once }) => {
                 let path = self.work.output_path(&key, is_once);
-                self.clients.feed(request_id, Feed::new(request_id.id, key, job, request_id.follows, &path));
+                self.clients.feed(request_id, Feed::new(request_id.id, key, job, request_id.follows, path));
             }
         }
     }

@@ -9,14 +9,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use mainspring_job::{Job, JobName, Load, Mark, OnceId, RunKey, RunState};
+use mainspring_job::{Job, JobName, Load, Mark, OnceId, Reader, RunPhase, RunState};
 
 use super::describe::JobDetail;
-use super::feed::Feed;
+use super::feed::{AtEnd, Feed};
 use super::next_step::{
-    Next, NextResult, QuestionAnswer, job_name, not_found, query, run_key, store_failed, usage,
+    Next, NextResult, QuestionAnswer, RequestId, job_name, not_found, query, run_key, store_failed, usage,
 };
 use super::phase::Phase;
+use super::remote_output::bring;
 use super::{Keeping, Server, describe, queries};
 use crate::protocol::{
     ClusterWire, HistoryWire, JobWire, ListWire, MAX_ROWS, MAX_WAITING_SHOWN, Response, RunWire, StatusWire,
@@ -227,33 +228,38 @@ impl Server {
     }
 
     /// Sends more of the files of output that clients read.
-    pub(super) fn feed_peers(&mut self) {
-        let work = &self.work;
-        let is_running = |key: &RunKey| {
-            let attempt = self.owner.planner().run(key).map(|run| run.attempt);
-            attempt.is_some_and(|attempt| work.is_running(&(key.clone(), attempt)))
-        };
+    pub(super) fn feed_peers(&mut self, now: Moment) {
+        let (work, planner) = (&self.work, self.owner.planner());
+        let mut asked = Vec::new();
         for peer in self.clients.iter_mut() {
             while peer.feed_lines() {
-                let Some(feed) = &peer.feed else { break };
+                let asking_count = peer.asking_count;
+                let Some(feed) = &mut peer.feed else { break };
                 let next = feed.job.as_ref().filter(|_| feed.follows).and_then(|job| work.latest(job));
-                match next {
-                    Some(next) if *next != feed.key => {
-                        let path = work.output_path(next, false);
-                        peer.feed = Some(Feed::new(feed.id, next.clone(), feed.job.clone(), true, &path));
+                if let Some(next) = next.filter(|next| **next != feed.key) {
+                    let path = work.output_path(next, false);
+                    *feed = Feed::new(feed.id, next.clone(), feed.job.clone(), true, path);
+                    continue;
+                }
+                let phase = planner.run(&feed.key).map_or(RunPhase::Over, |_| RunPhase::Open);
+                match feed.at_end(phase, asking_count, now) {
+                    AtEnd::End => peer.end_feed(),
+                    AtEnd::Wait => break,
+                    AtEnd::Ask => {
+                        let (key, path) = (feed.key.clone(), feed.path.clone());
+                        asked.push((peer.number, feed.id, key, phase, path));
+                        break;
                     }
-                    // There is nothing yet, and there may be.
-                    Some(_) if feed.is_empty() => {
-                        let path = work.output_path(&feed.key, false);
-                        peer.feed = Some(Feed::new(feed.id, feed.key.clone(), feed.job.clone(), true, &path));
-                        if peer.feed.as_ref().is_none_or(Feed::is_empty) {
-                            break;
-                        }
-                    }
-                    _ if feed.follows && (feed.job.is_some() || is_running(&feed.key)) => break,
-                    _ => peer.end_feed(),
                 }
             }
+        }
+        for (client, id, key, phase, path) in asked {
+            let request_id = RequestId { client, id, follows: true, what: "logs" };
+            let ask = move |reader: &mut dyn Reader| {
+                bring(reader, &key, phase, &path);
+                Ok(Next::Nothing)
+            };
+            self.ask_store(request_id, Box::new(ask));
         }
     }
 }

@@ -10,6 +10,7 @@
 //! | `StartBacklog` | a second after starts were tried that lacked something | they are tried again |
 //! | `Settle` | a changed file was left alone for long enough | it is read |
 //! | `Lease` | the lease is to be renewed, or is too old for something | it is renewed, or what runs is ended: see `lease` |
+//! | `Feed` | a second after the store was asked for what another server wrote | it is asked again |
 //! | `Accept` | a second after a connection could not be taken | it is tried again |
 //!
 //! The waits of processes, such as timeouts and steps of killing, are in the executor's own queue.
@@ -35,10 +36,11 @@ pub(super) enum Wait {
     Settle,
     Accept,
     Lease,
+    Feed,
 }
 
 /// How many reasons there are.
-pub(super) const COUNT: usize = 9;
+pub(super) const COUNT: usize = 10;
 
 /// The waits of the loop.
 #[derive(Debug, Default)]
@@ -82,6 +84,7 @@ mod tests {
         Wait::Settle,
         Wait::Accept,
         Wait::Lease,
+        Wait::Feed,
     ];
 
     #[test]
@@ -89,12 +92,12 @@ mod tests {
         let start = Moment::now();
         let later = |ms| Moment { monotonic: start.monotonic + Duration::from_millis(ms), ..start };
         let mut waits = LoopWaits::default();
-        let mut wanted = [0, 1, 2, 3, 4, 5, 6, 7, 8].map(|index| {
-            let at = later(100 * (9 - index as u64)).monotonic;
+        let mut wanted = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map(|index| {
+            let at = later(100 * (10 - index as u64)).monotonic;
             (ALL[index], Some(at))
         });
         waits.arm(wanted, start);
-        wanted[8].1 = None;
+        wanted[9].1 = None;
         waits.arm(wanted, start);
         let (mut now, mut found) = (start, Vec::new());
         while let Some(wait) = waits.wait(now) {
@@ -103,7 +106,7 @@ mod tests {
                 found.push((now.since(start).as_millis(), reason));
             }
         }
-        let expected = ALL[..8].iter().rev().enumerate();
+        let expected = ALL[..9].iter().rev().enumerate();
         let expected: Vec<_> = expected.map(|(index, reason)| (200 + 100 * index as u128, *reason)).collect();
         assert_eq!(found, expected);
     }

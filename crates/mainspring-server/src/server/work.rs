@@ -330,11 +330,6 @@ impl Work {
         self.execution.has_ended() && self.early_starts.count() == 0
     }
 
-    /// Whether an attempt runs.
-    pub(super) fn is_running(&self, attempted: &AttemptKey) -> bool {
-        self.started.contains_key(attempted)
-    }
-
     /// The run of a job that started last.
     pub(super) fn latest(&self, job: &JobName) -> Option<&RunKey> {
         self.latest.get(job)

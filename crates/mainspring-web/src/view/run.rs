@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use jiff::tz::TimeZone;
 use mainspring_job::{Cause, RunKey, RunState};
 use mainspring_server::protocol::RunWire;
-use mainspring_server::server::output::{is_removed, path};
+use mainspring_server::server::output::{is_removed, path, readable};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -70,7 +70,7 @@ pub fn address_of(RunKey { job, nominal, series }: &RunKey) -> String {
 
 /// Where the output of a run is.
 pub fn output_path(app: &App, wire: &RunWire) -> PathBuf {
-    path(&app.output, &wire.run, wire.cause == Cause::Once)
+    readable(path(&app.output, &wire.run, wire.cause == Cause::Once))
 }
 
 /// Whether what a run wrote is not kept any more.
