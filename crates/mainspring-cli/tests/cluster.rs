@@ -237,10 +237,12 @@ fn a_job_runs_where_its_labels_are_or_at_each_server_that_has_them() {
     let jobs = "[jobs.render]\nat = 2100-01-01T00:00:00Z\non = ['gpu', 'region=eu']\nshell = 'echo rendered'\n\
         [groups.each]\nlimit = 9\non = 'all'\n\
         [jobs.sweep]\nat = 2100-01-01T00:00:00Z\ngroup = 'each'\nshell = 'echo swept'\n\
+        [jobs.claim]\nat = 2100-01-01T00:00:00Z\ngroup = 'each'\nshell = 'mkdir FOLDER/claimed'\n\
         [jobs.scan]\nat = 2100-01-01T00:00:00Z\non = ['all', 'gpu']\nshell = 'echo scanned'\n";
+    let jobs = jobs.replace("FOLDER", folder.to_str().unwrap());
     write(&folder.join("jobs.toml"), &format!("{JOBS}{jobs}"));
     let mut one = Member::start(&folder, "one", &database);
-    one.begins_with("5 jobs");
+    one.begins_with("6 jobs");
     // It has joined, so that what is lacking is what the job asks for.
     one.running.wait_for(&["often", "end "]);
     one.says(&["run", "render"], "render@");
@@ -254,9 +256,14 @@ fn a_job_runs_where_its_labels_are_or_at_each_server_that_has_them() {
     let arguments = ["--no-plan", "--label=gpu", "--label=region=eu"];
     let mut worker = Member::by_way_of(&database.url(), "true", &folder, "worker", &arguments);
     worker.running.wait_for(&["render", "stdout rendered"]);
-    one.says(&["run", "sweep"], "sweep@");
+    let swept = one.ask(&["run", "sweep", "--wait"]);
+    assert_eq!((swept.code, swept.stdout.matches("succeeded").count()), (0, 2), "{}", swept.stdout);
     one.running.wait_for(&["sweep", "stdout swept"]);
     worker.running.wait_for(&["sweep", "stdout swept"]);
+    // One of them can make it, and the command tells of the other.
+    let claimed = one.ask(&["run", "claim", "--wait"]);
+    let said = ["succeeded", "failed"].map(|word| claimed.stdout.matches(word).count());
+    assert_eq!((claimed.code, said), (1, [1, 1]), "{}", claimed.stdout);
     worker.says(&["run", "scan", "--wait"], "scan@");
     worker.running.wait_for(&["scan", "stdout scanned"]);
     until(

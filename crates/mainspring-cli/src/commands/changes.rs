@@ -10,7 +10,7 @@ use std::io::{self, BufRead, IsTerminal, Read, Write};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use mainspring_job::{Outcome, Policies, RunState};
+use mainspring_job::{Outcome, Policies, RunKey, RunState};
 
 use super::answers::{ask, show};
 use super::progress::Progress;
@@ -19,6 +19,7 @@ use crate::cli::changes::{
     AtArgs, BackfillArgs, CancelArgs, DeadArgs, DeadCommand, EveryArgs, PauseArgs, RemoveArgs, RewindArgs,
     RunArgs, ScopeArgs,
 };
+use crate::cli::serve::AskArgs;
 use crate::cli::value::Moment as When;
 use crate::client::Client;
 use mainspring_action::body::{ProcessBody, WebhookBody};
@@ -29,7 +30,8 @@ use mainspring_server::exit::Exit;
 use mainspring_server::log::rfc3339;
 use mainspring_server::message::{PROGRAM, counted, say};
 use mainspring_server::protocol::{
-    ErrorKind, EveryWire, HistoryWire, MAX_ROWS, PauseWire, Request, Response, SubmitWire, WorkWire,
+    ALL_CAUSES, ErrorKind, EveryWire, HistoryWire, MAX_ROWS, PauseWire, Request, Response, SubmitWire,
+    WorkWire,
 };
 use mainspring_server::relative::relative;
 
@@ -56,15 +58,44 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Error> {
     if !args.ask.json {
         show(&args.ask, &first)?;
     }
-    let last = client.next_answer()?;
-    show(&args.ask, &last)?;
-    Ok(match &last {
+    let mut exit = exit_of(&args.ask, &client.next_answer()?)?;
+    // The command ends as the first that failed.
+    for run in runs_elsewhere(&mut client, &first)? {
+        let end = client.ask(Request::Wait { run: run.to_string() })?;
+        let next = exit_of(&args.ask, &end)?;
+        exit = if exit == Exit::Ok { next } else { exit };
+    }
+    Ok(exit)
+}
+
+/// Shows the end of a run. Returns how the command ends.
+fn exit_of(arguments: &AskArgs, last: &Response) -> Result<Exit, Error> {
+    show(arguments, last)?;
+    Ok(match last {
         Response::Ended(run) if run.state == RunState::Succeeded => Exit::Ok,
         Response::Ended(run) if run.outcome_code.as_deref() == Some(Outcome::TimedOut.code()) => {
             Exit::TimedOut
         }
         _ => Exit::Failed,
     })
+}
+
+/// The other runs of what was asked for, if its job has one for each server: they have its time.
+fn runs_elsewhere(client: &mut Client, planned: &Response) -> Result<Vec<RunKey>, Error> {
+    let Response::Planned { run } = planned else { return Ok(Vec::new()) };
+    if run.series == 0 {
+        return Ok(Vec::new());
+    }
+    let asked = HistoryWire {
+        job: Some(run.job.to_string()),
+        cause: Some(ALL_CAUSES.to_owned()),
+        since: Some(run.nominal.to_string()),
+        limit: MAX_ROWS,
+        ..HistoryWire::default()
+    };
+    let Response::Runs { runs, .. } = client.ask(Request::History(asked))? else { return Ok(Vec::new()) };
+    let keys = runs.into_iter().map(|found| found.run);
+    Ok(keys.filter(|key| key.nominal == run.nominal && key != run).collect())
 }
 
 /// When a run is wanted; `None`: now.
