@@ -44,6 +44,10 @@ const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// How often an output is kept anew that grows and is read elsewhere: at most a quarter of a megabyte each.
 const READ_INTERVAL: Duration = Duration::from_secs(1);
 
+/// How many are kept each time: eight megabytes. Of more some come a second later, in no order, so that who
+/// reads very many takes nothing away from others for long.
+const MAX_READ: usize = 32;
+
 /// How long it is waited before a database is asked again that does not answer.
 const TRY_WAIT: Duration = Duration::from_millis(250);
 
@@ -336,12 +340,12 @@ impl Membership {
             return;
         }
         self.kept = now;
-        let mut grown = Vec::new();
-        for (key, kept) in &self.read {
+        let grown = self.read.iter().filter_map(|(key, kept)| {
             let paths = [false, true].map(|is_once| path(&self.folder, key, is_once));
-            let outputs = paths.iter().filter_map(|path| kept_output(key.clone(), path).ok());
-            grown.extend(outputs.filter(|output| *kept < output.end()));
-        }
+            let mut outputs = paths.iter().filter_map(|path| kept_output(key.clone(), path).ok());
+            outputs.find(|output| *kept < output.end())
+        });
+        let grown: Vec<KeptOutput> = grown.take(MAX_READ).collect();
         // What is not kept now comes with the next look, or with the end.
         if !grown.is_empty() && self.outputs.keep(&grown).is_ok() {
             self.read.extend(grown.into_iter().map(|output| (output.key.clone(), output.end())));

@@ -73,7 +73,7 @@ const ROWS: [Row; 12] = [
     // A server's part in a pool, from which serve and embed are made. Raised: it reads the list of workers
     // and the orders only when there may be something new.
     // An output that is read at another server is kept while it grows.
-    Row { crates: &["mainspring-cluster"], lines: 746, goal: 1_800, bools: 0, assertions: 0 },
+    Row { crates: &["mainspring-cluster"], lines: 747, goal: 1_800, bools: 0, assertions: 0 },
     Row { crates: &["mainspring-web"], lines: 7_790, goal: 4_900, bools: 2, assertions: 5 },
     // Raised: a program of a pool is a worker beside planning; it submits in bulk, and has runs wait. Its
     // transactions submit, in PostgreSQL and in SQLite. Its errors show no type of a crate that is internal,
