@@ -74,10 +74,11 @@ pub(crate) fn forward(mut inbox: Inbox, actor: &str, commands: &Receiver<ToOwner
             return;
         }
         ask(&mut inbox, actor, &mut waiting);
-        take_replies(&mut inbox, &mut waiting);
-        give_up(&mut inbox, &mut waiting);
         if !waiting.is_empty() {
+            // It also ends when another command comes. A reply that comes meanwhile is heard by the next.
             inbox.wait(INTERVAL);
+            take_replies(&mut inbox, &mut waiting);
+            give_up(&mut inbox, &mut waiting);
         }
     }
 }
@@ -124,12 +125,15 @@ fn take_replies(inbox: &mut Inbox, waiting: &mut Vec<Waiting>) {
                 });
             }
         }
-        Err(StoreError::Unknown) => {
-            // They may have been taken, and are lost then. What may be asked for again is.
-            refuse(waiting, |waiting| waiting.id.is_some() && !waiting.is_repeatable, UNCERTAIN);
-            waiting.iter_mut().for_each(|waiting| waiting.id = None);
+        Err(error) => {
+            if matches!(error, StoreError::Unknown) {
+                // They may have been taken, and are lost then.
+                refuse(waiting, |waiting| waiting.id.is_some() && !waiting.is_repeatable, UNCERTAIN);
+            }
+            // A database that crashed may have forgotten what it was asked. What may be asked again is.
+            let repeatable = waiting.iter_mut().filter(|waiting| waiting.is_repeatable);
+            repeatable.for_each(|waiting| waiting.id = None);
         }
-        Err(_) => {}
     }
 }
 

@@ -165,17 +165,19 @@ impl Inbox {
         if replies.is_empty() {
             return Ok(());
         }
+        // A reply that a database forgets is one that did not come.
         let sql = "WITH old AS (DELETE FROM mainspring.inbox WHERE is_taken AND at < clock_timestamp() - interval '1 h'),
             answered AS (UPDATE mainspring.inbox AS i SET is_taken = true, response = a.response
                 FROM unnest($1, $2) AS a (id, response) WHERE i.id = a.id)
-            SELECT pg_notify($3, '')::text";
+            SELECT pg_notify($3, '')::text, set_config('synchronous_commit', 'off', true)";
         let ids = replies.iter().map(|(id, _)| *id).collect();
         let responses = replies.iter().map(|(_, response)| kept(response).into_owned()).collect();
         let values = [Value::Ints(ids), Value::Texts(responses), Value::text(REPLY_CHANNEL)];
         self.connection.call("reply", sql, &values).map(drop)
     }
 
-    /// Asks the owner several things, all or none of them, and returns their numbers in the same order.
+    /// Asks the owner several things, all or none of them, and returns their numbers in the same order. They
+    /// are not on disk: a database that crashes may forget them, and then none is done.
     ///
     /// # Errors
     /// When the database does not answer; `Unknown` if the requests may be there.
@@ -184,7 +186,7 @@ impl Inbox {
                 INSERT INTO mainspring.inbox (request, actor, waits)
                 SELECT request, $2, true FROM unnest($1::text[]) WITH ORDINALITY AS r (request, place)
                 ORDER BY place RETURNING id),
-            told AS (SELECT pg_notify($3, ''))
+            told AS (SELECT pg_notify($3, ''), set_config('synchronous_commit', 'off', true))
             SELECT id FROM asked, told";
         let requests: Vec<String> = requests.iter().map(|request| kept(request).into_owned()).collect();
         let values = [Value::Texts(requests), Value::text(actor), Value::text(REQUEST_CHANNEL)];
@@ -200,7 +202,9 @@ impl Inbox {
     /// # Errors
     /// When the database does not answer; `Unknown` if they may be taken.
     pub fn take_replies(&mut self, ids: &[i64]) -> Result<Vec<(i64, String)>, StoreError> {
-        let sql = "DELETE FROM mainspring.inbox WHERE id = ANY ($1) AND response IS NOT NULL RETURNING id, response";
+        let sql = "WITH taken AS (
+                DELETE FROM mainspring.inbox WHERE id = ANY ($1) AND response IS NOT NULL RETURNING id, response)
+            SELECT id, response, set_config('synchronous_commit', 'off', true) FROM taken";
         let rows = self.connection.call("take replies", sql, &[Value::Ints(ids.to_vec())])?;
         Ok(rows.iter().map(|row| (row.get(0), read(row.get(1)).into_owned())).collect())
     }
