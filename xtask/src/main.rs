@@ -12,7 +12,7 @@ const USAGE: &str = "usage: cargo xtask ci | fast [COMMIT] | tidy | map [WORD] |
        cargo xtask publish [--really]
        cargo xtask simulate --histories N [--from SEED] | simulate --owners N .. | simulate --pools N ..
        cargo xtask tools | dependencies | features | trials | address | bare | beside | fuzz [--seconds N]
-       cargo xtask crash --rounds N [--seed S] | chaos --rounds N [--seed S] | bench-serve | compare-queues [--rounds N]
+       cargo xtask crash --rounds N [--seed S] | chaos --rounds N [--seed S] | bench-serve | compare-queues [--processes] [--rounds N]
        cargo xtask page | contract [OPTION..]
        cargo xtask crash --tested .. | chaos --tested .. | page --tested | page --without-browser | contract --tested ..
 

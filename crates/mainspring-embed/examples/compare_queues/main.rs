@@ -19,7 +19,7 @@
 //! Cost: minutes for what is installed, then about one for each round. It needs node, python3 and
 //! PostgreSQL.
 //!
-//! Does not measure several processes: the database and all clients share the cores as it is.
+//! With `--processes` it measures Mainspring alone, in several processes: see [`processes`].
 
 #![allow(clippy::unwrap_used, reason = "what cannot go on has failed, and says where")]
 #![allow(clippy::disallowed_methods, reason = "it measures")]
@@ -28,6 +28,7 @@
 #[allow(dead_code, reason = "the tests of the store use the rest")]
 mod database;
 mod ours;
+mod processes;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -76,20 +77,30 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         [] => compare(ROUNDS),
-        ["--rounds", rounds] if rounds.parse().is_ok_and(|rounds: usize| 0 < rounds) => {
-            compare(rounds.parse().unwrap());
-        }
+        ["--rounds", rounds] if is_count(rounds) => compare(rounds.parse().unwrap()),
+        ["--processes"] => alone(ROUNDS),
+        ["--processes", "--rounds", rounds] if is_count(rounds) => alone(rounds.parse().unwrap()),
         ["mainspring", url, mode, count] => ours::measure(url, mode, count.parse().unwrap()),
         _ => {
-            eprintln!("usage: compare_queues [--rounds N]");
+            eprintln!("usage: compare_queues [--processes] [--rounds N]");
             return ExitCode::from(2);
         }
     }
     ExitCode::SUCCESS
 }
 
-fn compare(round_count: usize) {
-    let folder = installed();
+fn is_count(text: &str) -> bool {
+    text.parse().is_ok_and(|count: usize| 0 < count)
+}
+
+fn alone(round_count: usize) {
+    if let Some(database) = started() {
+        processes::compare(&database, round_count);
+    }
+}
+
+/// A database that flushes each commit.
+fn started() -> Option<Database> {
     let settings = [
         "fsync=on",
         "synchronous_commit=on",
@@ -97,12 +108,25 @@ fn compare(round_count: usize) {
         "max_wal_size=4GB",
         "max_connections=100",
     ];
-    let Some(database) = Database::start_with(&settings.map(str::to_owned)) else { return };
+    let database = Database::start_with(&settings.map(str::to_owned))?;
     for setting in ["fsync", "synchronous_commit"] {
         assert_eq!(database.ask(&format!("SHOW {setting}")), "on", "{setting}");
     }
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
-    println!("{JOBS} jobs, {round_count} rounds, {cores} cores for the database and the clients together\n");
+    println!("{JOBS} jobs, {cores} cores for the database and the clients together\n");
+    Some(database)
+}
+
+/// Makes the database anew.
+fn empty(database: &Database) {
+    for sql in ["DROP DATABASE mainspring WITH (FORCE)", "CREATE DATABASE mainspring"] {
+        assert!(database.psql("postgres", sql).status.success(), "{sql}");
+    }
+}
+
+fn compare(round_count: usize) {
+    let folder = installed();
+    let Some(database) = started() else { return };
     for (mode, count) in MODES {
         let mut figures: Vec<Vec<f64>> = vec![Vec::new(); QUEUES.len()];
         for _ in 0..round_count {
@@ -143,9 +167,7 @@ fn measured(
     mode: &str,
     count: usize,
 ) -> Vec<f64> {
-    for sql in ["DROP DATABASE mainspring WITH (FORCE)", "CREATE DATABASE mainspring"] {
-        assert!(database.psql("postgres", sql).status.success(), "{sql}");
-    }
+    empty(database);
     let own = std::env::current_exe().unwrap();
     let mut process = match command {
         [] => Command::new(own),

@@ -33,8 +33,14 @@ pub(crate) fn measure(url: &str, mode: &str, count: usize) {
     };
     let at_least_once = EMPTY.with(|options| options.retry(3).retry_abandoned());
     let jobs = Jobs::connect(url).unwrap().handler(at_least_once, empty).start().unwrap();
+    if mode == "work" || mode.starts_with("first-") {
+        println!("works");
+    }
     let began = Instant::now();
-    match mode {
+    match mode.trim_start_matches("first-") {
+        "work" => loop {
+            thread::park();
+        },
         "latency" => {
             for number in 0..count {
                 let submitted = Instant::now();
@@ -60,6 +66,12 @@ pub(crate) fn measure(url: &str, mode: &str, count: usize) {
                 });
             }
         }),
+    }
+    if mode.starts_with("first-") {
+        println!("submitted");
+        loop {
+            thread::park();
+        }
     }
     while run_count.load(Ordering::Relaxed) < count {
         thread::sleep(LOOK);
