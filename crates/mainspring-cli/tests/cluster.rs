@@ -135,7 +135,9 @@ fn a_run_goes_on_at_its_worker_when_the_planner_is_killed() {
     assert!(told.contains("nothing starts: start a server without --no-work"), "{told}");
     let mut worker = Member::worker(&folder, "worker", &database);
     let pids = worker.runs_as("stdout ready ");
-    // What it writes is read at another server while it runs.
+    // What it writes is read at another server while it runs, by each command.
+    let mut shown = std::iter::repeat_with(|| other.ask(&["logs", "long"]).stdout).take(100);
+    assert!(shown.any(|text| text.contains("ready ")), "its lines are brought");
     let mut following = Running::any(&["logs", "-f", "long", "--data", one.data.to_str().unwrap()]);
     following.wait_for(&["ready "]);
     drop(following);

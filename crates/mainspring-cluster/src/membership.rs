@@ -126,6 +126,8 @@ pub(super) struct Membership {
     read: HashMap<RunKey, u64>,
     /// When these were looked at.
     kept: Moment,
+    /// Somebody waits for the first of one.
+    is_read_anew: bool,
     /// The worker is another than the database was told.
     has_changed: bool,
     /// There may be orders that were not read.
@@ -156,6 +158,7 @@ impl Membership {
             unkept: Vec::new(),
             read: HashMap::new(),
             kept: Moment::now(),
+            is_read_anew: false,
             has_changed: false,
             is_told: true,
             leaves: None,
@@ -329,6 +332,7 @@ impl Membership {
         self.pass_on(kills);
         let kept = std::mem::take(&mut self.read);
         let known = |key: RunKey| (kept.get(&key).copied().unwrap_or_default(), key);
+        self.is_read_anew |= read.iter().any(|key| !kept.contains_key(key));
         self.read = read.into_iter().map(known).map(|(bytes, key)| (key, bytes)).collect();
         Ok(has_more)
     }
@@ -336,10 +340,10 @@ impl Membership {
     /// Keeps what open runs have written that somebody reads at another server.
     fn keep_read(&mut self) {
         let now = Moment::now();
-        if self.read.is_empty() || now.since(self.kept) < READ_INTERVAL {
+        if !self.is_read_anew && (self.read.is_empty() || now.since(self.kept) < READ_INTERVAL) {
             return;
         }
-        self.kept = now;
+        (self.kept, self.is_read_anew) = (now, false);
         let grown = self.read.iter().filter_map(|(key, kept)| {
             let paths = [false, true].map(|is_once| path(&self.folder, key, is_once));
             let mut outputs = paths.iter().filter_map(|path| kept_output(key.clone(), path).ok());

@@ -24,6 +24,10 @@ use mainspring_exec::clock::Moment;
 /// How often the store is asked for what another server has written: a person who reads does not wait long.
 const ASK_INTERVAL: Duration = Duration::from_secs(1);
 
+/// How long another server has for the first of what it has written: a command that does not follow waits so
+/// long, also at a server of its own if the run has written nothing.
+const ANSWER_WAIT: Duration = Duration::from_millis(200);
+
 /// A file of output on its way to a client.
 #[derive(Debug)]
 pub(super) struct Feed {
@@ -78,22 +82,42 @@ impl Feed {
     pub(super) fn at_end(&mut self, phase: RunPhase, asking_count: usize, now: Moment) -> AtEnd {
         let is_over = phase == RunPhase::Over;
         let rests = |(at, then)| phase == then && (is_over || now.since(at) < ASK_INTERVAL);
-        let has_more = !is_over || self.job.is_some();
-        match self.follows {
-            true if 0 < asking_count => AtEnd::Wait,
-            true if !self.path.exists() && !self.asked.is_some_and(rests) => {
-                self.asked = Some((now, phase));
-                AtEnd::Ask
-            }
-            true if has_more => AtEnd::Wait,
-            _ => AtEnd::End,
+        if 0 < asking_count {
+            AtEnd::Wait
+        } else if !self.follows {
+            self.at_end_for_good(phase, now)
+        } else if !self.path.exists() && !self.asked.is_some_and(rests) {
+            self.asked = Some((now, phase));
+            AtEnd::Ask
+        } else if !is_over || self.job.is_some() {
+            AtEnd::Wait
+        } else {
+            AtEnd::End
         }
+    }
+
+    /// The same for a client that does not follow. With its request the server of an open run was asked to
+    /// keep what it writes: that is looked for once.
+    fn at_end_for_good(&mut self, phase: RunPhase, now: Moment) -> AtEnd {
+        if phase == RunPhase::Over || self.path.exists() {
+            return AtEnd::End;
+        }
+        match self.asked {
+            None => self.asked = Some((now, RunPhase::Open)),
+            Some((at, RunPhase::Open)) if now.since(at) < ANSWER_WAIT => {}
+            Some((_, RunPhase::Open)) => {
+                self.asked = Some((now, RunPhase::Over));
+                return AtEnd::Ask;
+            }
+            Some((_, RunPhase::Over)) => return AtEnd::End,
+        }
+        AtEnd::Wait
     }
 
     /// When the store is to be asked again.
     pub(super) fn asks_at(&self) -> Option<Instant> {
         let (at, _) = self.asked.filter(|(_, then)| *then == RunPhase::Open && !self.path.exists())?;
-        Some(at.monotonic + ASK_INTERVAL)
+        Some(at.monotonic + if self.follows { ASK_INTERVAL } else { ANSWER_WAIT })
     }
 }
 
@@ -153,6 +177,12 @@ mod tests {
         let mut of_job = Feed::new(1, key.clone(), Some(key.job.clone()), true, path.clone());
         assert_eq!(of_job.at_end(RunPhase::Over, 0, now), AtEnd::Ask);
         assert_eq!(of_job.at_end(RunPhase::Over, 0, now), AtEnd::Wait, "the next run of the job");
-        assert_eq!(Feed::new(1, key, None, false, path).at_end(RunPhase::Open, 0, now), AtEnd::End);
+        let mut once = Feed::new(1, key, None, false, path);
+        assert_eq!(once.at_end(RunPhase::Open, 0, now), AtEnd::Wait, "its server was asked a moment ago");
+        assert_eq!(once.asks_at(), Some(now.monotonic + ANSWER_WAIT));
+        assert_eq!(once.at_end(RunPhase::Open, 0, later(now, ANSWER_WAIT)), AtEnd::Ask);
+        assert_eq!(once.at_end(RunPhase::Open, 1, later(now, ANSWER_WAIT)), AtEnd::Wait);
+        assert_eq!((once.at_end(RunPhase::Open, 0, now), once.asks_at()), (AtEnd::End, None));
+        assert_eq!(once.at_end(RunPhase::Over, 0, now), AtEnd::End);
     }
 }
