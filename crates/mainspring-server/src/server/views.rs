@@ -235,16 +235,18 @@ impl Server {
             while peer.feed_lines() {
                 let asking_count = peer.asking_count;
                 let Some(feed) = &mut peer.feed else { break };
-                let next = feed.job.as_ref().filter(|_| feed.follows).and_then(|job| work.latest(job));
-                if let Some(next) = next.filter(|next| **next != feed.key) {
-                    let path = work.output_path(next, false);
-                    *feed = Feed::new(feed.id, next.clone(), feed.job.clone(), true, path);
-                    continue;
-                }
                 let phase = planner.run(&feed.key).map_or(RunPhase::Over, |_| RunPhase::Open);
+                let next = feed.job.as_ref().filter(|_| feed.follows).and_then(|job| work.latest(job));
                 match feed.at_end(phase, asking_count, now) {
                     AtEnd::End => peer.end_feed(),
-                    AtEnd::Wait => break,
+                    // What the one before wrote last is here, or is being brought.
+                    AtEnd::Wait => match next.filter(|next| asking_count == 0 && **next != feed.key) {
+                        Some(next) => {
+                            let path = work.output_path(next, false);
+                            *feed = Feed::new(feed.id, next.clone(), feed.job.clone(), true, path);
+                        }
+                        None => break,
+                    },
                     AtEnd::Ask => {
                         let (key, path) = (feed.key.clone(), feed.path.clone());
                         asked.push((peer.number, feed.id, key, phase, path));
