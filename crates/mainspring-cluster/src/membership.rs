@@ -125,9 +125,9 @@ pub(super) struct Membership {
     /// Whose output somebody reads elsewhere, each with how much of it was kept.
     read: HashMap<RunKey, u64>,
     /// When these were looked at.
-    kept: Moment,
-    /// Somebody waits for the first of one.
-    is_read_anew: bool,
+    looked: Moment,
+    /// One waits for what it has not seen.
+    has_new_reader: bool,
     /// The worker is another than the database was told.
     has_changed: bool,
     /// There may be orders that were not read.
@@ -157,8 +157,8 @@ impl Membership {
             waits_for_end: false,
             unkept: Vec::new(),
             read: HashMap::new(),
-            kept: Moment::now(),
-            is_read_anew: false,
+            looked: Moment::now(),
+            has_new_reader: false,
             has_changed: false,
             is_told: true,
             leaves: None,
@@ -330,20 +330,20 @@ impl Membership {
             self.link.notify();
         }
         self.pass_on(kills);
-        let kept = std::mem::take(&mut self.read);
-        let known = |key: RunKey| (kept.get(&key).copied().unwrap_or_default(), key);
-        self.is_read_anew |= read.iter().any(|key| !kept.contains_key(key));
-        self.read = read.into_iter().map(known).map(|(bytes, key)| (key, bytes)).collect();
+        let before = std::mem::take(&mut self.read);
+        self.has_new_reader |= read.iter().any(|key| !before.contains_key(key));
+        let kept = |key: &RunKey| before.get(key).copied().unwrap_or_default();
+        self.read = read.iter().map(|key| (key.clone(), kept(key))).collect();
         Ok(has_more)
     }
 
     /// Keeps what open runs have written that somebody reads at another server.
     fn keep_read(&mut self) {
         let now = Moment::now();
-        if !self.is_read_anew && (self.read.is_empty() || now.since(self.kept) < READ_INTERVAL) {
+        if !self.has_new_reader && (self.read.is_empty() || now.since(self.looked) < READ_INTERVAL) {
             return;
         }
-        (self.kept, self.is_read_anew) = (now, false);
+        (self.looked, self.has_new_reader) = (now, false);
         let grown = self.read.iter().filter_map(|(key, kept)| {
             let paths = [false, true].map(|is_once| path(&self.folder, key, is_once));
             let mut outputs = paths.iter().filter_map(|path| kept_output(key.clone(), path).ok());

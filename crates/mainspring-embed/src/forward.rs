@@ -35,6 +35,8 @@ struct Waiting {
     is_repeatable: bool,
     /// Its number in the inbox.
     id: Option<i64>,
+    /// It may be in the inbox, or done.
+    may_be_asked: bool,
     since: Moment,
     answer: Answer,
 }
@@ -59,16 +61,14 @@ pub(crate) fn forward(mut inbox: Inbox, actor: &str, commands: &Receiver<ToOwner
                     text: serde_json::to_string(&forwarded).unwrap_or_default(),
                     is_repeatable: forwarded.is_repeatable(),
                     id: None,
+                    may_be_asked: false,
                     since: Moment::now(),
                     answer,
                 }),
                 None => answer.give(Err(CallRefusal::Now("only the owner can do this".to_owned()))),
             }
             // What is beyond waits in the channel.
-            next = match waiting.len() < MAX_BATCH_OPERATIONS {
-                true => commands.try_recv().ok(),
-                false => None,
-            };
+            next = (waiting.len() < MAX_BATCH_OPERATIONS).then(|| commands.try_recv().ok()).flatten();
         }
         if let Some(ToOwner::End) = next {
             return;
@@ -94,13 +94,13 @@ fn ask(inbox: &mut Inbox, actor: &str, waiting: &mut Vec<Waiting>) {
     match inbox.ask_all(&texts, actor) {
         Ok(ids) => {
             for (waiting, id) in waiting.iter_mut().filter(unasked).zip(ids) {
-                waiting.id = Some(id);
+                (waiting.id, waiting.may_be_asked) = (Some(id), true);
             }
         }
         // Nothing was asked: the next turn tries again.
         Err(StoreError::Busy) => {}
-        // It may have been asked.
         Err(StoreError::Unknown) => {
+            waiting.iter_mut().filter(unasked).for_each(|waiting| waiting.may_be_asked = true);
             refuse(waiting, |waiting| waiting.id.is_none() && !waiting.is_repeatable, UNCERTAIN);
         }
         Err(error) => refuse(waiting, |waiting| waiting.id.is_none(), &error.to_string()),
@@ -142,7 +142,7 @@ fn give_up(inbox: &mut Inbox, waiting: &mut Vec<Waiting>) {
     let now = Moment::now();
     for late in waiting.extract_if(.., |waiting| PATIENCE <= now.since(waiting.since)).collect::<Vec<_>>() {
         let is_back = match late.id {
-            None => true,
+            None => !late.may_be_asked,
             // The owner does a submission before it takes it out.
             Some(id) => matches!(inbox.take(id), Ok(true)) && !late.is_repeatable,
         };
@@ -154,5 +154,32 @@ fn give_up(inbox: &mut Inbox, waiting: &mut Vec<Waiting>) {
 fn refuse(waiting: &mut Vec<Waiting>, which: impl Fn(&Waiting) -> bool, why: &str) {
     for refused in waiting.extract_if(.., |waiting| which(waiting)).collect::<Vec<_>>() {
         refused.answer.give(Err(CallRefusal::Now(why.to_owned())));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mainspring_postgres::Location;
+    use mainspring_server::server::program_calls::promise;
+
+    use super::*;
+
+    #[test]
+    fn what_may_have_been_asked_before_is_not_told_as_not_done() {
+        let location = Location::parse("postgres://nobody@127.0.0.1:1/none").unwrap();
+        let mut inbox = Inbox::of_asker(&location).unwrap();
+        for (may_be_asked, told) in [(false, "no owner took it"), (true, UNCERTAIN)] {
+            let (answer, promise) = promise();
+            let mut since = Moment::now();
+            since.monotonic -= PATIENCE;
+            let late =
+                Waiting { text: String::new(), is_repeatable: true, id: None, may_be_asked, since, answer };
+            give_up(&mut inbox, &mut vec![late]);
+            let answered = promise.wait();
+            assert!(
+                matches!(&answered, Err(CallRefusal::Now(text)) if text.starts_with(told)),
+                "{answered:?}"
+            );
+        }
     }
 }

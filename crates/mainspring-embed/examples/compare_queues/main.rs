@@ -80,6 +80,7 @@ fn main() -> ExitCode {
         ["--rounds", rounds] if is_count(rounds) => compare(rounds.parse().unwrap()),
         ["--processes"] => alone(ROUNDS),
         ["--processes", "--rounds", rounds] if is_count(rounds) => alone(rounds.parse().unwrap()),
+        ["member", url, mode, count] => ours::take_part(url, mode, count.parse().unwrap()),
         ["mainspring", url, mode, count] => ours::measure(url, mode, count.parse().unwrap()),
         _ => {
             eprintln!("usage: compare_queues [--processes] [--rounds N]");

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -22,8 +22,8 @@ const LOOK: Duration = Duration::from_millis(5);
 /// Between two submissions whose latency is measured.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Measures, and prints what [the header](super) says.
-pub(crate) fn measure(url: &str, mode: &str, count: usize) {
+/// Starts the jobs. Returns them, how many have run, and when each began.
+fn start(url: &str) -> (Jobs, Arc<AtomicUsize>, Receiver<Instant>) {
     let run_count = Arc::new(AtomicUsize::new(0));
     let (sender, started) = channel();
     let counter = Arc::clone(&run_count);
@@ -32,24 +32,12 @@ pub(crate) fn measure(url: &str, mode: &str, count: usize) {
         sender.send(Instant::now()).map_err(HandlerError::because)
     };
     let at_least_once = EMPTY.with(|options| options.retry(3).retry_abandoned());
-    let jobs = Jobs::connect(url).unwrap().handler(at_least_once, empty).start().unwrap();
-    if mode == "work" || mode.starts_with("first-") {
-        println!("works");
-    }
-    let began = Instant::now();
-    match mode.trim_start_matches("first-") {
-        "work" => loop {
-            thread::park();
-        },
-        "latency" => {
-            for number in 0..count {
-                let submitted = Instant::now();
-                jobs.submit(EMPTY, &number).unwrap();
-                print!("{} ", (started.recv().unwrap() - submitted).as_secs_f64() * 1e3);
-                thread::sleep(PAUSE);
-            }
-            return;
-        }
+    (Jobs::connect(url).unwrap().handler(at_least_once, empty).start().unwrap(), run_count, started)
+}
+
+/// Submits so many.
+fn submit(jobs: &Jobs, mode: &str, count: usize) {
+    match mode {
         "bulk" => {
             for first in (0..count).step_by(BULK) {
                 let many = (first..(first + BULK).min(count)).map(|number| jobs.once(EMPTY).payload(&number));
@@ -58,7 +46,6 @@ pub(crate) fn measure(url: &str, mode: &str, count: usize) {
         }
         _ => thread::scope(|scope| {
             for first in 0..SUBMITTERS {
-                let jobs = &jobs;
                 scope.spawn(move || {
                     for number in (first..count).step_by(SUBMITTERS) {
                         jobs.submit(EMPTY, &number).unwrap();
@@ -67,12 +54,33 @@ pub(crate) fn measure(url: &str, mode: &str, count: usize) {
             }
         }),
     }
-    if mode.starts_with("first-") {
-        println!("submitted");
-        loop {
-            thread::park();
-        }
+}
+
+/// Works as one of several processes until it is killed, and says when it does and when it has submitted.
+pub(crate) fn take_part(url: &str, mode: &str, count: usize) {
+    let (jobs, _, _started) = start(url);
+    println!("works");
+    submit(&jobs, mode, count);
+    println!("submitted");
+    loop {
+        thread::park();
     }
+}
+
+/// Measures, and prints what [the header](super) says.
+pub(crate) fn measure(url: &str, mode: &str, count: usize) {
+    let (jobs, run_count, started) = start(url);
+    if mode == "latency" {
+        for number in 0..count {
+            let submitted = Instant::now();
+            jobs.submit(EMPTY, &number).unwrap();
+            print!("{} ", (started.recv().unwrap() - submitted).as_secs_f64() * 1e3);
+            thread::sleep(PAUSE);
+        }
+        return;
+    }
+    let began = Instant::now();
+    submit(&jobs, mode, count);
     while run_count.load(Ordering::Relaxed) < count {
         thread::sleep(LOOK);
     }

@@ -36,9 +36,10 @@ struct Process {
 }
 
 impl Process {
-    fn start(database: &Database, mode: &str) -> Process {
+    /// One that submits so many.
+    fn start(database: &Database, mode: &str, count: usize) -> Process {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["mainspring", &address(database), mode, &JOBS.to_string()]);
+        command.args(["member", &address(database), mode, &count.to_string()]);
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap());
         Process { child, lines }
@@ -61,7 +62,7 @@ impl Drop for Process {
 
 /// Starts so many processes that work and submit nothing.
 fn workers(database: &Database, count: usize) -> Vec<Process> {
-    let mut workers: Vec<Process> = (0..count).map(|_| Process::start(database, "work")).collect();
+    let mut workers: Vec<Process> = (0..count).map(|_| Process::start(database, "one", 0)).collect();
     workers.iter_mut().for_each(|worker| worker.says("works"));
     workers
 }
@@ -88,7 +89,7 @@ pub(crate) fn compare(database: &Database, round_count: usize) {
 fn rate(database: &Database, count: usize, mode: &str) -> f64 {
     empty(database);
     let _workers = workers(database, count - 1);
-    let mut first = Process::start(database, &format!("first-{mode}"));
+    let mut first = Process::start(database, mode, JOBS);
     first.says("works");
     let began = Instant::now();
     first.says("submitted");

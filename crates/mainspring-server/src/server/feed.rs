@@ -106,6 +106,7 @@ impl Feed {
             None => self.asked = Some((now, RunPhase::Open)),
             Some((at, RunPhase::Open)) if now.since(at) < ANSWER_WAIT => {}
             Some((_, RunPhase::Open)) => {
+                // As if it were over: nothing more is asked.
                 self.asked = Some((now, RunPhase::Over));
                 return AtEnd::Ask;
             }
