@@ -4,7 +4,7 @@
 //! cargo run -p mainspring-embed --features postgres --example shared -- postgres://mainspring@/mainspring?host=/run/postgresql
 //! ```
 //!
-//! Both submit; one of the two runs the handler. Kill that one, and 16 s later the other does.
+//! Both submit, and both run the handler. What one runs that is killed, the other runs 16 s later.
 
 use std::error::Error;
 use std::sync::mpsc::channel;

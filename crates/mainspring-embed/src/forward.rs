@@ -2,13 +2,16 @@
 //!
 //! ```text
 //!  commands ─▶ one INSERT for all that wait ─▶ inbox ─▶ owner ─▶ reply ─▶ one DELETE for all that wait ─▶ answers
+//!  submissions ─▶ one INSERT for all that wait, on disk ─▶ answers
 //! ```
 //!
-//! A submission has a key, and is asked for again where it is not known whether that arrived. Any other
-//! command is asked for once. At most a batch of the store is asked for at once; the rest waits here.
+//! A submission without a key and without a name is left in the inbox, and is answered when it is there. Any
+//! other command is asked for, and the owner answers. What has a key or an id is left or asked for again where
+//! it is not known whether it arrived; the rest is asked for once. At most a batch of the store is asked for
+//! at once; the rest waits here.
 //!
-//! Cost: none while nothing waits; then a question to the database each [`INTERVAL`], and one each time that
-//! the owner tells of replies.
+//! Cost: none while nothing waits; a statement for what is left; while an answer is waited for a question to
+//! the database each [`INTERVAL`], and one each time that the owner tells of replies.
 //!
 //! Does not know who the owner is.
 
@@ -17,12 +20,13 @@ use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::Duration;
 
 use mainspring_exec::clock::Moment;
-use mainspring_job::{MAX_BATCH_OPERATIONS, StoreError};
+use mainspring_job::{Command, MAX_BATCH_OPERATIONS, OnceId, Reply, StoreError};
 use mainspring_postgres::Inbox;
 use mainspring_server::server::program_calls::{Answer, CallRefusal};
 
 use crate::forwarded_command::{ForwardedCommand, ForwardedReply};
 use crate::member::{ToOwner, UNCERTAIN};
+use crate::transaction::left_in_inbox;
 
 /// How often replies are looked for that nothing was told of: where a pooler lets no client listen.
 const INTERVAL: Duration = Duration::from_millis(20);
@@ -33,6 +37,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 struct Waiting {
     text: String,
     is_repeatable: bool,
+    /// Under which id it is left. `None`: it is asked for.
+    left: Option<OnceId>,
     /// Its number in the inbox.
     id: Option<i64>,
     /// It may be in the inbox, or done.
@@ -56,23 +62,14 @@ pub(crate) fn forward(mut inbox: Inbox, actor: &str, commands: &Receiver<ToOwner
             Err(TryRecvError::Disconnected) => return,
         };
         while let Some(ToOwner::Command(command, answer)) = next {
-            match ForwardedCommand::of(&command) {
-                Some(forwarded) => waiting.push(Waiting {
-                    text: serde_json::to_string(&forwarded).unwrap_or_default(),
-                    is_repeatable: forwarded.is_repeatable(),
-                    id: None,
-                    may_be_asked: false,
-                    since: Moment::now(),
-                    answer,
-                }),
-                None => answer.give(Err(CallRefusal::Now("only the owner can do this".to_owned()))),
-            }
+            waiting.extend(Waiting::of(&command, answer));
             // What is beyond waits in the channel.
             next = (waiting.len() < MAX_BATCH_OPERATIONS).then(|| commands.try_recv().ok()).flatten();
         }
         if let Some(ToOwner::End) = next {
             return;
         }
+        leave(&mut inbox, actor, &mut waiting);
         ask(&mut inbox, actor, &mut waiting);
         if !waiting.is_empty() {
             // It also ends when another command comes. A reply that comes meanwhile is heard by the next.
@@ -83,27 +80,94 @@ pub(crate) fn forward(mut inbox: Inbox, actor: &str, commands: &Receiver<ToOwner
     }
 }
 
+impl Waiting {
+    /// `None` for what no program asks for: that is answered.
+    fn of(command: &Command, answer: Answer) -> Option<Waiting> {
+        let left = match command {
+            Command::Submit(asked) if asked.key.is_none() && asked.name.is_none() => {
+                asked.earlier.map(|id| (left_in_inbox(asked), id))
+            }
+            _ => None,
+        };
+        let (text, is_repeatable, left) = match (left, ForwardedCommand::of(command)) {
+            (Some((text, id)), _) => (text, true, Some(id)),
+            (None, Some(asked)) => {
+                (serde_json::to_string(&asked).unwrap_or_default(), asked.is_repeatable(), None)
+            }
+            (None, None) => {
+                answer.give(Err(CallRefusal::Now("only the owner can do this".to_owned())));
+                return None;
+            }
+        };
+        Some(Waiting {
+            text,
+            is_repeatable,
+            left,
+            id: None,
+            may_be_asked: false,
+            since: Moment::now(),
+            answer,
+        })
+    }
+
+    fn is_unasked(&self) -> bool {
+        self.id.is_none() && self.left.is_none()
+    }
+}
+
+/// Leaves what is to be left, and answers it.
+fn leave(inbox: &mut Inbox, actor: &str, waiting: &mut Vec<Waiting>) {
+    let left = waiting.iter().filter_map(|waiting| Some((waiting.text.clone(), waiting.left?.to_string())));
+    let left: Vec<(String, String)> = left.collect();
+    if left.is_empty() {
+        return;
+    }
+    match inbox.leave_all(&left, actor) {
+        Ok(()) => {
+            for Waiting { left, answer, .. } in waiting.extract_if(.., |waiting| waiting.left.is_some()) {
+                let id = left.expect("it was looked for");
+                answer.give(Ok(Reply::Submitted { id, name: id.name() }));
+            }
+            // An owner that is not told looks within a second.
+            let _ = inbox.tell();
+        }
+        Err(error) => keep_or_refuse(waiting, &error, |waiting| waiting.left.is_some()),
+    }
+}
+
 /// Asks for what has not been asked for.
 fn ask(inbox: &mut Inbox, actor: &str, waiting: &mut Vec<Waiting>) {
-    let unasked = |waiting: &&mut Waiting| waiting.id.is_none();
-    let texts: Vec<&str> =
-        waiting.iter().filter(|waiting| waiting.id.is_none()).map(|waiting| &*waiting.text).collect();
+    let unasked = waiting.iter().filter(|waiting| waiting.is_unasked());
+    let texts: Vec<&str> = unasked.map(|waiting| &*waiting.text).collect();
     if texts.is_empty() {
         return;
     }
     match inbox.ask_all(&texts, actor) {
         Ok(ids) => {
-            for (waiting, id) in waiting.iter_mut().filter(unasked).zip(ids) {
+            for (waiting, id) in waiting.iter_mut().filter(|waiting| waiting.is_unasked()).zip(ids) {
                 (waiting.id, waiting.may_be_asked) = (Some(id), true);
             }
         }
-        // Nothing was asked: the next turn tries again.
-        Err(StoreError::Busy) => {}
-        Err(StoreError::Unknown) => {
-            waiting.iter_mut().filter(unasked).for_each(|waiting| waiting.may_be_asked = true);
-            refuse(waiting, |waiting| waiting.id.is_none() && !waiting.is_repeatable, UNCERTAIN);
+        Err(error) => keep_or_refuse(waiting, &error, Waiting::is_unasked),
+    }
+}
+
+/// What could not be written waits for the next turn, or is refused.
+fn keep_or_refuse(waiting: &mut Vec<Waiting>, error: &StoreError, which: impl Fn(&Waiting) -> bool) {
+    match error {
+        // Nothing was written.
+        StoreError::Busy => {}
+        StoreError::Unknown => {
+            waiting
+                .iter_mut()
+                .filter(|waiting| which(waiting))
+                .for_each(|waiting| waiting.may_be_asked = true);
+            refuse(waiting, |waiting| which(waiting) && !waiting.is_repeatable, UNCERTAIN);
         }
-        Err(error) => refuse(waiting, |waiting| waiting.id.is_none(), &error.to_string()),
+        error => {
+            refuse(waiting, |waiting| which(waiting) && waiting.may_be_asked, UNCERTAIN);
+            refuse(waiting, which, &error.to_string());
+        }
     }
 }
 
@@ -159,6 +223,7 @@ fn refuse(waiting: &mut Vec<Waiting>, which: impl Fn(&Waiting) -> bool, why: &st
 
 #[cfg(test)]
 mod tests {
+    use mainspring_job::{PauseTerms, Scope};
     use mainspring_postgres::Location;
     use mainspring_server::server::program_calls::promise;
 
@@ -172,8 +237,8 @@ mod tests {
             let (answer, promise) = promise();
             let mut since = Moment::now();
             since.monotonic -= PATIENCE;
-            let late =
-                Waiting { text: String::new(), is_repeatable: true, id: None, may_be_asked, since, answer };
+            let asked = Command::Pause(Scope::Job("tick".parse().unwrap()), PauseTerms::default());
+            let late = Waiting { may_be_asked, since, ..Waiting::of(&asked, answer).unwrap() };
             give_up(&mut inbox, &mut vec![late]);
             let answered = promise.wait();
             assert!(

@@ -2,10 +2,11 @@
 //!
 //! ```text
 //!  inbox ─ commands of one look ─▶ the loop: one batch ─▶ replies, and out of the inbox: one statement
+//!  what nobody waits for ─────────▶ the loop: one batch, which takes it out
 //!  what has no key ─ taken out first ─▶ the loop ─▶ reply
 //! ```
 //!
-//! A submission has a key: it is done first and taken out afterwards, so that it is done also if the owner
+//! A submission has a key, or an id: it is done before it is taken out, so that it is done also if the owner
 //! dies between, and is done once. Any other command is taken out first, and is done at most once.
 //!
 //! Cost: a question to the database each second, four where users of SQL submit, and one when another program
@@ -42,8 +43,8 @@ fn turn(inbox: &mut Inbox, caller: &Caller, note: &dyn Fn(&str)) -> Result<usize
     let mut promised: Vec<(i64, Promise)> = Vec::new();
     let (mut replies, mut submissions) = (Vec::new(), Vec::new());
     for entry in inbox.waiting()? {
-        let asked = serde_json::from_str::<ForwardedCommand>(&entry.request);
-        let Some(forwarded) = asked.ok().filter(|_| entry.waits) else {
+        let asked = entry.waits.then(|| serde_json::from_str::<ForwardedCommand>(&entry.request));
+        let Some(Ok(forwarded)) = asked else {
             match submitted(&entry) {
                 Ok(submission) => submissions.push((entry, UnawaitedSubmission::ask(caller, submission))),
                 Err(why) if entry.waits => replies.push((entry.id, text_of_error(&why))),
@@ -73,8 +74,9 @@ fn turn(inbox: &mut Inbox, caller: &Caller, note: &dyn Fn(&str)) -> Result<usize
     let done_count = replies.len() + submissions.len();
     for (entry, unawaited) in submissions {
         match unawaited.wait() {
-            // It was taken out with the commit that has the job, or is one that was done before.
-            SubmissionFate::Done => drop(inbox.take(entry.id)?),
+            // The commit that has the job took it out.
+            SubmissionFate::Done => {}
+            SubmissionFate::Known => drop(inbox.take(entry.id)?),
             SubmissionFate::Refused(why) => refuse(inbox, &entry, &why, note)?,
             SubmissionFate::Kept | SubmissionFate::Stopping => is_left = true,
         }
@@ -92,7 +94,8 @@ fn text_of(replied: &ForwardedReply) -> String {
     serde_json::to_string(replied).unwrap_or_default()
 }
 
-/// What a user of SQL submits: a call of a handler, or what a server carries out that shares the database.
+/// What a program or a user of SQL left: a call of a handler, or what a server carries out that shares the
+/// database.
 fn submitted(entry: &Entry) -> Result<Submission, ErrorWire> {
     let asked = IdentifiedRequest::read(entry.request.as_bytes())?;
     match asked.request {

@@ -6,31 +6,34 @@
 //!                    └─ no ──▶ forward ─▶ inbox ─▶ the loop of another
 //! ```
 //!
-//! A submission without a key that is forwarded gets one here, and a name with it. So one whose owner is lost
-//! before it answers is asked for again under its key, and is done once. The owner's own gets none, which
-//! would be a row more with two indexes. If that owner is lost, it says under which id it would be on record,
-//! and the next owner is asked for it under that id.
+//! A submission without a key that is forwarded gets an id here, or a key if it has a name, which may be taken.
+//! So one of which it is not known whether it arrived is asked for again, and is done once. One that has an
+//! id, no key and no name cannot be refused by what else there is: it is done when it is in the inbox, and
+//! nobody waits for the owner. If this program is the owner and is lost, it says under which id a submission
+//! would be on record, and the next owner is asked for it under that id.
 //!
 //! | field | guard | why |
 //! |---|---|---|
 //! | `role` | its mutex; `changed` tells of it | it is changed by the thread that owns, and by the end |
 //! | `patience` | its mutex | it is written by the end, and read by the thread that ends the worker |
-//! | `keys` | atomic, relaxed | only that no two are alike |
+//! | `numbers` | atomic, relaxed | only that no two are alike |
 //!
-//! Cost: at the owner a lock; elsewhere a request and a reply through the database.
+//! Cost: at the owner a lock; elsewhere a row that is on disk, or a request and a reply through the database.
 //!
 //! Does not ask for the lease: see [`joined`](crate::joined).
 
 use std::fmt;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
-use mainspring_job::{Command, JobName, Reply};
+use mainspring_job::{Command, OnceId, Reply};
 use mainspring_server::server::program_calls::{Answer, CallRefusal, CallResult, Caller, Promise, promise};
 
 use crate::error::Error;
+use crate::transaction::check;
 
 /// What became of a command is not known.
 pub(crate) const UNCERTAIN: &str = "the owner of the jobs was lost before it answered, and may have done it";
@@ -84,7 +87,8 @@ struct Inner {
     notify: Box<dyn Fn() + Send + Sync>,
     /// What no other program has.
     identity: String,
-    keys: AtomicU64,
+    /// Of ids and keys. It begins anywhere: a program draws few of 2^62 numbers, and others no one of them.
+    numbers: AtomicU64,
 }
 
 /// See the head of this file.
@@ -114,8 +118,8 @@ impl Member {
                 patience: Mutex::default(),
                 forward,
                 notify,
+                numbers: AtomicU64::new(RandomState::new().hash_one(&identity)),
                 identity,
-                keys: AtomicU64::new(0),
             }),
         }
     }
@@ -187,8 +191,11 @@ impl Member {
         let owner = self.owner()?;
         let command = match &owner {
             Some(_) => OwnedCommand { command, is_keyed_here: false, is_own: true },
-            None => self.keyed(command),
+            None => self.identified(command),
         };
+        if let (None, Command::Submit(submission)) = (&owner, &command.command) {
+            check(submission, None)?;
+        }
         let promise = match &owner {
             Some(caller) => caller.command(command.command.clone()),
             None => self.forward(command.command.clone()),
@@ -196,20 +203,21 @@ impl Member {
         Ok(OwnerCommand { member: self.clone(), command, promise })
     }
 
-    /// A command for another owner: a submission gets a key, unless it has one or is known by an earlier id.
-    fn keyed(&self, command: Command) -> OwnedCommand {
-        let as_it_is = |command| OwnedCommand { command, is_keyed_here: false, is_own: false };
-        let Command::Submit(mut submission) = command else { return as_it_is(command) };
-        if submission.key.is_some() || submission.earlier.is_some() {
-            return as_it_is(Command::Submit(submission));
+    /// A command for another owner: a submission gets an id or a key, unless it has one.
+    fn identified(&self, command: Command) -> OwnedCommand {
+        let mut begun = OwnedCommand { command, is_keyed_here: false, is_own: false };
+        if let Command::Submit(submission) = &mut begun.command
+            && submission.key.is_none()
+            && submission.earlier.is_none()
+        {
+            let number = self.inner.numbers.fetch_add(1, Ordering::Relaxed);
+            begun.is_keyed_here = submission.name.is_some();
+            match begun.is_keyed_here {
+                true => submission.key = Some(format!("{}-{number}", self.inner.identity)),
+                false => submission.earlier = Some(OnceId::drawn(submission.due, number)),
+            }
         }
-        let number = self.inner.keys.fetch_add(1, Ordering::Relaxed);
-        let key = format!("{}-{number}", self.inner.identity);
-        if submission.name.is_none() {
-            submission.name = JobName::new(&format!("sent-{key}")).ok();
-        }
-        submission.key = Some(key);
-        OwnedCommand { is_keyed_here: true, ..as_it_is(Command::Submit(submission)) }
+        begun
     }
 
     /// What was answered; or, if the loop in this program lost the jobs, what the next owner is asked.
@@ -229,7 +237,7 @@ impl Member {
                 // The owner may have taken it for due a moment earlier, by its own clock.
                 asked.due = earlier.map_or(asked.due, |id| id.due);
                 asked.earlier = earlier;
-                Ok(Sequel::Again(self.keyed(Command::Submit(asked))))
+                Ok(Sequel::Again(self.identified(Command::Submit(asked))))
             }
             _ => Err(Error::Temporary(UNCERTAIN.to_owned())),
         }
@@ -292,7 +300,7 @@ impl OwnedCommand {
 mod tests {
     use std::sync::mpsc::channel;
 
-    use mainspring_job::{Action, Holder, OnceId, Submission, Work};
+    use mainspring_job::{Action, Holder, Submission, Work};
     use mainspring_server::server::program_calls::calls;
 
     use super::*;
@@ -330,7 +338,14 @@ mod tests {
         assert_eq!(again.first_reply(known(Some(id))), submitted, "it waits");
         let other = known(Some(OnceId { number: 8, ..id }));
         assert_eq!(again.first_reply(other.clone()), other, "that is another's");
-        assert_eq!(asked(&next(&plain, CallRefusal::Stopping)), (plain.due, None, Some("me-0".to_owned())));
+        let (due, drawn, key) = asked(&next(&plain, CallRefusal::Stopping));
+        assert!(
+            due == plain.due && drawn.is_some_and(OnceId::is_drawn) && key.is_none(),
+            "{drawn:?} {key:?}"
+        );
+        let named = plain.clone().with_name("mail".parse().unwrap());
+        let (_, drawn, key) = asked(&next(&named, CallRefusal::Stopping));
+        assert!(drawn.is_none() && key.as_ref().is_some_and(|key| key.starts_with("me-")), "{key:?}");
         let keyed = plain.clone().with_key("k");
         assert_eq!(asked(&next(&keyed, CallRefusal::Lost(None))), (keyed.due, None, Some("k".to_owned())));
         let uncertain = member.follow(begun(Command::Submit(plain)), Err(CallRefusal::Lost(None)));

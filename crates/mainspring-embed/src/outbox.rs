@@ -217,7 +217,7 @@ impl Reader {
         let (mut is_left, mut is_over) = (false, false);
         for (row, unawaited) in promised {
             match unawaited.wait() {
-                SubmissionFate::Done => submitted.push(row),
+                SubmissionFate::Done | SubmissionFate::Known => submitted.push(row),
                 SubmissionFate::Refused(why) => refused.push((row, why)),
                 SubmissionFate::Kept => is_left = true,
                 SubmissionFate::Stopping => is_over = true,

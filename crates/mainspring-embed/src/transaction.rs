@@ -36,9 +36,15 @@ const INTO_POSTGRES: &str = "SELECT mainspring.submit(d - '{name,key,due,after}'
 const INTO_SQLITE: &str =
     "INSERT INTO mainspring_outbox (folder, submission) VALUES (json_extract(?1, '$.folder'), ?1)";
 
-/// What a row of the outbox and a call of `mainspring.submit` say. It is read as a `SubmitWire`.
+/// What a row of the outbox, a call of `mainspring.submit` and a row of the inbox say. It is read as a
+/// `SubmitWire`.
 #[derive(Debug, Serialize)]
 struct Document<'d> {
+    /// Where it is one of several requests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    earlier: Option<OnceId>,
     handler: HandlerWire,
     policies: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,6 +62,35 @@ struct Document<'d> {
     /// Whose row of an outbox it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     folder: Option<&'d str>,
+}
+
+impl Document<'_> {
+    /// A submission without a key.
+    fn of(submission: &Submission) -> Document<'static> {
+        let work: &Work = &submission.work;
+        let Ok(Body::Handler(HandlerBody { name, version, payload })) = Body::decode(&work.action) else {
+            unreachable!("a submission calls a handler");
+        };
+        Document {
+            command: None,
+            earlier: submission.earlier,
+            handler: HandlerWire { name, version, input: None, payload: Some(payload) },
+            policies: work.policies.to_string(),
+            group: work.group.as_ref().map(ToString::to_string),
+            priority: work.priority,
+            key: None,
+            name: submission.name.as_ref().map(ToString::to_string),
+            due: Some(submission.due.to_string()),
+            after: None,
+            folder: None,
+        }
+    }
+}
+
+/// A submission as it is left in the inbox, with its id.
+pub(crate) fn left_in_inbox(submission: &Submission) -> String {
+    let document = Document { command: Some("submit"), ..Document::of(submission) };
+    serde_json::to_string(&document).expect("texts and numbers are written")
 }
 
 impl<P> Once<'_, P> {
@@ -104,26 +139,12 @@ impl<P> Once<'_, P> {
             let reason = "a key in PostgreSQL has no character NUL".to_owned();
             return Err(Error::Definition { name: "key".to_owned(), reason });
         }
-        let (due, after) = match delay.filter(|_| is_shared) {
-            Some(delay) => (None, Some(interval(delay))),
-            None if is_shared => (Some(whole_microseconds(submission.due)), None),
-            None => (Some(submission.due), None),
-        };
-        let work: &Work = &submission.work;
-        let Ok(Body::Handler(HandlerBody { name, version, payload })) = Body::decode(&work.action) else {
-            unreachable!("a submission calls a handler");
-        };
-        let document = Document {
-            handler: HandlerWire { name, version, input: None, payload: Some(payload) },
-            policies: work.policies.to_string(),
-            group: work.group.as_ref().map(ToString::to_string),
-            priority: work.priority,
-            key,
-            name: submission.name.map(|name| name.to_string()),
-            due: due.map(|due| due.to_string()),
-            after,
-            folder,
-        };
+        let mut document = Document { key, folder, ..Document::of(&submission) };
+        match delay {
+            Some(delay) if is_shared => (document.due, document.after) = (None, Some(interval(delay))),
+            None if is_shared => document.due = Some(whole_microseconds(submission.due).to_string()),
+            _ => {}
+        }
         let document = serde_json::to_string(&document).map_err(Error::Payload)?;
         let returned = execute(sql, document);
         if let TransactionPlace::Outbox(outbox) = place {
@@ -134,12 +155,13 @@ impl<P> Once<'_, P> {
 }
 
 /// What the planner would refuse of it, whatever else there is.
-fn check(submission: &Submission, own_key: Option<&str>) -> Result<(), Error> {
+pub(crate) fn check(submission: &Submission, own_key: Option<&str>) -> Result<(), Error> {
     let is_made_name = |name: &str| name.parse::<OnceId>().is_ok();
     let refusal = match (&submission.key, own_key) {
         (_, Some("")) => Refusal::KeyEmpty,
         (Some(key), _) if MAX_KEY_BYTES < key.len() => Refusal::KeyTooLong,
         _ if i64::try_from(submission.due.as_nanosecond()).is_err() => Refusal::DueOutOfRange,
+        _ if submission.work.policies.on.is_each() => Refusal::OneRun,
         _ if submission.name.as_ref().is_some_and(|name| is_made_name(name.as_str())) => Refusal::Conflict,
         _ => return Ok(()),
     };

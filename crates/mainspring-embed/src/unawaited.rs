@@ -18,8 +18,10 @@ pub(crate) struct UnawaitedSubmission {
 /// What has become of it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum SubmissionFate {
-    /// It is on disk, or was before.
+    /// It is on disk.
     Done,
+    /// It was on disk before.
+    Known,
     /// It cannot be done, for this reason.
     Refused(String),
     /// It cannot be done now: it is tried again.
@@ -38,9 +40,10 @@ impl UnawaitedSubmission {
     /// Waits for the disk.
     pub(crate) fn wait(self) -> SubmissionFate {
         match self.promise.wait() {
-            Ok(Reply::Submitted { .. } | Reply::Duplicate(_)) => SubmissionFate::Done,
+            Ok(Reply::Submitted { .. }) => SubmissionFate::Done,
+            Ok(Reply::Duplicate(_)) => SubmissionFate::Known,
             Ok(Reply::Refused(Refusal::Taken(holder))) if is_again(&holder, &self.asked) => {
-                SubmissionFate::Done
+                SubmissionFate::Known
             }
             Ok(Reply::Refused(refusal)) if refusal.kind() != RefusalKind::Temporary => {
                 SubmissionFate::Refused(refusal.to_string())

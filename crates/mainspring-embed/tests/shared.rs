@@ -203,6 +203,13 @@ fn commands_work_where_the_jobs_are_not_owned(database: &Database) {
     let key = second.run_now("tick").unwrap();
     wait_until(|| second.runs(1_000).unwrap().iter().any(|run| run.key == key && !run.state.is_open()));
     assert!(matches!(second.run_now("none"), Err(Error::Refused(Refusal::NoSuchJob))));
+    // It is on disk, and known by an id, before the one that plans has seen it.
+    let mistake = second.once("step").after(hour).payload(&7).submit().unwrap();
+    assert_eq!(mistake.id.map(|id| id.name()), mistake.name);
+    second.withdraw(mistake.id.unwrap()).unwrap();
+    assert_eq!(second.runs_of(mistake.job(), 1).unwrap()[0].state, RunState::Cancelled);
+    let beyond = second.once("step").at("3000-01-01T00:00:00Z".parse().unwrap()).payload(&7).submit();
+    assert!(matches!(beyond, Err(Error::Refused(Refusal::DueOutOfRange))), "{beyond:?}");
     let now = second.once("step").payload(&3).submit().unwrap();
     assert!(now.is_new);
     wait_until(|| first.runs_of(now.job(), 1).unwrap().iter().any(|run| run.state == RunState::Succeeded));
@@ -287,7 +294,7 @@ fn a_takeover_has_a_greater_fence_and_goes_on_without_its_page(database: &Databa
 
 /// Another takes the jobs while the commit of the submission waits for the row of the planner.
 fn what_is_submitted_as_its_owner_loses_the_jobs_is_done_once(database: &Database) {
-    const TAKE: &str = "BEGIN; SELECT FROM mainspring.planner FOR UPDATE; SELECT pg_advisory_xact_lock(1);
+    const TAKE: &str = "BEGIN; SELECT FROM mainspring.planner FOR UPDATE; SELECT nextval('public.takes');
         DO $$ BEGIN WHILE NOT EXISTS (SELECT FROM pg_stat_activity
             WHERE wait_event_type = 'Lock' AND query LIKE '%mainspring.commit(%' AND pid <> pg_backend_pid())
             LOOP PERFORM pg_sleep(0.01), pg_stat_clear_snapshot(); END LOOP; END $$;
@@ -299,9 +306,11 @@ fn what_is_submitted_as_its_owner_loses_the_jobs_is_done_once(database: &Databas
     let jobs = builder.handler("lost", note).start().unwrap();
     let submit = |number: usize| jobs.once("lost").payload(&number).submit().unwrap();
     submit(0);
+    database.ask("CREATE SEQUENCE public.takes");
     std::thread::scope(|scope| {
         scope.spawn(|| assert!(database.psql("mainspring", TAKE).status.success()));
-        wait_until(|| database.ask("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'") == "1");
+        // A sequence is seen by all at once. Another commit than that of the submission may end the wait.
+        wait_until(|| database.ask("SELECT is_called FROM public.takes") == "t");
         assert!(submit(1).is_new, "no other has submitted it");
     });
     submit(2);

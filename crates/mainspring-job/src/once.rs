@@ -25,6 +25,9 @@ pub const MAX_KEY_BYTES: usize = 256;
 /// How many bits of a one-shot job's number count within one epoch.
 pub(crate) const NUMBER_BITS: u32 = 40;
 
+/// The bit that the number of an id has which no planner gave. It leaves the epochs 2^22.
+const DRAWN: u64 = 1 << 62;
+
 /// What the names of one-shot jobs without a name of their own begin with.
 const PREFIX: &str = "once-";
 
@@ -45,7 +48,7 @@ const PREFIX: &str = "once-";
 pub struct OnceId {
     /// When it is due.
     pub due: Timestamp,
-    /// Distinct for each; in order of submission.
+    /// Distinct for each; in order of submission where a planner gave it.
     pub number: u64,
 }
 
@@ -60,7 +63,19 @@ impl OnceId {
         OnceId { due, number: u64::MAX }
     }
 
-    /// In which epoch of an owner it was submitted: the numbers of a planner begin anew in each.
+    /// An id that no planner gave, for who submits where none is: of `random` the lower 62 bits count. Two
+    /// that are equal are one submission.
+    pub const fn drawn(due: Timestamp, random: u64) -> OnceId {
+        OnceId { due, number: DRAWN | random & (DRAWN - 1) }
+    }
+
+    /// Whether no planner gave it.
+    pub const fn is_drawn(self) -> bool {
+        self.number & DRAWN != 0
+    }
+
+    /// In which epoch of an owner it was submitted: the numbers of a planner begin anew in each. That of one
+    /// that was [drawn](OnceId::drawn) is greater than each of a planner.
     pub const fn epoch(self) -> u64 {
         self.number >> NUMBER_BITS
     }
@@ -177,8 +192,8 @@ pub struct Submission {
     pub key: Option<String>,
     /// What to do.
     pub work: Arc<Work>,
-    /// The id that an earlier planner gave it, which was lost before it said whether it wrote it. It keeps
-    /// that id, and is done once.
+    /// The id under which it may be on record already: that of an earlier planner, which was lost before it
+    /// said whether it wrote it, or one that was [drawn](OnceId::drawn). It keeps that id, and is done once.
     pub earlier: Option<OnceId>,
 }
 
@@ -282,6 +297,9 @@ mod tests {
     #[test]
     fn ids_are_ordered_by_due_time_then_submission() {
         let due = Timestamp::UNIX_EPOCH;
+        assert!(OnceId { due, number: u64::from(u32::MAX) << NUMBER_BITS >> 10 } < OnceId::drawn(due, 0));
+        assert!(OnceId::drawn(due, u64::MAX).is_drawn() && !OnceId::first_at(due).is_drawn());
+        assert!(i64::try_from(OnceId::drawn(due, u64::MAX).number).is_ok(), "stores keep it");
         assert!(OnceId::first_at(due) < OnceId { due, number: 7 });
         assert!(OnceId { due, number: 7 } < OnceId::last_at(due));
     }

@@ -111,9 +111,16 @@ pub(super) struct GivenNumbers {
 impl GivenNumbers {
     /// Whether a number is given for the first time, with this.
     fn is_new(&mut self, id: OnceId) -> bool {
-        let is_new = id.epoch() == self.epoch && self.last < id.number;
-        self.last = self.last.max(id.number);
-        is_new
+        let last = self.last;
+        self.give(id);
+        last < self.last
+    }
+
+    /// A submission of this id is on disk, or is to be.
+    pub(super) fn give(&mut self, id: OnceId) {
+        if id.epoch() == self.epoch {
+            self.last = self.last.max(id.number);
+        }
     }
 }
 
@@ -363,9 +370,14 @@ mod tests {
         };
         let mut earlier = once(4);
         earlier.id.number = 7;
+        let drawn = |random| {
+            let id = OnceId::drawn(at(60), random);
+            Operation::Submit(Once::new(id, at(0), once(1).work))
+        };
         let [first, again] = [once(1), once(1)].map(Operation::Submit);
-        let all = [first, again, Operation::Submit(named(2)), keyed(3), Operation::Submit(earlier)];
-        assert_eq!(shown(&all), "new [0] submit [1, 2, 3, 4]");
+        let all = [first, again, Operation::Submit(named(2)), keyed(3), Operation::Submit(earlier), drawn(5)];
+        assert_eq!(shown(&all), "new [0] submit [1, 2, 3, 4, 5]");
+        assert_eq!(shown(&[drawn(9), Operation::Submit(once(1))]), "new [1] submit [0]");
         // A name and a key that were taken in the batch are, whatever comes between.
         let more = [Operation::Submit(named(8)), fired(&named(8)), Operation::Submit(named(10))];
         assert_eq!(shown(&more), "submit [0] plan [1] submit [2]");

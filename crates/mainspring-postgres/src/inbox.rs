@@ -1,11 +1,12 @@
 //! Requests to the planner through the database: a row each, which is the place of its reply too.
 //!
 //! ```text
-//!  SELECT mainspring.submit(..) ─┐                ┌─ done and removed in one commit; or its refusal is kept
+//!  SELECT mainspring.submit(..) ─┐
+//!  a submission elsewhere       ─┤                ┌─ done and removed in one commit; or its refusal is kept
 //!  a command at another server  ─┴─▶ inbox ─▶ owner ┴─ removed, then done ─▶ reply ─▶ the command
 //! ```
 //!
-//! What a transaction submitted is done once: the commit that has the job takes the request out, by its key.
+//! What is left without anybody who waits is done once: the commit that has the job takes it out, by its key.
 //! What a person waits for is done at most once: where no reply comes, the person is told that it is unknown.
 //!
 //! Cost: a round trip for each call; the question for requests reads an index that has only open ones.
@@ -28,8 +29,9 @@ const REQUEST_CHANNEL: &str = "mainspring_asked";
 /// The channel on which the owner tells that it has replied.
 const REPLY_CHANNEL: &str = "mainspring_replied";
 
-/// The most requests that are taken at once.
-const MAX_TAKEN: i64 = 64;
+/// The most requests that are taken at once: as many as a batch of the store, and so much text.
+const MAX_TAKEN: i64 = 1_024;
+const MAX_TAKEN_BYTES: i64 = 16 << 20;
 
 /// How often the owner looks for requests of which it is not told, where there was one lately, and else: the
 /// delay of such a request, against the cost of an idle database.
@@ -100,8 +102,13 @@ impl Inbox {
     /// # Errors
     /// When they cannot be read.
     pub fn waiting(&mut self) -> Result<Vec<Entry>, StoreError> {
-        let sql = "SELECT id, request, actor, waits FROM mainspring.inbox WHERE refusal = '' AND NOT is_taken ORDER BY id LIMIT $1";
-        let rows = self.connection.call("read the inbox", sql, &[Value::Int(MAX_TAKEN)])?;
+        // The first is read however long it is.
+        let sql = "SELECT i.id, i.request, i.actor, i.waits FROM (
+                SELECT f.*, sum(octet_length(f.request)) OVER (ORDER BY f.id) - octet_length(f.request) AS before FROM (
+                    SELECT * FROM mainspring.inbox WHERE refusal = '' AND NOT is_taken ORDER BY id LIMIT $1) AS f) AS i
+            WHERE i.before <= $2 ORDER BY i.id";
+        let values = [Value::Int(MAX_TAKEN), Value::Int(MAX_TAKEN_BYTES)];
+        let rows = self.connection.call("read the inbox", sql, &values)?;
         let entry = |row: &Row| Entry {
             id: row.get(0),
             request: read(row.get(1)).into_owned(),
@@ -195,6 +202,32 @@ impl Inbox {
         let mut ids: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
         ids.sort_unstable();
         Ok(ids)
+    }
+
+    /// Leaves submissions for the owner, all or none of them, with the key or the made name of each. They are
+    /// on disk when this returns. The owner is [told](Inbox::tell) by a transaction of its own: commits that
+    /// tell wait for each other, disk included.
+    ///
+    /// # Errors
+    /// When the database does not answer; `Unknown` if they may be there.
+    pub fn leave_all(&mut self, submissions: &[(String, String)], actor: &str) -> Result<(), StoreError> {
+        let sql = "INSERT INTO mainspring.inbox (request, actor, waits, key)
+            SELECT request, $3, false, key FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS r (request, key, place)
+            ORDER BY place";
+        let texts = |of: fn(&(String, String)) -> &String| {
+            Value::Texts(submissions.iter().map(|left| kept(of(left)).into_owned()).collect())
+        };
+        let values = [texts(|left| &left.0), texts(|left| &left.1), Value::text(actor)];
+        self.connection.call("leave in the inbox", sql, &values).map(drop)
+    }
+
+    /// Tells the owner that there is something for it.
+    ///
+    /// # Errors
+    /// When the database does not answer: the owner looks by itself then.
+    pub fn tell(&mut self) -> Result<(), StoreError> {
+        let sql = "SELECT pg_notify($1, '')::text, set_config('synchronous_commit', 'off', true)";
+        self.connection.call("tell", sql, &[Value::text(REQUEST_CHANNEL)]).map(drop)
     }
 
     /// The replies that there are to some requests, each once.

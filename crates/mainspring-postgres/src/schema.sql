@@ -287,7 +287,8 @@ BEGIN
 END $$;
 
 -- One-shot jobs. Of some it is known that nothing is in their place: they have no key and no name of a person, and a number that is
--- given for the first time. The request of the inbox that asked for a job goes with it: neither lost nor done twice.
+-- given for the first time. The request of the inbox that asked for a job goes with it, so that it is neither lost nor done twice: it is
+-- known by the job's key, or by the name that its id makes.
 CREATE FUNCTION mainspring.commit_submits(ops mainspring.operation[], t mainspring.tally, is_new bool) RETURNS mainspring.tally
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -321,12 +322,10 @@ BEGIN
         RETURN t;
     END IF;
     INSERT INTO mainspring.once_key SELECT u.key, u.once_due, u.number, u.job FROM unnest(ops) AS u WHERE u.key IS NOT NULL;
-    IF FOUND THEN
-        -- The first under the key, and no other: that may be of other work, and is refused.
-        DELETE FROM mainspring.inbox AS i USING unnest(ops) AS u, LATERAL (
-                SELECT f.ctid AS place FROM mainspring.inbox AS f WHERE f.key = u.key AND f.refusal = '' ORDER BY f.id LIMIT 1) AS f
-            WHERE u.key IS NOT NULL AND i.ctid = f.place;
-    END IF;
+    -- The first under the key, and no other: that may be of other work, and is refused.
+    DELETE FROM mainspring.inbox AS i USING unnest(ops) AS u, LATERAL (SELECT f.ctid AS place FROM mainspring.inbox AS f
+            WHERE f.key = coalesce(u.key, u.job) AND f.refusal = '' ORDER BY f.id LIMIT 1) AS f
+        WHERE (u.key IS NOT NULL OR NOT u.is_named) AND i.ctid = f.place;
     RETURN t;
 END $$;
 

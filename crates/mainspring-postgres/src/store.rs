@@ -71,7 +71,7 @@ pub struct PostgresStore {
     lasts: Duration,
     /// The other half of each fence.
     tokens: HashMap<u64, String>,
-    /// The greatest number of a one-shot job that was submitted.
+    /// The greatest number that a planner of this session gave to a one-shot job.
     last_number: u64,
     /// How the database numbers the type of operations.
     operation: RowType,
@@ -301,11 +301,13 @@ impl Store for PostgresStore {
         if committed.answers.len() != batch.operations.len() {
             return Err(StoreError::Corrupt("a batch has not as many answers as operations".to_owned()));
         }
-        let numbers = batch.operations.iter().filter_map(|operation| match operation {
-            Operation::Submit(once) => Some(once.id.number),
-            _ => None,
-        });
-        self.last_number = numbers.fold(self.last_number, u64::max);
+        let mut given = GivenNumbers { epoch: lease.epoch, last: self.last_number };
+        for operation in &batch.operations {
+            if let Operation::Submit(once) = operation {
+                given.give(once.id);
+            }
+        }
+        self.last_number = given.last;
         Ok(committed)
     }
 }

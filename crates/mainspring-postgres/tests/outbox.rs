@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!  INSERT .. ; SELECT mainspring.submit(..) ; COMMIT ─▶ inbox ─▶ the planner's commit has the job, and the row is gone
+//!  a program that does not plan ─────────────────────┘
 //! ```
 
 use mainspring_job::{Action, Answer, Batch, Lease, Once, OnceId, Operation, Owner, Store, StoreError, Work};
@@ -11,25 +12,34 @@ use super::database::Database;
 use super::relay::Relay;
 use super::trouble::{acquired, at, opened, tried};
 
-/// The key of a request, and what it asks for, as a server reads it.
+/// The key or the id of a request, and what it asks for, as a server reads it.
 fn asked(inbox: &mut Inbox) -> Vec<(String, serde_json::Value)> {
     let key_of = |entry: mainspring_postgres::Entry| {
         let request: serde_json::Value = serde_json::from_str(&entry.request).unwrap();
-        (request["key"].as_str().unwrap().to_owned(), request)
+        let known_by = request["key"].as_str().or(request["earlier"].as_str()).unwrap();
+        (known_by.to_owned(), request)
     };
     inbox.waiting().unwrap().into_iter().map(key_of).collect()
 }
 
-fn submit(lease: Lease, number: u64, key: &str) -> Operation {
-    let id = OnceId { due: at(60), number: (lease.epoch << 40) + number };
+fn submit(lease: Lease, number: u64, known_by: &str) -> Operation {
+    let id = known_by.parse::<OnceId>();
+    let key = id.is_err().then(|| known_by.to_owned());
+    let id = id.unwrap_or(OnceId { due: at(60), number: (lease.epoch << 40) + number });
     let mut once = Once::new(id, at(0), Work::new(Action::new("handler", "{}").unwrap()));
-    once.key = Some(key.to_owned());
+    once.key = key;
     Operation::Submit(once)
 }
 
-/// What each key has come to: how many jobs wait, and how many requests.
-const FATE: &str = "SELECT concat_ws(' ', (SELECT count(*) FROM mainspring.pending), (SELECT count(DISTINCT key) FROM mainspring.pending),
-    (SELECT count(*) FROM mainspring.inbox))";
+/// Leaves a submission as a program does.
+fn leave(inbox: &mut Inbox, id: OnceId) {
+    let request = format!(r#"{{"command": "submit", "earlier": "{id}", "due": "{}"}}"#, id.due);
+    inbox.leave_all(&[(request, id.to_string())], "a program").unwrap();
+}
+
+/// What each has come to: how many jobs wait, how many of them are the same, and how many requests.
+const FATE: &str = "SELECT concat_ws(' ', (SELECT count(*) FROM mainspring.pending),
+    (SELECT count(*) - count(DISTINCT coalesce(key, name)) FROM mainspring.pending), (SELECT count(*) FROM mainspring.inbox))";
 
 #[test]
 fn what_a_transaction_submits_is_there_if_it_commits_and_never_otherwise() {
@@ -70,8 +80,15 @@ fn a_submission_is_neither_lost_nor_doubled_by_a_crash_in_between() {
     let relay = Relay::before(&database);
     let location = Location::parse(&database.url()).unwrap();
     drop(opened(&database));
+    let mut asker = Inbox::of_asker(&location).unwrap();
     for index in 0..12 {
-        database.ask(&format!("SELECT mainspring.submit('{{\"process\": {{}}}}', key => 'k{index}')"));
+        match index % 2 {
+            0 => drop(
+                database
+                    .ask(&format!("SELECT mainspring.submit('{{\"process\": {{}}}}', key => 'k{index}')")),
+            ),
+            _ => leave(&mut asker, OnceId::drawn(at(60), index)),
+        }
     }
     for round in 0..4 {
         let mut inbox = Inbox::of_owner(&location).unwrap();
@@ -96,7 +113,7 @@ fn a_submission_is_neither_lost_nor_doubled_by_a_crash_in_between() {
             0 => {
                 assert!(matches!(committed, Err(StoreError::Busy | StoreError::Unknown)), "{committed:?}");
                 database.begin();
-                assert_eq!(database.ask(FATE), "0 0 12");
+                assert_eq!(database.ask(FATE), "0 0 12", "what is left is on disk");
                 let again = tried(&mut one, lease, &batch);
                 assert_eq!(again, [Answer::New; 3]);
             }
@@ -104,13 +121,23 @@ fn a_submission_is_neither_lost_nor_doubled_by_a_crash_in_between() {
             _ => assert_eq!(committed.unwrap().answers, [Answer::New; 3]),
         }
         let done = 3 * (round + 1);
-        assert_eq!(database.ask(FATE), format!("{done} {done} {}", 12 - done));
+        assert_eq!(database.ask(FATE), format!("{done} 0 {}", 12 - done));
     }
-    // One that reads before another commits, and does it after that: the key says that it is done.
+    // One that reads before another commits, and does it after that: the key, or the id, says that it is done.
     let mut store = opened(&database);
     database.ask("UPDATE mainspring.planner SET until = '-infinity'");
     let lease = acquired(&mut store);
-    let late = tried(&mut store, lease, &Batch::new(1, vec![submit(lease, 9, "k0")]));
-    assert!(matches!(late[..], [Answer::Duplicate(Some(_))]), "{late:?}");
-    assert_eq!(database.ask(FATE), "12 12 0");
+    let drawn = OnceId::drawn(at(60), 1).to_string();
+    let late = Batch::new(1, vec![submit(lease, 9, "k0"), submit(lease, 10, &drawn)]);
+    let late = tried(&mut store, lease, &late);
+    assert!(matches!(late[..], [Answer::Duplicate(Some(_)), Answer::Duplicate(Some(_))]), "{late:?}");
+    assert_eq!(database.ask(FATE), "12 0 0");
+    // A job whose name is another's key takes nothing out.
+    leave(&mut Inbox::of_asker(&location).unwrap(), OnceId::drawn(at(60), 1));
+    database.ask("SELECT mainspring.submit('{\"process\": {}}', key => 'mail')");
+    let id = OnceId { due: at(60), number: (lease.epoch << 40) + 11 };
+    let mut named = Once::new(id, at(0), Work::new(Action::new("handler", "{}").unwrap()));
+    named.name = "mail".parse().unwrap();
+    assert_eq!(tried(&mut store, lease, &Batch::new(2, vec![Operation::Submit(named)])), [Answer::New]);
+    assert_eq!(database.ask(FATE), "13 0 2");
 }

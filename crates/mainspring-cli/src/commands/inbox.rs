@@ -40,9 +40,10 @@ pub(super) fn work(location: &Location, data: &DataDirectory, style: Style) -> R
     let mut inbox = Inbox::of_owner(location).map_err(Error::Store)?;
     let data = data.clone();
     let work = move || {
-        while ended.try_recv() != Err(TryRecvError::Disconnected) {
+        let is_ended = || ended.try_recv() == Err(TryRecvError::Disconnected);
+        while !is_ended() {
             // Whatever the database says passes, or the loop is told it too.
-            let _ = turn(&mut inbox, &data, style);
+            let _ = turn(&mut inbox, &data, style, is_ended);
             inbox.wait_for_requests();
         }
     };
@@ -50,12 +51,20 @@ pub(super) fn work(location: &Location, data: &DataDirectory, style: Style) -> R
     Ok(ends)
 }
 
-/// Does the first requests.
-fn turn(inbox: &mut Inbox, data: &DataDirectory, style: Style) -> Result<(), StoreError> {
+/// Does the first requests, until the end.
+fn turn(
+    inbox: &mut Inbox,
+    data: &DataDirectory,
+    style: Style,
+    is_ended: impl Fn() -> bool,
+) -> Result<(), StoreError> {
     let entries = inbox.waiting()?;
     // Nothing is taken out before there is somebody to do it.
     let Some(mut client) = (!entries.is_empty()).then(|| connect(data)).flatten() else { return Ok(()) };
     for entry in entries {
+        if is_ended() {
+            break;
+        }
         if entry.waits {
             // Taken out first: a command is never done twice.
             if inbox.take(entry.id)? {

@@ -108,8 +108,9 @@ impl Planner {
             let reply = Reply::Refused(refusal);
             return self.ledger.perform(Output::Reply { ticket, reply });
         }
-        // What an earlier planner gave keeps its id: whether that one wrote it, the store knows by that.
-        let earlier = earlier.filter(|id| id.due == due && id.epoch() < self.epoch);
+        // What may be on record keeps its id: whether it is, the store knows by that.
+        let may_be = |id: &OnceId| id.due == due && (id.is_drawn() || id.epoch() < self.epoch);
+        let earlier = earlier.filter(may_be);
         let id = earlier.unwrap_or_else(|| self.numbers.new_id(due));
         let name = name.unwrap_or_else(|| id.name());
         let once = Once { id, name: name.clone(), key, submitted: now, work };

@@ -17,7 +17,8 @@
 //!    that answer.
 //!
 //! The numbers of one-shot jobs have the epoch of their owner in the upper bits, so no two owners give the
-//! same. There are 2^40 of each epoch and 2^24 epochs: one a second for half a year.
+//! same. There are 2^40 of each epoch and 2^22 epochs: one each four seconds for half a year. The others are
+//! for ids that no planner gave: see [`OnceId::drawn`].
 //!
 //! Cost: O(log n) for each, and the names that are passed over. Where the store knows n names that follow
 //! each other, a run has its own after O(log n) commits.

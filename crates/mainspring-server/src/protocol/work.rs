@@ -5,6 +5,7 @@
 //! Does not check anything: the server does, and names the first mistake.
 
 use mainspring_action::body::{ProcessBody, WebhookBody};
+use mainspring_job::OnceId;
 use serde::{Deserialize, Serialize};
 
 use super::is_default;
@@ -24,6 +25,9 @@ pub struct SubmitWire {
     pub group: Option<String>,
     #[serde(default, skip_serializing_if = "is_default")]
     pub priority: i8,
+    /// The id that a program gave it which does not plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earlier: Option<OnceId>,
     #[serde(flatten)]
     pub work: WorkWire,
 }

@@ -417,7 +417,7 @@ fn checked_note(note: String) -> Result<String, ErrorWire> {
 /// # Errors
 /// What is wrong with it, for its client.
 pub fn submission(wire: SubmitWire) -> Result<Submission, ErrorWire> {
-    let SubmitWire { due, name, key, group, priority, work } = wire;
+    let SubmitWire { due, name, key, group, priority, earlier, work } = wire;
     let (body, policies) = work_of(work)?;
     let action = body.encode().map_err(|error| usage(error.to_string()))?;
     let named = |name: String| JobName::new(&name).map_err(|error| usage(error.to_string()));
@@ -425,7 +425,7 @@ pub fn submission(wire: SubmitWire) -> Result<Submission, ErrorWire> {
     let mut work = Work::new(action).with_policies(policies);
     (work.group, work.priority) = (group, priority);
     let mut submission = Submission::new(time(&due)?, work);
-    (submission.name, submission.key) = (name, key);
+    (submission.name, submission.key, submission.earlier) = (name, key, earlier);
     Ok(submission)
 }
 
