@@ -23,7 +23,6 @@ mod duplicate_text;
 mod explain;
 mod expression;
 mod import;
-mod inbox;
 mod job_text;
 #[cfg_attr(not(feature = "web"), path = "commands/no_listen.rs")]
 mod listen;

@@ -52,6 +52,7 @@ mod locked;
 mod log;
 mod logs;
 mod meaning;
+mod mixed;
 #[cfg(feature = "web")]
 mod nameless;
 mod names;

@@ -22,8 +22,12 @@
 #![forbid(unsafe_code)]
 
 pub mod execution;
+pub mod forwarded_command;
+pub mod logs_reply;
+pub mod planner_inbox;
 pub mod worker;
 
 mod document;
 mod membership;
+mod own_server;
 mod planner_link;

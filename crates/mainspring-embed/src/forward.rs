@@ -6,9 +6,9 @@
 //! ```
 //!
 //! A submission without a key and without a name is left in the inbox, and is answered when it is there. Any
-//! other command is asked for, and the owner answers. What has a key or an id is left or asked for again where
-//! it is not known whether it arrived; the rest is asked for once. At most a batch of the store is asked for
-//! at once; the rest waits here.
+//! other command is asked for, and the owner answers. What has a key or an id is left or asked for again
+//! where it is not known whether it arrived; the rest is asked for once. At most a batch of the store is
+//! asked for at once; the rest waits here.
 //!
 //! Cost: none while nothing waits; a statement for what is left; while an answer is waited for a question to
 //! the database each [`INTERVAL`], and one each time that the owner tells of replies.
@@ -19,14 +19,14 @@ use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::Duration;
 
+use mainspring_cluster::forwarded_command::{ForwardedCommand, ForwardedReply};
 use mainspring_exec::clock::Moment;
 use mainspring_job::{Command, MAX_BATCH_OPERATIONS, OnceId, Reply, StoreError};
 use mainspring_postgres::Inbox;
 use mainspring_server::server::program_calls::{Answer, CallRefusal};
 
-use crate::forwarded_command::{ForwardedCommand, ForwardedReply};
+use crate::document::left_in_inbox;
 use crate::member::{ToOwner, UNCERTAIN};
-use crate::transaction::left_in_inbox;
 
 /// How often replies are looked for that nothing was told of: where a pooler lets no client listen.
 const INTERVAL: Duration = Duration::from_millis(20);
@@ -185,7 +185,9 @@ fn take_replies(inbox: &mut Inbox, waiting: &mut Vec<Waiting>) {
                 let text = answered.id.and_then(|id| replies.remove(&id)).unwrap_or_default();
                 answered.answer.give(match serde_json::from_str::<ForwardedReply>(&text) {
                     Ok(replied) => replied.answered(),
-                    Err(_) => Err(CallRefusal::Now(format!("the owner is no program with handlers: {text}"))),
+                    Err(_) => Err(CallRefusal::Now(format!(
+                        "the planner is of another version, and answered {text}"
+                    ))),
                 });
             }
         }

@@ -64,17 +64,14 @@ mod catalogue;
 mod client;
 #[cfg(feature = "postgres")]
 mod connect;
+mod document;
 mod error;
 #[cfg(feature = "postgres")]
 mod forward;
-#[cfg(feature = "postgres")]
-mod forwarded_command;
 mod future;
 mod handler;
 mod handler_error;
 mod handlers;
-#[cfg(feature = "postgres")]
-mod inbox;
 mod jobs;
 #[cfg_attr(not(feature = "postgres"), path = "no_member.rs")]
 mod member;
@@ -99,7 +96,6 @@ mod stop;
 mod submission;
 mod transaction;
 mod trigger;
-mod unawaited;
 mod when;
 
 pub use builder::Builder;

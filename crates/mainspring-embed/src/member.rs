@@ -6,11 +6,11 @@
 //!                    └─ no ──▶ forward ─▶ inbox ─▶ the loop of another
 //! ```
 //!
-//! A submission without a key that is forwarded gets an id here, or a key if it has a name, which may be taken.
-//! So one of which it is not known whether it arrived is asked for again, and is done once. One that has an
-//! id, no key and no name cannot be refused by what else there is: it is done when it is in the inbox, and
-//! nobody waits for the owner. If this program is the owner and is lost, it says under which id a submission
-//! would be on record, and the next owner is asked for it under that id.
+//! A submission without a key that is forwarded gets an id here; or a key, if it has a name, which may be
+//! taken. So one of which it is not known whether it arrived is asked for again, and is done once. One that
+//! has an id, no key and no name cannot be refused by what else there is: it is done when it is in the inbox,
+//! and no caller waits for the owner. If this program is the owner and is lost, it says under which id a
+//! submission would be on record, and the next owner is asked for it under that id.
 //!
 //! | field | guard | why |
 //! |---|---|---|
@@ -32,8 +32,8 @@ use std::time::Duration;
 use mainspring_job::{Command, OnceId, Reply};
 use mainspring_server::server::program_calls::{Answer, CallRefusal, CallResult, Caller, Promise, promise};
 
+use crate::document::check;
 use crate::error::Error;
-use crate::transaction::check;
 
 /// What became of a command is not known.
 pub(crate) const UNCERTAIN: &str = "the owner of the jobs was lost before it answered, and may have done it";

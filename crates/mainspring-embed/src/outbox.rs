@@ -34,6 +34,7 @@ use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::log::Style;
 use mainspring_server::protocol::SubmitWire;
 use mainspring_server::server::program_calls::Caller;
+use mainspring_server::server::unawaited::{SubmissionFate, UnawaitedSubmission};
 use mainspring_server::server::{standby, submission};
 use mainspring_store::{Outbox, OutboxFile, OutboxRow};
 use serde_json::Value;
@@ -41,7 +42,6 @@ use serde_json::Value;
 use crate::error::Error;
 use crate::outbox_signal::OutboxSignal;
 use crate::parts::setup;
-use crate::unawaited::{SubmissionFate, UnawaitedSubmission};
 
 /// How many looks may find the file locked before the log says so: ten seconds.
 const LOCKED_LOOKS: u32 = 40;

@@ -16,6 +16,7 @@ use std::thread;
 use std::time::Duration;
 
 use mainspring_cluster::execution::{PLANNER_LEASE, PoolExecution};
+use mainspring_cluster::planner_inbox::work;
 use mainspring_cluster::worker::{RunningWorker, WORKER_LEASE, WorkerConfig, labels_of};
 use mainspring_exec::clock::boot_time;
 use mainspring_job::{Lease, Owner, Store, StoreError};
@@ -32,7 +33,6 @@ use mainspring_store::Directory;
 use crate::client::{Client, CommandTarget};
 use crate::error::{Error, OpenError};
 use crate::forward::forward;
-use crate::inbox::work;
 use crate::member::Member;
 use crate::page::PageListener;
 use crate::parts::{Parts, setup};
@@ -284,7 +284,8 @@ impl Tenure {
         let thread = thread::Builder::new().name("inbox".to_owned());
         let log = self.parts.log_file().map_err(setup("the log"))?;
         let note = move |text: &str| standby::note_to(&log, Style::default(), text);
-        thread.spawn(move || work(&mut inbox, &own, &ended, &note)).map_err(setup("a thread"))?;
+        let socket = data.clone();
+        thread.spawn(move || work(&mut inbox, &own, &socket, &ended, &note)).map_err(setup("a thread"))?;
         Ok(OwnerState { server, page_listener, caller, _inbox: ends })
     }
 

@@ -14,6 +14,7 @@ use mainspring_job::{
     Command, Holder, JobName, MAX_BATCH_OPERATIONS, OnceId, Policies, Refusal, Reply, RunState, Submission,
     Work,
 };
+use mainspring_server::server::unawaited::is_again;
 use serde::Serialize;
 
 use crate::client::{Client, name_of, strange};
@@ -229,15 +230,4 @@ fn submitted(replied: Result<Reply, Error>, asked: &Submission) -> Result<Submit
 /// One that was there already.
 fn known(holder: Holder) -> SubmittedJob {
     SubmittedJob { id: holder.id, name: Some(holder.name), state: holder.state, is_new: false }
-}
-
-/// Whether it is the same call under the same key, by a program whose handler has another version or other
-/// options now.
-pub(crate) fn is_again(holder: &Holder, asked: &Submission) -> bool {
-    let call = |work: &Work| match Body::decode(&work.action) {
-        Ok(Body::Handler(HandlerBody { name, payload, .. })) => Some((name, payload)),
-        _ => None,
-    };
-    let held = holder.work.as_deref().and_then(call);
-    asked.key.is_some() && holder.key == asked.key && held.is_some() && held == call(&asked.work)
 }

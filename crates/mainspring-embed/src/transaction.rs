@@ -17,12 +17,9 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use mainspring_action::body::{Body, HandlerBody};
-use mainspring_job::{MAX_KEY_BYTES, OnceId, Refusal, Submission, Work};
-use mainspring_server::protocol::HandlerWire;
-use serde::Serialize;
 
 use crate::client::TransactionPlace;
+use crate::document::{Document, check};
 use crate::error::Error;
 use crate::submission::Once;
 
@@ -35,63 +32,6 @@ const INTO_POSTGRES: &str = "SELECT mainspring.submit(d - '{name,key,due,after}'
 /// The statement for a file of the program.
 const INTO_SQLITE: &str =
     "INSERT INTO mainspring_outbox (folder, submission) VALUES (json_extract(?1, '$.folder'), ?1)";
-
-/// What a row of the outbox, a call of `mainspring.submit` and a row of the inbox say. It is read as a
-/// `SubmitWire`.
-#[derive(Debug, Serialize)]
-struct Document<'d> {
-    /// Where it is one of several requests.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    command: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    earlier: Option<OnceId>,
-    handler: HandlerWire,
-    policies: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    group: Option<String>,
-    priority: i8,
-    /// Without the name of the handler, which is put before it where the document is read.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    key: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    due: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    after: Option<String>,
-    /// Whose row of an outbox it is.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    folder: Option<&'d str>,
-}
-
-impl Document<'_> {
-    /// A submission without a key.
-    fn of(submission: &Submission) -> Document<'static> {
-        let work: &Work = &submission.work;
-        let Ok(Body::Handler(HandlerBody { name, version, payload })) = Body::decode(&work.action) else {
-            unreachable!("a submission calls a handler");
-        };
-        Document {
-            command: None,
-            earlier: submission.earlier,
-            handler: HandlerWire { name, version, input: None, payload: Some(payload) },
-            policies: work.policies.to_string(),
-            group: work.group.as_ref().map(ToString::to_string),
-            priority: work.priority,
-            key: None,
-            name: submission.name.as_ref().map(ToString::to_string),
-            due: Some(submission.due.to_string()),
-            after: None,
-            folder: None,
-        }
-    }
-}
-
-/// A submission as it is left in the inbox, with its id.
-pub(crate) fn left_in_inbox(submission: &Submission) -> String {
-    let document = Document { command: Some("submit"), ..Document::of(submission) };
-    serde_json::to_string(&document).expect("texts and numbers are written")
-}
 
 impl<P> Once<'_, P> {
     /// Submits it as a part of a transaction of the program: it is done once if that commits, and never
@@ -152,20 +92,6 @@ impl<P> Once<'_, P> {
         }
         Ok(returned)
     }
-}
-
-/// What the planner would refuse of it, whatever else there is.
-pub(crate) fn check(submission: &Submission, own_key: Option<&str>) -> Result<(), Error> {
-    let is_made_name = |name: &str| name.parse::<OnceId>().is_ok();
-    let refusal = match (&submission.key, own_key) {
-        (_, Some("")) => Refusal::KeyEmpty,
-        (Some(key), _) if MAX_KEY_BYTES < key.len() => Refusal::KeyTooLong,
-        _ if i64::try_from(submission.due.as_nanosecond()).is_err() => Refusal::DueOutOfRange,
-        _ if submission.work.policies.on.is_each() => Refusal::OneRun,
-        _ if submission.name.as_ref().is_some_and(|name| is_made_name(name.as_str())) => Refusal::Conflict,
-        _ => return Ok(()),
-    };
-    Err(Error::Refused(refusal))
 }
 
 /// The delay for PostgreSQL, whose intervals count microseconds: nothing starts early.

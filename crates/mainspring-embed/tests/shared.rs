@@ -27,7 +27,7 @@ use std::time::Duration;
 
 use database::Database;
 use in_transactions::{End, in_transaction, transaction};
-use mainspring_embed::mainspring_job::{Refusal, Run as Record};
+use mainspring_embed::mainspring_job::{OnceId, Refusal, Run as Record};
 use mainspring_embed::{Error, Every, Jobs, Options, Run, RunState};
 
 /// How many submissions each program acknowledges before something happens to one of them.
@@ -205,7 +205,7 @@ fn commands_work_where_the_jobs_are_not_owned(database: &Database) {
     assert!(matches!(second.run_now("none"), Err(Error::Refused(Refusal::NoSuchJob))));
     // It is on disk, and known by an id, before the one that plans has seen it.
     let mistake = second.once("step").after(hour).payload(&7).submit().unwrap();
-    assert_eq!(mistake.id.map(|id| id.name()), mistake.name);
+    assert_eq!(mistake.id.map(OnceId::name), mistake.name);
     second.withdraw(mistake.id.unwrap()).unwrap();
     assert_eq!(second.runs_of(mistake.job(), 1).unwrap()[0].state, RunState::Cancelled);
     let beyond = second.once("step").at("3000-01-01T00:00:00Z".parse().unwrap()).payload(&7).submit();

@@ -123,7 +123,7 @@ fn a_submission_is_neither_lost_nor_doubled_by_a_crash_in_between() {
         let done = 3 * (round + 1);
         assert_eq!(database.ask(FATE), format!("{done} 0 {}", 12 - done));
     }
-    // One that reads before another commits, and does it after that: the key, or the id, says that it is done.
+    // One that reads before another commits, and does it after that: key and id say that it is done.
     let mut store = opened(&database);
     database.ask("UPDATE mainspring.planner SET until = '-infinity'");
     let lease = acquired(&mut store);

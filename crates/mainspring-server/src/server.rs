@@ -93,6 +93,7 @@ pub mod start_pause;
 mod stop;
 mod store_contents;
 mod store_thread;
+pub mod unawaited;
 mod views;
 mod waiters;
 mod waits;

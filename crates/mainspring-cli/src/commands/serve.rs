@@ -130,7 +130,7 @@ impl ServeDefaults {
             rates: self.rates,
             keeping: self.keeping,
             execution,
-            host: Host::Process(None),
+            host: Host::Process(None, None),
             listener,
             control,
             log: self.log,
@@ -198,7 +198,7 @@ pub(super) fn serve(args: ServeArgs) -> Result<Exit, Error> {
     };
     // A standby has no address yet: the server before has it.
     let serving = Serving {
-        host: Host::Process(signals),
+        host: Host::Process(signals, None),
         ..serving(data.clone(), &mut http_listener, defaults.commands()?)?
     };
     let (store, lease) = owned_store(&directory, &data)?;

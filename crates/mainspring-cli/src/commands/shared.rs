@@ -21,11 +21,11 @@ use std::thread;
 use std::time::Duration;
 
 use mainspring_cluster::execution::{PLANNER_LEASE, PoolExecution};
+use mainspring_cluster::planner_inbox::work;
 use mainspring_cluster::worker::{RunningWorker, WORKER_LEASE, WorkerConfig, labels_of};
 use mainspring_job::{Lease, Owner, Store, StoreError, WorkerLabel};
-use mainspring_postgres::{Identity, Location, PostgresStore, Releases};
+use mainspring_postgres::{Identity, Inbox, Location, PostgresStore, Releases};
 
-use super::inbox::work;
 use super::listen::HttpListener;
 use super::request_proxy::{ProxyTarget, RequestProxy, StandbyState};
 use mainspring_exec::notifier::{Notifications, pair};
@@ -38,6 +38,7 @@ use mainspring_server::log::Style;
 use mainspring_server::message::{PROGRAM, say};
 use mainspring_server::server::execution::Execution;
 use mainspring_server::server::listener::Listener;
+use mainspring_server::server::program_calls::{Caller, calls};
 use mainspring_server::server::{Host, Server, Serving, Stopping, Stores, standard_output, standby};
 use mainspring_server::signals::Signals;
 use mainspring_server::takeover::{host_name, shared_owner, take};
@@ -249,9 +250,11 @@ fn plan(
                 // Workers keep the outputs of what they run.
                 let stores = Stores { store: Box::new(store), reader: Some(reader), outputs: None, asked };
                 let serving = serving(data.clone(), http_listener, Box::new(execution))?;
+                let setup = |source| Error::Setup { what: "a socket pair", source };
+                let (caller, calls) = calls().map_err(setup)?;
                 // It ends when this is dropped.
-                let inbox = work(location, data, style)?;
-                let serving = Serving { host: Host::Process(Some(signals)), ..serving };
+                let inbox = begin_inbox(location, data, caller, style)?;
+                let serving = Serving { host: Host::Process(Some(signals), Some(calls)), ..serving };
                 let ended = Server::prepare(serving, stores, lease).and_then(Server::run);
                 drop(inbox);
                 ended
@@ -263,6 +266,21 @@ fn plan(
             other => return other,
         }
     }
+}
+
+/// The thread that does what is in the inbox, until the sender is dropped.
+fn begin_inbox(
+    location: &Location,
+    data: &DataDirectory,
+    caller: Caller,
+    style: Style,
+) -> Result<Sender<()>, Error> {
+    let setup = |source| Error::Setup { what: "a thread for the inbox", source };
+    let (ends, ended) = channel();
+    let (mut inbox, data) = (Inbox::of_owner(location).map_err(Error::Store)?, data.clone());
+    let does = move || work(&mut inbox, &caller, &data, &ended, &|text| standby::note(style, text));
+    thread::Builder::new().name("inbox".to_owned()).spawn(does).map_err(setup)?;
+    Ok(ends)
 }
 
 /// Ends the worker of a server that is to end: what runs gets the time that it has. A second signal ends all.

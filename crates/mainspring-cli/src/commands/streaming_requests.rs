@@ -8,20 +8,17 @@
 //!
 //! Cost: a request through the database each second, as long as somebody waits.
 //!
-//! Does not pass on more than the last [`MAX_REPLY_BYTES`] of an output at a time: a note stands for what was
-//! before.
+//! Does not pass on more of an output than a [`LogsReply`] has: a note stands for what was before.
 
-use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use mainspring_job::RunKey;
-use serde::{Deserialize, Serialize};
-
-use crate::client::Client;
+use mainspring_cluster::logs_reply::LogsReply;
 use mainspring_exec::clock::Moment;
+use mainspring_job::RunKey;
+
 use mainspring_server::error::Error;
 use mainspring_server::protocol::{
     Answers, Done, ErrorKind, ErrorWire, FoundWire, LineWire, Request, Response,
@@ -29,22 +26,8 @@ use mainspring_server::protocol::{
 use mainspring_server::server::read_only_backend::ReadOnlyBackend;
 use mainspring_server::waiting::{is_left, wait_for_any};
 
-/// How much of an output one reply has: some screens, and little for a table.
-const MAX_REPLY_BYTES: usize = 256 << 10;
-
 /// How often it is asked again.
 const INTERVAL: Duration = Duration::from_secs(1);
-
-/// What an owner replies to `logs`.
-#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct LogsReply {
-    /// How many lines stand before these.
-    left_out: usize,
-    lines: Vec<LineWire>,
-    /// Whether there will be no more.
-    is_over: bool,
-}
 
 /// An answer that says that it may be another one later.
 pub(super) fn temporary(message: String) -> Response {
@@ -56,61 +39,20 @@ pub(super) fn has_several(request: &Request) -> bool {
     request.row().answers != Answers::One
 }
 
-/// The reply of an owner to `logs`, by its own server.
-///
-/// # Errors
-/// What that says instead.
-pub(super) fn logs(client: &mut Client, of: &str) -> Result<String, Error> {
-    let is_over = !is_run(of) || is_end(&client.ask(Request::Find { run: of.to_owned() })?);
-    let mut gathered = OutputTail::default();
-    let mut response = client.ask(Request::Logs { of: of.to_owned(), follow: false })?;
-    while let Response::Line(line) = response {
-        gathered.push(line);
-        response = client.next_answer()?;
-    }
-    Ok(gathered.reply(is_over))
-}
-
-/// The same where the owner does not answer.
+/// The reply to `logs` where the owner does not answer.
 ///
 /// # Errors
 /// What is said instead.
 pub(super) fn logs_of(backend: &mut ReadOnlyBackend<'_>, of: &str) -> Result<String, Error> {
     let is_over = !is_run(of) || is_end(&backend.ask(&Request::Find { run: of.to_owned() })?);
-    let mut gathered = OutputTail::default();
+    let mut gathered = LogsReply { is_over, ..LogsReply::default() };
     backend.logs(of, &mut |response| {
         if let Response::Line(line) = response {
             gathered.push(line);
         }
         Ok(())
     })?;
-    Ok(gathered.reply(is_over))
-}
-
-/// The last lines of an output, as far as one reply has room for them.
-#[derive(Default)]
-struct OutputTail {
-    lines: VecDeque<LineWire>,
-    bytes: usize,
-    left_out: usize,
-}
-
-impl OutputTail {
-    fn push(&mut self, line: LineWire) {
-        self.bytes += line.text.len();
-        self.lines.push_back(line);
-        while MAX_REPLY_BYTES < self.bytes
-            && let Some(first) = self.lines.pop_front()
-        {
-            self.bytes -= first.text.len();
-            self.left_out += 1;
-        }
-    }
-
-    fn reply(self, is_over: bool) -> String {
-        let reply = LogsReply { left_out: self.left_out, lines: self.lines.into(), is_over };
-        serde_json::to_string(&reply).unwrap_or_default()
-    }
+    Ok(gathered.text())
 }
 
 /// Whether it names a run: a job may have an `@` in its name as well.
@@ -146,7 +88,7 @@ pub(super) fn answer(
             loop {
                 let text = ask(&Request::Logs { of: of.clone(), follow: false });
                 let Ok(reply) = serde_json::from_str::<LogsReply>(&text) else { return give(read(&text)) };
-                let of_run = reply.lines.first().map_or_else(|| run.clone(), |line| line.run.clone());
+                let of_run = reply.lines.front().map_or_else(|| run.clone(), |line| line.run.clone());
                 if of_run != run {
                     (run, shown_count) = (of_run, 0);
                 }
@@ -194,7 +136,7 @@ fn give_end(
 
 /// What stands for lines that were not passed on.
 fn left_out(reply: &LogsReply, count: usize) -> Response {
-    let first = reply.lines.first();
+    let first = reply.lines.front();
     Response::Line(LineWire {
         run: first.map(|line| line.run.clone()).unwrap_or_default(),
         attempt: first.map_or(1, |line| line.attempt),
@@ -235,8 +177,9 @@ mod tests {
     }
 
     fn reply(left_out: usize, run: &str, texts: &[&str], is_over: bool) -> String {
-        let lines = texts.iter().map(|text| line(run, text)).collect();
-        serde_json::to_string(&LogsReply { left_out, lines, is_over }).unwrap()
+        let mut reply = LogsReply { is_over, left_out, ..LogsReply::default() };
+        texts.iter().for_each(|text| reply.push(line(run, text)));
+        reply.text()
     }
 
     /// What a client is told, if these are the replies; each line as its text.

@@ -19,7 +19,8 @@ use crate::signals::Signals;
 pub enum Host {
     /// The server's own: signals end it, its log is standard output, and a service manager is told how it is.
     /// A server that stood by hands its signals on: one may have come while it became the owner.
-    Process(Option<Signals>),
+    /// Where it shares a database, its own thread of the inbox calls it.
+    Process(Option<Signals>, Option<Calls>),
     /// Another program's, which has jobs of its own.
     Program {
         /// What it asks.
@@ -41,7 +42,7 @@ pub(super) enum HostKind {
 impl HostKind {
     fn of(host: &Host) -> HostKind {
         match host {
-            Host::Process(_) => HostKind::Process,
+            Host::Process(..) => HostKind::Process,
             Host::Program { .. } => HostKind::Program,
         }
     }
@@ -55,8 +56,10 @@ pub(super) fn of_host(host: Host) -> Result<HostParts, Error> {
     let setup = |what| move |source| Error::Setup { what, source };
     let host_kind = HostKind::of(&host);
     let (signals, calls, own, output) = match host {
-        Host::Process(None) => (Signals::register(), None, None, standard_output()),
-        Host::Process(Some(signals)) => (Ok(signals), None, None, standard_output()),
+        Host::Process(signals, calls) => {
+            let signals = signals.map_or_else(Signals::register, Ok);
+            (signals, calls, None, standard_output())
+        }
         Host::Program { calls, jobs, log } => (Signals::none(), Some(calls), Some(jobs), Ok(log)),
     };
     Ok((signals.map_err(setup("signals"))?, calls, own, output.map_err(setup("the log"))?, host_kind))

@@ -92,9 +92,10 @@ impl Server {
     }
 
     /// In a program its own code says what there is to do: what came over the socket would wait for ever.
+    /// Servers may share its database, and do it.
     pub(super) fn may_define(&self, row: &Row<'_>) -> Result<(), ErrorWire> {
         let adds = row.power == Power::Defines && row.effect != Effect::Changes;
-        match self.host_kind == HostKind::Program && adds {
+        match self.host_kind == HostKind::Program && adds && !self.files.is_shared {
             true => {
                 let text = "the jobs here are functions of a program, which alone defines and submits them";
                 Err(ErrorWire::new(ErrorKind::Conflict, text))

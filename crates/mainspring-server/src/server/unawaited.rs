@@ -2,22 +2,21 @@
 //!
 //! Cost: a copy of the submission, to tell a repetition from another under its key.
 //!
-//! Does not know the table: see [`outbox`](crate::outbox), and the inbox of a shared database.
+//! Does not know the table: that is the outbox of a program, or the inbox of a shared database.
 
-use mainspring_job::{Command, Refusal, RefusalKind, Reply, Submission};
-use mainspring_server::server::program_calls::{CallRefusal, Caller, Promise};
-
-use crate::submission::is_again;
+use super::program_calls::{CallRefusal, Caller, Promise};
+use mainspring_action::body::{Body, HandlerBody};
+use mainspring_job::{Command, Holder, Refusal, RefusalKind, Reply, Submission, Work};
 
 /// One that the planner was asked for.
-pub(crate) struct UnawaitedSubmission {
+pub struct UnawaitedSubmission {
     asked: Submission,
     promise: Promise,
 }
 
 /// What has become of it.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum SubmissionFate {
+pub enum SubmissionFate {
     /// It is on disk.
     Done,
     /// It was on disk before.
@@ -32,13 +31,13 @@ pub(crate) enum SubmissionFate {
 
 impl UnawaitedSubmission {
     /// Asks for it.
-    pub(crate) fn ask(caller: &Caller, asked: Submission) -> UnawaitedSubmission {
+    pub fn ask(caller: &Caller, asked: Submission) -> UnawaitedSubmission {
         let promise = caller.command(Command::Submit(asked.clone()));
         UnawaitedSubmission { asked, promise }
     }
 
     /// Waits for the disk.
-    pub(crate) fn wait(self) -> SubmissionFate {
+    pub fn wait(self) -> SubmissionFate {
         match self.promise.wait() {
             Ok(Reply::Submitted { .. }) => SubmissionFate::Done,
             Ok(Reply::Duplicate(_)) => SubmissionFate::Known,
@@ -52,4 +51,15 @@ impl UnawaitedSubmission {
             Ok(_) | Err(CallRefusal::Now(_)) => SubmissionFate::Kept,
         }
     }
+}
+
+/// Whether it is the same call under the same key, by a program whose handler has another version or other
+/// options now.
+pub fn is_again(holder: &Holder, asked: &Submission) -> bool {
+    let call = |work: &Work| match Body::decode(&work.action) {
+        Ok(Body::Handler(HandlerBody { name, payload, .. })) => Some((name, payload)),
+        _ => None,
+    };
+    let held = holder.work.as_deref().and_then(call);
+    asked.key.is_some() && holder.key == asked.key && held.is_some() && held == call(&asked.work)
 }

@@ -6,7 +6,8 @@
 //!
 //! Cost: a JSON document.
 //!
-//! Does not know how it gets there: see [`forward`](crate::forward) and [`inbox`](crate::inbox).
+//! Does not know how it gets there: the program forwards it, and [`planner_inbox`](crate::planner_inbox) does
+//! it.
 
 use std::sync::Arc;
 
@@ -21,7 +22,8 @@ use serde::{Deserialize, Serialize};
 /// A command of a program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "program", rename_all = "kebab-case", deny_unknown_fields)]
-pub(crate) enum ForwardedCommand {
+#[expect(missing_docs, reason = "the fields are those of the commands and replies of the planner")]
+pub enum ForwardedCommand {
     Submit {
         due: Timestamp,
         name: Option<JobName>,
@@ -61,7 +63,8 @@ pub(crate) enum ForwardedCommand {
 /// What the owner answers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "reply", rename_all = "kebab-case", deny_unknown_fields)]
-pub(crate) enum ForwardedReply {
+#[expect(missing_docs, reason = "the fields are those of the commands and replies of the planner")]
+pub enum ForwardedReply {
     Done,
     Submitted { id: OnceId, name: JobName },
     Duplicate { holder: SubmissionHolder },
@@ -74,7 +77,7 @@ pub(crate) enum ForwardedReply {
 /// What has the key or the name of a submission.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct SubmissionHolder {
+pub struct SubmissionHolder {
     id: Option<OnceId>,
     name: JobName,
     key: Option<String>,
@@ -138,7 +141,7 @@ impl SubmissionHolder {
 
 impl ForwardedCommand {
     /// `None` for what no program asks for.
-    pub(crate) fn of(command: &Command) -> Option<ForwardedCommand> {
+    pub fn of(command: &Command) -> Option<ForwardedCommand> {
         Some(match command {
             Command::Submit(Submission { due, name, key, work, earlier, .. }) => {
                 let (due, name, key, earlier) = (*due, name.clone(), key.clone(), *earlier);
@@ -158,7 +161,7 @@ impl ForwardedCommand {
     }
 
     /// Whether it may be done again: a second submission with the same key, or the same id, changes nothing.
-    pub(crate) fn is_repeatable(&self) -> bool {
+    pub fn is_repeatable(&self) -> bool {
         matches!(
             self,
             ForwardedCommand::Submit { key: Some(_), .. }
@@ -169,7 +172,7 @@ impl ForwardedCommand {
 
     /// # Errors
     /// What of it cannot be read.
-    pub(crate) fn command(self) -> Result<Command, String> {
+    pub fn command(self) -> Result<Command, String> {
         Ok(match self {
             ForwardedCommand::Submit { due, name, key, kind, body, policies, group, priority, earlier } => {
                 let work = HolderWork { kind, body, policies, group, priority }.work()?;
@@ -192,7 +195,8 @@ impl ForwardedCommand {
 }
 
 impl ForwardedReply {
-    pub(crate) fn of(answered: &CallResult) -> ForwardedReply {
+    /// As the planner writes it.
+    pub fn of(answered: &CallResult) -> ForwardedReply {
         match answered {
             Ok(Reply::Done) => ForwardedReply::Done,
             Ok(Reply::Submitted { id, name }) => ForwardedReply::Submitted { id: *id, name: name.clone() },
@@ -210,7 +214,7 @@ impl ForwardedReply {
     }
 
     /// What the owner answered, as if it were this program.
-    pub(crate) fn answered(self) -> CallResult {
+    pub fn answered(self) -> CallResult {
         let read = || -> Result<Reply, String> {
             Ok(match self {
                 ForwardedReply::Done => Reply::Done,

@@ -1,0 +1,204 @@
+//! The thread that does, at the planner, what is in the inbox.
+//!
+//! ```text
+//!  inbox ─ programs' commands of one look ─▶ the loop: one batch ─▶ replies, and out of the inbox: one statement
+//!        ─ what no client waits for ──────▶ the loop: one batch, which takes it out
+//!        ─ what has no key ─ taken out first ─▶ the loop ─▶ reply
+//!        ─ servers' requests ─ taken out first ─▶ the loop, by its socket ─▶ reply
+//! ```
+//!
+//! A submission has a key, or an id: it is done before it is taken out, so that it is done also if the owner
+//! dies between, and is done once. Any other command is taken out first, and is done at most once.
+//!
+//! The loop may be a server's or a program's: a pool may have both, and asks in both ways.
+//!
+//! Cost: a question to the database each second, four where users of SQL submit, and one when another program
+//! or server tells that it has asked.
+//!
+//! Does not follow a run or an output: who does asks again.
+
+use std::sync::mpsc::{Receiver, TryRecvError};
+
+use mainspring_job::{RunKey, StoreError, Submission};
+use mainspring_postgres::{Entry, Inbox};
+use mainspring_server::data_directory::DataDirectory;
+use mainspring_server::protocol::{Answers, ErrorKind, ErrorWire, IdentifiedRequest, Request, Response};
+use mainspring_server::server::program_calls::{CallRefusal, Caller, Promise};
+use mainspring_server::server::submission;
+use mainspring_server::server::unawaited::{SubmissionFate, UnawaitedSubmission};
+
+use crate::forwarded_command::{ForwardedCommand, ForwardedReply};
+use crate::logs_reply::LogsReply;
+use crate::own_server::OwnServer;
+
+/// The planner, as this thread knows it.
+#[derive(Debug)]
+struct Planner<'p> {
+    caller: &'p Caller,
+    /// Where its socket is.
+    data: &'p DataDirectory,
+    /// While there are servers' requests.
+    server: Option<OwnServer>,
+}
+
+/// Works until the other end is dropped. `caller` is that of the loop whose socket is in `data`. What cannot
+/// be done is told to `note`, if no client waits for it.
+pub fn work(
+    inbox: &mut Inbox,
+    caller: &Caller,
+    data: &DataDirectory,
+    ended: &Receiver<()>,
+    note: &dyn Fn(&str),
+) {
+    let is_ended = || ended.try_recv() == Err(TryRecvError::Disconnected);
+    let mut planner = Planner { caller, data, server: None };
+    while !is_ended() {
+        // Whatever the database says passes, or the loop is told it too.
+        if matches!(turn(inbox, &mut planner, &is_ended, note), Ok(0) | Err(_)) {
+            planner.server = None;
+            inbox.wait_for_requests();
+        }
+    }
+}
+
+/// Does the first requests, and returns how many were done.
+fn turn(
+    inbox: &mut Inbox,
+    planner: &mut Planner<'_>,
+    is_ended: &dyn Fn() -> bool,
+    note: &dyn Fn(&str),
+) -> Result<usize, StoreError> {
+    let caller = planner.caller;
+    let mut promised: Vec<(i64, Promise)> = Vec::new();
+    let (mut replies, mut submissions, mut of_servers) = (Vec::new(), Vec::new(), Vec::new());
+    for entry in inbox.waiting()? {
+        if !entry.waits {
+            match submitted(&entry) {
+                Ok(submission) => submissions.push((entry, UnawaitedSubmission::ask(caller, submission))),
+                Err(why) => refuse(inbox, &entry, &why.message, note)?,
+            }
+            continue;
+        }
+        let Ok(forwarded) = serde_json::from_str::<ForwardedCommand>(&entry.request) else {
+            of_servers.push(entry);
+            continue;
+        };
+        if !forwarded.is_repeatable() && !inbox.take(entry.id)? {
+            continue;
+        }
+        match forwarded.command() {
+            Ok(command) => promised.push((entry.id, caller.command(command))),
+            Err(why) => replies.push((entry.id, text_of(&ForwardedReply::Temporary { why }))),
+        }
+    }
+    let mut is_left = false;
+    for (id, promise) in promised {
+        let answered = promise.wait();
+        if matches!(answered, Err(CallRefusal::Stopping | CallRefusal::Lost(_))) {
+            // The next owner does it, if it is there still.
+            is_left = true;
+            continue;
+        }
+        replies.push((id, text_of(&ForwardedReply::of(&answered))));
+    }
+    inbox.reply_all(&replies)?;
+    let mut done_count = replies.len() + submissions.len();
+    for (entry, unawaited) in submissions {
+        match unawaited.wait() {
+            // The commit that has the job took it out.
+            SubmissionFate::Done => {}
+            SubmissionFate::Known => drop(inbox.take(entry.id)?),
+            SubmissionFate::Refused(why) => refuse(inbox, &entry, &why, note)?,
+            SubmissionFate::Kept | SubmissionFate::Stopping => is_left = true,
+        }
+    }
+    for entry in of_servers {
+        // Nothing is taken out before there is somebody to do it.
+        if is_ended() || !planner.is_at_its_socket() {
+            is_left = true;
+            break;
+        }
+        // Taken out first: a command is never done twice.
+        if inbox.take(entry.id)? {
+            inbox.reply(entry.id, &planner.reply(&entry))?;
+        }
+        done_count += 1;
+    }
+    Ok(if is_left { 0 } else { done_count })
+}
+
+/// Keeps why a submission cannot be done, and tells it.
+fn refuse(inbox: &mut Inbox, entry: &Entry, why: &str, note: &dyn Fn(&str)) -> Result<(), StoreError> {
+    note(&format!("request {} of {} cannot be done: {why}", entry.id, entry.actor));
+    inbox.refuse(entry.id, why)
+}
+
+fn text_of(replied: &ForwardedReply) -> String {
+    serde_json::to_string(replied).unwrap_or_default()
+}
+
+/// What a program or a user of SQL left: work of any kind, which a server or a program carries out.
+fn submitted(entry: &Entry) -> Result<Submission, ErrorWire> {
+    match IdentifiedRequest::read(entry.request.as_bytes())?.request {
+        Request::Submit(wire) => submission(*wire),
+        _ => {
+            let text = "only submissions come without somebody who waits";
+            Err(ErrorWire::new(ErrorKind::Usage, text))
+        }
+    }
+}
+
+impl Planner<'_> {
+    /// Whether its server can be asked.
+    fn is_at_its_socket(&mut self) -> bool {
+        if self.server.is_none() {
+            self.server = OwnServer::connect(self.data).ok();
+        }
+        self.server.is_some()
+    }
+
+    /// What its server says to a request of another.
+    fn reply(&mut self, entry: &Entry) -> String {
+        let Some(server) = &mut self.server else { return String::new() };
+        let response = match IdentifiedRequest::read(entry.request.as_bytes()).map(|asked| asked.request) {
+            Err(error) => Response::Error(error),
+            Ok(Request::Logs { of, .. }) => match logs(server, &of) {
+                Ok(reply) => return reply.text(),
+                Err(response) => *response,
+            },
+            Ok(request) if !request.row().power.is_remote() || request.row().answers != Answers::One => {
+                ErrorWire::response(ErrorKind::Usage, "this does not come through the database")
+            }
+            Ok(request) => server.ask(request, Some(format!("asked for by {}", entry.actor))),
+        };
+        if matches!(&response, Response::Error(error) if error.kind == ErrorKind::Temporary) {
+            // What it says later would be taken for the answer to the next request.
+            self.server = None;
+        }
+        serde_json::to_string(&response).unwrap_or_default()
+    }
+}
+
+/// The lines of an output.
+///
+/// # Errors
+/// What is answered in their place.
+fn logs(server: &mut OwnServer, of: &str) -> Result<LogsReply, Box<Response>> {
+    // Of a job there is always more to come, and none who follows it asks whether it is over.
+    let is_over = of.parse::<RunKey>().is_err()
+        || match server.ask(Request::Find { run: of.to_owned() }, None) {
+            Response::Found(found) => found.run.state.known().is_some_and(|state| !state.is_open()),
+            error @ Response::Error(_) => return Err(Box::new(error)),
+            _ => false,
+        };
+    let mut reply = LogsReply { is_over, ..LogsReply::default() };
+    let mut response = server.ask(Request::Logs { of: of.to_owned(), follow: false }, None);
+    while let Response::Line(line) = response {
+        reply.push(line);
+        response = server.next();
+    }
+    match response {
+        error @ Response::Error(_) => Err(Box::new(error)),
+        _ => Ok(reply),
+    }
+}
