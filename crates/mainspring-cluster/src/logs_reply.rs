@@ -1,4 +1,4 @@
-//! The lines of an output as one reply, of which no more than the last [`MAX_REPLY_BYTES`] are passed on.
+//! The lines of an output as one reply, of which no more than the last 256 KiB are passed on.
 //!
 //! Cost: the lines once.
 //!

@@ -29,8 +29,10 @@ const REQUEST_CHANNEL: &str = "mainspring_asked";
 /// The channel on which the owner tells that it has replied.
 const REPLY_CHANNEL: &str = "mainspring_replied";
 
-/// The most requests that are taken at once: as many as a batch of the store, and so much text.
+/// The most requests that are taken at once: as many as a batch of the store.
 const MAX_TAKEN: i64 = 1_024;
+
+/// The most text of requests that is taken at once, unless one is longer: it is in memory meanwhile.
 const MAX_TAKEN_BYTES: i64 = 16 << 20;
 
 /// How often the owner looks for requests of which it is not told, where there was one lately, and else: the

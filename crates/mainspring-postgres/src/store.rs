@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use mainspring_job::{
-    Assignment, Batch, Commit, Lease, Operation, Owner, Renewal, RunKey, Store, StoreError, Takeover,
+    Assignment, Batch, Commit, Lease, OnceId, Operation, Owner, Renewal, RunKey, Store, StoreError, Takeover,
     WorkerId,
 };
 use tokio_postgres::Row;
@@ -40,9 +40,9 @@ use super::value::{RowType, Rows, Value};
 /// lost packets fit into it, and a takeover is not later than that and two seconds.
 pub const LEASE: Duration = Duration::from_secs(15);
 
-/// The most takeovers: the epoch is in the upper bits of the number of a one-shot job, of which 40 count the
-/// jobs.
-const MAX_EPOCH: i64 = 1 << 23;
+/// The most takeovers, 2^22: the epoch is in the upper bits of the number of a one-shot job, below the bit of
+/// those that programs draw.
+const MAX_EPOCH: u64 = OnceId::drawn(Timestamp::MIN, 0).epoch();
 
 /// Which server it is that opens the store.
 #[derive(Clone, Debug, Default)]
@@ -244,7 +244,7 @@ impl Store for PostgresStore {
             _ => {}
         }
         let epoch = number(&answered, 1)?;
-        if MAX_EPOCH <= epoch {
+        if MAX_EPOCH <= u64::try_from(epoch).unwrap_or(MAX_EPOCH) {
             return Err(StoreError::Full(format!("it was taken over {epoch} times, which is the limit")));
         }
         let takeover = match text(&answered, 3)?.as_str() {
