@@ -62,12 +62,6 @@ impl Document<'_> {
     }
 }
 
-/// A submission as it is left in the inbox, with its id.
-pub(crate) fn left_in_inbox(submission: &Submission) -> String {
-    let document = Document { command: Some("submit"), ..Document::of(submission) };
-    serde_json::to_string(&document).expect("texts and numbers are written")
-}
-
 /// What the planner would refuse of it, whatever else there is.
 pub(crate) fn check(submission: &Submission, own_key: Option<&str>) -> Result<(), Error> {
     let is_made_name = |name: &str| name.parse::<OnceId>().is_ok();

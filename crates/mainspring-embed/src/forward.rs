@@ -21,11 +21,11 @@ use std::time::Duration;
 
 use mainspring_cluster::forwarded_command::{ForwardedCommand, ForwardedReply};
 use mainspring_exec::clock::Moment;
-use mainspring_job::{Command, MAX_BATCH_OPERATIONS, OnceId, Reply, StoreError};
+use mainspring_job::{Command, MAX_BATCH_OPERATIONS, OnceId, Reply, StoreError, Submission};
 use mainspring_postgres::Inbox;
 use mainspring_server::server::program_calls::{Answer, CallRefusal};
 
-use crate::document::left_in_inbox;
+use crate::document::Document;
 use crate::member::{ToOwner, UNCERTAIN};
 
 /// How often replies are looked for that nothing was told of: where a pooler lets no client listen.
@@ -113,6 +113,12 @@ impl Waiting {
     fn is_unasked(&self) -> bool {
         self.id.is_none() && self.left.is_none()
     }
+}
+
+/// A submission as it is left in the inbox, with its id.
+fn left_in_inbox(submission: &Submission) -> String {
+    let document = Document { command: Some("submit"), ..Document::of(submission) };
+    serde_json::to_string(&document).expect("texts and numbers are written")
 }
 
 /// Leaves what is to be left, and answers it.
