@@ -26,6 +26,7 @@ use mainspring_server::error::Error as ServerError;
 use mainspring_server::takeover::take;
 use serde::de::DeserializeOwned;
 
+use crate::around::{Layers, Next};
 use crate::catalogue::{Catalogue, Entry, Reads};
 use crate::error::Error;
 use crate::future::{BoxFuture, Spawner};
@@ -70,6 +71,7 @@ pub struct Builder {
     log: Option<File>,
     pub(crate) page: Page,
     outbox: Option<PathBuf>,
+    layers: Layers,
 }
 
 impl fmt::Debug for Builder {
@@ -115,6 +117,7 @@ impl Builder {
             log: None,
             page: Page::default(),
             outbox: None,
+            layers: Layers::default(),
         }
     }
 
@@ -181,6 +184,49 @@ impl Builder {
         self.add(&options, None, reads, handler)
     }
 
+    /// Puts code around each call of a function of this program, jobs and handlers alike, whether they are
+    /// defined before or after. What is put first is outermost. It calls [`Next::call`], and returns what
+    /// that returned or something else; or it does not call it, and the handler is not called. It runs on the
+    /// handler's thread. A panic goes through it.
+    ///
+    /// # Example
+    /// ```
+    /// # use mainspring_embed::{HandlerError, Jobs, ManualClock, Run};
+    /// # use std::time::{Duration, Instant};
+    /// # let closed = || false;
+    /// # let builder = Jobs::simulated(&ManualClock::at("2026-01-01T00:00:00Z".parse()?));
+    /// let builder = builder.around(move |run, next| {
+    ///     if closed() {
+    ///         return Err(HandlerError::again_in(Duration::from_secs(60)));
+    ///     }
+    ///     let began = Instant::now();
+    ///     let ended = next.call();
+    ///     println!("{} took {:?}: {}", run.key(), began.elapsed(), ended.is_ok());
+    ///     ended
+    /// });
+    /// # builder.handler("warm-up", |_: &Run, (): ()| Ok::<(), HandlerError>(())).start()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn around<F>(mut self, around: F) -> Builder
+    where
+        F: Fn(&Run, Next<'_>) -> Result<(), HandlerError> + Send + Sync + 'static,
+    {
+        self.layers.add(Arc::new(around));
+        self
+    }
+
+    /// The same around each future. It gets the future of the handler, and returns one that awaits it, as
+    /// `move |run, inner| inner.instrument(tracing::info_span!("run", key = %run.key()))`. It is called by
+    /// the program's runtime.
+    pub fn async_around<F, R>(mut self, around: F) -> Builder
+    where
+        F: Fn(Run, BoxFuture<Result<(), HandlerError>>) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<(), HandlerError>> + Send + 'static,
+    {
+        self.layers.add_future(Arc::new(move |run, inner| Box::pin(around(run, inner))));
+        self
+    }
+
     /// How many functions run at a time, each on a thread of its own: 8 unless told, and from 1 to 1024.
     pub fn threads(self, count: usize) -> Builder {
         Builder { thread_max: count.clamp(1, MAX_THREADS), ..self }
@@ -243,7 +289,7 @@ impl Builder {
         let definitions = Definitions::new(JobSource::Program.source(), self.jobs).with_groups(self.groups);
         let (thread_max, future_max) = (self.thread_max, self.future_max);
         let parts = Parts {
-            registry: self.registry,
+            registry: self.registry.map(|handler| self.layers.around(handler)),
             catalogue: Arc::new(self.catalogue),
             definitions,
             thread_max,

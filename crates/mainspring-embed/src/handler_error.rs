@@ -46,6 +46,11 @@ pub(crate) enum NextAttempt {
 }
 
 impl HandlerError {
+    /// Why, for people.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
     /// A failure that the retry policy decides about.
     pub fn because(message: impl fmt::Display) -> HandlerError {
         HandlerError { message: message.to_string(), next: NextAttempt::ByPolicy }

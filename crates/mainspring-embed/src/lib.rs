@@ -59,6 +59,7 @@
 #![warn(missing_debug_implementations)]
 
 mod ahead;
+mod around;
 mod builder;
 mod catalogue;
 mod client;
@@ -98,6 +99,7 @@ mod transaction;
 mod trigger;
 mod when;
 
+pub use around::Next;
 pub use builder::Builder;
 pub use client::Client;
 pub use error::{Error, OpenError};

@@ -32,7 +32,7 @@ pub(crate) enum Handler {
     Future(MakeFuture),
 }
 
-/// All handlers of a program.
+/// All handlers of a program. Each is owned by one registry until the jobs start.
 #[derive(Clone, Default)]
 pub(crate) struct Registry {
     handlers: HashMap<String, Arc<Handler>>,
@@ -48,6 +48,15 @@ impl Registry {
     /// Adds a handler.
     pub(crate) fn add(&mut self, name: &str, handler: Handler) {
         self.handlers.insert(name.to_owned(), Arc::new(handler));
+    }
+
+    /// The same with something else for each handler.
+    pub(crate) fn map(self, change: impl Fn(Handler) -> Handler) -> Registry {
+        let changed = |(name, handler): (String, Arc<Handler>)| {
+            let handler = Arc::into_inner(handler).expect("it is shared after the start");
+            (name, Arc::new(change(handler)))
+        };
+        Registry { handlers: self.handlers.into_iter().map(changed).collect() }
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&Arc<Handler>> {

@@ -30,11 +30,15 @@ pub struct Once<'c, P = AnyPayload> {
     due: Due,
     name: Option<String>,
     key: Option<String>,
+    period: Option<Duration>,
     payload: Option<Result<String, serde_json::Error>>,
     policies: Option<Policies>,
     priority: Option<i8>,
     accepts: PhantomData<P>,
 }
+
+/// The shortest period in which a key counts once: a shorter one would be that of one submission.
+const SHORTEST_PERIOD: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug)]
 enum Due {
@@ -67,6 +71,7 @@ impl Client {
             due: Due::After(Duration::ZERO),
             name: None,
             key: None,
+            period: None,
             payload: None,
             policies: None,
             priority: None,
@@ -117,6 +122,14 @@ impl<'c, P> Once<'c, P> {
     /// first, if it has the same payload. Another handler may have the same key.
     pub fn key(self, key: impl Into<String>) -> Once<'c, P> {
         Once { key: Some(key.into()), ..self }
+    }
+
+    /// Has the [`key`](Self::key) count once in each period: that in which the submission is due. Periods of
+    /// this length follow each other from 1970 on, in UTC, and a second is the shortest. So with
+    /// `Duration::from_secs(86_400)` it is once a day, while the history has that day's run. Without a key
+    /// this does nothing.
+    pub fn once_in(self, period: Duration) -> Once<'c, P> {
+        Once { period: Some(period.max(SHORTEST_PERIOD)), ..self }
     }
 
     /// A name for people; one is made, unless told. No two that wait have the same.
@@ -185,21 +198,37 @@ impl<'c, P> Once<'c, P> {
         }
     }
 
-    /// The key as it was given, without the handler's name.
-    pub(crate) fn own_key(&self) -> Option<String> {
-        self.key.clone()
+    /// The key without the handler's name, with the begin of its period.
+    ///
+    /// # Errors
+    /// When the jobs are shut down.
+    pub(crate) fn own_key(&self) -> Result<Option<String>, Error> {
+        Ok(self.key_at(self.due()?))
+    }
+
+    fn key_at(&self, due: Timestamp) -> Option<String> {
+        let (Some(key), Some(period)) = (&self.key, self.period) else { return self.key.clone() };
+        let period_ns = i128::try_from(period.as_nanos()).unwrap_or(i128::MAX);
+        let begin_ns = due.as_nanosecond().div_euclid(period_ns).saturating_mul(period_ns);
+        let begin = Timestamp::from_nanosecond(begin_ns).unwrap_or(Timestamp::MIN);
+        Some(format!("{key}@{begin}"))
+    }
+
+    fn due(&self) -> Result<Timestamp, Error> {
+        match self.due {
+            Due::At(due) => Ok(due),
+            Due::After(delay) => Ok(self.client.now()?.checked_add(delay).unwrap_or(Timestamp::MAX)),
+        }
     }
 
     pub(crate) fn submission(self) -> Result<Submission, Error> {
         let Some(entry) = self.client.catalogue().get(&self.handler) else {
             return Err(Error::NoHandler(self.handler));
         };
-        let due = match self.due {
-            Due::At(due) => due,
-            Due::After(delay) => self.client.now()?.checked_add(delay).unwrap_or(Timestamp::MAX),
-        };
+        let due = self.due()?;
+        let key = self.key_at(due);
         let payload = self.payload.transpose().map_err(Error::Payload)?.unwrap_or_default();
-        let key = self.key.map(|key| format!("{}/{key}", self.handler));
+        let key = key.map(|key| format!("{}/{key}", self.handler));
         let body = HandlerBody { name: self.handler, version: entry.version, payload };
         entry.reads.check(&body)?;
         let action = Body::Handler(body).encode().map_err(Error::Action)?;

@@ -72,7 +72,7 @@ impl<P> Once<'_, P> {
             TransactionPlace::Outbox(outbox) => (INTO_SQLITE, Some(outbox.folder()), false),
             TransactionPlace::None(why) => return Err(Error::NoTransaction(why)),
         };
-        let key = self.own_key();
+        let key = self.own_key()?;
         let submission = self.submission()?;
         check(&submission, key.as_deref())?;
         if is_shared && key.as_ref().is_some_and(|key| key.contains('\0')) {

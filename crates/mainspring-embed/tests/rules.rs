@@ -6,8 +6,9 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, OnceLock};
 
 use mainspring_embed::{
-    After, Cron, DeadLetters, Every, ManualClock, Notice, NoticeKind, Options, Run, When,
+    After, Cron, DeadLetters, Every, HandlerError, ManualClock, Notice, NoticeKind, Options, Run, When,
 };
+use serde_json::Value;
 
 use super::*;
 
@@ -197,4 +198,100 @@ fn history_is_kept_for_as_long_as_its_rule_says() {
     let failed = jobs.runs_of("dead", 10).unwrap();
     assert!(failed.iter().all(|run| run.state == RunState::Failed), "{failed:?}");
     assert_eq!(failed.len(), 2, "two in a row pause it");
+}
+
+#[test]
+fn a_key_counts_once_in_each_period() {
+    let clock = clock();
+    let jobs = Jobs::simulated(&clock).handler("digest", |_: &Run, _: String| Done::Ok(())).start().unwrap();
+    let submit = |after: Duration| {
+        let once = jobs.once("digest").key("ada").once_in(DAY).after(after).payload(&"x".to_owned());
+        once.submit().unwrap().is_new
+    };
+    assert!(submit(Duration::ZERO));
+    assert!(!submit(Duration::from_secs(86_399)), "it is the same day");
+    assert!(submit(DAY), "the day in which it is due counts");
+    clock.advance(DAY);
+    assert!(!submit(Duration::ZERO), "that one was submitted the day before");
+    assert!(submit(2 * DAY));
+    // Of another handler's key, and without a period, nothing is known.
+    assert!(jobs.once("digest").key("ada").payload(&"x".to_owned()).submit().unwrap().is_new);
+    let longest = jobs.once("digest").key("bob").once_in(Duration::MAX).payload(&"x".to_owned());
+    assert!(longest.submit().unwrap().is_new);
+}
+
+fn step(number: u32, tell: &impl Fn(String)) -> Result<(), HandlerError> {
+    match number {
+        0 => return Err(HandlerError::for_good("nothing")),
+        1 => panic!("of the handler"),
+        _ => tell(format!("step {number}")),
+    }
+    Ok(())
+}
+
+#[test]
+fn code_around_all_handlers_sees_each_call_in_its_order_and_may_keep_it_back() {
+    let clock = clock();
+    let (sender, heard) = channel();
+    let told = move |text: String| sender.send(text).unwrap();
+    let (first, second, third) = (told.clone(), told.clone(), told.clone());
+    let (inner, outer, handler) = (told.clone(), told.clone(), told);
+    let is_closed = Arc::new(AtomicBool::new(false));
+    let closed = Arc::clone(&is_closed);
+    let jobs = Jobs::simulated(&clock)
+        .spawner(|_| panic!("a simulation polls what is ready by itself"))
+        .around(move |run, next| {
+            first(format!("first {}", run.job()));
+            let ended = next.call();
+            first(format!("first {}", ended.as_ref().map_or_else(HandlerError::message, |()| "done")));
+            ended
+        })
+        .handler("step", move |_: &Run, number: u32| step(number, &handler))
+        .job("tick", Every::hours(24 * 365), done)
+        .async_handler("later", move |_: Run, number: u32| {
+            third(format!("future {number}"));
+            async move { Done::Ok(()) }
+        })
+        .around(move |_, next| match closed.load(SeqCst) {
+            true => Err(HandlerError::again_in(Duration::from_secs(60))),
+            false => {
+                second("second".to_owned());
+                next.call()
+            }
+        })
+        .async_around(move |run, future| {
+            outer(format!("outer {}", run.job()));
+            future
+        })
+        .async_around(move |_, future| {
+            let inner = inner.clone();
+            async move {
+                let ended = future.await;
+                inner(format!("inner {:?}", ended.as_ref().map_err(HandlerError::message)));
+                ended
+            }
+        })
+        .start()
+        .unwrap();
+    let runs = |name: &str| jobs.runs_of(name, 10).unwrap();
+    let submit = |handler: &str, payload: &str, expected: &[&str]| {
+        let once = jobs.once(handler).name("it").payload(&serde_json::from_str::<Value>(payload).unwrap());
+        let submitted = once.submit();
+        clock.advance(Duration::from_millis(1));
+        assert_eq!(heard.try_iter().collect::<Vec<_>>(), expected, "{handler} {payload}");
+        submitted.unwrap()
+    };
+    submit("step", "7", &["first it", "second", "step 7", "first done"]);
+    submit("step", "0", &["first it", "second", "first nothing"]);
+    submit("step", "1", &["first it", "second"]);
+    assert!(format!("{:?}", runs("it")[0].outcome).contains("of the handler"), "{:?}", runs("it"));
+    submit("later", "3", &["outer it", "future 3", "inner Ok(())"]);
+    jobs.run_now("tick").unwrap();
+    clock.advance(Duration::from_millis(1));
+    assert_eq!(heard.try_iter().collect::<Vec<_>>(), ["first tick", "second", "first done"]);
+    is_closed.store(true, SeqCst);
+    submit("step", "9", &["first it", "first it is to be called again later"]);
+    is_closed.store(false, SeqCst);
+    clock.advance(Duration::from_secs(61));
+    assert_eq!(heard.try_iter().collect::<Vec<_>>(), ["first it", "second", "step 9", "first done"]);
 }

@@ -78,7 +78,7 @@ const ROWS: [Row; 12] = [
     // Raised: a program of a pool is a worker beside planning; it submits in bulk, and has runs wait. Its
     // transactions submit, in PostgreSQL and in SQLite. Its errors show no type of a crate that is internal,
     // and its own submissions need no key.
-    Row { crates: &["mainspring-embed"], lines: 4_110, goal: 2_600, bools: 1, assertions: 0 },
+    Row { crates: &["mainspring-embed"], lines: 4_220, goal: 2_600, bools: 1, assertions: 0 },
     Row { crates: &["mainspring-cli"], lines: 7_620, goal: 5_600, bools: 6, assertions: 4 },
     // Raised: other people's kinds of programs run on a database and in node, and crates are published dry.
     Row { crates: &["mainspring-lab", "xtask"], lines: 11_520, goal: 7_000, bools: 5, assertions: 0 },
