@@ -362,6 +362,7 @@ fn commands_work_from_a_standby_and_transactions_submit_what_they_commit() {
     assert_eq!(following.end().0.code(), Some(0), "it ends with the run");
     assert_eq!(other.ask(&["show", "nothing"]).code, 4, "there is no such job");
     one.says(&["audit"], "asked for by process");
+    what_the_database_has_is_asked_of_no_planner(&other, &database, &run);
     // Each says what the servers are like, the standby as the owner sees it.
     other.says(&["status"], "taken over: 1 clean");
     one.says(&["doctor"], "whose lease lasts");
@@ -399,6 +400,19 @@ fn commands_work_from_a_standby_and_transactions_submit_what_they_commit() {
     third.running.wait_for(&["stdout at last"]);
     assert_eq!(third.running.stop().0.code(), Some(0));
     let _ = fs::remove_dir_all(&folder);
+}
+
+fn what_the_database_has_is_asked_of_no_planner(member: &Member, database: &Database, run: &str) {
+    let asked_count =
+        || database.ask("SELECT last_value FROM pg_sequences WHERE sequencename = 'inbox_id_seq'");
+    let before = asked_count();
+    member.says(&["history"], run);
+    member.says(&["history", "often"], "succeeded");
+    member.says(&["audit"], "cancel");
+    member.says(&["logs", run], "ready");
+    member.says(&["export"], "[jobs.often]");
+    assert_eq!(member.ask(&["history", "nothing"]).code, 4, "there is no such job");
+    assert_eq!(asked_count(), before, "the planner was asked");
 }
 
 #[test]

@@ -23,7 +23,6 @@
 
 pub mod execution;
 pub mod forwarded_command;
-pub mod logs_reply;
 pub mod planner_inbox;
 pub mod worker;
 

@@ -31,19 +31,18 @@ impl OwnServer {
         Ok(OwnServer(BufReader::new(stream)))
     }
 
-    /// The first answer to a request. That the server does not answer is one too.
+    /// The answer to a request. That the server does not answer is one too.
     pub(crate) fn ask(&mut self, request: Request, comment: Option<String>) -> Response {
         let asked = IdentifiedRequest { id: 1, actor: None, comment, request };
         let line =
             serde_json::to_string(&asked).expect("requests have string keys and finite numbers") + "\n";
         match self.0.get_mut().write_all(line.as_bytes()) {
-            Ok(()) => self.next(),
+            Ok(()) => self.answer(),
             Err(error) => temporary(&error),
         }
     }
 
-    /// The next answer to the last request.
-    pub(crate) fn next(&mut self) -> Response {
+    fn answer(&mut self) -> Response {
         let mut line = String::new();
         let answered = match self.0.read_line(&mut line) {
             Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),

@@ -15,11 +15,11 @@
 //! Cost: a question to the database each second, four where users of SQL submit, and one when another program
 //! or server tells that it has asked.
 //!
-//! Does not follow a run or an output: who does asks again.
+//! Does not read for others what the database has: each server does.
 
 use std::sync::mpsc::{Receiver, TryRecvError};
 
-use mainspring_job::{RunKey, StoreError, Submission};
+use mainspring_job::{StoreError, Submission};
 use mainspring_postgres::{Entry, Inbox};
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::protocol::{Answers, ErrorKind, ErrorWire, IdentifiedRequest, Request, Response};
@@ -28,7 +28,6 @@ use mainspring_server::server::submission;
 use mainspring_server::server::unawaited::{SubmissionFate, UnawaitedSubmission};
 
 use crate::forwarded_command::{ForwardedCommand, ForwardedReply};
-use crate::logs_reply::LogsReply;
 use crate::own_server::OwnServer;
 
 /// The planner, as this thread knows it.
@@ -162,10 +161,6 @@ impl Planner<'_> {
         let Some(server) = &mut self.server else { return String::new() };
         let response = match IdentifiedRequest::read(entry.request.as_bytes()).map(|asked| asked.request) {
             Err(error) => Response::Error(error),
-            Ok(Request::Logs { of, .. }) => match logs(server, &of) {
-                Ok(reply) => return reply.text(),
-                Err(response) => *response,
-            },
             Ok(request) if !request.row().power.is_remote() || request.row().answers != Answers::One => {
                 ErrorWire::response(ErrorKind::Usage, "this does not come through the database")
             }
@@ -176,29 +171,5 @@ impl Planner<'_> {
             self.server = None;
         }
         serde_json::to_string(&response).unwrap_or_default()
-    }
-}
-
-/// The lines of an output.
-///
-/// # Errors
-/// What is answered in their place.
-fn logs(server: &mut OwnServer, of: &str) -> Result<LogsReply, Box<Response>> {
-    // Of a job there is always more to come, and none who follows it asks whether it is over.
-    let is_over = of.parse::<RunKey>().is_err()
-        || match server.ask(Request::Find { run: of.to_owned() }, None) {
-            Response::Found(found) => found.run.state.known().is_some_and(|state| !state.is_open()),
-            error @ Response::Error(_) => return Err(Box::new(error)),
-            _ => false,
-        };
-    let mut reply = LogsReply { is_over, ..LogsReply::default() };
-    let mut response = server.ask(Request::Logs { of: of.to_owned(), follow: false }, None);
-    while let Response::Line(line) = response {
-        reply.push(line);
-        response = server.next();
-    }
-    match response {
-        error @ Response::Error(_) => Err(Box::new(error)),
-        _ => Ok(reply),
     }
 }

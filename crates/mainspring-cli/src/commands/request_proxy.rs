@@ -1,9 +1,11 @@
 //! Answers clients and the listener of a server that stands by: it asks the owner.
 //!
 //! ```text
-//!  client or listener ─▶ RequestProxy ─┬─ inbox of the database ─▶ owner ───────┐
-//!                                   └─ tables of the database, for what only ├─▶ client or listener
-//!                                      looks, where the owner does not reply ┘
+//!  client or listener ─▶ RequestProxy ─┬─ inbox of the database ─▶ owner ─────────┐
+//!                                      ├─ tables of the database, for what is told ├─▶ client or listener
+//!                                      │  there alone                              │
+//!                                      └─ the same, for what only looks, where the ┘
+//!                                         owner does not reply
 //! ```
 //!
 //! Cost: a thread and a session of the database for each client; a thread for each connection of the
@@ -243,19 +245,15 @@ impl RequestProxy {
             );
         }
         let broken = |error: serde_json::Error| temporary(error.to_string());
-        let response = serde_json::from_str(&ask(line, &asked.request)).unwrap_or_else(broken);
-        if let (true, Response::Found(found)) = (self.is_listener, &response) {
-            self.standing.tables.bring_output(&found.run);
-        }
-        give(response)
+        give(serde_json::from_str(&ask(line, &asked.request)).unwrap_or_else(broken))
     }
 
-    /// What the owner replies.
+    /// What the database says, or the owner replies.
     fn reply_to(&mut self, question: &Question<'_>) -> String {
         let Question { line, request, actor, reason } = *question;
         let tables = &self.standing.tables;
         let looks = request.looks();
-        if looks && tables.is_silent() {
+        if request.row().is_stored || looks && tables.is_silent() {
             return for_owner(tables, request);
         }
         let inbox = self.inbox.take().map_or_else(|| Inbox::of_asker(&self.standing.location), Ok);

@@ -8,16 +8,18 @@
 //!
 //! Cost: a request through the database each second, as long as somebody waits.
 //!
-//! Does not pass on more of an output than a [`LogsReply`] has: a note stands for what was before.
+//! Does not pass on more than the last [`MAX_REPLY_BYTES`] of an output at a time: a note stands for what was
+//! before.
 
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use mainspring_cluster::logs_reply::LogsReply;
 use mainspring_exec::clock::Moment;
 use mainspring_job::RunKey;
+use serde::{Deserialize, Serialize};
 
 use mainspring_server::error::Error;
 use mainspring_server::protocol::{
@@ -25,6 +27,9 @@ use mainspring_server::protocol::{
 };
 use mainspring_server::server::read_only_backend::ReadOnlyBackend;
 use mainspring_server::waiting::{is_left, wait_for_any};
+
+/// How much of an output one reply has: some screens, and little for a table.
+const MAX_REPLY_BYTES: usize = 256 << 10;
 
 /// How often it is asked again.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -39,7 +44,38 @@ pub(super) fn has_several(request: &Request) -> bool {
     request.row().answers != Answers::One
 }
 
-/// The reply to `logs` where the owner does not answer.
+/// The last lines of an output, as far as one reply has room for them.
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LogsReply {
+    /// How many lines stand before these.
+    left_out: usize,
+    lines: VecDeque<LineWire>,
+    /// Whether there will be no more.
+    is_over: bool,
+    /// How long the lines are, in bytes.
+    #[serde(skip)]
+    bytes: usize,
+}
+
+impl LogsReply {
+    fn push(&mut self, line: LineWire) {
+        self.bytes += line.text.len();
+        self.lines.push_back(line);
+        while MAX_REPLY_BYTES < self.bytes
+            && let Some(first) = self.lines.pop_front()
+        {
+            self.bytes -= first.text.len();
+            self.left_out += 1;
+        }
+    }
+
+    fn text(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+/// What the database has of an output.
 ///
 /// # Errors
 /// What is said instead.

@@ -1,8 +1,10 @@
-//! Reads of the database by a server that stands by: answers in place of an owner that is silent.
+//! Reads of the database by a server that stands by: what is told there alone, and what an owner that is
+//! silent would answer.
 //!
 //! ```text
-//!  a question that looks ── no answer ──▶ ReadOnlyBackend ── tables of the database ──▶ an answer, as of the owner
-//!  any other             ── no answer ──▶ what is wrong
+//!  runs, outputs, audit, ..  ─────────────▶ ReadOnlyBackend ── tables of the database ──▶ an answer, as of the owner
+//!  any other that looks ── no answer ─────▶ the same
+//!  one that changes     ── no answer ─────▶ what is wrong
 //! ```
 //!
 //! What owners have acknowledged is in the database, so that such an answer lacks nothing. `status` has a
@@ -14,7 +16,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use mainspring_job::{Cause, RunPhase, StoreError};
+use mainspring_job::StoreError;
 use mainspring_postgres::{Location, PostgresReader};
 
 use super::streaming_requests;
@@ -22,10 +24,8 @@ use super::unresponsive_owner::UnresponsiveOwner;
 use mainspring_exec::clock::Moment;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
-use mainspring_server::protocol::{ErrorKind, ErrorWire, Request, Response, RunWire};
-use mainspring_server::server::output::path;
+use mainspring_server::protocol::{ErrorKind, ErrorWire, Request, Response};
 use mainspring_server::server::read_only_backend::ReadOnlyBackend;
-use mainspring_server::server::remote_output::bring;
 
 /// What all threads of a server share that answer.
 #[derive(Debug)]
@@ -84,15 +84,6 @@ impl Tables {
                 .backend(|backend| streaming_requests::logs_of(backend, of))
                 .unwrap_or_else(|error| said(&Response::Error(error))),
             request => said(&self.answer(request)),
-        }
-    }
-
-    /// Brings what a run has written at another server into its file, for the listener.
-    pub(super) fn bring_output(&self, run: &RunWire) {
-        if run.started.is_some() {
-            let path = path(&self.data.output(), &run.run, run.cause == Cause::Once);
-            let phase = run.state.known().map_or(RunPhase::Open, RunPhase::of);
-            self.with_reader(|reader| bring(reader, &run.run, phase, &path));
         }
     }
 

@@ -103,8 +103,10 @@ impl ReadOnlyBackend<'_> {
             Some(key) => queries::logs_of_run(self.reader, key, &outputs),
             None => {
                 let job = job_name(of).map_err(Error::Refused)?;
-                let is_job = self.records()?.0.iter().any(|record| record.mark.job == job);
-                queries::logs_of_job(self.reader, job, is_job, &outputs)
+                match queries::logs_of_job(self.reader, job.clone(), false, &outputs) {
+                    Err(_) if self.is_job(&job)? => queries::logs_of_job(self.reader, job, true, &outputs),
+                    found => found,
+                }
             }
         };
         let Next::Feed { key, is_once, .. } = asking.map_err(Error::Refused)? else {
@@ -125,6 +127,11 @@ impl ReadOnlyBackend<'_> {
         records.retain(|record| record.source.is_some());
         records.sort_by(|a, b| a.mark.job.cmp(&b.mark.job));
         Ok((records, paused))
+    }
+
+    /// Whether a job is defined. All definitions are read: it is asked about what has not run.
+    fn is_job(&mut self, name: &JobName) -> Result<bool, Error> {
+        Ok(self.records()?.0.iter().any(|record| record.mark.job == *name))
     }
 
     fn status(&mut self) -> Result<Response, Error> {
@@ -206,17 +213,21 @@ impl ReadOnlyBackend<'_> {
     }
 
     fn history(&mut self, asked: &HistoryWire) -> Result<NextResult, Error> {
-        let (records, _) = self.records()?;
-        let is_known = |wanted: &String| records.iter().any(|known| known.mark.job.as_str() == wanted);
-        let is_job = asked.job.as_ref().is_none_or(is_known);
-        let is_member = |job: &Job| {
-            let group = job.work.group.as_ref().map(JobName::as_str);
-            group.is_some() && group == asked.group.as_deref()
+        let mut members = Vec::new();
+        if let Some(group) = asked.group.as_deref() {
+            let is_member = |job: &Job| job.work.group.as_ref().is_some_and(|its| its.as_str() == group);
+            let (records, _) = self.records()?;
+            members = records.iter().filter_map(defined).filter(is_member).map(|job| job.name).collect();
+        }
+        let query = match queries::history_query(asked, members) {
+            Ok(query) => query,
+            Err(error) => return Ok(Err(error)),
         };
-        let jobs = records.iter().filter(|_| asked.group.is_some()).filter_map(defined);
-        let members = jobs.filter(is_member).map(|job| job.name).collect();
-        Ok(queries::history_query(asked, members)
-            .and_then(|query| queries::history(self.reader, &query, is_job)))
+        let found = queries::history(self.reader, &query, false);
+        Ok(match (&found, &query.job) {
+            (Err(_), Some(job)) if self.is_job(job)? => queries::history(self.reader, &query, true),
+            _ => found,
+        })
     }
 
     fn stats(&mut self, text: &str) -> Result<NextResult, Error> {
