@@ -181,13 +181,14 @@ fn test(rounds: u64, mut seed: u64) {
     }
     assert!(start("last").wait().unwrap().success());
 
+    // Before the jobs are open again, which tick.
+    let starts = fs::read_to_string(folder.join("starts")).unwrap();
     let jobs = open(&folder);
     let runs = jobs.runs(MAX_RUNS).unwrap();
     let records: BTreeMap<String, RunState> =
         runs.iter().map(|run| (run.key.job.to_string(), run.state)).collect();
     let attempts: BTreeMap<String, u32> = runs.iter().map(|run| (run.key.to_string(), run.attempt)).collect();
     assert_eq!(attempts.len(), runs.len(), "two records of one run");
-    let starts = fs::read_to_string(folder.join("starts")).unwrap();
     let mut seen = BTreeSet::new();
     for line in starts.lines() {
         assert!(seen.insert(line), "{line} was started twice");
