@@ -53,6 +53,7 @@ fn main() {
     in_transactions::what_cannot_be_submitted_fails_before_the_commit(&database);
     a_takeover_has_a_greater_fence_and_goes_on_without_its_page(&database);
     what_is_submitted_as_its_owner_loses_the_jobs_is_done_once(&database);
+    what_is_submitted_where_no_planner_is_runs_once(&database);
     assert!(database.psql("mainspring", "DROP SCHEMA mainspring CASCADE").status.success());
     a_program_that_is_stuck_keeps_nothing_from_another(&database);
     assert!(database.psql("mainspring", "DROP SCHEMA mainspring CASCADE").status.success());
@@ -289,6 +290,35 @@ fn a_takeover_has_a_greater_fence_and_goes_on_without_its_page(database: &Databa
     second.shutdown(LONG).unwrap();
     let fences = fences.lock().unwrap();
     assert!(fences[0] < fences[1] && fences[1] < fences[2], "{fences:?}");
+    let _ = fs::remove_dir_all(&folder);
+}
+
+/// What is due at once by the clock of the program that submits is ahead of that of the store.
+fn what_is_submitted_where_no_planner_is_runs_once(database: &Database) {
+    const COUNT: usize = 400;
+    let (folder, (sender, receiver)) = (folder("once"), channel());
+    let connect = |name: &str| {
+        let sender = sender.clone();
+        let note = move |_: &Run, number: usize| sender.send(number).map_err(|error| error.to_string());
+        let builder = Jobs::connect(&database.url()).unwrap().folder(folder.join(name));
+        builder.handler("elsewhere", note).start().unwrap()
+    };
+    let (first, second) = (connect("first"), connect("second"));
+    for number in 0..COUNT {
+        assert!(second.once("elsewhere").payload(&number).submit().unwrap().is_new);
+    }
+    let mut numbers: Vec<usize> = (0..COUNT).map(|_| receiver.recv_timeout(LONG).unwrap()).collect();
+    wait_until(|| database.ask("SELECT count(*) FROM mainspring.inbox WHERE refusal = ''") == "0");
+    let count = |from: &str| {
+        database.ask(&format!("SELECT count(*) FROM mainspring.{from} WHERE body LIKE '%\"elsewhere\"%'"))
+    };
+    wait_until(|| count("pending") == "0" && count("open_run") == "0");
+    assert_eq!(count("run"), COUNT.to_string());
+    numbers.extend(receiver.try_iter());
+    numbers.sort_unstable();
+    assert_eq!(numbers, (0..COUNT).collect::<Vec<_>>(), "each once");
+    second.shutdown(LONG).unwrap();
+    first.shutdown(LONG).unwrap();
     let _ = fs::remove_dir_all(&folder);
 }
 
