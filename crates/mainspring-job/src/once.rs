@@ -193,7 +193,8 @@ pub struct Submission {
     /// What to do.
     pub work: Arc<Work>,
     /// The id under which it may be on record already: that of an earlier planner, which was lost before it
-    /// said whether it wrote it, or one that was [drawn](OnceId::drawn). It keeps that id, and is done once.
+    /// said whether it wrote it, or one that was [drawn](OnceId::drawn). It keeps that id with its due time,
+    /// and is done once.
     pub earlier: Option<OnceId>,
 }
 

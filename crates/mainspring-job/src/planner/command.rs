@@ -93,6 +93,9 @@ impl Planner {
             false => Fallback::Duplicate(Box::new(submission.clone())),
         };
         let Submission { due, name, key, work, earlier } = submission;
+        // What may be on record keeps its id, which says when it is due: the store knows it by that.
+        let earlier = earlier.filter(|id| id.is_drawn() || id.epoch() < self.epoch);
+        let due = earlier.map_or(due, |id| id.due);
         let is_taken = |name: &JobName| {
             // The names that are made for one-shot jobs without one are not for asking.
             self.jobs.source(name).is_some() || name.as_str().parse::<OnceId>().is_ok()
@@ -108,9 +111,6 @@ impl Planner {
             let reply = Reply::Refused(refusal);
             return self.ledger.perform(Output::Reply { ticket, reply });
         }
-        // What may be on record keeps its id: whether it is, the store knows by that.
-        let may_be = |id: &OnceId| id.due == due && (id.is_drawn() || id.epoch() < self.epoch);
-        let earlier = earlier.filter(may_be);
         let id = earlier.unwrap_or_else(|| self.numbers.new_id(due));
         let name = name.unwrap_or_else(|| id.name());
         let once = Once { id, name: name.clone(), key, submitted: now, work };

@@ -139,14 +139,11 @@ impl Server {
 
 /// What is due by the clock of the program is due: the clock of the store, which the loop follows, is behind
 /// it by as long as the store takes to answer, and the start would wait for that. A name is told from
-/// another by its due time as well, and keeps it; so does what may be on record under an id.
+/// another by its due time as well, and keeps it.
 fn due_now(command: Command, now: Moment) -> Command {
     let Command::Submit(mut asked) = command else { return command };
     let by_program = ahead().and_then(|ahead| now.wall.checked_add(ahead).ok());
-    if asked.name.is_none()
-        && asked.earlier.is_none()
-        && by_program.is_some_and(|by_program| asked.due <= by_program)
-    {
+    if asked.name.is_none() && by_program.is_some_and(|by_program| asked.due <= by_program) {
         asked.due = asked.due.min(now.wall);
     }
     Command::Submit(asked)
