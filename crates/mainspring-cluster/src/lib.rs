@@ -13,7 +13,10 @@
 //! A start reaches its worker with the commit that records it, and an end is a row until what follows from it
 //! is committed. So none of them is lost with a server, and none counts twice.
 //!
-//! Cost: a server has two sessions of the database and two threads as a worker, and one of each more while it
+//! What others ask of the planner is in the inbox, whatever kind of process each of them is:
+//! [`planner_inbox`] does it.
+//!
+//! Cost: a server has two sessions of the database and two threads as a worker, and two of each more while it
 //! plans.
 //!
 //! Does not decide anything: [`Planner`](mainspring_job::Planner) does. Does not speak SQL:

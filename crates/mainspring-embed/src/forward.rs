@@ -123,8 +123,8 @@ fn left_in_inbox(submission: &Submission) -> String {
 
 /// Leaves what is to be left, and answers it.
 fn leave(inbox: &mut Inbox, actor: &str, waiting: &mut Vec<Waiting>) {
-    let left = waiting.iter().filter_map(|waiting| Some((waiting.text.clone(), waiting.left?.to_string())));
-    let left: Vec<(String, String)> = left.collect();
+    let left = waiting.iter().filter_map(|waiting| Some((&*waiting.text, waiting.left?.to_string())));
+    let left: Vec<(&str, String)> = left.collect();
     if left.is_empty() {
         return;
     }

@@ -212,14 +212,14 @@ impl Inbox {
     ///
     /// # Errors
     /// When the database does not answer; `Unknown` if they may be there.
-    pub fn leave_all(&mut self, submissions: &[(String, String)], actor: &str) -> Result<(), StoreError> {
+    pub fn leave_all(&mut self, submissions: &[(&str, String)], actor: &str) -> Result<(), StoreError> {
         let sql = "INSERT INTO mainspring.inbox (request, actor, waits, key)
             SELECT request, $3, false, key FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS r (request, key, place)
             ORDER BY place";
-        let texts = |of: fn(&(String, String)) -> &String| {
-            Value::Texts(submissions.iter().map(|left| kept(of(left)).into_owned()).collect())
-        };
-        let values = [texts(|left| &left.0), texts(|left| &left.1), Value::text(actor)];
+        let texts = |of: fn(&(&str, String)) -> String| Value::Texts(submissions.iter().map(of).collect());
+        let (requests, keys) =
+            (texts(|left| kept(left.0).into_owned()), texts(|left| kept(&left.1).into_owned()));
+        let values = [requests, keys, Value::text(actor)];
         self.connection.call("leave in the inbox", sql, &values).map(drop)
     }
 

@@ -34,7 +34,7 @@ fn submit(lease: Lease, number: u64, known_by: &str) -> Operation {
 /// Leaves a submission as a program does.
 fn leave(inbox: &mut Inbox, id: OnceId) {
     let request = format!(r#"{{"command": "submit", "earlier": "{id}", "due": "{}"}}"#, id.due);
-    inbox.leave_all(&[(request, id.to_string())], "a program").unwrap();
+    inbox.leave_all(&[(&request, id.to_string())], "a program").unwrap();
 }
 
 /// What each has come to: how many jobs wait, how many of them are the same, and how many requests.

@@ -1,11 +1,9 @@
 //! Answers clients and the listener of a server that stands by: it asks the owner.
 //!
 //! ```text
-//!  client or listener ─▶ RequestProxy ─┬─ inbox of the database ─▶ owner ─────────┐
-//!                                      ├─ tables of the database, for what is told ├─▶ client or listener
-//!                                      │  there alone                              │
-//!                                      └─ the same, for what only looks, where the ┘
-//!                                         owner does not reply
+//!  client or listener ─▶ RequestProxy ─┬─ tables of the database: what is stored ───┐
+//!                                      └─ inbox of the database ─▶ owner ───────────┼─▶ client or listener
+//!                                            └─ no reply to what only looks: tables ┘
 //! ```
 //!
 //! Cost: a thread and a session of the database for each client; a thread for each connection of the
