@@ -21,8 +21,7 @@ use std::time::Duration;
 
 use mainspring_exec::clock::Moment;
 use mainspring_exec::notifier::{Notifications, pair};
-use mainspring_exec::run::Reports;
-use mainspring_job::{Action, Assignment, Input, Start, Worker, WorkerEvent, WorkerId, WorkerLabel};
+use mainspring_job::{Assignment, Input, Start, WorkerEvent, WorkerId};
 use mainspring_postgres::{Fence, InboxNotifier, Kill, Location, Members};
 use mainspring_server::error::Error;
 use mainspring_server::server::execution::{AttemptKey, Execution, StartFailure, StartOutcome};
@@ -82,12 +81,8 @@ impl Drop for PoolExecution {
 }
 
 impl Execution for PoolExecution {
-    fn note(&self) -> Option<String> {
-        None
-    }
-
-    fn worker(&self, _id: WorkerId) -> Option<Worker> {
-        None
+    fn is_elsewhere(&self) -> bool {
+        true
     }
 
     fn assignment(&self, start: &Start) -> Option<Assignment> {
@@ -119,20 +114,6 @@ impl Execution for PoolExecution {
         self.capacities.values().sum()
     }
 
-    fn waits_for_starts(&self) -> bool {
-        true
-    }
-
-    fn labels(&self) -> Vec<(WorkerLabel, u32)> {
-        Vec::new()
-    }
-
-    fn needs_room(&self, _action: &Action) -> bool {
-        false
-    }
-
-    fn make_room(&mut self, _now: Moment, _reports: &mut dyn Reports<AttemptKey>) {}
-
     fn start(
         &mut self,
         start: &Start,
@@ -142,8 +123,6 @@ impl Execution for PoolExecution {
         self.workers.insert((start.key.clone(), start.attempt), start.worker);
         Ok(StartOutcome::Elsewhere)
     }
-
-    fn turn(&mut self, _now: Moment, _reports: &mut dyn Reports<AttemptKey>) {}
 
     fn ask_to_end(&mut self, attempted: &AttemptKey, now: Moment) -> bool {
         match self.workers.get(attempted).copied() {
@@ -158,34 +137,6 @@ impl Execution for PoolExecution {
         let _ = self.kills.send((worker, kill));
         self.notifier.notify();
         true
-    }
-
-    fn give_up(&mut self, _attempted: &AttemptKey, _now: Moment, _reports: &mut dyn Reports<AttemptKey>) {}
-
-    fn ask_all_to_end(&mut self, _now: Moment) {}
-
-    fn kill_processes_at_once(&mut self, _now: Moment) {}
-
-    fn give_all_up(&mut self, _now: Moment, _reports: &mut dyn Reports<AttemptKey>) {}
-
-    fn close(&mut self, _now: Moment, _reports: &mut dyn Reports<AttemptKey>) {}
-
-    fn reap(&mut self) {}
-
-    fn running_count(&self) -> usize {
-        0
-    }
-
-    fn process_count(&self) -> usize {
-        0
-    }
-
-    fn has_ended(&self) -> bool {
-        true
-    }
-
-    fn wait(&self, _now: Moment) -> Option<Duration> {
-        None
     }
 
     fn watch<'a>(&'a self, readable: &mut Vec<BorrowedFd<'a>>, _writable: &mut Vec<BorrowedFd<'a>>) {

@@ -74,15 +74,26 @@ impl StartFailure {
 /// See the head of this file.
 pub trait Execution: Debug + Send {
     /// What people are told of it when the loop begins.
-    fn note(&self) -> Option<String>;
+    fn note(&self) -> Option<String> {
+        None
+    }
 
     /// The server may lose the right to carry anything out while it lives, as its lease may run out. Called
     /// before the first start, or not at all.
     fn may_be_lost(&mut self) {}
 
-    /// The worker that it is, under this id. `None`: others carry out what starts, and [`facts`](Self::facts)
-    /// says which.
+    /// Whether others carry out what starts: a start is theirs with its record, and nothing here holds it up
+    /// or gives it back. [`facts`](Self::facts) says who they are and how it ends. Nothing runs here then:
+    /// the methods that such an execution lacks say so.
+    fn is_elsewhere(&self) -> bool {
+        false
+    }
+
+    /// The worker that it is, under this id, if it is one.
     fn worker(&self, id: WorkerId) -> Option<Worker> {
+        if self.is_elsewhere() {
+            return None;
+        }
         let worker = Worker::new(id, "this server", self.capacity()).with_ahead(self.ahead());
         Some(worker.with_labels(self.labels()))
     }
@@ -113,17 +124,21 @@ pub trait Execution: Debug + Send {
     /// Whether it waits itself for the time of a start that comes before it, by at most [`LEAD`]: see
     /// `Start::not_before`. The loop waits for one that does not.
     fn waits_for_starts(&self) -> bool {
-        false
+        self.is_elsewhere()
     }
 
     /// What it has that actions need: see [`mainspring_action::needs`]. Runs that need more wait.
-    fn labels(&self) -> Vec<(WorkerLabel, u32)>;
+    fn labels(&self) -> Vec<(WorkerLabel, u32)> {
+        Vec::new()
+    }
 
     /// Whether there is no room for a start of this action that [`make_room`](Self::make_room) might give.
-    fn needs_room(&self, action: &Action) -> bool;
+    fn needs_room(&self, _action: &Action) -> bool {
+        false
+    }
 
     /// Lets go of what has ended and is still held, so that there is room.
-    fn make_room(&mut self, now: Moment, reports: &mut dyn Reports<AttemptKey>);
+    fn make_room(&mut self, _now: Moment, _reports: &mut dyn Reports<AttemptKey>) {}
 
     /// Starts an attempt. `outputs` finds what a run of that key wrote.
     ///
@@ -137,11 +152,13 @@ pub trait Execution: Debug + Send {
     ) -> Result<StartOutcome, StartFailure>;
 
     /// Does all that can be done without waiting.
-    fn turn(&mut self, now: Moment, reports: &mut dyn Reports<AttemptKey>);
+    fn turn(&mut self, _now: Moment, _reports: &mut dyn Reports<AttemptKey>) {}
 
     /// Asks an attempt to end, by the policy that it was started with. Returns whether it can be asked: its
     /// end is reported when it comes.
-    fn ask_to_end(&mut self, attempted: &AttemptKey, now: Moment) -> bool;
+    fn ask_to_end(&mut self, _attempted: &AttemptKey, _now: Moment) -> bool {
+        false
+    }
 
     /// The same of an attempt at this worker, which another planner may have started there.
     fn ask_to_end_at(&mut self, _worker: WorkerId, attempted: &AttemptKey, now: Moment) -> bool {
@@ -149,10 +166,10 @@ pub trait Execution: Debug + Send {
     }
 
     /// Reports an attempt as killed that cannot be asked.
-    fn give_up(&mut self, attempted: &AttemptKey, now: Moment, reports: &mut dyn Reports<AttemptKey>);
+    fn give_up(&mut self, _attempted: &AttemptKey, _now: Moment, _reports: &mut dyn Reports<AttemptKey>) {}
 
     /// Asks all attempts to end that can be asked.
-    fn ask_all_to_end(&mut self, now: Moment);
+    fn ask_all_to_end(&mut self, _now: Moment) {}
 
     /// The same before the server loses the jobs: what its job has go on then is not asked.
     fn ask_all_to_end_before_loss(&mut self, now: Moment) {
@@ -171,28 +188,36 @@ pub trait Execution: Debug + Send {
     }
 
     /// Kills all processes.
-    fn kill_processes_at_once(&mut self, now: Moment);
+    fn kill_processes_at_once(&mut self, _now: Moment) {}
 
     /// Reports all attempts as killed that are no processes.
-    fn give_all_up(&mut self, now: Moment, reports: &mut dyn Reports<AttemptKey>);
+    fn give_all_up(&mut self, _now: Moment, _reports: &mut dyn Reports<AttemptKey>) {}
 
     /// Lets go of all that runs, whatever its state.
-    fn close(&mut self, now: Moment, reports: &mut dyn Reports<AttemptKey>);
+    fn close(&mut self, _now: Moment, _reports: &mut dyn Reports<AttemptKey>) {}
 
     /// A child of this process has ended.
-    fn reap(&mut self);
+    fn reap(&mut self) {}
 
     /// How many attempts are not over.
-    fn running_count(&self) -> usize;
+    fn running_count(&self) -> usize {
+        0
+    }
 
     /// How many processes there are.
-    fn process_count(&self) -> usize;
+    fn process_count(&self) -> usize {
+        0
+    }
 
     /// Whether no attempt has an end that is still to be reported.
-    fn has_ended(&self) -> bool;
+    fn has_ended(&self) -> bool {
+        true
+    }
 
     /// How long the loop may sleep.
-    fn wait(&self, now: Moment) -> Option<Duration>;
+    fn wait(&self, _now: Moment) -> Option<Duration> {
+        None
+    }
 
     /// Adds what to poll.
     fn watch<'a>(&'a self, readable: &mut Vec<BorrowedFd<'a>>, writable: &mut Vec<BorrowedFd<'a>>);

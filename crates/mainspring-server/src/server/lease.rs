@@ -35,8 +35,11 @@ use mainspring_exec::clock::{Moment, ahead, boot_time};
 use mainspring_exec::span::Span;
 
 impl Server {
-    /// Whether the lease is fresh enough for something to start.
+    /// Whether the lease is fresh enough for something to start. What others carry out rests on their leases.
     pub(super) fn may_start(&self) -> bool {
+        if self.work.is_elsewhere() {
+            return true;
+        }
         let is_fresh = |(age, lasts)| LeaseDeadlines::of(lasts).judge(age) == LeaseAge::Fresh;
         self.owner.lease_age().is_none_or(is_fresh) && !self.holding.is_lost
     }

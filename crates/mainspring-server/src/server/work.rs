@@ -105,6 +105,11 @@ impl Work {
         (std::mem::replace(&mut self.ahead, ahead) != ahead).then_some(ahead)
     }
 
+    /// Whether others carry out what starts.
+    pub(super) fn is_elsewhere(&self) -> bool {
+        self.execution.is_elsewhere()
+    }
+
     /// What a worker is to know of a start, where others carry it out.
     pub(super) fn assignment(&self, start: &Start) -> Option<Assignment> {
         self.execution.assignment(start)
@@ -152,7 +157,7 @@ impl Work {
         log: &mut Log<File>,
     ) -> Vec<Input> {
         let attempted = (start.key.clone(), start.attempt);
-        if self.is_ending {
+        if self.is_ending && !self.is_elsewhere() {
             return self.end_all(vec![AttemptEnd::new(attempted, Outcome::Returned)]);
         }
         let keep = usize::try_from(start.work.policies.retention.keep).unwrap_or(usize::MAX);
@@ -432,6 +437,48 @@ mod tests {
     use super::*;
     use crate::scratch;
 
+    /// Others carry out what starts.
+    #[derive(Debug)]
+    struct Elsewhere;
+
+    impl Execution for Elsewhere {
+        fn is_elsewhere(&self) -> bool {
+            true
+        }
+        fn capacity(&self) -> usize {
+            1
+        }
+        fn start(
+            &mut self,
+            _start: &Start,
+            _outputs: &dyn Fn(&str) -> String,
+            _now: Moment,
+        ) -> Result<StartOutcome, StartFailure> {
+            Ok(StartOutcome::Elsewhere)
+        }
+        fn watch<'a>(&'a self, _readable: &mut Vec<BorrowedFd<'a>>, _writable: &mut Vec<BorrowedFd<'a>>) {}
+    }
+
+    fn start(job: &str, at: Moment) -> Start {
+        let action = mainspring_job::Action::new("process", "{}").unwrap();
+        let key = RunKey::new(JobName::new(job).unwrap(), at.wall);
+        let work = Arc::new(mainspring_job::Work::new(action));
+        let mut start = Start::new(key, 1, WorkerId(1), work);
+        start.not_before = Some(at.wall);
+        start
+    }
+
+    #[test]
+    fn what_another_carries_out_is_not_given_back_at_the_end_of_the_planner() {
+        let mut log = Log::new(File::open("/dev/null").unwrap());
+        let mut work = Work::new(Box::new(Elsewhere), scratch::path("work-elsewhere"));
+        let now = Moment::now();
+        let decided = start("decided-before", now.after(Duration::from_millis(20)));
+        assert_eq!(work.end(), []);
+        assert_eq!(work.hold_early(decided.clone(), now).as_ref(), Some(&decided));
+        assert_eq!(work.start(decided, now, now, &mut log), []);
+    }
+
     #[test]
     fn nothing_begins_at_the_end_and_all_of_it_is_given_back() {
         let folder = scratch::path("work-end");
@@ -439,14 +486,6 @@ mod tests {
         let commands = Commands::new(4, Users::new(Account::ourselves().unwrap())).unwrap();
         let mut work = Work::new(Box::new(commands), folder);
         let now = Moment::now();
-        let action = mainspring_job::Action::new("process", "{}").unwrap();
-        let start = |job: &str, at: Moment| {
-            let key = RunKey::new(JobName::new(job).unwrap(), at.wall);
-            let work = Arc::new(mainspring_job::Work::new(action.clone()));
-            let mut start = Start::new(key, 1, WorkerId(1), work);
-            start.not_before = Some(at.wall);
-            start
-        };
         let returned =
             |start: &Start| Input::Ended { key: start.key.clone(), attempt: 1, outcome: Outcome::Returned };
         let early = start("early", now.after(Duration::from_millis(20)));
