@@ -27,6 +27,7 @@
 pub mod execution;
 pub mod forwarded_command;
 pub mod planner_inbox;
+pub mod release_watch;
 pub mod worker;
 
 mod document;

@@ -12,7 +12,7 @@
 //! What is its own by the records is compared with what it knows at each renewal. So an assignment that it
 //! was not told of is found, and a report is made again that a database has lost which went back in time.
 //!
-//! Cost: two sessions of the database; two questions for each renewal, one each time that it is told of
+//! Cost: two sessions of the database; a question for each renewal, one each time that it is told of
 //! assignments, and one for each batch of reports; behind a pooler one each second. What is its own is read
 //! whole with each renewal.
 //!
@@ -65,8 +65,6 @@ struct Life {
     renewed: Duration,
     /// The last assignment that was handed over.
     last_assigned: u64,
-    /// Its own is to be compared with the records.
-    compares: bool,
     /// The attempts that were handed over, until they are its own no more by the records; with the report of
     /// each that has ended, and when that was sent.
     attempts: HashMap<(RunKey, u32), Option<(Report, Moment)>>,
@@ -80,7 +78,7 @@ struct Life {
 impl Life {
     fn new(id: WorkerId, renewed: Duration) -> Life {
         let (attempts, killed, unsent) = (HashMap::new(), HashSet::new(), Vec::new());
-        Life { id, renewed, last_assigned: 0, compares: false, attempts, killed, report_count: 0, unsent }
+        Life { id, renewed, last_assigned: 0, attempts, killed, report_count: 0, unsent }
     }
 
     fn report(&mut self, key: RunKey, attempt: u32, outcome: Outcome, retry_at: Option<Timestamp>) {
@@ -247,25 +245,28 @@ impl Membership {
                 return Ok(self.is_empty);
             }
             let sent = boot_time();
-            let joined = self.members.join(&self.member, lasts)?;
+            let id = self.members.join(&self.member, lasts)?;
             self.has_changed = false;
             self.link.lease.renewed_at(sent);
-            self.life = Some(Life::new(joined.id, sent));
+            self.life = Some(Life::new(id, sent));
             self.is_told = true;
             self.link.notify();
         }
         let Some(life) = &mut self.life else { return Ok(false) };
         let is_due = LeaseDeadlines::of(lasts).renew <= boot_time().saturating_sub(life.renewed);
         if is_due || self.has_changed {
-            let sent = boot_time();
-            self.members.renew(life.id, &self.member.state, lasts)?;
+            // What was told before is among the orders that it returns.
+            self.members.was_told();
+            // What is its own is read whole by the clock alone, however often the worker changes.
+            let (sent, after) = (boot_time(), if is_due { 0 } else { life.last_assigned });
+            let orders = self.members.renew(life.id, &self.member.state, lasts, after)?;
             self.has_changed = false;
             life.renewed = sent;
-            // What is its own is read whole by the clock alone, however often the worker changes.
-            life.compares |= is_due;
             self.link.lease.renewed_at(sent);
             self.link.notify();
+            self.is_told |= self.carry_out(orders, after);
         }
+        let Some(life) = &mut self.life else { return Ok(false) };
         if !self.unkept.is_empty() {
             // The files have them all the same.
             match self.outputs.keep(&self.unkept) {
@@ -278,24 +279,24 @@ impl Membership {
             life.unsent.clear();
         }
         // What is told while orders are read is read the next time.
-        self.is_told |= self.members.was_told() || life.compares;
+        self.is_told |= self.members.was_told();
         while self.is_told {
-            self.is_told = self.carry_out_orders()?;
+            let Some(Life { id, last_assigned, .. }) = self.life else { return Ok(false) };
+            let orders = self.members.orders(id, last_assigned, MAX_PAGE)?;
+            self.is_told = self.carry_out(orders, last_assigned);
         }
         self.keep_read();
         self.leave()
     }
 
-    /// Hands what was assigned over to the loop, and has it end what the planner wants to end. Returns
-    /// whether there may be more.
-    fn carry_out_orders(&mut self) -> Result<bool, StoreError> {
-        let Some(life) = &mut self.life else { return Ok(false) };
-        let compares = std::mem::take(&mut life.compares);
-        let after = if compares { 0 } else { life.last_assigned };
-        let WorkerOrders { assignments: assigned, kills, read } =
-            self.members.orders(life.id, after, MAX_PAGE)?;
+    /// Hands what was assigned over to the loop, and has it end what the planner wants to end. What it was
+    /// assigned comes after that number: after 0 it is all that is its own, and is compared if there is no
+    /// more. Returns whether there may be more.
+    fn carry_out(&mut self, orders: WorkerOrders, after: u64) -> bool {
+        let Some(life) = &mut self.life else { return false };
+        let WorkerOrders { assignments: assigned, kills, read } = orders;
         let has_more = MAX_PAGE <= assigned.len();
-        let is_all = compares && !has_more;
+        let is_all = after == 0 && !has_more;
         let (mut own, mut has_news) = (HashSet::new(), false);
         for each in assigned {
             let attempted = (each.assignment.key.clone(), each.assignment.attempt);
@@ -334,7 +335,7 @@ impl Membership {
         self.has_new_reader |= read.iter().any(|key| !before.contains_key(key));
         let kept = |key: &RunKey| before.get(key).copied().unwrap_or_default();
         self.read = read.iter().map(|key| (key.clone(), kept(key))).collect();
-        Ok(has_more)
+        has_more
     }
 
     /// Keeps what open runs have written that somebody reads at another server.

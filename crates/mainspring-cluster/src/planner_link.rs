@@ -10,9 +10,10 @@
 //! What a worker has reported is a fact before it is gone: its reports are read after the list that lacks it.
 //! A worker that is silent is declared lost first, so that no report of it comes afterwards.
 //!
-//! Cost: a session of the database; one question each second, and one more for some seconds after a worker
-//! has reported; when it is told of reports one for them, and one for the list unless that was read just now.
-//! Behind a pooler it asks for reports each second.
+//! Cost: a session of the database; a question each time that a lease could have run out, each ten seconds at
+//! least, and two each second for some seconds after a worker has reported; when it is told of something one
+//! for reports, and one for the list unless that was read just now. Behind a pooler it asks for both each
+//! second.
 //!
 //! Does not decide what follows: the planner does.
 
@@ -25,10 +26,14 @@ use mainspring_exec::notifier::Notifier;
 use mainspring_job::{Input, MAX_PAGE, StoreError, Takeover, Worker, WorkerEvent, WorkerId};
 use mainspring_postgres::{Fence, Kill, LostWorker, Members, PresentMember};
 
-/// How often it is looked, whatever is told.
-const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+/// How often it is looked, whatever is told. A worker tells that it comes, changes and leaves; that one is
+/// silent shows when its lease has run out, which is looked for then.
+const LOOK_INTERVAL: Duration = Duration::from_secs(10);
 
-/// How often the list is read at most, however often it is told of reports.
+/// The same behind a pooler, which passes on nothing.
+const POOLED_LOOK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How often the list is read at most, however often it is told of something.
 const LIST_INTERVAL: Duration = Duration::from_millis(50);
 
 /// How often reports are dropped after the last that was read: what follows from them is committed by then.
@@ -36,9 +41,9 @@ const LIST_INTERVAL: Duration = Duration::from_millis(50);
 const DROP_COUNT: u32 = 10;
 const DROP_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How many looks pass before it is asked for reports of which nothing was told: a notification is lost where
-/// a worker loses its session between a report and that.
-const UNTOLD_LOOKS: u32 = 5;
+/// How many looks pass before it is asked for reports of which nothing was told: what tells it of them may be
+/// broken, though its session seems to be there.
+const UNTOLD_LOOKS: u32 = 3;
 
 /// How long it is waited before a database is asked again that does not answer.
 const TRY_WAIT: Duration = Duration::from_millis(250);
@@ -155,7 +160,7 @@ impl PlannerLink {
         let is_present = |id: &WorkerId| present.iter().any(|member| member.worker.id == *id);
         let mut gone: Vec<(WorkerId, Takeover, Option<Duration>)> = Vec::new();
         gone.extend(self.known.keys().filter(|id| !is_present(id)).map(|id| (*id, Takeover::Clean, None)));
-        for member in present.iter().filter(|member| member.is_lapsed) {
+        for member in present.iter().filter(|member| member.lapses_in.is_zero()) {
             let (id, silent) = (member.worker.id, Some(member.silent));
             match self.members.declare_lost(&self.fence, id)? {
                 LostWorker::Lost => gone.push((id, Takeover::Unclean, silent)),
@@ -177,7 +182,11 @@ impl PlannerLink {
             self.members.forget_reports(&self.fence)?;
         }
         self.notifier.notify();
-        Ok(LOOK_INTERVAL)
+        // One that could not be declared lost just now is tried again.
+        let lapse = present.iter().map(|member| member.lapses_in.max(LIST_INTERVAL)).min();
+        let look = if self.members.is_pooled() { POOLED_LOOK_INTERVAL } else { LOOK_INTERVAL };
+        let drop = if 0 < self.drops_left { DROP_INTERVAL } else { look };
+        Ok(lapse.unwrap_or(look).min(look).min(drop))
     }
 
     /// A worker is there: what of it the planner does not know is a fact.

@@ -41,7 +41,10 @@ pub(crate) const UNCERTAIN: &str = "the owner of the jobs was lost before it ans
 /// What this program is to the others.
 #[derive(Debug)]
 enum Role {
-    StandsBy,
+    StandsBy {
+        /// The lease may be free.
+        is_free: bool,
+    },
     Owns(Caller),
     Ended,
 }
@@ -110,7 +113,8 @@ impl Member {
         forward: Sender<ToOwner>,
         notify: impl Fn() + Send + Sync + 'static,
     ) -> Member {
-        let (role, changed, notify) = (Mutex::new(Role::StandsBy), Condvar::new(), Box::new(notify));
+        let (role, changed, notify) =
+            (Mutex::new(Role::StandsBy { is_free: false }), Condvar::new(), Box::new(notify));
         Member {
             inner: Arc::new(Inner {
                 role,
@@ -134,7 +138,7 @@ impl Member {
     /// When the jobs are shut down.
     pub(crate) fn owner(&self) -> Result<Option<Caller>, Error> {
         match &*self.role() {
-            Role::StandsBy => Ok(None),
+            Role::StandsBy { .. } => Ok(None),
             Role::Owns(caller) => Ok(Some(caller.clone())),
             Role::Ended => Err(Error::Stopped),
         }
@@ -154,15 +158,26 @@ impl Member {
     pub(crate) fn stands_by(&self) {
         let mut role = self.role();
         if !matches!(*role, Role::Ended) {
-            *role = Role::StandsBy;
+            *role = Role::StandsBy { is_free: false };
         }
     }
 
-    /// Waits for so long, or for the end. Says whether that has come.
+    /// The lease may be free.
+    pub(crate) fn notify_free(&self) {
+        if let Role::StandsBy { is_free } = &mut *self.role() {
+            *is_free = true;
+            self.inner.changed.notify_all();
+        }
+    }
+
+    /// Waits for so long, for a lease that may be free, or for the end. Says whether that has come.
     pub(crate) fn waits(&self, wait: Duration) -> bool {
-        let stands_by = |role: &mut Role| matches!(role, Role::StandsBy);
-        let waited = self.inner.changed.wait_timeout_while(self.role(), wait, stands_by);
-        let (role, _) = waited.expect("nothing panics while it holds this lock");
+        let waits = |role: &mut Role| matches!(role, Role::StandsBy { is_free: false });
+        let waited = self.inner.changed.wait_timeout_while(self.role(), wait, waits);
+        let (mut role, _) = waited.expect("nothing panics while it holds this lock");
+        if let Role::StandsBy { is_free } = &mut *role {
+            *is_free = false;
+        }
         matches!(*role, Role::Ended)
     }
 

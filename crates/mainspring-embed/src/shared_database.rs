@@ -2,10 +2,11 @@
 //!
 //! ```text
 //!  stand by ── a lease ──▶ the loop, and the thread of the inbox ── the lease is lost ──▶ stand by
-//!      └─ asked each second                     └─ the jobs are shut down: the lease is released
+//!      └─ asked when it may be free              └─ the jobs are shut down: the lease is released
 //! ```
 //!
-//! Cost: two threads and three sessions; a question to the database each second at a program that stands by.
+//! Cost: two threads and three sessions; at a program that stands by one more of each, and a question to the
+//! database when the lease may have run out.
 //!
 //! Does not take signals, and does not answer at its socket while it stands by.
 
@@ -17,6 +18,7 @@ use std::time::Duration;
 
 use mainspring_cluster::execution::{PLANNER_LEASE, PoolExecution};
 use mainspring_cluster::planner_inbox::work;
+use mainspring_cluster::release_watch::ReleaseWatch;
 use mainspring_cluster::worker::{RunningWorker, WORKER_LEASE, WorkerConfig, labels_of};
 use mainspring_exec::clock::boot_time;
 use mainspring_job::{Lease, Owner, Store, StoreError};
@@ -38,9 +40,6 @@ use crate::page::PageListener;
 use crate::parts::{Parts, setup};
 use crate::started_member::StartedMember;
 
-/// How often the lease is asked for.
-const ASK_INTERVAL: Duration = Duration::from_secs(1);
-
 /// Which database, and where this program keeps what is its own.
 #[derive(Debug)]
 pub(crate) struct SharedDatabase {
@@ -61,6 +60,8 @@ struct Tenure {
     opened: Option<PostgresStore>,
     /// What carries runs out in this program, until the end.
     worker: Option<RunningWorker>,
+    /// After how long it is asked for again.
+    pause: Duration,
     /// Its caller has been told that the jobs have begun.
     has_started: bool,
 }
@@ -128,6 +129,7 @@ impl SharedDatabase {
             member: member.clone(),
             opened: Some(store),
             worker: None,
+            pause: standby::ASK_INTERVAL,
             has_started: false,
         };
         tenure.worker = Some(tenure.begin_work()?);
@@ -185,9 +187,10 @@ impl Tenure {
 
     /// Owns the jobs and stands by in turn, until the end is asked for.
     fn run(&mut self, first: Option<OwnerState>) -> Result<(), ServerError> {
-        let (mut next, mut said) = (first, String::new());
+        let (mut next, mut said, mut watch) = (first, String::new(), None);
         loop {
             if let Some(owned) = next.take() {
+                drop(watch.take());
                 match self.own(owned) {
                     Err(error) if passes(&error) => self.note(&format!("{}: {error}", self.location)),
                     ended => {
@@ -197,7 +200,11 @@ impl Tenure {
                 }
             }
             self.member.stands_by();
-            if self.member.waits(ASK_INTERVAL) {
+            if watch.is_none() {
+                let member = self.member.clone();
+                watch = Some(ReleaseWatch::start(&self.location, move || member.notify_free())?);
+            }
+            if self.member.waits(self.pause) {
                 return Ok(());
             }
             next = match self.try_to_own(&mut said) {
@@ -229,7 +236,9 @@ impl Tenure {
     /// log has of that.
     fn try_to_own(&mut self, said: &mut String) -> Result<Option<OwnerState>, Error> {
         let asked = boot_time();
-        let why = match self.acquire() {
+        let acquired = self.acquire();
+        self.pause = acquired.as_ref().err().map_or(standby::ASK_INTERVAL, standby::pause_after);
+        let why = match acquired {
             Ok((store, lease)) => {
                 said.clear();
                 return self.prepare(store, lease, asked).map(Some);
@@ -268,11 +277,12 @@ impl Tenure {
         }
     }
 
-    fn prepare(&self, store: PostgresStore, lease: Lease, asked: Duration) -> Result<OwnerState, Error> {
+    fn prepare(&self, mut store: PostgresStore, lease: Lease, asked: Duration) -> Result<OwnerState, Error> {
         self.note(&format!("{}: this program plans now, epoch {}", self.location, lease.epoch));
         let (caller, calls) = calls().map_err(setup("a socket pair"))?;
         let fence = store.fence(lease).map_err(Error::Store)?;
         let execution = PoolExecution::start(&self.location, fence).map_err(Error::open)?;
+        let (mut inbox, own) = (store.inbox().map_err(Error::Store)?, caller.clone());
         let reader = Box::new(store.reader().map_err(Error::Store)?);
         let stores = Stores { store: Box::new(store), reader: Some(reader), outputs: None, asked };
         let data = &self.folder.data;
@@ -280,7 +290,6 @@ impl Tenure {
         let (server, page_listener) =
             self.parts.server(data, Box::new(execution), calls, stores, lease, page)?;
         let (ends, ended) = channel();
-        let (mut inbox, own) = (Inbox::of_owner(&self.location).map_err(Error::Store)?, caller.clone());
         let thread = thread::Builder::new().name("inbox".to_owned());
         let log = self.parts.log_file().map_err(setup("the log"))?;
         let note = move |text: &str| standby::note_to(&log, Style::default(), text);

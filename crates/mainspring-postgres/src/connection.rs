@@ -15,9 +15,11 @@
 //!
 //! Does not try again: what may be tried again is known to the caller.
 
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
 use std::time::Duration;
 
 use mainspring_job::StoreError;
@@ -40,14 +42,35 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long a step of the schema may take: it may build an index.
 const SCRIPT_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Ends a wait of an [`Inbox`](super::Inbox) from another thread. A clone is a reference count.
-#[derive(Clone, Debug)]
-pub struct InboxNotifier(Arc<Notify>);
+/// Ends a wait of an [`Inbox`](super::Inbox) from another thread, or begins it again. A clone is a reference
+/// count for each.
+#[derive(Clone, Debug, Default)]
+pub struct InboxNotifier {
+    over: Arc<Notify>,
+    again: Arc<Notify>,
+}
 
 impl InboxNotifier {
     /// Ends the wait that is under way, or the next one.
     pub fn notify(&self) {
-        self.0.notify_one();
+        self.over.notify_one();
+    }
+
+    /// The wait that is under way, or the next one, begins again: there is nothing new at this moment.
+    pub(super) fn begin_again(&self) {
+        self.again.notify_one();
+    }
+
+    /// Whether a wait is over, else it begins again.
+    async fn is_over(&self) -> bool {
+        let (mut over, mut again) = (pin!(self.over.notified()), pin!(self.again.notified()));
+        poll_fn(|context| {
+            if over.as_mut().poll(context).is_ready() {
+                return Poll::Ready(true);
+            }
+            again.as_mut().poll(context).map(|()| false)
+        })
+        .await
     }
 }
 
@@ -63,7 +86,7 @@ pub(super) struct Connection {
     /// What a notification there says that is for us; empty: each is.
     wanted: Arc<Mutex<String>>,
     /// Is notified when something comes there.
-    notified: Arc<Notify>,
+    notifier: InboxNotifier,
     /// Something came there, or a session began that knows nothing of before.
     told: Arc<AtomicBool>,
     client: Option<Client>,
@@ -91,7 +114,7 @@ impl Connection {
             is_pooled: false,
             channel: None,
             wanted: Arc::default(),
-            notified: Arc::new(Notify::new()),
+            notifier: InboxNotifier::default(),
             told: Arc::new(AtomicBool::new(true)),
             client: None,
             patience: CALL_TIMEOUT,
@@ -129,7 +152,7 @@ impl Connection {
 
     /// What ends the wait from another thread.
     pub(super) fn notifier(&self) -> InboxNotifier {
-        InboxNotifier(Arc::clone(&self.notified))
+        self.notifier.clone()
     }
 
     /// Whether something has come on the channel since the last call, or may have.
@@ -144,8 +167,15 @@ impl Connection {
         if self.client.as_ref().is_none_or(Client::is_closed) && self.connect().is_ok() {
             return true;
         }
-        let notified = &self.notified;
-        self.runtime.block_on(async { timeout(longest, notified.notified()).await.is_ok() })
+        let notifier = &self.notifier;
+        self.runtime.block_on(async {
+            loop {
+                match timeout(longest, notifier.is_over()).await {
+                    Ok(false) => {}
+                    ended => return ended.is_ok(),
+                }
+            }
+        })
     }
 
     /// Connects now, so that people see what is wrong with the address.
@@ -250,8 +280,8 @@ impl Connection {
         self.client = None;
         let listen = self.channel.filter(|_| !self.is_pooled).map(|channel| format!("LISTEN {channel}"));
         self.told.store(true, Ordering::Relaxed);
-        let (notified, told) = (Arc::clone(&self.notified), Arc::clone(&self.told));
-        let heard = Listener { notified, told, wanted: Arc::clone(&self.wanted) };
+        let (notifier, told) = (self.notifier.clone(), Arc::clone(&self.told));
+        let heard = Listener { notifier, told, wanted: Arc::clone(&self.wanted) };
         let tls = self.location.tls();
         let made = self.runtime.block_on(async {
             let client = match tls {
@@ -275,17 +305,23 @@ fn is_refused(error: &tokio_postgres::Error) -> bool {
 
 /// What is to be done with notifications.
 struct Listener {
-    notified: Arc<Notify>,
+    notifier: InboxNotifier,
     told: Arc<AtomicBool>,
     wanted: Arc<Mutex<String>>,
 }
 
 impl Listener {
+    /// Nothing comes any more: what is missed until there is another session is told of by none.
+    fn is_over(&self) {
+        self.told.store(true, Ordering::Relaxed);
+        self.notifier.notify();
+    }
+
     fn hear(&self, told: &str) {
         let wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
         if wanted.is_empty() || *wanted == told {
             self.told.store(true, Ordering::Relaxed);
-            self.notified.notify_one();
+            self.notifier.notify();
         }
     }
 }
@@ -309,6 +345,8 @@ where
                 heard.hear(told.payload());
             }
         }
+        // Who waits for what it tells makes another.
+        heard.is_over();
     });
     Ok(client)
 }

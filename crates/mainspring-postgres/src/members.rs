@@ -86,17 +86,6 @@ pub struct MemberState {
     pub is_leaving: bool,
 }
 
-/// The right of a worker to start what it is assigned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MemberLease {
-    /// This life of the worker.
-    pub id: WorkerId,
-    /// How long it lasts without a renewal, counted by the worker's boot time from before it asked.
-    pub lasts: Duration,
-    /// The time of the database.
-    pub now: Timestamp,
-}
-
 /// A worker that is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PresentMember {
@@ -114,8 +103,8 @@ pub struct PresentMember {
     pub is_leaving: bool,
     /// How long ago it was heard of, by the clock of the database.
     pub silent: Duration,
-    /// Whether its lease has run out, so that it may be declared lost.
-    pub is_lapsed: bool,
+    /// After how long without a renewal it may be declared lost: its lease has run out then, and a second.
+    pub lapses_in: Duration,
 }
 
 /// What became of a declaration.
@@ -220,25 +209,26 @@ impl Members {
     ///
     /// # Errors
     /// When the database does not answer; `Unknown` if it may be there, as a life that no worker leads.
-    pub fn join(&mut self, member: &Member, lasts: Duration) -> Result<MemberLease, StoreError> {
+    pub fn join(&mut self, member: &Member, lasts: Duration) -> Result<WorkerId, StoreError> {
         let sql = "WITH joined AS (INSERT INTO mainspring.worker
                 (server, name, host, address, version, labels, capacity, ahead, is_leaving, until)
                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, clock_timestamp() + $10 * interval '1 ms') RETURNING id, host),
             forgotten AS (DELETE FROM mainspring.worker_host AS h USING joined AS j WHERE h.id <= j.id - $11),
             known AS (INSERT INTO mainspring.worker_host SELECT id, host FROM joined)
-            SELECT id, mainspring.now_ns() FROM joined";
+            SELECT id, pg_notify($12, '')::text FROM joined";
         let Member { server, name, host, address, version, state } = member;
         let mut values = [server, name, host, address, version].map(|text| Value::text(text)).to_vec();
         values.extend(state.values());
-        values.extend([milliseconds(lasts), Value::Int(MAX_KNOWN_LIVES)]);
+        values.extend([milliseconds(lasts), Value::Int(MAX_KNOWN_LIVES), Value::text(REPORT_CHANNEL)]);
         let rows = self.connection.call("join", sql, &values)?;
         let row = rows.first().ok_or(StoreError::Busy)?;
         let id = WorkerId(unsigned(row.get(0)));
         self.connection.hear(id.to_string());
-        Ok(MemberLease { id, lasts, now: time(row.get(1)) })
+        Ok(id)
     }
 
-    /// Says that a worker is there, and how it is now.
+    /// Says that a worker is there, and how it is now; the planner is told if that is new. Returns the first
+    /// [`MAX_PAGE`] of its [`orders`](Members::orders).
     ///
     /// # Errors
     /// `Fenced` when it was declared lost, or has left.
@@ -247,14 +237,25 @@ impl Members {
         id: WorkerId,
         state: &MemberState,
         lasts: Duration,
-    ) -> Result<MemberLease, StoreError> {
-        let sql = "UPDATE mainspring.worker SET labels = $1, capacity = $2, ahead = $3, is_leaving = $4, renewed = clock_timestamp(),
-            until = clock_timestamp() + $5 * interval '1 ms' WHERE id = $6 RETURNING mainspring.now_ns()";
+        after: u64,
+    ) -> Result<WorkerOrders, StoreError> {
+        let sql = "WITH renewed AS (UPDATE mainspring.worker AS w SET labels = $1, capacity = $2, ahead = $3, is_leaving = $4,
+                renewed = clock_timestamp(), until = clock_timestamp() + $5 * interval '1 ms'
+                FROM mainspring.worker AS b WHERE w.id = $6 AND b.id = w.id RETURNING w.id,
+                (b.labels, b.capacity, b.ahead, b.is_leaving) <> (w.labels, w.capacity, w.ahead, w.is_leaving) AS is_new)
+            SELECT o.job, o.nominal, o.series, o.attempt, o.assigned, o.document,
+                CASE WHEN r.is_new THEN pg_notify($9, '')::text END
+            FROM renewed AS r LEFT JOIN LATERAL mainspring.orders(r.id, $7, $8) AS o ON true";
         let mut values = state.values().to_vec();
-        values.extend([milliseconds(lasts), of(id)]);
+        values.extend([milliseconds(lasts), of(id), Value::Int(number(after)), page(MAX_PAGE)]);
+        values.push(Value::text(REPORT_CHANNEL));
         let rows = self.connection.call("renew a worker", sql, &values)?;
-        let row = rows.first().ok_or(StoreError::Fenced)?;
-        Ok(MemberLease { id, lasts, now: time(row.get(0)) })
+        let first = rows.first().ok_or(StoreError::Fenced)?;
+        if first.get::<_, Option<&str>>(0).is_none() {
+            Ok(WorkerOrders::default())
+        } else {
+            orders(id, &rows)
+        }
     }
 
     /// A worker ends in good order: nothing of it runs any more. Its reports stay.
@@ -273,7 +274,8 @@ impl Members {
     /// When they cannot be read.
     pub fn list(&mut self) -> Result<Vec<PresentMember>, StoreError> {
         let sql = "SELECT id, name, capacity, labels, server, host, address, version, is_leaving,
-                greatest(0, extract(epoch FROM clock_timestamp() - renewed) * 1000)::int8, until + interval '1 s' < clock_timestamp(), ahead
+                greatest(0, extract(epoch FROM clock_timestamp() - renewed) * 1000)::int8,
+                ceil(extract(epoch FROM greatest(until + interval '1 s', clock_timestamp()) - clock_timestamp()) * 1000)::int8, ahead
             FROM mainspring.worker ORDER BY id";
         self.connection.call("list workers", sql, &[])?.iter().map(present).collect()
     }
@@ -309,24 +311,8 @@ impl Members {
     pub fn orders(&mut self, id: WorkerId, after: u64, limit: usize) -> Result<WorkerOrders, StoreError> {
         let sql =
             "SELECT job, nominal, series, attempt, assigned, document FROM mainspring.orders($1, $2, $3)";
-        let page = Value::Int(i64::try_from(limit.min(MAX_PAGE)).unwrap_or(i64::MAX));
-        let rows = self.connection.call("read orders", sql, &[of(id), Value::Int(number(after)), page])?;
-        let mut orders = WorkerOrders::default();
-        for row in &rows {
-            let (key, attempt) = attempt_of(row)?;
-            let Some(assigned) = row.get::<_, Option<i64>>(4) else {
-                match row.get::<_, Option<&str>>(5) {
-                    None => orders.kills.push(Kill { key, attempt }),
-                    Some(_) => orders.read.push(key),
-                }
-                continue;
-            };
-            let document = read(row.get(5)).into_owned();
-            let assignment = Assignment::new(id, key, attempt, document);
-            orders.assignments.push(PlacedAssignment { number: unsigned(assigned), assignment });
-        }
-        orders.assignments.sort_unstable_by_key(|placed| placed.number);
-        Ok(orders)
+        let values = [of(id), Value::Int(number(after)), page(limit.min(MAX_PAGE))];
+        orders(id, &self.connection.call("read orders", sql, &values)?)
     }
 
     /// Asks a worker to end an attempt, and tells it. It is asked until the attempt has ended. Says whether
@@ -395,9 +381,8 @@ impl Members {
     /// When they cannot be read.
     pub fn reports(&mut self, read_up_to: &[(WorkerId, u64)]) -> Result<Vec<Report>, StoreError> {
         let sql = "SELECT job, nominal, series, attempt, worker, number, outcome, at, retry_at FROM mainspring.reports($1, $2, $3)";
-        let page = Value::Int(i64::try_from(MAX_PAGE).unwrap_or(i64::MAX));
         let [workers, numbers] = parts(read_up_to);
-        let rows = self.connection.call("read reports", sql, &[workers, numbers, page])?;
+        let rows = self.connection.call("read reports", sql, &[workers, numbers, page(MAX_PAGE)])?;
         let report = |row: &Row| {
             let (key, attempt) = attempt_of(row)?;
             Ok(Report {
@@ -453,6 +438,30 @@ fn parts(of: &[(WorkerId, u64)]) -> [Value; 2] {
     [Value::Ints(workers), Value::Ints(numbers)]
 }
 
+fn page(limit: usize) -> Value {
+    Value::Int(i64::try_from(limit).unwrap_or(i64::MAX))
+}
+
+/// Out of the rows of `mainspring.orders`.
+fn orders(id: WorkerId, rows: &[Row]) -> Result<WorkerOrders, StoreError> {
+    let mut orders = WorkerOrders::default();
+    for row in rows {
+        let (key, attempt) = attempt_of(row)?;
+        let Some(assigned) = row.get::<_, Option<i64>>(4) else {
+            match row.get::<_, Option<&str>>(5) {
+                None => orders.kills.push(Kill { key, attempt }),
+                Some(_) => orders.read.push(key),
+            }
+            continue;
+        };
+        let document = read(row.get(5)).into_owned();
+        let assignment = Assignment::new(id, key, attempt, document);
+        orders.assignments.push(PlacedAssignment { number: unsigned(assigned), assignment });
+    }
+    orders.assignments.sort_unstable_by_key(|placed| placed.number);
+    Ok(orders)
+}
+
 fn small(count: i64) -> ReadResult<u32> {
     u32::try_from(count).map_err(|_| unreadable("small number", &count.to_string()))
 }
@@ -483,6 +492,6 @@ fn present(row: &Row) -> ReadResult<PresentMember> {
         version: text(7),
         is_leaving: row.get(8),
         silent: Duration::from_millis(unsigned(row.get(9))),
-        is_lapsed: row.get(10),
+        lapses_in: Duration::from_millis(unsigned(row.get(10))),
     })
 }

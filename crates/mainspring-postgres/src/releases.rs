@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use mainspring_job::StoreError;
 
-use super::connection::Connection;
+use super::connection::{Connection, InboxNotifier};
 use super::location::Location;
 
 /// The channel.
@@ -32,6 +32,11 @@ impl Releases {
     /// When the operating system gives no event queue.
     pub fn new(location: &Location) -> Result<Releases, StoreError> {
         Ok(Releases { connection: Connection::listening(location, FREE)? })
+    }
+
+    /// What ends [`wait`](Releases::wait) from another thread.
+    pub fn notifier(&self) -> InboxNotifier {
+        self.connection.notifier()
     }
 
     /// Waits until the lease was released, at most so long. Returns whether it may have been.

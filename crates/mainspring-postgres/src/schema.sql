@@ -201,12 +201,14 @@ BEGIN
     status := 'done';
 END $$;
 
-CREATE FUNCTION mainspring.renew(p_epoch int8, p_token text, p_lease_ms int8, OUT status text, OUT now int8)
+-- It looks into the inbox on its way.
+CREATE FUNCTION mainspring.renew(p_epoch int8, p_token text, p_lease_ms int8, OUT status text, OUT now int8, OUT has_requests bool)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s' AS $$
 BEGIN
     UPDATE mainspring.planner AS p SET until = clock_timestamp() + p_lease_ms * interval '1 ms',
         told = greatest(p.told, mainspring.now_ns()) WHERE p.epoch = p_epoch AND p.token = p_token::uuid RETURNING p.told INTO now;
     status := CASE WHEN FOUND THEN 'done' ELSE 'fenced' END;
+    has_requests := EXISTS (SELECT FROM mainspring.inbox AS i WHERE i.refusal = '' AND NOT i.is_taken);
 END $$;
 
 -- The token is another one afterwards, so that who has left can write nothing more. Who stands by is told.

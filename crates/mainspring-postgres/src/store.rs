@@ -28,8 +28,9 @@ use mainspring_job::{
 use tokio_postgres::Row;
 
 use super::batch_groups::{GivenNumbers, groups};
-use super::connection::Connection;
+use super::connection::{Connection, InboxNotifier};
 use super::escape::read;
+use super::inbox::Inbox;
 use super::location::{Location, OF_OWNER};
 use super::operation_row;
 use super::reader::PostgresReader;
@@ -69,6 +70,8 @@ pub struct PostgresStore {
     location: Location,
     identity: Identity,
     lasts: Duration,
+    /// Of the planner's inbox.
+    requests: InboxNotifier,
     /// The other half of each fence.
     tokens: HashMap<u64, String>,
     /// The greatest number that a planner of this session gave to a one-shot job.
@@ -114,7 +117,8 @@ impl PostgresStore {
         }
         let operation = RowType::new(answered.get(2), answered.get(3));
         let (location, tokens) = (location.clone(), HashMap::new());
-        Ok(PostgresStore { connection, location, identity, lasts, tokens, last_number: 0, operation })
+        let (requests, last_number) = (InboxNotifier::default(), 0);
+        Ok(PostgresStore { connection, location, identity, lasts, requests, tokens, last_number, operation })
     }
 
     /// A second session, for another thread.
@@ -123,6 +127,16 @@ impl PostgresStore {
     /// When the operating system gives no event queue.
     pub fn reader(&self) -> Result<PostgresReader, StoreError> {
         PostgresReader::new(&self.location)
+    }
+
+    /// The inbox, on a session of its own: renewals of the lease look into it too.
+    ///
+    /// # Errors
+    /// When the operating system gives no event queue.
+    pub fn inbox(&mut self) -> Result<Inbox, StoreError> {
+        let inbox = Inbox::of_owner(&self.location)?;
+        self.requests = inbox.notifier();
+        Ok(inbox)
     }
 
     /// Which server it was opened for: the same process that opens it again gives this.
@@ -265,8 +279,13 @@ impl Store for PostgresStore {
 
     fn renew(&mut self, lease: Lease) -> Result<Renewal, StoreError> {
         let [epoch, token] = self.fence_values(lease)?;
-        let sql = "SELECT status, now FROM mainspring.renew($1, $2, $3)";
+        let sql = "SELECT status, now, has_requests FROM mainspring.renew($1, $2, $3)";
         let answered = self.ask("renew", sql, &[epoch, token, self.lease_ms()])?;
+        if answered.try_get(2).unwrap_or(true) {
+            self.requests.notify();
+        } else {
+            self.requests.begin_again();
+        }
         let mut renewed = Renewal::default();
         (renewed.now, renewed.lasts) = (Some(mainspring_rows::time(number(&answered, 1)?)), Some(self.lasts));
         Ok(renewed)

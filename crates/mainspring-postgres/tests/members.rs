@@ -8,6 +8,7 @@ use mainspring_job::{
 };
 use mainspring_postgres::{
     Fence, Kill, Location, LostWorker, Member, MemberState, Members, Outputs, PostgresStore, Report,
+    WorkerOrders,
 };
 
 use super::database::Database;
@@ -55,7 +56,7 @@ impl Pool {
         database.ask("UPDATE mainspring.planner SET until = '-infinity'");
         let lease = acquired(&mut store);
         let mut worker = Members::of_worker(&location).unwrap();
-        let id = worker.join(&member("one"), LASTS).unwrap().id;
+        let id = worker.join(&member("one"), LASTS).unwrap();
         let planner = Members::of_planner(&location).unwrap();
         Pool { store, lease, planner, worker, id, number: 0 }
     }
@@ -119,7 +120,8 @@ pub(crate) fn workers_do_all(database: &Database, url: &str) {
     assert_eq!(pool.assigned(0).len(), 1);
     assert!(pool.planner.kill(&fence, id, &Kill { key: key(1), attempt: 1 }).unwrap());
     assert_eq!(pool.worker.orders(id, 0, 100).unwrap().kills.len(), 1);
-    pool.worker.renew(id, &MemberState::default(), LASTS).unwrap();
+    let orders = pool.worker.renew(id, &MemberState::default(), LASTS, 0).unwrap();
+    assert_eq!((orders.assignments.len(), orders.kills.len()), (1, 1));
     pool.worker.report(id, &[report(id, 1, 1)]).unwrap();
     assert_eq!(pool.planner.reporters().unwrap(), [id]);
     assert_eq!(pool.planner.reports(&[(id, 0)]).unwrap().len(), 1);
@@ -137,16 +139,42 @@ fn a_worker_is_listed_as_it_joined_and_as_it_renews_and_is_gone_when_it_leaves()
     let [found] = &pool.planner.list().unwrap()[..] else { panic!("one has joined") };
     assert_eq!((found.worker.id, found.worker.name.as_str(), found.worker.capacity), (pool.id, "one", 4));
     assert_eq!(found.worker.labels, member("one").state.labels);
-    assert_eq!((found.host.as_str(), found.is_leaving, found.is_lapsed), ("web-1", false, false));
+    assert_eq!((found.host.as_str(), found.is_leaving), ("web-1", false));
+    assert!(LASTS < found.lapses_in && found.lapses_in <= LASTS + Duration::from_secs(1));
     let leaving = MemberState { is_leaving: true, capacity: 1, ..MemberState::default() };
-    pool.worker.renew(pool.id, &leaving, LASTS).unwrap();
+    assert_eq!(pool.worker.renew(pool.id, &leaving, LASTS, 0).unwrap(), WorkerOrders::default());
     let [found] = &pool.planner.list().unwrap()[..] else { panic!("it is there") };
     assert!(found.is_leaving && found.worker.labels.is_empty() && found.worker.capacity == 1);
     pool.worker.leave(pool.id).unwrap();
     assert_eq!(pool.planner.list().unwrap(), []);
-    assert!(matches!(pool.worker.renew(pool.id, &leaving, LASTS), Err(StoreError::Fenced)));
-    let again = pool.worker.join(&member("one"), LASTS).unwrap().id;
+    assert!(matches!(pool.worker.renew(pool.id, &leaving, LASTS, 0), Err(StoreError::Fenced)));
+    let again = pool.worker.join(&member("one"), LASTS).unwrap();
     assert!(pool.id < again, "another life has another number");
+}
+
+#[test]
+fn the_planner_is_told_of_a_worker_that_comes_changes_or_leaves_and_of_no_renewal() {
+    let Some(database) = Database::start() else { return };
+    let mut pool = Pool::new(&database, &database.url());
+    let mut state = member("one").state;
+    let (longest, moment) = (Duration::from_secs(60), Duration::from_millis(1));
+    assert!(pool.planner.wait(longest), "it knows nothing of what was before");
+    assert!(!pool.planner.wait(moment));
+    pool.worker.renew(pool.id, &state, LASTS, 0).unwrap();
+    assert!(!pool.planner.wait(moment));
+    let mut other = Members::of_worker(&Location::parse(&database.url()).unwrap()).unwrap();
+    let id = other.join(&member("two"), LASTS).unwrap();
+    assert!(pool.planner.wait(longest), "one has come");
+    state.ahead += 1;
+    pool.worker.renew(pool.id, &state, LASTS, 0).unwrap();
+    assert!(pool.planner.wait(longest), "it has more room");
+    other.leave(id).unwrap();
+    assert!(pool.planner.wait(longest), "one has left");
+    // A session that ends tells nothing more.
+    database.ask(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN mainspring_report%'",
+    );
+    assert!(pool.planner.wait(longest), "nothing is told of what comes meanwhile");
 }
 
 #[test]
@@ -172,14 +200,14 @@ fn a_worker_is_lost_when_its_lease_has_run_out_by_the_clock_of_the_database_and_
     pool.worker.report(id, &[report(id, 1, 1)]).unwrap();
     assert_eq!(pool.planner.declare_lost(&fence, id).unwrap(), LostWorker::Present);
     database.ask("UPDATE mainspring.worker SET until = clock_timestamp() - interval '2 s'");
-    assert!(pool.planner.list().unwrap()[0].is_lapsed);
+    assert_eq!(pool.planner.list().unwrap()[0].lapses_in, Duration::ZERO);
     // It was silent, and is heard of before anybody says that it is lost.
-    pool.worker.renew(id, &member("one").state, LASTS).unwrap();
+    pool.worker.renew(id, &member("one").state, LASTS, 0).unwrap();
     assert_eq!(pool.planner.declare_lost(&fence, id).unwrap(), LostWorker::Present);
     database.ask("UPDATE mainspring.worker SET until = clock_timestamp() - interval '2 s'");
     assert_eq!(pool.planner.declare_lost(&fence, id).unwrap(), LostWorker::Lost);
     assert_eq!(pool.planner.declare_lost(&fence, id).unwrap(), LostWorker::Absent);
-    let renewed = pool.worker.renew(id, &member("one").state, LASTS);
+    let renewed = pool.worker.renew(id, &member("one").state, LASTS, 0);
     assert!(matches!(renewed, Err(StoreError::Fenced)), "{renewed:?}");
     let told = pool.worker.report(id, &[report(id, 2, 2)]);
     assert!(matches!(told, Err(StoreError::Fenced)), "{told:?}");
@@ -351,7 +379,7 @@ fn reports_are_told_in_order_once_each_and_are_there_until_what_follows_is_commi
     let mut pool = Pool::new(&database, &database.url());
     let mut other = Members::of_worker(&Location::parse(&database.url()).unwrap()).unwrap();
     let (id, fence) = (pool.id, pool.fence());
-    let second = other.join(&member("other"), LASTS).unwrap().id;
+    let second = other.join(&member("other"), LASTS).unwrap();
     for minute in 1..=3 {
         pool.begin(minute, "{}");
     }

@@ -73,6 +73,22 @@ fn who_asks_to_be_heard_at_once_is() {
     assert_eq!(asked(&mut inbox).len(), 2);
 }
 
+#[test]
+fn a_renewal_of_the_lease_looks_for_what_nothing_told() {
+    let Some(database) = Database::start() else { return };
+    let mut store = opened(&database);
+    let lease = acquired(&mut store);
+    let mut inbox = store.inbox().unwrap();
+    let (longest, moment) = (std::time::Duration::from_secs(60), std::time::Duration::from_millis(1));
+    assert!(inbox.wait(longest), "it knows nothing of what was before");
+    store.renew(lease).unwrap();
+    assert!(!inbox.wait(moment), "nothing is there");
+    database.ask("SELECT mainspring.submit('{\"process\": {}}')");
+    store.renew(lease).unwrap();
+    assert!(inbox.wait(longest), "its time was not over");
+    assert_eq!(asked(&mut inbox).len(), 1);
+}
+
 /// The planner reads, and dies before, in or after the commit; another goes on.
 #[test]
 fn a_submission_is_neither_lost_nor_doubled_by_a_crash_in_between() {

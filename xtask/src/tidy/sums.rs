@@ -69,17 +69,17 @@ const ROWS: [Row; 12] = [
     },
     // Raised: each line of the log has typed fields, in three forms; the zones on disk are followed, and runs
     // are started ahead. A program is told which of its submissions a lost planner may have written.
-    Row { crates: &["mainspring-server"], lines: 11_577, goal: 7_500, bools: 30, assertions: 11 },
+    Row { crates: &["mainspring-server"], lines: 11_605, goal: 7_500, bools: 30, assertions: 11 },
     // A server's part in a pool, from which serve and embed are made. Raised: it reads the list of workers
     // and the orders only when there may be something new.
     // An output that is read at another server is kept while it grows.
-    Row { crates: &["mainspring-cluster"], lines: 1_125, goal: 1_800, bools: 0, assertions: 0 },
+    Row { crates: &["mainspring-cluster"], lines: 1_130, goal: 1_800, bools: 0, assertions: 0 },
     Row { crates: &["mainspring-web"], lines: 7_790, goal: 4_900, bools: 2, assertions: 5 },
     // Raised: a program of a pool is a worker beside planning; it submits in bulk, and has runs wait. Its
     // transactions submit, in PostgreSQL and in SQLite. Its errors show no type of a crate that is internal,
     // and its own submissions need no key.
-    Row { crates: &["mainspring-embed"], lines: 4_220, goal: 2_600, bools: 1, assertions: 0 },
-    Row { crates: &["mainspring-cli"], lines: 7_630, goal: 5_600, bools: 6, assertions: 4 },
+    Row { crates: &["mainspring-embed"], lines: 4_240, goal: 2_600, bools: 1, assertions: 0 },
+    Row { crates: &["mainspring-cli"], lines: 7_618, goal: 5_600, bools: 6, assertions: 4 },
     // Raised: other people's kinds of programs run on a database and in node, and crates are published dry.
     Row { crates: &["mainspring-lab", "xtask"], lines: 11_520, goal: 7_000, bools: 5, assertions: 0 },
 ];

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Cost: see the loop in [`server`](mainspring_server::server), and [`mainspring_cluster`]; a server that
-//! does not plan asks the database for the lease each second.
+//! does not plan asks the database for the lease when it may have run out.
 //!
 //! Does not share the data directory: each server has its own, for its socket and the output of its runs.
 
@@ -16,19 +16,20 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::{Sender, TryRecvError, channel};
+use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
 
 use mainspring_cluster::execution::{PLANNER_LEASE, PoolExecution};
 use mainspring_cluster::planner_inbox::work;
+use mainspring_cluster::release_watch::ReleaseWatch;
 use mainspring_cluster::worker::{RunningWorker, WORKER_LEASE, WorkerConfig, labels_of};
 use mainspring_job::{Lease, Owner, Store, StoreError, WorkerLabel};
-use mainspring_postgres::{Identity, Inbox, Location, PostgresStore, Releases};
+use mainspring_postgres::{Identity, Inbox, Location, PostgresStore};
 
 use super::listen::HttpListener;
 use super::request_proxy::{ProxyTarget, RequestProxy, StandbyState};
-use mainspring_exec::notifier::{Notifications, pair};
+use mainspring_exec::notifier::pair;
 use mainspring_host::regular::open_regular;
 use mainspring_server::activation::ActivatedSockets;
 use mainspring_server::data_directory::DataDirectory;
@@ -49,9 +50,6 @@ const VARIABLE: &str = "MAINSPRING_STORE";
 
 /// The longest file with an address: some times what one takes with a dozen of hosts.
 const MAX_ADDRESS_BYTES: u64 = 64 << 10;
-
-/// How often the thread that hears of releases looks whether it is to end.
-const HEAR_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Which database is shared; `None` for the store in the data directory. `is_other` says that another store
 /// was asked for, so that the variable means nothing.
@@ -220,7 +218,9 @@ fn plan(
 ) -> Result<(), Error> {
     let location = member.location;
     loop {
-        let (notifications, hears) = hear_releases(location)?;
+        let setup = |source| Error::Setup { what: "a socket pair", source };
+        let (notifier, notifications) = pair().map_err(setup)?;
+        let watch = ReleaseWatch::start(location, move || notifier.notify())?;
         let standing = Arc::clone(&member.standing);
         let mut listening: Option<Vec<UnixStream>> = None;
         let acquire = || {
@@ -235,25 +235,26 @@ fn plan(
             standby::wait(data, style, handed.control()?, &notifications, acquire, |client, _| {
                 RequestProxy::new(&standing).serve_client(client);
             })?;
-        drop(hears);
+        drop(watch);
         // The listener ends what it answers; the next one begins beside it.
         for stream in listening.into_iter().flatten() {
             let _ = stream.shutdown(Shutdown::Both);
         }
-        let (Some((lease, asked, signals)), Some(store)) = (acquired, member.opened.take()) else {
+        let (Some((lease, asked, signals)), Some(mut store)) = (acquired, member.opened.take()) else {
             return Ok(());
         };
         standby::note(style, &format!("{location}: this server plans now, epoch {}", lease.epoch));
         let ended =
             PoolExecution::start(location, store.fence(lease).map_err(Error::Store)?).and_then(|execution| {
-                let reader = Box::new(store.reader().map_err(Error::Store)?);
+                let (inbox, reader) =
+                    (store.inbox().map_err(Error::Store)?, store.reader().map_err(Error::Store)?);
                 // Workers keep the outputs of what they run.
-                let stores = Stores { store: Box::new(store), reader: Some(reader), outputs: None, asked };
+                let stores =
+                    Stores { store: Box::new(store), reader: Some(Box::new(reader)), outputs: None, asked };
                 let serving = serving(data.clone(), http_listener, Box::new(execution))?;
-                let setup = |source| Error::Setup { what: "a socket pair", source };
                 let (caller, calls) = calls().map_err(setup)?;
                 // It ends when this is dropped.
-                let inbox = begin_inbox(location, data, caller, style)?;
+                let inbox = begin_inbox(inbox, data, caller, style)?;
                 let serving = Serving { host: Host::Process(Some(signals), Some(calls)), ..serving };
                 let ended = Server::prepare(serving, stores, lease).and_then(Server::run);
                 drop(inbox);
@@ -270,14 +271,14 @@ fn plan(
 
 /// The thread that does what is in the inbox, until the sender is dropped.
 fn begin_inbox(
-    location: &Location,
+    mut inbox: Inbox,
     data: &DataDirectory,
     caller: Caller,
     style: Style,
 ) -> Result<Sender<()>, Error> {
     let setup = |source| Error::Setup { what: "a thread for the inbox", source };
     let (ends, ended) = channel();
-    let (mut inbox, data) = (Inbox::of_owner(location).map_err(Error::Store)?, data.clone());
+    let data = data.clone();
     let does = move || work(&mut inbox, &caller, &data, &ended, &|text| standby::note(style, text));
     thread::Builder::new().name("inbox".to_owned()).spawn(does).map_err(setup)?;
     Ok(ends)
@@ -322,21 +323,4 @@ fn first(location: &Location, identity: &Identity) -> Result<Option<PostgresStor
         Err(StoreError::TooNew { .. }) => Ok(None),
         other => other.map(Some).map_err(Error::Store),
     }
-}
-
-/// Notifications of a released lease, until the other end is dropped.
-fn hear_releases(location: &Location) -> Result<(Notifications, Sender<()>), Error> {
-    let setup = |source| Error::Setup { what: "a thread that hears of releases", source };
-    let (notifier, notifications) = pair().map_err(setup)?;
-    let (hears, ended) = channel();
-    let mut releases = Releases::new(location).map_err(Error::Store)?;
-    let work = move || {
-        while ended.try_recv() != Err(TryRecvError::Disconnected) {
-            if releases.wait(HEAR_INTERVAL) {
-                notifier.notify();
-            }
-        }
-    };
-    thread::Builder::new().name("releases".to_owned()).spawn(work).map_err(setup)?;
-    Ok((notifications, hears))
 }

@@ -1,10 +1,11 @@
 //! A server that stands by: it waits for the lease, or for the data directory.
 //!
 //! ```text
-//!  acquire ── Held ──▶ hand clients over for ASK_INTERVAL, or until notified ──▶ acquire ── a lease ──▶ the loop
+//!  acquire ── Held ──▶ hand clients over while it lasts, or until notified ──▶ acquire ── a lease ──▶ the loop
 //! ```
 //!
-//! Cost: a question to the store each second, or four tries of a lock.
+//! Cost: a question to the store each time that the lease may have run out, or four tries of a lock each
+//! second.
 //!
 //! Does not read files, and answers no client itself.
 
@@ -26,7 +27,7 @@ use mainspring_host::socket::{StaleSocket, listen as listen_at};
 use mainspring_store::{Directory, DirectoryError};
 
 /// How often the lease is asked for where nothing says when it may be free.
-const ASK_INTERVAL: Duration = Duration::from_secs(1);
+pub const ASK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The longest time between two questions, however long the lease of the other lasts.
 const ASK_MAX: Duration = Duration::from_secs(5);
@@ -72,20 +73,14 @@ pub fn wait(
         }
         notifications.clear();
         let asked = boot_time();
-        let mut pause = ASK_INTERVAL;
-        let text = match acquire() {
+        let (text, pause) = match acquire() {
             Ok(lease) => {
                 if listener.is_some() {
                     remove_socket();
                 }
                 return Ok(Some((lease, asked, signals)));
             }
-            Err(error) if passes(&error) => {
-                if let StoreError::Held { left, .. } = &error {
-                    pause = (*left + ASK_DELAY).min(ASK_MAX);
-                }
-                reason(&error)
-            }
+            Err(error) if passes(&error) => (reason(&error), pause_after(&error)),
             Err(error) => return Err(Error::Store(error)),
         };
         if text != said {
@@ -129,6 +124,14 @@ fn answer_clients(
         answer(stream);
     }
     Ok(ready.contains(&notifications.as_fd().as_raw_fd()))
+}
+
+/// After how long the lease is asked for again, unless it is known to be free before.
+pub fn pause_after(error: &StoreError) -> Duration {
+    match error {
+        StoreError::Held { left, .. } => (*left + ASK_DELAY).min(ASK_MAX),
+        _ => ASK_INTERVAL,
+    }
 }
 
 /// Whether what a store says may be over when it is asked again.
