@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  planner:  rises (reads runs and workers) ─ begins at a worker ─ takes reports ─ takes a worker for lost ─ falls
-//!  worker:   joins ─ reads what is its own, starts it once ─ appends what it learns ─ dies; comes back as another
+//!  worker:   joins ─ reads what is its own, starts it once or gives it back ─ appends what it learns ─ dies; comes back as another
 //!  report:   a row; it may be taken again, by any planner, until it is removed
 //! ```
 //!
@@ -32,6 +32,8 @@ enum Rule {
     AttemptIgnored,
     /// A worker does not remember what it has started.
     StartsForgotten,
+    /// A planner that ends gives back what it has begun at a worker.
+    GivenBackByPlanner,
 }
 
 /// Names one life of a worker.
@@ -45,12 +47,14 @@ enum Run {
     Ended,
 }
 
-/// That an attempt has ended, by the worker that ran it.
+/// That an attempt has ended, by its worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Report {
     run: usize,
     attempt: u8,
     life: Life,
+    /// It did not begin: another is to follow.
+    is_given_back: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -84,7 +88,7 @@ struct Count {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Worker {
     life: Life,
-    /// What it has started, and whether that has ended and is to be reported.
+    /// What it has started or given back, and whether that has ended.
     started: Vec<(usize, u8, bool)>,
 }
 
@@ -96,7 +100,10 @@ enum Step {
     Die(usize),
     Begin(usize, Life),
     Start(usize, usize),
+    GiveBack(usize, usize),
     End(usize, usize),
+    /// What a planner must not do.
+    GiveBackAtPlanner(usize),
     Take(Report),
     Remove(Report),
     /// The planner takes a life for lost; what ran at it is abandoned with that.
@@ -108,6 +115,15 @@ struct Pool {
 }
 
 impl State {
+    /// Whether what runs at workers that were not taken for lost runs by the records.
+    fn is_on_record(&self) -> bool {
+        let there = self.workers.iter().flatten().filter(|worker| self.rows.contains(&worker.life));
+        there.into_iter().all(|worker| {
+            let mut running = worker.started.iter().filter(|(.., has_ended)| !has_ended);
+            running.all(|(run, attempt, _)| self.runs[*run] == Run::Running(*attempt, worker.life))
+        })
+    }
+
     fn count(&mut self, run: usize, attempt: u8) -> &mut Count {
         &mut self.records[run][usize::from(attempt - 1)]
     }
@@ -125,20 +141,39 @@ impl State {
         }
     }
 
-    /// The process of a run ends at a worker, which appends that where it has a row; else no planner reads
-    /// it.
+    /// The process of a run ends at a worker.
     fn end(&mut self, index: usize, run: usize, rule: Rule) -> Option<()> {
-        let worker = self.workers[index].as_mut()?;
-        let life = worker.life;
-        let ended = worker.started.iter_mut().find(|(of, _, has_ended)| *of == run && !*has_ended)?;
+        let Worker { life, started } = self.workers[index].as_mut()?;
+        let ended = started.iter_mut().find(|(of, _, has_ended)| *of == run && !*has_ended)?;
         ended.2 = true;
-        let report = Report { run, attempt: ended.1, life };
-        let may = self.rows.contains(&life) || rule == Rule::LostBelieved;
+        let report = Report { run, attempt: ended.1, life: *life, is_given_back: false };
+        self.append(report, rule);
+        Some(())
+    }
+
+    /// A worker does not start what it was assigned.
+    fn give_back(&mut self, index: usize, run: usize, rule: Rule) -> Option<()> {
+        let Run::Running(attempt, life) = self.runs[run] else { return None };
+        self.workers[index].as_mut()?.started.push((run, attempt, true));
+        self.append(Report { run, attempt, life, is_given_back: true }, rule);
+        Some(())
+    }
+
+    /// A planner says of a worker what only that knows.
+    fn give_back_at_planner(&mut self, run: usize) -> Option<()> {
+        let Run::Running(attempt, _) = self.runs[run] else { return None };
+        self.count(run, attempt).ended += 1;
+        self.runs[run] = Run::Pending(attempt);
+        Some(())
+    }
+
+    /// A worker appends what it has learned where it has a row; else no planner reads it.
+    fn append(&mut self, report: Report, rule: Rule) {
+        let may = self.rows.contains(&report.life) || rule == Rule::LostBelieved;
         if may && !self.reports.contains(&report) {
             self.reports.push(report);
             self.reports.sort_unstable();
         }
-        Some(())
     }
 }
 
@@ -179,6 +214,10 @@ impl Model for Pool {
                     if !has_started || self.rule == Rule::StartsForgotten {
                         steps.push(Step::Start(index, run));
                     }
+                    // The runs are alike: that of one is enough.
+                    if run == 0 && !has_started && attempt < MAX_ATTEMPTS {
+                        steps.push(Step::GiveBack(index, run));
+                    }
                 }
                 if worker.started.iter().any(|(of, _, has_ended)| *of == run && !has_ended) {
                     steps.push(Step::End(index, run));
@@ -197,6 +236,9 @@ impl Model for Pool {
             let may = run == 0 || state.runs[0] != Run::Pending(0);
             if may && matches!(stands, Run::Pending(_)) {
                 steps.extend(known.iter().map(|life| Step::Begin(run, *life)));
+            }
+            if self.rule == Rule::GivenBackByPlanner && matches!(stands, Run::Running(1, _)) {
+                steps.push(Step::GiveBackAtPlanner(run));
             }
         }
         steps.extend(state.reports.iter().flat_map(|report| [Step::Take(*report), Step::Remove(*report)]));
@@ -234,6 +276,8 @@ impl Model for Pool {
                 next.workers[index].as_mut()?.started.push((run, attempt, false));
                 next.count(run, attempt).started += 1;
             }
+            Step::GiveBack(index, run) => next.give_back(index, run, self.rule)?,
+            Step::GiveBackAtPlanner(run) => next.give_back_at_planner(run)?,
             Step::End(index, run) => next.end(index, run, self.rule)?,
             Step::Take(report) => {
                 if let Run::Running(attempt, life) = next.runs[report.run] {
@@ -241,7 +285,11 @@ impl Model for Pool {
                     if is_this || self.rule == Rule::AttemptIgnored {
                         next.is_false |= !is_this || !next.rows.contains(&life);
                         next.count(report.run, attempt).ended += 1;
-                        next.runs[report.run] = Run::Ended;
+                        next.runs[report.run] = if report.is_given_back && attempt < MAX_ATTEMPTS {
+                            Run::Pending(attempt)
+                        } else {
+                            Run::Ended
+                        };
                     }
                 }
             }
@@ -275,6 +323,7 @@ impl Model for Pool {
             Property::<Self>::always(ONE_END, |_, state| {
                 state.records.iter().flatten().all(|count| count.ended <= count.begun)
             }),
+            Property::<Self>::always(ON_RECORD, |_, state| state.is_on_record()),
             Property::<Self>::always(NO_FALL, |_, state| !state.is_ended_by_a_fall),
             Property::<Self>::always(TRUE_REPORTS, |_, state| !state.is_false),
             Property::<Self>::sometimes(OUTLIVED, |_, state| {
@@ -290,12 +339,13 @@ impl Model for Pool {
 const ONE_RECORD: &str = "one start record for each attempt";
 const ONE_START: &str = "an attempt starts once, and only with its record";
 const ONE_END: &str = "an attempt has one end on record";
+const ON_RECORD: &str = "what runs at a worker that was not taken for lost runs by the records";
 const NO_FALL: &str = "the fall of a planner ends no run";
 const TRUE_REPORTS: &str = "no report is believed of another attempt, or of a worker that was taken for lost";
 const OUTLIVED: &str = "two runs of one worker outlive two planners";
 const AGAIN: &str = "a run is tried again by another worker";
 
-const LAWS: [&str; 5] = [ONE_RECORD, ONE_START, ONE_END, NO_FALL, TRUE_REPORTS];
+const LAWS: [&str; 6] = [ONE_RECORD, ONE_START, ONE_END, ON_RECORD, NO_FALL, TRUE_REPORTS];
 
 #[test]
 fn all_laws_of_a_pool_hold() {
@@ -315,6 +365,7 @@ fn each_rule_that_is_left_out_breaks_its_law() {
         (Rule::LostBelieved, TRUE_REPORTS),
         (Rule::AttemptIgnored, TRUE_REPORTS),
         (Rule::StartsForgotten, ONE_START),
+        (Rule::GivenBackByPlanner, ON_RECORD),
     ];
     for (rule, law) in cases {
         let first = HasDiscoveries::AllOf([law].into());
