@@ -1,17 +1,20 @@
-//! Measures a pool of three servers: takeovers, late starts, and the queries of an idle pool.
+//! Measures a pool of three servers: falls of the planner and of workers, late starts, process jobs a second,
+//! and the queries of an idle pool.
 //!
 //! | figure | from | to |
 //! |---|---|---|
 //! | takeover | SIGKILL of the owner | the next start record, by another owner, of a job that is due each second |
+//! | worker lost | SIGKILL of a worker | the next start record of what ran there |
 //! | lateness of records | when a one-shot job is due | its start record, which may come before that |
 //! | lateness of processes | when it is due | the first line of its program |
 //! | the same beside it | when a thread that sleeps is to spawn that program | its first line |
+//! | process jobs | the submission of many | the end of the last; one server and three |
 //! | idle | | transactions of the database in a second while no client asks for anything |
 //!
 //! The moments of records are those of the database: a trigger notes when a start record is inserted. A
 //! program reads the clock of the machine, which is the same one here.
 //!
-//! Cost: 20 s for a takeover, and two minutes for the rest.
+//! Cost: 25 s for a fall of each kind, and three minutes for the rest.
 //!
 //! Does not measure with a database on another machine.
 
@@ -46,6 +49,9 @@ const SPREAD_S: u64 = 30;
 /// How long after the submissions the first is due: the planner looks for them each second.
 const AHEAD_S: u64 = 5;
 
+/// How many process jobs are submitted at once.
+const PROCESS_JOBS: usize = 2_000;
+
 /// How long the idle pool is looked at.
 const IDLE_S: u64 = 20;
 
@@ -76,15 +82,16 @@ fn started(program: &Path, folder: &Path, index: usize) -> Child {
 }
 
 impl Pool {
-    fn start(program: PathBuf, jobs: &str) -> Option<Pool> {
+    fn start(program: PathBuf, server_count: usize, jobs: &str) -> Option<Pool> {
         let settings = ["fsync=on", "synchronous_commit=on"].map(str::to_owned);
         let database = Database::start_with(&settings)?;
-        let folder = std::env::temp_dir().join(format!("mainspring-figures-{}", std::process::id()));
+        let folder =
+            std::env::temp_dir().join(format!("mainspring-figures-{}-{server_count}", std::process::id()));
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("jobs.toml"), jobs).unwrap();
         fs::write(folder.join("store"), database.url()).unwrap();
-        let servers = (0..SERVERS).map(|index| started(&program, &folder, index)).collect();
+        let servers = (0..server_count).map(|index| started(&program, &folder, index)).collect();
         let pool = Pool { program, folder, servers, database };
         pool.owner();
         pool.ask(WATCH);
@@ -125,6 +132,43 @@ impl Pool {
         let next = self.number(&format!("SELECT min(at) FROM noted WHERE {epoch} < epoch"));
         self.servers[owner] = started(&self.program, &self.folder, owner);
         (next - killed) / 1_000_000
+    }
+
+    /// How long what ran at a worker is started nowhere when that is killed, in milliseconds.
+    fn loss_ms(&mut self, round: usize) -> i64 {
+        let key = format!("long-{round}");
+        self.ask(&format!(
+            "SELECT mainspring.submit('{{\"process\": {{\"run\": [\"/bin/sleep\", \"60\"]}}, \"policies\": \"retry=3\"}}',
+                key => '{key}')"
+        ));
+        let of = |what: &str| {
+            format!(
+                "SELECT {what} FROM mainspring.once_key AS k JOIN noted AS n ON n.job = k.name
+                    JOIN mainspring.open_run AS r ON r.job = k.name JOIN mainspring.worker AS w ON w.id = r.worker
+                    WHERE k.key = '{key}'"
+            )
+        };
+        let id = self.number(&of("substring(w.name FROM 'process (\\d+) on')"));
+        let killed = self.number("SELECT mainspring.now_ns()");
+        let index = self.servers.iter().position(|server| i64::from(server.id()) == id).unwrap();
+        self.servers[index].kill().unwrap();
+        self.servers[index].wait().unwrap();
+        let next = self.number(&format!("{} AND {killed} < n.at LIMIT 1", of("n.at")));
+        self.servers[index] = started(&self.program, &self.folder, index);
+        (next - killed) / 1_000_000
+    }
+
+    /// How many processes that do nothing it starts and ends in a second.
+    fn process_rate(&self) -> i64 {
+        let before = self.number("SELECT mainspring.now_ns()");
+        let sql = format!(
+            "SELECT count(mainspring.submit('{{\"process\": {{\"run\": [\"/bin/true\"]}}}}')) FROM generate_series(1, {PROCESS_JOBS})"
+        );
+        assert_eq!(self.ask(&sql), PROCESS_JOBS.to_string());
+        let left = "SELECT (SELECT count(*) FROM mainspring.inbox) + (SELECT pending + open FROM mainspring.planner)";
+        assert!((0..MAX_TRIES).any(|_| self.ask(left) == "0"), "all end");
+        let took = self.number("SELECT mainspring.now_ns()") - before;
+        i64::try_from(PROCESS_JOBS).unwrap() * 1_000_000_000 / took
     }
 
     /// How late the start records of one-shot jobs are, and their processes, in microseconds.
@@ -192,9 +236,13 @@ fn main() -> ExitCode {
     let Some(takeovers @ 1..=MAX_TAKEOVERS) = number(takeovers) else { return usage() };
     let program = PathBuf::from(program);
     let never = "[jobs.never]\ncron = '0 0 29 2 *'\nrun = ['/bin/true']\n";
-    let Some(pool) = Pool::start(program.clone(), never) else { return ExitCode::SUCCESS };
+    let Some(pool) = Pool::start(program.clone(), SERVERS, never) else { return ExitCode::SUCCESS };
     let rate = pool.idle_rate();
     println!("idle pool of {SERVERS}: {rate} transactions a second");
+    let process_rate = pool.process_rate();
+    let Some(one) = Pool::start(program.clone(), 1, never) else { return ExitCode::SUCCESS };
+    println!("process jobs a second: {process_rate} with {SERVERS} servers, {} with one", one.process_rate());
+    drop(one);
     println!("| what | count | least | p50 | p99 | most |\n|---|---|---|---|---|---|");
     let [records, processes] = pool.lateness_us();
     print("lateness of a start record", "us", records);
@@ -206,8 +254,10 @@ fn main() -> ExitCode {
     );
     drop(pool);
     let often = "[jobs.often]\nevery = '1s'\nrun = ['/bin/true']\n";
-    let Some(mut pool) = Pool::start(program, often) else { return ExitCode::SUCCESS };
+    let Some(mut pool) = Pool::start(program, SERVERS, often) else { return ExitCode::SUCCESS };
     let times = (0..takeovers).map(|_| pool.takeover_ms()).collect();
     print("takeover after kill -9", "ms", times);
+    let times = (0..takeovers).map(|round| pool.loss_ms(round)).collect();
+    print("started elsewhere after kill -9 of a worker", "ms", times);
     ExitCode::SUCCESS
 }

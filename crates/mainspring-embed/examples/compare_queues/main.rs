@@ -129,15 +129,19 @@ fn compare(round_count: usize) {
     let folder = installed();
     let Some(database) = started() else { return };
     for (mode, count) in MODES {
-        let mut figures: Vec<Vec<f64>> = vec![Vec::new(); QUEUES.len()];
+        let (mut figures, mut sizes) = (vec![Vec::new(); QUEUES.len()], vec![0; QUEUES.len()]);
         for _ in 0..round_count {
-            for ((name, command), figures) in QUEUES.iter().zip(&mut figures) {
+            for (((name, command), figures), size) in QUEUES.iter().zip(&mut figures).zip(&mut sizes) {
                 figures.extend(measured(&database, &folder, name, command, mode, count));
+                *size = grown(&database);
             }
         }
         match mode {
             "latency" => print_latencies(&mut figures),
-            _ => print_rates(mode, count, &figures),
+            _ => {
+                print_rates(mode, count, &figures);
+                print_sizes(count, &sizes);
+            }
         }
     }
 }
@@ -191,6 +195,13 @@ fn measured(
     }
 }
 
+/// How many bytes the database has beyond an empty one, once it is vacuumed.
+fn grown(database: &Database) -> u64 {
+    database.ask("VACUUM");
+    let sql = "SELECT pg_database_size('mainspring') - pg_database_size('template1')";
+    database.ask(sql).parse().unwrap()
+}
+
 /// As all of them read it.
 fn address(database: &Database) -> String {
     let socket = database.socket();
@@ -216,6 +227,14 @@ fn print_rates(mode: &str, count: usize, seconds: &[Vec<f64>]) {
     for (((name, _), rates), middle) in QUEUES.iter().zip(&rates).zip(&middles) {
         let rates: Vec<String> = rates.iter().map(|rate| format!("{rate:.0}")).collect();
         println!("| {name} | {middle:.0} | {} | {:.2} |", rates.join(" "), middles[0] / middle);
+    }
+    println!();
+}
+
+fn print_sizes(count: usize, sizes: &[u64]) {
+    println!("| kept of {count} jobs that have ended, tables included | MB |\n|---|---|");
+    for ((name, _), size) in QUEUES.iter().zip(sizes) {
+        println!("| {name} | {:.1} |", *size as f64 / 1e6);
     }
     println!();
 }
