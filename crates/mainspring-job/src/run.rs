@@ -293,11 +293,13 @@ pub struct Attempt {
     pub state: Option<RunState>,
     /// How it ended, as the executor saw it.
     pub outcome: Option<Outcome>,
+    /// The worker that carried it out, if that is known.
+    pub worker: Option<WorkerId>,
 }
 
 impl Attempt {
     /// One that has begun and not ended.
     pub fn new(number: u32, started: Timestamp) -> Attempt {
-        Attempt { number, started, ended: None, state: None, outcome: None }
+        Attempt { number, started, ended: None, state: None, outcome: None, worker: None }
     }
 }

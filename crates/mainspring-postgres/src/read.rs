@@ -241,7 +241,7 @@ pub(super) fn run(connection: &mut Connection, key: &RunKey) -> ReadResult<Optio
 }
 
 pub(super) fn attempts(connection: &mut Connection, key: &RunKey) -> ReadResult<Vec<Attempt>> {
-    let sql = "SELECT number, started, ended, state, outcome FROM mainspring.attempt
+    let sql = "SELECT number, started, ended, state, outcome, worker FROM mainspring.attempt
         WHERE job = $1 AND nominal = $2 AND series = $3 ORDER BY number";
     rows_of(connection, "attempts", sql, &key_values(key), columns::attempt)
 }

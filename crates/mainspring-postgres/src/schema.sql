@@ -106,7 +106,7 @@ CREATE SEQUENCE mainspring.assigned;
 -- Attempts of a run before its last one.
 CREATE TABLE mainspring.past_attempt (
     job text COLLATE "C", nominal int8, series int8, number int8, started int8 NOT NULL, ended int8, state text, outcome text,
-    PRIMARY KEY (job, nominal, series, number)
+    worker int8, PRIMARY KEY (job, nominal, series, number)
 );
 
 -- The end of what a run wrote, for servers that have not its file. Of one that was open when somebody read it also when that was, and its
@@ -142,7 +142,7 @@ CREATE VIEW mainspring.run AS SELECT * FROM mainspring.history UNION ALL
 -- The last attempt is the run's own, as long as no later change of the run has kept it.
 CREATE VIEW mainspring.attempt AS SELECT * FROM mainspring.past_attempt UNION ALL
     SELECT r.job, r.nominal, r.series, r.attempt, r.started, CASE WHEN r.state <> 'running' THEN r.ended END,
-        nullif(r.state, 'running'), r.outcome FROM mainspring.run AS r
+        nullif(r.state, 'running'), r.outcome, r.worker FROM mainspring.run AS r
     WHERE 0 < r.attempt AND NOT EXISTS (SELECT FROM mainspring.past_attempt AS a
         WHERE a.job = r.job AND a.nominal = r.nominal AND a.series = r.series AND a.number = r.attempt OFFSET 0);
 
@@ -504,11 +504,11 @@ BEGIN
         WHERE r.ctid = f.place RETURNING u AS o, r
     ), past AS (
         INSERT INTO mainspring.past_attempt
-            SELECT r.job, r.nominal, r.series, r.attempt, r.started, r.ended, r.state, r.outcome
+            SELECT r.job, r.nominal, r.series, r.attempt, r.started, r.ended, r.state, r.outcome, r.worker
             FROM (SELECT (f.r).* FROM over AS f) AS r WHERE 0 < r.attempt
             -- What was given back.
-            UNION ALL SELECT (f.r).job, (f.r).nominal, (f.r).series, (f.r).attempt, (f.r).started, (f.o).at, (f.o).state, 'returned'
-            FROM open AS f WHERE (f.o).forgiven = 1 ON CONFLICT DO NOTHING
+            UNION ALL SELECT (f.r).job, (f.r).nominal, (f.r).series, (f.r).attempt, (f.r).started, (f.o).at, (f.o).state, 'returned',
+                (f.r).worker FROM open AS f WHERE (f.o).forgiven = 1 ON CONFLICT DO NOTHING
     ), found AS (
         SELECT f.was_open, (f.o).*, (f.o).state IN ('scheduled', 'queued', 'running') AS is_open, f.r
             FROM (SELECT true AS was_open, open.* FROM open UNION ALL SELECT false, over.* FROM over) AS f

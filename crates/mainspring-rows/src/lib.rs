@@ -199,7 +199,7 @@ pub fn run(row: &dyn Columns) -> ReadResult<Run> {
     run.attempt = small(row, 5)?;
     run.forgiven = small(row, 21)?;
     run.crashes = small(row, 20)?;
-    run.worker = row.maybe_integer(22)?.map(|number| WorkerId(unsigned(number)));
+    run.worker = worker_at(row, 22)?;
     run.started = maybe_time_at(row, 8)?;
     run.ended = maybe_time_at(row, 9)?;
     run.outcome = outcome_at(row, 10)?;
@@ -209,11 +209,15 @@ pub fn run(row: &dyn Columns) -> ReadResult<Run> {
     Ok(run)
 }
 
+fn worker_at(row: &dyn Columns, index: usize) -> ReadResult<Option<WorkerId>> {
+    Ok(row.maybe_integer(index)?.map(|number| WorkerId(unsigned(number))))
+}
+
 fn outcome_at(row: &dyn Columns, index: usize) -> ReadResult<Option<Outcome>> {
     Ok(row.maybe_text(index)?.map(|text| Outcome::from(&*text)))
 }
 
-/// A row of `number, started, ended, state, outcome`.
+/// A row of `number, started, ended, state, outcome, worker`.
 ///
 /// # Errors
 /// When a column is missing, or holds what no version of the program writes.
@@ -223,6 +227,7 @@ pub fn attempt(row: &dyn Columns) -> ReadResult<Attempt> {
     attempt.ended = maybe_time_at(row, 2)?;
     attempt.state = name.map(|name| state(&name)).transpose()?;
     attempt.outcome = outcome_at(row, 4)?;
+    attempt.worker = worker_at(row, 5)?;
     Ok(attempt)
 }
 

@@ -222,7 +222,7 @@ fn insert(connection: &Connection, run: &Run, counts: &mut RowCounts) -> ApplyRe
         last_run::record(connection, &run.key, run.state, run.ended.unwrap_or(run.planned))?;
     }
     if run.state == RunState::Running {
-        add_attempt(connection, &run.key, run.attempt, run.started.unwrap_or(run.planned))?;
+        add_attempt(connection, &run.key, run.attempt, run.started.unwrap_or(run.planned), run.worker)?;
     }
     Ok(Answer::New)
 }
@@ -232,10 +232,13 @@ fn add_attempt(
     key: &RunKey,
     attempt: u32,
     started: Timestamp,
+    worker: Option<WorkerId>,
 ) -> Result<(), StoreError> {
-    let sql = "INSERT INTO attempt (job, nominal, series, number, started) VALUES (?1, ?2, ?3, ?4, ?5)";
+    let sql =
+        "INSERT INTO attempt (job, nominal, series, number, started, worker) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let (job, nominal, series) = parts(key);
-    execute(connection, sql, params![job, nominal, series, attempt, nanoseconds(started)]).map(|_| ())
+    let worker = worker.map(|worker| number(worker.0));
+    execute(connection, sql, params![job, nominal, series, attempt, nanoseconds(started), worker]).map(|_| ())
 }
 
 /// How far a run is.
@@ -273,9 +276,9 @@ fn begin(
         worker = ?6
         WHERE job = ?1 AND nominal = ?2 AND series = ?3";
     let (job, nominal, series) = parts(key);
-    let worker = worker.map(|worker| number(worker.0));
-    execute(connection, sql, params![job, nominal, series, attempt, nanoseconds(at), worker])?;
-    add_attempt(connection, key, attempt, at)?;
+    let id = worker.map(|worker| number(worker.0));
+    execute(connection, sql, params![job, nominal, series, attempt, nanoseconds(at), id])?;
+    add_attempt(connection, key, attempt, at, worker)?;
     counts.move_run(run.state, RunState::Running);
     Ok(Answer::New)
 }

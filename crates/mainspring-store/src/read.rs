@@ -308,7 +308,7 @@ pub(super) fn pending(connection: &Connection, id: OnceId) -> Result<Option<Once
 }
 
 pub(super) fn attempts(connection: &Connection, key: &RunKey) -> Result<Vec<Attempt>, StoreError> {
-    let sql = "SELECT number, started, ended, state, outcome FROM attempt
+    let sql = "SELECT number, started, ended, state, outcome, worker FROM attempt
         WHERE job = ?1 AND nominal = ?2 AND series = ?3 ORDER BY number";
     rows(connection, sql, params![key.job.as_str(), nanoseconds(key.nominal), key.series], columns::attempt)
 }

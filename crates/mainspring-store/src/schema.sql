@@ -53,7 +53,7 @@ CREATE INDEX run_group ON run (work_group) WHERE work_group IS NOT NULL;
 
 CREATE TABLE attempt (
     job TEXT NOT NULL, nominal INTEGER NOT NULL, series INTEGER NOT NULL, number INTEGER NOT NULL,
-    started INTEGER NOT NULL, ended INTEGER, state TEXT, outcome TEXT, PRIMARY KEY (job, nominal, series, number)
+    started INTEGER NOT NULL, ended INTEGER, state TEXT, outcome TEXT, worker INTEGER, PRIMARY KEY (job, nominal, series, number)
 ) WITHOUT ROWID;
 
 CREATE TABLE audit (

@@ -94,8 +94,12 @@ export interface Attempt {
   /** How long it took. */
   duration_ms: number | null;
   ended: Instant | null;
+  /** The machine of the server that carried it out, where several share the store. */
+  host?: string;
   number: number;
   outcome: string | null;
+  /** The number of that server's life. */
+  server?: number;
   started: Instant;
   state: RunState | null;
 }

@@ -248,14 +248,14 @@ impl MemoryStore {
             return Answer::Duplicate(None);
         }
         if run.state == RunState::Running {
-            self.add_attempt(&run.key, run.attempt, run.started.unwrap_or(run.planned));
+            self.add_attempt(&run.key, run.attempt, run.started.unwrap_or(run.planned), run.worker);
         }
         self.runs.insert(run.key.clone(), run.clone());
         Answer::New
     }
 
-    fn add_attempt(&mut self, key: &RunKey, number: u32, started: Timestamp) {
-        let attempt = Attempt { number, started, ended: None, state: None, outcome: None };
+    fn add_attempt(&mut self, key: &RunKey, number: u32, started: Timestamp, worker: Option<WorkerId>) {
+        let attempt = Attempt { worker, ..Attempt::new(number, started) };
         self.attempts.insert((key.clone(), number), attempt);
     }
 
@@ -270,7 +270,7 @@ impl MemoryStore {
         (run.state, run.attempt, run.started) = (RunState::Running, attempt, Some(at));
         (run.ended, run.outcome, run.worker) = (None, None, worker);
         run.reason = None;
-        self.add_attempt(key, attempt, at);
+        self.add_attempt(key, attempt, at, worker);
         Answer::New
     }
 

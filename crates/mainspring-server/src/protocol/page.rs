@@ -32,6 +32,12 @@ pub struct AttemptWire {
     pub ended: Option<Timestamp>,
     pub state: Option<Word<RunState>>,
     pub outcome: Option<String>,
+    /// The machine of the server that carried it out, where several share the store.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// The number of that server's life.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<u64>,
 }
 
 /// A way in for a browser.

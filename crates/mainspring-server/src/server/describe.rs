@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_job::{
     Action, ApplyReport, Attempt, AuditRow, Cause, Failure, Hold, Job, JobName, Load, Mark, Next, Once,
-    Outcome, Pause, PauseTerms, Refusal, RefusalKind, Reply, Run, RunKey, Spread, Stats, Trigger,
+    Outcome, Pause, PauseTerms, Refusal, RefusalKind, Reply, Run, RunKey, Spread, Stats, Trigger, WorkerId,
 };
 
 use super::served_file::ServedFile;
@@ -232,13 +232,26 @@ impl From<&Run> for RunWire {
     }
 }
 
-pub(super) fn found(run: RunWire, planned: Timestamp, attempts: &[Attempt]) -> FoundWire {
-    let attempt = |attempt: &Attempt| AttemptWire {
-        number: attempt.number,
-        started: attempt.started,
-        ended: attempt.ended,
-        state: attempt.state.map(Word::Known),
-        outcome: attempt.outcome.as_ref().map(outcome_text),
+/// The machine of a worker, and its number.
+pub(super) type Place = (Option<String>, Option<u64>);
+
+pub(super) fn found(
+    run: RunWire,
+    planned: Timestamp,
+    attempts: &[Attempt],
+    place_of: impl Fn(Option<WorkerId>) -> Place,
+) -> FoundWire {
+    let attempt = |attempt: &Attempt| {
+        let (host, server) = place_of(attempt.worker);
+        AttemptWire {
+            number: attempt.number,
+            started: attempt.started,
+            ended: attempt.ended,
+            state: attempt.state.map(Word::Known),
+            outcome: attempt.outcome.as_ref().map(outcome_text),
+            host,
+            server,
+        }
     };
     FoundWire { run, planned, attempts: attempts.iter().map(attempt).collect() }
 }

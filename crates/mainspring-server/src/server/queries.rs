@@ -18,11 +18,12 @@ use std::slice;
 use jiff::Timestamp;
 use mainspring_job::{
     AuditQuery, Cause, Command, Cursor, JobName, OnceId, Order, Reader, Run, RunKey, RunPhase, RunState,
+    WorkerId,
 };
 
 use mainspring_file::hook;
 
-use super::describe;
+use super::describe::{self, Place};
 use super::next_step::{Next, NextResult, job_name, not_found, store_failed, time, usage};
 use super::output::path;
 use super::remote_output::bring;
@@ -116,15 +117,24 @@ pub(super) fn history(reader: &mut dyn Reader, query: &mainspring_job::Query, is
 
 /// Runs for people, with the servers that they run or ran at, where several share the store.
 fn with_servers(reader: &mut dyn Reader, runs: &[Run]) -> Result<Vec<RunWire>, ErrorWire> {
-    let hosts = reader.hosts(&runs.iter().filter_map(|run| run.worker).collect()).map_err(store_failed)?;
-    let server = |run: &Run| run.worker.filter(|_| hosts.is_some());
-    let host = |id| hosts.as_ref().and_then(|hosts| hosts.get(&id)).cloned();
-    let wire = |run: &Run| RunWire {
-        host: server(run).and_then(host),
-        server: server(run).map(|id| id.0),
-        ..RunWire::from(run)
+    let place_of = places(reader, runs.iter().map(|run| run.worker))?;
+    let wire = |run: &Run| {
+        let (host, server) = place_of(run.worker);
+        RunWire { host, server, ..RunWire::from(run) }
     };
     Ok(runs.iter().map(wire).collect())
+}
+
+/// The machine of each of these workers, where it is known, and its number, where several share the store.
+fn places(
+    reader: &mut dyn Reader,
+    workers: impl Iterator<Item = Option<WorkerId>>,
+) -> Result<impl Fn(Option<WorkerId>) -> Place, ErrorWire> {
+    let hosts = reader.hosts(&workers.flatten().collect()).map_err(store_failed)?;
+    Ok(move |worker: Option<WorkerId>| {
+        let known = worker.zip(hosts.as_ref());
+        (known.and_then(|(id, hosts)| hosts.get(&id).cloned()), known.map(|(id, _)| id.0))
+    })
 }
 
 fn with_server(reader: &mut dyn Reader, run: &Run) -> Result<Box<RunWire>, ErrorWire> {
@@ -197,7 +207,8 @@ pub(super) fn found(reader: &mut dyn Reader, key: &RunKey, outputs: &Path) -> Ne
     // The listener reads the file next.
     fetch_output(reader, &run, outputs);
     let wire = with_server(reader, &run)?;
-    Ok(Next::Answer(Response::Found(Box::new(describe::found(*wire, run.planned, &attempts)))))
+    let place_of = places(reader, attempts.iter().map(|attempt| attempt.worker))?;
+    Ok(Next::Answer(Response::Found(Box::new(describe::found(*wire, run.planned, &attempts, place_of)))))
 }
 
 /// Brings what a run wrote at another server.

@@ -75,7 +75,7 @@ export const runPage = {
             keyOf: ({ number }) => String(number),
             empty: "",
             columns: [
-              ["Attempt", "main", (attempt) => String(attempt.number)],
+              ["Attempt", "main", (attempt) => attempt.number + serverOf(attempt)],
               ["State", "", ({ state: code }) => state(code ?? "running")],
               ["Started", "time", (attempt) => when(attempt, "started")],
               [
@@ -88,7 +88,7 @@ export const runPage = {
           })
         ),
       h("h2", { id: "log" }, "Output"),
-      run.started === null ? nothing("It has not started, so there is no output.") : log(run)
+      run.started === null ? nothing("It has not started: no output.") : log(run)
     )
 };
 

@@ -12,7 +12,7 @@ use crate::operation::{Answer, Batch, MAX_BATCH_OPERATIONS, Operation, Takeover}
 use crate::outcome::Outcome;
 use crate::reason::Reason;
 use crate::record::{JobRecord, LastRun, Mark, PauseTerms};
-use crate::run::{Cause, Run, RunKey};
+use crate::run::{Attempt, Cause, Run, RunKey};
 use crate::state::RunState;
 use crate::store::{Lease, Owner, Reader, Store, StoreError};
 use crate::work::{Action, Work};
@@ -462,9 +462,11 @@ fn given_back<G: StoreFixture>(fixture: &mut G) -> LawResult {
     same("its state", &(run.state, run.attempt, run.forgiven), &(RunState::Running, 3, 2))?;
     same("its worker", &run.worker, &Some(WorkerId(7)))?;
     let attempts = store.attempts(&key()).map_err(text)?;
-    let ends: Vec<_> = attempts.into_iter().map(|it| (it.number, it.ended, it.state, it.outcome)).collect();
-    let returned = |number, to| (number, Some(at(71)), Some(to), Some(Outcome::Returned));
-    same("attempts", &ends, &vec![returned(1, queued), returned(2, put_off), (3, None, None, None)])
+    let part = |it: Attempt| (it.number, it.ended, it.state, it.outcome, it.worker);
+    let ends: Vec<_> = attempts.into_iter().map(part).collect();
+    let returned = |number, to, worker| (number, Some(at(71)), Some(to), Some(Outcome::Returned), worker);
+    let (first, second) = (returned(1, queued, None), returned(2, put_off, Some(WorkerId(7))));
+    same("attempts", &ends, &vec![first, second, (3, None, None, None, Some(WorkerId(7)))])
 }
 
 fn forgiven<G: StoreFixture>(fixture: &mut G) -> LawResult {

@@ -22,6 +22,7 @@ use crate::outcome::Outcome;
 use crate::run::{Cause, RunKey};
 use crate::state::RunState;
 use crate::store::{Lease, MemoryStore, Owner, Reader, Store};
+use crate::worker::WorkerId;
 
 /// From among how many of the last jobs the next operation takes one.
 const RECENT: u64 = 12;
@@ -198,7 +199,7 @@ impl OneShotHistories {
                     key: history.key(),
                     attempt: history.attempt,
                     at: generator.time(),
-                    worker: None,
+                    worker: Some(WorkerId(u64::from(history.attempt))),
                 }
             }
             Some(RunState::Running) if generator.one_in(odds) => {
@@ -284,7 +285,7 @@ impl OneShotHistory {
         match generator.below(6) {
             0 => Operation::Submit(self.once.clone()),
             1 => self.fire(generator, USUAL),
-            2 => Operation::Begin { key, attempt: self.attempt + 1, at, worker: None },
+            2 => Operation::Begin { key, attempt: self.attempt + 1, at, worker: Some(WorkerId(7)) },
             3 => self.end(generator),
             4 => Operation::Withdraw { id: self.once.id, at },
             _ => {
