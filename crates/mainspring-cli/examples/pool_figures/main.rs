@@ -139,7 +139,7 @@ impl Pool {
     fn loss_ms(&mut self, round: usize) -> i64 {
         let key = format!("long-{round}");
         self.ask(&format!(
-            "SELECT mainspring.submit('{{\"process\": {{\"run\": [\"/bin/sleep\", \"60\"]}}, \"policies\": \"retry=3,backoff=1s\"}}',
+            "SELECT mainspring.submit('{{\"process\": {{\"run\": [\"/bin/sleep\", \"60\"]}}, \"policies\": \"retry=3,backoff=1s,on=abandoned\"}}',
                 key => '{key}')"
         ));
         let of = |what: &str| {
