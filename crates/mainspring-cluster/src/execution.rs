@@ -22,7 +22,7 @@ use std::time::Duration;
 use mainspring_exec::clock::Moment;
 use mainspring_exec::notifier::{Notifications, pair};
 use mainspring_job::{Assignment, Input, Start, WorkerEvent, WorkerId};
-use mainspring_postgres::{Fence, InboxNotifier, Kill, Location, Members};
+use mainspring_postgres::{Fence, Kill, Location, Members, WaitNotifier};
 use mainspring_server::error::Error;
 use mainspring_server::server::execution::{AttemptKey, Execution, StartFailure, StartOutcome};
 
@@ -39,7 +39,7 @@ pub struct PoolExecution {
     notifications: Notifications,
     kills: Sender<(WorkerId, Kill)>,
     /// Has the thread look for kills.
-    notifier: InboxNotifier,
+    notifier: WaitNotifier,
     /// How many places each worker has.
     capacities: BTreeMap<WorkerId, usize>,
     /// Where each attempt runs that this planner has started, or has ended since.

@@ -16,8 +16,8 @@
 //! What others ask of the planner is in the inbox, whatever kind of process each of them is:
 //! [`planner_inbox`] does it.
 //!
-//! Cost: a server has two sessions of the database and two threads as a worker, and two of each more while it
-//! plans.
+//! Cost: a server has two sessions of the database and two threads as a worker, two of each more while it
+//! plans, and one of each while it stands by.
 //!
 //! Does not decide anything: [`Planner`](mainspring_job::Planner) does. Does not speak SQL:
 //! [`Members`](mainspring_postgres::Members) does.

@@ -26,8 +26,9 @@ use mainspring_exec::notifier::Notifier;
 use mainspring_job::{Input, MAX_PAGE, StoreError, Takeover, Worker, WorkerEvent, WorkerId};
 use mainspring_postgres::{Fence, Kill, LostWorker, Members, PresentMember};
 
-/// How often it is looked, whatever is told. A worker tells that it comes, changes and leaves; that one is
-/// silent shows when its lease has run out, which is looked for then.
+/// How often it is looked, whatever is told. A worker tells that it comes, changes and leaves, and how many
+/// may wait there changes as runs end; that one is silent shows when its lease has run out, which is looked
+/// for then.
 const LOOK_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The same behind a pooler, which passes on nothing.

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Sender, TryRecvError, channel};
 use std::thread;
 use std::time::Duration;
 
-use mainspring_postgres::{InboxNotifier, Location, Releases};
+use mainspring_postgres::{Location, Releases, WaitNotifier};
 use mainspring_server::error::Error;
 
 /// How long the thread waits at once, where nothing is told. A session that it could not make is tried again
@@ -20,7 +20,7 @@ const WAIT: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct ReleaseWatch {
     ended: Option<Sender<()>>,
-    notifier: InboxNotifier,
+    notifier: WaitNotifier,
 }
 
 impl ReleaseWatch {

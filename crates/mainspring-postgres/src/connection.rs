@@ -42,15 +42,15 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long a step of the schema may take: it may build an index.
 const SCRIPT_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Ends a wait of an [`Inbox`](super::Inbox) from another thread, or begins it again. A clone is a reference
-/// count for each.
+/// Ends a wait for a notification from another thread, or begins it again. A clone is a reference count for
+/// each.
 #[derive(Clone, Debug, Default)]
-pub struct InboxNotifier {
+pub struct WaitNotifier {
     over: Arc<Notify>,
     again: Arc<Notify>,
 }
 
-impl InboxNotifier {
+impl WaitNotifier {
     /// Ends the wait that is under way, or the next one.
     pub fn notify(&self) {
         self.over.notify_one();
@@ -86,7 +86,7 @@ pub(super) struct Connection {
     /// What a notification there says that is for us; empty: each is.
     wanted: Arc<Mutex<String>>,
     /// Is notified when something comes there.
-    notifier: InboxNotifier,
+    notifier: WaitNotifier,
     /// Something came there, or a session began that knows nothing of before.
     told: Arc<AtomicBool>,
     client: Option<Client>,
@@ -114,7 +114,7 @@ impl Connection {
             is_pooled: false,
             channel: None,
             wanted: Arc::default(),
-            notifier: InboxNotifier::default(),
+            notifier: WaitNotifier::default(),
             told: Arc::new(AtomicBool::new(true)),
             client: None,
             patience: CALL_TIMEOUT,
@@ -151,7 +151,7 @@ impl Connection {
     }
 
     /// What ends the wait from another thread.
-    pub(super) fn notifier(&self) -> InboxNotifier {
+    pub(super) fn notifier(&self) -> WaitNotifier {
         self.notifier.clone()
     }
 
@@ -305,7 +305,7 @@ fn is_refused(error: &tokio_postgres::Error) -> bool {
 
 /// What is to be done with notifications.
 struct Listener {
-    notifier: InboxNotifier,
+    notifier: WaitNotifier,
     told: Arc<AtomicBool>,
     wanted: Arc<Mutex<String>>,
 }

@@ -18,7 +18,7 @@ use std::time::Duration;
 use mainspring_job::StoreError;
 use tokio_postgres::Row;
 
-use super::connection::{Connection, InboxNotifier};
+use super::connection::{Connection, WaitNotifier};
 use super::escape::{kept, read};
 use super::location::Location;
 use super::value::Value;
@@ -83,7 +83,7 @@ impl Inbox {
     }
 
     /// What ends [`wait`](Inbox::wait) from another thread.
-    pub fn notifier(&self) -> InboxNotifier {
+    pub fn notifier(&self) -> WaitNotifier {
         self.connection.notifier()
     }
 

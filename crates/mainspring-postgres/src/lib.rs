@@ -43,7 +43,7 @@ mod schema;
 mod tls;
 mod value;
 
-pub use connection::InboxNotifier;
+pub use connection::WaitNotifier;
 pub use copy::PostgresCopy;
 pub use inbox::{Entry, Inbox};
 pub use location::Location;

@@ -34,7 +34,7 @@ use mainspring_rows::{ReadResult, nanoseconds, number, time, unreadable, unsigne
 use serde_json::{Value as Json, json};
 use tokio_postgres::Row;
 
-use super::connection::{Connection, InboxNotifier};
+use super::connection::{Connection, WaitNotifier};
 use super::escape::{kept, read};
 use super::location::Location;
 use super::store::Fence;
@@ -184,7 +184,7 @@ impl Members {
     }
 
     /// What ends [`wait`](Members::wait) from another thread.
-    pub fn notifier(&self) -> InboxNotifier {
+    pub fn notifier(&self) -> WaitNotifier {
         self.connection.notifier()
     }
 
@@ -227,8 +227,9 @@ impl Members {
         Ok(id)
     }
 
-    /// Says that a worker is there, and how it is now; the planner is told if that is new. Returns the first
-    /// [`MAX_PAGE`] of its [`orders`](Members::orders).
+    /// Says that a worker is there, and how it is now. The planner is told if that is new, but for how many
+    /// may wait there: that changes as runs end, of which it is told. Returns the first [`MAX_PAGE`] of its
+    /// [`orders`](Members::orders).
     ///
     /// # Errors
     /// `Fenced` when it was declared lost, or has left.
@@ -242,7 +243,7 @@ impl Members {
         let sql = "WITH renewed AS (UPDATE mainspring.worker AS w SET labels = $1, capacity = $2, ahead = $3, is_leaving = $4,
                 renewed = clock_timestamp(), until = clock_timestamp() + $5 * interval '1 ms'
                 FROM mainspring.worker AS b WHERE w.id = $6 AND b.id = w.id RETURNING w.id,
-                (b.labels, b.capacity, b.ahead, b.is_leaving) <> (w.labels, w.capacity, w.ahead, w.is_leaving) AS is_new)
+                (b.labels, b.capacity, b.is_leaving) <> (w.labels, w.capacity, w.is_leaving) AS is_new)
             SELECT o.job, o.nominal, o.series, o.attempt, o.assigned, o.document,
                 CASE WHEN r.is_new THEN pg_notify($9, '')::text END
             FROM renewed AS r LEFT JOIN LATERAL mainspring.orders(r.id, $7, $8) AS o ON true";

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use mainspring_job::StoreError;
 
-use super::connection::{Connection, InboxNotifier};
+use super::connection::{Connection, WaitNotifier};
 use super::location::Location;
 
 /// The channel.
@@ -35,7 +35,7 @@ impl Releases {
     }
 
     /// What ends [`wait`](Releases::wait) from another thread.
-    pub fn notifier(&self) -> InboxNotifier {
+    pub fn notifier(&self) -> WaitNotifier {
         self.connection.notifier()
     }
 

@@ -28,7 +28,7 @@ use mainspring_job::{
 use tokio_postgres::Row;
 
 use super::batch_groups::{GivenNumbers, groups};
-use super::connection::{Connection, InboxNotifier};
+use super::connection::{Connection, WaitNotifier};
 use super::escape::read;
 use super::inbox::Inbox;
 use super::location::{Location, OF_OWNER};
@@ -71,7 +71,7 @@ pub struct PostgresStore {
     identity: Identity,
     lasts: Duration,
     /// Of the planner's inbox.
-    requests: InboxNotifier,
+    requests: WaitNotifier,
     /// The other half of each fence.
     tokens: HashMap<u64, String>,
     /// The greatest number that a planner of this session gave to a one-shot job.
@@ -117,7 +117,7 @@ impl PostgresStore {
         }
         let operation = RowType::new(answered.get(2), answered.get(3));
         let (location, tokens) = (location.clone(), HashMap::new());
-        let (requests, last_number) = (InboxNotifier::default(), 0);
+        let (requests, last_number) = (WaitNotifier::default(), 0);
         Ok(PostgresStore { connection, location, identity, lasts, requests, tokens, last_number, operation })
     }
 

@@ -167,6 +167,9 @@ fn the_planner_is_told_of_a_worker_that_comes_changes_or_leaves_and_of_no_renewa
     assert!(pool.planner.wait(longest), "one has come");
     state.ahead += 1;
     pool.worker.renew(pool.id, &state, LASTS, 0).unwrap();
+    assert!(!pool.planner.wait(moment), "runs that end tell of it");
+    state.capacity += 1;
+    pool.worker.renew(pool.id, &state, LASTS, 0).unwrap();
     assert!(pool.planner.wait(longest), "it has more room");
     other.leave(id).unwrap();
     assert!(pool.planner.wait(longest), "one has left");

@@ -194,12 +194,12 @@ impl Pool {
     }
 
     /// How many transactions of the pool the database had in a second.
-    fn idle_rate(&self) -> i64 {
+    fn idle_rate(&self) -> f64 {
         let count = "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = 'mainspring'";
         sleep(REST);
         let before = self.number(count);
         sleep(Duration::from_secs(IDLE_S));
-        (self.number(count) - before) / i64::try_from(IDLE_S).unwrap()
+        (self.number(count) - before) as f64 / IDLE_S as f64
     }
 }
 
@@ -240,7 +240,7 @@ fn main() -> ExitCode {
     let never = "[jobs.never]\ncron = '0 0 29 2 *'\nrun = ['/bin/true']\n";
     let Some(pool) = Pool::start(program.clone(), SERVERS, never) else { return ExitCode::SUCCESS };
     let rate = pool.idle_rate();
-    println!("idle pool of {SERVERS}: {rate} transactions a second");
+    println!("idle pool of {SERVERS}: {rate:.1} transactions a second");
     let process_rate = pool.process_rate();
     let Some(one) = Pool::start(program.clone(), 1, never) else { return ExitCode::SUCCESS };
     println!("process jobs a second: {process_rate} with {SERVERS} servers, {} with one", one.process_rate());
