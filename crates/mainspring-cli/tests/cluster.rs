@@ -170,6 +170,45 @@ fn a_run_goes_on_at_its_worker_when_the_planner_is_killed() {
 }
 
 #[test]
+fn each_server_shows_what_all_attempts_of_a_run_wrote_wherever_they_were() {
+    let Some((folder, database)) = prepared("cluster-walks") else { return };
+    let walks = "[jobs.walks]\nat = 2100-01-01T00:00:00Z\ncwd = '/'\nretry = '3,backoff=100ms'\n\
+        shell = 'echo here $MAINSPRING_ATTEMPT; test $MAINSPRING_ATTEMPT = 4 || exit 1; \
+        while ! test -e $GO; do sleep 0.1; done; echo gone'\n";
+    let go = folder.join("go");
+    write(&folder.join("jobs.toml"), &format!("{walks}env.GO = '{}'\n", go.display()));
+    let mut planner = Member::planner(&folder, "planner", &database);
+    planner.begins_with("1 job");
+    // The next attempt is at the one that has started fewer.
+    let members = ["one", "other"].map(|name| Member::worker(&folder, name, &database));
+    members.iter().for_each(|member| member.joins(&database));
+    planner.says(&["run", "walks"], "walks@");
+    until(&database, "SELECT attempt FROM mainspring.open_run WHERE state = 'running' AND attempt = 4", "4");
+    let sorted = "SELECT count(DISTINCT worker) FROM mainspring.past_attempt";
+    assert_eq!(database.ask(sorted), "2", "they were at both");
+    let run = planner.ask(&["history", "walks"]).stdout;
+    let run = run.split_whitespace().find(|word| word.starts_with("walks@")).unwrap().to_owned();
+    let written = |last: &str| {
+        let attempts = ["here 1", "here 2", "here 3", "here 4"].join("\n");
+        format!("{attempts}\n{last}")
+    };
+    for member in members.iter().chain([&planner]) {
+        let mut shown = std::iter::repeat_with(|| member.ask(&["logs", "walks"]).stdout).take(100);
+        assert!(shown.any(|text| text == written("")), "{}", member.ask(&["logs", &run]).stdout);
+    }
+    let follow =
+        |member: &Member| Running::any(&["logs", "-f", &run, "--data", member.data.to_str().unwrap()]);
+    let following = members.each_ref().map(follow);
+    fs::write(&go, "").unwrap();
+    let ends = following.map(|following| following.end().1.join("\n") + "\n");
+    assert_eq!(ends, [written("gone\n"), written("gone\n")]);
+    for member in members.iter().chain([&planner]) {
+        member.says(&["logs", "walks"], &written("gone\n"));
+    }
+    let _ = fs::remove_dir_all(&folder);
+}
+
+#[test]
 fn a_server_that_is_too_old_for_the_database_stands_by_until_it_is_not() {
     let Some((folder, database)) = prepared("cluster-old") else { return };
     let mut one = Member::start(&folder, "one", &database);

@@ -26,13 +26,12 @@ use jiff::Timestamp;
 use mainspring_action::body::Body;
 use mainspring_exec::clock::{Moment, boot_time};
 use mainspring_job::{
-    Assignment, Failure, KeptOutput, LeaseDeadlines, MAX_PAGE, Outcome, OutputKeeper, RunKey, RunPhase,
-    StoreError, WorkerId,
+    Assignment, Cause, Failure, KeptOutput, LeaseDeadlines, MAX_PAGE, Outcome, RunKey, RunPhase, StoreError,
+    WorkerId,
 };
 use mainspring_postgres::{Kill, Location, Member, Members, Outputs, PostgresReader, Report, WorkerOrders};
 use mainspring_server::server::output::path;
-use mainspring_server::server::output_upload::kept_output;
-use mainspring_server::server::remote_output::bring;
+use mainspring_server::server::remote_output::{OwnFile, bring};
 use mainspring_server::server::worker::{AttemptReport, MembershipLink, MembershipNews, WorkerOrder};
 
 use super::document;
@@ -68,6 +67,8 @@ struct Life {
     /// The attempts that were handed over, until they are its own no more by the records; with the report of
     /// each that has ended, and when that was sent.
     attempts: HashMap<(RunKey, u32), Option<(Report, Moment)>>,
+    /// The files of those that were not reported.
+    files: HashMap<(RunKey, u32), OwnFile>,
     /// The attempts that the loop was told to end.
     killed: HashSet<(RunKey, u32)>,
     /// How many reports it has made.
@@ -77,8 +78,8 @@ struct Life {
 
 impl Life {
     fn new(id: WorkerId, renewed: Duration) -> Life {
-        let (attempts, killed, unsent) = (HashMap::new(), HashSet::new(), Vec::new());
-        Life { id, renewed, last_assigned: 0, attempts, killed, report_count: 0, unsent }
+        let (attempts, files, killed) = (HashMap::new(), HashMap::new(), HashSet::new());
+        Life { id, renewed, last_assigned: 0, attempts, files, killed, report_count: 0, unsent: Vec::new() }
     }
 
     fn report(&mut self, key: RunKey, attempt: u32, outcome: Outcome, retry_at: Option<Timestamp>) {
@@ -111,7 +112,8 @@ pub(super) struct Membership {
     member: Member,
     link: MembershipLink,
     outputs: Outputs,
-    /// For the output of runs elsewhere, which notifications have. Connects with the first.
+    /// For what was written elsewhere: by attempts before one of here, and by runs that notifications are of.
+    /// Connects with the first.
     reader: PostgresReader,
     /// Where this worker keeps what runs write.
     folder: std::path::PathBuf,
@@ -121,7 +123,7 @@ pub(super) struct Membership {
     /// Outputs that are to be kept before the reports that follow are sent.
     unkept: Vec<KeptOutput>,
     /// Whose output somebody reads elsewhere, each with how much of it was kept.
-    read: HashMap<RunKey, u64>,
+    read: HashMap<(RunKey, u32), u64>,
     /// When these were looked at.
     looked: Moment,
     /// One waits for what it has not seen.
@@ -229,10 +231,10 @@ impl Membership {
     fn add(&mut self, reports: Vec<AttemptReport>) {
         // What a life has ended that is over is reported by none.
         let Some(life) = self.life.as_mut().filter(|_| !self.waits_for_end) else { return };
-        for AttemptReport { key, attempt, outcome, retry_at, output } in reports {
-            life.killed.remove(&(key.clone(), attempt));
-            let kept = output.and_then(|output| kept_output(key.clone(), &output).ok());
-            self.unkept.extend(kept);
+        for AttemptReport { key, attempt, outcome, retry_at } in reports {
+            let attempted = (key.clone(), attempt);
+            life.killed.remove(&attempted);
+            self.unkept.extend(life.files.remove(&attempted).and_then(|file| file.output()));
             life.report(key, attempt, outcome, retry_at);
         }
     }
@@ -305,7 +307,7 @@ impl Membership {
             if life.attempts.contains_key(&attempted) {
                 continue;
             }
-            life.attempts.insert(attempted, None);
+            life.attempts.insert(attempted.clone(), None);
             match document::read(&each.assignment) {
                 Ok(start) => {
                     if let Ok(body) = Body::decode(&start.work.action)
@@ -313,6 +315,9 @@ impl Membership {
                     {
                         bring(&mut self.reader, &key, RunPhase::Over, &path(&self.folder, &key, false));
                     }
+                    let file = path(&self.folder, &start.key, start.cause == Cause::Once);
+                    let file = OwnFile::begin(&mut self.reader, start.key.clone(), start.attempt, file);
+                    life.files.insert(attempted, file);
                     // The loop has ended only if this thread is to end.
                     let _ = self.link.news.send(MembershipNews::Start(Box::new(start)));
                     has_news = true;
@@ -332,9 +337,9 @@ impl Membership {
         }
         self.pass_on(kills);
         let before = std::mem::take(&mut self.read);
-        self.has_new_reader |= read.iter().any(|key| !before.contains_key(key));
-        let kept = |key: &RunKey| before.get(key).copied().unwrap_or_default();
-        self.read = read.iter().map(|key| (key.clone(), kept(key))).collect();
+        self.has_new_reader |= read.iter().any(|attempted| !before.contains_key(attempted));
+        let kept = |attempted: &(RunKey, u32)| before.get(attempted).copied().unwrap_or_default();
+        self.read = read.into_iter().map(|attempted| (attempted.clone(), kept(&attempted))).collect();
         has_more
     }
 
@@ -345,15 +350,14 @@ impl Membership {
             return;
         }
         (self.looked, self.has_new_reader) = (now, false);
-        let grown = self.read.iter().filter_map(|(key, kept)| {
-            let paths = [false, true].map(|is_once| path(&self.folder, key, is_once));
-            let mut outputs = paths.iter().filter_map(|path| kept_output(key.clone(), path).ok());
-            outputs.find(|output| *kept < output.end())
+        let grown = self.read.iter().filter_map(|(attempted, kept)| {
+            self.life.as_ref()?.files.get(attempted)?.output().filter(|output| *kept < output.end())
         });
         let grown: Vec<KeptOutput> = grown.take(MAX_READ).collect();
         // What is not kept now comes with the next look, or with the end.
         if !grown.is_empty() && self.outputs.keep(&grown).is_ok() {
-            self.read.extend(grown.into_iter().map(|output| (output.key.clone(), output.end())));
+            let kept = |output: KeptOutput| ((output.key.clone(), output.attempt), output.end());
+            self.read.extend(grown.into_iter().map(kept));
         }
     }
 

@@ -121,8 +121,7 @@ impl Jobs {
         let reader = Box::new(store.reader());
         // The lock of a folder lasts: no lease ages.
         let asked = Duration::ZERO;
-        let stores =
-            Stores { reader: Some(Box::new(store.reader())), store: Box::new(store), outputs: None, asked };
+        let stores = Stores { reader: Some(Box::new(store.reader())), store: Box::new(store), asked };
         let (server, page_listener) = parts.server(
             &data,
             parts.handlers(client.clone())?,

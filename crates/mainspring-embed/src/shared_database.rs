@@ -284,7 +284,7 @@ impl Tenure {
         let execution = PoolExecution::start(&self.location, fence).map_err(Error::open)?;
         let (mut inbox, own) = (store.inbox().map_err(Error::Store)?, caller.clone());
         let reader = Box::new(store.reader().map_err(Error::Store)?);
-        let stores = Stores { store: Box::new(store), reader: Some(reader), outputs: None, asked };
+        let stores = Stores { store: Box::new(store), reader: Some(reader), asked };
         let data = &self.folder.data;
         let page = self.page(data)?;
         let (server, page_listener) =

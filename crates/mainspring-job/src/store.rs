@@ -86,7 +86,7 @@ pub use error::StoreError;
 #[doc(inline)]
 pub use memory::MemoryStore;
 #[doc(inline)]
-pub use outputs::{KeptOutput, MAX_KEPT_OUTPUT_BYTES, OutputKeeper, RunPhase};
+pub use outputs::{KeptOutput, MAX_KEPT_ATTEMPTS, MAX_KEPT_OUTPUT_BYTES, RunPhase};
 #[doc(inline)]
 pub use query::{Counts, Cursor, Order, Query, Spread, Stats};
 
@@ -337,13 +337,14 @@ pub trait Reader {
         Ok(None)
     }
 
-    /// The end of what a run wrote, if the store keeps that. The server of an open run keeps what it writes
-    /// for as long as this is asked, and a few seconds more; what it wrote in the last two may lack.
+    /// The ends of what a run wrote in its attempts after one, in their order, if the store keeps that. The
+    /// server of an open run keeps what it writes for as long as this is asked, and a few seconds more; what
+    /// it wrote in the last two may lack.
     ///
     /// # Errors
-    /// When it cannot be read.
-    fn output(&mut self, _key: &RunKey, _phase: RunPhase) -> Result<Option<KeptOutput>, StoreError> {
-        Ok(None)
+    /// When they cannot be read.
+    fn output(&mut self, _: &RunKey, _after: u32, _: RunPhase) -> Result<Vec<KeptOutput>, StoreError> {
+        Ok(Vec::new())
     }
 
     /// Open runs after a key, at most `limit` and [`MAX_PAGE`], in the order of keys.

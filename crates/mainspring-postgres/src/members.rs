@@ -144,7 +144,7 @@ pub struct WorkerOrders {
     /// What it is to end.
     pub kills: Vec<Kill>,
     /// Whose output somebody reads at another server: it is to be kept in the database, as it grows.
-    pub read: Vec<RunKey>,
+    pub read: Vec<(RunKey, u32)>,
 }
 
 /// How an attempt ended, as its worker says.
@@ -451,7 +451,7 @@ fn orders(id: WorkerId, rows: &[Row]) -> Result<WorkerOrders, StoreError> {
         let Some(assigned) = row.get::<_, Option<i64>>(4) else {
             match row.get::<_, Option<&str>>(5) {
                 None => orders.kills.push(Kill { key, attempt }),
-                Some(_) => orders.read.push(key),
+                Some(_) => orders.read.push((key, attempt)),
             }
             continue;
         };
@@ -463,7 +463,7 @@ fn orders(id: WorkerId, rows: &[Row]) -> Result<WorkerOrders, StoreError> {
     Ok(orders)
 }
 
-fn small(count: i64) -> ReadResult<u32> {
+pub(super) fn small(count: i64) -> ReadResult<u32> {
     u32::try_from(count).map_err(|_| unreadable("small number", &count.to_string()))
 }
 

@@ -4,12 +4,13 @@
 //!
 //! Does not belong to a commit: an output that is lost costs its lines and nothing else.
 
-use mainspring_job::{KeptOutput, OutputKeeper, RunKey, RunPhase, StoreError};
+use mainspring_job::{KeptOutput, MAX_KEPT_ATTEMPTS, RunKey, RunPhase, StoreError};
 use mainspring_rows::{Columns, ReadResult, nanoseconds};
 
 use super::connection::Connection;
 use super::escape::kept;
 use super::location::{Location, OF_OWNER};
+use super::members::small;
 use super::row::CurrentRow;
 use super::value::Value;
 
@@ -27,47 +28,59 @@ impl Outputs {
     pub fn new(location: &Location) -> Result<Outputs, StoreError> {
         Ok(Outputs { connection: Connection::new(location, OF_OWNER)? })
     }
-}
 
-impl OutputKeeper for Outputs {
-    fn keep(&mut self, outputs: &[KeptOutput]) -> Result<(), StoreError> {
+    /// Keeps these, of one run at most one; what was kept of these attempts before goes.
+    ///
+    /// # Errors
+    /// When they are not kept, or may not be.
+    pub fn keep(&mut self, outputs: &[KeptOutput]) -> Result<(), StoreError> {
         // Of a run that is gone already nothing is kept: it would never be removed.
-        let sql = "INSERT INTO mainspring.output (job, nominal, series, left_out, lines)
-            SELECT u.job, u.nominal, u.series, u.left_out, u.lines
-            FROM unnest($1, $2, $3, $4, $5) AS u (job, nominal, series, left_out, lines)
-            WHERE EXISTS (SELECT FROM mainspring.run AS r
-                WHERE r.job = u.job AND r.nominal = u.nominal AND r.series = u.series)
-            ON CONFLICT (job, nominal, series) DO UPDATE
+        let sql = "WITH u AS (SELECT * FROM unnest($1, $2, $3, $4, $5, $6) AS u (job, nominal, series, attempt, left_out, lines)
+                WHERE EXISTS (SELECT FROM mainspring.run AS r
+                    WHERE r.job = u.job AND r.nominal = u.nominal AND r.series = u.series)),
+            old AS (DELETE FROM mainspring.output AS o USING u WHERE $7 < u.attempt AND o.job = u.job
+                AND o.nominal = u.nominal AND o.series = u.series AND o.attempt <= u.attempt - $7)
+            INSERT INTO mainspring.output (job, nominal, series, attempt, left_out, lines)
+            SELECT u.job, u.nominal, u.series, u.attempt, u.left_out, u.lines FROM u
+            ON CONFLICT (job, nominal, series, attempt) DO UPDATE
                 SET left_out = EXCLUDED.left_out, lines = EXCLUDED.lines, at = clock_timestamp()";
         let numbers = |of: fn(&KeptOutput) -> i64| Value::Ints(outputs.iter().map(of).collect());
         let values = [
             Value::Texts(outputs.iter().map(|output| output.key.job.to_string()).collect()),
             numbers(|output| nanoseconds(output.key.nominal)),
             numbers(|output| i64::from(output.key.series)),
+            numbers(|output| i64::from(output.attempt)),
             numbers(|output| mainspring_rows::number(output.left_out_bytes)),
             Value::Texts(outputs.iter().map(|output| kept(&output.lines).into_owned()).collect()),
+            Value::Int(i64::from(MAX_KEPT_ATTEMPTS)),
         ];
         self.connection.call("keep outputs", sql, &values).map(drop)
     }
 }
 
-/// What is kept of a run; of one that is open its server is asked to keep it so.
+/// What is kept of a run's attempts after one; of one that is open its server is asked to keep it so.
 pub(super) fn output(
     connection: &mut Connection,
     key: &RunKey,
+    after: u32,
     phase: RunPhase,
-) -> ReadResult<Option<KeptOutput>> {
-    let sql = "SELECT left_out, lines FROM mainspring.read_output($1, $2, $3, $4)";
+) -> ReadResult<Vec<KeptOutput>> {
+    let sql = "SELECT attempt, left_out, lines FROM mainspring.read_output($1, $2, $3, $4, $5)";
     let values = [
         Value::text(key.job.as_str()),
         Value::Int(nanoseconds(key.nominal)),
         Value::Int(i64::from(key.series)),
+        Value::Int(i64::from(after)),
         Value::Bool(phase == RunPhase::Open),
     ];
     let rows = connection.call("read an output", sql, &values)?;
-    let Some(row) = rows.first() else { return Ok(None) };
-    let found = CurrentRow(row);
-    let mut output = KeptOutput::new(key.clone(), found.maybe_text(1)?.unwrap_or_default().into_owned());
-    output.left_out_bytes = mainspring_rows::unsigned(found.maybe_integer(0)?.unwrap_or_default());
-    Ok(Some(output))
+    let read = |row| {
+        let found = CurrentRow(row);
+        let attempt = small(found.maybe_integer(0)?.unwrap_or_default())?;
+        let lines = found.maybe_text(2)?.unwrap_or_default().into_owned();
+        let mut output = KeptOutput::new(key.clone(), attempt, lines);
+        output.left_out_bytes = mainspring_rows::unsigned(found.maybe_integer(1)?.unwrap_or_default());
+        Ok(output)
+    };
+    rows.iter().map(read).collect()
 }

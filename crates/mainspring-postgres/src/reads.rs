@@ -64,8 +64,13 @@ macro_rules! reads_by_asking {
                 read::hosts(&mut self.connection, workers).map(Some)
             }
 
-            fn output(&mut self, key: &RunKey, phase: RunPhase) -> Result<Option<KeptOutput>, StoreError> {
-                outputs::output(&mut self.connection, key, phase)
+            fn output(
+                &mut self,
+                key: &RunKey,
+                after: u32,
+                phase: RunPhase,
+            ) -> Result<Vec<KeptOutput>, StoreError> {
+                outputs::output(&mut self.connection, key, after, phase)
             }
 
             fn open_runs(&mut self, after: Option<&RunKey>, limit: usize) -> Result<Vec<Run>, StoreError> {

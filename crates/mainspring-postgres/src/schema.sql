@@ -109,11 +109,11 @@ CREATE TABLE mainspring.past_attempt (
     worker int8, PRIMARY KEY (job, nominal, series, number)
 );
 
--- The end of what a run wrote, for servers that have not its file. Of one that was open when somebody read it also when that was, and its
+-- The end of what an attempt wrote, for servers that have not its file. Of one that ran when somebody read it also when that was, and its
 -- worker: that keeps it so for some seconds.
 CREATE TABLE mainspring.output (
-    job text COLLATE "C", nominal int8, series int8, left_out int8 NOT NULL, lines text NOT NULL,
-    at timestamptz NOT NULL DEFAULT clock_timestamp(), worker int8, read timestamptz, PRIMARY KEY (job, nominal, series)
+    job text COLLATE "C", nominal int8, series int8, attempt int8, left_out int8 NOT NULL, lines text NOT NULL,
+    at timestamptz NOT NULL DEFAULT clock_timestamp(), worker int8, read timestamptz, PRIMARY KEY (job, nominal, series, attempt)
 );
 CREATE INDEX output_read ON mainspring.output (worker, read) WHERE worker IS NOT NULL;
 
@@ -718,28 +718,29 @@ BEGIN
             WHERE r.worker = p_worker AND p_after < r.assigned AND r.state = 'running' ORDER BY r.worker, r.assigned LIMIT p_most)
         UNION ALL (SELECT r.job, r.nominal, r.series, r.attempt, NULL, NULL FROM mainspring.open_run AS r
             WHERE r.worker = p_worker AND r.is_killed LIMIT p_most)
-        UNION ALL (SELECT o.job, o.nominal, o.series, 0, NULL, '' FROM mainspring.output AS o
+        UNION ALL (SELECT o.job, o.nominal, o.series, o.attempt, NULL, '' FROM mainspring.output AS o
             WHERE o.worker = p_worker AND clock_timestamp() - interval '10 s' < o.read LIMIT p_most);
 END $$;
 
--- What is kept of an output. The worker of an open run is asked to keep it so.
-CREATE FUNCTION mainspring.read_output(p_job text, p_nominal int8, p_series int8, p_is_open bool, OUT left_out int8, OUT lines text)
-RETURNS SETOF record LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+-- What is kept of a run's attempts after one, in their order. The worker of an open run is asked to keep it so.
+CREATE FUNCTION mainspring.read_output(
+    p_job text, p_nominal int8, p_series int8, p_after int8, p_is_open bool, OUT attempt int8, OUT left_out int8, OUT lines text
+) RETURNS SETOF record LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
     asked int8;
 BEGIN
     IF p_is_open THEN
-        INSERT INTO mainspring.output AS o (job, nominal, series, left_out, lines, worker, read)
-            SELECT r.job, r.nominal, r.series, 0, '', r.worker, clock_timestamp() FROM mainspring.open_run AS r
+        INSERT INTO mainspring.output AS o (job, nominal, series, attempt, left_out, lines, worker, read)
+            SELECT r.job, r.nominal, r.series, r.attempt, 0, '', r.worker, clock_timestamp() FROM mainspring.open_run AS r
                 WHERE r.job = p_job AND r.nominal = p_nominal AND r.series = p_series AND r.state = 'running'
-            ON CONFLICT (job, nominal, series) DO UPDATE SET worker = EXCLUDED.worker, read = EXCLUDED.read
+            ON CONFLICT (job, nominal, series, attempt) DO UPDATE SET worker = EXCLUDED.worker, read = EXCLUDED.read
                 WHERE o.worker IS DISTINCT FROM EXCLUDED.worker OR o.read < EXCLUDED.read - interval '5 s'
             RETURNING o.worker INTO asked;
         PERFORM set_config('synchronous_commit', 'off', true), pg_notify('mainspring_worker', asked::text) WHERE asked IS NOT NULL;
     END IF;
-    RETURN QUERY SELECT o.left_out, o.lines FROM mainspring.output AS o
-        WHERE o.job = p_job AND o.nominal = p_nominal AND o.series = p_series;
+    RETURN QUERY SELECT o.attempt, o.left_out, o.lines FROM mainspring.output AS o WHERE o.job = p_job AND o.nominal = p_nominal
+        AND o.series = p_series AND p_after < o.attempt ORDER BY o.attempt;
 END $$;
 
 -- Keeps what a worker tells, and tells the planner of it; false if the worker was declared lost, or has left. Its row is held meanwhile:

@@ -1,10 +1,11 @@
 //! Workers: their leases, what they are assigned, what they report and what they are to end.
 
+use std::slice;
 use std::time::Duration;
 
 use mainspring_job::{
-    Answer, Assignment, Batch, Cause, KeptOutput, Lease, Operation, Outcome, OutputKeeper, Owner, Reader,
-    Run, RunKey, RunPhase, RunState, Store, StoreError, WorkerId,
+    Answer, Assignment, Batch, Cause, KeptOutput, Lease, MAX_KEPT_ATTEMPTS, Operation, Outcome, Owner,
+    Reader, Run, RunKey, RunPhase, RunState, Store, StoreError, WorkerId,
 };
 use mainspring_postgres::{
     Fence, Kill, Location, LostWorker, Member, MemberState, Members, Outputs, PostgresStore, Report,
@@ -334,7 +335,7 @@ fn a_kill_is_asked_for_until_the_attempt_has_ended_and_of_no_other_attempt() {
     let kill = Kill { key: key(1), attempt: 1 };
     for _ in 0..2 {
         assert!(pool.planner.kill(&fence, id, &kill).unwrap());
-        assert_eq!(pool.worker.orders(id, 0, 100).unwrap().kills, std::slice::from_ref(&kill));
+        assert_eq!(pool.worker.orders(id, 0, 100).unwrap().kills, slice::from_ref(&kill));
     }
     let retry = Operation::Move {
         key: key(1),
@@ -356,24 +357,45 @@ fn the_output_of_an_open_run_is_asked_of_its_worker_for_as_long_as_somebody_read
     let read = |pool: &mut Pool| pool.worker.orders(pool.id, 0, 10).unwrap().read;
     assert_eq!(pool.begin(1, "one"), [Answer::New; 2]);
     pool.worker.was_told();
-    assert_eq!(pool.store.output(&key(1), RunPhase::Over).unwrap(), None, "it has written nothing");
+    assert_eq!(pool.store.output(&key(1), 0, RunPhase::Over).unwrap(), [], "it has written nothing");
     assert_eq!(read(&mut pool), []);
-    assert_eq!(pool.store.output(&key(1), RunPhase::Open).unwrap().unwrap().lines, "");
+    assert_eq!(pool.store.output(&key(1), 0, RunPhase::Open).unwrap()[0].lines, "");
     assert!(pool.worker.wait(PATIENCE), "it is told");
-    assert_eq!(read(&mut pool), [key(1)]);
+    assert_eq!(read(&mut pool), [(key(1), 1)]);
     let mut outputs = Outputs::new(&Location::parse(&database.url()).unwrap()).unwrap();
-    let mut kept = KeptOutput::new(key(1), "two\n".to_owned());
+    let mut kept = KeptOutput::new(key(1), 1, "two\n".to_owned());
     kept.left_out_bytes = 4;
-    outputs.keep(&[kept.clone()]).unwrap();
-    assert_eq!(pool.store.output(&key(1), RunPhase::Open).unwrap(), Some(kept.clone()));
+    outputs.keep(slice::from_ref(&kept)).unwrap();
+    assert_eq!(pool.store.output(&key(1), 0, RunPhase::Open).unwrap(), slice::from_ref(&kept));
     // The reader has gone.
     database.ask("UPDATE mainspring.output SET read = read - interval '10 s'");
     assert_eq!(read(&mut pool), []);
-    assert_eq!(pool.store.output(&key(1), RunPhase::Open).unwrap(), Some(kept.clone()));
-    assert_eq!(read(&mut pool), [key(1)]);
+    assert_eq!(pool.store.output(&key(1), 0, RunPhase::Open).unwrap(), slice::from_ref(&kept));
+    assert_eq!(read(&mut pool), [(key(1), 1)]);
     assert_eq!(pool.end(1, RunState::Succeeded), [Answer::New]);
-    assert_eq!(pool.store.output(&key(1), RunPhase::Over).unwrap(), Some(kept));
-    assert_eq!(pool.store.output(&key(2), RunPhase::Open).unwrap(), None, "there is no such run");
+    assert_eq!(pool.store.output(&key(1), 0, RunPhase::Over).unwrap(), [kept]);
+    assert_eq!(pool.store.output(&key(2), 0, RunPhase::Open).unwrap(), [], "there is no such run");
+}
+
+#[test]
+fn of_the_outputs_of_a_run_those_of_its_latest_attempts_are_kept_each_in_its_place() {
+    let Some(database) = Database::start() else { return };
+    let mut pool = Pool::new(&database, &database.url());
+    assert_eq!(pool.begin(1, "one"), [Answer::New; 2]);
+    let mut outputs = Outputs::new(&Location::parse(&database.url()).unwrap()).unwrap();
+    let attempts = |pool: &mut Pool, after: u32| {
+        let found = pool.store.output(&key(1), after, RunPhase::Over).unwrap();
+        found.iter().map(|output| (output.attempt, output.lines.clone())).collect::<Vec<_>>()
+    };
+    let all: Vec<_> = (1..=MAX_KEPT_ATTEMPTS + 2).map(|number| (number, format!("{number}\n"))).collect();
+    for (number, lines) in &all {
+        outputs.keep(&[KeptOutput::new(key(1), *number, lines.clone())]).unwrap();
+    }
+    assert_eq!(attempts(&mut pool, 0), all[2..]);
+    assert_eq!(attempts(&mut pool, 10), all[10..]);
+    outputs.keep(&[KeptOutput::new(key(1), 12, "again\n".to_owned())]).unwrap();
+    assert_eq!(attempts(&mut pool, 11)[..2], [(12, "again\n".to_owned()), all[12].clone()]);
+    assert_eq!(pool.end(1, RunState::Succeeded), [Answer::New]);
 }
 
 #[test]
@@ -390,7 +412,7 @@ fn reports_are_told_in_order_once_each_and_are_there_until_what_follows_is_commi
     let retry_at = Some(at(7));
     let theirs = Report { outcome: Outcome::TimedOut, retry_at, ..report(second, 1, 20) };
     pool.worker.report(id, &mine[..2]).unwrap();
-    other.report(second, std::slice::from_ref(&theirs)).unwrap();
+    other.report(second, slice::from_ref(&theirs)).unwrap();
     // The answer was lost, and the next is told with it.
     pool.worker.report(id, &mine).unwrap();
     let expected = [&mine[..], &[theirs]].concat();

@@ -66,7 +66,6 @@ mod next_step;
 mod note_line;
 pub mod offline;
 pub mod output;
-pub mod output_upload;
 mod owner;
 mod parser;
 mod peer;
@@ -112,7 +111,6 @@ use host::HostKind;
 pub use host::{Host, standard_output};
 use lease_state::LeaseState;
 use listener::ListenerState;
-use output_upload::OutputUpload;
 use owner::Owner;
 use parser::Parser;
 use phase::Phase;
@@ -141,7 +139,6 @@ pub struct Server {
     /// Whether the log says already that nothing can be recorded.
     is_said_full: bool,
     work: Work,
-    upload: OutputUpload,
     clients: Clients,
     parser: Parser,
     files: Files,
@@ -220,7 +217,6 @@ impl Server {
         self.answer_waiters();
         self.tell_changes(now);
         self.work.flush(now, &mut self.log);
-        self.copy_outputs();
         self.feed_peers(now);
         self.owner.ask_questions(now);
         self.clients.write(now);
@@ -310,16 +306,6 @@ impl Server {
         }
     }
 
-    /// What has ended is in its file now.
-    fn copy_outputs(&mut self) {
-        for (key, is_once) in self.work.take_ended_outputs() {
-            if self.upload.is_there() {
-                let path = self.work.output_path(&key, is_once);
-                self.upload.add(key, path);
-            }
-        }
-    }
-
     fn note(&mut self, now: Timestamp, text: &str) {
         self.note_at(now, Level::Notice, text);
     }
@@ -343,7 +329,6 @@ impl Server {
         self.settle(now)?;
         self.work.close(now, &mut self.log);
         self.work.flush(now, &mut self.log);
-        self.copy_outputs();
         self.clients.write(now);
         // The socket says that there is a server, and there is none any more.
         self.clients.remove_socket();

@@ -249,8 +249,7 @@ fn plan(
                 let (inbox, reader) =
                     (store.inbox().map_err(Error::Store)?, store.reader().map_err(Error::Store)?);
                 // Workers keep the outputs of what they run.
-                let stores =
-                    Stores { store: Box::new(store), reader: Some(Box::new(reader)), outputs: None, asked };
+                let stores = Stores { store: Box::new(store), reader: Some(Box::new(reader)), asked };
                 let serving = serving(data.clone(), http_listener, Box::new(execution))?;
                 let (caller, calls) = calls().map_err(setup)?;
                 // It ends when this is dropped.

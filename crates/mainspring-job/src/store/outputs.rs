@@ -7,19 +7,22 @@
 
 use crate::run::RunKey;
 use crate::state::RunState;
-use crate::store::StoreError;
 
 /// How much of an output is kept at most, in bytes: some screens, and little for a table.
 pub const MAX_KEPT_OUTPUT_BYTES: usize = 256 << 10;
 
-/// The end of what a run wrote.
+/// How many attempts of a run are kept: those before are at their servers. So a run that is tried without end
+/// fills no table.
+pub const MAX_KEPT_ATTEMPTS: u32 = 16;
+
+/// The end of what an attempt of a run wrote.
 ///
 /// # Example
 /// ```
 /// use mainspring_job::KeptOutput;
 ///
 /// let key = "backup@2026-11-21T03:00:00Z".parse()?;
-/// let kept = KeptOutput::new(key, "2026-11-21T03:00:01.250Z 1 stdout 17 files\n".to_owned());
+/// let kept = KeptOutput::new(key, 1, "2026-11-21T03:00:01.250Z 1 stdout 17 files\n".to_owned());
 /// assert_eq!(kept.left_out_bytes, 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -28,19 +31,21 @@ pub const MAX_KEPT_OUTPUT_BYTES: usize = 256 << 10;
 pub struct KeptOutput {
     /// The run that wrote it.
     pub key: RunKey,
-    /// How many bytes stand before these lines in the file.
+    /// Which attempt of it, from 1.
+    pub attempt: u32,
+    /// How many bytes it wrote before these lines.
     pub left_out_bytes: u64,
     /// Whole lines as they are in the file, [`MAX_KEPT_OUTPUT_BYTES`] at most.
     pub lines: String,
 }
 
 impl KeptOutput {
-    /// All that a run wrote.
-    pub fn new(key: RunKey, lines: String) -> KeptOutput {
-        KeptOutput { key, left_out_bytes: 0, lines }
+    /// All that an attempt wrote.
+    pub fn new(key: RunKey, attempt: u32, lines: String) -> KeptOutput {
+        KeptOutput { key, attempt, left_out_bytes: 0, lines }
     }
 
-    /// How many bytes of the file there are up to the end of these lines.
+    /// How many bytes it wrote up to the end of these lines.
     pub fn end(&self) -> u64 {
         self.left_out_bytes + self.lines.len() as u64
     }
@@ -61,13 +66,4 @@ impl RunPhase {
     pub fn of(state: RunState) -> RunPhase {
         if state.is_open() { RunPhase::Open } else { RunPhase::Over }
     }
-}
-
-/// Keeps outputs, on a connection of its own.
-pub trait OutputKeeper: Send {
-    /// Keeps these; what was kept of a run before goes.
-    ///
-    /// # Errors
-    /// When they are not kept, or may not be.
-    fn keep(&mut self, outputs: &[KeptOutput]) -> Result<(), StoreError>;
 }

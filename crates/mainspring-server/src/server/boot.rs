@@ -15,7 +15,7 @@ use std::os::unix::net::UnixListener;
 use std::time::Duration;
 
 use mainspring_job::{
-    Command, Definitions, Input, Job, JobName, JobRecord, Lease, Limits, OutputKeeper, PauseTerms, Prune,
+    Command, Definitions, Input, Job, JobName, JobRecord, Lease, Limits, PauseTerms, Prune,
     Reader as StoreReader, Store, WorkerId,
 };
 
@@ -28,7 +28,6 @@ use super::files::Files;
 use super::host::{Host, HostKind, of_host};
 use super::lease_state::LeaseState;
 use super::listener::{Listener, ListenerState};
-use super::output_upload::OutputUpload;
 use super::owner::Owner;
 use super::parser::Parser;
 use super::phase::{Phase, Stopping};
@@ -108,8 +107,6 @@ pub struct Stores {
     pub store: Box<dyn Store + Send>,
     /// For people: a connection of its own. `None` if the store has one connection only.
     pub reader: Option<Box<dyn StoreReader + Send>>,
-    /// For the outputs of runs, on a connection of its own. `None` if the store keeps none.
-    pub outputs: Option<Box<dyn OutputKeeper>>,
     /// The boot time before the lease was asked for: from then on it lasts.
     pub asked: Duration,
 }
@@ -146,7 +143,6 @@ impl Server {
             socket_note: None,
             is_said_full: false,
             work: Work::new(execution, data.output()),
-            upload: OutputUpload::start(stores.outputs).map_err(setup("a thread for outputs"))?,
             clients: Clients::listen(&data.socket(), control, rates, began)
                 .map_err(|source| Error::Data { path: data.socket(), source })?,
             parser: Parser::new(files.reader().clone()).map_err(setup("a socket pair"))?,

@@ -3,6 +3,8 @@
 //! ```text
 //! lines ─▶ end of the file ─┬─ the run is open: wait, for a second where the file is not this server's
 //!                           └─ it is over: what another server wrote last is brought ─▶ lines ─▶ the end
+//!
+//! What is brought may be in another file, which has all that was read before it.
 //! ```
 //!
 //! Cost: one read per line; the file stays open as long as a client reads it. A look for it in each turn
@@ -11,7 +13,7 @@
 //! Does not wait, and does not ask: the loop does, after each turn.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Seek, SeekFrom};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -25,7 +27,7 @@ use mainspring_exec::clock::Moment;
 const ASK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How long another server has for the first of what it has written: a command that does not follow waits so
-/// long, also at a server of its own if the run has written nothing.
+/// long where runs may be elsewhere.
 const ANSWER_WAIT: Duration = Duration::from_millis(200);
 
 /// A file of output on its way to a client.
@@ -37,7 +39,11 @@ pub(super) struct Feed {
     pub(super) job: Option<JobName>,
     pub(super) follows: bool,
     pub(super) path: PathBuf,
+    /// Other servers may write what is read.
+    pub(super) is_shared: bool,
     reader: Option<BufReader<File>>,
+    /// How many bytes were read.
+    at: u64,
     line: String,
     /// When the store was asked last, and how far the run was then.
     asked: Option<(Moment, RunPhase)>,
@@ -54,13 +60,16 @@ pub(super) enum AtEnd {
 
 impl Feed {
     pub(super) fn new(id: u64, key: RunKey, job: Option<JobName>, follows: bool, path: PathBuf) -> Feed {
-        Feed { id, key, job, follows, path, reader: None, line: String::new(), asked: None }
+        let (is_shared, reader, at, line, asked) = (false, None, 0, String::new(), None);
+        Feed { id, key, job, follows, path, is_shared, reader, at, line, asked }
     }
 
     /// The next whole line; `None` at the end of what is there.
     pub(super) fn next_line(&mut self) -> Option<Response> {
         if self.reader.is_none() {
-            self.reader = File::open(readable(self.path.clone())).ok().map(BufReader::new);
+            let mut file = File::open(readable(self.path.clone())).ok()?;
+            file.seek(SeekFrom::Start(self.at)).ok()?;
+            (self.reader, self.line) = (Some(BufReader::new(file)), String::new());
         }
         let reader = self.reader.as_mut()?;
         loop {
@@ -70,6 +79,7 @@ impl Feed {
                 Ok(_) if !self.line.ends_with('\n') => {}
                 Ok(_) => {
                     let line = std::mem::take(&mut self.line);
+                    self.at += line.len() as u64;
                     if let Some(line) = read_line(&self.key.to_string(), line.trim_end_matches('\n')) {
                         return Some(Response::Line(line));
                     }
@@ -83,12 +93,13 @@ impl Feed {
         let is_over = phase == RunPhase::Over;
         let rests = |(at, then)| phase == then && (is_over || now.since(at) < ASK_INTERVAL);
         if 0 < asking_count {
+            // What is brought may be in another file.
+            self.reader = None;
             AtEnd::Wait
         } else if !self.follows {
             self.at_end_for_good(phase, now)
-        } else if !self.path.exists() && !self.asked.is_some_and(rests) {
-            self.asked = Some((now, phase));
-            AtEnd::Ask
+        } else if self.is_shared && !self.asked.is_some_and(rests) {
+            self.ask(now, phase)
         } else if !is_over || self.job.is_some() {
             AtEnd::Wait
         } else {
@@ -99,7 +110,7 @@ impl Feed {
     /// The same for a client that does not follow. With its request the server of an open run was asked to
     /// keep what it writes: that is looked for once.
     fn at_end_for_good(&mut self, phase: RunPhase, now: Moment) -> AtEnd {
-        if phase == RunPhase::Over || self.path.exists() {
+        if phase == RunPhase::Over || !self.is_shared {
             return AtEnd::End;
         }
         match self.asked {
@@ -107,17 +118,21 @@ impl Feed {
             Some((at, RunPhase::Open)) if now.since(at) < ANSWER_WAIT => {}
             Some((_, RunPhase::Open)) => {
                 // As if it were over: nothing more is asked.
-                self.asked = Some((now, RunPhase::Over));
-                return AtEnd::Ask;
+                return self.ask(now, RunPhase::Over);
             }
             Some((_, RunPhase::Over)) => return AtEnd::End,
         }
         AtEnd::Wait
     }
 
+    fn ask(&mut self, now: Moment, phase: RunPhase) -> AtEnd {
+        self.asked = Some((now, phase));
+        AtEnd::Ask
+    }
+
     /// When the store is to be asked again.
     pub(super) fn asks_at(&self) -> Option<Instant> {
-        let (at, _) = self.asked.filter(|(_, then)| *then == RunPhase::Open && !self.path.exists())?;
+        let (at, _) = self.asked.filter(|(_, then)| *then == RunPhase::Open && self.is_shared)?;
         Some(at.monotonic + if self.follows { ASK_INTERVAL } else { ANSWER_WAIT })
     }
 }
@@ -146,6 +161,7 @@ mod tests {
         let (path, now) = (folder.join("20261121T030000Z.log"), Moment::now());
         let key: RunKey = "tea@2026-11-21T03:00:00Z".parse().unwrap();
         let mut feed = Feed::new(1, key, None, true, path.clone());
+        feed.is_shared = true;
         assert_eq!(line_of(&mut feed), None);
         assert_eq!(feed.at_end(RunPhase::Open, 0, now), AtEnd::Ask, "another server may have it");
         assert_eq!(
@@ -158,11 +174,15 @@ mod tests {
         assert_eq!(feed.at_end(RunPhase::Open, 0, later(now, ASK_INTERVAL)), AtEnd::Ask);
         fs::write(&path, "2026-11-21T03:00:00.000Z 1 stdout one\n").unwrap();
         assert_eq!((line_of(&mut feed).as_deref(), line_of(&mut feed)), (Some("one"), None));
-        assert_eq!(
-            (feed.at_end(RunPhase::Open, 0, later(now, 3 * ASK_INTERVAL)), feed.asks_at()),
-            (AtEnd::Wait, None)
-        );
-        assert_eq!(feed.at_end(RunPhase::Over, 0, later(now, 3 * ASK_INTERVAL)), AtEnd::End);
+        // The next attempt is at another server: what is brought has all that was read.
+        let live = "2026-11-21T03:00:00.000Z 1 stdout one\n2026-11-21T03:00:00.000Z 2 stdout two\n";
+        fs::write(path.with_extension("live"), live).unwrap();
+        assert_eq!(feed.at_end(RunPhase::Open, 1, now), AtEnd::Wait, "it is being asked");
+        assert_eq!((line_of(&mut feed).as_deref(), line_of(&mut feed)), (Some("two"), None));
+        assert_eq!(feed.at_end(RunPhase::Over, 0, now), AtEnd::Ask);
+        feed.is_shared = false;
+        assert_eq!((feed.at_end(RunPhase::Open, 0, now), feed.asks_at()), (AtEnd::Wait, None));
+        assert_eq!(feed.at_end(RunPhase::Over, 0, now), AtEnd::End);
         let _ = fs::remove_dir_all(&folder);
     }
 
@@ -171,14 +191,18 @@ mod tests {
         let (path, now) = (scratch::path("feed-elsewhere").join("20261121T030000Z.log"), Moment::now());
         let key: RunKey = "tea@2026-11-21T03:00:00Z".parse().unwrap();
         let mut feed = Feed::new(1, key.clone(), None, true, path.clone());
+        feed.is_shared = true;
         assert_eq!(feed.at_end(RunPhase::Open, 0, now), AtEnd::Ask);
         assert_eq!(feed.at_end(RunPhase::Over, 0, now), AtEnd::Ask, "however short ago it was asked");
         assert_eq!(feed.at_end(RunPhase::Over, 1, now), AtEnd::Wait);
         assert_eq!(feed.at_end(RunPhase::Over, 0, now), AtEnd::End);
         let mut of_job = Feed::new(1, key.clone(), Some(key.job.clone()), true, path.clone());
+        of_job.is_shared = true;
         assert_eq!(of_job.at_end(RunPhase::Over, 0, now), AtEnd::Ask);
         assert_eq!(of_job.at_end(RunPhase::Over, 0, now), AtEnd::Wait, "the next run of the job");
         let mut once = Feed::new(1, key, None, false, path);
+        assert_eq!(once.at_end(RunPhase::Open, 0, now), AtEnd::End, "all is here");
+        once.is_shared = true;
         assert_eq!(once.at_end(RunPhase::Open, 0, now), AtEnd::Wait, "its server was asked a moment ago");
         assert_eq!(once.asks_at(), Some(now.monotonic + ANSWER_WAIT));
         assert_eq!(once.at_end(RunPhase::Open, 0, later(now, ANSWER_WAIT)), AtEnd::Ask);

@@ -155,7 +155,6 @@ impl Server {
         self.answer_lost(now);
         self.work.close(now, &mut self.log);
         self.work.flush(now, &mut self.log);
-        self.copy_outputs();
         // The socket says that there is an owner, and there is none any more.
         self.clients.remove_socket();
         self.note(now.wall, "the jobs were given up");

@@ -152,22 +152,20 @@ impl Outputs {
         found
     }
 
-    /// Closes the file of a run, and drops those of the job's oldest runs beyond `keep`. Returns whether
-    /// there was one.
-    pub(super) fn close(&mut self, key: &RunKey, is_once: bool, keep: usize) -> bool {
+    /// Closes the file of a run, and drops those of the job's oldest runs beyond `keep`.
+    pub(super) fn close(&mut self, key: &RunKey, is_once: bool, keep: usize) {
         self.lost.remove(key);
         if self.open.remove(key).is_none() {
-            return false;
+            return;
         }
         let keep = if is_once { MAX_ONCE_FILES } else { keep };
         self.once_ended_count += u64::from(is_once);
         if is_once && !self.once_ended_count.is_multiple_of(ONCE_PRUNE_INTERVAL) {
-            return true;
+            return;
         }
         if let Some(directory) = self.path(key, is_once).parent() {
             prune(directory, keep, is_once);
         }
-        true
     }
 }
 
@@ -184,7 +182,7 @@ pub fn path(root: &Path, key: &RunKey, is_once: bool) -> PathBuf {
 /// The file that has the lines, given where they are when all of them are here.
 pub fn readable(path: PathBuf) -> PathBuf {
     let live = path.with_extension(LIVE);
-    if live.exists() && !path.exists() { live } else { path }
+    if live.exists() { live } else { path }
 }
 
 /// Whether files as old as that of a run were removed: what it wrote, if it wrote anything, is not kept.

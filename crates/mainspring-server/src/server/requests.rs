@@ -113,7 +113,9 @@ impl Server {
             Ok(Next::Query(query)) => self.ask_store(request_id, query),
             Ok(Next::Feed { key, job, is_once }) => {
                 let path = self.work.output_path(&key, is_once);
-                self.clients.feed(request_id, Feed::new(request_id.id, key, job, request_id.follows, path));
+                let mut feed = Feed::new(request_id.id, key, job, request_id.follows, path);
+                feed.is_shared = self.work.is_elsewhere();
+                self.clients.feed(request_id, feed);
             }
         }
     }

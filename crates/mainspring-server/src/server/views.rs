@@ -244,6 +244,7 @@ impl Server {
                         Some(next) => {
                             let path = work.output_path(next, false);
                             *feed = Feed::new(feed.id, next.clone(), feed.job.clone(), true, path);
+                            feed.is_shared = work.is_elsewhere();
                         }
                         None => break,
                     },

@@ -51,8 +51,6 @@ pub(super) struct Work {
     /// The run of each job that started last, for clients that follow its output.
     latest: HashMap<JobName, RunKey>,
     outputs: Outputs,
-    /// The runs whose files were closed, and whether each is a one-shot job's.
-    ended_outputs: Vec<(RunKey, bool)>,
 }
 
 impl Work {
@@ -60,7 +58,7 @@ impl Work {
     pub(super) fn new(execution: Box<dyn Execution>, outputs: PathBuf) -> Work {
         let (started, latest) = (HashMap::new(), HashMap::new());
         let (backlog, outputs) = (StartBacklog::default(), Outputs::new(outputs));
-        let (early_starts, ended_outputs) = (EarlyStarts::new(Moment::now()), Vec::new());
+        let early_starts = EarlyStarts::new(Moment::now());
         let ahead = execution.ahead();
         Work {
             execution,
@@ -72,7 +70,6 @@ impl Work {
             started,
             latest,
             outputs,
-            ended_outputs,
         }
     }
 
@@ -280,9 +277,7 @@ impl Work {
     }
 
     fn close_output(&mut self, key: &RunKey, started: StartedAttempt) {
-        if self.outputs.close(key, started.is_once(), started.keep) {
-            self.ended_outputs.push((key.clone(), started.is_once()));
-        }
+        self.outputs.close(key, started.is_once(), started.keep);
     }
 
     /// What waits to be started is not started here.
@@ -338,11 +333,6 @@ impl Work {
     /// The run of a job that started last.
     pub(super) fn latest(&self, job: &JobName) -> Option<&RunKey> {
         self.latest.get(job)
-    }
-
-    /// The runs that have written something and ended since the last call.
-    pub(super) fn take_ended_outputs(&mut self) -> Vec<(RunKey, bool)> {
-        std::mem::take(&mut self.ended_outputs)
     }
 
     /// Where the output of a run is.

@@ -68,8 +68,6 @@ pub struct AttemptReport {
     pub outcome: Outcome,
     /// Before when it is not to be tried again, if what ended it said so.
     pub retry_at: Option<Timestamp>,
-    /// The file that it wrote its output into, if it wrote any.
-    pub output: Option<PathBuf>,
 }
 
 /// What the loop says to the membership.
@@ -357,12 +355,10 @@ impl WorkerLoop {
         }
         self.note(now, &format!("{why}: SIGKILL to what runs ({})", self.work.process_count()));
         drop(self.work.kill_all_at_once(now, &mut self.log));
-        drop(self.work.take_ended_outputs());
     }
 
-    /// Has ends told to the planner, with the outputs that were closed by them.
+    /// Has ends told to the planner.
     fn report(&mut self, facts: Vec<Input>) {
-        let outputs = self.work.take_ended_outputs();
         if self.is_lost || facts.is_empty() {
             return;
         }
@@ -371,9 +367,7 @@ impl WorkerLoop {
             match fact {
                 Input::Defer { until, .. } => retry_at = Some(until),
                 Input::Ended { key, attempt, outcome } => {
-                    let of = outputs.iter().find(|(of, _)| *of == key);
-                    let output = of.map(|(key, is_once)| self.work.output_path(key, *is_once));
-                    reports.push(AttemptReport { key, attempt, outcome, retry_at: retry_at.take(), output });
+                    reports.push(AttemptReport { key, attempt, outcome, retry_at: retry_at.take() });
                 }
                 _ => debug_assert!(false, "work tells of ends alone"),
             }
