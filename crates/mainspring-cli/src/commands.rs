@@ -45,7 +45,6 @@ mod tables;
 mod takeover;
 mod top;
 mod translate;
-mod unresponsive_owner;
 mod upcoming;
 mod value_text;
 mod views;

@@ -9,6 +9,7 @@
 mod absent;
 mod activation;
 mod after;
+mod alike;
 mod asked;
 mod bad_input;
 mod burst;

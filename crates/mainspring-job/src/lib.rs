@@ -164,7 +164,7 @@ pub use output::{ApplyReport, Note, Output, Reply, Start};
 #[doc(inline)]
 #[doc(inline)]
 pub use planner::{
-    Hold, Limits, Load, MAX_BACKFILL_RUNS, MAX_CRASHES, MAX_FOLLOWERS, MAX_ON_PROBATION,
+    Hold, JobRows, Limits, Load, MAX_BACKFILL_RUNS, MAX_CRASHES, MAX_FOLLOWERS, MAX_ON_PROBATION,
     MAX_WAITING_REQUESTS, PROBATION, Planner, UNSERVED_PATIENCE, preview, rewind_preview,
 };
 #[doc(inline)]

@@ -114,6 +114,7 @@ pub use command::MAX_WAITING_REQUESTS;
 pub use followers::MAX_FOLLOWERS;
 #[doc(inline)]
 pub use hold::Hold;
+pub use holds::JobRows;
 #[doc(inline)]
 pub use limits::Limits;
 #[doc(inline)]

@@ -57,6 +57,7 @@
 //! `mainspring_job::contract::exercise`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::{Bound, RangeBounds};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -262,6 +263,15 @@ pub trait Store: Reader {
         Ok(())
     }
 
+    /// Keeps what the planner alone knows of itself, and of the places of definitions if that is new: two
+    /// documents, for the other servers of a shared store. A store that has one server keeps nothing.
+    ///
+    /// # Errors
+    /// When it is not kept; `Fenced` if another plans.
+    fn keep_status(&mut self, _: Lease, _status: &str, _lines: Option<&str>) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Makes a batch durable, and answers each of its operations.
     ///
     /// # Errors
@@ -305,6 +315,53 @@ pub trait Reader {
     /// # Errors
     /// When they cannot be read.
     fn jobs(&mut self) -> Result<(Vec<JobRecord>, Option<PauseTerms>), StoreError>;
+
+    /// The records of jobs that were not removed, from a name on, at most `limit` and [`MAX_PAGE`], in the
+    /// order of names. [`jobs`](Self::jobs) has all of them, and costs as much.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn defined_from(&mut self, first: Bound<&JobName>, limit: usize) -> Result<Vec<JobRecord>, StoreError> {
+        let (mut records, _) = self.jobs()?;
+        records
+            .retain(|record| record.source.is_some() && (first, Bound::Unbounded).contains(&record.mark.job));
+        records.sort_by(|one, other| one.mark.job.cmp(&other.mark.job));
+        records.truncate(limit.min(MAX_PAGE));
+        Ok(records)
+    }
+
+    /// How long everything is paused, if it is.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn pause(&mut self) -> Result<Option<PauseTerms>, StoreError> {
+        Ok(self.jobs()?.1)
+    }
+
+    /// The runs of a group that are running, if several servers share the store: in order of their keys, at
+    /// most [`MAX_PAGE`].
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    fn running_of(&mut self, _group: &JobName) -> Result<Vec<RunKey>, StoreError> {
+        Ok(Vec::new())
+    }
+
+    /// What the planner [said last](Store::keep_status) of itself, if several servers share the store.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn planner_status(&mut self) -> Result<Option<String>, StoreError> {
+        Ok(None)
+    }
+
+    /// What it said last of the places of definitions.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn planner_lines(&mut self) -> Result<Option<String>, StoreError> {
+        Ok(None)
+    }
 
     /// The sources from which a definition was ever kept, if several servers share the store: it
     /// says then which definitions are in force, and the files of a new owner do not. `None`: what the owner

@@ -36,10 +36,10 @@ use jiff::{SignedDuration, Timestamp};
 use mainspring_cron::{Expression, Schedule};
 use mainspring_job::{
     Action, ApplyReport, Audit, AuditQuery, Cause, Command, Definitions, Exclusion, Failure, Group, Hold,
-    Holder, Input, Job, JobName, Lease, Limits, MAX_BATCH_OPERATIONS, MAX_ON_PROBATION, MemoryStore, Needs,
-    Note, OnceId, Operation, Outcome, Output, Owner, PauseTerms, Planner, Prune, Query, Reader, Reason,
-    Refusal, Reply, Run, RunRequest, RunState, Scope, Start, Store, Submission, Takeover, Ticket, Timetable,
-    Work, Worker, WorkerEvent, WorkerId, preview, rewind_preview,
+    Holder, Input, Job, JobName, JobRows, Lease, Limits, MAX_BATCH_OPERATIONS, MAX_ON_PROBATION, MemoryStore,
+    Needs, Note, OnceId, Operation, Outcome, Output, Owner, PauseTerms, Planner, Prune, Query, Reader,
+    Reason, Refusal, Reply, Run, RunRequest, RunState, Scope, Start, Store, Submission, Takeover, Ticket,
+    Timetable, Work, Worker, WorkerEvent, WorkerId, preview, rewind_preview,
 };
 
 use shell::{Shell, at, job, name, work};

@@ -5,6 +5,7 @@
 //! Does not ask a replica: a standby may show what was never acknowledged, or not yet what was.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 use jiff::Timestamp;
 use mainspring_job::{
@@ -79,9 +80,50 @@ pub(super) fn load_ids(
 pub(super) fn jobs(connection: &mut Connection) -> ReadResult<(Vec<JobRecord>, Option<PauseTerms>)> {
     let sql = format!("SELECT {JOB} FROM mainspring.job_list ORDER BY name");
     let jobs = rows_of(connection, "jobs", &sql, &[], columns::job)?;
+    Ok((jobs, pause(connection)?))
+}
+
+pub(super) fn pause(connection: &mut Connection) -> ReadResult<Option<PauseTerms>> {
     let sql = "SELECT pause_until, pause_note FROM mainspring.planner WHERE is_paused";
-    let paused = rows_of(connection, "pause", sql, &[], |found| columns::pause_terms(found, 0))?.pop();
-    Ok((jobs, paused))
+    Ok(rows_of(connection, "pause", sql, &[], |found| columns::pause_terms(found, 0))?.pop())
+}
+
+pub(super) fn defined_from(
+    connection: &mut Connection,
+    first: Bound<&JobName>,
+    limit: usize,
+) -> ReadResult<Vec<JobRecord>> {
+    // A name is not empty.
+    let (place, name) = match first {
+        Bound::Included(name) => ("$1 <= name", name.as_str()),
+        Bound::Excluded(name) => ("$1 < name", name.as_str()),
+        Bound::Unbounded => ("$1 < name", ""),
+    };
+    let sql = format!(
+        "SELECT {JOB} FROM mainspring.job_list WHERE {place} AND source IS NOT NULL ORDER BY name LIMIT $2"
+    );
+    rows_of(connection, "a page of jobs", &sql, &[Value::text(name), page(limit)], columns::job)
+}
+
+/// The document of a start says the group; a definition is not read for it.
+pub(super) fn running_of(connection: &mut Connection, group: &JobName) -> ReadResult<Vec<RunKey>> {
+    let sql = "SELECT job, nominal, series FROM mainspring.open_run WHERE state = 'running' AND document IS NOT NULL
+        AND document::jsonb ->> 'group' = $1 ORDER BY job, nominal, series LIMIT $2";
+    let values = [Value::text(group.as_str()), page(MAX_PAGE)];
+    rows_of(connection, "runs of a group", sql, &values, columns::run_key)
+}
+
+pub(super) fn planner_status(connection: &mut Connection) -> ReadResult<Option<String>> {
+    word(connection, "SELECT status FROM mainspring.planner")
+}
+
+pub(super) fn planner_lines(connection: &mut Connection) -> ReadResult<Option<String>> {
+    word(connection, "SELECT lines FROM mainspring.planner")
+}
+
+fn word(connection: &mut Connection, sql: &str) -> ReadResult<Option<String>> {
+    let text = |found: &dyn Columns| Ok(columns::text(found, 0)?.into_owned());
+    Ok(rows_of(connection, "the planner", sql, &[], text)?.pop())
 }
 
 /// The servers and the database, as a document.

@@ -10,6 +10,7 @@
 //! Does not know what a question means.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 use jiff::Timestamp;
 use mainspring_job::{
@@ -71,6 +72,30 @@ macro_rules! reads_by_asking {
                 phase: RunPhase,
             ) -> Result<Vec<KeptOutput>, StoreError> {
                 outputs::output(&mut self.connection, key, after, phase)
+            }
+
+            fn defined_from(
+                &mut self,
+                first: Bound<&JobName>,
+                limit: usize,
+            ) -> Result<Vec<JobRecord>, StoreError> {
+                read::defined_from(&mut self.connection, first, limit)
+            }
+
+            fn pause(&mut self) -> Result<Option<PauseTerms>, StoreError> {
+                read::pause(&mut self.connection)
+            }
+
+            fn running_of(&mut self, group: &JobName) -> Result<Vec<RunKey>, StoreError> {
+                read::running_of(&mut self.connection, group)
+            }
+
+            fn planner_status(&mut self) -> Result<Option<String>, StoreError> {
+                read::planner_status(&mut self.connection)
+            }
+
+            fn planner_lines(&mut self) -> Result<Option<String>, StoreError> {
+                read::planner_lines(&mut self.connection)
             }
 
             fn open_runs(&mut self, after: Option<&RunKey>, limit: usize) -> Result<Vec<Run>, StoreError> {

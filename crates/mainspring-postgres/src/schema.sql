@@ -27,6 +27,8 @@ CREATE TABLE mainspring.planner (
     is_paused bool NOT NULL DEFAULT false, pause_until int8, pause_note text NOT NULL DEFAULT '',
     -- The files that were ever in force: one whose last job was removed must not come back with an old server.
     sources text[] NOT NULL DEFAULT '{}',
+    -- What the planner alone knows of itself, and of the places of definitions: documents for the other servers.
+    status text NOT NULL DEFAULT '', lines text NOT NULL DEFAULT '',
     -- How many rows there are; of `once` those that a prune may drop.
     jobs int8 NOT NULL DEFAULT 0, pending int8 NOT NULL DEFAULT 0, open int8 NOT NULL DEFAULT 0, runs int8 NOT NULL DEFAULT 0,
     dead int8 NOT NULL DEFAULT 0, once int8 NOT NULL DEFAULT 0,

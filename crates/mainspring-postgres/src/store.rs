@@ -29,7 +29,7 @@ use tokio_postgres::Row;
 
 use super::batch_groups::{GivenNumbers, groups};
 use super::connection::{Connection, WaitNotifier};
-use super::escape::read;
+use super::escape::{kept, read};
 use super::inbox::Inbox;
 use super::location::{Location, OF_OWNER};
 use super::operation_row;
@@ -303,6 +303,16 @@ impl Store for PostgresStore {
         let sql = "UPDATE mainspring.planner SET sources = CASE WHEN $3 = ANY (sources) THEN sources
             ELSE sources || $3 END WHERE epoch = $1 AND token = $2::uuid RETURNING 'done'";
         let answered = self.connection.call("keep a source", sql, &[epoch, token, Value::text(source)])?;
+        if answered.is_empty() { Err(StoreError::Fenced) } else { Ok(()) }
+    }
+
+    fn keep_status(&mut self, lease: Lease, status: &str, lines: Option<&str>) -> Result<(), StoreError> {
+        let [epoch, token] = self.fence_values(lease)?;
+        let sql =
+            "UPDATE mainspring.planner SET status = $3, lines = CASE WHEN $4 = '' THEN lines ELSE $4 END
+            WHERE epoch = $1 AND token = $2::uuid RETURNING 'done'";
+        let [status, lines] = [status, lines.unwrap_or_default()].map(|text| Value::text(&kept(text)));
+        let answered = self.connection.call("keep a status", sql, &[epoch, token, status, lines])?;
         if answered.is_empty() { Err(StoreError::Fenced) } else { Ok(()) }
     }
 

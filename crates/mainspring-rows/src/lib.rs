@@ -180,6 +180,14 @@ pub fn keyed(row: &dyn Columns) -> ReadResult<(OnceId, JobName)> {
     Ok((once_id(row)?, name_at(row, 2)?))
 }
 
+/// The key of a run: its first three columns.
+///
+/// # Errors
+/// When they cannot be read.
+pub fn run_key(row: &dyn Columns) -> ReadResult<RunKey> {
+    Ok(RunKey { job: name_at(row, 0)?, nominal: time_at(row, 1)?, series: small(row, 2)? })
+}
+
 /// A row of [`RUN`].
 ///
 /// # Errors
@@ -192,7 +200,7 @@ pub fn run(row: &dyn Columns) -> ReadResult<Run> {
         None => None,
     };
     let has_work = row.maybe_text(15)?.is_some();
-    let key = RunKey { job: name_at(row, 0)?, nominal: time_at(row, 1)?, series: small(row, 2)? };
+    let key = run_key(row)?;
     let cause = Cause::from_name(&cause).ok_or_else(|| unreadable("cause of a run", &cause))?;
     let state = state(&text(row, 4)?)?;
     let mut run = Run::new(key, cause, state, time_at(row, 6)?, time_at(row, 7)?);

@@ -71,6 +71,7 @@ mod parser;
 mod peer;
 mod peers;
 mod phase;
+mod planner_status;
 mod program;
 pub mod program_calls;
 mod purpose;
@@ -115,6 +116,7 @@ use owner::Owner;
 use parser::Parser;
 use phase::Phase;
 pub use phase::Stopping;
+use planner_status::KeptStatus;
 use program_calls::Calls;
 pub use requests::submission;
 use waits::{LoopWaits, Wait};
@@ -162,6 +164,8 @@ pub struct Server {
     holding: LeaseState,
     /// To be kept when the runs of `@reboot` are on disk.
     machine_start: Option<MachineStart>,
+    /// What the other servers of a pool were told of this one last.
+    kept_status: Option<KeptStatus>,
 }
 
 impl Server {
@@ -216,6 +220,7 @@ impl Server {
         self.say_late(now);
         self.answer_waiters();
         self.tell_changes(now);
+        self.keep_status(now);
         self.work.flush(now, &mut self.log);
         self.feed_peers(now);
         self.owner.ask_questions(now);

@@ -1,9 +1,8 @@
-//! Answers clients and the listener of a server that stands by: it asks the owner.
+//! Answers clients and the listener of a server that does not plan.
 //!
 //! ```text
-//!  client or listener ─▶ RequestProxy ─┬─ tables of the database: what is stored ───┐
-//!                                      └─ inbox of the database ─▶ owner ───────────┼─▶ client or listener
-//!                                            └─ no reply to what only looks: tables ┘
+//!  client or listener ─▶ RequestProxy ─┬─ what only looks: tables of the database ──┬─▶ client or listener
+//!                                      └─ the others: its inbox ─▶ the planner ─────┘
 //! ```
 //!
 //! Cost: a thread and a session of the database for each client; a thread for each connection of the
@@ -24,7 +23,7 @@ use mainspring_postgres::{Inbox, Location, PostgresReader};
 use serde::Serialize;
 
 use super::remote_changes::RemoteChanges;
-use super::reply_wait::{Lack, Patience, wait_for};
+use super::reply_wait::{Lack, wait_for};
 use super::streaming_requests::{self, temporary};
 use super::tables::Tables;
 use mainspring_server::data_directory::DataDirectory;
@@ -32,9 +31,6 @@ use mainspring_server::protocol::{
     ChangesWire, IdentifiedRequest, IdentifiedResponse, MAX_REQUEST_BYTES, MetricsWire, Request, Response,
 };
 use mainspring_server::waiting::{is_left, wait_for_any};
-
-/// What a status says whose owner has not replied.
-const TROUBLE: &str = "nobody answers for the jobs: what is shown is from the database";
 
 /// How often a standby looks whether the owner has changed something, while a page is open there: a question
 /// about one row, and a page that hears of it a second later shows what a person expects.
@@ -249,10 +245,8 @@ impl RequestProxy {
     /// What the database says, or the owner replies.
     fn reply_to(&mut self, question: &Question<'_>) -> String {
         let Question { line, request, actor, reason } = *question;
-        let tables = &self.standing.tables;
-        let looks = request.looks();
-        if request.row().is_stored || looks && tables.is_silent() {
-            return for_owner(tables, request);
+        if request.looks() {
+            return self.standing.tables.reply(request);
         }
         let inbox = self.inbox.take().map_or_else(|| Inbox::of_asker(&self.standing.location), Ok);
         let left = inbox.and_then(|inbox| {
@@ -260,15 +254,11 @@ impl RequestProxy {
             Ok((inbox.ask(line, actor)?, inbox))
         });
         let reply = match left {
-            Ok((id, inbox)) => wait_for(inbox, id, Patience::with(request)),
+            Ok((id, inbox)) => wait_for(inbox, id),
             Err(error) => return said(&temporary(format!("this server stands by: {reason}: {error}"))),
         };
-        if reply == Err(Lack::Untaken) {
-            tables.add_silent();
-        }
         match reply {
             Ok(text) => text,
-            Err(_) if looks => for_owner(tables, request),
             Err(Lack::Late) => {
                 said(&temporary(format!("the owner has not replied, and may have done it: {reason}")))
             }
@@ -283,18 +273,6 @@ fn reader(stream: &UnixStream) -> io::Result<BufReader<&UnixStream>> {
     stream.set_read_timeout(Some(CLIENT_WAIT))?;
     stream.set_write_timeout(Some(CLIENT_WAIT))?;
     Ok(BufReader::new(stream))
-}
-
-/// What the owner would reply to a question that looks.
-fn for_owner(tables: &Tables, request: &Request) -> String {
-    if !matches!(request, Request::Status) {
-        return tables.reply(request);
-    }
-    let mut response = tables.answer(request);
-    if let Response::Status(status) = &mut response {
-        status.troubles.push(TROUBLE.to_owned());
-    }
-    said(&response)
 }
 
 /// A request or a reply of our own.

@@ -1,14 +1,10 @@
-//! Reads of the database by a server that stands by: what is told there alone, and what an owner that is
-//! silent would answer.
+//! Reads of the database by a server that does not plan.
 //!
 //! ```text
-//!  runs, outputs, audit, ..  ─────────────▶ ReadOnlyBackend ── tables of the database ──▶ an answer, as of the owner
-//!  any other that looks ── no answer ─────▶ the same
-//!  one that changes     ── no answer ─────▶ what is wrong
+//!  what only looks ─▶ ReadOnlyBackend ── tables of the database ──▶ an answer, as of the planner
 //! ```
 //!
-//! What owners have acknowledged is in the database, so that such an answer lacks nothing. `status` has a
-//! trouble that says where it is from.
+//! What planners have acknowledged is in the database, so that such an answer lacks nothing.
 //!
 //! Cost: a session, from the first question on; those who ask at the same time wait for each other.
 //!
@@ -20,7 +16,6 @@ use mainspring_job::StoreError;
 use mainspring_postgres::{Location, PostgresReader};
 
 use super::streaming_requests;
-use super::unresponsive_owner::UnresponsiveOwner;
 use mainspring_exec::clock::Moment;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
@@ -34,7 +29,6 @@ pub(super) struct Tables {
     pub(super) data: DataDirectory,
     began: Moment,
     reader: Mutex<PostgresReader>,
-    owner: Mutex<UnresponsiveOwner>,
 }
 
 impl Tables {
@@ -44,47 +38,22 @@ impl Tables {
     /// When the operating system gives no event queue.
     pub(super) fn new(location: &Location, data: &DataDirectory) -> Result<Tables, StoreError> {
         let reader = Mutex::new(PostgresReader::new(location)?);
-        Ok(Tables { data: data.clone(), began: Moment::now(), reader, owner: Mutex::default() })
+        Ok(Tables { data: data.clone(), began: Moment::now(), reader })
     }
 
     fn with_reader<T>(&self, ask: impl FnOnce(&mut PostgresReader) -> T) -> T {
         ask(&mut self.reader.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn with_owner<T>(&self, ask: impl FnOnce(&mut UnresponsiveOwner) -> T) -> T {
-        ask(&mut self.owner.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Whether the owner did not take a question, and has not renewed its lease since.
-    pub(super) fn is_silent(&self) -> bool {
-        if self.with_owner(|owner| owner.is_none()) {
-            return false;
-        }
-        let held = self.with_reader(PostgresReader::lease);
-        held.is_ok_and(|held| self.with_owner(|owner| owner.is_silent(held, Moment::now())))
-    }
-
-    /// Keeps that the owner has not taken what it was asked.
-    pub(super) fn add_silent(&self) {
-        if let Ok(held) = self.with_reader(PostgresReader::lease) {
-            self.with_owner(|owner| owner.add(held, Moment::now()));
-        }
-    }
-
-    /// What the owner would answer to a question that looks, and that has one answer.
-    pub(super) fn answer(&self, request: &Request) -> Response {
-        self.backend(|backend| backend.ask(request)).unwrap_or_else(Response::Error)
-    }
-
-    /// The same as the owner would write it. Of `logs` it is the end of the output.
+    /// The answer to a question that looks, as the planner would write it. Of `logs` it is the end of the
+    /// output.
     pub(super) fn reply(&self, request: &Request) -> String {
         let said = |response: &Response| serde_json::to_string(response).unwrap_or_default();
-        match request {
-            Request::Logs { of, .. } => self
-                .backend(|backend| streaming_requests::logs_of(backend, of))
-                .unwrap_or_else(|error| said(&Response::Error(error))),
-            request => said(&self.answer(request)),
-        }
+        let reply = match request {
+            Request::Logs { of, .. } => self.backend(|backend| streaming_requests::logs_of(backend, of)),
+            request => self.backend(|backend| backend.ask(request).map(|response| said(&response))),
+        };
+        reply.unwrap_or_else(|error| said(&Response::Error(error)))
     }
 
     /// What is found, or why not.
@@ -97,7 +66,7 @@ impl Tables {
             .with_reader(|reader| ask(&mut ReadOnlyBackend { reader, is_shared: true, data, began, now }));
         asked.map_err(|error| match error {
             Error::Refused(error) => error,
-            error => ErrorWire::new(ErrorKind::Temporary, format!("nobody answers for the jobs: {error}")),
+            error => ErrorWire::new(ErrorKind::Temporary, format!("the jobs cannot be read: {error}")),
         })
     }
 }

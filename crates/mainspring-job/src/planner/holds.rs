@@ -21,13 +21,18 @@
 use jiff::Timestamp;
 
 use super::Planner;
-use super::hold::Hold;
+use super::hold::{Hold, MAX_HOLDERS};
+use super::live::target;
+use super::run_slots::placement;
+use super::workers::Workers;
 use crate::job::Job;
 use crate::name::JobName;
 use crate::policy::Overlap;
-use crate::record::Mark;
+use crate::record::{Mark, PauseTerms};
+use crate::run::{Run, RunKey};
 use crate::state::RunState;
 use crate::timetable::Next;
+use crate::worker::{Needs, Worker};
 
 impl Planner {
     /// Each reason why a job does not run now, those first that hold all else; empty if it runs when it is
@@ -35,41 +40,88 @@ impl Planner {
     pub fn holds(&self, name: &JobName, now: Timestamp) -> Vec<Hold> {
         let Some((job, mark)) = self.job(name) else { return Vec::new() };
         let stopping = self.is_stopping().then_some(Hold::Stopping);
-        let all = self.pause_terms().map(|terms| Hold::AllPaused { until: terms.until });
         let crowded = self.jobs.is_crowded(name).then_some(Hold::NoRoom);
-        let of_times = self.why_no_time(job, mark);
-        let of_job = [crowded, of_times, self.run_in_the_way(job)];
-        [stopping, all]
-            .into_iter()
-            .flatten()
-            .chain(Hold::of_mark(mark, now))
-            .chain(of_job.into_iter().flatten())
-            .collect()
+        let in_the_way = self.runs.of_job_in_the_way(&job.name);
+        let slot = |run: &Run| self.runs.get(&run.key).and_then(|live| self.runs.why_no_slot(live));
+        let run = run_in_the_way(job, in_the_way.into_iter().map(|live| &live.run), slot);
+        let all = stopping.into_iter().chain(of_records(mark, self.pause_terms(), now));
+        all.chain(crowded).chain(why_no_time(job, mark)).chain(run).collect()
+    }
+}
+
+/// The rows of a store that say why a job does not run, for a server that does not plan.
+#[derive(Clone, Debug)]
+#[expect(clippy::exhaustive_structs, reason = "each row is needed")]
+pub struct JobRows<'r> {
+    /// The job.
+    pub job: &'r Job,
+    /// How far it is.
+    pub mark: &'r Mark,
+    /// How long everything is paused, if it is.
+    pub paused: Option<&'r PauseTerms>,
+    /// Of its open runs that run or are queued the first of either, those that run before the others.
+    pub in_the_way: Vec<Run>,
+    /// The workers that are there and take runs, and how many run at each.
+    pub workers: Vec<(Worker, usize)>,
+    /// The limit of its group, and the runs of the group that are running, in order of their keys.
+    pub group: Option<(u32, Vec<RunKey>)>,
+    /// What the job's action needs of its worker.
+    pub needs: Needs,
+}
+
+impl JobRows<'_> {
+    /// The same as [`Planner::holds`], but for what the planner has in its memory alone: that it stops, and
+    /// that it has no room for more open runs.
+    pub fn holds(&self, now: Timestamp) -> Vec<Hold> {
+        let JobRows { job, mark, paused, in_the_way, .. } = self;
+        let (work, workers) = (&job.work, Workers::of(self.workers.iter().cloned()));
+        let slot = |run: &Run| {
+            let needs = work.policies.on.add_to(self.needs.clone()).at(target(run, work));
+            let full_group = self.full_group(&run.key);
+            workers.why_no_slot(run.key.clone(), &needs, placement(work), full_group)
+        };
+        let run = run_in_the_way(job, in_the_way.iter(), slot);
+        of_records(mark, *paused, now).chain(why_no_time(job, mark)).chain(run).collect()
     }
 
-    /// Whether its timetable has come to its end, or its runs are used up.
-    fn why_no_time(&self, job: &Job, mark: &Mark) -> Option<Hold> {
-        if self.jobs.is_done(&job.name) {
-            return Some(Hold::Done);
-        }
-        let is_over = job.timetable.next_after(mark.watermark) == Next::Never;
-        let timetable = &job.timetable;
-        let is_at_start = timetable.is_at_boot() || timetable.is_at_server_start();
-        (is_over && !is_at_start && timetable.follows().next().is_none()).then_some(Hold::NoTime)
+    fn full_group(&self, run: &RunKey) -> Option<Hold> {
+        let (group, (limit, running)) = self.job.work.group.clone().zip(self.group.as_ref())?;
+        let is_full = usize::try_from(*limit).unwrap_or(usize::MAX) <= running.len();
+        let holders = running.iter().take(MAX_HOLDERS).cloned().collect();
+        is_full.then(|| Hold::GroupFull { run: run.clone(), group, limit: *limit, holders })
     }
+}
 
-    /// The run that is in the way of the next.
-    fn run_in_the_way(&self, job: &Job) -> Option<Hold> {
-        let mut open = self.runs.of_job_in_the_way(&job.name).into_iter();
-        if job.work.policies.overlap == Overlap::Allow {
-            // No run is in the way of another, but each needs a slot.
-            return self.runs.why_no_slot(open.find(|live| live.run.state == RunState::Queued)?);
-        }
-        let live = open.next()?;
-        let key = live.run.key.clone();
-        Some(match live.run.state {
-            RunState::Running => Hold::Running(key),
-            _ => self.runs.why_no_slot(live).unwrap_or(Hold::Waiting(key)),
-        })
+/// The pauses, and what the record of the job tells.
+fn of_records(mark: &Mark, paused: Option<&PauseTerms>, now: Timestamp) -> impl Iterator<Item = Hold> {
+    let all = paused.map(|terms| Hold::AllPaused { until: terms.until });
+    all.into_iter().chain(Hold::of_mark(mark, now))
+}
+
+/// Whether its timetable has come to its end, or its runs are used up.
+fn why_no_time(job: &Job, mark: &Mark) -> Option<Hold> {
+    if job.max_runs.is_some_and(|max| max <= mark.runs) {
+        return Some(Hold::Done);
     }
+    let is_over = job.timetable.next_after(mark.watermark) == Next::Never;
+    let timetable = &job.timetable;
+    let is_at_start = timetable.is_at_boot() || timetable.is_at_server_start();
+    (is_over && !is_at_start && timetable.follows().next().is_none()).then_some(Hold::NoTime)
+}
+
+/// The run that is in the way of the next, of those that may be.
+fn run_in_the_way<'r>(
+    job: &Job,
+    mut open: impl Iterator<Item = &'r Run>,
+    why_no_slot: impl Fn(&Run) -> Option<Hold>,
+) -> Option<Hold> {
+    if job.work.policies.overlap == Overlap::Allow {
+        // No run is in the way of another, but each needs a slot.
+        return why_no_slot(open.find(|run| run.state == RunState::Queued)?);
+    }
+    let run = open.next()?;
+    Some(match run.state {
+        RunState::Running => Hold::Running(run.key.clone()),
+        _ => why_no_slot(run).unwrap_or_else(|| Hold::Waiting(run.key.clone())),
+    })
 }

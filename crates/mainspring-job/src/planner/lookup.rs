@@ -41,6 +41,11 @@ impl Planner {
         self.runs.workers().iter()
     }
 
+    /// The groups that are defined, each with the limit that holds.
+    pub fn groups(&self) -> impl Iterator<Item = (&JobName, u32)> {
+        self.runs.groups()
+    }
+
     /// How many one-shot jobs are in memory: their ids, or they themselves once they are due. One that was
     /// withdrawn counts until its time has come.
     pub fn lookahead_count(&self) -> usize {

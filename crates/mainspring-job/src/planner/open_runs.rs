@@ -94,6 +94,10 @@ impl OpenRuns {
     }
 
     /// The workers that are there.
+    pub(super) fn groups(&self) -> impl Iterator<Item = (&JobName, u32)> {
+        self.slots.groups()
+    }
+
     pub(super) fn workers(&self) -> &Workers {
         self.slots.workers()
     }
@@ -118,18 +122,12 @@ impl OpenRuns {
     /// Why a run in line has no slot, if no worker serves it, or its group or those that do are full.
     pub(super) fn why_no_slot(&self, live: &Live) -> Option<Hold> {
         let (run, needs) = (live.run.key.clone(), live.needs.as_ref()?);
-        if !self.workers().has_serving(needs) {
-            return Some(Hold::Unserved { run, needs: self.workers().lacking(needs) });
-        }
-        if let Some(group) = &live.work.group
-            && let Some(limit) = self.slots.full_group(group)
-        {
+        let full_group = live.work.group.as_ref().and_then(|group| {
+            let limit = self.slots.full_group(group)?;
             let holders = self.slots.running_of(group).take(MAX_HOLDERS).cloned().collect();
-            return Some(Hold::GroupFull { run, group: group.clone(), limit, holders });
-        }
-        self.workers()
-            .full_capacity(needs, placement(&live.work))
-            .map(|limit| Hold::ServerFull { run, limit })
+            Some(Hold::GroupFull { run: run.clone(), group: group.clone(), limit, holders })
+        });
+        self.workers().why_no_slot(run, needs, placement(&live.work), full_group)
     }
 
     /// Whether a run of this key is open, one that the next turn admits among them.

@@ -157,10 +157,19 @@ impl RunSlots {
         self.running.get(group).unwrap_or(&NONE).iter()
     }
 
+    /// The groups that are defined, each with the limit that holds.
+    pub(super) fn groups(&self) -> impl Iterator<Item = (&JobName, u32)> {
+        self.limits.keys().filter_map(|name| Some((name, self.limit_of(name)?)))
+    }
+
+    fn limit_of(&self, group: &JobName) -> Option<u32> {
+        self.limits.get(group)?.values().min().copied()
+    }
+
     /// The limit of a group of which as many runs are running as may.
     pub(super) fn full_group(&self, group: &JobName) -> Option<u32> {
         let running = self.running_of(group).len();
-        let limit = *self.limits.get(group)?.values().min()?;
+        let limit = self.limit_of(group)?;
         (usize::try_from(limit).unwrap_or(usize::MAX) <= running).then_some(limit)
     }
 

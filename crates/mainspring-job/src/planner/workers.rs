@@ -20,6 +20,8 @@
 
 use std::collections::BTreeMap;
 
+use super::hold::Hold;
+use crate::run::RunKey;
 use crate::worker::{Needs, Worker, WorkerId};
 
 /// Where a run may start.
@@ -55,7 +57,7 @@ impl Presence {
     }
 
     fn free_count(&self, placement: Placement) -> usize {
-        if self.is_leaving { 0 } else { self.places(placement).saturating_sub(self.running_count) }
+        self.places(placement).saturating_sub(self.running_count)
     }
 
     /// How many runs wait at it for one that runs to end; as many fewer than none as it has free places.
@@ -70,6 +72,14 @@ impl Presence {
 }
 
 impl Workers {
+    /// These, at each of which so many runs run.
+    pub(super) fn of(workers: impl IntoIterator<Item = (Worker, usize)>) -> Workers {
+        let presence = |(worker, running_count): (Worker, usize)| {
+            (worker.id, Presence { worker, running_count, start_count: 0, is_leaving: false })
+        };
+        Workers { present: workers.into_iter().map(presence).collect() }
+    }
+
     /// A worker is there, or is another than it was. One that leaves stays so.
     pub(super) fn welcome(&mut self, worker: Worker) {
         match self.present.get_mut(&worker.id) {
@@ -107,13 +117,14 @@ impl Workers {
         self.present.values().map(|presence| (&presence.worker, presence.running_count))
     }
 
+    /// Those at which such a run may start now or later.
     fn serving<'w>(&'w self, needs: &'w Needs) -> impl Iterator<Item = &'w Presence> {
-        self.present.values().filter(move |presence| presence.worker.serves(needs))
+        self.present.values().filter(move |presence| !presence.is_leaving && presence.worker.serves(needs))
     }
 
     /// The workers at which runs may start that need this, in order of their ids.
     pub(super) fn open_to(&self, needs: &Needs) -> Vec<WorkerId> {
-        self.serving(needs).filter(|presence| !presence.is_leaving).map(|it| it.worker.id).collect()
+        self.serving(needs).map(|presence| presence.worker.id).collect()
     }
 
     /// The worker, if there is one only.
@@ -123,7 +134,8 @@ impl Workers {
 
     /// What of it no worker has; all of it if each part is somewhere.
     pub(super) fn lacking(&self, needs: &Needs) -> Needs {
-        let is_there = |need: &_| self.present.values().any(|presence| presence.worker.has(need));
+        let has = |presence: &Presence, need: &_| !presence.is_leaving && presence.worker.has(need);
+        let is_there = |need: &_| self.present.values().any(|presence| has(presence, need));
         let lacking = Needs::new(needs.iter().filter(|need| !is_there(need)).cloned());
         if lacking == Needs::default() { needs.clone() } else { lacking }
     }
@@ -142,6 +154,21 @@ impl Workers {
     pub(super) fn full_capacity(&self, needs: &Needs, placement: Placement) -> Option<usize> {
         let is_full = self.has_serving(needs) && self.free_count(needs, placement) == 0;
         is_full.then(|| self.serving(needs).map(|presence| presence.places(placement)).sum())
+    }
+
+    /// Why a run does not start that needs this, of a group that may be full.
+    pub(super) fn why_no_slot(
+        &self,
+        run: RunKey,
+        needs: &Needs,
+        placement: Placement,
+        full_group: Option<Hold>,
+    ) -> Option<Hold> {
+        if !self.has_serving(needs) {
+            return Some(Hold::Unserved { run, needs: self.lacking(needs) });
+        }
+        let full = || self.full_capacity(needs, placement).map(|limit| Hold::ServerFull { run, limit });
+        full_group.or_else(full)
     }
 
     /// The worker at which a run starts that needs this.

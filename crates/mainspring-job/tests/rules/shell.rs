@@ -132,6 +132,37 @@ impl Shell {
         self.tell(Input::Tick);
     }
 
+    /// Why a job does not run. A server that does not plan says the same, by the rows of the store.
+    pub(super) fn holds(&mut self, job: &JobName) -> Vec<Hold> {
+        let holds = self.planner.holds(job, self.now);
+        let Some((job, _)) = self.planner.job(job) else { return holds };
+        let (records, paused) = self.store.jobs().unwrap();
+        let record = records.iter().find(|record| record.mark.job == job.name).unwrap();
+        let open = self.store.open_runs(None, 1_000).unwrap();
+        let first = |state| open.iter().find(|run| run.key.job == job.name && run.state == state).cloned();
+        let group = job.work.group.clone().and_then(|name| {
+            let is_running = |run: &&Run| run.state == RunState::Running;
+            let running = open.iter().filter(is_running);
+            let of_group = |run: &&Run| {
+                let of = self.planner.job(&run.key.job);
+                of.is_some_and(|(job, _)| job.work.group.as_ref() == Some(&name))
+            };
+            let limit = self.groups.iter().find(|group| group.name == name)?.limit;
+            Some((limit, running.filter(of_group).map(|run| run.key.clone()).collect()))
+        });
+        let rows = JobRows {
+            job,
+            mark: &record.mark,
+            paused: paused.as_ref(),
+            in_the_way: [RunState::Running, RunState::Queued].into_iter().filter_map(first).collect(),
+            workers: self.planner.workers().map(|(worker, count)| (worker.clone(), count)).collect(),
+            group,
+            needs: needs(&job.work.action),
+        };
+        assert_eq!(rows.holds(self.now), holds, "by the store and by the planner");
+        holds
+    }
+
     pub(super) fn apply(&mut self, jobs: Vec<Job>) -> ApplyReport {
         self.former.clone_from(&jobs);
         let groups = self.groups.clone();

@@ -94,8 +94,7 @@ fn enter(shell: &mut Shell, state: State) -> Option<()> {
             shell.command(Command::Trigger(RunRequest::new(name("j"))));
         }
         ClockBehind => {
-            let now = shell.now;
-            if !shell.planner.holds(&name("j"), now).is_empty() {
+            if !shell.holds(&name("j")).is_empty() {
                 return None;
             }
             shell.live("2026-01-01T01:00:00Z");
@@ -183,16 +182,14 @@ fn each_pair_of_states_is_told_ends_as_it_says_and_then_the_job_runs() {
                 continue;
             }
             pair_count += 1;
-            let now = shell.now;
-            let holds = shell.planner.holds(&name("j"), now);
+            let holds = shell.holds(&name("j"));
             let codes: Vec<&str> = holds.iter().map(Hold::code).collect();
             for expected in expected(first, second) {
                 assert!(codes.contains(&expected), "{first:?} {second:?}: {expected} is not in {codes:?}");
             }
             // Whatever is ended first.
             for round in 0.. {
-                let now = shell.now;
-                let mut holds = shell.planner.holds(&name("j"), now);
+                let mut holds = shell.holds(&name("j"));
                 if holds.is_empty() {
                     break;
                 }
@@ -236,8 +233,7 @@ fn a_pause_after_crashes_does_not_end_by_itself() {
     let until = PauseTerms::default().until(shell.now + SignedDuration::from_mins(10));
     shell.command(Command::Pause(Scope::Job(name("j")), until));
     shell.live("2026-01-01T02:30:00Z");
-    let now = shell.now;
-    let holds = shell.planner.holds(&name("j"), now);
+    let holds = shell.holds(&name("j"));
     assert_eq!(holds, [Hold::Paused { why: Pause::Crashes, until: None }]);
 }
 
@@ -260,7 +256,7 @@ fn a_run_that_waits_for_a_place_names_what_is_full_and_who_has_the_places() {
     start(&mut shell, "a").unwrap();
     for waits in ["b", "c"] {
         assert_eq!(start(&mut shell, waits), None);
-        let holds = shell.planner.holds(&name(waits), shell.now);
+        let holds = shell.holds(&name(waits));
         let [hold @ Hold::GroupFull { group, limit: 1, holders, .. }] = &holds[..] else {
             panic!("{holds:?}")
         };
@@ -273,11 +269,11 @@ fn a_run_that_waits_for_a_place_names_what_is_full_and_who_has_the_places() {
     }
     start(&mut shell, "d").unwrap();
     assert_eq!(start(&mut shell, "e"), None);
-    let holds = shell.planner.holds(&name("e"), shell.now);
+    let holds = shell.holds(&name("e"));
     assert!(matches!(holds[..], [Hold::ServerFull { limit: 2, .. }]), "{holds:?}");
     assert!(holds[0].to_string().ends_with("a place of the server, which runs 2 at once"), "{holds:?}");
     let running = running(&shell, "a").unwrap();
     shell.end(running, Outcome::Succeeded);
-    let holds = shell.planner.holds(&name("b"), shell.now);
+    let holds = shell.holds(&name("b"));
     assert!(matches!(holds[..], [Hold::Running(_)]), "{holds:?}");
 }

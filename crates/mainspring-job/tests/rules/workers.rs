@@ -36,7 +36,7 @@ fn runs_spread_over_the_workers_and_wait_when_all_are_full() {
     let mut shell = pool(vec![job("j", "* * * * *", "overlap=allow")], &[2, 1]);
     shell.live("2026-01-01T00:35:00Z");
     assert_eq!(places(&shell), [101, 102, 101]);
-    assert!(matches!(shell.planner.holds(&name("j"), shell.now)[..], [Hold::ServerFull { limit: 3, .. }]));
+    assert!(matches!(shell.holds(&name("j"))[..], [Hold::ServerFull { limit: 3, .. }]));
     shell.tell(Input::Worker(WorkerEvent::Present(worker(103, 1, &["process"]))));
     assert_eq!(places(&shell), [101, 102, 101, 103], "one that comes takes work at once");
     shell.end(1, Outcome::Succeeded);
@@ -76,7 +76,7 @@ fn a_run_goes_where_what_it_needs_is_and_says_what_no_worker_has() {
     // A job's own run says so as well.
     shell.tell(gone(101, Takeover::Clean, None));
     shell.live("2026-01-01T02:00:00Z");
-    let holds = shell.planner.holds(&name("j"), shell.now);
+    let holds = shell.holds(&name("j"));
     let [hold] = &holds[..] else { panic!("{holds:?}") };
     assert_eq!(hold.to_string(), "j@2026-01-01T02:00:00Z is due, and no server has process");
     assert_eq!(hold.ends(&name("j")), "a server that has process");
@@ -227,7 +227,7 @@ fn a_run_starts_where_the_labels_of_its_job_are_and_waits_while_they_are_nowhere
     shell.tell(with(102, &["process", "gpu"]));
     shell.live("2026-01-01T01:30:00Z");
     assert_eq!(places(&shell), [] as [u64; 0]);
-    let holds = shell.planner.holds(&name("j"), shell.now);
+    let holds = shell.holds(&name("j"));
     let [Hold::Unserved { needs, .. }] = &holds[..] else { panic!("{holds:?}") };
     assert_eq!(needs.to_string(), "region=eu", "the rest is there, if not together");
     shell.tell(with(103, &["process", "region=eu", "gpu"]));

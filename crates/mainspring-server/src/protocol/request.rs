@@ -148,14 +148,12 @@ impl Request {
             R::Health => Row::looks("health", Jobs).by(Pool).over(&["GET health"]),
             R::Recount => Row::looks("recount", Jobs).by(Pool),
             R::List(_) => Row::looks("list", Jobs).by(Folder).over(&["GET jobs"]),
-            R::Pending { .. } => Row::looks("pending", Any).by(Folder).stored().over(&["GET once"]),
+            R::Pending { .. } => Row::looks("pending", Any).by(Folder).over(&["GET once"]),
             R::Show { job } => {
                 Row::looks("show", Job(job)).by(Folder).over(&["GET jobs/{job}", "GET once/{id}"])
             }
-            R::History(asked) => {
-                Row::looks("history", of_history(asked)).by(Folder).stored().over(&["GET runs"])
-            }
-            R::Logs { of, follow } => Row::looks("logs", Run(of)).by(Folder).stored().lines(*follow),
+            R::History(asked) => Row::looks("history", of_history(asked)).by(Folder).over(&["GET runs"]),
+            R::Logs { of, follow } => Row::looks("logs", Run(of)).by(Folder).lines(*follow),
             R::Run { job, wait, .. } => Row::operates("run", Job(job)).adds().ends(*wait).over(RUN_ROUTES),
             R::Wait { run } => Row::looks("wait", Run(run)).ends(true),
             R::Submit(submit) => Row::defines("submit", Submission(submit.name.as_deref()))
@@ -197,11 +195,11 @@ impl Request {
                 Row::defines("apply", Jobs).adds().previews(*preview).over(&["POST apply"])
             }
             R::Export { after } => {
-                Row::looks("export", Pages(after.as_deref())).by(Folder).stored().over(&["GET export"])
+                Row::looks("export", Pages(after.as_deref())).by(Folder).over(&["GET export"])
             }
-            R::Find { run } => Row::looks("find", Run(run)).by(Pool).stored().over(FIND_ROUTES),
-            R::Audit(_) => Row::looks("audit", Any).by(Folder).stored().over(&["GET audit"]),
-            R::Stats { job } => Row::looks("stats", Job(job)).by(Pool).stored(),
+            R::Find { run } => Row::looks("find", Run(run)).by(Pool).over(FIND_ROUTES),
+            R::Audit(_) => Row::looks("audit", Any).by(Folder).over(&["GET audit"]),
+            R::Stats { job } => Row::looks("stats", Job(job)).by(Pool),
             R::Metrics { .. } => Row::of_listener("metrics", Server),
             R::LoginCode => Row::local("login_code"),
             R::Redeem { .. } => Row::of_listener("redeem", Any),

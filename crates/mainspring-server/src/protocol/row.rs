@@ -115,7 +115,7 @@ pub enum Answers {
 pub enum Backend {
     /// The folder of a store that no server has.
     Folder,
-    /// A store that a pool shares, in place of an owner that does not answer.
+    /// A store that a pool shares: each server of it, whichever plans.
     Pool,
     /// The loop that owns the jobs.
     Owner,
@@ -136,8 +136,6 @@ pub struct Row<'r> {
     pub answers: Answers,
     /// The least that can answer.
     pub backend: Backend,
-    /// Whether each server of a pool reads the answer in the store, whichever plans.
-    pub is_stored: bool,
     /// Whether the audit log keeps that it changed something.
     pub is_audited: bool,
     /// What it says about itself for the audit log.
@@ -152,8 +150,7 @@ impl<'r> Row<'r> {
         let is_audited = power.changes();
         let effect = if is_audited { Effect::Changes } else { Effect::Tells };
         let (answers, backend) = (Answers::One, Backend::Owner);
-        let is_stored = false;
-        Row { word, power, subject, effect, answers, backend, is_stored, is_audited, note: "", routes: &[] }
+        Row { word, power, subject, effect, answers, backend, is_audited, note: "", routes: &[] }
     }
 
     /// One that changes nothing.
@@ -208,11 +205,6 @@ impl<'r> Row<'r> {
     /// The end of a run is its last answer, if that is waited for.
     pub(super) const fn ends(self, waits: bool) -> Row<'r> {
         if waits { Row { answers: Answers::End, ..self } } else { self }
-    }
-
-    /// The store has the whole answer: what the loop has in memory adds nothing.
-    pub(super) const fn stored(self) -> Row<'r> {
-        Row { is_stored: true, ..self }
     }
 
     /// The store alone can answer it.

@@ -163,6 +163,7 @@ impl Server {
             phase: Phase::Running,
             holding: LeaseState::default(),
             machine_start: None,
+            kept_status: None,
             data,
         };
         server.clients.adopt(listener.streams, began).map_err(setup("connections of the listener"))?;

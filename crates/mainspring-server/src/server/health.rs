@@ -1,40 +1,97 @@
-//! The state of the server and its store, for `doctor`.
+//! The state of the server and its store, for `doctor`, and for the other servers of a pool.
 //!
-//! Cost: a walk over the jobs, and the counts of the store.
+//! Cost: a walk over the jobs, and the counts of the store. In a pool a walk over the jobs each second.
 //!
 //! Does not read the whole store: that would stop the loop for too long.
 
-use jiff::Timestamp;
-use mainspring_job::{Hold, Mark, Pause};
+use std::collections::BTreeMap;
+use std::time::Duration;
 
-use super::Server;
+use jiff::Timestamp;
+use mainspring_job::{Hold, Job, Mark, Pause};
+
 use super::disk_reserve::free_bytes;
 use super::next_step::{Next, NextResult, query};
-use crate::protocol::{ClockStepWire, HealthWire, Response};
+use super::phase::Phase;
+use super::planner_status::{KeptStatus, PlannerStatus, STOPPING};
+use super::{Keeping, Server, describe};
+use crate::protocol::{ClockStepWire, HealthWire, Response, StatusWire};
 use mainspring_exec::clock::Moment;
 use mainspring_exec::descriptors;
+use mainspring_file::job_source::JobSource;
 
 /// How far a watermark may lie ahead of the clock before that is trouble: clocks are set back by a second now
 /// and then.
 const MAX_AHEAD_SECONDS: i64 = 5;
 
+/// How often it is looked at: a person who reads it at another server does not wait long for what is new.
+const KEEP_INTERVAL: Duration = Duration::from_secs(1);
+
 impl Server {
-    pub(super) fn health(&self, now: Moment) -> NextResult {
-        let mut health = of_marks(self.owner.planner().jobs().map(|(_, mark)| mark), now.wall);
-        health.epoch = Some(self.owner.lease().epoch);
-        for (job, of) in self.owner.planner().follow_nothing() {
+    /// What this planner alone knows.
+    pub(super) fn planner_status(&self, now: Moment) -> PlannerStatus {
+        let planner = self.owner.planner();
+        let status = StatusWire {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: std::process::id(),
+            data: self.data.directory().display().to_string(),
+            started: self.began.wall,
+            state: if self.phase == Phase::Running { "running" } else { STOPPING }.to_owned(),
+            quarantined: planner.quarantined().count() as u64,
+            files: self.files.served.iter().map(|file| describe::file(file, now.wall)).collect(),
+            is_kept: self.keeping == Keeping::OnDisk,
+            changes_max: self.clients.rates().total,
+            connection_changes_max: self.clients.rates().connection,
+            refused: self.clients.refused_count(),
+            troubles: self.troubles(now),
+            ..StatusWire::default()
+        };
+        let mut health = HealthWire {
+            epoch: Some(self.owner.lease().epoch),
+            clock_step: self.clock_steps.told().map(|told| ClockStepWire {
+                at: told.at,
+                text: told.text.clone(),
+                is_back: told.is_back,
+            }),
+            open_files_max: Some(descriptors::limit()),
+            running_max: Some(self.work.capacity() as u64),
+            ..HealthWire::default()
+        };
+        for (job, of) in planner.follow_nothing() {
             health.following_nothing.add(&format!("{job} after {of}"));
         }
-        health.clock_step = self.clock_steps.told().map(|told| ClockStepWire {
-            at: told.at,
-            text: told.text.clone(),
-            is_back: told.is_back,
-        });
+        let limits = planner.groups().map(|(name, limit)| (name.clone(), limit)).collect();
+        PlannerStatus { status, health, limits }
+    }
+
+    /// Has it written for the other servers of a pool, if it is another than was written last.
+    pub(super) fn keep_status(&mut self, now: Moment) {
+        let is_young = |kept: &KeptStatus| now.since(kept.looked) < KEEP_INTERVAL;
+        if self.owner.lease().lasts.is_none() || self.kept_status.as_ref().is_some_and(is_young) {
+            return;
+        }
+        let mut known = self.planner_status(now);
+        known.status.next = self.next_run(now);
+        if let Some(kept) = self.kept_status.as_mut().filter(|kept| !kept.is_old(&known, now)) {
+            kept.looked = now;
+            return;
+        }
+        let has_lines = self.kept_status.as_ref().is_none_or(|kept| kept.has_other_files(&known));
+        let line = |(job, _): (&Job, _)| {
+            Some((job.name.clone(), self.files.line_of(&JobSource::of(&job.source), &job.name)?))
+        };
+        let lines = || self.owner.planner().jobs().filter_map(line).collect::<BTreeMap<_, _>>();
+        // Documents of texts and numbers.
+        let lines = has_lines.then(|| serde_json::to_string(&lines()).unwrap_or_default());
+        self.owner.keep_status(serde_json::to_string(&known).unwrap_or_default(), lines);
+        self.kept_status = Some(KeptStatus::new(known, now));
+    }
+
+    pub(super) fn health(&self, now: Moment) -> NextResult {
+        let known = self.planner_status(now).health;
+        let mut health = of_marks(known, self.owner.planner().jobs().map(|(_, mark)| mark), now.wall);
         health.is_all_paused = self.owner.planner().is_paused();
         health.free_bytes = free_bytes(self.data.directory());
-        let limit = descriptors::limit();
-        health.open_files_max = Some(limit);
-        health.running_max = Some(self.work.capacity() as u64);
         query(move |reader| {
             match reader.counts() {
                 Ok(counts) => health.dead = counts.dead,
@@ -45,9 +102,13 @@ impl Server {
     }
 }
 
-/// What the marks of the jobs say.
-pub(super) fn of_marks<'m>(marks: impl Iterator<Item = &'m Mark>, now: Timestamp) -> HealthWire {
-    let mut health = HealthWire { now, ..HealthWire::default() };
+/// What the marks of the jobs say beside what is known.
+pub(super) fn of_marks<'m>(
+    known: HealthWire,
+    marks: impl Iterator<Item = &'m Mark>,
+    now: Timestamp,
+) -> HealthWire {
+    let mut health = HealthWire { now, ..known };
     for mark in marks {
         health.planned = health.planned.max(Some(mark.watermark));
         for hold in Hold::of_mark(mark, now) {
@@ -94,7 +155,7 @@ mod tests {
             crashed(mark("held", "2026-11-20T12:00:00Z", None), 1),
             crashed(mark("both", "2026-11-20T12:00:00Z", Some(Pause::Asked)), 1),
         ];
-        let health = of_marks(marks.iter(), now);
+        let health = of_marks(HealthWire::default(), marks.iter(), now);
         assert_eq!(health.behind.first, ["ahead"]);
         assert_eq!((health.paused.first[0].as_str(), health.failing.first[0].as_str()), ("asked", "failed"));
         assert_eq!(health.crash_loops.first, ["loop"]);

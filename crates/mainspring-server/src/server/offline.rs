@@ -102,7 +102,7 @@ impl OfflineStore {
         let marks = records.iter().filter(|record| record.source.is_some()).map(|record| &record.mark);
         let counts = self.store.counts().map_err(Error::Store)?;
         let free_bytes = free_bytes(data.directory());
-        let of_marks = health::of_marks(marks, self.now);
+        let of_marks = health::of_marks(HealthWire::default(), marks, self.now);
         Ok(HealthWire { is_all_paused, dead: counts.dead, free_bytes, ..of_marks })
     }
 }

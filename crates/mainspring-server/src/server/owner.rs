@@ -269,6 +269,11 @@ impl Owner {
         self.writer.keep_source(source);
     }
 
+    /// See [`Writer::keep_status`].
+    pub(super) fn keep_status(&self, status: String, lines: Option<String>) {
+        self.writer.keep_status(status, lines);
+    }
+
     /// Gives the lease up.
     pub(super) fn release(&self) {
         self.writer.release();

@@ -1,24 +1,26 @@
 //! Answers for a loop that is not there: from the store alone, to what only looks.
 //!
 //! ```text
-//! request ─▶ records, open runs, counts ─▶ the same queries, and the same answers, as of the loop
+//! request ─▶ records, open runs, counts, the planner's status ─▶ the same queries, and the same answers, as of the loop
 //! ```
 //!
 //! All that a loop has acknowledged is in the store, so nothing is missing. What the store has as running may
-//! be over: the next owner finds out.
+//! be over: a planner finds out.
 //!
-//! Cost: all records for each question about its jobs. For a page of jobs, a page of open runs
-//! for each job at most.
+//! Cost: for a page of jobs its records, and a page of open runs for each job at most; for `health`, and for
+//! a group, all records.
 //!
 //! Does not write, and does not know what the planner will do: a job's next time is that of its definition.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
+use std::ops::Bound;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use mainspring_job::{
-    Hold, Job, JobName, JobRecord, Load, MAX_PAGE, OnceId, PauseTerms, Reader, RunKey, RunState, StoreError,
+    Hold, Job, JobName, JobRecord, JobRows, Load, MAX_PAGE, OnceId, PauseTerms, Reader, Run, RunKey,
+    RunState, StoreError, Worker, WorkerId,
 };
 
 use super::describe::JobDetail;
@@ -26,23 +28,26 @@ use super::disk_reserve::free_bytes;
 use super::feed::Feed;
 use super::next_step::{Next, NextResult, job_name, not_found, run_key, usage};
 use super::output::path;
+use super::planner_status::{PlannerStatus, STOPPING};
 use super::store_contents::kept_job;
 use super::views::{MAX_LISTED, MAX_PAGE_BYTES};
 use super::{describe, health, queries};
 use crate::data_directory::DataDirectory;
 use crate::error::Error;
 use crate::protocol::{
-    Backend, ClusterWire, ErrorKind, ErrorWire, FileStateWire, HealthWire, HistoryWire, JobWire, ListWire,
-    MAX_ROWS, Request, Response, StatusWire,
+    Backend, ClusterWire, ErrorKind, ErrorWire, HealthWire, HistoryWire, JobWire, ListWire, MAX_ROWS,
+    MAX_WAITING_SHOWN, MemberWire, Request, Response, RunWire, StatusWire,
 };
-use mainspring_file::job_source::JobSource;
+use mainspring_action::needs::needs;
 use mainspring_file::jobfile::Selector;
+
+/// What `status` says while no server has the planner's lease.
+const NO_PLANNER: &str = "no server plans now: nothing new starts until one does";
 
 /// Answers from the store.
 pub struct ReadOnlyBackend<'s> {
     /// The store.
     pub reader: &'s mut dyn Reader,
-    /// The part of the jobs that it answers for.
     /// Whether servers share the store: another owner comes, and what is open may run.
     pub is_shared: bool,
     /// Where copies of outputs go, and what `status` calls the data directory.
@@ -129,13 +134,26 @@ impl ReadOnlyBackend<'_> {
         Ok((records, paused))
     }
 
-    /// Whether a job is defined. All definitions are read: it is asked about what has not run.
+    /// A job that is defined.
+    fn record(&mut self, name: &JobName) -> Result<Option<JobRecord>, Error> {
+        let found = self.reader.defined_from(Bound::Included(name), 1).map_err(Error::Store)?;
+        Ok(found.into_iter().next().filter(|record| record.mark.job == *name))
+    }
+
     fn is_job(&mut self, name: &JobName) -> Result<bool, Error> {
-        Ok(self.records()?.0.iter().any(|record| record.mark.job == *name))
+        Ok(self.record(name)?.is_some())
     }
 
     fn status(&mut self) -> Result<Response, Error> {
-        let (records, paused) = self.records()?;
+        let mut known = PlannerStatus::read(self.reader).status;
+        if known.version.is_empty() {
+            // No server has planned here.
+            known.version = env!("CARGO_PKG_VERSION").to_owned();
+            known.data = self.data.directory().display().to_string();
+            (known.pid, known.started) = (std::process::id(), self.began);
+            (known.state, known.is_kept) = ("running".to_owned(), true);
+        }
+        let paused = self.reader.pause().map_err(Error::Store)?;
         let counts = self.reader.counts().map_err(Error::Store)?;
         let first = OnceId::first_at(Timestamp::MIN);
         let pending = self.reader.load_ids(first, Timestamp::MAX, 1).map_err(Error::Store)?;
@@ -143,36 +161,38 @@ impl ReadOnlyBackend<'_> {
         query.states = vec![RunState::Running];
         let running = self.reader.find(&query).map_err(Error::Store)?.len();
         let cluster = self.reader.cluster().map_err(Error::Store)?;
-        let next_of = |record: &JobRecord| describe::next(&defined(record)?, &record.mark, self.now);
-        let awake = records.iter().filter(|_| paused.is_none());
-        let next = awake.filter_map(next_of).chain(pending.first().map(|id| id.due)).min();
+        let cluster = cluster.and_then(|text| serde_json::from_str::<ClusterWire>(&text).ok());
+        let plans = cluster.as_ref().is_some_and(|cluster| 0 < cluster.lease_left_ms);
+        if !plans {
+            // Those of a planner that is gone are over, or the next one tells them.
+            known.troubles = vec![NO_PLANNER.to_owned()];
+        }
         Ok(Response::Status(Box::new(StatusWire {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            pid: std::process::id(),
-            data: self.data.directory().display().to_string(),
-            started: self.began,
-            state: "running".to_owned(),
             paused: paused.is_some(),
-            pause_terms: paused.map(|terms| describe::pause_terms(&terms, &TimeZone::system())),
+            pause_terms: paused.as_ref().map(|terms| describe::pause_terms(terms, &TimeZone::system())),
             jobs: counts.jobs,
             pending: counts.pending,
             open: counts.open,
             running: running as u64,
             runs: counts.runs,
             dead: counts.dead,
-            quarantined: of_marks(&records, self.now).quarantined.count,
-            next,
-            files: files(&records),
-            is_kept: true,
-            cluster: cluster.and_then(|text| serde_json::from_str::<ClusterWire>(&text).ok()),
-            ..StatusWire::default()
+            next: known
+                .next
+                .filter(|_| paused.is_none())
+                .map(|next| next.max(self.now))
+                .into_iter()
+                .chain(pending.first().map(|id| id.due))
+                .min(),
+            cluster,
+            ..known
         })))
     }
 
     fn health(&mut self) -> Result<Response, Error> {
+        let known = PlannerStatus::read(self.reader).health;
         let (records, paused) = self.records()?;
         let counts = self.reader.counts().map_err(Error::Store)?;
-        let health = of_marks(&records, self.now);
+        let health = health::of_marks(known, records.iter().map(|record| &record.mark), self.now);
         let free_bytes = free_bytes(self.data.directory());
         let health = HealthWire { is_all_paused: paused.is_some(), dead: counts.dead, free_bytes, ..health };
         Ok(Response::Health(Box::new(health)))
@@ -180,16 +200,18 @@ impl ReadOnlyBackend<'_> {
 
     fn list(&mut self, asked: &ListWire) -> Result<NextResult, Error> {
         let selector = Selector::parse(&asked.labels).map_err(|error| Error::Refused(usage(error)))?;
-        let (records, paused) = self.records()?;
-        let found = after(&records, asked.after.as_deref())
-            .filter_map(|record| Some((record, defined(record)?)))
-            .filter(|(_, job)| selector.holds(&job.labels));
-        let (page, after) = page(found, |(record, _)| record);
+        let paused = self.reader.pause().map_err(Error::Store)?;
+        let lines = PlannerStatus::lines(self.reader);
+        let found = |record: JobRecord| {
+            defined(&record).filter(|job| selector.holds(&job.labels)).map(|job| (record, job))
+        };
+        let (page, after) = self.page(asked.after.as_deref(), found, |(record, _)| record)?;
         let names: Vec<&JobName> = page.iter().map(|(_, job)| &job.name).collect();
         let loads = self.loads(&names).map_err(Error::Store)?;
-        let row = |(record, job): (&JobRecord, Job)| {
+        let row = |(record, job): (JobRecord, Job)| {
             let load = loads.get(&job.name).copied().unwrap_or_default();
-            self.wire(job, record, load, paused.is_some())
+            let source_line = lines.get(&job.name).copied();
+            JobWire { source_line, ..self.wire(job, &record, load, paused.is_some()) }
         };
         let jobs = page.into_iter().map(row).collect();
         Ok(queries::list(self.reader, jobs, after))
@@ -197,19 +219,82 @@ impl ReadOnlyBackend<'_> {
 
     fn show(&mut self, text: &str) -> Result<NextResult, Error> {
         let name = job_name(text).map_err(Error::Refused)?;
-        let (records, paused) = self.records()?;
-        let found = records.into_iter().find(|record| record.mark.job == name);
-        let found = found.and_then(|record| Some((defined(&record)?, record)));
-        let loads =
-            if found.is_some() { self.loads(&[&name]).map_err(Error::Store)? } else { HashMap::new() };
-        let load = loads.get(&name).copied().unwrap_or_default();
-        let known = found.map(|(job, record)| {
-            let wire = self.wire(job, &record, load, paused.is_some());
-            let holds =
-                Hold::of_mark(&record.mark, self.now).map(|hold| describe::hold(&hold, &name)).collect();
-            JobWire { definition: record.text, holds, ..wire }
-        });
+        let found = self.record(&name)?.and_then(|record| Some((defined(&record)?, record)));
+        let known = found.map(|(job, record)| self.known(job, record)).transpose().map_err(Error::Store)?;
         Ok(queries::show(self.reader, &name, known))
+    }
+
+    /// A job but for its last run.
+    fn known(&mut self, job: Job, record: JobRecord) -> Result<JobWire, StoreError> {
+        let (name, paused) = (job.name.clone(), self.reader.pause()?);
+        let source_line = PlannerStatus::lines(self.reader).remove(&name);
+        let PlannerStatus { status, limits, .. } = PlannerStatus::read(self.reader);
+        let OpenRuns { load, in_the_way, waiting, waiting_count } = self.open_runs(&name)?;
+        let group = match job.work.group.as_ref().and_then(|group| Some((group, *limits.get(group)?))) {
+            Some((group, limit)) => Some((limit, self.reader.running_of(group)?)),
+            None => None,
+        };
+        let rows = JobRows {
+            job: &job,
+            mark: &record.mark,
+            paused: paused.as_ref(),
+            in_the_way,
+            workers: self.workers()?,
+            group,
+            needs: needs(&job.work.action),
+        };
+        let stopping = (status.state == STOPPING).then_some(Hold::Stopping);
+        let holds = stopping.into_iter().chain(rows.holds(self.now));
+        let holds = holds.map(|hold| describe::hold(&hold, &name)).collect();
+        let wire = self.wire(job, &record, load, paused.is_some());
+        let definition = record.text;
+        Ok(JobWire { definition, holds, waiting, waiting_count, source_line, ..wire })
+    }
+
+    /// The open runs of a job. Of a folder that no server has none is open.
+    fn open_runs(&mut self, name: &JobName) -> Result<OpenRuns, StoreError> {
+        let mut found = OpenRuns::default();
+        let mut queued = None;
+        let mut next = self.is_shared.then(|| RunKey::new(name.clone(), Timestamp::MIN));
+        while let Some(after) = next.take() {
+            let runs = self.reader.open_runs(Some(&after), MAX_ROWS)?;
+            let is_full = runs.len() == MAX_ROWS;
+            for run in runs.iter().take_while(|run| run.key.job == *name) {
+                match run.state {
+                    RunState::Running => {
+                        found.load.running += 1;
+                        found.in_the_way.extend((found.load.running == 1).then(|| run.clone()));
+                    }
+                    RunState::Queued => {
+                        found.load.queued += 1;
+                        queued.get_or_insert_with(|| run.clone());
+                    }
+                    _ => {
+                        found.waiting_count += 1;
+                        let is_shown = found.waiting_count <= MAX_WAITING_SHOWN;
+                        found.waiting.extend(is_shown.then(|| RunWire::from(run)));
+                    }
+                }
+            }
+            next = runs.last().filter(|last| is_full && last.key.job == *name).map(|last| last.key.clone());
+        }
+        found.in_the_way.extend(queued);
+        Ok(found)
+    }
+
+    /// The workers that take runs, and how many run at each.
+    fn workers(&mut self) -> Result<Vec<(Worker, usize)>, StoreError> {
+        let cluster = self.reader.cluster()?.and_then(|text| serde_json::from_str::<ClusterWire>(&text).ok());
+        let members = cluster.unwrap_or_default().servers.into_iter();
+        let size = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+        let worker = |member: MemberWire| {
+            let worker = Worker::new(WorkerId(member.id), member.name, size(member.capacity));
+            let labels =
+                member.labels.into_iter().filter_map(|(text, level)| Some((text.parse().ok()?, level)));
+            let worker = labels.fold(worker, |worker, (label, level)| worker.with_label(label, level));
+            (worker, size(member.running))
+        };
+        Ok(members.filter(|member| member.is_worker() && !member.is_leaving).map(worker).collect())
     }
 
     fn history(&mut self, asked: &HistoryWire) -> Result<NextResult, Error> {
@@ -232,17 +317,45 @@ impl ReadOnlyBackend<'_> {
 
     fn stats(&mut self, text: &str) -> Result<NextResult, Error> {
         let name = job_name(text).map_err(Error::Refused)?;
-        if self.records()?.0.iter().all(|record| record.mark.job != name) {
+        if !self.is_job(&name)? {
             return Err(Error::Refused(not_found(&format!("job `{text}`"))));
         }
         Ok(queries::stats(self.reader, &name))
     }
 
     fn export(&mut self, place: Option<&str>) -> Result<Response, Error> {
-        let (records, _) = self.records()?;
-        let (page, after) = page(after(&records, place), |record| record);
-        let texts = page.into_iter().map(|record| record.text.clone()).collect();
-        Ok(Response::Export { texts, after })
+        let (page, after) = self.page(place, Some, |record| record)?;
+        Ok(Response::Export { texts: page.into_iter().map(|record| record.text).collect(), after })
+    }
+
+    /// The first jobs after a name that are found and one answer has room for, and the name after which the
+    /// next answer goes on.
+    fn page<T>(
+        &mut self,
+        after: Option<&str>,
+        found: impl Fn(JobRecord) -> Option<T>,
+        record: impl Fn(&T) -> &JobRecord,
+    ) -> Result<(Vec<T>, Option<String>), Error> {
+        // A text that is no name is from no page of ours: the list begins anew.
+        let mut after = after.and_then(|after| JobName::new(after).ok());
+        let (mut bytes, mut page): (usize, Vec<T>) = (0, Vec::new());
+        loop {
+            let first = after.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
+            let records = self.reader.defined_from(first, MAX_LISTED).map_err(Error::Store)?;
+            let is_last = records.len() < MAX_LISTED;
+            after = records.last().map(|last| last.mark.job.clone());
+            for one in records.into_iter().filter_map(&found) {
+                if page.len() == MAX_LISTED || MAX_PAGE_BYTES <= bytes {
+                    let after = page.last().map(|last| record(last).mark.job.to_string());
+                    return Ok((page, after));
+                }
+                bytes += record(&one).text.len();
+                page.push(one);
+            }
+            if is_last {
+                return Ok((page, None));
+            }
+        }
     }
 
     /// What is known of a job, but for its last run.
@@ -277,7 +390,8 @@ impl ReadOnlyBackend<'_> {
                     let load = loads.entry(run.key.job.clone()).or_default();
                     match run.state {
                         RunState::Running => load.running += 1,
-                        _ => load.queued += 1,
+                        RunState::Queued => load.queued += 1,
+                        _ => {}
                     }
                 }
             }
@@ -290,6 +404,17 @@ impl ReadOnlyBackend<'_> {
     }
 }
 
+/// What is open of a job.
+#[derive(Debug, Default)]
+struct OpenRuns {
+    load: Load,
+    /// The first that runs and the first that is queued.
+    in_the_way: Vec<Run>,
+    /// Those that wait for their time, the first of them.
+    waiting: Vec<RunWire>,
+    waiting_count: usize,
+}
+
 pub(super) fn no_server() -> ErrorWire {
     ErrorWire::new(ErrorKind::Temporary, "no server is running")
 }
@@ -297,48 +422,6 @@ pub(super) fn no_server() -> ErrorWire {
 /// A job by its kept definition, which names its zones.
 fn defined(record: &JobRecord) -> Option<Job> {
     kept_job(record, &TimeZone::UTC)
-}
-
-fn of_marks(records: &[JobRecord], now: Timestamp) -> HealthWire {
-    health::of_marks(records.iter().map(|record| &record.mark), now)
-}
-
-/// How many jobs of each served file there are.
-fn files(records: &[JobRecord]) -> Vec<FileStateWire> {
-    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    for record in records {
-        if let Some(JobSource::Served(path)) = record.source.as_deref().map(JobSource::of) {
-            *counts.entry(path).or_default() += 1;
-        }
-    }
-    let state = |(name, jobs)| FileStateWire {
-        name,
-        read: None,
-        jobs,
-        problems: String::new(),
-        notice: String::new(),
-    };
-    counts.into_iter().map(state).collect()
-}
-
-/// Those after a name. A text that is no name is from no page of ours: the list begins anew.
-fn after<'r>(records: &'r [JobRecord], name: Option<&str>) -> impl Iterator<Item = &'r JobRecord> + use<'r> {
-    let name = name.and_then(|name| JobName::new(name).ok());
-    records.iter().filter(move |record| name.as_ref().is_none_or(|name| *name < record.mark.job))
-}
-
-/// The first of them that one answer has room for, and the name after which the next answer goes on.
-fn page<T>(found: impl Iterator<Item = T>, record: impl Fn(&T) -> &JobRecord) -> (Vec<T>, Option<String>) {
-    let (mut bytes, mut page): (usize, Vec<T>) = (0, Vec::new());
-    for one in found {
-        if page.len() == MAX_LISTED || MAX_PAGE_BYTES <= bytes {
-            let after = page.last().map(|last| record(last).mark.job.to_string());
-            return (page, after);
-        }
-        bytes += record(&one).text.len();
-        page.push(one);
-    }
-    (page, None)
 }
 
 #[cfg(test)]

@@ -59,6 +59,8 @@ pub(super) enum Order {
     Ask(Question),
     /// A source was applied which has no job.
     KeepSource(String),
+    /// The planner says something else of itself.
+    KeepStatus(String, Option<String>),
     Release,
 }
 
@@ -186,11 +188,10 @@ impl StoreThread {
                 let reader: &mut dyn Reader = &mut *self.store;
                 self.tell.say(Report::Answered(question.answer(reader)));
             }
-            // It is kept the next time otherwise.
-            Order::KeepSource(source) => match self.store.keep_source(self.lease, &source) {
-                Ok(()) | Err(StoreError::Full(_) | StoreError::Busy | StoreError::Unknown) => {}
-                Err(error) => return Err(error),
-            },
+            Order::KeepSource(source) => may_wait(self.store.keep_source(self.lease, &source))?,
+            Order::KeepStatus(status, lines) => {
+                may_wait(self.store.keep_status(self.lease, &status, lines.as_deref()))?;
+            }
             Order::Release => {
                 let released = self.store.release(self.lease);
                 self.tell.say(Report::Released(released));
@@ -229,6 +230,14 @@ impl StoreThread {
             Err(error) => return Err(error),
         }
         Ok(())
+    }
+}
+
+/// It is kept the next time otherwise.
+fn may_wait(kept: Result<(), StoreError>) -> Result<(), StoreError> {
+    match kept {
+        Err(StoreError::Full(_) | StoreError::Busy | StoreError::Unknown) => Ok(()),
+        kept => kept,
     }
 }
 

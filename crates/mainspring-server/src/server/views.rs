@@ -16,9 +16,8 @@ use super::feed::{AtEnd, Feed};
 use super::next_step::{
     Next, NextResult, QuestionAnswer, RequestId, job_name, not_found, query, run_key, store_failed, usage,
 };
-use super::phase::Phase;
 use super::remote_output::bring;
-use super::{Keeping, Server, describe, queries};
+use super::{Server, describe, queries};
 use crate::protocol::{
     ClusterWire, HistoryWire, JobWire, ListWire, MAX_ROWS, MAX_WAITING_SHOWN, Response, RunWire, StatusWire,
 };
@@ -41,11 +40,6 @@ type JobRow<'p> = (&'p Arc<Job>, &'p Mark, Option<Timestamp>);
 impl Server {
     pub(super) fn status(&self, now: Moment) -> NextResult {
         let status = StatusWire {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            pid: std::process::id(),
-            data: self.data.directory().display().to_string(),
-            started: self.began.wall,
-            state: if self.phase == Phase::Running { "running" } else { "stopping" }.to_owned(),
             paused: self.owner.planner().is_paused(),
             pause_terms: self
                 .owner
@@ -55,14 +49,7 @@ impl Server {
             jobs: self.owner.planner().jobs().count() as u64,
             open: self.owner.planner().open_count() as u64,
             running: self.owner.planner().running_count() as u64,
-            quarantined: self.owner.planner().quarantined().count() as u64,
-            files: self.files.served.iter().map(|file| describe::file(file, now.wall)).collect(),
-            is_kept: self.keeping == Keeping::OnDisk,
-            changes_max: self.clients.rates().total,
-            connection_changes_max: self.clients.rates().connection,
-            refused: self.clients.refused_count(),
-            troubles: self.troubles(now),
-            ..StatusWire::default()
+            ..self.planner_status(now).status
         };
         let lease_left = self.owner.lease_age().map(|(age, lasts)| lasts.saturating_sub(age));
         let (clock_ahead, next_of_jobs) = (ahead(), self.next_run(now));
@@ -87,7 +74,7 @@ impl Server {
 
     /// When the next job is due that is defined. The calendar is searched only for a job that is looked at
     /// before the best so far.
-    fn next_run(&self, now: Moment) -> Option<Timestamp> {
+    pub(super) fn next_run(&self, now: Moment) -> Option<Timestamp> {
         let mut best = None;
         for (job, mark, looked_at) in self.owner.planner().looks() {
             if looked_at.is_some_and(|at| best.is_none_or(|best| at < best)) {

@@ -198,6 +198,11 @@ impl Writer {
         self.order(Order::KeepSource(source));
     }
 
+    /// Keeps what the planner alone knows of itself.
+    pub(super) fn keep_status(&self, status: String, lines: Option<String>) {
+        self.order(Order::KeepStatus(status, lines));
+    }
+
     pub(super) fn release(&self) {
         self.order(Order::Release);
     }

@@ -5,6 +5,7 @@
 //! Does not write.
 
 use std::collections::BTreeSet;
+use std::ops::Bound;
 
 use super::generator::Generator;
 use super::store_fixture::{LawResult, same, text};
@@ -20,6 +21,12 @@ pub(super) fn same_contents<S: Store>(
     generator: &mut Generator,
 ) -> LawResult {
     same("jobs", &store.jobs().map_err(text)?, &oracle.jobs().map_err(text)?)?;
+    same("pause", &store.pause().map_err(text)?, &oracle.pause().map_err(text)?)?;
+    let name = generator.name();
+    for first in [Bound::Unbounded, Bound::Included(&name), Bound::Excluded(&name)] {
+        let found = store.defined_from(first, 3).map_err(text)?;
+        same("a page of jobs", &found, &oracle.defined_from(first, 3).map_err(text)?)?;
+    }
     same("counts", &store.counts().map_err(text)?, &oracle.counts().map_err(text)?)?;
     let (after, up_to, limit) = generator.range();
     for (after, up_to, limit) in
