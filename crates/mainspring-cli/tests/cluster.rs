@@ -220,9 +220,14 @@ fn a_server_that_is_too_old_for_the_database_stands_by_until_it_is_not() {
     let told = old.ask(&["list"]);
     assert_ne!(told.code, 0);
     assert!(told.stderr.contains("this server stands by: the store has format"), "{}", told.stderr);
-    assert_eq!(database.ask("SELECT count(*) FROM mainspring.inbox"), "0", "it writes nothing");
+    let rows = "SELECT (SELECT count(*) FROM mainspring.inbox) + (SELECT count(*) FROM mainspring.worker)";
+    assert_eq!(database.ask(rows), "0", "it writes nothing, and takes nothing to carry out");
     database.ask("UPDATE mainspring.planner SET version = version - 93, floor = 1");
     old.begins();
+    old.joins(&database);
+    // One that has become too old runs nothing any more.
+    database.ask("UPDATE mainspring.planner SET version = version + 93, floor = version + 92");
+    old.running.wait_for(&["SIGKILL to what runs"]);
     assert_eq!(old.running.stop().0.code(), Some(0));
     let _ = fs::remove_dir_all(&folder);
 }

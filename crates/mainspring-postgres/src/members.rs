@@ -37,6 +37,7 @@ use tokio_postgres::Row;
 use super::connection::{Connection, WaitNotifier};
 use super::escape::{kept, read};
 use super::location::Location;
+use super::schema::{self, VERSION};
 use super::store::Fence;
 use super::value::Value;
 
@@ -212,7 +213,8 @@ impl Members {
     pub fn join(&mut self, member: &Member, lasts: Duration) -> Result<WorkerId, StoreError> {
         let sql = "WITH joined AS (INSERT INTO mainspring.worker
                 (server, name, host, address, version, labels, capacity, ahead, is_leaving, until)
-                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, clock_timestamp() + $10 * interval '1 ms') RETURNING id, host),
+                SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, clock_timestamp() + $10 * interval '1 ms'
+                FROM mainspring.planner AS p WHERE p.floor <= $13 RETURNING id, host),
             forgotten AS (DELETE FROM mainspring.worker_host AS h USING joined AS j WHERE h.id <= j.id - $11),
             known AS (INSERT INTO mainspring.worker_host SELECT id, host FROM joined)
             SELECT id, pg_notify($12, '')::text FROM joined";
@@ -220,8 +222,12 @@ impl Members {
         let mut values = [server, name, host, address, version].map(|text| Value::text(text)).to_vec();
         values.extend(state.values());
         values.extend([milliseconds(lasts), Value::Int(MAX_KNOWN_LIVES), Value::text(REPORT_CHANNEL)]);
+        values.push(Value::Int(i64::from(VERSION)));
         let rows = self.connection.call("join", sql, &values)?;
-        let row = rows.first().ok_or(StoreError::Busy)?;
+        let Some(row) = rows.first() else {
+            // It says that this program is too old.
+            return Err(schema::version(&mut self.connection).err().unwrap_or(StoreError::Busy));
+        };
         let id = WorkerId(unsigned(row.get(0)));
         self.connection.hear(id.to_string());
         Ok(id)
@@ -232,7 +238,7 @@ impl Members {
     /// [`orders`](Members::orders).
     ///
     /// # Errors
-    /// `Fenced` when it was declared lost, or has left.
+    /// `Fenced` when it was declared lost, or has left, or this program has become too old.
     pub fn renew(
         &mut self,
         id: WorkerId,
@@ -242,14 +248,15 @@ impl Members {
     ) -> Result<WorkerOrders, StoreError> {
         let sql = "WITH renewed AS (UPDATE mainspring.worker AS w SET labels = $1, capacity = $2, ahead = $3, is_leaving = $4,
                 renewed = clock_timestamp(), until = clock_timestamp() + $5 * interval '1 ms'
-                FROM mainspring.worker AS b WHERE w.id = $6 AND b.id = w.id RETURNING w.id,
+                FROM mainspring.worker AS b, mainspring.planner AS p
+                WHERE w.id = $6 AND b.id = w.id AND p.floor <= $10 RETURNING w.id,
                 (b.labels, b.capacity, b.is_leaving) <> (w.labels, w.capacity, w.is_leaving) AS is_new)
             SELECT o.job, o.nominal, o.series, o.attempt, o.assigned, o.document,
                 CASE WHEN r.is_new THEN pg_notify($9, '')::text END
             FROM renewed AS r LEFT JOIN LATERAL mainspring.orders(r.id, $7, $8) AS o ON true";
         let mut values = state.values().to_vec();
         values.extend([milliseconds(lasts), of(id), Value::Int(number(after)), page(MAX_PAGE)]);
-        values.push(Value::text(REPORT_CHANNEL));
+        values.extend([Value::text(REPORT_CHANNEL), Value::Int(i64::from(VERSION))]);
         let rows = self.connection.call("renew a worker", sql, &values)?;
         let first = rows.first().ok_or(StoreError::Fenced)?;
         if first.get::<_, Option<&str>>(0).is_none() {
