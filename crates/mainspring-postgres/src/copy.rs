@@ -59,7 +59,7 @@ impl PostgresCopy {
     /// Begins, and keeps servers out until the end.
     fn hold(&mut self) -> ReadResult<()> {
         self.connection.script("begin a copy", BEGIN)?;
-        let sql = "SELECT owner, CASE WHEN owner <> '' AND clock_timestamp() <= until + interval '1 s' THEN
+        let sql = "SELECT owner, CASE WHEN owner <> '' AND clock_timestamp() <= until + interval '500 ms' THEN
             ceil(extract(epoch FROM until - clock_timestamp()) + 1)::int8 END FROM mainspring.planner FOR UPDATE";
         let rows = self.call("lock the planner", sql, &[])?;
         let planner = rows.first().ok_or(StoreError::Busy)?;

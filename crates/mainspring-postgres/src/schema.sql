@@ -159,7 +159,7 @@ AS $$ BEGIN RETURN (extract(epoch FROM clock_timestamp()) * 1000000000)::int8; E
 
 ---- The planner's lease. It is judged by clock_timestamp() alone. ----
 
--- Takes the lease if it is free, or ran out a second ago. A commit in flight holds the row: this waits for it, and never comes between
+-- Takes the lease if it is free, or ran out half a second ago. A commit in flight holds the row: this waits for it, and never comes between
 -- its check and its write. The process that has the lease is not refused it: it asks again where the answer was lost, or where it
 -- could not renew the lease and has ended what it ran. It gets another epoch, so that what it may have sent before is refused.
 CREATE FUNCTION mainspring.acquire(
@@ -172,7 +172,7 @@ DECLARE
     is_same bool;
 BEGIN
     SELECT * INTO STRICT held FROM mainspring.planner FOR NO KEY UPDATE;
-    lapse := held.until + interval '1 s';
+    lapse := held.until + interval '500 ms';
     is_same := held.server = p_server;
     IF p_known < held.floor THEN
         status := 'too new';
