@@ -188,10 +188,7 @@ fn each_server_shows_what_all_attempts_of_a_run_wrote_wherever_they_were() {
     assert_eq!(database.ask(sorted), "2", "they were at both");
     let run = planner.ask(&["history", "walks"]).stdout;
     let run = run.split_whitespace().find(|word| word.starts_with("walks@")).unwrap().to_owned();
-    let written = |last: &str| {
-        let attempts = ["here 1", "here 2", "here 3", "here 4"].join("\n");
-        format!("{attempts}\n{last}")
-    };
+    let written = |last: &str| format!("here 1\nhere 2\nhere 3\nhere 4\n{last}");
     for member in members.iter().chain([&planner]) {
         let mut shown = std::iter::repeat_with(|| member.ask(&["logs", "walks"]).stdout).take(100);
         assert!(shown.any(|text| text == written("")), "{}", member.ask(&["logs", &run]).stdout);

@@ -37,6 +37,7 @@ use tokio_postgres::Row;
 use super::connection::{Connection, WaitNotifier};
 use super::escape::{kept, read};
 use super::location::Location;
+use super::row::small;
 use super::schema::{self, VERSION};
 use super::store::Fence;
 use super::value::Value;
@@ -224,10 +225,8 @@ impl Members {
         values.extend([milliseconds(lasts), Value::Int(MAX_KNOWN_LIVES), Value::text(REPORT_CHANNEL)]);
         values.push(Value::Int(i64::from(VERSION)));
         let rows = self.connection.call("join", sql, &values)?;
-        let Some(row) = rows.first() else {
-            // It says that this program is too old.
-            return Err(schema::version(&mut self.connection).err().unwrap_or(StoreError::Busy));
-        };
+        // Without a row this program is too old, which the question says.
+        let Some(row) = rows.first() else { return Err(schema::too_old(&mut self.connection)) };
         let id = WorkerId(unsigned(row.get(0)));
         self.connection.hear(id.to_string());
         Ok(id)
@@ -468,10 +467,6 @@ fn orders(id: WorkerId, rows: &[Row]) -> Result<WorkerOrders, StoreError> {
     }
     orders.assignments.sort_unstable_by_key(|placed| placed.number);
     Ok(orders)
-}
-
-pub(super) fn small(count: i64) -> ReadResult<u32> {
-    u32::try_from(count).map_err(|_| unreadable("small number", &count.to_string()))
 }
 
 /// Out of the first four columns.

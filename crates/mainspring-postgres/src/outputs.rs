@@ -10,8 +10,7 @@ use mainspring_rows::{Columns, ReadResult, nanoseconds};
 use super::connection::Connection;
 use super::escape::kept;
 use super::location::{Location, OF_OWNER};
-use super::members::small;
-use super::row::CurrentRow;
+use super::row::{CurrentRow, small};
 use super::value::Value;
 
 /// The session that keeps them.

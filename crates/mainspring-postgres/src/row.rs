@@ -34,3 +34,11 @@ impl Columns for CurrentRow<'_> {
         self.column(index)
     }
 }
+
+/// A number that is small when it is written.
+///
+/// # Errors
+/// When it is not.
+pub(super) fn small(count: i64) -> ReadResult<u32> {
+    u32::try_from(count).map_err(|_| unreadable("small number", &count.to_string()))
+}

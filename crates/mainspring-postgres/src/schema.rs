@@ -96,6 +96,11 @@ pub(super) fn prepare(connection: &mut Connection) -> Result<(), StoreError> {
     }
 }
 
+/// Why this program may not go on.
+pub(super) fn too_old(connection: &mut Connection) -> StoreError {
+    version(connection).err().unwrap_or(StoreError::Busy)
+}
+
 /// The version of what is there; 0 if nothing is.
 pub(super) fn version(connection: &mut Connection) -> Result<u32, StoreError> {
     let sql = "SELECT (to_regclass('mainspring.planner') IS NOT NULL)::int::int8";
