@@ -327,7 +327,8 @@ impl Builder {
             Some(when) => self.add_job(name, when, body, &work, options, group.as_ref())?,
             None => options.check_handler()?,
         }
-        self.take_group(group);
+        // What several say of one group holds all together.
+        self.groups.extend(group.filter(|group| !self.groups.contains(group)));
         self.registry.add(&options.name, handler);
         match self.catalogue.add(&options.name, Entry { version: options.version, work, reads }) {
             true => Ok(()),
@@ -387,15 +388,6 @@ impl Builder {
                 let reason = format!("these jobs follow each other in a circle: {}", names.join(", "));
                 Err(Error::Definition { name: names[0].clone(), reason })
             }
-        }
-    }
-
-    /// Of several limits of one group the smallest holds.
-    fn take_group(&mut self, group: Option<Group>) {
-        let Some(group) = group else { return };
-        match self.groups.iter_mut().find(|known| known.name == group.name) {
-            Some(known) => known.limit = known.limit.min(group.limit),
-            None => self.groups.push(group),
         }
     }
 }

@@ -60,6 +60,7 @@
 
 mod ahead;
 mod around;
+mod bounds;
 mod builder;
 mod catalogue;
 mod client;
@@ -100,6 +101,7 @@ mod trigger;
 mod when;
 
 pub use around::Next;
+pub use bounds::Bounds;
 pub use builder::Builder;
 pub use client::Client;
 pub use error::{Error, OpenError};

@@ -13,6 +13,7 @@ use mainspring_file::jobfile::check_labels;
 use mainspring_job::{CatchUp, DeadLetters, Group, JobName, NoticeKind, Overlap, Policies};
 use serde_json::Value;
 
+use crate::bounds::Bounds;
 use crate::error::Error;
 use crate::handler_error::HandlerError;
 use crate::notice::Notify;
@@ -36,7 +37,7 @@ use crate::payload::{Form, Upgrade};
 pub struct Options {
     pub(crate) name: String,
     pub(crate) policies: Policies,
-    pub(crate) group: Option<(String, u32)>,
+    pub(crate) group: Option<(String, Bounds)>,
     pub(crate) priority: i8,
     pub(crate) max_runs: Option<u64>,
     pub(crate) version: u32,
@@ -177,11 +178,13 @@ impl Options {
         self
     }
 
-    /// A group whose runs go on at most so many at a time, whichever jobs and handlers they are of. Where two
-    /// say different limits, the smaller holds.
+    /// A group whose runs share bounds, whichever jobs and handlers they are of: so many at a time, as in
+    /// `group("bank", 2)`, or so many starts in a time, as in
+    /// `group("bank", Bounds::rate(10, Duration::from_secs(1)))`. A handler that is alone in its group has a
+    /// rate of its own. Where several say bounds of one group, all of them hold.
     #[must_use]
-    pub fn group(self, name: impl Into<String>, limit: u32) -> Options {
-        Options { group: Some((name.into(), limit.max(1))), ..self }
+    pub fn group(self, name: impl Into<String>, bounds: impl Into<Bounds>) -> Options {
+        Options { group: Some((name.into(), bounds.into())), ..self }
     }
 
     /// Who starts first when there are more than may run: higher before lower, 0 unless told.
@@ -242,9 +245,10 @@ impl Options {
     }
 
     pub(crate) fn job_group(&self) -> Result<Option<Group>, Error> {
-        let Some((name, limit)) = &self.group else { return Ok(None) };
-        let name = JobName::new(name).map_err(|error| self.wrong(format!("group `{name}`: {error}")))?;
-        Ok(Some(Group::new(name, *limit)))
+        let Some((name, bounds)) = &self.group else { return Ok(None) };
+        let wrong = |error: &dyn fmt::Display| self.wrong(format!("group `{name}`: {error}"));
+        let group_name = JobName::new(name).map_err(|error| wrong(&error))?;
+        bounds.group(group_name).map(Some).map_err(|error| wrong(&error))
     }
 
     pub(crate) fn wrong(&self, reason: impl fmt::Display) -> Error {

@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::channel;
 
-use mainspring_embed::{Every, Options, Run};
+use mainspring_embed::{Bounds, Every, Options, Run};
 use serde::{Deserialize, Serialize};
 
 use super::*;
@@ -47,6 +47,32 @@ fn a_submission_runs_and_its_history_survives_a_restart() {
     jobs.withdraw(later.id.unwrap()).unwrap();
     assert_eq!(jobs.waiting(10).unwrap(), []);
     assert!(receiver.try_recv().is_err(), "nothing ran twice");
+    jobs.shutdown(LONG).unwrap();
+}
+
+#[test]
+fn a_rate_holds_by_the_records_and_over_a_restart() {
+    let folder = folder("rate");
+    let period = Duration::from_millis(150);
+    let open = || {
+        let options = Options::new("charge").group("bank", Bounds::rate(4, period));
+        Jobs::open(&folder).unwrap().handler(options, |_: &Run, (): ()| -> Done { Ok(()) }).start().unwrap()
+    };
+    let submit = |jobs: &Jobs| -> Vec<_> { (0..14).map(|_| jobs.once("charge").submit().unwrap()).collect() };
+    let jobs = open();
+    let before = submit(&jobs);
+    // One of the third period; what is left waits for the next program.
+    ended(&jobs, &before[8]);
+    jobs.shutdown(LONG).unwrap();
+    drop(jobs);
+    let jobs = open();
+    let all: Vec<_> = before.into_iter().chain(submit(&jobs)).collect();
+    let mut started: Vec<_> = all.iter().map(|submitted| ended(&jobs, submitted).started.unwrap()).collect();
+    started.sort();
+    for span in started.windows(5) {
+        let length = span[4].duration_since(span[0]).unsigned_abs();
+        assert!(period <= length, "five starts within {length:?}: {started:?}");
+    }
     jobs.shutdown(LONG).unwrap();
 }
 

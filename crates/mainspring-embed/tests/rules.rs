@@ -6,7 +6,8 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, OnceLock};
 
 use mainspring_embed::{
-    After, Cron, DeadLetters, Every, HandlerError, ManualClock, Notice, NoticeKind, Options, Run, When,
+    After, Bounds, Cron, DeadLetters, Every, HandlerError, ManualClock, Notice, NoticeKind, Options, Run,
+    When,
 };
 use serde_json::Value;
 
@@ -178,6 +179,51 @@ fn a_group_has_no_more_runs_at_once_than_its_limit() {
     clock.advance(DAY);
     assert_eq!(most.load(SeqCst), 3);
     assert_eq!(jobs.runs(100).unwrap().iter().filter(|run| run.state == RunState::Succeeded).count(), 20);
+}
+
+#[test]
+fn a_group_has_no_more_starts_in_a_time_than_its_rate() {
+    let clock = clock();
+    let second = Duration::from_secs(1);
+    let of = |name: &str, bounds: Bounds| Options::new(name).group("bank", bounds);
+    let jobs = Jobs::simulated(&clock)
+        .handler(of("charge", Bounds::rate(3, second)), |_: &Run, (): ()| -> Done { Ok(()) })
+        .handler(of("refund", Bounds::rate(10, 60 * second)), |_: &Run, (): ()| -> Done { Ok(()) })
+        .handler("mail", |_: &Run, (): ()| -> Done { Ok(()) })
+        .start()
+        .unwrap();
+    for _ in 0..30 {
+        jobs.once("charge").submit().unwrap();
+        jobs.once("mail").submit().unwrap();
+    }
+    let started = || {
+        let runs = jobs.runs(100).unwrap();
+        let started = runs.iter().filter(|run| run.started.is_some());
+        let is_of_bank = |run: &&Record| run.work.as_ref().is_some_and(|work| work.group.is_some());
+        let (of_bank, others): (Vec<_>, Vec<_>) = started.partition(is_of_bank);
+        (of_bank.len(), others.len())
+    };
+    clock.advance(second / 2);
+    assert_eq!(started(), (3, 30), "no other waits for it");
+    clock.advance(second);
+    assert_eq!(started(), (6, 30));
+    clock.advance(10 * second);
+    assert_eq!(started(), (10, 30), "what another handler says of the group holds too");
+    clock.advance(DAY);
+    assert_eq!(started(), (30, 30));
+}
+
+#[test]
+fn a_rate_outside_of_its_limits_is_told_at_the_start() {
+    for (bounds, expected) in [
+        (Bounds::rate(0, DAY), "`0` is no number of starts: expected a number from 1 to 10000"),
+        (Bounds::rate(1, 2 * DAY), "`48h` is no period of a rate: expected a duration from 1ms to 24h"),
+    ] {
+        let options = Options::new("charge").group("bank", bounds);
+        let builder = Jobs::simulated(&clock()).handler(options, |_: &Run, (): ()| -> Done { Ok(()) });
+        let error = builder.start().unwrap_err().to_string();
+        assert!(error.ends_with(&format!("group `bank`: {expected}")), "{error}");
+    }
 }
 
 #[test]

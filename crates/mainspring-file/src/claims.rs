@@ -13,8 +13,8 @@
 //! | another file has it, is read now, and does not define it any more | the job moves, with all that is known of it |
 //! | any other file or command has it | that is a problem of this file |
 //!
-//! A group belongs to all files that define it, and has one limit. Another limit is a problem of the file
-//! that comes later.
+//! A group belongs to all files that define it, and has one limit and one rate. Another limit or rate is a
+//! problem of the file that comes later.
 //!
 //! A circle of jobs that follow each other is a problem of the file that comes last. So are too many jobs
 //! that follow one.
@@ -60,36 +60,35 @@ pub fn settle(files: &mut [Claimant], in_force: &InForce<'_>) {
     }
 }
 
-/// Where two good files give one group two limits, the later one gets a problem.
+/// Where two good files give one group two limits or two rates, the later one gets a problem.
 fn settle_groups(files: &mut [Claimant]) {
-    let mut limits: BTreeMap<JobName, (u32, String)> = BTreeMap::new();
+    let mut known: BTreeMap<JobName, (Group, String)> = BTreeMap::new();
     for file in files.iter_mut().filter(|file| file.loaded.is_good()) {
         let source = file.loaded.source.clone();
         let lines =
             if file.loaded.groups.is_empty() { BTreeMap::new() } else { jobfile::lines_of_groups(&source) };
         let place = |name: &JobName| lines.get(name.as_str()).copied().unwrap_or(1);
-        let differs =
-            |group: &&Group| limits.get(&group.name).is_some_and(|(limit, _)| *limit != group.limit);
+        let differs = |group: &&Group| known.get(&group.name).is_some_and(|(known, _)| known != *group);
         let problems: Vec<Problem> = file
             .loaded
             .groups
             .iter()
             .filter(differs)
             .map(|group| {
-                let (limit, other) = &limits[&group.name];
-                let message = format!("the group `{}` has the limit {limit} in {other}", group.name);
+                let (known, other) = &known[&group.name];
+                let message = format!("the group `{}` has {known} in {other}", group.name);
                 on_line(
                     &file.loaded,
                     place(&group.name),
                     message,
-                    "files that share a group give it one limit",
+                    "files that share a group give it one limit and one rate",
                 )
             })
             .collect();
         if problems.is_empty() {
             for group in &file.loaded.groups {
                 let other = format!("{}:{}", source.name(), place(&group.name));
-                limits.entry(group.name.clone()).or_insert((group.limit, other));
+                known.entry(group.name.clone()).or_insert((group.clone(), other));
             }
         }
         file.loaded.problems.extend(problems);
@@ -264,6 +263,21 @@ mod tests {
         assert_eq!(found[0], ["the name `x` is that of (other)"]);
         assert_eq!(found[1], ["the name `y` is that of (a.toml)"]);
         assert_eq!(found[2], ["the name `z` is that of (b.toml)"]);
+    }
+
+    #[test]
+    fn a_group_that_two_files_define_has_one_rate() {
+        let group = |rest: &str| format!("[groups.db]\nlimit = 2\n{rest}");
+        let files = |one: &str, other: &str| {
+            vec![file("a.toml", &(group(one) + &job("x"))), file("b.toml", &(group(other) + &job("y")))]
+        };
+        let rate = "rate = '60/1m'\n";
+        assert_eq!(settled(files(rate, "rate = '60/60s'\n"), &held(&[])), [["x"], ["y"]]);
+        let problem = |bounds: &str| vec![format!("the group `db` has {bounds} in a.toml:1")];
+        let x = || vec!["x".to_owned()];
+        let found = settled(files(rate, "rate = '1/1s'\n"), &held(&[]));
+        assert_eq!(found, [x(), problem("the limit 2 and the rate 60/1m")]);
+        assert_eq!(settled(files("", rate), &held(&[])), [x(), problem("the limit 2")]);
     }
 
     #[test]

@@ -4,8 +4,9 @@
 //! [defaults]                       any key of a job but its triggers and its action
 //! zone = "Europe/Berlin"
 //!
-//! [groups.database]                at most so many runs of its jobs at once
+//! [groups.database]                at most so many runs of its jobs at once, or starts in a time
 //! limit = 2
+//! rate = "10/1s"
 //!
 //! [jobs.backup]                    when, what, and by which rules
 //! cron = "30 2 * * *"
@@ -307,23 +308,7 @@ impl<'s> Reading<'s> {
         let Some(tables) = Fields::of(document).table("groups", &mut self.faults) else { return groups };
         for (name, value) in tables.own() {
             let Some(table) = self.faults.table_of(name, value) else { continue };
-            let fields = Fields::of(table);
-            fields.check_known(&["limit", "on"], &mut self.faults);
-            let on = policies::read(&fields, &mut self.faults).on;
-            let limit = fields.integer("limit", 1, i64::from(u32::MAX), &mut self.faults);
-            let name_of = JobName::new(name.get_ref());
-            match (name_of, limit) {
-                (Err(error), _) => self.faults.push(Fault::new(name.span(), error.to_string())),
-                (Ok(_), None) if fields.has("limit") => {}
-                (Ok(_), None) => self.faults.push(
-                    Fault::new(name.span(), "a group needs a limit").with_hint("for example: limit = 2"),
-                ),
-                (Ok(name), Some(limit)) => {
-                    let limit = u32::try_from(limit).expect("the range was checked");
-                    let on = fields.has("on").then_some(on);
-                    groups.push(GroupTable { group: Group::new(name, limit), on });
-                }
-            }
+            groups.extend(definition::group_table(name, &Fields::of(table), &mut self.faults));
         }
         groups.sort_by(|one: &GroupTable, other| one.name().cmp(other.name()));
         groups

@@ -390,7 +390,7 @@ pub struct Definitions {
     pub source: String,
     /// The jobs. Two with one name: the second is refused, as is one whose name another source holds.
     pub jobs: Vec<Job>,
-    /// The groups. Where another source defines one of them too, the smaller limit holds.
+    /// The groups. Where one is defined twice, the smaller limit holds, and both rates.
     pub groups: Vec<Group>,
     /// Whether jobs and groups of this source that are not in the set are removed.
     pub prune: Prune,

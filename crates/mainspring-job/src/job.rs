@@ -15,10 +15,12 @@
 //! A [`Once`](crate::Once) is a job with one due time and no definition: `at` on the command line.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use crate::hook::Hooks;
 use crate::name::JobName;
+use crate::rate::Rate;
 use crate::timetable::Timetable;
 use crate::work::Work;
 
@@ -28,15 +30,17 @@ pub const MAX_LABELS: usize = 16;
 /// The longest name of a label, and the longest text of one, in bytes.
 pub const MAX_LABEL_BYTES: usize = 64;
 
-/// Jobs that share a limit.
+/// Jobs whose runs share a limit, a rate, or both.
 ///
 /// # Example
 /// ```
 /// use mainspring_job::Group;
 ///
-/// // At most two jobs at once that say `group = "database"`.
-/// let group = Group::new("database".parse()?, 2);
-/// assert_eq!(group.limit, 2);
+/// // Of all jobs that say `group = "bank"`: at most two at once, and at most ten starts in a second.
+/// let group = Group::new("bank".parse()?, 2).with_rate("10/1s".parse()?);
+/// assert_eq!(group.to_string(), "the limit 2 and the rate 10/1s");
+/// // As many at once as the servers have places for.
+/// assert_eq!(Group::rated("mail".parse()?, "100/1m".parse()?).limit, None);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,14 +48,39 @@ pub const MAX_LABEL_BYTES: usize = 64;
 pub struct Group {
     /// Its name.
     pub name: JobName,
-    /// How many runs of its jobs may be running at once; at least 1.
-    pub limit: u32,
+    /// How many runs of its jobs may be running at once; at least 1. `None`: as many as have a place.
+    pub limit: Option<u32>,
+    /// How many of them may start in a time. `None`: as many as have a place.
+    pub rate: Option<Rate>,
 }
 
 impl Group {
     /// A group of which at most `limit` runs may be running at once; at least 1.
     pub fn new(name: JobName, limit: u32) -> Group {
-        Group { name, limit }
+        Group { name, limit: Some(limit), rate: None }
+    }
+
+    /// A group of which no more runs start than the rate allows.
+    pub fn rated(name: JobName, rate: Rate) -> Group {
+        Group { name, limit: None, rate: Some(rate) }
+    }
+
+    /// The same with a rate.
+    #[must_use]
+    pub fn with_rate(self, rate: Rate) -> Group {
+        Group { rate: Some(rate), ..self }
+    }
+}
+
+/// What its runs share: `the limit 2 and the rate 10/1s`.
+impl fmt::Display for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.limit, self.rate) {
+            (Some(limit), Some(rate)) => write!(f, "the limit {limit} and the rate {rate}"),
+            (Some(limit), None) => write!(f, "the limit {limit}"),
+            (None, Some(rate)) => write!(f, "the rate {rate}"),
+            (None, None) => f.write_str("no limit"),
+        }
     }
 }
 

@@ -99,6 +99,7 @@ pub mod state;
 
 pub mod exclusion;
 pub mod policy;
+pub mod rate;
 pub mod timetable;
 pub mod trigger;
 
@@ -173,6 +174,8 @@ pub use policy::{
     MAX_QUEUED_RUNS, MAX_RETRIES, MAX_SELECTOR_LABELS, Misfire, Overlap, Policies, PolicyError, PolicyKey,
     Retention, Retry, RetryOn, Signal, Timeout, WorkerSelector,
 };
+#[doc(inline)]
+pub use rate::{MAX_RATE_PERIOD, MAX_RATE_STARTS, MIN_RATE_PERIOD, Rate};
 #[doc(inline)]
 pub use reason::Reason;
 #[doc(inline)]

@@ -46,6 +46,7 @@ mod definitions;
 mod end;
 mod follow;
 mod followers;
+mod groups;
 mod hold;
 mod holds;
 mod hooks;
@@ -244,7 +245,7 @@ impl Planner {
     /// # Panics
     /// When a batch is said to be committed that was not taken, or out of order.
     pub fn handle(&mut self, now: Timestamp, input: Input, outputs: &mut Vec<Output>) {
-        self.runs.begin_turn();
+        self.runs.begin_turn(now);
         self.schedule_queue.tell(now);
         self.lookahead.tell(self.ahead_of(now));
         let is_look = matches!(input, Input::Tick | Input::Loaded { .. });
@@ -314,8 +315,9 @@ impl Planner {
         let load = self.lookahead.next_scan(&self.limits);
         let probation = self.quarantine.next_end();
         let crowded = (self.jobs.has_crowded() && self.has_room()).then_some(Timestamp::MIN);
-        let unserved = self.runs.next_overdue();
-        [self.schedule_queue.next_due(), once, load, probation, crowded, unserved].into_iter().flatten().min()
+        let of_runs = [self.runs.next_overdue(), self.runs.next_opening()];
+        let others = [self.schedule_queue.next_due(), once, load, probation, crowded];
+        others.into_iter().chain(of_runs).flatten().min()
     }
 
     /// Whether there is room for another open run.

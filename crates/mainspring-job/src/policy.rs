@@ -13,7 +13,7 @@ pub mod overlap;
 pub mod retention;
 pub mod retry;
 mod selector;
-mod text;
+pub(crate) mod text;
 pub mod timeout;
 
 use std::fmt;

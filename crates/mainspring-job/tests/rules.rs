@@ -20,6 +20,7 @@ mod order;
 mod pause;
 mod quarantine;
 mod question;
+mod rate;
 mod removal;
 mod retention;
 mod roads;
@@ -37,7 +38,7 @@ use mainspring_cron::{Expression, Schedule};
 use mainspring_job::{
     Action, ApplyReport, Audit, AuditQuery, Cause, Command, Definitions, Exclusion, Failure, Group, Hold,
     Holder, Input, Job, JobName, JobRows, Lease, Limits, MAX_BATCH_OPERATIONS, MAX_ON_PROBATION, MemoryStore,
-    Needs, Note, OnceId, Operation, Outcome, Output, Owner, PauseTerms, Planner, Prune, Query, Reader,
+    Needs, Note, OnceId, Operation, Outcome, Output, Owner, PauseTerms, Planner, Prune, Query, Rate, Reader,
     Reason, Refusal, Reply, Run, RunRequest, RunState, Scope, Start, Store, Submission, Takeover, Ticket,
     Timetable, Work, Worker, WorkerEvent, WorkerId, preview, rewind_preview,
 };

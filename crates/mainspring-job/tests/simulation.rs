@@ -21,6 +21,7 @@ mod mutation;
 mod owners;
 mod pool;
 pub(crate) mod random;
+mod rated_starts;
 mod script;
 mod world;
 

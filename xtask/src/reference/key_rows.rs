@@ -173,7 +173,7 @@ pub(super) const SECTIONS: &[KeySection] = &[
                 "group",
                 "the name of a table `[groups.NAME]` of the file",
                 "none",
-                "the group whose `limit` the job's runs share",
+                "the group whose `limit` and `rate` the job's runs share",
             ),
             (
                 "priority",

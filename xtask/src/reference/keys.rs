@@ -16,8 +16,8 @@ use crate::tidy::Source;
 
 /// What stands above the tables.
 const INTRODUCTION: &str = "A job file has three tables. `[jobs.NAME]` is a job. `[defaults]` holds for each job of the file \
-     that does not say otherwise. `[groups.NAME]` has `limit`: how many runs of the group's jobs may run at once. A \
-     table of a job, such as `env`, `secrets` or `labels`, adds to that of `[defaults]`; a policy replaces it. An \
+     that does not say otherwise. `[groups.NAME]` has `limit`, how many runs of the group's jobs may run at once, or \
+     `rate`, how many may start in a time (`\"10/1s\"`: 1 to 10,000 in 1 ms to 24 h), or both. A table of a job, such as `env`, `secrets` or `labels`, adds to that of `[defaults]`; a policy replaces it. An \
      unknown key is an error. Durations are texts such as `\"90s\"` and `\"1h30m\"`.\n\nA key stands in `job`, the table \
      of a job, in `defaults`, and in `comment`, that above an entry of a crontab, with `-` for `_`; `name` stands there \
      too.\n";

@@ -44,6 +44,10 @@ const ROWS: &[(&str, &str)] = &[
         "triggers, exclusions of a job",
         "{mainspring-job/src/timetable.rs MAX_TRIGGERS}, {mainspring-job/src/timetable.rs MAX_EXCLUSIONS}",
     ),
+    (
+        "starts of a rate, its period",
+        "{mainspring-job/src/rate.rs MAX_RATE_STARTS}, {mainspring-job/src/rate.rs MIN_RATE_PERIOD} to {mainspring-job/src/rate.rs MAX_RATE_PERIOD}; a new planner waits for at most {mainspring-job/src/planner/groups.rs MAX_RATE_REST}",
+    ),
     ("open runs: scheduled, queued or running", "100,000"),
     (
         "history of one-shot jobs, and with it their keys",

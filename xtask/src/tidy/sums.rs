@@ -43,17 +43,19 @@ const ROWS: [Row; 12] = [
     // `on = "all"`: places, lanes of admission; what waits for no worker is told; machines of workers, and
     // outputs that are read while they grow; what is due when it is submitted is read from nowhere, and keeps
     // its id through a takeover. The model has what a worker gives back. Why a job waits is told by rows too.
+    // Raised by 216: the rate of a group, its text, its window of starts, and what a planner that takes over
+    // knows of it.
     Row {
         crates: &["mainspring-job", "mainspring-model"],
-        lines: 11_529,
+        lines: 11_744,
         goal: 7_700,
         bools: 10,
         assertions: 56,
     },
-    // Raised: notifications that the loop has not read are one.
+    // Raised: notifications that the loop has not read are one. A group in a job file has a rate.
     Row {
         crates: &["mainspring-action", "mainspring-host", "mainspring-file", "mainspring-exec"],
-        lines: 11_015,
+        lines: 11_030,
         goal: 6_800,
         bools: 0,
         assertions: 6,
@@ -78,11 +80,12 @@ const ROWS: [Row; 12] = [
     Row { crates: &["mainspring-web"], lines: 7_790, goal: 4_900, bools: 2, assertions: 5 },
     // Raised: a program of a pool is a worker beside planning; it submits in bulk, and has runs wait. Its
     // transactions submit, in PostgreSQL and in SQLite. Its errors show no type of a crate that is internal,
-    // and its own submissions need no key.
-    Row { crates: &["mainspring-embed"], lines: 4_240, goal: 2_600, bools: 1, assertions: 0 },
+    // and its own submissions need no key. A program says the rate of a group.
+    Row { crates: &["mainspring-embed"], lines: 4_260, goal: 2_600, bools: 1, assertions: 0 },
     Row { crates: &["mainspring-cli"], lines: 7_541, goal: 5_600, bools: 6, assertions: 4 },
     // Raised: other people's kinds of programs run on a database and in node, and crates are published dry.
-    Row { crates: &["mainspring-lab", "xtask"], lines: 11_520, goal: 7_000, bools: 5, assertions: 0 },
+    // The limits of a rate are among those that people meet.
+    Row { crates: &["mainspring-lab", "xtask"], lines: 11_530, goal: 7_000, bools: 5, assertions: 0 },
 ];
 
 /// Checks every row, and that each crate is in one.

@@ -103,6 +103,16 @@ fn a_group_holds_back_what_exceeds_its_limit() {
 }
 
 #[test]
+fn a_group_starts_as_many_as_its_rate_allows_at_the_first_moment_too() {
+    let job = |name: &str| format!("[jobs.{name}]\ncron = '0 0 * * *'\nrun = ['a']\ngroup = 'bank'\n");
+    let text = format!("[groups.bank]\nrate = '2/1m'\n{}", ["a", "b", "c", "d", "e"].map(job).concat());
+    let outcome = simulate(&day(&text, &[])).unwrap();
+    let times: Vec<String> = outcome.listed.iter().map(|event| event.time.to_string()).collect();
+    let minute = |minute: u32| format!("2026-01-01T00:0{minute}:00Z");
+    assert_eq!(times, [0, 0, 1, 1, 2].map(minute));
+}
+
+#[test]
 fn an_outage_is_made_good_for_as_the_misfire_rule_says() {
     let of = |rule: &str| {
         let text = format!("# mainspring: misfire={rule}\n0 * * * * true\n");

@@ -5,7 +5,7 @@
 //! Does not know what the file around it is.
 
 use jiff::tz::TimeZone;
-use mainspring_job::{Group, Job, JobName, Work, WorkerSelector};
+use mainspring_job::{Group, Job, JobName, Rate, Work, WorkerSelector};
 
 use super::fields::{Faults, Fields, Name};
 use super::{body, handler, labels, notify, policies, timetable, webhook, written};
@@ -40,6 +40,45 @@ impl GroupTable {
     pub(super) fn name(&self) -> &str {
         self.group.name.as_str()
     }
+}
+
+/// Reads a group. `None` and a fault if it has no name, or neither a limit nor a rate.
+pub(super) fn group_table(
+    name: &Name<'_>,
+    fields: &Fields<'_, '_>,
+    faults: &mut Faults<'_>,
+) -> Option<GroupTable> {
+    fields.check_known(&["limit", "on", "rate"], faults);
+    let on = policies::read(fields, faults).on;
+    let limit = fields.integer("limit", 1, i64::from(u32::MAX), faults);
+    let limit = limit.map(|limit| u32::try_from(limit).expect("the range was checked"));
+    let rate = fields.text("rate", faults).and_then(|text| match text.value.parse::<Rate>() {
+        Ok(rate) => Some(rate),
+        Err(error) => {
+            faults.push(Fault::new(text.span, error.to_string()));
+            None
+        }
+    });
+    let group_name = match JobName::new(name.get_ref()) {
+        Ok(group_name) => group_name,
+        Err(error) => {
+            faults.push(Fault::new(name.span(), error.to_string()));
+            return None;
+        }
+    };
+    let group = match (limit, rate) {
+        (Some(limit), None) => Group::new(group_name, limit),
+        (Some(limit), Some(rate)) => Group::new(group_name, limit).with_rate(rate),
+        (None, Some(rate)) => Group::rated(group_name, rate),
+        (None, None) => {
+            if !fields.has("limit") && !fields.has("rate") {
+                let fault = Fault::new(name.span(), "a group needs a limit or a rate");
+                faults.push(fault.with_hint("for example: limit = 2, or rate = \"10/1s\""));
+            }
+            return None;
+        }
+    };
+    Some(GroupTable { group, on: fields.has("on").then_some(on) })
 }
 
 /// Reads a job. `None` and a fault, or several, if anything in it cannot be understood.
@@ -137,7 +176,7 @@ fn group<'g>(
         let names: Vec<&str> = groups.iter().map(GroupTable::name).take(MAX_COMPARED_GROUPS).collect();
         let hint = match nearest(text.value, &names) {
             Some(name) => format!("did you mean `{name}`?"),
-            None => format!("a table [groups.{}] gives it a limit", text.value),
+            None => format!("a table [groups.{}] gives it a limit or a rate", text.value),
         };
         faults.push(fault.with_hint(hint));
     }

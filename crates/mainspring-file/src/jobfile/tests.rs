@@ -106,11 +106,11 @@ fn defaults_hold_where_a_job_is_silent_and_tables_are_merged() {
 #[test]
 fn the_written_table_is_the_same_job() {
     let text = "[defaults]\nzone = 'Asia/Tokyo'\nenv = { A = '1' }\nsecrets = { T = '/t' }\n\
-                [groups.g]\nlimit = 1\n\
+                [groups.g]\nlimit = 1\nrate = '90/90s'\n[groups.h]\nrate = '10/s'\n\
                 [jobs.'x:1']\ncron = 'H 3 * * *'\nshell = \"echo \\\"$A\\\"\\n\\tdone \\u0007\"\numask = '027'\ngroup = 'g'\n\
                 retry = { max = 3, on = ['failed'] }\nexclude_dates = [2026-12-24]\nenv = { B = '2' }\n\
                 limits = { open_files = 5 }\n\
-                [jobs.y]\nat = 2030-01-01T00:00:00\n[jobs.y.webhook]\nurl = 'http://x/{job}'\n\
+                [jobs.y]\nat = 2030-01-01T00:00:00\ngroup = 'h'\n[jobs.y.webhook]\nurl = 'http://x/{job}'\n\
                 headers = { A = '{key}' }\nsuccess = [404, '200-299']\n";
     let once = file(text);
     assert!(once.problems.is_empty(), "{:?}", once.problems);
@@ -118,7 +118,32 @@ fn the_written_table_is_the_same_job() {
         let again = file(&placed.job.text);
         assert!(again.problems.is_empty(), "{}: {:?}", placed.job.text, again.problems);
         assert_eq!(again.jobs[0].job, placed.job);
-        assert_eq!(again.groups.len(), usize::from(placed.job.work.group.is_some()));
+        let own = once.groups.iter().filter(|group| placed.job.work.group.as_ref() == Some(&group.name));
+        assert_eq!(again.groups, own.cloned().collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_group_has_a_limit_a_rate_or_both() {
+    let groups = |text: &str| {
+        let file = file(text);
+        assert!(file.problems.is_empty(), "{:?}", file.problems);
+        file.groups.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let text = "[groups.a]\nlimit = 2\n[groups.b]\nrate = '10/1s'\n[groups.c]\nlimit = 1\nrate = '5/min'\n";
+    assert_eq!(groups(text), ["the limit 2", "the rate 10/1s", "the limit 1 and the rate 5/1m"]);
+    for (text, line_number, message) in [
+        ("[groups.a]\non = 'eu'\n", 1, "a group needs a limit or a rate"),
+        ("[groups.a]\nlimit = 0\nrate = '1/1s'\n", 2, "expected a number from 1 to 4294967295"),
+        ("[groups.a]\nlimit = 1\nrate = 3\n", 3, "expected a string in quotes"),
+        ("[groups.a]\nrate = '1/1y'\n", 2, "expected a duration such as 90s, 1h30m or 500ms"),
+        ("[groups.a]\nrate = '10001/1s'\n", 2, "expected a number from 1 to 10000"),
+        ("[groups.a]\nrate = '10/25h'\n", 2, "expected a duration from 1ms to 24h"),
+    ] {
+        let file = file(text);
+        let [problem] = &file.problems[..] else { panic!("{text}: {:?}", file.problems) };
+        assert_eq!(problem.line_number, line_number, "{text}");
+        assert!(problem.fault.message.contains(message), "{text}: {}", problem.fault.message);
     }
 }
 

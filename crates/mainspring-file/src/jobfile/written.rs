@@ -73,7 +73,9 @@ pub fn renamed(text: &str, name: &JobName) -> String {
 
 /// The table of a group.
 pub fn group_table(group: &Group) -> String {
-    format!("\n[groups.{}]\nlimit = {}\n", key(group.name.as_str()), group.limit)
+    let limit = group.limit.map(|limit| format!("limit = {limit}\n")).unwrap_or_default();
+    let rate = group.rate.map(|rate| format!("rate = \"{rate}\"\n")).unwrap_or_default();
+    format!("\n[groups.{}]\n{limit}{rate}", key(group.name.as_str()))
 }
 
 fn layered(fields: &Fields<'_, '_>, name: &str) -> String {

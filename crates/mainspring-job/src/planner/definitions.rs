@@ -9,8 +9,8 @@
 //! | is known from another source, or stands twice in the set | refused |
 //! | would follow itself by way of others, or is one more follower of a job than there may be | refused |
 //!
-//! A group may be defined by several sources: the smallest limit holds. Its limit stays as long as one of
-//! them defines it.
+//! A group may be defined by several sources: the smallest limit holds, and each of the rates. They stay as
+//! long as a source says them.
 //!
 //! A job changes its source by `Command::Adopt`, which comes before the set that holds it from then on.
 //!
@@ -58,8 +58,7 @@ use crate::timetable::Span;
 impl Planner {
     pub(super) fn apply(&mut self, now: Timestamp, definitions: Definitions) -> ApplyReport {
         let Definitions { source, jobs, groups, prune } = definitions;
-        let groups = groups.into_iter().map(|group| (group.name, group.limit));
-        self.runs.define_groups(&source, groups, prune);
+        self.runs.groups().define(&source, groups, prune);
         let mut applied = ApplyReport::default();
         let barred = self.unfollowable(&source, &jobs, prune);
         let mut seen = BTreeSet::new();

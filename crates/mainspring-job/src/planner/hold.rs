@@ -10,6 +10,7 @@ use jiff::Timestamp;
 
 use super::quarantine::MAX_CRASHES;
 use crate::name::JobName;
+use crate::rate::Rate;
 use crate::record::{Mark, Pause};
 use crate::run::RunKey;
 use crate::worker::Needs;
@@ -72,6 +73,17 @@ pub enum Hold {
         /// The runs that have the places, at most four, in order of their keys.
         holders: Vec<RunKey>,
     },
+    /// A run of it is due, and as many of its group have started as may in a time.
+    GroupRate {
+        /// The run that waits.
+        run: RunKey,
+        /// Its group.
+        group: JobName,
+        /// How many of the group may start in which time.
+        rate: Rate,
+        /// When the next of the group may.
+        until: Timestamp,
+    },
     /// A run of it is due, and the servers that serve it run as many as they may.
     ServerFull {
         /// The run that waits.
@@ -118,6 +130,7 @@ impl Hold {
             Hold::Running(_) => "running",
             Hold::Waiting(_) => "waiting",
             Hold::GroupFull { .. } => "group_full",
+            Hold::GroupRate { .. } => "group_rate",
             Hold::ServerFull { .. } => "server_full",
             Hold::Unserved { .. } => "unserved",
             Hold::Done => "done",
@@ -141,6 +154,7 @@ impl Hold {
             Hold::GroupFull { run, .. } => {
                 format!("the end of a run of the group, or `mainspring cancel {run}`")
             }
+            Hold::GroupRate { run, until, .. } => format!("{until}, or `mainspring cancel {run}`"),
             Hold::ServerFull { run, .. } => format!("the end of a run, or `mainspring cancel {run}`"),
             Hold::Unserved { needs, .. } => format!("a server that has {needs}"),
             Hold::Done | Hold::NoTime => "another definition".to_owned(),
@@ -182,6 +196,9 @@ impl fmt::Display for Hold {
                     (0, _) => f.write_str(" have them"),
                     (others, _) => write!(f, " and {others} more have them"),
                 }
+            }
+            Hold::GroupRate { run, group, rate, .. } => {
+                write!(f, "{run} is due, and group {group} has had as many starts as its rate {rate} allows")
             }
             Hold::ServerFull { run, limit } => {
                 write!(f, "{run} is due and waits for a place of the server, which runs {limit} at once")

@@ -9,6 +9,7 @@
 //! | no room for another open run | when some have ended |
 //! | an earlier run runs, or waits for its slot | with the end of that run, or its start |
 //! | its group or the workers run as many as they may | when some of those have ended |
+//! | as many of its group have started as may in a time | when that time is over |
 //! | no worker has what it needs | with one that has |
 //! | it has had its runs, or has no further time | with another definition |
 //!

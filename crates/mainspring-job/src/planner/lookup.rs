@@ -41,9 +41,9 @@ impl Planner {
         self.runs.workers().iter()
     }
 
-    /// The groups that are defined, each with the limit that holds.
-    pub fn groups(&self) -> impl Iterator<Item = (&JobName, u32)> {
-        self.runs.groups()
+    /// The groups of which only so many runs may be running at once, each with that limit.
+    pub fn limits_of_groups(&self) -> impl Iterator<Item = (&JobName, u32)> {
+        self.runs.limits()
     }
 
     /// How many one-shot jobs are in memory: their ids, or they themselves once they are due. One that was

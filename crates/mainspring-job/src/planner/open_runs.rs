@@ -30,14 +30,14 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::admission_queue::{AdmissionQueue, Load};
+use super::groups::Groups;
 use super::hold::{Hold, MAX_HOLDERS};
 use super::ledger::Position;
 use super::live::{Live, target};
-use super::run_slots::{RunSlots, placement};
+use super::run_slots::RunSlots;
 use super::schedule_queue::{Item, ScheduleQueue};
 use super::wait;
 use super::workers::Workers;
-use crate::input::Prune;
 use crate::name::JobName;
 use crate::once::Once;
 use crate::policy::{Kill, Overlap};
@@ -93,11 +93,17 @@ impl OpenRuns {
         self.slots.next_overdue()
     }
 
-    /// The workers that are there.
-    pub(super) fn groups(&self) -> impl Iterator<Item = (&JobName, u32)> {
-        self.slots.groups()
+    /// See [`RunSlots::next_opening`].
+    pub(super) fn next_opening(&self) -> Option<Timestamp> {
+        self.slots.next_opening()
     }
 
+    /// See [`Groups::limits`].
+    pub(super) fn limits(&self) -> impl Iterator<Item = (&JobName, u32)> {
+        self.slots.limits()
+    }
+
+    /// The workers that are there.
     pub(super) fn workers(&self) -> &Workers {
         self.slots.workers()
     }
@@ -122,12 +128,16 @@ impl OpenRuns {
     /// Why a run in line has no slot, if no worker serves it, or its group or those that do are full.
     pub(super) fn why_no_slot(&self, live: &Live) -> Option<Hold> {
         let (run, needs) = (live.run.key.clone(), live.needs.as_ref()?);
-        let full_group = live.work.group.as_ref().and_then(|group| {
-            let limit = self.slots.full_group(group)?;
-            let holders = self.slots.running_of(group).take(MAX_HOLDERS).cloned().collect();
-            Some(Hold::GroupFull { run: run.clone(), group: group.clone(), limit, holders })
+        let full_group = live.work.group.clone().and_then(|group| {
+            let run = run.clone();
+            if let Some(limit) = self.slots.full_group(&group) {
+                let holders = self.slots.running_of(&group).take(MAX_HOLDERS).cloned().collect();
+                return Some(Hold::GroupFull { run, group, limit, holders });
+            }
+            let (rate, until) = self.slots.full_rate(&group)?;
+            Some(Hold::GroupRate { run, group, rate, until })
         });
-        self.workers().why_no_slot(run, needs, placement(&live.work), full_group)
+        self.workers().why_no_slot(run, needs, self.slots.placement(&live.work), full_group)
     }
 
     /// Whether a run of this key is open, one that the next turn admits among them.
@@ -265,19 +275,15 @@ impl OpenRuns {
         self.slots.dismiss(id);
     }
 
-    /// Takes over the groups of a source, and their limits.
-    pub(super) fn define_groups(
-        &mut self,
-        source: &str,
-        groups: impl Iterator<Item = (JobName, u32)>,
-        prune: Prune,
-    ) {
-        self.slots.define(source, groups, prune);
+    /// The groups that runs may be in.
+    pub(super) fn groups(&mut self) -> &mut Groups {
+        self.slots.groups()
     }
 
     /// Another fact is being told.
-    pub(super) fn begin_turn(&mut self) {
+    pub(super) fn begin_turn(&mut self, now: Timestamp) {
         self.turn += 1;
+        self.groups().tell(now);
     }
 
     /// A run waits for its time. A catch-up run wakes no earlier than the run in line before it.
@@ -391,16 +397,16 @@ impl OpenRuns {
     }
 
     /// A queued run that has a slot starts its next attempt.
-    pub(super) fn begin_attempt(&mut self, key: &RunKey, now: Timestamp) -> &mut Live {
+    pub(super) fn begin_attempt(&mut self, key: &RunKey, at: Timestamp) -> &mut Live {
         let live = self.runs.get_mut(key).expect("what is in line for a slot is open");
         assert_eq!(live.run.state, RunState::Queued, "what starts was queued");
         // While the run is still queued, so that it is found in the line for a slot.
-        live.run.worker = Some(self.slots.take(live));
+        live.run.worker = Some(self.slots.take(live, at));
         self.queues.get_mut(&lane(live)).expect("what is in line is admitted").begin();
         let run = &mut live.run;
         run.state = RunState::Running;
         run.attempt += 1;
-        (run.started, run.ended, run.outcome) = (Some(now), None, None);
+        (run.started, run.ended, run.outcome) = (Some(at), None, None);
         live
     }
 

@@ -25,6 +25,9 @@ use crate::record::{JobRecord, PauseTerms};
 use crate::run::{Cause, Run};
 use crate::state::RunState;
 
+/// The epoch of the first owner of a store: none came before it.
+const FIRST_EPOCH: u64 = 1;
+
 impl Planner {
     pub(super) fn restore(
         &mut self,
@@ -63,6 +66,7 @@ impl Planner {
     pub(super) fn begin(&mut self, now: Timestamp, takeover: Takeover) {
         let restored = self.activity.begin();
         self.clock.begin(now);
+        self.recall_starts(now, &restored);
         let (running, waiting): (Vec<Run>, Vec<Run>) =
             restored.into_iter().partition(|run| run.state == RunState::Running);
         self.take_over(now, takeover, running);
@@ -92,6 +96,20 @@ impl Planner {
             self.expect_silence(now, &name);
             self.start_at_boot(now, &name);
             self.ledger.end_unit();
+        }
+    }
+
+    /// What a group with a rate is told of the planner before: the last start of each run that is open.
+    fn recall_starts(&mut self, now: Timestamp, restored: &[Run]) {
+        if self.epoch <= FIRST_EPOCH {
+            return;
+        }
+        self.runs.groups().take_over();
+        for run in restored {
+            let group = self.work_of(run).and_then(|work| work.group.clone());
+            if let (Some(group), Some(started)) = (group, run.started) {
+                self.runs.groups().count(&group, started.min(now));
+            }
         }
     }
 

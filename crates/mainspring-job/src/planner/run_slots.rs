@@ -8,7 +8,10 @@
 //!
 //! The best of all lines whose group has a slot and whose needs a free worker has starts first: the highest
 //! priority, then the earliest due time, then the key. A run whose needs no worker has waits in its line, and
-//! is in the way of none in another. Cost: O(log n) to come and go, O(lines * workers) to find the best.
+//! is in the way of none in another. A run of a group with a rate starts only where a place is free: one that
+//! waits at a worker begins later than its rate has counted.
+//!
+//! Cost: O(log n) to come and go, O(lines * workers) to find the best.
 //!
 //! Does not know which runs are admitted: it is told.
 
@@ -19,11 +22,12 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use super::groups::Groups;
 use super::live::Live;
 use super::unserved::UnservedLines;
 use super::workers::{Placement, Workers};
-use crate::input::Prune;
 use crate::name::JobName;
+use crate::rate::Rate;
 use crate::run::RunKey;
 use crate::state::RunState;
 use crate::work::{Action, Work};
@@ -32,7 +36,7 @@ use crate::worker::{Needs, Worker, WorkerId};
 /// Order in a line: see above.
 type Rank = (Reverse<i8>, Timestamp, RunKey);
 
-/// A group, if any, what the runs need of their worker, and where they may start.
+/// A group, if any, what the runs need of their worker, and where they may start if it has no rate.
 pub(super) type LineKey = (Option<JobName>, Needs, Placement);
 
 /// Nothing of a group is running.
@@ -59,8 +63,7 @@ pub(super) struct RunSlots {
     /// Lines with a run in them.
     lines: BTreeMap<LineKey, BTreeSet<Rank>>,
     unserved: UnservedLines<LineKey>,
-    /// By each source that defines the group. The smallest holds.
-    limits: BTreeMap<JobName, BTreeMap<String, u32>>,
+    groups: Groups,
 }
 
 impl RunSlots {
@@ -129,27 +132,12 @@ impl RunSlots {
         self.workers.remove(id);
     }
 
-    /// Takes over the groups of a source; those that the set does not hold go with the jobs that it does not
-    /// hold.
-    pub(super) fn define(
-        &mut self,
-        source: &str,
-        groups: impl Iterator<Item = (JobName, u32)>,
-        prune: Prune,
-    ) {
-        if prune == Prune::Remove {
-            self.limits.retain(|_, limits| {
-                limits.remove(source);
-                !limits.is_empty()
-            });
-        }
-        for (name, limit) in groups {
-            self.limits.entry(name).or_default().insert(source.to_owned(), limit.max(1));
-        }
+    pub(super) fn groups(&mut self) -> &mut Groups {
+        &mut self.groups
     }
 
     fn is_open(&self, group: Option<&JobName>) -> bool {
-        group.is_none_or(|group| self.full_group(group).is_none())
+        group.is_none_or(|group| self.full_group(group).is_none() && self.full_rate(group).is_none())
     }
 
     /// The runs of a group that are running, in order of their keys.
@@ -157,20 +145,37 @@ impl RunSlots {
         self.running.get(group).unwrap_or(&NONE).iter()
     }
 
-    /// The groups that are defined, each with the limit that holds.
-    pub(super) fn groups(&self) -> impl Iterator<Item = (&JobName, u32)> {
-        self.limits.keys().filter_map(|name| Some((name, self.limit_of(name)?)))
-    }
-
-    fn limit_of(&self, group: &JobName) -> Option<u32> {
-        self.limits.get(group)?.values().min().copied()
+    /// See [`Groups::limits`].
+    pub(super) fn limits(&self) -> impl Iterator<Item = (&JobName, u32)> {
+        self.groups.limits()
     }
 
     /// The limit of a group of which as many runs are running as may.
     pub(super) fn full_group(&self, group: &JobName) -> Option<u32> {
         let running = self.running_of(group).len();
-        let limit = self.limit_of(group)?;
+        let limit = self.groups.limit(group)?;
         (usize::try_from(limit).unwrap_or(usize::MAX) <= running).then_some(limit)
+    }
+
+    /// The rate of a group by which nothing of it may start now, and when the next may.
+    pub(super) fn full_rate(&self, group: &JobName) -> Option<(Rate, Timestamp)> {
+        self.groups.full_rate(group)
+    }
+
+    /// When the first group of which a run is in line opens, of those that are full by their rate.
+    pub(super) fn next_opening(&self) -> Option<Timestamp> {
+        let groups = self.lines.keys().filter_map(|(group, _, _)| group.as_ref());
+        groups.filter_map(|group| self.full_rate(group)).map(|(_, opening)| opening).min()
+    }
+
+    /// Where runs of a line may start.
+    fn placement_in(&self, group: Option<&JobName>, placement: Placement) -> Placement {
+        if group.is_some_and(|group| self.groups.is_rated(group)) { Placement::Free } else { placement }
+    }
+
+    /// Where a run of this work may start.
+    pub(super) fn placement(&self, work: &Work) -> Placement {
+        self.placement_in(work.group.as_ref(), placement(work))
     }
 
     /// Whether there is a slot for this work beside all that is in line and is served. Of a group it is not
@@ -189,8 +194,8 @@ impl RunSlots {
         live.needs = Some(needs);
     }
 
-    /// A run in line takes a slot. Tells at which worker.
-    pub(super) fn take(&mut self, live: &mut Live) -> WorkerId {
+    /// A run in line takes a slot, and starts at a time. Tells at which worker.
+    pub(super) fn take(&mut self, live: &mut Live, at: Timestamp) -> WorkerId {
         debug_assert!(
             self.is_open(live.work.group.as_ref()),
             "what takes a slot was the best of those that may"
@@ -198,9 +203,12 @@ impl RunSlots {
         let needs = live.needs.as_ref().expect("what takes a slot was in line");
         let worker = self
             .workers
-            .choose(needs, placement(&live.work))
+            .choose(needs, self.placement(&live.work))
             .expect("what takes a slot has a worker that is free");
         self.leave_line(live);
+        if let Some(group) = &live.work.group {
+            self.groups.count(group, at);
+        }
         self.workers.begin(worker);
         self.count(live);
         worker
@@ -251,7 +259,8 @@ impl RunSlots {
     /// The run that may start next, of those that are not barred.
     pub(super) fn best(&self, is_barred: impl Fn(&RunKey) -> bool) -> Option<RunKey> {
         let has_slot = |(group, needs, placement): &LineKey| {
-            self.is_open(group.as_ref()) && 0 < self.workers.free_count(needs, *placement)
+            let placement = self.placement_in(group.as_ref(), *placement);
+            self.is_open(group.as_ref()) && 0 < self.workers.free_count(needs, placement)
         };
         let open = self.lines.iter().filter(|(key, _)| has_slot(key));
         let first = |line: &'_ BTreeSet<Rank>| line.iter().find(|(_, _, key)| !is_barred(key)).cloned();
@@ -271,6 +280,7 @@ impl RunSlots {
         }
         assert_eq!(count, self.running_count, "slots are taken by what runs");
         assert_eq!(of_group, self.running, "the slots of a group are taken by what runs of it");
+        self.groups.check();
         self.workers.check(|id| at_worker.remove(&id).unwrap_or_default());
     }
 }

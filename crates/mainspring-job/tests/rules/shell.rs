@@ -147,7 +147,7 @@ impl Shell {
                 let of = self.planner.job(&run.key.job);
                 of.is_some_and(|(job, _)| job.work.group.as_ref() == Some(&name))
             };
-            let limit = self.groups.iter().find(|group| group.name == name)?.limit;
+            let limit = self.groups.iter().find(|group| group.name == name)?.limit?;
             Some((limit, running.filter(of_group).map(|run| run.key.clone()).collect()))
         });
         let rows = JobRows {

@@ -48,6 +48,7 @@ pub(crate) enum Event {
     Gathers,
     /// All that was decided is on disk and done. `is_single`: since the last time one fact was told.
     Settled {
+        at: Timestamp,
         is_single: bool,
     },
     /// The planner knows that the server ends, and all that it decided before is done.

@@ -57,6 +57,8 @@ pub(crate) enum Flaw {
     ClockAhead,
     /// The group's limit is not known.
     GroupForgotten,
+    /// The group's rate is not known.
+    RateForgotten,
     /// The planner is not told that the server ends.
     StopForgotten,
     /// A start is told twice.
@@ -78,7 +80,7 @@ pub(crate) enum Flaw {
 }
 
 impl Flaw {
-    pub(crate) const ALL: [Flaw; 20] = [
+    pub(crate) const ALL: [Flaw; 21] = [
         Flaw::EffectBeforeCommit,
         Flaw::WatermarkForgotten,
         Flaw::WatermarkMovedBack,
@@ -90,6 +92,7 @@ impl Flaw {
         Flaw::ShortPage,
         Flaw::ClockAhead,
         Flaw::GroupForgotten,
+        Flaw::RateForgotten,
         Flaw::StopForgotten,
         Flaw::StartsTwice,
         Flaw::CrashesOverlooked,

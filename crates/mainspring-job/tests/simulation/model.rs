@@ -5,9 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use mainspring_job::{
     Absence, Answer, Cause, JobName, Mark, Operation, Overlap, Policies, Run, RunKey, RunState, Takeover,
+    Work,
 };
 
 use crate::simulation::event::Event;
+use crate::simulation::rated_starts::RatedStarts;
 use crate::simulation::script::Script;
 
 /// A run, as the disk has it.
@@ -90,6 +92,8 @@ pub(crate) struct Model<'s> {
     /// What was planned and refused since all was on disk, because it ran by an earlier timetable or another
     /// run has its key: in the way until then.
     pub refused: Vec<RunKey>,
+    /// What counts for the rate of the group.
+    pub rated_starts: RatedStarts,
     /// What started since all was on disk.
     pub started: Vec<RunKey>,
     /// How many events were told.
@@ -112,6 +116,7 @@ impl<'s> Model<'s> {
             is_gathering: false,
             ended: BTreeSet::new(),
             refused: Vec::new(),
+            rated_starts: RatedStarts::default(),
             started: Vec::new(),
             count: 0,
         }
@@ -160,8 +165,17 @@ impl<'s> Model<'s> {
 
     pub(crate) fn apply(&mut self, event: &Event) {
         self.count += 1;
+        if let Event::Wrote { operation, .. } = event
+            && let Some((_, at)) = self.start_in_group(operation)
+        {
+            self.rated_starts.add(at);
+        }
         match event {
-            Event::Began { at, takeover } => (self.began, self.takeover) = (*at, *takeover),
+            Event::Began { at, takeover } => {
+                (self.began, self.takeover) = (*at, *takeover);
+                self.rated_starts.begin(self.script.rate, *at);
+            }
+            Event::SetBack => self.rated_starts.set_back(),
             Event::Wrote { operation, answer: Answer::New, .. } => self.write(operation),
             Event::Wrote { operation: Operation::Plan(run) | Operation::Fire { run, .. }, .. }
                 if run.state.is_open() =>
@@ -198,6 +212,7 @@ impl<'s> Model<'s> {
                 }
             }
             Event::Settled { .. } => {
+                self.rated_starts.settle();
                 self.started.clear();
                 self.refused.clear();
                 self.ended.clear();
@@ -208,10 +223,28 @@ impl<'s> Model<'s> {
         }
     }
 
-    fn add(&mut self, run: &Run) {
+    /// The start of a run of a group that an operation records, whatever the store makes of it, and when.
+    pub(crate) fn start_in_group(&self, operation: &Operation) -> Option<(RunKey, Timestamp)> {
+        match operation {
+            Operation::Begin { key, at, .. } => {
+                self.runs.get(key).filter(|view| view.group.is_some()).map(|_| (key.clone(), *at))
+            }
+            Operation::Plan(run) | Operation::Fire { run, .. } if run.state == RunState::Running => {
+                self.work(run).group.as_ref()?;
+                Some((run.key.clone(), run.started?))
+            }
+            _ => None,
+        }
+    }
+
+    fn work<'m>(&'m self, run: &'m Run) -> &'m Work {
         let index = Script::index(&run.key.job).filter(|_| run.cause != Cause::Once);
         let work = index.map_or(run.work.as_deref(), |index| Some(&*self.script.job(index, 0).work));
-        let work = work.unwrap_or_else(|| panic!("{} has nothing to do", run.key));
+        work.unwrap_or_else(|| panic!("{} has nothing to do", run.key))
+    }
+
+    fn add(&mut self, run: &Run) {
+        let work = self.work(run);
         let view = View {
             run: run.clone(),
             policies: work.policies.clone(),

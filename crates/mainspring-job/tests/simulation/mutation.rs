@@ -152,7 +152,7 @@ const MUTATIONS: &[(&str, &str, Mutate)] = &[
         let index = started(world, |key, cause| Script::index(&key.job).is_some() && cause != Cause::Once)?;
         let Event::Started { key, .. } = &world.log[index] else { return None };
         let operation = Operation::Forget { job: key.job.clone(), absence: None };
-        world.log.insert(index, Event::Settled { is_single: false });
+        world.log.insert(index, Event::Settled { at: world.now, is_single: false });
         world.log.insert(index, Event::Wrote { batch: (0, 0), operation, answer: Answer::New });
         Some(())
     }),
@@ -346,6 +346,17 @@ const MUTATIONS: &[(&str, &str, Mutate)] = &[
     }),
     ("slots::watch_side_by_side", "a run starts beside another of its job", |world| {
         remove(world, |event| matches!(event, Event::Ended { .. }))
+    }),
+    ("slots::watch_rate", "runs start more often than their rate allows", |world| {
+        let rate = world.script.rate?;
+        let starts = world.log.iter_mut().filter_map(|event| match event {
+            Event::Wrote { operation: Operation::Begin { at, .. }, answer: Answer::New, .. } => Some(at),
+            _ => None,
+        });
+        let mut starts: Vec<&mut jiff::Timestamp> = starts.collect();
+        let first = **starts.first()?;
+        starts.iter_mut().for_each(|at| **at = first);
+        (rate.starts() < u32::try_from(starts.len()).unwrap()).then_some(())
     }),
     ("slots::watch_catching_up", "a catch-up run is beside another", |world| {
         let is_catch_up = |key: &RunKey| {

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use mainspring_cron::{Expression, Schedule};
-use mainspring_job::{Action, After, Ending, Exclusion, Hooks, Job, JobName, Timetable, Trigger, Work};
+use mainspring_job::{
+    Action, After, Ending, Exclusion, Group, Hooks, Job, JobName, Rate, Timetable, Trigger, Work,
+};
 
 use crate::simulation::calendar::Calendar;
 use crate::simulation::fault::Fault;
@@ -40,6 +42,11 @@ const HOOKED: u64 = 0x686f_6f6b_6564_0000;
 const LED_IN: u64 = 16;
 const LED: u64 = 0x6c65_6164_0000_0000;
 const MAX_LEAD_S: u64 = 20;
+
+/// One seed in so many has a group with a rate, and most jobs in it.
+const RATED_IN: u64 = 8;
+const RATED: u64 = 0x7261_7465_6400_0000;
+const RATES: [&str; 6] = ["1/1s", "2/1s", "2/7s", "1/10s", "3/1m", "5/10m"];
 
 /// A job of a history.
 #[derive(Clone, Debug)]
@@ -144,6 +151,7 @@ pub(crate) struct Script {
     /// How long before its time the start of a one-shot job may be recorded.
     pub lead: Duration,
     pub group_limit: u32,
+    pub rate: Option<Rate>,
     pub max_running: usize,
     pub max_open: usize,
     pub steps: Vec<Step>,
@@ -252,16 +260,31 @@ impl Script {
             }
         }
         additions::move_starts(seed, &mut subjects);
+        let rate = (seed % RATED_IN == 5 && !is_crowd).then(|| {
+            let mut random = Random(seed ^ RATED);
+            subjects.iter_mut().for_each(|subject| subject.group = (!random.one_in(4)).then_some("group"));
+            random.pick(&RATES).parse().unwrap()
+        });
         let is_led = seed % LED_IN < LED_IN / 4;
         let lead_s = if is_led { 1 + Random(seed ^ LED).below(MAX_LEAD_S) } else { 0 };
         Script {
             lead: Duration::from_secs(lead_s),
+            rate,
             group_limit: 1 + random.below(2) as u32,
             max_running: 1 + random.below(5) as usize,
             max_open: if random.one_in(20) { 4 + random.below(8) as usize } else { 100_000 },
             steps,
             jobs: subjects.iter().enumerate().map(|(index, subject)| jobs(index, subject)).collect(),
             subjects,
+        }
+    }
+
+    /// The group that jobs share.
+    pub(crate) fn group(&self) -> Group {
+        let group = Group::new(JobName::new("group").unwrap(), self.group_limit);
+        match self.rate {
+            Some(rate) => group.with_rate(rate),
+            None => group,
         }
     }
 
@@ -435,8 +458,10 @@ impl fmt::Display for Script {
         }
         writeln!(
             f,
-            "  group limit {}, at most {} running and {} open",
-            self.group_limit, self.max_running, self.max_open
+            "  a group with {}, at most {} running and {} open",
+            self.group(),
+            self.max_running,
+            self.max_open
         )?;
         self.steps.iter().try_for_each(|step| writeln!(f, "  {step:?}"))
     }

@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 use mainspring_job::{
-    Action, Answer, Command, Definitions, Failure, Group, Input, JobName, JobRecord, Lease, Limits,
-    MemoryStore, OnceId, Operation, Outcome, Output, Owner, PauseTerms, Planner, Policies, Prune, Query,
-    Reader, Reply, Run, RunKey, RunRequest, RunState, Scope, Store, StoreError, Submission, Takeover, Ticket,
-    Work, Worker, WorkerEvent, WorkerId,
+    Action, Answer, Command, Definitions, Failure, Input, JobName, JobRecord, Lease, Limits, MemoryStore,
+    OnceId, Operation, Outcome, Output, Owner, PauseTerms, Planner, Policies, Prune, Query, Reader, Reply,
+    Run, RunKey, RunRequest, RunState, Scope, Store, StoreError, Submission, Takeover, Ticket, Work, Worker,
+    WorkerEvent, WorkerId,
 };
 
 use crate::simulation::event::Event;
@@ -38,6 +38,8 @@ pub(crate) struct World<'s> {
     submitted: Vec<OnceId>,
     fault: Option<Fault>,
     gather_count: usize,
+    /// What time it was when the planner was told a fact last.
+    told_at: Timestamp,
     /// How many facts were told since all was on disk.
     input_count: usize,
     /// The disk as it was before the last batch, and how long the log was.
@@ -112,6 +114,7 @@ impl<'s> World<'s> {
             submitted: Vec::new(),
             fault: None,
             gather_count: 0,
+            told_at: start(),
             input_count: 0,
             before_last: None,
             logged: None,
@@ -232,11 +235,15 @@ impl<'s> World<'s> {
     }
 
     fn definitions(&self) -> Command {
-        let limit = if self.flaw == Flaw::GroupForgotten { 100 } else { self.script.group_limit };
         let job = |index: &usize| self.script.job(*index, self.times[*index]).clone();
-        let groups = vec![Group::new(JobName::new("group").unwrap(), limit)];
+        let mut group = self.script.group();
+        match self.flaw {
+            Flaw::GroupForgotten => group.limit = None,
+            Flaw::RateForgotten => group.rate = None,
+            _ => (),
+        }
         let definitions = Definitions::new("jobs.toml", self.defined.iter().map(job).collect());
-        Command::Apply(definitions.with_groups(groups).with_prune(Prune::Remove))
+        Command::Apply(definitions.with_groups(vec![group]).with_prune(Prune::Remove))
     }
 
     fn set_clock(&mut self, seconds: i64) {
@@ -291,12 +298,12 @@ impl<'s> World<'s> {
         self.gather_count = 0;
         self.write()?;
         let before = self.log.len();
+        self.is_stopping = true;
         if self.flaw != Flaw::StopForgotten {
             self.tell(Input::Stop)?;
         }
         let has_written = self.log[before..].iter().any(|event| matches!(event, Event::Wrote { .. }));
         assert!(!has_written, "a stop writes nothing");
-        self.is_stopping = true;
         self.log.push(Event::Stopped);
         Ok(())
     }
@@ -319,7 +326,7 @@ impl<'s> World<'s> {
             self.asked.insert(ticket, command.clone());
             self.log.push(Event::Asked { at: self.now, ticket, command: command.clone() });
             self.input_count += 1;
-            self.planner.handle(self.now, Input::Command { ticket, command }, &mut outputs);
+            self.hand(self.now, Input::Command { ticket, command }, &mut outputs);
         }
         self.planner.check();
         self.perform(outputs)?;
@@ -338,6 +345,14 @@ impl<'s> World<'s> {
         Reply::Planned { key: self.log.iter().find_map(of_job).unwrap_or(key) }
     }
 
+    fn hand(&mut self, now: Timestamp, input: Input, outputs: &mut Vec<Output>) {
+        // One that is to end starts nothing more.
+        if !self.is_stopping {
+            self.told_at = now;
+        }
+        self.planner.handle(now, input, outputs);
+    }
+
     fn tell(&mut self, input: Input) -> Result<(), Crash> {
         let mut outputs = Vec::new();
         let now = match self.flaw {
@@ -345,7 +360,7 @@ impl<'s> World<'s> {
             _ => self.now,
         };
         self.input_count += 1;
-        self.planner.handle(now, input, &mut outputs);
+        self.hand(now, input, &mut outputs);
         self.planner.check();
         self.perform(outputs)?;
         if 0 < self.gather_count {
@@ -378,7 +393,7 @@ impl<'s> World<'s> {
     fn answer(&mut self, input: Input) -> Result<(), Crash> {
         let mut outputs = Vec::new();
         self.input_count += 1;
-        self.planner.handle(self.now, input, &mut outputs);
+        self.hand(self.now, input, &mut outputs);
         self.perform(outputs)
     }
 

@@ -60,7 +60,7 @@ impl Server {
         for (job, of) in planner.follow_nothing() {
             health.following_nothing.add(&format!("{job} after {of}"));
         }
-        let limits = planner.groups().map(|(name, limit)| (name.clone(), limit)).collect();
+        let limits = planner.limits_of_groups().map(|(name, limit)| (name.clone(), limit)).collect();
         PlannerStatus { status, health, limits }
     }
 

@@ -63,8 +63,11 @@ const ROWS: &[(&str, &[&str])] = &[
 /// Sentences of other sections that are about planning, and the names of their checks.
 const ELSEWHERE: &[(&str, &[&str])] = &[
     (
-        "Where jobs that came by `apply` give it another limit than a file does, the smaller one holds.",
-        &["rules/group::the_smallest_limit_holds_as_long_as_a_source_defines_it"],
+        "Where jobs that came by `apply` give it others than a file does, the smaller limit holds, and each rate.",
+        &[
+            "rules/group::the_smallest_limit_holds_as_long_as_a_source_defines_it",
+            "rules/rate::the_rates_of_several_sources_hold_all_as_long_as_a_source_says_them",
+        ],
     ),
     (
         "A webhook's answer may put the next attempt off with `Retry-After`, in seconds or as a date.",

@@ -20,11 +20,11 @@ fn turn(view: &View) -> (Timestamp, &RunKey) {
     (view.run.due, &view.run.key)
 }
 
-fn has_slot(model: &Model<'_>, group: Option<&JobName>) -> bool {
-    let running = |key: &RunKey| &model.runs[key];
-    let in_group = model.alive.iter().filter(|(key, _)| running(key).group.as_ref() == group).count();
-    let limit = if group.is_some() { model.script.group_limit as usize } else { usize::MAX };
-    model.alive.len() < model.script.max_running && in_group < limit
+/// Whether runs of a group wait for the limit of their group, or for its rate.
+fn is_group_full(model: &Model<'_>, group: Option<&JobName>, at: Timestamp) -> bool {
+    let in_group = model.alive.iter().filter(|(key, _)| model.runs[key].group.as_ref() == group).count();
+    let is_full = model.script.group_limit as usize <= in_group;
+    group.is_some() && (is_full || model.rated_starts.may_be_full(model.script.rate, at))
 }
 
 /// What goes before others of its job: whether one runs, and the first of those that are queued and not held.
@@ -71,7 +71,7 @@ fn has_turn(model: &Model<'_>, [all, catching_up]: &[QueueHead<'_>; 2], view: &V
 /// When all is on disk: no run waits while a place is free for it, and none that waits is better than one
 /// that started.
 pub(crate) fn watch(model: &Model<'_>, event: &Event) -> Verdict {
-    let Event::Settled { is_single, .. } = event else { return Ok(()) };
+    let Event::Settled { at, is_single } = event else { return Ok(()) };
     if model.is_all_paused || model.is_stopping {
         return Ok(());
     }
@@ -79,14 +79,12 @@ pub(crate) fn watch(model: &Model<'_>, event: &Event) -> Verdict {
     let waiting = model.open.iter().map(|key| &model.runs[key]).filter(|view| view.is_in_the_way());
     for view in waiting.filter(|view| has_turn(model, &ahead[&view.run.key.job], view)) {
         let (key, group) = (&view.run.key, view.group.as_ref());
-        ensure!(!has_slot(model, group), "out of policy: {key} waits while a place is free");
+        let is_group_full = is_group_full(model, group, *at);
+        let is_full = is_group_full || model.script.max_running <= model.alive.len();
+        ensure!(is_full, "out of policy: {key} waits while a place is free");
         if !is_single {
             continue;
         }
-        let is_group_full = group.is_some_and(|_| {
-            let count = model.alive.iter().filter(|(key, _)| model.runs[key].group.as_ref() == group).count();
-            model.script.group_limit as usize <= count
-        });
         for started in model.started.iter().map(|key| &model.runs[key]) {
             let is_rival = !is_group_full || started.group.as_ref() == group;
             let other = &started.run.key;
@@ -162,5 +160,18 @@ pub(crate) fn watch_side_by_side(model: &Model<'_>, event: &Event) -> Verdict {
         let limit = model.script.group_limit as usize;
         ensure!(in_group < limit, "out of policy: {key} starts beside {in_group} of its group");
     }
+    Ok(())
+}
+
+/// No more runs of a group start in any span of a period than its rate allows, by the planner's clock; and
+/// none while a new planner waits, as it does not know what the one before has started.
+pub(crate) fn watch_rate(model: &Model<'_>, event: &Event) -> Verdict {
+    let Some(rate) = model.script.rate else { return Ok(()) };
+    let Event::Wrote { operation, .. } = event else { return Ok(()) };
+    let Some((key, at)) = model.start_in_group(operation) else { return Ok(()) };
+    let count = model.rated_starts.count_before(rate, at);
+    ensure!(count < rate.starts() as usize, "out of policy: {key} starts as number {count} within {rate}");
+    let is_resting = model.rated_starts.is_resting(rate, at);
+    ensure!(!is_resting, "out of policy: {key} starts at {at}, before what its rate {rate} allows is known");
     Ok(())
 }

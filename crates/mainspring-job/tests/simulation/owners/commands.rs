@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 use mainspring_job::{
-    Action, Command, Definitions, Group, Input, JobName, OnceId, PauseTerms, Policies, Prune, Query, Reader,
+    Action, Command, Definitions, Input, JobName, OnceId, PauseTerms, Policies, Prune, Query, Reader,
     RunState, Scope, Submission, Ticket, Work,
 };
 
@@ -16,7 +16,7 @@ impl Owners<'_> {
     pub(super) fn definitions(&self, is_all: bool) -> Command {
         let script = &self.plan.script;
         let jobs = (0..script.subjects.len()).filter(|_| is_all).map(|index| script.job(index, 0).clone());
-        let groups = vec![Group::new(JobName::new("group").unwrap(), script.group_limit)];
+        let groups = vec![script.group()];
         let definitions = Definitions::new("jobs.toml", jobs.collect());
         Command::Apply(definitions.with_groups(groups).with_prune(Prune::Remove))
     }

@@ -76,6 +76,8 @@ impl Plan {
         let clocks = (0..count).map(|_| clocks(&mut random)).collect();
         let mut script = Script::generate(seed);
         script.steps.clear();
+        // A rate goes by the planner's clock, and each of these servers has another.
+        script.rate = None;
         let subject_count = script.subjects.len();
         let acts = (0..8 + random.below(30)).map(|_| act(&mut random, count, subject_count)).collect();
         Plan { script, clocks, acts, seed }

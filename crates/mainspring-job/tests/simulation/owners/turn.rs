@@ -154,7 +154,7 @@ impl Owners<'_> {
             && owner.inputs.is_empty()
             && Some(owner.lease.epoch) == holder
         {
-            self.log.push(Event::Settled { is_single: false });
+            self.log.push(Event::Settled { at: wall, is_single: false });
         }
     }
 

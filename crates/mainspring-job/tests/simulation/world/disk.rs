@@ -13,7 +13,7 @@ impl World<'_> {
                 let answers = copy.commit(self.lease, &batch).unwrap().answers;
                 let mut outputs = Vec::new();
                 let committed = Input::Committed { number, answers };
-                self.planner.handle(self.now, committed, &mut outputs);
+                self.hand(self.now, committed, &mut outputs);
                 self.perform(outputs)?;
                 self.commit(batch)?;
                 continue;
@@ -21,13 +21,13 @@ impl World<'_> {
                 self.commit(batch)?
             };
             let mut outputs = Vec::new();
-            self.planner.handle(self.now, Input::Committed { number, answers }, &mut outputs);
+            self.hand(self.now, Input::Committed { number, answers }, &mut outputs);
             self.planner.check();
             self.perform(outputs)?;
         }
         let is_single = self.input_count == 1;
         self.input_count = 0;
-        self.log.push(Event::Settled { is_single });
+        self.log.push(Event::Settled { at: self.told_at, is_single });
         Ok(())
     }
 

@@ -90,7 +90,7 @@ impl World<'_> {
         let begin = [present, definitions, Input::Begin { takeover }];
         let mut outputs = Vec::new();
         for input in [restore].into_iter().chain(heard).chain(begin) {
-            self.planner.handle(self.now, input, &mut outputs);
+            self.hand(self.now, input, &mut outputs);
         }
         self.input_count += 1;
         self.planner.check();

@@ -187,18 +187,33 @@ pub(super) const SENTENCES: &[(&str, &[&str])] = &[
     ),
     ("They replace no other run.", &["overlap::watch"]),
     ("Runs of one job start in the order in which they are due.", &["slots::watch_order"]),
-    ("A run that is due and not blocked starts when there is a place for it.", &["slots::watch"]),
+    (
+        "A run that is due and not blocked starts as soon as there is a place for it and the rate of its group \
+         allows it.",
+        &["slots::watch", "rules/rate::the_planner_looks_when_the_rate_allows_the_next_start"],
+    ),
     (
         "Its group has `limit` places, and the server has 256 (`--max-running`).",
         &["slots::watch_side_by_side"],
     ),
     (
-        "Of the runs that wait for a place or are due at one moment, the one with the highest `priority` \
-         starts first.",
+        "With `rate = \"10/1s\"` at most ten runs of the group start in any second, over all servers; each \
+         attempt counts.",
+        &["slots::watch_rate", "rules/rate::each_attempt_counts_one_that_is_given_back_too"],
+    ),
+    (
+        "A new planner first waits for as long, but at most ten seconds: its start may let a group exceed the \
+         rate of a longer period.",
+        &[
+            "slots::watch_rate",
+            "rules/rate::a_new_planner_takes_all_as_started_for_the_period_or_ten_seconds",
+        ],
+    ),
+    (
+        "Of the runs that wait or are due at one moment, the one with the highest `priority` starts first, and \
+         of equals the one that was due first.",
         &["slots::watch"],
     ),
-    ("Of runs with equal priority, the one that was due first starts first.", &["slots::watch"]),
-    ("No run waits while a place is free for it.", &["slots::watch"]),
     (
         "The wait before attempt n + 1 is `min(cap, backoff * factor^(n - 1))`, give or take `jitter` per \
          cent.",

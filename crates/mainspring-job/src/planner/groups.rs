@@ -1,0 +1,172 @@
+//! Groups: how many of their runs may run at once, how many may start in a time, and the starts that count.
+//!
+//! ```text
+//!  rate 3/1s    ────×───×─────────×──────────┼───▶    the group opens one period after its third last start
+//!                   └──────── 1 s ───────────┘
+//! ```
+//!
+//! What several sources say of a group holds all together: the smallest limit, and each of the rates. A rate
+//! counts the starts that a planner decided, each attempt among them, by the planner's clock. It counts from
+//! when it was given; a rate that changes goes on with the starts that the one before kept.
+//!
+//! | what happens | a rate |
+//! |---|---|
+//! | the clock is set back | takes starts that are later than now as starts of now, so no wait is longer than a period |
+//! | the clock is set ahead | takes the time as passed |
+//! | another planner takes over | knows the last start of each open run, and takes all it may as started when it begins, for a period, but at most for [`MAX_RATE_REST`] |
+//!
+//! So over a takeover a rate of a longer period may be exceeded: what ended before is not known.
+//!
+//! Cost: O(sources of the group) for each question, and O(log n) for each start; a set of definitions costs
+//! O(groups), and a clock that is set back O(starts). Memory: 12 bytes for each start that a rate allows.
+//!
+//! Does not know which runs there are: it is told when one starts.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::input::Prune;
+use crate::job::Group;
+use crate::name::JobName;
+use crate::rate::Rate;
+
+/// For at most so long a new planner starts nothing of a group with a rate: a person who restarts a server
+/// waits no longer for a rate of a day.
+pub(super) const MAX_RATE_REST: Duration = Duration::from_secs(10);
+
+#[derive(Debug)]
+pub(super) struct Groups {
+    /// What each source says of a group, each of which says something of it.
+    defined: BTreeMap<JobName, Vec<(String, Group)>>,
+    /// The last starts of each group that has a rate, in the order of their times: no more than the largest
+    /// of its rates allows.
+    starts: BTreeMap<JobName, VecDeque<Timestamp>>,
+    /// What the clock showed last.
+    now: Timestamp,
+    /// When this planner began, if one came before it.
+    took_over: Option<Timestamp>,
+}
+
+impl Default for Groups {
+    fn default() -> Groups {
+        let (defined, starts) = (BTreeMap::new(), BTreeMap::new());
+        Groups { defined, starts, now: Timestamp::MIN, took_over: None }
+    }
+}
+
+impl Groups {
+    /// Takes in what the clock shows.
+    pub(super) fn tell(&mut self, now: Timestamp) {
+        if now < self.now {
+            let later = |start: &&mut Timestamp| now < **start;
+            for starts in self.starts.values_mut() {
+                starts.iter_mut().rev().take_while(later).for_each(|start| *start = now);
+            }
+            self.took_over = self.took_over.map(|began| began.min(now));
+        }
+        self.now = now;
+    }
+
+    /// This planner begins after another, whose starts it does not know.
+    pub(super) fn take_over(&mut self) {
+        self.took_over = Some(self.now);
+    }
+
+    /// Takes over the groups of a source; those that the set does not hold go with the jobs that it does not
+    /// hold.
+    pub(super) fn define(&mut self, source: &str, groups: Vec<Group>, prune: Prune) {
+        let is_other = |(of, _): &(String, Group)| of != source;
+        match prune {
+            Prune::Remove => self.defined.values_mut().for_each(|said| said.retain(is_other)),
+            Prune::Keep => groups.iter().for_each(|group| {
+                self.defined.entry(group.name.clone()).or_default().retain(is_other);
+            }),
+        }
+        for group in groups {
+            let said = self.defined.entry(group.name.clone()).or_default();
+            let group = (source.to_owned(), group);
+            if !said.contains(&group) {
+                said.push(group);
+            }
+        }
+        self.defined.retain(|_, said| !said.is_empty());
+        let mut starts = std::mem::take(&mut self.starts);
+        for name in self.defined.keys() {
+            if let Some(most) = self.most_starts(name) {
+                let mut kept = starts.remove(name).unwrap_or_default();
+                kept.drain(..kept.len().saturating_sub(most));
+                self.starts.insert(name.clone(), kept);
+            }
+        }
+    }
+
+    fn said(&self, group: &JobName) -> impl Iterator<Item = &Group> {
+        self.defined.get(group).into_iter().flatten().map(|(_, group)| group)
+    }
+
+    fn most_starts(&self, group: &JobName) -> Option<usize> {
+        self.said(group).filter_map(|group| group.rate.map(start_count)).max()
+    }
+
+    /// How many of a group may run at once, if that has a limit; at least 1.
+    pub(super) fn limit(&self, group: &JobName) -> Option<u32> {
+        self.said(group).filter_map(|group| group.limit).min().map(|limit| limit.max(1))
+    }
+
+    /// The groups that have a limit, each with that.
+    pub(super) fn limits(&self) -> impl Iterator<Item = (&JobName, u32)> {
+        self.defined.keys().filter_map(|name| Some((name, self.limit(name)?)))
+    }
+
+    /// Whether a group has a rate.
+    pub(super) fn is_rated(&self, group: &JobName) -> bool {
+        self.starts.contains_key(group)
+    }
+
+    /// The rate of a group by which nothing of it may start now, and when the next may. Of several that which
+    /// lasts longest.
+    pub(super) fn full_rate(&self, group: &JobName) -> Option<(Rate, Timestamp)> {
+        let starts = self.starts.get(group)?;
+        let end = |rate: Rate| {
+            let first = starts.len().checked_sub(start_count(rate)).map(|index| starts[index]);
+            let by_starts = first.map(|first| after(first, rate.period()));
+            let by_takeover = self.took_over.map(|began| after(began, rate.period().min(MAX_RATE_REST)));
+            by_starts.max(by_takeover)
+        };
+        let ends = self.said(group).filter_map(|group| group.rate).map(|rate| (rate, end(rate)));
+        let full = ends.filter_map(|(rate, end)| Some((rate, end?))).filter(|(_, end)| self.now < *end);
+        full.max_by_key(|(_, end)| *end)
+    }
+
+    /// A run of a group starts at a time, or did before this planner.
+    pub(super) fn count(&mut self, group: &JobName, at: Timestamp) {
+        let Some(most) = self.most_starts(group) else { return };
+        let starts = self.starts.get_mut(group).expect("a group with a rate has its starts");
+        starts.insert(starts.partition_point(|start| *start <= at), at);
+        if most < starts.len() {
+            starts.pop_front();
+        }
+        debug_assert!(starts.len() <= most, "no more starts are kept than a rate needs");
+    }
+
+    /// Checks that starts are kept of what has a rate, as many as count, in their order.
+    pub(super) fn check(&self) {
+        for name in self.defined.keys() {
+            assert_eq!(self.most_starts(name).is_some(), self.is_rated(name), "{name} has starts iff rated");
+        }
+        for (name, starts) in &self.starts {
+            assert!(starts.iter().is_sorted(), "the starts of {name} are in the order of their times");
+            assert!(Some(starts.len()) <= self.most_starts(name), "{name} keeps what its rate needs");
+        }
+    }
+}
+
+fn start_count(rate: Rate) -> usize {
+    usize::try_from(rate.starts()).unwrap_or(usize::MAX)
+}
+
+fn after(time: Timestamp, period: Duration) -> Timestamp {
+    time.saturating_add(period).unwrap_or(Timestamp::MAX)
+}
