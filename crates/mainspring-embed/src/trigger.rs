@@ -57,10 +57,8 @@ impl Cron {
     }
 }
 
-/// The longest period: about a century, as that of an expression.
-const MAX_PERIOD: Duration = Duration::from_hours(24 * 36_525);
-
-/// A period, counted from the Unix epoch: a restart does not move it.
+/// A period, counted from the Unix epoch: a restart does not move it. It is at least a second and at most
+/// 36,525 days: [`start`](crate::Builder::start) refuses a job with another one.
 ///
 /// # Example
 /// ```
@@ -73,26 +71,29 @@ const MAX_PERIOD: Duration = Duration::from_hours(24 * 36_525);
 pub struct Every(Duration);
 
 impl Every {
-    /// So many seconds; at least one.
+    /// So many seconds; 0 is refused when the jobs are started.
     pub const fn seconds(count: u32) -> Every {
-        Every(Duration::from_secs(if count == 0 { 1 } else { count as u64 }))
+        Every(Duration::from_secs(count as u64))
     }
 
-    /// So many minutes; at least one.
+    /// So many minutes; 0 is refused when the jobs are started.
     pub const fn minutes(count: u32) -> Every {
-        Every(Duration::from_secs(if count == 0 { 60 } else { count as u64 * 60 }))
+        Every(Duration::from_secs(count as u64 * 60))
     }
 
-    /// So many hours; at least one.
+    /// So many hours; 0 is refused when the jobs are started.
     pub const fn hours(count: u32) -> Every {
-        Every(Duration::from_secs(if count == 0 { 3_600 } else { count as u64 * 3_600 }))
+        Every(Duration::from_secs(count as u64 * 3_600))
     }
 }
 
 impl Every {
-    pub(crate) fn schedule(self, zone: TimeZone) -> Schedule {
-        let text = format!("@every {}s", self.0.min(MAX_PERIOD).as_secs());
-        let expression = Expression::parse(&text).expect("a period of whole seconds is an expression");
-        Schedule::new(expression, zone)
+    /// Its schedule in a zone.
+    ///
+    /// # Errors
+    /// It is 0, or longer than a period may be: as `every` of a job file.
+    pub(crate) fn schedule(self, zone: TimeZone) -> Result<Schedule, ParseError> {
+        let expression = Expression::parse(&format!("@every {}s", self.0.as_secs()))?;
+        Ok(Schedule::new(expression, zone))
     }
 }

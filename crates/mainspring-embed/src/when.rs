@@ -201,7 +201,7 @@ impl When {
         let trigger = |part: &Part| -> Result<Trigger, String> {
             Ok(match part {
                 Part::Cron(cron) => cron.schedule(name).into(),
-                Part::Every(every) => every.schedule(zone.clone()).into(),
+                Part::Every(every) => every.schedule(zone.clone()).map_err(|error| told(&error))?.into(),
                 Part::Schedule(schedule) => Schedule::clone(schedule).into(),
                 Part::After(After { job, ending }) => {
                     let job = JobName::new(job).map_err(|error| format!("`{job}`: {error}"))?;

@@ -84,6 +84,21 @@ fn exclusions_a_start_and_an_end_leave_occurrences_out() {
 }
 
 #[test]
+fn a_period_of_nothing_and_one_beyond_all_bounds_are_refused_at_the_start() {
+    let clock = clock();
+    let wrong = |when: When| Jobs::simulated(&clock).job("a", when, done).start().unwrap_err().to_string();
+    for none in [Every::seconds(0), Every::minutes(0), Every::hours(0)] {
+        let found = wrong(When::on(cron("0 3 * * *")).or(none));
+        assert!(found.contains("`a`: ") && found.contains("a period must be longer than nothing"), "{found}");
+    }
+    let found = wrong(Every::hours(24 * 36_525 + 1).into());
+    assert!(found.contains("`a`: ") && found.contains("36525"), "{found}");
+    for whole in [Every::seconds(1), Every::hours(24 * 36_525)] {
+        assert!(Jobs::simulated(&clock).job("a", whole, done).start().is_ok());
+    }
+}
+
+#[test]
 fn a_hash_in_an_expression_is_that_of_the_jobs_name() {
     let clock = clock();
     let mut builder = Jobs::simulated(&clock);
