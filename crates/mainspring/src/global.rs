@@ -124,7 +124,7 @@ pub fn after(delay: Duration, callback: impl FnOnce() + Send + 'static) -> Resul
 /// # Errors
 /// The period is zero; or as [`after`].
 pub fn every(period: Duration, mut callback: impl FnMut() + Send + 'static) -> Result<Periodic, PeriodError> {
-    global().map_err(PeriodError::Refused)?.callbacks().every(period, move |_| callback())
+    global()?.callbacks().every(period, move |_| callback())
 }
 
 /// Is ready `delay` from now (the call, not the first poll), and not earlier; under any runtime.

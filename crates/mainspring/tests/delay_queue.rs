@@ -53,6 +53,18 @@ fn an_item_is_put_off_replaced_and_removed_by_its_key() {
 }
 
 #[test]
+fn an_item_is_found_by_what_its_key_borrows_as() {
+    let simulation = Simulation::new();
+    let queue = DelayQueue::new(simulation.engine().handle().clone());
+    queue.put("a name".to_owned(), 1, seconds(10)).unwrap();
+    assert_eq!(queue.get("a name"), Some(1));
+    assert!(queue.reset("a name", seconds(20)));
+    simulation.advance(seconds(19));
+    assert_eq!(queue.try_recv(), None);
+    assert_eq!([queue.remove("a name"), queue.remove("another")], [Some(1), None]);
+}
+
+#[test]
 fn a_receiver_that_gives_up_leaves_the_others_to_be_woken() {
     let simulation = Simulation::new();
     let queue = simulation.engine().delay_queue();

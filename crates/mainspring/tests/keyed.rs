@@ -3,12 +3,13 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mainspring::Handle;
 use mainspring::clock::Manual;
-use mainspring::driver::Single;
+use mainspring::driver::{Refusal, Single};
 use mainspring::front::KeyedTasks;
 use mainspring::front::keyed_tasks::Repeat;
-use mainspring::front::{Firing, PeriodError, RunTasks, Task};
+use mainspring::front::mailbox::Service;
+use mainspring::front::{Firing, Mailboxes, PeriodError, RunTasks, SendError, Task};
+use mainspring::{Handle, Simulation};
 use mainspring_queue::Tick;
 use mainspring_queue::wheel::Rounds;
 
@@ -134,4 +135,40 @@ fn when_the_front_is_dropped_its_tasks_end() {
     drop(tasks);
     driver.run_until(Tick::new(100), &mut RunTasks);
     assert!(runs.lock().unwrap().is_empty());
+}
+
+#[test]
+fn a_task_is_found_by_what_its_key_borrows_as() {
+    let simulation = Simulation::new();
+    let tasks: KeyedTasks<String> = KeyedTasks::new(simulation.engine().handle().clone());
+    tasks.schedule("a name".to_owned(), Duration::from_secs(1), Repeat::Forever, |_| ()).unwrap();
+    assert!(tasks.reset("a name", Duration::from_secs(5)));
+    assert_eq!(tasks.find("a name").map(|task| task.deadline), Some(Tick::new(5_000)));
+    assert_eq!([tasks.remove("a name"), tasks.remove("a name")], [true, false]);
+}
+
+#[test]
+fn the_errors_of_all_fronts_meet_by_a_question_mark() {
+    fn all(engine: &mainspring::Engine, period: Duration) -> Result<(), PeriodError> {
+        engine.callbacks().after(period, |_| ())?;
+        engine.delay_queue().put((), (), period)?;
+        engine.handle().schedule_after(period, Task::new(|_| ()))?;
+        engine.callbacks().every(period, |_| ())?;
+        Ok(())
+    }
+    fn sent(engine: &mainspring::Engine, mailboxes: &Mailboxes, service: Service) -> Result<(), SendError> {
+        engine.callbacks().after(Duration::from_secs(1), |_| ())?;
+        engine.handle().schedule_after(Duration::from_secs(1), Task::new(|_| ()))?;
+        mailboxes.timeout(Duration::from_secs(1), service, 7)
+    }
+    let simulation = Simulation::new();
+    let engine = simulation.engine();
+    let mailboxes = engine.mailboxes();
+    let (service, _mailbox) = mailboxes.register();
+    assert_eq!(all(engine, Duration::ZERO), Err(PeriodError::Zero));
+    assert_eq!(all(engine, Duration::from_secs(1)), Ok(()));
+    assert_eq!(sent(engine, &mailboxes, service), Ok(()));
+    engine.shutdown();
+    assert_eq!(all(engine, Duration::from_secs(1)), Err(PeriodError::Refused(Refusal::Stopped)));
+    assert_eq!(sent(engine, &mailboxes, service), Err(SendError::Refused(Refusal::Stopped)));
 }

@@ -32,9 +32,11 @@ struct Row {
 }
 
 const ROWS: [Row; 12] = [
+    // Raised: a delay queue is looked at and cleared, keys are borrowed, handles cross a caught panic, and
+    // jobs of threads are joined.
     Row {
         crates: &["mainspring-queue", "mainspring"],
-        lines: 12_200,
+        lines: 12_330,
         goal: 10_400,
         bools: 8,
         assertions: 120,

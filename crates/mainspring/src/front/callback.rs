@@ -218,10 +218,10 @@ impl Callbacks {
         period: Duration,
         callback: impl FnMut(Firing) + Send + 'static,
     ) -> Result<Periodic, PeriodError> {
-        let part = self.handle.local().map_err(PeriodError::Refused)?;
+        let part = self.handle.local()?;
         let series = Series::new(period, &*part)?;
         let first = Some(series.due());
-        repeat(part, Rule::Every(series), first, callback).map_err(PeriodError::Refused)
+        Ok(repeat(part, Rule::Every(series), first, callback)?)
     }
 }
 

@@ -201,9 +201,9 @@ impl Channels {
     /// # Errors
     /// The period is zero; or as [`timer`](Self::timer).
     pub fn ticker(&self, period: Duration) -> Result<Ticker, PeriodError> {
-        let part = self.handle.local().map_err(PeriodError::Refused)?;
+        let part = self.handle.local()?;
         let series = Series::new(period, &*part)?;
-        let inner = begin(part, series.due(), Some(series), None).map_err(PeriodError::Refused)?;
+        let inner = begin(part, series.due(), Some(series), None)?;
         Ok(Ticker { inner })
     }
 
@@ -299,7 +299,8 @@ impl Ticker {
     pub fn reset(&self, period: Duration) -> Result<(), PeriodError> {
         let series = Series::new(period, &*self.inner.part)?;
         let begun = self.inner.restart(|state| state.series = Some(series), series.due());
-        begun.map(|_| ()).map_err(PeriodError::Refused)
+        begun?;
+        Ok(())
     }
 }
 

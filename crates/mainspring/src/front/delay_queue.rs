@@ -21,6 +21,7 @@
 //!
 //! It does not keep items across a restart. A queue whose engine ends hands out what was due by then.
 
+use std::borrow::Borrow;
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::future::poll_fn;
@@ -184,12 +185,16 @@ where
 
     /// Makes the item under `key` come out `delay` from now instead, also if it is on its way out; tells
     /// whether it does. `false`: there is none, or the driver's queue cannot hold the new deadline.
-    pub fn reset(&self, key: &K, delay: Duration) -> bool {
+    pub fn reset<Q>(&self, key: &Q, delay: Duration) -> bool
+    where
+        K: Borrow<Q>,
+        Q: Eq + Hash + ?Sized,
+    {
         // Dropped after the lock is released, as it is declared before.
         let _refused;
         let mut state = self.shared.state();
         let generation = state.next_generation;
-        let Some(item) = state.pending.get_mut(key) else { return false };
+        let Some((own, item)) = state.pending.get_key_value(key) else { return false };
         let deadline = item.part.clock().after(delay);
         match item.part.reset(item.timer, deadline) {
             Ok(()) => return true,
@@ -197,7 +202,9 @@ where
             Err(_) => return false,
         }
         // Its timer has left the queue, and waits for its executor or for the lock: it finds another item.
-        match item.part.schedule(deadline, self.shared.task(key.clone(), generation)) {
+        let scheduled = item.part.schedule(deadline, self.shared.task(own.clone(), generation));
+        let Some(item) = state.pending.get_mut(key) else { return false };
+        match scheduled {
             Ok(timer) => (item.timer, item.generation) = (timer, generation),
             Err(refused) => {
                 _refused = refused;
@@ -209,14 +216,20 @@ where
     }
 
     /// Takes the item under `key` out before it is due.
-    pub fn remove(&self, key: &K) -> Option<V> {
+    pub fn remove<Q>(&self, key: &Q) -> Option<V>
+    where
+        K: Borrow<Q>,
+        Q: Eq + Hash + ?Sized,
+    {
         let item = self.shared.state().pending.remove(key);
         item.map(Item::into_value)
     }
 
     /// Returns a copy of the value that is pending under `key`.
-    pub fn get(&self, key: &K) -> Option<V>
+    pub fn get<Q>(&self, key: &Q) -> Option<V>
     where
+        K: Borrow<Q>,
+        Q: Eq + Hash + ?Sized,
         V: Clone,
     {
         self.shared.state().pending.get(key).map(|item| item.value.clone())

@@ -30,6 +30,7 @@
 //!
 //! Source: the article on a timing wheel with virtual levels: keyed tasks, `-1` for endless repetition.
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::Hash;
@@ -197,7 +198,7 @@ impl<K: Clone + Eq + Hash + Send + 'static> KeyedTasks<K> {
 
     /// Where a task is to be, and the times of one that runs more than once.
     fn begin(&self, delay: Duration, repeat: Repeat) -> Result<(Local<Task>, Option<Series>), PeriodError> {
-        let part = self.shared.handle.local().map_err(PeriodError::Refused)?;
+        let part = self.shared.handle.local()?;
         let series = match repeat {
             Repeat::Times(1) => None,
             Repeat::Times(_) | Repeat::Forever => Some(Series::new(delay, &*part)?),
@@ -223,7 +224,7 @@ impl<K: Clone + Eq + Hash + Send + 'static> KeyedTasks<K> {
             Ok(timer) => Some(timer),
             Err(refused) => {
                 drop(tasks);
-                return Err(PeriodError::Refused(refused.reason));
+                return Err(refused.into());
             }
         };
         tasks.next_generation += 1;
@@ -245,7 +246,11 @@ impl<K: Clone + Eq + Hash + Send + 'static> KeyedTasks<K> {
 
     /// Removes a task; tells whether there was one. A run that has begun ends by itself, and none begins
     /// after this.
-    pub fn remove(&self, key: &K) -> bool {
+    pub fn remove<Q>(&self, key: &Q) -> bool
+    where
+        K: Borrow<Q>,
+        Q: Eq + Hash + ?Sized,
+    {
         let removed = self.shared.tasks().by_key.remove(key);
         let was_there = removed.is_some();
         Shared::<K>::forget(removed);
@@ -264,21 +269,25 @@ impl<K: Clone + Eq + Hash + Send + 'static> KeyedTasks<K> {
     /// A run that waits for its executor has not begun: it does not come, and one comes after the delay.
     /// Tells whether it does: not if there is no such task, or it runs now and will not again, or the driver
     /// would not have it.
-    pub fn reset(&self, key: &K, delay: Duration) -> bool {
+    pub fn reset<Q>(&self, key: &Q, delay: Duration) -> bool
+    where
+        K: Borrow<Q>,
+        Q: Eq + Hash + ?Sized,
+    {
         // Dropped after the lock is released, as it is declared before.
         let _refused;
         let mut tasks = self.shared.tasks();
         let generation = tasks.next_generation;
-        let Some(keeper) = tasks.by_key.get_mut(key) else { return false };
+        let Some((own, keeper)) = tasks.by_key.get_key_value(key) else { return false };
         let deadline = keeper.part.clock().after(delay);
         // Without a timer it runs now, and its next run is scheduled when this one has ended.
-        match keeper.timer.map_or(Ok(()), |timer| keeper.part.reset(timer, deadline)) {
-            Ok(()) => (),
+        let replacement = match keeper.timer.map_or(Ok(()), |timer| keeper.part.reset(timer, deadline)) {
+            Ok(()) => None,
             Err(ResetError::NotPending) => {
                 // The run that has left the queue finds another generation.
-                let task = self.shared.task(key.clone(), generation);
+                let task = self.shared.task(own.clone(), generation);
                 match keeper.part.schedule_assured(deadline, task) {
-                    Ok(timer) => (keeper.timer, keeper.generation) = (Some(timer), generation),
+                    Ok(timer) => Some(timer),
                     Err(refused) => {
                         _refused = refused;
                         return false;
@@ -286,6 +295,10 @@ impl<K: Clone + Eq + Hash + Send + 'static> KeyedTasks<K> {
                 }
             }
             Err(_) => return false,
+        };
+        let Some(keeper) = tasks.by_key.get_mut(key) else { return false };
+        if replacement.is_some() {
+            (keeper.timer, keeper.generation) = (replacement, generation);
         }
         keeper.deadline = deadline;
         if let Some(series) = &mut keeper.series {
@@ -296,7 +309,11 @@ impl<K: Clone + Eq + Hash + Send + 'static> KeyedTasks<K> {
     }
 
     /// Looks a task up.
-    pub fn find(&self, key: &K) -> Option<KeyedTask> {
+    pub fn find<Q>(&self, key: &Q) -> Option<KeyedTask>
+    where
+        K: Borrow<Q>,
+        Q: Eq + Hash + ?Sized,
+    {
         let tasks = self.shared.tasks();
         tasks.by_key.get(key).map(|keeper| KeyedTask { deadline: keeper.deadline, repeat: keeper.repeat })
     }

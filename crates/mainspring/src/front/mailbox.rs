@@ -39,7 +39,7 @@ use std::time::Duration;
 use mainspring_queue::Tick;
 
 use super::task::Task;
-use crate::driver::Refusal;
+use crate::driver::{Refusal, RefusedTimer};
 use crate::handle::Handle;
 use crate::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -196,8 +196,8 @@ impl Mailboxes {
                 shared.send(service, Message { session, now: firing.now });
             }
         });
-        let scheduled = self.shared.handle.schedule_at(deadline, task);
-        scheduled.map(|_| ()).map_err(|refused| SendError::Refused(refused.into()))
+        self.shared.handle.schedule_at(deadline, task)?;
+        Ok(())
     }
 
     /// Returns the time in ticks since the driver's clock began.
@@ -262,3 +262,16 @@ impl fmt::Display for SendError {
 }
 
 impl Error for SendError {}
+
+impl From<Refusal> for SendError {
+    fn from(refusal: Refusal) -> SendError {
+        SendError::Refused(refusal)
+    }
+}
+
+/// Drops the payload.
+impl<T> From<RefusedTimer<T>> for SendError {
+    fn from(refused: RefusedTimer<T>) -> SendError {
+        SendError::Refused(refused.reason)
+    }
+}

@@ -152,6 +152,19 @@ impl fmt::Display for PeriodError {
 /// Its message says all: it has no source.
 impl Error for PeriodError {}
 
+impl From<Refusal> for PeriodError {
+    fn from(refusal: Refusal) -> PeriodError {
+        PeriodError::Refused(refusal)
+    }
+}
+
+/// Drops the payload.
+impl<T> From<RefusedTimer<T>> for PeriodError {
+    fn from(refused: RefusedTimer<T>) -> PeriodError {
+        PeriodError::Refused(refused.reason)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
