@@ -13,6 +13,7 @@
 
 use std::fmt;
 use std::io;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 
 use mainspring_queue::TimerQueue;
@@ -163,6 +164,10 @@ impl<T: Send + 'static> Drop for Engine<T> {
         drop(self.driver.shutdown());
     }
 }
+
+/// As [`Handle`].
+impl<T: Send + 'static> UnwindSafe for Engine<T> {}
+impl<T: Send + 'static> RefUnwindSafe for Engine<T> {}
 
 impl<T: Send + 'static> fmt::Debug for Engine<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

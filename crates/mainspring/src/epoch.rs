@@ -24,6 +24,7 @@
 //! [`wall::Watch`](crate::clock::wall).
 
 use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -135,6 +136,10 @@ impl Epoch {
         }
     }
 }
+
+/// Its anchor is replaced whole, after both clocks have been read.
+impl UnwindSafe for Epoch {}
+impl RefUnwindSafe for Epoch {}
 
 impl fmt::Debug for Epoch {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

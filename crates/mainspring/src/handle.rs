@@ -10,6 +10,7 @@
 mod local;
 
 use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -183,6 +184,10 @@ impl<T> Clone for Handle<T> {
         Handle { timers: Arc::clone(&self.timers), locals: Arc::clone(&self.locals) }
     }
 }
+
+/// A panic leaves no driver half changed: no code of its owner runs under its locks.
+impl<T> UnwindSafe for Handle<T> {}
+impl<T> RefUnwindSafe for Handle<T> {}
 
 impl<T> fmt::Debug for Handle<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

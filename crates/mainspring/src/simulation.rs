@@ -17,6 +17,7 @@
 //! itself.
 
 use std::fmt;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -113,6 +114,10 @@ impl Default for Simulation {
         Simulation::new()
     }
 }
+
+/// As [`Engine`].
+impl UnwindSafe for Simulation {}
+impl RefUnwindSafe for Simulation {}
 
 impl fmt::Debug for Simulation {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

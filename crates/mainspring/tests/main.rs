@@ -27,4 +27,5 @@ mod shutdown;
 mod single;
 mod slow;
 mod translated;
+mod unwind;
 mod wishes;

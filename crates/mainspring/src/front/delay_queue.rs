@@ -26,6 +26,7 @@ use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::future::poll_fn;
 use std::hash::Hash;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
@@ -413,6 +414,10 @@ impl<K, V> Drop for DelayQueue<K, V> {
         drop(own);
     }
 }
+
+/// Only keys and `Clone` may panic under its lock, and they do so before anything is changed.
+impl<K, V> UnwindSafe for DelayQueue<K, V> {}
+impl<K, V> RefUnwindSafe for DelayQueue<K, V> {}
 
 impl<K, V> fmt::Debug for DelayQueue<K, V> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

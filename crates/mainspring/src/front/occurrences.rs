@@ -27,6 +27,7 @@
 
 use std::fmt;
 use std::future::poll_fn;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -136,6 +137,10 @@ impl Occurrences {
         self.sleep.reset(distance.unwrap_or(Duration::ZERO).min(LOOK_AGAIN));
     }
 }
+
+/// It is changed after its clock has been read.
+impl UnwindSafe for Occurrences {}
+impl RefUnwindSafe for Occurrences {}
 
 impl fmt::Debug for Occurrences {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

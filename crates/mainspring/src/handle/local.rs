@@ -17,6 +17,7 @@ mod absent;
 
 use std::fmt;
 use std::ops::Deref;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::{Arc, OnceLock};
 
 use mainspring_queue::Tick;
@@ -170,6 +171,10 @@ impl<T> Clone for Local<T> {
         Local { slot: Arc::clone(&self.slot) }
     }
 }
+
+/// As [`Handle`](super::Handle).
+impl<T> UnwindSafe for Local<T> {}
+impl<T> RefUnwindSafe for Local<T> {}
 
 impl<T> fmt::Debug for Local<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
