@@ -218,3 +218,18 @@ fn a_callback_on_a_thread_of_an_executor_may_end_its_own_engine() {
     assert_eq!(unfired.recv(), Ok(0));
     engine.shutdown();
 }
+
+#[test]
+fn threads_are_joined_when_all_has_ended_and_say_what_is_left_before() {
+    let threads = Threads::at_most(1);
+    assert_eq!(threads.join(Duration::MAX), 0, "nothing runs");
+    let (free, is_free) = channel::<()>();
+    threads.execute(Box::new(move || is_free.recv().unwrap()));
+    threads.execute(Box::new(|| panic!("on purpose")));
+    assert_eq!(threads.join(Duration::ZERO), 2);
+    assert_eq!(threads.join(Duration::from_millis(1)), 2, "one runs, one waits");
+    free.send(()).unwrap();
+    assert_eq!(threads.join(Duration::MAX), 0);
+    threads.execute(Box::new(|| ()));
+    assert_eq!(threads.join(Duration::MAX), 0, "it goes on");
+}

@@ -37,6 +37,8 @@
 //!
 //! Cost: a lock and a box per job, and a thread's wake-up.
 //!
+//! A program that ends waits for what runs by [`join`](Threads::join), as long as it likes.
+//!
 //! It does not start threads before they are needed, and does not cancel jobs.
 //!
 //! Source: Go's `goFunc`, which runs each function of `AfterFunc` in a goroutine of its own; a thread is
@@ -46,6 +48,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::task::RunTasksOn;
 use crate::driver::handoffs::{Duty, Handoffs};
@@ -86,6 +89,8 @@ struct Shared {
     thread_count_max: usize,
     state: Mutex<State>,
     has_work: Condvar,
+    /// Signalled when no job runs and none waits.
+    is_done: Condvar,
 }
 
 #[derive(Default)]
@@ -94,6 +99,7 @@ struct State {
     waiting: VecDeque<(Job, Option<Duty>)>,
     thread_count: usize,
     idle_count: usize,
+    running_count: usize,
     is_ending: bool,
 }
 
@@ -104,7 +110,8 @@ impl Threads {
     /// If the limit is 0.
     pub fn at_most(thread_count_max: usize) -> Threads {
         assert!(thread_count_max > 0, "an executor has a thread");
-        let shared = Shared { thread_count_max, state: Mutex::default(), has_work: Condvar::new() };
+        let (state, has_work, is_done) = (Mutex::default(), Condvar::new(), Condvar::new());
+        let shared = Shared { thread_count_max, state, has_work, is_done };
         Threads { owner: Arc::new(Owner { shared: Arc::new(shared) }) }
     }
 
@@ -144,9 +151,37 @@ impl Threads {
         let mut state = shared.state();
         state.thread_count -= 1;
         // Any other thread comes to it; without one it is this thread's.
-        let own = if state.thread_count == 0 { state.waiting.pop_front() } else { None };
-        drop(state);
-        own.into_iter().for_each(|(job, duty)| run_and_catch(job, duty));
+        if state.thread_count == 0 {
+            drop(shared.run_next(state));
+        }
+    }
+
+    /// Waits until no job runs and none waits, for `wait_max` at most, by the system's monotonic clock.
+    /// Returns how many run or wait still: 0 unless the time was over. They go on, and so does the executor.
+    ///
+    /// A job that calls it waits for itself: the whole time.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use mainspring::front::Threads;
+    ///
+    /// let threads = Threads::at_most(2);
+    /// threads.execute(Box::new(|| println!("the last page is written")));
+    /// assert_eq!(threads.join(Duration::from_secs(30)), 0);
+    /// ```
+    #[allow(clippy::disallowed_methods, reason = "jobs run in real time, whatever the engine's clock is")]
+    pub fn join(&self, wait_max: Duration) -> usize {
+        let shared = &self.owner.shared;
+        let begin = Instant::now();
+        let mut state = shared.state();
+        loop {
+            let left_count = state.waiting.len() + state.running_count;
+            let wait = wait_max.saturating_sub(begin.elapsed());
+            if left_count == 0 || wait.is_zero() {
+                return left_count;
+            }
+            state = shared.is_done.wait_timeout(state, wait).unwrap_or_else(PoisonError::into_inner).0;
+        }
     }
 
     /// Returns how many threads there are.
@@ -194,14 +229,26 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Runs the job that has waited longest, with no lock held.
+    fn run_next<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        let Some((job, duty)) = state.waiting.pop_front() else { return state };
+        state.running_count += 1;
+        drop(state);
+        run_and_catch(job, duty);
+        let mut state = self.state();
+        state.running_count -= 1;
+        if state.running_count == 0 && state.waiting.is_empty() {
+            self.is_done.notify_all();
+        }
+        state
+    }
+
     /// A thread's life.
     fn run(&self) {
         let mut state = self.state();
         loop {
-            if let Some((job, duty)) = state.waiting.pop_front() {
-                drop(state);
-                run_and_catch(job, duty);
-                state = self.state();
+            if !state.waiting.is_empty() {
+                state = self.run_next(state);
                 continue;
             }
             if state.is_ending {
