@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures_core::Stream;
 use mainspring::driver::Refusal;
-use mainspring::{DelayQueue, Simulation};
+use mainspring::{DelayQueue, Simulation, Tick};
 
 use crate::desk::Desk;
 
@@ -62,6 +62,27 @@ fn an_item_is_found_by_what_its_key_borrows_as() {
     simulation.advance(seconds(19));
     assert_eq!(queue.try_recv(), None);
     assert_eq!([queue.remove("a name"), queue.remove("another")], [Some(1), None]);
+}
+
+#[test]
+fn the_next_item_is_looked_at_and_all_are_removed() {
+    let simulation = Simulation::new();
+    let queue = simulation.engine().delay_queue();
+    assert_eq!((queue.peek(), queue.clear()), (None, 0));
+    for (key, delay) in [("c", 30), ("a", 10), ("b", 20)] {
+        queue.put(key, delay, seconds(delay)).unwrap();
+    }
+    assert_eq!((queue.peek(), queue.deadline("a")), (Some("a"), Some(Tick::new(10_000))));
+    assert!(queue.reset("a", seconds(25)));
+    assert_eq!((queue.peek(), queue.deadline("a")), (Some("b"), Some(Tick::new(25_000))));
+    simulation.advance(seconds(20));
+    assert_eq!((queue.peek(), queue.deadline("b")), (Some("b"), None), "one that is due comes first");
+    queue.compact();
+    assert_eq!(queue.clear(), 3, "pending and due");
+    assert_eq!((simulation.run_until_idle(), queue.try_recv(), queue.peek()), (0, None, None));
+    queue.put("d", 1, seconds(1)).unwrap();
+    simulation.run_until_idle();
+    assert_eq!(queue.recv(), Some(("d", 1)), "it goes on");
 }
 
 #[test]

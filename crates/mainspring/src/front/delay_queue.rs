@@ -84,6 +84,7 @@ struct Item<V> {
     value: V,
     part: Local<Task>,
     timer: TimerId,
+    deadline: Tick,
     /// Tells an item from one that took its key later.
     generation: u64,
 }
@@ -179,7 +180,7 @@ where
             }
         };
         state.next_generation += 1;
-        let replaced = state.pending.insert(key, Item { value, part, timer, generation });
+        let replaced = state.pending.insert(key, Item { value, part, timer, deadline, generation });
         drop(state);
         Ok(replaced.map(Item::into_value))
     }
@@ -197,21 +198,22 @@ where
         let generation = state.next_generation;
         let Some((own, item)) = state.pending.get_key_value(key) else { return false };
         let deadline = item.part.clock().after(delay);
-        match item.part.reset(item.timer, deadline) {
-            Ok(()) => return true,
-            Err(ResetError::NotPending) => (),
-            Err(_) => return false,
-        }
-        // Its timer has left the queue, and waits for its executor or for the lock: it finds another item.
-        let scheduled = item.part.schedule(deadline, self.shared.task(own.clone(), generation));
-        let Some(item) = state.pending.get_mut(key) else { return false };
-        match scheduled {
-            Ok(timer) => (item.timer, item.generation) = (timer, generation),
-            Err(refused) => {
-                _refused = refused;
-                return false;
+        let (timer, generation) = match item.part.reset(item.timer, deadline) {
+            Ok(()) => (item.timer, item.generation),
+            // Its timer has left the queue, and waits for its executor or the lock: it finds another item.
+            Err(ResetError::NotPending) => {
+                match item.part.schedule(deadline, self.shared.task(own.clone(), generation)) {
+                    Ok(timer) => (timer, generation),
+                    Err(refused) => {
+                        _refused = refused;
+                        return false;
+                    }
+                }
             }
-        }
+            Err(_) => return false,
+        };
+        let Some(item) = state.pending.get_mut(key) else { return false };
+        (item.timer, item.deadline, item.generation) = (timer, deadline, generation);
         state.next_generation += 1;
         true
     }
@@ -234,6 +236,42 @@ where
         V: Clone,
     {
         self.shared.state().pending.get(key).map(|item| item.value.clone())
+    }
+
+    /// Returns the tick of the engine's clock from which the item under `key` comes out; `None` if none is
+    /// pending there.
+    pub fn deadline<Q>(&self, key: &Q) -> Option<Tick>
+    where
+        K: Borrow<Q>,
+        Q: Eq + Hash + ?Sized,
+    {
+        self.shared.state().pending.get(key).map(|item| item.deadline)
+    }
+
+    /// Returns the key of the item that comes out next: of one that is due, or else of the pending one with
+    /// the earliest deadline, and any of several with the same. It looks at every pending item.
+    pub fn peek(&self) -> Option<K> {
+        let state = self.shared.state();
+        let next = || state.pending.iter().min_by_key(|(_, item)| item.deadline).map(|(key, _)| key);
+        state.due.front().map(|(key, _)| key).or_else(next).cloned()
+    }
+
+    /// Removes all items, pending and due; tells how many there were. The queue goes on.
+    pub fn clear(&self) -> usize {
+        let mut state = self.shared.state();
+        let (pending, due) = (std::mem::take(&mut state.pending), std::mem::take(&mut state.due));
+        drop(state);
+        let count = pending.len() + due.len();
+        pending.into_values().for_each(|item| drop(item.into_value()));
+        count
+    }
+
+    /// Gives memory back that more items took than there are now: the queue keeps what it once had. Takes as
+    /// long as putting each item again; the engine's own memory stays as it is.
+    pub fn compact(&self) {
+        let mut state = self.shared.state();
+        state.pending.shrink_to_fit();
+        state.due.shrink_to_fit();
     }
 
     /// Waits for the next item that is due and takes it. `None`: the engine was shut down while items were
