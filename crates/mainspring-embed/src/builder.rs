@@ -122,7 +122,7 @@ impl Builder {
     }
 
     /// Defines a job with a schedule, and the function that carries its runs out. It may be submitted to as
-    /// well.
+    /// well. Its name is at most 128 characters long.
     pub fn job<F, E>(self, options: impl Into<Options>, trigger: impl Into<When>, function: F) -> Builder
     where
         F: Fn(&Run) -> Result<(), E> + Send + Sync + 'static,
@@ -251,7 +251,7 @@ impl Builder {
         Builder { spawner: Some(Spawner::new(spawn)), ..self }
     }
 
-    /// How many futures run at a time: 1000 unless told.
+    /// How many futures run at a time: 1000 unless told, and at least one.
     pub fn futures(self, count: usize) -> Builder {
         Builder { future_max: count.max(1), ..self }
     }

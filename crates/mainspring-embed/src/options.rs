@@ -65,7 +65,8 @@ impl From<String> for Options {
 }
 
 impl Options {
-    /// The usual rules under a name.
+    /// The usual rules under a name of at most 128 characters: letters and digits of ASCII, and `._+-:@~`.
+    /// What is beyond the limit of a rule is refused by [`start`](crate::Builder::start).
     pub fn new(name: impl Into<String>) -> Options {
         Options {
             name: name.into(),
@@ -86,16 +87,16 @@ impl Options {
         Options { policies, ..self }
     }
 
-    /// How often a failure is tried again; 0, the usual, is never. A run that has used its attempts up is a
-    /// dead letter.
+    /// How often a failure is tried again, at most 1,000 times; 0, the usual, is never. A run that has used
+    /// its attempts up is a dead letter.
     #[must_use]
     pub fn retry(mut self, max: u32) -> Options {
         self.policies.retry.max = max;
         self
     }
 
-    /// The wait before the first retry, ten seconds unless told; each further one is twice as long, up to an
-    /// hour.
+    /// The wait before the first retry, ten seconds unless told, and at most 31 days; each further one is
+    /// twice as long, up to an hour.
     #[must_use]
     pub fn backoff(mut self, wait: Duration) -> Options {
         self.policies.retry.backoff = wait;
@@ -110,15 +111,16 @@ impl Options {
         self
     }
 
-    /// How long an attempt may take before it is told to stop; without end, unless told.
+    /// How long an attempt may take before it is told to stop: at most 36,525 days, and without end, unless
+    /// told.
     #[must_use]
     pub fn timeout(mut self, after: Duration) -> Options {
         self.policies.timeout.after = Some(after);
         self
     }
 
-    /// How long an attempt that was told to stop may take to end, ten seconds unless told. Then a future is
-    /// dropped, and a function is left to itself.
+    /// How long an attempt that was told to stop may take to end, ten seconds unless told, and at most an
+    /// hour. Then a future is dropped, and a function is left to itself.
     #[must_use]
     pub fn stop_grace(mut self, grace: Duration) -> Options {
         self.policies.timeout.kill.grace = grace;
@@ -126,7 +128,7 @@ impl Options {
     }
 
     /// What becomes of occurrences whose time passed while no program ran: the latest is caught up,
-    /// unless told.
+    /// unless told. The `cap` of [`CatchUp::All`] is from 1 to 1,000.
     #[must_use]
     pub fn misfire(mut self, catch_up: CatchUp) -> Options {
         self.policies.misfire.catch_up = catch_up;
@@ -134,14 +136,15 @@ impl Options {
     }
 
     /// How old what is caught up may be, and within how long after the start it begins: a day and two
-    /// minutes, unless told.
+    /// minutes, unless told; at most 36,525 days and a day.
     #[must_use]
     pub fn misfire_within(mut self, window: Duration, spread: Duration) -> Options {
         (self.policies.misfire.window, self.policies.misfire.spread) = (window, spread);
         self
     }
 
-    /// What if the job's last run still runs: the next is skipped, unless told.
+    /// What if the job's last run still runs: the next is skipped, unless told. The `cap` of
+    /// [`Overlap::QueueAll`] is from 1 to 1,000.
     #[must_use]
     pub fn overlap(mut self, overlap: Overlap) -> Options {
         self.policies.overlap = overlap;
@@ -149,8 +152,8 @@ impl Options {
     }
 
     /// How much history of a job is kept: so many runs, none older than so many days. A hundred and ninety,
-    /// unless told. Of submissions the newest 10,000 are kept, of all handlers together, none older than 90
-    /// days.
+    /// unless told; from 1 to 1,000,000 runs, and from 1 to 36,525 days. Of submissions the newest 10,000 are
+    /// kept, of all handlers together, none older than 90 days.
     #[must_use]
     pub fn retention(mut self, runs: u32, days: u32) -> Options {
         (self.policies.retention.keep, self.policies.retention.days) = (runs, days);
@@ -164,7 +167,8 @@ impl Options {
         self
     }
 
-    /// How much later than its nominal time a run may start, by a hash of the two.
+    /// How much later than its nominal time a run may start, by a hash of its job and of that time: at most a
+    /// day.
     #[must_use]
     pub fn jitter(mut self, longest: Duration) -> Options {
         self.policies.jitter = longest;
@@ -181,7 +185,8 @@ impl Options {
     /// A group whose runs share bounds, whichever jobs and handlers they are of: so many at a time, as in
     /// `group("bank", 2)`, or so many starts in a time, as in
     /// `group("bank", Bounds::rate(10, Duration::from_secs(1)))`. A handler that is alone in its group has a
-    /// rate of its own. Where several say bounds of one group, all of them hold.
+    /// rate of its own. Where several say bounds of one group, all of them hold. Its
+    /// name is at most 128 characters long.
     #[must_use]
     pub fn group(self, name: impl Into<String>, bounds: impl Into<Bounds>) -> Options {
         Options { group: Some((name.into(), bounds.into())), ..self }

@@ -119,7 +119,8 @@ impl SubmittedJob {
 
 impl<'c, P> Once<'c, P> {
     /// An idempotency key, of this handler: a second submission to it with the same key is answered with the
-    /// first, if it has the same payload. Another handler may have the same key.
+    /// first, if it has the same payload. Another handler may have the same key. With the handler's name and
+    /// a slash it is at most 256 bytes long.
     pub fn key(self, key: impl Into<String>) -> Once<'c, P> {
         Once { key: Some(key.into()), ..self }
     }
@@ -132,7 +133,8 @@ impl<'c, P> Once<'c, P> {
         Once { period: Some(period.max(SHORTEST_PERIOD)), ..self }
     }
 
-    /// A name for people; one is made, unless told. No two that wait have the same.
+    /// A name for people, of at most 128 characters; one is made, unless told. No two that wait have the
+    /// same.
     pub fn name(self, name: impl Into<String>) -> Once<'c, P> {
         Once { name: Some(name.into()), ..self }
     }
@@ -147,7 +149,8 @@ impl<'c, P> Once<'c, P> {
         Once { due: Due::At(due), ..self }
     }
 
-    /// What the handler gets.
+    /// What the handler gets: at most 256 KiB as JSON, with the handler's name, where each quotation mark and
+    /// each backslash counts twice. What is longer belongs elsewhere, and its place in the payload.
     pub fn payload<T: Serialize + ?Sized>(self, payload: &T) -> Once<'c, P>
     where
         P: Accepts<T>,
@@ -168,9 +171,9 @@ impl<'c, P> Once<'c, P> {
     /// Submits it. It is on disk when this returns.
     ///
     /// # Errors
-    /// When there is no such handler, the payload cannot be written or the handler could not read it
-    /// ([`Error::Unreadable`]), another submission has the key or the name ([`Error::Taken`]), the disk is
-    /// full, or the jobs are shut down. It is not submitted then.
+    /// When there is no such handler, the payload is too long ([`Error::Action`]) or cannot be written, the
+    /// handler could not read it ([`Error::Unreadable`]), another submission has the key or the name
+    /// ([`Error::Taken`]), the disk is full, or the jobs are shut down. It is not submitted then.
     pub fn submit(self) -> Result<SubmittedJob, Error> {
         let (client, asked) = (self.client, self.submission()?);
         submitted(client.command(Command::Submit(asked.clone())), &asked)

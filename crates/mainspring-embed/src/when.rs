@@ -132,7 +132,7 @@ impl When {
         trigger.into()
     }
 
-    /// When this is as well. Two at one moment are one.
+    /// When this is as well. Two at one moment are one. At most 64 triggers are one timetable.
     #[must_use]
     pub fn or(mut self, trigger: impl Into<When>) -> When {
         let When { parts, rests, start, end } = trigger.into();
@@ -141,14 +141,16 @@ impl When {
         When { start: self.start.or(start), end: self.end.or(end), ..self }
     }
 
-    /// Not in a minute that this names: `* 12 * * *` leaves out all from 12:00:00 to 12:59:59.
+    /// Not in a minute that this names: `* 12 * * *` leaves out all from 12:00:00 to 12:59:59. At most 512
+    /// exclusions are part of a timetable, of times and dates together.
     #[must_use]
     pub fn except(mut self, times: Cron) -> When {
         self.rests.push(Rest::Times(times));
         self
     }
 
-    /// Not on these days, both included, in the zone of its triggers.
+    /// Not on these days, both included, in the zone of its triggers. Each call is one of at most 512
+    /// exclusions.
     #[must_use]
     pub fn except_dates(mut self, first: Date, last: Date) -> When {
         self.rests.push(Rest::Dates(first, last));

@@ -6,6 +6,7 @@
 
 mod folder;
 mod handlers;
+mod limits;
 mod month;
 mod outbox;
 #[cfg(feature = "page")]
