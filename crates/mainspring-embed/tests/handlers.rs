@@ -373,3 +373,36 @@ fn many_are_submitted_together_and_each_for_itself() {
     found.sort_unstable();
     assert_eq!(found, (0..COUNT).filter(|number| ![7, 1_501].contains(number)).collect::<Vec<_>>());
 }
+
+#[test]
+fn what_is_put_off_comes_again_after_a_restart_and_not_before_its_time() {
+    const WAIT: Duration = Duration::from_secs(3);
+    let place = folder("put-off");
+    let (sender, receiver) = channel();
+    let open = || {
+        let sender = sender.clone();
+        let wait = move |run: &Run, (): ()| {
+            let now = mainspring_exec::clock::Moment::now().wall;
+            sender.send((run.attempt(), run.due(), now)).map_err(HandlerError::because)?;
+            if run.attempt() == 1 { Err(HandlerError::again_in(WAIT)) } else { Ok(()) }
+        };
+        Jobs::open(&place).unwrap().handler("wait", wait)
+    };
+    let jobs = open().start().unwrap();
+    let submitted = jobs.once("wait").submit().unwrap();
+    let (attempt, _, begun) = heard(&receiver);
+    assert_eq!(attempt, 1);
+    let record = wait_until(submitted.job(), &jobs, |record| record.state == RunState::Scheduled);
+    assert_eq!(record.forgiven, 1, "no policy has it tried again");
+    jobs.shutdown(LONG).unwrap();
+    drop(jobs);
+    assert!(receiver.try_recv().is_err(), "it is put off");
+    let jobs = open().start().unwrap();
+    let (attempt, due, again) = heard(&receiver);
+    assert_eq!(attempt, 2, "its first attempt is on record");
+    assert!(begun + WAIT <= due && due <= again, "begun at {begun}, due at {due}, again at {again}");
+    let record = ended(&jobs, &submitted);
+    assert_eq!((record.state, record.forgiven), (RunState::Succeeded, 1));
+    assert_eq!(receiver.try_iter().count(), 0);
+    jobs.shutdown(LONG).unwrap();
+}

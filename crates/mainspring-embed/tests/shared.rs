@@ -28,7 +28,7 @@ use std::time::Duration;
 use database::Database;
 use in_transactions::{End, in_transaction, transaction};
 use mainspring_embed::mainspring_job::{OnceId, Refusal, Run as Record};
-use mainspring_embed::{Error, Every, Jobs, Options, Run, RunState};
+use mainspring_embed::{Error, Every, HandlerError, Jobs, Options, Run, RunState};
 
 /// How many submissions each program acknowledges before something happens to one of them.
 const ACKNOWLEDGED: usize = 8;
@@ -54,6 +54,7 @@ fn main() {
     a_takeover_has_a_greater_fence_and_goes_on_without_its_page(&database);
     what_is_submitted_as_its_owner_loses_the_jobs_is_done_once(&database);
     what_is_submitted_where_no_planner_is_runs_once(&database);
+    what_is_put_off_comes_again_where_a_program_is_left(&database);
     assert!(database.psql("mainspring", "DROP SCHEMA mainspring CASCADE").status.success());
     a_program_that_is_stuck_keeps_nothing_from_another(&database);
     assert!(database.psql("mainspring", "DROP SCHEMA mainspring CASCADE").status.success());
@@ -319,6 +320,39 @@ fn what_is_submitted_where_no_planner_is_runs_once(database: &Database) {
     assert_eq!(numbers, (0..COUNT).collect::<Vec<_>>(), "each once");
     second.shutdown(LONG).unwrap();
     first.shutdown(LONG).unwrap();
+    let _ = fs::remove_dir_all(&folder);
+}
+
+/// Neither the program that planned nor the one that ran it need be there any more.
+fn what_is_put_off_comes_again_where_a_program_is_left(database: &Database) {
+    const WAIT: Duration = Duration::from_secs(3);
+    let (folder, (sender, receiver)) = (folder("put-off"), channel());
+    let connect = |name: &'static str| {
+        let sender = sender.clone();
+        let wait = move |run: &Run, (): ()| {
+            let now = mainspring_exec::clock::Moment::now().wall;
+            sender.send((name, run.attempt(), run.due(), now)).map_err(HandlerError::because)?;
+            if run.attempt() == 1 { Err(HandlerError::again_in(WAIT)) } else { Ok(()) }
+        };
+        let builder = Jobs::connect(&database.url()).unwrap().folder(folder.join(name));
+        builder.handler("put-off", wait).start().unwrap()
+    };
+    let first = connect("first");
+    let submitted = first.once("put-off").submit().unwrap();
+    let (_, attempt, _, begun) = receiver.recv_timeout(LONG).unwrap();
+    assert_eq!(attempt, 1);
+    let state = |jobs: &Jobs| jobs.runs_of(submitted.job(), 1).unwrap()[0].state;
+    wait_until(|| state(&first) == RunState::Scheduled);
+    first.shutdown(LONG).unwrap();
+    assert!(receiver.try_recv().is_err(), "it is put off");
+    let second = connect("second");
+    let (name, attempt, due, again) = receiver.recv_timeout(LONG).unwrap();
+    assert_eq!((name, attempt), ("second", 2));
+    assert!(begun + WAIT <= due && due <= again, "begun at {begun}, due at {due}, again at {again}");
+    wait_until(|| state(&second) == RunState::Succeeded);
+    assert_eq!(second.runs_of(submitted.job(), 1).unwrap()[0].forgiven, 1);
+    assert_eq!(receiver.try_iter().count(), 0);
+    second.shutdown(LONG).unwrap();
     let _ = fs::remove_dir_all(&folder);
 }
 
