@@ -8,11 +8,12 @@
 //! | the same with the feature `contract`, which links std | this machine | fail |
 //! | the queues | bare machines of 64 and of 32 bits | pass `cargo check` |
 //! | the timers, with calendar and channels | Linux of 32 bits, a browser, WASI | pass `cargo check` |
+//! | the same | macOS, Windows, FreeBSD | pass `cargo check` |
 //!
 //! A library with a panic handler does not compile if anything below it links std, which brings one too. So
 //! the first three rows need no target but the compiler's own; the third shows that the first two can fail.
 //!
-//! Cost: a minute of a processor, in the folder `target/bare`. Nothing runs on those machines.
+//! Cost: two minutes of a processor, in the folder `target/bare`. Nothing runs on those machines.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,14 +22,19 @@ use std::process::{Command, ExitCode, Stdio};
 use crate::program::{conclude, succeed};
 use crate::{skips, targets};
 
+/// What of the timers needs no operating system.
+const TIMER_FEATURES: &str = "calendar,channel,serde";
+
 /// What is checked, with its features, and for which targets.
-const CHECKS: [(&str, &str, &[&str]); 2] = [
+const CHECKS: [(&str, &str, &[&str]); 3] = [
     ("mainspring-queue", "", &["x86_64-unknown-none", "thumbv7em-none-eabihf"]),
     // What is for Linux of 64 bits, and for ARM, a program of `beside` is checked for.
+    ("mainspring", TIMER_FEATURES, &["i686-unknown-linux-gnu", "wasm32-unknown-unknown", "wasm32-wasip1"]),
+    // The machines of people who write programs. No linker for them is needed, and none of them is here.
     (
         "mainspring",
-        "calendar,channel,serde",
-        &["i686-unknown-linux-gnu", "wasm32-unknown-unknown", "wasm32-wasip1"],
+        TIMER_FEATURES,
+        &["x86_64-apple-darwin", "aarch64-apple-darwin", "x86_64-pc-windows-msvc", "x86_64-unknown-freebsd"],
     ),
 ];
 

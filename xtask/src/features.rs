@@ -3,6 +3,8 @@
 //! A program that takes one feature of a library builds what no test of ours does, because tests have all of
 //! them. cargo-hack knows the features from the manifests; a loop of our own would have to read them too.
 //!
+//! `mainspring-embed` is checked with them: alone it has neither a page nor a database that is shared.
+//!
 //! Cost: a check of what the libraries stand on, in a folder of its own, then seconds for each feature.
 //!
 //! It does not try features in pairs, and no tests.
@@ -16,6 +18,9 @@ use crate::program::{conclude, succeed};
 use crate::publish::LIBRARIES;
 use crate::{skips, wheels};
 
+/// The scheduler as a library.
+const EMBEDDED: &str = "mainspring-embed";
+
 /// Checks each feature of each library of the workspace in `root`.
 pub fn run(root: &Path) -> ExitCode {
     conclude(check(root))
@@ -28,6 +33,7 @@ fn check(root: &Path) -> Result<(), String> {
     };
     let mut hack = Command::new(program);
     hack.args(["hack", "clippy", "--quiet", "--each-feature", "--lib"]);
-    hack.args(LIBRARIES.iter().flat_map(|library| ["-p", library])).args(["--", "-D", "warnings"]);
+    let libraries = LIBRARIES.iter().chain(&[EMBEDDED]);
+    hack.args(libraries.flat_map(|library| ["-p", library])).args(["--", "-D", "warnings"]);
     succeed(hack.env("CARGO_TARGET_DIR", root.join("target/features")).current_dir(root))
 }

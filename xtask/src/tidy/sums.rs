@@ -86,8 +86,8 @@ const ROWS: [Row; 12] = [
     Row { crates: &["mainspring-embed"], lines: 4_260, goal: 2_600, bools: 1, assertions: 0 },
     Row { crates: &["mainspring-cli"], lines: 7_541, goal: 5_600, bools: 6, assertions: 4 },
     // Raised: other people's kinds of programs run on a database and in node, and crates are published dry.
-    // The limits of a rate are among those that people meet.
-    Row { crates: &["mainspring-lab", "xtask"], lines: 11_530, goal: 7_000, bools: 5, assertions: 0 },
+    // The limits of a rate are among those that people meet, and more machines are compiled for.
+    Row { crates: &["mainspring-lab", "xtask"], lines: 11_535, goal: 7_000, bools: 5, assertions: 0 },
 ];
 
 /// Checks every row, and that each crate is in one.
