@@ -202,7 +202,10 @@ fn a_user_whom_the_proxy_signed_in_acts_under_their_name() {
     assert_eq!(site.send("GET", "/api/v1/jobs", &[user], "").status, 401, "without the secret");
     assert_eq!(site.send("GET", "/api/v1/jobs", &[("X-Mainspring-Proxy-Secret", "x"), user], "").status, 401);
     assert_eq!(run(&[known, user, own]), 403, "everybody only looks");
-    assert_eq!(run(&[known, user, ops]), 403, "a page of another site could have made the browser ask");
+    // A page of another site could have made the browser ask. A program is told how to ask.
+    let unsaid = site.send("POST", "/api/v1/jobs/idle/run", &[known, user, ops], "{}");
+    let told = unsaid.json()["detail"].to_string();
+    assert!(unsaid.status == 403 && told.contains(&format!("sends {}: {}", own.0, own.1)), "{unsaid:?}");
     assert_eq!(run(&[known, user, ops, own]), 202);
     // A token of the same name is another.
     let token = site.token("mara", Scope::Operate);

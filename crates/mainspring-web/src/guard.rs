@@ -163,7 +163,7 @@ pub fn is_safe(method: &Method) -> bool {
 /// # Errors
 ///
 /// 403 where it comes from elsewhere, or nothing says where from.
-pub fn check_site(app: &App, headers: &HeaderMap) -> Result<(), Problem> {
+pub fn check_site(app: &App, headers: &HeaderMap, proof: Option<&Proof>) -> Result<(), Problem> {
     let denied = |text: &str| Err(Problem::new(Code::Denied, text));
     let twice = Problem::new(Code::Denied, "the request says twice where it comes from");
     let site = only(headers, "sec-fetch-site").map_err(|()| twice.clone())?;
@@ -172,6 +172,10 @@ pub fn check_site(app: &App, headers: &HeaderMap) -> Result<(), Problem> {
     match (site, origin) {
         (Some("same-origin"), _) => Ok(()),
         (None, Some(origin)) if is_own(origin) => Ok(()),
+        (None, None) if proof == Some(&Proof::Proxy) => denied(
+            "nothing says where the request comes from: a program that the proxy has signed in sends \
+             Sec-Fetch-Site: same-origin",
+        ),
         (None, None) => denied("nothing says where the request comes from: send a token instead of a cookie"),
         _ => denied("the request comes from another site"),
     }

@@ -189,12 +189,12 @@ async fn checked(
             return Err(too_many_connections(&found));
         }
         if changes_something && how != Proof::Bearer {
-            check_site(&app, &parts.headers)?;
+            check_site(&app, &parts.headers, Some(&how))?;
         }
         *owner = Some(found.identity.clone());
         (who, proof) = (Some(found), Some(how));
     } else if changes_something {
-        check_site(&app, &parts.headers)?;
+        check_site(&app, &parts.headers, None)?;
     }
     // A body that no route takes is not waited for.
     let body = match route.body {
