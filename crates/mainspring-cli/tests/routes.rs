@@ -194,7 +194,8 @@ fn once_of_a_job_is_a_run_of_that_job_at_a_time() {
     assert!(run.starts_with("idle@"), "{run}");
     let once_again = ask("/api/v1/once", json!({ "job": "idle", "in": "1h", "key": "ticket 7" }));
     assert_eq!((once_again.status, &once_again.json()["is_new"]), (200, &json!(false)));
-    for field in ["id", "state"] {
+    assert_ne!(asked.json()["due"], json!(null));
+    for field in ["id", "state", "due"] {
         assert_eq!(once_again.json()[field], asked.json()[field], "{field}");
     }
     assert_eq!(ask("/api/v1/once", json!({ "job": "idle", "in": "1h", "key": "" })).status, 400);

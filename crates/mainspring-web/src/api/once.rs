@@ -175,13 +175,11 @@ async fn submit(
     match (asked.job, asked.work) {
         (Some(job), None) if asked.policies.is_empty() && asked.name.is_none() => {
             let AskedRun { run, earlier } = ask_for_run(call, job, Some(due), key).await?;
-            let run = run.to_string();
+            // A run that was asked for has the time at which it is due.
+            let (due, run) = (Some(run.nominal), Some(run.to_string()));
             Ok(match earlier {
-                Some(state) => submitted(StatusCode::OK, Some(run), None, state),
-                None => {
-                    let due = due.max(call.now.wall);
-                    submitted(StatusCode::CREATED, Some(run), Some(due), Some("scheduled".to_owned()))
-                }
+                Some(state) => submitted(StatusCode::OK, run, due, state),
+                None => submitted(StatusCode::CREATED, run, due, Some("scheduled".to_owned())),
             })
         }
         (Some(_), None) => Err(wrong("`policies` and `name` are those of the job")),
