@@ -114,14 +114,14 @@ pub(super) fn running_of(connection: &mut Connection, group: &JobName) -> ReadRe
 }
 
 pub(super) fn planner_status(connection: &mut Connection) -> ReadResult<Option<String>> {
-    word(connection, "SELECT status FROM mainspring.planner")
+    planner_text(connection, "SELECT status FROM mainspring.planner")
 }
 
 pub(super) fn planner_lines(connection: &mut Connection) -> ReadResult<Option<String>> {
-    word(connection, "SELECT lines FROM mainspring.planner")
+    planner_text(connection, "SELECT lines FROM mainspring.planner")
 }
 
-fn word(connection: &mut Connection, sql: &str) -> ReadResult<Option<String>> {
+fn planner_text(connection: &mut Connection, sql: &str) -> ReadResult<Option<String>> {
     let text = |found: &dyn Columns| Ok(columns::text(found, 0)?.into_owned());
     Ok(rows_of(connection, "the planner", sql, &[], text)?.pop())
 }

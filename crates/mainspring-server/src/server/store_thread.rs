@@ -124,12 +124,15 @@ pub(super) struct StoreThread {
     is_said_busy: bool,
     /// A batch was written after the last order.
     has_written: bool,
+    /// What the planner says of itself, and of the places of definitions, until the store has it.
+    unkept_status: Option<(String, Option<String>)>,
 }
 
 impl StoreThread {
     pub(super) fn new(store: Box<dyn Store + Send>, lease: Lease, tell: ReportSender) -> StoreThread {
-        let batches = VecDeque::new();
-        StoreThread { store, lease, tell, batches, is_full: false, is_said_busy: false, has_written: false }
+        let (batches, unkept_status) = (VecDeque::new(), None);
+        let (is_full, is_said_busy, has_written) = (false, false, false);
+        StoreThread { store, lease, tell, batches, is_full, is_said_busy, has_written, unkept_status }
     }
 
     /// Does what it is told, until the loop has ended or the store fails, which is the last report.
@@ -175,6 +178,7 @@ impl StoreThread {
             Order::Renew => match (boot_time(), self.store.renew(self.lease)) {
                 (asked, Ok(renewed)) if renewed.lasts.is_some() => {
                     self.tell.say(Report::Renewed { asked, reading: read(renewed.now, asked) });
+                    self.keep_status()?;
                 }
                 // Room and patience are for the next commit.
                 (_, Ok(_) | Err(StoreError::Full(_) | StoreError::Busy | StoreError::Unknown)) => {}
@@ -190,7 +194,9 @@ impl StoreThread {
             }
             Order::KeepSource(source) => may_wait(self.store.keep_source(self.lease, &source))?,
             Order::KeepStatus(status, lines) => {
-                may_wait(self.store.keep_status(self.lease, &status, lines.as_deref()))?;
+                let before = self.unkept_status.take().and_then(|(_, lines)| lines);
+                self.unkept_status = Some((status, lines.or(before)));
+                self.keep_status()?;
             }
             Order::Release => {
                 let released = self.store.release(self.lease);
@@ -198,6 +204,16 @@ impl StoreThread {
             }
         }
         Ok(())
+    }
+
+    /// What cannot be kept now is with the next renewal: the loop gives it only when it is another one.
+    fn keep_status(&mut self) -> Result<(), StoreError> {
+        let Some((status, lines)) = &self.unkept_status else { return Ok(()) };
+        let kept = self.store.keep_status(self.lease, status, lines.as_deref());
+        if kept.is_ok() {
+            self.unkept_status = None;
+        }
+        may_wait(kept)
     }
 
     /// Writes what comes next, or tries it again later.
