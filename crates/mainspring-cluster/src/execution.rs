@@ -101,8 +101,8 @@ impl Execution for PoolExecution {
                     self.capacities.remove(id);
                     self.workers.retain(|_, worker| worker != id);
                 }
-                Input::Ended { key, attempt, .. } => {
-                    self.workers.remove(&(key.clone(), *attempt));
+                Input::Ended(end) => {
+                    self.workers.remove(&(end.key.clone(), end.attempt));
                 }
                 _ => {}
             }

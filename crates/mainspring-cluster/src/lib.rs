@@ -31,6 +31,7 @@ pub mod release_watch;
 pub mod worker;
 
 mod document;
+mod life;
 mod membership;
 mod own_server;
 mod planner_link;

@@ -9,6 +9,9 @@
 //! A worker that leaves waits until the planner has recorded its reports, [`LEAVE_WAIT`] at most: then its
 //! row stays, and the next planner reads them before it takes the worker for lost.
 //!
+//! It renews while the loop turns. A start that it cannot read is given back, and waits for [`UNREAD_WAIT`]: it
+//! may be of a planner of a newer version, and another worker may know it.
+//!
 //! What is its own by the records is compared with what it knows at each renewal. So an assignment that it
 //! was not told of is found, and a report is made again that a database has lost which went back in time.
 //!
@@ -22,19 +25,19 @@ use std::collections::{HashMap, HashSet};
 use std::sync::mpsc::TryRecvError;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use mainspring_action::body::Body;
 use mainspring_exec::clock::{Moment, boot_time};
 use mainspring_job::{
-    Assignment, Cause, Failure, KeptOutput, LeaseDeadlines, MAX_PAGE, Outcome, RunKey, RunPhase, StoreError,
-    WorkerId,
+    Assignment, AttemptEnd, Cause, KeptOutput, LeaseDeadlines, MAX_PAGE, Outcome, RunKey, RunPhase,
+    StoreError,
 };
 use mainspring_postgres::{Kill, Location, Member, Members, Outputs, PostgresReader, Report, WorkerOrders};
 use mainspring_server::server::output::path;
 use mainspring_server::server::remote_output::{OwnFile, bring};
-use mainspring_server::server::worker::{AttemptReport, MembershipLink, MembershipNews, WorkerOrder};
+use mainspring_server::server::worker::{MembershipLink, MembershipNews, WorkerOrder};
 
 use super::document;
+use super::life::Life;
 
 /// How often a worker looks for what it is to do where a pooler lets it be told nothing, and how long it
 /// waits before it joins again. Where it is told it looks with each renewal alone.
@@ -50,61 +53,12 @@ const MAX_READ: usize = 32;
 /// How long it is waited before a database is asked again that does not answer.
 const TRY_WAIT: Duration = Duration::from_millis(250);
 
-/// How long a report may be on record without what follows from it before it is made again.
-const REPEAT_WAIT: Duration = Duration::from_secs(5);
+/// How long a run waits that a worker could not read, before it is placed again. Long enough that a pool of
+/// one old worker does nothing else, and short beside a rolling upgrade.
+const UNREAD_WAIT: Duration = Duration::from_secs(10);
 
 /// How long a worker that leaves waits for the planner to record what it reported.
 const LEAVE_WAIT: Duration = Duration::from_secs(5);
-
-/// What a life of the worker knows.
-#[derive(Debug)]
-struct Life {
-    id: WorkerId,
-    /// The boot time before the last renewal that was answered.
-    renewed: Duration,
-    /// The last assignment that was handed over.
-    last_assigned: u64,
-    /// The attempts that were handed over, until they are its own no more by the records; with the report of
-    /// each that has ended, and when that was sent.
-    attempts: HashMap<(RunKey, u32), Option<(Report, Moment)>>,
-    /// The files of those that were not reported.
-    files: HashMap<(RunKey, u32), OwnFile>,
-    /// The attempts that the loop was told to end.
-    killed: HashSet<(RunKey, u32)>,
-    /// How many reports it has made.
-    report_count: u64,
-    unsent: Vec<Report>,
-}
-
-impl Life {
-    fn new(id: WorkerId, renewed: Duration) -> Life {
-        let (attempts, files, killed) = (HashMap::new(), HashMap::new(), HashSet::new());
-        Life { id, renewed, last_assigned: 0, attempts, files, killed, report_count: 0, unsent: Vec::new() }
-    }
-
-    fn report(&mut self, key: RunKey, attempt: u32, outcome: Outcome, retry_at: Option<Timestamp>) {
-        self.report_count += 1;
-        let (worker, number, now) = (self.id, self.report_count, Moment::now());
-        let report = Report { worker, number, key, attempt, outcome, retry_at, at: now.wall };
-        self.attempts.insert((report.key.clone(), attempt), Some((report.clone(), now)));
-        self.unsent.push(report);
-    }
-
-    /// These are its own by the records. What has ended and is not among them is on record; of what is among
-    /// them for long the report was lost.
-    fn compare(&mut self, own: &HashSet<(RunKey, u32)>) {
-        self.attempts.retain(|attempted, ended| ended.is_none() || own.contains(attempted));
-        self.killed.retain(|attempted| own.contains(attempted));
-        let now = Moment::now();
-        for (report, sent) in self.attempts.values_mut().flatten() {
-            if REPEAT_WAIT <= now.since(*sent) {
-                self.report_count += 1;
-                (report.number, *sent) = (self.report_count, now);
-                self.unsent.push(report.clone());
-            }
-        }
-    }
-}
 
 /// See the head of this file.
 pub(super) struct Membership {
@@ -193,6 +147,15 @@ impl Membership {
         }
     }
 
+    /// Whether the loop turns. One that stands still is woken: it may only be idle.
+    fn is_attended(&self) -> bool {
+        let is_attended = self.link.lease.is_attended();
+        if !is_attended {
+            self.link.notify();
+        }
+        is_attended
+    }
+
     /// How long nothing is to be done.
     fn wait(&self) -> Duration {
         if self.life.is_none() {
@@ -200,6 +163,7 @@ impl Membership {
         }
         let renew = LeaseDeadlines::of(self.link.lease.lasts()).renew;
         let left = renew.saturating_sub(self.link.lease.age().unwrap_or(renew));
+        let left = if self.link.lease.is_attended() { left } else { TRY_WAIT };
         let left = if self.read.is_empty() { left } else { left.min(READ_INTERVAL) };
         match (&self.leaves, self.members.is_pooled()) {
             (Some(_), _) => left.min(TRY_WAIT),
@@ -212,7 +176,7 @@ impl Membership {
     fn take_orders(&mut self) -> bool {
         loop {
             match self.link.orders.try_recv() {
-                Ok(WorkerOrder::Report(reports)) => self.add(reports),
+                Ok(WorkerOrder::Report(ends)) => self.add(ends),
                 Ok(WorkerOrder::Ahead(ahead)) => {
                     (self.member.state.ahead, self.has_changed) = (ahead, true);
                 }
@@ -228,14 +192,14 @@ impl Membership {
         }
     }
 
-    fn add(&mut self, reports: Vec<AttemptReport>) {
+    fn add(&mut self, ends: Vec<AttemptEnd>) {
         // What a life has ended that is over is reported by none.
         let Some(life) = self.life.as_mut().filter(|_| !self.waits_for_end) else { return };
-        for AttemptReport { key, attempt, outcome, retry_at } in reports {
-            let attempted = (key.clone(), attempt);
+        for end in ends {
+            let attempted = (end.key.clone(), end.attempt);
             life.killed.remove(&attempted);
             self.unkept.extend(life.files.remove(&attempted).and_then(|file| file.output()));
-            life.report(key, attempt, outcome, retry_at);
+            life.report(end);
         }
     }
 
@@ -254,8 +218,8 @@ impl Membership {
             self.is_told = true;
             self.link.notify();
         }
+        let is_due = self.life.as_ref().is_some_and(|life| life.is_old(lasts)) && self.is_attended();
         let Some(life) = &mut self.life else { return Ok(false) };
-        let is_due = LeaseDeadlines::of(lasts).renew <= boot_time().saturating_sub(life.renewed);
         if is_due || self.has_changed {
             // What was told before is among the orders that it returns.
             self.members.was_told();
@@ -277,7 +241,9 @@ impl Membership {
             }
         }
         if !life.unsent.is_empty() {
-            self.members.report(life.id, &life.unsent)?;
+            let now = Moment::now();
+            let reports: Vec<Report> = life.unsent.iter().map(|own| own.sent(now)).collect();
+            self.members.report(life.id, &reports)?;
             life.unsent.clear();
         }
         // What is told while orders are read is read the next time.
@@ -323,9 +289,13 @@ impl Membership {
                     has_news = true;
                 }
                 Err(why) => {
-                    let text = format!("this worker does not understand what the planner says of it: {why}");
                     let Assignment { key, attempt, .. } = each.assignment;
-                    life.report(key, attempt, Outcome::Failed(Failure::NotStarted(text)), None);
+                    let text = format!("{key} is given back: this version cannot read its start: {why}");
+                    let mut end = AttemptEnd::new(key, attempt, Outcome::Returned);
+                    end.retry_at = Some(Moment::now().after(UNREAD_WAIT).wall);
+                    life.report(end);
+                    let _ = self.link.news.send(MembershipNews::Note(text));
+                    has_news = true;
                 }
             }
         }
@@ -402,27 +372,45 @@ impl Membership {
 
 #[cfg(test)]
 mod tests {
+    use mainspring_job::WorkerId;
+    use mainspring_postgres::{MemberState, PlacedAssignment};
+    use mainspring_server::server::worker::{WorkerLink, link};
+
     use super::*;
 
+    /// That of a worker which has joined, where no database is.
+    fn joined(lasts: Duration) -> (Membership, WorkerLink) {
+        let (of_loop, of_membership) = link(lasts).unwrap();
+        let text = || "w".to_owned();
+        let state = MemberState::default();
+        let (server, name, host, address, version) = (text(), text(), text(), text(), text());
+        let member = Member { server, name, host, address, version, state };
+        let location = Location::parse("postgres:///nothing?host=/nowhere").unwrap();
+        let mut membership = Membership::new(&location, member, of_membership, "/nowhere".into()).unwrap();
+        (membership.life, membership.is_told) = (Some(Life::new(WorkerId(7), Duration::ZERO)), false);
+        (membership, of_loop)
+    }
+
     #[test]
-    fn a_report_is_made_again_while_its_attempt_runs_by_the_records_and_is_forgotten_then() {
-        let mut life = Life::new(WorkerId(7), Duration::ZERO);
-        let attempted =
-            |minute: u8| (format!("j@2026-11-21T03:{minute:02}:00Z").parse::<RunKey>().unwrap(), 1);
-        life.attempts.insert(attempted(1), None);
-        for minute in [2, 3] {
-            life.report(attempted(minute).0, 1, Outcome::Succeeded, None);
-        }
-        life.unsent.clear();
-        let own = HashSet::from([attempted(1), attempted(3)]);
-        life.compare(&own);
-        assert_eq!(life.unsent, [], "it was sent a moment ago");
-        assert_eq!(life.attempts.keys().cloned().collect::<HashSet<_>>(), own);
-        let (_, sent) = life.attempts.get_mut(&attempted(3)).unwrap().as_mut().unwrap();
-        sent.monotonic -= REPEAT_WAIT;
-        life.compare(&own);
-        assert_eq!(life.unsent.iter().map(|report| report.number).collect::<Vec<_>>(), [3]);
-        life.compare(&own);
-        assert_eq!(life.unsent.len(), 1, "and again only later");
+    fn a_lease_is_not_renewed_while_the_loop_stands_still() {
+        let (membership, _loop) = joined(Duration::from_nanos(1));
+        assert!(membership.life.as_ref().unwrap().is_old(Duration::from_nanos(1)));
+        assert!(!membership.is_attended(), "the loop has not turned within two renewals");
+        let (membership, _loop) = joined(Duration::from_secs(3_600));
+        assert!(membership.is_attended());
+    }
+
+    #[test]
+    fn a_start_that_cannot_be_read_is_given_back_for_a_while() {
+        let (mut membership, _loop) = joined(Duration::from_secs(3_600));
+        let key: RunKey = "j@2026-11-21T03:01:00Z".parse().unwrap();
+        let assignment = Assignment::new(WorkerId(7), key, 2, "{\"of\": \"a newer version\"}".to_owned());
+        let assignments = vec![PlacedAssignment { number: 1, assignment }];
+        let now = Moment::now();
+        membership.carry_out(WorkerOrders { assignments, ..WorkerOrders::default() }, 1);
+        let life = membership.life.unwrap();
+        let [own] = &life.unsent[..] else { panic!("it is reported once: {:?}", life.unsent) };
+        assert_eq!((own.report.end.attempt, &own.report.end.outcome), (2, &Outcome::Returned));
+        assert!(now.after(UNREAD_WAIT).wall <= own.report.end.retry_at.unwrap());
     }
 }

@@ -222,11 +222,7 @@ impl PlannerLink {
             }
             for report in reports {
                 self.read_up_to.insert(report.worker, report.number);
-                let (key, attempt, outcome) = (report.key, report.attempt, report.outcome);
-                if let Some(until) = report.retry_at {
-                    self.tell(Input::Defer { key: key.clone(), until });
-                }
-                self.tell(Input::Ended { key, attempt, outcome });
+                self.tell(report.end.into());
             }
             if is_all {
                 return Ok(());

@@ -26,8 +26,8 @@ use mainspring_action::body::Body;
 use mainspring_action::needs;
 use mainspring_exec::clock::Moment;
 use mainspring_job::{
-    Command, Definitions, Failure, Input, Lease, Limits, MemoryStore, Outcome, Output, Owner, Planner,
-    Reader, Reply, Start, Store, StoreError, Ticket, Worker, WorkerEvent, WorkerId, turn,
+    AttemptEnd, Command, Definitions, Failure, Input, Lease, Limits, MemoryStore, Outcome, Output, Owner,
+    Planner, Reader, Reply, Start, Store, StoreError, Ticket, Worker, WorkerEvent, WorkerId, turn,
 };
 use mainspring_server::server::program_calls::audit;
 
@@ -208,11 +208,10 @@ impl Simulation {
             while let Some(start) = self.take_start() {
                 let HandlerEnd { outcome, again_in } = self.carry_out(&start).await;
                 let (key, attempt) = (start.key, start.attempt);
-                if let Some(after) = again_in {
-                    let until = self.now().saturating_add(after).unwrap_or(Timestamp::MAX);
-                    self.tell(Input::Defer { key: key.clone(), until });
-                }
-                self.tell(Input::Ended { key, attempt, outcome });
+                let mut end = AttemptEnd::new(key, attempt, outcome);
+                end.retry_at =
+                    again_in.map(|after| self.now().saturating_add(after).unwrap_or(Timestamp::MAX));
+                self.tell(end.into());
             }
             let due = self.lock().planner.next_due().filter(|due| *due <= to);
             let Some(due) = due else { break };
@@ -282,7 +281,7 @@ impl State {
                         let is_this = |start: &Start| start.key == key && start.attempt == attempt;
                         if let Some(index) = self.starts.iter().position(is_this) {
                             self.starts.remove(index);
-                            inputs.push_back(Input::Ended { key, attempt, outcome: Outcome::Killed });
+                            inputs.push_back(Input::Ended(AttemptEnd::new(key, attempt, Outcome::Killed)));
                         }
                     }
                     Output::Load { .. } | Output::LoadIds { .. } => unreachable!("a turn answers them"),

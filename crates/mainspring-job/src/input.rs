@@ -25,7 +25,7 @@ use crate::worker::{Worker, WorkerId};
 ///
 /// # Example
 /// ```
-/// # use mainspring_job::{Input, Limits, MemoryStore, Owner, Planner, Store};
+/// # use mainspring_job::{AttemptEnd, Input, Limits, MemoryStore, Owner, Planner, Store};
 /// use mainspring_job::{Command, Output, PauseTerms, Scope, Ticket};
 ///
 /// # let mut store = MemoryStore::new();
@@ -106,22 +106,7 @@ pub enum Input {
     Tick,
     /// An attempt has ended. A fact: told again, or of an attempt that is not running, it changes nothing. So
     /// what a worker reports counts once, also if another planner is told it again.
-    Ended {
-        /// The run.
-        key: RunKey,
-        /// Its attempt, from 1.
-        attempt: u32,
-        /// How the attempt ended.
-        outcome: Outcome,
-    },
-    /// The next attempt of a run, if there is one, is not due before a time, whatever its retry policy says:
-    /// its receiver or its handler asked for that. Told before the end of the attempt that it answers.
-    Defer {
-        /// The run.
-        key: RunKey,
-        /// The earliest time of the next attempt, by the store's clock.
-        until: Timestamp,
-    },
+    Ended(AttemptEnd),
     /// The answer to [`Output::Load`](crate::Output::Load).
     Loaded {
         /// In the order of their ids.
@@ -164,6 +149,50 @@ pub enum Input {
         /// What is asked for.
         command: Command,
     },
+}
+
+/// The end of an attempt: what its executor learnt.
+///
+/// # Example
+/// ```
+/// use std::time::Duration;
+///
+/// use mainspring_job::{AttemptEnd, Outcome};
+///
+/// let mut end = AttemptEnd::new("backup@2026-11-21T02:30:00Z".parse()?, 1, Outcome::Succeeded);
+/// assert_eq!((end.age, end.retry_at), (Duration::ZERO, None));
+/// // A worker tells of it three seconds later.
+/// end.age = Duration::from_secs(3);
+/// # Ok::<(), mainspring_job::KeyError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AttemptEnd {
+    /// The run.
+    pub key: RunKey,
+    /// Its attempt, from 1.
+    pub attempt: u32,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// How long ago it ended, when the planner is told. No clock but the planner's says when: an end is not
+    /// before its start, nor later than now.
+    pub age: Duration,
+    /// The next attempt, if there is one, is not due before this time, whatever the retry policy says: the
+    /// receiver or the handler asked for that. By the store's clock.
+    pub retry_at: Option<Timestamp>,
+}
+
+impl AttemptEnd {
+    /// One that ended just now, after which only the policy says when the next attempt is due.
+    pub fn new(key: RunKey, attempt: u32, outcome: Outcome) -> AttemptEnd {
+        AttemptEnd { key, attempt, outcome, age: Duration::ZERO, retry_at: None }
+    }
+}
+
+impl From<AttemptEnd> for Input {
+    fn from(end: AttemptEnd) -> Input {
+        Input::Ended(end)
+    }
 }
 
 /// Says what happens to a worker.

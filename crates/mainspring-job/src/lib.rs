@@ -13,10 +13,7 @@
 //!
 //! ```
 //! use mainspring_job::cron::Schedule;
-//! use mainspring_job::{
-//!     Action, Command, Definitions, Input, Job, Limits, MemoryStore, Outcome, Output, Owner, Planner,
-//!     Store, Ticket, Timetable, Work, Worker, WorkerEvent, WorkerId,
-//! };
+//! use mainspring_job::{//!, //!     Action, //!     Store, AttemptEnd, Command, Definitions, Input, Job, Limits, MemoryStore, Outcome, Output, Owner, Planner, Ticket, Timetable, Work, Worker, WorkerEvent, WorkerId};
 //! use std::error::Error;
 //!
 //! let mut store = MemoryStore::new();
@@ -45,7 +42,7 @@
 //! assert_eq!(start.key.to_string(), "backup@2026-11-21T02:30:00Z");
 //! assert_eq!(start.work.action.body(), "pg_dump orders");
 //! let (key, attempt, outcome) = (start.key.clone(), start.attempt, Outcome::Succeeded);
-//! turn("2026-11-21T02:31:00Z", Input::Ended { key, attempt, outcome })?;
+//! turn("2026-11-21T02:31:00Z", Input::Ended(AttemptEnd::new(key, attempt, outcome)))?;
 //! # Ok::<(), Box<dyn Error>>(())
 //! ```
 //!
@@ -149,7 +146,7 @@ pub use holder::Holder;
 #[doc(inline)]
 pub use hook::{Call, Hook, Hooks, Notice, NoticeKind};
 #[doc(inline)]
-pub use input::{Command, Definitions, Input, Prune, RunRequest, Scope, Ticket, WorkerEvent};
+pub use input::{AttemptEnd, Command, Definitions, Input, Prune, RunRequest, Scope, Ticket, WorkerEvent};
 #[doc(inline)]
 pub use job::{Group, Job, MAX_LABEL_BYTES, MAX_LABELS};
 #[doc(inline)]

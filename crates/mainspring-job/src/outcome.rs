@@ -42,8 +42,8 @@ pub enum Outcome {
     /// The executor killed it because the planner said so.
     Killed,
     /// Its server has not begun it and will not, or its handler put it off. So the attempt does not count,
-    /// and its run waits for its place again: from the time on of an [`Input::Defer`](crate::Input::Defer)
-    /// that came first.
+    /// and its run waits for its place again: from the time on that
+    /// [`AttemptEnd::retry_at`](crate::AttemptEnd::retry_at) says.
     Returned,
 }
 

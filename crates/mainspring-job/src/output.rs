@@ -107,7 +107,7 @@ pub enum Output {
 /// fn perform(start: &Start) -> Input {
 ///     // The key is what a receiver needs to see that it has done this already.
 ///     println!("{} #{}: {}", start.key, start.attempt, start.work.action.body());
-///     Input::Ended { key: start.key.clone(), attempt: start.attempt, outcome: Outcome::Succeeded }
+///     Input::Ended(AttemptEnd::new(start.key.clone(), start.attempt, Outcome::Succeeded))
 /// }
 /// # let _ = perform;
 /// ```

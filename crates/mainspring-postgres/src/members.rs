@@ -26,9 +26,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use mainspring_job::{
-    Assignment, JobName, MAX_PAGE, Outcome, RunKey, StoreError, Worker, WorkerId, WorkerLabel,
+    Assignment, AttemptEnd, JobName, MAX_PAGE, Outcome, RunKey, StoreError, Worker, WorkerId, WorkerLabel,
 };
 use mainspring_rows::{ReadResult, nanoseconds, number, time, unreadable, unsigned};
 use serde_json::{Value as Json, json};
@@ -156,16 +155,8 @@ pub struct Report {
     pub worker: WorkerId,
     /// The worker's own count of its reports, from 1 without a gap.
     pub number: u64,
-    /// Which run.
-    pub key: RunKey,
-    /// Which attempt.
-    pub attempt: u32,
-    /// How it ended.
-    pub outcome: Outcome,
-    /// Before when it is not to be tried again, if what ended it said so.
-    pub retry_at: Option<Timestamp>,
-    /// When, by the worker's clock.
-    pub at: Timestamp,
+    /// What it has learnt. Its age is that when it is sent, and when it is read.
+    pub end: AttemptEnd,
 }
 
 impl Members {
@@ -355,17 +346,17 @@ impl Members {
     pub fn report(&mut self, id: WorkerId, reports: &[Report]) -> Result<(), StoreError> {
         let sql = "SELECT mainspring.report($1, $2, $3, $4, $5, $6, $7, $8, $9)";
         let numbers = |of: fn(&Report) -> i64| Value::Ints(reports.iter().map(of).collect());
-        let outcome = |report: &Report| kept(&report.outcome.to_string()).into_owned();
+        let outcome = |report: &Report| kept(&report.end.outcome.to_string()).into_owned();
         let values = [
             of(id),
             numbers(|report| number(report.number)),
-            Value::Texts(reports.iter().map(|report| report.key.job.to_string()).collect()),
-            numbers(|report| nanoseconds(report.key.nominal)),
-            numbers(|report| i64::from(report.key.series)),
-            numbers(|report| i64::from(report.attempt)),
+            Value::Texts(reports.iter().map(|report| report.end.key.job.to_string()).collect()),
+            numbers(|report| nanoseconds(report.end.key.nominal)),
+            numbers(|report| i64::from(report.end.key.series)),
+            numbers(|report| i64::from(report.end.attempt)),
             Value::Texts(reports.iter().map(outcome).collect()),
-            Value::MaybeInts(reports.iter().map(|report| report.retry_at.map(nanoseconds)).collect()),
-            numbers(|report| nanoseconds(report.at)),
+            Value::MaybeInts(reports.iter().map(|report| report.end.retry_at.map(nanoseconds)).collect()),
+            numbers(|report| i64::try_from(report.end.age.as_micros()).unwrap_or(i64::MAX)),
         ];
         let rows = self.connection.call("report", sql, &values)?;
         if rows.first().is_some_and(|row| row.get(0)) { Ok(()) } else { Err(StoreError::Fenced) }
@@ -387,20 +378,17 @@ impl Members {
     /// # Errors
     /// When they cannot be read.
     pub fn reports(&mut self, read_up_to: &[(WorkerId, u64)]) -> Result<Vec<Report>, StoreError> {
-        let sql = "SELECT job, nominal, series, attempt, worker, number, outcome, at, retry_at FROM mainspring.reports($1, $2, $3)";
+        let sql = "SELECT job, nominal, series, attempt, worker, number, outcome, retry_at, \
+            (extract(epoch FROM clock_timestamp() - ended) * 1000000)::int8 FROM mainspring.reports($1, $2, $3)";
         let [workers, numbers] = parts(read_up_to);
         let rows = self.connection.call("read reports", sql, &[workers, numbers, page(MAX_PAGE)])?;
         let report = |row: &Row| {
             let (key, attempt) = attempt_of(row)?;
-            Ok(Report {
-                worker: WorkerId(unsigned(row.get(4))),
-                number: unsigned(row.get(5)),
-                key,
-                attempt,
-                outcome: Outcome::from(&*read(row.get(6))),
-                retry_at: row.get::<_, Option<i64>>(8).map(time),
-                at: time(row.get(7)),
-            })
+            let mut end = AttemptEnd::new(key, attempt, Outcome::from(&*read(row.get(6))));
+            end.retry_at = row.get::<_, Option<i64>>(7).map(time);
+            // The database's clock may have been set back since.
+            end.age = Duration::from_micros(u64::try_from(row.get::<_, i64>(8)).unwrap_or(0));
+            Ok(Report { worker: WorkerId(unsigned(row.get(4))), number: unsigned(row.get(5)), end })
         };
         rows.iter().map(report).collect()
     }

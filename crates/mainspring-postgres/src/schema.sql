@@ -51,7 +51,9 @@ CREATE TABLE mainspring.worker_host (id int8 PRIMARY KEY, host text NOT NULL);
 -- What a worker says. It counts its reports itself and sends them in order, so what is there has no gap that is filled later.
 CREATE TABLE mainspring.report (
     worker int8, number int8, job text COLLATE "C" NOT NULL, nominal int8 NOT NULL, series int8 NOT NULL, attempt int8 NOT NULL,
-    outcome text NOT NULL, retry_at int8, at int8 NOT NULL, PRIMARY KEY (worker, number)
+    outcome text NOT NULL, retry_at int8,
+    -- By the database's clock, whatever the worker's says.
+    ended timestamptz NOT NULL, PRIMARY KEY (worker, number)
 ) WITH (autovacuum_vacuum_scale_factor = 0.02);
 
 CREATE TABLE mainspring.job (
@@ -745,19 +747,22 @@ BEGIN
         AND o.series = p_series AND p_after < o.attempt ORDER BY o.attempt;
 END $$;
 
--- Keeps what a worker tells, and tells the planner of it; false if the worker was declared lost, or has left. Its row is held meanwhile:
+-- Keeps what a worker tells, each so many microseconds after it ended, and tells the planner of it; false if the worker was declared lost, or has left. Its row is held meanwhile:
 -- a declaration comes before or after. It does not wait for the disk: a report that is lost is made again, as its attempt runs by the
 -- records until what follows from it is on disk, and with that the report would be.
 CREATE FUNCTION mainspring.report(
-    p_worker int8, numbers int8[], jobs text[], nominals int8[], series int8[], attempts int8[], outcomes text[], retries int8[], ats int8[]
+    p_worker int8, numbers int8[], jobs text[], nominals int8[], series int8[], attempts int8[], outcomes text[], retries int8[],
+    ages int8[]
 ) RETURNS bool LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
     PERFORM FROM mainspring.worker AS w WHERE w.id = p_worker FOR KEY SHARE;
     IF NOT FOUND THEN
         RETURN false;
     END IF;
-    INSERT INTO mainspring.report SELECT p_worker, r.* FROM unnest(numbers, jobs, nominals, series, attempts, outcomes, retries, ats) AS r
-        ON CONFLICT DO NOTHING;
+    INSERT INTO mainspring.report
+        SELECT p_worker, r.number, r.job, r.nominal, r.series, r.attempt, r.outcome, r.retry_at, clock_timestamp() - r.age * interval '1 us'
+        FROM unnest(numbers, jobs, nominals, series, attempts, outcomes, retries, ages)
+            AS r (number, job, nominal, series, attempt, outcome, retry_at, age) ON CONFLICT DO NOTHING;
     PERFORM set_config('synchronous_commit', 'off', true), pg_notify('mainspring_report', '');
     RETURN true;
 END $$;

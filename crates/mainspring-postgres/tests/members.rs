@@ -4,8 +4,8 @@ use std::slice;
 use std::time::Duration;
 
 use mainspring_job::{
-    Answer, Assignment, Batch, Cause, KeptOutput, Lease, MAX_KEPT_ATTEMPTS, Operation, Outcome, Owner,
-    Reader, Run, RunKey, RunPhase, RunState, Store, StoreError, WorkerId,
+    Answer, Assignment, AttemptEnd, Batch, Cause, KeptOutput, Lease, MAX_KEPT_ATTEMPTS, Operation, Outcome,
+    Owner, Reader, Run, RunKey, RunPhase, RunState, Store, StoreError, WorkerId,
 };
 use mainspring_postgres::{
     Fence, Kill, Location, LostWorker, Member, MemberState, Members, Outputs, PostgresStore, Report,
@@ -102,15 +102,18 @@ fn end(minute: i64, state: RunState) -> Operation {
 }
 
 fn report(id: WorkerId, number: u64, minute: i64) -> Report {
-    Report {
-        worker: id,
-        number,
-        key: key(minute),
-        attempt: 1,
-        outcome: Outcome::Succeeded,
-        retry_at: None,
-        at: at(8),
-    }
+    Report { worker: id, number, end: AttemptEnd::new(key(minute), 1, Outcome::Succeeded) }
+}
+
+/// What was told, without the time since.
+fn told(planner: &mut Members, read_up_to: &[(WorkerId, u64)]) -> Vec<Report> {
+    let reports = planner.reports(read_up_to).unwrap().into_iter();
+    reports
+        .map(|mut report| {
+            report.end.age = Duration::ZERO;
+            report
+        })
+        .collect()
 }
 
 /// Each call of the workers' table once: where another role has laid traps for names, none is stepped into.
@@ -409,28 +412,46 @@ fn reports_are_told_in_order_once_each_and_are_there_until_what_follows_is_commi
         pool.begin(minute, "{}");
     }
     let mine: Vec<Report> = (1..).zip(1..=3).map(|(number, minute)| report(id, number, minute)).collect();
-    let retry_at = Some(at(7));
-    let theirs = Report { outcome: Outcome::TimedOut, retry_at, ..report(second, 1, 20) };
+    let mut theirs = report(second, 1, 20);
+    (theirs.end.outcome, theirs.end.retry_at) = (Outcome::TimedOut, Some(at(7)));
     pool.worker.report(id, &mine[..2]).unwrap();
     other.report(second, slice::from_ref(&theirs)).unwrap();
     // The answer was lost, and the next is told with it.
     pool.worker.report(id, &mine).unwrap();
     let expected = [&mine[..], &[theirs]].concat();
     let all = [(id, 0), (second, 0)];
-    assert_eq!(pool.planner.reports(&all).unwrap(), expected);
-    assert_eq!(pool.planner.reports(&[(id, 2), (second, 0)]).unwrap(), expected[2..]);
-    assert_eq!(pool.planner.reports(&[(id, 2)]).unwrap(), expected[2..3], "of the other nobody asked");
+    assert_eq!(told(&mut pool.planner, &all), expected);
+    assert_eq!(told(&mut pool.planner, &[(id, 2), (second, 0)]), expected[2..]);
+    assert_eq!(told(&mut pool.planner, &[(id, 2)]), expected[2..3], "of the other nobody asked");
     let mut reporters = pool.planner.reporters().unwrap();
     reporters.sort_unstable();
     assert_eq!(reporters, [id, second]);
     // That of the other is of no attempt that runs there.
     pool.end(1, RunState::Succeeded);
     pool.planner.forget_reports(&fence).unwrap();
-    assert_eq!(pool.planner.reports(&all).unwrap(), mine[1..]);
+    assert_eq!(told(&mut pool.planner, &all), mine[1..]);
     pool.end(2, RunState::Succeeded);
     pool.end(3, RunState::Failed);
     pool.planner.forget_reports(&fence).unwrap();
-    assert_eq!((pool.planner.reports(&all).unwrap(), pool.planner.reporters().unwrap()), (vec![], vec![]));
+    assert_eq!((told(&mut pool.planner, &all), pool.planner.reporters().unwrap()), (vec![], vec![]));
+}
+
+#[test]
+fn an_end_is_as_old_as_it_was_when_it_was_told_and_what_has_passed_since() {
+    let Some(database) = Database::start() else { return };
+    let mut pool = Pool::new(&database, &database.url());
+    let id = pool.id;
+    let ages = [Duration::ZERO, Duration::from_secs(900)];
+    let mut reports: Vec<Report> =
+        (1..).zip(1..=3).map(|(number, minute)| report(id, number, minute)).collect();
+    reports.iter_mut().zip(ages).for_each(|(report, age)| report.end.age = age);
+    pool.worker.report(id, &reports).unwrap();
+    let read = pool.planner.reports(&[(id, 0)]).unwrap();
+    for (report, age) in read.iter().zip(ages) {
+        // The test takes less than that.
+        let longest = age + Duration::from_secs(60);
+        assert!((age..=longest).contains(&report.end.age), "{age:?} became {:?}", report.end.age);
+    }
 }
 
 #[test]

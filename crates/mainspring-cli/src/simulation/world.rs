@@ -16,8 +16,8 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use jiff::{SignedDuration, Timestamp};
 use mainspring_job::{
-    Command, Definitions, Input, JobName, Lease, Limits, MAX_PAGE, MemoryStore, Note, Output, Owner, Planner,
-    Prune, Reader, Reply, RunKey, Start, Store, Ticket, Worker, WorkerEvent, WorkerId, turn,
+    AttemptEnd, Command, Definitions, Input, JobName, Lease, Limits, MAX_PAGE, MemoryStore, Note, Output,
+    Owner, Planner, Prune, Reader, Reply, RunKey, Start, Store, Ticket, Worker, WorkerEvent, WorkerId, turn,
 };
 
 use super::tally::{Event, JobEvent, Outcome, Tally};
@@ -178,7 +178,7 @@ impl<'s> World<'s> {
         let Running { key, attempt, has_duration, .. } = running;
         self.end_of.remove(&(key.clone(), attempt));
         self.timed_count -= usize::from(has_duration);
-        self.tell(Input::Ended { key, attempt, outcome });
+        self.tell(Input::Ended(AttemptEnd::new(key, attempt, outcome)));
     }
 
     fn befall(&mut self, incident: Incident) {
@@ -278,7 +278,7 @@ impl<'s> World<'s> {
         let running = self.running.remove(&end).expect("what has an end is running");
         self.timed_count -= usize::from(running.has_duration);
         self.record(&key, JobEvent::Killed);
-        Some(Input::Ended { key, attempt, outcome: mainspring_job::Outcome::Killed })
+        Some(Input::Ended(AttemptEnd::new(key, attempt, mainspring_job::Outcome::Killed)))
     }
 
     fn note(&mut self, note: &Note) {

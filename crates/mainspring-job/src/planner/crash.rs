@@ -7,6 +7,7 @@
 
 use jiff::Timestamp;
 
+use super::end::AttemptFate;
 use super::quarantine::{MAX_CRASHES, Release};
 use super::{Live, Planner};
 use crate::name::JobName;
@@ -112,7 +113,9 @@ impl Planner {
         let is_too_often = has_crashed && MAX_CRASHES <= crashes;
         let reason = if is_too_often { Reason::CrashLoop(crashes) } else { self.quarantine.why_cut_off() };
         self.ledger.perform(Output::Note(Note::Abandoned { key, reason: reason.clone() }));
-        self.end_attempt(now, live, RunState::Abandoned, None, (Some(reason), crashes));
+        let (state, reason) = (RunState::Abandoned, Some(reason));
+        let end = AttemptFate { state, at: now, outcome: None, reason, crashes, retry_at: None };
+        self.end_attempt(now, live, end);
     }
 
     /// Whether the server died so often that there is no further attempt.

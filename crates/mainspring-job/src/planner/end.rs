@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  Ended ─┬▶ returned: Move(queued), and it waits for its place again; put off: Move(scheduled, due = then)
-//!         └▶ End(state) ─┬─▶ retry follows:  Move(scheduled, due = now + wait)
+//!         └▶ End(state) ─┬─▶ retry follows:  Move(scheduled, due = its end + wait)
 //!                        ├─▶ attempts used up: Move(dead), if dead letters are kept
 //!                        ├─▶ failed for good: Move(dead), unless dead letters are never kept
 //!                        ├─▶ no retry: a run of each job that follows (follow), and what hooks want (hooks)
@@ -11,6 +11,8 @@
 //!
 //! Cost: O(log n) for each.
 //!
+//! An attempt ended when its worker saw it end, and not when the planner is told: see [`AttemptEnd::age`].
+//!
 //! Does not know how long an attempt took, nor what it printed.
 
 use jiff::Timestamp;
@@ -18,6 +20,7 @@ use jiff::Timestamp;
 use super::ledger::Subject;
 use super::{Live, Planner};
 use crate::hash::{Purpose, hash};
+use crate::input::AttemptEnd;
 use crate::operation::Operation;
 use crate::outcome::{Failure, Outcome};
 use crate::output::{Note, Output};
@@ -27,13 +30,28 @@ use crate::record::Pause;
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
 
+/// What becomes of an attempt.
+pub(super) struct AttemptFate {
+    pub(super) state: RunState,
+    /// When it ended.
+    pub(super) at: Timestamp,
+    pub(super) outcome: Option<Outcome>,
+    pub(super) reason: Option<Reason>,
+    /// How many times in a row the server has died in it.
+    pub(super) crashes: u32,
+    /// Before when it is not to be tried again.
+    pub(super) retry_at: Option<Timestamp>,
+}
+
 /// The number of a run's attempt, counted from the last time that it left the dead letters.
 fn attempt_in_round(run: &Run) -> u32 {
     run.attempt - run.forgiven
 }
 
 impl Planner {
-    pub(super) fn ended(&mut self, now: Timestamp, key: &RunKey, attempt: u32, outcome: Outcome) {
+    pub(super) fn ended(&mut self, now: Timestamp, end: AttemptEnd) {
+        let AttemptEnd { key, attempt, outcome, age, retry_at } = end;
+        let key = &key;
         let is_this = |live: &&Live| live.run.state == RunState::Running && live.run.attempt == attempt;
         let Some(live) = self.runs.get(key).filter(is_this) else { return };
         let (state, reason) = match (&outcome, live.kill_reason.clone()) {
@@ -46,7 +64,9 @@ impl Planner {
             }
             // An executor kills what a planner told it to.
             (Outcome::Killed, None) if live.is_resumed => (RunState::Cancelled, Some(Reason::Cancelled)),
-            (Outcome::Returned, None) if self.is_defined(&live.run) => return self.take_back(now, key),
+            (Outcome::Returned, None) if self.is_defined(&live.run) => {
+                return self.take_back(now, key, retry_at);
+            }
             (Outcome::Returned, None) => (RunState::Cancelled, Some(Reason::JobRemovedNoRetry)),
             (Outcome::Failed(_) | Outcome::Killed, None) => (RunState::Failed, None),
         };
@@ -54,18 +74,22 @@ impl Planner {
             self.clear_crashes(&key.job);
         }
         let live = self.leave(key);
-        self.end_attempt(now, live, state, Some(outcome), (reason, 0));
+        let at = now.checked_sub(age).unwrap_or(now);
+        // The planner before may have had another clock.
+        let at = live.run.started.map_or(at, |started| at.max(started)).min(now);
+        let end = AttemptFate { state, at, outcome: Some(outcome), reason, crashes: 0, retry_at };
+        self.end_attempt(now, live, end);
         self.promote(&key.job);
     }
 
     /// A run that has not begun where it was to, or that its handler put off: it waits for its place again.
     /// One that was not put off keeps its turn.
-    fn take_back(&mut self, now: Timestamp, key: &RunKey) {
+    fn take_back(&mut self, now: Timestamp, key: &RunKey, retry_at: Option<Timestamp>) {
         let mut live = self.leave(key);
         if let Some(work) = self.work_of(&live.run) {
             live.work = work;
         }
-        let put_off_until = live.not_before.take().filter(|until| now < *until);
+        let put_off_until = retry_at.filter(|until| now < *until);
         let (state, due, reason) = match put_off_until {
             Some(until) => (RunState::Scheduled, until, Reason::PutOff),
             None => (RunState::Queued, live.run.due, Reason::GivenBack),
@@ -89,16 +113,10 @@ impl Planner {
         live.run.worker.is_some_and(|id| self.runs.workers().is_leaving(id))
     }
 
-    /// Ends the attempt of a run that has left, for a reason and with so many crashes of the server in a row.
-    pub(super) fn end_attempt(
-        &mut self,
-        now: Timestamp,
-        mut live: Live,
-        state: RunState,
-        outcome: Option<Outcome>,
-        (reason, crashes): (Option<Reason>, u32),
-    ) {
-        (live.run.state, live.run.crashes, live.run.ended) = (state, crashes, Some(now));
+    /// Ends the attempt of a run that has left.
+    pub(super) fn end_attempt(&mut self, now: Timestamp, mut live: Live, end: AttemptFate) {
+        let AttemptFate { state, at, outcome, reason, crashes, retry_at } = end;
+        (live.run.state, live.run.crashes, live.run.ended) = (state, crashes, Some(at));
         live.run.outcome.clone_from(&outcome);
         if let Some(work) = self.work_of(&live.run) {
             // A definition that changed meanwhile holds for the next attempt.
@@ -114,7 +132,7 @@ impl Planner {
             key: live.run.key.clone(),
             attempt: live.run.attempt,
             state,
-            at: now,
+            at,
             outcome,
             crashes,
             reason,
@@ -125,7 +143,7 @@ impl Planner {
             self.follow(now, &live.run.key, live.run.cause, state);
             return self.pruning.count_ended(&live.run.key.job);
         }
-        self.after_attempt(now, live);
+        self.after_attempt(now, at, live, retry_at);
     }
 
     /// Whether a run's job has not been removed; one that is absent may come back. A one-shot job is its own
@@ -135,9 +153,9 @@ impl Planner {
         run.cause == Cause::Once || self.jobs.definition(job).is_some() || self.jobs.absence(job).is_some()
     }
 
-    fn after_attempt(&mut self, now: Timestamp, mut live: Live) {
+    fn after_attempt(&mut self, now: Timestamp, at: Timestamp, live: Live, retry_at: Option<Timestamp>) {
+        let mut live = live;
         let (key, state) = (live.run.key.clone(), live.run.state);
-        let not_before = live.not_before.take();
         let retry = live.work.policies.retry;
         let attempt = attempt_in_round(&live.run);
         let is_crash_loop = self.is_crash_loop(&live.run);
@@ -145,7 +163,7 @@ impl Planner {
         let has_place = self.has_place(&live);
         if !is_crash_loop && !is_final && has_place && retry.follows(attempt, state) {
             let wait = retry.wait(attempt, hash(&key, Purpose::Retry { attempt: live.run.attempt }));
-            let due = now.saturating_add(wait).unwrap_or(Timestamp::MAX).max(not_before.unwrap_or(now));
+            let due = at.saturating_add(wait).unwrap_or(Timestamp::MAX).max(retry_at.unwrap_or(at));
             self.move_run(now, &live, RunState::Scheduled, due, None);
             self.ledger.perform(Output::Note(Note::Retrying { key, attempt: live.run.attempt + 1, due }));
             (live.run.state, live.run.due) = (RunState::Scheduled, due);

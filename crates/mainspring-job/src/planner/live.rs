@@ -6,8 +6,6 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
-
 use super::ledger::Position;
 use super::schedule_queue::Entry;
 use crate::reason::Reason;
@@ -38,8 +36,6 @@ pub(super) struct Live {
     pub(super) unconfirmed: Option<Position>,
     /// The record that says that it is queued, as long as it may be changed.
     pub(super) open: Option<Position>,
-    /// The next attempt is not due before this time: the receiver of this one said so.
-    pub(super) not_before: Option<Timestamp>,
 }
 
 impl Live {
@@ -56,7 +52,6 @@ impl Live {
             admitted: 0,
             unconfirmed: None,
             open: None,
-            not_before: None,
         }
     }
 }

@@ -86,7 +86,7 @@ fn nothing_of_an_absent_job_starts_nor_is_lost_whatever_it_waits_for() {
         while shell.planner.running_count() != 0 {
             let key =
                 shell.planner.open_runs().find(|run| run.state == RunState::Running).unwrap().key.clone();
-            shell.tell(Input::Ended { key, attempt: 1, outcome: Outcome::Succeeded });
+            shell.tell(Input::Ended(AttemptEnd::new(key, 1, Outcome::Succeeded)));
         }
         assert_eq!((shell.started.len(), shell.planner.open_count()), (2, 0), "{policies}");
     }

@@ -85,7 +85,7 @@ fn a_run_that_waits_five_minutes_for_what_no_worker_has_is_told_once() {
     let worker = worker.with_label("gpu".parse().unwrap(), 0);
     shell.tell(Input::Worker(WorkerEvent::Present(worker)));
     let key = shell.started.last().unwrap().key.clone();
-    shell.tell(Input::Ended { key, attempt: 1, outcome: Outcome::Succeeded });
+    shell.tell(Input::Ended(AttemptEnd::new(key, 1, Outcome::Succeeded)));
     shell.tell(Input::Worker(WorkerEvent::Gone { id: WorkerId(9), how: Takeover::Clean, silent: None }));
     assert_eq!(told(&mut shell), ["started j 1", "ended j 1"]);
     // It is gone, and another wait begins.

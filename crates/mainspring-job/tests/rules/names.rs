@@ -83,7 +83,7 @@ fn a_name_that_the_store_knows_is_nobodys_again() {
             assert_eq!(count(&mut shell), known.len() as u64, "{outcome:?} {time} {is_restart}");
             for key in new {
                 if let Some(outcome) = outcome.clone() {
-                    shell.tell(Input::Ended { key, attempt: 1, outcome });
+                    shell.tell(Input::Ended(AttemptEnd::new(key, 1, outcome)));
                 }
             }
         }
@@ -117,7 +117,7 @@ fn as_many_runs_follow_as_end_in_one_moment() {
         shell.boot();
         let replies = burst(&mut shell, "hand", 1, COUNT as u64);
         for key in keys(&replies) {
-            shell.tell(Input::Ended { key, attempt: 1, outcome: Outcome::Succeeded });
+            shell.tell(Input::Ended(AttemptEnd::new(key, 1, Outcome::Succeeded)));
         }
         shell.live("2026-01-01T00:31:00Z");
         let followed = shell.store.find(&Query::new(MAX_PAGE).of(name("next"))).unwrap();
@@ -141,7 +141,7 @@ fn a_run_that_is_missed_keeps_its_record_where_the_store_knows_its_name() {
         shell.boot();
         let replies = burst(&mut shell, "hand", 1, 1);
         let key = keys(&replies).pop_first().unwrap();
-        shell.tell(Input::Ended { key, attempt: 1, outcome: Outcome::Succeeded });
+        shell.tell(Input::Ended(AttemptEnd::new(key, 1, Outcome::Succeeded)));
         shell.tell(Input::Tick);
         shell.end(shell.started.len() - 1, Outcome::Succeeded);
         assert_eq!(shell.states("next-a"), vec!["succeeded"; round].join(" "));
@@ -170,7 +170,7 @@ fn a_run_with_a_key_is_told_by_its_own_name_however_the_clock_was_set() {
             assert_eq!((holder.due, holder.key.is_some()), (key.nominal, true));
             assert_eq!(count(&mut shell), known.len() as u64);
             if let Some(outcome) = outcome.clone() {
-                shell.tell(Input::Ended { key, attempt: 1, outcome });
+                shell.tell(Input::Ended(AttemptEnd::new(key, 1, outcome)));
             }
         }
     }

@@ -19,7 +19,7 @@ fn life(shell: &mut Shell, job: &str, run_count: usize) {
         let Reply::Planned { key } = shell.command(Command::Trigger(RunRequest::new(name(job)))) else {
             panic!("it is there")
         };
-        shell.tell(Input::Ended { key, attempt: 1, outcome: Outcome::Succeeded });
+        shell.tell(Input::Ended(AttemptEnd::new(key, 1, Outcome::Succeeded)));
     }
 }
 
@@ -157,7 +157,7 @@ fn life_of_two(shell: &mut Shell, job: &str) {
         let Reply::Planned { key } = shell.command(Command::Trigger(RunRequest::new(name(job)))) else {
             panic!("it is there")
         };
-        shell.tell(Input::Ended { key, attempt: 1, outcome: Outcome::Succeeded });
+        shell.tell(Input::Ended(AttemptEnd::new(key, 1, Outcome::Succeeded)));
     }
 }
 

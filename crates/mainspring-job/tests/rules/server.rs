@@ -1,5 +1,7 @@
 //! Events of the server: it crashes in a job, ends in good order, and starts.
 
+use std::time::Duration;
+
 use mainspring_job::Trigger;
 
 use super::*;
@@ -178,20 +180,35 @@ fn a_job_that_is_handed_over_keeps_its_pause_and_its_counts() {
 }
 
 #[test]
+fn an_attempt_ended_when_it_ended_and_not_when_the_planner_was_told() {
+    let told = |age_s: u64| {
+        let jobs = vec![job("j", "@every 1h", "retry=2,backoff=5s,jitter=0")];
+        let mut shell = Shell::new("2026-01-01T00:30:00Z", jobs);
+        shell.live("2026-01-01T01:00:00Z");
+        shell.now = at("2026-01-01T01:00:09Z");
+        let mut end = AttemptEnd::new(shell.started[0].key.clone(), 1, Outcome::Failed(Failure::Exit(1)));
+        end.age = Duration::from_secs(age_s);
+        shell.tell(end.into());
+        let run = shell.runs("j").remove(0);
+        (run.ended.unwrap(), run.due)
+    };
+    assert_eq!(told(0), (at("2026-01-01T01:00:09Z"), at("2026-01-01T01:00:14Z")));
+    assert_eq!(told(3), (at("2026-01-01T01:00:06Z"), at("2026-01-01T01:00:11Z")), "it waits since it ended");
+    assert_eq!(told(3_600), (at("2026-01-01T01:00:00Z"), at("2026-01-01T01:00:05Z")), "not before it began");
+}
+
+#[test]
 fn a_receiver_may_put_the_next_attempt_off() {
     let jobs = vec![job("j", "@every 1h", "retry=2,backoff=1s,jitter=0")];
     let mut shell = Shell::new("2026-01-01T00:30:00Z", jobs);
     shell.live("2026-01-01T01:00:00Z");
-    let key = shell.started[0].key.clone();
-    shell.tell(Input::Defer { key: key.clone(), until: at("2026-01-01T01:00:30Z") });
-    shell.end(0, Outcome::Failed(Failure::Status(429)));
+    shell.end_until(0, Outcome::Failed(Failure::Status(429)), at("2026-01-01T01:00:30Z"));
     shell.live("2026-01-01T01:00:29Z");
     assert_eq!(shell.started.len(), 1);
     shell.live("2026-01-01T01:00:30Z");
     assert_eq!(shell.started.len(), 2);
     // It holds for one attempt, and never makes one earlier.
-    shell.tell(Input::Defer { key, until: at("2026-01-01T01:00:30Z") });
-    shell.end(1, Outcome::Failed(Failure::Status(503)));
+    shell.end_until(1, Outcome::Failed(Failure::Status(503)), at("2026-01-01T01:00:30Z"));
     shell.live("2026-01-01T01:00:31Z");
     assert_eq!(shell.started.len(), 2);
     shell.live("2026-01-01T01:00:32Z");
@@ -204,9 +221,7 @@ fn a_handler_may_put_its_run_off_and_that_attempt_does_not_count() {
         let jobs = vec![job("j", "@every 24h", "retry=1,backoff=1s,jitter=0")];
         let mut shell = Shell::new("2026-01-01T23:30:00Z", jobs);
         shell.live("2026-01-02T00:00:00Z");
-        let key = shell.started[0].key.clone();
-        shell.tell(Input::Defer { key, until: at("2026-01-02T00:05:00Z") });
-        shell.end(0, Outcome::Returned);
+        shell.end_until(0, Outcome::Returned, at("2026-01-02T00:05:00Z"));
         let run = shell.runs("j").remove(0);
         let found = (run.state, run.due, run.reason, run.forgiven);
         let put_off = (RunState::Scheduled, at("2026-01-02T00:05:00Z"), Some(Reason::PutOff), 1);

@@ -235,7 +235,13 @@ impl Shell {
 
     pub(super) fn end(&mut self, index: usize, outcome: Outcome) {
         let (key, attempt) = (self.started[index].key.clone(), self.started[index].attempt);
-        self.tell(Input::Ended { key, attempt, outcome });
+        self.tell(AttemptEnd::new(key, attempt, outcome).into());
+    }
+
+    pub(super) fn end_until(&mut self, index: usize, outcome: Outcome, retry_at: Timestamp) {
+        let mut end = AttemptEnd::new(self.started[index].key.clone(), self.started[index].attempt, outcome);
+        end.retry_at = Some(retry_at);
+        self.tell(end.into());
     }
 
     pub(super) fn runs(&mut self, job: &str) -> Vec<Run> {

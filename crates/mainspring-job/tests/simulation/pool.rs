@@ -60,10 +60,12 @@ pub(crate) enum Breach {
     StartedTwice,
     /// What each worker is to run runs at one.
     EachAnywhere,
+    /// An end is recorded with the time at which the planner is told.
+    EndedWhenTold,
 }
 
 impl Breach {
-    const ALL: [Breach; 9] = [
+    const ALL: [Breach; 10] = [
         Breach::WorkersForgotten,
         Breach::StartsWithAnOldLease,
         Breach::NoDeadline,
@@ -73,6 +75,7 @@ impl Breach {
         Breach::LostTooEarly,
         Breach::StartedTwice,
         Breach::EachAnywhere,
+        Breach::EndedWhenTold,
     ];
 }
 

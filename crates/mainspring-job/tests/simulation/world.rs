@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 use mainspring_job::{
-    Action, Answer, Command, Definitions, Failure, Input, JobName, JobRecord, Lease, Limits, MemoryStore,
-    OnceId, Operation, Outcome, Output, Owner, PauseTerms, Planner, Policies, Prune, Query, Reader, Reply,
-    Run, RunKey, RunRequest, RunState, Scope, Store, StoreError, Submission, Takeover, Ticket, Work, Worker,
-    WorkerEvent, WorkerId,
+    Action, Answer, AttemptEnd, Command, Definitions, Failure, Input, JobName, JobRecord, Lease, Limits,
+    MemoryStore, OnceId, Operation, Outcome, Output, Owner, PauseTerms, Planner, Policies, Prune, Query,
+    Reader, Reply, Run, RunKey, RunRequest, RunState, Scope, Store, StoreError, Submission, Takeover, Ticket,
+    Work, Worker, WorkerEvent, WorkerId,
 };
 
 use crate::simulation::event::Event;
@@ -285,13 +285,11 @@ impl<'s> World<'s> {
             (End::TimedOut, false) => Outcome::TimedOut,
         };
         let (key, attempt) = (key.clone(), *attempt);
-        if matches!(end, End::PutOff) {
-            let until = self.now + SignedDuration::from_secs(90);
-            self.tell(Input::Defer { key: key.clone(), until })?;
-        }
         self.running.remove(&(key.clone(), attempt));
         self.log.push(Event::Ended { key: key.clone(), attempt });
-        self.tell(Input::Ended { key, attempt, outcome })
+        let mut ended = AttemptEnd::new(key, attempt, outcome);
+        ended.retry_at = matches!(end, End::PutOff).then(|| self.now + SignedDuration::from_secs(90));
+        self.tell(ended.into())
     }
 
     fn stop(&mut self) -> Result<(), Crash> {

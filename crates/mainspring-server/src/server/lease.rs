@@ -24,7 +24,7 @@
 
 use std::time::Instant;
 
-use mainspring_job::{Input, LeaseAge, LeaseDeadlines, Outcome, RunKey, Start, StoreError};
+use mainspring_job::{AttemptEnd, LeaseAge, LeaseDeadlines, Outcome, RunKey, Start, StoreError};
 
 use super::Server;
 use super::lease_state::MAX_APART;
@@ -59,7 +59,7 @@ impl Server {
             return false;
         };
         withheld.remove(index);
-        self.owner.tell(Input::Ended { key: key.clone(), attempt, outcome: Outcome::Killed });
+        self.owner.tell(AttemptEnd::new(key.clone(), attempt, Outcome::Killed).into());
         true
     }
 

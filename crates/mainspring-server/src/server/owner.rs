@@ -111,8 +111,8 @@ impl Owner {
     }
 
     /// The same of several.
-    pub(super) fn tell_all(&mut self, inputs: Vec<Input>) {
-        self.inputs.extend(inputs);
+    pub(super) fn tell_all(&mut self, facts: Vec<impl Into<Input>>) {
+        self.inputs.extend(facts.into_iter().map(Into::into));
     }
 
     /// A command whose reply comes under this ticket.

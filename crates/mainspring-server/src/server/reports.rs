@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::fs::File;
 
 use jiff::Timestamp;
-use mainspring_job::{Cause, Failure, Outcome};
+use mainspring_job::{AttemptEnd, Cause, Failure, Outcome};
 
 use super::execution::AttemptKey;
 use super::output::{Outputs, lost_text};
@@ -44,22 +44,6 @@ pub(super) struct ReportCollector<'s> {
     outputs: &'s mut Outputs,
     started: &'s HashMap<AttemptKey, StartedAttempt>,
     ends: Vec<AttemptEnd>,
-}
-
-/// The end of an attempt.
-#[derive(Clone, Debug)]
-pub(super) struct AttemptEnd {
-    pub(super) attempted: AttemptKey,
-    pub(super) outcome: Outcome,
-    /// Before when it is not to be tried again.
-    pub(super) retry_at: Option<Timestamp>,
-}
-
-impl AttemptEnd {
-    /// An end after which only the policy says when the next attempt is due.
-    pub(super) fn new(attempted: AttemptKey, outcome: Outcome) -> AttemptEnd {
-        AttemptEnd { attempted, outcome, retry_at: None }
-    }
 }
 
 impl<'s> ReportCollector<'s> {
@@ -109,7 +93,9 @@ impl Reports<AttemptKey> for ReportCollector<'_> {
             duration: Some(end.after),
             ..of_attempt(self.now, run, Kind::End, end.to_string())
         });
-        self.ends.push(AttemptEnd { attempted: run.clone(), outcome, retry_at: end.retry_at });
+        let mut ended = AttemptEnd::new(run.0.clone(), run.1, outcome);
+        ended.retry_at = end.retry_at;
+        self.ends.push(ended);
     }
 }
 

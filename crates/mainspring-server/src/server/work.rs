@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Start ─▶ Execution ──────────┬─ line ─▶ log, file of output
-//!  │         │ cannot be now   └─ end ──▶ Input::Ended, for the planner
+//!  │         │ cannot be now   └─ end ──▶ AttemptEnd, for the planner
 //!  └▶ early  └─▶ postponed
 //! ```
 //!
@@ -17,13 +17,13 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use mainspring_job::{
-    Assignment, Failure, Input, JobName, Outcome, RunKey, Start, Worker, WorkerEvent, WorkerId,
+    Assignment, AttemptEnd, Failure, Input, JobName, Outcome, RunKey, Start, Worker, WorkerEvent, WorkerId,
 };
 
 use super::early_start::EarlyStarts;
 use super::execution::{AttemptKey, Execution, StartFailure, StartOutcome};
 use super::output::{Outputs, last_attempt, lost_text};
-use super::reports::{AttemptEnd, ReportCollector, StartedAttempt, of_attempt};
+use super::reports::{ReportCollector, StartedAttempt, of_attempt};
 use super::start_backlog::{StartBacklog, wait_max};
 use crate::log::{Kind, Level, Line, Log, Subject};
 use mainspring_exec::clock::Moment;
@@ -118,18 +118,18 @@ impl Work {
     }
 
     /// Does all that can be done without waiting. Returns what has ended.
-    pub(super) fn turn(&mut self, now: Moment, log: &mut Log<File>) -> Vec<Input> {
+    pub(super) fn turn(&mut self, now: Moment, log: &mut Log<File>) -> Vec<AttemptEnd> {
         let mut heard = ReportCollector::new(now.wall, log, &mut self.outputs, &self.started);
         self.execution.turn(now, &mut heard);
         let ends = heard.into_ends();
         // What has ended may have made room.
-        let mut inputs = if ends.is_empty() { Vec::new() } else { self.start_postponed(now, log) };
-        inputs.extend(self.end_all(ends));
-        inputs
+        let mut all = if ends.is_empty() { Vec::new() } else { self.start_postponed(now, log) };
+        all.extend(self.end_all(ends));
+        all
     }
 
     /// Tries again what could not be started before. Returns what has ended.
-    pub(super) fn start_postponed(&mut self, now: Moment, log: &mut Log<File>) -> Vec<Input> {
+    pub(super) fn start_postponed(&mut self, now: Moment, log: &mut Log<File>) -> Vec<AttemptEnd> {
         let starts = self.backlog.take_starts();
         starts.into_iter().flat_map(|(start, since)| self.start(start, since, now, log)).collect()
     }
@@ -152,10 +152,10 @@ impl Work {
         since: Moment,
         now: Moment,
         log: &mut Log<File>,
-    ) -> Vec<Input> {
+    ) -> Vec<AttemptEnd> {
         let attempted = (start.key.clone(), start.attempt);
         if self.is_ending && !self.is_elsewhere() {
-            return self.end_all(vec![AttemptEnd::new(attempted, Outcome::Returned)]);
+            return self.end_all(vec![end_of(attempted, Outcome::Returned)]);
         }
         let keep = usize::try_from(start.work.policies.retention.keep).unwrap_or(usize::MAX);
         let late_ms = now.wall.as_millisecond() - start.due.as_millisecond();
@@ -168,7 +168,7 @@ impl Work {
         match self.execute(&start, now, log) {
             Ok(StartOutcome::Elsewhere) => {}
             Ok(StartOutcome::Nothing) => {
-                return self.end_all(vec![AttemptEnd::new(attempted, Outcome::Succeeded)]);
+                return self.end_all(vec![end_of(attempted, Outcome::Succeeded)]);
             }
             Ok(StartOutcome::As(what)) => {
                 let text = format!("{what}, due {:.3}, {late}", start.due);
@@ -192,7 +192,7 @@ impl Work {
                 let outcome = Outcome::Failed(Failure::NotStarted(reason.clone()));
                 let line = of_attempt(now.wall, &attempted, Kind::Refuse, reason);
                 log.line(Line { cause, due, outcome: Some(&outcome), ..line });
-                return self.end_all(vec![AttemptEnd::new(attempted, outcome)]);
+                return self.end_all(vec![end_of(attempted, outcome)]);
             }
         }
         Vec::new()
@@ -219,9 +219,9 @@ impl Work {
         attempted: AttemptKey,
         now: Moment,
         log: &mut Log<File>,
-    ) -> Vec<Input> {
+    ) -> Vec<AttemptEnd> {
         if self.early_starts.remove(&attempted) || self.backlog.remove(&attempted.0, attempted.1) {
-            return self.end_all(vec![AttemptEnd::new(attempted, Outcome::Killed)]);
+            return self.end_all(vec![end_of(attempted, Outcome::Killed)]);
         }
         if self.execution.ask_to_end_at(worker, &attempted, now) {
             return Vec::new();
@@ -240,19 +240,19 @@ impl Work {
 
     /// Nothing begins from now on: what waits, and what was decided and comes later, is given back. Returns
     /// what has ended.
-    pub(super) fn end(&mut self) -> Vec<Input> {
+    pub(super) fn end(&mut self) -> Vec<AttemptEnd> {
         self.is_ending = true;
         self.end_waiting()
     }
 
     /// What runs is asked to end, and what still waits to be started is given back. Returns what has ended.
-    pub(super) fn ask_all_to_end(&mut self, now: Moment) -> Vec<Input> {
+    pub(super) fn ask_all_to_end(&mut self, now: Moment) -> Vec<AttemptEnd> {
         self.execution.ask_all_to_end(now);
         self.end_waiting()
     }
 
     /// The same before the server loses the jobs: what its job has go on then is not asked.
-    pub(super) fn ask_all_to_end_before_loss(&mut self, now: Moment) -> Vec<Input> {
+    pub(super) fn ask_all_to_end_before_loss(&mut self, now: Moment) -> Vec<AttemptEnd> {
         self.execution.ask_all_to_end_before_loss(now);
         self.end_waiting()
     }
@@ -263,17 +263,17 @@ impl Work {
     }
 
     /// The server has lost the jobs: lets go of these. Returns what has ended.
-    pub(super) fn leave(&mut self, now: Moment, log: &mut Log<File>) -> Vec<Input> {
+    pub(super) fn leave(&mut self, now: Moment, log: &mut Log<File>) -> Vec<AttemptEnd> {
         let mut heard = ReportCollector::new(now.wall, log, &mut self.outputs, &self.started);
         let left = self.execution.leave(now, &mut heard);
         let ends = heard.into_ends();
-        let inputs = self.end_all(ends);
+        let ends = self.end_all(ends);
         for attempted in left {
             if let Some(started) = self.started.remove(&attempted) {
                 self.close_output(&attempted.0, started);
             }
         }
-        inputs
+        ends
     }
 
     fn close_output(&mut self, key: &RunKey, started: StartedAttempt) {
@@ -281,9 +281,9 @@ impl Work {
     }
 
     /// What waits to be started is not started here.
-    fn end_waiting(&mut self) -> Vec<Input> {
+    fn end_waiting(&mut self) -> Vec<AttemptEnd> {
         let waiting = self.early_starts.take_all().into_iter().chain(self.backlog.take_all());
-        self.end_all(waiting.map(|attempted| AttemptEnd::new(attempted, Outcome::Returned)).collect())
+        self.end_all(waiting.map(|attempted| end_of(attempted, Outcome::Returned)).collect())
     }
 
     /// Processes get SIGKILL.
@@ -292,15 +292,15 @@ impl Work {
     }
 
     /// The same, and what cannot be killed is given up. Returns what has ended.
-    pub(super) fn kill_all_at_once(&mut self, now: Moment, log: &mut Log<File>) -> Vec<Input> {
+    pub(super) fn kill_all_at_once(&mut self, now: Moment, log: &mut Log<File>) -> Vec<AttemptEnd> {
         // First, because a process that is killed already is not asked: it would answer if it were quick.
         self.kill_processes_at_once(now);
-        let mut inputs = self.ask_all_to_end(now);
+        let mut all = self.ask_all_to_end(now);
         let mut heard = ReportCollector::new(now.wall, log, &mut self.outputs, &self.started);
         self.execution.give_all_up(now, &mut heard);
         let ends = heard.into_ends();
-        inputs.extend(self.end_all(ends));
-        inputs
+        all.extend(self.end_all(ends));
+        all
     }
 
     /// Lets go of all that runs whatever its state.
@@ -387,23 +387,20 @@ impl Work {
         self.execution.watch(readable, writable);
     }
 
-    /// Closes the output of what has ended, and makes facts of it.
-    fn end_all(&mut self, ends: Vec<AttemptEnd>) -> Vec<Input> {
-        let mut inputs = Vec::new();
-        for AttemptEnd { attempted, outcome, retry_at } in ends {
+    /// Closes the output of what has ended.
+    fn end_all(&mut self, ends: Vec<AttemptEnd>) -> Vec<AttemptEnd> {
+        for end in &ends {
             // What could not be started has an end, and was never among these.
-            let started = self.started.remove(&attempted);
-            let (key, attempt) = attempted;
-            if let Some(started) = started {
-                self.close_output(&key, started);
+            if let Some(started) = self.started.remove(&(end.key.clone(), end.attempt)) {
+                self.close_output(&end.key, started);
             }
-            if let Some(until) = retry_at {
-                inputs.push(Input::Defer { key: key.clone(), until });
-            }
-            inputs.push(Input::Ended { key, attempt, outcome });
         }
-        inputs
+        ends
     }
+}
+
+fn end_of((key, attempt): AttemptKey, outcome: Outcome) -> AttemptEnd {
+    AttemptEnd::new(key, attempt, outcome)
 }
 
 /// What a run of a job wrote in its last attempt: the last of it, up to [`MAX_MAILED_BYTES`].
@@ -476,8 +473,7 @@ mod tests {
         let commands = Commands::new(4, Users::new(Account::ourselves().unwrap())).unwrap();
         let mut work = Work::new(Box::new(commands), folder);
         let now = Moment::now();
-        let returned =
-            |start: &Start| Input::Ended { key: start.key.clone(), attempt: 1, outcome: Outcome::Returned };
+        let returned = |start: &Start| AttemptEnd::new(start.key.clone(), 1, Outcome::Returned);
         let early = start("early", now.after(Duration::from_millis(20)));
         assert_eq!(work.hold_early(early.clone(), now), None);
         assert_eq!(work.end(), [returned(&early)]);

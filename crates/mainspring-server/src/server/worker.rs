@@ -11,6 +11,8 @@
 //! | is old: two thirds of its length without a renewal | is asked to end, and nothing starts; `on_lease_loss = "leave"` goes on |
 //! | is over, or the planner has taken the worker for lost | is killed or left, and is not reported; then the worker joins as another |
 //!
+//! A loop that stands still is not renewed for: its lease becomes old, and others run what ran here.
+//!
 //! The planner may be anywhere and may fall: nothing here ends by that, and what ends meanwhile is reported
 //! to the next one.
 //!
@@ -30,8 +32,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use jiff::Timestamp;
-use mainspring_job::{Input, LeaseAge, LeaseDeadlines, Outcome, RunKey, Start, WorkerId};
+use mainspring_job::{AttemptEnd, LeaseAge, LeaseDeadlines, Outcome, RunKey, Start, WorkerId};
 
 use super::execution::{AttemptKey, Execution};
 use super::phase::{Phase, Stopping};
@@ -55,26 +56,15 @@ pub enum MembershipNews {
     Kill(WorkerId, AttemptKey),
     /// The planner has taken the worker for lost: others may run what runs here.
     Lost,
-}
-
-/// How an attempt ended.
-#[derive(Clone, Debug, PartialEq)]
-pub struct AttemptReport {
-    /// Which run.
-    pub key: RunKey,
-    /// Which attempt, from 1.
-    pub attempt: u32,
-    /// How it ended.
-    pub outcome: Outcome,
-    /// Before when it is not to be tried again, if what ended it said so.
-    pub retry_at: Option<Timestamp>,
+    /// For people.
+    Note(String),
 }
 
 /// What the loop says to the membership.
 #[derive(Debug)]
 pub enum WorkerOrder {
     /// To be told to the planner, in this order.
-    Report(Vec<AttemptReport>),
+    Report(Vec<AttemptEnd>),
     /// So many runs may be started here that wait.
     Ahead(usize),
     /// Nothing is to start here any more.
@@ -89,14 +79,27 @@ pub enum WorkerOrder {
 pub struct MemberLease {
     /// The boot time before the renewal was sent, in nanoseconds; 0 while there is no lease.
     renewed_ns: AtomicU64,
+    /// The boot time of the loop's last turn, in nanoseconds.
+    turned_ns: AtomicU64,
     lasts: Duration,
 }
 
 impl MemberLease {
     /// It was renewed by a question that was sent at this boot time.
     pub fn renewed_at(&self, sent: Duration) {
-        let sent_ns = u64::try_from(sent.as_nanos()).unwrap_or(u64::MAX).max(1);
-        self.renewed_ns.store(sent_ns, Ordering::SeqCst);
+        self.renewed_ns.store(nanoseconds(sent).max(1), Ordering::SeqCst);
+    }
+
+    /// The loop turns. It does with each news at least.
+    pub fn turn(&self) {
+        self.turned_ns.store(nanoseconds(boot_time()), Ordering::SeqCst);
+    }
+
+    /// Whether the loop has turned within two renewals. One that stands still starts nothing and ends
+    /// nothing, so that its lease is not to be renewed.
+    pub fn is_attended(&self) -> bool {
+        let turned = Duration::from_nanos(self.turned_ns.load(Ordering::SeqCst));
+        boot_time().saturating_sub(turned) < LeaseDeadlines::of(self.lasts).renew * 2
     }
 
     /// There is none until it is had again.
@@ -144,6 +147,10 @@ impl MembershipLink {
     }
 }
 
+fn nanoseconds(boot: Duration) -> u64 {
+    u64::try_from(boot.as_nanos()).unwrap_or(u64::MAX)
+}
+
 /// Makes both ends, for a lease of this length.
 ///
 /// # Errors
@@ -151,7 +158,8 @@ impl MembershipLink {
 pub fn link(lasts: Duration) -> io::Result<(WorkerLink, MembershipLink)> {
     let (notifier, notifications) = pair()?;
     let ((sender, news), (orders, ordered)) = (channel(), channel());
-    let lease = Arc::new(MemberLease { renewed_ns: AtomicU64::new(0), lasts });
+    let turned_ns = AtomicU64::new(nanoseconds(boot_time()));
+    let lease = Arc::new(MemberLease { renewed_ns: AtomicU64::new(0), turned_ns, lasts });
     let of_loop = WorkerLink { news, notifications, orders, lease: Arc::clone(&lease) };
     Ok((of_loop, MembershipLink { news: sender, notifier, orders: ordered, lease }))
 }
@@ -233,6 +241,7 @@ impl WorkerLoop {
     pub fn run(mut self) -> Result<(), Error> {
         loop {
             let now = Moment::now();
+            self.link.lease.turn();
             self.requested.clear();
             self.link.notifications.clear();
             self.take_requests(now);
@@ -240,11 +249,11 @@ impl WorkerLoop {
             for start in self.work.take_due(now) {
                 self.begin_if_allowed(start, Moment::now());
             }
-            let mut facts = self.work.turn(now, &mut self.log);
+            let mut ends = self.work.turn(now, &mut self.log);
             if self.work.deadline().is_some_and(|at| at <= now.monotonic) {
-                facts.extend(self.work.start_postponed(now, &mut self.log));
+                ends.extend(self.work.start_postponed(now, &mut self.log));
             }
-            self.report(facts);
+            self.report(ends);
             if let Some(ahead) = self.work.new_ahead() {
                 self.order(WorkerOrder::Ahead(ahead));
             }
@@ -273,6 +282,7 @@ impl WorkerLoop {
                 }
                 MembershipNews::Kill(worker, (key, attempt)) => self.kill(worker, key, attempt, now),
                 MembershipNews::Lost => self.lose(now, "the planner has taken this worker for lost"),
+                MembershipNews::Note(text) => self.note(now, &text),
             }
         }
     }
@@ -281,16 +291,16 @@ impl WorkerLoop {
         let is_it = |start: &Start| start.key == key && start.attempt == attempt;
         if let Some(index) = self.withheld.iter().position(is_it) {
             self.withheld.remove(index);
-            return self.report(vec![Input::Ended { key, attempt, outcome: Outcome::Killed }]);
+            return self.report(vec![AttemptEnd::new(key, attempt, Outcome::Killed)]);
         }
-        let facts = self.work.kill(worker, (key, attempt), now, &mut self.log);
-        self.report(facts);
+        let ends = self.work.kill(worker, (key, attempt), now, &mut self.log);
+        self.report(ends);
     }
 
     fn begin_if_allowed(&mut self, start: Start, now: Moment) {
         if self.judge() == Some(LeaseAge::Fresh) && !self.is_lost {
-            let facts = self.work.start(start, now, now, &mut self.log);
-            self.report(facts);
+            let ends = self.work.start(start, now, now, &mut self.log);
+            self.report(ends);
         } else {
             self.withheld.push(start);
         }
@@ -331,11 +341,11 @@ impl WorkerLoop {
                     self.work.process_count() - self.work.to_be_detached_count(),
                 );
                 self.note(now, &text);
-                let facts = match self.phase {
+                let ends = match self.phase {
                     Phase::Running => self.work.ask_all_to_end_before_loss(now),
                     _ => self.work.ask_all_to_end(now),
                 };
-                self.report(facts);
+                self.report(ends);
             }
             LeaseAge::Over => self.lose(now, "this worker's lease could not be renewed in time"),
         }
@@ -358,21 +368,11 @@ impl WorkerLoop {
     }
 
     /// Has ends told to the planner.
-    fn report(&mut self, facts: Vec<Input>) {
-        if self.is_lost || facts.is_empty() {
+    fn report(&mut self, ends: Vec<AttemptEnd>) {
+        if self.is_lost || ends.is_empty() {
             return;
         }
-        let (mut reports, mut retry_at) = (Vec::new(), None);
-        for fact in facts {
-            match fact {
-                Input::Defer { until, .. } => retry_at = Some(until),
-                Input::Ended { key, attempt, outcome } => {
-                    reports.push(AttemptReport { key, attempt, outcome, retry_at: retry_at.take() });
-                }
-                _ => debug_assert!(false, "work tells of ends alone"),
-            }
-        }
-        self.order(WorkerOrder::Report(reports));
+        self.order(WorkerOrder::Report(ends));
     }
 
     fn order(&self, order: WorkerOrder) {
@@ -399,8 +399,8 @@ impl WorkerLoop {
         match self.phase {
             Phase::Draining { since } if self.stopping.drain <= now.since(since) => {
                 self.phase = Phase::Asked { since: now };
-                let facts = self.work.ask_all_to_end(now);
-                self.report(facts);
+                let ends = self.work.ask_all_to_end(now);
+                self.report(ends);
             }
             Phase::Asked { since } if self.stopping.grace <= now.since(since) => {
                 self.kill_all(now, "the grace period is over");
@@ -411,8 +411,8 @@ impl WorkerLoop {
 
     fn kill_all(&mut self, now: Moment, why: &str) {
         self.note(now, &format!("{why}: SIGKILL to what runs ({})", self.work.process_count()));
-        let facts = self.work.kill_all_at_once(now, &mut self.log);
-        self.report(facts);
+        let ends = self.work.kill_all_at_once(now, &mut self.log);
+        self.report(ends);
         self.phase = Phase::Killed { since: now };
     }
 
@@ -461,7 +461,7 @@ impl WorkerLoop {
 }
 
 /// A start that is not begun here.
-fn returned(start: Start) -> Input {
+fn returned(start: Start) -> AttemptEnd {
     let Start { key, attempt, .. } = start;
-    Input::Ended { key, attempt, outcome: Outcome::Returned }
+    AttemptEnd::new(key, attempt, Outcome::Returned)
 }

@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use mainspring_job::{
-    Answer, Failure, Input, Lease, LeaseAge, LeaseDeadlines, Limits, Outcome, Output, Planner, Reply,
-    RunState, Start, Ticket, Worker, WorkerEvent, WorkerId,
+    Answer, AttemptEnd, Failure, Input, Lease, LeaseAge, LeaseDeadlines, Limits, Outcome, Output, Planner,
+    Reply, RunState, Start, Ticket, Worker, WorkerEvent, WorkerId,
 };
 
 use super::fault::Breach;
@@ -330,7 +330,7 @@ impl Owners<'_> {
                 Output::Kill { key, attempt, .. } if is_withheld(owner, &key, attempt) => {
                     self.seen.insert("a start that was withheld and killed");
                     owner.withheld.retain(|start| start.key != key || start.attempt != attempt);
-                    owner.inputs.push_back(Input::Ended { key, attempt, outcome: Outcome::Killed });
+                    owner.inputs.push_back(Input::Ended(AttemptEnd::new(key, attempt, Outcome::Killed)));
                 }
                 Output::Kill { key, attempt, .. } => {
                     // It may have ended since that was decided; and of what another owner has given up the
@@ -448,7 +448,7 @@ impl Owners<'_> {
         let (key, attempt) = (process.key.clone(), process.attempt);
         let Some(owner) = self.servers[index].owner() else { return };
         if owner.running.remove(&(key.clone(), attempt)).is_some() {
-            owner.inputs.push_back(Input::Ended { key: key.clone(), attempt, outcome });
+            owner.inputs.push_back(Input::Ended(AttemptEnd::new(key.clone(), attempt, outcome)));
             self.log.push(Event::Ended { key, attempt });
         }
     }

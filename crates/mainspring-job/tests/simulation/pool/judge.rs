@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::SignedDuration;
 use mainspring_job::{MAX_PAGE, Pause, Query, Reader, Run, RunKey, RunState, WorkerId};
 
 use super::world::{EACH, Pool, Process};
@@ -13,7 +14,23 @@ pub(super) fn check(pool: &Pool) -> Result<(), String> {
     each_process_is_on_record_where_it_ran(pool)?;
     what_ended_by_itself_is_recorded_so(pool)?;
     what_is_for_each_worker_ran_at_each(pool)?;
+    what_ended_is_recorded_with_its_time(pool)?;
     nothing_is_left(pool)
+}
+
+/// The record of an end says when the process ended, whoever was told of it and when.
+fn what_ended_is_recorded_with_its_time(pool: &Pool) -> Result<(), String> {
+    for process in &pool.processes {
+        let recorded = pool.ended.get(&(process.key.clone(), process.attempt));
+        let ended = process.ended.map(|now| pool.start + SignedDuration::from_millis(now));
+        if recorded.is_some_and(|recorded| Some(*recorded) != ended) {
+            return Err(format!(
+                "untrue: {} #{} ended at {ended:?}, and {recorded:?} is on record",
+                process.key, process.attempt
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Nothing ran that was not on record as this worker's.

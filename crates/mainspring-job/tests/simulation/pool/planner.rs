@@ -1,11 +1,13 @@
 //! A planner's turn: it holds the lease, is told what the database has, and writes what it decides.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use mainspring_job::{
-    Action, Command, Holder, Input, JobName, Limits, MAX_PAGE, Needs, OnceId, Output, Owner, Planner, Reader,
-    Reply, RunState, Store, Submission, Takeover, Ticket, Work, Worker, WorkerEvent, WorkerId,
+    Action, AttemptEnd, Command, Holder, Input, JobName, Limits, MAX_PAGE, Needs, OnceId, Output, Owner,
+    Planner, Reader, Reply, RunState, Store, Submission, Takeover, Ticket, Work, Worker, WorkerEvent,
+    WorkerId,
 };
 
 use super::Breach;
@@ -97,7 +99,7 @@ impl Pool {
             // From here on nothing that it appends is read.
             self.rows.remove(&id);
             self.lost.insert(id);
-            let silent = Some(std::time::Duration::from_millis(silent.unsigned_abs()));
+            let silent = Some(Duration::from_millis(silent.unsigned_abs()));
             let how = Takeover::Unclean;
             self.tell(index, Input::Worker(WorkerEvent::Gone { id, how, silent }));
         }
@@ -135,8 +137,11 @@ impl Pool {
                 self.reports.retain(|other| other.number != report.number);
             }
             if is_new || again {
-                let (key, attempt, outcome) = (report.key, report.attempt, report.outcome);
-                self.tell(index, Input::Ended { key, attempt, outcome });
+                let mut end = AttemptEnd::new(report.key, report.attempt, report.outcome);
+                if self.breach != Breach::EndedWhenTold {
+                    end.age = Duration::from_millis((self.now - report.ended).unsigned_abs());
+                }
+                self.tell(index, end.into());
             }
         }
     }

@@ -29,6 +29,7 @@ pub(crate) struct Report {
     pub key: RunKey,
     pub attempt: u32,
     pub outcome: Outcome,
+    pub ended: Millis,
 }
 
 /// The part of a server that carries runs out.

@@ -45,7 +45,7 @@ impl Pool {
                 (false, false) => Outcome::Failed(Failure::Exit(1)),
             };
             self.report_count += 1;
-            let report = Report { number: self.report_count, key, attempt, outcome };
+            let report = Report { number: self.report_count, key, attempt, outcome, ended: now };
             if let Some(worker) = self.servers[index].worker.as_mut().filter(|worker| worker.id == id) {
                 worker.unsent.push_back(report);
             }
@@ -109,7 +109,7 @@ impl Pool {
                     self.seen.insert("a run that was given back");
                     self.report_count += 1;
                     let (number, outcome) = (self.report_count, Outcome::Returned);
-                    worker.unsent.push_back(Report { number, key, attempt, outcome });
+                    worker.unsent.push_back(Report { number, key, attempt, outcome, ended: self.now });
                     continue;
                 }
                 if is_full {
@@ -152,7 +152,8 @@ impl Pool {
         let Some(worker) = &mut self.servers[index].worker else { return };
         for (key, attempt) in std::mem::take(&mut worker.assigned) {
             self.report_count += 1;
-            self.reports.push(Report { number: self.report_count, key, attempt, outcome: Outcome::Returned });
+            let (number, outcome, ended) = (self.report_count, Outcome::Returned, self.now);
+            self.reports.push(Report { number, key, attempt, outcome, ended });
         }
     }
 

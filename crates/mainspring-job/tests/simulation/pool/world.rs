@@ -83,11 +83,13 @@ pub(crate) struct Pool {
     pub lost: BTreeSet<WorkerId>,
     /// Workers that left in good order.
     pub left: BTreeSet<WorkerId>,
-    /// Each end on record: of which attempt, where, and as what.
+    /// Each end on record: of which attempt, and as what.
     pub ends: Vec<(RunKey, u32, RunState)>,
     /// Where each attempt on record was to run.
     pub begun: BTreeMap<(RunKey, u32), Option<WorkerId>>,
     /// Where each attempt is that has no end on record.
+    /// When each attempt ended by the records that was not abandoned or given back.
+    pub ended: BTreeMap<(RunKey, u32), Timestamp>,
     pub at_worker: BTreeMap<(RunKey, u32), WorkerId>,
     pub acknowledged: BTreeSet<JobName>,
     /// For which workers the runs of [`EACH`] were planned, by nominal time, and which were there.
@@ -169,6 +171,7 @@ impl Pool {
             acknowledged: BTreeSet::new(),
             planned_for: BTreeMap::new(),
             alone: BTreeSet::new(),
+            ended: BTreeMap::new(),
             seen: BTreeSet::new(),
             fault: None,
             is_calm: false,
@@ -350,7 +353,10 @@ impl Pool {
                 self.at_worker.remove(&(key.clone(), *attempt));
                 self.ends.push((key.clone(), *attempt, *to));
             }
-            Operation::End { key, attempt, state, .. } => {
+            Operation::End { key, attempt, state, at, .. } => {
+                if *state != RunState::Abandoned {
+                    self.ended.insert((key.clone(), *attempt), *at);
+                }
                 self.at_worker.remove(&(key.clone(), *attempt));
                 let is_known = self.ends.iter().any(|(of, number, _)| of == key && number == attempt);
                 if !is_known {
