@@ -8,7 +8,8 @@
 //! ```
 //!
 //! What a worker has reported is a fact before it is gone: its reports are read after the list that lacks it.
-//! A worker that is silent is declared lost first, so that no report of it comes afterwards.
+//! A worker that is silent is declared lost first, so that no report of it comes afterwards. If its process
+//! joins again, it had lost its lease and nothing else: that is a fact too.
 //!
 //! Cost: a session of the database; a question each time that a lease could have run out, each ten seconds at
 //! least, and two each second for some seconds after a worker has reported; when it is told of something one
@@ -55,6 +56,8 @@ pub(super) struct PlannerLink {
     fence: Fence,
     /// Those that the planner knows, and whether it knows that they leave.
     known: BTreeMap<WorkerId, (Worker, bool)>,
+    /// The processes of those that were declared lost.
+    lost: BTreeMap<String, WorkerId>,
     /// The last report of each that was read; 0 of one of which none was.
     read_up_to: BTreeMap<WorkerId, u64>,
     facts: Sender<Input>,
@@ -87,6 +90,7 @@ impl PlannerLink {
             members,
             fence,
             known,
+            lost: BTreeMap::new(),
             read_up_to,
             facts,
             notifier,
@@ -164,7 +168,10 @@ impl PlannerLink {
         for member in present.iter().filter(|member| member.lapses_in.is_zero()) {
             let (id, silent) = (member.worker.id, Some(member.silent));
             match self.members.declare_lost(&self.fence, id)? {
-                LostWorker::Lost => gone.push((id, Takeover::Unclean, silent)),
+                LostWorker::Lost => {
+                    self.lost.insert(member.server.clone(), id);
+                    gone.push((id, Takeover::Unclean, silent));
+                }
                 LostWorker::Absent => gone.push((id, Takeover::Clean, None)),
                 LostWorker::Present => {}
             }
@@ -195,6 +202,11 @@ impl PlannerLink {
         let (id, now) = (member.worker.id, (member.worker.clone(), member.is_leaving));
         self.read_up_to.entry(id).or_default();
         let before = self.known.insert(id, now.clone());
+        if before.is_none()
+            && let Some(former) = self.lost.remove(&member.server)
+        {
+            self.tell(Input::Worker(WorkerEvent::Survived(former)));
+        }
         if before.as_ref().map(|(worker, _)| worker) != Some(&now.0) {
             self.tell(Input::Worker(WorkerEvent::Present(now.0)));
         }

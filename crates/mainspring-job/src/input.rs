@@ -224,6 +224,9 @@ pub enum WorkerEvent {
         /// started long before is not suspected of its end.
         silent: Option<Duration>,
     },
+    /// The process of a worker that is gone without a word is there again, as another life: it had lost its
+    /// lease and nothing else. So what ran at it has not killed it.
+    Survived(WorkerId),
 }
 
 /// Says what a pause is for: one job or everything.

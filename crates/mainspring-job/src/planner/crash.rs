@@ -17,6 +17,7 @@ use crate::reason::Reason;
 use crate::record::{Mark, Pause};
 use crate::run::{Cause, Run, RunKey};
 use crate::state::RunState;
+use crate::worker::WorkerId;
 
 impl Planner {
     /// The jobs in quarantine, one-shot jobs among them.
@@ -45,6 +46,26 @@ impl Planner {
                 self.release_run(&key);
             } else {
                 self.clear_crashes(&key.job);
+            }
+            self.ledger.end_unit();
+        }
+    }
+
+    /// The process of a worker that is gone lives: what was counted for its end is not counted any more.
+    pub(super) fn acquit(&mut self, id: WorkerId) {
+        for (name, keys) in self.quarantine.acquit(id) {
+            for key in &keys {
+                if let Some(attempt) = self.runs.clear_crashes(key) {
+                    self.ledger.record(Operation::Clear { key: key.clone(), attempt });
+                    self.release_run(key);
+                }
+            }
+            let crashes = self.jobs.crashes(&name).saturating_sub(1);
+            if self.jobs.set_crashes(&name, crashes) {
+                self.keep_mark(&name);
+            }
+            if crashes == 0 {
+                self.release_job(&name);
             }
             self.ledger.end_unit();
         }

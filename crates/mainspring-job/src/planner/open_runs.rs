@@ -459,20 +459,10 @@ impl OpenRuns {
         Some((live.run.attempt, live.run.worker?, live.work.policies.timeout.kill))
     }
 
-    /// The next attempt of a run that is running is not due before a time.
-    pub(super) fn defer(&mut self, key: &RunKey, until: Timestamp) {
-        if let Some(live) = self.runs.get_mut(key) {
-            live.not_before = Some(until);
-        }
-    }
-
-    /// A run of a one-shot job has outlived its probation. Tells its attempt; `None` if it is a run of
-    /// another job.
+    /// A run of a one-shot job has outlived its probation, or has killed nothing. Tells its attempt; `None` if
+    /// it is over, or a run of another job.
     pub(super) fn clear_crashes(&mut self, key: &RunKey) -> Option<u32> {
-        let live = self.runs.get_mut(key).expect("a run on probation runs");
-        if live.run.cause != Cause::Once {
-            return None;
-        }
+        let live = self.runs.get_mut(key).filter(|live| live.run.cause == Cause::Once)?;
         live.run.crashes = 0;
         Some(live.run.attempt)
     }

@@ -28,7 +28,8 @@
 //! where leases run out, when it renewed its own: see [`Planner::following`](super::Planner::following).
 //!
 //! On several servers it is a worker that dies: its runs are found without an end, and the table holds for
-//! it.
+//! it. One that only lost its lease comes back as another life of its process, and then its end is not
+//! counted. A planner that takes over in between does not know of that, and leaves the count as it is.
 //!
 //! Cost: nothing while nothing is in quarantine; else a look at each run of it in line when a slot is free.
 //!
@@ -52,6 +53,7 @@ use crate::operation::Takeover;
 use crate::reason::Reason;
 use crate::run::{Run, RunKey};
 use crate::state::RunState;
+use crate::worker::WorkerId;
 
 /// How many times in a row the server may die in a job before it is not started again: once among all that
 /// ran, once among a few, once alone. With fewer a job would be given up by chance; and systemd gives a
@@ -65,6 +67,10 @@ pub const PROBATION: SignedDuration = SignedDuration::from_secs(10);
 /// How many runs are on probation at once: as many as the server runs at once, 256, are through in less than
 /// three minutes, and if it dies again so few are left that each may have its turn alone in the same time.
 pub const MAX_ON_PROBATION: usize = 16;
+
+/// How many workers that are gone may come back and acquit what ran at them. A process is back with its next
+/// question to the database, and a pool has some tens of them.
+const MAX_BLAMED: usize = 256;
 
 /// What is in quarantine.
 #[derive(Debug)]
@@ -83,6 +89,8 @@ pub(super) struct Quarantine {
     runs: BTreeSet<RunKey>,
     /// Runs on probation; each of them runs.
     probation: BTreeMap<RunKey, Probation>,
+    /// What was suspected of the end of each of the last [`MAX_BLAMED`] workers that are gone.
+    blamed: BTreeMap<WorkerId, BTreeMap<JobName, Vec<RunKey>>>,
 }
 
 #[derive(Debug)]
@@ -113,6 +121,7 @@ impl Default for Quarantine {
             jobs: BTreeSet::new(),
             runs: BTreeSet::new(),
             probation: BTreeMap::new(),
+            blamed: BTreeMap::new(),
         }
     }
 }
@@ -149,6 +158,23 @@ impl Quarantine {
             Takeover::Unclean => suspected.map(|run| run.key.job.clone()).collect(),
             Takeover::Clean | Takeover::Rebooted => BTreeSet::new(),
         };
+    }
+
+    /// These runs are counted for the end of this worker, unless its process turns out to live.
+    pub(super) fn blame(&mut self, id: WorkerId, suspected: Vec<RunKey>) {
+        if suspected.is_empty() {
+            return;
+        }
+        let of_worker = self.blamed.entry(id).or_default();
+        suspected.into_iter().for_each(|key| of_worker.entry(key.job.clone()).or_default().push(key));
+        while MAX_BLAMED < self.blamed.len() {
+            self.blamed.pop_first();
+        }
+    }
+
+    /// The process of this worker lives. Returns what was counted for its end, once.
+    pub(super) fn acquit(&mut self, id: WorkerId) -> BTreeMap<JobName, Vec<RunKey>> {
+        self.blamed.remove(&id).unwrap_or_default()
     }
 
     /// Whether the end of what is gone last was a crash, for which this job may be to blame.

@@ -5,6 +5,7 @@
 //! | is there when planning begins | go on; the planner that started them need not be this one |
 //! | leaves | go on; none starts, and what it kills in order to end is abandoned |
 //! | is gone | are abandoned, each once; if it ended without a word, they may have killed it: see `quarantine` |
+//! | was gone, and its process lives | have not killed it |
 //!
 //! Cost: a worker that goes costs one look at each run that is running, and at each job.
 //!
@@ -28,6 +29,7 @@ impl Planner {
             WorkerEvent::Present(worker) => self.runs.welcome(worker),
             WorkerEvent::Leaving(id) => self.runs.leave_worker(id),
             WorkerEvent::Gone { id, how, silent } => self.worker_gone(now, id, how, silent),
+            WorkerEvent::Survived(id) => self.acquit(id),
         }
     }
 
@@ -43,6 +45,9 @@ impl Planner {
             lived_until.unwrap_or(Timestamp::MIN),
             cut_off.iter().map(|it| &it.run),
         );
+        let suspected = cut_off.iter().map(|it| it.run.key.clone());
+        let suspected = suspected.filter(|key| self.quarantine.suspects(&key.job)).collect();
+        self.quarantine.blame(id, suspected);
         self.abandon_all(now, cut_off);
         self.miss_waiting_for(now, id);
         for key in &keys {

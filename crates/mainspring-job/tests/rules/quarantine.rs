@@ -135,3 +135,29 @@ fn what_is_on_record_after_the_start_of_a_run_says_that_the_server_lived_on() {
         assert_eq!(crashes(&shell, "tick"), 1, "its last run had just started");
     }
 }
+
+#[test]
+fn three_cuts_of_workers_that_live_on_pause_nothing_and_three_deaths_do() {
+    for lives in [true, false] {
+        let policies = "retry=9,backoff=0s,jitter=0%,on=abandoned";
+        let mut shell = workers::pool(vec![job("j", "0 2 * * *", policies)], &[1]);
+        shell.live("2026-01-01T02:00:00Z");
+        for cut in 1..=3 {
+            assert_eq!(shell.started.len(), cut);
+            // It was last heard of when the run began.
+            shell.now += SignedDuration::from_secs(16);
+            let id = 100 + cut as u64;
+            shell.tell(workers::gone(id, Takeover::Unclean, Some(16)));
+            assert_eq!(crashes(&shell, "j"), if lives { 1 } else { cut as u32 });
+            if lives {
+                shell.tell(Input::Worker(WorkerEvent::Survived(WorkerId(id))));
+                assert_eq!((crashes(&shell, "j"), shell.planner.quarantined().count()), (0, 0));
+            }
+            shell.tell(Input::Worker(WorkerEvent::Present(workers::worker(id + 1, 1, &["process"]))));
+            let now = shell.now.to_string();
+            shell.wake(&now);
+        }
+        let is_paused = shell.notes.iter().any(|note| matches!(note, Note::PausedAfterCrashes(_)));
+        assert_eq!((is_paused, shell.started.len()), (!lives, if lives { 4 } else { 3 }));
+    }
+}

@@ -113,6 +113,10 @@ impl Pool {
             let Some(part) = &mut self.servers[index].planner else { return };
             let before = part.known.insert(id, row.is_leaving);
             if before.is_none() {
+                if let Some(former) = self.former.get(&id).copied() {
+                    self.seen.insert("a worker that was lost and lives");
+                    self.tell(index, Input::Worker(WorkerEvent::Survived(former)));
+                }
                 self.tell(index, Input::Worker(WorkerEvent::Present(worker)));
             }
             if row.is_leaving && before != Some(true) {

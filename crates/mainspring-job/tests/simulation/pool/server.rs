@@ -72,6 +72,8 @@ pub(crate) struct Server {
     pub cut_until: Millis,
     pub down_until: Millis,
     pub worker: Option<WorkerPart>,
+    /// The worker that its process was, which was taken for lost.
+    pub former: Option<WorkerId>,
     pub planner: Option<PlannerPart>,
 }
 

@@ -63,6 +63,7 @@ impl Pool {
         let (seen, assigned, unsent, leaves) = Default::default();
         self.servers[index].worker = Some(WorkerPart { id, renewed, seen, assigned, unsent, leaves });
         self.rows.insert(id, Row { server: index, renewed: self.now, is_leaving: false });
+        self.former.extend(self.servers[index].former.take().map(|former| (id, former)));
     }
 
     fn renew(&mut self, index: usize) {
@@ -78,6 +79,7 @@ impl Pool {
             }
             None => {
                 // It is taken for lost: what it runs ends, and it comes back as another.
+                self.servers[index].former = Some(worker.id);
                 self.servers[index].worker = None;
                 self.kill_all(index);
                 self.reap(index);

@@ -25,7 +25,7 @@ const CALM: Millis = 90_000;
 pub(crate) const EACH: &str = "each";
 
 /// What the histories must reach together.
-pub(crate) const REACHED: [&str; 17] = [
+pub(crate) const REACHED: [&str; 18] = [
     "a crash",
     "a freeze",
     "a cut",
@@ -35,6 +35,7 @@ pub(crate) const REACHED: [&str; 17] = [
     "a commit whose answer was lost",
     "a commit that was lost",
     "a worker that was lost",
+    "a worker that was lost and lives",
     "a run that was given back",
     "a run that waits at its worker",
     "a report that was told twice",
@@ -81,15 +82,17 @@ pub(crate) struct Pool {
     pub jobs: Vec<Job>,
     /// Workers whose rows were taken away because nothing was heard of them.
     pub lost: BTreeSet<WorkerId>,
+    /// Whose process each worker is that joined after a loss.
+    pub former: BTreeMap<WorkerId, WorkerId>,
     /// Workers that left in good order.
     pub left: BTreeSet<WorkerId>,
     /// Each end on record: of which attempt, and as what.
     pub ends: Vec<(RunKey, u32, RunState)>,
+    /// When each attempt ended by the records that was not abandoned or given back.
+    pub ended: BTreeMap<(RunKey, u32), Timestamp>,
     /// Where each attempt on record was to run.
     pub begun: BTreeMap<(RunKey, u32), Option<WorkerId>>,
     /// Where each attempt is that has no end on record.
-    /// When each attempt ended by the records that was not abandoned or given back.
-    pub ended: BTreeMap<(RunKey, u32), Timestamp>,
     pub at_worker: BTreeMap<(RunKey, u32), WorkerId>,
     pub acknowledged: BTreeSet<JobName>,
     /// For which workers the runs of [`EACH`] were planned, by nominal time, and which were there.
@@ -147,6 +150,7 @@ impl Pool {
             cut_until: 0,
             down_until: 0,
             worker: None,
+            former: None,
             planner: None,
         });
         let servers = servers.collect();
@@ -164,14 +168,15 @@ impl Pool {
             processes: Vec::new(),
             jobs: jobs(breach),
             lost: BTreeSet::new(),
+            former: BTreeMap::new(),
             left: BTreeSet::new(),
             ends: Vec::new(),
+            ended: BTreeMap::new(),
             begun: BTreeMap::new(),
             at_worker: BTreeMap::new(),
             acknowledged: BTreeSet::new(),
             planned_for: BTreeMap::new(),
             alone: BTreeSet::new(),
-            ended: BTreeMap::new(),
             seen: BTreeSet::new(),
             fault: None,
             is_calm: false,
@@ -264,7 +269,7 @@ impl Pool {
     /// A server is killed: its keeper ends what it runs.
     fn crash(&mut self, index: usize, until: Millis) {
         let server = &mut self.servers[index];
-        (server.planner, server.worker) = (None, None);
+        (server.planner, server.worker, server.former) = (None, None, None);
         server.down_until = until;
         let now = self.now;
         for process in self.processes.iter_mut().filter(|it| it.server == index && it.ended.is_none()) {
