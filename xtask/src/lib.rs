@@ -19,7 +19,7 @@
 //! cargo xtask instructions [--accept]    instructions of the default queue against those that are stored
 //! cargo xtask publish [--really]         each crate's archive, unpacked and tried; then the registry gets them
 //! cargo xtask simulate --histories N     more of them than the tests run
-//! cargo xtask simulate --owners N        the same of several servers of which one has the jobs; --pools: all
+//! cargo xtask simulate --pools N         the same of several servers, of which one plans
 //! cargo xtask crash --rounds N [--seed S]    kills the real server, then a program with jobs, and checks
 //! cargo xtask address                    the tests of the queues under AddressSanitizer
 //! cargo xtask fuzz [--seconds N]         each fuzz target a fixed number of times, or a search of N seconds

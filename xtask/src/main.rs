@@ -10,7 +10,7 @@ use xtask::{
 
 const USAGE: &str = "usage: cargo xtask ci | fast [COMMIT] | tidy | map [WORD] | reference | instructions [--accept]
        cargo xtask publish [--really]
-       cargo xtask simulate --histories N [--from SEED] | simulate --owners N .. | simulate --pools N ..
+       cargo xtask simulate --histories N [--from SEED] | simulate --pools N ..
        cargo xtask tools | dependencies | features | trials | address | bare | beside | fuzz [--seconds N]
        cargo xtask crash --rounds N [--seed S] | chaos --rounds N [--seed S] | bench-serve | compare-queues [--processes] [--rounds N]
        cargo xtask page | contract [OPTION..]
@@ -27,7 +27,7 @@ const USAGE: &str = "usage: cargo xtask ci | fast [COMMIT] | tidy | map [WORD] |
   features      none, each and all of the libraries' features, without a warning, with cargo-hack
   trials        what another user of the machine would do to a server of root's: as root, or those are skipped
   instructions  fails where the default queue takes 10 % more instructions than are stored; --accept stores them anew
-  simulate      histories of jobs beyond those of the tests; --owners, --pools: of several servers at one store
+  simulate      histories of jobs beyond those of the tests; --pools: of several servers at one store
   crash         kills the real server at random, N times, then a program with jobs, and checks what they promised
   chaos         four servers on a real PostgreSQL, a fault in each of N rounds, and what was promised checked
   bench-serve   the figures of the durable server, beside beanstalkd if that is there

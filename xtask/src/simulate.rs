@@ -6,7 +6,6 @@
 //! | option | histories of |
 //! |---|---|
 //! | `--histories` | one server and its store |
-//! | `--owners` | two or three servers that share a store, of which one at a time has the jobs |
 //! | `--pools` | two to four servers: one plans, and all carry out |
 //!
 //! Cost: half a millisecond of one core for each of one server, some milliseconds for one of several.
@@ -17,9 +16,8 @@ use std::process::{Command, ExitCode};
 use crate::program::{conclude, succeed};
 
 /// Each option, its variable in the environment of the tests, and its test.
-const KINDS: [(&str, &str, &str); 3] = [
+const KINDS: [(&str, &str, &str); 2] = [
     ("--histories", "HISTORIES", "simulation::no_history"),
-    ("--owners", "OWNERS", "simulation::owners::no_history"),
     ("--pools", "POOLS", "simulation::pool::no_pool"),
 ];
 

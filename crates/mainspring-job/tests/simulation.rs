@@ -18,7 +18,6 @@ mod fault;
 mod hook;
 mod model;
 mod mutation;
-mod owners;
 mod pool;
 pub(crate) mod random;
 mod rated_starts;

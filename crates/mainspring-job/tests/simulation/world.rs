@@ -126,19 +126,6 @@ impl<'s> World<'s> {
         }
     }
 
-    /// What others have seen happen, as a world to be judged: nothing happens in it any more.
-    pub(crate) fn of_log(
-        script: &'s Script,
-        now: Timestamp,
-        high_water: Timestamp,
-        mut disk: MemoryStore,
-        log: Vec<Event>,
-    ) -> World<'s> {
-        disk.lapse();
-        let lease = disk.acquire(&Owner::new("judge")).unwrap();
-        World { now, high_water, log, ..World::at_rest(script, disk, lease, Flaw::None) }
-    }
-
     fn step(&mut self, step: &Step) -> Result<(), Crash> {
         match step {
             Step::Live(seconds) => self.live(*seconds),

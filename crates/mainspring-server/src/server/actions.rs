@@ -28,10 +28,9 @@ impl Server {
             match output {
                 Output::Start(start) => {
                     if let Some(start) = self.work.hold_early(start, now) {
-                        self.begin_if_allowed(start, now);
+                        self.begin(start, now);
                     }
                 }
-                Output::Kill { key, attempt, .. } if self.drop_withheld(&key, attempt) => {}
                 // How is in the spec that it was started with.
                 Output::Kill { key, attempt, worker, .. } => {
                     self.owner.tell_all(self.work.kill(worker, (key, attempt), now, &mut self.log));
@@ -47,16 +46,12 @@ impl Server {
     /// Carries out the starts that were held until now.
     pub(super) fn begin_due(&mut self, now: Moment) {
         for start in self.work.take_due(now) {
-            self.begin_if_allowed(start, Moment::now());
+            self.begin(start, Moment::now());
         }
     }
 
-    fn begin_if_allowed(&mut self, start: Start, now: Moment) {
-        if self.may_start() { self.begin(start, now) } else { self.withhold(start) }
-    }
-
     /// Carries out a start whose record is on disk.
-    pub(super) fn begin(&mut self, start: Start, now: Moment) {
+    fn begin(&mut self, start: Start, now: Moment) {
         let planner = self.owner.planner();
         self.listener.meters.start(&start, |name| planner.job(name).is_some(), now.wall);
         self.owner.tell_all(self.work.start(start, now, now, &mut self.log));

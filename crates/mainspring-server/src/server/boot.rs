@@ -119,10 +119,7 @@ impl Server {
     /// When a served file is not there, the store cannot be read, or the operating system refuses something.
     pub fn prepare(serving: Serving, mut stores: Stores, lease: Lease) -> Result<Server, Error> {
         let Serving { data, files, reader, stopping, rates, keeping, control, .. } = serving;
-        let Serving { mut execution, host, listener, log, pause, default_zone, .. } = serving;
-        if lease.lasts.is_some() {
-            execution.may_be_lost();
-        }
+        let Serving { execution, host, listener, log, pause, default_zone, .. } = serving;
         follow_clock(lease, stores.asked);
         let stored = StoreContents::read(&mut *stores.store).map_err(Error::Store)?;
         let setup = |what| move |source| Error::Setup { what, source };

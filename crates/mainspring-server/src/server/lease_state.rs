@@ -6,7 +6,6 @@
 //! [`LeaseDeadlines`](mainspring_job::LeaseDeadlines).
 
 use jiff::SignedDuration;
-use mainspring_job::Start;
 
 use mainspring_exec::clock::Moment;
 
@@ -15,10 +14,6 @@ use mainspring_exec::clock::Moment;
 pub(super) struct LeaseState {
     /// When it was last tried to renew it.
     pub(super) tried: Option<Moment>,
-    /// What was to start, and does when the lease is renewed.
-    pub(super) withheld: Vec<Start>,
-    /// What runs was asked to end.
-    pub(super) is_old: bool,
     /// People know that the clock of this machine is not that of the store.
     pub(super) is_said_apart: bool,
     /// The jobs are another's, or may be.

@@ -58,7 +58,7 @@ impl Server {
                 }
                 News::Nothing => {}
                 News::Failed(StoreError::Fenced) if self.owner.lease().lasts.is_some() => {
-                    self.lose(now, "another server owns these jobs now");
+                    self.lose(now, "another plans now");
                 }
                 News::Failed(error) => return Err(self.stop_for(error)),
             }

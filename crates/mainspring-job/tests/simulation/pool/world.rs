@@ -6,8 +6,8 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use mainspring_cron::Schedule;
 use mainspring_job::{
-    Action, Answer, Batch, Commit, Definitions, Group, Job, JobName, MemoryStore, Operation, Prune, Reader,
-    Reason, RunKey, RunState, Store, StoreError, Timetable, Work, WorkerId,
+    Action, Answer, Batch, Commit, Definitions, Group, Job, JobName, Lease, MemoryStore, Operation, Prune,
+    Reader, Reason, RunKey, RunState, Store, StoreError, Timetable, Work, WorkerId,
 };
 
 use super::Breach;
@@ -25,7 +25,7 @@ const CALM: Millis = 90_000;
 pub(crate) const EACH: &str = "each";
 
 /// What the histories must reach together.
-pub(crate) const REACHED: [&str; 18] = [
+pub(crate) const REACHED: [&str; 20] = [
     "a crash",
     "a freeze",
     "a cut",
@@ -34,6 +34,8 @@ pub(crate) const REACHED: [&str; 18] = [
     "a planner that fell",
     "a commit whose answer was lost",
     "a commit that was lost",
+    "a commit that came late",
+    "a commit that came too late",
     "a worker that was lost",
     "a worker that was lost and lives",
     "a run that was given back",
@@ -77,6 +79,8 @@ pub(crate) struct Pool {
     pub rows: BTreeMap<WorkerId, Row>,
     pub reports: Vec<Report>,
     pub kills: BTreeSet<(WorkerId, RunKey, u32)>,
+    /// Commits that a planner has given up, each with when it comes.
+    pub late: Vec<(Millis, Lease, Batch)>,
     pub servers: Vec<Server>,
     pub processes: Vec<Process>,
     pub jobs: Vec<Job>,
@@ -164,6 +168,7 @@ impl Pool {
             rows: BTreeMap::new(),
             reports: Vec::new(),
             kills: BTreeSet::new(),
+            late: Vec::new(),
             servers,
             processes: Vec::new(),
             jobs: jobs(breach),
@@ -218,6 +223,7 @@ impl Pool {
             self.go_wrong();
         }
         self.keep();
+        self.take_in_late();
         let first = self.random.below(self.servers.len() as u64) as usize;
         for offset in 0..self.servers.len() {
             let index = (first + offset) % self.servers.len();
@@ -305,8 +311,20 @@ impl Pool {
         let goes_wrong = !self.is_calm && self.random.one_in(30);
         if goes_wrong && self.random.one_in(2) {
             self.seen.insert("a commit that was lost");
+            let after = self.random.pick(&[100, 500, 2_000, 6_000]);
+            // Given up by the planner, it may be under way all the same.
+            self.late.push((self.now + after, lease, batch.clone()));
             return Err(StoreError::Busy);
         }
+        let commit = self.take_in(lease, batch)?;
+        if goes_wrong {
+            self.seen.insert("a commit whose answer was lost");
+            return Err(StoreError::Busy);
+        }
+        Ok(commit)
+    }
+
+    fn take_in(&mut self, lease: Lease, batch: &Batch) -> Result<Commit, StoreError> {
         let commit = self.disk.commit(lease, batch)?;
         for (operation, answer) in batch.operations.iter().zip(&commit.answers) {
             if *answer == Answer::New {
@@ -314,11 +332,20 @@ impl Pool {
             }
         }
         self.count_places(&batch.operations);
-        if goes_wrong {
-            self.seen.insert("a commit whose answer was lost");
-            return Err(StoreError::Busy);
-        }
         Ok(commit)
+    }
+
+    /// What was given up reaches the database.
+    fn take_in_late(&mut self) {
+        let (due, late) = std::mem::take(&mut self.late).into_iter().partition(|(at, ..)| *at <= self.now);
+        self.late = late;
+        let due: Vec<(Millis, Lease, Batch)> = due;
+        for (_, lease, batch) in due {
+            match self.take_in(lease, &batch) {
+                Ok(_) => self.seen.insert("a commit that came late"),
+                Err(_) => self.seen.insert("a commit that came too late"),
+            };
+        }
     }
 
     /// Keeps for which workers a planner plans the runs that each has, and which it knows of.
