@@ -28,6 +28,7 @@ pub mod execution;
 pub mod forwarded_command;
 pub mod planner_inbox;
 pub mod release_watch;
+pub mod request_proxy;
 pub mod worker;
 
 mod document;
@@ -35,3 +36,7 @@ mod life;
 mod membership;
 mod own_server;
 mod planner_link;
+mod remote_changes;
+mod reply_wait;
+mod streaming_requests;
+mod tables;

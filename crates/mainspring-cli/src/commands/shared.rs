@@ -28,7 +28,7 @@ use mainspring_job::{Lease, Owner, Store, StoreError, WorkerLabel};
 use mainspring_postgres::{Identity, Inbox, Location, PostgresStore};
 
 use super::listen::HttpListener;
-use super::request_proxy::{ProxyTarget, RequestProxy, StandbyState};
+use mainspring_cluster::request_proxy::{ProxyTarget, RequestProxy, StandbyState};
 use mainspring_exec::notifier::pair;
 use mainspring_host::regular::open_regular;
 use mainspring_server::activation::ActivatedSockets;

@@ -42,9 +42,11 @@ const CLIENT_WAIT: Duration = Duration::from_secs(30);
 /// How many clients a standby serves at once: each has a session of the database meanwhile.
 const MAX_CLIENTS: usize = 8;
 
-/// Whom a standby asks for its clients.
+/// Whom a server that stands by asks for its clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ProxyTarget {
+#[expect(clippy::exhaustive_enums, reason = "somebody is asked, or nobody")]
+pub enum ProxyTarget {
+    /// The planner.
     Owner,
     /// The database is too new for what this program would write.
     Nobody,
@@ -52,7 +54,7 @@ pub(super) enum ProxyTarget {
 
 /// What all threads share that answer for a server that stands by.
 #[derive(Debug)]
-pub(super) struct StandbyState {
+pub struct StandbyState {
     location: Location,
     /// What this server is called.
     name: String,
@@ -62,9 +64,11 @@ pub(super) struct StandbyState {
 }
 
 impl StandbyState {
+    /// That of a server which has asked for the lease once.
+    ///
     /// # Errors
     /// When the operating system gives no event queue.
-    pub(super) fn new(
+    pub fn new(
         location: &Location,
         data: &DataDirectory,
         name: &str,
@@ -76,7 +80,7 @@ impl StandbyState {
     }
 
     /// Keeps why this server stands by.
-    pub(super) fn set(&self, asks: ProxyTarget, reason: String) {
+    pub fn set(&self, asks: ProxyTarget, reason: String) {
         *self.now.lock().unwrap_or_else(PoisonError::into_inner) = (asks, reason);
     }
 
@@ -98,7 +102,8 @@ struct Question<'q> {
 }
 
 /// What answers over one connection for a server that stands by.
-pub(super) struct RequestProxy {
+#[derive(Debug)]
+pub struct RequestProxy {
     standing: Arc<StandbyState>,
     /// A session while something is asked.
     inbox: Option<Inbox>,
@@ -110,13 +115,14 @@ pub(super) struct RequestProxy {
 }
 
 impl RequestProxy {
-    pub(super) fn new(standing: &Arc<StandbyState>) -> RequestProxy {
+    /// One for a connection.
+    pub fn new(standing: &Arc<StandbyState>) -> RequestProxy {
         let (standing, others) = (Arc::clone(standing), RemoteChanges::default());
         RequestProxy { standing, inbox: None, is_listener: false, reader: None, others }
     }
 
     /// Serves a client on a thread of its own. One that is silent for too long is left.
-    pub(super) fn serve_client(mut self, client: UnixStream) {
+    pub fn serve_client(mut self, client: UnixStream) {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         // A client too many is hung up on.
         if MAX_CLIENTS <= COUNT.fetch_add(1, Ordering::SeqCst) {
@@ -135,7 +141,7 @@ impl RequestProxy {
 
     /// Serves the listener of this server on a thread of its own, until it closes the other end. While
     /// nothing is asked there is no session.
-    pub(super) fn serve_listener(mut self, stream: UnixStream) {
+    pub fn serve_listener(mut self, stream: UnixStream) {
         self.is_listener = true;
         // An end of the connection, or no thread, ends what is asked over it.
         let serve = move || drop(self.answer_listener(&stream));
