@@ -14,7 +14,7 @@
 //! is committed. So none of them is lost with a server, and none counts twice.
 //!
 //! What others ask of the planner is in the inbox, whatever kind of process each of them is:
-//! [`planner_inbox`] does it.
+//! `planner_inbox` does it.
 //!
 //! Cost: a server has two sessions of the database and two threads as a worker, two of each more while it
 //! plans, and one of each while it stands by.
@@ -24,9 +24,9 @@
 
 #![forbid(unsafe_code)]
 
+pub mod candidate;
 pub mod execution;
 pub mod forwarded_command;
-pub mod planner_inbox;
 pub mod release_watch;
 pub mod request_proxy;
 pub mod worker;
@@ -35,6 +35,7 @@ mod document;
 mod life;
 mod membership;
 mod own_server;
+mod planner_inbox;
 mod planner_link;
 mod remote_changes;
 mod reply_wait;

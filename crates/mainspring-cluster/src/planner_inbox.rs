@@ -42,7 +42,7 @@ struct Planner<'p> {
 
 /// Works until the other end is dropped. `caller` is that of the loop whose socket is in `data`. What cannot
 /// be done is told to `note`, if no client waits for it.
-pub fn work(
+pub(crate) fn work(
     inbox: &mut Inbox,
     caller: &Caller,
     data: &DataDirectory,

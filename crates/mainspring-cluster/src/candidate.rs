@@ -1,0 +1,190 @@
+//! A server's part at the lease of its pool: it asks for it, and says meanwhile why it stands by.
+//!
+//! ```text
+//!  open ─▶ acquire ─┬─ another plans, or no answer ─▶ the reason, for those who ask this server
+//!                   └─ the lease ─▶ plan: PoolExecution, the stores, the thread "inbox"
+//! ```
+//!
+//! It is the same for the program `mainspring` and for a program with jobs of its own.
+//!
+//! Cost: a session of the database, and those of what it begins.
+//!
+//! Does not run the planner's loop, and does not wait: its caller does.
+
+use std::fmt;
+use std::fs::File;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use mainspring_job::{Lease, Owner, Store, StoreError, WorkerLabel};
+use mainspring_postgres::{Identity, Location, PostgresStore};
+use mainspring_server::data_directory::DataDirectory;
+use mainspring_server::error::Error;
+use mainspring_server::log::Style;
+use mainspring_server::server::program_calls::Caller;
+use mainspring_server::server::{Stores, standby};
+use mainspring_server::takeover::{host_name, shared_owner};
+
+use super::execution::{PLANNER_LEASE, PoolExecution};
+use super::planner_inbox::work;
+use super::request_proxy::{ProxyTarget, RequestProxy, StandbyState};
+use super::worker::{WORKER_LEASE, WorkerConfig, labels_of};
+
+/// See the head of this file.
+#[derive(Debug)]
+pub struct Candidate {
+    location: Location,
+    owner: Owner,
+    identity: Identity,
+    /// The session that asks for the lease, while there is one.
+    opened: Option<PostgresStore>,
+    plans: bool,
+    standing: Arc<StandbyState>,
+}
+
+/// What a planner's loop is given.
+pub struct Plan {
+    /// Assigns what starts to the workers.
+    pub execution: PoolExecution,
+    /// The database.
+    pub stores: Stores,
+    /// The thread of the inbox ends when it is dropped.
+    pub inbox: Sender<()>,
+}
+
+impl fmt::Debug for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Plan").field("execution", &self.execution).finish_non_exhaustive()
+    }
+}
+
+impl Candidate {
+    /// Connects. `address` says where people find this server, and `data` is where it keeps what runs write.
+    /// A database that is too new for this program is no error: the others serve, and
+    /// [`acquire`](Self::acquire) says so until this program is replaced.
+    ///
+    /// # Errors
+    /// When the database does not answer or is not to be used, or the operating system refuses something.
+    pub fn open(location: &Location, address: String, data: DataDirectory) -> Result<Candidate, Error> {
+        let (owner, machine) = shared_owner();
+        let identity = Identity { address, machine, ..Identity::default() };
+        let opened = match PostgresStore::open_with_lease(location, identity.clone(), PLANNER_LEASE) {
+            Err(StoreError::TooNew { .. }) => None,
+            other => Some(other.map_err(Error::Store)?),
+        };
+        let identity = opened.as_ref().map_or(identity, PostgresStore::identity);
+        // What is written into a database that is too new may mean something else there.
+        let asks = if opened.is_none() { ProxyTarget::Nobody } else { ProxyTarget::Owner };
+        let standing = StandbyState::new(location, &data, &owner.name, asks).map_err(Error::Store)?;
+        let (location, standing) = (location.clone(), Arc::new(standing));
+        Ok(Candidate { location, owner, identity, opened, plans: true, standing })
+    }
+
+    /// Never asks for the lease.
+    pub fn never_plans(&mut self) {
+        self.plans = false;
+    }
+
+    /// Which database it is.
+    pub fn location(&self) -> &Location {
+        &self.location
+    }
+
+    /// What this server is called.
+    pub fn name(&self) -> &str {
+        &self.owner.name
+    }
+
+    /// Names this process, and no other.
+    pub fn server(&self) -> &str {
+        &self.identity.server
+    }
+
+    /// What this server is as a worker, with these labels beside those that each has.
+    pub fn worker(&self, given: Vec<WorkerLabel>, outputs: PathBuf, log: File, style: Style) -> WorkerConfig {
+        let host = host_name();
+        WorkerConfig {
+            server: self.identity.server.clone(),
+            name: self.owner.name.clone(),
+            labels: labels_of(&host, given),
+            host,
+            address: self.identity.address.clone(),
+            outputs,
+            log,
+            style,
+            lasts: WORKER_LEASE,
+        }
+    }
+
+    /// Asks for the lease.
+    ///
+    /// # Errors
+    /// `Held` while another plans, or this server never does; or what the database says, which may be over
+    /// when it is asked again.
+    pub fn acquire(&mut self) -> Result<Lease, StoreError> {
+        if !self.plans {
+            return Err(StoreError::Held { by: "another server".to_owned(), left: Duration::from_secs(1) });
+        }
+        let anew = || {
+            let opened = PostgresStore::open_with_lease(&self.location, self.identity.clone(), PLANNER_LEASE);
+            // Whatever a database says while it comes back.
+            opened.map_err(|error| if matches!(error, StoreError::Io(_)) { StoreError::Busy } else { error })
+        };
+        let acquired = self.opened.take().map_or_else(anew, Ok).and_then(|mut store| {
+            self.identity = store.identity();
+            let lease = store.acquire(&self.owner);
+            self.opened = Some(store);
+            lease
+        });
+        if let Err(error) = &acquired {
+            let is_too_new = matches!(error, StoreError::TooNew { .. });
+            let asks = if is_too_new { ProxyTarget::Nobody } else { ProxyTarget::Owner };
+            self.standing.set(asks, standby::reason(error));
+        }
+        acquired
+    }
+
+    /// Begins what a planner needs beside its loop, which `caller` leads to. The lease was asked for at this
+    /// boot time. `note` is told what people are to know of the inbox.
+    ///
+    /// # Errors
+    /// When the database does not answer, or the operating system gives no thread.
+    pub fn plan(
+        &mut self,
+        lease: Lease,
+        asked: Duration,
+        data: &DataDirectory,
+        caller: Caller,
+        note: impl Fn(&str) + Send + 'static,
+    ) -> Result<Plan, Error> {
+        let setup = |source| Error::Setup { what: "a thread for the inbox", source };
+        let mut store = self.opened.take().ok_or(Error::Store(StoreError::Busy))?;
+        let fence = store.fence(lease).map_err(Error::Store)?;
+        let execution = PoolExecution::start(&self.location, fence)?;
+        let mut inbox = store.inbox().map_err(Error::Store)?;
+        let reader = store.reader().map_err(Error::Store)?;
+        // Workers keep the outputs of what they run.
+        let stores = Stores { store: Box::new(store), reader: Some(Box::new(reader)), asked };
+        let (ends, ended) = channel();
+        let data = data.clone();
+        let does = move || work(&mut inbox, &caller, &data, &ended, &note);
+        thread::Builder::new().name("inbox".to_owned()).spawn(does).map_err(setup)?;
+        Ok(Plan { execution, stores, inbox: ends })
+    }
+
+    /// What a [`RequestProxy`] needs to answer those who ask this server while it does not plan.
+    pub fn standing(&self) -> Arc<StandbyState> {
+        Arc::clone(&self.standing)
+    }
+
+    /// Answers what comes over these connections of a listener, for as long as they are open.
+    pub fn answer(&self, streams: &[UnixStream]) {
+        for stream in streams.iter().filter_map(|stream| stream.try_clone().ok()) {
+            RequestProxy::new(&self.standing).serve_listener(stream);
+        }
+    }
+}
