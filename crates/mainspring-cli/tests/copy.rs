@@ -4,9 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use mainspring_host::directory::Directory;
 use mainspring_postgres::{Location, PostgresCopy};
 use mainspring_rows::copy::{Source, TABLES, Target};
-use mainspring_store::{Directory, SqliteStore};
+use mainspring_store::SqliteStore;
 
 use crate::database::Database;
 use crate::program::{EndedProgram, Running, mainspring};

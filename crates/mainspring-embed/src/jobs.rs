@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use mainspring_action::body::Body;
+use mainspring_host::directory::Directory;
 use mainspring_job::{
     AuditQuery, AuditRow, Cursor, JobName, MAX_PAGE, Once, OnceId, Query, Reader, Run, StoreError,
 };
@@ -24,7 +25,6 @@ use mainspring_server::error::Error as ServerError;
 use mainspring_server::server::Stores;
 use mainspring_server::server::program_calls::calls;
 use mainspring_server::takeover::open_store;
-use mainspring_store::Directory;
 
 use crate::client::{Client, CommandTarget, name_of};
 use crate::error::Error;

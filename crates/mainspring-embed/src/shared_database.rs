@@ -21,6 +21,7 @@ use mainspring_cluster::planner_inbox::work;
 use mainspring_cluster::release_watch::ReleaseWatch;
 use mainspring_cluster::worker::{RunningWorker, WORKER_LEASE, WorkerConfig, labels_of};
 use mainspring_exec::clock::boot_time;
+use mainspring_host::directory::Directory;
 use mainspring_job::{Lease, Owner, Store, StoreError};
 use mainspring_postgres::{Identity, Inbox, Location, PostgresStore};
 use mainspring_server::data_directory::DataDirectory;
@@ -30,7 +31,6 @@ use mainspring_server::server::listener::Listener;
 use mainspring_server::server::program_calls::calls;
 use mainspring_server::server::{Server, Stopping, Stores, standby};
 use mainspring_server::takeover::{host_name, shared_owner, take};
-use mainspring_store::Directory;
 
 use crate::client::{Client, CommandTarget};
 use crate::error::{Error, OpenError};

@@ -6,6 +6,7 @@
 //! path           ─▶ walk ──┬──▶ regular: a file, open for reading, and who else could have chosen it
 //!                          ├──▶ folder: a folder, found or made, and who else decides what is in it
 //!                          └──▶ socket: a server and its user, or a socket of ours with its mode
+//! folder ─▶ directory: its lock, which makes one server its owner
 //! the group of the program's file ─▶ lent_group ─▶ spool: the crontabs of users
 //! ```
 //!
@@ -19,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 pub mod accounts;
+pub mod directory;
 pub mod folder;
 pub mod lent_group;
 pub mod regular;

@@ -15,7 +15,7 @@ use mainspring_job::StoreError;
 use crate::exit::Exit;
 use crate::protocol::ErrorWire;
 use mainspring_file::source::FileError;
-use mainspring_store::DirectoryError;
+use mainspring_host::directory::DirectoryError;
 
 /// A cause that ends a command of the program with the exit code that [`exit`](Error::exit) says.
 #[derive(Debug)]

@@ -17,7 +17,8 @@ use crate::data_directory::DataDirectory;
 use crate::machine_start;
 use crate::server::disk_reserve::give_up;
 use crate::waiting::wait_for;
-use mainspring_store::{Directory, DirectoryError, SqliteStore};
+use mainspring_host::directory::{Directory, DirectoryError};
+use mainspring_store::SqliteStore;
 
 /// How often a data directory that is in use is tried again before that is an error.
 const MAX_TRIES: usize = 100;

@@ -19,7 +19,6 @@ pub mod sqlite;
 mod apply;
 mod connection;
 mod copy;
-mod directory;
 mod fault;
 mod inode_watch;
 mod last_run;
@@ -37,7 +36,6 @@ mod scratch;
 #[cfg(test)]
 mod tests;
 
-pub use directory::{Directory, DirectoryError};
 pub use outbox::{Outbox, OutboxFile, OutboxRow};
 pub use reader::SqliteReader;
 pub use schema::VERSION as FORMAT_VERSION;

@@ -23,10 +23,10 @@ use std::sync::Arc;
 use mainspring_job::StoreError;
 use rusqlite::Connection;
 
-use super::directory::{Directory, DirectoryError};
 use super::fault::mapped;
 use super::inode_watch::{FileState, InodeWatch};
 use super::sqlite::{SqliteStore, connect, io_failed};
+use mainspring_host::directory::{Directory, DirectoryError};
 
 /// How many things may be wrong at one time: the folder, the lock and the store.
 const MAX_STEPS: usize = 4;

@@ -28,12 +28,12 @@ use mainspring_job::{Answer, Batch, Commit, Lease, Owner, Renewal, Store, StoreE
 use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior, params};
 
 use super::connection::connected;
-use super::directory::Directory;
 use super::fault::{is_write, mapped};
 use super::inode_watch::InodeWatch;
 use super::reader::{SecondConnection, SqliteReader};
 use super::row_counts::RowCounts;
 use super::{apply, read, schema};
+use mainspring_host::directory::Directory;
 
 /// So much is written to see whether there is room: more than a page, and little.
 const PROBE_BYTES: usize = 16 << 10;

@@ -1,8 +1,7 @@
 //! The store on disk keeps the contract, and names the fault when the disk does not keep it.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use jiff::Timestamp;
@@ -13,7 +12,7 @@ use mainspring_job::{
 use rusqlite::Connection;
 
 use super::read::{self, Size, Sizes};
-use super::{Directory, DirectoryError, SqliteStore, schema};
+use super::{SqliteStore, schema};
 
 /// A folder that goes when the test ends.
 struct Folder(PathBuf);
@@ -271,26 +270,6 @@ fn what_a_file_holds_beside_rows_is_not_run() {
     Connection::open(folder.file()).unwrap().execute_batch(other).unwrap();
     let error = SqliteStore::open_file(&folder.file()).unwrap_err();
     assert!(matches!(error, StoreError::Corrupt(_)), "{error}");
-}
-
-#[test]
-fn a_folder_has_one_owner_and_says_who() {
-    let folder = Folder::new();
-    let first = Arc::new(Directory::open(&folder.0).unwrap());
-    let Err(DirectoryError::Taken { holder, .. }) = Directory::open(&folder.0) else { panic!("it is taken") };
-    assert_eq!(holder, format!("process {}", std::process::id()));
-    assert!(SqliteStore::open(&first).is_ok());
-    drop(first);
-    assert!(Directory::open(&folder.0).is_ok());
-}
-
-#[test]
-fn a_folder_that_cannot_be_made_is_named() {
-    for path in ["/proc/mainspring", "/dev/null/mainspring"] {
-        let error = Directory::open(Path::new(path)).unwrap_err();
-        assert_eq!(error.to_string(), format!("cannot use the data directory {path}"));
-        assert!(std::error::Error::source(&error).is_some(), "the reason is the error's source");
-    }
 }
 
 /// Many runs have in common what a question asks for.

@@ -54,10 +54,11 @@ const ROWS: [Row; 12] = [
         bools: 10,
         assertions: 56,
     },
-    // Raised: notifications that the loop has not read are one. A group in a job file has a rate.
+    // Raised: notifications that the loop has not read are one. A group in a job file has a rate. The lock of
+    // a folder came from the store, which programs without SQLite do not have.
     Row {
         crates: &["mainspring-action", "mainspring-host", "mainspring-file", "mainspring-exec"],
-        lines: 11_030,
+        lines: 11_160,
         goal: 6_800,
         bools: 0,
         assertions: 6,
@@ -66,7 +67,7 @@ const ROWS: [Row; 12] = [
     Row { crates: &["mainspring-import"], lines: 4_400, goal: 3_600, bools: 0, assertions: 4 },
     Row {
         crates: &["mainspring-rows", "mainspring-store", "mainspring-postgres"],
-        lines: 5_110,
+        lines: 4_984,
         goal: 3_600,
         bools: 3,
         assertions: 0,
@@ -84,7 +85,7 @@ const ROWS: [Row; 12] = [
     // transactions submit, in PostgreSQL and in SQLite. Its errors show no type of a crate that is internal,
     // and its own submissions need no key. A program says the rate of a group.
     Row { crates: &["mainspring-embed"], lines: 4_260, goal: 2_600, bools: 1, assertions: 0 },
-    Row { crates: &["mainspring-cli"], lines: 7_541, goal: 5_600, bools: 6, assertions: 4 },
+    Row { crates: &["mainspring-cli"], lines: 7_543, goal: 5_600, bools: 6, assertions: 4 },
     // Raised: other people's kinds of programs run on a database and in node, and crates are published dry.
     // The limits of a rate are among those that people meet, and more machines are compiled for.
     Row { crates: &["mainspring-lab", "xtask"], lines: 11_535, goal: 7_000, bools: 5, assertions: 0 },

@@ -16,6 +16,7 @@ use crate::client::{Address, Client};
 use crate::table::{Column, table};
 use mainspring_exec::clock::Moment;
 use mainspring_file::plain;
+use mainspring_host::directory::DirectoryError;
 use mainspring_job::RunState;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
@@ -25,7 +26,6 @@ use mainspring_server::protocol::{
 };
 use mainspring_server::relative::length;
 use mainspring_server::server::offline::OfflineStore;
-use mainspring_store::DirectoryError;
 
 /// Asks once, and shows the answer as the arguments say.
 pub(super) fn ask(args: &AskArgs, request: Request) -> Result<Exit, Error> {

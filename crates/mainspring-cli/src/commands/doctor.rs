@@ -28,6 +28,7 @@ use crate::terminal::{Screen, Tone};
 use mainspring_exec::clock::Moment;
 use mainspring_file::plain;
 use mainspring_file::system_zone::system_zone;
+use mainspring_host::directory::DirectoryError;
 use mainspring_host::folder::Folder;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::diagnosis;
@@ -37,7 +38,6 @@ use mainspring_server::finding::{Finding, Level};
 use mainspring_server::message::with_causes;
 use mainspring_server::protocol::{HealthWire, Request, Response, StatusWire};
 use mainspring_server::server::offline::OfflineStore;
-use mainspring_store::DirectoryError;
 
 /// A clock before this is not set: the program is younger than that.
 const FIRST_TIME: &str = "2026-01-01T00:00:00Z";

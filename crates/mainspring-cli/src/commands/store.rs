@@ -7,6 +7,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use mainspring_host::directory::Directory;
 use mainspring_job::StoreError;
 use mainspring_postgres::{FORMAT_VERSION, PostgresCopy, found, migrate, preview};
 use mainspring_rows::copy::{self, Source, Target};
@@ -14,7 +15,7 @@ use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::takeover::take;
-use mainspring_store::{Directory, SqliteStore};
+use mainspring_store::SqliteStore;
 
 use super::{print, shared};
 use crate::cli::store::{StoreCommand, StoreCopyArgs, StoreMigrateArgs};

@@ -9,12 +9,13 @@ use std::time::Duration;
 
 use mainspring_job::{Lease, StoreError};
 
+use mainspring_host::directory::Directory;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::message::{PROGRAM, say};
 use mainspring_server::takeover::open_store;
 use mainspring_server::waiting::wait_for;
-use mainspring_store::{Directory, SqliteStore};
+use mainspring_store::SqliteStore;
 
 /// How often a store is tried again that the disk has no room for.
 const ROOM_INTERVAL: Duration = Duration::from_secs(1);

@@ -23,7 +23,8 @@ use super::read_only_backend::{ReadOnlyBackend, no_server};
 use crate::data_directory::DataDirectory;
 use crate::error::Error;
 use crate::protocol::{Backend, HealthWire, Request, Response};
-use mainspring_store::{Directory, SqliteStore};
+use mainspring_host::directory::Directory;
+use mainspring_store::SqliteStore;
 
 /// The store of a data directory, for looking.
 pub struct OfflineStore {

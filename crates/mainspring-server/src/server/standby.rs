@@ -23,8 +23,8 @@ use crate::signals::Signals;
 use crate::waiting::{wait_for, wait_for_any};
 use mainspring_exec::clock::{Moment, boot_time};
 use mainspring_exec::notifier::Notifications;
+use mainspring_host::directory::{Directory, DirectoryError};
 use mainspring_host::socket::{StaleSocket, listen as listen_at};
-use mainspring_store::{Directory, DirectoryError};
 
 /// How often the lease is asked for where nothing says when it may be free.
 pub const ASK_INTERVAL: Duration = Duration::from_secs(1);

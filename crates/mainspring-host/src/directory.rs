@@ -9,7 +9,7 @@
 //! so a crash leaves nothing to clean up.
 //!
 //! The folder is made with mode 0700, because it holds commands and their output. It is refused if a user
-//! other than root decides what is in it: see [`folder`](mainspring_host::folder). The files in it are for
+//! other than root decides what is in it: see [`folder`](crate::folder). The files in it are for
 //! their owner alone in any folder. A user who may read the store or the lock can hold a lock on it, and the
 //! server would wait for that lock.
 //!
@@ -25,8 +25,8 @@ use std::path::{Path, PathBuf};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg, OFlag};
 
-use mainspring_host::folder::{Folder, make_folder};
-use mainspring_host::regular::close_to_others;
+use crate::folder::{Folder, make_folder};
+use crate::regular::close_to_others;
 
 const LOCK_FILE: &str = "mainspring.lock";
 const STORE_FILE: &str = "mainspring.db";
@@ -93,7 +93,10 @@ impl Directory {
 
     /// Makes the file of the store if it is not there, for its owner alone. SQLite gives the journal the same
     /// mode.
-    pub(super) fn make_store(&self) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// The operating system's.
+    pub fn make_store(&self) -> io::Result<()> {
         match own_file(OpenOptions::new().write(true).create_new(true), &self.store_path()) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
             _ => Ok(()),
@@ -106,7 +109,7 @@ impl Directory {
     }
 
     /// The file whose lock it is.
-    pub(super) fn lock_path(&self) -> PathBuf {
+    pub fn lock_path(&self) -> PathBuf {
         self.path.join(LOCK_FILE)
     }
 
@@ -116,7 +119,7 @@ impl Directory {
     }
 
     /// Whether a server is kept out as long as this value lives.
-    pub(super) fn is_locked(&self) -> bool {
+    pub fn is_locked(&self) -> bool {
         self.lock.is_some()
     }
 }
@@ -149,7 +152,6 @@ fn locked(path: &Path, file: File, how: FlockArg) -> Result<Flock<File>, Directo
 
 /// Says why a data folder cannot be used.
 #[derive(Debug)]
-#[non_exhaustive]
 pub enum DirectoryError {
     /// Another server holds it.
     Taken {
@@ -188,6 +190,33 @@ impl Error for DirectoryError {
         match self {
             DirectoryError::Taken { .. } => None,
             DirectoryError::Io { source, .. } => Some(source),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch;
+
+    #[test]
+    fn a_folder_has_one_owner_and_says_who() {
+        let folder = scratch::path("directory-owner");
+        let first = Directory::open(&folder).expect("nobody has it");
+        let Err(DirectoryError::Taken { holder, .. }) = Directory::open(&folder) else {
+            panic!("it is taken")
+        };
+        assert_eq!(holder, format!("process {}", std::process::id()));
+        drop(first);
+        assert!(Directory::open(&folder).is_ok());
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_named() {
+        for path in ["/proc/mainspring", "/dev/null/mainspring"] {
+            let error = Directory::open(Path::new(path)).expect_err("no folder can be there");
+            assert_eq!(error.to_string(), format!("cannot use the data directory {path}"));
+            assert!(error.source().is_some(), "the reason is the error's source");
         }
     }
 }
