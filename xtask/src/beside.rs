@@ -9,6 +9,9 @@
 //! picks from it what links the same SQLite as the program's other crates. A row shows that there is such a
 //! pick. The programs of the folder share one choice, at the lower end of our range.
 //!
+//! A row `on-postgres` has jobs without the feature `sqlite`: SQLite is not among its crates, and the program
+//! may link one that is out of our range.
+//!
 //! Those for PostgreSQL run on one of their own. One is a page in WebAssembly, which node runs. One is for a
 //! Raspberry Pi: it runs here, and is checked for its processors.
 //!
@@ -29,10 +32,12 @@ mod database;
 /// What is done with a program.
 #[derive(Clone, Copy)]
 enum Trial {
-    /// Cargo finds versions for it. Its features of `mainspring-embed`, and what else it depends on.
+    /// Cargo finds versions for it. How it has `mainspring-embed`, and what else it depends on.
     Resolves(&'static str, &'static str),
     /// The same, and it is checked.
     Checks(&'static str, &'static str),
+    /// The same of a program that depends on nothing else, which has none of these crates.
+    Lacks(&'static str, &'static [&'static str]),
     /// It is one of the folder, and runs: the arguments of each time, behind the name of an empty folder of
     /// its own.
     Runs(&'static [&'static [&'static str]]),
@@ -44,40 +49,77 @@ enum Trial {
     RunsInNode,
 }
 
-use Trial::{Checks, Resolves, Runs, RunsAlsoOn, RunsInNode, RunsOnPostgres};
+use Trial::{Checks, Lacks, Resolves, Runs, RunsAlsoOn, RunsInNode, RunsOnPostgres};
+
+/// Jobs in a folder: as `mainspring-embed` is unless told.
+const FOLDER: &str = "";
+
+/// Jobs in a database: SQLite is left to the program's other crates.
+const DATABASE: &str = r#", default-features = false, features = ["postgres"]"#;
+
+/// Jobs in either.
+const BOTH: &str = r#", features = ["postgres"]"#;
 
 /// What programs are that touch SQLite, PostgreSQL or time.
-const PROGRAMS: [(&str, Trial); 27] = [
+const PROGRAMS: [(&str, Trial); 34] = [
     // A version that is not named is the newest.
-    ("rusqlite-0-32", Resolves("", r#"rusqlite = { version = "0.32", features = ["bundled"] }"#)),
-    ("rusqlite-0-37", Checks("", r#"rusqlite = { version = "0.37", features = ["bundled"] }"#)),
-    ("rusqlite-0-40", Resolves("", r#"rusqlite = { version = "0.40", features = ["bundled"] }"#)),
-    ("rusqlite", Resolves("", r#"rusqlite = { version = "*", features = ["bundled"] }"#)),
+    ("nothing-on-postgres", Lacks(DATABASE, &["libsqlite3-sys", "rusqlite", "mainspring-store"])),
     (
-        "sqlx-0-8-postgres",
-        Resolves("postgres", r#"sqlx = { version = "0.8", features = ["postgres", "runtime-tokio"] }"#),
+        "rusqlite-0-29-on-postgres",
+        Checks(DATABASE, r#"rusqlite = { version = "0.29", features = ["bundled"] }"#),
     ),
     (
-        "sqlx-0-8-sqlite",
-        Resolves("", r#"sqlx = { version = "0.8", features = ["sqlite", "runtime-tokio"] }"#),
+        "rusqlite-0-37-on-postgres",
+        Resolves(DATABASE, r#"rusqlite = { version = "0.37", features = ["bundled"] }"#),
     ),
     (
-        "sqlx-0-9",
+        "rusqlite-0-40-on-postgres",
+        Resolves(DATABASE, r#"rusqlite = { version = "0.40", features = ["bundled"] }"#),
+    ),
+    ("diesel-sqlite-on-postgres", Resolves(DATABASE, r#"diesel = { version = "2", features = ["sqlite"] }"#)),
+    (
+        "sqlx-0-8-on-postgres",
         Resolves(
-            "postgres",
+            DATABASE,
+            r#"sqlx = { version = "0.8", features = ["postgres", "sqlite", "runtime-tokio"] }"#,
+        ),
+    ),
+    (
+        "sqlx-0-9-on-postgres",
+        Resolves(
+            DATABASE,
             r#"sqlx = { version = "0.9", features = ["postgres", "sqlite", "runtime-tokio"] }"#,
         ),
     ),
-    ("diesel-sqlite", Resolves("", r#"diesel = { version = "2", features = ["sqlite"] }"#)),
-    ("diesel-postgres", Resolves("postgres", r#"diesel = { version = "2", features = ["postgres"] }"#)),
+    ("rusqlite-0-32", Resolves(FOLDER, r#"rusqlite = { version = "0.32", features = ["bundled"] }"#)),
+    ("rusqlite-0-37", Checks(FOLDER, r#"rusqlite = { version = "0.37", features = ["bundled"] }"#)),
+    ("rusqlite-0-40", Resolves(FOLDER, r#"rusqlite = { version = "0.40", features = ["bundled"] }"#)),
+    ("rusqlite", Resolves(FOLDER, r#"rusqlite = { version = "*", features = ["bundled"] }"#)),
+    (
+        "sqlx-0-8-postgres",
+        Resolves(BOTH, r#"sqlx = { version = "0.8", features = ["postgres", "runtime-tokio"] }"#),
+    ),
+    (
+        "sqlx-0-8-sqlite",
+        Resolves(FOLDER, r#"sqlx = { version = "0.8", features = ["sqlite", "runtime-tokio"] }"#),
+    ),
+    (
+        "sqlx-0-9",
+        Resolves(BOTH, r#"sqlx = { version = "0.9", features = ["postgres", "sqlite", "runtime-tokio"] }"#),
+    ),
+    ("diesel-sqlite", Resolves(FOLDER, r#"diesel = { version = "2", features = ["sqlite"] }"#)),
+    ("diesel-postgres", Resolves(BOTH, r#"diesel = { version = "2", features = ["postgres"] }"#)),
     (
         "sea-orm",
-        Resolves("", r#"sea-orm = { version = "1", features = ["sqlx-sqlite", "runtime-tokio-rustls"] }"#),
+        Resolves(
+            FOLDER,
+            r#"sea-orm = { version = "1", features = ["sqlx-sqlite", "runtime-tokio-rustls"] }"#,
+        ),
     ),
-    ("tokio-rusqlite", Resolves("", r#"tokio-rusqlite = "*""#)),
-    ("r2d2-sqlite", Resolves("", r#"r2d2_sqlite = "*""#)),
-    ("deadpool-sqlite", Resolves("", r#"deadpool-sqlite = "*""#)),
-    ("deadpool-postgres", Resolves("postgres", r#"deadpool-postgres = "*""#)),
+    ("tokio-rusqlite", Resolves(FOLDER, r#"tokio-rusqlite = "*""#)),
+    ("r2d2-sqlite", Resolves(FOLDER, r#"r2d2_sqlite = "*""#)),
+    ("deadpool-sqlite", Resolves(FOLDER, r#"deadpool-sqlite = "*""#)),
+    ("deadpool-postgres", Resolves(BOTH, r#"deadpool-postgres = "*""#)),
     ("actix-diesel", Runs(&[&[]])),
     ("axum-sqlx", RunsOnPostgres),
     ("axum-timeouts", Runs(&[&[]])),
@@ -110,13 +152,19 @@ pub fn run(root: &Path) -> ExitCode {
 fn check(root: &Path) -> Result<(), String> {
     let folder = root.join("target/beside");
     for (name, trial) in PROGRAMS {
-        let (Resolves(features, others) | Checks(features, others)) = trial else { continue };
+        let (features, others) = match trial {
+            Resolves(features, others) | Checks(features, others) => (features, others),
+            Lacks(features, _) => (features, ""),
+            _ => continue,
+        };
         let place = folder.join(name);
         write(&place, name, features, others)
             .map_err(|error| format!("{} cannot be written: {error}", place.display()))?;
         resolve(&place, name)?;
-        if let Checks(..) = trial {
-            succeed(&mut compile(&place, "check", &folder))?;
+        match trial {
+            Checks(..) => succeed(&mut compile(&place, "check", &folder))?,
+            Lacks(_, names) => lacks(&place, name, names)?,
+            _ => {}
         }
     }
     let programs = root.join("examples/programs");
@@ -141,7 +189,7 @@ fn run_one(root: &Path, name: &str, trial: Trial, data: &Path) -> Result<(), Str
         run
     };
     match trial {
-        Resolves(..) | Checks(..) => Ok(()),
+        Resolves(..) | Checks(..) | Lacks(..) => Ok(()),
         Runs(times) => times.iter().try_for_each(|arguments| succeed(program().args(*arguments))),
         RunsAlsoOn(names, times) => {
             run_one(root, name, Runs(times), data)?;
@@ -182,6 +230,15 @@ fn resolve(place: &Path, name: &str) -> Result<(), String> {
     succeed(&mut cargo(place, "generate-lockfile")).map_err(told)
 }
 
+/// Looks for crates in what was found.
+fn lacks(place: &Path, name: &str, crates: &[&str]) -> Result<(), String> {
+    let lock = fs::read_to_string(place.join("Cargo.lock")).map_err(|error| error.to_string())?;
+    match crates.iter().find(|found| lock.contains(&format!("name = \"{found}\"\n"))) {
+        Some(found) => Err(format!("{name} has {found}, which it did not ask for")),
+        None => Ok(()),
+    }
+}
+
 /// A command that compiles into a folder that all rows share.
 fn compile(place: &Path, command: &str, folder: &Path) -> Command {
     let mut cargo = cargo(place, command);
@@ -199,10 +256,9 @@ fn cargo(place: &Path, command: &str) -> Command {
 fn write(place: &Path, name: &str, features: &str, others: &str) -> std::io::Result<()> {
     fs::create_dir_all(place)?;
     fs::write(place.join("lib.rs"), "")?;
-    let features = if features.is_empty() { String::new() } else { format!("\"{features}\"") };
     let text = format!(
         "[package]\nname = \"beside-{name}\"\nedition = \"2024\"\n\n[lib]\npath = \"lib.rs\"\n\n[workspace]\n\n[dependencies]\n\
-         mainspring-embed = {{ path = \"../../../crates/mainspring-embed\", features = [{features}] }}\n{others}\n"
+         mainspring-embed = {{ path = \"../../../crates/mainspring-embed\"{features} }}\n{others}\n"
     );
     fs::write(place.join("Cargo.toml"), text)
 }
@@ -220,7 +276,7 @@ mod tests {
         let mut names: Vec<String> =
             names.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
         names.sort_unstable();
-        let is_run = |trial: &Trial| !matches!(trial, Resolves(..) | Checks(..));
+        let is_run = |trial: &Trial| !matches!(trial, Resolves(..) | Checks(..) | Lacks(..));
         let rows = PROGRAMS.iter().filter(|(_, trial)| is_run(trial)).map(|(name, _)| *name);
         assert_eq!(rows.collect::<Vec<_>>(), names);
     }

@@ -3,7 +3,7 @@
 //! A program that takes one feature of a library builds what no test of ours does, because tests have all of
 //! them. cargo-hack knows the features from the manifests; a loop of our own would have to read them too.
 //!
-//! `mainspring-embed` is checked with them: alone it has neither a page nor a database that is shared.
+//! `mainspring-embed` and its loop are checked with them: alone they have neither a page nor a store.
 //!
 //! Cost: a check of what the libraries stand on, in a folder of its own, then seconds for each feature.
 //!
@@ -18,8 +18,8 @@ use crate::program::{conclude, succeed};
 use crate::publish::LIBRARIES;
 use crate::{skips, wheels};
 
-/// The scheduler as a library.
-const EMBEDDED: &str = "mainspring-embed";
+/// The scheduler as a library, and its loop.
+const EMBEDDED: [&str; 2] = ["mainspring-embed", "mainspring-server"];
 
 /// Checks each feature of each library of the workspace in `root`.
 pub fn run(root: &Path) -> ExitCode {
@@ -33,7 +33,7 @@ fn check(root: &Path) -> Result<(), String> {
     };
     let mut hack = Command::new(program);
     hack.args(["hack", "clippy", "--quiet", "--each-feature", "--lib"]);
-    let libraries = LIBRARIES.iter().chain(&[EMBEDDED]);
+    let libraries = LIBRARIES.iter().chain(&EMBEDDED);
     hack.args(libraries.flat_map(|library| ["-p", library])).args(["--", "-D", "warnings"]);
     succeed(hack.env("CARGO_TARGET_DIR", root.join("target/features")).current_dir(root))
 }

@@ -13,7 +13,6 @@
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 use std::fs::File;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mainspring_action::body::{Body, HandlerBody};
@@ -21,9 +20,6 @@ use mainspring_file::definition::Definition;
 use mainspring_file::job_source::JobSource;
 use mainspring_file::jobfile::written::group_table;
 use mainspring_job::{Action, Definitions, Group, Hooks, Job, JobName, MAX_BATCH_OPERATIONS, Work, circle};
-use mainspring_server::data_directory::DataDirectory;
-use mainspring_server::error::Error as ServerError;
-use mainspring_server::takeover::take;
 use serde::de::DeserializeOwned;
 
 use crate::around::{Layers, Next};
@@ -70,7 +66,6 @@ pub struct Builder {
     spawner: Option<Spawner>,
     log: Option<File>,
     pub(crate) page: Page,
-    outbox: Option<PathBuf>,
     layers: Layers,
 }
 
@@ -81,18 +76,6 @@ impl fmt::Debug for Builder {
 }
 
 impl Jobs {
-    /// Takes a folder for the jobs of this program, and makes it if it is not there. It belongs to one
-    /// program at a time.
-    ///
-    /// # Errors
-    /// When another program or a server has it, it cannot be made, or another user decides what is in it.
-    pub fn open(folder: impl AsRef<Path>) -> Result<Builder, Error> {
-        let data = DataDirectory::find(Some(folder.as_ref()));
-        data.make().map_err(Error::open)?;
-        let directory = take(&data).map_err(|error| Error::open(ServerError::Directory(error)))?;
-        Ok(Builder::new(JobStorage::In { data, directory: Arc::new(directory) }))
-    }
-
     /// Jobs in memory, whose time a test moves: handlers run on the thread that moves the clock.
     pub fn simulated(clock: &ManualClock) -> Builder {
         Builder::new(JobStorage::Simulated(clock.clone()))
@@ -116,7 +99,6 @@ impl Builder {
             spawner: None,
             log: None,
             page: Page::default(),
-            outbox: None,
             layers: Layers::default(),
         }
     }
@@ -261,18 +243,6 @@ impl Builder {
         Builder { log: Some(log), ..self }
     }
 
-    /// Has the program's transactions submit ([`Once::submit_in`](crate::Once::submit_in)), by a table
-    /// `mainspring_outbox` in its own SQLite file, which is made there. A thread takes the rows and deletes
-    /// them. So a transaction that reads before it writes begins with `BEGIN IMMEDIATE`, and connections wait
-    /// for locks (`busy_timeout`). For [`Jobs::open`].
-    pub fn outbox(mut self, file: impl Into<PathBuf>) -> Builder {
-        if !matches!(self.storage, JobStorage::In { .. }) {
-            let reason = "jobs that Jobs::open keeps have one, and no others".to_owned();
-            self.wrong.get_or_insert(Error::Definition { name: "outbox".to_owned(), reason });
-        }
-        Builder { outbox: Some(file.into()), ..self }
-    }
-
     /// Takes over what the folder holds, and begins.
     ///
     /// # Errors
@@ -297,7 +267,6 @@ impl Builder {
             futures: self.spawner.map(|spawner| (spawner, future_max)),
             log: self.log,
             page: self.page,
-            outbox: self.outbox,
         };
         Jobs::start(self.storage, parts)
     }

@@ -22,8 +22,10 @@ use crate::outbox_signal::OutboxSignal;
 #[derive(Clone, Debug)]
 pub(crate) enum CommandTarget {
     /// The loop, on its thread.
+    #[cfg_attr(not(feature = "sqlite"), expect(dead_code, reason = "it is made with the feature alone"))]
     Loop(Caller),
     /// The owner of a database, which may be this program or another.
+    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "it is made with the feature alone"))]
     Member(Member),
     /// The simulation, on this thread.
     Simulation(Weak<dyn Follow>),
@@ -83,14 +85,15 @@ pub(crate) trait Follow: Debug + Send + Sync {
 pub struct Client {
     target: CommandTarget,
     catalogue: Arc<Catalogue>,
-    outbox: Option<OutboxSignal>,
+    /// A table in a file of the program, for its transactions.
+    pub(crate) outbox: Option<OutboxSignal>,
 }
 
 /// Where a transaction of the program leaves a submission.
 #[derive(Clone, Debug)]
-pub(crate) enum TransactionPlace {
+pub(crate) enum TransactionPlace<'a> {
     SharedDatabase,
-    Outbox(OutboxSignal),
+    Outbox(&'a OutboxSignal),
     /// Nowhere, for this reason.
     None(&'static str),
 }
@@ -100,15 +103,14 @@ impl Client {
         Client { target, catalogue, outbox: None }
     }
 
-    /// The same with a table in a file of the program, for its transactions.
-    pub(crate) fn with_outbox(self, outbox: Option<OutboxSignal>) -> Client {
-        Client { outbox, ..self }
+    pub(crate) fn target(&self) -> &CommandTarget {
+        &self.target
     }
 
-    pub(crate) fn transaction_place(&self) -> TransactionPlace {
+    pub(crate) fn transaction_place(&self) -> TransactionPlace<'_> {
         match (&self.target, &self.outbox) {
             (CommandTarget::Member(_), _) => TransactionPlace::SharedDatabase,
-            (_, Some(outbox)) => TransactionPlace::Outbox(outbox.clone()),
+            (_, Some(outbox)) => TransactionPlace::Outbox(outbox),
             (CommandTarget::Loop(_), None) => {
                 TransactionPlace::None("these jobs have no outbox: see Builder::outbox")
             }

@@ -16,24 +16,19 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use mainspring_action::body::Body;
-use mainspring_host::directory::Directory;
 use mainspring_job::{
     AuditQuery, AuditRow, Cursor, JobName, MAX_PAGE, Once, OnceId, Query, Reader, Run, StoreError,
 };
-use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error as ServerError;
-use mainspring_server::server::Stores;
-use mainspring_server::server::program_calls::calls;
-use mainspring_server::takeover::open_store;
 
 use crate::client::{Client, CommandTarget, name_of};
 use crate::error::Error;
-use crate::outbox::{OpenedOutbox, OutboxThread};
+use crate::job_folder::JobFolder;
 use crate::page::PageListener;
-use crate::parts::{Parts, setup};
+use crate::parts::Parts;
 use crate::shared_database::SharedDatabase;
 use crate::simulation::{ManualClock, Simulation};
-use crate::started_member::StartedMember;
+use crate::started_loop::{FinishOutbox, StartedLoop};
 
 /// Jobs that run. They end when the last clone is dropped, or by [`shutdown`](Self::shutdown). All that a
 /// [`Client`] can do, it does.
@@ -54,10 +49,8 @@ impl Deref for Jobs {
 /// Where jobs are kept.
 #[derive(Debug)]
 pub(crate) enum JobStorage {
-    In {
-        data: DataDirectory,
-        directory: Arc<Directory>,
-    },
+    #[cfg_attr(not(feature = "sqlite"), expect(dead_code, reason = "it is made with the feature alone"))]
+    Folder(JobFolder),
     #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "it is made with the feature alone"))]
     Shared(Box<SharedDatabase>),
     Simulated(ManualClock),
@@ -74,7 +67,7 @@ struct Loop {
     thread: Mutex<Option<JoinHandle<Result<(), ServerError>>>>,
     reader: Mutex<Option<Box<dyn Reader + Send>>>,
     page_listener: Mutex<Option<PageListener>>,
-    outbox: Mutex<Option<OutboxThread>>,
+    finish_outbox: Mutex<Option<FinishOutbox>>,
 }
 
 impl std::fmt::Debug for Loop {
@@ -99,12 +92,9 @@ pub struct UnreadablePayload {
 
 impl Jobs {
     pub(crate) fn start(storage: JobStorage, parts: Parts) -> Result<Jobs, Error> {
-        let (data, directory) = match storage {
-            JobStorage::In { data, directory } => (data, directory),
-            JobStorage::Shared(joined) => {
-                let StartedMember { client, member, thread, reader } = joined.start(parts)?;
-                return Ok(Jobs::running(client, CommandTarget::Member(member), thread, reader, None, None));
-            }
+        let StartedLoop { client, thread, reader, page_listener, finish_outbox } = match storage {
+            JobStorage::Folder(folder) => folder.start(&parts)?,
+            JobStorage::Shared(database) => database.start(parts)?,
             JobStorage::Simulated(clock) => {
                 let Parts { registry, catalogue, definitions, .. } = parts;
                 let simulation = Simulation::start(&clock, registry, catalogue, definitions)?;
@@ -112,53 +102,14 @@ impl Jobs {
                 return Ok(Jobs { client, running: Arc::new(Running::Simulated(simulation)) });
             }
         };
-        let (caller, calls) = calls().map_err(setup("a socket pair"))?;
-        let outbox = parts.outbox.as_ref().map(|path| OpenedOutbox::open(path, &data)).transpose()?;
-        let target = CommandTarget::Loop(caller.clone());
-        let client = Client::new(target.clone(), Arc::clone(&parts.catalogue))
-            .with_outbox(outbox.as_ref().map(OpenedOutbox::signal));
-        let (store, lease) = open_store(&directory, &data).map_err(Error::Store)?;
-        let reader = Box::new(store.reader());
-        // The lock of a folder lasts: no lease ages.
-        let asked = Duration::ZERO;
-        let stores = Stores { reader: Some(Box::new(store.reader())), store: Box::new(store), asked };
-        let (server, page_listener) = parts.server(
-            &data,
-            parts.handlers(client.clone())?,
-            calls,
-            stores,
-            lease,
-            parts.page.begin(&data)?,
-        )?;
-        let run = move || {
-            let ended = server.run();
-            // The lock of the folder goes last.
-            drop(directory);
-            ended
-        };
-        let log = parts.log_file().map_err(setup("the log"))?;
-        let outbox = outbox.map(|outbox| outbox.start(caller, log)).transpose()?;
-        let thread = thread::Builder::new().name("mainspring".to_owned()).spawn(run);
-        let thread = thread.map_err(setup("a thread"))?;
-        Ok(Jobs::running(client, target, thread, reader, Some(page_listener), outbox))
-    }
-
-    fn running(
-        client: Client,
-        target: CommandTarget,
-        thread: JoinHandle<Result<(), ServerError>>,
-        reader: Box<dyn Reader + Send>,
-        page_listener: Option<PageListener>,
-        outbox: Option<OutboxThread>,
-    ) -> Jobs {
         let running = Loop {
-            target,
+            target: client.target().clone(),
             thread: Mutex::new(Some(thread)),
             reader: Mutex::new(Some(reader)),
             page_listener: Mutex::new(page_listener),
-            outbox: Mutex::new(outbox),
+            finish_outbox: Mutex::new(finish_outbox),
         };
-        Jobs { client, running: Arc::new(Running::Loop(running)) }
+        Ok(Jobs { client, running: Arc::new(Running::Loop(running)) })
     }
 
     /// The latest runs of a job, or of what was submitted under a name, at most so many, the latest first.
@@ -271,10 +222,10 @@ impl Loop {
     }
 
     fn end(&self, patience: Duration) -> Result<(), Error> {
-        let outbox = self.outbox.lock().expect("nothing panics while it holds this lock").take();
-        if let Some(outbox) = outbox.filter(|_| !self.is_on_loop()) {
+        let finish = self.finish_outbox.lock().expect("nothing panics while it holds this lock").take();
+        if let Some(finish) = finish.filter(|_| !self.is_on_loop()) {
             // What it has begun to submit is acknowledged and deleted before the loop ends.
-            outbox.finish();
+            finish();
         }
         self.target.stop(patience);
         let reader = self.reader.lock().expect("nothing panics while it holds this lock").take();

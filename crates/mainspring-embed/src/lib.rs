@@ -57,6 +57,8 @@
 
 #![forbid(unsafe_code)]
 #![warn(missing_debug_implementations)]
+// Jobs in memory have neither a loop nor threads.
+#![cfg_attr(not(any(feature = "sqlite", feature = "postgres")), allow(dead_code))]
 
 mod ahead;
 mod around;
@@ -74,12 +76,18 @@ mod future;
 mod handler;
 mod handler_error;
 mod handlers;
+#[cfg_attr(not(feature = "sqlite"), path = "no_job_folder.rs")]
+mod job_folder;
 mod jobs;
 #[cfg_attr(not(feature = "postgres"), path = "no_member.rs")]
 mod member;
 mod notice;
+#[cfg(feature = "sqlite")]
+mod open;
 mod options;
+#[cfg(feature = "sqlite")]
 mod outbox;
+#[cfg_attr(not(feature = "sqlite"), path = "no_outbox_signal.rs")]
 mod outbox_signal;
 #[cfg_attr(not(feature = "page"), path = "no_page.rs")]
 mod page;
@@ -93,7 +101,7 @@ mod run;
 #[cfg_attr(not(feature = "postgres"), path = "no_shared_database.rs")]
 mod shared_database;
 mod simulation;
-mod started_member;
+mod started_loop;
 mod stop;
 mod submission;
 mod transaction;

@@ -6,14 +6,14 @@
 
 use crate::error::Error;
 use crate::parts::Parts;
-use crate::started_member::StartedMember;
+use crate::started_loop::StartedLoop;
 
 /// There is no database to share.
 #[derive(Debug)]
 pub(crate) enum SharedDatabase {}
 
 impl SharedDatabase {
-    pub(crate) fn start(self, _parts: Parts) -> Result<StartedMember, Error> {
+    pub(crate) fn start(self, _parts: Parts) -> Result<StartedLoop, Error> {
         match self {}
     }
 }

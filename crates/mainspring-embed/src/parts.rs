@@ -6,7 +6,7 @@
 
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,8 +44,6 @@ pub(crate) struct Parts {
     pub(crate) futures: Option<(Spawner, usize)>,
     pub(crate) log: Option<File>,
     pub(crate) page: Page,
-    /// The program's own SQLite file, for submissions in its transactions.
-    pub(crate) outbox: Option<PathBuf>,
 }
 
 impl Parts {

@@ -38,7 +38,7 @@ use crate::forward::forward;
 use crate::member::Member;
 use crate::page::PageListener;
 use crate::parts::{Parts, setup};
-use crate::started_member::StartedMember;
+use crate::started_loop::StartedLoop;
 
 /// Which database, and where this program keeps what is its own.
 #[derive(Debug)]
@@ -104,7 +104,7 @@ impl SharedDatabase {
     ///
     /// # Errors
     /// When the database does not answer or is not to be used, or the operating system refuses something.
-    pub(crate) fn start(self, parts: Parts) -> Result<StartedMember, Error> {
+    pub(crate) fn start(self, parts: Parts) -> Result<StartedLoop, Error> {
         let SharedDatabase { location, folder } = self;
         let (owner, machine) = shared_owner();
         let address = folder.as_ref().map_or(String::new(), |folder| folder.display().to_string());
@@ -144,7 +144,7 @@ impl SharedDatabase {
             ended
         };
         let thread = named("mainspring").spawn(run).map_err(setup("a thread"))?;
-        Ok(StartedMember { client, member, thread, reader })
+        Ok(StartedLoop { client, thread, reader, page_listener: None, finish_outbox: None })
     }
 }
 

@@ -29,6 +29,8 @@ pub mod diagnosis;
 pub mod error;
 pub mod exit;
 pub mod finding;
+#[cfg(feature = "sqlite")]
+pub mod folder_store;
 pub mod log;
 mod machine_start;
 pub mod message;

@@ -64,6 +64,7 @@ mod looks;
 mod meters;
 mod next_step;
 mod note_line;
+#[cfg(feature = "sqlite")]
 pub mod offline;
 pub mod output;
 mod owner;

@@ -1,24 +1,17 @@
-//! Taking over the data directory and the store in it, before the loop begins.
+//! Taking over the data directory before the loop begins, and who does so.
 //!
-//! ```text
-//! lock of the directory ─▶ store opened ─▶ lease: the owner before is fenced out
-//! ```
+//! Cost: some system calls; a wait where another has the directory for a moment.
 //!
-//! Cost: some system calls and a transaction; a wait where another has the directory for a moment.
-//!
-//! Does not wait for room on the disk: it gives up what it can, and says that there is none.
+//! Does not open a store.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use mainspring_job::{Lease, Owner, Store, StoreError};
+use mainspring_job::Owner;
 
 use crate::data_directory::DataDirectory;
 use crate::machine_start;
-use crate::server::disk_reserve::give_up;
 use crate::waiting::wait_for;
 use mainspring_host::directory::{Directory, DirectoryError};
-use mainspring_store::SqliteStore;
 
 /// How often a data directory that is in use is tried again before that is an error.
 const MAX_TRIES: usize = 100;
@@ -47,27 +40,6 @@ pub fn shared_owner() -> (Owner, String) {
     let machine = std::fs::read_to_string(MACHINE_ID).map_or(host.clone(), |id| id.trim().to_owned());
     let alone = owner();
     (Owner::new(format!("{} on {host}", alone.name)).with_machine_start(alone.machine_start), machine)
-}
-
-/// Opens the store and takes it over. On a full disk something is given up for it.
-///
-/// # Errors
-///
-/// When it cannot be opened, or there is no room for it.
-pub fn open_store(
-    directory: &Arc<Directory>,
-    data: &DataDirectory,
-) -> Result<(SqliteStore, Lease), StoreError> {
-    loop {
-        let opened = SqliteStore::open(directory).and_then(|mut store| {
-            let lease = store.acquire(&owner())?;
-            Ok((store, lease))
-        });
-        match opened {
-            Err(StoreError::Full(_)) if give_up(data) => {}
-            other => return other,
-        }
-    }
 }
 
 /// Takes the data directory, with a second's patience. A command that looks at it has it for a moment; and of

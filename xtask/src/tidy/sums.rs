@@ -74,8 +74,8 @@ const ROWS: [Row; 12] = [
     },
     // Raised: each line of the log has typed fields, in three forms; the zones on disk are followed, and runs
     // are started ahead. A program is told which of its submissions a lost planner may have written. Each
-    // server of a pool answers what looks by the store.
-    Row { crates: &["mainspring-server"], lines: 11_815, goal: 7_500, bools: 30, assertions: 11 },
+    // server of a pool answers what looks by the store. SQLite can be left out.
+    Row { crates: &["mainspring-server"], lines: 11_822, goal: 7_500, bools: 30, assertions: 11 },
     // A server's part in a pool, from which serve and embed are made. Raised: it reads the list of workers
     // and the orders only when there may be something new.
     // An output that is read at another server is kept while it grows.
@@ -83,12 +83,14 @@ const ROWS: [Row; 12] = [
     Row { crates: &["mainspring-web"], lines: 7_790, goal: 4_900, bools: 2, assertions: 5 },
     // Raised: a program of a pool is a worker beside planning; it submits in bulk, and has runs wait. Its
     // transactions submit, in PostgreSQL and in SQLite. Its errors show no type of a crate that is internal,
-    // and its own submissions need no key. A program says the rate of a group.
-    Row { crates: &["mainspring-embed"], lines: 4_260, goal: 2_600, bools: 1, assertions: 0 },
+    // and its own submissions need no key. A program says the rate of a group. Files stand in the place of
+    // those that touch SQLite where that is left out.
+    Row { crates: &["mainspring-embed"], lines: 4_301, goal: 2_600, bools: 1, assertions: 0 },
     Row { crates: &["mainspring-cli"], lines: 7_543, goal: 5_600, bools: 6, assertions: 4 },
     // Raised: other people's kinds of programs run on a database and in node, and crates are published dry.
-    // The limits of a rate are among those that people meet, and more machines are compiled for.
-    Row { crates: &["mainspring-lab", "xtask"], lines: 11_535, goal: 7_000, bools: 5, assertions: 0 },
+    // The limits of a rate are among those that people meet, and more machines are compiled for. Jobs
+    // without SQLite stand beside other versions of it.
+    Row { crates: &["mainspring-lab", "xtask"], lines: 11_570, goal: 7_000, bools: 5, assertions: 0 },
 ];
 
 /// Checks every row, and that each crate is in one.

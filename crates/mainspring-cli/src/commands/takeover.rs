@@ -1,6 +1,6 @@
 //! Opening the store of a data directory, however long the disk has no room for it.
 //!
-//! Cost: see [`takeover`](mainspring_server::takeover); a wait where the disk has no room.
+//! Cost: see [`folder_store`](mainspring_server::folder_store); a wait where the disk has no room.
 //!
 //! Does not serve: see [`serve`](super::serve).
 
@@ -12,8 +12,8 @@ use mainspring_job::{Lease, StoreError};
 use mainspring_host::directory::Directory;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
+use mainspring_server::folder_store::open_store;
 use mainspring_server::message::{PROGRAM, say};
-use mainspring_server::takeover::open_store;
 use mainspring_server::waiting::wait_for;
 use mainspring_store::SqliteStore;
 

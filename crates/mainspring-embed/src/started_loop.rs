@@ -1,0 +1,28 @@
+//! A started loop: its client, its thread, its reader, and what ends with it.
+//!
+//! Cost: none.
+//!
+//! Does not end anything: see [`jobs`](crate::jobs).
+
+use std::thread::JoinHandle;
+
+use mainspring_job::Reader;
+use mainspring_server::error::Error as ServerError;
+
+use crate::client::Client;
+use crate::page::PageListener;
+
+/// Has what an outbox has begun acknowledged, and ends its thread. A drop ends the thread alone.
+pub(crate) type FinishOutbox = Box<dyn FnOnce() + Send>;
+
+/// The loop, and what belongs to it.
+pub(crate) struct StartedLoop {
+    pub(crate) client: Client,
+    /// It ends after the client's target was told to stop.
+    pub(crate) thread: JoinHandle<Result<(), ServerError>>,
+    /// For questions of the program.
+    pub(crate) reader: Box<dyn Reader + Send>,
+    /// The page, where it lasts as long as the loop.
+    pub(crate) page_listener: Option<PageListener>,
+    pub(crate) finish_outbox: Option<FinishOutbox>,
+}
