@@ -169,6 +169,38 @@ fn what_is_not_on_this_machine_is_a_warning_where_it_is_asked_for() {
 }
 
 #[test]
+fn a_shell_that_is_not_on_this_machine_is_a_warning_where_it_is_asked_for() {
+    let text = "SHELL=/no/such/zsh\n0 0 * * * true\nSHELL=/bin/sh\n1 0 * * * true\n";
+    let ended = checked("shell.crontab", text, &["--here", "--strict"]);
+    assert_eq!(ended.code, 6, "{}", ended.stdout);
+    let warning = ":2:1: warning: there is no interpreter `/no/such/zsh` here";
+    assert!(ended.stdout.contains(warning), "{}", ended.stdout);
+    assert!(ended.stdout.contains("2 jobs, no problems, 1 warning"), "{}", ended.stdout);
+    assert_eq!(checked("elsewhere.crontab", text, &["--strict"]).code, 0);
+}
+
+#[test]
+fn a_named_file_that_cron_skips_for_its_name_is_warned_of() {
+    let own = folder("checked-skipped");
+    let text = "0 0 * * * root true\n";
+    for (name, warnings) in [
+        ("cron.d/certbot", 0),
+        ("cron.d/certbot.dpkg-old", 1),
+        ("cron.d/certbot~", 1),
+        ("mine/certbot.dpkg-old", 0),
+    ] {
+        let path = own.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        write(&path, text);
+        let ended = mainspring(&["check", "--system", "--strict", path.to_str().unwrap()]);
+        let told =
+            ended.stdout.matches("warning: cron skips this file for its name: cron takes files").count();
+        assert_eq!((told, ended.code), (warnings, 6 * warnings as i32), "{name}: {}", ended.stdout);
+    }
+    let _ = fs::remove_dir_all(own);
+}
+
+#[test]
 fn commands_of_crontabs_that_are_probably_not_meant_are_warned_of() {
     let text = "0 0 * * * date +%Y-%m-%d > /tmp/x\n0 0 * * * date +\\%F\n0 0 * * * cat%Hello\n\
                 * * * * * root /bin/true\n* * * * * sync -f /\n";

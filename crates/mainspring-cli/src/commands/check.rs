@@ -25,6 +25,7 @@ use mainspring_file::claims::{Claimant, InForce, settle, unknown};
 use mainspring_file::cron_places::Place;
 use mainspring_file::crontab::habits::Habits;
 use mainspring_file::crontab::{Crontab, Format, PlacedEntry};
+use mainspring_file::folder::NameRule;
 use mainspring_file::jobfile::{PlacedJob, is_job_file};
 use mainspring_file::loaded_file::{Kind, LoadedFile};
 use mainspring_file::plain;
@@ -40,6 +41,9 @@ use mainspring_server::message::{self, counted};
 /// How often a time that is not excluded is looked for: each search passes a thousand stretches of excluded
 /// time, and a stretch is a minute at least. All years of a yearly job are passed, or a month of minutes.
 const MAX_SEARCHES: usize = 50;
+
+/// What cron's folder of system crontabs is called, on this machine and in a copy of another.
+const CRON_FOLDER: &str = "cron.d";
 
 /// Checks all files, also after one that cannot be read; the worst exit code wins.
 pub(super) fn check(args: &CheckArgs) -> Result<Exit, Error> {
@@ -159,8 +163,9 @@ impl Findings {
             false => {
                 let format = look.format(&loaded.source);
                 let crontab = Crontab::parse(&loaded.source, format);
-                let warnings =
-                    crontab.entries.iter().flat_map(|placed| entry_warnings(placed, format, look)).collect();
+                let of_entries =
+                    crontab.entries.iter().flat_map(|placed| entry_warnings(placed, format, look));
+                let warnings = skipped_by_cron(&loaded.source).into_iter().chain(of_entries).collect();
                 (crontab.entries.iter().filter_map(unknown_user_problem).collect(), warnings)
             }
         };
@@ -216,6 +221,15 @@ impl Findings {
         let is_doubtful = args.strict && 0 < self.warning_count;
         if 0 < self.problem_count || is_doubtful { Exit::Invalid } else { Exit::Ok }
     }
+}
+
+/// That cron does not read a file of its folder, for its name.
+fn skipped_by_cron(source: &Source) -> Option<Problem> {
+    let path = std::path::absolute(source.name()).ok()?;
+    let is_skipped = path.parent()?.file_name()? == CRON_FOLDER && !NameRule::Cron.takes(&path);
+    let line = source.line(1).filter(|_| is_skipped)?;
+    let why = format!("cron skips this file for its name: {}", NameRule::Cron.why_left_out(&path));
+    Some(Problem::warning(line, Fault::new(0..line.bytes.len(), why)))
 }
 
 /// Jobs that send mails where nothing takes them.
