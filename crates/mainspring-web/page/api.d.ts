@@ -295,7 +295,7 @@ export interface Fault {
   end_column: number | null;
   /** The line as it stands in the file, shortened around the fault; null if there is none. */
   excerpt: string | null;
-  /** The field of a JSON body, if the fault is in one. */
+  /** The field of a JSON body, if the fault is in one: `work.process.run[0]`. */
   field: string | null;
   /** What to do. */
   hint: string | null;

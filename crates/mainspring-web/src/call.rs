@@ -15,6 +15,7 @@ use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, Uri};
 use jiff::Timestamp;
 use mainspring_cron::TimeText;
 use mainspring_exec::clock::Moment;
+use mainspring_file::problem::Severity;
 use mainspring_server::protocol::check_values;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -24,7 +25,7 @@ use crate::app::App;
 use crate::guard::Proof;
 use crate::memory_budget::SHORT_BYTES;
 use crate::private::Private;
-use crate::problem::{Code, Problem};
+use crate::problem::{Code, Fault, Problem};
 use crate::sending::Whole;
 use crate::sessions::Principal;
 
@@ -163,12 +164,33 @@ impl Call {
 ///
 /// # Errors
 ///
-/// 422 as [`Call::document`].
+/// 422 as [`Call::document`], with the field that is wrong, or the place where it is no JSON.
 pub fn document<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     let wrong = |text| Problem::new(Code::Invalid, text);
     check_values(body).map_err(wrong)?;
     let body: &[u8] = if body.is_empty() { b"{}" } else { body };
-    serde_json::from_slice(body).map_err(|error| wrong(error.to_string()))
+    let mut reader = serde_json::Deserializer::from_slice(body);
+    let document = serde_path_to_error::deserialize(&mut reader)
+        .map_err(|error| misread(&error.path().to_string(), error.inner()))?;
+    reader.end().map(|()| document).map_err(|error| misread(WHOLE, &error))
+}
+
+/// What `serde_path_to_error` calls the document itself.
+const WHOLE: &str = ".";
+
+/// What is wrong with a body: the field at this path, or the place where it stops being JSON.
+fn misread(path: &str, error: &serde_json::Error) -> Problem {
+    let text = error.to_string();
+    if !error.is_data() {
+        return Problem::new(Code::Invalid, format!("the body is not JSON: {text}"));
+    }
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    let text = text.strip_suffix(&place).unwrap_or(&text);
+    if path == WHOLE {
+        return Problem::new(Code::Invalid, text);
+    }
+    let fault = Fault { field: Some(path.to_owned().into()), ..Fault::new(Severity::Problem, text) };
+    Problem { faults: vec![fault], ..Problem::new(Code::Invalid, format!("`{path}`: {text}")) }
 }
 
 /// The parameters of an address, of which only these are known.
@@ -267,6 +289,20 @@ mod tests {
     use mainspring_server::data_directory::DataDirectory;
     use std::thread::{self, ThreadId};
 
+    #[derive(Debug, serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Item {
+        #[expect(dead_code, reason = "only its shape matters")]
+        name: String,
+    }
+
+    #[derive(Debug, serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Batch {
+        #[expect(dead_code, reason = "only its shape matters")]
+        items: Vec<Item>,
+    }
+
     fn call(body: Vec<u8>) -> Call {
         let folder = scratch::path("call");
         let data = DataDirectory::find(Some(&folder));
@@ -291,6 +327,36 @@ mod tests {
         for (asked, wanted) in [("/", "api/v1/once/7"), ("/api/v1/jobs/a/run", "../../../../api/v1/once/7")] {
             call.uri = Uri::from_static(asked);
             assert_eq!(call.link("api/v1/once/7"), wanted);
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_body_is_told_by_its_field_and_of_what_is_no_json_by_its_place() {
+        for (body, field, detail) in [
+            (
+                r#"{"items": [{"name": "a"}, {"name": 7}]}"#,
+                Some("items[1].name"),
+                "`items[1].name`: invalid type: integer `7`, expected a string",
+            ),
+            (
+                r#"{"items": [{"name": "a", "nome": 1}]}"#,
+                Some("items[0].nome"),
+                "`items[0].nome`: unknown field `nome`, expected `name`",
+            ),
+            (r#"{"items": [{}]}"#, Some("items[0]"), "`items[0]`: missing field `name`"),
+            ("", None, "missing field `items`"),
+            ("[7]\n", Some("[0]"), "`[0]`: invalid type: integer `7`, expected a sequence"),
+            ("items=a", None, "the body is not JSON: expected value at line 1 column 1"),
+            ("{\"items\": [\n", None, "the body is not JSON: EOF while parsing a list at line 2 column 0"),
+            ("{\"items\": []} x", None, "the body is not JSON: trailing characters at line 1 column 15"),
+        ] {
+            let refused = document::<Batch>(body.as_bytes()).unwrap_err();
+            let found = refused.faults.first().and_then(|fault| fault.field.as_deref());
+            assert_eq!(
+                (refused.code, found, refused.detail.as_str()),
+                (Code::Invalid, field, detail),
+                "{body}"
+            );
         }
     }
 

@@ -11,6 +11,8 @@
 //!
 //! Source: RFC 9457.
 
+use std::borrow::Cow;
+
 use axum::body::Body;
 use axum::http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderValue, Response, StatusCode};
@@ -173,8 +175,8 @@ pub struct Fault {
     pub column: Option<usize>,
     /// The column after the last bad character.
     pub end_column: Option<usize>,
-    /// The field of a JSON body, if the fault is in one.
-    pub field: Option<&'static str>,
+    /// The field of a JSON body, if the fault is in one: `work.process.run[0]`.
+    pub field: Option<Cow<'static, str>>,
     /// How bad it is.
     #[schemars(extend("enum" = [Severity::Problem, Severity::Warning, Severity::Remark].map(Severity::name)))]
     pub severity: &'static str,

@@ -16,7 +16,7 @@ const RULES: &str = "`openapi.json` of a server has all shapes.
 
 - Answers have the fields of the `--json` documents, and some more. An unknown parameter or field is refused. An error is \
   `application/problem+json`: `detail` is the sentence that the command line prints, and `problems` lists the places if a text \
-  is wrong.
+  or a field of the body is wrong.
 - Answers to GET have an `ETag`; a request with `If-None-Match` and the same tag gets 304, but for `jobs/JOB`: the ETag of a \
   job covers its definition and its pause alone, so a run between GET and PUT does not change it; PUT and DELETE with \
   `If-Match` are done only while the job has it.

@@ -80,7 +80,7 @@ const ROWS: [Row; 12] = [
     // and the orders only when there may be something new.
     // An output that is read at another server is kept while it grows.
     Row { crates: &["mainspring-cluster"], lines: 1_130, goal: 1_800, bools: 0, assertions: 0 },
-    Row { crates: &["mainspring-web"], lines: 7_790, goal: 4_900, bools: 2, assertions: 5 },
+    Row { crates: &["mainspring-web"], lines: 7_811, goal: 4_900, bools: 2, assertions: 5 },
     // Raised: a program of a pool is a worker beside planning; it submits in bulk, and has runs wait. Its
     // transactions submit, in PostgreSQL and in SQLite. Its errors show no type of a crate that is internal,
     // and its own submissions need no key. A program says the rate of a group. Files stand in the place of

@@ -143,7 +143,7 @@ fn unreadable(text: &str, found: &ParseFault) -> Problem {
     let fault = Fault {
         column: Some(chars(found.span.start) + 1),
         end_column: Some(chars(found.span.end) + 1),
-        field: Some("schedule"),
+        field: Some("schedule".into()),
         hint: found.hint.clone(),
         excerpt: Some(text.to_owned()),
         ..Fault::new(Severity::Problem, found.message.clone())
