@@ -4,16 +4,9 @@ import sys
 import time
 
 from mainspring_client import AuthenticatedClient
-from mainspring_client.api.default import (
-    delete_once_id,
-    get_jobs,
-    get_once,
-    get_runs,
-    get_runs_job_nominal_series,
-    post_jobs_job_run,
-    post_once,
-    post_runs_job_nominal_series_cancel,
-)
+from mainspring_client.api.jobs import get_jobs, post_jobs_job_run
+from mainspring_client.api.once import delete_once_id, get_once, post_once
+from mainspring_client.api.runs import get_runs, get_runs_job_nominal_series, post_runs_job_nominal_series_cancel
 from mainspring_client.models import Noted, OnceAsked, Problem, RunAsked
 
 MAX_ASKED = 600

@@ -28,7 +28,7 @@ async function wait(path: ReturnType<typeof place>, state: string) {
 }
 
 async function run(job: string) {
-  const { data, error } = await POST("/api/v1/jobs/{job}/run", { params: { path: { job } }, body: {} });
+  const { data, error } = await POST("/api/v1/jobs/{job}/run", { params: { path: { job } } });
   assert(data, JSON.stringify(error));
   return place(data.href);
 }

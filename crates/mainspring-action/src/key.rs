@@ -202,7 +202,10 @@ impl<B> Form<B> {
             }
             Form::Limits(_) => {
                 let pair = json!([{ "enum": LIMIT_NAMES }, { "type": "integer", "minimum": 0 }]);
-                list(json!({ "type": "array", "prefixItems": pair, "minItems": 2, "maxItems": 2 }))
+                // Generators that know no `prefixItems` take `items`, which hold for nothing else here.
+                list(json!({
+                    "type": "array", "prefixItems": pair, "items": { "anyOf": pair }, "minItems": 2, "maxItems": 2
+                }))
             }
             Form::Statuses(_) => {
                 let status = json!({ "type": "integer", "minimum": 0, "maximum": u16::MAX });

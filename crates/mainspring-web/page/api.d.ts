@@ -746,7 +746,7 @@ export interface Process {
   /** gets `-c` and the text of `shell` */
   interpreter?: string;
   /** limits of the process, as `ulimit` sets them */
-  limits?: unknown[][];
+  limits?: (("cpu_seconds" | "file_bytes" | "data_bytes" | "stack_bytes" | "core_bytes" | "address_bytes" | "open_files" | "processes" | "locked_bytes" | number)[])[];
   /** how much memory the run and all that it starts may have; a run with more is killed as a whole. It
    * needs a cgroup */
   memory_max?: number;

@@ -16,7 +16,6 @@
 
 use std::collections::BTreeMap;
 
-use axum::http::StatusCode;
 use mainspring_action::{key, process, webhook};
 use serde_json::{Map, Value, json};
 
@@ -121,33 +120,36 @@ pub fn refusals(route: &Route) -> Vec<u16> {
     found
 }
 
-fn media_type(route: &Route) -> &'static str {
+fn media_types(route: &Route) -> &'static [&'static str] {
     match route.path {
-        "/" => "text/html",
-        "/livez" | "/readyz" => "text/plain",
-        "/metrics" => "application/openmetrics-text",
-        "/api/v1/requests" => "application/x-ndjson",
-        "/api/v1/export" => "application/toml",
-        path if path.ends_with("/events") => "text/event-stream",
-        path if path.ends_with("/output") => "text/plain",
-        path if path.starts_with("/assets/") => "*/*",
-        _ => "application/json",
+        "/" => &["text/html"],
+        "/livez" | "/readyz" => &["text/plain"],
+        "/metrics" => &["application/openmetrics-text"],
+        "/api/v1/requests" => &["application/x-ndjson"],
+        "/api/v1/export" => &["application/toml"],
+        path if path.ends_with("/events") => &["text/event-stream"],
+        path if path.ends_with("/output") => &["text/plain"],
+        path if path.starts_with("/assets/") => &["*/*"],
+        _ => &["application/json"],
     }
 }
 
 fn answers(route: &Route, schemas: &mut Schemas) -> Value {
     let mut found = Map::new();
     for (status, schema) in route.answers {
-        let reason = StatusCode::from_u16(*status).ok().and_then(|status| status.canonical_reason());
-        let mut answer = json!({ "description": reason.unwrap_or("done") });
-        match schema {
+        let content: Map<String, Value> = match schema {
             Some(schema) => {
-                answer["content"] = json!({ "application/json": { "schema": schemas.reference(*schema) } });
+                let content = json!({ "schema": schemas.reference(*schema) });
+                [("application/json".to_owned(), content)].into_iter().collect()
             }
-            None if *status < 204 || *status == 206 => {
-                answer["content"] = json!({ media_type(route): { "schema": {} } });
+            None if *status == 204 => Map::new(),
+            None => {
+                media_types(route).iter().map(|name| ((*name).to_owned(), json!({ "schema": {} }))).collect()
             }
-            None => {}
+        };
+        let mut answer = json!({ "description": meaning(route, *status, &content, schemas) });
+        if !content.is_empty() {
+            answer["content"] = Value::Object(content);
         }
         found.insert(status.to_string(), answer);
     }
@@ -157,12 +159,67 @@ fn answers(route: &Route, schemas: &mut Schemas) -> Value {
     Value::Object(found)
 }
 
+/// What an answer is: as the route has it, or its shape, or what the route is.
+fn meaning(route: &Route, status: u16, content: &Map<String, Value>, schemas: &Schemas) -> String {
+    let own = route.meanings.iter().find(|meaning| meaning.0 == status).map(|meaning| meaning.1.to_owned());
+    let shape = content.values().find_map(|content| schemas.says(content["schema"]["$ref"].as_str()?));
+    own.or(shape).unwrap_or_else(|| match status {
+        204 => "It is done.".to_owned(),
+        _ => sentence(route.says),
+    })
+}
+
+/// A text of the table as a sentence.
+fn sentence(says: &str) -> String {
+    let (first, rest) = says.split_at(says.chars().next().map_or(0, char::len_utf8));
+    format!("{}{rest}.", first.to_uppercase())
+}
+
+/// What operations belong to, with the first words of their paths.
+const TAGS: [(&str, &str, &[&str]); 6] = [
+    (
+        "jobs",
+        "Jobs: what they are, when they are due, and what is done to them.",
+        &["jobs", "explain", "upcoming"],
+    ),
+    ("runs", "Runs, with their output.", &["runs"]),
+    ("once", "What is done once.", &["once"]),
+    ("files", "Files of jobs.", &["files", "export", "check", "apply"]),
+    (
+        "server",
+        "The server as a whole.",
+        &[
+            "status",
+            "health",
+            "livez",
+            "readyz",
+            "metrics",
+            "openapi.json",
+            "pause",
+            "resume",
+            "actions",
+            "audit",
+            "events",
+            "requests",
+        ],
+    ),
+    ("page", "The page, and signing in.", &["", "assets", "session"]),
+];
+
+/// What an operation belongs to.
+fn tag(route: &Route) -> Option<&'static str> {
+    let path = route.path.strip_prefix("/api/v1/").unwrap_or(route.path.trim_start_matches('/'));
+    let first = path.split('/').next().unwrap_or_default();
+    TAGS.iter().find(|tag| tag.2.contains(&first)).map(|tag| tag.0)
+}
+
 fn operation(route: &Route, answered: &mut Schemas, read: &mut Schemas) -> Value {
     let in_path = names(route.path).map(|name| parameter("path", name, PATH));
     let in_query = route.query.iter().map(|name| parameter("query", name, QUERY));
     let parameters: Vec<Value> = in_path.chain(in_query).collect();
     let mut operation = json!({
-        "summary": route.says, "operationId": id(route), "parameters": parameters, "responses": answers(route, answered)
+        "summary": route.says, "operationId": id(route), "tags": Vec::from_iter(tag(route)),
+        "parameters": parameters, "responses": answers(route, answered)
     });
     match route.access {
         Access::Anybody => operation["security"] = json!([]),
@@ -173,8 +230,9 @@ fn operation(route: &Route, answered: &mut Schemas, read: &mut Schemas) -> Value
     }
     if let Some(body) = route.body {
         let schema = read.reference(body.schema);
+        let is_required = (body.read)(b"").is_err();
         operation["requestBody"] =
-            json!({ "required": true, "content": { "application/json": { "schema": schema } } });
+            json!({ "required": is_required, "content": { "application/json": { "schema": schema } } });
     }
     operation
 }
@@ -211,6 +269,7 @@ pub fn document() -> Value {
         },
         "servers": [{ "url": "../../" }],
         "security": [{ "token": [] }, { "session": [] }],
+        "tags": TAGS.map(|(name, says, _)| json!({ "name": name, "description": says })),
         "paths": paths,
         "components": {
             "schemas": schemas,
@@ -229,6 +288,7 @@ pub fn document() -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashSet;
 
     /// Where the description is committed, so that a change of it is seen.
     const COMMITTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/openapi.json");
@@ -261,7 +321,7 @@ mod tests {
                 "nothing has the schema {name}"
             );
         }
-        let mut ids = std::collections::HashSet::new();
+        let mut ids = HashSet::new();
         for route in ROUTES {
             assert!(ids.insert(id(route)), "{}", id(route));
             assert!(!route.answers.is_empty(), "{} answers nothing", route.path);
@@ -272,5 +332,80 @@ mod tests {
                 assert!(PATH.iter().any(|known| known.0 == name), "{name}");
             }
         }
+    }
+
+    /// What a generator of clients stumbles over in a document, each with its place.
+    fn lacks(place: &str, value: &Value, found: &mut Vec<String>) {
+        let below: Vec<(String, &Value)> = match value {
+            Value::Object(fields) => fields.iter().map(|(name, value)| (name.clone(), value)).collect(),
+            Value::Array(items) => {
+                items.iter().enumerate().map(|(i, value)| (i.to_string(), value)).collect()
+            }
+            _ => return,
+        };
+        let is_array = value["type"] == "array"
+            || value["type"].as_array().is_some_and(|of| of.contains(&json!("array")));
+        let (is_operation, is_answer) = (value["operationId"].is_string(), place.contains("/responses/"));
+        let is_empty = |name: &str| value[name].as_str().is_none_or(str::is_empty);
+        for (is_lacking, what) in [
+            (is_array && value.get("items").is_none(), "items"),
+            (is_operation && value["tags"].as_array().is_none_or(Vec::is_empty), "tags"),
+            (is_operation && is_empty("summary"), "summary"),
+            (is_answer && value.get("content").is_some() && is_empty("description"), "description"),
+            (place.ends_with("/requestBody") && !value["required"].is_boolean(), "required"),
+        ] {
+            if is_lacking {
+                found.push(format!("{place} has no {what}"));
+            }
+        }
+        below.into_iter().for_each(|(name, value)| lacks(&format!("{place}/{name}"), value, found));
+    }
+
+    #[test]
+    fn a_generator_of_clients_finds_tags_items_and_what_each_answer_is() {
+        let mut document = document();
+        let (mut found, mut reasons) = (Vec::new(), Vec::new());
+        lacks("", &document, &mut found);
+        assert!(found.is_empty(), "{found:#?}");
+        for (status, answer) in
+            operations(&document).flat_map(|operation| operation["responses"].as_object().unwrap())
+        {
+            let says = answer["description"].as_str();
+            reasons.extend(
+                says.filter(|says| !says.ends_with('.') || ["OK.", "Created."].contains(says))
+                    .map(|says| (status, says)),
+            );
+        }
+        assert!(reasons.is_empty(), "no sentences: {reasons:?}");
+        let known: Vec<&str> = TAGS.map(|tag| tag.0).to_vec();
+        let used = operations(&document).map(|operation| operation["tags"][0].as_str().unwrap());
+        assert!(used.collect::<HashSet<_>>().into_iter().all(|tag| known.contains(&tag)));
+        // Each of them is missed where it is taken away.
+        let run = document["paths"]["/api/v1/jobs/{job}/run"]["post"].as_object_mut().unwrap();
+        run.remove("tags");
+        run["requestBody"].as_object_mut().unwrap().remove("required");
+        run["responses"]["202"]["description"] = json!("");
+        document["components"]["schemas"]["JobList"]["properties"]["items"]
+            .as_object_mut()
+            .unwrap()
+            .remove("items");
+        found.clear();
+        lacks("", &document, &mut found);
+        assert_eq!(found.len(), 4, "{found:#?}");
+    }
+
+    fn operations(document: &Value) -> impl Iterator<Item = &Value> {
+        document["paths"].as_object().unwrap().values().flat_map(|path| path.as_object().unwrap().values())
+    }
+
+    #[test]
+    fn a_body_that_may_be_absent_is_so_in_the_description() {
+        let document = document();
+        let is_required =
+            |path: &str, method: &str| document["paths"][path][method]["requestBody"]["required"].clone();
+        assert_eq!(is_required("/api/v1/jobs/{job}/run", "post"), false);
+        assert_eq!(is_required("/api/v1/pause", "post"), false);
+        assert_eq!(is_required("/api/v1/once", "post"), true);
+        assert_eq!(is_required("/api/v1/apply", "post"), true);
     }
 }

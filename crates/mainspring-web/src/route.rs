@@ -94,6 +94,8 @@ pub struct Route {
     pub body: Option<BodyKind>,
     /// What it answers when all is well.
     pub answers: &'static [Answer],
+    /// What an answer means, where its shape does not say it: with several, by their status.
+    pub meanings: &'static [(u16, &'static str)],
     /// How it may refuse, beside what all routes may refuse for.
     pub refusals: &'static [u16],
     /// The longest body.
@@ -114,8 +116,8 @@ impl Route {
             Access::Anybody => MAX_OPEN_BODY_BYTES,
             Access::Needs(_) => MAX_BODY_BYTES,
         };
-        let (query, body, answers, refusals): (_, _, &[Answer], _) = (&[], None, &[], &[]);
-        Route { method, path, access, says, query, body, answers, refusals, body_bytes_max, answer }
+        let (query, body, answers, meanings, refusals): (_, _, &[Answer], _, _) = (&[], None, &[], &[], &[]);
+        Route { method, path, access, says, query, body, answers, meanings, refusals, body_bytes_max, answer }
     }
 
     /// A route that tells something.
@@ -184,6 +186,12 @@ impl Route {
     /// The same with its answers.
     pub const fn with_answers(mut self, answers: &'static [Answer]) -> Route {
         self.answers = answers;
+        self
+    }
+
+    /// The same with what its answers mean.
+    pub const fn with_meanings(mut self, meanings: &'static [(u16, &'static str)]) -> Route {
+        self.meanings = meanings;
         self
     }
 

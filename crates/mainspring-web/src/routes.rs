@@ -40,7 +40,7 @@ pub const ROUTES: &[Route] = &[
     Route::post(ANYBODY, "/api/v1/session", "signs in with a token or a code", |call| {
         Box::pin(meta::sign_in(call))
     })
-    .with_body::<meta::SignInWire>()
+    .with_body_read::<meta::SignInWire>(|body| meta::proof(body).map(drop))
     .with_answers(&[(204, None)])
     .with_refusals(&[401]),
     Route::delete(METRICS, "/api/v1/session", "signs out", |call| Box::pin(meta::sign_out(call)))
@@ -65,6 +65,7 @@ pub const ROUTES: &[Route] = &[
     })
     .with_body_read::<define::DefineAsked>(define::read_definition)
     .with_answers(&[(200, Some(of::<JobDetail<'static>>)), (201, Some(of::<JobDetail<'static>>))])
+    .with_meanings(&[(200, "The job, which was replaced."), (201, "The job, which is new.")])
     .with_refusals(&[409, 412]),
     Route::delete(
         DEFINE,
@@ -96,6 +97,10 @@ pub const ROUTES: &[Route] = &[
         (200, Some(of::<actions::StartedRun<'static>>)),
         (202, Some(of::<actions::StartedRun<'static>>)),
     ])
+    .with_meanings(&[
+        (200, "The run that was asked for before, by this key."),
+        (202, "The run, which is new."),
+    ])
     .with_refusals(&[409]),
     Route::post(OPERATE, "/api/v1/jobs/{job}/pause", "pauses it", |call| Box::pin(actions::pause(call)))
         .with_body::<actions::PauseAsked>()
@@ -115,6 +120,7 @@ pub const ROUTES: &[Route] = &[
     )
     .with_body::<actions::Backfill>()
     .with_answers(&[(200, Some(of::<actions::BackfillPreview>)), (202, Some(of::<actions::AcceptedAction>))])
+    .with_meanings(&[(200, "What it would run: a preview."), (202, "The action, which goes on.")])
     .with_refusals(&[409]),
     Route::post(OPERATE, "/api/v1/pause", "pauses everything", |call| Box::pin(actions::pause_all(call)))
         .with_body::<actions::PauseAsked>()
@@ -132,6 +138,7 @@ pub const ROUTES: &[Route] = &[
         (200, Some(of::<actions::ActionPreview<'static>>)),
         (202, Some(of::<actions::AcceptedAction>)),
     ])
+    .with_meanings(&[(200, "What it would be done to: a preview."), (202, "The action, which goes on.")])
     .with_refusals(&[409]),
     Route::get(OPERATE, "/api/v1/actions/{id}", "how far that is", |call| Box::pin(actions::progress(call)))
         .with_answers(&[(200, Some(of::<ActionState>))]),
@@ -171,6 +178,7 @@ pub const ROUTES: &[Route] = &[
     )
     .with_query(&["tail", "attempt"])
     .with_answers(&[(200, None), (206, None)])
+    .with_meanings(&[(200, "The output as a whole, or its last lines."), (206, "The bytes of `Range`.")])
     .with_refusals(&[410, 416]),
     Route::get(
         LOOK,
@@ -190,8 +198,9 @@ pub const ROUTES: &[Route] = &[
         "does once what a job does; work of its own needs `define`",
         |call| Box::pin(once::create(call)),
     )
-    .with_body::<once::OnceAsked>()
+    .with_body_read::<once::OnceAsked>(once::read)
     .with_answers(&[(200, Some(of::<once::Submission>)), (201, Some(of::<once::Submission>))])
+    .with_meanings(&[(200, "What was submitted before, by this key."), (201, "What waits now.")])
     .with_refusals(&[404, 409]),
     Route::post(OPERATE, "/api/v1/once/batch", "does many things once each, as the route before", |call| {
         Box::pin(once::create_many(call))
@@ -251,6 +260,7 @@ pub const ROUTES: &[Route] = &[
     .with_body_read::<requests::RequestAsked>(requests::read)
     .with_files()
     .with_answers(&[(200, None)])
+    .with_meanings(&[(200, "Answers of the socket, one a line.")])
     .with_refusals(&[404, 409]),
 ];
 

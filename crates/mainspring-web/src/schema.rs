@@ -78,6 +78,12 @@ impl Schemas {
         schema.to_value()
     }
 
+    /// What the shape that a reference leads to says of itself.
+    pub fn says(&self, reference: &str) -> Option<String> {
+        let known = self.generator.definitions().get(reference.rsplit('/').next()?)?;
+        known["description"].as_str().map(plain)
+    }
+
     /// The schemas with a name.
     pub fn named(mut self) -> Map<String, Value> {
         let mut named = self.generator.take_definitions(true);

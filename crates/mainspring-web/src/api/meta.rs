@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::app::SignIn;
-use crate::call::{Call, Reply, nothing, shared, text};
+use crate::call::{Call, Reply, document, nothing, shared, text};
 use crate::catalogue::strange;
 use crate::guard::{Proof, page_policy};
 use crate::metrics;
@@ -124,17 +124,26 @@ impl JsonSchema for SignInWire {
 #[derive(JsonSchema)]
 pub(crate) struct OpenApi {}
 
+/// Reads with what somebody signs in.
+///
+/// # Errors
+///
+/// 422 for anything but a token or a code.
+pub(crate) fn proof(body: &[u8]) -> Result<SignIn, Problem> {
+    match document::<SignInWire>(body)? {
+        SignInWire { token: Some(token), code: None } => Ok(SignIn::Token(token)),
+        SignInWire { token: None, code: Some(code) } => Ok(SignIn::Code(code)),
+        _ => Err(Problem::new(Code::Invalid, "expected a token or a code")),
+    }
+}
+
 /// Signs in.
 ///
 /// # Errors
 ///
 /// 401, 422 or 429.
 pub async fn sign_in(call: Call) -> Reply {
-    let proof = match call.document::<SignInWire>().await? {
-        SignInWire { token: Some(token), code: None } => SignIn::Token(token),
-        SignInWire { token: None, code: Some(code) } => SignIn::Code(code),
-        _ => return Err(Problem::new(Code::Invalid, "expected a token or a code")),
-    };
+    let proof = call.read(proof).await?;
     let cookie = call.app.sign_in(proof, call.now).await?;
     Ok(with_cookie(&call, &cookie, LIFE.as_secs()))
 }

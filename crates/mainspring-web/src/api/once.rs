@@ -21,7 +21,7 @@ use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::actions::{AskedRun, ask_for_run, moment_of};
-use crate::call::{Call, Reply, json as answer, nothing, ok};
+use crate::call::{Call, Reply, document, json as answer, nothing, ok};
 use crate::catalogue::strange;
 use crate::guard::check_scope;
 use crate::problem::{Code, Problem};
@@ -198,8 +198,22 @@ async fn submit(
                 _ => Err(strange()),
             }
         }
-        _ => Err(wrong("expected `job` or `work`")),
+        _ => Err(no_work()),
     }
+}
+
+fn no_work() -> Problem {
+    Problem::new(Code::Invalid, "expected `job` or `work`")
+}
+
+/// Reads a submission as far as it says what is done.
+///
+/// # Errors
+///
+/// 422 for what is none.
+pub(crate) fn read(body: &[u8]) -> Result<(), Problem> {
+    let OnceAsked { job, work, .. } = document(body)?;
+    if job.is_some() == work.is_some() { Err(no_work()) } else { Ok(()) }
 }
 
 /// What became of a submission.
