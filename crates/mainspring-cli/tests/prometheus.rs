@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufReader, Write};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use mainspring_web::scope::Scope;
 use serde_json::Value;
@@ -73,6 +73,46 @@ impl Prometheus {
         let firing = alerts.filter(|alert| alert["state"] == "firing");
         firing.map(|alert| alert["annotations"]["summary"].as_str().unwrap().to_owned()).collect()
     }
+}
+
+#[test]
+fn metrics_come_in_the_format_that_a_collector_asks_for() {
+    let site = Site::start("metrics-format", crate::test_server::IDLE, &[]);
+    let bearer = format!("Bearer {}", site.token("collector", Scope::Metrics));
+    for (accept, kind, is_marked) in [
+        (
+            "application/openmetrics-text;version=1.0.0,*/*;q=0.1",
+            "application/openmetrics-text; version=1.0.0",
+            true,
+        ),
+        ("text/plain;version=0.0.4", "text/plain; version=0.0.4", false),
+        ("*/*", "text/plain; version=0.0.4", false),
+    ] {
+        let metrics = site.send("GET", "/metrics", &[("Authorization", &bearer), ("Accept", accept)], "");
+        let found = metrics.header("content-type").unwrap().to_owned();
+        let text = String::from_utf8(metrics.body).unwrap();
+        assert_eq!(
+            (found, text.ends_with("# EOF\n")),
+            (format!("{kind}; charset=utf-8"), is_marked),
+            "{accept}"
+        );
+        assert!(text.contains("mainspring_job_runs_total{job_name=\"idle\"} 0\n"), "{text}");
+        if !is_marked && is_installed("promtool", "--version", "the older format of metrics") {
+            check_format(&text);
+        }
+    }
+    site.stop();
+}
+
+/// Has promtool read the older format. It counts what it would name otherwise as a fault, with another code.
+fn check_format(text: &str) {
+    let mut command = Command::new("promtool");
+    let command = command.args(["check", "metrics"]).stdin(Stdio::piped()).stderr(Stdio::piped());
+    let mut promtool = command.spawn().unwrap();
+    promtool.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    let ended = promtool.wait_with_output().unwrap();
+    let is_read = matches!(ended.status.code(), Some(0 | 3));
+    assert!(is_read, "{}", String::from_utf8_lossy(&ended.stderr));
 }
 
 #[test]

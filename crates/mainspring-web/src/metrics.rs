@@ -1,4 +1,4 @@
-//! The metrics: what the loop and its jobs are like now, as OpenMetrics.
+//! The metrics: what the loop and its jobs are like now, as text.
 //!
 //! The table is [`metric_rows`](crate::metric_rows): the dashboard and the check of the shipped rules are
 //! made of it. A job has its series as long as it exists, from its definition on, so that an alert does not
@@ -23,7 +23,7 @@ use mainspring_server::protocol::{
 
 use crate::app::App;
 use crate::catalogue::{CachedJob, strange};
-use crate::metrics_writer::{MetricsWriter, label};
+use crate::metrics_writer::{MetricsWriter, TextFormat, label};
 use crate::problem::{Code, Problem};
 use crate::resources::{Resources, store_sizes, zones_version};
 use crate::view::{state_code, zone_name, zone_of};
@@ -53,7 +53,7 @@ fn seconds(at: Timestamp) -> f64 {
 /// # Errors
 ///
 /// What the loop says.
-pub async fn text(app: &App, _: Moment) -> Result<String, Problem> {
+pub async fn text(app: &App, format: TextFormat) -> Result<String, Problem> {
     let jobs_max = app.settings.metered_jobs_max;
     let Response::Metrics(counted) = app.pool.look(Request::Metrics { jobs_max }).await? else {
         return Err(strange());
@@ -66,7 +66,7 @@ pub async fn text(app: &App, _: Moment) -> Result<String, Problem> {
     } else {
         of_owner(app, &mut writer, *counted).await?;
     }
-    let written = writer.text();
+    let written = writer.text(format);
     written.map_err(|error| Problem::new(Code::Failed, format!("the metrics cannot be written: {error}")))
 }
 
@@ -323,7 +323,7 @@ mod tests {
         }
         counted.once.duration.add(Duration::from_millis(2));
         of_runs(&mut writer, &[], counted);
-        let text = writer.text().unwrap();
+        let text = writer.text(TextFormat::OpenMetrics).unwrap();
         for line in [
             "mainspring_run_start_lateness_seconds_bucket{le=\"0.3\"} 0",
             "mainspring_run_start_lateness_seconds_bucket{le=\"1.0\"} 1",

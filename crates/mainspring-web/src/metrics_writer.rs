@@ -3,6 +3,10 @@
 //! Cost: what is put into it.
 //!
 //! Does not know what is measured: see [`metrics`](crate::metrics).
+//!
+//! Source: <https://prometheus.io/docs/instrumenting/exposition_formats/>.
+
+use std::collections::HashSet;
 
 use mainspring_server::protocol::{BOUNDS_S, HistogramWire};
 use prometheus_client::encoding::text::encode;
@@ -73,6 +77,56 @@ impl EncodeMetric for FilledFamily {
     }
 }
 
+/// How metrics are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextFormat {
+    /// OpenMetrics 1.0, which Prometheus asks for.
+    OpenMetrics,
+    /// The format that Prometheus had before, 0.0.4, which every collector reads.
+    Prometheus,
+}
+
+impl TextFormat {
+    /// The one that is asked for: OpenMetrics only where `Accept` names it.
+    pub fn of(accept: &str) -> TextFormat {
+        let is_named = |kind: &str| {
+            let mut parts = kind.split(';').map(str::trim);
+            let name =
+                parts.next().is_some_and(|name| name.eq_ignore_ascii_case("application/openmetrics-text"));
+            let weight = parts.find_map(|part| part.strip_prefix("q=")).map_or(Ok(1.0), str::parse::<f64>);
+            name && weight.is_ok_and(|weight| 0.0 < weight)
+        };
+        if accept.split(',').any(is_named) { TextFormat::OpenMetrics } else { TextFormat::Prometheus }
+    }
+
+    /// What stands above it.
+    pub fn media_type(self) -> &'static str {
+        match self {
+            TextFormat::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            TextFormat::Prometheus => "text/plain; version=0.0.4; charset=utf-8",
+        }
+    }
+}
+
+/// The text in the older format: a counter is called by the name of its series, and nothing marks the end.
+fn older(text: &str) -> String {
+    const COUNTER: &str = " counter";
+    let name_of = |line: &str, begin: &str| line.strip_prefix(begin)?.split(' ').next().map(str::to_owned);
+    let typed = text.lines().filter(|line| line.ends_with(COUNTER));
+    let counters: HashSet<String> = typed.filter_map(|line| name_of(line, "# TYPE ")).collect();
+    let mut older = String::with_capacity(text.len());
+    for line in text.lines().filter(|line| *line != "# EOF") {
+        let begin = ["# HELP ", "# TYPE "].into_iter().find(|begin| line.starts_with(begin));
+        match begin.and_then(|begin| Some((begin, name_of(line, begin)?))) {
+            Some((begin, name)) if counters.contains(&name) => {
+                older.push_str(&[begin, &name, "_total", &line[begin.len() + name.len()..], "\n"].concat());
+            }
+            _ => older.push_str(&[line, "\n"].concat()),
+        }
+    }
+    older
+}
+
 /// Metrics of one scrape.
 #[derive(Debug)]
 pub struct MetricsWriter(Registry);
@@ -88,9 +142,13 @@ impl MetricsWriter {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn text(&self) -> Result<String, std::fmt::Error> {
+    pub fn text(&self, format: TextFormat) -> Result<String, std::fmt::Error> {
         let mut text = String::new();
-        encode(&mut text, &self.0).map(|()| text)
+        encode(&mut text, &self.0)?;
+        Ok(match format {
+            TextFormat::OpenMetrics => text,
+            TextFormat::Prometheus => older(&text),
+        })
     }
 
     /// A value that is now.
@@ -154,4 +212,44 @@ impl MetricsWriter {
 /// A label with its value.
 pub fn label(name: &str, value: &str) -> (String, String) {
     (name.to_owned(), value.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_gets_open_metrics_only_where_it_asks_for_it() {
+        // What Debian 12's Prometheus sends, and what others do.
+        let prometheus = "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,\
+                          text/plain;version=0.0.4;q=0.5,*/*;q=0.1";
+        for (accept, format) in [
+            (prometheus, TextFormat::OpenMetrics),
+            ("text/plain;version=0.0.4", TextFormat::Prometheus),
+            ("text/plain, application/OpenMetrics-text; q=0", TextFormat::Prometheus),
+            ("*/*", TextFormat::Prometheus),
+            ("", TextFormat::Prometheus),
+        ] {
+            assert_eq!(TextFormat::of(accept), format, "{accept}");
+        }
+    }
+
+    #[test]
+    fn the_older_format_calls_a_counter_by_its_series_and_has_no_end() {
+        let mut writer = MetricsWriter::default();
+        writer.counter("output_lost_bytes", 7);
+        writer.gauge("paused", 1.0);
+        let text = writer.text(TextFormat::Prometheus).unwrap();
+        for line in [
+            "# TYPE mainspring_output_lost_bytes_total counter",
+            "mainspring_output_lost_bytes_total 7",
+            "# TYPE mainspring_paused gauge",
+            "mainspring_paused 1.0",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line} is not in\n{text}");
+        }
+        assert_eq!(text.matches("# HELP mainspring_output_lost_bytes_total ").count(), 1, "{text}");
+        assert!(!text.contains("EOF"));
+        assert!(writer.text(TextFormat::OpenMetrics).unwrap().ends_with("# EOF\n"));
+    }
 }

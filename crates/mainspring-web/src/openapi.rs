@@ -124,7 +124,7 @@ fn media_types(route: &Route) -> &'static [&'static str] {
     match route.path {
         "/" => &["text/html"],
         "/livez" | "/readyz" => &["text/plain"],
-        "/metrics" => &["application/openmetrics-text"],
+        "/metrics" => &["application/openmetrics-text", "text/plain"],
         "/api/v1/requests" => &["application/x-ndjson"],
         "/api/v1/export" => &["application/toml"],
         path if path.ends_with("/events") => &["text/event-stream"],

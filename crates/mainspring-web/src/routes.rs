@@ -33,7 +33,7 @@ pub const ROUTES: &[Route] = &[
         Box::pin(meta::readyz(call))
     })
     .with_answers(&[(200, None)]),
-    Route::get(METRICS, "/metrics", "the metrics, in OpenMetrics", |call| Box::pin(meta::metrics(call)))
+    Route::get(METRICS, "/metrics", "the metrics, for Prometheus", |call| Box::pin(meta::metrics(call)))
         .with_answers(&[(200, None)]),
     Route::get(LOOK, "/api/v1/openapi.json", "this description", |call| Box::pin(meta::openapi(call)))
         .with_answers(&[(200, Some(of::<meta::OpenApi>))]),

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use axum::http::HeaderValue;
-use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, SET_COOKIE};
+use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, SET_COOKIE};
 use mainspring_server::protocol::{Request, Response};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
@@ -18,6 +18,7 @@ use crate::call::{Call, Reply, document, nothing, shared, text};
 use crate::catalogue::strange;
 use crate::guard::{Proof, page_policy};
 use crate::metrics;
+use crate::metrics_writer::TextFormat;
 use crate::problem::{Code, Problem};
 use crate::schema::one_field_of;
 use crate::sessions::LIFE;
@@ -90,15 +91,17 @@ pub async fn openapi(call: Call) -> Reply {
     Ok(shared("application/json", description))
 }
 
-/// The metrics.
+/// The metrics, in the format that is asked for.
 ///
 /// # Errors
 ///
 /// What the loop says.
 pub async fn metrics(call: Call) -> Reply {
     call.asked()?;
-    let body = metrics::text(&call.app, call.now).await?;
-    Ok(text("application/openmetrics-text; version=1.0.0; charset=utf-8", body))
+    let accept: Vec<&str> =
+        call.headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect();
+    let format = TextFormat::of(&accept.join(","));
+    Ok(text(format.media_type(), metrics::text(&call.app, format).await?))
 }
 
 #[derive(Deserialize)]
