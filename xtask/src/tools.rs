@@ -126,8 +126,14 @@ const TOOLS: &[Tool] = &[
     },
     Tool {
         way: Way::Unpacked,
+        packages: &["prometheus-alertmanager"],
+        is_there: || is_unpacked("usr/bin/prometheus-alertmanager"),
+        skipped: "what Alertmanager makes of alerts",
+    },
+    Tool {
+        way: Way::Unpacked,
         packages: &["cron"],
-        is_there: || ["/".into(), neighbours()].iter().any(|root| root.join("usr/sbin/cron").exists()),
+        is_there: || is_unpacked("usr/sbin/cron"),
         skipped: "the comparison with Debian's cron",
     },
 ];
@@ -191,6 +197,11 @@ fn may_install() -> bool {
 fn is_root() -> bool {
     let user = Command::new("id").arg("--user").output();
     user.is_ok_and(|output| output.stdout == b"0\n")
+}
+
+/// Whether a file of a package is there, installed or unpacked.
+fn is_unpacked(name: &str) -> bool {
+    ["/".into(), neighbours()].iter().any(|root: &PathBuf| root.join(name).exists())
 }
 
 /// Whether a file is in a folder of libraries of some architecture.

@@ -15,11 +15,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::live::faketime_or_skip;
-use crate::program::{BOUND, Running, root};
+use crate::neighbour::unpacked;
+use crate::program::{BOUND, Running};
 use crate::test_server::{folder, skipped};
 
 /// The name of what is skipped.
@@ -45,13 +46,6 @@ struct Mail {
     envelope: BTreeSet<String>,
     headers: Vec<String>,
     text: String,
-}
-
-/// The program and its rules for PAM, installed or unpacked.
-fn cron() -> Option<[PathBuf; 2]> {
-    let places = [PathBuf::from("/"), root().join("target/neighbours")];
-    let files = places.map(|place| ["usr/sbin/cron", "etc/pam.d/cron"].map(|name| place.join(name)));
-    files.into_iter().find(|files| files.iter().all(|file| file.exists()))
 }
 
 fn may_have_namespaces() -> bool {
@@ -120,9 +114,9 @@ fn mail(text: &str) -> Mail {
 
 #[test]
 fn what_debians_cron_runs_runs_here_with_the_same_around_it() {
-    let (Some(library), Some([cron, pam])) = (faketime_or_skip(), cron()) else {
-        return skipped(WHAT, "Debian's cron is not there: cargo xtask tools unpacks it");
-    };
+    // The program, and its rules for PAM.
+    let cron = unpacked(["usr/sbin/cron", "etc/pam.d/cron"], WHAT);
+    let (Some(library), Some([cron, pam])) = (faketime_or_skip(), cron) else { return };
     if !nix::unistd::Uid::effective().is_root() || !may_have_namespaces() {
         return skipped(WHAT, "it takes root, and the right to have namespaces");
     }

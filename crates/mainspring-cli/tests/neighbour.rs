@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
+use crate::program::root;
 use crate::test_server::skipped;
 
 /// One that listens on a port of this machine.
@@ -53,4 +54,16 @@ pub(crate) fn is_installed(program: &str, question: &str, what: &str) -> bool {
         skipped(what, &format!("{program} is not installed"));
     }
     asked.is_ok()
+}
+
+/// Files of a package that is installed, or unpacked by the gate because the machine would run it.
+pub(crate) fn unpacked<const N: usize>(names: [&str; N], what: &str) -> Option<[PathBuf; N]> {
+    let places = [PathBuf::from("/"), root().join("target/neighbours")];
+    let mut found = places.map(|place| names.map(|name| place.join(name))).into_iter();
+    let files = found.find(|files| files.iter().all(|file| file.exists()));
+    assert!(files.is_some() || std::env::var_os("CI").is_none(), "{} is not there", names[0]);
+    if files.is_none() {
+        skipped(what, &format!("{} is not there", names[0]));
+    }
+    files
 }

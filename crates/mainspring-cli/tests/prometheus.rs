@@ -3,19 +3,21 @@
 //! The scrape is the manual's, the rules and the dashboard are the shipped ones. Where Prometheus is not
 //! installed the test says so.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{BufReader, Write};
+use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use mainspring_web::scope::Scope;
 use serde_json::Value;
 
-use crate::neighbour::{Neighbour, free_port, is_installed};
-use crate::site::{Site, read_answer};
-use crate::test_server::folder;
+use crate::neighbour::{Neighbour, free_port, is_installed, unpacked};
+use crate::site::Site;
+use crate::test_server::{TestServer, folder, write as write_file};
 
+const DEFAULT_FILE: &str = "/etc/prometheus/prometheus.yml";
+const RULE_TESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/prometheus/alerts.yml");
 const RULES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/prometheus-rules.yml");
 const DASHBOARD: &str = include_str!("../../../examples/grafana-dashboard.json");
 const MANUAL: &str = include_str!("../../../docs/manual.md");
@@ -23,23 +25,40 @@ const MANUAL: &str = include_str!("../../../docs/manual.md");
 /// How often something is asked for that comes within a second or two.
 const MAX_ASKED: usize = 100_000;
 
+/// How often the whole dashboard is.
+const MAX_SHOWN: usize = 1_000;
+
 /// A Prometheus that scrapes a server.
 struct Prometheus(Neighbour);
 
 impl Prometheus {
-    /// Starts one that scrapes a server as the manual says, each second.
-    fn start(folder: &Path, target: &str, token: &str) -> Prometheus {
-        let begin = MANUAL.find("scrape_configs:").unwrap();
-        let block = &MANUAL[begin..begin + MANUAL[begin..].find("```").unwrap()];
+    /// Starts one with Debian's configuration, to which the scrape of the manual and the shipped rules come
+    /// as the manual says, and which looks each second. What has to last before it is told is told at once.
+    fn start(folder: &Path, target: &str, token: &str, alertmanager: u16) -> Prometheus {
         let credentials = folder.join("mainspring.token");
         fs::write(&credentials, token).unwrap();
+        let begin = MANUAL.find("scrape_configs:").unwrap();
+        let block = &MANUAL[begin..begin + MANUAL[begin..].find("```").unwrap()];
         let scrape = block
             .replace("/etc/prometheus/mainspring.token", credentials.to_str().unwrap())
             .replace("127.0.0.1:7411", target);
         assert!(scrape.contains(target) && scrape.contains(credentials.to_str().unwrap()), "{scrape}");
-        let often = "global: { scrape_interval: 1s, evaluation_interval: 1s }";
+        let rules = fs::read_to_string(RULES).unwrap();
+        let at_once: Vec<&str> = rules.lines().filter(|line| !line.trim().starts_with("for: ")).collect();
+        fs::write(folder.join("mainspring-rules.yml"), at_once.join("\n")).unwrap();
+        let mut text = fs::read_to_string(DEFAULT_FILE).unwrap();
+        for (default, ours) in [
+            ("\nscrape_configs:\n", format!("\n{scrape}")),
+            ("\nrule_files:\n", "\nrule_files:\n  - mainspring-rules.yml\n".to_owned()),
+            ("scrape_interval:     15s", "scrape_interval: 1s".to_owned()),
+            ("evaluation_interval: 15s", "evaluation_interval: 1s".to_owned()),
+            ("localhost:9093", format!("localhost:{alertmanager}")),
+        ] {
+            assert_eq!(text.matches(default).count(), 1, "{default} in Debian's file");
+            text = text.replace(default, &ours);
+        }
         let file = folder.join("prometheus.yml");
-        fs::write(&file, format!("{often}\nrule_files: [\"{RULES}\"]\n{scrape}")).unwrap();
+        fs::write(&file, text).unwrap();
         let port = free_port();
         let mut command = Command::new("prometheus");
         command
@@ -51,11 +70,7 @@ impl Prometheus {
 
     /// What a path answers; nothing while it is not ready.
     fn get(&self, path: &str) -> Option<Value> {
-        let mut stream = self.0.connect().unwrap();
-        let host = format!("127.0.0.1:{}", self.0.port);
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
-        let answer = read_answer(&mut BufReader::new(stream));
-        (answer.status == 200).then(|| answer.json()["data"].clone())
+        get(&self.0, path).map(|answer| answer["data"].clone())
     }
 
     /// The series that an expression has now.
@@ -72,6 +87,32 @@ impl Prometheus {
         let alerts = found["alerts"].as_array().into_iter().flatten();
         let firing = alerts.filter(|alert| alert["state"] == "firing");
         firing.map(|alert| alert["annotations"]["summary"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// Waits until alerts have these texts, of which `{}` is anything.
+    fn tells(&self, wanted: &[&str]) {
+        let is_told = |told: &BTreeSet<String>, wanted: &str| told.iter().any(|text| is_like(text, wanted));
+        let all = |told: BTreeSet<String>| wanted.iter().all(|wanted| is_told(&told, wanted));
+        assert!((0..MAX_ASKED).any(|_| all(self.told())), "{:#?}", self.told());
+    }
+}
+
+/// What a neighbour answers to a path; nothing while it is not ready.
+fn get(neighbour: &Neighbour, path: &str) -> Option<Value> {
+    let mut stream = neighbour.connect().unwrap();
+    // Of this version, so that no answer comes in chunks.
+    write!(stream, "GET {path} HTTP/1.0\r\nHost: 127.0.0.1:{}\r\n\r\n", neighbour.port).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    head.contains(" 200 ").then(|| serde_json::from_str(body).unwrap())
+}
+
+/// Whether a text is this one, of which `{}` is anything.
+fn is_like(text: &str, wanted: &str) -> bool {
+    match wanted.split_once("{}") {
+        Some((begin, end)) => text.starts_with(begin) && text.ends_with(end),
+        None => text == wanted,
     }
 }
 
@@ -116,51 +157,166 @@ fn check_format(text: &str) {
 }
 
 #[test]
+fn each_shipped_alert_begins_when_it_should_and_reads_as_promtool_is_told() {
+    if !is_installed("promtool", "--version", "the shipped alerts") {
+        return;
+    }
+    let tests = fs::read_to_string(RULE_TESTS).unwrap();
+    let rules = fs::read_to_string(RULES).unwrap();
+    for rule in rules.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")) {
+        let is_read = tests.split("\n  - interval").any(|test| {
+            let is_quiet_before = test.contains(&format!("alertname: {rule}, exp_alerts: []"));
+            is_quiet_before && test.contains("exp_annotations")
+        });
+        assert!(is_read, "nobody reads {rule}");
+    }
+    let texts = || tests.lines().filter_map(|line| line.split_once("summary: ")).map(|(_, text)| text);
+    assert!(rules.matches("- alert: ").count() <= texts().count());
+    assert!(
+        texts().all(|text| !text.contains("cron-prod") && !text.contains("7411")),
+        "the scrape target is no job"
+    );
+    let tested = Command::new("promtool").args(["test", "rules", RULE_TESTS]).output().unwrap();
+    assert!(tested.status.success(), "{}", String::from_utf8_lossy(&tested.stderr));
+}
+
+/// Starts an Alertmanager with Debian's configuration.
+fn alertmanager(folder: &Path) -> Option<Neighbour> {
+    let files = ["usr/bin/prometheus-alertmanager", "etc/prometheus/alertmanager.yml"];
+    let [program, file] = unpacked(files, "what Alertmanager makes of alerts")?;
+    let port = free_port();
+    let mut command = Command::new(program);
+    command
+        .arg(format!("--config.file={}", file.display()))
+        .arg(format!("--storage.path={}", folder.join("alertmanager").display()))
+        .arg(format!("--web.listen-address=127.0.0.1:{port}"))
+        .arg("--cluster.listen-address=");
+    Some(Neighbour::start(&mut command, port, &folder.join("alertmanager.log")))
+}
+
+/// The lines of each panel: their names, or the columns of a table. Others may be there.
+const LINES: &[(&str, &[&str])] = &[
+    ("Jobs in trouble", &["failing"]),
+    ("Troubles of the server", &[""]),
+    ("Dead letters", &[""]),
+    ("Runs that go on", &[""]),
+    ("Runs that wait", &[""]),
+    ("Room on the disk", &[""]),
+    ("Runs a minute", &["succeeded", "failed", "timed_out", "abandoned", "dead"]),
+    ("Missed and skipped, an hour", &["often missed: server_down", "often skipped: earlier_running"]),
+    ("How late runs start", &["median", "95 of 100"]),
+    ("How long runs take, 95 of 100", &["backup", "often", "report"]),
+    ("Turns of the loop and commits, 99 of 100", &["turn", "commit"]),
+    ("Failures in a row", &["backup", "dead", "report"]),
+    ("Since the last success", &["often"]),
+    ("Until the next run", &["often"]),
+    ("Paused jobs", &["report paused_failures"]),
+    ("Files with problems", &["jobs.toml"]),
+    ("Answers over HTTP a second", &["200"]),
+    ("Answers over HTTP, 95 of 100", &["/metrics"]),
+    ("Hooks that were told, an hour", &["failed", "succeeded"]),
+    ("How long the first one-shot job is overdue", &[""]),
+    ("Size of the store", &["database"]),
+    ("Who looks", &["streams", "connections"]),
+];
+
+/// What a person sees beside a line: the legend with its labels, or without one the columns that are ours.
+fn legend(format: &str, labels: &Value) -> String {
+    if format.is_empty() {
+        let ours = ["job_name", "reason", "file"].into_iter().filter_map(|name| labels[name].as_str());
+        let last = ours.map(|value| value.rsplit('/').next().unwrap_or(value));
+        return last.collect::<Vec<_>>().join(" ");
+    }
+    let mut shown = format.to_owned();
+    for (name, value) in labels.as_object().unwrap() {
+        shown = shown.replace(&format!("{{{{{name}}}}}"), value.as_str().unwrap());
+    }
+    shown
+}
+
+/// The panels of the dashboard with their lines.
+fn panels(prometheus: &Prometheus) -> BTreeMap<String, BTreeSet<String>> {
+    let dashboard: Value = serde_json::from_str(DASHBOARD).unwrap();
+    let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for panel in dashboard["panels"].as_array().unwrap() {
+        for target in panel["targets"].as_array().into_iter().flatten() {
+            let lines = found.entry(panel["title"].as_str().unwrap().to_owned()).or_default();
+            for series in prometheus.series(target["expr"].as_str().unwrap()) {
+                let shown = legend(target["legendFormat"].as_str().unwrap(), &series["metric"]);
+                assert!(!shown.contains("{{"), "{}: {series} has no label for {shown}", panel["title"]);
+                assert!(lines.insert(shown.clone()), "{}: two lines are called {shown}", panel["title"]);
+            }
+        }
+    }
+    found
+}
+
+/// What lacks in the panels, and what is a line of no job of ours.
+fn lacking(panels: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
+    let titles: BTreeSet<&str> = LINES.iter().map(|line| line.0).collect();
+    assert!(panels.keys().all(|title| titles.contains(title.as_str())), "{panels:#?}");
+    let lacks = |(title, lines): &(&str, &[&str])| {
+        let found = panels.get(*title).cloned().unwrap_or_default();
+        lines
+            .iter()
+            .filter(|line| !found.contains(**line))
+            .map(|line| format!("{title}: {line}"))
+            .collect::<Vec<_>>()
+    };
+    LINES.iter().flat_map(lacks).collect()
+}
+
+const JOBS: &str = "\
+    [jobs.backup]\nat = 2100-01-01T00:00:00Z\nrun = ['false']\n\
+    [jobs.report]\nat = 2100-01-01T00:00:00Z\nrun = ['false']\npause_after = 3\n\
+    [jobs.dead]\nat = 2100-01-01T00:00:00Z\nrun = ['false']\ndead_letters = 'always'\n\
+    [jobs.quiet]\nat = 2100-01-01T00:00:00Z\nrun = ['true']\nsilent_after = '1s'\n\
+    [jobs.often]\nevery = '1s'\nmisfire = 'none'\nshell = 'sleep 1.5'\n";
+
+#[test]
 fn an_alert_names_the_job_and_a_panel_has_a_line_for_each() {
     if !is_installed("prometheus", "--version", "alerts") {
         return;
     }
-    let job = |name: &str, more: &str| {
-        format!("[jobs.{name}]\nat = 2100-01-01T00:00:00Z\nrun = ['false']\n{more}\n")
-    };
-    let jobs = [job("backup", ""), job("report", "pause_after = 3")].concat();
-    let site = Site::start("prometheus", &jobs, &[]);
+    let own = folder("prometheus");
+    write_file(&own.join("jobs.toml"), JOBS);
+    // A server that was off for a while: what it has missed is in the first sample that Prometheus has of it.
+    let before = TestServer::start_in(own.clone(), &[]);
+    assert_eq!(before.ask(&["run", "often", "--wait"]).code, 0);
+    before.stop_and_keep();
+    assert!(Command::new("sleep").arg("3").status().unwrap().success());
+    let site = Site::of(TestServer::start_in(own, &["--listen=127.0.0.1:0"]));
     let token = site.token("prometheus", Scope::Metrics);
-    for name in ["backup", "report"] {
-        for _ in 0..3 {
-            assert_ne!(site.served.ask(&["run", name, "--wait"]).code, 0);
-        }
+    for name in ["backup", "report", "backup", "report", "backup", "report", "dead"] {
+        assert_ne!(site.served.ask(&["run", name, "--wait"]).code, 0);
     }
+    let broken = [JOBS, "[jobs.broken]\nevery = 'x'\n"].concat();
+    write_file(&site.served.file(), &broken);
     let folder = folder("prometheus-data");
-    let prometheus = Prometheus::start(&folder, &site.host, &token);
-    let wanted: BTreeSet<String> = [
+    let alertmanager = alertmanager(&folder);
+    let port = alertmanager.as_ref().map_or(9093, |neighbour| neighbour.port);
+    let prometheus = Prometheus::start(&folder, &site.host, &token, port);
+    prometheus.tells(&[
         "backup has failed 3 times in a row",
         "report has failed 3 times in a row",
         "report is paused (paused_failures): mainspring resume report goes on",
-    ]
-    .map(str::to_owned)
-    .into();
-    let is_told = (0..MAX_ASKED).any(|_| wanted.is_subset(&prometheus.told()));
-    assert!(is_told, "{:#?}", prometheus.told());
-
-    let dashboard: Value = serde_json::from_str(DASHBOARD).unwrap();
-    let panels = dashboard["panels"].as_array().unwrap();
-    let mut count = 0;
-    for target in panels.iter().filter_map(|panel| panel["targets"].as_array()).flatten() {
-        let expression = target["expr"].as_str().unwrap();
-        for series in prometheus.series(expression) {
-            if target["legendFormat"].as_str().unwrap().contains("{{job_name}}") {
-                let name = series["metric"]["job_name"].as_str();
-                assert!(
-                    matches!(name, Some("backup" | "report" | "_once" | "_other")),
-                    "{expression}: {series}"
-                );
-                count += 1;
-            }
-        }
+        "no run of quiet has succeeded for longer than its silent_after",
+        "dead has runs that failed for good, 1 so far: mainspring dead list",
+        "often did not run at {} of its times (server_down): mainspring history often",
+        &format!("{} has problems; the set before is in force", site.served.file().display()),
+    ]);
+    let is_shown = (0..MAX_SHOWN).any(|_| lacking(&panels(&prometheus)).is_empty());
+    assert!(is_shown, "{:#?}", lacking(&panels(&prometheus)));
+    if let Some(alertmanager) = &alertmanager {
+        let text = |alert: &Value| alert["annotations"]["summary"] == "backup has failed 3 times in a row";
+        let has = |alerts: Value| alerts.as_array().is_some_and(|alerts| alerts.iter().any(text));
+        let is_there = (0..MAX_ASKED).any(|_| get(alertmanager, "/api/v2/alerts").is_some_and(has));
+        assert!(is_there, "{:#?}", get(alertmanager, "/api/v2/alerts"));
     }
-    assert!(2 <= count, "the failures in a row of both: {count}");
-    drop(prometheus);
+    site.served.says(&["pause", "--all"], 0, "");
+    prometheus.tells(&["everything is paused: mainspring resume --all goes on"]);
     site.stop();
+    prometheus.tells(&["no mainspring server is scraped"]);
+    drop(prometheus);
     let _ = fs::remove_dir_all(folder);
 }

@@ -56,7 +56,10 @@ const PANELS: &[Panel] = &[
         12,
         &[
             (
-                "sum by (job_name, reason) (increase(mainspring_occurrences_missed_total[1h])) > 0",
+                // `increase` sees nothing of what a server finds at its start to be missed.
+                "sum by (job_name, reason) (mainspring_occurrences_missed_total - (mainspring_occurrences_missed_total offset 1h \
+                 or mainspring_occurrences_missed_total * 0)) > 0 \
+                 or sum by (job_name, reason) (increase(mainspring_occurrences_missed_total[1h])) > 0",
                 "{{job_name}} missed: {{reason}}",
             ),
             (

@@ -340,27 +340,16 @@ mod tests {
     #[test]
     fn the_shipped_rules_ask_for_metrics_that_there_are() {
         let rules = include_str!("../../../examples/prometheus-rules.yml");
-        let expressions = rules.lines().filter_map(|line| line.trim().strip_prefix("expr: "));
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let mut count = 0;
-        for word in expressions.flat_map(|text| text.split(move |c: char| !is_part(c))) {
-            let Some(name) = word.strip_prefix("mainspring_") else { continue };
-            let found = ROWS.iter().any(|row| row.0 == plain(name, row.1));
-            assert!(found, "{name}");
-            count += 1;
+        for rule in rules.split("- alert: ").skip(1) {
+            let (name, expression) = rule.split_once("expr: ").unwrap();
+            let expression = expression.split("annotations:").next().unwrap();
+            let words = expression.split(|c: char| !is_part(c));
+            let metrics: Vec<&str> = words.filter_map(|word| word.strip_prefix("mainspring_")).collect();
+            assert!(!metrics.is_empty(), "{name} asks for nothing");
+            for metric in metrics {
+                assert!(ROWS.iter().any(|row| row.0 == plain(metric, row.1)), "{name}: {metric}");
+            }
         }
-        assert_eq!(count, rules.matches("alert: ").count(), "each rule asks for one");
-    }
-
-    /// The program that knows the language of the rules, where it is installed.
-    #[test]
-    fn promtool_takes_the_shipped_rules() {
-        let rules = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/prometheus-rules.yml");
-        let checked = std::process::Command::new("promtool").args(["check", "rules", rules]).output();
-        let Ok(checked) = checked else {
-            assert!(std::env::var_os("CI").is_none(), "promtool is not installed");
-            return println!("skipped: promtool is not installed");
-        };
-        assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
     }
 }
