@@ -245,7 +245,7 @@ fn a_worker_that_stood_still_for_longer_than_its_lease_ends_what_runs_and_joins_
     one.says(&["run", "long"], "long@");
     worker.runs_as("stdout ready");
     let told = worker.ask(&["open", "--print"]).stderr;
-    assert!(told.contains("this server stands by"), "{told}");
+    assert!(told.contains("the server has no page"), "{told}");
     assert_eq!(worker.running.stop().0.code(), Some(0));
     assert_eq!(one.running.stop().0.code(), Some(0));
     assert_eq!(started_twice(&database), "0");

@@ -1,13 +1,19 @@
 //! The folder of a program with jobs of its own, looked at by the commands while the program runs and when it
 //! does not.
 
+#[cfg(feature = "web")]
+use std::io::{BufReader, Write};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use mainspring_embed::{Cron, Every, Jobs, Options, Run};
 
+#[cfg(feature = "web")]
+use crate::database::Database;
 use crate::program::{Running, mainspring};
 use crate::scratch;
+#[cfg(feature = "web")]
+use crate::site::read_answer;
 
 /// What only a hang reaches.
 const LONG: Duration = Duration::from_secs(60);
@@ -64,6 +70,50 @@ fn the_commands_know_the_jobs_of_a_program_also_when_it_does_not_run() {
     jobs.shutdown(LONG).unwrap();
     drop(jobs);
     look();
+}
+
+#[test]
+#[cfg(feature = "web")]
+fn a_program_that_does_not_plan_has_its_socket_and_its_page() {
+    let Some(database) = Database::start() else { return };
+    let folder = scratch::path("embedded-pool");
+    let open = |name: &str| {
+        let builder = Jobs::connect(&database.url()).unwrap().folder(folder.join(name)).page("127.0.0.1:0");
+        builder.job("tick", Every::hours(24 * 365), |_: &Run| Ok::<(), String>(())).start().unwrap()
+    };
+    let (first, second) = (open("one"), open("two"));
+    let data = folder.join("two");
+    let data = data.to_str().unwrap();
+    let looks = || {
+        assert!(asked(data, &["list"]).contains("tick"));
+        assert!(asked(data, &["run", "tick", "--wait"]).contains("succeeded"));
+        let opened = asked(data, &["open", "--print"]);
+        let (address, code) = opened.trim().split_once("#code=").unwrap();
+        let host = address.trim_start_matches("http://").trim_end_matches('/').to_owned();
+        let sign_in = |code: &str| {
+            let body = format!("{{\"code\": \"{code}\"}}");
+            let mut stream = std::net::TcpStream::connect(&host).unwrap();
+            let head =
+                format!("Host: {host}\r\nContent-Type: application/json\r\nSec-Fetch-Site: same-origin");
+            write!(
+                stream,
+                "POST /api/v1/session HTTP/1.1\r\n{head}\r\nContent-Length: {}\r\n\r\n{body}",
+                body.len()
+            )
+            .unwrap();
+            read_answer(&mut BufReader::new(stream)).status
+        };
+        assert_eq!((sign_in(&"0".repeat(64)), sign_in(code) / 100, sign_in(code)), (401, 2, 401));
+        host
+    };
+    let host = looks();
+    first.shutdown(LONG).unwrap();
+    // It plans now, and people find it where it was.
+    let planner = || mainspring(&["status", "--data", data]).stdout;
+    while !planner().contains("embedded-pool/two") {}
+    assert_eq!(looks(), host);
+    second.shutdown(LONG).unwrap();
+    let _ = std::fs::remove_dir_all(&folder);
 }
 
 #[test]

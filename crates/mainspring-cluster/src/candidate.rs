@@ -13,7 +13,6 @@
 
 use std::fmt;
 use std::fs::File;
-use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
@@ -25,6 +24,7 @@ use mainspring_postgres::{Identity, Location, PostgresStore};
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error;
 use mainspring_server::log::Style;
+use mainspring_server::server::listener::Listener;
 use mainspring_server::server::program_calls::Caller;
 use mainspring_server::server::{Stores, standby};
 use mainspring_server::takeover::{host_name, shared_owner};
@@ -43,6 +43,8 @@ pub struct Candidate {
     /// The session that asks for the lease, while there is one.
     opened: Option<PostgresStore>,
     plans: bool,
+    /// The database is too new for this program.
+    refusal: Option<StoreError>,
     standing: Arc<StandbyState>,
 }
 
@@ -72,16 +74,23 @@ impl Candidate {
     pub fn open(location: &Location, address: String, data: DataDirectory) -> Result<Candidate, Error> {
         let (owner, machine) = shared_owner();
         let identity = Identity { address, machine, ..Identity::default() };
-        let opened = match PostgresStore::open_with_lease(location, identity.clone(), PLANNER_LEASE) {
-            Err(StoreError::TooNew { .. }) => None,
-            other => Some(other.map_err(Error::Store)?),
+        let opened = PostgresStore::open_with_lease(location, identity.clone(), PLANNER_LEASE);
+        let (opened, refusal) = match opened {
+            Err(error @ StoreError::TooNew { .. }) => (None, Some(error)),
+            other => (Some(other.map_err(Error::Store)?), None),
         };
         let identity = opened.as_ref().map_or(identity, PostgresStore::identity);
         // What is written into a database that is too new may mean something else there.
         let asks = if opened.is_none() { ProxyTarget::Nobody } else { ProxyTarget::Owner };
         let standing = StandbyState::new(location, &data, &owner.name, asks).map_err(Error::Store)?;
         let (location, standing) = (location.clone(), Arc::new(standing));
-        Ok(Candidate { location, owner, identity, opened, plans: true, standing })
+        Ok(Candidate { location, owner, identity, opened, plans: true, refusal, standing })
+    }
+
+    /// Why this program is too old for the database, if it was when this was opened. For those who do not
+    /// wait until they are replaced.
+    pub fn take_refusal(&mut self) -> Option<StoreError> {
+        self.refusal.take()
     }
 
     /// Never asks for the lease.
@@ -181,9 +190,10 @@ impl Candidate {
         Arc::clone(&self.standing)
     }
 
-    /// Answers what comes over these connections of a listener, for as long as they are open.
-    pub fn answer(&self, streams: &[UnixStream]) {
-        for stream in streams.iter().filter_map(|stream| stream.try_clone().ok()) {
+    /// Answers what comes over the connections of a listener, for as long as they are open.
+    pub fn answer(&self, listener: &Listener) {
+        self.standing.listens_at(listener.addresses.clone());
+        for stream in listener.streams.iter().filter_map(|stream| stream.try_clone().ok()) {
             RequestProxy::new(&self.standing).serve_listener(stream);
         }
     }

@@ -29,6 +29,7 @@ pub mod execution;
 pub mod forwarded_command;
 pub mod release_watch;
 pub mod request_proxy;
+pub mod standby_socket;
 pub mod worker;
 
 mod document;

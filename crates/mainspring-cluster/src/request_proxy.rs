@@ -14,10 +14,11 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use mainspring_exec::clock::Moment;
 use mainspring_job::StoreError;
 use mainspring_postgres::{Inbox, Location, PostgresReader};
 use serde::Serialize;
@@ -30,6 +31,7 @@ use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::protocol::{
     ChangesWire, IdentifiedRequest, IdentifiedResponse, MAX_REQUEST_BYTES, MetricsWire, Request, Response,
 };
+use mainspring_server::server::login_codes::LoginCodes;
 use mainspring_server::waiting::{is_left, wait_for_any};
 
 /// How often a standby looks whether the owner has changed something, while a page is open there: a question
@@ -60,6 +62,8 @@ pub struct StandbyState {
     name: String,
     /// Why this server stands by, and whom it asks meanwhile.
     now: Mutex<(ProxyTarget, String)>,
+    /// Of this server's page: a code is good where it was given.
+    codes: Mutex<LoginCodes>,
     tables: Tables,
 }
 
@@ -76,7 +80,17 @@ impl StandbyState {
     ) -> Result<StandbyState, StoreError> {
         let tables = Tables::new(location, data)?;
         let now = Mutex::new((asks, String::new()));
-        Ok(StandbyState { location: location.clone(), name: name.to_owned(), now, tables })
+        let (location, codes) = (location.clone(), Mutex::default());
+        Ok(StandbyState { location, name: name.to_owned(), now, codes, tables })
+    }
+
+    /// People find the page of this server here.
+    pub(super) fn listens_at(&self, addresses: Vec<String>) {
+        *self.codes() = LoginCodes::new(addresses);
+    }
+
+    fn codes(&self) -> MutexGuard<'_, LoginCodes> {
+        self.codes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps why this server stands by.
@@ -225,6 +239,14 @@ impl RequestProxy {
             Ok(IdentifiedRequest { request: Request::Watch, .. }) if self.is_listener => {
                 let changes = self.changes(stream)?;
                 return give(Response::Changes(changes));
+            }
+            Ok(IdentifiedRequest { request: Request::LoginCode, .. }) if !self.is_listener => {
+                let given = self.standing.codes().give(Moment::now());
+                return give(given.unwrap_or_else(Response::Error));
+            }
+            Ok(IdentifiedRequest { request: Request::Redeem { code }, .. }) if self.is_listener => {
+                let redeemed = self.standing.codes().redeem(&code, Moment::now());
+                return give(redeemed.unwrap_or_else(Response::Error));
             }
             Ok(asked) if asks == ProxyTarget::Owner && asked.request.row().power.is_remote() => asked,
             Ok(_) => return give(temporary(format!("this server stands by: {reason}"))),

@@ -24,6 +24,7 @@ use mainspring_server::takeover::take;
 use crate::client::{Client, CommandTarget};
 use crate::error::Error;
 use crate::outbox::OpenedOutbox;
+use crate::page::PageListener;
 use crate::parts::{Parts, setup};
 use crate::started_loop::{FinishOutbox, StartedLoop};
 
@@ -67,8 +68,9 @@ impl JobFolder {
         // The lock of a folder lasts: no lease ages.
         let asked = Duration::ZERO;
         let stores = Stores { reader: Some(Box::new(store.reader())), store: Box::new(store), asked };
-        let (handlers, page) = (parts.handlers(client.clone())?, parts.page.begin(&data)?);
-        let (server, page_listener) = parts.server(&data, handlers, calls, stores, lease, page)?;
+        let mut page_listener = PageListener::default();
+        let (handlers, page) = (parts.handlers(client.clone())?, page_listener.begin(&parts.page, &data)?);
+        let server = parts.server(&data, handlers, calls, stores, lease, page)?;
         let run = move || {
             let ended = server.run();
             // The lock of the folder goes last.

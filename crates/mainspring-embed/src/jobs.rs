@@ -237,7 +237,7 @@ impl Loop {
                 let ended = thread.join().expect("a panic of the loop is a fault of ours");
                 let page_listener =
                     self.page_listener.lock().expect("nothing panics while it holds this lock").take();
-                page_listener.into_iter().for_each(PageListener::finish);
+                drop(page_listener);
                 ended.map_err(Error::open)
             }
             _ => Ok(()),

@@ -128,7 +128,7 @@ pub use when::{After, When};
 pub use jiff;
 pub use mainspring_job::{
     self, Attempt, CatchUp, DeadLetters, JobName, NoticeKind, Outcome, Overlap, Policies, Reason, RunKey,
-    RunRequest, RunState,
+    RunRequest, RunState, WorkerSelector,
 };
 
 #[cfg(doctest)]

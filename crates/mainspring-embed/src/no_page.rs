@@ -17,16 +17,10 @@ pub(crate) struct Page(());
 #[derive(Debug, Default)]
 pub(crate) struct PageListener;
 
-impl Page {
+impl PageListener {
     /// Serves nothing.
     #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "with the feature it may fail")]
-    pub(crate) fn begin(&self, _place: &DataDirectory) -> Result<(Listener, PageListener), Error> {
-        Ok((Listener::default(), PageListener))
+    pub(crate) fn begin(&mut self, _page: &Page, _data: &DataDirectory) -> Result<Listener, Error> {
+        Ok(Listener::default())
     }
-}
-
-impl PageListener {
-    /// Waits for nothing.
-    #[expect(clippy::unused_self, reason = "with the feature there is something to wait for")]
-    pub(crate) fn finish(self) {}
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use mainspring_file::hook::MAX_TARGETS;
 use mainspring_file::jobfile::check_labels;
-use mainspring_job::{CatchUp, DeadLetters, Group, JobName, NoticeKind, Overlap, Policies};
+use mainspring_job::{CatchUp, DeadLetters, Group, JobName, NoticeKind, Overlap, Policies, WorkerSelector};
 use serde_json::Value;
 
 use crate::bounds::Bounds;
@@ -190,6 +190,15 @@ impl Options {
     #[must_use]
     pub fn group(self, name: impl Into<String>, bounds: impl Into<Bounds>) -> Options {
         Options { group: Some((name.into(), bounds.into())), ..self }
+    }
+
+    /// In which programs it may run where several share a database: `"gpu,region=eu".parse()?` has it run where
+    /// both labels are, and of a job with a schedule `all` is a run in each program. At most 16 labels. See
+    /// `Builder::label`.
+    #[must_use]
+    pub fn on(mut self, workers: WorkerSelector) -> Options {
+        self.policies.on = workers;
+        self
     }
 
     /// Who starts first when there are more than may run: higher before lower, 0 unless told.

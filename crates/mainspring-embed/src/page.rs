@@ -1,7 +1,7 @@
 //! The page and the HTTP API over the jobs of the program, where it asks for them: the feature `page`.
 //!
 //! ```text
-//! page("127.0.0.1:7411") ─▶ start: bound, a thread of its own ─▶ ends with the loop
+//! page("127.0.0.1:7411") ─▶ start: bound, a thread of its own ─▶ ends with the jobs
 //! ```
 //!
 //! It is that of `mainspring serve --listen`. A browser is signed in by `mainspring open --data DIR`.
@@ -15,7 +15,7 @@ use mainspring_server::activation::ActivatedSockets;
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error as ServerError;
 use mainspring_server::server::listener::Listener;
-use mainspring_web::listen::{Serving, prepare};
+use mainspring_web::listen::{Serving, Sockets};
 use mainspring_web::settings::Settings;
 
 use crate::error::Error;
@@ -26,32 +26,48 @@ pub(crate) struct Page {
     address: Option<String>,
 }
 
-/// What serves the page beside the loop.
+/// What serves the page beside the loop, and beside what stands by for it. The drop waits for its end, which
+/// comes soon after that of what answers.
 #[derive(Debug, Default)]
-pub(crate) struct PageListener(Option<Serving>);
+pub(crate) struct PageListener {
+    /// From the first time on that it serves.
+    sockets: Option<Sockets>,
+    /// What serves, and what is ending.
+    serving: Vec<Serving>,
+}
 
 impl Page {
     /// A page at this address.
     pub(crate) fn at(address: String) -> Page {
         Page { address: Some(address) }
     }
-
-    /// Binds, and serves from now on.
-    pub(crate) fn begin(&self, data: &DataDirectory) -> Result<(Listener, PageListener), Error> {
-        let Some(address) = &self.address else { return Ok((Listener::default(), PageListener::default())) };
-        let wrong = |reason: String| Error::Definition { name: address.clone(), reason };
-        let addresses = vec![address.parse().map_err(wrong)?];
-        let failed = |source| Error::open(ServerError::Setup { what: "the page", source });
-        let bound = prepare(Settings { addresses, ..Settings::default() }, &ActivatedSockets::default());
-        let (bound, listener) = bound.map_err(|error| wrong(error.to_string()))?;
-        let serving = bound.serve(data.clone(), TimeZone::system()).map_err(failed)?;
-        Ok((listener, PageListener(Some(serving))))
-    }
 }
 
 impl PageListener {
-    /// Waits for the end, which comes soon after that of the loop.
-    pub(crate) fn finish(self) {
-        self.0.into_iter().for_each(Serving::finish);
+    /// Serves from now on, until what is returned here is dropped. The address is bound with the first call.
+    pub(crate) fn begin(&mut self, page: &Page, data: &DataDirectory) -> Result<Listener, Error> {
+        let Some(address) = &page.address else { return Ok(Listener::default()) };
+        let wrong = |reason: String| Error::Definition { name: address.clone(), reason };
+        let failed = |source| Error::open(ServerError::Setup { what: "the page", source });
+        let sockets = match self.sockets.take() {
+            Some(sockets) => sockets,
+            None => {
+                let addresses = vec![address.parse().map_err(wrong)?];
+                let settings = Settings { addresses, ..Settings::default() };
+                let bound = Sockets::bind(settings, &ActivatedSockets::default());
+                bound.map_err(|error| wrong(error.to_string()))?
+            }
+        };
+        let (bound, listener) = self.sockets.insert(sockets).prepare().map_err(failed)?;
+        // A program may plan and stand by in turn for years.
+        self.serving.retain(|serving| !serving.is_over());
+        self.serving.push(bound.serve(data.clone(), TimeZone::system()).map_err(failed)?);
+        Ok(listener)
+    }
+}
+
+impl Drop for PageListener {
+    fn drop(&mut self) {
+        self.serving.drain(..).for_each(Serving::finish);
     }
 }

@@ -28,7 +28,7 @@ use crate::client::Client;
 use crate::error::Error;
 use crate::future::Spawner;
 use crate::handlers::Handlers;
-use crate::page::{Page, PageListener};
+use crate::page::Page;
 use crate::registry::Registry;
 
 /// What a program has defined.
@@ -59,21 +59,12 @@ impl Parts {
         calls: Calls,
         stores: Stores,
         lease: Lease,
-        (listener, page_listener): (Listener, PageListener),
-    ) -> Result<(Server, PageListener), Error> {
-        let prepare = || {
-            let log = self.log_file().map_err(setup("the log"))?;
-            let host = Host::Program { calls, jobs: self.definitions.clone(), log };
-            let serving = serving(data.clone(), execution, host, listener)?;
-            Server::prepare(serving, stores, lease).map_err(Error::open)
-        };
-        match prepare() {
-            Ok(server) => Ok((server, page_listener)),
-            Err(error) => {
-                page_listener.finish();
-                Err(error)
-            }
-        }
+        listener: Listener,
+    ) -> Result<Server, Error> {
+        let log = self.log_file().map_err(setup("the log"))?;
+        let host = Host::Program { calls, jobs: self.definitions.clone(), log };
+        let serving = serving(data.clone(), execution, host, listener)?;
+        Server::prepare(serving, stores, lease).map_err(Error::open)
     }
 
     /// What calls the program's handlers, which may do all that this client can.

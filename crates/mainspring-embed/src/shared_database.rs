@@ -5,32 +5,35 @@
 //!      └─ asked when it may be free              └─ the jobs are shut down: the lease is released
 //! ```
 //!
-//! Cost: two threads and three sessions; at a program that stands by one more of each, and a question to the
-//! database when the lease may have run out.
+//! Cost: two threads and three sessions; at a program that stands by two threads and a session more, and a
+//! question to the database when the lease may have run out.
 //!
-//! Does not take signals, and does not answer at its socket while it stands by.
+//! Does not take signals.
 
+use std::fmt;
+use std::net::Shutdown;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use mainspring_cluster::execution::{PLANNER_LEASE, PoolExecution};
-use mainspring_cluster::planner_inbox::work;
+use mainspring_cluster::candidate::{Candidate, Plan};
 use mainspring_cluster::release_watch::ReleaseWatch;
-use mainspring_cluster::worker::{RunningWorker, WORKER_LEASE, WorkerConfig, labels_of};
+use mainspring_cluster::standby_socket::StandbySocket;
+use mainspring_cluster::worker::RunningWorker;
 use mainspring_exec::clock::boot_time;
 use mainspring_host::directory::Directory;
-use mainspring_job::{Lease, Owner, Store, StoreError};
-use mainspring_postgres::{Identity, Inbox, Location, PostgresStore};
+use mainspring_job::{Lease, StoreError, WorkerLabel};
+use mainspring_postgres::{Inbox, Location, PostgresReader};
 use mainspring_server::data_directory::DataDirectory;
 use mainspring_server::error::Error as ServerError;
 use mainspring_server::log::Style;
 use mainspring_server::server::listener::Listener;
-use mainspring_server::server::program_calls::calls;
-use mainspring_server::server::{Server, Stopping, Stores, standby};
-use mainspring_server::takeover::{host_name, shared_owner, take};
+use mainspring_server::server::login_codes::random_text;
+use mainspring_server::server::program_calls::{Caller, calls};
+use mainspring_server::server::{Server, Stopping, standby};
+use mainspring_server::takeover::take;
 
 use crate::client::{Client, CommandTarget};
 use crate::error::{Error, OpenError};
@@ -45,22 +48,23 @@ use crate::started_loop::StartedLoop;
 pub(crate) struct SharedDatabase {
     location: Location,
     folder: Option<PathBuf>,
+    labels: Vec<WorkerLabel>,
+    plans: bool,
 }
 
 /// The program, from its start to its end.
 struct Tenure {
-    location: Location,
+    /// What answers while another plans. It goes before the page, which waits for it.
+    standing: Option<Standing>,
+    candidate: Candidate,
     folder: Folder,
-    identity: Identity,
-    owner: Owner,
     parts: Parts,
+    page_listener: PageListener,
     client: Client,
     member: Member,
-    /// The session that asks for the lease, while there is one.
-    opened: Option<PostgresStore>,
     /// What carries runs out in this program, until the end.
     worker: Option<RunningWorker>,
-    /// After how long it is asked for again.
+    /// After how long the lease is asked for again.
     pause: Duration,
     /// Its caller has been told that the jobs have begun.
     has_started: bool,
@@ -82,18 +86,40 @@ impl Drop for Folder {
     }
 }
 
-/// What is there while this program owns the jobs.
+/// Its socket, and the connections of its page.
+struct Standing {
+    _socket: Option<StandbySocket>,
+    listener: Listener,
+}
+
+impl Drop for Standing {
+    fn drop(&mut self) {
+        // The page ends what it answers; the next begins beside it.
+        for stream in &self.listener.streams {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+/// What is there while this program plans.
 struct OwnerState {
     server: Server,
-    page_listener: PageListener,
-    caller: mainspring_server::server::program_calls::Caller,
+    caller: Caller,
     /// The thread of the inbox ends when it is dropped.
     _inbox: Sender<()>,
 }
 
 impl SharedDatabase {
     pub(crate) fn new(location: Location) -> SharedDatabase {
-        SharedDatabase { location, folder: None }
+        SharedDatabase { location, folder: None, labels: Vec::new(), plans: true }
+    }
+
+    pub(crate) fn label(&mut self, label: WorkerLabel) {
+        self.labels.push(label);
+    }
+
+    pub(crate) fn never_plans(&mut self) {
+        self.plans = false;
     }
 
     pub(crate) fn keep_in(&mut self, folder: PathBuf) {
@@ -105,35 +131,43 @@ impl SharedDatabase {
     /// # Errors
     /// When the database does not answer or is not to be used, or the operating system refuses something.
     pub(crate) fn start(self, parts: Parts) -> Result<StartedLoop, Error> {
-        let SharedDatabase { location, folder } = self;
-        let (owner, machine) = shared_owner();
+        let SharedDatabase { location, folder, labels, plans } = self;
         let address = folder.as_ref().map_or(String::new(), |folder| folder.display().to_string());
-        let identity = Identity { address, machine, ..Identity::default() };
-        let store =
-            PostgresStore::open_with_lease(&location, identity, PLANNER_LEASE).map_err(Error::Store)?;
-        let identity = store.identity();
-        let folder = make_folder(folder, &identity.server)?;
+        let folder = make_folder(folder)?;
+        let opened = Candidate::open(&location, address, folder.data.clone());
+        let mut candidate = opened.map_err(|error| match error {
+            ServerError::Store(error) => Error::Store(error),
+            other => Error::open(other),
+        })?;
+        if let Some(too_new) = candidate.take_refusal() {
+            return Err(Error::Store(too_new));
+        }
+        if !plans {
+            candidate.never_plans();
+        }
         let (sender, commands) = channel();
-        let (inbox, actor) = (Inbox::of_asker(&location).map_err(Error::Store)?, owner.name.clone());
+        let (inbox, actor) = (Inbox::of_asker(&location).map_err(Error::Store)?, candidate.name().to_owned());
         let notifier = inbox.notifier();
-        let member = Member::new(identity.server.clone(), sender, move || notifier.notify());
+        let member = Member::new(candidate.server().to_owned(), sender, move || notifier.notify());
         let client = Client::new(CommandTarget::Member(member.clone()), Arc::clone(&parts.catalogue));
-        let reader = Box::new(store.reader().map_err(Error::Store)?);
+        let reader = Box::new(PostgresReader::new(&location).map_err(Error::Store)?);
         let mut tenure = Tenure {
-            location,
+            candidate,
             folder,
-            identity,
-            owner,
             parts,
+            page_listener: PageListener::default(),
             client: client.clone(),
-            member: member.clone(),
-            opened: Some(store),
+            member,
             worker: None,
+            standing: None,
             pause: standby::ASK_INTERVAL,
             has_started: false,
         };
-        tenure.worker = Some(tenure.begin_work()?);
+        tenure.worker = Some(tenure.begin_work(labels)?);
         let first = tenure.try_to_own(&mut String::new())?;
+        if first.is_none() {
+            tenure.stand_by();
+        }
         tenure.has_started = true;
         let named = |name: &str| thread::Builder::new().name(name.to_owned());
         let forwards = named("forward").spawn(move || forward(inbox, &actor, &commands));
@@ -149,9 +183,10 @@ impl SharedDatabase {
 }
 
 /// A folder of this program's own.
-fn make_folder(given: Option<PathBuf>, identity: &str) -> Result<Folder, Error> {
+fn make_folder(given: Option<PathBuf>) -> Result<Folder, Error> {
     let is_temporary = given.is_none();
-    let folder = given.unwrap_or_else(|| std::env::temp_dir().join(format!("mainspring-{identity}")));
+    let drawn = || random_text(16).map(|text| std::env::temp_dir().join(format!("mainspring-{text}")));
+    let folder = given.map_or_else(drawn, Ok).map_err(setup("a temporary folder"))?;
     let data = DataDirectory::find(Some(&folder));
     data.make().map_err(Error::open)?;
     let directory = take(&data).map_err(|error| Error::open(ServerError::Directory(error)))?;
@@ -160,21 +195,11 @@ fn make_folder(given: Option<PathBuf>, identity: &str) -> Result<Folder, Error> 
 
 impl Tenure {
     /// Starts what carries runs out here, for any planner.
-    fn begin_work(&self) -> Result<RunningWorker, Error> {
-        let host = host_name();
-        let config = WorkerConfig {
-            server: self.identity.server.clone(),
-            name: self.owner.name.clone(),
-            labels: labels_of(&host, Vec::new()),
-            host,
-            address: self.identity.address.clone(),
-            outputs: self.folder.data.output(),
-            log: self.parts.log_file().map_err(setup("the log"))?,
-            style: Style::default(),
-            lasts: WORKER_LEASE,
-        };
+    fn begin_work(&self, labels: Vec<WorkerLabel>) -> Result<RunningWorker, Error> {
+        let log = self.parts.log_file().map_err(setup("the log"))?;
+        let config = self.candidate.worker(labels, self.folder.data.output(), log, Style::default());
         let handlers = self.parts.handlers(self.client.clone())?;
-        RunningWorker::start(&self.location, config, handlers).map_err(Error::open)
+        RunningWorker::start(self.candidate.location(), config, handlers).map_err(Error::open)
     }
 
     /// What runs here is told to stop, and has the time that the program gives it.
@@ -192,7 +217,7 @@ impl Tenure {
             if let Some(owned) = next.take() {
                 drop(watch.take());
                 match self.own(owned) {
-                    Err(error) if passes(&error) => self.note(&format!("{}: {error}", self.location)),
+                    Err(error) if passes(&error) => self.note_of_database(&error),
                     ended => {
                         self.member.stop(Duration::ZERO);
                         return ended;
@@ -200,9 +225,10 @@ impl Tenure {
                 }
             }
             self.member.stands_by();
+            self.stand_by();
             if watch.is_none() {
                 let member = self.member.clone();
-                watch = Some(ReleaseWatch::start(&self.location, move || member.notify_free())?);
+                watch = Some(ReleaseWatch::start(self.candidate.location(), move || member.notify_free())?);
             }
             if self.member.waits(self.pause) {
                 return Ok(());
@@ -211,7 +237,7 @@ impl Tenure {
                 Ok(owned) => owned,
                 Err(Error::Open(OpenError(error))) if passes(&error) => None,
                 Err(error) => {
-                    self.note(&format!("{}: {error}", self.location));
+                    self.note_of_database(&error);
                     self.member.stop(Duration::ZERO);
                     return Err(match error {
                         Error::Open(OpenError(error)) => error,
@@ -225,23 +251,34 @@ impl Tenure {
 
     /// Runs the loop until the lease is lost or the end is asked for.
     fn own(&mut self, owned: OwnerState) -> Result<(), ServerError> {
-        let OwnerState { server, page_listener, caller, _inbox } = owned;
+        let OwnerState { server, caller, _inbox } = owned;
         self.member.owns(caller);
-        let ended = server.run();
-        page_listener.finish();
-        ended
+        server.run()
+    }
+
+    /// Answers at the socket and the page, if it does not yet.
+    fn stand_by(&mut self) {
+        if self.standing.is_some() {
+            return;
+        }
+        let listener = self.begin_page().unwrap_or_default();
+        let socket = StandbySocket::start(&self.folder.data, self.candidate.standing());
+        let socket = socket.inspect_err(|error| self.note(&format!("there is no socket for now: {error}")));
+        self.candidate.answer(&listener);
+        self.standing = Some(Standing { _socket: socket.ok(), listener });
     }
 
     /// Asks for the lease. `None` while another has it, or the database does not answer; `said` is what the
     /// log has of that.
     fn try_to_own(&mut self, said: &mut String) -> Result<Option<OwnerState>, Error> {
         let asked = boot_time();
-        let acquired = self.acquire();
+        let acquired = self.candidate.acquire();
         self.pause = acquired.as_ref().err().map_or(standby::ASK_INTERVAL, standby::pause_after);
         let why = match acquired {
-            Ok((store, lease)) => {
+            Ok(lease) => {
                 said.clear();
-                return self.prepare(store, lease, asked).map(Some);
+                self.standing = None;
+                return self.prepare(lease, asked).map(Some);
             }
             Err(StoreError::Held { by, .. }) => format!("{by} owns the jobs"),
             // At the start people are told. Later it may pass.
@@ -263,51 +300,31 @@ impl Tenure {
         Ok(None)
     }
 
-    fn acquire(&mut self) -> Result<(PostgresStore, Lease), StoreError> {
-        let mut store = match self.opened.take() {
-            Some(store) => store,
-            None => PostgresStore::open_with_lease(&self.location, self.identity.clone(), PLANNER_LEASE)?,
-        };
-        match store.acquire(&self.owner) {
-            Ok(lease) => Ok((store, lease)),
-            Err(error) => {
-                self.opened = Some(store);
-                Err(error)
-            }
-        }
-    }
-
-    fn prepare(&self, mut store: PostgresStore, lease: Lease, asked: Duration) -> Result<OwnerState, Error> {
-        self.note(&format!("{}: this program plans now, epoch {}", self.location, lease.epoch));
+    fn prepare(&mut self, lease: Lease, asked: Duration) -> Result<OwnerState, Error> {
+        self.note(&format!("{}: this program plans now, epoch {}", self.candidate.location(), lease.epoch));
         let (caller, calls) = calls().map_err(setup("a socket pair"))?;
-        let fence = store.fence(lease).map_err(Error::Store)?;
-        let execution = PoolExecution::start(&self.location, fence).map_err(Error::open)?;
-        let (mut inbox, own) = (store.inbox().map_err(Error::Store)?, caller.clone());
-        let reader = Box::new(store.reader().map_err(Error::Store)?);
-        let stores = Stores { store: Box::new(store), reader: Some(reader), asked };
-        let data = &self.folder.data;
-        let page = self.page(data)?;
-        let (server, page_listener) =
-            self.parts.server(data, Box::new(execution), calls, stores, lease, page)?;
-        let (ends, ended) = channel();
-        let thread = thread::Builder::new().name("inbox".to_owned());
         let log = self.parts.log_file().map_err(setup("the log"))?;
         let note = move |text: &str| standby::note_to(&log, Style::default(), text);
-        let socket = data.clone();
-        thread.spawn(move || work(&mut inbox, &own, &socket, &ended, &note)).map_err(setup("a thread"))?;
-        Ok(OwnerState { server, page_listener, caller, _inbox: ends })
+        let data = self.folder.data.clone();
+        let plan = self.candidate.plan(lease, asked, &data, caller.clone(), note);
+        let Plan { execution, stores, inbox } = plan.map_err(Error::open)?;
+        let listener = match self.begin_page() {
+            // At the start its address must be free. Later the jobs matter more.
+            Err(error) if !self.has_started => return Err(error),
+            begun => begun.unwrap_or_default(),
+        };
+        let server = self.parts.server(&data, Box::new(execution), calls, stores, lease, listener)?;
+        Ok(OwnerState { server, caller, _inbox: inbox })
     }
 
-    /// The page, if the program asks for one. At the start its address must be free. Later the jobs matter
-    /// more: what has taken the address meanwhile is told of, and they go on without a page.
-    fn page(&self, data: &DataDirectory) -> Result<(Listener, PageListener), Error> {
-        match self.parts.page.begin(data) {
-            Err(error) if self.has_started => {
-                self.note(&format!("there is no page until the next takeover: {error}"));
-                Ok(<(Listener, PageListener)>::default())
-            }
-            begun => begun,
-        }
+    /// The page, if the program asks for one. What has taken its address is told of.
+    fn begin_page(&mut self) -> Result<Listener, Error> {
+        let begun = self.page_listener.begin(&self.parts.page, &self.folder.data);
+        begun.inspect_err(|error| self.note(&format!("there is no page for now: {error}")))
+    }
+
+    fn note_of_database(&self, error: &dyn fmt::Display) {
+        self.note(&format!("{}: {error}", self.candidate.location()));
     }
 
     fn note(&self, text: &str) {

@@ -28,7 +28,7 @@ use std::time::Duration;
 use database::Database;
 use in_transactions::{End, in_transaction, transaction};
 use mainspring_embed::mainspring_job::{OnceId, Refusal, Run as Record};
-use mainspring_embed::{Error, Every, HandlerError, Jobs, Options, Run, RunState};
+use mainspring_embed::{Builder, Error, Every, HandlerError, Jobs, Options, Run, RunState};
 
 /// How many submissions each program acknowledges before something happens to one of them.
 const ACKNOWLEDGED: usize = 8;
@@ -52,6 +52,7 @@ fn main() {
     in_transactions::what_a_transaction_submits_is_what_a_call_submits(&database);
     in_transactions::what_cannot_be_submitted_fails_before_the_commit(&database);
     a_takeover_has_a_greater_fence_and_goes_on_without_its_page(&database);
+    what_is_for_a_label_runs_where_it_is(&database);
     what_is_submitted_as_its_owner_loses_the_jobs_is_done_once(&database);
     what_is_submitted_where_no_planner_is_runs_once(&database);
     what_is_put_off_comes_again_where_a_program_is_left(&database);
@@ -280,17 +281,47 @@ fn a_takeover_has_a_greater_fence_and_goes_on_without_its_page(database: &Databa
     };
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let first = start("one", None);
-    // While it stands by, nothing needs the address.
+    // Its address is another's, and its jobs go on.
     let second = start("two", Some(taken.local_addr().unwrap().to_string()));
     run(&first, 1);
     run(&second, 2);
     first.shutdown(LONG).unwrap();
     run(&second, 3);
     let log = fs::read_to_string(folder.join("two.log")).unwrap();
-    assert_eq!(log.contains("there is no page until the next takeover"), cfg!(feature = "page"), "{log}");
+    assert_eq!(log.contains("there is no page for now"), cfg!(feature = "page"), "{log}");
     second.shutdown(LONG).unwrap();
     let fences = fences.lock().unwrap();
     assert!(fences[0] < fences[1] && fences[1] < fences[2], "{fences:?}");
+    let _ = fs::remove_dir_all(&folder);
+}
+
+fn what_is_for_a_label_runs_where_it_is(database: &Database) {
+    let folder = folder("labels");
+    let (said, heard) = channel();
+    let start = |name: &'static str, set: &dyn Fn(Builder) -> Builder| {
+        let said = said.clone();
+        let options = || Options::new("labelled").on("gpu".parse().unwrap());
+        let builder = Jobs::connect(&database.url()).unwrap().folder(folder.join(name));
+        set(builder.handler(options(), move |_: &Run, _: usize| said.send(name))).start().unwrap()
+    };
+    let first = start("one", &|builder| builder);
+    let second = start("two", &|builder| builder.label("gpu").never_plans());
+    for number in 0..8_usize {
+        first.once("labelled").payload(&number).submit().unwrap();
+    }
+    for _ in 0..8 {
+        assert_eq!(heard.recv_timeout(LONG), Ok("two"));
+    }
+    first.shutdown(LONG).unwrap();
+    // Nobody plans: what is submitted waits, and is there.
+    let left = second.once("labelled").payload(&8_usize).submit().unwrap();
+    assert!(heard.recv_timeout(Duration::from_secs(1)).is_err());
+    let first = start("three", &|builder| builder);
+    assert_eq!(heard.recv_timeout(LONG), Ok("two"), "{left:?}");
+    second.shutdown(LONG).unwrap();
+    first.shutdown(LONG).unwrap();
+    let wrong = Jobs::connect(&database.url()).unwrap().label("two words").start().unwrap_err();
+    assert!(wrong.to_string().contains("label"), "{wrong}");
     let _ = fs::remove_dir_all(&folder);
 }
 

@@ -13,7 +13,6 @@
 use std::io::{self, Read};
 use std::net::Shutdown;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 use mainspring_cluster::candidate::{Candidate, Plan};
@@ -139,12 +138,12 @@ fn plan(
         let setup = |source| Error::Setup { what: "a socket pair", source };
         let (notifier, notifications) = pair().map_err(setup)?;
         let watch = ReleaseWatch::start(&location, move || notifier.notify())?;
-        let mut listening: Option<Vec<UnixStream>> = None;
+        let mut listening: Option<Listener> = None;
         let proxy = candidate.standing();
         let acquire = || {
             let acquired = candidate.acquire();
             if acquired.is_err() && listening.is_none() {
-                candidate.answer(listening.insert(stand(http_listener).streams));
+                candidate.answer(listening.insert(stand(http_listener)));
             }
             acquired
         };
@@ -154,7 +153,7 @@ fn plan(
             })?;
         drop(watch);
         // The listener ends what it answers; the next one begins beside it.
-        for stream in listening.into_iter().flatten() {
+        for stream in listening.into_iter().flat_map(|listener| listener.streams) {
             let _ = stream.shutdown(Shutdown::Both);
         }
         let Some((lease, asked, signals)) = acquired else { return Ok(()) };

@@ -9,22 +9,18 @@ use mainspring_job::Audit;
 use super::Server;
 use super::next_step::{Next, NextResult, RequestId, query};
 use super::queries;
-use crate::protocol::{ErrorKind, ErrorWire, LoginWire, MAX_METERED_JOBS, MetricsWire, Response};
+use crate::protocol::{MAX_METERED_JOBS, MetricsWire, Response};
 use mainspring_exec::clock::Moment;
 
 impl Server {
     /// A code with which a browser signs in.
     pub(super) fn login_code(&mut self, now: Moment) -> NextResult {
-        self.listener.codes.give(now).map(|login| Next::Answer(Response::LoginCode(login)))
+        self.listener.codes.give(now).map(Next::Answer)
     }
 
     /// Whether a code is good, once.
     pub(super) fn redeem(&mut self, code: &str, now: Moment) -> NextResult {
-        if !self.listener.codes.redeem(code, now) {
-            return Err(ErrorWire::new(ErrorKind::Denied, "the code is not known, or was used"));
-        }
-        let known = LoginWire { code: String::new(), addresses: Vec::new() };
-        Ok(Next::Answer(Response::LoginCode(known)))
+        self.listener.codes.redeem(code, now).map(Next::Answer)
     }
 
     /// What was counted and measured since the server began.

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use mainspring_exec::clock::Moment;
 
-use crate::protocol::{ErrorKind, ErrorWire, LoginWire};
+use crate::protocol::{ErrorKind, ErrorWire, LoginWire, Response};
 
 /// How long a code is good: a browser that has to be started first takes some seconds.
 pub const CODE_LIFE: Duration = Duration::from_secs(60);
@@ -30,19 +30,23 @@ const CODE_BYTES: usize = 32;
 
 /// The codes that are good now.
 #[derive(Debug, Default)]
-pub(super) struct LoginCodes {
+pub struct LoginCodes {
     /// Where the server listens; empty if it does not.
     addresses: Vec<String>,
     codes: Vec<(String, Moment)>,
 }
 
 impl LoginCodes {
-    pub(super) fn new(addresses: Vec<String>) -> LoginCodes {
+    /// None yet, for pages at these addresses.
+    pub fn new(addresses: Vec<String>) -> LoginCodes {
         LoginCodes { addresses, codes: Vec::new() }
     }
 
     /// A new code.
-    pub(super) fn give(&mut self, now: Moment) -> Result<LoginWire, ErrorWire> {
+    ///
+    /// # Errors
+    /// When nothing listens, or the operating system gives no random bytes.
+    pub fn give(&mut self, now: Moment) -> Result<Response, ErrorWire> {
         if self.addresses.is_empty() {
             let text = "the server has no page: serve --listen gives it one";
             return Err(ErrorWire::new(ErrorKind::Conflict, text));
@@ -53,14 +57,19 @@ impl LoginCodes {
             self.codes.remove(0);
         }
         self.codes.push((code.clone(), now));
-        Ok(LoginWire { code, addresses: self.addresses.clone() })
+        Ok(Response::LoginCode(LoginWire { code, addresses: self.addresses.clone() }))
     }
 
-    /// Takes a code. Returns whether it was good.
-    pub(super) fn redeem(&mut self, code: &str, now: Moment) -> bool {
+    /// Takes a code.
+    ///
+    /// # Errors
+    /// When it is not good.
+    pub fn redeem(&mut self, code: &str, now: Moment) -> Result<Response, ErrorWire> {
         self.codes.retain(|(_, given)| now.since(*given) < CODE_LIFE);
         let index = self.codes.iter().position(|(known, _)| known == code);
-        index.map(|index| self.codes.remove(index)).is_some()
+        let denied = || ErrorWire::new(ErrorKind::Denied, "the code is not known, or was used");
+        self.codes.remove(index.ok_or_else(denied)?);
+        Ok(Response::LoginCode(LoginWire { code: String::new(), addresses: Vec::new() }))
     }
 }
 
@@ -85,15 +94,19 @@ mod tests {
         let later = |life| Moment { monotonic: now.monotonic + life, ..now };
         assert!(LoginCodes::default().give(now).is_err(), "nothing listens");
         let mut codes = LoginCodes::new(vec!["http://127.0.0.1:7411/".to_owned()]);
-        let first = codes.give(now).unwrap();
-        assert_eq!(first.code.len(), 2 * CODE_BYTES);
-        assert!(!codes.redeem("", now));
-        assert!(codes.redeem(&first.code, now));
-        assert!(!codes.redeem(&first.code, now), "only once");
-        let late = codes.give(now).unwrap().code;
-        assert!(!codes.redeem(&late, later(CODE_LIFE)));
-        let oldest = codes.give(now).unwrap().code;
-        (0..MAX_CODES).for_each(|_| drop(codes.give(now).unwrap()));
-        assert!(!codes.redeem(&oldest, now));
+        let give = |codes: &mut LoginCodes| match codes.give(now) {
+            Ok(Response::LoginCode(LoginWire { code, .. })) => code,
+            other => panic!("{other:?}"),
+        };
+        let first = give(&mut codes);
+        assert_eq!(first.len(), 2 * CODE_BYTES);
+        assert!(codes.redeem("", now).is_err());
+        assert!(codes.redeem(&first, now).is_ok());
+        assert!(codes.redeem(&first, now).is_err(), "only once");
+        let late = give(&mut codes);
+        assert!(codes.redeem(&late, later(CODE_LIFE)).is_err());
+        let oldest = give(&mut codes);
+        (0..MAX_CODES).for_each(|_| drop(give(&mut codes)));
+        assert!(codes.redeem(&oldest, now).is_err());
     }
 }
