@@ -9,8 +9,8 @@
 //! A worker that leaves waits until the planner has recorded its reports, [`LEAVE_WAIT`] at most: then its
 //! row stays, and the next planner reads them before it takes the worker for lost.
 //!
-//! It renews while the loop turns. A start that it cannot read is given back, and waits for [`UNREAD_WAIT`]: it
-//! may be of a planner of a newer version, and another worker may know it.
+//! It renews while the loop turns. A start that it cannot read is given back, and waits for [`UNREAD_WAIT`]:
+//! it may be of a planner of a newer version, and another worker may know it.
 //!
 //! What is its own by the records is compared with what it knows at each renewal. So an assignment that it
 //! was not told of is found, and a report is made again that a database has lost which went back in time.

@@ -42,9 +42,9 @@ impl Builder {
         })
     }
 
-    /// A label of this program, such as `gpu` or `region=eu`: 1 to 128 bytes without spaces and controls. Jobs
-    /// run where all labels are that they name ([`Options::on`](crate::Options::on)). `host=` and `name=` are there
-    /// unless they are said here. Each call adds one. For [`Jobs::connect`].
+    /// A label of this program, such as `gpu` or `region=eu`: 1 to 256 bytes without spaces, commas and
+    /// controls. Jobs run where all labels are that they name ([`Options::on`](crate::Options::on)). `host=`
+    /// and `name=` are there unless they are said here. Each call adds one. For [`Jobs::connect`].
     pub fn label(self, label: &str) -> Builder {
         self.shared("label", |shared| {
             WorkerLabel::new(label).map(|label| shared.label(label)).map_err(|why| why.to_string())

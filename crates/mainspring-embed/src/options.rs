@@ -192,9 +192,9 @@ impl Options {
         Options { group: Some((name.into(), bounds.into())), ..self }
     }
 
-    /// In which programs it may run where several share a database: `"gpu,region=eu".parse()?` has it run where
-    /// both labels are, and of a job with a schedule `all` is a run in each program. At most 16 labels. See
-    /// `Builder::label`.
+    /// In which programs it may run where several share a database: `"gpu,region=eu".parse()?` has it run
+    /// where both labels are, and of a job with a schedule `all` is a run in each program. At most 16 labels.
+    /// See `Builder::label`.
     #[must_use]
     pub fn on(mut self, workers: WorkerSelector) -> Options {
         self.policies.on = workers;

@@ -313,7 +313,7 @@ fn what_is_for_a_label_runs_where_it_is(database: &Database) {
         assert_eq!(heard.recv_timeout(LONG), Ok("two"));
     }
     first.shutdown(LONG).unwrap();
-    // Nobody plans: what is submitted waits, and is there.
+    // No program plans: what is submitted waits, and is there.
     let left = second.once("labelled").payload(&8_usize).submit().unwrap();
     assert!(heard.recv_timeout(Duration::from_secs(1)).is_err());
     let first = start("three", &|builder| builder);

@@ -459,8 +459,8 @@ impl OpenRuns {
         Some((live.run.attempt, live.run.worker?, live.work.policies.timeout.kill))
     }
 
-    /// A run of a one-shot job has outlived its probation, or has killed nothing. Tells its attempt; `None` if
-    /// it is over, or a run of another job.
+    /// A run of a one-shot job has outlived its probation, or has killed nothing. Tells its attempt; `None`
+    /// if it is over, or a run of another job.
     pub(super) fn clear_crashes(&mut self, key: &RunKey) -> Option<u32> {
         let live = self.runs.get_mut(key).filter(|live| live.run.cause == Cause::Once)?;
         live.run.crashes = 0;

@@ -18,7 +18,7 @@ pub(super) fn check(pool: &Pool) -> Result<(), String> {
     nothing_is_left(pool)
 }
 
-/// The record of an end says when the process ended, whoever was told of it and when.
+/// The record of an end says when the process ended, and not when the planner was told.
 fn what_ended_is_recorded_with_its_time(pool: &Pool) -> Result<(), String> {
     for process in &pool.processes {
         let recorded = pool.ended.get(&(process.key.clone(), process.attempt));
