@@ -4,6 +4,10 @@
 //! fields, and one of several by trying each.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::process::Command;
+use std::thread;
 
 use jiff::Timestamp;
 use nix::sys::signal::Signal;
@@ -133,6 +137,85 @@ fn each_line_is_what_the_schema_says_and_has_what_a_collector_filters_by() {
     assert!(is_valid(&strange, &schema, &schema));
     strange.as_object_mut().unwrap().remove("run");
     assert!(!is_valid(&strange, &schema, &schema), "the end of an attempt names its run");
+}
+
+/// Answers each request with 503, until the last job is done with it.
+fn unwilling() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut request = [0; 1 << 10];
+            let _ = stream.read(&mut request);
+            let _ = stream.write_all(b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+        }
+    });
+    address
+}
+
+#[test]
+fn what_was_missed_skipped_refused_or_cut_off_is_a_warning_with_its_reason() {
+    let folder = folder("log-reasons");
+    let jobs = format!(
+        "[defaults]\ncwd = '/'\n\
+         [jobs.hook]\nat_server_start = true\nwebhook = {{ url = 'http://{}/' }}\n\
+         [jobs.long]\nevery = '1s'\nmisfire = 'none'\nrun = ['sleep', '1000']\non_server_death = 'kill'\n\
+         [jobs.gone]\nat_server_start = true\nrun = ['/no/such/program']\n",
+        unwilling()
+    );
+    write(&folder.join("jobs.toml"), &jobs);
+    let mut first = TestServer::start_in(folder, &["--log", "json"]);
+    first.running.wait_for_all(&[
+        &["\"hook\"", "failed for good"],
+        &["\"gone\"", "failed for good"],
+        &["\"long\"", "skipped"],
+    ]);
+    first.running.signal(Signal::SIGKILL);
+    let (folder, (_, lines, _)) = (first.folder, first.running.end());
+    // Of a server that is off for so long a time of the job passes.
+    assert!(Command::new("sleep").arg("2").status().unwrap().success());
+    let mut second = TestServer::start_in(folder.clone(), &["--log", "json"]);
+    second.running.wait_for_all(&[&["\"long\"", "abandoned"], &["\"long\"", "missed"], &["quarantine"]]);
+    let (_, later, _) = second.running.stop();
+    let lines: Vec<Value> =
+        lines.iter().chain(&later).map(|line| serde_json::from_str(line).unwrap()).collect();
+    let schema = schema();
+    assert!(lines.iter().all(|line| is_valid(line, &schema, &schema)), "{lines:#?}");
+    let hook = of(&lines, "hook", "end")[0];
+    assert_eq!(
+        (&hook["level"], &hook["status"], &hook["outcome"]),
+        (&"warning".into(), &503.into(), &"status".into())
+    );
+    let refused = of(&lines, "gone", "refuse")[0];
+    assert_eq!((&refused["level"], &refused["outcome"]), (&"warning".into(), &"not_started".into()));
+    assert!(refused["cause"] == "boot" && refused["due"].is_string(), "{refused}");
+    let note = |word: &str| {
+        let mut notes = of(&lines, "long", "note").into_iter();
+        notes
+            .find(|line| line["text"].as_str().unwrap().starts_with(word))
+            .unwrap_or_else(|| panic!("{word}"))
+    };
+    for (word, reason) in
+        [("skipped", "earlier_running"), ("abandoned", "server_died"), ("missed", "server_down")]
+    {
+        let line = note(word);
+        assert_eq!((&line["level"], &line["reason"]), (&"warning".into(), &reason.into()), "{line}");
+        assert!(line["due"].is_string() && line["run"].is_string(), "{line}");
+    }
+    assert!(1 <= note("missed")["count"].as_i64().unwrap());
+    let quarantine =
+        lines.iter().find(|line| line["text"].as_str().unwrap().contains("in quarantine")).unwrap();
+    assert_eq!((&quarantine["level"], &quarantine["count"]), (&"warning".into(), &1.into()));
+    // Of the fields that the schema names only these are elsewhere: a job that a signal ends, and a pool.
+    let names = schema["$defs"].as_object().unwrap().keys();
+    let unseen: Vec<&String> =
+        names.filter(|name| lines.iter().all(|line| line.get(name).is_none())).collect();
+    assert!(
+        unseen.iter().all(|name| ["exit_code", "signal", "worker"].contains(&name.as_str())),
+        "{unseen:?}"
+    );
+    let _ = fs::remove_dir_all(folder);
 }
 
 #[test]

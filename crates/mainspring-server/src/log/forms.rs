@@ -95,7 +95,7 @@ mod tests {
     use crate::log::fields::{Field, Form};
     use crate::log::line::{Answer, Kind, Level, Subject};
     use jiff::Timestamp;
-    use mainspring_job::{Cause, Outcome, RunKey};
+    use mainspring_job::{Cause, Outcome, Reason, RunKey};
     use serde_json::{Map, Value, json};
     use std::time::Duration;
 
@@ -147,6 +147,36 @@ mod tests {
              MAINSPRING_DUE=2026-11-21T03:00:00Z\nMAINSPRING_OUTCOME=exit\nMAINSPRING_EXIT_CODE=3\n\
              MAINSPRING_DURATION_MS=2500\nMESSAGE\n\u{1b}\0\0\0\0\0\0\0exit status 3\nafter \"2.5\" s\n";
         assert_eq!(datagram, expected);
+    }
+
+    #[test]
+    fn each_field_is_written_in_an_object_and_in_the_journal() {
+        let (key, outcome, reason) = (key(), Outcome::TimedOut, Reason::Paused);
+        let answers = [Answer::Exit(3), Answer::Signal(15), Answer::Status(503)];
+        let lines = answers.map(|answer| Line {
+            answer: Some(answer),
+            lateness: Some(Duration::from_millis(7)),
+            reason: Some(&reason),
+            count: Some(2),
+            worker: Some("one"),
+            ..end(&key, &outcome)
+        });
+        let all = |write: fn(&Line<'_>, &mut Vec<u8>)| {
+            written(|bytes| lines.iter().for_each(|line| write(line, bytes)))
+        };
+        let (objects, datagrams) = (all(object), all(datagram));
+        for Field { name, journal_name, .. } in FIELDS {
+            assert!(objects.contains(&format!("\"{name}\":")), "{name}: {objects}");
+            let is_in_journal = datagrams.lines().any(|line| line.split('=').next() == Some(journal_name));
+            assert!(journal_name.is_empty() || is_in_journal, "{journal_name}: {datagrams}");
+        }
+        for part in
+            ["\"lateness_ms\":7", "\"signal\":15", "\"status\":503", "\"count\":2", "\"worker\":\"one\""]
+        {
+            assert!(objects.contains(part), "{part}: {objects}");
+        }
+        let code = reason.code();
+        assert!(datagrams.contains(&format!("\nMAINSPRING_REASON={code}\n")), "{datagrams}");
     }
 
     #[test]

@@ -80,3 +80,47 @@ pub(super) fn of(note: &Note, now: Timestamp) -> Line<'_> {
         other => Line::note(now, format!("{other:?}")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mainspring_job::{JobName, Outcome, Reason, RunKey};
+
+    #[test]
+    fn the_level_of_a_note_says_what_a_person_has_to_do() {
+        let key: RunKey = "backup@2026-11-21T03:00:00Z".parse().unwrap();
+        let (job, now): (JobName, _) = (key.job.clone(), Timestamp::UNIX_EPOCH);
+        let (run, job_of) = (|| key.clone(), || job.clone());
+        let failed = |outcome| Note::Failed { key: run(), attempt: 2, outcome, is_dead: false };
+        let notes = [
+            (Level::Warning, Note::Missed { key: run(), count: 3, reason: Reason::ServerDown }),
+            (Level::Warning, Note::Skipped { key: run(), reason: Reason::Paused }),
+            (Level::Warning, Note::Abandoned { key: run(), reason: Reason::ServerDied }),
+            (Level::Warning, Note::Quarantine { count: 3 }),
+            (Level::Warning, Note::BehindWatermark { job: job_of(), watermark: now }),
+            (Level::Warning, Note::FollowsNothing { job: job_of(), of: job_of() }),
+            (Level::Error, failed(Some(Outcome::from("exit 3")))),
+            (Level::Error, failed(None)),
+            (Level::Error, Note::Refused(run())),
+            (Level::Error, Note::PausedAfterFailures(job_of())),
+            (Level::Error, Note::PausedAfterCrashes(job_of())),
+            (Level::Notice, Note::Retrying { key: run(), attempt: 2, due: now }),
+            (Level::Notice, Note::PauseOver(job_of())),
+            (Level::Notice, Note::AllPauseOver),
+            (Level::Notice, Note::QuarantineOver),
+            (Level::Notice, Note::Returned(job_of())),
+            (Level::Notice, Note::Purged(job_of())),
+        ];
+        for (level, note) in &notes {
+            assert_eq!(of(note, now).level, *level, "{note:?}");
+        }
+        let missed = of(&notes[0].1, now);
+        assert_eq!(
+            (missed.count, missed.reason, missed.due),
+            (Some(3), Some(&Reason::ServerDown), Some(key.nominal))
+        );
+        let failed = of(&notes[6].1, now);
+        assert_eq!((failed.subject.to_string(), failed.answer), (format!("{key}/2"), Some(Answer::Exit(3))));
+        assert_eq!(of(&notes[3].1, now).count, Some(3));
+    }
+}
