@@ -116,7 +116,7 @@ const TOOLS: &[Tool] = &[
         way: Way::Installed,
         packages: &["nginx-light"],
         is_there: || is_well(Command::new("nginx").arg("-v")),
-        skipped: "three tests of the listener behind a proxy",
+        skipped: "the listener behind a proxy, and the examples for nginx",
     },
     Tool {
         way: Way::Installed,
@@ -129,6 +129,12 @@ const TOOLS: &[Tool] = &[
         packages: &["prometheus-alertmanager"],
         is_there: || is_unpacked("usr/bin/prometheus-alertmanager"),
         skipped: "what Alertmanager makes of alerts",
+    },
+    Tool {
+        way: Way::Unpacked,
+        packages: &["caddy"],
+        is_there: || is_unpacked("usr/bin/caddy"),
+        skipped: "the examples for Caddy",
     },
     Tool {
         way: Way::Unpacked,

@@ -143,14 +143,15 @@ fn each_line_is_what_the_schema_says_and_has_what_a_collector_filters_by() {
 fn unwilling() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
-    thread::spawn(move || {
+    let serve = move || {
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
             let mut request = [0; 1 << 10];
             let _ = stream.read(&mut request);
             let _ = stream.write_all(b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
         }
-    });
+    };
+    thread::Builder::new().name("receiver".to_owned()).spawn(serve).unwrap();
     address
 }
 

@@ -13,6 +13,7 @@ mod alike;
 mod asked;
 mod bad_input;
 mod burst;
+mod caddy_example;
 mod cgroups;
 #[path = "../examples/chaos/history.rs"]
 mod chaos_history;

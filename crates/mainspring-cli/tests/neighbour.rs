@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
 use crate::program::root;
 use crate::test_server::skipped;
 
@@ -17,7 +20,8 @@ pub(crate) struct Neighbour {
 
 impl Drop for Neighbour {
     fn drop(&mut self) {
-        let _ = self.child.kill();
+        // Asked, so that one with processes of its own ends them.
+        let _ = kill(Pid::from_raw(self.child.id().cast_signed()), Signal::SIGTERM);
         let _ = self.child.wait();
     }
 }

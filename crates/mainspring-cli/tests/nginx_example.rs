@@ -1,34 +1,76 @@
-//! The shipped files for nginx in Debian's nginx, as they are but for addresses and paths. Where nginx is not
-//! installed the test says so.
+//! The shipped files for nginx in Debian's nginx with its own configuration and its default site, but for
+//! addresses and paths, and installed as the documents say. Where nginx is not installed the test says so.
 
 use std::fs;
-use std::io::{BufReader, Write};
-use std::net::TcpStream;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
 
 use mainspring_web::scope::Scope;
 
 use crate::neighbour::{Neighbour, free_port, is_installed};
 use crate::program::BOUND;
 use crate::site::{Answer, read_answer, read_head, read_until, resolved};
-use crate::test_server::{IDLE, TestServer, folder, write};
+use crate::test_server::{IDLE, TestServer, folder, skipped, write};
 
 const LOCATION: &str = include_str!("../../../examples/nginx/mainspring.conf");
 const USERS: &str = include_str!("../../../examples/nginx/users.conf");
 const GROUPS: &str = include_str!("../../../examples/nginx/groups.conf");
-const SECRET: &str = "5e2a7c90d1b44f3f8a6e0c9b7d215e43";
+const IDENTITY: &str = include_str!("../../../examples/nginx/identity.conf");
+const NEIGHBOURS: &str = include_str!("../../../docs/neighbours.md");
+pub(crate) const SECRET: &str = "5e2a7c90d1b44f3f8a6e0c9b7d215e43";
 
-/// A site of nginx, and the server behind it.
-struct ExampleSite {
-    nginx: Neighbour,
-    served: TestServer,
+/// What is skipped.
+const WHAT: &str = "the examples for nginx";
+
+/// A site of a proxy, and the server behind it.
+pub(crate) struct ExampleSite {
+    pub(crate) proxy: Neighbour,
+    pub(crate) served: TestServer,
+}
+
+/// What a person puts into Debian's folder of nginx.
+#[derive(Default)]
+struct Files<'f> {
+    /// The file snippets/mainspring.conf.
+    snippet: &'f str,
+    /// The file conf.d/mainspring-groups.conf.
+    groups: &'f str,
+    /// Where the identity proxy is.
+    identity: &'f str,
+}
+
+/// A copy of Debian's folder of nginx with its own paths, and its default site at this port, into whose block
+/// the manual's line comes.
+fn debian_folder(folder: &Path, port: u16) -> PathBuf {
+    let own = folder.join("nginx");
+    assert!(Command::new("cp").args(["-rL", "/etc/nginx"]).arg(&own).status().unwrap().success());
+    let change = |name: &str, changes: &[(&str, &str)]| {
+        let mut text = fs::read_to_string(own.join(name)).unwrap();
+        for (default, ours) in changes {
+            assert!(text.contains(default), "{default} in Debian's {name}");
+            text = text.replace(default, ours);
+        }
+        fs::write(own.join(name), text).unwrap();
+    };
+    let (paths, logs) = (format!("{}/", own.display()), format!("{}/", folder.display()));
+    change(
+        "nginx.conf",
+        &[("/etc/nginx/", &paths), ("/var/log/nginx/", &logs), ("/run/nginx", &format!("{logs}nginx"))],
+    );
+    let line = NEIGHBOURS.split('`').find(|text| text.starts_with("include snippets/")).unwrap();
+    let listen = format!("listen 127.0.0.1:{port} default_server;\n\t{line}");
+    let of_6 = "listen [::]:80 default_server;";
+    change("sites-enabled/default", &[(of_6, ""), ("listen 80 default_server;", &listen)]);
+    own
 }
 
 impl ExampleSite {
-    /// Starts both in a folder. `location` and `groups` are files of a person, with the paths of Debian.
-    fn start(folder: &Path, location: &str, groups: &str, args: &[&str]) -> ExampleSite {
+    /// Starts both in a folder. The files have the paths of Debian.
+    fn start(folder: &Path, files: &Files<'_>, args: &[&str]) -> ExampleSite {
         write(&folder.join("jobs.toml"), IDLE);
         let (port, listen) = (free_port(), free_port());
         let options = [
@@ -37,55 +79,69 @@ impl ExampleSite {
         ];
         let options = options.iter().map(String::as_str).chain(args.iter().copied()).collect::<Vec<_>>();
         let served = TestServer::start_in(folder.to_owned(), &options);
-        let location = location.replace("127.0.0.1:7411", &format!("127.0.0.1:{listen}"));
-        let location = location.replace("/etc/nginx/", &format!("{}/", folder.display()));
-        let text = format!(
-            "daemon off; master_process off; pid {0}/nginx.pid; error_log {0}/nginx.log;\n\
-             events {{ worker_connections 64; }}\n\
-             http {{\n\
-               access_log off; client_body_temp_path {0}/body; proxy_temp_path {0}/proxy;\n\
-               fastcgi_temp_path {0}/fastcgi; uwsgi_temp_path {0}/uwsgi; scgi_temp_path {0}/scgi;\n\
-               {groups}\n\
-               server {{ listen 127.0.0.1:{port};\n{location}\n}}\n\
-             }}\n",
-            folder.display()
-        );
-        let (file, log) = (folder.join("nginx.conf"), folder.join("nginx.log"));
-        fs::write(&file, text).unwrap();
+        let own = debian_folder(folder, port);
+        let snippet = files.snippet.replace("127.0.0.1:7411", &format!("127.0.0.1:{listen}"));
+        let snippet = snippet.replace("127.0.0.1:4180", files.identity);
+        let snippet = snippet.replace("/etc/nginx/", &format!("{}/", own.display()));
+        fs::write(own.join("snippets/mainspring.conf"), snippet).unwrap();
+        fs::write(own.join("conf.d/mainspring-groups.conf"), files.groups).unwrap();
+        if !files.identity.is_empty() || !files.groups.is_empty() {
+            install_secrets(&own);
+        }
+        let log = folder.join("nginx.log");
         let mut command = Command::new("nginx");
-        command.arg("-p").arg(folder).arg("-c").arg(&file).arg("-e").arg(&log);
-        ExampleSite { nginx: Neighbour::start(&mut command, port, &log), served }
+        command.arg("-c").arg(own.join("nginx.conf")).arg("-e").arg(&log).args(["-g", "daemon off;"]);
+        ExampleSite { proxy: Neighbour::start(&mut command, port, &log), served }
     }
 
     /// Asks the site, by a path from its root.
-    fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> BufReader<TcpStream> {
-        let mut text = format!("{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n", self.nginx.port);
+    pub(crate) fn ask(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> BufReader<TcpStream> {
+        let mut text = format!("{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\n", self.proxy.port);
         headers.iter().for_each(|(name, value)| text.push_str(&format!("{name}: {value}\r\n")));
         if !body.is_empty() {
             text.push_str(&format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len()));
         }
-        let mut stream = self.nginx.connect().unwrap();
+        let mut stream = self.proxy.connect().unwrap();
         stream.set_read_timeout(Some(BOUND)).unwrap();
         stream.write_all(format!("{text}\r\n{body}").as_bytes()).unwrap();
         BufReader::new(stream)
     }
 
-    fn answer(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    pub(crate) fn answer(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
         read_answer(&mut self.ask(method, path, headers, body))
     }
 
-    fn stop(self) {
-        drop(self.nginx);
+    pub(crate) fn stop(self) {
+        drop(self.proxy);
         self.served.stop();
     }
 }
 
+/// Whether Debian's nginx is there and may become its user.
+fn may_start() -> bool {
+    if !is_installed("nginx", "-v", WHAT) {
+        return false;
+    }
+    let is_root = nix::unistd::Uid::effective().is_root();
+    if !is_root {
+        skipped(WHAT, "only root can start nginx with Debian's configuration");
+    }
+    is_root
+}
+
 #[test]
 fn below_a_path_the_page_a_submission_and_a_stream_work_as_pasted() {
-    if !is_installed("nginx", "-v", "the example for nginx") {
+    if !may_start() {
         return;
     }
-    let site = ExampleSite::start(&folder("nginx-example"), LOCATION, "", &[]);
+    let files = Files { snippet: LOCATION, ..Files::default() };
+    let site = ExampleSite::start(&folder("nginx-example"), &files, &[]);
     let moved = site.answer("GET", "/mainspring", &[], "");
     let target = moved.header("location").unwrap_or_default().to_owned();
     assert!(moved.status == 301 && target.ends_with("/mainspring/"), "{moved:?}");
@@ -113,36 +169,117 @@ fn below_a_path_the_page_a_submission_and_a_stream_work_as_pasted() {
     site.stop();
 }
 
+/// The secret and the passwords of mara (tea) and eve (salt), as the manual has a person install them.
+fn install_secrets(own: &Path) {
+    let secret = NEIGHBOURS.lines().find(|line| line.starts_with("proxy_set_header X-Mainspring")).unwrap();
+    assert!(secret.contains(SECRET) && USERS.contains(secret), "{secret}");
+    let passwords: String = [("mara", "tea"), ("eve", "salt")]
+        .map(|(user, password)| {
+            let hash = Command::new("openssl").args(["passwd", "-6", password]).output().unwrap();
+            format!("{user}:{}", String::from_utf8(hash.stdout).unwrap())
+        })
+        .concat();
+    let files = [
+        ("mainspring-secret", "600", "root", secret),
+        ("mainspring-passwords", "640", "www-data", &passwords),
+    ];
+    for (name, mode, group, text) in files {
+        let mut command = Command::new("install");
+        command.args(["-m", mode, "-g", group, "/dev/stdin"]).arg(own.join(name)).stdin(Stdio::piped());
+        let mut install = command.spawn().unwrap();
+        install.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+        assert!(install.wait().unwrap().success(), "{name}");
+    }
+}
+
+/// A folder with the file of `--proxy-users`, and the options that name it.
+pub(crate) fn users(name: &str) -> (PathBuf, [String; 3]) {
+    let (folder, lines) = (folder(name), NEIGHBOURS.split("/etc/mainspring/users <<'END'\n").nth(1).unwrap());
+    let users = folder.join("users");
+    write(&users, lines.split("END\n").next().unwrap());
+    fs::set_permissions(&users, fs::Permissions::from_mode(0o600)).unwrap();
+    let options =
+        ["--behind-proxy=127.0.0.0/8".to_owned(), "--proxy-users".to_owned(), users.display().to_string()];
+    (folder, options)
+}
+
+/// What a browser on a page of ours sends.
+pub(crate) const OWN: (&str, &str) = ("Sec-Fetch-Site", "same-origin");
+/// What it must not be believed.
+pub(crate) const FORGED: [(&str, &str); 2] = [("X-Forwarded-User", "mara"), ("X-Forwarded-Groups", "ops")];
+pub(crate) const JOBS: &str = "/mainspring/api/v1/jobs";
+pub(crate) const RUN: &str = "/mainspring/api/v1/jobs/idle/run";
+
 #[test]
 fn users_whom_nginx_knows_act_under_their_names_and_in_their_groups() {
-    if !is_installed("nginx", "-v", "the example for nginx with users") {
+    if !may_start() {
         return;
     }
-    let folder = folder("nginx-users");
-    fs::write(folder.join("mainspring-passwords"), "mara:{PLAIN}tea\neve:{PLAIN}salt\n").unwrap();
-    let secret = format!("proxy_set_header X-Mainspring-Proxy-Secret \"{SECRET}\";\n");
-    assert!(USERS.contains(secret.trim()), "the example has the line");
-    fs::write(folder.join("mainspring-secret"), secret).unwrap();
-    let users = folder.join("users");
-    write(&users, &format!("secret {SECRET}\neverybody look\ngroup ops operate\n"));
-    fs::set_permissions(&users, fs::Permissions::from_mode(0o600)).unwrap();
-    let options = ["--behind-proxy=127.0.0.0/8", "--proxy-users", users.to_str().unwrap()];
-    let site = ExampleSite::start(&folder, USERS, GROUPS, &options);
-    let (jobs, run) = ("/mainspring/api/v1/jobs", "/mainspring/api/v1/jobs/idle/run");
+    let (folder, options) = users("nginx-users");
+    let files = Files { snippet: USERS, groups: GROUPS, identity: "" };
+    let site = ExampleSite::start(&folder, &files, &options.each_ref().map(String::as_str));
     // The words of mara:tea and eve:salt as a browser sends them.
     let (mara, eve) = (("Authorization", "Basic bWFyYTp0ZWE="), ("Authorization", "Basic ZXZlOnNhbHQ="));
-    let own = ("Sec-Fetch-Site", "same-origin");
-    assert_eq!(site.answer("GET", jobs, &[], "").status, 401);
-    assert_eq!(site.answer("GET", jobs, &[eve], "").status, 200);
-    let forged = [("X-Forwarded-User", "mara"), ("X-Forwarded-Groups", "ops")];
-    assert_eq!(site.answer("GET", jobs, &forged, "").status, 401);
-    assert_eq!(site.answer("POST", run, &[&[eve, own][..], &forged].concat(), "{}").status, 403);
-    let submitted = site.answer("POST", run, &[mara, own], "{}");
+    assert_eq!(site.answer("GET", JOBS, &[], "").status, 401);
+    assert_eq!(site.answer("GET", JOBS, &[eve], "").status, 200);
+    assert_eq!(site.answer("GET", JOBS, &FORGED, "").status, 401);
+    assert_eq!(site.answer("POST", RUN, &[&[eve, OWN][..], &FORGED].concat(), "{}").status, 403);
+    let submitted = site.answer("POST", RUN, &[mara, OWN], "{}");
     assert_eq!(submitted.status, 202, "{submitted:?}");
-    assert_eq!(
-        site.answer("GET", &resolved(run, submitted.header("location").unwrap()), &[mara], "").status,
-        200
-    );
+    let run = resolved(RUN, submitted.header("location").unwrap());
+    assert_eq!(site.answer("GET", &run, &[mara], "").status, 200);
+    site.served.says(&["audit"], 0, "proxy user mara");
+    site.stop();
+}
+
+/// An identity proxy that answers as oauth2-proxy documents: 202 with who it is, or 401.
+fn identity_proxy() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let serve = move || {
+        for stream in listener.incoming() {
+            let mut reader = BufReader::new(stream.unwrap());
+            let head = read_request_head(&mut reader);
+            assert!(head.starts_with("GET /oauth2/auth "), "{head}");
+            let known = [("mara", "ops,admins"), ("eve", "")];
+            let found = known.iter().find(|(user, _)| head.contains(&format!("_oauth2_proxy={user}\r\n")));
+            let answer = match found {
+                Some((user, groups)) => {
+                    format!("202 Accepted\r\nX-Auth-Request-User: {user}\r\nX-Auth-Request-Groups: {groups}")
+                }
+                None => "401 Unauthorized".to_owned(),
+            };
+            let answer = format!("HTTP/1.1 {answer}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+            let _ = reader.get_mut().write_all(answer.as_bytes());
+        }
+    };
+    thread::Builder::new().name("identity".to_owned()).spawn(serve).unwrap();
+    address
+}
+
+fn read_request_head(reader: &mut impl BufRead) -> String {
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") && 0 < reader.read_line(&mut head).unwrap() {}
+    head
+}
+
+#[test]
+fn users_whom_an_identity_proxy_knows_act_under_their_names_and_in_their_groups() {
+    if !may_start() {
+        return;
+    }
+    let (folder, options) = users("nginx-identity");
+    let identity = identity_proxy();
+    let files = Files { snippet: IDENTITY, groups: "", identity: &identity };
+    let site = ExampleSite::start(&folder, &files, &options.each_ref().map(String::as_str));
+    let (mara, eve) = (("Cookie", "_oauth2_proxy=mara"), ("Cookie", "_oauth2_proxy=eve"));
+    let sent = site.answer("GET", "/mainspring/?job=a", &FORGED, "");
+    let place = format!("/oauth2/sign_in?rd=http://127.0.0.1:{}/mainspring/?job=a", site.proxy.port);
+    assert!(sent.status == 302 && sent.header("location").unwrap().ends_with(&place), "{sent:?}");
+    assert_eq!(site.answer("GET", JOBS, &[eve], "").status, 200);
+    assert_eq!(site.answer("POST", RUN, &[&[eve, OWN][..], &FORGED].concat(), "{}").status, 403);
+    let submitted = site.answer("POST", RUN, &[mara, OWN], "{}");
+    assert_eq!(submitted.status, 202, "{submitted:?}");
     site.served.says(&["audit"], 0, "proxy user mara");
     site.stop();
 }
