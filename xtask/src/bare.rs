@@ -23,7 +23,7 @@ use crate::program::{conclude, succeed};
 use crate::{skips, targets};
 
 /// What of the timers needs no operating system.
-const TIMER_FEATURES: &str = "calendar,channel,serde";
+const TIMER_FEATURES: &str = "calendar,channel,report,serde";
 
 /// What is checked, with its features, and for which targets.
 const CHECKS: [(&str, &str, &[&str]); 3] = [

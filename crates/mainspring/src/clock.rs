@@ -32,6 +32,8 @@ pub mod monotonic;
 mod origin;
 mod shared;
 mod slack;
+#[cfg(target_os = "linux")]
+mod sys;
 #[cfg(feature = "tokio")]
 pub mod tokio_time;
 #[cfg(feature = "wall")]

@@ -28,12 +28,13 @@
 mod counts;
 mod driver_threads;
 pub(crate) mod handoffs;
-mod open_metrics;
 mod panic_capture;
 pub mod per_worker;
 #[cfg(all(feature = "poll", unix))]
 pub mod poll;
 mod refused_timer;
+#[cfg(feature = "report")]
+mod report;
 mod shard;
 mod shard_set;
 pub mod sharded;
@@ -41,7 +42,7 @@ pub mod single;
 pub mod striped;
 
 #[doc(inline)]
-pub use counts::{Counts, Report};
+pub use counts::Counts;
 #[doc(inline)]
 pub use per_worker::PerWorker;
 #[cfg(all(feature = "poll", unix))]
@@ -49,6 +50,9 @@ pub use per_worker::PerWorker;
 pub use poll::Poll;
 #[doc(inline)]
 pub use refused_timer::{Refusal, RefusedTimer};
+#[cfg(feature = "report")]
+#[doc(inline)]
+pub use report::Report;
 #[doc(inline)]
 pub use sharded::Sharded;
 #[doc(inline)]
@@ -371,8 +375,11 @@ pub trait Timers<T>: Send + Sync {
     /// Returns what the driver has done so far.
     fn counts(&self) -> Counts;
 
-    /// Returns the same with the distribution of latenesses: some kilobytes.
-    fn report(&self) -> Report;
+    /// Returns the same with the distribution of latenesses, which is empty unless this is overridden.
+    #[cfg(feature = "report")]
+    fn report(&self) -> Report {
+        Report { counts: self.counts(), ..Report::default() }
+    }
 
     /// The clock whose ticks the deadlines are.
     fn clock(&self) -> &Arc<dyn Clock>;

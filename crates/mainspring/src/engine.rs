@@ -19,7 +19,9 @@ use std::sync::Arc;
 use mainspring_queue::TimerQueue;
 
 use crate::clock::Clock;
-use crate::driver::{Counts, Driver, Fire, PerWorker, Report, Single, Striped, UnfiredTimer};
+#[cfg(feature = "report")]
+use crate::driver::Report;
+use crate::driver::{Counts, Driver, Fire, PerWorker, Single, Striped, UnfiredTimer};
 use crate::front::task::Task;
 use crate::handle::Handle;
 
@@ -91,11 +93,13 @@ impl<T: Send + 'static> Engine<T> {
     }
 
     /// Returns the same with the distribution of latenesses.
+    #[cfg(feature = "report")]
     pub fn report(&self) -> Report {
         self.handle.report()
     }
 
     /// Returns the same as OpenMetrics text, which Prometheus reads.
+    #[cfg(feature = "report")]
     pub fn open_metrics(&self) -> String {
         let handle = &self.handle;
         handle.report().open_metrics(handle.pending_count(), handle.clock().resolution())

@@ -17,7 +17,9 @@ use std::time::Duration;
 use mainspring_queue::{ResetError, Tick};
 
 use crate::clock::Clock;
-use crate::driver::{Counts, Refusal, RefusedTimer, Report, TimerId, Timers};
+#[cfg(feature = "report")]
+use crate::driver::Report;
+use crate::driver::{Counts, Refusal, RefusedTimer, TimerId, Timers};
 use crate::front::task::Task;
 
 pub(crate) use self::local::Local;
@@ -169,6 +171,7 @@ impl<T> Handle<T> {
     }
 
     /// Returns the same with the distribution of latenesses.
+    #[cfg(feature = "report")]
     pub fn report(&self) -> Report {
         self.timers.report()
     }

@@ -26,6 +26,7 @@
 //! | items that come out when they are due, by key | [`DelayQueue`], [`KeyedTasks`] | |
 //! | cron in a time zone | [`Calendar`] | `calendar` |
 //! | sockets and timers in one loop | [`driver::Poll`] | `poll` |
+//! | how late timers fire, as a histogram or for Prometheus | [`Engine::report`], [`Engine::open_metrics`] | `report` |
 //! | the timers of hyper, tower and quinn | [`adapter`] | `hyper`, `tower-03`, `quinn-011` |
 //! | tests without sleeping | [`Simulation`] | |
 //! | another structure, clock or limit | [`preset`], [`queue`], [`Engine::start`] | |
@@ -58,7 +59,7 @@
 //!
 //! Types of other crates are part of this interface. They are re-exported, so a program need not name those
 //! crates: [`queue`] always; `jiff` and `cron` with `calendar`, `crossbeam_channel` with `channel`,
-//! `hdrhistogram` for [`driver::Report`]. A new version of one before its 1.0 is a new minor version of this
+//! `hdrhistogram` with `report`. A new version of one before its 1.0 is a new minor version of this
 //! crate until that is 1.0 itself.
 
 #![deny(unsafe_code)]
@@ -121,10 +122,10 @@ pub use simulation::Simulation;
 
 pub use mainspring_queue::{self as queue, Tick};
 
-pub use hdrhistogram;
-
 #[cfg(feature = "channel")]
 pub use crossbeam_channel;
+#[cfg(feature = "report")]
+pub use hdrhistogram;
 #[cfg(feature = "wall")]
 pub use jiff;
 #[cfg(feature = "calendar")]

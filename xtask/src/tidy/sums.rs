@@ -33,10 +33,10 @@ struct Row {
 
 const ROWS: [Row; 12] = [
     // Raised: a delay queue is looked at and cleared, keys are borrowed, handles cross a caught panic, and
-    // jobs of threads are joined.
+    // jobs of threads are joined. Two calls of Linux are made without nix, and latenesses can be left out.
     Row {
         crates: &["mainspring-queue", "mainspring"],
-        lines: 12_330,
+        lines: 12_365,
         goal: 10_400,
         bools: 8,
         assertions: 120,

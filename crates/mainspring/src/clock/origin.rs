@@ -13,13 +13,15 @@
 //!
 //! It counts nanoseconds and does not know ticks.
 //!
-//! Source: clock_gettime(2), vdso(7).
+//! Source: clock_gettime(2).
 
 pub(super) use self::system::Origin;
 
 #[cfg(target_os = "linux")]
 mod system {
-    use nix::time::{ClockId, clock_gettime};
+    use libc::{CLOCK_MONOTONIC, CLOCK_MONOTONIC_COARSE};
+
+    use crate::clock::sys::clock_ns;
 
     /// When a clock began to count.
     #[derive(Clone, Debug)]
@@ -31,27 +33,20 @@ mod system {
     impl Origin {
         /// Begins now.
         pub(in crate::clock) fn now() -> Origin {
-            Origin { monotonic_ns: read_ns(ClockId::CLOCK_MONOTONIC) }
+            Origin { monotonic_ns: clock_ns(CLOCK_MONOTONIC) }
         }
 
         /// How long ago it was.
         #[inline]
         pub(in crate::clock) fn elapsed_ns(&self) -> u64 {
-            read_ns(ClockId::CLOCK_MONOTONIC).saturating_sub(self.monotonic_ns)
+            clock_ns(CLOCK_MONOTONIC).saturating_sub(self.monotonic_ns)
         }
 
         /// So long ago it was at least, and at most a tick of the kernel more.
         #[inline]
         pub(in crate::clock) fn elapsed_ns_min(&self) -> u64 {
-            read_ns(ClockId::CLOCK_MONOTONIC_COARSE).saturating_sub(self.monotonic_ns)
+            clock_ns(CLOCK_MONOTONIC_COARSE).saturating_sub(self.monotonic_ns)
         }
-    }
-
-    #[inline]
-    fn read_ns(clock: ClockId) -> u64 {
-        let time = clock_gettime(clock).expect("Linux has both clocks since 2.6.32");
-        // Neither is negative: both clocks begin at 0.
-        (time.tv_sec() as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_nsec() as u64)
     }
 }
 

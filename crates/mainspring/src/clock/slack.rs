@@ -4,8 +4,6 @@
 //! The last one that was asked for is remembered, so that asking again before each sleep costs nothing.
 //!
 //! Cost: a system call when it changes. On other systems it does nothing.
-//!
-//! Source: prctl(2), PR_SET_TIMERSLACK.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -25,9 +23,7 @@ pub(super) fn set(slack: Duration) {
 
 #[cfg(target_os = "linux")]
 fn tell(slack: Duration) {
-    let slack_ns = slack.as_nanos().try_into().unwrap_or(std::ffi::c_ulong::MAX);
-    // A kernel that refuses, in a sandbox say, leaves sleeps as they were: late by 50 us, which is no error.
-    let _ = nix::sys::prctl::set_timerslack(slack_ns);
+    super::sys::set_timer_slack(slack.as_nanos().try_into().unwrap_or(std::ffi::c_ulong::MAX));
 }
 
 #[cfg(not(target_os = "linux"))]

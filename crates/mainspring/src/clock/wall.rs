@@ -127,13 +127,14 @@ mod linux {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread::{self, JoinHandle};
+    use std::time::Duration;
 
     use jiff::Timestamp;
     use nix::sys::time::{TimeSpec, TimeValLike};
     use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
-    use nix::time::{ClockId as Clock, clock_gettime};
 
     use super::WallClock;
+    use crate::clock::sys::clock_ns;
 
     /// The time since the machine was booted, suspensions included, as a time of day after 1970-01-01: for
     /// [`Following`](crate::clock::Following).
@@ -151,9 +152,7 @@ mod linux {
 
     impl WallClock for BootTime {
         fn now(&self) -> Timestamp {
-            let time = clock_gettime(Clock::CLOCK_BOOTTIME).expect("Linux has this clock since 2.6.39");
-            // By a type that has 64 bits for seconds on every machine.
-            let uptime = std::time::Duration::from(time);
+            let uptime = Duration::from_nanos(clock_ns(libc::CLOCK_BOOTTIME));
             Timestamp::UNIX_EPOCH.checked_add(uptime).expect("no machine runs for ten thousand years")
         }
     }

@@ -1,14 +1,6 @@
-//! Statistics of a driver so far: sums, and the distribution of latenesses.
+//! Statistics of a driver so far: sums.
 //!
-//! Cost: a copy of eight numbers; some kilobytes with the distribution. It does not reset anything.
-
-use hdrhistogram::Histogram;
-
-/// Latenesses above this many ticks (18 minutes at a millisecond) are recorded as this.
-const LATENESS_TICKS_MAX: u64 = 1 << 20;
-
-/// Two digits are exact: figures are read as "about 15 ticks", and a histogram stays below 20 KiB.
-const LATENESS_DIGITS: u8 = 2;
+//! Cost: a copy of eight numbers. It does not reset anything.
 
 /// What a driver has done so far. `scheduled` is
 /// `fired + cancelled + pending` at any time, and `fired + cancelled` plus what shutdown handed back in the
@@ -73,41 +65,4 @@ impl Counts {
         self.lateness_ticks_max = self.lateness_ticks_max.max(lateness_ticks_max);
         self.held_back += held_back;
     }
-}
-
-/// What a driver has done so far, with the distribution of latenesses.
-///
-/// ```
-/// use std::time::Duration;
-/// use mainspring::Simulation;
-///
-/// let simulation = Simulation::new();
-/// let engine = simulation.engine();
-/// engine.callbacks().after(Duration::from_secs(1), |_| ())?;
-/// simulation.run_until_idle();
-/// let report = engine.report();
-/// assert_eq!(report.lateness_ticks.value_at_quantile(0.99), 0, "no timer of a simulation is late");
-/// assert_eq!(report.counts.fired, 1);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Report {
-    /// The sums.
-    pub counts: Counts,
-    /// How late timers fired, in ticks, to two digits: `lateness_ticks.value_at_quantile(0.99)`. A callback
-    /// that takes long shows here as the lateness of those behind it.
-    pub lateness_ticks: Histogram<u64>,
-}
-
-impl Default for Report {
-    fn default() -> Report {
-        Report { counts: Counts::default(), lateness_ticks: empty_lateness() }
-    }
-}
-
-/// A histogram of latenesses in ticks, with nothing in it.
-pub(in crate::driver) fn empty_lateness() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, LATENESS_TICKS_MAX, LATENESS_DIGITS)
-        .expect("the bounds are those of a histogram")
 }

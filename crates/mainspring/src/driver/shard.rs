@@ -36,6 +36,7 @@
 
 mod backoff;
 mod firing;
+#[cfg_attr(not(feature = "report"), path = "shard/no_lateness.rs")]
 mod lateness;
 mod turn;
 
@@ -46,7 +47,7 @@ use mainspring_queue::{ExpiredTimer, Reason, RejectedTimer, ResetError, Tick, Ti
 use self::backoff::Backoff;
 use self::firing::Firings;
 use self::lateness::Lateness;
-use super::{Counts, Part, Refusal, RefusedTimer, Report, TimerId, UnfiredTimer};
+use super::{Counts, Part, Refusal, RefusedTimer, TimerId, UnfiredTimer};
 use crate::clock::{Clock, Notifier};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -311,7 +312,8 @@ impl<Q> Shard<Q> {
         state.counts
     }
 
-    pub(super) fn add_to<T>(&self, report: &mut Report)
+    #[cfg(feature = "report")]
+    pub(super) fn add_to<T>(&self, report: &mut super::Report)
     where
         Q: TimerQueue<T>,
     {

@@ -115,8 +115,9 @@ macro_rules! drive_shards {
                 counts
             }
 
-            fn report(&self) -> Report {
-                let mut report = Report::default();
+            #[cfg(feature = "report")]
+            fn report(&self) -> $crate::driver::Report {
+                let mut report = $crate::driver::Report::default();
                 ShardSet::<T>::shards(self).iter().for_each(|shard| shard.add_to::<T>(&mut report));
                 report
             }

@@ -31,9 +31,7 @@ use mainspring_queue::{ResetError, Tick, TimerQueue};
 use super::driver_threads::DriverThreads;
 use super::shard::{NoWatch, Role, Shard, Turn};
 use super::shard_set::{ShardSet, drive_shards, shard};
-use super::{
-    Counts, Driver, Fire, Part, Refusal, RefusedTimer, Report, THREAD_NAME, TimerId, Timers, UnfiredTimer,
-};
+use super::{Counts, Driver, Fire, Part, Refusal, RefusedTimer, THREAD_NAME, TimerId, Timers, UnfiredTimer};
 use crate::clock::{Clock, Notifier};
 
 /// A driver with one queue, for one thread to run.

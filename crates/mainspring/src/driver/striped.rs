@@ -43,7 +43,7 @@ use super::driver_threads::DriverThreads;
 use super::shard::{Alarm, NoWatch, Role, Shard, Turn};
 use super::shard_set::{ShardSet, drive_shards, shard};
 use super::{
-    Counts, Driver, Fire, Part, Refusal, RefusedTimer, Report, THREAD_NAME, TimerId, Timers, UnfiredTimer,
+    Counts, Driver, Fire, Part, Refusal, RefusedTimer, THREAD_NAME, TimerId, Timers, UnfiredTimer,
     thread_number,
 };
 use crate::clock::{Clock, Notifier};

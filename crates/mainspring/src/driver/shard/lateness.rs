@@ -9,7 +9,7 @@
 
 use hdrhistogram::Histogram;
 
-use crate::driver::counts::empty_lateness;
+use crate::driver::report::empty_lateness;
 
 /// The distribution of latenesses, in ticks.
 #[derive(Default)]

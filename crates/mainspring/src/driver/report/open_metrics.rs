@@ -17,7 +17,8 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use super::{Counts, Report};
+use super::Report;
+use crate::driver::Counts;
 
 /// The quantiles of latenesses that are shown: the middle, and what a service level speaks of.
 const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
