@@ -79,6 +79,8 @@ mod handlers;
 #[cfg_attr(not(feature = "sqlite"), path = "no_job_folder.rs")]
 mod job_folder;
 mod jobs;
+#[cfg(feature = "tower-03")]
+mod layer;
 #[cfg_attr(not(feature = "postgres"), path = "no_member.rs")]
 mod member;
 mod notice;
@@ -101,6 +103,8 @@ mod run;
 #[cfg_attr(not(feature = "postgres"), path = "no_shared_database.rs")]
 mod shared_database;
 mod simulation;
+#[cfg(feature = "tracing")]
+mod span;
 mod started_loop;
 mod stop;
 mod submission;
@@ -117,6 +121,8 @@ pub use future::{BoxFuture, Spawner};
 pub use handler::{Accepts, AnyPayload, DefinedBy, Handler, HandlerName, HandlerOptions};
 pub use handler_error::HandlerError;
 pub use jobs::{Jobs, UnreadablePayload};
+#[cfg(feature = "tower-03")]
+pub use layer::{HandlerFailure, HandlerService, RunCall};
 pub use notice::Notice;
 pub use options::Options;
 pub use run::Run;

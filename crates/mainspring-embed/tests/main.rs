@@ -6,6 +6,8 @@
 
 mod folder;
 mod handlers;
+#[cfg(all(feature = "tower-03", feature = "tracing"))]
+mod layers;
 mod limits;
 mod month;
 mod outbox;

@@ -84,8 +84,8 @@ const ROWS: [Row; 12] = [
     // Raised: a program of a pool is a worker beside planning; it submits in bulk, and has runs wait. Its
     // transactions submit, in PostgreSQL and in SQLite. Its errors show no type of a crate that is internal,
     // and its own submissions need no key. A program says the rate of a group. Files stand in the place of
-    // those that touch SQLite where that is left out.
-    Row { crates: &["mainspring-embed"], lines: 4_301, goal: 2_600, bools: 1, assertions: 0 },
+    // those that touch SQLite where that is left out. Layers of tower and spans of tracing stand around runs.
+    Row { crates: &["mainspring-embed"], lines: 4_390, goal: 2_600, bools: 1, assertions: 0 },
     Row { crates: &["mainspring-cli"], lines: 7_543, goal: 5_600, bools: 6, assertions: 4 },
     // Raised: other people's kinds of programs run on a database and in node, and crates are published dry.
     // The limits of a rate are among those that people meet, and more machines are compiled for. Jobs
