@@ -13,6 +13,7 @@ mod alike;
 mod asked;
 mod bad_input;
 mod burst;
+#[cfg(feature = "web")]
 mod caddy_example;
 mod cgroups;
 #[path = "../examples/chaos/history.rs"]
@@ -58,7 +59,7 @@ mod mixed;
 #[cfg(feature = "web")]
 mod nameless;
 mod names;
-#[cfg(feature = "web")]
+#[cfg_attr(not(feature = "web"), expect(dead_code, reason = "without HTTP only cron is a neighbour"))]
 mod neighbour;
 mod next;
 #[cfg(feature = "web")]

@@ -71,7 +71,7 @@ impl Candidate {
     ///
     /// # Errors
     /// When the database does not answer or is not to be used, or the operating system refuses something.
-    pub fn open(location: &Location, address: String, data: DataDirectory) -> Result<Candidate, Error> {
+    pub fn open(location: &Location, address: String, data: &DataDirectory) -> Result<Candidate, Error> {
         let (owner, machine) = shared_owner();
         let identity = Identity { address, machine, ..Identity::default() };
         let opened = PostgresStore::open_with_lease(location, identity.clone(), PLANNER_LEASE);
@@ -82,7 +82,7 @@ impl Candidate {
         let identity = opened.as_ref().map_or(identity, PostgresStore::identity);
         // What is written into a database that is too new may mean something else there.
         let asks = if opened.is_none() { ProxyTarget::Nobody } else { ProxyTarget::Owner };
-        let standing = StandbyState::new(location, &data, &owner.name, asks).map_err(Error::Store)?;
+        let standing = StandbyState::new(location, data, &owner.name, asks).map_err(Error::Store)?;
         let (location, standing) = (location.clone(), Arc::new(standing));
         Ok(Candidate { location, owner, identity, opened, plans: true, refusal, standing })
     }

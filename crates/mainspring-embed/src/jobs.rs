@@ -58,7 +58,7 @@ pub(crate) enum JobStorage {
 
 #[derive(Debug)]
 enum Running {
-    Loop(Loop),
+    Loop(Box<Loop>),
     Simulated(Arc<Simulation>),
 }
 
@@ -109,7 +109,7 @@ impl Jobs {
             page_listener: Mutex::new(page_listener),
             finish_outbox: Mutex::new(finish_outbox),
         };
-        Ok(Jobs { client, running: Arc::new(Running::Loop(running)) })
+        Ok(Jobs { client, running: Arc::new(Running::Loop(Box::new(running))) })
     }
 
     /// The latest runs of a job, or of what was submitted under a name, at most so many, the latest first.
@@ -237,7 +237,7 @@ impl Loop {
                 let ended = thread.join().expect("a panic of the loop is a fault of ours");
                 let page_listener =
                     self.page_listener.lock().expect("nothing panics while it holds this lock").take();
-                drop(page_listener);
+                page_listener.into_iter().for_each(PageListener::finish);
                 ended.map_err(Error::open)
             }
             _ => Ok(()),

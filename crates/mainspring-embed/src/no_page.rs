@@ -15,7 +15,7 @@ pub(crate) struct Page(());
 
 /// Nothing serves beside the loop.
 #[derive(Debug, Default)]
-pub(crate) struct PageListener;
+pub(crate) struct PageListener(());
 
 impl PageListener {
     /// Serves nothing.
@@ -23,4 +23,8 @@ impl PageListener {
     pub(crate) fn begin(&mut self, _page: &Page, _data: &DataDirectory) -> Result<Listener, Error> {
         Ok(Listener::default())
     }
+
+    /// Waits for nothing.
+    #[expect(clippy::unused_self, reason = "with the feature there is something to wait for")]
+    pub(crate) fn finish(self) {}
 }

@@ -26,8 +26,7 @@ pub(crate) struct Page {
     address: Option<String>,
 }
 
-/// What serves the page beside the loop, and beside what stands by for it. The drop waits for its end, which
-/// comes soon after that of what answers.
+/// What serves the page beside the loop, and beside what stands by for it.
 #[derive(Debug, Default)]
 pub(crate) struct PageListener {
     /// From the first time on that it serves.
@@ -64,10 +63,9 @@ impl PageListener {
         self.serving.push(bound.serve(data.clone(), TimeZone::system()).map_err(failed)?);
         Ok(listener)
     }
-}
 
-impl Drop for PageListener {
-    fn drop(&mut self) {
-        self.serving.drain(..).for_each(Serving::finish);
+    /// Waits for the end, which comes soon after that of what answers.
+    pub(crate) fn finish(self) {
+        self.serving.into_iter().for_each(Serving::finish);
     }
 }

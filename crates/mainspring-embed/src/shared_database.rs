@@ -54,7 +54,7 @@ pub(crate) struct SharedDatabase {
 
 /// The program, from its start to its end.
 struct Tenure {
-    /// What answers while another plans. It goes before the page, which waits for it.
+    /// What answers while another plans.
     standing: Option<Standing>,
     candidate: Candidate,
     folder: Folder,
@@ -134,7 +134,7 @@ impl SharedDatabase {
         let SharedDatabase { location, folder, labels, plans } = self;
         let address = folder.as_ref().map_or(String::new(), |folder| folder.display().to_string());
         let folder = make_folder(folder)?;
-        let opened = Candidate::open(&location, address, folder.data.clone());
+        let opened = Candidate::open(&location, address, &folder.data);
         let mut candidate = opened.map_err(|error| match error {
             ServerError::Store(error) => Error::Store(error),
             other => Error::open(other),
@@ -208,6 +208,9 @@ impl Tenure {
             worker.stop(Stopping { drain: Duration::ZERO, grace: self.member.patience() });
             worker.join();
         }
+        // The page ends after what answers it.
+        self.standing = None;
+        std::mem::take(&mut self.page_listener).finish();
     }
 
     /// Owns the jobs and stands by in turn, until the end is asked for.
