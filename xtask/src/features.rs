@@ -1,11 +1,16 @@
-//! The features of the libraries: none, each alone, and all of them, each without a warning.
+//! The features of the libraries: none, each alone, and all of them, each without a warning; and the oldest
+//! Rust that they say they compile with.
 //!
 //! A program that takes one feature of a library builds what no test of ours does, because tests have all of
 //! them. cargo-hack knows the features from the manifests; a loop of our own would have to read them too.
 //!
 //! `mainspring-embed` and its loop are checked with them: alone they have neither a page nor a store.
 //!
-//! Cost: a check of what the libraries stand on, in a folder of its own, then seconds for each feature.
+//! A library whose manifest names an older Rust than the gate's is checked by that, with all features. rustup
+//! brings it.
+//!
+//! Cost: a check of what the libraries stand on, in a folder of its own, then seconds for each feature; a
+//! minute of a processor for the older Rust.
 //!
 //! It does not try features in pairs, and no tests.
 //!
@@ -14,12 +19,18 @@
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use crate::program::{conclude, succeed};
+use crate::program::{conclude, is_there, succeed};
 use crate::publish::LIBRARIES;
 use crate::{skips, wheels};
 
 /// The scheduler as a library, and its loop.
 const EMBEDDED: [&str; 2] = ["mainspring-embed", "mainspring-server"];
+
+/// Where all of it is built.
+const FOLDER: &str = "target/features";
+
+/// What is left out without rustup.
+const OLDEST: &str = "the oldest Rust";
 
 /// Checks each feature of each library of the workspace in `root`.
 pub fn run(root: &Path) -> ExitCode {
@@ -31,9 +42,21 @@ fn check(root: &Path) -> Result<(), String> {
         Ok(program) => program,
         Err(problem) => return skips::skip("features", &problem),
     };
-    let mut hack = Command::new(program);
+    let mut hack = Command::new(&program);
     hack.args(["hack", "clippy", "--quiet", "--each-feature", "--lib"]);
     let libraries = LIBRARIES.iter().chain(&EMBEDDED);
     hack.args(libraries.flat_map(|library| ["-p", library])).args(["--", "-D", "warnings"]);
-    succeed(hack.env("CARGO_TARGET_DIR", root.join("target/features")).current_dir(root))
+    succeed(hack.env("CARGO_TARGET_DIR", root.join(FOLDER)).current_dir(root))?;
+    check_oldest(root, &program)
+}
+
+fn check_oldest(root: &Path, program: &Path) -> Result<(), String> {
+    // What rustup has is not asked: cargo-hack has it bring what is missing.
+    if !is_there("rustup") {
+        return skips::skip(OLDEST, "rustup is not installed");
+    }
+    let mut hack = Command::new(program);
+    hack.args(["hack", "check", "--quiet", "--rust-version", "--all-features", "--lib"]);
+    hack.args(LIBRARIES.iter().flat_map(|library| ["-p", library]));
+    succeed(hack.env("CARGO_TARGET_DIR", root.join(FOLDER)).current_dir(root))
 }

@@ -89,8 +89,8 @@ const ROWS: [Row; 12] = [
     Row { crates: &["mainspring-cli"], lines: 7_543, goal: 5_600, bools: 6, assertions: 4 },
     // Raised: other people's kinds of programs run on a database and in node, and crates are published dry.
     // The limits of a rate are among those that people meet, and more machines are compiled for. Jobs
-    // without SQLite stand beside other versions of it.
-    Row { crates: &["mainspring-lab", "xtask"], lines: 11_570, goal: 7_000, bools: 5, assertions: 0 },
+    // without SQLite stand beside other versions of it. The oldest Rust is tried.
+    Row { crates: &["mainspring-lab", "xtask"], lines: 11_582, goal: 7_000, bools: 5, assertions: 0 },
 ];
 
 /// Checks every row, and that each crate is in one.
