@@ -41,6 +41,8 @@ pub struct Surface {
     /// The pages of types, traits and functions without a block of code, in the item's documentation or its
     /// methods'.
     pub without_example: BTreeSet<String>,
+    /// The lines in which a type stands of a crate that is internal, with that crate.
+    pub internal: BTreeSet<String>,
 }
 
 /// A module as it is read: its path, whether it can be named from outside, and its items.
@@ -78,9 +80,54 @@ pub fn surface(crate_folder: &Path) -> io::Result<Surface> {
             add_impl(module, item, &types, &mut surface, &mut examples);
         }
     }
+    for module in &modules {
+        add_internal(module, crate_folder, &mut surface);
+    }
     surface.without_example =
         examples.into_iter().filter(|(_, has_example)| !has_example).map(|(page, _)| page).collect();
     Ok(surface)
+}
+
+/// Notes the lines of a module in which something of a crate of ours is named whose surface is not kept: by a
+/// name that is imported there, or by its path.
+fn add_internal(module: &Module, crate_folder: &Path, surface: &mut Surface) {
+    let is_internal = |name: &str| {
+        let folder = name.replace('_', "-");
+        name.starts_with("mainspring_")
+            && !LIBRARIES.contains(&folder.as_str())
+            && crate_folder.with_file_name(folder).is_dir()
+    };
+    let mut imported = BTreeMap::new();
+    for item in &module.items {
+        if let Item::Use(item) = item
+            && let UseTree::Path(path) = &item.tree
+            && is_internal(&path.ident.to_string())
+        {
+            let mut names = Vec::new();
+            local_names(&path.tree, &mut names);
+            imported.extend(names.into_iter().map(|name| (name, path.ident.to_string())));
+        }
+    }
+    for line in &surface.lines {
+        let Some(text) = line.strip_prefix(&module.path).filter(|text| text.starts_with(':')) else {
+            continue;
+        };
+        let words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+        for word in words {
+            let found = imported.get(word).map(String::as_str).or(is_internal(word).then_some(word));
+            surface.internal.extend(found.map(|from| format!("{line} ({word} is of {from})")));
+        }
+    }
+}
+
+/// The names that a `use` gives to what it imports.
+fn local_names(tree: &UseTree, names: &mut Vec<String>) {
+    match tree {
+        UseTree::Rename(rename) => names.push(rename.rename.to_string()),
+        UseTree::Path(path) => local_names(&path.tree, names),
+        UseTree::Group(group) => group.items.iter().for_each(|tree| local_names(tree, names)),
+        tree => collect_names(tree, names),
+    }
 }
 
 fn read_module(
@@ -391,6 +438,17 @@ mod tests {
             assert!(surface.lines.len() > 50, "{library} has public items");
             hold(&root().join(format!("testdata/api/{library}.txt")), &surface.lines);
         }
+    }
+
+    #[test]
+    fn no_library_shows_a_type_of_a_crate_that_is_internal() {
+        for library in LIBRARIES {
+            let surface = surface(&root().join("crates").join(library)).expect("the library can be read");
+            assert!(surface.internal.is_empty(), "{library}: {:#?}", surface.internal);
+        }
+        let shown = surface(&root().join("crates/mainspring-cluster")).expect("the library can be read");
+        let seen = |text: &str| shown.internal.iter().any(|line| line.ends_with(text));
+        assert!(seen("(Location is of mainspring_postgres)"), "it can fail: {:#?}", shown.internal);
     }
 
     #[test]
