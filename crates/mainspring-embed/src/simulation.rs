@@ -95,7 +95,7 @@ impl ManualClock {
     /// When the future of a handler has waited for a minute and was not woken: it waits for a timer or a
     /// socket of a runtime that this very thread should run. See [`advance_async`](Self::advance_async).
     pub fn advance(&self, by: Duration) {
-        wait_for(self.advance_async(by));
+        wait_for(self.advance_async(by), MAX_WAIT);
     }
 
     /// Moves it on to a time, as [`advance`](Self::advance) does. A time that has passed is now.
@@ -103,7 +103,7 @@ impl ManualClock {
     /// # Panics
     /// As [`advance`](Self::advance).
     pub fn advance_to(&self, to: Timestamp) {
-        wait_for(self.go_to(to));
+        wait_for(self.go_to(to), MAX_WAIT);
     }
 
     /// Moves it on by so much inside a runtime, as `#[tokio::test]` has one: what the futures of handlers
@@ -302,8 +302,8 @@ impl Wake for Unpark {
     }
 }
 
-/// Polls a future on this thread until it is ready.
-fn wait_for<T>(future: impl Future<Output = T>) -> T {
+/// Polls a future on this thread until it is ready. It is woken within that time each time that it waits.
+fn wait_for<T>(future: impl Future<Output = T>, longest: Duration) -> T {
     let mut future = pin!(future);
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     loop {
@@ -311,9 +311,9 @@ fn wait_for<T>(future: impl Future<Output = T>) -> T {
             return output;
         }
         let parked = Moment::now();
-        thread::park_timeout(MAX_WAIT);
+        thread::park_timeout(longest);
         assert!(
-            Moment::now().since(parked) < MAX_WAIT,
+            Moment::now().since(parked) < longest,
             "the future of a handler waits for something that a runtime on this thread would give: await \
              `advance_async` in that runtime, in the place of `advance`"
         );
@@ -328,4 +328,15 @@ async fn end_of(run: Run, future: BoxFuture<Result<(), HandlerError>>) -> Handle
     GuardedRun::new(run, future, tell).await;
     let end = ended.lock().expect("nothing panics while it holds this lock").take();
     end.expect("a future that is over has told its end")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "await `advance_async` in that runtime, in the place of `advance`")]
+    fn a_future_that_only_a_runtime_would_wake_is_told_so_instead_of_waited_for() {
+        wait_for(std::future::pending::<()>(), Duration::from_millis(1));
+    }
 }

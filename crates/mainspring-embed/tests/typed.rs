@@ -87,9 +87,8 @@ fn what_waits_and_the_next_version_could_not_read_is_found_before_a_deploy() {
     assert_eq!(names, [bad.name.as_ref()], "the four is a number now");
 }
 
-#[test]
-fn a_simulated_handler_may_wait_for_the_runtime_of_the_test() {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+#[tokio::test]
+async fn a_simulated_handler_may_wait_for_the_runtime_of_the_test() {
     let clock = ManualClock::at("2026-01-01T00:00:00Z".parse().unwrap());
     let jobs = Jobs::simulated(&clock)
         .spawner(|_| unreachable!("a simulation polls by itself"))
@@ -101,6 +100,6 @@ fn a_simulated_handler_may_wait_for_the_runtime_of_the_test() {
         .start()
         .unwrap();
     let submitted = jobs.submit(COUNT, &3).unwrap();
-    runtime.block_on(clock.advance_async(Duration::ZERO));
+    clock.advance_async(Duration::ZERO).await;
     assert_eq!(jobs.runs_of(submitted.job(), 1).unwrap()[0].state, RunState::Succeeded);
 }
