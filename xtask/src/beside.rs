@@ -23,7 +23,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use crate::program::{conclude, is_there, succeed};
-use crate::{skips, targets};
+use crate::{skips, targets, tools};
 
 #[path = "../../crates/mainspring-postgres/tests/database.rs"]
 #[allow(dead_code, clippy::unwrap_used, reason = "the tests of the store use the rest; it is a test's")]
@@ -61,7 +61,7 @@ const DATABASE: &str = r#", default-features = false, features = ["postgres"]"#;
 const BOTH: &str = r#", features = ["postgres"]"#;
 
 /// What programs are that touch SQLite, PostgreSQL or time.
-const PROGRAMS: [(&str, Trial); 34] = [
+const PROGRAMS: [(&str, Trial); 35] = [
     // A version that is not named is the newest.
     ("nothing-on-postgres", Lacks(DATABASE, &["libsqlite3-sys", "rusqlite", "mainspring-store"])),
     (
@@ -126,6 +126,7 @@ const PROGRAMS: [(&str, Trial); 34] = [
     ("browser-page", RunsInNode),
     ("channel-batches", Runs(&[&[]])),
     ("command-line-rusqlite", Runs(&[&["add", "tea"], &["add", "milk"], &["run"]])),
+    (DIESEL, RunsOnPostgres),
     ("game-loop", Runs(&[&[]])),
     (
         "raspberry-pi",
@@ -137,6 +138,9 @@ const PROGRAMS: [(&str, Trial); 34] = [
     ("tokio-postgres-orders", RunsOnPostgres),
     ("tokio-server", Runs(&[&[]])),
 ];
+
+/// What links libpq.
+const DIESEL: &str = "diesel-postgres-orders";
 
 /// The target of a page in a browser.
 const BROWSER: &str = "wasm32-unknown-unknown";
@@ -169,7 +173,12 @@ fn check(root: &Path) -> Result<(), String> {
     }
     let programs = root.join("examples/programs");
     resolve(&programs, "the programs of the folder")?;
-    succeed(compile(&programs, "build", &folder).arg("--workspace"))?;
+    let mut build = compile(&programs, "build", &folder);
+    build.arg("--workspace");
+    if !tools::has_libpq() {
+        build.args(["--exclude", DIESEL]);
+    }
+    succeed(&mut build)?;
     let data = std::env::temp_dir().join(format!("mainspring-programs-{}", std::process::id()));
     let ran = PROGRAMS.iter().try_for_each(|(name, trial)| {
         run_one(root, name, *trial, &data.join(name)).map_err(|problem| format!("{name}: {problem}"))
@@ -198,6 +207,9 @@ fn run_one(root: &Path, name: &str, trial: Trial, data: &Path) -> Result<(), Str
             }
             let mut check = compile(&programs, "check", &folder);
             succeed(check.args(["-p", name]).args(names.iter().flat_map(|name| ["--target", name])))
+        }
+        RunsOnPostgres if name == DIESEL && !tools::has_libpq() => {
+            skips::skip(name, "libpq-dev is not installed")
         }
         RunsOnPostgres => {
             let Some(database) = database::Database::start() else {

@@ -75,6 +75,12 @@ const TOOLS: &[Tool] = &[
     },
     Tool {
         way: Way::Installed,
+        packages: &["libpq-dev"],
+        is_there: has_libpq,
+        skipped: "a program with diesel on PostgreSQL",
+    },
+    Tool {
+        way: Way::Installed,
         packages: &["pgbouncer"],
         is_there: || Path::new("/usr/sbin/pgbouncer").exists(),
         skipped: "the same store through a pooler in transaction mode",
@@ -208,6 +214,11 @@ fn is_root() -> bool {
 /// Whether a file of a package is there, installed or unpacked.
 fn is_unpacked(name: &str) -> bool {
     ["/".into(), neighbours()].iter().any(|root: &PathBuf| root.join(name).exists())
+}
+
+/// Whether a program can link libpq: its headers come with what it is linked with.
+pub fn has_libpq() -> bool {
+    Path::new("/usr/include/postgresql/libpq-fe.h").exists()
 }
 
 /// Whether a file is in a folder of libraries of some architecture.

@@ -90,8 +90,8 @@ const ROWS: [Row; 12] = [
     // Raised: other people's kinds of programs run on a database and in node, and crates are published dry.
     // The limits of a rate are among those that people meet, and more machines are compiled for. Jobs
     // without SQLite stand beside other versions of it. The oldest Rust is tried.
-    // The surface of a library names no type of a crate that is internal.
-    Row { crates: &["mainspring-lab", "xtask"], lines: 11_623, goal: 7_000, bools: 5, assertions: 0 },
+    // The surface of a library names no type of a crate that is internal. A program has diesel on PostgreSQL.
+    Row { crates: &["mainspring-lab", "xtask"], lines: 11_642, goal: 7_000, bools: 5, assertions: 0 },
 ];
 
 /// Checks every row, and that each crate is in one.
