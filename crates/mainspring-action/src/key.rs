@@ -178,7 +178,8 @@ impl<B> Form<B> {
 
     fn schema(&self) -> Value {
         let text = json!({ "type": "string" });
-        let number = |least: i64, most: u64| json!({ "type": "integer", "minimum": least, "maximum": most });
+        // Generated clients take 32 bits for an integer that has no format.
+        let number = |least: i64, most: u64| json!({ "type": "integer", "format": "int64", "minimum": least, "maximum": most });
         let list = |items: Value| json!({ "type": "array", "items": items });
         match self {
             Form::Words(_) | Form::Paths(_) => list(text),
@@ -198,10 +199,11 @@ impl<B> Form<B> {
             })),
             Form::Mask(_) => number(0, u64::from(MAX_UMASK)),
             Form::Number(_, range) => {
-                json!({ "type": "integer", "minimum": range.start(), "maximum": range.end() })
+                json!({ "type": "integer", "format": "int64", "minimum": range.start(), "maximum": range.end() })
             }
             Form::Limits(_) => {
-                let pair = json!([{ "enum": LIMIT_NAMES }, { "type": "integer", "minimum": 0 }]);
+                let pair =
+                    json!([{ "enum": LIMIT_NAMES }, { "type": "integer", "format": "int64", "minimum": 0 }]);
                 // Generators that know no `prefixItems` take `items`, which hold for nothing else here.
                 list(json!({
                     "type": "array", "prefixItems": pair, "items": { "anyOf": pair }, "minItems": 2, "maxItems": 2
@@ -211,7 +213,7 @@ impl<B> Form<B> {
                 let status = json!({ "type": "integer", "minimum": 0, "maximum": u16::MAX });
                 list(json!({ "type": "array", "items": status, "minItems": 2, "maxItems": 2 }))
             }
-            Form::Memory(_, least) => json!({ "type": "integer", "minimum": least }),
+            Form::Memory(_, least) => json!({ "type": "integer", "format": "int64", "minimum": least }),
             Form::Percent(_, range) => number(i64::from(*range.start()), u64::from(*range.end())),
             Form::Bytes(_, most) => number(0, *most),
         }

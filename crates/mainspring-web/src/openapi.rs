@@ -41,7 +41,7 @@ const QUERY: &[Parameter] = &[
     ("after", text, "the page that begins behind this: `next` of the page before"),
     (
         "attempt",
-        || json!({ "type": "integer", "minimum": 1, "maximum": 4_294_967_295_u64 }),
+        || json!({ "type": "integer", "format": "int64", "minimum": 1, "maximum": 4_294_967_295_u64 }),
         "only this attempt",
     ),
     ("cause", text, "only runs with this cause; `notify`: of notifications, which else only `all` shows"),
@@ -80,7 +80,7 @@ const PATH: &[Parameter] = &[
     ("nominal", text, "the time for which the run is, in RFC 3339"),
     (
         "series",
-        || json!({ "type": "integer", "minimum": 0, "maximum": 4_294_967_295_u64 }),
+        || json!({ "type": "integer", "format": "int64", "minimum": 0, "maximum": 4_294_967_295_u64 }),
         "0, or the number of a backfill",
     ),
     ("id", text, "what the answer before called it"),
@@ -334,6 +334,12 @@ mod tests {
         }
     }
 
+    /// Whether a schema is of a number that 32 bits do not hold.
+    fn is_long(value: &Value) -> bool {
+        let is_integer = value["type"] == "integer";
+        is_integer && value["maximum"].as_u64().is_some_and(|most| i32::MAX as u64 <= most)
+    }
+
     /// What a generator of clients stumbles over in a document, each with its place.
     fn lacks(place: &str, value: &Value, found: &mut Vec<String>) {
         let below: Vec<(String, &Value)> = match value {
@@ -349,6 +355,7 @@ mod tests {
         let is_empty = |name: &str| value[name].as_str().is_none_or(str::is_empty);
         for (is_lacking, what) in [
             (is_array && value.get("items").is_none(), "items"),
+            (is_long(value) && value["format"] != "int64", "format of a long number"),
             (is_operation && value["tags"].as_array().is_none_or(Vec::is_empty), "tags"),
             (is_operation && is_empty("summary"), "summary"),
             (is_answer && value.get("content").is_some() && is_empty("description"), "description"),

@@ -2,7 +2,7 @@
 //!
 //! | schemars says | the description of the API says |
 //! |---|---|
-//! | the format of an integer's type, and its bounds | an integer; for a body with its bounds |
+//! | the format of an integer's type, and its bounds | `int32` or `int64`, the one that holds it; for a body with its bounds |
 //! | the value of a field that is left out | nothing |
 //! | of an answer: null also of a field that is left out | the field's type |
 //! | of an answer: an instant, or one with its zone | `Instant`, `Civil` |
@@ -114,7 +114,8 @@ impl Transform for Kind {
             "date-time" if is_answer => refer(fields, "Instant"),
             "zoned-date-time" if is_answer => refer(fields, "Civil"),
             _ if format.starts_with("int") || format.starts_with("uint") => {
-                fields.remove("format");
+                let is_short = ["int8", "int16", "int32", "uint8", "uint16"].contains(&format);
+                fields.insert("format".to_owned(), json!(if is_short { "int32" } else { "int64" }));
                 if is_answer {
                     fields.remove("minimum");
                     fields.remove("maximum");
@@ -234,7 +235,8 @@ mod tests {
             json!({
                 "type": "object", "additionalProperties": false, "required": ["count", "at", "length_ms"],
                 "properties": {
-                    "count": { "type": "integer" }, "length_ms": { "type": ["integer", "null"] },
+                    "count": { "type": "integer", "format": "int64" },
+                    "length_ms": { "type": ["integer", "null"], "format": "int64" },
                     "at": { "anyOf": [reference("Instant"), { "type": "null" }] },
                     "civil": reference("Civil"), "text": { "type": "string" },
                     "word": { "$ref": "#/components/schemas/Word", "description": "Of two." }
@@ -253,7 +255,7 @@ mod tests {
     #[test]
     fn what_a_body_may_leave_out_need_not_be_there() {
         let found = named(Kind::Body, of::<Inner>);
-        let count = json!({ "type": "integer", "minimum": 0 });
+        let count = json!({ "type": "integer", "format": "int64", "minimum": 0 });
         let at = json!({ "type": ["string", "null"], "format": "date-time" });
         assert_eq!(
             found["Inner"],
