@@ -13,7 +13,10 @@
 //!
 //! ```
 //! use mainspring_job::cron::Schedule;
-//! use mainspring_job::{//!, //!     Action, //!     Store, AttemptEnd, Command, Definitions, Input, Job, Limits, MemoryStore, Outcome, Output, Owner, Planner, Ticket, Timetable, Work, Worker, WorkerEvent, WorkerId};
+//! use mainspring_job::{
+//!     Action, AttemptEnd, Command, Definitions, Input, Job, Limits, MemoryStore, Outcome, Output, Owner, Planner,
+//!     Store, Ticket, Timetable, Work, Worker, WorkerEvent, WorkerId,
+//! };
 //! use std::error::Error;
 //!
 //! let mut store = MemoryStore::new();

@@ -101,13 +101,13 @@ pub enum Output {
 ///
 /// # Example
 /// ```
-/// use mainspring_job::{Input, Outcome, Start};
+/// use mainspring_job::{AttemptEnd, Input, Outcome, Start};
 ///
 /// /// Does what a start asks for, and tells how it ended.
 /// fn perform(start: &Start) -> Input {
 ///     // The key is what a receiver needs to see that it has done this already.
 ///     println!("{} #{}: {}", start.key, start.attempt, start.work.action.body());
-///     Input::Ended(AttemptEnd::new(start.key.clone(), start.attempt, Outcome::Succeeded))
+///     AttemptEnd::new(start.key.clone(), start.attempt, Outcome::Succeeded).into()
 /// }
 /// # let _ = perform;
 /// ```

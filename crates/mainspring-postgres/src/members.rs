@@ -208,7 +208,8 @@ impl Members {
                 SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, clock_timestamp() + $10 * interval '1 ms'
                 FROM mainspring.planner AS p WHERE p.floor <= $13 RETURNING id, host),
             forgotten AS (DELETE FROM mainspring.worker_host AS h USING joined AS j WHERE h.id <= j.id - $11),
-            known AS (INSERT INTO mainspring.worker_host SELECT id, host FROM joined)
+            back AS (UPDATE mainspring.worker_host SET lost = NULL WHERE server = $1 AND lost IS NOT NULL),
+            known AS (INSERT INTO mainspring.worker_host SELECT id, host, $1 FROM joined)
             SELECT id, pg_notify($12, '')::text FROM joined";
         let Member { server, name, host, address, version, state } = member;
         let mut values = [server, name, host, address, version].map(|text| Value::text(text)).to_vec();
@@ -288,7 +289,8 @@ impl Members {
         // A report under way holds the row of its worker, and a server that wants to plan waits for this.
         let sql = "WITH p AS MATERIALIZED (SELECT FROM mainspring.planner WHERE epoch = $1 AND token = $2::uuid FOR SHARE),
             gone AS (DELETE FROM mainspring.worker AS w USING p WHERE w.id = $3 AND w.until + interval '1 s' < clock_timestamp()
-                RETURNING w.id)
+                RETURNING w.id),
+            told AS (UPDATE mainspring.worker_host AS h SET lost = clock_timestamp() FROM gone WHERE h.id = gone.id)
             SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM mainspring.worker WHERE id = $3) FROM p";
         let values = [Value::Int(planner.epoch), Value::text(&planner.token), of(id)];
         let rows = self.connection.call("declare a worker lost", sql, &values)?;

@@ -45,8 +45,9 @@ CREATE TABLE mainspring.worker (
     renewed timestamptz NOT NULL DEFAULT clock_timestamp(), until timestamptz NOT NULL
 ) WITH (fillfactor = 50);
 
--- The machine of each life, for people: it outlives the worker, so that a history can say where a run ran.
-CREATE TABLE mainspring.worker_host (id int8 PRIMARY KEY, host text NOT NULL);
+-- The machine of each life, for people: it outlives the worker, so that a history can say where a run ran. One that was declared lost
+-- is told of, unless its process is back.
+CREATE TABLE mainspring.worker_host (id int8 PRIMARY KEY, host text NOT NULL, server text NOT NULL, lost timestamptz);
 
 -- What a worker says. It counts its reports itself and sends them in order, so what is there has no gap that is filled later.
 CREATE TABLE mainspring.report (
@@ -853,6 +854,9 @@ CREATE FUNCTION mainspring.cluster(p_is_pooled bool) RETURNS text LANGUAGE sql S
             -- A planner that carries nothing out.
             UNION ALL SELECT jsonb_build_object('name', s.owner, 'address', s.address, 'silent_ms', 0, 'is_planner', true)
                 WHERE s.owner <> '' AND NOT EXISTS (SELECT FROM mainspring.worker AS w WHERE w.server = s.server)) AS m (server)),
+        'lost', (SELECT coalesce(jsonb_agg(jsonb_build_object('id', h.id, 'host', h.host,
+                'since_ms', greatest(0, extract(epoch FROM clock_timestamp() - h.lost) * 1000)::int8) ORDER BY h.id), '[]')
+            FROM mainspring.worker_host AS h WHERE clock_timestamp() - interval '1 h' < h.lost),
         'takeovers', s.takeovers, 'fenced', s.fenced,
         'inbox_waiting', (SELECT count(*) FROM mainspring.inbox AS i WHERE i.refusal = '' AND NOT i.is_taken),
         'inbox_refused', (SELECT count(*) FROM mainspring.inbox AS i WHERE i.refusal <> ''),

@@ -8,8 +8,8 @@ use mainspring_job::{
     Owner, Reader, Run, RunKey, RunPhase, RunState, Store, StoreError, WorkerId,
 };
 use mainspring_postgres::{
-    Fence, Kill, Location, LostWorker, Member, MemberState, Members, Outputs, PostgresStore, Report,
-    WorkerOrders,
+    Fence, Kill, Location, LostWorker, Member, MemberState, Members, Outputs, PostgresReader, PostgresStore,
+    Report, WorkerOrders,
 };
 
 use super::database::Database;
@@ -221,6 +221,16 @@ fn a_worker_is_lost_when_its_lease_has_run_out_by_the_clock_of_the_database_and_
     let numbers: Vec<u64> =
         pool.planner.reports(&[(id, 0)]).unwrap().iter().map(|report| report.number).collect();
     assert_eq!(numbers, [1], "what it told in time is there");
+    let mut reader = PostgresReader::new(&Location::parse(&database.url()).unwrap()).unwrap();
+    let mut lost = || {
+        let told: serde_json::Value = serde_json::from_str(&reader.cluster().unwrap().unwrap()).unwrap();
+        told["lost"].as_array().unwrap().iter().map(|lost| lost["id"].as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(lost(), [id.0]);
+    pool.worker.join(&member("another"), LASTS).unwrap();
+    assert_eq!(lost(), [id.0], "people are told of it for an hour");
+    pool.worker.join(&member("one"), LASTS).unwrap();
+    assert_eq!(lost(), [0; 0], "unless its process is back");
 }
 
 #[test]

@@ -47,7 +47,7 @@ mod word;
 mod work;
 
 pub use audit::{AuditAskWire, AuditWire, SpreadWire, StatsWire};
-pub use cluster::{ClusterWire, DatabaseWire, MemberWire};
+pub use cluster::{ClusterWire, DatabaseWire, LostServerWire, MemberWire};
 pub use expression::{
     ChangeWire, ExplanationWire, FieldWire, Question, TranslationDocument, WarningWire, day_rule_name,
     language_name, read_expression,

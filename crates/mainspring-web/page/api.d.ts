@@ -191,6 +191,8 @@ export interface Cluster {
   inbox_waiting: number;
   /** How long its lease lasts unless it is renewed; of the server that answers, by its own clock. */
   lease_left_ms: number;
+  /** Those that were taken for lost in the last hour, and whose process is not back. */
+  lost: LostServer[];
   /** Which server plans; empty if none does. */
   planner: string;
   /** Those that are there, with what each carries out. */
@@ -530,6 +532,16 @@ export interface Limit {
   max: number;
   text: string;
   used: number;
+}
+
+/** A server that was taken for lost. */
+export interface LostServer {
+  /** Its machine. */
+  host: string;
+  /** The number of its life, as histories have it. */
+  id: number;
+  /** How long ago it was taken for lost. */
+  since_ms: number;
 }
 
 /** A server. */

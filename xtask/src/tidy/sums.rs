@@ -36,7 +36,7 @@ const ROWS: [Row; 12] = [
     // jobs of threads are joined. Two calls of Linux are made without nix, and latenesses can be left out.
     Row {
         crates: &["mainspring-queue", "mainspring"],
-        lines: 12_365,
+        lines: 12_364,
         goal: 10_400,
         bools: 8,
         assertions: 120,
@@ -45,11 +45,11 @@ const ROWS: [Row; 12] = [
     // `on = "all"`: places, lanes of admission; what waits for no worker is told; machines of workers, and
     // outputs that are read while they grow; what is due when it is submitted is read from nowhere, and keeps
     // its id through a takeover. The model has what a worker gives back. Why a job waits is told by rows too.
-    // Raised by 216: the rate of a group, its text, its window of starts, and what a planner that takes over
-    // knows of it.
+    // The rate of a group, its text, its window of starts, and what a planner that takes over knows of it.
+    // Raised by 53: an end is as old as it is, and what ran at a worker that lives has not killed it.
     Row {
         crates: &["mainspring-job", "mainspring-model"],
-        lines: 11_744,
+        lines: 11_797,
         goal: 7_700,
         bools: 10,
         assertions: 56,
@@ -58,16 +58,16 @@ const ROWS: [Row; 12] = [
     // a folder came from the store, which programs without SQLite do not have.
     Row {
         crates: &["mainspring-action", "mainspring-host", "mainspring-file", "mainspring-exec"],
-        lines: 11_160,
+        lines: 11_159,
         goal: 6_800,
         bools: 0,
         assertions: 6,
     },
     // Six foreign formats, each with a row for every key: half of the lines are rows.
-    Row { crates: &["mainspring-import"], lines: 4_400, goal: 3_600, bools: 0, assertions: 4 },
+    Row { crates: &["mainspring-import"], lines: 3_841, goal: 3_600, bools: 0, assertions: 4 },
     Row {
         crates: &["mainspring-rows", "mainspring-store", "mainspring-postgres"],
-        lines: 4_984,
+        lines: 4_740,
         goal: 3_600,
         bools: 3,
         assertions: 0,
@@ -75,23 +75,25 @@ const ROWS: [Row; 12] = [
     // Raised: each line of the log has typed fields, in three forms; the zones on disk are followed, and runs
     // are started ahead. A program is told which of its submissions a lost planner may have written. Each
     // server of a pool answers what looks by the store. SQLite can be left out.
-    Row { crates: &["mainspring-server"], lines: 11_822, goal: 7_500, bools: 30, assertions: 11 },
-    // A server's part in a pool, from which serve and embed are made. Raised: it reads the list of workers
-    // and the orders only when there may be something new.
-    // An output that is read at another server is kept while it grows.
-    Row { crates: &["mainspring-cluster"], lines: 1_130, goal: 1_800, bools: 0, assertions: 0 },
-    Row { crates: &["mainspring-web"], lines: 7_811, goal: 4_900, bools: 2, assertions: 5 },
+    Row { crates: &["mainspring-server"], lines: 11_754, goal: 7_500, bools: 30, assertions: 11 },
+    // A server's part in a pool, from which serve and embed are made. Raised by 704: what asks for the lease,
+    // and what answers where another plans, of which the command line had 540, and programs nothing.
+    Row { crates: &["mainspring-cluster"], lines: 1_834, goal: 1_800, bools: 0, assertions: 0 },
+    // Raised: a wrong body is told by its field, the description has what generated clients need, and metrics
+    // have two formats.
+    Row { crates: &["mainspring-web"], lines: 7_916, goal: 4_900, bools: 2, assertions: 5 },
     // Raised: a program of a pool is a worker beside planning; it submits in bulk, and has runs wait. Its
     // transactions submit, in PostgreSQL and in SQLite. Its errors show no type of a crate that is internal,
     // and its own submissions need no key. A program says the rate of a group. Files stand in the place of
     // those that touch SQLite where that is left out. Layers of tower and spans of tracing stand around runs.
-    Row { crates: &["mainspring-embed"], lines: 4_390, goal: 2_600, bools: 1, assertions: 0 },
-    Row { crates: &["mainspring-cli"], lines: 7_543, goal: 5_600, bools: 6, assertions: 4 },
+    // Where it does not plan it has its socket, its page, labels.
+    Row { crates: &["mainspring-embed"], lines: 4_424, goal: 2_600, bools: 1, assertions: 0 },
+    Row { crates: &["mainspring-cli"], lines: 7_002, goal: 5_600, bools: 6, assertions: 4 },
     // Raised: other people's kinds of programs run on a database and in node, and crates are published dry.
     // The limits of a rate are among those that people meet, and more machines are compiled for. Jobs
     // without SQLite stand beside other versions of it. The oldest Rust is tried.
     // The surface of a library names no type of a crate that is internal. A program has diesel on PostgreSQL.
-    Row { crates: &["mainspring-lab", "xtask"], lines: 11_642, goal: 7_000, bools: 5, assertions: 0 },
+    Row { crates: &["mainspring-lab", "xtask"], lines: 11_656, goal: 7_000, bools: 5, assertions: 0 },
 ];
 
 /// Checks every row, and that each crate is in one.

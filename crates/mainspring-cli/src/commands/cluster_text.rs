@@ -4,8 +4,11 @@
 //!
 //! Does not judge: `doctor` does.
 
+use std::time::Duration;
+
+use mainspring_exec::span::Span;
 use mainspring_file::plain;
-use mainspring_server::protocol::{ClusterWire, MemberWire, RunWire};
+use mainspring_server::protocol::{ClusterWire, LostServerWire, MemberWire, RunWire};
 
 /// Which server plans, and how that came.
 pub(super) fn planner_text(cluster: &ClusterWire) -> String {
@@ -37,5 +40,10 @@ pub(super) fn servers_text(cluster: &ClusterWire) -> String {
         };
         format!("{number}{name} ({places}{state})")
     };
-    cluster.servers.iter().map(of).collect::<Vec<_>>().join(", ")
+    let gone = |server: &LostServerWire| {
+        let since = Span(Duration::from_secs(server.since_ms / 1_000));
+        format!("#{} on {} (lost {since} ago)", server.id, plain::line(&server.host))
+    };
+    let all = cluster.servers.iter().map(of).chain(cluster.lost.iter().map(gone));
+    all.collect::<Vec<_>>().join(", ")
 }

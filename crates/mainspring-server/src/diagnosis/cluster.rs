@@ -4,6 +4,7 @@
 //! |---|---|
 //! | planner | no server plans |
 //! | workers | none carries anything out, or all are full or leave; there is one server alone; versions differ |
+//! | lost servers | one was taken for lost in the last hour |
 //! | inbox | a request waits for long, or was refused |
 //! | database clock | that of the server is another |
 //! | database | it may lose what is acknowledged, keeps old rows, or its role may not migrate it |
@@ -20,7 +21,7 @@ use std::time::Duration;
 
 use crate::finding::Finding;
 use crate::message::counted;
-use crate::protocol::{ClusterWire, DatabaseWire, MemberWire};
+use crate::protocol::{ClusterWire, DatabaseWire, LostServerWire, MemberWire};
 use mainspring_exec::span::Span;
 
 /// The planner looks each second at least.
@@ -41,6 +42,7 @@ const FEW_DEAD_ROWS: u64 = 100_000;
 pub(super) fn findings(cluster: &ClusterWire) -> Vec<Finding> {
     let mut findings = vec![planner(cluster)];
     findings.push(workers(&cluster.servers));
+    findings.extend(lost(&cluster.lost));
     findings.extend(versions(&cluster.servers));
     findings.push(inbox(cluster));
     findings.push(clock(cluster.clock_ahead_ms));
@@ -91,6 +93,20 @@ fn workers(servers: &[MemberWire]) -> Finding {
         return Finding::warning("workers", text, hint).coded("no_standby");
     }
     Finding::ok("workers", text)
+}
+
+fn lost(servers: &[LostServerWire]) -> Option<Finding> {
+    let of = |server: &LostServerWire| {
+        format!(
+            "#{} on {}, {} ago",
+            server.id,
+            server.host,
+            Span(Duration::from_secs(server.since_ms / 1_000))
+        )
+    };
+    let text = servers.iter().map(of).collect::<Vec<_>>().join("; ");
+    let hint = "what ran there was tried again elsewhere, as its policy says: start that server again, or see its log";
+    (!servers.is_empty()).then(|| Finding::warning("lost servers", text, hint).coded("lost_server"))
 }
 
 fn versions(servers: &[MemberWire]) -> Option<Finding> {
@@ -245,11 +261,12 @@ mod tests {
         };
         assert_eq!(trouble(&good()), [""; 0]);
         type Plant = fn(&mut ClusterWire);
-        let cases: [(&str, Plant); 15] = [
+        let cases: [(&str, Plant); 16] = [
             ("planner", |cluster| cluster.lease_left_ms = 0),
             ("workers", |cluster| cluster.servers.truncate(1)),
             ("workers", |cluster| cluster.servers.iter_mut().for_each(|server| server.running = 4)),
             ("workers", |cluster| cluster.servers.iter_mut().for_each(|server| server.is_leaving = true)),
+            ("lost servers", |cluster| cluster.lost.push(LostServerWire::default())),
             ("versions", |cluster| "2".clone_into(&mut cluster.servers[1].version)),
             ("inbox", |cluster| cluster.inbox_oldest_ms = Some(6_000)),
             ("inbox", |cluster| cluster.inbox_refused = 1),

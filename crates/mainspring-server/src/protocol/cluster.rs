@@ -24,6 +24,8 @@ pub struct ClusterWire {
     pub clock_ahead_ms: i64,
     /// Those that are there, with what each carries out.
     pub servers: Vec<MemberWire>,
+    /// Those that were taken for lost in the last hour, and whose process is not back.
+    pub lost: Vec<LostServerWire>,
     /// How often a server began to plan, by how the planner before had ended.
     pub takeovers: BTreeMap<String, u64>,
     /// How often a server was refused a write because another plans.
@@ -65,6 +67,19 @@ pub struct MemberWire {
     pub silent_ms: u64,
     /// Whether it plans.
     pub is_planner: bool,
+}
+
+/// A server that was taken for lost.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "LostServer"))]
+#[serde(default)]
+pub struct LostServerWire {
+    /// The number of its life, as histories have it.
+    pub id: u64,
+    /// Its machine.
+    pub host: String,
+    /// How long ago it was taken for lost.
+    pub since_ms: u64,
 }
 
 impl MemberWire {
