@@ -6,9 +6,9 @@
 //! ```
 //!
 //! Cost: a thread and a session of the database for each client; a thread for each connection of the
-//! listener, and a session while something is asked over it, or a page is open; what [`Tables`] cost.
+//! listener, and a session while something is asked over it, or a page is open; what `Tables` cost.
 //!
-//! Does not know what has several answers, such as the output of a run: [`streaming_requests`] does.
+//! Does not know what has several answers, such as the output of a run: `streaming_requests` does.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::AsFd;
