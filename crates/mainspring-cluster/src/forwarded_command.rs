@@ -6,8 +6,7 @@
 //!
 //! Cost: a JSON document.
 //!
-//! Does not know how it gets there: the program forwards it, and `planner_inbox` does
-//! it.
+//! Does not know how it gets there: the program forwards it, and `planner_inbox` does it.
 
 use std::sync::Arc;
 

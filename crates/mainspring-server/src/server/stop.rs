@@ -128,7 +128,9 @@ impl Server {
             // waited for.
             Phase::Asked { since } => self.work.has_ended() && self.has_written(since, now),
             Phase::Killed { since } => {
-                let is_over = self.work.running_count() == 0 && self.has_written(since, now);
+                // What a planner that has lost its lease has not written is refused.
+                let has_written = self.holding.is_lost || self.has_written(since, now);
+                let is_over = self.work.running_count() == 0 && has_written;
                 is_over || KILL_WAIT <= now.since(since)
             }
         }
