@@ -1,7 +1,7 @@
 //! Timers scheduled for the past, and at the end of time, on each preset.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
@@ -11,14 +11,11 @@ use mainspring_queue::Tick;
 
 use super::{ENGINES, PATIENCE, Start};
 
-/// How often a task schedules itself for the past, at most.
-const ROUND_COUNT_MAX: u32 = 10_000;
-
 /// Schedules itself for the past until `is_over` tells it to end.
-fn go_round(handle: &Handle, count: Arc<AtomicU32>, is_over: Arc<AtomicU32>) {
-    if is_over.load(Ordering::SeqCst) == 0 && count.fetch_add(1, Ordering::SeqCst) < ROUND_COUNT_MAX {
+fn go_round(handle: &Handle, is_over: Arc<AtomicBool>) {
+    if !is_over.load(Ordering::SeqCst) {
         let again = handle.clone();
-        let task = Task::new(move |_| go_round(&again, count, is_over));
+        let task = Task::new(move |_| go_round(&again, is_over));
         // A refusal is the engine's end.
         drop(handle.schedule_at(Tick::ZERO, task));
     }
@@ -29,21 +26,18 @@ fn what_is_scheduled_for_the_past_in_a_turn_keeps_nothing_else_from_firing() {
     for (name, start) in ENGINES {
         let clock = Manual::stepped();
         let engine = start(Arc::new(clock.clone()));
-        let (count, is_over) = (Arc::<AtomicU32>::default(), Arc::<AtomicU32>::default());
+        let is_over = Arc::<AtomicBool>::default();
         let (sender, fired) = channel();
         let (handle, over) = (engine.handle().clone(), Arc::clone(&is_over));
-        let rounds = Arc::clone(&count);
-        let first = Task::new(move |_| go_round(&handle, rounds, over));
+        let first = Task::new(move |_| go_round(&handle, over));
         engine.handle().schedule_at(Tick::new(99), first).unwrap();
-        let rounds = Arc::clone(&count);
-        let other = Task::new(move |_| {
-            is_over.store(1, Ordering::SeqCst);
-            sender.send(rounds.load(Ordering::SeqCst)).unwrap();
-        });
+        let other = Task::new(move |_| sender.send(()).unwrap());
         engine.handle().schedule_at(Tick::new(100), other).unwrap();
         clock.advance_to(Tick::new(100));
-        let round_count = fired.recv_timeout(PATIENCE).unwrap();
-        assert!(round_count < ROUND_COUNT_MAX, "{name}: it came after {round_count} rounds");
+        // Of several workers another may have it, which is there when the machine has a processor for it.
+        let has_fired = fired.recv_timeout(PATIENCE);
+        is_over.store(true, Ordering::SeqCst);
+        assert!(has_fired.is_ok(), "{name}: it waits behind what is scheduled for the past");
     }
 }
 
