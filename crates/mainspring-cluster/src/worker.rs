@@ -63,11 +63,11 @@ pub fn labels_of(host: &str, given: Vec<WorkerLabel>) -> Vec<(WorkerLabel, u32)>
     own.into_iter().chain(given).map(|label| (label, 0)).collect()
 }
 
-/// A worker that runs.
+/// A worker that runs. Dropped without [`join`](Self::join) it ends by itself, and what runs is killed.
 #[derive(Debug)]
 pub struct RunningWorker {
     stop: WorkerStop,
-    work: JoinHandle<()>,
+    work: Option<JoinHandle<()>>,
     /// Disconnected when the membership is over.
     membership: Receiver<()>,
     ended: Notifications,
@@ -114,7 +114,7 @@ impl RunningWorker {
             notifier.notify();
         };
         let work = named("worker").spawn(work).map_err(setup)?;
-        Ok(RunningWorker { stop, work, membership: is_over, ended })
+        Ok(RunningWorker { stop, work: Some(work), membership: is_over, ended })
     }
 
     /// Asks for its end, with this patience. Asked again, what runs is killed at once.
@@ -129,9 +129,16 @@ impl RunningWorker {
 
     /// Waits until it has left the pool, six seconds at most after the end of what ran: a database that does
     /// not answer is told nothing, and takes the worker for lost.
-    pub fn join(self) {
+    pub fn join(mut self) {
         // A panic is on standard error.
-        let _ = self.work.join();
+        let _ = self.work.take().map(JoinHandle::join);
         let _ = self.membership.recv_timeout(END_WAIT);
+    }
+}
+
+impl Drop for RunningWorker {
+    fn drop(&mut self) {
+        // After its end it changes nothing.
+        self.stop.ask(Stopping { drain: Duration::ZERO, grace: Duration::ZERO });
     }
 }

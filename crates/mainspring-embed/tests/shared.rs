@@ -281,6 +281,19 @@ fn a_takeover_has_a_greater_fence_and_goes_on_without_its_page(database: &Databa
     };
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let first = start("one", None);
+    // A program that could not begin carries nothing out.
+    #[cfg(feature = "page")]
+    {
+        let address = taken.local_addr().unwrap().to_string();
+        let failed = Jobs::connect(&database.url())
+            .unwrap()
+            .handler("fenced", |_: &Run, _: usize| Ok::<(), String>(()));
+        first.shutdown(LONG).unwrap();
+        assert!(failed.page(address).start().is_err(), "it would plan, and its address is another's");
+        wait_until(|| database.ask("SELECT count(*) FROM mainspring.worker") == "0");
+    }
+    #[cfg(feature = "page")]
+    let first = start("three", None);
     // Its address is another's, and its jobs go on.
     let second = start("two", Some(taken.local_addr().unwrap().to_string()));
     run(&first, 1);
