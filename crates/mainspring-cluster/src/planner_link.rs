@@ -47,6 +47,9 @@ const DROP_INTERVAL: Duration = Duration::from_secs(1);
 /// broken, though its session seems to be there.
 const UNTOLD_LOOKS: u32 = 3;
 
+/// How many that were declared lost may come back. One is back with its next question to the database.
+const MAX_LOST: usize = 256;
+
 /// How long it is waited before a database is asked again that does not answer.
 const TRY_WAIT: Duration = Duration::from_millis(250);
 
@@ -56,8 +59,8 @@ pub(super) struct PlannerLink {
     fence: Fence,
     /// Those that the planner knows, and whether it knows that they leave.
     known: BTreeMap<WorkerId, (Worker, bool)>,
-    /// The processes of those that were declared lost.
-    lost: BTreeMap<String, WorkerId>,
+    /// The processes of the last [`MAX_LOST`] that were declared lost.
+    lost: BTreeMap<WorkerId, String>,
     /// The last report of each that was read; 0 of one of which none was.
     read_up_to: BTreeMap<WorkerId, u64>,
     facts: Sender<Input>,
@@ -169,7 +172,10 @@ impl PlannerLink {
             let (id, silent) = (member.worker.id, Some(member.silent));
             match self.members.declare_lost(&self.fence, id)? {
                 LostWorker::Lost => {
-                    self.lost.insert(member.server.clone(), id);
+                    self.lost.insert(id, member.server.clone());
+                    if MAX_LOST < self.lost.len() {
+                        self.lost.pop_first();
+                    }
                     gone.push((id, Takeover::Unclean, silent));
                 }
                 LostWorker::Absent => gone.push((id, Takeover::Clean, None)),
@@ -202,9 +208,9 @@ impl PlannerLink {
         let (id, now) = (member.worker.id, (member.worker.clone(), member.is_leaving));
         self.read_up_to.entry(id).or_default();
         let before = self.known.insert(id, now.clone());
-        if before.is_none()
-            && let Some(former) = self.lost.remove(&member.server)
-        {
+        let lost = self.lost.iter().find(|(_, server)| **server == member.server).map(|(former, _)| *former);
+        if let Some(former) = lost.filter(|former| before.is_none() && *former != id) {
+            self.lost.remove(&former);
             self.tell(Input::Worker(WorkerEvent::Survived(former)));
         }
         if before.as_ref().map(|(worker, _)| worker) != Some(&now.0) {

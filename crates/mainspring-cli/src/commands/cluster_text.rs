@@ -4,9 +4,6 @@
 //!
 //! Does not judge: `doctor` does.
 
-use std::time::Duration;
-
-use mainspring_exec::span::Span;
 use mainspring_file::plain;
 use mainspring_server::protocol::{ClusterWire, LostServerWire, MemberWire, RunWire};
 
@@ -40,10 +37,6 @@ pub(super) fn servers_text(cluster: &ClusterWire) -> String {
         };
         format!("{number}{name} ({places}{state})")
     };
-    let gone = |server: &LostServerWire| {
-        let since = Span(Duration::from_secs(server.since_ms / 1_000));
-        format!("#{} on {} (lost {since} ago)", server.id, plain::line(&server.host))
-    };
-    let all = cluster.servers.iter().map(of).chain(cluster.lost.iter().map(gone));
+    let all = cluster.servers.iter().map(of).chain(cluster.lost.iter().map(LostServerWire::text));
     all.collect::<Vec<_>>().join(", ")
 }

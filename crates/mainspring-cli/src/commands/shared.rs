@@ -139,7 +139,7 @@ fn plan(
         let (notifier, notifications) = pair().map_err(setup)?;
         let watch = ReleaseWatch::start(&location, move || notifier.notify())?;
         let mut listening: Option<Listener> = None;
-        let proxy = candidate.standing();
+        let standing = candidate.standing();
         let acquire = || {
             let acquired = candidate.acquire();
             if acquired.is_err() && listening.is_none() {
@@ -149,7 +149,7 @@ fn plan(
         };
         let acquired =
             standby::wait(data, style, handed.control()?, &notifications, acquire, |client, _| {
-                RequestProxy::new(&proxy).serve_client(client);
+                RequestProxy::new(&standing).serve_client(client);
             })?;
         drop(watch);
         // The listener ends what it answers; the next one begins beside it.

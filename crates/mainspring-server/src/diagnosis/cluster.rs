@@ -96,15 +96,7 @@ fn workers(servers: &[MemberWire]) -> Finding {
 }
 
 fn lost(servers: &[LostServerWire]) -> Option<Finding> {
-    let of = |server: &LostServerWire| {
-        format!(
-            "#{} on {}, {} ago",
-            server.id,
-            server.host,
-            Span(Duration::from_secs(server.since_ms / 1_000))
-        )
-    };
-    let text = servers.iter().map(of).collect::<Vec<_>>().join("; ");
+    let text = servers.iter().map(LostServerWire::text).collect::<Vec<_>>().join(", ");
     let hint = "what ran there was tried again elsewhere, as its policy says: start that server again, or see its log";
     (!servers.is_empty()).then(|| Finding::warning("lost servers", text, hint).coded("lost_server"))
 }

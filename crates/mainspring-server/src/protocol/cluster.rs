@@ -8,7 +8,10 @@
 //! Does not judge: [`diagnosis`](crate::diagnosis) does.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
+use mainspring_exec::span::Span;
+use mainspring_file::plain;
 use serde::{Deserialize, Serialize};
 
 /// What the servers are like that share a store. Times are by the database's clock.
@@ -80,6 +83,14 @@ pub struct LostServerWire {
     pub host: String,
     /// How long ago it was taken for lost.
     pub since_ms: u64,
+}
+
+impl LostServerWire {
+    /// The same for people.
+    pub fn text(&self) -> String {
+        let since = Span(Duration::from_secs(self.since_ms / 1_000));
+        format!("#{} on {} (lost {since} ago)", self.id, plain::line(&self.host))
+    }
 }
 
 impl MemberWire {
