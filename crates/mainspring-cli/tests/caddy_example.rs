@@ -7,11 +7,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use mainspring_web::scope::Scope;
-
 use crate::neighbour::{Neighbour, free_port, unpacked};
-use crate::nginx_example::{ExampleSite, FORGED, JOBS, OWN, RUN, SECRET, users};
-use crate::site::{read_head, read_until, resolved};
+use crate::nginx_example::{ExampleSite, SECRET, users};
 use crate::test_server::{IDLE, TestServer, folder, write};
 
 const PLAIN: &str = include_str!("../../../examples/caddy/Caddyfile");
@@ -42,21 +39,7 @@ fn start(folder: &Path, file: &str, args: &[&str]) -> Option<ExampleSite> {
 #[test]
 fn below_a_path_of_caddy_the_page_a_submission_and_a_stream_work_as_pasted() {
     let Some(site) = start(&folder("caddy-example"), PLAIN, &[]) else { return };
-    let moved = site.answer("GET", "/mainspring", &[], "");
-    assert!(moved.status == 302 && moved.header("location") == Some("/mainspring/"), "{moved:?}");
-    let page = site.answer("GET", "/mainspring/", &[], "");
-    assert!(page.status == 200 && String::from_utf8_lossy(&page.body).contains("<title>"), "{page:?}");
-    let added = site.served.ask(&["token", "add", "mara", "--scope", Scope::Operate.name()]);
-    let bearer = format!("Bearer {}", added.stdout.trim());
-    let known = [("Authorization", bearer.as_str())];
-    let mut stream = site.ask("GET", "/mainspring/api/v1/events", &known, "");
-    assert_eq!(read_head(&mut stream).0, 200);
-    read_until(&mut stream, &["event: hello"]);
-    let submitted = site.answer("POST", RUN, &known, "{}");
-    let run = resolved(RUN, submitted.header("location").unwrap_or_else(|| panic!("{submitted:?}")));
-    assert_eq!((submitted.status, site.answer("GET", &run, &known, "").status), (202, 200), "{submitted:?}");
-    read_until(&mut stream, &["idle", "succeeded"]);
-    drop(stream);
+    site.works_below_its_path(302);
     site.stop();
 }
 
@@ -70,12 +53,6 @@ fn users_whom_caddy_knows_act_under_their_names_and_in_their_groups() {
     // The words of mara:change-me and eve:change-me as a browser sends them.
     let mara = ("Authorization", "Basic bWFyYTpjaGFuZ2UtbWU=");
     let eve = ("Authorization", "Basic ZXZlOmNoYW5nZS1tZQ==");
-    assert_eq!(site.answer("GET", JOBS, &[], "").status, 401);
-    assert_eq!(site.answer("GET", JOBS, &[eve], "").status, 200);
-    assert_eq!(site.answer("GET", JOBS, &FORGED, "").status, 401);
-    assert_eq!(site.answer("POST", RUN, &[&[eve, OWN][..], &FORGED].concat(), "{}").status, 403);
-    let submitted = site.answer("POST", RUN, &[mara, OWN], "{}");
-    assert_eq!(submitted.status, 202, "{submitted:?}");
-    site.served.says(&["audit"], 0, "proxy user mara");
+    site.knows_its_users(mara, eve);
     site.stop();
 }

@@ -117,6 +117,45 @@ impl ExampleSite {
         read_answer(&mut self.ask(method, path, headers, body))
     }
 
+    /// The page, a submission and a stream work below `/mainspring/`, to which the proxy moves who leaves the
+    /// slash out, by this status. Returns the words of a program that may run jobs.
+    pub(crate) fn works_below_its_path(&self, moves: u16) -> String {
+        let moved = self.answer("GET", "/mainspring", &[], "");
+        let target = moved.header("location").unwrap_or_default();
+        let own = format!("http://127.0.0.1:{}", self.proxy.port);
+        let path = target.strip_prefix(&own).unwrap_or(target);
+        assert_eq!((moved.status, path), (moves, "/mainspring/"), "{moved:?}");
+        let page = self.answer("GET", "/mainspring/", &[], "");
+        assert!(page.status == 200 && String::from_utf8_lossy(&page.body).contains("<title>"), "{page:?}");
+        let added = self.served.ask(&["token", "add", "mara", "--scope", Scope::Operate.name()]);
+        let bearer = format!("Bearer {}", added.stdout.trim());
+        let known = [("Authorization", bearer.as_str())];
+        let mut stream = self.ask("GET", "/mainspring/api/v1/events", &known, "");
+        assert_eq!(read_head(&mut stream).0, 200);
+        read_until(&mut stream, &["event: hello"]);
+        let submitted = self.answer("POST", RUN, &known, "{}");
+        let run = resolved(RUN, submitted.header("location").unwrap_or_else(|| panic!("{submitted:?}")));
+        assert!(submitted.status == 202 && run.starts_with("/mainspring/"), "{run}: {submitted:?}");
+        let found = self.answer("GET", &run, &known, "");
+        assert_eq!((found.status, found.json()["job"].as_str()), (200, Some("idle")), "{found:?}");
+        // It is told while it happens: the proxy does not gather it.
+        read_until(&mut stream, &["idle", "succeeded"]);
+        bearer
+    }
+
+    /// Users whom the proxy knows by these headers act under their names, mara in a group that may run jobs.
+    pub(crate) fn knows_its_users(&self, mara: (&str, &str), eve: (&str, &str)) {
+        assert_eq!(self.answer("GET", JOBS, &[], "").status, 401);
+        assert_eq!(self.answer("GET", JOBS, &[eve], "").status, 200);
+        assert_eq!(self.answer("GET", JOBS, &FORGED, "").status, 401);
+        assert_eq!(self.answer("POST", RUN, &[&[eve, OWN][..], &FORGED].concat(), "{}").status, 403);
+        let submitted = self.answer("POST", RUN, &[mara, OWN], "{}");
+        assert_eq!(submitted.status, 202, "{submitted:?}");
+        let run = resolved(RUN, submitted.header("location").unwrap());
+        assert_eq!(self.answer("GET", &run, &[mara], "").status, 200);
+        self.served.says(&["audit"], 0, "proxy user mara");
+    }
+
     pub(crate) fn stop(self) {
         drop(self.proxy);
         self.served.stop();
@@ -142,30 +181,12 @@ fn below_a_path_the_page_a_submission_and_a_stream_work_as_pasted() {
     }
     let files = Files { snippet: LOCATION, ..Files::default() };
     let site = ExampleSite::start(&folder("nginx-example"), &files, &[]);
-    let moved = site.answer("GET", "/mainspring", &[], "");
-    let target = moved.header("location").unwrap_or_default().to_owned();
-    assert!(moved.status == 301 && target.ends_with("/mainspring/"), "{moved:?}");
-    let page = site.answer("GET", "/mainspring/", &[], "");
-    assert!(page.status == 200 && String::from_utf8_lossy(&page.body).contains("<title>"), "{page:?}");
-    let added = site.served.ask(&["token", "add", "mara", "--scope", Scope::Operate.name()]);
-    let bearer = format!("Bearer {}", added.stdout.trim());
+    let bearer = site.works_below_its_path(301);
     let known = [("Authorization", bearer.as_str())];
-    let mut stream = site.ask("GET", "/mainspring/api/v1/events", &known, "");
-    assert_eq!(read_head(&mut stream).0, 200);
-    read_until(&mut stream, &["event: hello"]);
-    let asked = "/mainspring/api/v1/jobs/idle/run";
-    let submitted = site.answer("POST", asked, &known, "{}");
-    let run = resolved(asked, submitted.header("location").unwrap_or_else(|| panic!("{submitted:?}")));
-    assert!(submitted.status == 202 && run.starts_with("/mainspring/"), "{run}: {submitted:?}");
-    let found = site.answer("GET", &run, &known, "");
-    assert_eq!((found.status, found.json()["job"].as_str()), (200, Some("idle")), "{found:?}");
-    // It is told while it happens: nginx does not gather it.
-    read_until(&mut stream, &["idle", "succeeded"]);
     // More than the megabyte that nginx takes by itself reaches the server, which says what is wrong.
     let long = format!("{{\"note\": \"{}\"}}", "x".repeat(2 << 20));
     let refused = site.answer("POST", "/mainspring/api/v1/jobs/idle/pause", &known, &long);
     assert!(refused.header("content-type").is_some_and(|kind| kind.contains("json")), "{refused:?}");
-    drop(stream);
     site.stop();
 }
 
@@ -204,11 +225,11 @@ pub(crate) fn users(name: &str) -> (PathBuf, [String; 3]) {
 }
 
 /// What a browser on a page of ours sends.
-pub(crate) const OWN: (&str, &str) = ("Sec-Fetch-Site", "same-origin");
+const OWN: (&str, &str) = ("Sec-Fetch-Site", "same-origin");
 /// What it must not be believed.
-pub(crate) const FORGED: [(&str, &str); 2] = [("X-Forwarded-User", "mara"), ("X-Forwarded-Groups", "ops")];
-pub(crate) const JOBS: &str = "/mainspring/api/v1/jobs";
-pub(crate) const RUN: &str = "/mainspring/api/v1/jobs/idle/run";
+const FORGED: [(&str, &str); 2] = [("X-Forwarded-User", "mara"), ("X-Forwarded-Groups", "ops")];
+const JOBS: &str = "/mainspring/api/v1/jobs";
+const RUN: &str = "/mainspring/api/v1/jobs/idle/run";
 
 #[test]
 fn users_whom_nginx_knows_act_under_their_names_and_in_their_groups() {
@@ -220,15 +241,7 @@ fn users_whom_nginx_knows_act_under_their_names_and_in_their_groups() {
     let site = ExampleSite::start(&folder, &files, &options.each_ref().map(String::as_str));
     // The words of mara:tea and eve:salt as a browser sends them.
     let (mara, eve) = (("Authorization", "Basic bWFyYTp0ZWE="), ("Authorization", "Basic ZXZlOnNhbHQ="));
-    assert_eq!(site.answer("GET", JOBS, &[], "").status, 401);
-    assert_eq!(site.answer("GET", JOBS, &[eve], "").status, 200);
-    assert_eq!(site.answer("GET", JOBS, &FORGED, "").status, 401);
-    assert_eq!(site.answer("POST", RUN, &[&[eve, OWN][..], &FORGED].concat(), "{}").status, 403);
-    let submitted = site.answer("POST", RUN, &[mara, OWN], "{}");
-    assert_eq!(submitted.status, 202, "{submitted:?}");
-    let run = resolved(RUN, submitted.header("location").unwrap());
-    assert_eq!(site.answer("GET", &run, &[mara], "").status, 200);
-    site.served.says(&["audit"], 0, "proxy user mara");
+    site.knows_its_users(mara, eve);
     site.stop();
 }
 
