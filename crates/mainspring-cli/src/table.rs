@@ -42,27 +42,38 @@ pub struct Column {
     pub fit: Fit,
     /// Whether its cells begin with a state, which has a colour.
     pub is_state: bool,
+    /// Whether it goes where all its cells are empty.
+    pub is_optional: bool,
 }
 
 impl Column {
     /// A column that is never cut.
     pub const fn whole(title: &'static str) -> Column {
-        Column { title, fit: Fit::Whole, is_state: false }
+        Column::new(title, Fit::Whole)
     }
 
     /// A column that may be cut.
     pub const fn cut(title: &'static str) -> Column {
-        Column { title, fit: Fit::Cut, is_state: false }
+        Column::new(title, Fit::Cut)
     }
 
     /// A column that one can do without.
     pub const fn spare(title: &'static str) -> Column {
-        Column { title, fit: Fit::Spare, is_state: false }
+        Column::new(title, Fit::Spare)
+    }
+
+    const fn new(title: &'static str, fit: Fit) -> Column {
+        Column { title, fit, is_state: false, is_optional: false }
     }
 
     /// The same with cells that begin with a state.
     pub const fn of_states(self) -> Column {
         Column { is_state: true, ..self }
+    }
+
+    /// The same, but that it goes where all its cells are empty.
+    pub const fn optional(self) -> Column {
+        Column { is_optional: true, ..self }
     }
 }
 
@@ -87,7 +98,9 @@ pub fn table(header: &[Column], rows: &[Vec<String>], screen: Screen) -> String 
             *widest = columns(cell).max(*widest);
         }
     }
-    let is_shown = fit(header, &mut widths, screen.width);
+    let is_empty = |index: usize| rows.iter().all(|row| row[index].is_empty());
+    let is_shown = header.iter().enumerate().map(|(index, column)| !(column.is_optional && is_empty(index)));
+    let is_shown = fit(header, is_shown.collect(), &mut widths, screen.width);
     let titles = header.iter().map(|column| (column.title, Some(Tone::Heading))).collect();
     let mut text = line(titles, &widths, &is_shown, screen);
     for row in &rows {
@@ -118,16 +131,16 @@ fn line(cells: Vec<(&str, Option<Tone>)>, widths: &[usize], is_shown: &[bool], s
     line + "\n"
 }
 
-/// Narrows columns until all fit, or nothing more can be done. Returns which are shown.
-fn fit(header: &[Column], widths: &mut [usize], width: usize) -> Vec<bool> {
-    let mut is_shown = vec![true; header.len()];
+/// Narrows columns until all fit, or nothing more can be done. Returns which are shown still.
+fn fit(header: &[Column], mut is_shown: Vec<bool>, widths: &mut [usize], width: usize) -> Vec<bool> {
     let total = |widths: &[usize], is_shown: &[bool]| {
         let shown = || widths.iter().zip(is_shown).filter(|(_, shown)| **shown);
         shown().map(|(width, _)| *width).sum::<usize>() + GAP.len() * shown().count().saturating_sub(1)
     };
     while width < total(widths, &is_shown) {
-        let cut = header.iter().zip(&mut *widths).filter(|(column, _)| column.fit == Fit::Cut);
-        let widest = cut.map(|(_, width)| width).max().filter(|widest| MIN_CELL_COLUMNS < **widest);
+        let cut = header.iter().zip(&mut *widths).zip(&is_shown);
+        let cut = cut.filter(|((column, _), shown)| column.fit == Fit::Cut && **shown);
+        let widest = cut.map(|((_, width), _)| width).max().filter(|widest| MIN_CELL_COLUMNS < **widest);
         if let Some(widest) = widest {
             *widest -= 1;
             continue;
@@ -193,6 +206,15 @@ mod tests {
         let text = table(&COLUMNS, &rows, plain(29));
         assert!(text.lines().all(|line| columns(line) <= 29), "{text}");
         assert!(text.contains("日本  -     一二三四五六…   a\n"), "{text}");
+    }
+
+    #[test]
+    fn an_optional_column_is_there_for_what_stands_in_it() {
+        let header = COLUMNS.map(|column| if column.title == "RUN" { column } else { column.optional() });
+        let rows = [row(["a", "", "", "b"]), row(["c", "", "d", ""])];
+        assert_eq!(table(&header, &rows, plain(80)), "RUN  WHY  B\na         b\nc    d\n");
+        assert_eq!(table(&header, &rows[..1], plain(80)), "RUN  B\na    b\n");
+        assert!(table(&COLUMNS, &rows, plain(80)).starts_with("RUN  TOOK  WHY  B\n"));
     }
 
     #[test]

@@ -323,7 +323,7 @@ fn a_job_runs_where_its_labels_are_or_at_each_server_that_has_them() {
         assert!(status.contains(&format!("{number} process ")), "{number}: {status}");
     }
     assert_eq!(worker.running.stop().0.code(), Some(0));
-    one.says(&["history", "render"], there);
+    [&["list"][..], &["history", "render"]].iter().for_each(|ask| one.says(ask, there));
     let swept = one.ask(&["history", "sweep"]).stdout;
     assert!(swept.contains("SERVER") && swept.contains(here) && swept.contains(there), "{swept}");
     let rendered = one.ask(&["history", "render", "--json"]).stdout;

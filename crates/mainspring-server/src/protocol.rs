@@ -24,6 +24,7 @@
 //! Source: newline-delimited JSON, <https://github.com/ndjson/ndjson-spec>.
 
 use jiff::Timestamp;
+use mainspring_file::plain;
 use mainspring_job::{Cause, JobName, RunKey, RunState};
 use serde::{Deserialize, Serialize};
 
@@ -344,6 +345,15 @@ pub struct RunWire {
     pub count: u64,
     /// The last of them.
     pub last: Option<Timestamp>,
+}
+
+impl RunWire {
+    /// Its server for people, with the number that `status` has; nothing where no server has begun it.
+    pub fn server_text(&self) -> String {
+        let host = self.host.as_deref().map(|host| plain::line(host).to_string());
+        let number = self.server.map(|number| format!("#{number}"));
+        host.into_iter().chain(number).collect::<Vec<_>>().join(" ")
+    }
 }
 
 /// A line that a run wrote, or that says something of its output: the stream `note`.

@@ -6,7 +6,7 @@
 
 use jiff::Timestamp;
 
-use super::cluster_text::{planner_text, server_text, servers_text};
+use super::cluster_text::{planner_text, servers_text};
 use super::duplicate_text::duplicate_text;
 use super::job_text::job_text;
 use super::value_text::{View, after, near, outcome_text, pairs, terms_text, when};
@@ -157,12 +157,14 @@ pub(super) fn jobs_text(jobs: &[JobWire], pending: &[OnceWire], view: &View) -> 
             || "-".to_owned(),
             |run| format!("{} {}", run.state, near(run.ended.or(Some(run.due)), view)),
         );
+        let server = job.last.as_ref().map(RunWire::server_text).unwrap_or_default();
         let next = after(job).unwrap_or_else(|| near(job.next, view));
-        vec![job.name.clone(), job.state.clone(), next, last, job.action.clone()]
+        vec![job.name.clone(), job.state.clone(), next, last, server, job.action.clone()]
     };
     let once = |once: &OnceWire| {
         let due = near(Some(once.due), view);
-        vec![once.name.clone(), "pending".to_owned(), due, "-".to_owned(), once.action.clone()]
+        let (last, server) = ("-".to_owned(), String::new());
+        vec![once.name.clone(), "pending".to_owned(), due, last, server, once.action.clone()]
     };
     let rows: Vec<Vec<String>> = jobs.iter().map(row).chain(pending.iter().map(once)).collect();
     let columns = [
@@ -170,6 +172,7 @@ pub(super) fn jobs_text(jobs: &[JobWire], pending: &[OnceWire], view: &View) -> 
         Column::cut("STATE").of_states(),
         Column::whole("NEXT"),
         Column::spare("LAST").of_states(),
+        Column::spare("SERVER").optional(),
         Column::cut("ACTION"),
     ];
     table(&columns, &rows, view.screen)
@@ -179,28 +182,32 @@ fn runs_text(runs: &[RunWire], view: &View) -> String {
     if runs.is_empty() {
         return "there are no runs\n".to_owned();
     }
-    let has_actions = runs.iter().any(|run| run.action.is_some());
-    let has_servers = runs.iter().any(|run| run.server.is_some());
     let row = |run: &RunWire| {
         let attempt = if run.attempt == 0 { "-".to_owned() } else { run.attempt.to_string() };
         let started = near(run.started, view);
-        let mut cells =
-            vec![run.run.to_string(), run.state.to_string(), started, took(run), attempt, why(run)];
-        cells.extend(has_servers.then(|| server_text(run)));
-        cells.extend(has_actions.then(|| run.action.clone().unwrap_or_default()));
-        cells
+        let (server, action) = (run.server_text(), run.action.clone().unwrap_or_default());
+        vec![
+            run.run.to_string(),
+            run.state.to_string(),
+            started,
+            took(run),
+            attempt,
+            why(run),
+            server,
+            action,
+        ]
     };
     let rows: Vec<Vec<String>> = runs.iter().map(row).collect();
-    let mut columns = vec![
+    let columns = [
         Column::whole("RUN"),
         Column::whole("STATE").of_states(),
         Column::spare("STARTED"),
         Column::spare("TOOK"),
         Column::spare("TRY"),
         Column::cut("WHY"),
+        Column::spare("SERVER").optional(),
+        Column::cut("ACTION").optional(),
     ];
-    columns.extend(has_servers.then_some(Column::spare("SERVER")));
-    columns.extend(has_actions.then_some(Column::cut("ACTION")));
     table(&columns, &rows, view.screen)
 }
 

@@ -5,20 +5,13 @@
 //! Does not judge: `doctor` does.
 
 use mainspring_file::plain;
-use mainspring_server::protocol::{ClusterWire, LostServerWire, MemberWire, RunWire};
+use mainspring_server::protocol::{ClusterWire, LostServerWire, MemberWire};
 
 /// Which server plans, and how that came.
 pub(super) fn planner_text(cluster: &ClusterWire) -> String {
     let taken = cluster.takeovers.iter().map(|(kind, count)| format!("{count} {kind}"));
     let taken = taken.collect::<Vec<_>>().join(", ");
     format!("{}; taken over: {taken}", plain::line(&cluster.planner))
-}
-
-/// The server of a run, with the number that `status` has; nothing where no server has begun it.
-pub(super) fn server_text(run: &RunWire) -> String {
-    let host = run.host.as_deref().map(|host| plain::line(host).to_string());
-    let number = run.server.map(|number| format!("#{number}"));
-    host.into_iter().chain(number).collect::<Vec<_>>().join(" ")
 }
 
 /// The servers that share the store, and how many of its places each has taken.

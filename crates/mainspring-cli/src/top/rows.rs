@@ -29,6 +29,7 @@ pub(super) fn job_columns() -> Vec<Column> {
         Column::whole("NEXT"),
         Column::spare("LAST").of_states(),
         Column::spare("TOOK"),
+        Column::spare("SERVER").optional(),
         Column::cut("ACTION"),
     ]
 }
@@ -50,6 +51,7 @@ pub(super) fn job_row(job: &JobWire, now: Timestamp) -> Vec<String> {
             |run| format!("{} {}", run.state, near(run.ended.or(run.started), now)),
         ),
         last.map_or_else(|| "-".to_owned(), |run| took(run, now)),
+        last.map(RunWire::server_text).unwrap_or_default(),
         job.action.clone(),
     ]
 }
@@ -61,13 +63,15 @@ pub(super) fn run_columns() -> Vec<Column> {
         Column::spare("STARTED"),
         Column::spare("TOOK"),
         Column::cut("WHY"),
+        Column::spare("SERVER").optional(),
     ]
 }
 
 pub(super) fn run_row(run: &RunWire, now: Timestamp) -> Vec<String> {
     let why =
         if run.reason.is_empty() { run.outcome.clone().unwrap_or_default() } else { run.reason.clone() };
-    vec![run.run.to_string(), run.state.to_string(), near(run.started, now), took(run, now), why]
+    let (started, took) = (near(run.started, now), took(run, now));
+    vec![run.run.to_string(), run.state.to_string(), started, took, why, run.server_text()]
 }
 
 pub(super) fn log_lines(lines: &[LineWire]) -> Vec<String> {
