@@ -31,7 +31,7 @@ const USAGE: &str = "usage: cargo xtask ci | fast [COMMIT] | tidy | map [WORD] |
   crash         kills the real server at random, N times, then a program with jobs, and checks what they promised
   chaos         four servers on a real PostgreSQL, a fault in each of N rounds, and what was promised checked
   bench-serve   the figures of the durable server, beside beanstalkd if that is there
-  compare-queues  jobs in PostgreSQL through the public API, beside graphile-worker, pg-boss, apalis and procrastinate
+  compare-queues  jobs in PostgreSQL through the public API, beside graphile-worker, pg-boss, apalis, beanstalkd and procrastinate
   page          the page in a browser: types, unit tests, accessibility, keys, hostile text
   contract      the HTTP API against its OpenAPI description, with schemathesis; options of its `run`
   --tested      with the program as the tests build it, and not optimised: the gate does so

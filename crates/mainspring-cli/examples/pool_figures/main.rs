@@ -1,5 +1,5 @@
 //! Measures a pool of three servers: falls of the planner and of workers, late starts, process jobs a second,
-//! and the queries of an idle pool.
+//! and the queries of a pool that is idle or looked at.
 //!
 //! | figure | from | to |
 //! |---|---|---|
@@ -10,6 +10,7 @@
 //! | the same beside it | when a thread that sleeps is to spawn that program | its first line |
 //! | process jobs | the submission of many | the end of the last; one server and three |
 //! | idle | | transactions of the database in a second while no client asks for anything |
+//! | one page | | the same while Chromium shows the page of a server that does not plan, if it is installed |
 //!
 //! The moments of records are those of the database: a trigger notes when a start record is inserted. A
 //! program reads the clock of the machine, which is the same one here.
@@ -67,6 +68,11 @@ const WATCH: &str = "CREATE TABLE public.noted (epoch int8, job text, late_us in
         END IF; RETURN NULL; END $$;
     CREATE TRIGGER note AFTER INSERT OR UPDATE ON mainspring.open_run FOR EACH ROW EXECUTE FUNCTION public.note()";
 
+/// The data directory of a server.
+fn data(folder: &Path, index: usize) -> PathBuf {
+    folder.join(format!("server{index}"))
+}
+
 struct Pool {
     program: PathBuf,
     folder: PathBuf,
@@ -77,7 +83,7 @@ struct Pool {
 fn started(program: &Path, folder: &Path, index: usize) -> Child {
     let log = fs::File::create(folder.join(format!("log{index}"))).unwrap();
     let mut command = Command::new(program);
-    command.args(["serve", "--data"]).arg(folder.join(format!("server{index}")));
+    command.args(["serve", "--listen=127.0.0.1:0", "--data"]).arg(data(folder, index));
     command.arg("--store-file").arg(folder.join("store")).arg(folder.join("jobs.toml"));
     command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap()
 }
@@ -201,6 +207,24 @@ impl Pool {
         sleep(Duration::from_secs(IDLE_S));
         (self.number(count) - before) as f64 / IDLE_S as f64
     }
+
+    /// The same while a browser shows a page; `None` where there is no browser.
+    fn page_rate(&self) -> Option<f64> {
+        let other = (self.owner() + 1) % SERVERS;
+        let mut open = Command::new(&self.program);
+        let link = open.args(["open", "--print", "--data"]).arg(data(&self.folder, other)).output().unwrap();
+        let mut browser = Command::new("chromium");
+        browser.args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]);
+        browser.args(["--no-first-run", "--disable-quic", "--remote-debugging-port=0"]);
+        browser.arg(format!("--user-data-dir={}", self.folder.join("browser").display()));
+        browser.arg(String::from_utf8_lossy(&link.stdout).trim());
+        let mut browser =
+            browser.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()?;
+        let rate = self.idle_rate();
+        let _ = browser.kill();
+        let _ = browser.wait();
+        Some(rate)
+    }
 }
 
 impl Drop for Pool {
@@ -241,6 +265,10 @@ fn main() -> ExitCode {
     let Some(pool) = Pool::start(program.clone(), SERVERS, never) else { return ExitCode::SUCCESS };
     let rate = pool.idle_rate();
     println!("idle pool of {SERVERS}: {rate:.1} transactions a second");
+    match pool.page_rate() {
+        Some(rate) => println!("the same with one page open: {rate:.1}"),
+        None => println!("the same with one page open: not measured, as chromium is not installed"),
+    }
     let process_rate = pool.process_rate();
     let Some(one) = Pool::start(program.clone(), 1, never) else { return ExitCode::SUCCESS };
     println!("process jobs a second: {process_rate} with {SERVERS} servers, {} with one", one.process_rate());

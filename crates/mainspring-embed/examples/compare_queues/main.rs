@@ -10,11 +10,12 @@
 //! | one | from the first of COUNT submissions, by 8 callers at a time, until all have run and that is on record |
 //! | bulk | the same with submissions of 1,000 |
 //! | latency | from before the submission until the handler begins, one at a time, 20 ms apart |
+//! | bulk again | how many bytes the database has when more jobs have ended |
 //!
 //! The handler does nothing. Each queue has the settings that its own documents name for throughput, and the
 //! database flushes each commit. What the ratios divide by is the middle of the rounds.
 //!
-//! The rivals are installed by npm, pip and cargo into `target/compare-queues`.
+//! The rivals are installed by npm, pip, cargo and apt into `target/compare-queues`.
 //!
 //! Cost: minutes for what is installed, then about one for each round. It needs node, python3 and
 //! PostgreSQL.
@@ -24,6 +25,7 @@
 #![allow(clippy::unwrap_used, reason = "what cannot go on has failed, and says where")]
 #![allow(clippy::disallowed_methods, reason = "it measures")]
 
+mod beanstalkd;
 #[path = "../../../mainspring-postgres/tests/database.rs"]
 #[allow(dead_code, reason = "the tests of the store use the rest")]
 mod database;
@@ -38,6 +40,7 @@ use database::Database;
 /// How many jobs each measurement of throughput has, and each of latency.
 const JOBS: usize = 20_000;
 const LATENCY_JOBS: usize = 200;
+const KEPT_JOBS: usize = 100_000;
 
 const ROUNDS: usize = 3;
 
@@ -46,16 +49,17 @@ const BULK: usize = 1_000;
 const SUBMITTERS: usize = 8;
 
 /// A queue, and the program that carries it, in the folder of what is installed.
-const QUEUES: [(&str, &[&str]); 5] = [
+const QUEUES: [(&str, &[&str]); 6] = [
     ("mainspring", &[]),
     ("graphile-worker", &["node", "contestant.mjs"]),
     ("pg-boss", &["node", "contestant.mjs"]),
     ("apalis", &["apalis/target/release/compare-queues-apalis"]),
+    ("beanstalkd", &[]),
     ("procrastinate", &["venv/bin/python", "contestant.py"]),
 ];
 
 /// What brings them there.
-const INSTALL: [&[&str]; 4] = [
+const INSTALL: [&[&str]; 5] = [
     &["npm", "install", "--silent", "--no-audit", "--no-fund"],
     &["python3", "-m", "venv", "venv"],
     &["venv/bin/pip", "install", "--quiet", "--requirement", "requirements.txt"],
@@ -68,6 +72,11 @@ const INSTALL: [&[&str]; 4] = [
         "apalis/Cargo.toml",
         "--target-dir",
         "apalis/target",
+    ],
+    &[
+        "sh",
+        "-c",
+        "test -d beanstalkd || { apt-get download beanstalkd && dpkg -x beanstalkd_*.deb beanstalkd; }",
     ],
 ];
 
@@ -82,6 +91,7 @@ fn main() -> ExitCode {
         ["--processes", "--rounds", rounds] if is_count(rounds) => alone(rounds.parse().unwrap()),
         ["member", url, mode, count] => ours::take_part(url, mode, count.parse().unwrap()),
         ["mainspring", url, mode, count] => ours::measure(url, mode, count.parse().unwrap()),
+        ["beanstalkd", _, mode, count] => beanstalkd::measure(mode, count.parse().unwrap()),
         _ => {
             eprintln!("usage: compare_queues [--processes] [--rounds N]");
             return ExitCode::from(2);
@@ -129,21 +139,18 @@ fn compare(round_count: usize) {
     let folder = installed();
     let Some(database) = started() else { return };
     for (mode, count) in MODES {
-        let (mut figures, mut sizes) = (vec![Vec::new(); QUEUES.len()], vec![0; QUEUES.len()]);
+        let mut figures = vec![Vec::new(); QUEUES.len()];
         for _ in 0..round_count {
-            for (((name, command), figures), size) in QUEUES.iter().zip(&mut figures).zip(&mut sizes) {
+            for ((name, command), figures) in QUEUES.iter().zip(&mut figures) {
                 figures.extend(measured(&database, &folder, name, command, mode, count));
-                *size = grown(&database);
             }
         }
         match mode {
             "latency" => print_latencies(&mut figures),
-            _ => {
-                print_rates(mode, count, &figures);
-                print_sizes(count, &sizes);
-            }
+            _ => print_rates(mode, count, &figures),
         }
     }
+    print_sizes(&database, &folder);
 }
 
 /// The folder with the rivals, which are installed if they are not.
@@ -231,10 +238,12 @@ fn print_rates(mode: &str, count: usize, seconds: &[Vec<f64>]) {
     println!();
 }
 
-fn print_sizes(count: usize, sizes: &[u64]) {
-    println!("| kept of {count} jobs that have ended, tables included | MB |\n|---|---|");
-    for ((name, _), size) in QUEUES.iter().zip(sizes) {
-        println!("| {name} | {:.1} |", *size as f64 / 1e6);
+/// What a database has of many jobs that have ended. beanstalkd has none, and the last takes too long.
+fn print_sizes(database: &Database, folder: &Path) {
+    println!("| kept of {KEPT_JOBS} jobs that have ended, tables included | MB |\n|---|---|");
+    for (name, command) in &QUEUES[..4] {
+        measured(database, folder, name, command, "bulk", KEPT_JOBS);
+        println!("| {name} | {:.1} |", grown(database) as f64 / 1e6);
     }
     println!();
 }
