@@ -216,7 +216,8 @@ pub struct Run {
     pub due: Timestamp,
     /// When it was first recorded.
     pub planned: Timestamp,
-    /// When the last attempt's start was recorded, which is before anything started.
+    /// When the last attempt's start was recorded, which is before anything started. Once it has ended: when
+    /// it began, if its executor saw that.
     pub started: Option<Timestamp>,
     /// When the last attempt's end was recorded, or when it became clear that there will be none.
     pub ended: Option<Timestamp>,
@@ -285,9 +286,10 @@ impl Run {
 pub struct Attempt {
     /// From 1.
     pub number: u32,
-    /// When its start was recorded, which is before anything started.
+    /// When its start was recorded, which is before anything started. Once it has ended: when it began, if
+    /// its executor saw that.
     pub started: Timestamp,
-    /// When its end was recorded.
+    /// When it ended.
     pub ended: Option<Timestamp>,
     /// The state that its end led to.
     pub state: Option<RunState>,

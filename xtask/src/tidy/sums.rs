@@ -49,7 +49,7 @@ const ROWS: [Row; 12] = [
     // Raised by 53: an end is as old as it is, and what ran at a worker that lives has not killed it.
     Row {
         crates: &["mainspring-job", "mainspring-model"],
-        lines: 11_797,
+        lines: 11_808,
         goal: 7_700,
         bools: 10,
         assertions: 56,
@@ -67,7 +67,7 @@ const ROWS: [Row; 12] = [
     Row { crates: &["mainspring-import"], lines: 3_841, goal: 3_600, bools: 0, assertions: 4 },
     Row {
         crates: &["mainspring-rows", "mainspring-store", "mainspring-postgres"],
-        lines: 4_740,
+        lines: 4_750,
         goal: 3_600,
         bools: 3,
         assertions: 0,
@@ -75,7 +75,7 @@ const ROWS: [Row; 12] = [
     // Raised: each line of the log has typed fields, in three forms; the zones on disk are followed, and runs
     // are started ahead. A program is told which of its submissions a lost planner may have written. Each
     // server of a pool answers what looks by the store. SQLite can be left out.
-    Row { crates: &["mainspring-server"], lines: 11_756, goal: 7_500, bools: 30, assertions: 11 },
+    Row { crates: &["mainspring-server"], lines: 11_764, goal: 7_500, bools: 30, assertions: 11 },
     // A server's part in a pool, from which serve and embed are made. Raised by 704: what asks for the lease,
     // and what answers where another plans, of which the command line had 540, and programs nothing.
     Row { crates: &["mainspring-cluster"], lines: 1_843, goal: 1_800, bools: 0, assertions: 0 },
@@ -88,7 +88,7 @@ const ROWS: [Row; 12] = [
     // those that touch SQLite where that is left out. Layers of tower and spans of tracing stand around runs.
     // Where it does not plan it has its socket, its page, labels.
     Row { crates: &["mainspring-embed"], lines: 4_424, goal: 2_600, bools: 1, assertions: 0 },
-    Row { crates: &["mainspring-cli"], lines: 7_002, goal: 5_600, bools: 6, assertions: 4 },
+    Row { crates: &["mainspring-cli"], lines: 7_011, goal: 5_600, bools: 6, assertions: 4 },
     // Raised: other people's kinds of programs run on a database and in node, and crates are published dry.
     // The limits of a rate are among those that people meet, and more machines are compiled for. Jobs
     // without SQLite stand beside other versions of it. The oldest Rust is tried.
