@@ -320,7 +320,7 @@ fn a_job_runs_where_its_labels_are_or_at_each_server_that_has_them() {
     let [here, there] = servers.split(',').collect::<Vec<_>>()[..] else { panic!("two servers: {servers}") };
     let status = one.ask(&["status"]).stdout;
     for number in [here, there].map(|server| server.rsplit(' ').next().unwrap()) {
-        assert!(status.contains(&format!("{number} process ")), "{number}: {status}");
+        assert!(status.contains(&format!("\n  {number} process ")), "{number}: {status}");
     }
     assert_eq!(worker.running.stop().0.code(), Some(0));
     [&["list"][..], &["history", "render"]].iter().for_each(|ask| one.says(ask, there));

@@ -22,7 +22,7 @@ use mainspring_server::error::Error;
 use mainspring_server::exit::Exit;
 use mainspring_server::message::{PROGRAM, counted, say};
 use mainspring_server::protocol::{
-    AppliedWire, AuditWire, ClusterWire, JobWire, LineWire, OnceWire, Request, Response, RunWire, StatusWire,
+    AppliedWire, AuditWire, JobWire, LineWire, OnceWire, Request, Response, RunWire, StatusWire,
 };
 use mainspring_server::relative::length;
 use mainspring_server::server::offline::OfflineStore;
@@ -277,7 +277,6 @@ fn status_text(status: &StatusWire, view: &View) -> String {
         (true, _) => String::new(),
         (false, next) => next.map_or_else(|| "nothing".to_owned(), |next| when(next, view)),
     };
-    let of_cluster = |text: fn(&ClusterWire) -> String| status.cluster.as_ref().map(text).unwrap_or_default();
     let quarantined = if status.quarantined == 0 { String::new() } else { status.quarantined.to_string() };
     let mut text = pairs(&[
         ("server", format!("mainspring {}, process {}, {}", status.version, status.pid, status.state)),
@@ -288,8 +287,7 @@ fn status_text(status: &StatusWire, view: &View) -> String {
         ("started", when(status.started, view)),
         ("TROUBLE", status.troubles.join("; ")),
         ("paused", if status.paused { paused.join(", ") } else { String::new() }),
-        ("planner", of_cluster(planner_text)),
-        ("servers", of_cluster(servers_text)),
+        ("planner", status.cluster.as_ref().map(planner_text).unwrap_or_default()),
         ("next due", next_due),
         ("jobs", status.jobs.to_string()),
         ("pending", status.pending.to_string()),
@@ -299,6 +297,7 @@ fn status_text(status: &StatusWire, view: &View) -> String {
         ("in quarantine", quarantined),
         ("changes", changes_text(status)),
     ]);
+    text.extend(status.cluster.as_ref().map(servers_text));
     for file in &status.files {
         let read =
             file.read.map_or_else(|| "never read".to_owned(), |read| format!("read {}", when(read, view)));

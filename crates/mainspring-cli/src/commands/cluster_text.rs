@@ -14,7 +14,7 @@ pub(super) fn planner_text(cluster: &ClusterWire) -> String {
     format!("{}; taken over: {taken}", plain::line(&cluster.planner))
 }
 
-/// The servers that share the store, and how many of its places each has taken.
+/// The servers that share the store, a line each, how many of its places each has taken, and its labels.
 pub(super) fn servers_text(cluster: &ClusterWire) -> String {
     let of = |server: &MemberWire| {
         let number = if server.is_worker() { format!("#{} ", server.id) } else { String::new() };
@@ -28,8 +28,10 @@ pub(super) fn servers_text(cluster: &ClusterWire) -> String {
             (true, true) => ", leaves".to_owned(),
             (true, false) => String::new(),
         };
-        format!("{number}{name} ({places}{state})")
+        let labels = server.labels.keys().map(|label| plain::line(label).to_string()).collect::<Vec<_>>();
+        let labels = if labels.is_empty() { String::new() } else { format!(": {}", labels.join(", ")) };
+        format!("{number}{name} ({places}{state}){labels}")
     };
     let all = cluster.servers.iter().map(of).chain(cluster.lost.iter().map(LostServerWire::text));
-    all.collect::<Vec<_>>().join(", ")
+    all.fold("\nservers\n".to_owned(), |text, server| text + "  " + &server + "\n")
 }
