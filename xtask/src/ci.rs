@@ -79,9 +79,10 @@ const FIRST: [Step; 7] = [
     },
     Step { name: "dependencies", arguments: &["xtask", "dependencies"], environment: &[] },
     Step {
+        // As docs.rs builds it.
         name: "documentation",
         arguments: &["doc", "--workspace", "--all-features", "--no-deps"],
-        environment: &[("RUSTDOCFLAGS", "-D warnings")],
+        environment: &[("RUSTDOCFLAGS", "--cfg docsrs -D warnings"), ("RUSTDOC", "xtask/as-docs-rs")],
     },
 ];
 
